@@ -1,0 +1,84 @@
+// Ids of the things of the engine. Types do not mix; zero is never a valid id (JobId.seq,
+// WorkerId, Incarnation, AttemptId.number). Stage and task numbers are indexes from 0 in their
+// job and stage, and mean nothing without them.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace mr {
+
+// epoch: the master epoch under which the job was accepted; seq: 1, 2, ... within it.
+struct JobId {
+  uint32_t epoch = 0;
+  uint32_t seq = 0;
+  auto operator<=>(const JobId&) const = default;
+  bool valid() const { return epoch != 0 && seq != 0; }
+};
+
+struct StageId {
+  JobId job;
+  uint32_t stage = 0;
+  auto operator<=>(const StageId&) const = default;
+};
+
+struct TaskId {
+  JobId job;
+  uint32_t stage = 0;
+  uint32_t task = 0;
+  auto operator<=>(const TaskId&) const = default;
+  StageId stage_id() const { return {job, stage}; }
+};
+
+// number: 1, 2, ... and 1000 x (master restarts since submit) + 1, ... after a restart.
+struct AttemptId {
+  TaskId task;
+  uint32_t number = 0;
+  auto operator<=>(const AttemptId&) const = default;
+  bool valid() const { return task.job.valid() && number != 0; }
+};
+
+// Given by the master at first registration, kept by (cluster, data directory of the worker).
+struct WorkerId {
+  uint32_t value = 0;
+  auto operator<=>(const WorkerId&) const = default;
+  bool valid() const { return value != 0; }
+};
+
+// Chosen at random by a worker process when it starts; tells one life of a worker from the next.
+using Incarnation = uint64_t;
+
+// What a task makes: a task's output of one generation (the generation rises on loss or rollback).
+struct OutputId {
+  TaskId task;
+  uint32_t generation = 0;
+  auto operator<=>(const OutputId&) const = default;
+};
+
+struct BlockId {
+  uint64_t value = 0;
+  auto operator<=>(const BlockId&) const = default;
+  bool valid() const { return value != 0; }
+};
+
+// Letters of task and attempt names: 'm' reads splits, 'r' reads other stages' outputs.
+enum class TaskLetter : char { kMap = 'm', kReduce = 'r' };
+
+// job_<epoch>_<0001>
+std::string Name(JobId id);
+// task_<epoch>_<0001>_<stage>_<m|r>_<000017>
+std::string Name(TaskId id, TaskLetter letter);
+// attempt_<epoch>_<0001>_<stage>_<m|r>_<000017>_<number>
+std::string Name(AttemptId id, TaskLetter letter);
+// w<value>
+std::string Name(WorkerId id);
+
+// Each returns nothing where the text is not exactly such a name.
+std::optional<JobId> ParseJobId(std::string_view text);
+std::optional<AttemptId> ParseAttemptId(std::string_view text);
+std::optional<WorkerId> ParseWorkerId(std::string_view text);
+
+}  // namespace mr

@@ -1,0 +1,108 @@
+// Status and Result: how an operation that can fail says so. A code names the caller's next move.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "common/base/check.h"
+
+namespace mr {
+
+// Numbers travel on the wire and stand in the journal: never reuse one.
+enum class Code : uint8_t {
+  kOk = 0,
+  kInvalidArgument = 1,  // the request must change
+  kNotFound = 2,         // there is no such thing
+  kRejected = 3,         // well-formed, but refused by state or quota (exists, not empty, id reused)
+  kOverloaded = 4,       // later, with back-off
+  kUnavailable = 5,      // reconnect and repeat; the call may or may not have happened
+  kCorrupted = 6,        // never retry the same copy; use another
+  kDeadline = 7,         // time ran out
+  kCancelled = 8,        // somebody asked for the end
+  kNotAllowed = 9,       // not authenticated or not allowed
+  kInternal = 10,        // our bug
+};
+
+// Lower-case name of the code, for messages and JSON ("not_found").
+const char* CodeName(Code code);
+
+class [[nodiscard]] Status {
+ public:
+  Status() = default;  // ok
+  Status(Code code, std::string message) : code_(code), message_(std::move(message)) {}
+
+  static Status Ok() { return {}; }
+  bool ok() const { return code_ == Code::kOk; }
+  Code code() const { return code_; }
+  const std::string& message() const { return message_; }
+  // "not_found: /a/b does not exist"
+  std::string ToString() const;
+  // The same code, with what was being tried put in front: "context: message".
+  Status With(const std::string& context) const;
+
+ private:
+  Code code_ = Code::kOk;
+  std::string message_;
+};
+
+inline Status InvalidArgument(std::string m) { return {Code::kInvalidArgument, std::move(m)}; }
+inline Status NotFound(std::string m) { return {Code::kNotFound, std::move(m)}; }
+inline Status Rejected(std::string m) { return {Code::kRejected, std::move(m)}; }
+inline Status Unavailable(std::string m) { return {Code::kUnavailable, std::move(m)}; }
+inline Status Corrupted(std::string m) { return {Code::kCorrupted, std::move(m)}; }
+inline Status Internal(std::string m) { return {Code::kInternal, std::move(m)}; }
+// kInternal with strerror(errno) behind the message; kNotFound for ENOENT, kOverloaded for
+// ENOSPC/EDQUOT/EMFILE, kNotAllowed for EACCES/EPERM.
+Status ErrnoStatus(int error, const std::string& what);
+
+// A value or the Status that says why there is none.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : value_(std::move(value)) {}  // NOLINT: implicit by design
+  Result(Status status) : status_(std::move(status)) {  // NOLINT
+    MR_CHECK(!status_.ok(), "a Result without a value needs a reason");
+  }
+
+  bool ok() const { return value_.has_value(); }
+  const Status& status() const { return status_; }
+  T& value() & {
+    MR_CHECK(ok(), status_.ToString());
+    return *value_;
+  }
+  const T& value() const& {
+    MR_CHECK(ok(), status_.ToString());
+    return *value_;
+  }
+  T&& value() && {
+    MR_CHECK(ok(), status_.ToString());
+    return std::move(*value_);
+  }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+
+ private:
+  Status status_;
+  std::optional<T> value_;
+};
+
+}  // namespace mr
+
+#define MR_RETURN_IF_ERROR(expression)                    \
+  do {                                                    \
+    if (::mr::Status mr_status_ = (expression); !mr_status_.ok()) return mr_status_; \
+  } while (false)
+
+#define MR_CONCAT_(a, b) a##b
+#define MR_CONCAT(a, b) MR_CONCAT_(a, b)
+// MR_ASSIGN_OR_RETURN(auto x, F()): x is the value, or the function returns the status.
+#define MR_ASSIGN_OR_RETURN(declaration, expression) \
+  MR_ASSIGN_OR_RETURN_(MR_CONCAT(mr_result_, __LINE__), declaration, expression)
+#define MR_ASSIGN_OR_RETURN_(result, declaration, expression) \
+  auto result = (expression);                                 \
+  if (!result.ok()) return result.status();                   \
+  declaration = *std::move(result)

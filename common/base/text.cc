@@ -1,0 +1,164 @@
+#include "common/base/text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+namespace mr {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  double factor;
+};
+
+// Splits "12.5ms" into its number and its unit; a unit must follow.
+Result<double> ParseWithUnit(std::string_view text, std::span<const Unit> units,
+                             const char* what, const char* example) {
+  const std::string quoted = "'" + std::string(text) + "'";
+  const std::string hint = std::string("; write it as ") + example;
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number,
+                                            std::chars_format::fixed);
+  if (error != std::errc() || number < 0 || !std::isfinite(number)) {
+    return InvalidArgument(quoted + " is not a " + what + hint);
+  }
+  std::string unit(text.substr(static_cast<size_t>(end - text.data())));
+  std::transform(unit.begin(), unit.end(), unit.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (unit.empty()) return InvalidArgument(quoted + " has no unit" + hint);
+  for (const Unit& u : units) {
+    if (unit == u.name) return number * u.factor;
+  }
+  return InvalidArgument(quoted + " has an unknown unit '" + unit + "'" + hint);
+}
+
+size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t next = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+      diagonal = row[j];
+      row[j] = next;
+    }
+  }
+  return row[b.size()];
+}
+
+// Length of the valid UTF-8 sequence at the front, or 0.
+size_t Utf8Length(std::string_view s) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(s[i]); };
+  const unsigned char c = byte(0);
+  const size_t n = c < 0x80 ? 1 : c >= 0xC2 && c < 0xE0 ? 2 : c >= 0xE0 && c < 0xF0 ? 3 : c >= 0xF0 && c < 0xF5 ? 4 : 0;
+  if (n == 0 || s.size() < n) return 0;
+  for (size_t i = 1; i < n; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  if (c == 0xE0 && byte(1) < 0xA0) return 0;
+  if (c == 0xED && byte(1) >= 0xA0) return 0;
+  if (c == 0xF0 && byte(1) < 0x90) return 0;
+  if (c == 0xF4 && byte(1) >= 0x90) return 0;
+  return n;
+}
+
+}  // namespace
+
+std::string HumanBytes(uint64_t bytes) {
+  if (bytes < 1024) return std::to_string(bytes) + " B";
+  static constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB", "PiB"};
+  double value = static_cast<double>(bytes) / 1024;
+  int unit = 0;
+  while (value >= 1024 && unit < 4) {
+    value /= 1024;
+    ++unit;
+  }
+  char text[32];
+  std::snprintf(text, sizeof text, value < 10 && value != std::floor(value) ? "%.1f %s" : "%.0f %s", value, kUnits[unit]);
+  return text;
+}
+
+std::string HumanDuration(Duration duration) {
+  char text[48];
+  const double s = duration.seconds();
+  if (s < 0.001) {
+    std::snprintf(text, sizeof text, "%.0f us", s * 1e6);
+  } else if (s < 1) {
+    std::snprintf(text, sizeof text, "%.0f ms", s * 1e3);
+  } else if (s < 60) {
+    std::snprintf(text, sizeof text, "%.1f s", s);
+  } else if (s < 3600) {
+    std::snprintf(text, sizeof text, "%dm%02ds", static_cast<int>(s) / 60, static_cast<int>(s) % 60);
+  } else {
+    std::snprintf(text, sizeof text, "%dh%02dm", static_cast<int>(s / 3600), static_cast<int>(s / 60) % 60);
+  }
+  return text;
+}
+
+Result<uint64_t> ParseSize(std::string_view text) {
+  static constexpr Unit kUnits[] = {
+      {"k", 1024.0}, {"m", 1048576.0}, {"g", 1073741824.0}, {"t", 1099511627776.0}};
+  MR_ASSIGN_OR_RETURN(const double value, ParseWithUnit(text, kUnits, "size", "64m (k, m, g or t)"));
+  if (value > 9e18) return InvalidArgument("'" + std::string(text) + "' is too large a size");
+  return static_cast<uint64_t>(value);
+}
+
+Result<Duration> ParseDuration(std::string_view text) {
+  static constexpr Unit kUnits[] = {
+      {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
+  MR_ASSIGN_OR_RETURN(const double value,
+                      ParseWithUnit(text, kUnits, "duration", "30s (ms, s, m, h or d)"));
+  if (value > 9e18) return InvalidArgument("'" + std::string(text) + "' is too long a duration");
+  return Duration{static_cast<int64_t>(value)};
+}
+
+std::string Nearest(std::string_view word, std::span<const std::string_view> candidates) {
+  std::string_view best;
+  size_t best_distance = 2 + word.size() / 3;
+  for (std::string_view candidate : candidates) {
+    const size_t distance = EditDistance(word, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return std::string(best);
+}
+
+std::string DidYouMean(std::string_view word, std::span<const std::string_view> candidates) {
+  const std::string nearest = Nearest(word, candidates);
+  return nearest.empty() ? "" : " (did you mean '" + nearest + "'?)";
+}
+
+std::string JsonEscape(std::string_view text) {
+  std::string out;
+  out.reserve(text.size() + 2);
+  while (!text.empty()) {
+    const unsigned char c = static_cast<unsigned char>(text[0]);
+    size_t n = 1;
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += static_cast<char>(c);
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\t') {
+      out += "\\t";
+    } else if (c < 0x20 || c == 0x7f) {
+      char code[8];
+      std::snprintf(code, sizeof code, "\\u%04x", c);
+      out += code;
+    } else if ((n = Utf8Length(text)) != 0) {
+      out += text.substr(0, n);
+    } else {
+      n = 1;
+      out += "\\ufffd";
+    }
+    text.remove_prefix(n);
+  }
+  return out;
+}
+
+}  // namespace mr

@@ -1,0 +1,93 @@
+#include "common/rpc/kj_thread.h"
+
+#include <pthread.h>
+
+#include <cstdio>
+#include <optional>
+
+namespace mr::rpc {
+
+KjThread::KjThread(const std::string& name) {
+  thread_ = std::thread([this, name] { Main(name); });
+  std::unique_lock lock(mutex_);
+  started_cv_.wait(lock, [this] { return started_; });
+}
+
+KjThread::~KjThread() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    if (wake_.get() != nullptr) wake_->fulfill();
+    wake_ = nullptr;
+  }
+  thread_.join();
+}
+
+void KjThread::Post(kj::Function<void()> fn) {
+  std::lock_guard lock(mutex_);
+  queue_.push_back(kj::mv(fn));
+  // One wake per batch: the loop arms it again when it has found the queue empty.
+  if (wake_.get() != nullptr) {
+    wake_->fulfill();
+    wake_ = nullptr;
+  }
+}
+
+void KjThread::Main(const std::string& name) {
+  pthread_setname_np(pthread_self(), name.c_str());
+  auto io = kj::setupAsyncIo();
+  {
+    std::optional<kj::TaskSet> tasks;
+    tasks.emplace(static_cast<kj::TaskSet::ErrorHandler&>(*this));
+    {
+      std::lock_guard lock(mutex_);
+      io_ = &io;
+      tasks_ = &*tasks;
+      started_ = true;
+    }
+    started_cv_.notify_one();
+    // A chain of promises that lasts for the life of the thread would grow; each round is its own.
+    while (true) {
+      {
+        std::lock_guard lock(mutex_);
+        if (stopping_) break;
+      }
+      std::vector<kj::Function<void()>> batch;
+      kj::Promise<void> wake = nullptr;
+      {
+        std::lock_guard lock(mutex_);
+        if (queue_.empty()) {
+          auto paf = kj::newPromiseAndCrossThreadFulfiller<void>();
+          wake_ = kj::mv(paf.fulfiller);
+          wake = kj::mv(paf.promise);
+        } else {
+          batch.swap(queue_);
+        }
+      }
+      if (batch.empty()) {
+        wake.wait(io.waitScope);
+        continue;
+      }
+      for (auto& fn : batch) {
+        KJ_IF_MAYBE(exception, kj::runCatchingExceptions([&] { fn(); })) {
+          taskFailed(kj::mv(*exception));
+        }
+      }
+      // Between batches the loop's own events (sockets, timers) get their turn.
+      io.waitScope.poll();
+    }
+    std::vector<kj::Function<void()>> dropped;
+    {
+      std::lock_guard lock(mutex_);
+      dropped.swap(queue_);
+    }
+    dropped.clear();
+    tasks.reset();
+  }
+}
+
+void KjThread::taskFailed(kj::Exception&& exception) {
+  std::fprintf(stderr, "rpc: a background task failed: %s\n", exception.getDescription().cStr());
+}
+
+}  // namespace mr::rpc

@@ -1,0 +1,81 @@
+// Owns one KJ event loop on a thread of its own; how calls enter it from other threads.
+//
+// Every KJ object (promise, capability, connection) lives on the loop's thread. Other threads hand
+// in closures; results go back by whatever the closure calls. Nothing that runs on the loop may
+// block.
+#pragma once
+
+#include <kj/async-io.h>
+#include <kj/function.h>
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace mr::rpc {
+
+class KjThread : private kj::TaskSet::ErrorHandler {
+ public:
+  // Starts the thread and returns when its loop runs. name: at most 15 characters.
+  explicit KjThread(const std::string& name);
+  // Stops the loop and joins. Objects that live on the loop must have been destroyed there before
+  // (by Run); posted closures that did not run are dropped on the loop's thread.
+  ~KjThread();
+  KjThread(const KjThread&) = delete;
+  KjThread& operator=(const KjThread&) = delete;
+
+  // Runs fn on the loop, soon; calls from one thread keep their order. Any thread, also the loop.
+  void Post(kj::Function<void()> fn);
+
+  // Runs fn on the loop and waits for its value. Never from the loop itself. fn must not throw.
+  template <class F>
+  std::invoke_result_t<F> Run(F fn) {
+    using R = std::invoke_result_t<F>;
+    std::mutex mutex;
+    std::condition_variable done_cv;
+    bool done = false;
+    std::conditional_t<std::is_void_v<R>, std::unique_ptr<int>, std::unique_ptr<R>> result;
+    Post([&]() {
+      if constexpr (std::is_void_v<R>) {
+        fn();
+      } else {
+        result = std::make_unique<R>(fn());
+      }
+      std::lock_guard lock(mutex);
+      done = true;
+      done_cv.notify_one();
+    });
+    std::unique_lock lock(mutex);
+    done_cv.wait(lock, [&] { return done; });
+    if constexpr (!std::is_void_v<R>) return std::move(*result);
+  }
+
+  // Below: on the loop only.
+  kj::AsyncIoContext& io() { return *io_; }
+  kj::Timer& timer() { return io_->provider->getTimer(); }
+  // Keeps a promise going until it is done; a failure is logged.
+  void Spawn(kj::Promise<void> promise) { tasks_->add(kj::mv(promise)); }
+  bool OnLoop() const { return std::this_thread::get_id() == thread_.get_id(); }
+
+ private:
+  void Main(const std::string& name);
+  void taskFailed(kj::Exception&& exception) override;
+
+  std::mutex mutex_;  // guards the four below: the queue is how other threads reach the loop
+  std::vector<kj::Function<void()>> queue_;
+  kj::Own<kj::CrossThreadPromiseFulfiller<void>> wake_;
+  bool stopping_ = false;
+  bool started_ = false;
+  std::condition_variable started_cv_;
+
+  kj::AsyncIoContext* io_ = nullptr;
+  kj::TaskSet* tasks_ = nullptr;
+  std::thread thread_;
+};
+
+}  // namespace mr::rpc

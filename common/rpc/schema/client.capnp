@@ -1,0 +1,117 @@
+@0xe9f5ad6cb2509a3d;
+# What clients (mrctl, the demo, tests) ask of a master. Hello role: client.
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("mr::rpc");
+using Common = import "common.capnp";
+using Job = import "job.capnp";
+using Dfs = import "dfs.capnp";
+
+interface MasterForClient {
+  submit @0 (spec :Job.JobSpec, submissionId :Text) -> (outcome :Common.Outcome, job :Common.JobId);
+  # Repeating a submission id with the same spec gives the same job; with another spec: rejected.
+  # Answered when the job is in the journal.
+  watch @1 (job :Common.JobId, watcher :JobWatcher) -> (outcome :Common.Outcome, handle :Handle);
+  # The watcher gets the present status at once, then each change (at most every 50 ms), and the
+  # last one when the job has ended. Dropping the handle ends it.
+  job @2 (job :Common.JobId) -> (outcome :Common.Outcome, status :JobStatus);
+  jobs @3 () -> (jobs :List(JobStatus));
+  tasks @4 (job :Common.JobId) -> (outcome :Common.Outcome, tasks :List(TaskStatus));
+  attempts @5 (job :Common.JobId) -> (outcome :Common.Outcome, attempts :List(AttemptStatus));
+  counters @6 (job :Common.JobId) -> (outcome :Common.Outcome, counters :List(CounterValue));
+  kill @7 (job :Common.JobId, why :Text) -> (outcome :Common.Outcome);
+  why @8 (subject :Text) -> (outcome :Common.Outcome, lines :List(Text));
+  # subject: a job, task, attempt or worker name.
+  workers @9 () -> (workers :List(WorkerStatus));
+  logs @10 (attempt :Common.AttemptId) -> (outcome :Common.Outcome, text :Text);
+  libraryKnown @11 (sha256 :Text) -> (known :Bool);
+  putLibrary @12 (sha256 :Text, totalBytes :UInt64, offset :UInt64, data :Data) -> (outcome :Common.Outcome);
+  # Pieces of at most 1 MiB in order; the last one is checked against the name and synced.
+  files @13 () -> (files :Dfs.FileSystem);
+  info @14 () -> (version :Text, clusterId :UInt64, masterEpoch :UInt32, policies :Text, pid :UInt32);
+  null @15 ();
+  # Does nothing: the benchmarks' unit of cost.
+  drain @16 (worker :UInt32, on :Bool) -> (outcome :Common.Outcome);
+}
+
+interface JobWatcher { changed @0 (status :JobStatus); }
+interface Handle {}
+
+enum JobState { unset @0; pending @1; running @2; committing @3; succeeded @4; failed @5; killing @6; killed @7; }
+
+struct JobStatus {
+  id @0 :Common.JobId;
+  name @1 :Text;
+  state @2 :JobState;
+  queue @3 :Text;
+  priority @4 :Int32;
+  stages @5 :List(StageStatus);
+  outputUri @6 :Text;
+  error @7 :Text;
+  # Of a failed job: at most ten lines for people.
+  submittedUnixMs @8 :UInt64;
+  elapsedUs @9 :UInt64;
+  # From acceptance to now or to the end.
+  outputBytes @10 :UInt64;
+  outputRecords @11 :UInt64;
+  outputParts @12 :UInt32;
+  outputDigest @13 :Common.Digest;
+  submissionId @14 :Text;
+}
+
+struct StageStatus {
+  name @0 :Text;
+  planned @1 :Bool;
+  tasks @2 :UInt32;
+  done @3 :UInt32;
+  running @4 :UInt32;
+  waiting @5 :UInt32;
+  failed @6 :UInt32;
+  # Attempts.
+  inputBytes @7 :UInt64;
+  takenBytes @8 :UInt64;
+  outputBytes @9 :UInt64;
+  outputRecords @10 :UInt64;
+  elapsedUs @11 :UInt64;
+  # From first launch to last commit (or now).
+}
+
+struct TaskStatus {
+  stage @0 :UInt32;
+  task @1 :UInt32;
+  letter @2 :UInt8;
+  state @3 :Text;
+  attempts @4 :UInt32;
+  generation @5 :UInt32;
+  worker @6 :UInt32;
+}
+
+struct AttemptStatus {
+  id @0 :Common.AttemptId;
+  letter @1 :UInt8;
+  state @2 :Text;
+  cause @3 :Text;
+  worker @4 :UInt32;
+  progress @5 :Float64;
+  ranUs @6 :UInt64;
+  message @7 :Text;
+  reason @8 :Text;
+}
+
+struct CounterValue { group @0 :Text; name @1 :Text; value @2 :Int64; }
+
+struct WorkerStatus {
+  id @0 :UInt32;
+  name @1 :Text;
+  address @2 :Text;
+  rack @3 :Text;
+  state @4 :Text;
+  slots @5 :UInt32;
+  busy @6 :UInt32;
+  incarnation @7 :UInt64;
+  labels @8 :List(Text);
+  blocks @9 :UInt32;
+  usedBytes @10 :UInt64;
+  capacityBytes @11 :UInt64;
+  pid @12 :UInt32;
+}

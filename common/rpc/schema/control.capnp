@@ -1,0 +1,269 @@
+@0xa7b70c076f408bba;
+# Control plane between one master and its workers. What travels here is small and decides things;
+# bytes of user data never do (data.capnp, on connections of their own).
+#
+# A worker opens a connection (hello role: worker), calls register and keeps the connection. The
+# Worker capability given there is the only way in which the master reaches it; when the connection
+# breaks, the worker registers again with its inventory. Commands are pushed in batches and answered
+# when they are queued, not when they are done. Reports of ends are repeated until answered; an
+# answer to finished leaves the master only when its record is on disk.
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("mr::rpc");
+using Common = import "common.capnp";
+using Job = import "job.capnp";
+using AttemptId = Common.AttemptId;
+using WorkerRef = Common.WorkerRef;
+
+interface MasterForWorker {
+  register @0 (info :WorkerInfo, worker :Worker) -> (result :Registration);
+  report @1 (worker :WorkerRef, reports :List(Report)) -> (replies :List(Reply));
+  # One reply per report, in order.
+  progress @2 (worker :WorkerRef, frames :List(Progress));
+  library @3 (sha256 :Text, offset :UInt64, length :UInt32) -> (data :Data, totalBytes :UInt64);
+  # Bytes of an operator library, at most 1 MiB a call.
+  blockReceived @4 (worker :WorkerRef, blocks :List(BlockReport));
+  # A replica became durable here.
+}
+
+interface Heartbeats {
+  # On its own connection (hello role: heartbeat) and thread.
+  beat @0 (worker :WorkerRef, sequence :UInt64) -> (known :Bool);
+  # known = false: register again.
+}
+
+struct WorkerInfo {
+  name @0 :Text;
+  # Chosen once per data directory, kept there: the same name gets the same id again.
+  incarnation @1 :UInt64;
+  address @2 :Text;
+  # host:port of the data server, as other workers reach it.
+  rack @3 :Text;
+  slots @4 :UInt32;
+  mapSlots @5 :UInt32;
+  reduceSlots @6 :UInt32;
+  memoryBytes @7 :UInt64;
+  labels @8 :List(Text);
+  inventory @9 :List(Copy);
+  running @10 :List(AttemptId);
+  blocks @11 :List(BlockReport);
+  httpPort @12 :UInt16;
+  capacityBytes @13 :UInt64;
+  usedBytes @14 :UInt64;
+  masterEpochSeen @15 :UInt32;
+}
+
+struct BlockReport { id @0 :UInt64; generation @1 :UInt32; length @2 :UInt64; digest @3 :UInt64; }
+
+struct Registration {
+  outcome @0 :Common.Outcome;
+  workerId @1 :UInt32;
+  masterEpoch @2 :UInt32;
+  clusterId @3 :UInt64;
+  heartbeatMs @4 :UInt32;
+  leaseMs @5 :UInt32;
+  dropCopies @6 :List(Copy);
+  # Of the inventory: what nobody needs any more.
+}
+
+struct Copy {
+  task @0 :Common.TaskId;
+  generation @1 :UInt32;
+  attempt @2 :UInt32;
+  worker @3 :WorkerRef;
+}
+
+interface Worker {
+  apply @0 (masterEpoch :UInt32, commands :List(Command));
+}
+
+struct Command {
+  union {
+    launch @0 :Launch;
+    kill @1 :AttemptId;
+    takeBack @2 :AttemptId;
+    stage @3 :StageInfo;
+    # Sent before the first launch of the stage on this worker.
+    directory @4 :DirectoryDelta;
+    bind @5 :Bind;
+    drop @6 :Copy;
+    # This output (or what is left of it) may be deleted.
+    endJob @7 :Common.JobId;
+    # Everything of this job may be deleted.
+    deleteBlock @8 :BlockReport;
+    replicateBlock @9 :ReplicateBlock;
+    drain @10 :Bool;
+  }
+}
+
+struct ReplicateBlock { block @0 :BlockReport; toAddress @1 :Text; }
+
+struct StageInfo {
+  # What all tasks of a stage have in common.
+  job @0 :Common.JobId;
+  stage @1 :UInt32;
+  library @2 :Text;
+  spec @3 :Job.StageSpec;
+  tasks @4 :UInt32;
+  portPartitions @5 :List(UInt32);
+  # Number of partitions of each port (1 for files); partitions are numbered over the ports in order.
+  env @6 :List(Common.KeyValue);
+  memoryBytes @7 :UInt64;
+  sortBufferBytes @8 :UInt64;
+  partitionSeed @9 :UInt64;
+  stagingUri @10 :Text;
+  # Of final stages: directory under which attempts write their private files.
+  jobName @11 :Text;
+}
+
+struct Launch {
+  attempt @0 :AttemptId;
+  generation @1 :UInt32;
+  splits @2 :List(Split);
+  slices @3 :List(Slice);
+}
+
+struct Split {
+  input @0 :UInt32;
+  uri @1 :Text;
+  offset @2 :UInt64;
+  length @3 :UInt64;
+  fileBytes @4 :UInt64;
+  blocks @5 :List(BlockLocation);
+  # Of dfs files: the blocks from the one that holds offset to the end of the file's next block.
+}
+
+struct BlockLocation {
+  id @0 :UInt64;
+  generation @1 :UInt32;
+  offset @2 :UInt64;
+  # In the file.
+  length @3 :UInt64;
+  addresses @4 :List(Text);
+  # Data servers with a replica, nearest first.
+  digest @5 :UInt64;
+}
+
+struct Slice {
+  input @0 :UInt32;
+  partitionBegin @1 :UInt32;
+  partitionEnd @2 :UInt32;
+  taskBegin @3 :UInt32;
+  taskEnd @4 :UInt32;
+}
+
+struct DirectoryDelta {
+  # Where the outputs of one stage can be read. The first delta for a stage is complete up to its
+  # version; later ones are in order.
+  job @0 :Common.JobId;
+  stage @1 :UInt32;
+  version @2 :UInt64;
+  added @3 :List(DirectoryEntry);
+  removed @4 :List(Copy);
+}
+
+struct DirectoryEntry {
+  task @0 :UInt32;
+  generation @1 :UInt32;
+  attempt @2 :UInt32;
+  worker @3 :WorkerRef;
+  address @4 :Text;
+  manifest @5 :Manifest;
+}
+
+struct Bind { reader @0 :AttemptId; stage @1 :UInt32; entry @2 :DirectoryEntry; }
+
+struct Manifest {
+  records @0 :UInt64;
+  bytes @1 :UInt64;
+  content @2 :Common.Digest;
+  # XXH3-128 over the table's rows (records, bytes, content.low, content.high as u64 LE each).
+  table @3 :List(PartitionRow);
+  # Inline up to 64 partitions; else empty, and fetched from the copy (data.capnp, table).
+  partitions @4 :UInt32;
+  outputs @5 :List(FileOutput);
+  # Of final stages.
+}
+
+struct PartitionRow {
+  records @0 :UInt64;
+  bytes @1 :UInt64;
+  content @2 :Common.Digest;
+  chunks @3 :UInt32;
+  # Not part of the content digest.
+}
+
+struct FileOutput {
+  name @0 :Text;
+  # part-r-00000
+  staged @1 :Text;
+  # file://: path of the private file. dfs://: empty, see blocks.
+  bytes @2 :UInt64;
+  records @3 :UInt64;
+  content @4 :Common.Digest;
+  blocks @5 :List(StagedBlock);
+}
+
+struct StagedBlock { id @0 :UInt64; generation @1 :UInt32; length @2 :UInt64; digest @3 :UInt64; workers @4 :List(UInt32); }
+
+struct Progress {
+  attempt @0 :AttemptId;
+  phase @1 :UInt8;
+  takenBytes @2 :UInt64;
+  totalBytes @3 :UInt64;
+  records @4 :UInt64;
+  inputsDone @5 :Bool;
+}
+
+struct Report {
+  attempt @0 :AttemptId;
+  union {
+    started @1 :Void;
+    finished @2 :Finished;
+    failed @3 :Failed;
+    refused @4 :Text;
+    killed @5 :Void;
+    fetchFailed @6 :FetchFailed;
+    fetchDone @7 :FetchDone;
+  }
+}
+
+struct Finished {
+  manifest @0 :Manifest;
+  consumed @1 :List(Consumed);
+  ranUs @2 :UInt64;
+  waitedUs @3 :UInt64;
+  counters @4 :List(Counter);
+}
+struct Counter { group @0 :Text; name @1 :Text; value @2 :Int64; }
+
+struct Consumed {
+  stage @0 :UInt32;
+  task @1 :UInt32;
+  generation @2 :UInt32;
+  content @3 :Common.Digest;
+}
+
+struct Failed {
+  kind @0 :UInt8;
+  # mr::sched::FailureKind
+  message @1 :Text;
+  record @2 :Text;
+  # Where in the input, in words.
+  stderrTail @3 :Text;
+}
+
+struct FetchFailed { copy @0 :Copy; why @1 :Text; }
+struct FetchDone { copy @0 :Copy; bytes @1 :UInt64; tookUs @2 :UInt64; readers @3 :UInt32; }
+
+struct Reply {
+  union {
+    noted @0 :Void;
+    # Of reports that need no verdict.
+    winner @1 :Void;
+    copyKept @2 :Void;
+    copyDropped @3 :Void;
+    differs @4 :Void;
+    stale @5 :Void;
+  }
+}

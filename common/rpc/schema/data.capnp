@@ -1,0 +1,56 @@
+@0x8b175d4a15d89ad1;
+# Bulk bytes between workers (and from workers to clients): shuffle chunks and blocks. On
+# connections of their own (hello role: data); calls go one way on a connection. At most 1 MiB of
+# data per message; 4 calls in flight.
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("mr::rpc");
+using Common = import "common.capnp";
+using Control = import "control.capnp";
+
+interface DataServer {
+  fetch @0 (requests :List(ChunkRequest)) -> (chunks :List(Chunk));
+  # Answers a prefix of the requests, at least one, as many as fit in 1 MiB.
+  table @1 (copy :Control.Copy) -> (outcome :Common.Outcome, rows :List(Control.PartitionRow));
+  openFetch @2 () -> (session :FetchSession);
+  probe @3 (copy :Control.Copy) -> (present :Bool);
+
+  writeBlock @4 (block :Control.BlockReport, downstream :List(Text), client :Text) -> (outcome :Common.Outcome, writer :BlockWriter);
+  # downstream: addresses of the next replicas in the pipeline.
+  readBlock @5 (id :UInt64, generation :UInt32, offset :UInt64, length :UInt32) -> (outcome :Common.Outcome, data :Data);
+  # Verified against the sidecar before it leaves; at most 1 MiB.
+}
+
+interface FetchSession {
+  # Requests are numbered 1, 2, ... by the caller. The bytes of request k stay referenced until
+  # request k + 4 or the session's end, so that they are sent without a copy.
+  fetch @0 (number :UInt64, requests :List(ChunkRequest)) -> (chunks :List(Chunk));
+}
+
+struct ChunkRequest {
+  copy @0 :Control.Copy;
+  partition @1 :UInt32;
+  chunk @2 :UInt32;
+  offset @3 :UInt64;
+  # Within the stored chunk: of chunks above 1 MiB, pieces are asked for.
+}
+
+struct Chunk {
+  outcome @0 :Common.Outcome;
+  data @1 :Data;
+  # Stored form.
+  codec @2 :UInt8;
+  # 0 stored, 1 zstd
+  rawBytes @3 :UInt32;
+  storedBytes @4 :UInt32;
+  # Of the whole chunk.
+  wireDigest @5 :UInt64;
+  # XXH3-64 of the whole stored chunk.
+}
+
+interface BlockWriter {
+  write @0 (offset :UInt64, data :Data, crc32c :UInt32) -> (outcome :Common.Outcome);
+  # Pieces of at most 1 MiB, in order; passed on to the next replica.
+  finish @1 (length :UInt64, digest :UInt64) -> (outcome :Common.Outcome, durable :List(UInt32));
+  # Answers when the block is fsynced here; durable: ids of the workers that have it on disk.
+}

@@ -1,0 +1,39 @@
+@0xbd5f308639ad4456;
+# The block store's namespace, as clients and workers see it. Answered by the master; mutating calls
+# are answered when their journal record is on disk. Paths are absolute, '/'-separated UTF-8 without
+# '.', '..', empty or control-character components.
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("mr::rpc");
+using Common = import "common.capnp";
+using Control = import "control.capnp";
+
+interface FileSystem {
+  create @0 (path :Text, overwrite :Bool, replication :UInt32, blockBytes :UInt64, requestId :Text) -> (outcome :Common.Outcome, lease :UInt64, blockBytes :UInt64);
+  # Starts a file nobody sees until complete.
+  addBlock @1 (lease :UInt64, index :UInt32, near :Text) -> (outcome :Common.Outcome, block :Control.BlockLocation);
+  # A new block with the pipeline to write it to. Repeating an index gives a fresh block and
+  # abandons the one before.
+  complete @2 (lease :UInt64, blocks :List(Control.StagedBlock)) -> (outcome :Common.Outcome);
+  abandon @3 (lease :UInt64) -> (outcome :Common.Outcome);
+  stat @4 (path :Text) -> (outcome :Common.Outcome, status :FileStatus);
+  list @5 (path :Text) -> (outcome :Common.Outcome, entries :List(FileStatus));
+  locate @6 (path :Text, offset :UInt64, length :UInt64, near :Text) -> (outcome :Common.Outcome, status :FileStatus, blocks :List(Control.BlockLocation));
+  mkdir @7 (path :Text) -> (outcome :Common.Outcome);
+  remove @8 (path :Text, recursive :Bool) -> (outcome :Common.Outcome);
+  rename @9 (from :Text, to :Text) -> (outcome :Common.Outcome);
+  setReplication @10 (path :Text, replication :UInt32) -> (outcome :Common.Outcome);
+  renew @11 (lease :UInt64) -> (outcome :Common.Outcome);
+}
+
+struct FileStatus {
+  path @0 :Text;
+  isDirectory @1 :Bool;
+  bytes @2 :UInt64;
+  replication @3 :UInt32;
+  blockBytes @4 :UInt64;
+  blocks @5 :UInt32;
+  modifiedUnixMs @6 :UInt64;
+  # Wall clock, for people only.
+  missingBlocks @7 :UInt32;
+}

@@ -1,0 +1,97 @@
+@0xcf1d4004b321f592;
+# What a job is: a DAG of stages, each an operator of a library with inputs and output ports. Made
+# by mrctl from the plan document of a job (jobs/README.md), checked again by the master, kept in
+# the journal, and handed to workers stage by stage.
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("mr::rpc");
+
+enum EdgeKind { unset @0; allToAll @1; manyToOne @2; oneToOne @3; broadcast @4; }
+
+struct JobSpec {
+  name @0 :Text;
+  queue @1 :Text;
+  priority @2 :Int32;
+  library @3 :Text;
+  # SHA-256 (hex) of the operator library; empty: the built-in library of the release.
+  stages @4 :List(StageSpec);
+  # In topological order: an edge points to a smaller index.
+  output @5 :OutputSpec;
+  conf @6 :List(KeyValue);
+  env @7 :List(KeyValue);
+  # Variables that operators see, beside MR_*.
+  maxFailures @8 :UInt32;
+  # Failures of one task by its operator that fail the job; 0 = default (4).
+  memoryBytes @9 :UInt64;
+  # Per attempt; 0 = the worker's default.
+  policies @10 :List(Text);
+  deadlineMs @11 :UInt64;
+  sortBufferBytes @12 :UInt64;
+  # What an attempt sorts in memory before it spills; 0 = default. Part of what makes output bytes
+  # reproducible, therefore of the job and not of the machine.
+  labels @13 :List(KeyValue);
+  struct KeyValue { key @0 :Text; value @1 :Text; }
+}
+
+struct StageSpec {
+  name @0 :Text;
+  operator @1 :Text;
+  config @2 :Data;
+  tasks @3 :UInt32;
+  # 0: the planner decides from bytes and slots. Ignored where splits or a one-to-one edge decide.
+  inputs @4 :List(InputSpec);
+  ports @5 :List(PortSpec);
+  flags @6 :UInt32;
+  # mr_operator_flags of the operator, as the library's table has them.
+}
+
+struct InputSpec {
+  union {
+    files @0 :FileInput;
+    edge @1 :EdgeInput;
+  }
+}
+
+struct FileInput {
+  uris @0 :List(Text);
+  # Absolute: file:///path or dfs:///path; files, directories (their files, not '_' or '.') or globs.
+  format @1 :Text;
+  # text | kv | csv | jsonl | fixed:N | record
+  maxSplitBytes @2 :UInt64;
+  # 0 = the block size. Tests use 4 KiB.
+  sampleBytes @3 :UInt64;
+  # Not 0: of each split only about this many bytes, in whole records from its start (for sampling).
+}
+
+struct EdgeInput {
+  kind @0 :EdgeKind;
+  stage @1 :UInt32;
+  port @2 :UInt32;
+  grouped @3 :Bool;
+  # Delivered merged in key order with the other grouped inputs of the stage (the port is sorted).
+}
+
+struct PortSpec {
+  union {
+    shuffle @0 :ShufflePort;
+    files @1 :FilePort;
+  }
+}
+
+struct ShufflePort {
+  sorted @0 :Bool;
+  combine @1 :Bool;
+  customPartition @2 :Bool;
+  # The operator's own partition(); otherwise XXH3-64 of the key.
+}
+
+struct FilePort {
+  format @0 :Text;
+  # text: key TAB value NEWLINE, or value NEWLINE where the key is empty; fixed:N or raw: key bytes
+  # then value bytes, nothing between; record: batches.
+}
+
+struct OutputSpec {
+  uri @0 :Text;
+  overwrite @1 :Bool;
+}

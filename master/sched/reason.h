@@ -1,0 +1,51 @@
+// Why a decision was taken: a code and the numbers that made it. `mrctl why` prints the sentence.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/fields.h"
+
+namespace mr::sched {
+
+enum class ReasonCode : uint8_t {
+  kNone = 0,
+  kLocalInput = 1,        // launched where its input is          {candidates}
+  kRackInput = 2,         // launched in the rack of its input    {candidates}
+  kAnyWorker = 3,         // launched where a slot was free       {free slots}
+  kRetryAfterFailure = 4, // an earlier attempt failed            {failures so far}
+  kOutputLost = 5,        // its output is gone and still needed  {generation}
+  kWaitingEarly = 6,      // started before its inputs are done   {upstream unfinished}
+  kUpstreamReturned = 7,  // taken back: upstream work is pending {upstream pending}
+  kTaskCommitted = 8,     // another attempt committed            {winner}
+  kJobEnded = 9,          // the job failed, was killed, or is done
+  kFirstReport = 10,      // first valid report: it commits
+  kEqualDigest = 11,      // a further copy of the same content
+  kDifferentDigest = 12,  // not the content that was committed
+  kStale = 13,            // unknown attempt, older epoch or incarnation
+  kTooManyFailures = 14,  // {failures, limit}
+  kAskedByUser = 15,
+  kPlanFailed = 16,
+  kStageReady = 17,       // {upstream stages planned}
+  kWorkerLost = 18,
+  kConsumedStale = 19,    // it read an output that is no longer the committed one
+  kRebound = 20,          // the copy it read from is gone        {copies left}
+  kIndeterminate = 21,    // a re-run gave other content          {consumers rolled back}
+};
+
+struct Reason {
+  ReasonCode code = ReasonCode::kNone;
+  std::string policy;           // which policy; "" = the core
+  std::vector<double> numbers;  // as the code says
+  template <class V>
+  static void Fields(V&& v) { v(&Reason::code, &Reason::policy, &Reason::numbers); }
+  bool operator==(const Reason&) const = default;
+};
+
+// Stable lower-case name of a code, for scenarios, JSON and logs ("local_input").
+const char* ReasonName(ReasonCode code);
+// One sentence for people, with the numbers.
+std::string Explain(const Reason& reason);
+
+}  // namespace mr::sched

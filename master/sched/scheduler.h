@@ -1,0 +1,53 @@
+// Decides what runs where. The master, the simulator and the tests all drive this same class.
+//
+// A function of the events it was given: the same events give the same decisions and the same
+// Digest(), in any process. It reads no clock, starts no thread, does no I/O and does not log;
+// time is the stamp on each event, and each decision carries its own reason.
+//
+// Thread: any one; the owner sees to it that there is only one.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "master/sched/decision.h"
+#include "master/sched/event.h"
+
+namespace mr::sched {
+
+// Of events and their meaning; stored at the journal's head. A soft record is replayed only by the
+// build whose number it carries.
+inline constexpr uint32_t kSchedulerVersion = 1;
+
+class State;
+
+class Scheduler {
+ public:
+  Scheduler();
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  // Checks a policy list without taking it: unknown name, bad parameter.
+  static Status CheckPolicies(const std::string& list);
+
+  // Folds the event in, runs the policies that it concerns, and returns what must now be done, in
+  // the order in which it must be done.
+  // REQUIRES: event.at not earlier than that of the event before; the first event is ConfigChanged
+  // with a list that CheckPolicies takes. A stale or impossible report is answered, never fatal.
+  [[nodiscard]] std::vector<Decision> Step(const StampedEvent& event);
+
+  // A hash of the whole state. Equal states have equal digests.
+  uint64_t Digest() const;
+
+  // Read-only, for status pages, planning and tests; valid until the next Step.
+  const State& state() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace mr::sched

@@ -1,0 +1,73 @@
+#include <gtest/gtest.h>
+
+#include "common/base/ids.h"
+#include "common/base/rng.h"
+#include "common/base/status.h"
+#include "common/base/text.h"
+
+namespace mr {
+namespace {
+
+TEST(IdsTest, NamesParseBackToTheSameId) {
+  const AttemptId id{{{3, 12}, 1, 17}, 1001};
+  EXPECT_EQ(Name(id, TaskLetter::kMap), "attempt_3_0012_1_m_000017_1001");
+  EXPECT_EQ(ParseAttemptId(Name(id, TaskLetter::kMap)), id);
+  EXPECT_EQ(ParseJobId(Name(id.task.job)), id.task.job);
+  EXPECT_EQ(ParseWorkerId("w7"), WorkerId{7});
+}
+
+TEST(IdsTest, WhatIsNotExactlyAnIdIsRefused) {
+  for (const char* text : {"", "job", "job_1", "job_0_0001", "job_1_0000", "job_1_1_1", "job_1_x", "job_1_1 "}) {
+    EXPECT_FALSE(ParseJobId(text).has_value()) << text;
+  }
+  EXPECT_FALSE(ParseWorkerId("w0").has_value());
+  EXPECT_FALSE(ParseAttemptId("attempt_1_1_0_q_0_1").has_value());
+}
+
+TEST(RngTest, StreamsAreIndependentOfEachOtherAndRepeatable) {
+  Rng a = Rng::Stream(7, "late");
+  Rng again = Rng::Stream(7, "late");
+  Rng other = Rng::Stream(7, "dolly");
+  const uint64_t first = a.Next();
+  EXPECT_EQ(first, again.Next());
+  EXPECT_NE(first, other.Next());
+}
+
+TEST(RngTest, BelowStaysBelowAndHitsEveryValue) {
+  Rng rng(1);
+  std::vector<int> seen(10);
+  for (int i = 0; i < 1000; ++i) ++seen[rng.Below(10)];
+  for (int count : seen) EXPECT_GT(count, 50);
+}
+
+TEST(TextTest, SizesAndDurationsNeedAUnit) {
+  EXPECT_EQ(*ParseSize("64m"), 64u << 20);
+  EXPECT_EQ(*ParseSize("4K"), 4096u);
+  EXPECT_FALSE(ParseSize("64").ok());
+  EXPECT_FALSE(ParseSize("64mb").ok());
+  EXPECT_FALSE(ParseSize("-1k").ok());
+  EXPECT_EQ(ParseDuration("1.5s")->ns, 1'500'000'000);
+  EXPECT_EQ(ParseDuration("250ms")->ns, 250'000'000);
+  EXPECT_FALSE(ParseDuration("30").ok());
+}
+
+TEST(TextTest, SuggestsTheNearestNameOnlyWhenItIsNear) {
+  const std::string_view names[] = {"wordcount", "grep", "sort"};
+  EXPECT_EQ(Nearest("wordcout", names), "wordcount");
+  EXPECT_EQ(Nearest("frobnicate", names), "");
+}
+
+TEST(TextTest, JsonEscapeKeepsValidTextAndReplacesBrokenBytes) {
+  EXPECT_EQ(JsonEscape("a\"b\\c\n\x01"), "a\\\"b\\\\c\\n\\u0001");
+  EXPECT_EQ(JsonEscape("h\xc3\xa9"), "h\xc3\xa9");
+  EXPECT_EQ(JsonEscape("\xff"), "\\ufffd");
+}
+
+TEST(StatusTest, ContextStandsInFrontAndTheCodeStays) {
+  const Status s = NotFound("/a does not exist").With("cannot read input");
+  EXPECT_EQ(s.code(), Code::kNotFound);
+  EXPECT_EQ(s.ToString(), "not_found: cannot read input: /a does not exist");
+}
+
+}  // namespace
+}  // namespace mr

@@ -1,0 +1,34 @@
+#include "common/rpc/hello.h"
+
+#include <gtest/gtest.h>
+
+#include "common/rpc/connection.h"
+
+namespace mr::rpc {
+namespace {
+
+TEST(HelloTest, ComesBackAsItWasSent) {
+  const Hello in{.role = Role::kWorker, .cluster_id = 9, .incarnation = 8};
+  const auto out = DecodeHello(EncodeHello(in));
+  ASSERT_TRUE(out.ok());
+  EXPECT_EQ(out->role, Role::kWorker);
+  EXPECT_EQ(out->incarnation, 8u);
+}
+
+TEST(HelloTest, OtherProtocolsAndStrangersAreToldApart) {
+  auto bytes = EncodeHello({});
+  bytes[8] = 99;
+  EXPECT_EQ(DecodeHello(bytes).status().code(), Code::kUnavailable);
+  bytes[0] = 'G';
+  EXPECT_EQ(DecodeHello(bytes).status().code(), Code::kInvalidArgument);
+}
+
+TEST(HostPortTest, NeedsBothParts) {
+  EXPECT_EQ(ParseHostPort("127.0.0.1:7070")->second, 7070);
+  for (const char* text : {"", "host", ":1", "host:", "host:0", "host:99999", "a:b:1"}) {
+    EXPECT_FALSE(ParseHostPort(text).ok()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace mr::rpc

@@ -1,0 +1,86 @@
+// Shuffle output of this worker's attempts, in RocksDB, until its job ends.
+//
+// Key: (job, stage, task, attempt, partition, chunk), big-endian, so that one output's chunks lie
+// together in partition order; chunk 0 of partition 0xffffffff is the partition table. Value: one
+// stored chunk (ChunkHeader, then the bytes as they travel). Outputs from 4 MiB up become one SST
+// each (SstFileWriter, ingested by move); smaller ones go through the shared memtable. Directories
+// are cohorts: a slice of time or volume, opened ahead, closed and removed whole; a job past
+// 256 MiB gets its own. WAL off: the store is wiped when its worker starts, since a new incarnation
+// owns nothing, and what is lost is made again.
+//
+// Thread-safe. All calls may touch the disk: never from an event loop.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/digest.h"
+#include "common/base/ids.h"
+#include "common/base/status.h"
+
+namespace mr::worker {
+
+struct PartitionRow {
+  uint64_t records = 0;
+  uint64_t bytes = 0;   // uncompressed: sum of batch sizes
+  Digest128 content;    // XXH3-128 over the partition's batches in order
+  uint32_t chunks = 0;  // not part of TableDigest
+};
+
+// XXH3-128 over the rows' (records, bytes, content.low, content.high) as u64 little-endian.
+Digest128 TableDigest(const std::vector<PartitionRow>& rows);
+
+// A stored chunk, as it also travels (data.capnp, Chunk).
+struct StoredChunk {
+  uint8_t codec = 0;  // mr::Codec
+  uint32_t raw_bytes = 0;
+  uint32_t records = 0;
+  uint64_t wire_digest = 0;  // XXH3-64 of bytes
+  std::string bytes;
+};
+
+// Names a copy on this worker: output and the attempt that made it.
+struct CopyKey {
+  TaskId task;
+  uint32_t attempt = 0;
+  auto operator<=>(const CopyKey&) const = default;
+};
+
+class ShuffleStore {
+ public:
+  struct Options {
+    std::string directory;
+    uint64_t sst_bytes = 4ull << 20;       // from here up an output is one SST
+    uint64_t own_cohort_bytes = 256ull << 20;
+    uint64_t cohort_bytes = 1ull << 30;    // a shared cohort is closed to new outputs past this
+  };
+  // Wipes the directory and opens the first cohort.
+  static Result<std::unique_ptr<ShuffleStore>> Open(const Options& options);
+  virtual ~ShuffleStore() = default;
+
+  class Writer {
+   public:
+    virtual ~Writer() = default;  // without Finish: nothing of it can be read
+    // Partitions ascend; chunks of one in order. raw_batch is one checked batch of `records`.
+    // Compresses, digests, stores.
+    virtual Status Add(uint32_t partition, uint32_t records, std::string_view raw_batch) = 0;
+    // From here on the copy can be read. All `partitions` rows, empty ones too.
+    virtual Result<std::vector<PartitionRow>> Finish() = 0;
+  };
+  virtual Result<std::unique_ptr<Writer>> Begin(const CopyKey& key, uint32_t partitions) = 0;
+
+  // kNotFound where there is no such copy or chunk, kCorrupted where its bytes are damaged.
+  virtual Result<StoredChunk> Get(const CopyKey& key, uint32_t partition, uint32_t chunk) = 0;
+  virtual Result<std::vector<PartitionRow>> Table(const CopyKey& key) = 0;
+  virtual bool Has(const CopyKey& key) = 0;
+  virtual std::vector<CopyKey> Inventory() = 0;
+  // Not served any more; its space goes with its cohort.
+  virtual void Drop(const CopyKey& key) = 0;
+  virtual void EndJob(JobId job) = 0;
+  virtual uint64_t bytes() const = 0;  // stored, live
+};
+
+}  // namespace mr::worker
