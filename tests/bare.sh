@@ -1,0 +1,21 @@
+#!/bin/sh
+# The two commands on a Debian 12 that has nothing: a debootstrapped root, a fresh clone in it,
+# ./dev demo and ./dev test. Shows that no install step hides on a developer's machine. Needs root.
+set -eu
+cd "$(dirname "$0")/.."
+command -v debootstrap >/dev/null || apt-get install -y -qq --no-install-recommends debootstrap >/dev/null
+ROOT=$(mktemp -d /var/tmp/paceline-bare.XXXXXX)
+cleanup() {
+  for m in dev/shm dev proc sys; do umount "$ROOT/$m" 2>/dev/null || true; done
+  rm -rf --one-file-system "$ROOT"
+}
+trap cleanup EXIT INT TERM
+debootstrap --variant=minbase bookworm "$ROOT" >"$ROOT.log" 2>&1 || { tail -n 20 "$ROOT.log" >&2; exit 1; }
+rm -f "$ROOT.log"
+cp /etc/resolv.conf "$ROOT/etc/resolv.conf" 2>/dev/null || true
+cp -r /etc/apt/apt.conf.d/. "$ROOT/etc/apt/apt.conf.d/" 2>/dev/null || true
+mount -t proc proc "$ROOT/proc"; mount -t sysfs sys "$ROOT/sys"
+mount --bind /dev "$ROOT/dev"; mount -t tmpfs shm "$ROOT/dev/shm"
+git clone -q . "$ROOT/root/paceline"
+chroot "$ROOT" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+  sh -c 'cd /root/paceline && ./dev demo && ./dev test'
