@@ -1,0 +1,99 @@
+#include "tests/support/process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "common/io/clock.h"
+#include "common/io/files.h"
+
+namespace mr::test {
+namespace {
+
+// Descriptors are moved out of the way of the child's numbers first, so that no dup2 overwrites
+// one that is still needed.
+constexpr int kParkedFd = 200;
+
+[[noreturn]] void RunChild(const std::vector<std::string>& argv, const SpawnOptions& options) {
+  for (const std::string& variable : options.env) putenv(strdup(variable.c_str()));
+  if (!options.directory.empty() && chdir(options.directory.c_str()) != 0) _exit(127);
+  const int out_flags = O_WRONLY | O_CREAT | (options.append ? O_APPEND : O_TRUNC);
+  const int in = open(options.stdin_path.c_str(), O_RDONLY);
+  const int out = open(options.stdout_path.c_str(), out_flags, 0644);
+  const int err = open(options.stderr_path.c_str(), out_flags, 0644);
+  if (in < 0 || out < 0 || err < 0) _exit(127);
+  std::vector<std::pair<int, int>> parked;
+  for (const auto& [from, to] : options.inherit) parked.emplace_back(fcntl(from, F_DUPFD_CLOEXEC, kParkedFd), to);
+  dup2(in, 0);
+  dup2(out, 1);
+  dup2(err, 2);
+  close(in);
+  close(out);
+  close(err);
+  for (const auto& [from, to] : parked) dup2(from, to);
+  std::vector<char*> arguments;
+  for (const std::string& a : argv) arguments.push_back(const_cast<char*>(a.c_str()));
+  arguments.push_back(nullptr);
+  execv(arguments[0], arguments.data());
+  _exit(127);
+}
+
+}  // namespace
+
+Process& Process::operator=(Process&& other) noexcept {
+  if (this != &other) {
+    Kill();
+    pid_ = std::exchange(other.pid_, 0);
+  }
+  return *this;
+}
+
+Process::~Process() { Kill(); }
+
+Result<Process> Process::Spawn(const std::vector<std::string>& argv, const SpawnOptions& options) {
+  const pid_t pid = fork();
+  if (pid < 0) return ErrnoStatus(errno, "cannot fork");
+  if (pid == 0) RunChild(argv, options);
+  Process process;
+  process.pid_ = pid;
+  return process;
+}
+
+bool Process::running() {
+  if (pid_ == 0) return false;
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
+}
+
+void Process::Signal(int signal) const {
+  if (pid_ != 0) kill(pid_, signal);
+}
+
+std::optional<int> Process::Wait(Duration limit) {
+  if (pid_ == 0) return std::nullopt;
+  UniqueFd fd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+  pollfd ready{fd.get(), POLLIN, 0};
+  const Instant end = Now() + limit;
+  while (poll(&ready, 1, static_cast<int>((end - Now()).millis())) < 0 && errno == EINTR) {
+  }
+  int status = 0;
+  if (waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
+  pid_ = 0;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void Process::Kill() {
+  if (pid_ == 0) return;
+  kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+  pid_ = 0;
+}
+
+}  // namespace mr::test

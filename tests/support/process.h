@@ -1,0 +1,50 @@
+// A child process of a test: started with explicit descriptors, its output in files, killed and
+// reaped at the latest by its destructor. For one thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/base/time.h"
+
+namespace mr::test {
+
+struct SpawnOptions {
+  std::string stdin_path = "/dev/null";
+  std::string stdout_path = "/dev/null";
+  std::string stderr_path = "/dev/null";
+  // The file is appended to instead of emptied: a daemon that is restarted keeps its log.
+  bool append = false;
+  // (descriptor here, its number in the child).
+  std::vector<std::pair<int, int>> inherit;
+  std::vector<std::string> env;  // "NAME=value", beside the environment of the test
+  std::string directory;         // working directory, empty = the test's
+};
+
+class Process {
+ public:
+  Process() = default;
+  Process(Process&& other) noexcept : pid_(std::exchange(other.pid_, 0)) {}
+  Process& operator=(Process&& other) noexcept;
+  ~Process();
+
+  static Result<Process> Spawn(const std::vector<std::string>& argv, const SpawnOptions& options);
+
+  bool running();
+  pid_t pid() const { return pid_; }
+  void Signal(int signal) const;
+  // The exit code, or 128 + the signal that ended it; nothing when `limit` ran out before.
+  std::optional<int> Wait(Duration limit);
+  // kill -9 and reap.
+  void Kill();
+
+ private:
+  pid_t pid_ = 0;  // 0: none, or reaped
+};
+
+}  // namespace mr::test
