@@ -1,0 +1,69 @@
+// The journal's bytes: one file, a header page, then records. For journal.cc and its tests.
+//
+// Header, 4096 bytes: magic, version, cluster id, creation time, crc32c. Record, 8-aligned:
+// length, crc32c, sequence, hash of the record before (a chain from the header on), highest
+// sequence that was durable when this was written, epoch, class, kind; then the payload. The
+// `durable` field is what tells a torn tail (never acknowledged, cut off) from damage to a record
+// that somebody was told about (the master then refuses to start).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "common/base/status.h"
+
+namespace mr::journal {
+
+inline constexpr uint32_t kFormatVersion = 1;
+inline constexpr uint64_t kHeaderBytes = 4096;
+inline constexpr uint64_t kRecordHeaderBytes = 40;
+inline constexpr uint32_t kMaxPayload = 64u << 20;
+
+// Hard: survives upgrades, synced before what it promises leaves. Soft: covered by the next sync,
+// replayed only by the build that wrote it.
+enum class RecordClass : uint8_t { kHard = 1, kSoft = 2 };
+
+// Kind 0 is the journal's own: a seal, which says that all before it was durable.
+inline constexpr uint8_t kSealKind = 0;
+
+struct Record {
+  uint64_t sequence = 0;
+  uint32_t epoch = 0;
+  RecordClass record_class = RecordClass::kHard;
+  uint8_t kind = 0;
+  uint64_t durable = 0;
+  std::string_view payload;
+};
+
+// Where the chain stands behind a record.
+struct ChainEnd {
+  uint64_t offset = kHeaderBytes;
+  uint64_t sequence = 0;
+  uint64_t hash = 0;
+  uint32_t epoch = 0;
+};
+
+std::string EncodeHeader(uint64_t cluster_id, uint64_t created_ms);
+// kCorrupted for anything that is not an intact header, kRejected for a newer version.
+Result<uint64_t> DecodeHeader(std::string_view page, uint64_t* chain_seed);
+
+// Appends the record to *out and moves *end behind it.
+void EncodeRecord(const Record& record, ChainEnd* end, std::string* out);
+
+struct Recovery {
+  ChainEnd end;
+  uint64_t cluster_id = 0;
+  uint64_t records = 0;      // given to the callback
+  uint64_t cut_bytes = 0;    // of a torn tail, from end.offset on, that are not zero
+  uint64_t cut_records = 0;  // whole records in it: none of them was ever acknowledged
+};
+
+// Reads the file from its header to its end and gives each record but seals to `on_record`, whose
+// error ends the reading. kCorrupted, naming offset and what to do, where a record that was
+// durable is damaged. Changes nothing.
+Result<Recovery> ReadJournal(int fd, const std::string& path,
+                             const std::function<Status(const Record&, uint64_t offset)>& on_record);
+
+}  // namespace mr::journal

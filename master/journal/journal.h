@@ -1,0 +1,91 @@
+// The master's memory: an append-only file of records, synced in groups by a thread of its own.
+//
+// Append() only queues and gives the record's sequence; the journal's thread writes what is queued
+// in one write and one fdatasync, and then says up to where all is on disk. Whatever promises a
+// record to somebody waits for that (outbox.h). Hard records are written at once, soft ones within
+// kSoftDelay or with the next hard one. If a write or a sync fails, the process ends at once:
+// nothing may be said any more that the disk does not know.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/base/time.h"
+#include "common/io/files.h"
+#include "master/journal/format.h"
+
+namespace mr::journal {
+
+// How long a soft record may wait for company; bounds what a crash forgets of unpromised things.
+inline constexpr Duration kSoftDelay = Millis(20);
+
+class Journal {
+ public:
+  struct Options {
+    std::string directory;
+    uint64_t cluster_id = 0;                  // for a new file; must match where the file exists
+    uint64_t preallocate_bytes = 4ull << 20;  // per step; measured: larger ones only cost space
+  };
+  // Takes the directory's lock (kRejected where another process has it), creates the file or reads
+  // it through `on_record`, cuts off a torn tail. The thread does not run yet.
+  static Result<std::unique_ptr<Journal>> Open(
+      const Options& options, const std::function<Status(const Record&, uint64_t offset)>& on_record);
+  // Writes and syncs what is queued, and a seal.
+  ~Journal();
+
+  const Recovery& recovery() const { return recovery_; }
+
+  // From here on records carry `epoch`; on_durable(sequence) is called on the journal's thread.
+  void Start(uint32_t epoch, std::function<void(uint64_t)> on_durable);
+
+  // Any thread; the calls' order is the records' order. After Start().
+  uint64_t Append(RecordClass record_class, uint8_t kind, std::string payload);
+  // Waits until `sequence` is on disk. For start-up and tests, never for the master's thread.
+  void WaitDurable(uint64_t sequence);
+
+  uint64_t durable() const;
+  uint64_t syncs() const;
+
+ private:
+  struct Queued {
+    uint64_t sequence;
+    RecordClass record_class;
+    uint8_t kind;
+    std::string payload;
+  };
+  Journal() = default;
+  void Main();
+  void WriteGroup(const std::vector<Queued>& group);
+  void WriteSeal();
+  void Ensure(uint64_t bytes);
+
+  Options options_;
+  std::string path_;
+  UniqueFd lock_, fd_;
+  Recovery recovery_;
+
+  // Of the journal's thread.
+  ChainEnd end_;
+  uint64_t allocated_ = 0;
+  uint64_t synced_ = 0;  // like durable_, for the records themselves; never a seal
+  std::string buffer_;
+
+  mutable std::mutex mutex_;  // guards all below
+  std::condition_variable wake_, durable_cv_;
+  std::vector<Queued> queue_;
+  bool urgent_ = false, stopping_ = false;
+  uint64_t next_sequence_ = 1, durable_ = 0, syncs_ = 0;
+
+  uint32_t epoch_ = 0;
+  std::function<void(uint64_t)> on_durable_;
+  std::thread thread_;
+};
+
+}  // namespace mr::journal

@@ -1,0 +1,42 @@
+// What may leave only when a record is on disk: actions held until their sequence is durable.
+// Used by one thread, which calls Release() when the journal says how far it is.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace mr::journal {
+
+class Outbox {
+ public:
+  // Runs `action` in the Release() that covers `sequence`; at once where it is durable already.
+  void Hold(uint64_t sequence, std::function<void()> action) {
+    if (sequence <= durable_) {
+      action();
+    } else {
+      held_.emplace(sequence, std::move(action));
+    }
+  }
+
+  // All up to `sequence` is on disk. Actions run in the order of their sequences, and of Hold()
+  // within one; they may Hold() further ones.
+  void Release(uint64_t sequence) {
+    if (sequence > durable_) durable_ = sequence;
+    while (!held_.empty() && held_.begin()->first <= durable_) {
+      auto action = std::move(held_.begin()->second);
+      held_.erase(held_.begin());
+      action();
+    }
+  }
+
+  size_t size() const { return held_.size(); }
+
+ private:
+  uint64_t durable_ = 0;
+  std::multimap<uint64_t, std::function<void()>> held_;
+};
+
+}  // namespace mr::journal
