@@ -24,6 +24,8 @@ interface MasterForWorker {
   # Bytes of an operator library, at most 1 MiB a call.
   blockReceived @4 (worker :WorkerRef, blocks :List(BlockReport));
   # A replica became durable here.
+  blockSuspect @5 (worker :WorkerRef, blocks :List(BlockReport));
+  # A replica here failed verification or could not be read. It is kept, and counts for nothing.
 }
 
 interface Heartbeats {

@@ -18,7 +18,8 @@ interface FileSystem {
   abandon @3 (lease :UInt64) -> (outcome :Common.Outcome);
   stat @4 (path :Text) -> (outcome :Common.Outcome, status :FileStatus);
   list @5 (path :Text) -> (outcome :Common.Outcome, entries :List(FileStatus));
-  locate @6 (path :Text, offset :UInt64, length :UInt64, near :Text) -> (outcome :Common.Outcome, status :FileStatus, blocks :List(Control.BlockLocation));
+  locate @6 (path :Text, offset :UInt64, length :UInt64, near :Text) -> (outcome :Common.Outcome, status :FileStatus, blocks :List(Control.BlockLocation), inlineData :Data);
+  # inlineData: the bytes of a small file that the master made itself (_SUCCESS) and that has no blocks.
   mkdir @7 (path :Text) -> (outcome :Common.Outcome);
   remove @8 (path :Text, recursive :Bool) -> (outcome :Common.Outcome);
   rename @9 (from :Text, to :Text) -> (outcome :Common.Outcome);

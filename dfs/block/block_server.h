@@ -1,0 +1,67 @@
+// Serves a worker's block store over data.capnp: the worker's DataServer::Server delegates
+//
+//   kj::Promise<void> writeBlock(WriteBlockContext c) override { return blocks_.WriteBlock(c); }
+//   kj::Promise<void> readBlock(ReadBlockContext c) override { return blocks_.ReadBlock(c); }
+//
+// and carries out the master's commands with Replicate and Delete. Writes are pipelines: each
+// member passes pieces on while it writes them to disk; a member downstream that fails is dropped,
+// the others go on, and `finish` answers which workers have the block on disk. The writer decides
+// whether these are enough (dfs/client does: min(2, length of the pipeline)).
+//
+// Lives on a KJ loop; every touch of the disk runs on `pool`.
+#pragma once
+
+#include <kj/async-io.h>
+
+#include <functional>
+#include <string>
+
+#include "common/rpc/hello.h"
+#include "dfs/block/block_store.h"
+#include "schema/data.capnp.h"
+
+namespace mr::dfs {
+
+// Runs a closure on some thread that may block. All closures must have run, or been dropped, before
+// the objects that they use are destroyed: stop the pool, then the loop.
+using Pool = std::function<void(std::function<void()>)>;
+
+class BlockServer {
+ public:
+  struct Options {
+    WorkerId worker;    // 0 until registered: see set_worker
+    rpc::Hello hello;   // role kData, the cluster id, our incarnation: for connections downstream
+    Pool pool;
+    // On the loop. A block is durable here: send MasterForWorker.blockReceived. Must not block.
+    std::function<void(const BlockRef&)> on_durable;
+    // On the loop. A replica turned out bad: send MasterForWorker.blockSuspect (the master applies
+    // ReplicaSuspect). Later registrations do not list it. Never delete it on your own.
+    std::function<void(const Suspect&)> on_suspect;
+  };
+  // io and store must outlive this; this must outlive all calls.
+  BlockServer(kj::AsyncIoContext& io, BlockStore& store, Options options);
+  ~BlockServer();
+
+  // The id that `durable` of finish says; given at registration.
+  void set_worker(WorkerId worker);
+
+  using WriteContext =
+      capnp::CallContext<rpc::DataServer::WriteBlockParams, rpc::DataServer::WriteBlockResults>;
+  using ReadContext =
+      capnp::CallContext<rpc::DataServer::ReadBlockParams, rpc::DataServer::ReadBlockResults>;
+  kj::Promise<void> WriteBlock(WriteContext context);
+  kj::Promise<void> ReadBlock(ReadContext context);
+
+  // Commands of the master. Replicate reads the replica here (verified) and writes it to the data
+  // server at to_address; that worker reports it. Delete: BlockStore::Delete on the pool.
+  kj::Promise<Status> Replicate(BlockRef block, std::string to_address);
+  kj::Promise<Status> Delete(BlockRef block);
+  // One scrubber step on the pool; finds go to on_suspect. The worker calls it from a timer.
+  kj::Promise<void> Scrub(uint64_t max_bytes);
+
+ private:
+  struct Impl;
+  kj::Own<Impl> impl_;
+};
+
+}  // namespace mr::dfs

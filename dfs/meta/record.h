@@ -1,0 +1,284 @@
+// The closed vocabulary of the block store's brain: records go in, effects come out.
+//
+// A record that the namespace's Prepare functions made (or that a worker's word became) is appended
+// to the master's journal and then given to Namespace::Apply. Hard records carry what was promised
+// to a caller: they are synced before the answer leaves and replayed after a restart. Soft records
+// say where replicas are: block reports bring that back, so they need no sync and are not replayed.
+// Plain values; each struct lists its fields once (common/base/fields.h). New alternatives and new
+// fields are added at the end only.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/base/fields.h"
+#include "common/base/ids.h"
+#include "common/base/time.h"
+
+namespace mr::dfs {
+
+// When something is said: `at` on the master's monotonic axis, unix_ms for people only.
+struct Stamp {
+  Instant at;
+  uint64_t unix_ms = 0;
+  template <class V>
+  static void Fields(V&& v) { v(&Stamp::at, &Stamp::unix_ms); }
+};
+
+// One block as its holders know it. digest: XXH3-64 of all of its bytes.
+struct BlockRef {
+  BlockId id;
+  uint32_t generation = 1;
+  uint64_t length = 0;
+  uint64_t digest = 0;
+  template <class V>
+  static void Fields(V&& v) {
+    v(&BlockRef::id, &BlockRef::generation, &BlockRef::length, &BlockRef::digest);
+  }
+  bool operator==(const BlockRef&) const = default;
+};
+
+// A block that its writer has finished, and the workers that acknowledged it as durable.
+struct StagedBlock {
+  BlockRef block;
+  std::vector<WorkerId> workers;
+  template <class V>
+  static void Fields(V&& v) { v(&StagedBlock::block, &StagedBlock::workers); }
+  bool operator==(const StagedBlock&) const = default;
+};
+
+// ---- Hard records -------------------------------------------------------------------------------
+
+// A writer holds `lease` on a file that nobody sees until FileCompleted.
+struct FileCreated {
+  Stamp stamp;
+  uint64_t lease = 0;
+  std::string path;
+  bool overwrite = false;
+  uint32_t replication = 0;
+  uint64_t block_bytes = 0;
+  std::string request_id;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = FileCreated;
+    v(&T::stamp, &T::lease, &T::path, &T::overwrite, &T::replication, &T::block_bytes, &T::request_id);
+  }
+};
+
+// A fresh block of an open file, to be written to `targets` in this order. An earlier block of the
+// same index is abandoned.
+struct BlockAdded {
+  Stamp stamp;
+  uint64_t lease = 0;
+  uint32_t index = 0;
+  BlockId block;
+  std::vector<WorkerId> targets;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = BlockAdded;
+    v(&T::stamp, &T::lease, &T::index, &T::block, &T::targets);
+  }
+};
+
+// The file becomes visible under the lease's path; missing directories are made.
+struct FileCompleted {
+  Stamp stamp;
+  uint64_t lease = 0;
+  std::vector<StagedBlock> blocks;
+  template <class V>
+  static void Fields(V&& v) { v(&FileCompleted::stamp, &FileCompleted::lease, &FileCompleted::blocks); }
+};
+
+// The open file is given up, by its writer or because its lease ran out.
+struct LeaseEnded {
+  uint64_t lease = 0;
+  bool expired = false;
+  template <class V>
+  static void Fields(V&& v) { v(&LeaseEnded::lease, &LeaseEnded::expired); }
+};
+
+struct DirectoryMade {
+  Stamp stamp;
+  std::string path;
+  template <class V>
+  static void Fields(V&& v) { v(&DirectoryMade::stamp, &DirectoryMade::path); }
+};
+
+// A file, or a directory with all that is in it.
+struct Removed {
+  std::string path;
+  template <class V>
+  static void Fields(V&& v) { v(&Removed::path); }
+};
+
+struct Renamed {
+  Stamp stamp;
+  std::string from, to;
+  template <class V>
+  static void Fields(V&& v) { v(&Renamed::stamp, &Renamed::from, &Renamed::to); }
+};
+
+struct ReplicationSet {
+  std::string path;
+  uint32_t replication = 0;
+  template <class V>
+  static void Fields(V&& v) { v(&ReplicationSet::path, &ReplicationSet::replication); }
+};
+
+// One file of a job's output: its blocks leave the staging file in which they were written.
+// inline_data: bytes kept in the namespace itself, for a file without blocks (_SUCCESS).
+struct OutputFile {
+  std::string name;
+  std::vector<BlockRef> blocks;
+  std::string inline_data;
+  template <class V>
+  static void Fields(V&& v) { v(&OutputFile::name, &OutputFile::blocks, &OutputFile::inline_data); }
+};
+
+// All files of a job become visible in `directory` at once, and its staging directory goes away.
+// The master puts this into the very record that makes the job succeed.
+struct OutputCommitted {
+  Stamp stamp;
+  std::string directory;
+  bool overwrite = false;  // what is there is removed in the same step
+  std::string staging;     // "/.staging/<job>", removed with whatever losers left there; "" = none
+  uint32_t replication = 0;  // 0 = the default
+  std::vector<OutputFile> files;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = OutputCommitted;
+    v(&T::stamp, &T::directory, &T::overwrite, &T::staging, &T::replication, &T::files);
+  }
+};
+
+// ---- Soft records -------------------------------------------------------------------------------
+
+// A master process took over: where replicas are is unknown, safe mode begins, open leases start
+// anew. expected: workers known from before, which will register again or not.
+struct MasterStarted {
+  Instant at;
+  std::vector<WorkerId> expected;
+  template <class V>
+  static void Fields(V&& v) { v(&MasterStarted::at, &MasterStarted::expected); }
+};
+
+// A worker registered, with its full block report. Another incarnation than before replaces it.
+struct WorkerJoined {
+  Instant at;
+  WorkerId worker;
+  Incarnation incarnation = 0;
+  std::string address;  // of its data server
+  std::string rack;
+  uint64_t capacity_bytes = 0;  // 0 = not known
+  uint64_t used_bytes = 0;
+  std::vector<BlockRef> blocks;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = WorkerJoined;
+    v(&T::at, &T::worker, &T::incarnation, &T::address, &T::rack, &T::capacity_bytes, &T::used_bytes,
+      &T::blocks);
+  }
+};
+
+struct WorkerGone {
+  Instant at;
+  WorkerId worker;
+  Incarnation incarnation = 0;
+  template <class V>
+  static void Fields(V&& v) { v(&WorkerGone::at, &WorkerGone::worker, &WorkerGone::incarnation); }
+};
+
+// Draining: its replicas are read and copied from, and do not count toward the target.
+struct WorkerDrained {
+  Instant at;
+  WorkerId worker;
+  bool on = true;
+  template <class V>
+  static void Fields(V&& v) { v(&WorkerDrained::at, &WorkerDrained::worker, &WorkerDrained::on); }
+};
+
+// A worker says that it has this block on disk (MasterForWorker.blockReceived).
+struct ReplicaDurable {
+  Instant at;
+  WorkerId worker;
+  Incarnation incarnation = 0;
+  BlockRef block;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = ReplicaDurable;
+    v(&T::at, &T::worker, &T::incarnation, &T::block);
+  }
+};
+
+// A replica failed verification or could not be read: quarantined. It counts for nothing, and is
+// deleted only once enough others are proven.
+struct ReplicaSuspect {
+  Instant at;
+  WorkerId worker;
+  Incarnation incarnation = 0;
+  BlockId block;
+  uint32_t generation = 1;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = ReplicaSuspect;
+    v(&T::at, &T::worker, &T::incarnation, &T::block, &T::generation);
+  }
+};
+
+struct LeaseRenewed {
+  Instant at;
+  uint64_t lease = 0;
+  template <class V>
+  static void Fields(V&& v) { v(&LeaseRenewed::at, &LeaseRenewed::lease); }
+};
+
+// Time passed: repairs that were waiting, or got no answer, are looked at again; safe mode may end.
+struct Ticked {
+  Instant at;
+  template <class V>
+  static void Fields(V&& v) { v(&Ticked::at); }
+};
+
+// The order is that of the journal's bytes.
+using Record = std::variant<FileCreated, BlockAdded, FileCompleted, LeaseEnded, DirectoryMade, Removed,
+                            Renamed, ReplicationSet, OutputCommitted, MasterStarted, WorkerJoined,
+                            WorkerGone, WorkerDrained, ReplicaDurable, ReplicaSuspect, LeaseRenewed,
+                            Ticked>;
+
+// Hard records are the first nine alternatives.
+inline bool IsHard(const Record& record) {
+  return record.index() <= Record(OutputCommitted{}).index();
+}
+
+// ---- Effects: commands for workers --------------------------------------------------------------
+
+// `from` reads its replica and writes it to `to`.
+struct ReplicateBlock {
+  WorkerId from;
+  Incarnation from_incarnation = 0;
+  WorkerId to;
+  std::string to_address;
+  BlockRef block;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = ReplicateBlock;
+    v(&T::from, &T::from_incarnation, &T::to, &T::to_address, &T::block);
+  }
+};
+
+// The worker deletes its replica if id and generation match. A lost command does no harm: the next
+// block report shows the replica again.
+struct DeleteReplica {
+  WorkerId worker;
+  Incarnation incarnation = 0;
+  BlockRef block;
+  template <class V>
+  static void Fields(V&& v) {
+    v(&DeleteReplica::worker, &DeleteReplica::incarnation, &DeleteReplica::block);
+  }
+};
+
+using Effect = std::variant<ReplicateBlock, DeleteReplica>;
+
+}  // namespace mr::dfs
