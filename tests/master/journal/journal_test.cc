@@ -154,11 +154,13 @@ TEST_F(JournalTest, RefusesAZeroedPageBetweenAcknowledgedRecords) {
 TEST_F(JournalTest, SaysDurableInOrderAndNeverBeforeTheBytesAreInTheFile) {
   std::vector<uint64_t> said, in_file;
   {
+    UniqueFd fd;
     auto journal = Open();
-    UniqueFd fd = OpenFile(directory_ + "/journal", O_RDONLY).value();
+    fd = OpenFile(directory_ + "/journal", O_RDONLY).value();
     (*journal)->Start(1, [&](uint64_t sequence) {
       const auto read = ReadJournal(fd.get(), "journal", [](const Record&, uint64_t) { return Status::Ok(); });
       said.push_back(sequence);
+      EXPECT_TRUE(read.ok()) << read.status().ToString();
       in_file.push_back(read.ok() ? read->end.sequence : 0);
     });
     for (int i = 0; i < 500; ++i) {
