@@ -1,0 +1,91 @@
+#include "worker/daemon/directory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace mr::worker {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr StageId kStage{{1, 1}, 0};
+
+CopyPtr MakeCopy(uint32_t task, uint32_t worker, Incarnation incarnation = 5) {
+  CopyLocation copy;
+  copy.output = {{kStage.job, kStage.stage, task}, 1};
+  copy.attempt = 1;
+  copy.worker = {worker};
+  copy.incarnation = incarnation;
+  return std::make_shared<const CopyLocation>(copy);
+}
+
+struct Reader {
+  std::vector<std::string> seen;
+  Directory::Listener listener() {
+    return [this](const CopyPtr& copy, bool added) {
+      seen.push_back((added ? "+" : "-") + std::to_string(copy->output.task.task) + "@" +
+                     std::to_string(copy->worker.value));
+    };
+  }
+};
+
+TEST(DirectoryTest, ASubscriberHearsWhatIsThereAndThenEachChange) {
+  Directory directory;
+  ASSERT_TRUE(directory.Apply({kStage, 1, {MakeCopy(0, 2)}, {}}));
+  Reader reader;
+  const uint64_t id = directory.Subscribe(kStage, reader.listener());
+  ASSERT_TRUE(directory.Apply({kStage, 2, {MakeCopy(1, 3)}, {MakeCopy(0, 2)}}));
+  EXPECT_THAT(reader.seen, ElementsAre("+0@2", "-0@2", "+1@3"));
+  directory.Unsubscribe(kStage, id);
+  ASSERT_TRUE(directory.Apply({kStage, 3, {MakeCopy(2, 3)}, {}}));
+  EXPECT_EQ(reader.seen.size(), 3u);
+}
+
+TEST(DirectoryTest, ARepeatedDeltaHasNoEffect) {
+  Directory directory;
+  Reader reader;
+  directory.Subscribe(kStage, reader.listener());
+  ASSERT_TRUE(directory.Apply({kStage, 4, {MakeCopy(0, 2)}, {}}));
+  EXPECT_FALSE(directory.Apply({kStage, 4, {MakeCopy(1, 2)}, {}}));
+  EXPECT_FALSE(directory.Apply({kStage, 3, {}, {MakeCopy(0, 2)}}));
+  EXPECT_EQ(directory.copies(), 1u);
+  EXPECT_THAT(reader.seen, ElementsAre("+0@2"));
+}
+
+TEST(DirectoryTest, ACompleteDeltaTakesAwayWhatItDoesNotName) {
+  Directory directory;
+  Reader reader;
+  directory.Subscribe(kStage, reader.listener());
+  directory.Apply({kStage, 9, {MakeCopy(0, 2), MakeCopy(1, 3)}, {}});
+  reader.seen.clear();
+  directory.ExpectComplete();
+  // Another master's versions begin anew.
+  EXPECT_TRUE(directory.Apply({kStage, 1, {MakeCopy(1, 3), MakeCopy(0, 4)}, {}}));
+  EXPECT_THAT(reader.seen, ElementsAre("-0@2", "+1@3", "+0@4"));
+  EXPECT_TRUE(directory.Apply({kStage, 2, {MakeCopy(2, 4)}, {}}));
+  EXPECT_EQ(directory.copies(), 3u) << "the one after is a difference again";
+}
+
+TEST(DirectoryTest, AnotherLifeOfAWorkerIsAnotherCopy) {
+  Directory directory;
+  directory.Apply({kStage, 1, {MakeCopy(0, 2, 5)}, {}});
+  directory.Apply({kStage, 2, {MakeCopy(0, 2, 6)}, {MakeCopy(0, 2, 5)}});
+  Reader reader;
+  directory.Subscribe(kStage, reader.listener());
+  EXPECT_THAT(reader.seen, ElementsAre("+0@2"));
+}
+
+TEST(DirectoryTest, JobsAndStagesDoNotMix) {
+  Directory directory;
+  directory.Apply({kStage, 1, {MakeCopy(0, 2)}, {}});
+  Reader other;
+  directory.Subscribe({{1, 1}, 1}, other.listener());
+  EXPECT_TRUE(other.seen.empty());
+  directory.EndJob({1, 2});
+  EXPECT_EQ(directory.copies(), 1u);
+  directory.EndJob({1, 1});
+  EXPECT_EQ(directory.copies(), 0u);
+}
+
+}  // namespace
+}  // namespace mr::worker
