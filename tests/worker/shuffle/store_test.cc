@@ -1,0 +1,296 @@
+// The shuffle store: what was written is what is read, by both ways in; and what lives how long.
+#include "worker/shuffle/store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <fstream>
+#include <thread>
+
+#include "common/io/codec.h"
+#include "common/io/files.h"
+#include "tests/worker/shuffle/shuffle_testing.h"
+#include "worker/shuffle/format.h"
+
+namespace mr::worker {
+namespace {
+
+using testing::ElementsAre;
+
+std::string Unpack(const StoredChunk& chunk) {
+  std::string raw;
+  const Status status =
+      Decompress(static_cast<Codec>(chunk.codec), chunk.bytes, chunk.raw_bytes, kMaxRawChunk, &raw);
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  return raw;
+}
+
+std::vector<std::string> NamesIn(const std::string& directory) {
+  auto names = ListDirectory(directory);
+  MR_CHECK(names.ok(), names.status().ToString());
+  return *std::move(names);
+}
+
+size_t CohortDirectories(const std::string& directory) {
+  const auto names = NamesIn(directory);
+  return std::count_if(names.begin(), names.end(),
+                       [](const std::string& n) { return n.starts_with("cohort-"); });
+}
+
+class StoreTest : public testing::Test {
+ protected:
+  void Open(ShuffleStore::Options options = {}) {
+    store_.reset();  // two stores cannot have one directory
+    options.directory = shuffle_directory();
+    auto store = ShuffleStore::Open(options);
+    ASSERT_TRUE(store.ok()) << store.status().ToString();
+    store_ = *std::move(store);
+  }
+  std::string shuffle_directory() const { return directory_.path() + "/shuffle"; }
+
+  TempDirectory directory_;
+  std::unique_ptr<ShuffleStore> store_;
+};
+
+TEST_F(StoreTest, BothWaysInGiveBackTheSameChunksAndRows) {
+  const TestOutput output = MakeOutput(/*seed=*/7, /*partitions=*/9, /*batches=*/3, /*records=*/200);
+  std::vector<std::vector<PartitionRow>> tables;
+  for (const uint64_t sst_bytes : {uint64_t{64} << 20, uint64_t{1}}) {
+    Open({.sst_bytes = sst_bytes});
+    const CopyKey key = Copy(1, 5);
+    const auto rows = StoreOutput(*store_, key, output);
+    ASSERT_EQ(rows.size(), output.size());
+    const auto table = store_->Table(key);
+    ASSERT_TRUE(table.ok()) << table.status().ToString();
+    EXPECT_EQ(*table, rows);
+    for (uint32_t p = 0; p < output.size(); ++p) {
+      EXPECT_EQ(rows[p].chunks, output[p].size());
+      std::string all;
+      for (uint32_t c = 0; c < rows[p].chunks; ++c) {
+        const auto chunk = store_->Get(key, p, c);
+        ASSERT_TRUE(chunk.ok()) << chunk.status().ToString();
+        EXPECT_EQ(Unpack(*chunk), output[p][c]);
+        EXPECT_EQ(chunk->wire_digest, Hash64(chunk->bytes));
+        all += output[p][c];
+      }
+      EXPECT_EQ(rows[p].content, Hash128(all));
+      EXPECT_EQ(rows[p].bytes, all.size());
+      EXPECT_EQ(store_->Get(key, p, rows[p].chunks).status().code(), Code::kNotFound);
+    }
+    tables.push_back(rows);
+  }
+  EXPECT_EQ(tables[0], tables[1]);
+}
+
+TEST_F(StoreTest, TheTableIsAChunkOfItsOwnPartition) {
+  Open();
+  const auto rows = StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 5, 1, 10));
+  const auto chunk = store_->Get(Copy(1, 1), kTablePartition, 0);
+  ASSERT_TRUE(chunk.ok());
+  const auto decoded = DecodeTable(Unpack(*chunk));
+  ASSERT_TRUE(decoded.ok());
+  EXPECT_EQ(*decoded, rows);
+  EXPECT_EQ(DecodeTable(std::string(41, 'x')).status().code(), Code::kCorrupted);
+}
+
+TEST_F(StoreTest, NothingOfAnUnfinishedOutputCanBeRead) {
+  for (const uint64_t sst_bytes : {uint64_t{64} << 20, uint64_t{1}}) {
+    Open({.sst_bytes = sst_bytes});
+    {
+      auto writer = store_->Begin(Copy(1, 1), 2);
+      ASSERT_TRUE(writer.ok());
+      ASSERT_TRUE((*writer)->Add(0, 3, MakeOutput(1, 1, 1, 3)[0][0]).ok());
+    }
+    EXPECT_FALSE(store_->Has(Copy(1, 1)));
+    EXPECT_EQ(store_->Get(Copy(1, 1), 0, 0).status().code(), Code::kNotFound);
+    EXPECT_THAT(NamesIn(shuffle_directory() + "/files"), ElementsAre());
+  }
+}
+
+TEST_F(StoreTest, PartitionsMustAscendAndABatchMustFit) {
+  Open();
+  const std::string batch = MakeOutput(1, 1, 1, 3)[0][0];
+  auto late = store_->Begin(Copy(1, 1), 3);
+  ASSERT_TRUE((*late)->Add(2, 3, batch).ok());
+  EXPECT_EQ((*late)->Add(1, 3, batch).code(), Code::kInvalidArgument);
+  EXPECT_FALSE((*late)->Finish().ok()) << "a writer that failed must not publish";
+  auto outside = store_->Begin(Copy(1, 1), 3);
+  EXPECT_EQ((*outside)->Add(3, 3, batch).code(), Code::kInvalidArgument);
+  auto empty = store_->Begin(Copy(1, 1), 3);
+  EXPECT_EQ((*empty)->Add(0, 0, "").code(), Code::kInvalidArgument);
+}
+
+TEST_F(StoreTest, ACopyIsStoredOnce) {
+  Open();
+  StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 2, 1, 10));
+  EXPECT_EQ(store_->Begin(Copy(1, 1), 2).status().code(), Code::kRejected);
+  auto first = store_->Begin(Copy(1, 2), 1), second = store_->Begin(Copy(1, 2), 1);
+  EXPECT_TRUE((*first)->Finish().ok());
+  EXPECT_EQ((*second)->Finish().status().code(), Code::kRejected);
+}
+
+TEST_F(StoreTest, DroppedAndEndedCopiesAreGone) {
+  Open();
+  for (uint32_t task : {1, 2}) StoreOutput(*store_, Copy(1, task), MakeOutput(task, 2, 1, 10));
+  StoreOutput(*store_, Copy(2, 1), MakeOutput(9, 2, 1, 10));
+  EXPECT_THAT(store_->Inventory(), ElementsAre(Copy(1, 1), Copy(1, 2), Copy(2, 1)));
+  store_->Drop(Copy(1, 1));
+  EXPECT_FALSE(store_->Has(Copy(1, 1)));
+  EXPECT_EQ(store_->Get(Copy(1, 1), 0, 0).status().code(), Code::kNotFound);
+  EXPECT_EQ(store_->Table(Copy(1, 1)).status().code(), Code::kNotFound);
+  store_->EndJob(Copy(1, 1).task.job);
+  EXPECT_THAT(store_->Inventory(), ElementsAre(Copy(2, 1)));
+  EXPECT_GT(store_->bytes(), 0u);
+  store_->EndJob(Copy(2, 1).task.job);
+  EXPECT_EQ(store_->bytes(), 0u);
+}
+
+TEST_F(StoreTest, AnEndedJobStoresNothingMore) {
+  Open();
+  auto straggler = store_->Begin(Copy(1, 1), 1);
+  store_->EndJob(Copy(1, 1).task.job);
+  EXPECT_EQ((*straggler)->Finish().status().code(), Code::kCancelled);
+  EXPECT_EQ(store_->Begin(Copy(1, 2), 1).status().code(), Code::kCancelled);
+  EXPECT_FALSE(store_->Has(Copy(1, 1)));
+}
+
+TEST_F(StoreTest, ACohortGoesWithItsLastCopy) {
+  Open({.cohort_bytes = 1, .idle_cohort_bytes = 1});  // a cohort per output, once one is ready
+  for (uint32_t task : {1, 2, 3}) {
+    StoreOutput(*store_, Copy(task, task), MakeOutput(task, 2, 1, 50));
+    store_->Settle();
+  }
+  EXPECT_EQ(CohortDirectories(shuffle_directory()), 3u + 2u) << "three full, one open, one ahead";
+  store_->Drop(Copy(2, 2));
+  store_->Settle();
+  EXPECT_EQ(CohortDirectories(shuffle_directory()), 4u);
+  EXPECT_TRUE(store_->Get(Copy(1, 1), 0, 0).ok());
+  EXPECT_TRUE(store_->Get(Copy(3, 3), 0, 0).ok());
+  store_->EndJob(Copy(1, 1).task.job);
+  store_->EndJob(Copy(3, 3).task.job);
+  store_->Settle();
+  EXPECT_EQ(CohortDirectories(shuffle_directory()), 2u);
+}
+
+TEST_F(StoreTest, ALargeJobGetsACohortOfItsOwn) {
+  Open({.own_cohort_bytes = 1});
+  StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 2, 1, 50));
+  store_->Settle();
+  EXPECT_EQ(CohortDirectories(shuffle_directory()), 3u) << "shared, ahead, own";
+  StoreOutput(*store_, Copy(1, 2), MakeOutput(2, 2, 1, 50));
+  EXPECT_TRUE(store_->Get(Copy(1, 1), 0, 0).ok());
+  EXPECT_TRUE(store_->Get(Copy(1, 2), 1, 0).ok());
+  store_->EndJob(Copy(1, 1).task.job);
+  store_->Settle();
+  EXPECT_EQ(CohortDirectories(shuffle_directory()), 2u);
+}
+
+TEST_F(StoreTest, OpeningWipesWhatAnEarlierLifeLeft) {
+  Open();
+  StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 2, 1, 50));
+  store_.reset();
+  MR_CHECK(MakeDirectories(shuffle_directory() + "/cohort-77/deeper").ok());
+  Open();
+  EXPECT_FALSE(store_->Has(Copy(1, 1)));
+  EXPECT_TRUE(store_->Inventory().empty());
+  EXPECT_FALSE(PathExists(shuffle_directory() + "/cohort-77"));
+}
+
+TEST_F(StoreTest, DamagedBytesAreCorruptedNeverWrong) {
+  Open({.sst_bytes = 1});
+  const TestOutput output = MakeOutput(3, 4, 2, 500);
+  const auto rows = StoreOutput(*store_, Copy(1, 1), output);
+  size_t damaged_files = 0;
+  for (const std::string& cohort : NamesIn(shuffle_directory())) {
+    const std::string in = shuffle_directory() + "/" + cohort;
+    for (const std::string& name : NamesIn(in)) {
+      if (!name.ends_with(".sst")) continue;
+      std::fstream file(in + "/" + name, std::ios::in | std::ios::out | std::ios::binary);
+      for (uint64_t at = 64; at < *FileSize(in + "/" + name) / 2; at += 512) {
+        file.seekp(static_cast<std::streamoff>(at));
+        file.put('\x5a');
+      }
+      ++damaged_files;
+    }
+  }
+  ASSERT_EQ(damaged_files, 1u);
+  size_t corrupted = 0;
+  for (uint32_t p = 0; p < output.size(); ++p) {
+    for (uint32_t c = 0; c < rows[p].chunks; ++c) {
+      const auto chunk = store_->Get(Copy(1, 1), p, c);
+      if (chunk.ok()) {
+        EXPECT_EQ(Unpack(*chunk), output[p][c]);
+      } else {
+        EXPECT_EQ(chunk.status().code(), Code::kCorrupted) << chunk.status().ToString();
+        ++corrupted;
+      }
+    }
+  }
+  EXPECT_GT(corrupted, 0u);
+}
+
+TEST(StoreFormatTest, AChunkWithAFlippedBitIsCorrupted) {
+  const std::string value = EncodeChunk(MakeOutput(3, 1, 1, 40)[0][0], 40, 1);
+  ASSERT_TRUE(DecodeChunk(value).ok());
+  for (size_t at : {size_t{0}, sizeof(ChunkHeader), value.size() - 1}) {
+    std::string flipped = value;
+    flipped[at] ^= 4;
+    EXPECT_EQ(DecodeChunk(flipped).status().code(), Code::kCorrupted);
+  }
+  EXPECT_EQ(DecodeChunk(value.substr(0, 10)).status().code(), Code::kCorrupted);
+}
+
+TEST(StoreFormatTest, KeysSortAsTheirNumbersDo) {
+  const std::vector<std::string> ascending = {
+      EncodeStoreKey({{{1, 1}, 0, 0}, 1}, 0, 0),          EncodeStoreKey({{{1, 1}, 0, 0}, 1}, 0, 256),
+      EncodeStoreKey({{{1, 1}, 0, 0}, 1}, 1, 0),          EncodeStoreKey({{{1, 1}, 0, 0}, 1}, 255, 9),
+      EncodeStoreKey({{{1, 1}, 0, 0}, 1}, 256, 0),        EncodeStoreKey({{{1, 1}, 0, 0}, 1}, kTablePartition, 0),
+      EncodeStoreKey({{{1, 1}, 0, 0}, 1000}, 0, 0),       EncodeStoreKey({{{1, 1}, 0, 1}, 1}, 0, 0),
+      EncodeStoreKey({{{1, 1}, 256, 0}, 1}, 0, 0),        EncodeStoreKey({{{1, 256}, 0, 0}, 1}, 0, 0),
+      EncodeStoreKey({{{2, 1}, 0, 0}, 1}, 0, 0)};
+  EXPECT_TRUE(std::is_sorted(ascending.begin(), ascending.end()));
+  EXPECT_EQ(std::adjacent_find(ascending.begin(), ascending.end()), ascending.end());
+}
+
+TEST_F(StoreTest, ReadersWritersAndEndingJobsDoNotDisturbEachOther) {
+  // Cohorts as small as can be, so that they are opened, closed and removed all the time.
+  Open({.sst_bytes = 8 << 10, .own_cohort_bytes = 64 << 10, .cohort_bytes = 32 << 10,
+        .idle_cohort_bytes = 1});
+  constexpr uint32_t kJobs = 8, kTasks = 12;
+  std::atomic<uint32_t> stored[kJobs + 1] = {};
+  std::atomic<bool> wrong = false, done = false;
+  std::thread reader([&] {
+    for (uint32_t turn = 0; !done; ++turn) {
+      const uint32_t job = turn % kJobs + 1, count = stored[job];
+      if (count == 0) continue;
+      const uint32_t task = turn % count + 1;
+      const auto chunk = store_->Get(Copy(job, task), 1, 0);
+      if (chunk.ok() && Unpack(*chunk) != MakeOutput(job * 100 + task, 3, 1, 60)[1][0]) wrong = true;
+      if (!chunk.ok() && chunk.status().code() != Code::kNotFound) wrong = true;
+    }
+  });
+  std::vector<std::thread> writers;
+  for (uint32_t first : {1, 2}) {
+    writers.emplace_back([&, first] {
+      for (uint32_t job = first; job <= kJobs; job += 2) {
+        for (uint32_t task = 1; task <= kTasks; ++task) {
+          StoreOutput(*store_, Copy(job, task), MakeOutput(job * 100 + task, 3, 1, 60));
+          stored[job] = task;
+        }
+        store_->EndJob(Copy(job, 1).task.job);
+      }
+    });
+  }
+  for (auto& writer : writers) writer.join();
+  done = true;
+  reader.join();
+  EXPECT_FALSE(wrong);
+  EXPECT_EQ(store_->bytes(), 0u);
+  store_->Settle();
+  EXPECT_EQ(CohortDirectories(shuffle_directory()), 2u);
+}
+
+}  // namespace
+}  // namespace mr::worker

@@ -1,0 +1,193 @@
+#include "worker/shuffle/store_cohort.h"
+
+#include <rocksdb/cache.h>
+#include <rocksdb/db.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/listener.h>
+#include <rocksdb/sst_file_writer.h>
+#include <rocksdb/table.h>
+#include <rocksdb/write_batch.h>
+#include <rocksdb/write_buffer_manager.h>
+#include <unistd.h>
+
+#include "common/io/clock.h"
+#include "common/io/files.h"
+#include "worker/shuffle/format.h"
+#include "worker/shuffle/store_env.h"
+
+namespace mr::worker {
+namespace {
+
+// Per cohort. Guess: a few cohorts are open at a time, and a worker has 1024 descriptors by default.
+constexpr int kMaxOpenFiles = 256;
+// Many small chunks share a block; a chunk of 1 MiB is a block of its own.
+constexpr size_t kBlockBytes = 16 << 10;
+
+Status FromRocks(const rocksdb::Status& status, const std::string& what) {
+  if (status.ok()) return Status::Ok();
+  const std::string text = what + ": " + status.ToString();
+  if (status.IsNotFound()) return NotFound(text);
+  if (status.IsCorruption()) return Corrupted(text);
+  if (status.IsNoSpace()) return {Code::kOverloaded, text + "; free space for the worker's --data"};
+  return Internal(text);
+}
+
+// Flips the flag that readers look at, and tells the store, when a flush has failed.
+class BadListener : public rocksdb::EventListener {
+ public:
+  BadListener(std::atomic<bool>* bad, std::function<void()> on_bad)
+      : bad_(bad), on_bad_(std::move(on_bad)) {}
+  void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status*) override {
+    if (!bad_->exchange(true)) on_bad_();
+  }
+
+ private:
+  std::atomic<bool>* bad_;
+  std::function<void()> on_bad_;
+};
+
+}  // namespace
+
+struct RocksShared {
+  std::unique_ptr<rocksdb::Env> env;
+  rocksdb::Options options;
+};
+
+std::shared_ptr<RocksShared> NewRocksShared(const ShuffleStore::Options& options) {
+  auto shared = std::make_shared<RocksShared>();
+  shared->env = NewUnsyncedEnv();
+  rocksdb::Options& o = shared->options;
+  o.env = shared->env.get();
+  o.create_if_missing = true;
+  o.error_if_exists = true;
+  o.disable_auto_compactions = true;
+  o.compression = rocksdb::kNoCompression;  // chunks are compressed already
+  o.write_buffer_size = options.memtable_bytes;
+  o.max_write_buffer_number = 3;
+  o.write_buffer_manager =
+      std::make_shared<rocksdb::WriteBufferManager>(options.all_memtables_bytes);
+  o.max_open_files = kMaxOpenFiles;
+  o.max_background_jobs = 2;
+  // Nothing is ever compacted, so the number of files is no reason to slow writes down.
+  o.level0_slowdown_writes_trigger = 1 << 30;
+  o.level0_stop_writes_trigger = 1 << 30;
+  o.soft_pending_compaction_bytes_limit = 0;
+  o.hard_pending_compaction_bytes_limit = 0;
+  // Without a log the default flushes all of a memtable before it is thrown away.
+  o.avoid_flush_during_shutdown = true;
+  o.info_log_level = rocksdb::ERROR_LEVEL;
+  o.keep_log_file_num = 1;
+  o.stats_dump_period_sec = 0;
+  o.stats_persist_period_sec = 0;
+  rocksdb::BlockBasedTableOptions table;
+  table.checksum = rocksdb::kXXH3;  // measured: Debian's build has no fast CRC32C
+  table.block_size = kBlockBytes;
+  table.block_cache = rocksdb::NewLRUCache(options.block_cache_bytes);
+  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  o.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return shared;
+}
+
+struct Cohort::Impl {
+  std::string directory;
+  std::shared_ptr<RocksShared> shared;
+  std::atomic<bool> bad = false;
+  std::unique_ptr<rocksdb::DB> db;
+};
+
+Cohort::Cohort(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Result<std::unique_ptr<Cohort>> Cohort::Open(std::string directory,
+                                             std::shared_ptr<RocksShared> shared,
+                                             std::function<void()> on_bad) {
+  auto impl = std::make_unique<Impl>();
+  impl->directory = std::move(directory);
+  impl->shared = std::move(shared);
+  rocksdb::Options options = impl->shared->options;
+  options.listeners.push_back(std::make_shared<BadListener>(&impl->bad, std::move(on_bad)));
+  rocksdb::DB* db = nullptr;
+  MR_RETURN_IF_ERROR(FromRocks(rocksdb::DB::Open(options, impl->directory, &db),
+                               "cannot open shuffle directory " + impl->directory));
+  impl->db.reset(db);
+  std::unique_ptr<Cohort> cohort(new Cohort(std::move(impl)));
+  cohort->opened_at = Now();
+  return cohort;
+}
+
+Cohort::~Cohort() {
+  impl_->db->Close().PermitUncheckedError();  // nothing in it is wanted any more
+  impl_->db.reset();
+  // A directory that cannot be removed now goes when the worker starts again.
+  (void)RemoveTree(impl_->directory);
+}
+
+Status Cohort::Write(const std::vector<StoreEntry>& entries) {
+  rocksdb::WriteBatch batch;
+  for (const auto& [key, value] : entries) {
+    MR_RETURN_IF_ERROR(FromRocks(batch.Put(key, value), "cannot collect shuffle output"));
+  }
+  rocksdb::WriteOptions options;
+  options.disableWAL = true;
+  return FromRocks(impl_->db->Write(options, &batch),
+                   "cannot write shuffle output to " + impl_->directory);
+}
+
+Status Cohort::Ingest(const std::string& path) {
+  rocksdb::IngestExternalFileOptions options;
+  options.move_files = true;
+  options.snapshot_consistency = false;
+  options.write_global_seqno = false;
+  return FromRocks(impl_->db->IngestExternalFile({path}, options),
+                   "cannot add shuffle output to " + impl_->directory);
+}
+
+Result<StoredChunk> Cohort::Get(const std::string& key) {
+  rocksdb::ReadOptions options;
+  options.verify_checksums = true;
+  rocksdb::PinnableSlice value;
+  const rocksdb::Status status =
+      impl_->db->Get(options, impl_->db->DefaultColumnFamily(), key, &value);
+  if (status.IsNotFound()) return NotFound("no such chunk");
+  MR_RETURN_IF_ERROR(FromRocks(status, "cannot read shuffle output"));
+  return DecodeChunk({value.data(), value.size()});
+}
+
+bool Cohort::bad() const { return impl_->bad.load(std::memory_order_acquire); }
+
+struct SstFile::Impl {
+  std::string path;
+  std::shared_ptr<RocksShared> shared;
+  std::unique_ptr<rocksdb::SstFileWriter> writer;
+};
+
+SstFile::SstFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Result<std::unique_ptr<SstFile>> SstFile::Create(std::string path,
+                                                 std::shared_ptr<RocksShared> shared) {
+  auto impl = std::make_unique<Impl>();
+  impl->path = std::move(path);
+  impl->shared = std::move(shared);
+  // The default drops each written MiB from the page cache; readers come soon.
+  impl->writer = std::make_unique<rocksdb::SstFileWriter>(
+      rocksdb::EnvOptions(), impl->shared->options, nullptr, /*invalidate_page_cache=*/false);
+  MR_RETURN_IF_ERROR(
+      FromRocks(impl->writer->Open(impl->path), "cannot create shuffle file " + impl->path));
+  return std::unique_ptr<SstFile>(new SstFile(std::move(impl)));
+}
+
+SstFile::~SstFile() {
+  impl_->writer.reset();
+  ::unlink(impl_->path.c_str());  // ingested files have another link
+}
+
+Status SstFile::Put(const std::string& key, const std::string& value) {
+  return FromRocks(impl_->writer->Put(key, value), "cannot write shuffle file " + impl_->path);
+}
+
+Status SstFile::Finish() {
+  return FromRocks(impl_->writer->Finish(), "cannot finish shuffle file " + impl_->path);
+}
+
+const std::string& SstFile::path() const { return impl_->path; }
+
+}  // namespace mr::worker

@@ -1,0 +1,110 @@
+// One output on its way into the shuffle store: compressed and digested chunk by chunk, kept in
+// memory while it is small, written as one sorted file from sst_bytes up.
+#include <optional>
+
+#include "common/io/codec.h"
+#include "worker/shuffle/format.h"
+#include "worker/shuffle/store_impl.h"
+
+namespace mr::worker {
+namespace {
+
+// Chunks below this say too little about the ratio of the rest (guess).
+constexpr size_t kRatioSampleBytes = 4096;
+constexpr int kFirstLevel = 1;
+
+class StoreWriter : public ShuffleStore::Writer {
+ public:
+  StoreWriter(StoreImpl* store, const CopyKey& key, uint32_t partitions)
+      : store_(store), key_(key), rows_(partitions) {}
+
+  Status Add(uint32_t partition, uint32_t records, std::string_view raw_batch) override {
+    if (failed_) return Rejected("this output has failed before");
+    failed_ = true;  // until this call has got through
+    if (partition >= rows_.size() || partition < partition_) {
+      return InvalidArgument("partition " + std::to_string(partition) + " after " +
+                             std::to_string(partition_) + " of " + std::to_string(rows_.size()));
+    }
+    if (raw_batch.empty() || raw_batch.size() > kMaxRawChunk) {
+      return InvalidArgument("a batch of " + std::to_string(raw_batch.size()) +
+                             " bytes cannot be a chunk");
+    }
+    if (partition != partition_) ClosePartition();
+    partition_ = partition;
+    std::string value = EncodeChunk(raw_batch, records, level_.value_or(kFirstLevel));
+    if (!level_ && raw_batch.size() >= kRatioSampleBytes) {
+      level_ = LevelForRatio(raw_batch.size(), value.size() - sizeof(ChunkHeader));
+    }
+    PartitionRow& row = rows_[partition];
+    content_.Update(raw_batch);
+    row.records += records;
+    row.bytes += raw_batch.size();
+    MR_RETURN_IF_ERROR(Store(EncodeStoreKey(key_, partition, row.chunks), std::move(value)));
+    ++row.chunks;
+    failed_ = false;
+    return Status::Ok();
+  }
+
+  Result<std::vector<PartitionRow>> Finish() override {
+    if (failed_) return Rejected("this output has failed or is finished");
+    failed_ = true;
+    ClosePartition();
+    const Digest128 empty = Hasher128().Finish();
+    for (PartitionRow& row : rows_) {
+      if (row.chunks == 0) row.content = empty;
+    }
+    MR_RETURN_IF_ERROR(Store(EncodeStoreKey(key_, kTablePartition, 0),
+                             EncodeChunk(EncodeTable(rows_), 0, /*level=*/0)));
+    if (file_ != nullptr) MR_RETURN_IF_ERROR(file_->Finish());
+    MR_RETURN_IF_ERROR(store_->Commit(key_, stored_, entries_, file_.get()));
+    file_.reset();
+    entries_.clear();
+    return rows_;
+  }
+
+ private:
+  void ClosePartition() {
+    if (rows_.empty()) return;
+    rows_[partition_].content = content_.Finish();
+    content_ = Hasher128();
+  }
+
+  Status Store(std::string key, std::string value) {
+    stored_ += value.size();
+    if (file_ != nullptr) return file_->Put(key, value);
+    entries_.emplace_back(std::move(key), std::move(value));
+    if (stored_ < store_->options().sst_bytes) return Status::Ok();
+    MR_ASSIGN_OR_RETURN(file_, store_->NewSstFile());
+    for (const auto& [k, v] : entries_) MR_RETURN_IF_ERROR(file_->Put(k, v));
+    entries_.clear();
+    entries_.shrink_to_fit();
+    return Status::Ok();
+  }
+
+  StoreImpl* const store_;
+  const CopyKey key_;
+  std::vector<PartitionRow> rows_;
+  uint32_t partition_ = 0;
+  Hasher128 content_;  // of partition_, so far
+  std::optional<int> level_;
+  uint64_t stored_ = 0;
+  std::vector<StoreEntry> entries_;  // while there is no file
+  std::unique_ptr<SstFile> file_;
+  bool failed_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ShuffleStore::Writer>> StoreImpl::Begin(const CopyKey& key,
+                                                               uint32_t partitions) {
+  if (!key.task.job.valid() || key.attempt == 0) return InvalidArgument("a copy needs an attempt");
+  if (partitions > kMaxPartitions) {
+    return InvalidArgument(std::to_string(partitions) + " partitions are more than " +
+                           std::to_string(kMaxPartitions) + ", the most that an output can have");
+  }
+  std::lock_guard lock(mutex_);
+  MR_RETURN_IF_ERROR(CheckNew(key));
+  return std::unique_ptr<Writer>(std::make_unique<StoreWriter>(this, key, partitions));
+}
+
+}  // namespace mr::worker
