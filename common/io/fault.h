@@ -1,0 +1,18 @@
+// Named points at which a test can have a process die by SIGKILL, as a power cut would end it.
+//
+// Inert unless the environment has MR_FAULT=NAME:N:TOKEN: the N-th time a process passes the point
+// NAME it tries to unlink the file TOKEN, and the one process that can dies on the spot. So one of
+// several equal daemons dies, once, in exactly that phase.
+#pragma once
+
+#include <string_view>
+
+namespace mr {
+
+// Points of the worker: map (an output chunk of an attempt that reads splits), ingest (before a
+// shuffle output is finished), serve (before an answer to a fetch), fetch (a batch has arrived),
+// reduce (an output chunk of an attempt that reads edges), output (before a part file is synced),
+// commit (before the finished report is sent). Cheap when inert: one load.
+void FaultPoint(std::string_view name);
+
+}  // namespace mr
