@@ -1,0 +1,90 @@
+// kill -9 of the master: nothing acknowledged is lost, committed tasks are not run again.
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "common/io/clock.h"
+#include "tests/support/answers.h"
+#include "tests/support/cluster.h"
+
+namespace mr::test {
+namespace {
+
+std::string FirstJob(const Cluster& cluster) {
+  const Instant limit = Now() + Seconds(20);
+  while (Now() < limit) {
+    const RunResult jobs = cluster.Mrctl({"jobs", "-o", "json"});
+    const size_t at = jobs.out.find("job_");
+    if (at != std::string::npos) return jobs.out.substr(at, jobs.out.find('"', at) - at);
+  }
+  return "";
+}
+
+size_t CountOf(const std::string& text, const std::string& part) {
+  size_t n = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
+TEST(MasterRestartTest, FinishedJobsAndTheirOutputsStayAsTheyWere) {
+  Cluster cluster({.workers = 2, .slots = 2});
+  ASSERT_TRUE(cluster.Start().ok());
+  const std::string dir = cluster.directory();
+  WriteBible(dir + "/in", 200'000);
+  const std::vector<std::string> submit = {"submit", "wordcount", "--input", "file://" + dir + "/in",
+                                           "--output", "file://" + dir + "/out", "--submission-id", "once"};
+  RunResult run = cluster.Mrctl(submit);
+  ASSERT_EQ(run.exit, 0) << run.err;
+  const std::string before = cluster.Mrctl({"jobs", "-o", "json"}).out;
+  cluster.KillMaster();
+  ASSERT_TRUE(cluster.StartMaster().ok()) << cluster.Logs();
+  ASSERT_TRUE(cluster.WaitForWorkers(2).ok()) << cluster.Logs();
+  const std::string after = cluster.Mrctl({"jobs", "-o", "json"}).out;
+  EXPECT_NE(after.find("SUCCEEDED"), std::string::npos) << after;
+  // The same submission id names the same job, across the restart.
+  run = cluster.Mrctl(submit);
+  EXPECT_EQ(run.exit, 0) << run.err;
+  EXPECT_EQ(CountOf(cluster.Mrctl({"jobs", "-o", "json"}).out, "job_"), CountOf(before, "job_"));
+  EXPECT_EQ(SortedLines(ReadParts(dir + "/out")), ExpectedWordCount(dir + "/in"));
+}
+
+TEST(MasterRestartTest, AJobInItsMidstGoesOnFromItsCommittedTasks) {
+  Cluster cluster({.workers = 2, .slots = 1, .master_flags = {"--block_size=64k"}});
+  ASSERT_TRUE(cluster.Start().ok());
+  const std::string dir = cluster.directory();
+  WriteBible(dir + "/in", 600'000);
+  // Each map naps, so that there is a midst.
+  auto client = cluster.MrctlInBackground({"submit", "stream", "--map", "sleep 0.3; tr -s ' ' '\\n' | sed 's/$/\\t1/'",
+                                           "--reduce", "awk -F'\\t' '{c[$1]+=$2} END {for (k in c) print k \"\\t\" c[k]}'",
+                                           "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/out"},
+                                          "client");
+  ASSERT_TRUE(client.ok());
+  const std::string job = FirstJob(cluster);
+  ASSERT_FALSE(job.empty()) << cluster.Logs();
+  const Instant limit = Now() + Seconds(30);
+  size_t committed = 0;
+  while (committed < 3 && Now() < limit) {
+    committed = CountOf(cluster.Mrctl({"job", "tasks", job}).out, "committed");
+  }
+  ASSERT_GE(committed, 3u);
+  cluster.KillMaster();
+  ASSERT_TRUE(cluster.StartMaster().ok()) << cluster.Logs();
+  const RunResult waited = cluster.Mrctl({"wait", job}, Seconds(90));
+  EXPECT_EQ(waited.exit, 0) << waited.err << cluster.Logs();
+  EXPECT_EQ(SortedLines(ReadParts(dir + "/out")),
+            SortedLines(Shell("cat '" + dir + "/in' | tr -s ' ' '\\n' | sort | uniq -c | awk '{c=$1; $1=\"\"; print substr($0,2) \"\\t\" c}'")));
+  // Attempts committed before the restart have numbers below 1000, and their tasks have no other.
+  const std::string attempts = cluster.Mrctl({"job", "attempts", job}).out;
+  size_t old_commits = 0;
+  for (size_t from = 0; from < attempts.size();) {
+    const size_t end = std::min(attempts.find('\n', from), attempts.size());
+    const std::string line = attempts.substr(from, end - from);
+    if (line.find("_1 ") != std::string::npos && line.find("committed") != std::string::npos) ++old_commits;
+    from = end + 1;
+  }
+  EXPECT_GE(old_commits, committed) << attempts;
+}
+
+}  // namespace
+}  // namespace mr::test
