@@ -1,0 +1,3 @@
+#include "jobs/builtin/builtin.h"
+
+PACELINE_LIBRARY(mr::builtin::AddAll(library);)

@@ -1,0 +1,27 @@
+// The map side of wordcount, shared with topwords.
+#pragma once
+
+#include <string_view>
+
+#include "jobs/builtin/word_table.h"
+#include "paceline/operator.h"
+#include "paceline/text.h"
+
+namespace mr::builtin {
+
+// Emits (word, count) with the words of a block, mostly, added up already.
+class CountWords : public BlockMapper<std::string, int64_t>, public SumCombiner<std::string, int64_t> {
+ public:
+  void Map(const Block& block, Out& out) {
+    const auto flush = [&out](std::string_view word, int64_t count) { out.Emit(word, count); };
+    ForEachWord(block.text, [&](std::string_view word) { table_.Count(word, flush); });
+  }
+  void End(Out& out) {
+    table_.Drain([&out](std::string_view word, int64_t count) { out.Emit(word, count); });
+  }
+
+ private:
+  WordTable table_;
+};
+
+}  // namespace mr::builtin

@@ -1,0 +1,33 @@
+// wordcount: how often each word occurs; words are runs of bytes other than ASCII white space.
+// Output lines `word TAB count`, in the order of the words within a part.
+#include "jobs/builtin/builtin.h"
+#include "jobs/builtin/word_count.h"
+#include "paceline/args.h"
+
+namespace mr::builtin {
+namespace {
+
+class WriteCounts : public Reducer<std::string, int64_t, Text, Text> {
+ public:
+  void Reduce(std::string_view word, Values<int64_t>& counts, Out& out) {
+    int64_t total = 0;
+    for (int64_t n : counts) total += n;
+    out.Emit(word, total);
+  }
+};
+
+void Plan(const std::vector<std::string>& args, JobPlan& plan) {
+  Args("wordcount").Parse(args);
+  auto& count = plan.Map("count", "wordcount.map").ReadFiles().Shuffle({.combine = true});
+  plan.Reduce("sum", "wordcount.reduce").Group(count).WriteFiles();
+}
+
+}  // namespace
+
+void AddWordcount(Library& library) {
+  library.Add<CountWords>("wordcount.map", kPure | MR_UNORDERED | MR_ASSOCIATIVE)
+      .Add<WriteCounts>("wordcount.reduce", kPure)
+      .AddJob<Plan>("wordcount", "count the words of the input, split at ASCII white space");
+}
+
+}  // namespace mr::builtin

@@ -1,0 +1,248 @@
+// Turns an operator class into an entry of the C table. Nothing here needs to be read to write an
+// operator. Each entry is noexcept; what user code throws becomes host->fail().
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "common/abi/batch.h"
+#include "common/abi/operator_table.h"
+#include "paceline/context.h"
+#include "paceline/emitter.h"
+#include "paceline/operator.h"
+#include "paceline/values.h"
+
+namespace mr::sdk {
+
+template <class Op>
+concept HasCombine = requires { typename Op::CombineKey; };
+template <class Op>
+concept HasPartition = requires { typename Op::PartitionKey; };
+template <class Op>
+concept HasSide = requires { typename Op::SideKey; };
+// A raw operator may fold sorted batches itself: CombineBatch(port, view, out), out(key, value).
+template <class Op>
+concept HasRawCombine = requires(Op op, const BatchView& view) {
+  op.CombineBatch(uint32_t{}, view, [](std::string_view, std::string_view) {});
+};
+
+template <class Op>
+class Adapter {
+  using Out = typename Op::Out;
+
+  struct Instance {
+    Instance(const mr_open_args& args, const mr_host* h)
+        : host(h),
+          context(args, h),
+          outputs(h, args.ports),
+          out(&outputs),
+          groups(h, &context) {
+      op.BindContext(&context);
+    }
+    const mr_host* host;
+    Context context;
+    Outputs outputs;
+    Out out;
+    GroupReader groups;
+    Op op;
+  };
+
+  template <class F>
+  static int Run(const mr_host* host, F&& f) noexcept {
+    return Guard(f, [host](const std::string& why) { host->fail(host->context, Bytes(why)); });
+  }
+
+  static int Prepare(mr_bytes config, mr_sink error) noexcept {
+    return Guard(
+        [&] {
+          if constexpr (requires { Op::Prepare(std::string_view()); }) Op::Prepare(View(config));
+        },
+        [&](const std::string& why) { error.write(error.context, Bytes(why)); });
+  }
+
+  static void* Open(const mr_open_args* args, const mr_host* host) noexcept {
+    Instance* instance = nullptr;
+    const int failed = Run(host, [&] {
+      instance = new Instance(*args, host);
+      if constexpr (requires { instance->op.Open(); }) instance->op.Open();
+    });
+    if (failed == 0) return instance;
+    delete instance;
+    return nullptr;
+  }
+
+  static int Batch(void* op, const mr_batch* in) noexcept {
+    auto* instance = static_cast<Instance*>(op);
+    return Run(instance->host, [&] { Deliver(*instance, *in); });
+  }
+
+  static int InputEnd(void* op, uint32_t input) noexcept {
+    auto* i = static_cast<Instance*>(op);
+    return Run(i->host, [&] {
+      if constexpr (requires { i->op.InputEnd(input, i->out); }) i->op.InputEnd(input, i->out);
+    });
+  }
+
+  static int End(void* op) noexcept {
+    auto* i = static_cast<Instance*>(op);
+    return Run(i->host, [&] {
+      if constexpr (requires { i->op.End(i->out); }) i->op.End(i->out);
+      i->outputs.Flush();
+      i->context.FlushCounters();
+    });
+  }
+
+  static void Close(void* op) noexcept { delete static_cast<Instance*>(op); }
+
+  static BatchView Parse(mr_bytes data) {
+    BatchView view;
+    if (const char* wrong = BatchView::Parse(data.data, data.size, &view)) {
+      throw JobError(std::string("the host delivered a damaged batch: ") + wrong);
+    }
+    return view;
+  }
+
+  static void Deliver(Instance& i, const mr_batch& in) {
+    const BatchView view = Parse(in.data);
+    i.context.SetBatch(in);
+    if constexpr (HasSide<Op>) {
+      if (in.grouped == 0 && in.input + 1 == i.context.inputs()) {
+        for (uint32_t r = 0; r < view.size(); ++r) {
+          i.context.Taken(view.key(r).size() + view.value(r).size());
+          i.op.Side(KeyCodec<typename Op::SideKey>::Decode(view.key(r)),
+                    ValueCodec<typename Op::SideValue>::Decode(view.value(r)));
+        }
+        return;
+      }
+    }
+    if constexpr (Op::kKind == Kind::kRaw) {
+      i.op.Batch(in, view, i.out);
+    } else if constexpr (Op::kKind == Kind::kGroup || Op::kKind == Kind::kJoin) {
+      if (in.grouped == 0) {
+        throw JobError("this operator works on groups, but input " + std::to_string(in.input) +
+                       " of its stage is not grouped; say so in the plan");
+      }
+      DeliverGroups(i, view, in.input);
+    } else {
+      DeliverRecords(i, view, in.offset);
+    }
+  }
+
+  static void DeliverRecords(Instance& i, const BatchView& view, uint64_t offset) {
+    for (uint32_t r = 0; r < view.size(); ++r) {
+      const std::string_view key = view.key(r), value = view.value(r);
+      if constexpr (Op::kKind == Kind::kBlock) {
+        i.op.Map(mr::Block{value, offset}, i.out);
+        offset += value.size();
+        i.context.Taken(key.size() + value.size());
+      } else {
+        i.context.Taken(key.size() + value.size());
+        if constexpr (Op::kKind == Kind::kLine) {
+          i.op.Map(value, i.out);
+        } else {
+          i.op.Map(KeyCodec<typename Op::KeyIn>::Decode(key),
+                   ValueCodec<typename Op::ValueIn>::Decode(value), i.out);
+        }
+      }
+    }
+  }
+
+  static void DeliverGroups(Instance& i, const BatchView& view, uint32_t input) {
+    i.groups.Begin(view, input);
+    while (i.groups.NextGroup()) {
+      const auto key = KeyCodec<typename Op::KeyIn>::Decode(i.groups.key());
+      if constexpr (Op::kKind == Kind::kGroup) {
+        Values<typename Op::ValueIn> values(&i.groups);
+        i.op.Reduce(key, values, i.out);
+      } else {
+        using L = typename Op::LeftIn;
+        // Equal keys come ordered by input: the left ones stand before the right ones.
+        std::vector<L> left;
+        for (auto v : Values<L>(&i.groups, 0)) left.push_back(L(v));
+        Values<typename Op::RightIn> right(&i.groups, 1);
+        i.op.Join(key, left, right, i.out);
+      }
+    }
+  }
+
+  // Collects what combine() makes; the batches go to `emit` as they fill.
+  class CombineSink {
+   public:
+    CombineSink(mr_emit_fn emit, void* context) : emit_(emit), context_(context) {}
+    void Add(std::string_view key, std::string_view value) {
+      builder_.Add(key, value);
+      if (builder_.Full()) Flush();
+    }
+    void Flush() {
+      if (builder_.empty()) return;
+      bytes_.clear();
+      builder_.Finish(kSorted, &bytes_);
+      if (emit_(context_, Bytes(bytes_)) != 0) throw AttemptOver{};
+    }
+
+   private:
+    mr_emit_fn emit_;
+    void* context_;
+    BatchBuilder builder_;
+    std::string bytes_;
+  };
+
+  static int Combine(void* op, uint32_t port, mr_bytes sorted, mr_emit_fn emit,
+                     void* context) noexcept {
+    auto* i = static_cast<Instance*>(op);
+    return Run(i->host, [&] {
+      const BatchView view = Parse(sorted);
+      CombineSink sink(emit, context);
+      if constexpr (HasRawCombine<Op>) {
+        i->op.CombineBatch(port, view, [&](std::string_view k, std::string_view v) { sink.Add(k, v); });
+      } else if constexpr (HasCombine<Op>) {
+        using V = typename Op::CombineValue;
+        GroupReader groups(nullptr, nullptr);
+        groups.Begin(view, 0);
+        std::string scratch;
+        while (groups.NextGroup()) {
+          Values<V> values(&groups);
+          const V folded =
+              i->op.Combine(KeyCodec<typename Op::CombineKey>::Decode(groups.key()), values);
+          sink.Add(groups.key(), Encoded<ValueCodec<V>>(folded, &scratch));
+        }
+      }
+      sink.Flush();
+    });
+  }
+
+  static int Partition(void* op, uint32_t, mr_bytes batch, uint32_t partitions,
+                       uint32_t* out) noexcept {
+    auto* i = static_cast<Instance*>(op);
+    return Run(i->host, [&] {
+      const BatchView view = Parse(batch);
+      if constexpr (HasPartition<Op>) {
+        for (uint32_t r = 0; r < view.size(); ++r) {
+          out[r] = i->op.Partition(KeyCodec<typename Op::PartitionKey>::Decode(view.key(r)),
+                                   partitions);
+        }
+      }
+    });
+  }
+
+ public:
+  static mr_operator Table(const char* name, uint32_t flags) {
+    mr_operator table{};
+    table.struct_size = sizeof table;
+    table.flags = flags | (Op::kKind == Kind::kBlock ? MR_RAW_BLOCKS : 0);
+    table.name = name;
+    table.prepare = &Prepare;
+    table.open = &Open;
+    table.batch = &Batch;
+    table.input_end = &InputEnd;
+    table.end = &End;
+    table.close = &Close;
+    if constexpr (HasCombine<Op> || HasRawCombine<Op>) table.combine = &Combine;
+    if constexpr (HasPartition<Op>) table.partition = &Partition;
+    return table;
+  }
+};
+
+}  // namespace mr::sdk

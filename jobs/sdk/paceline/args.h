@@ -1,0 +1,149 @@
+// The arguments of a job, for plan functions: declare what there is, then Parse. Whatever is not
+// declared is refused with the nearest name.
+//
+//   int64_t top = 20;
+//   Args("topwords").Add("--top", &top).Parse(args);
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "paceline/error.h"
+
+namespace mr {
+
+namespace sdk {
+inline size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
+    }
+  }
+  return row[b.size()];
+}
+}  // namespace sdk
+
+// " (did you mean 'x'?)" for the nearest candidate if it is near, else empty.
+inline std::string Suggest(std::string_view word, const std::vector<std::string>& candidates) {
+  std::string best;
+  size_t distance = word.size() / 3 + 2;
+  for (const std::string& candidate : candidates) {
+    const size_t d = sdk::EditDistance(word, candidate);
+    if (d < distance) {
+      distance = d;
+      best = candidate;
+    }
+  }
+  return best.empty() ? "" : " (did you mean '" + best + "'?)";
+}
+
+class Args {
+ public:
+  explicit Args(std::string job) : job_(std::move(job)) {}
+
+  Args& Add(const std::string& name, bool* set) {
+    return AddOption(name, false, [set](const std::string&, const std::string&) { *set = true; });
+  }
+  Args& Add(const std::string& name, std::string* text) {
+    return AddOption(name, true, [text](const std::string&, const std::string& v) { *text = v; });
+  }
+  // May be given several times.
+  Args& Add(const std::string& name, std::vector<std::string>* list) {
+    return AddOption(name, true,
+                     [list](const std::string&, const std::string& v) { list->push_back(v); });
+  }
+  Args& Add(const std::string& name, int64_t* number, int64_t least = 0,
+            int64_t most = std::numeric_limits<int64_t>::max()) {
+    return AddOption(name, true, [=, this](const std::string& option, const std::string& v) {
+      const auto [end, error] = std::from_chars(v.data(), v.data() + v.size(), *number);
+      if (error != std::errc() || end != v.data() + v.size()) {
+        Refuse(option + " wants a whole number, not '" + v + "'");
+      }
+      if (*number < least || *number > most) {
+        Refuse(option + " " + v + " is out of range: it may be " + std::to_string(least) + " to " +
+               std::to_string(most));
+      }
+    });
+  }
+  // Arguments that are not options, and all behind `--`. Without this they are refused.
+  Args& Rest(std::vector<std::string>* rest) {
+    rest_ = rest;
+    return *this;
+  }
+
+  void Parse(const std::vector<std::string>& args) const {
+    bool options = true;
+    for (size_t i = 0; i < args.size(); ++i) {
+      const std::string& arg = args[i];
+      if (options && arg == "--") {
+        options = false;
+      } else if (options && arg.size() > 1 && arg[0] == '-') {
+        ParseOption(args, &i);
+      } else if (rest_ != nullptr) {
+        rest_->push_back(arg);
+      } else {
+        Refuse("it takes no argument '" + arg + "'" + Known());
+      }
+    }
+  }
+
+  [[noreturn]] void Refuse(const std::string& why) const { throw JobError(job_ + ": " + why); }
+
+ private:
+  struct Option {
+    std::string name;
+    bool has_value;
+    std::function<void(const std::string&, const std::string&)> set;
+  };
+
+  Args& AddOption(const std::string& name, bool has_value,
+                  std::function<void(const std::string&, const std::string&)> set) {
+    options_.push_back({name, has_value, std::move(set)});
+    return *this;
+  }
+
+  void ParseOption(const std::vector<std::string>& args, size_t* i) const {
+    const std::string& arg = args[*i];
+    const size_t equals = arg.compare(0, 2, "--") == 0 ? arg.find('=') : std::string::npos;
+    const std::string name = arg.substr(0, equals);
+    for (const Option& option : options_) {
+      if (option.name != name) continue;
+      if (!option.has_value) {
+        if (equals != std::string::npos) Refuse(name + " takes no value");
+        return option.set(name, "");
+      }
+      if (equals != std::string::npos) return option.set(name, arg.substr(equals + 1));
+      if (++*i == args.size()) Refuse(name + " wants a value behind it");
+      return option.set(name, args[*i]);
+    }
+    std::vector<std::string> names;
+    for (const Option& option : options_) names.push_back(option.name);
+    Refuse("unknown option '" + name + "'" + Suggest(name, names) + Known());
+  }
+
+  std::string Known() const {
+    if (options_.empty()) return "; it has no options";
+    std::string names;
+    for (const Option& option : options_) names += (names.empty() ? "" : ", ") + option.name;
+    return "; its options are " + names;
+  }
+
+  std::string job_;
+  std::vector<Option> options_;
+  std::vector<std::string>* rest_ = nullptr;
+};
+
+}  // namespace mr

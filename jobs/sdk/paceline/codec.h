@@ -1,0 +1,293 @@
+// How typed keys and values become bytes and come back.
+//
+// KeyCodec<T> keeps order: a < b exactly if memcmp orders their bytes so. Integers are big-endian
+// with the sign bit flipped; floating point has its bits turned the usual way (-0 is written as 0,
+// NaN comes last); a string alone is its bytes; within a pair or tuple a string is escaped (00 ->
+// 00 FF) and closed by 00 00, so that ("a", "z") stands before ("aa", "b"). ValueCodec<T> is plain:
+// little-endian numbers, a length in front of strings within tuples and vectors.
+//
+// View is what an operator is handed: std::string_view for std::string (valid during the call).
+// Add your own type by specialising KeyCodec or ValueCodec with the same members.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "paceline/error.h"
+
+namespace mr {
+
+namespace sdk {
+
+[[noreturn]] inline void BadBytes(const char* what) {
+  throw JobError(std::string("cannot decode ") + what +
+                 ": the bytes are too short or malformed; do the types of the writing and the "
+                 "reading operator agree?");
+}
+
+inline std::string_view Take(std::string_view* in, size_t n, const char* what) {
+  if (in->size() < n) BadBytes(what);
+  std::string_view head = in->substr(0, n);
+  in->remove_prefix(n);
+  return head;
+}
+
+template <size_t N>
+using UintOf = std::conditional_t<
+    N == 1, uint8_t,
+    std::conditional_t<N == 2, uint16_t, std::conditional_t<N == 4, uint32_t, uint64_t>>>;
+
+// Unsigned bits that ascend as the number does.
+template <class T>
+UintOf<sizeof(T)> OrderedBits(T v) {
+  using U = UintOf<sizeof(T)>;
+  constexpr U kSign = U{1} << (sizeof(T) * 8 - 1);
+  if constexpr (std::is_floating_point_v<T>) {
+    if (v == 0) v = 0;  // -0
+    if (std::isnan(v)) v = std::numeric_limits<T>::quiet_NaN();
+    const U bits = std::bit_cast<U>(v);
+    return bits & kSign ? static_cast<U>(~bits) : static_cast<U>(bits | kSign);
+  } else if constexpr (std::is_signed_v<T>) {
+    return static_cast<U>(static_cast<U>(v) ^ kSign);
+  } else {
+    return static_cast<U>(v);
+  }
+}
+
+template <class T>
+T FromOrderedBits(UintOf<sizeof(T)> bits) {
+  using U = UintOf<sizeof(T)>;
+  constexpr U kSign = U{1} << (sizeof(T) * 8 - 1);
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::bit_cast<T>(bits & kSign ? static_cast<U>(bits & ~kSign) : static_cast<U>(~bits));
+  } else if constexpr (std::is_signed_v<T>) {
+    return static_cast<T>(bits ^ kSign);
+  } else {
+    return static_cast<T>(bits);
+  }
+}
+
+inline void AppendVarint(uint64_t v, std::string* out) {
+  while (v >= 128) {
+    out->push_back(static_cast<char>(v | 128));
+    v >>= 7;
+  }
+  out->push_back(static_cast<char>(v));
+}
+
+inline uint64_t TakeVarint(std::string_view* in) {
+  uint64_t v = 0;
+  for (int shift = 0; shift < 64; shift += 7) {
+    const auto byte = static_cast<uint8_t>(Take(in, 1, "a length")[0]);
+    v |= uint64_t{byte & 127u} << shift;
+    if (byte < 128) return v;
+  }
+  BadBytes("a length");
+}
+
+}  // namespace sdk
+
+template <class T>
+concept Number = std::is_arithmetic_v<T> || std::is_enum_v<T>;
+
+// Members: View (what operators see), Part (what stands in a decoded tuple), Append/Decode (alone),
+// AppendPart/TakePart (within a tuple: the end can be found).
+template <class T>
+struct KeyCodec;
+template <class T>
+struct ValueCodec;
+
+template <Number T>
+  requires std::is_arithmetic_v<T>
+struct KeyCodec<T> {
+  using View = T;
+  using Part = T;
+  static void Append(T v, std::string* out) {
+    auto bits = sdk::OrderedBits(v);
+    char bytes[sizeof(T)];
+    for (size_t i = sizeof(T); i-- > 0; bits = static_cast<decltype(bits)>(uint64_t{bits} >> 8)) {
+      bytes[i] = static_cast<char>(bits);
+    }
+    out->append(bytes, sizeof bytes);
+  }
+  static void AppendPart(T v, std::string* out) { Append(v, out); }
+  static T TakePart(std::string_view* in) {
+    uint64_t bits = 0;
+    for (char c : sdk::Take(in, sizeof(T), "a number in a key")) {
+      bits = bits << 8 | static_cast<uint8_t>(c);
+    }
+    return sdk::FromOrderedBits<T>(static_cast<sdk::UintOf<sizeof(T)>>(bits));
+  }
+  static T Decode(std::string_view in) { return TakePart(&in); }
+};
+
+template <Number T>
+  requires std::is_arithmetic_v<T>
+struct ValueCodec<T> {
+  using View = T;
+  using Part = T;
+  static void Append(T v, std::string* out) {
+    static_assert(std::endian::native == std::endian::little);
+    out->append(reinterpret_cast<const char*>(&v), sizeof v);
+  }
+  static void AppendPart(T v, std::string* out) { Append(v, out); }
+  static T TakePart(std::string_view* in) {
+    T v;
+    std::memcpy(&v, sdk::Take(in, sizeof v, "a number in a value").data(), sizeof v);
+    return v;
+  }
+  static T Decode(std::string_view in) { return TakePart(&in); }
+};
+
+namespace sdk {
+// An enum is its underlying number.
+template <template <class> class Codec, class T>
+struct EnumCodec {
+  using Base = Codec<std::underlying_type_t<T>>;
+  using View = T;
+  using Part = T;
+  static void Append(T v, std::string* out) {
+    Base::Append(static_cast<std::underlying_type_t<T>>(v), out);
+  }
+  static void AppendPart(T v, std::string* out) { Append(v, out); }
+  static T TakePart(std::string_view* in) { return static_cast<T>(Base::TakePart(in)); }
+  static T Decode(std::string_view in) { return TakePart(&in); }
+};
+}  // namespace sdk
+
+template <Number T>
+  requires std::is_enum_v<T>
+struct KeyCodec<T> : sdk::EnumCodec<KeyCodec, T> {};
+template <Number T>
+  requires std::is_enum_v<T>
+struct ValueCodec<T> : sdk::EnumCodec<ValueCodec, T> {};
+
+template <>
+struct KeyCodec<std::string> {
+  using View = std::string_view;
+  using Part = std::string;  // unescaped
+  static void Append(std::string_view v, std::string* out) { out->append(v); }
+  static std::string_view Decode(std::string_view in) { return in; }
+  static void AppendPart(std::string_view v, std::string* out) {
+    for (size_t at; (at = v.find('\0')) != v.npos; v.remove_prefix(at + 1)) {
+      out->append(v.substr(0, at));
+      out->append("\0\xff", 2);
+    }
+    out->append(v);
+    out->append("\0\0", 2);
+  }
+  static std::string TakePart(std::string_view* in) {
+    std::string v;
+    while (true) {
+      const size_t at = in->find('\0');
+      if (at == in->npos || at + 1 == in->size()) sdk::BadBytes("a string in a key");
+      v.append(in->substr(0, at));
+      const char next = (*in)[at + 1];
+      in->remove_prefix(at + 2);
+      if (next == '\0') return v;
+      v.push_back('\0');
+    }
+  }
+};
+
+template <>
+struct ValueCodec<std::string> {
+  using View = std::string_view;
+  using Part = std::string_view;
+  static void Append(std::string_view v, std::string* out) { out->append(v); }
+  static std::string_view Decode(std::string_view in) { return in; }
+  static void AppendPart(std::string_view v, std::string* out) {
+    sdk::AppendVarint(v.size(), out);
+    out->append(v);
+  }
+  static std::string_view TakePart(std::string_view* in) {
+    return sdk::Take(in, sdk::TakeVarint(in), "a string in a value");
+  }
+};
+
+// A record without a key (or value) of interest.
+struct Nothing {
+  auto operator<=>(const Nothing&) const = default;
+};
+namespace sdk {
+struct NothingCodec {
+  using View = Nothing;
+  using Part = Nothing;
+  static void Append(Nothing, std::string*) {}
+  static void AppendPart(Nothing, std::string*) {}
+  static Nothing TakePart(std::string_view*) { return {}; }
+  static Nothing Decode(std::string_view) { return {}; }
+};
+
+// Pairs and tuples, of keys or of values. Accepts any tuple-like of convertible elements, so a
+// tuple of views can be emitted where strings are declared.
+template <template <class> class Codec, class... Ts>
+struct TupleCodec {
+  using View = std::tuple<typename Codec<Ts>::Part...>;
+  using Part = View;
+  template <class Tuple>
+  static void Append(const Tuple& v, std::string* out) {
+    static_assert(std::tuple_size_v<Tuple> == sizeof...(Ts), "another number of elements");
+    AppendEach(v, out, std::index_sequence_for<Ts...>{});
+  }
+  template <class Tuple>
+  static void AppendPart(const Tuple& v, std::string* out) {
+    Append(v, out);
+  }
+  // Braces: the elements are taken from left to right.
+  static View TakePart(std::string_view* in) { return View{Codec<Ts>::TakePart(in)...}; }
+  static View Decode(std::string_view in) { return TakePart(&in); }
+
+ private:
+  template <class Tuple, size_t... I>
+  static void AppendEach(const Tuple& v, std::string* out, std::index_sequence<I...>) {
+    (Codec<Ts>::AppendPart(std::get<I>(v), out), ...);
+  }
+};
+}  // namespace sdk
+
+template <>
+struct KeyCodec<Nothing> : sdk::NothingCodec {};
+template <>
+struct ValueCodec<Nothing> : sdk::NothingCodec {};
+template <class... Ts>
+struct KeyCodec<std::tuple<Ts...>> : sdk::TupleCodec<KeyCodec, Ts...> {};
+template <class... Ts>
+struct ValueCodec<std::tuple<Ts...>> : sdk::TupleCodec<ValueCodec, Ts...> {};
+template <class A, class B>
+struct KeyCodec<std::pair<A, B>> : sdk::TupleCodec<KeyCodec, A, B> {};
+template <class A, class B>
+struct ValueCodec<std::pair<A, B>> : sdk::TupleCodec<ValueCodec, A, B> {};
+
+template <class T>
+struct ValueCodec<std::vector<T>> {
+  using View = std::vector<T>;
+  using Part = std::vector<T>;
+  static void Append(const std::vector<T>& v, std::string* out) {
+    sdk::AppendVarint(v.size(), out);
+    for (const T& item : v) ValueCodec<T>::AppendPart(item, out);
+  }
+  static void AppendPart(const std::vector<T>& v, std::string* out) { Append(v, out); }
+  static std::vector<T> TakePart(std::string_view* in) {
+    std::vector<T> v;
+    for (uint64_t n = sdk::TakeVarint(in); n > 0; --n) v.push_back(T(ValueCodec<T>::TakePart(in)));
+    return v;
+  }
+  static std::vector<T> Decode(std::string_view in) { return TakePart(&in); }
+};
+
+template <class K>
+using KeyView = typename KeyCodec<K>::View;
+template <class V>
+using ValueView = typename ValueCodec<V>::View;
+
+}  // namespace mr

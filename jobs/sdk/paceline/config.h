@@ -1,0 +1,94 @@
+// Settings that a plan gives to a stage and its operator reads back: names and texts, written as
+// lines `name=value` with \n and \\ escaped, so that a plan document stays readable in a debugger.
+#pragma once
+
+#include <charconv>
+#include <map>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "paceline/error.h"
+
+namespace mr {
+
+class Config {
+ public:
+  Config& Set(const std::string& name, std::string_view value) {
+    values_[name] = std::string(value);
+    return *this;
+  }
+  Config& Set(const std::string& name, const char* value) {
+    return Set(name, std::string_view(value));
+  }
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  Config& Set(const std::string& name, T value) {
+    return Set(name, std::string_view(std::to_string(value)));
+  }
+
+  bool Has(const std::string& name) const { return values_.count(name) != 0; }
+  const std::string& Text(const std::string& name) const {
+    const auto it = values_.find(name);
+    if (it == values_.end()) {
+      throw JobError("the stage's config has no '" + name + "'; its plan must set it");
+    }
+    return it->second;
+  }
+  int64_t Int(const std::string& name) const {
+    const std::string& text = Text(name);
+    int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) {
+      throw JobError("the stage's config has " + name + "=" + text + ", which is not an integer");
+    }
+    return value;
+  }
+  bool Bool(const std::string& name) const { return Has(name) && Int(name) != 0; }
+
+  std::string Encode() const {
+    std::string out;
+    for (const auto& [name, value] : values_) {
+      out += name + "=";
+      for (char c : value) {
+        if (c == '\\') {
+          out += "\\\\";
+        } else if (c == '\n') {
+          out += "\\n";
+        } else {
+          out += c;
+        }
+      }
+      out += '\n';
+    }
+    return out;
+  }
+
+  static Config Decode(std::string_view bytes) {
+    Config config;
+    while (!bytes.empty()) {
+      const size_t equals = bytes.find('=');
+      const size_t end = bytes.find('\n');
+      if (equals == bytes.npos || end == bytes.npos || equals > end) {
+        throw JobError("the stage's config is not made of name=value lines");
+      }
+      std::string value;
+      for (size_t i = equals + 1; i < end; ++i) {
+        if (bytes[i] == '\\' && i + 1 < end) {
+          ++i;
+          value += bytes[i] == 'n' ? '\n' : bytes[i];
+        } else {
+          value += bytes[i];
+        }
+      }
+      config.values_[std::string(bytes.substr(0, equals))] = std::move(value);
+      bytes.remove_prefix(end + 1);
+    }
+    return config;
+  }
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+}  // namespace mr

@@ -1,0 +1,111 @@
+// What an operator knows about where it runs, and its counters. One per operator instance; valid
+// from Open() on. Used from the operator's one thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "paceline/config.h"
+#include "paceline/error.h"
+
+namespace mr {
+
+// A job counter, kept here and given to the host when the attempt ends well. The counters of a
+// task's winning attempt are added up over the job; those of other attempts are not.
+class Counter {
+ public:
+  Counter(std::string group, std::string name) : group_(std::move(group)), name_(std::move(name)) {}
+  Counter& operator+=(int64_t n) {
+    value_ += n;
+    return *this;
+  }
+  Counter& operator++() { return *this += 1; }
+  int64_t value() const { return value_; }
+
+ private:
+  friend class Context;
+  std::string group_, name_;
+  int64_t value_ = 0;
+};
+
+class Context {
+ public:
+  Context(const mr_open_args& args, const mr_host* host)
+      : host_(host),
+        stage_(args.stage),
+        task_(args.task),
+        tasks_(args.tasks),
+        attempt_(args.attempt),
+        inputs_(args.inputs),
+        partitions_(args.partitions, args.partitions + args.ports),
+        config_bytes_(sdk::View(args.config)),
+        job_id_(sdk::View(args.job_id)),
+        attempt_id_(sdk::View(args.attempt_id)),
+        stage_name_(sdk::View(args.stage_name)),
+        input_file_(sdk::View(args.input_file)) {}
+
+  uint32_t stage() const { return stage_; }
+  uint32_t task() const { return task_; }
+  uint32_t tasks() const { return tasks_; }  // of this stage
+  uint32_t attempt() const { return attempt_; }
+  uint32_t inputs() const { return inputs_; }
+  uint32_t ports() const { return static_cast<uint32_t>(partitions_.size()); }
+  // How many partitions the port has: the number of tasks that read it; 1 for files.
+  uint32_t partitions(uint32_t port = 0) const { return partitions_.at(port); }
+  const std::string& job_id() const { return job_id_; }
+  const std::string& attempt_id() const { return attempt_id_; }
+  const std::string& stage_name() const { return stage_name_; }
+  const std::string& input_file() const { return input_file_; }  // empty unless it reads a split
+
+  const std::string& config_bytes() const { return config_bytes_; }
+  // The settings that the plan gave by Config. Throws if the bytes are of another making.
+  Config config() const { return Config::Decode(config_bytes_); }
+
+  // The input, and for a split the byte offset in its file, of the batch at hand.
+  uint32_t input() const { return input_; }
+  uint32_t upstream_task() const { return upstream_task_; }
+  uint64_t offset() const { return offset_; }
+
+  // Lives as long as the operator. The group defaults to the stage's name.
+  Counter& counter(std::string_view name) { return counter(stage_name_, name); }
+  Counter& counter(std::string_view group, std::string_view name) {
+    for (Counter& c : counters_) {
+      if (c.group_ == group && c.name_ == name) return c;
+    }
+    return counters_.emplace_back(std::string(group), std::string(name));
+  }
+  void Log(std::string_view line) { host_->log(host_->context, sdk::Bytes(line)); }
+
+  // Progress: `bytes` of keys and values were taken from the batch. The base classes do it.
+  void Taken(uint64_t bytes) {
+    taken_ += bytes;
+    __atomic_store_n(host_->taken, taken_, __ATOMIC_RELAXED);
+  }
+
+  const mr_host* host() const { return host_; }
+  void SetBatch(const mr_batch& in) {
+    input_ = in.input;
+    upstream_task_ = in.upstream_task;
+    offset_ = in.offset;
+  }
+  void FlushCounters() {
+    for (const Counter& c : counters_) {
+      host_->count(host_->context, sdk::Bytes(c.group_), sdk::Bytes(c.name_), c.value_);
+    }
+    counters_.clear();
+  }
+
+ private:
+  const mr_host* host_;
+  uint32_t stage_, task_, tasks_, attempt_, inputs_;
+  std::vector<uint32_t> partitions_;
+  std::string config_bytes_, job_id_, attempt_id_, stage_name_, input_file_;
+  uint32_t input_ = 0, upstream_task_ = 0;
+  uint64_t offset_ = 0, taken_ = 0;
+  std::deque<Counter> counters_;  // stable addresses
+};
+
+}  // namespace mr

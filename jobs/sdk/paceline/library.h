@@ -1,0 +1,104 @@
+// What an operator library exports. In one .cc of the library:
+//
+//   PACELINE_LIBRARY(
+//       PACELINE_OPERATOR(CountWords, "count", MR_DETERMINISTIC | MR_ASSOCIATIVE)
+//       PACELINE_OPERATOR(SumWords, "sum", MR_DETERMINISTIC)
+//       PACELINE_JOB("words", "counts words", PlanWords))
+//
+// PlanWords is a function void(const std::vector<std::string>& args, JobPlan& plan). Larger
+// libraries fill a Library by hand and write `PACELINE_EXPORT(MakeLibrary())`.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "common/abi/operator_table.h"
+#include "paceline/adapter.h"
+#include "paceline/plan.h"
+
+#define PACELINE_SDK_VERSION "0.1.0"
+
+namespace mr {
+
+using PlanFunction = void (*)(const std::vector<std::string>& args, JobPlan& plan);
+
+namespace sdk {
+template <PlanFunction kPlan>
+int RunPlan(uint32_t argc, const mr_bytes* argv, mr_sink plan, mr_sink error) noexcept {
+  return Guard(
+      [&] {
+        std::vector<std::string> args;
+        for (uint32_t i = 0; i < argc; ++i) args.emplace_back(View(argv[i]));
+        JobPlan made;
+        kPlan(args, made);
+        plan.write(plan.context, Bytes(made.Json()));
+      },
+      [&](const std::string& why) { error.write(error.context, Bytes(why)); });
+}
+}  // namespace sdk
+
+// Operators and jobs of one library, as the C table wants them. Names must outlive it (literals).
+class Library {
+ public:
+  Library() = default;
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  // flags: mr_operator_flags. MR_RAW_BLOCKS is added for a BlockMapper.
+  template <class Op>
+  Library& Add(const char* name, uint32_t flags) {
+    operators_.push_back(sdk::Adapter<Op>::Table(name, flags));
+    return *this;
+  }
+  template <PlanFunction kPlan>
+  Library& AddJob(const char* name, const char* help) {
+    mr_job job{};
+    job.struct_size = sizeof job;
+    job.name = name;
+    job.help = help;
+    job.plan = &sdk::RunPlan<kPlan>;
+    jobs_.push_back(job);
+    return *this;
+  }
+
+  // Valid as long as the Library, and until the next Add.
+  const mr_library* table() {
+    operator_pointers_.clear();
+    job_pointers_.clear();
+    for (const auto& o : operators_) operator_pointers_.push_back(&o);
+    for (const auto& j : jobs_) job_pointers_.push_back(&j);
+    table_.magic = MR_ABI_MAGIC;
+    table_.abi = MR_ABI_VERSION;
+    table_.struct_size = sizeof table_;
+    table_.operator_count = static_cast<uint32_t>(operator_pointers_.size());
+    table_.operators = operator_pointers_.data();
+    table_.job_count = static_cast<uint32_t>(job_pointers_.size());
+    table_.jobs = job_pointers_.data();
+    table_.built_with = "paceline " PACELINE_SDK_VERSION ", compiler " __VERSION__;
+    return &table_;
+  }
+
+ private:
+  std::deque<mr_operator> operators_;
+  std::deque<mr_job> jobs_;
+  std::vector<const mr_operator*> operator_pointers_;
+  std::vector<const mr_job*> job_pointers_;
+  mr_library table_{};
+};
+
+}  // namespace mr
+
+#define PACELINE_OPERATOR(Class, name, flags) library.Add<Class>(name, flags);
+#define PACELINE_JOB(name, help, plan_function) library.AddJob<plan_function>(name, help);
+
+// `fill` is a statement about a local `mr::Library& library`. The library is made once and never
+// destroyed: the process ends with it.
+#define PACELINE_LIBRARY(fill)                                                       \
+  extern "C" __attribute__((visibility("default"))) const mr_library* mr_library_table() { \
+    static const mr_library* const table = [] {                                      \
+      auto& library = *new ::mr::Library;                                            \
+      fill return library.table();                                                   \
+    }();                                                                             \
+    return table;                                                                    \
+  }

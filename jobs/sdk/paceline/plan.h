@@ -1,0 +1,201 @@
+// JobPlan: a job as stages and edges, written down as the plan document (jobs/PLAN.md).
+//
+//   auto count = plan.Map("count", "wordcount.map").ReadFiles().Shuffle({.combine = true});
+//   plan.Reduce("sum", "wordcount.reduce").Group(count).WriteFiles();
+//
+// Stages are given in the order in which data flows. Inputs are numbered in the order of the calls:
+// put a broadcast input last (operator.h, SideInput). Mistakes throw JobError here, or in Json().
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "paceline/config.h"
+#include "paceline/error.h"
+#include "paceline/json_text.h"
+
+namespace mr {
+
+struct FileOptions {
+  std::string format = "text";   // text | kv | csv | jsonl | fixed:N | record
+  uint64_t sample_bytes = 0;     // not 0: only about so much of each split
+  uint64_t max_split_bytes = 0;  // 0: the block size
+};
+
+struct ShuffleOptions {
+  bool sorted = true;            // needed by readers that group
+  bool combine = false;          // the operator is also a Combiner
+  bool custom_partition = false; // the operator is also a Partitioner
+};
+
+enum class Edge { kAllToAll, kManyToOne, kOneToOne, kBroadcast };
+
+class JobPlan {
+ public:
+  class Stage;
+  enum class Role { kMap, kReduce, kJoin };
+
+  Stage& Map(std::string name, std::string op) { return Add(Role::kMap, name, op); }
+  Stage& Reduce(std::string name, std::string op) { return Add(Role::kReduce, name, op); }
+  // Two grouped inputs: the first is the left side.
+  Stage& Join(std::string name, std::string op) { return Add(Role::kJoin, name, op); }
+
+  // The document. Throws if the stages do not make a job.
+  std::string Json() const;
+
+  class Stage {
+   public:
+    // The job's --input number `input`; kAllInputs takes them all together.
+    static constexpr int kAllInputs = -1;
+    Stage& ReadFiles(int input = kAllInputs, const FileOptions& options = {}) {
+      return AddInput("{\"files\": {\"input\": " + std::to_string(input) + Options(options) + "}}");
+    }
+    // Files that the job's own arguments named.
+    Stage& ReadUris(const std::vector<std::string>& uris, const FileOptions& options = {}) {
+      std::string list;
+      for (const auto& uri : uris) list += (list.empty() ? "" : ", ") + sdk::JsonString(uri);
+      return AddInput("{\"files\": {\"uris\": [" + list + "]" + Options(options) + "}}");
+    }
+
+    // Groups of equal keys, by an all-to-all edge.
+    Stage& Group(const Stage& from, uint32_t port = 0) {
+      return Read(Edge::kAllToAll, from, port, true);
+    }
+    Stage& Read(Edge edge, const Stage& from, uint32_t port = 0, bool grouped = false) {
+      static constexpr const char* kNames[] = {"all_to_all", "many_to_one", "one_to_one",
+                                               "broadcast"};
+      if (grouped) {
+        ++grouped_;
+        if (port < from.ports_.size() && !from.ports_[port].sorted) {
+          throw JobError("stage '" + name_ + "' groups what port " + std::to_string(port) +
+                         " of stage '" + from.name_ + "' writes, so that port must be sorted");
+        }
+      }
+      if (port >= from.ports_.size()) {
+        throw JobError("stage '" + name_ + "' reads port " + std::to_string(port) + " of stage '" +
+                       from.name_ + "', which has " + std::to_string(from.ports_.size()));
+      }
+      if (from.files_) {
+        throw JobError("stage '" + name_ + "' reads stage '" + from.name_ +
+                       "', which writes files; a stage has either shuffle ports or files");
+      }
+      return AddInput("{\"edge\": {\"kind\": \"" + std::string(kNames[static_cast<int>(edge)]) +
+                      "\", \"from\": " + sdk::JsonString(from.name_) +
+                      ", \"port\": " + std::to_string(port) +
+                      ", \"grouped\": " + (grouped ? "true" : "false") + "}}");
+    }
+
+    // Adds a port (0, 1, ...) for other stages to read.
+    Stage& Shuffle(const ShuffleOptions& options = {}) {
+      ports_.push_back(
+          {options.sorted, "{\"shuffle\": {\"sorted\": " + Bool(options.sorted) +
+                               ", \"combine\": " + Bool(options.combine) + ", \"partition\": \"" +
+                               (options.custom_partition ? "custom" : "hash") + "\"}}"});
+      return *this;
+    }
+    // The stage's only port, a part of the job's output: text | fixed:N | raw | record.
+    Stage& WriteFiles(const std::string& format = "text") {
+      files_ = true;
+      ports_.push_back({false, "{\"files\": {\"format\": " + sdk::JsonString(format) + "}}"});
+      return *this;
+    }
+
+    // 0, the default: decided by splits, edges, --reduces and the cluster.
+    Stage& Tasks(uint32_t tasks) {
+      tasks_ = tasks;
+      return *this;
+    }
+    Stage& Configure(const Config& config) { return ConfigureRaw(config.Encode()); }
+    Stage& ConfigureRaw(std::string bytes) {
+      config_ = std::move(bytes);
+      return *this;
+    }
+    const std::string& name() const { return name_; }
+
+   private:
+    friend class JobPlan;
+    struct Port {
+      bool sorted;
+      std::string json;
+    };
+    static std::string Bool(bool b) { return b ? "true" : "false"; }
+    static std::string Options(const FileOptions& o) {
+      std::string text = ", \"format\": " + sdk::JsonString(o.format);
+      if (o.sample_bytes) text += ", \"sample_bytes\": " + std::to_string(o.sample_bytes);
+      if (o.max_split_bytes) text += ", \"max_split_bytes\": " + std::to_string(o.max_split_bytes);
+      return text;
+    }
+    Stage& AddInput(std::string json) {
+      inputs_.push_back(std::move(json));
+      return *this;
+    }
+    void Check() const;
+    std::string Json() const;
+
+    Role role_ = Role::kMap;
+    std::string name_, operator_, config_;
+    uint32_t tasks_ = 0;
+    int grouped_ = 0;
+    bool files_ = false;
+    std::vector<std::string> inputs_;
+    std::vector<Port> ports_;
+  };
+
+ private:
+  Stage& Add(Role role, const std::string& name, const std::string& op) {
+    for (const Stage& other : stages_) {
+      if (other.name_ == name) throw JobError("two stages are named '" + name + "'");
+    }
+    Stage& stage = stages_.emplace_back();
+    stage.role_ = role;
+    stage.name_ = name;
+    stage.operator_ = op;
+    return stage;
+  }
+
+  std::deque<Stage> stages_;  // references stay valid
+};
+
+inline void JobPlan::Stage::Check() const {
+  const std::string who = "stage '" + name_ + "' ";
+  if (ports_.empty()) throw JobError(who + "writes nothing: give it Shuffle() or WriteFiles()");
+  if (files_ && ports_.size() != 1) {
+    throw JobError(who + "has files and other ports; a stage has either files or shuffle ports");
+  }
+  if (inputs_.empty() && tasks_ == 0) {
+    throw JobError(who + "reads nothing, so the plan must say how many Tasks() it has");
+  }
+  if (role_ == Role::kReduce && grouped_ == 0) {
+    throw JobError(who + "is a reduce stage without a grouped input: use Group()");
+  }
+  if (role_ == Role::kJoin && grouped_ != 2) {
+    throw JobError(who + "is a join stage, which has two grouped inputs, not " +
+                   std::to_string(grouped_));
+  }
+}
+
+inline std::string JobPlan::Stage::Json() const {
+  std::string inputs, ports;
+  for (const auto& input : inputs_) inputs += (inputs.empty() ? "" : ", ") + input;
+  for (const auto& port : ports_) ports += (ports.empty() ? "" : ", ") + port.json;
+  return "  {\"name\": " + sdk::JsonString(name_) + ", \"operator\": " +
+         sdk::JsonString(operator_) + ", \"config\": \"" + sdk::Base64(config_) +
+         "\", \"tasks\": " + std::to_string(tasks_) + ",\n   \"inputs\": [" + inputs +
+         "],\n   \"ports\": [" + ports + "]}";
+}
+
+inline std::string JobPlan::Json() const {
+  if (stages_.empty()) throw JobError("the plan has no stage");
+  std::string stages;
+  for (const Stage& stage : stages_) {
+    stage.Check();
+    stages += (stages.empty() ? "" : ",\n") + stage.Json();
+  }
+  return "{\"version\": 1,\n \"stages\": [\n" + stages + "]}\n";
+}
+
+}  // namespace mr

@@ -1,0 +1,93 @@
+// Lines and words of text, fast: 64 bytes at a time where the processor has SSE2.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace mr {
+
+// f(line) for each line, without its newline; the last one may lack it. A CR stays in the line.
+template <class F>
+void ForEachLine(std::string_view text, F&& f) {
+  while (!text.empty()) {
+    const auto* end = static_cast<const char*>(std::memchr(text.data(), '\n', text.size()));
+    if (end == nullptr) {
+      f(text);
+      return;
+    }
+    const auto length = static_cast<size_t>(end - text.data());
+    f(text.substr(0, length));
+    text.remove_prefix(length + 1);
+  }
+}
+
+// ASCII white space: space, \t \n \v \f \r.
+inline bool IsSpace(char c) { return c == ' ' || static_cast<unsigned char>(c - '\t') <= 4; }
+
+namespace sdk {
+
+// Bit i is set if p[i] is white space, for 64 bytes.
+inline uint64_t SpaceMask64(const char* p) {
+#if defined(__SSE2__)
+  const __m128i space = _mm_set1_epi8(' ');
+  const __m128i tab = _mm_set1_epi8('\t');
+  const __m128i four = _mm_set1_epi8(4);
+  uint64_t mask = 0;
+  for (int i = 0; i < 4; ++i) {
+    const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16 * i));
+    const __m128i control = _mm_sub_epi8(v, tab);
+    const __m128i is = _mm_or_si128(_mm_cmpeq_epi8(v, space),
+                                    _mm_cmpeq_epi8(_mm_min_epu8(control, four), control));
+    mask |= uint64_t(static_cast<uint32_t>(_mm_movemask_epi8(is))) << (16 * i);
+  }
+  return mask;
+#else
+  uint64_t mask = 0;
+  for (int i = 0; i < 64; ++i) mask |= uint64_t{IsSpace(p[i])} << i;
+  return mask;
+#endif
+}
+
+}  // namespace sdk
+
+// f(word) for each maximal run of bytes that are not ASCII white space.
+template <class F>
+void ForEachWord(std::string_view text, F&& f) {
+  const char* const data = text.data();
+  const size_t size = text.size();
+  size_t at = 0;
+  size_t start = 0;
+  bool inside = false;  // a word began at `start`
+  for (; at + 64 <= size; at += 64) {
+    const uint64_t space = sdk::SpaceMask64(data + at);
+    // A bit where the kind of byte differs from the byte before: borders of words.
+    uint64_t borders = space ^ (space << 1 | (inside ? 0u : 1u));
+    while (borders != 0) {
+      const size_t i = at + static_cast<size_t>(__builtin_ctzll(borders));
+      borders &= borders - 1;
+      if (inside) {
+        f(std::string_view(data + start, i - start));
+      } else {
+        start = i;
+      }
+      inside = !inside;
+    }
+  }
+  for (; at < size; ++at) {
+    if (IsSpace(data[at]) != inside) continue;
+    if (inside) {
+      f(std::string_view(data + start, at - start));
+    } else {
+      start = at;
+    }
+    inside = !inside;
+  }
+  if (inside) f(std::string_view(data + start, size - start));
+}
+
+}  // namespace mr

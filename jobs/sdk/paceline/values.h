@@ -1,0 +1,133 @@
+// The groups of a sorted stream: records with equal keys stand together, and a group may go on in
+// the next batch, which is pulled from the host when the operator gets there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include "common/abi/batch.h"
+#include "paceline/codec.h"
+#include "paceline/context.h"
+#include "paceline/error.h"
+
+namespace mr {
+
+namespace sdk {
+
+// A cursor over one grouped stream. With a host it pulls batches; without one (combine) the first
+// batch is all there is.
+class GroupReader {
+ public:
+  GroupReader(const mr_host* host, Context* context) : host_(host), context_(context) {}
+
+  // Starts at the first record of `in`.
+  void Begin(const BatchView& in, uint32_t input) {
+    view_ = in;
+    input_ = input;
+    at_ = 0;
+    open_ = false;
+  }
+
+  // The next group, after skipping what is left of the current one. False at the end of input.
+  bool NextGroup() {
+    if (open_) {
+      while (HasValue()) Advance();
+    }
+    open_ = false;
+    if (at_ == view_.size() && !Pull()) return false;
+    key_.assign(view_.key(at_));
+    open_ = true;
+    return true;
+  }
+
+  // Stays valid until NextGroup, also while batches are pulled.
+  std::string_view key() const { return key_; }
+
+  bool HasValue() {
+    if (at_ == view_.size() && !Pull()) return false;
+    return view_.key(at_) == key_;
+  }
+  // REQUIRES: HasValue() for these three.
+  std::string_view value() const { return view_.value(at_); }
+  uint32_t input() const { return view_.flags() & kTagged ? view_.tag(at_) : input_; }
+  void Advance() {
+    if (context_ != nullptr) context_->Taken(view_.key(at_).size() + view_.value(at_).size());
+    ++at_;
+  }
+
+ private:
+  bool Pull() {
+    if (host_ == nullptr || ended_) return false;
+    do {
+      mr_batch in{};
+      in.struct_size = sizeof in;
+      const int got = host_->next_batch(host_->context, &in);
+      if (got < 0) throw AttemptOver{};
+      if (got == 0) {
+        ended_ = true;
+        return false;
+      }
+      if (const char* wrong = BatchView::Parse(in.data.data, in.data.size, &view_)) {
+        throw JobError(std::string("the host delivered a damaged batch: ") + wrong);
+      }
+      if (context_ != nullptr) context_->SetBatch(in);
+      input_ = in.input;
+      at_ = 0;
+    } while (view_.size() == 0);
+    return true;
+  }
+
+  const mr_host* host_;
+  Context* context_;
+  BatchView view_;
+  uint32_t at_ = 0, input_ = 0;
+  bool open_ = false, ended_ = false;
+  std::string key_;
+};
+
+}  // namespace sdk
+
+// The values of one group, to be walked once: for (auto v : values). A std::string_view among them
+// is valid until the loop moves on. What is not walked is skipped.
+template <class V>
+class Values {
+ public:
+  static constexpr uint32_t kAnyInput = ~uint32_t{0};
+  explicit Values(sdk::GroupReader* reader, uint32_t only_input = kAnyInput)
+      : reader_(reader), only_(only_input) {}
+
+  class Iterator {
+   public:
+    using value_type = ValueView<V>;
+    using difference_type = std::ptrdiff_t;
+    explicit Iterator(Values* values) : values_(values) {}
+    ValueView<V> operator*() const {
+      return ValueCodec<V>::Decode(values_->reader_->value());
+    }
+    Iterator& operator++() {
+      values_->reader_->Advance();
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    bool operator==(std::default_sentinel_t) const { return values_->empty(); }
+
+   private:
+    Values* values_;
+  };
+
+  Iterator begin() { return Iterator(this); }
+  std::default_sentinel_t end() const { return {}; }
+  // Nothing is left (or was there at all).
+  bool empty() const {
+    return !reader_->HasValue() || (only_ != kAnyInput && reader_->input() != only_);
+  }
+
+ private:
+  sdk::GroupReader* reader_;
+  uint32_t only_;
+};
+
+}  // namespace mr
