@@ -1,0 +1,262 @@
+#include "worker/shuffle/serve.h"
+
+#include <deque>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "common/rpc/kj_status.h"
+#include "common/rpc/wire.h"
+
+namespace mr::worker {
+namespace {
+
+// Sessions on one worker, each of which may hold a chunk of kMaxRawChunk (guess: far more than
+// peers x readers in flight).
+constexpr uint32_t kMaxSessions = 4096;
+
+struct Wanted {
+  CopyKey copy;
+  Incarnation incarnation = 0;
+  uint32_t partition = 0;
+  uint32_t chunk = 0;
+  uint64_t offset = 0;
+};
+
+// What a reply says of one request: why not, or a piece of the chunk.
+struct Piece {
+  Status status;
+  std::shared_ptr<const StoredChunk> chunk;
+  uint64_t offset = 0;
+  uint64_t length = 0;
+};
+
+// The last chunk that did not fit into one reply, since its other pieces are asked for next.
+class PartlySent {
+ public:
+  std::shared_ptr<const StoredChunk> Find(const Wanted& w) {
+    std::lock_guard lock(mutex_);
+    const bool same = chunk_ != nullptr && w.copy == copy_ && w.partition == partition_ &&
+                      w.chunk == number_;
+    return same ? chunk_ : nullptr;
+  }
+  void Keep(const Wanted& w, std::shared_ptr<const StoredChunk> chunk) {
+    std::lock_guard lock(mutex_);
+    copy_ = w.copy;
+    partition_ = w.partition;
+    number_ = w.chunk;
+    chunk_ = std::move(chunk);
+  }
+
+ private:
+  std::mutex mutex_;
+  CopyKey copy_;
+  uint32_t partition_ = 0, number_ = 0;
+  std::shared_ptr<const StoredChunk> chunk_;
+};
+
+std::vector<Wanted> Parse(capnp::List<rpc::ChunkRequest>::Reader requests) {
+  std::vector<Wanted> wanted;
+  for (const auto r : requests) {
+    if (wanted.size() == kMaxRequestsPerCall) break;
+    const auto copy = r.getCopy();
+    wanted.push_back({{rpc::FromWire(copy.getTask()), copy.getAttempt()},
+                      copy.getWorker().getIncarnation(),
+                      r.getPartition(),
+                      r.getChunk(),
+                      r.getOffset()});
+  }
+  return wanted;
+}
+
+}  // namespace
+
+struct ShuffleServing::State {
+  std::shared_ptr<ShuffleStore> store;
+  PostToPool post;
+  Incarnation incarnation = 0;
+  uint32_t sessions = 0;  // on the loop
+  Counters counters;      // on the loop
+
+  Status CheckCopy(const CopyKey& copy, Incarnation asked) const {
+    if (!copy.task.job.valid() || copy.attempt == 0) return InvalidArgument("not a copy's name");
+    if (asked != incarnation) {
+      return NotFound("this worker has restarted since; what an earlier life stored is gone");
+    }
+    return Status::Ok();
+  }
+
+  // On the pool. A prefix of the requests: the first always, others while they fit whole.
+  std::vector<Piece> Read(const std::vector<Wanted>& wanted, PartlySent* partly_sent) const {
+    std::vector<Piece> pieces;
+    uint64_t left = kMaxReplyBytes;
+    for (const Wanted& w : wanted) {
+      Piece piece = ReadOne(w, partly_sent);
+      const uint64_t rest = piece.length;
+      if (rest > left) {
+        if (partly_sent != nullptr) partly_sent->Keep(w, piece.chunk);
+        if (!pieces.empty()) break;
+        piece.length = left;
+      }
+      left -= piece.length;
+      pieces.push_back(std::move(piece));
+      if (left == 0) break;
+    }
+    return pieces;
+  }
+
+  Piece ReadOne(const Wanted& w, PartlySent* partly_sent) const {
+    Piece piece;
+    piece.status = CheckCopy(w.copy, w.incarnation);
+    if (!piece.status.ok()) return piece;
+    if (partly_sent != nullptr) piece.chunk = partly_sent->Find(w);
+    if (piece.chunk == nullptr) {
+      auto got = store->Get(w.copy, w.partition, w.chunk);
+      if (!got.ok()) {
+        piece.status = got.status();
+        return piece;
+      }
+      piece.chunk = std::make_shared<const StoredChunk>(*std::move(got));
+    }
+    const uint64_t size = piece.chunk->bytes.size();
+    if (w.offset > size || (w.offset == size && size != 0)) {
+      piece.status = InvalidArgument("offset " + std::to_string(w.offset) + " of a chunk of " +
+                                     std::to_string(size) + " bytes");
+      return piece;
+    }
+    piece.offset = w.offset;
+    piece.length = size - w.offset;
+    return piece;
+  }
+
+  // Results: of fetch, here or in a session. Copies the bytes into the message: memory that a reply
+  // only refers to would have to live until the reply is written, which a capability server is not
+  // told, and a peer that asks ahead without reading must not be able to have it freed before.
+  template <class Context>
+  void Answer(Context& context, const std::vector<Piece>& pieces) {
+    uint64_t words = 16;
+    for (const Piece& p : pieces) words += 24 + (p.length + p.status.message().size()) / 8;
+    auto chunks = context.getResults(capnp::MessageSize{words, 0}).initChunks(
+        static_cast<uint>(pieces.size()));
+    for (uint i = 0; i < pieces.size(); ++i) {
+      const Piece& piece = pieces[i];
+      auto out = chunks[i];
+      rpc::ToOutcome(piece.status, out.initOutcome());
+      if (!piece.status.ok()) continue;
+      const StoredChunk& chunk = *piece.chunk;
+      out.setCodec(chunk.codec);
+      out.setRawBytes(chunk.raw_bytes);
+      out.setStoredBytes(static_cast<uint32_t>(chunk.bytes.size()));
+      out.setWireDigest(chunk.wire_digest);
+      out.setData(kj::arrayPtr(reinterpret_cast<const kj::byte*>(chunk.bytes.data()) + piece.offset,
+                               piece.length));
+      counters.bytes += piece.length;
+    }
+    ++counters.replies;
+  }
+};
+
+namespace {
+
+using State = ShuffleServing::State;
+
+template <class Context>
+kj::Promise<void> ReadAndAnswer(std::shared_ptr<State> state, Context context,
+                                std::shared_ptr<PartlySent> partly_sent) {
+  auto wanted = Parse(context.getParams().getRequests());
+  context.releaseParams();
+  return OnPool(state->post,
+                [state, wanted = std::move(wanted), partly_sent] {
+                  return state->Read(wanted, partly_sent.get());
+                })
+      .then([state, context](std::vector<Piece> pieces) mutable {
+        state->Answer(context, pieces);
+      });
+}
+
+class Session final : public rpc::FetchSession::Server {
+ public:
+  explicit Session(std::shared_ptr<State> state) : state_(std::move(state)) { ++state_->sessions; }
+  ~Session() noexcept { --state_->sessions; }
+
+  kj::Promise<void> fetch(FetchContext context) override {
+    const uint64_t number = context.getParams().getNumber();
+    if (number != last_ + 1) {
+      return rpc::ToException(InvalidArgument("fetch call " + std::to_string(number) + " after " +
+                                              std::to_string(last_)));
+    }
+    last_ = number;
+    return ReadAndAnswer(state_, context, partly_sent_);
+  }
+
+ private:
+  std::shared_ptr<State> state_;
+  std::shared_ptr<PartlySent> partly_sent_ = std::make_shared<PartlySent>();
+  uint64_t last_ = 0;
+};
+
+}  // namespace
+
+ShuffleServing::ShuffleServing(std::shared_ptr<ShuffleStore> store, PostToPool post_to_pool,
+                               Incarnation incarnation)
+    : state_(std::make_shared<State>()) {
+  state_->store = std::move(store);
+  state_->post = std::move(post_to_pool);
+  state_->incarnation = incarnation;
+}
+ShuffleServing::~ShuffleServing() = default;
+
+ShuffleServing::Counters ShuffleServing::counters() const { return state_->counters; }
+
+kj::Promise<void> ShuffleServing::Fetch(FetchContext context) {
+  return ReadAndAnswer(state_, context, nullptr);
+}
+
+kj::Promise<void> ShuffleServing::Table(TableContext context) {
+  const auto copy = context.getParams().getCopy();
+  const CopyKey key{rpc::FromWire(copy.getTask()), copy.getAttempt()};
+  const Incarnation asked = copy.getWorker().getIncarnation();
+  context.releaseParams();
+  return OnPool(state_->post,
+                [state = state_, key, asked]() -> Result<std::vector<PartitionRow>> {
+                  MR_RETURN_IF_ERROR(state->CheckCopy(key, asked));
+                  MR_ASSIGN_OR_RETURN(auto rows, state->store->Table(key));
+                  if (rows.size() > kMaxTableRows) {
+                    return Rejected("a table of " + std::to_string(rows.size()) +
+                                    " rows is too large for one message; fetch it as a chunk");
+                  }
+                  return rows;
+                })
+      .then([context](Result<std::vector<PartitionRow>> rows) mutable {
+        auto results = context.getResults();
+        rpc::ToOutcome(rows.status(), results.initOutcome());
+        if (!rows.ok()) return;
+        auto out = results.initRows(static_cast<uint>(rows->size()));
+        for (uint i = 0; i < rows->size(); ++i) {
+          const PartitionRow& row = (*rows)[i];
+          out[i].setRecords(row.records);
+          out[i].setBytes(row.bytes);
+          rpc::ToWire(row.content, out[i].initContent());
+          out[i].setChunks(row.chunks);
+        }
+      });
+}
+
+kj::Promise<void> ShuffleServing::OpenFetch(OpenFetchContext context) {
+  if (state_->sessions >= kMaxSessions) {
+    return rpc::ToException({Code::kOverloaded, "too many fetch sessions are open"});
+  }
+  context.getResults().setSession(kj::heap<Session>(state_));
+  return kj::READY_NOW;
+}
+
+kj::Promise<void> ShuffleServing::Probe(ProbeContext context) {
+  const auto copy = context.getParams().getCopy();
+  const CopyKey key{rpc::FromWire(copy.getTask()), copy.getAttempt()};
+  const bool ours = state_->CheckCopy(key, copy.getWorker().getIncarnation()).ok();
+  context.releaseParams();
+  return OnPool(state_->post, [state = state_, key, ours] { return ours && state->store->Has(key); })
+      .then([context](bool present) mutable { context.getResults().setPresent(present); });
+}
+
+}  // namespace mr::worker

@@ -1,0 +1,57 @@
+// Serves this worker's shuffle outputs to readers: the shuffle methods of data.capnp's DataServer.
+//
+// The data server of the worker daemon is a DataServer::Server that hands its fetch, table,
+// openFetch and probe calls to one ShuffleServing. Lives on the KJ loop of the data server; the
+// store is read on the pool. All that comes from the wire is checked: a copy of another
+// incarnation, an unknown chunk or an offset past the end is an error in the reply's outcome.
+#pragma once
+
+#include <kj/async.h>
+
+#include <memory>
+
+#include "common/base/ids.h"
+#include "schema/data.capnp.h"
+#include "worker/shuffle/on_pool.h"
+#include "worker/shuffle/store.h"
+
+namespace mr::worker {
+
+// Data bytes of one reply.
+inline constexpr uint64_t kMaxReplyBytes = 1u << 20;
+// Requests of one call that are looked at; the rest stays unanswered, as any suffix may (guess:
+// with 4 KiB segments a reply still fills up).
+inline constexpr uint32_t kMaxRequestsPerCall = 256;
+// Rows that `table` sends; larger tables are read as chunk 0 of kTablePartition, in pieces.
+inline constexpr uint32_t kMaxTableRows = 20'000;
+
+class ShuffleServing {
+ public:
+  ShuffleServing(std::shared_ptr<ShuffleStore> store, PostToPool post_to_pool,
+                 Incarnation incarnation);
+  ~ShuffleServing();  // sessions that are still open go on until their connections end
+
+  // The contexts are those of DataServer::Server, whose names for them are protected.
+  using Wire = rpc::DataServer;
+  using FetchContext = capnp::CallContext<Wire::FetchParams, Wire::FetchResults>;
+  using TableContext = capnp::CallContext<Wire::TableParams, Wire::TableResults>;
+  using OpenFetchContext = capnp::CallContext<Wire::OpenFetchParams, Wire::OpenFetchResults>;
+  using ProbeContext = capnp::CallContext<Wire::ProbeParams, Wire::ProbeResults>;
+  kj::Promise<void> Fetch(FetchContext context);
+  kj::Promise<void> Table(TableContext context);
+  kj::Promise<void> OpenFetch(OpenFetchContext context);
+  kj::Promise<void> Probe(ProbeContext context);
+
+  struct Counters {
+    uint64_t replies = 0;
+    uint64_t bytes = 0;  // of chunks, as sent
+  };
+  Counters counters() const;
+
+  struct State;
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace mr::worker
