@@ -123,9 +123,6 @@ class DfsClient {
 std::string StagingPath(const std::string& job, const std::string& attempt, const std::string& part);
 std::string StagingRoot(const std::string& job);
 
-// A block of Split.blocks (the directory of addresses is the master's, nearest first).
-LocatedBlock FromWire(rpc::BlockLocation::Reader in);
-
 // The same, waiting. For mrctl: owns a connection to the master and a small pool; any thread but
 // the loop's. Each call fails with kUnavailable once the connection is gone.
 class BlockingDfs {

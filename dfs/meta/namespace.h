@@ -130,7 +130,8 @@ class Namespace {
   // All files below a path (or the file itself), in order, without those under a name that begins
   // with '_' or '.'.
   Result<std::vector<FileInfo>> FilesUnder(const std::string& path) const;
-  // Blocks that touch [offset, offset + length); length 0 = to the end. near: as PrepareAddBlock.
+  // Blocks that touch [offset, offset + length); length 0 = to the end. At most 8192 of them: where
+  // info.bytes says that there is more, ask again from the last one's end. near: as PrepareAddBlock.
   Result<LocatedFile> Locate(const std::string& path, uint64_t offset, uint64_t length,
                              const std::string& near) const;
   // The pipeline of a block that PrepareAddBlock placed.

@@ -74,10 +74,11 @@ struct BlockAdded {
   uint32_t index = 0;
   BlockId block;
   std::vector<WorkerId> targets;
+  std::vector<WorkerId> avoid;  // failed in an earlier pipeline of this index
   template <class V>
   static void Fields(V&& v) {
     using T = BlockAdded;
-    v(&T::stamp, &T::lease, &T::index, &T::block, &T::targets);
+    v(&T::stamp, &T::lease, &T::index, &T::block, &T::targets, &T::avoid);
   }
 };
 

@@ -42,7 +42,9 @@ rpc::FileSystem::Client MakeFileSystem(FsHost& host);
 void ToWire(const BlockRef& block, rpc::BlockReport::Builder out);
 BlockRef FromWire(rpc::BlockReport::Reader in);
 void ToWire(const LocatedBlock& block, rpc::BlockLocation::Builder out);
+LocatedBlock FromWire(rpc::BlockLocation::Reader in);  // for Split.blocks too; without worker ids
 void ToWire(const FileInfo& info, rpc::FileStatus::Builder out);
+FileInfo FromWire(rpc::FileStatus::Reader in);
 void ToWire(const StagedBlock& block, rpc::StagedBlock::Builder out);
 StagedBlock FromWire(rpc::StagedBlock::Reader in);
 

@@ -1,0 +1,294 @@
+// Apply: what each record does to the state. It validates nothing: a hard record was checked by its
+// Prepare against this very state, a soft one may be stale and is then without effect.
+#include <algorithm>
+
+#include "dfs/meta/state.h"
+
+namespace mr::dfs {
+namespace {
+
+struct Applier {
+  State& s;
+  std::vector<Effect>* effects;
+
+  void operator()(const FileCreated& r) {
+    Lease lease;
+    lease.path = r.path;
+    lease.overwrite = r.overwrite;
+    lease.replication = r.replication;
+    lease.block_bytes = r.block_bytes;
+    lease.request_id = r.request_id;
+    if (!r.request_id.empty()) s.requests[r.request_id] = r.lease;
+    s.leases.Put(r.lease, std::move(lease));
+    s.counters.next_lease = std::max(s.counters.next_lease, r.lease + 1);
+    s.deadlines.Put(r.lease, r.stamp.at + s.config.lease_time);
+  }
+
+  void operator()(const BlockAdded& r) {
+    BlockId abandoned;
+    s.leases.Change(r.lease, [&](Lease& lease) {
+      if (lease.blocks.size() <= r.index) lease.blocks.resize(r.index + 1);
+      abandoned = lease.blocks[r.index];
+      lease.blocks[r.index] = r.block;
+      lease.avoid = r.avoid;
+    });
+    if (abandoned.valid()) s.DropBlock(abandoned, effects);
+    Block block;
+    block.lease = r.lease;
+    block.targets = r.targets;
+    s.blocks.Put(r.block, std::move(block));
+    for (const WorkerId target : r.targets) {
+      if (s.workers.Has(target)) s.workers.Change(target, [](Worker& w) { ++w.open_blocks; });
+    }
+    s.counters.next_block = std::max(s.counters.next_block, r.block.value + 1);
+    s.deadlines.Put(r.lease, r.stamp.at + s.config.lease_time);
+  }
+
+  void operator()(const FileCompleted& r) {
+    const Lease lease = *s.leases.Find(r.lease);
+    EndLease(r.lease, lease);
+    if (const uint64_t old = s.Resolve(lease.path); old != 0) s.RemoveTree(old, effects);
+    const auto [directory, name] = SplitPath(lease.path);
+    Node node;
+    node.parent = s.MakeDirectories(directory, r.stamp.unix_ms);
+    node.name = name;
+    node.replication = lease.replication;
+    node.block_bytes = lease.block_bytes;
+    node.modified_unix_ms = r.stamp.unix_ms;
+    node.lease = r.lease;
+    for (const auto& staged : r.blocks) node.blocks.push_back(staged.block.id);
+    const uint64_t id = s.AddNode(std::move(node));
+    for (const auto& staged : r.blocks) {
+      s.Seal(staged.block);
+      s.blocks.Change(staged.block.id, [&](Block& b) {
+        b.node = id;
+        b.lease = 0;
+      });
+      for (const WorkerId w : staged.workers) NoteReplica(w, staged.block);
+      // Replicas that lag get the time of a lost worker.
+      s.LookAt(staged.block.id, r.stamp.at + s.config.repair_delay);
+    }
+  }
+
+  void operator()(const LeaseEnded& r) {
+    const Lease* found = s.leases.Find(r.lease);
+    if (found == nullptr) return;
+    const Lease lease = *found;
+    EndLease(r.lease, lease);
+    for (const BlockId block : lease.blocks) {
+      if (block.valid()) s.DropBlock(block, effects);
+    }
+  }
+
+  void operator()(const DirectoryMade& r) { s.MakeDirectories(r.path, r.stamp.unix_ms); }
+
+  void operator()(const Removed& r) {
+    if (const uint64_t node = s.Resolve(r.path); node != 0) s.RemoveTree(node, effects);
+  }
+
+  void operator()(const Renamed& r) {
+    const uint64_t id = s.Resolve(r.from);
+    const auto [directory, name] = SplitPath(r.to);
+    const uint64_t parent = s.Resolve(directory);
+    const Node* node = s.nodes.Find(id);
+    s.children.erase({node->parent, node->name});
+    s.children[{parent, name}] = id;
+    s.nodes.Change(id, [&, &name = name](Node& n) {
+      n.parent = parent;
+      n.name = name;
+    });
+  }
+
+  void operator()(const ReplicationSet& r) {
+    const uint64_t id = s.Resolve(r.path);
+    s.nodes.Change(id, [&](Node& n) { n.replication = r.replication; });
+    for (const BlockId block : s.nodes.Find(id)->blocks) s.LookAt(block, Instant{});
+  }
+
+  void operator()(const OutputCommitted& r) {
+    for (const auto& file : r.files) {
+      for (const auto& block : file.blocks) Detach(block.id);
+    }
+    if (const uint64_t old = s.Resolve(r.directory); old != 0 && r.overwrite) s.RemoveTree(old, effects);
+    const uint64_t directory = s.MakeDirectories(r.directory, r.stamp.unix_ms);
+    for (const auto& file : r.files) {
+      Node node;
+      node.parent = directory;
+      node.name = file.name;
+      node.replication = r.replication != 0 ? r.replication : s.config.replication;
+      node.block_bytes = s.config.block_bytes;
+      node.modified_unix_ms = r.stamp.unix_ms;
+      node.inline_data = file.inline_data;
+      for (const auto& block : file.blocks) node.blocks.push_back(block.id);
+      const uint64_t id = s.AddNode(std::move(node));
+      for (const auto& block : file.blocks) {
+        s.blocks.Change(block.id, [&](Block& b) { b.node = id; });
+        s.LookAt(block.id, r.stamp.at + s.config.repair_delay);
+      }
+    }
+    if (r.staging.empty()) return;
+    if (const uint64_t staging = s.Resolve(r.staging); staging != 0) s.RemoveTree(staging, effects);
+  }
+
+  void operator()(const MasterStarted& r) {
+    s.workers.Clear();
+    s.holders.Clear();
+    s.copies.Clear();
+    s.queue.Clear();
+    s.garbage.Clear();
+    s.deadlines.Clear();
+    s.on_worker.clear();
+    for (const auto& [id, lease] : s.leases.all()) s.deadlines.Put(id, r.at + s.config.lease_time);
+    s.safe_mode = {true, r.at + s.config.safe_mode_wait, r.expected};
+    s.MaybeLeaveSafeMode(r.at, effects);
+  }
+
+  void operator()(const WorkerJoined& r) {
+    const bool draining = s.workers.Has(r.worker) && s.workers.Find(r.worker)->draining;
+    const std::set<BlockId> before = Forget(r.worker);
+    Worker worker;
+    worker.incarnation = r.incarnation;
+    worker.address = r.address;
+    worker.rack = r.rack;
+    worker.draining = draining;
+    worker.capacity_bytes = r.capacity_bytes;
+    worker.used_bytes = r.used_bytes;
+    s.workers.Put(r.worker, std::move(worker));
+    for (const auto& said : r.blocks) Heard(r.worker, said, r.at);
+    for (const BlockId id : before) s.LookAt(id, r.at + s.config.repair_delay);
+    // One worker more may be the one that a block was waiting for.
+    for (const auto& [id, block] : s.blocks.all()) {
+      if (block.sealed && s.GoodHolders(id).size() < s.WantedOf(block)) {
+        s.LookAt(id, r.at + s.config.repair_delay);
+      }
+    }
+    s.MaybeLeaveSafeMode(r.at, effects);
+    s.Repair(r.at, effects);
+  }
+
+  void operator()(const WorkerGone& r) {
+    const Worker* worker = s.workers.Find(r.worker);
+    if (worker == nullptr || worker->incarnation != r.incarnation) return;
+    for (const BlockId id : Forget(r.worker)) s.LookAt(id, r.at + s.config.repair_delay);
+    s.Repair(r.at, effects);
+  }
+
+  void operator()(const WorkerDrained& r) {
+    if (!s.workers.Has(r.worker)) return;
+    s.workers.Change(r.worker, [&](Worker& w) { w.draining = r.on; });
+    for (const BlockId id : s.on_worker[r.worker]) s.LookAt(id, r.at);
+    s.Repair(r.at, effects);
+  }
+
+  void operator()(const ReplicaDurable& r) {
+    const Worker* worker = s.workers.Find(r.worker);
+    if (worker == nullptr || worker->incarnation != r.incarnation) return;
+    Heard(r.worker, r.block, r.at);
+    if (s.safe_mode.on) {
+      s.MaybeLeaveSafeMode(r.at, effects);
+    } else if (s.copies.Has(r.block.id)) {
+      s.Repair(r.at, effects);  // a copy arrived: its sender is free for others
+    } else if (const Instant* due = s.queue.Find(r.block.id); due != nullptr && *due <= r.at) {
+      s.RepairBlock(r.block.id, r.at, effects);
+    }
+  }
+
+  void operator()(const ReplicaSuspect& r) {
+    const Worker* worker = s.workers.Find(r.worker);
+    const Block* block = s.blocks.Find(r.block);
+    if (worker == nullptr || worker->incarnation != r.incarnation) return;
+    if (block == nullptr || block->generation != r.generation) return;
+    s.SetSuspect(r.worker, r.block);
+    s.LookAt(r.block, r.at);
+    s.Repair(r.at, effects);
+  }
+
+  void operator()(const LeaseRenewed& r) {
+    if (s.leases.Has(r.lease)) s.deadlines.Put(r.lease, r.at + s.config.lease_time);
+  }
+
+  void operator()(const Ticked& r) {
+    s.MaybeLeaveSafeMode(r.at, effects);
+    s.Repair(r.at, effects);
+  }
+
+  // ---- helpers ----
+
+  void EndLease(uint64_t id, const Lease& lease) {
+    if (!lease.request_id.empty()) s.requests.erase(lease.request_id);
+    s.leases.Erase(id);
+    s.deadlines.Erase(id);
+  }
+
+  // A replica by its writer's word; the holder's own report replaces it.
+  void NoteReplica(WorkerId w, const BlockRef& block) {
+    if (!s.workers.Has(w)) return;
+    const bool known = std::any_of(AllHolders(block.id).begin(), AllHolders(block.id).end(),
+                                   [&](const Replica& r) { return r.worker == w; });
+    if (known) return;
+    s.AddReplica(w, block);
+    s.workers.Change(w, [&](Worker& worker) { worker.used_bytes += block.length; });
+  }
+
+  const std::vector<Replica>& AllHolders(BlockId id) const {
+    static const std::vector<Replica> kNone;
+    const Holders* h = s.holders.Find(id);
+    return h == nullptr ? kNone : h->replicas;
+  }
+
+  // A holder's own word.
+  void Heard(WorkerId w, const BlockRef& said, Instant at) {
+    if (!s.blocks.Has(said.id)) {
+      // An id that this journal never gave means that the journal is older than the block: a sign
+      // of a lost journal, not of garbage. It is left alone.
+      if (said.id.value < s.counters.next_block) s.Discard(w, said, effects);
+      return;
+    }
+    const bool had = s.on_worker[w].contains(said.id);
+    s.AddReplica(w, said);
+    if (!had) s.workers.Change(w, [&](Worker& worker) { worker.used_bytes += said.length; });
+    const Block& block = *s.blocks.Find(said.id);
+    // A block that is still short may have other replicas on their way: no hurry.
+    const bool settled = s.copies.Has(said.id) || s.GoodHolders(said.id).size() >= s.WantedOf(block);
+    s.LookAt(said.id, settled ? at : at + s.config.repair_delay);
+  }
+
+  // The worker and all that it held; gives what it held.
+  std::set<BlockId> Forget(WorkerId w) {
+    std::set<BlockId> held = s.on_worker[w];
+    for (const BlockId id : held) s.RemoveReplica(w, id);
+    s.on_worker.erase(w);
+    s.workers.Erase(w);
+    std::vector<ReplicaKey> garbage;
+    for (const auto& [key, said] : s.garbage.all()) {
+      if (key.worker == w) garbage.push_back(key);
+    }
+    for (const auto& key : garbage) s.garbage.Erase(key);
+    std::vector<BlockId> copies;
+    for (const auto& [id, copy] : s.copies.all()) {
+      if (copy.from == w || copy.to == w) copies.push_back(id);
+    }
+    for (const BlockId id : copies) {
+      s.copies.Erase(id);
+      held.insert(id);
+    }
+    return held;
+  }
+
+  void Detach(BlockId id) {
+    const uint64_t owner = s.blocks.Find(id)->node;
+    if (owner == 0) return;
+    s.nodes.Change(owner, [&](Node& n) { std::erase(n.blocks, id); });
+    s.blocks.Change(id, [](Block& b) { b.node = 0; });
+  }
+};
+
+}  // namespace
+
+std::vector<Effect> Namespace::Apply(const Record& record) {
+  std::vector<Effect> effects;
+  std::visit(Applier{impl_->state, &effects}, record);
+  return effects;
+}
+
+}  // namespace mr::dfs

@@ -1,0 +1,310 @@
+// The Prepare functions: each request is checked here against the present state, and nowhere else.
+#include "dfs/meta/namespace.h"
+
+#include <algorithm>
+
+#include "common/base/text.h"
+#include "dfs/meta/placement.h"
+#include "dfs/meta/state.h"
+
+namespace mr::dfs {
+namespace {
+
+// 1 MiB pieces travel; anything below 1 KiB is more overhead than block (tests use 4 KiB).
+constexpr uint64_t kMinBlockBytes = 1024;
+constexpr uint64_t kMaxBlockBytes = 4ull << 30;
+constexpr uint32_t kMaxReplication = 100;
+constexpr size_t kMaxInline = 64 << 10;
+constexpr size_t kMaxRequestId = 128;
+constexpr uint32_t kMaxBlocksOfFile = 1'000'000;
+
+Status CheckReplication(uint32_t replication) {
+  if (replication >= 1 && replication <= kMaxReplication) return Status::Ok();
+  return InvalidArgument("replication " + std::to_string(replication) + " is not between 1 and 100");
+}
+
+// What stands in the way of a new file at `path`.
+Status CheckNewFile(const State& s, const std::string& path, bool overwrite) {
+  if (path == "/") return Rejected("/ is the root directory");
+  if (const auto file = s.FileOnTheWay(SplitPath(path).first); !file.empty()) {
+    return Rejected(file + " is a file, not a directory");
+  }
+  const uint64_t id = s.Resolve(path);
+  if (id == 0) return Status::Ok();
+  if (s.nodes.Find(id)->directory) return Rejected(path + " exists and is a directory");
+  if (!overwrite) return Rejected(path + " exists; use --overwrite to replace it");
+  return Status::Ok();
+}
+
+Status NoLease(uint64_t lease) {
+  return NotFound("there is no open file with lease " + std::to_string(lease) +
+                  " (it was completed, given up, or not renewed in time); write the file again");
+}
+
+// min(2, what the file asks for, workers there): an acknowledged block is durable on that many.
+size_t MinDurable(const State& s, uint32_t replication) {
+  return std::max<size_t>(1, std::min<size_t>({2, replication, s.EligibleWorkers()}));
+}
+
+// Those whose part in the broken pipeline of the block before is the likeliest cause: where nobody
+// got the block the head, else whoever did not get it.
+std::vector<WorkerId> Avoid(const State& s, const Lease& lease, uint32_t index) {
+  if (index >= lease.blocks.size() || !lease.blocks[index].valid()) return {};
+  std::vector<WorkerId> avoid = lease.avoid;
+  const auto good = s.GoodHolders(lease.blocks[index]);
+  const auto& targets = s.blocks.Find(lease.blocks[index])->targets;
+  for (const WorkerId target : targets) {
+    if (std::find(good.begin(), good.end(), target) != good.end()) continue;
+    if (std::find(avoid.begin(), avoid.end(), target) == avoid.end()) avoid.push_back(target);
+    if (good.empty()) break;
+  }
+  return avoid;
+}
+
+std::vector<WorkerId> PlaceNew(const State& s, const Lease& lease, BlockId block, const std::string& near,
+                               const std::vector<WorkerId>& avoid) {
+  PlacementRequest request;
+  request.count = lease.replication;
+  request.seed = block.value;
+  for (const auto& [id, w] : s.workers.all()) {
+    if (w.draining || std::find(avoid.begin(), avoid.end(), id) != avoid.end()) continue;
+    Candidate c;
+    c.worker = id;
+    c.rack = w.rack;
+    c.used_bytes = w.used_bytes + w.open_blocks * s.config.block_bytes;
+    c.full = w.capacity_bytes != 0 && c.used_bytes + lease.block_bytes > w.capacity_bytes;
+    if (!near.empty() && w.address == near) request.writer = id;
+    request.candidates.push_back(std::move(c));
+  }
+  return Place(request);
+}
+
+}  // namespace
+
+Namespace::Namespace(NamespaceConfig config) : impl_(std::make_unique<Impl>(config)) {}
+Namespace::~Namespace() = default;
+
+Namespace::Prepared Namespace::PrepareCreate(const Stamp& stamp, const std::string& path, bool overwrite,
+                                             uint32_t replication, uint64_t block_bytes,
+                                             const std::string& request_id) const {
+  const State& s = impl_->state;
+  MR_RETURN_IF_ERROR(CheckPath(path));
+  if (replication == 0) replication = s.config.replication;
+  if (block_bytes == 0) block_bytes = s.config.block_bytes;
+  MR_RETURN_IF_ERROR(CheckReplication(replication));
+  if (block_bytes < kMinBlockBytes || block_bytes > kMaxBlockBytes) {
+    return InvalidArgument("a block size of " + HumanBytes(block_bytes) + " is not between 1 KiB and 4 GiB");
+  }
+  if (request_id.size() > kMaxRequestId) return InvalidArgument("a request id is longer than 128 bytes");
+  if (const uint64_t open = LeaseOf(request_id); open != 0) {
+    if (s.leases.Find(open)->path == path) return std::optional<Record>();
+    return Rejected("request id " + request_id + " was used for another file");
+  }
+  MR_RETURN_IF_ERROR(CheckNewFile(s, path, overwrite).With("cannot create"));
+  FileCreated r{stamp, s.counters.next_lease, path, overwrite, replication, block_bytes, request_id};
+  return std::optional<Record>(std::move(r));
+}
+
+uint64_t Namespace::LeaseOf(const std::string& request_id) const {
+  const auto& requests = impl_->state.requests;
+  const auto it = request_id.empty() ? requests.end() : requests.find(request_id);
+  return it == requests.end() ? 0 : it->second;
+}
+
+Namespace::Prepared Namespace::PrepareAddBlock(const Stamp& stamp, uint64_t lease_id, uint32_t index,
+                                               const std::string& near) const {
+  const State& s = impl_->state;
+  const Lease* lease = s.leases.Find(lease_id);
+  if (lease == nullptr) return NoLease(lease_id);
+  if (index > lease->blocks.size() || index >= kMaxBlocksOfFile) {
+    return InvalidArgument("block " + std::to_string(index) + " of " + lease->path + " asked for after " +
+                           std::to_string(lease->blocks.size()) + " blocks");
+  }
+  BlockAdded r;
+  r.stamp = stamp;
+  r.lease = lease_id;
+  r.index = index;
+  r.block = {s.counters.next_block};
+  r.avoid = Avoid(s, *lease, index);
+  r.targets = PlaceNew(s, *lease, r.block, near, r.avoid);
+  if (r.targets.size() < MinDurable(s, lease->replication)) {
+    r.avoid.clear();  // too few are left: all of them get another chance
+    r.targets = PlaceNew(s, *lease, r.block, near, r.avoid);
+  }
+  if (r.targets.empty()) {
+    return Unavailable("no worker can take a block of " + lease->path +
+                       ": none is registered that is not draining; start a worker and try again");
+  }
+  return std::optional<Record>(std::move(r));
+}
+
+Namespace::Prepared Namespace::PrepareComplete(const Stamp& stamp, uint64_t lease_id,
+                                               std::vector<StagedBlock> blocks) const {
+  const State& s = impl_->state;
+  const Lease* lease = s.leases.Find(lease_id);
+  if (lease == nullptr) {
+    if (s.completed.contains(lease_id)) return std::optional<Record>();
+    return NoLease(lease_id);
+  }
+  if (blocks.size() != lease->blocks.size()) {
+    return InvalidArgument("complete of " + lease->path + " names " + std::to_string(blocks.size()) +
+                           " blocks, " + std::to_string(lease->blocks.size()) + " were asked for");
+  }
+  MR_RETURN_IF_ERROR(CheckNewFile(s, lease->path, lease->overwrite).With("cannot complete"));
+  const size_t need = MinDurable(s, lease->replication);
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    const BlockRef& b = blocks[i].block;
+    const std::string what = "block " + std::to_string(i) + " of " + lease->path;
+    if (b.id != lease->blocks[i] || b.generation != s.blocks.Find(b.id)->generation) {
+      return InvalidArgument(what + " is not the one that was given for it");
+    }
+    if (b.length == 0 || b.length > lease->block_bytes) {
+      return InvalidArgument(what + " has " + std::to_string(b.length) + " bytes");
+    }
+    std::set<WorkerId> durable;
+    for (const WorkerId w : blocks[i].workers) {
+      if (s.workers.Has(w)) durable.insert(w);
+    }
+    for (const WorkerId w : s.GoodHolders(b.id)) durable.insert(w);
+    if (durable.size() < need) {
+      return Unavailable(what + " is durable on " + std::to_string(durable.size()) + " workers, needed are " +
+                         std::to_string(need) + "; write it again");
+    }
+  }
+  return std::optional<Record>(FileCompleted{stamp, lease_id, std::move(blocks)});
+}
+
+Namespace::Prepared Namespace::PrepareAbandon(uint64_t lease) const {
+  if (!impl_->state.leases.Has(lease)) return std::optional<Record>();
+  return std::optional<Record>(LeaseEnded{lease, false});
+}
+
+Namespace::Prepared Namespace::PrepareRenew(const Stamp& stamp, uint64_t lease) const {
+  if (!impl_->state.leases.Has(lease)) return NoLease(lease);
+  return std::optional<Record>(LeaseRenewed{stamp.at, lease});
+}
+
+Namespace::Prepared Namespace::PrepareMkdir(const Stamp& stamp, const std::string& path) const {
+  const State& s = impl_->state;
+  MR_RETURN_IF_ERROR(CheckPath(path));
+  if (const auto file = s.FileOnTheWay(path); !file.empty()) {
+    return Rejected("cannot make directory " + path + ": " + file + " is a file");
+  }
+  const uint64_t id = s.Resolve(path);
+  if (id != 0 && !s.nodes.Find(id)->directory) {
+    return Rejected("cannot make directory " + path + ": it is a file");
+  }
+  if (id != 0) return std::optional<Record>();
+  return std::optional<Record>(DirectoryMade{stamp, path});
+}
+
+Namespace::Prepared Namespace::PrepareRemove(const std::string& path, bool recursive) const {
+  const State& s = impl_->state;
+  MR_RETURN_IF_ERROR(CheckPath(path));
+  if (path == "/") return InvalidArgument("the root directory cannot be removed");
+  const uint64_t id = s.Resolve(path);
+  if (id == 0) return NotFound(path + " does not exist");
+  if (s.nodes.Find(id)->directory && !recursive && !s.ChildrenOf(id).empty()) {
+    return Rejected("cannot remove " + path + ": the directory is not empty; use -r");
+  }
+  return std::optional<Record>(Removed{path});
+}
+
+Namespace::Prepared Namespace::PrepareRename(const Stamp& stamp, const std::string& from,
+                                             const std::string& to) const {
+  const State& s = impl_->state;
+  MR_RETURN_IF_ERROR(CheckPath(from));
+  MR_RETURN_IF_ERROR(CheckPath(to));
+  const std::string what = "cannot rename " + from + " to " + to + ": ";
+  if (from == "/" || to == "/") return InvalidArgument(what + "the root directory stays");
+  const uint64_t id = s.Resolve(from);
+  if (id == 0) return NotFound(from + " does not exist");
+  if (from == to) return std::optional<Record>();
+  if (s.Resolve(to) != 0) return Rejected(what + to + " exists");
+  const uint64_t parent = s.Resolve(SplitPath(to).first);
+  if (parent == 0) return NotFound(what + SplitPath(to).first + " does not exist");
+  if (!s.nodes.Find(parent)->directory) return Rejected(what + SplitPath(to).first + " is a file");
+  if (s.IsUnder(parent, id)) return InvalidArgument(what + "that is inside of itself");
+  return std::optional<Record>(Renamed{stamp, from, to});
+}
+
+Namespace::Prepared Namespace::PrepareSetReplication(const std::string& path, uint32_t replication) const {
+  const State& s = impl_->state;
+  MR_RETURN_IF_ERROR(CheckPath(path));
+  MR_RETURN_IF_ERROR(CheckReplication(replication));
+  const uint64_t id = s.Resolve(path);
+  if (id == 0) return NotFound(path + " does not exist");
+  if (s.nodes.Find(id)->directory) return Rejected(path + " is a directory; replication belongs to files");
+  if (s.nodes.Find(id)->replication == replication) return std::optional<Record>();
+  return std::optional<Record>(ReplicationSet{path, replication});
+}
+
+namespace {
+
+Status CheckCommittedBlocks(const State& s, const OutputCommitted& r, const OutputFile& file) {
+  const uint64_t staging = r.staging.empty() ? 0 : s.Resolve(r.staging);
+  for (const BlockRef& b : file.blocks) {
+    const std::string what = "block " + std::to_string(b.id.value) + " of " + file.name;
+    const Block* block = s.blocks.Find(b.id);
+    if (block == nullptr || !block->sealed || block->node == 0) {
+      return Corrupted(what + " is not in the block store any more");
+    }
+    if (s.RefOf(b.id) != b) return Corrupted(what + " is not as its writer reported it");
+    if (staging == 0 || !s.IsUnder(block->node, staging)) {
+      return Rejected(what + " does not belong to the job's staging directory " + r.staging);
+    }
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Namespace::Prepared Namespace::PrepareCommit(OutputCommitted request) const {
+  const State& s = impl_->state;
+  MR_RETURN_IF_ERROR(CheckPath(request.directory));
+  if (request.replication != 0) MR_RETURN_IF_ERROR(CheckReplication(request.replication));
+  const std::string what = "output " + request.directory + " ";
+  if (const auto file = s.FileOnTheWay(SplitPath(request.directory).first); !file.empty()) {
+    return Rejected(what + "cannot be made: " + file + " is a file");
+  }
+  const uint64_t id = s.Resolve(request.directory);
+  if (id == kRoot) return Rejected("the root directory cannot be an output");
+  if (id != 0) {
+    const bool empty = s.nodes.Find(id)->directory && s.ChildrenOf(id).empty();
+    if (!empty && !request.overwrite) return Rejected(what + "exists; use --overwrite to replace it");
+  }
+  if (!request.staging.empty()) {
+    MR_RETURN_IF_ERROR(CheckPath(request.staging));
+    const uint64_t staging = s.Resolve(request.staging);
+    if (staging == kRoot || (staging != 0 && id != 0 && (s.IsUnder(staging, id) || s.IsUnder(id, staging)))) {
+      return InvalidArgument(what + "and its staging directory overlap");
+    }
+  }
+  std::set<std::string> names;
+  std::set<BlockId> blocks;
+  for (const auto& file : request.files) {
+    MR_RETURN_IF_ERROR(CheckPath("/" + file.name));
+    if (file.name.find('/') != std::string::npos || !names.insert(file.name).second) {
+      return InvalidArgument(what + "has a part with the bad or repeated name '" + file.name + "'");
+    }
+    if (file.inline_data.size() > kMaxInline || (!file.inline_data.empty() && !file.blocks.empty())) {
+      return InvalidArgument(what + ": " + file.name + " has too much inline data");
+    }
+    for (const auto& b : file.blocks) {
+      if (!blocks.insert(b.id).second) return InvalidArgument(what + "names a block twice");
+    }
+    MR_RETURN_IF_ERROR(CheckCommittedBlocks(s, request, file));
+  }
+  return std::optional<Record>(std::move(request));
+}
+
+std::vector<Record> Namespace::Due(Instant now) const {
+  std::vector<Record> due;
+  for (const auto& [lease, deadline] : impl_->state.deadlines.all()) {
+    if (deadline <= now) due.push_back(LeaseEnded{lease, true});
+  }
+  due.push_back(Ticked{now});
+  return due;
+}
+
+}  // namespace mr::dfs

@@ -1,0 +1,178 @@
+// Read-only questions: what is there, where it can be read, how well it is replicated.
+#include <algorithm>
+
+#include "dfs/meta/state.h"
+
+namespace mr::dfs {
+namespace {
+
+// About 100 bytes each on the wire, and a control message may have 4 MiB.
+constexpr size_t kMaxLocated = 8192;
+
+uint64_t BytesOf(const State& s, const Node& node) {
+  uint64_t bytes = node.inline_data.size();
+  for (const BlockId b : node.blocks) bytes += s.blocks.Find(b)->length;
+  return bytes;
+}
+
+FileInfo InfoOf(const State& s, uint64_t id, std::string path) {
+  const Node& node = *s.nodes.Find(id);
+  FileInfo info;
+  info.path = std::move(path);
+  info.is_directory = node.directory;
+  info.bytes = BytesOf(s, node);
+  info.replication = node.replication;
+  info.block_bytes = node.block_bytes;
+  info.blocks = static_cast<uint32_t>(node.blocks.size());
+  info.modified_unix_ms = node.modified_unix_ms;
+  for (const BlockId b : node.blocks) info.missing_blocks += s.GoodHolders(b).empty() ? 1 : 0;
+  return info;
+}
+
+std::string Join(const std::string& directory, const std::string& name) {
+  return directory == "/" ? "/" + name : directory + "/" + name;
+}
+
+// Good holders of a block, nearest to `near` first: the very worker, its rack, the others; among
+// equals in an order drawn by the block, so that readers spread.
+void AddHolders(const State& s, BlockId id, const std::string& near, LocatedBlock* out) {
+  std::string rack;
+  bool near_known = false;
+  for (const auto& [w, worker] : s.workers.all()) {
+    if (near.empty() || worker.address != near) continue;
+    rack = worker.rack;
+    near_known = true;
+  }
+  const auto rank = [&](WorkerId w) {
+    const Worker& worker = *s.workers.Find(w);
+    const int distance = !near_known ? 2 : worker.address == near ? 0 : worker.rack == rack ? 1 : 2;
+    return std::tuple(distance, MixHash(Hash64(near, id.value), w.value), w);
+  };
+  out->workers = s.GoodHolders(id);
+  std::sort(out->workers.begin(), out->workers.end(),
+            [&](WorkerId a, WorkerId b) { return rank(a) < rank(b); });
+  for (const WorkerId w : out->workers) out->addresses.push_back(s.workers.Find(w)->address);
+}
+
+Status Missing(const std::string& path) { return NotFound(path + " does not exist"); }
+
+void Collect(const State& s, uint64_t id, const std::string& path, std::vector<FileInfo>* out) {
+  if (!s.nodes.Find(id)->directory) {
+    out->push_back(InfoOf(s, id, path));
+    return;
+  }
+  for (const uint64_t child : s.ChildrenOf(id)) {
+    const std::string& name = s.nodes.Find(child)->name;
+    if (name[0] != '_' && name[0] != '.') Collect(s, child, Join(path, name), out);
+  }
+}
+
+}  // namespace
+
+Result<FileInfo> Namespace::Stat(const std::string& path) const {
+  MR_RETURN_IF_ERROR(CheckPath(path));
+  const uint64_t id = impl_->state.Resolve(path);
+  if (id == 0) return Missing(path);
+  return InfoOf(impl_->state, id, path);
+}
+
+Result<std::vector<FileInfo>> Namespace::List(const std::string& path) const {
+  MR_RETURN_IF_ERROR(CheckPath(path));
+  const State& s = impl_->state;
+  const uint64_t id = s.Resolve(path);
+  if (id == 0) return Missing(path);
+  if (!s.nodes.Find(id)->directory) return std::vector<FileInfo>{InfoOf(s, id, path)};
+  std::vector<FileInfo> out;
+  for (const uint64_t child : s.ChildrenOf(id)) {
+    const std::string& name = s.nodes.Find(child)->name;
+    // Outputs in the making are nobody's business; asked for by name they are shown.
+    if (id == kRoot && name == ".staging") continue;
+    out.push_back(InfoOf(s, child, Join(path, name)));
+  }
+  return out;
+}
+
+Result<std::vector<FileInfo>> Namespace::FilesUnder(const std::string& path) const {
+  MR_RETURN_IF_ERROR(CheckPath(path));
+  const uint64_t id = impl_->state.Resolve(path);
+  if (id == 0) return Missing(path);
+  std::vector<FileInfo> out;
+  Collect(impl_->state, id, path, &out);
+  return out;
+}
+
+Result<LocatedFile> Namespace::Locate(const std::string& path, uint64_t offset, uint64_t length,
+                                      const std::string& near) const {
+  MR_RETURN_IF_ERROR(CheckPath(path));
+  const State& s = impl_->state;
+  const uint64_t id = s.Resolve(path);
+  if (id == 0) return Missing(path);
+  const Node& node = *s.nodes.Find(id);
+  if (node.directory) return Rejected(path + " is a directory");
+  LocatedFile out;
+  out.info = InfoOf(s, id, path);
+  out.inline_data = node.inline_data;
+  const uint64_t end = length == 0 || length > UINT64_MAX - offset ? UINT64_MAX : offset + length;
+  uint64_t at = 0;
+  for (const BlockId b : node.blocks) {
+    LocatedBlock located;
+    located.block = s.RefOf(b);
+    located.offset = at;
+    at += located.block.length;
+    if (at <= offset) continue;
+    if (located.offset >= end || out.blocks.size() == kMaxLocated) break;
+    AddHolders(s, b, near, &located);
+    out.blocks.push_back(std::move(located));
+  }
+  return out;
+}
+
+LocatedBlock Namespace::Pipeline(const BlockAdded& added) const {
+  const State& s = impl_->state;
+  LocatedBlock out;
+  out.block.id = added.block;
+  for (const WorkerId w : added.targets) {
+    const Worker* worker = s.workers.Find(w);
+    if (worker == nullptr) continue;
+    out.workers.push_back(w);
+    out.addresses.push_back(worker->address);
+  }
+  return out;
+}
+
+std::optional<LocatedBlock> Namespace::Find(BlockId block) const {
+  const State& s = impl_->state;
+  if (!s.blocks.Has(block)) return std::nullopt;
+  LocatedBlock out;
+  out.block = s.RefOf(block);
+  AddHolders(s, block, "", &out);
+  return out;
+}
+
+bool Namespace::in_safe_mode() const { return impl_->state.safe_mode.on; }
+const NamespaceConfig& Namespace::config() const { return impl_->state.config; }
+
+uint64_t Namespace::BlocksOn(WorkerId worker) const {
+  const auto it = impl_->state.on_worker.find(worker);
+  return it == impl_->state.on_worker.end() ? 0 : it->second.size();
+}
+
+RepairCounts Namespace::Counts() const {
+  const State& s = impl_->state;
+  RepairCounts counts;
+  const uint32_t workers = s.EligibleWorkers();
+  for (const auto& [id, block] : s.blocks.all()) {
+    if (const Holders* h = s.holders.Find(id)) {
+      for (const auto& r : h->replicas) counts.suspect += r.suspect ? 1 : 0;
+    }
+    if (!block.sealed) continue;
+    ++counts.blocks;
+    const size_t good = s.GoodHolders(id).size();
+    counts.missing += good == 0 ? 1 : 0;
+    counts.under_replicated += good < std::max(1u, std::min(s.WantedOf(block), workers)) ? 1 : 0;
+  }
+  counts.copying = s.copies.size();
+  return counts;
+}
+
+}  // namespace mr::dfs

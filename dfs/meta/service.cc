@@ -1,0 +1,192 @@
+#include "dfs/meta/service.h"
+
+#include <kj/debug.h>
+
+#include "common/rpc/kj_status.h"
+
+namespace mr::dfs {
+namespace {
+
+// Each call: read the parameters into plain values, ask the host, fill the results on the loop.
+// What the owner's thread computed travels in a shared box, written there and read here only after
+// the host's promise is resolved.
+class FileSystemImpl final : public rpc::FileSystem::Server {
+ public:
+  explicit FileSystemImpl(FsHost& host) : host_(host) {}
+
+ protected:
+  kj::Promise<void> create(CreateContext context) override {
+    const auto p = context.getParams();
+    auto box = std::make_shared<Created>();
+    const std::string path = p.getPath().cStr();
+    std::string request = p.getRequestId().cStr();
+    const bool overwrite = p.getOverwrite();
+    const uint32_t replication = p.getReplication();
+    box->block_bytes = p.getBlockBytes();
+    return host_
+        .Mutate(
+            [=](const Namespace& ns, const Stamp& now) -> Namespace::Prepared {
+              auto prepared = ns.PrepareCreate(now, path, overwrite, replication, box->block_bytes, request);
+              if (!prepared.ok()) return prepared;
+              if (const auto& record = *prepared; record.has_value()) {
+                box->lease = std::get<FileCreated>(*record).lease;
+                box->block_bytes = std::get<FileCreated>(*record).block_bytes;
+              } else {
+                box->lease = ns.LeaseOf(request);
+                if (box->block_bytes == 0) box->block_bytes = ns.config().block_bytes;
+              }
+              return prepared;
+            },
+            nullptr)
+        .then([context, box](Status status) mutable {
+          auto results = context.getResults();
+          rpc::ToOutcome(status, results.initOutcome());
+          if (!status.ok()) return;
+          results.setLease(box->lease);
+          results.setBlockBytes(box->block_bytes);
+        });
+  }
+
+  kj::Promise<void> addBlock(AddBlockContext context) override {
+    const auto p = context.getParams();
+    const uint64_t lease = p.getLease();
+    const uint32_t index = p.getIndex();
+    const std::string near = p.getNear().cStr();
+    auto added = std::make_shared<BlockAdded>();
+    auto located = std::make_shared<LocatedBlock>();
+    return host_
+        .Mutate(
+            [=](const Namespace& ns, const Stamp& now) -> Namespace::Prepared {
+              auto prepared = ns.PrepareAddBlock(now, lease, index, near);
+              if (prepared.ok()) *added = std::get<BlockAdded>(**prepared);
+              return prepared;
+            },
+            [=](const Namespace& ns) { *located = ns.Pipeline(*added); })
+        .then([context, located](Status status) mutable {
+          auto results = context.getResults();
+          rpc::ToOutcome(status, results.initOutcome());
+          if (status.ok()) ToWire(*located, results.initBlock());
+        });
+  }
+
+  kj::Promise<void> complete(CompleteContext context) override {
+    const auto p = context.getParams();
+    const uint64_t lease = p.getLease();
+    std::vector<StagedBlock> blocks;
+    for (const auto block : p.getBlocks()) blocks.push_back(FromWire(block));
+    return Change(context, [lease, blocks](const Namespace& ns, const Stamp& now) {
+      return ns.PrepareComplete(now, lease, blocks);
+    });
+  }
+
+  kj::Promise<void> abandon(AbandonContext context) override {
+    const uint64_t lease = context.getParams().getLease();
+    return Change(context,
+                  [lease](const Namespace& ns, const Stamp&) { return ns.PrepareAbandon(lease); });
+  }
+
+  kj::Promise<void> renew(RenewContext context) override {
+    const uint64_t lease = context.getParams().getLease();
+    return Change(context, [lease](const Namespace& ns, const Stamp& now) {
+      return ns.PrepareRenew(now, lease);
+    });
+  }
+
+  kj::Promise<void> mkdir(MkdirContext context) override {
+    const std::string path = context.getParams().getPath().cStr();
+    return Change(context, [path](const Namespace& ns, const Stamp& now) {
+      return ns.PrepareMkdir(now, path);
+    });
+  }
+
+  kj::Promise<void> remove(RemoveContext context) override {
+    const std::string path = context.getParams().getPath().cStr();
+    const bool recursive = context.getParams().getRecursive();
+    return Change(context, [path, recursive](const Namespace& ns, const Stamp&) {
+      return ns.PrepareRemove(path, recursive);
+    });
+  }
+
+  kj::Promise<void> rename(RenameContext context) override {
+    const std::string from = context.getParams().getFrom().cStr();
+    const std::string to = context.getParams().getTo().cStr();
+    return Change(context, [from, to](const Namespace& ns, const Stamp& now) {
+      return ns.PrepareRename(now, from, to);
+    });
+  }
+
+  kj::Promise<void> setReplication(SetReplicationContext context) override {
+    const std::string path = context.getParams().getPath().cStr();
+    const uint32_t replication = context.getParams().getReplication();
+    return Change(context, [path, replication](const Namespace& ns, const Stamp&) {
+      return ns.PrepareSetReplication(path, replication);
+    });
+  }
+
+  kj::Promise<void> stat(StatContext context) override {
+    const std::string path = context.getParams().getPath().cStr();
+    auto box = std::make_shared<std::optional<Result<FileInfo>>>();
+    return host_.Query([=](const Namespace& ns) { *box = ns.Stat(path); }).then([context, box]() mutable {
+      auto results = context.getResults();
+      rpc::ToOutcome((*box)->status(), results.initOutcome());
+      if ((*box)->ok()) ToWire(***box, results.initStatus());
+    });
+  }
+
+  kj::Promise<void> list(ListContext context) override {
+    const std::string path = context.getParams().getPath().cStr();
+    auto box = std::make_shared<std::optional<Result<std::vector<FileInfo>>>>();
+    return host_.Query([=](const Namespace& ns) { *box = ns.List(path); }).then([context, box]() mutable {
+      auto results = context.getResults();
+      rpc::ToOutcome((*box)->status(), results.initOutcome());
+      if (!(*box)->ok()) return;
+      const auto& infos = ***box;
+      auto entries = results.initEntries(static_cast<uint>(infos.size()));
+      for (uint i = 0; i < entries.size(); ++i) ToWire(infos[i], entries[i]);
+    });
+  }
+
+  kj::Promise<void> locate(LocateContext context) override {
+    const auto p = context.getParams();
+    const std::string path = p.getPath().cStr();
+    const std::string near = p.getNear().cStr();
+    const uint64_t offset = p.getOffset();
+    const uint64_t length = p.getLength();
+    auto box = std::make_shared<std::optional<Result<LocatedFile>>>();
+    return host_.Query([=](const Namespace& ns) { *box = ns.Locate(path, offset, length, near); })
+        .then([context, box]() mutable {
+          auto results = context.getResults();
+          rpc::ToOutcome((*box)->status(), results.initOutcome());
+          if (!(*box)->ok()) return;
+          const LocatedFile& file = ***box;
+          ToWire(file.info, results.initStatus());
+          auto blocks = results.initBlocks(static_cast<uint>(file.blocks.size()));
+          for (uint i = 0; i < blocks.size(); ++i) ToWire(file.blocks[i], blocks[i]);
+          results.setInlineData(kj::arrayPtr(reinterpret_cast<const kj::byte*>(file.inline_data.data()),
+                                             file.inline_data.size()));
+        });
+  }
+
+ private:
+  struct Created {
+    uint64_t lease = 0;
+    uint64_t block_bytes = 0;
+  };
+
+  // Calls whose only answer is an outcome.
+  template <class Context>
+  kj::Promise<void> Change(Context context, FsHost::PrepareFn prepare) {
+    context.releaseParams();
+    return host_.Mutate(std::move(prepare), nullptr).then([context](Status status) mutable {
+      rpc::ToOutcome(status, context.getResults().initOutcome());
+    });
+  }
+
+  FsHost& host_;
+};
+
+}  // namespace
+
+rpc::FileSystem::Client MakeFileSystem(FsHost& host) { return kj::heap<FileSystemImpl>(host); }
+
+}  // namespace mr::dfs

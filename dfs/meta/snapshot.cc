@@ -1,0 +1,86 @@
+// Digests, and the hard state as bytes.
+#include "dfs/meta/state.h"
+
+namespace mr::dfs {
+namespace {
+
+constexpr uint32_t kSnapshotVersion = 1;
+
+template <class K, class V>
+struct Entry {
+  K key{};
+  V value{};
+  template <class F>
+  static void Fields(F&& f) { f(&Entry::key, &Entry::value); }
+};
+
+struct HardState {
+  uint32_t version = kSnapshotVersion;
+  Counters counters;
+  std::vector<Entry<uint64_t, Node>> nodes;
+  std::vector<Entry<uint64_t, Lease>> leases;
+  std::vector<Entry<BlockId, Block>> blocks;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = HardState;
+    v(&T::version, &T::counters, &T::nodes, &T::leases, &T::blocks);
+  }
+};
+
+template <class K, class V>
+std::vector<Entry<K, V>> Dump(const Table<K, V>& table) {
+  std::vector<Entry<K, V>> out;
+  for (const auto& [key, value] : table.all()) out.push_back({key, value});
+  return out;
+}
+
+template <class K, class V>
+void Fill(std::vector<Entry<K, V>> entries, Table<K, V>* table) {
+  table->Clear();
+  for (auto& e : entries) table->Put(e.key, std::move(e.value));
+}
+
+}  // namespace
+
+uint64_t Namespace::HardDigest() const {
+  const State& s = impl_->state;
+  uint64_t h = HashFields(s.counters);
+  for (const uint64_t part : {s.nodes.digest(), s.leases.digest(), s.blocks.digest()}) h = MixHash(h, part);
+  return h;
+}
+
+uint64_t Namespace::Digest() const {
+  const State& s = impl_->state;
+  uint64_t h = MixHash(HardDigest(), HashFields(s.safe_mode));
+  for (const uint64_t part : {s.workers.digest(), s.holders.digest(), s.copies.digest(), s.queue.digest(),
+                              s.garbage.digest(), s.deadlines.digest()}) {
+    h = MixHash(h, part);
+  }
+  return h;
+}
+
+std::string Namespace::Snapshot() const {
+  const State& s = impl_->state;
+  HardState hard;
+  hard.counters = s.counters;
+  hard.nodes = Dump(s.nodes);
+  hard.leases = Dump(s.leases);
+  hard.blocks = Dump(s.blocks);
+  return EncodeFields(hard);
+}
+
+Status Namespace::Restore(const std::string& bytes) {
+  HardState hard;
+  if (!DecodeFields(bytes, &hard) || hard.version != kSnapshotVersion) {
+    return Corrupted("the namespace's snapshot cannot be read (damaged, or of another release)");
+  }
+  State& s = impl_->state;
+  s.counters = hard.counters;
+  Fill(std::move(hard.nodes), &s.nodes);
+  Fill(std::move(hard.leases), &s.leases);
+  Fill(std::move(hard.blocks), &s.blocks);
+  s.Reindex();
+  return Status::Ok();
+}
+
+}  // namespace mr::dfs

@@ -1,0 +1,217 @@
+#include "dfs/meta/state.h"
+
+#include <algorithm>
+
+namespace mr::dfs {
+
+State::State(NamespaceConfig c) : config(c) {
+  Node root;
+  root.directory = true;
+  nodes.Put(kRoot, root);
+}
+
+uint64_t State::Child(uint64_t directory, const std::string& name) const {
+  const auto it = children.find({directory, name});
+  return it == children.end() ? 0 : it->second;
+}
+
+uint64_t State::Resolve(const std::string& path) const {
+  uint64_t at = kRoot;
+  for (const auto& name : Components(path)) {
+    at = Child(at, name);
+    if (at == 0) return 0;
+  }
+  return at;
+}
+
+std::string State::PathOf(uint64_t node) const {
+  std::string path;
+  for (uint64_t at = node; at != kRoot; at = nodes.Find(at)->parent) {
+    path.insert(0, "/" + nodes.Find(at)->name);
+  }
+  return path.empty() ? "/" : path;
+}
+
+bool State::IsUnder(uint64_t node, uint64_t ancestor) const {
+  for (uint64_t at = node; at != 0; at = nodes.Find(at)->parent) {
+    if (at == ancestor) return true;
+  }
+  return false;
+}
+
+std::vector<uint64_t> State::ChildrenOf(uint64_t directory) const {
+  std::vector<uint64_t> out;
+  for (auto it = children.lower_bound({directory, ""}); it != children.end() && it->first.first == directory;
+       ++it) {
+    out.push_back(it->second);
+  }
+  return out;
+}
+
+std::string State::FileOnTheWay(const std::string& path) const {
+  uint64_t at = kRoot;
+  for (const auto& name : Components(path)) {
+    if (!nodes.Find(at)->directory) return PathOf(at);
+    at = Child(at, name);
+    if (at == 0) return "";
+  }
+  return "";
+}
+
+uint64_t State::AddNode(Node node) {
+  const uint64_t id = counters.next_node++;
+  children[{node.parent, node.name}] = id;
+  if (node.lease != 0) completed[node.lease] = id;
+  nodes.Put(id, std::move(node));
+  return id;
+}
+
+uint64_t State::MakeDirectories(const std::string& path, uint64_t unix_ms) {
+  uint64_t at = kRoot;
+  for (const auto& name : Components(path)) {
+    uint64_t next = Child(at, name);
+    if (next == 0) {
+      Node node;
+      node.parent = at;
+      node.name = name;
+      node.directory = true;
+      node.modified_unix_ms = unix_ms;
+      next = AddNode(std::move(node));
+    }
+    at = next;
+  }
+  return at;
+}
+
+void State::RemoveTree(uint64_t id, std::vector<Effect>* effects) {
+  for (const uint64_t child : ChildrenOf(id)) RemoveTree(child, effects);
+  const Node node = *nodes.Find(id);
+  for (const BlockId block : node.blocks) DropBlock(block, effects);
+  children.erase({node.parent, node.name});
+  if (node.lease != 0) completed.erase(node.lease);
+  nodes.Erase(id);
+}
+
+uint32_t State::WantedOf(const Block& block) const {
+  if (block.node != 0) return nodes.Find(block.node)->replication;
+  return leases.Find(block.lease)->replication;
+}
+
+bool State::Matches(const Block& block, const BlockRef& said) const {
+  if (block.generation != said.generation) return false;
+  return !block.sealed || (block.length == said.length && block.digest == said.digest);
+}
+
+BlockRef State::RefOf(BlockId id) const {
+  const Block& block = *blocks.Find(id);
+  return {id, block.generation, block.length, block.digest};
+}
+
+std::vector<WorkerId> State::GoodHolders(BlockId id) const {
+  std::vector<WorkerId> out;
+  if (const Holders* h = holders.Find(id)) {
+    for (const auto& replica : h->replicas) {
+      if (!replica.suspect) out.push_back(replica.worker);
+    }
+  }
+  return out;
+}
+
+uint32_t State::EligibleWorkers() const {
+  uint32_t n = 0;
+  for (const auto& [id, worker] : workers.all()) n += worker.draining ? 0 : 1;
+  return n;
+}
+
+void State::AddReplica(WorkerId worker, const BlockRef& said) {
+  const bool suspect = !Matches(*blocks.Find(said.id), said);
+  bool is_new = false;
+  holders.Change(said.id, [&](Holders& h) {
+    auto it = std::find_if(h.replicas.begin(), h.replicas.end(),
+                           [&](const Replica& r) { return r.worker >= worker; });
+    is_new = it == h.replicas.end() || it->worker != worker;
+    if (is_new) it = h.replicas.insert(it, Replica{worker, said, suspect});
+    it->said = said;
+    it->suspect = suspect;
+  });
+  if (is_new) {
+    on_worker[worker].insert(said.id);
+  }
+}
+
+void State::RemoveReplica(WorkerId worker, BlockId block) {
+  const Holders* found = holders.Find(block);
+  if (found == nullptr) return;
+  holders.Change(block, [&](Holders& h) {
+    std::erase_if(h.replicas, [&](const Replica& r) { return r.worker == worker; });
+  });
+  if (holders.Find(block)->replicas.empty()) holders.Erase(block);
+  if (const auto it = on_worker.find(worker); it != on_worker.end()) it->second.erase(block);
+}
+
+void State::SetSuspect(WorkerId worker, BlockId block) {
+  if (!holders.Has(block)) return;
+  holders.Change(block, [&](Holders& h) {
+    for (auto& r : h.replicas) r.suspect = r.suspect || r.worker == worker;
+  });
+}
+
+void State::CloseTargets(Block* block) {
+  for (const WorkerId target : block->targets) {
+    if (!workers.Has(target)) continue;
+    workers.Change(target, [](Worker& w) { w.open_blocks -= w.open_blocks > 0 ? 1 : 0; });
+  }
+  block->targets.clear();
+}
+
+void State::Seal(const BlockRef& ref) {
+  blocks.Change(ref.id, [&](Block& b) {
+    b.length = ref.length;
+    b.digest = ref.digest;
+    b.sealed = true;
+    CloseTargets(&b);
+  });
+  if (!holders.Has(ref.id)) return;
+  const Block& block = *blocks.Find(ref.id);
+  holders.Change(ref.id, [&](Holders& h) {
+    for (auto& r : h.replicas) r.suspect = r.suspect || !Matches(block, r.said);
+  });
+}
+
+void State::Discard(WorkerId worker, const BlockRef& said, std::vector<Effect>* effects) {
+  if (safe_mode.on) {
+    garbage.Put({worker, said.id}, said);
+    return;
+  }
+  effects->push_back(DeleteReplica{worker, workers.Find(worker)->incarnation, said});
+  workers.Change(worker, [&](Worker& w) { w.used_bytes -= std::min(w.used_bytes, said.length); });
+}
+
+void State::DropBlock(BlockId id, std::vector<Effect>* effects) {
+  if (const Holders* found = holders.Find(id)) {
+    const Holders copy = *found;
+    for (const auto& replica : copy.replicas) {
+      RemoveReplica(replica.worker, id);
+      Discard(replica.worker, replica.said, effects);
+    }
+  }
+  blocks.Change(id, [&](Block& b) { CloseTargets(&b); });
+  blocks.Erase(id);
+  copies.Erase(id);
+  queue.Erase(id);
+}
+
+void State::Reindex() {
+  children.clear();
+  completed.clear();
+  requests.clear();
+  for (const auto& [id, node] : nodes.all()) {
+    if (id != kRoot) children[{node.parent, node.name}] = id;
+    if (node.lease != 0) completed[node.lease] = id;
+  }
+  for (const auto& [id, lease] : leases.all()) {
+    if (!lease.request_id.empty()) requests[lease.request_id] = id;
+  }
+}
+
+}  // namespace mr::dfs

@@ -1,0 +1,254 @@
+// The state behind Namespace: what its parts (prepare, apply, repair, query, snapshot) share. Not
+// for other folders. Entities live in tables that keep a digest of themselves; indexes beside them
+// are derived and never hashed.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dfs/meta/namespace.h"
+#include "dfs/meta/record.h"
+
+namespace mr::dfs {
+
+// An ordered map that keeps the sum of its entries' hashes: equal contents, equal digest, however
+// they came about. Values change through Change only.
+template <class K, class V>
+class Table {
+ public:
+  explicit Table(uint64_t salt) : salt_(salt) {}
+
+  const V* Find(const K& key) const {
+    const auto it = map_.find(key);
+    return it == map_.end() ? nullptr : &it->second;
+  }
+  bool Has(const K& key) const { return map_.contains(key); }
+  void Put(const K& key, V value) {
+    Erase(key);
+    digest_ += Hash(key, value);
+    map_.emplace(key, std::move(value));
+  }
+  // f(V&) on the entry, which is made where missing.
+  template <class F>
+  void Change(const K& key, F f) {
+    const auto [it, made] = map_.try_emplace(key);
+    if (!made) digest_ -= Hash(key, it->second);
+    f(it->second);
+    digest_ += Hash(key, it->second);
+  }
+  void Erase(const K& key) {
+    const auto it = map_.find(key);
+    if (it == map_.end()) return;
+    digest_ -= Hash(key, it->second);
+    map_.erase(it);
+  }
+  void Clear() {
+    map_.clear();
+    digest_ = 0;
+  }
+  size_t size() const { return map_.size(); }
+  const std::map<K, V>& all() const { return map_; }
+  uint64_t digest() const { return digest_; }
+
+ private:
+  uint64_t Hash(const K& key, const V& value) const {
+    std::string bytes;
+    FieldWriter writer(&bytes);
+    writer.Put(key);
+    writer.Put(value);
+    return Hash64(bytes, salt_);
+  }
+  uint64_t salt_;
+  uint64_t digest_ = 0;
+  std::map<K, V> map_;
+};
+
+inline constexpr uint64_t kRoot = 1;
+
+struct Node {
+  uint64_t parent = 0;  // 0 for the root
+  std::string name;
+  bool directory = false;
+  uint32_t replication = 0;
+  uint64_t block_bytes = 0;
+  std::vector<BlockId> blocks;
+  uint64_t modified_unix_ms = 0;
+  uint64_t lease = 0;  // the one that made the file
+  std::string inline_data;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = Node;
+    v(&T::parent, &T::name, &T::directory, &T::replication, &T::block_bytes, &T::blocks,
+      &T::modified_unix_ms, &T::lease, &T::inline_data);
+  }
+};
+
+struct Lease {
+  std::string path;
+  bool overwrite = false;
+  uint32_t replication = 0;
+  uint64_t block_bytes = 0;
+  std::string request_id;
+  std::vector<BlockId> blocks;  // by index; 0 = not asked for yet
+  std::vector<WorkerId> avoid;  // failed in the pipeline of the block being written
+  template <class V>
+  static void Fields(V&& v) {
+    using T = Lease;
+    v(&T::path, &T::overwrite, &T::replication, &T::block_bytes, &T::request_id, &T::blocks, &T::avoid);
+  }
+};
+
+struct Block {
+  uint32_t generation = 1;
+  uint64_t length = 0;
+  uint64_t digest = 0;
+  bool sealed = false;             // length and digest are known and final
+  uint64_t node = 0, lease = 0;    // its owner: exactly one is not 0
+  std::vector<WorkerId> targets;   // of its pipeline; empty once sealed
+  template <class V>
+  static void Fields(V&& v) {
+    using T = Block;
+    v(&T::generation, &T::length, &T::digest, &T::sealed, &T::node, &T::lease, &T::targets);
+  }
+};
+
+struct Worker {
+  Incarnation incarnation = 0;
+  std::string address;
+  std::string rack;
+  bool draining = false;
+  uint64_t capacity_bytes = 0;
+  uint64_t used_bytes = 0;
+  uint32_t open_blocks = 0;  // placed there and not sealed yet
+  template <class V>
+  static void Fields(V&& v) {
+    using T = Worker;
+    v(&T::incarnation, &T::address, &T::rack, &T::draining, &T::capacity_bytes, &T::used_bytes,
+      &T::open_blocks);
+  }
+};
+
+struct Replica {
+  WorkerId worker;
+  BlockRef said;  // as the holder reported it
+  bool suspect = false;
+  template <class V>
+  static void Fields(V&& v) { v(&Replica::worker, &Replica::said, &Replica::suspect); }
+};
+
+struct Holders {
+  std::vector<Replica> replicas;  // by worker
+  template <class V>
+  static void Fields(V&& v) { v(&Holders::replicas); }
+};
+
+// A copy that was asked for and not yet reported.
+struct Copying {
+  WorkerId from, to;
+  Instant since;
+  template <class V>
+  static void Fields(V&& v) { v(&Copying::from, &Copying::to, &Copying::since); }
+};
+
+struct ReplicaKey {
+  WorkerId worker;
+  BlockId block;
+  auto operator<=>(const ReplicaKey&) const = default;
+  template <class V>
+  static void Fields(V&& v) { v(&ReplicaKey::worker, &ReplicaKey::block); }
+};
+
+struct SafeMode {
+  bool on = true;
+  Instant until;
+  std::vector<WorkerId> expected;
+  template <class V>
+  static void Fields(V&& v) { v(&SafeMode::on, &SafeMode::until, &SafeMode::expected); }
+};
+
+struct Counters {
+  uint64_t next_node = kRoot + 1, next_lease = 1, next_block = 1;
+  template <class V>
+  static void Fields(V&& v) { v(&Counters::next_node, &Counters::next_lease, &Counters::next_block); }
+};
+
+struct State {
+  explicit State(NamespaceConfig c);
+
+  const NamespaceConfig config;
+
+  // Hard.
+  Table<uint64_t, Node> nodes{1};
+  Table<uint64_t, Lease> leases{2};
+  Table<BlockId, Block> blocks{3};
+  Counters counters;
+  // Derived from the hard part.
+  std::map<std::pair<uint64_t, std::string>, uint64_t> children;
+  std::map<uint64_t, uint64_t> completed;      // lease -> the node that it made
+  std::map<std::string, uint64_t> requests;    // request id -> open lease
+
+  // Soft.
+  Table<WorkerId, Worker> workers{4};
+  Table<BlockId, Holders> holders{5};
+  Table<BlockId, Copying> copies{6};
+  Table<BlockId, Instant> queue{7};            // to be looked at, not before the instant
+  Table<ReplicaKey, BlockRef> garbage{8};      // unreferenced, to be deleted after safe mode
+  Table<uint64_t, Instant> deadlines{9};       // of leases
+  SafeMode safe_mode;
+  // Derived from the soft part.
+  std::map<WorkerId, std::set<BlockId>> on_worker;
+
+  // Tree. 0 = there is none.
+  uint64_t Resolve(const std::string& path) const;
+  uint64_t Child(uint64_t directory, const std::string& name) const;
+  std::string PathOf(uint64_t node) const;
+  bool IsUnder(uint64_t node, uint64_t ancestor) const;
+  std::vector<uint64_t> ChildrenOf(uint64_t directory) const;
+  // The first component on the way to `path` that is a file (as a path), or "".
+  std::string FileOnTheWay(const std::string& path) const;
+  uint64_t MakeDirectories(const std::string& path, uint64_t unix_ms);
+  uint64_t AddNode(Node node);
+  // Takes the node and all below it out of the tree; their blocks are dropped.
+  void RemoveTree(uint64_t node, std::vector<Effect>* effects);
+
+  // Blocks.
+  uint32_t WantedOf(const Block& block) const;  // configured, not cut to the number of workers
+  bool Matches(const Block& block, const BlockRef& said) const;
+  BlockRef RefOf(BlockId id) const;
+  std::vector<WorkerId> GoodHolders(BlockId id) const;  // not suspect, on workers that are there
+  uint32_t EligibleWorkers() const;                      // there and not draining
+  void AddReplica(WorkerId worker, const BlockRef& said);
+  void RemoveReplica(WorkerId worker, BlockId block);
+  void SetSuspect(WorkerId worker, BlockId block);
+  void Seal(const BlockRef& ref);
+  void CloseTargets(Block* block);
+  // The block is referenced no more.
+  void DropBlock(BlockId id, std::vector<Effect>* effects);
+  // A replica that nothing references: deleted now, or after safe mode.
+  void Discard(WorkerId worker, const BlockRef& said, std::vector<Effect>* effects);
+
+  // Repair (repair.cc).
+  void LookAt(BlockId id, Instant not_before);
+  void Repair(Instant now, std::vector<Effect>* effects);
+  void RepairBlock(BlockId id, Instant now, std::vector<Effect>* effects);
+  void MaybeLeaveSafeMode(Instant now, std::vector<Effect>* effects);
+
+  // After Restore: fills the derived indexes.
+  void Reindex();
+};
+
+struct Namespace::Impl {
+  explicit Impl(NamespaceConfig config) : state(config) {}
+  State state;
+};
+
+// Components of a path that CheckPath took; none for "/".
+std::vector<std::string> Components(const std::string& path);
+// Of a path that is not "/": its directory and its last component.
+std::pair<std::string, std::string> SplitPath(const std::string& path);
+
+}  // namespace mr::dfs
