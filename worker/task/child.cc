@@ -1,0 +1,114 @@
+#include "worker/task/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "worker/task/runner.h"
+
+namespace mr::task {
+namespace {
+
+// Where the control socket stands in a child: above what a careless library counts up to.
+constexpr int kControlFd = 200;
+
+[[noreturn]] void Die(const char* what) {
+  dprintf(2, "mrtask: cannot set up a task process: %s: %s\n", what, strerror(errno));
+  _exit(70);
+}
+
+void CleanEnvironment() {
+  std::vector<std::string> loader;
+  for (char** e = environ; e != nullptr && *e != nullptr; ++e) {
+    if (strncmp(*e, "LD_", 3) == 0) loader.emplace_back(*e, strcspn(*e, "="));
+  }
+  for (const std::string& name : loader) unsetenv(name.c_str());
+}
+
+// Own session, death with the daemon, only the descriptors that a task needs.
+void Isolate(int control, int log, pid_t daemon) {
+  setsid();
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) Die("prctl");
+  if (getppid() != daemon) _exit(1);  // it died before the line above
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  for (int s : {SIGPIPE, SIGINT, SIGTERM}) signal(s, SIG_DFL);
+  const int null = open("/dev/null", O_RDONLY);
+  if (null < 0 || dup2(null, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0) Die("dup2");
+  if (dup3(control, kControlFd, O_CLOEXEC) < 0) Die("dup3");
+  syscall(SYS_close_range, 3u, static_cast<unsigned>(kControlFd - 1), 0u);
+  syscall(SYS_close_range, static_cast<unsigned>(kControlFd + 1), ~0u, 0u);
+  setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
+}
+
+void SetEnvironment(const WireTask& task) {
+  for (const WireEnv& e : task.env) {
+    if (e.name.rfind("LD_", 0) != 0) setenv(e.name.c_str(), e.value.c_str(), 1);
+  }
+  const auto set = [](const char* name, const std::string& value) { setenv(name, value.c_str(), 1); };
+  set("MR_JOB_ID", Name(task.attempt.task.job));
+  set("MR_JOB_NAME", task.job_name);
+  set("MR_ATTEMPT_ID", Name(task.attempt, task.letter));
+  set("MR_STAGE", std::to_string(task.attempt.task.stage));
+  set("MR_STAGE_NAME", task.stage_name);
+  set("MR_TASK", std::to_string(task.attempt.task.task));
+  set("MR_TASKS", std::to_string(task.tasks));
+  set("MR_ATTEMPT", std::to_string(task.attempt.number));
+  set("MR_INPUT_FILE", task.splits.empty() ? "" : task.splits[0].name);
+}
+
+void SetLimits(const WireTask& task) {
+  if (task.memory_bytes == 0) return;
+  const rlimit data{task.memory_bytes, task.memory_bytes};
+  setrlimit(RLIMIT_DATA, &data);
+}
+
+}  // namespace
+
+void ChildMain(int control, int arena, int log, pid_t daemon) {
+  struct stat info;
+  if (fstat(arena, &info) != 0) Die("fstat");
+  void* mapped = mmap(nullptr, info.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, arena, 0);
+  if (mapped == MAP_FAILED) Die("mmap");
+  Isolate(control, log, daemon);
+  CleanEnvironment();
+  Link link(kControlFd, static_cast<char*>(mapped), info.st_size);
+  for (;;) {
+    std::vector<UniqueFd> fds;
+    const WireTask task = link.AwaitTask(&fds);
+    SetLimits(task);
+    SetEnvironment(task);
+    WireResult result;
+    try {
+      Runner runner(task, std::move(fds), &link);
+      result = runner.Run();
+    } catch (const std::bad_alloc&) {
+      result.outcome = Outcome::kUser;
+      result.message = "the task ran out of memory; raise its memory limit";
+    } catch (const std::exception& e) {
+      result.outcome = Outcome::kUser;
+      result.message = std::string("the task ended by an exception: ") + e.what();
+    }
+    fflush(stdout);
+    fflush(stderr);
+    link.SendDone(result);
+    // A failed task may have left anything behind.
+    if (!task.keep || result.outcome != Outcome::kDone) _exit(0);
+  }
+}
+
+}  // namespace mr::task

@@ -1,0 +1,15 @@
+// The body of a child process, which the helper has just cloned.
+#pragma once
+
+#include <sys/types.h>
+
+namespace mr::task {
+
+// Descriptors as they came to the helper. Never returns.
+[[noreturn]] void ChildMain(int control, int arena, int log, pid_t daemon);
+
+// The helper: makes children on request until the daemon is gone, then kills what they left.
+// Returns the exit code of the process.
+int HelperMain(int socket);
+
+}  // namespace mr::task

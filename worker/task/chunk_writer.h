@@ -1,0 +1,59 @@
+// Cuts the records of one partition into chunks of one batch each, whose borders depend on the
+// records alone, after folding equal keys by the operator's combine() where asked.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "common/abi/batch.h"
+#include "common/base/status.h"
+#include "worker/task/merge.h"
+#include "worker/task/operator_calls.h"
+
+namespace mr::task {
+
+// Takes one finished chunk.
+using ChunkOut = std::function<Status(uint32_t partition, uint32_t records, std::string_view batch)>;
+
+// A record above this has a chunk of its own.
+inline constexpr uint64_t kOwnChunkBytes = 1u << 20;
+
+class ChunkWriter {
+ public:
+  struct Options {
+    bool sorted = false;
+    bool combine = false;
+    bool any_subset = false;  // combine() may see a part of a group
+    uint32_t port = 0;
+    KeyOrder order;
+  };
+  ChunkWriter(Options options, Operator* oper, ChunkOut out)
+      : options_(options), oper_(oper), out_(std::move(out)) {}
+
+  void Begin(uint32_t partition) { partition_ = partition; }
+  Status Add(std::string_view key, std::string_view value);
+  // Ends the partition.
+  Status End();
+
+ private:
+  Status Fold();
+  Status Write(std::string_view key, std::string_view value);
+  Status Flush();
+  static int EmitFolded(void* context, mr_bytes batch);
+
+  Options options_;
+  Operator* oper_;
+  ChunkOut out_;
+  uint32_t partition_ = 0;
+  BatchBuilder to_fold_;
+  std::string last_to_fold_;  // key of the last record in to_fold_
+  BatchBuilder builder_;
+  std::string last_key_;      // last key written, of sorted records
+  bool any_ = false;          // a record of this partition has been written
+  bool continues_ = false;    // the first record of builder_ has the key of the chunk before
+  std::string fold_bytes_, chunk_bytes_;
+};
+
+}  // namespace mr::task

@@ -1,0 +1,61 @@
+// The helper: a clean, single-threaded process, so that a child can be made by a bare clone and go
+// on without exec. CLONE_PARENT makes the daemon the child's parent (it waits on the pidfd), and
+// PDEATHSIG follow the daemon. clone3 is refused by Docker's seccomp profile.
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <set>
+
+#include "worker/task/child.h"
+#include "worker/task/protocol.h"
+
+namespace mr::task {
+namespace {
+
+SpawnReply Spawn(int socket, std::vector<UniqueFd>& fds, pid_t daemon, UniqueFd* pidfd) {
+  if (fds.size() != 3) return {0, EBADMSG};
+  int fd = -1;
+  const long pid = syscall(SYS_clone, CLONE_PARENT | CLONE_PIDFD | SIGCHLD, nullptr, &fd, nullptr, 0);
+  if (pid < 0) return {0, errno};
+  if (pid == 0) {
+    close(socket);
+    ChildMain(fds[0].get(), fds[1].get(), fds[2].get(), daemon);
+  }
+  pidfd->reset(fd);
+  return {static_cast<int32_t>(pid), 0};
+}
+
+}  // namespace
+
+int HelperMain(int socket) {
+  const pid_t daemon = getppid();
+  // Ctrl-C of a terminal is the daemon's affair; the helper must outlive it to clear up.
+  setsid();
+  signal(SIGINT, SIG_IGN);
+  signal(SIGTERM, SIG_IGN);
+  std::set<pid_t> alive;  // sessions of children: their process groups
+  for (;;) {
+    SpawnRequest request;
+    std::vector<UniqueFd> fds;
+    const long got = ReceiveWithFds(socket, &request, sizeof request, &fds, 0);
+    if (got != sizeof request) break;
+    if (request.op == HelperOp::kForget) {
+      alive.erase(request.pid);
+      continue;
+    }
+    UniqueFd pidfd;
+    const SpawnReply reply = Spawn(socket, fds, daemon, &pidfd);
+    if (reply.error == 0) alive.insert(reply.pid);
+    std::vector<int> out;
+    if (pidfd.valid()) out.push_back(pidfd.get());
+    if (SendWithFds(socket, &reply, sizeof reply, out, 0) != 0) break;
+  }
+  // The daemon is gone. Children die by PDEATHSIG; this also ends what they started.
+  for (pid_t pid : alive) kill(-pid, SIGKILL);
+  return 0;
+}
+
+}  // namespace mr::task

@@ -1,0 +1,109 @@
+#include "worker/task/inputs.h"
+
+namespace mr::task {
+
+Inputs::Inputs(const std::vector<WireEdge>& edges, std::string scratch_directory, uint64_t budget)
+    : edges_(edges), budget_(budget), spill_(std::move(scratch_directory)) {
+  for (const WireEdge& e : edges_) begun_[e.input] = complete_[e.input] = 0;
+}
+
+const WireEdge* Inputs::edge(uint32_t input) const {
+  for (const WireEdge& e : edges_) {
+    if (e.input == input) return &e;
+  }
+  return nullptr;
+}
+
+Status Inputs::Add(const SegmentKey& key, std::string chunk, bool last) {
+  if (edge(key.input) == nullptr) return Internal("a segment came for input " + std::to_string(key.input) + ", which is no edge");
+  auto [it, fresh] = segments_.try_emplace(key);
+  Segment& segment = it->second;
+  if (fresh) {
+    segment.run.tag = static_cast<uint8_t>(key.input);
+    ++begun_[key.input];
+  }
+  if (segment.complete) return Internal("a segment got bytes after its end");
+  if (!chunk.empty()) {
+    bytes_ += chunk.size();
+    Chunk c{nullptr, chunk.size(), 0};
+    if (in_memory_ + chunk.size() <= budget_) {
+      in_memory_ += chunk.size();
+      segment.memory.push_back(std::make_unique<std::string>(std::move(chunk)));
+      c.data = segment.memory.back()->data();
+    } else {
+      MR_ASSIGN_OR_RETURN(c.offset, spill_.Append(chunk));
+      segment.memory.push_back(nullptr);
+    }
+    segment.run.chunks.push_back(c);
+  }
+  if (last) {
+    segment.complete = true;
+    ++complete_[key.input];
+  }
+  return {};
+}
+
+std::vector<std::pair<SegmentKey, Segment*>> Inputs::Of(uint32_t input) {
+  std::vector<std::pair<SegmentKey, Segment*>> all;
+  for (auto it = segments_.lower_bound({input, 0, 0}); it != segments_.end() && it->first.input == input; ++it) {
+    all.emplace_back(it->first, &it->second);
+  }
+  return all;
+}
+
+Result<const char*> Inputs::Bytes(const Chunk& chunk) {
+  if (chunk.data != nullptr) return chunk.data;
+  return spill_.At(chunk.offset, chunk.size);
+}
+
+void Inputs::Drop(Segment* segment, size_t chunk) {
+  if (segment->memory[chunk] == nullptr) return;
+  in_memory_ -= segment->memory[chunk]->size();
+  segment->memory[chunk] = nullptr;
+  segment->run.chunks[chunk].data = nullptr;
+}
+
+std::vector<const Run*> GroupedStream::Runs(Inputs* inputs, const std::vector<uint32_t>& grouped) {
+  std::vector<const Run*> runs;
+  for (uint32_t input : grouped) {
+    for (auto& [key, segment] : inputs->Of(input)) {
+      if (!segment->run.chunks.empty()) runs.push_back(&segment->run);
+    }
+  }
+  return runs;
+}
+
+GroupedStream::GroupedStream(Inputs* inputs, const std::vector<uint32_t>& grouped, KeyOrder order)
+    : order_(order), tagged_(grouped.size() > 1), input_(grouped.front()),
+      merger_(Runs(inputs, grouped), inputs->spill(), order) {}
+
+Result<bool> GroupedStream::Next(mr_batch* out) {
+  if (merger_.done()) return false;
+  uint16_t flags = order_.custom() ? 0 : kSorted;
+  if (any_ && order_.Equal(merger_.key(), last_key_)) flags |= kContinuation;
+  std::string_view last;
+  while (!merger_.done() && !builder_.Full()) {
+    // A record that would make the batch much larger than its target begins the next one.
+    const uint64_t record = merger_.key().size() + merger_.value().size();
+    if (!builder_.empty() && builder_.bytes() + record > 2ull * kBatchTargetBytes) break;
+    if (tagged_) {
+      builder_.AddTagged(merger_.key(), merger_.value(), merger_.tag());
+    } else {
+      builder_.Add(merger_.key(), merger_.value());
+    }
+    last = merger_.key();  // stays valid: chunks of grouped inputs are kept
+    MR_RETURN_IF_ERROR(merger_.Next());
+  }
+  last_key_.assign(last);
+  any_ = true;
+  bytes_.clear();
+  builder_.Finish(flags, &bytes_);
+  *out = {};
+  out->struct_size = sizeof *out;
+  out->input = input_;
+  out->grouped = 1;
+  out->data = {bytes_.data(), bytes_.size()};
+  return true;
+}
+
+}  // namespace mr::task

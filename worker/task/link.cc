@@ -1,0 +1,154 @@
+#include "worker/task/link.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "common/io/clock.h"
+
+namespace mr::task {
+
+Link::Link(int control, char* arena, uint64_t arena_bytes)
+    : control_(control), arena_(arena), layout_(ArenaLayout::Of(arena_bytes)),
+      page_(reinterpret_cast<ProgressPage*>(arena)) {
+  MR_CHECK(layout_.input_slots > 0 && layout_.output_slots > 0, "the arena is too small");
+  for (uint32_t i = 0; i < layout_.output_slots; ++i) free_.push_back(i);
+}
+
+void Link::DaemonGone() { _exit(1); }
+
+WireTask Link::AwaitTask(std::vector<UniqueFd>* split_fds) {
+  std::string blob;
+  Packet packet;
+  waited_ = {};
+  for (;;) {
+    if (ReceivePacket(control_, &packet, 0) != 0) _exit(0);  // the end of an idle child
+    const Header& h = packet.header;
+    if (h.kind == Kind::kSplitFds) {
+      for (UniqueFd& fd : packet.fds) split_fds->push_back(std::move(fd));
+    } else if (h.kind == Kind::kFree) {
+      free_.push_back(h.d);  // the last slots of the task before
+    } else if (h.kind == Kind::kRun) {
+      blob += packet.payload;
+      if (h.more) continue;
+      WireTask task;
+      MR_CHECK(DecodeFields(blob, &task), "the daemon is of another build");
+      return task;
+    }
+  }
+}
+
+Result<bool> Link::Receive(int flags) {
+  Packet packet;
+  const int error = ReceivePacket(control_, &packet, flags);
+  if (error == EAGAIN) return false;
+  if (error != 0) DaemonGone();
+  MR_RETURN_IF_ERROR(Dispatch(packet));
+  return true;
+}
+
+Status Link::Dispatch(Packet& packet) {
+  const Header& h = packet.header;
+  switch (h.kind) {
+    case Kind::kInput:
+      return TakeInput(h);
+    case Kind::kFree:
+      free_.push_back(h.d);
+      return {};
+    case Kind::kMore:
+      blob_ += packet.payload;
+      if (!h.more) {
+        answered_ = true;
+        answer_ok_ = h.a == 1;
+      }
+      return {};
+    default:
+      return Internal("a packet of kind " + std::to_string(static_cast<int>(h.kind)) + " came from the daemon");
+  }
+}
+
+Status Link::TakeInput(const Header& h) {
+  if (h.x > 0) {
+    MR_CHECK(h.d < layout_.input_slots && h.x <= kSlotBytes, "a bad input slot came from the daemon");
+    partial_.append(arena_ + ArenaLayout::InputOffset(h.d), h.x);
+    Header taken;
+    taken.kind = Kind::kTaken;
+    taken.d = h.d;
+    Send(taken);
+  }
+  if (h.y & kFragment) return {};
+  std::string chunk;
+  chunk.swap(partial_);
+  if (!on_input_) return Internal("input came before its task");
+  return on_input_(h.a, h.b, h.c, std::move(chunk), (h.y & kLastOfSegment) != 0);
+}
+
+void Link::Send(const Header& header) {
+  if (SendPacket(control_, header, {}, {}, 0) != 0) DaemonGone();
+}
+
+Status Link::SendOutput(uint32_t port, uint32_t partition, uint32_t records, std::string_view bytes) {
+  Header h;
+  h.kind = Kind::kOutput;
+  h.a = port;
+  h.b = partition;
+  h.c = records;
+  while (!bytes.empty()) {
+    while (free_.empty()) {
+      MR_ASSIGN_OR_RETURN([[maybe_unused]] const bool got, Receive(0));
+    }
+    h.d = free_.front();
+    free_.pop_front();
+    const std::string_view part = bytes.substr(0, kSlotBytes);
+    bytes.remove_prefix(part.size());
+    memcpy(arena_ + layout_.OutputOffset(h.d), part.data(), part.size());
+    h.x = part.size();
+    h.y = bytes.empty() ? 0 : kFragment;
+    Send(h);
+  }
+  return {};
+}
+
+Result<std::string> Link::ReadMore(uint32_t split, uint64_t offset, uint32_t length) {
+  Header h;
+  h.kind = Kind::kReadMore;
+  h.a = split;
+  h.b = length;
+  h.x = offset;
+  blob_.clear();
+  answered_ = false;
+  Send(h);
+  MR_RETURN_IF_ERROR(WaitUntil([this] { return answered_; }));
+  std::string answer;
+  answer.swap(blob_);
+  if (!answer_ok_) return Unavailable(answer);
+  return answer;
+}
+
+Status Link::WaitUntil(const std::function<bool()>& ready) {
+  if (ready()) return {};
+  const Instant begin = Now();
+  while (!ready()) {
+    MR_ASSIGN_OR_RETURN([[maybe_unused]] const bool got, Receive(0));
+  }
+  waited_ = waited_ + (Now() - begin);
+  return {};
+}
+
+Status Link::Poll() {
+  for (;;) {
+    MR_ASSIGN_OR_RETURN(const bool got, Receive(MSG_DONTWAIT));
+    if (!got) return {};
+  }
+}
+
+void Link::SendDone(const WireResult& result) {
+  Header h;
+  h.kind = Kind::kDone;
+  if (SendBlob(control_, h, EncodeFields(result)) != 0) DaemonGone();
+}
+
+}  // namespace mr::task

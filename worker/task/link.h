@@ -1,0 +1,61 @@
+// The child's end of the control socket and the arena. One thread; everything blocks. When the
+// daemon is gone the process ends at once: there is nobody to work for.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/base/time.h"
+#include "worker/task/protocol.h"
+
+namespace mr::task {
+
+class Link {
+ public:
+  // Takes the segment chunks that arrive; a failure ends the task.
+  using InputFn = std::function<Status(uint32_t input, uint32_t upstream, uint32_t partition, std::string chunk, bool last)>;
+
+  Link(int control, char* arena, uint64_t arena_bytes);
+
+  // The next task and the descriptors of its splits.
+  WireTask AwaitTask(std::vector<UniqueFd>* split_fds);
+  void SetInput(InputFn on_input) { on_input_ = std::move(on_input); }
+
+  // Blocks while all output slots are taken.
+  Status SendOutput(uint32_t port, uint32_t partition, uint32_t records, std::string_view bytes);
+  Result<std::string> ReadMore(uint32_t split, uint64_t offset, uint32_t length);
+  // Receives until `ready`; the time goes to waited().
+  Status WaitUntil(const std::function<bool()>& ready);
+  // Takes in what has arrived, without waiting.
+  Status Poll();
+  void SendDone(const WireResult& result);
+
+  ProgressPage* page() { return page_; }
+  Duration waited() const { return waited_; }
+
+ private:
+  // One packet; false where `flags` has MSG_DONTWAIT and there is none.
+  Result<bool> Receive(int flags);
+  Status Dispatch(Packet& packet);
+  Status TakeInput(const Header& h);
+  void Send(const Header& header);
+  [[noreturn]] static void DaemonGone();
+
+  int control_;
+  char* arena_;
+  ArenaLayout layout_;
+  ProgressPage* page_;
+  InputFn on_input_;
+  std::deque<uint32_t> free_;
+  std::string partial_;  // fragments of an input chunk
+  std::string blob_;     // parts of an answer
+  bool answered_ = false, answer_ok_ = false;
+  Duration waited_;
+};
+
+}  // namespace mr::task

@@ -1,0 +1,69 @@
+#include "worker/task/merge.h"
+
+namespace mr::task {
+namespace {
+constexpr uint32_t kNone = 0xffffffff;  // a leaf behind the last run
+}
+
+Status RunCursor::NextChunk() {
+  while (chunk_ < run_->chunks.size()) {
+    const Chunk& chunk = run_->chunks[chunk_++];
+    const char* data = chunk.data;
+    if (data == nullptr) {
+      MR_ASSIGN_OR_RETURN(data, spill_->At(chunk.offset, chunk.size));
+    }
+    if (const char* wrong = BatchView::Parse(data, chunk.size, &view_)) {
+      return Corrupted(std::string("cannot read a sorted run: ") + wrong);
+    }
+    if (view_.size() == 0) continue;
+    at_ = 0;
+    Load();
+    return {};
+  }
+  at_end_ = true;
+  return {};
+}
+
+Merger::Merger(const std::vector<const Run*>& runs, SpillFile* spill, KeyOrder order) : order_(order) {
+  cursors_.reserve(runs.size());
+  for (const Run* run : runs) cursors_.emplace_back(run, spill, order);
+  while (leaves_ < cursors_.size()) leaves_ *= 2;
+  losers_.assign(leaves_, kNone);
+}
+
+bool Merger::Less(uint32_t a, uint32_t b) const {
+  if (a == kNone) return false;
+  if (b == kNone) return true;
+  const RunCursor& x = cursors_[a];
+  const RunCursor& y = cursors_[b];
+  if (x.at_end() || y.at_end()) return !x.at_end() || (y.at_end() && a < b);
+  if (x.prefix() != y.prefix()) return x.prefix() < y.prefix();
+  const int c = order_.Compare(x.key(), y.key());
+  return c != 0 ? c < 0 : a < b;
+}
+
+uint32_t Merger::Build(uint32_t node) {
+  if (node >= leaves_) return node - leaves_ < cursors_.size() ? node - leaves_ : kNone;
+  const uint32_t left = Build(2 * node), right = Build(2 * node + 1);
+  const bool left_wins = Less(left, right);
+  losers_[node] = left_wins ? right : left;
+  return left_wins ? left : right;
+}
+
+Status Merger::Start() {
+  for (RunCursor& c : cursors_) MR_RETURN_IF_ERROR(c.NextChunk());
+  if (!cursors_.empty()) winner_ = Build(1);
+  return {};
+}
+
+Status Merger::Next() {
+  MR_RETURN_IF_ERROR(cursors_[winner_].Advance());
+  uint32_t best = winner_;
+  for (uint32_t node = (winner_ + leaves_) / 2; node >= 1; node /= 2) {
+    if (Less(losers_[node], best)) std::swap(losers_[node], best);
+  }
+  winner_ = best;
+  return {};
+}
+
+}  // namespace mr::task

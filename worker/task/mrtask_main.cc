@@ -1,0 +1,38 @@
+// mrtask: the process that hosts user code. Started by the worker (helper) and by mrctl (plan,
+// check); not meant for people, but `mrtask check LIB` is handy while writing operators.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <string>
+#include <vector>
+
+#include "worker/task/child.h"
+#include "worker/task/plan_check.h"
+
+namespace {
+
+int Usage() {
+  fprintf(stderr,
+          "usage: mrtask check LIBRARY             print what an operator library offers (JSON)\n"
+          "       mrtask plan LIBRARY JOB [ARGS..] print the plan of a job (JSON)\n"
+          "       mrtask version\n");
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> args(argv + 1, argv + argc);
+  if (args.empty()) return Usage();
+  if (args[0] == "helper" && args.size() == 2) return mr::task::HelperMain(atoi(args[1].c_str()));
+  if (args[0] == "check" && args.size() == 2) return mr::task::CheckMain(args[1]);
+  if (args[0] == "plan" && args.size() >= 3) {
+    return mr::task::PlanMain(args[1], args[2], {args.begin() + 3, args.end()});
+  }
+  if (args[0] == "version" && args.size() == 1) {
+    printf("mrtask %s, operator ABI %u\n", MR_VERSION, MR_ABI_VERSION);
+    return 0;
+  }
+  return Usage();
+}

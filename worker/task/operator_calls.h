@@ -1,0 +1,42 @@
+// The operator of this process, and calls into it that end in a Status whatever it does short of
+// crashing. kInvalidArgument means: the user's operator or data is at fault.
+#pragma once
+
+#include <exception>
+#include <new>
+#include <string>
+
+#include "common/abi/operator_table.h"
+#include "common/base/status.h"
+
+namespace mr::task {
+
+struct Operator {
+  const mr_operator* table = nullptr;
+  void* op = nullptr;
+  // What the operator said by host->fail(), or what a callback of ours found: the cause of a
+  // failure, which wins over the return code that follows.
+  Status failure;
+  std::string name() const { return table != nullptr ? table->name : ""; }
+};
+
+// Calls `call`, which returns an int of the ABI. 0 is Ok.
+template <class Call>
+Status CallOperator(Operator& oper, const char* function, Call&& call) {
+  int code = 0;
+  const std::string where = "operator " + oper.name() + " " + function;
+  try {
+    code = call();
+  } catch (const std::bad_alloc&) {
+    return InvalidArgument(where + "() ran out of memory (std::bad_alloc); raise the task's memory limit");
+  } catch (const std::exception& e) {
+    return InvalidArgument(where + "() threw: " + e.what());
+  } catch (...) {
+    return InvalidArgument(where + "() threw something that is no std::exception");
+  }
+  if (!oper.failure.ok()) return oper.failure;
+  if (code != 0) return InvalidArgument(where + "() returned " + std::to_string(code) + " without a reason");
+  return {};
+}
+
+}  // namespace mr::task

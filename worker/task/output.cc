@@ -1,0 +1,144 @@
+#include "worker/task/output.h"
+
+#include <charconv>
+
+#include "common/io/crc32c.h"
+#include "worker/task/formats.h"
+#include "worker/task/sort_buffer.h"
+
+namespace mr::task {
+namespace {
+
+Status BadBatch(const Operator& oper, const char* wrong) {
+  return InvalidArgument("operator " + oper.name() + " emitted a bad batch: " + wrong);
+}
+
+// Partitioned, sorted or not: given out at the end.
+class CollectedPort : public Port {
+ public:
+  CollectedPort(SortBuffer::Options options, uint32_t first, Operator* oper, ChunkSink sink)
+      : port_(options.port), first_(first), buffer_(std::move(options), oper), sink_(std::move(sink)) {}
+  Status Emit(std::string_view batch) override { return buffer_.Add(batch); }
+  Status Finish() override {
+    return buffer_.Finish([this](uint32_t partition, uint32_t records, std::string_view bytes) {
+      return sink_(port_, first_ + partition, records, bytes);
+    });
+  }
+
+ private:
+  uint32_t port_, first_;
+  SortBuffer buffer_;
+  ChunkSink sink_;
+};
+
+// One partition in the order of emission: streamed.
+class StreamedPort : public Port {
+ public:
+  StreamedPort(uint32_t port, uint32_t first, Operator* oper, ChunkSink sink)
+      : oper_(oper), writer_({}, oper, [port, first, sink](uint32_t, uint32_t records, std::string_view bytes) {
+          return sink(port, first, records, bytes);
+        }) {}
+  Status Emit(std::string_view batch) override {
+    BatchView view;
+    if (const char* wrong = BatchView::Parse(batch.data(), batch.size(), &view)) return BadBatch(*oper_, wrong);
+    for (uint32_t i = 0; i < view.size(); ++i) MR_RETURN_IF_ERROR(writer_.Add(view.key(i), view.value(i)));
+    return {};
+  }
+  Status Finish() override { return writer_.End(); }
+
+ private:
+  Operator* oper_;
+  ChunkWriter writer_;
+};
+
+// Formatted bytes of a file, in the order of emission.
+class FilesPort : public Port {
+ public:
+  FilesPort(uint32_t port, uint32_t first, Format format, Operator* oper, ChunkSink sink)
+      : port_(port), first_(first), format_(format), oper_(oper), sink_(std::move(sink)) {}
+
+  Status Emit(std::string_view batch) override {
+    BatchView view;
+    if (const char* wrong = BatchView::Parse(batch.data(), batch.size(), &view)) return BadBatch(*oper_, wrong);
+    if (format_.kind == FormatKind::kRecord) return Frame(batch, view.size());
+    for (uint32_t i = 0; i < view.size(); ++i) {
+      const std::string_view key = view.key(i), value = view.value(i);
+      buffer_.append(key);
+      if (format_.kind == FormatKind::kText) {
+        if (!key.empty()) buffer_.push_back('\t');
+        buffer_.append(value);
+        buffer_.push_back('\n');
+      } else {
+        if (format_.kind == FormatKind::kFixed && key.size() + value.size() != format_.record_bytes) {
+          return InvalidArgument("operator " + oper_->name() + " emitted a record of " +
+                                 std::to_string(key.size() + value.size()) + " bytes to an output of format fixed:" +
+                                 std::to_string(format_.record_bytes));
+        }
+        buffer_.append(value);
+      }
+      ++records_;
+      if (buffer_.size() >= kBatchTargetBytes) MR_RETURN_IF_ERROR(Flush());
+    }
+    return {};
+  }
+  Status Finish() override { return Flush(); }
+
+ private:
+  Status Frame(std::string_view batch, uint32_t records) {
+    const RecordFrame frame{kRecordFrameMagic, static_cast<uint32_t>(batch.size()), Crc32c(batch), records};
+    buffer_.append(reinterpret_cast<const char*>(&frame), sizeof frame);
+    buffer_.append(batch);
+    buffer_.append((4 - batch.size() % 4) % 4, '\0');
+    records_ += records;
+    return buffer_.size() >= kBatchTargetBytes ? Flush() : Status();
+  }
+  Status Flush() {
+    if (buffer_.empty()) return {};
+    const Status s = sink_(port_, first_, records_, buffer_);
+    buffer_.clear();
+    records_ = 0;
+    return s;
+  }
+
+  uint32_t port_, first_;
+  Format format_;
+  Operator* oper_;
+  ChunkSink sink_;
+  std::string buffer_;
+  uint32_t records_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Port>> MakePort(const WireTask& task, uint32_t port, uint32_t first_partition,
+                                       uint64_t sort_budget, Operator* oper, ChunkSink sink) {
+  const WirePort& p = task.ports[port];
+  if (p.files) {
+    MR_ASSIGN_OR_RETURN(const Format format, ParseOutputFormat(p.format));
+    return {std::make_unique<FilesPort>(port, first_partition, format, oper, std::move(sink))};
+  }
+  if (p.combine && oper->table->combine == nullptr) {
+    return InvalidArgument("the plan asks operator " + oper->name() + " to combine port " +
+                           std::to_string(port) + ", but it has no combine()");
+  }
+  if (p.custom_partition && oper->table->partition == nullptr) {
+    return InvalidArgument("the plan asks operator " + oper->name() + " to partition port " +
+                           std::to_string(port) + " itself, but it has no partition()");
+  }
+  // Only the first port may stream: the daemon is given partitions in ascending order.
+  if (!p.sorted && p.partitions == 1 && !p.custom_partition && port == 0) {
+    return {std::make_unique<StreamedPort>(port, first_partition, oper, std::move(sink))};
+  }
+  SortBuffer::Options o;
+  o.port = port;
+  o.partitions = p.partitions;
+  o.sorted = p.sorted;
+  o.combine = p.combine && p.sorted;
+  o.custom_partition = p.custom_partition;
+  o.seed = task.partition_seed;
+  o.budget = sort_budget;
+  o.scratch_directory = task.scratch_directory;
+  return {std::make_unique<CollectedPort>(std::move(o), first_partition, oper, std::move(sink))};
+}
+
+}  // namespace mr::task

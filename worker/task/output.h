@@ -1,0 +1,41 @@
+// The output ports of an operator: each takes the batches that it emits and gives chunks to a sink.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "common/base/status.h"
+#include "worker/task/operator_calls.h"
+#include "worker/task/protocol.h"
+
+namespace mr::task {
+
+// Takes one chunk on its way to the daemon. partition counts over all ports.
+using ChunkSink =
+    std::function<Status(uint32_t port, uint32_t partition, uint32_t records, std::string_view bytes)>;
+
+class Port {
+ public:
+  virtual ~Port() = default;
+  virtual Status Emit(std::string_view batch) = 0;
+  virtual Status Finish() = 0;
+};
+
+// One port of the task. Its partitions begin at first_partition; sort_budget is its share.
+// kInvalidArgument where the format is unknown, or the operator lacks what the plan asks for.
+Result<std::unique_ptr<Port>> MakePort(const WireTask& task, uint32_t port, uint32_t first_partition,
+                                       uint64_t sort_budget, Operator* oper, ChunkSink sink);
+
+// Frame of the `record` file format: header, then one batch padded to a multiple of 4 bytes.
+struct RecordFrame {
+  uint32_t magic;
+  uint32_t size;  // of the batch
+  uint32_t crc;   // CRC-32C of the batch
+  uint32_t records;
+};
+inline constexpr uint32_t kRecordFrameMagic = 0x31465250;  // "PRF1"
+
+}  // namespace mr::task

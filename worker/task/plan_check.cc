@@ -1,0 +1,133 @@
+#include "worker/task/plan_check.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "worker/task/library.h"
+#include "worker/task/operator_calls.h"
+
+namespace mr::task {
+namespace {
+
+using nlohmann::json;
+
+// For static constructors and plan() functions that spin: the process ends by SIGALRM.
+constexpr unsigned kTimeLimitSeconds = 10;
+
+int Refuse(const std::string& reason) {
+  fprintf(stderr, "%s\n", reason.c_str());
+  fflush(stderr);
+  return 2;
+}
+
+void AppendTo(void* context, mr_bytes text) { static_cast<std::string*>(context)->append(text.data, text.size); }
+
+std::optional<std::string> Base64(const std::string& text) {
+  std::string out;
+  uint32_t bits = 0;
+  int have = 0;
+  for (char c : text) {
+    int v;
+    if (c >= 'A' && c <= 'Z') v = c - 'A';
+    else if (c >= 'a' && c <= 'z') v = c - 'a' + 26;
+    else if (c >= '0' && c <= '9') v = c - '0' + 52;
+    else if (c == '+') v = 62;
+    else if (c == '/') v = 63;
+    else if (c == '=') break;
+    else return std::nullopt;
+    bits = bits << 6 | static_cast<uint32_t>(v);
+    have += 6;
+    if (have >= 8) {
+      have -= 8;
+      out.push_back(static_cast<char>(bits >> have & 0xff));
+    }
+  }
+  return out;
+}
+
+Status Prepare(const mr_operator* table, const std::string& config, const std::string& stage) {
+  if (table->prepare == nullptr) return {};
+  Operator oper{table, nullptr, {}};
+  std::string error;
+  const Status status = CallOperator(oper, "prepare", [&] {
+    return table->prepare({config.data(), config.size()}, {&error, &AppendTo});
+  });
+  if (status.ok()) return {};
+  return InvalidArgument("stage " + stage + ": " + (error.empty() ? status.message() : error));
+}
+
+// Runs prepare() of each stage and collects the operators' flags.
+Status Examine(const mr_library* library, const json& plan, json* operators) {
+  if (plan.value("version", 0) != 1) return InvalidArgument("the plan has no \"version\": 1");
+  if (!plan.contains("stages") || !plan["stages"].is_array() || plan["stages"].empty()) {
+    return InvalidArgument("the plan has no stages");
+  }
+  for (const json& stage : plan["stages"]) {
+    const std::string name = stage.at("name").get<std::string>();
+    const std::string op = stage.at("operator").get<std::string>();
+    Result<const mr_operator*> table = FindOperator(library, op);
+    if (!table.ok()) return table.status().With("stage " + name);
+    const auto config = Base64(stage.value("config", ""));
+    if (!config) return InvalidArgument("stage " + name + ": its config is no base64 text");
+    MR_RETURN_IF_ERROR(Prepare(*table, *config, name));
+    (*operators)[op] = (*table)->flags;
+  }
+  return {};
+}
+
+}  // namespace
+
+int CheckMain(const std::string& path) {
+  alarm(kTimeLimitSeconds);
+  const Result<const mr_library*> library = LoadLibrary(path);
+  if (!library.ok()) return Refuse(library.status().message());
+  json out = {{"jobs", json::array()}, {"operators", json::array()}};
+  out["built_with"] = (*library)->built_with != nullptr ? (*library)->built_with : "";
+  for (uint32_t i = 0; i < (*library)->job_count; ++i) {
+    const mr_job* job = (*library)->jobs[i];
+    out["jobs"].push_back({{"name", job->name}, {"help", job->help != nullptr ? job->help : ""}});
+  }
+  for (uint32_t i = 0; i < (*library)->operator_count; ++i) {
+    const mr_operator* op = (*library)->operators[i];
+    out["operators"].push_back({{"name", op->name}, {"flags", op->flags}});
+  }
+  printf("%s\n", out.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
+  fflush(stdout);
+  _exit(0);  // not through destructors of the library
+}
+
+int PlanMain(const std::string& path, const std::string& name, const std::vector<std::string>& args) {
+  alarm(kTimeLimitSeconds);
+  const Result<const mr_library*> library = LoadLibrary(path);
+  if (!library.ok()) return Refuse(library.status().message());
+  const Result<const mr_job*> job = FindJob(*library, name);
+  if (!job.ok()) return Refuse(job.status().message());
+  std::vector<mr_bytes> list;
+  for (const std::string& a : args) list.push_back({a.data(), a.size()});
+  std::string text, error;
+  int code = 0;
+  try {
+    code = (*job)->plan(static_cast<uint32_t>(list.size()), list.data(), {&text, &AppendTo}, {&error, &AppendTo});
+  } catch (const std::exception& e) {
+    return Refuse("job " + name + ": its plan() threw: " + e.what());
+  } catch (...) {
+    return Refuse("job " + name + ": its plan() threw something that is no std::exception");
+  }
+  if (code != 0) return Refuse(error.empty() ? "job " + name + ": its plan() failed without a reason" : error);
+  json operators = json::object();
+  try {
+    const json plan = json::parse(text);
+    if (const Status s = Examine(*library, plan, &operators); !s.ok()) return Refuse("job " + name + ": " + s.message());
+    printf("%s\n", json{{"plan", plan}, {"operators", operators}}.dump().c_str());
+  } catch (const json::exception& e) {
+    return Refuse("job " + name + ": its plan() wrote no valid plan document: " + e.what());
+  }
+  fflush(stdout);
+  _exit(0);
+}
+
+}  // namespace mr::task

@@ -1,0 +1,16 @@
+// `mrtask plan` and `mrtask check`: what mrctl asks of a library before a job is accepted, in a
+// process that a bad library may take down with it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/abi/operator_table.h"
+
+namespace mr::task {
+
+// Print JSON (jobs/PLAN.md) and return 0, or print the reason on stderr and return 2.
+int CheckMain(const std::string& library);
+int PlanMain(const std::string& library, const std::string& job, const std::vector<std::string>& args);
+
+}  // namespace mr::task

@@ -1,0 +1,214 @@
+// What the worker daemon (worker/host) and its child processes (worker/task) say to each other.
+// Private to these two folders, which are always of one build: no versions, but every field that
+// the daemon reads is checked by it, because a child runs user code and may say anything.
+//
+// Helper: SOCK_SEQPACKET, one SpawnRequest with descriptors {control, arena, log} per child, answered
+// by one SpawnReply with the pidfd. Child: a SOCK_SEQPACKET control socket of packets (Header, then
+// payload), and an arena: one memfd, mapped by both, with a progress page and two rings of slots.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/fields.h"
+#include "common/base/ids.h"
+#include "common/base/status.h"
+#include "common/io/files.h"
+
+namespace mr::task {
+
+// ---- Arena -------------------------------------------------------------------------------------
+
+// One slot holds a usual chunk (1 MiB target plus its last record); larger ones go in fragments.
+inline constexpr uint32_t kSlotBytes = (1u << 20) + (128u << 10);
+inline constexpr uint32_t kProgressBytes = 4096;
+inline constexpr uint32_t kNoSlot = 0xffffffff;
+
+// First page of the arena. Written by the child (taken: by the operator itself), read by the daemon.
+struct ProgressPage {
+  uint64_t taken;
+  std::atomic<uint64_t> total;
+  std::atomic<uint64_t> records;
+  std::atomic<uint32_t> phase;
+};
+static_assert(sizeof(ProgressPage) <= kProgressBytes);
+
+// Slots [0, input_slots) go to the child, the output_slots behind them to the daemon.
+struct ArenaLayout {
+  uint32_t input_slots = 0, output_slots = 0;
+  static ArenaLayout Of(uint64_t arena_bytes) {
+    const uint64_t slots = arena_bytes > kProgressBytes ? (arena_bytes - kProgressBytes) / kSlotBytes : 0;
+    return {static_cast<uint32_t>(slots / 2), static_cast<uint32_t>(slots - slots / 2)};
+  }
+  static uint64_t InputOffset(uint32_t slot) { return kProgressBytes + uint64_t{slot} * kSlotBytes; }
+  uint64_t OutputOffset(uint32_t slot) const { return InputOffset(input_slots + slot); }
+};
+
+// ---- Packets -----------------------------------------------------------------------------------
+
+inline constexpr uint32_t kPacketMagic = 0x504b544d;  // "MTKP"
+// Payload of one packet; blobs beyond it are cut (Header.more). Below the default socket buffer.
+inline constexpr uint32_t kMaxPayload = 60u << 10;
+// Descriptors in one packet; the kernel takes 253.
+inline constexpr uint32_t kMaxPacketFds = 200;
+
+enum class Kind : uint8_t {
+  // Daemon to child.
+  kSplitFds = 1,  // descriptors of the splits of the task to come, in order; repeated as needed
+  kRun = 2,       // blob: WireTask
+  kInput = 3,     // a input, b upstream task, c partition, d slot, x bytes, y InputBits
+  kFree = 4,      // d: an output slot that may be used again
+  kMore = 5,      // blob: answer to kReadMore; a: 1 bytes, 0 the reason of a failure
+  // Child to daemon.
+  kOutput = 16,    // a port, b partition over all ports, c records, d slot, x bytes, y OutputBits
+  kTaken = 17,     // d: an input slot that may be used again
+  kReadMore = 18,  // a split, b bytes, x offset
+  kDone = 19,      // blob: WireResult. Nothing follows for this task.
+};
+inline constexpr uint64_t kLastOfSegment = 1;  // y of kInput
+inline constexpr uint64_t kFragment = 2;       // y of kInput and kOutput: the chunk goes on
+
+struct Header {
+  uint32_t magic = kPacketMagic;
+  Kind kind{};
+  uint8_t more = 0;  // the blob goes on in the next packet of this kind
+  uint16_t fds = 0;
+  uint32_t a = 0, b = 0, c = 0, d = kNoSlot;
+  uint64_t x = 0, y = 0;
+};
+static_assert(sizeof(Header) == 40);
+
+struct Packet {
+  Header header;
+  std::string payload;
+  std::vector<UniqueFd> fds;
+};
+
+// 0, or errno (EAGAIN where `flags` has MSG_DONTWAIT and the socket is full).
+int SendPacket(int socket, const Header& header, std::string_view payload, const std::vector<int>& fds,
+               int flags);
+// Sends a blob in as many packets as it needs, blocking.
+int SendBlob(int socket, Header header, std::string_view blob);
+// 0; EAGAIN; ECONNRESET at the end of the connection; EBADMSG for what is no packet.
+int ReceivePacket(int socket, Packet* out, int flags);
+
+// ---- Blobs -------------------------------------------------------------------------------------
+
+struct WireSplit {
+  uint32_t input = 0;
+  std::string name, format;
+  uint64_t offset = 0, length = 0, file_bytes = 0, sample_bytes = 0, fd_offset = 0, fd_length = 0;
+  template <class V>
+  static void Fields(V&& v) {
+    using S = WireSplit;
+    v(&S::input, &S::name, &S::format, &S::offset, &S::length, &S::file_bytes, &S::sample_bytes,
+      &S::fd_offset, &S::fd_length);
+  }
+};
+
+struct WireEdge {
+  uint32_t input = 0;
+  bool grouped = false, broadcast = false;
+  uint64_t segments = 0;
+  template <class V>
+  static void Fields(V&& v) {
+    v(&WireEdge::input, &WireEdge::grouped, &WireEdge::broadcast, &WireEdge::segments);
+  }
+};
+
+struct WirePort {
+  bool files = false;
+  std::string format;
+  uint32_t partitions = 1;
+  bool sorted = false, combine = false, custom_partition = false;
+  template <class V>
+  static void Fields(V&& v) {
+    using S = WirePort;
+    v(&S::files, &S::format, &S::partitions, &S::sorted, &S::combine, &S::custom_partition);
+  }
+};
+
+struct WireEnv {
+  std::string name, value;
+  template <class V>
+  static void Fields(V&& v) {
+    v(&WireEnv::name, &WireEnv::value);
+  }
+};
+
+struct WireTask {
+  AttemptId attempt;
+  TaskLetter letter = TaskLetter::kMap;
+  std::string stage_name, job_name;
+  uint32_t tasks = 0;
+  std::string library_path, operator_name;
+  uint32_t operator_flags = 0;
+  std::string config;
+  std::vector<WireSplit> splits;
+  std::vector<WireEdge> edges;
+  uint32_t inputs = 0;
+  std::vector<WirePort> ports;
+  std::vector<WireEnv> env;
+  uint64_t sort_buffer_bytes = 0, memory_bytes = 0, partition_seed = 0;
+  std::string scratch_directory;
+  uint64_t arena_bytes = 0;
+  bool keep = false;  // wait for another task afterwards instead of ending
+  template <class V>
+  static void Fields(V&& v) {
+    using S = WireTask;
+    v(&S::attempt, &S::letter, &S::stage_name, &S::job_name, &S::tasks, &S::library_path,
+      &S::operator_name, &S::operator_flags, &S::config, &S::splits, &S::edges, &S::inputs, &S::ports,
+      &S::env, &S::sort_buffer_bytes, &S::memory_bytes, &S::partition_seed, &S::scratch_directory,
+      &S::arena_bytes, &S::keep);
+  }
+};
+
+struct WireCounter {
+  std::string group, name;
+  int64_t value = 0;
+  template <class V>
+  static void Fields(V&& v) {
+    v(&WireCounter::group, &WireCounter::name, &WireCounter::value);
+  }
+};
+
+enum class Outcome : uint8_t { kDone = 0, kUser = 1, kEnvironment = 2 };
+
+struct WireResult {
+  Outcome outcome = Outcome::kDone;
+  std::string message, record;
+  uint64_t records_in = 0, records_out = 0;
+  Duration ran, waited;
+  std::vector<WireCounter> counters;
+  template <class V>
+  static void Fields(V&& v) {
+    using S = WireResult;
+    v(&S::outcome, &S::message, &S::record, &S::records_in, &S::records_out, &S::ran, &S::waited,
+      &S::counters);
+  }
+};
+
+// ---- Helper ------------------------------------------------------------------------------------
+
+enum class HelperOp : uint32_t {
+  kSpawn = 1,   // descriptors: control, arena, log; answered
+  kForget = 2,  // `pid` has ended and all that it started: no answer
+};
+struct SpawnRequest {
+  HelperOp op = HelperOp::kSpawn;
+  int32_t pid = 0;
+};
+struct SpawnReply {
+  int32_t pid = 0;
+  int32_t error = 0;  // errno of clone
+};
+
+// Sends one message with descriptors on a SOCK_SEQPACKET socket; 0 or errno.
+int SendWithFds(int socket, const void* data, size_t size, const std::vector<int>& fds, int flags);
+// Bytes received, 0 at the end of the connection, or -errno.
+long ReceiveWithFds(int socket, void* data, size_t size, std::vector<UniqueFd>* fds, int flags);
+
+}  // namespace mr::task

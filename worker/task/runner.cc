@@ -1,0 +1,313 @@
+#include "worker/task/runner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <algorithm>
+
+#include "common/io/clock.h"
+#include "worker/task/library.h"
+
+namespace mr::task {
+namespace {
+
+enum Phase : uint32_t { kPhaseRead = 0, kPhaseShuffle = 1, kPhaseMerge = 2, kPhaseReduce = 3, kPhaseWrite = 4 };
+
+mr_bytes Bytes(const std::string& s) { return {s.data(), s.size()}; }
+std::string Text(mr_bytes b) { return std::string(b.data, b.size); }
+
+}  // namespace
+
+Runner::Runner(const WireTask& task, std::vector<UniqueFd> split_fds, Link* link)
+    : task_(task), split_fds_(std::move(split_fds)), link_(link),
+      inputs_(task.edges, task.scratch_directory, task.sort_buffer_bytes) {
+  host_.struct_size = sizeof host_;
+  host_.context = this;
+  host_.taken = &link->page()->taken;
+  host_.emit = &HostEmit;
+  host_.next_batch = &HostNextBatch;
+  host_.count = &HostCount;
+  host_.fail = &HostFail;
+  host_.log = &HostLog;
+  link_->SetInput([this](uint32_t input, uint32_t upstream, uint32_t partition, std::string chunk, bool last) {
+    return inputs_.Add({input, upstream, partition}, std::move(chunk), last);
+  });
+}
+
+Runner::~Runner() { link_->SetInput(nullptr); }
+
+WireResult Runner::Run() {
+  const Instant begin = Now();
+  Status status = Open();
+  if (status.ok()) status = Deliver();
+  if (status.ok()) status = Finish();
+  if (oper_.op != nullptr) {
+    const Status closed = CallOperator(oper_, "close", [this] {
+      oper_.table->close(oper_.op);
+      return 0;
+    });
+    if (status.ok()) status = closed;
+  }
+  WireResult result;
+  if (!status.ok()) {
+    // What the operator or a callback found first explains what followed.
+    if (!oper_.failure.ok()) status = oper_.failure;
+    const bool user = status.code() == Code::kInvalidArgument || status.code() == Code::kNotFound;
+    result.outcome = user ? Outcome::kUser : Outcome::kEnvironment;
+    result.message = status.message();
+    result.record = where_;
+  }
+  result.records_in = records_in_;
+  result.records_out = records_out_;
+  result.waited = link_->waited();
+  result.ran = Now() - begin - result.waited;
+  for (const auto& [key, value] : counters_) result.counters.push_back({key.first, key.second, value});
+  return result;
+}
+
+Status Runner::Open() {
+  MR_ASSIGN_OR_RETURN(const mr_library* library, LoadLibrary(task_.library_path));
+  MR_ASSIGN_OR_RETURN(oper_.table, FindOperator(library, task_.operator_name));
+  if (oper_.table->flags != task_.operator_flags) {
+    return InvalidArgument("operator " + task_.operator_name + " has flags " + std::to_string(oper_.table->flags) +
+                           " in " + task_.library_path + ", but " + std::to_string(task_.operator_flags) +
+                           " when the job was submitted; submit it again");
+  }
+  if (split_fds_.size() != task_.splits.size()) return Internal("descriptors of splits are missing");
+  MR_RETURN_IF_ERROR(OpenOperator());
+  return OpenPorts();
+}
+
+Status Runner::OpenOperator() {
+  for (const WirePort& p : task_.ports) partitions_.push_back(p.files ? 1 : p.partitions);
+  const std::string job = Name(task_.attempt.task.job), attempt = Name(task_.attempt, task_.letter);
+  const std::string file = task_.splits.empty() ? "" : task_.splits[0].name;
+  mr_open_args args{};
+  args.struct_size = sizeof args;
+  args.config = Bytes(task_.config);
+  args.stage = task_.attempt.task.stage;
+  args.task = task_.attempt.task.task;
+  args.tasks = task_.tasks;
+  args.attempt = task_.attempt.number;
+  args.inputs = task_.inputs;
+  args.ports = static_cast<uint32_t>(partitions_.size());
+  args.partitions = partitions_.data();
+  args.job_id = Bytes(job);
+  args.attempt_id = Bytes(attempt);
+  args.stage_name = Bytes(task_.stage_name);
+  args.input_file = Bytes(file);
+  MR_RETURN_IF_ERROR(CallOperator(oper_, "open", [&] {
+    oper_.op = oper_.table->open(&args, &host_);
+    return 0;
+  }));
+  if (oper_.op == nullptr) return InvalidArgument("operator " + oper_.name() + " open() failed without a reason");
+  return {};
+}
+
+Status Runner::OpenPorts() {
+  const auto collected = std::count_if(task_.ports.begin(), task_.ports.end(), [](const WirePort& p) { return !p.files; });
+  const uint64_t share = task_.sort_buffer_bytes / std::max<uint64_t>(1, collected);
+  uint32_t first = 0;
+  for (uint32_t i = 0; i < task_.ports.size(); ++i) {
+    const ChunkSink sink = [this](uint32_t port, uint32_t partition, uint32_t records, std::string_view bytes) {
+      records_out_ += records;
+      return link_->SendOutput(port, partition, records, bytes);
+    };
+    MR_ASSIGN_OR_RETURN(auto port, MakePort(task_, i, first, share, &oper_, sink));
+    ports_.push_back(std::move(port));
+    first += partitions_[i];
+  }
+  return {};
+}
+
+Status Runner::Deliver() {
+  uint64_t total = 0;
+  for (const WireSplit& s : task_.splits) total += s.length;
+  link_->page()->total.store(total, std::memory_order_relaxed);
+  for (uint32_t input = 0; input < task_.inputs; ++input) {
+    const WireEdge* edge = inputs_.edge(input);
+    if (edge != nullptr && edge->broadcast) MR_RETURN_IF_ERROR(DeliverEdge(input));
+  }
+  std::vector<uint32_t> grouped;
+  for (uint32_t input = 0; input < task_.inputs; ++input) {
+    const WireEdge* edge = inputs_.edge(input);
+    if (edge != nullptr && edge->broadcast) continue;
+    if (edge != nullptr && edge->grouped) {
+      grouped.push_back(input);
+    } else if (edge != nullptr) {
+      MR_RETURN_IF_ERROR(DeliverEdge(input));
+    } else {
+      SetPhase(kPhaseRead);
+      for (size_t i = 0; i < task_.splits.size(); ++i) {
+        if (task_.splits[i].input == input) MR_RETURN_IF_ERROR(DeliverSplit(i));
+      }
+      MR_RETURN_IF_ERROR(EndInput(input));
+    }
+  }
+  return grouped.empty() ? Status() : DeliverGrouped(grouped);
+}
+
+Status Runner::EndInput(uint32_t input) {
+  where_.clear();
+  if (oper_.table->input_end == nullptr) return {};
+  return CallOperator(oper_, "input_end", [&] { return oper_.table->input_end(oper_.op, input); });
+}
+
+Status Runner::DeliverEdge(uint32_t input) {
+  SetPhase(kPhaseShuffle);
+  // The order of the segments is known when each has begun; then each streams in its turn.
+  MR_RETURN_IF_ERROR(link_->WaitUntil([&] { return inputs_.Known(input); }));
+  SetPhase(kPhaseReduce);
+  for (auto& [key, segment] : inputs_.Of(input)) MR_RETURN_IF_ERROR(DeliverSegment(key, segment));
+  return EndInput(input);
+}
+
+Status Runner::DeliverSegment(const SegmentKey& key, Segment* segment) {
+  for (size_t i = 0;; ++i) {
+    MR_RETURN_IF_ERROR(link_->WaitUntil([&] { return segment->complete || i < segment->run.chunks.size(); }));
+    if (i >= segment->run.chunks.size()) return {};
+    const Chunk chunk = segment->run.chunks[i];
+    MR_ASSIGN_OR_RETURN(const char* data, inputs_.Bytes(chunk));
+    mr_batch batch{};
+    batch.struct_size = sizeof batch;
+    batch.input = key.input;
+    batch.upstream_task = key.upstream;
+    batch.data = {data, chunk.size};
+    where_ = "stage input " + std::to_string(key.input) + ", upstream task " + std::to_string(key.upstream) +
+             ", chunk " + std::to_string(i);
+    CountBatch(batch);
+    MR_RETURN_IF_ERROR(CallBatch(batch));
+    inputs_.Drop(segment, i);
+    MR_RETURN_IF_ERROR(link_->Poll());
+  }
+}
+
+Status Runner::DeliverSplit(size_t index) {
+  const WireSplit& split = task_.splits[index];
+  where_ = split.name;
+  MR_ASSIGN_OR_RETURN(const Format format, ParseInputFormat(split.format));
+  const bool raw = (oper_.table->flags & MR_RAW_BLOCKS) != 0;
+  SplitReader reader(split, format, raw, split_fds_[index].get(), [&](uint64_t offset, uint32_t length) {
+    return link_->ReadMore(static_cast<uint32_t>(index), offset, length);
+  });
+  for (;;) {
+    mr_batch batch{};
+    MR_ASSIGN_OR_RETURN(const bool got, reader.Next(&batch_, &batch.offset));
+    if (!got) return {};
+    batch.struct_size = sizeof batch;
+    batch.input = split.input;
+    batch.data = Bytes(batch_);
+    where_ = split.name + ", byte " + std::to_string(batch.offset);
+    CountBatch(batch);
+    MR_RETURN_IF_ERROR(CallBatch(batch));
+    if (!task_.edges.empty()) MR_RETURN_IF_ERROR(link_->Poll());
+  }
+}
+
+Status Runner::DeliverGrouped(const std::vector<uint32_t>& grouped) {
+  SetPhase(kPhaseShuffle);
+  MR_RETURN_IF_ERROR(link_->WaitUntil([&] {
+    return std::all_of(grouped.begin(), grouped.end(), [&](uint32_t i) { return inputs_.Complete(i); });
+  }));
+  SetPhase(kPhaseMerge);
+  link_->page()->total.fetch_add(inputs_.bytes(), std::memory_order_relaxed);
+  KeyOrder order;
+  if (oper_.table->compare != nullptr) order = {oper_.table, oper_.op};
+  GroupedStream stream(&inputs_, grouped, order);
+  MR_RETURN_IF_ERROR(stream.Start());
+  SetPhase(kPhaseReduce);
+  where_ = "grouped input";
+  for (;;) {
+    mr_batch batch;
+    MR_ASSIGN_OR_RETURN(const bool got, stream.Next(&batch));
+    if (!got) break;
+    CountBatch(batch);
+    stream_ = &stream;
+    const Status status = CallBatch(batch);
+    stream_ = nullptr;
+    MR_RETURN_IF_ERROR(status);
+  }
+  for (uint32_t input : grouped) MR_RETURN_IF_ERROR(EndInput(input));
+  return {};
+}
+
+void Runner::CountBatch(const mr_batch& batch) {
+  BatchHeader h;
+  memcpy(&h, batch.data.data, sizeof h);
+  records_in_ += h.n;
+  link_->page()->records.store(records_in_, std::memory_order_relaxed);
+}
+
+Status Runner::CallBatch(const mr_batch& batch) {
+  return CallOperator(oper_, "batch", [&] { return oper_.table->batch(oper_.op, &batch); });
+}
+
+Status Runner::Finish() {
+  where_.clear();
+  MR_RETURN_IF_ERROR(CallOperator(oper_, "end", [this] { return oper_.table->end(oper_.op); }));
+  SetPhase(kPhaseWrite);
+  for (const auto& port : ports_) MR_RETURN_IF_ERROR(port->Finish());
+  return {};
+}
+
+int Runner::HostEmit(void* context, uint32_t port, mr_bytes batch) {
+  auto* self = static_cast<Runner*>(context);
+  Operator& oper = self->oper_;
+  if (!oper.failure.ok()) return -1;
+  if (port >= self->ports_.size()) {
+    oper.failure = InvalidArgument("operator " + oper.name() + " emitted to port " + std::to_string(port) +
+                                   ", but its stage has " + std::to_string(self->ports_.size()) +
+                                   " (ports open after open() returns)");
+    return -1;
+  }
+  try {
+    oper.failure = self->ports_[port]->Emit({batch.data, batch.size});
+  } catch (const std::bad_alloc&) {
+    oper.failure = InvalidArgument("the task ran out of memory while it collected output");
+  }
+  return oper.failure.ok() ? 0 : -1;
+}
+
+int Runner::HostNextBatch(void* context, mr_batch* out) {
+  auto* self = static_cast<Runner*>(context);
+  if (!self->oper_.failure.ok()) return -1;
+  if (self->stream_ == nullptr) {
+    self->oper_.failure = InvalidArgument("operator " + self->oper_.name() +
+                                          " called next_batch() outside of a grouped batch()");
+    return -1;
+  }
+  try {
+    const Result<bool> got = self->stream_->Next(out);
+    if (!got.ok()) {
+      self->oper_.failure = got.status();
+      return -1;
+    }
+    if (!*got) return 0;
+    self->CountBatch(*out);
+    return 1;
+  } catch (const std::bad_alloc&) {
+    self->oper_.failure = InvalidArgument("the task ran out of memory in its merge");
+    return -1;
+  }
+}
+
+void Runner::HostCount(void* context, mr_bytes group, mr_bytes name, int64_t n) {
+  static_cast<Runner*>(context)->counters_[{Text(group), Text(name)}] += n;
+}
+
+void Runner::HostFail(void* context, mr_bytes message) {
+  auto* self = static_cast<Runner*>(context);
+  // A cause found by the host (a bad partition, a full disk) is not hidden by what follows from it.
+  if (self->oper_.failure.ok() || self->user_failed_) {
+    self->oper_.failure = InvalidArgument("operator " + self->oper_.name() + " failed: " + Text(message));
+    self->user_failed_ = true;
+  }
+}
+
+void Runner::HostLog(void*, mr_bytes line) {
+  fwrite(line.data, 1, line.size, stdout);
+  fputc('\n', stdout);
+}
+
+}  // namespace mr::task

@@ -1,0 +1,62 @@
+// Runs one task: opens the operator, delivers its inputs in their order, takes its output to the
+// daemon, and says how it ended.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "worker/task/inputs.h"
+#include "worker/task/link.h"
+#include "worker/task/operator_calls.h"
+#include "worker/task/output.h"
+#include "worker/task/split_reader.h"
+
+namespace mr::task {
+
+class Runner {
+ public:
+  Runner(const WireTask& task, std::vector<UniqueFd> split_fds, Link* link);
+  ~Runner();
+  WireResult Run();
+
+ private:
+  Status Open();
+  Status OpenPorts();
+  Status OpenOperator();
+  Status Deliver();
+  Status DeliverEdge(uint32_t input);
+  Status DeliverSegment(const SegmentKey& key, Segment* segment);
+  Status DeliverSplit(size_t split);
+  Status DeliverGrouped(const std::vector<uint32_t>& grouped);
+  Status CallBatch(const mr_batch& batch);
+  Status EndInput(uint32_t input);
+  Status Finish();
+  void CountBatch(const mr_batch& batch);
+  void SetPhase(uint32_t phase) { link_->page()->phase.store(phase, std::memory_order_relaxed); }
+
+  // Callbacks of mr_host; context is the Runner. None lets an exception out.
+  static int HostEmit(void* context, uint32_t port, mr_bytes batch);
+  static int HostNextBatch(void* context, mr_batch* out);
+  static void HostCount(void* context, mr_bytes group, mr_bytes name, int64_t n);
+  static void HostFail(void* context, mr_bytes message);
+  static void HostLog(void* context, mr_bytes line);
+
+  const WireTask& task_;
+  std::vector<UniqueFd> split_fds_;
+  Link* link_;
+  Operator oper_;
+  mr_host host_{};
+  std::vector<uint32_t> partitions_;
+  std::vector<std::unique_ptr<Port>> ports_;
+  Inputs inputs_;
+  GroupedStream* stream_ = nullptr;  // while a grouped batch is with the operator
+  std::string batch_, where_;
+  bool user_failed_ = false;  // oper_.failure came by fail()
+  uint64_t records_in_ = 0, records_out_ = 0;
+  std::map<std::pair<std::string, std::string>, int64_t> counters_;
+};
+
+}  // namespace mr::task
