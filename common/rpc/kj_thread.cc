@@ -76,13 +76,18 @@ void KjThread::Main(const std::string& name) {
       // Between batches the loop's own events (sockets, timers) get their turn.
       io.waitScope.poll();
     }
-    std::vector<kj::Function<void()>> dropped;
-    {
-      std::lock_guard lock(mutex_);
-      dropped.swap(queue_);
-    }
-    dropped.clear();
+    // What a dropped closure or task owned may post once more while it goes: on this thread, too.
+    const auto drop_all = [this] {
+      for (bool more = true; more;) {
+        std::vector<kj::Function<void()>> dropped;
+        std::lock_guard lock(mutex_);
+        dropped.swap(queue_);
+        more = !dropped.empty();
+      }
+    };
+    drop_all();
     tasks.reset();
+    drop_all();
   }
 }
 

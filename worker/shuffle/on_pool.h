@@ -1,5 +1,5 @@
 // Running a function on the worker's thread pool and taking its value back to the KJ loop that
-// asked. For code that lives on a KJ loop.
+// asked, and objects that live there. For code that lives on a KJ loop.
 #pragma once
 
 #include <kj/async.h>
@@ -8,6 +8,9 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <utility>
+
+#include "common/rpc/kj_thread.h"
 
 namespace mr::worker {
 
@@ -30,6 +33,15 @@ kj::Promise<T> OnPool(const PostToPool& post, F fn) {
     }
   });
   return kj::mv(paf.promise);
+}
+
+// An object that is deleted by the loop in a turn of its own: the last reference may be let go from
+// within a promise that the object itself owns, which KJ does not survive otherwise.
+template <class T, class... Args>
+std::shared_ptr<T> MakeLoopOwned(rpc::KjThread& loop, Args&&... args) {
+  return std::shared_ptr<T>(new T(std::forward<Args>(args)...), [&loop](T* object) {
+    loop.Post([owned = std::unique_ptr<T>(object)]() mutable { owned.reset(); });
+  });
 }
 
 }  // namespace mr::worker

@@ -1,0 +1,165 @@
+#include "tests/worker/shuffle/fetch_testing.h"
+
+#include <future>
+
+namespace mr::worker {
+
+TestPool::TestPool() {
+  for (int i = 0; i < 2; ++i) threads_.emplace_back([this] { Main(); });
+}
+
+TestPool::~TestPool() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
+  }
+  for (auto& thread : threads_) thread.join();
+}
+
+PostToPool TestPool::poster() {
+  return [this](std::function<void()> task) {
+    std::lock_guard lock(mutex_);
+    tasks_.push_back(std::move(task));
+    changed_.notify_one();
+  };
+}
+
+void TestPool::Main() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
+    if (stopping_) return;
+    auto task = std::move(tasks_.front());
+    tasks_.pop_front();
+    lock.unlock();
+    task();
+    task = nullptr;
+    lock.lock();
+  }
+}
+
+namespace {
+
+class DataServerImpl final : public rpc::DataServer::Server {
+ public:
+  explicit DataServerImpl(std::shared_ptr<ShuffleServing> serving) : serving_(std::move(serving)) {}
+  kj::Promise<void> fetch(FetchContext context) override { return serving_->Fetch(context); }
+  kj::Promise<void> table(TableContext context) override { return serving_->Table(context); }
+  kj::Promise<void> openFetch(OpenFetchContext context) override {
+    return serving_->OpenFetch(context);
+  }
+  kj::Promise<void> probe(ProbeContext context) override { return serving_->Probe(context); }
+
+ private:
+  std::shared_ptr<ShuffleServing> serving_;
+};
+
+}  // namespace
+
+TestDataServer::TestDataServer(std::shared_ptr<ShuffleStore> store, PostToPool post,
+                               Incarnation incarnation)
+    : serving_(std::make_shared<ShuffleServing>(std::move(store), std::move(post), incarnation)) {
+  std::promise<uint16_t> port;
+  loop_.Post([this, incarnation, &port] {
+    rpc::Hello own;
+    own.role = rpc::Role::kDataServer;
+    own.incarnation = incarnation;
+    server_ = std::make_unique<rpc::RpcServer>(
+        loop_.io(), own,
+        [this](const rpc::Hello&, const std::string&) -> Result<capnp::Capability::Client> {
+          return capnp::Capability::Client(kj::heap<DataServerImpl>(serving_));
+        });
+    loop_.Spawn(server_->Listen("127.0.0.1", 0).then([&port](Result<uint16_t> bound) {
+      MR_CHECK(bound.ok(), bound.status().ToString());
+      port.set_value(*bound);
+    }));
+  });
+  port_ = port.get_future().get();
+}
+
+void TestDataServer::Kill() {
+  loop_.Run([this] { server_.reset(); });
+}
+
+void TestObserver::OnBatch(uint32_t, uint32_t upstream_task, uint32_t partition, std::string batch,
+                           bool last, std::function<void()> taken) {
+  const uint64_t size = batch.size();
+  bool take = false;
+  {
+    std::lock_guard lock(mutex);
+    const Name name{upstream_task, partition};
+    if (complete.contains(name)) wrong_order = true;
+    auto& of_partition = batches[name];
+    if (!batch.empty()) of_partition.push_back(std::move(batch));
+    if (last) complete.insert(name);
+    outstanding += size;
+    most_outstanding = std::max(most_outstanding, outstanding);
+    ++batches_seen;
+    take = !hold;
+    if (take) outstanding -= size;
+    if (!take) held.push_back(taken);
+    changed.notify_all();
+  }
+  if (take) taken();
+  if (on_batch) on_batch();
+}
+
+void TestObserver::OnSegmentDone(const CopyLocation&, const FetchMeasure& measure) {
+  std::lock_guard lock(mutex);
+  done.push_back(measure);
+  changed.notify_all();
+}
+
+void TestObserver::OnSegmentFailed(const CopyLocation& from, const Status& why,
+                                   bool partly_delivered) {
+  std::lock_guard lock(mutex);
+  failed.push_back({from, why, partly_delivered});
+  changed.notify_all();
+}
+
+bool TestObserver::WaitForEnds(size_t segments, int seconds) {
+  std::unique_lock lock(mutex);
+  return changed.wait_for(lock, std::chrono::seconds(seconds),
+                          [&] { return done.size() + failed.size() >= segments; });
+}
+
+bool TestObserver::WaitForBatches(size_t count, int seconds) {
+  std::unique_lock lock(mutex);
+  return changed.wait_for(lock, std::chrono::seconds(seconds),
+                          [&] { return batches_seen >= count; });
+}
+
+void TestObserver::TakeUntilEnds(size_t segments, int seconds) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  while (true) {
+    std::vector<std::function<void()>> all;
+    {
+      std::unique_lock lock(mutex);
+      const bool woken = changed.wait_until(lock, deadline, [&] {
+        return !held.empty() || done.size() + failed.size() >= segments;
+      });
+      ASSERT_TRUE(woken) << "only " << done.size() << " done, " << failed.size() << " failed";
+      all.swap(held);
+      outstanding = 0;
+      if (all.empty()) return;
+    }
+    for (auto& taken : all) taken();
+  }
+}
+
+CopyLocation LocationOf(const CopyKey& key, const std::vector<PartitionRow>& rows,
+                        const std::string& address, Incarnation incarnation, bool inline_table) {
+  CopyLocation at;
+  at.output = {key.task, 1};
+  at.attempt = key.attempt;
+  at.worker = WorkerId{1};
+  at.incarnation = incarnation;
+  at.address = address;
+  at.content = TableDigest(rows);
+  at.partitions = static_cast<uint32_t>(rows.size());
+  if (inline_table) at.table = rows;
+  return at;
+}
+
+}  // namespace mr::worker

@@ -1,0 +1,302 @@
+#include "worker/shuffle/fetch_channel.h"
+
+#include <kj/async.h>
+
+#include <utility>
+#include <vector>
+
+#include "common/rpc/kj_status.h"
+#include "common/rpc/wire.h"
+#include "schema/data.capnp.h"
+#include "worker/shuffle/serve.h"
+
+namespace mr::worker {
+namespace {
+
+// A want, and what has arrived of its chunk in earlier pieces.
+struct Progress {
+  ChunkWant want;
+  StoredChunk chunk;
+  uint64_t stored_bytes = 0;  // as the first piece said
+  bool begun = false;
+};
+
+// Takes as many wants from the queue as one reply should carry: their expected bytes fill it.
+std::vector<Progress> TakeForOneCall(std::deque<Progress>* queue) {
+  std::vector<Progress> call;
+  uint64_t expected = 0;
+  while (!queue->empty() && call.size() < kMaxRequestsPerCall && expected < kMaxReplyBytes) {
+    Progress next = std::move(queue->front());
+    queue->pop_front();
+    if (!next.want.wanted()) continue;
+    expected += next.begun ? next.stored_bytes - next.chunk.bytes.size() : next.want.expected_bytes;
+    call.push_back(std::move(next));
+  }
+  return call;
+}
+
+class RemoteChannel final : public FetchChannel,
+                            public std::enable_shared_from_this<RemoteChannel> {
+ public:
+  RemoteChannel(std::shared_ptr<const ChannelContext> context, std::string address,
+                Incarnation incarnation)
+      : context_(std::move(context)), address_(std::move(address)), incarnation_(incarnation) {}
+  ~RemoteChannel() noexcept override {}
+
+  void Submit(ChunkWant want) override {
+    queue_.push_back({std::move(want), {}, 0, false});
+    if (pumping_) return;
+    pumping_ = true;  // once for all wants of this turn of the loop, so that they share calls
+    Start(kj::evalLater([this] {
+      pumping_ = false;
+      if (broken_) return FailAll();
+      if (state_ == State::kIdle) Connect();
+      Pump();
+    }));
+  }
+
+  bool broken() const override { return broken_; }
+
+ private:
+  enum class State { kIdle, kConnecting, kReady };
+
+  // Runs as long as the channel lives; its end cancels.
+  void Start(kj::Promise<void> promise) { tasks_.add(kj::mv(promise)); }
+
+  void Connect() {
+    state_ = State::kConnecting;
+    rpc::Hello hello;
+    hello.role = rpc::Role::kData;
+    hello.cluster_id = context_->options.cluster_id;
+    hello.incarnation = context_->options.incarnation;
+    Start(rpc::RpcConnection::Connect(context_->loop->io(), address_, hello,
+                                      context_->options.connect_timeout)
+              .then([this](Result<kj::Own<rpc::RpcConnection>> connected) {
+                if (!connected.ok()) return Break(connected.status());
+                if ((*connected)->peer().incarnation != incarnation_) {
+                  return Break(Unavailable("the worker at " + address_ + " has restarted since"));
+                }
+                connection_ = *std::move(connected);
+                OpenSession();
+              }));
+  }
+
+  void OpenSession() {
+    Start(connection_->OnDisconnect().then(
+        [this] { Break(Unavailable("the worker at " + address_ + " closed the connection")); }));
+    session_ = connection_->Bootstrap<rpc::DataServer>().openFetchRequest().send().getSession();
+    state_ = State::kReady;
+    Pump();
+  }
+
+  void Pump() {
+    while (state_ == State::kReady && !broken_ && !queue_.empty() &&
+           calls_ < context_->options.calls_in_flight) {
+      auto call = TakeForOneCall(&queue_);
+      if (call.empty()) return;
+      Send(std::move(call));
+    }
+  }
+
+  void Send(std::vector<Progress> call) {
+    KJ_IF_MAYBE(session, session_) {
+      auto request = session->fetchRequest(
+          capnp::MessageSize{16 + 24 * static_cast<uint64_t>(call.size()), 0});
+      request.setNumber(++last_number_);
+      auto list = request.initRequests(static_cast<uint>(call.size()));
+      for (uint i = 0; i < call.size(); ++i) Describe(call[i], list[i]);
+      const uint64_t id = last_number_;
+      under_way_[id] = std::move(call);
+      ++calls_;
+      auto& timer = context_->loop->timer();
+      auto reply = timer.timeoutAfter(context_->options.call_timeout.ns * kj::NANOSECONDS,
+                                      request.send());
+      Start(reply.then(
+          [this, id](capnp::Response<rpc::FetchSession::FetchResults> response) {
+            OnReply(id, response.getChunks());
+          },
+          [this](kj::Exception&& e) {
+            if (e.getType() == kj::Exception::Type::OVERLOADED) {
+              return Break(Unavailable("the worker at " + address_ + " did not answer a fetch in time"));
+            }
+            Break(Unavailable("fetching from " + address_ + ": " + rpc::FromException(e).message()));
+          }));
+    }
+  }
+
+  static void Describe(const Progress& p, rpc::ChunkRequest::Builder out) {
+    auto copy = out.initCopy();
+    rpc::ToWire(p.want.copy.task, copy.initTask());
+    copy.setGeneration(p.want.generation);
+    copy.setAttempt(p.want.copy.attempt);
+    auto worker = copy.initWorker();
+    worker.setId(p.want.worker.value);
+    worker.setIncarnation(p.want.incarnation);
+    out.setPartition(p.want.partition);
+    out.setChunk(p.want.chunk);
+    out.setOffset(p.chunk.bytes.size());
+  }
+
+  void OnReply(uint64_t id, capnp::List<rpc::Chunk>::Reader chunks) {
+    const auto node = under_way_.extract(id);
+    if (node.empty()) return;
+    std::vector<Progress>& call = node.mapped();
+    --calls_;
+    if (chunks.size() == 0 || chunks.size() > call.size()) {
+      for (Progress& p : call) queue_.push_back(std::move(p));
+      return Break(Unavailable("the worker at " + address_ + " answers fetches wrongly"));
+    }
+    // What was not answered goes back to the front, in order; then what was answered in part.
+    for (size_t i = call.size(); i > chunks.size(); --i) queue_.push_front(std::move(call[i - 1]));
+    std::vector<std::pair<ChunkWant, Result<StoredChunk>>> finished;
+    for (uint i = chunks.size(); i > 0; --i) {
+      Progress& p = call[i - 1];
+      const Status status = Accept(chunks[i - 1], &p);
+      if (!status.ok()) {
+        finished.emplace_back(std::move(p.want), status);
+      } else if (p.chunk.bytes.size() < p.stored_bytes) {
+        queue_.push_front(std::move(p));
+      } else {
+        finished.emplace_back(std::move(p.want), std::move(p.chunk));
+      }
+    }
+    Pump();
+    for (auto it = finished.rbegin(); it != finished.rend(); ++it) {
+      if (it->first.wanted()) it->first.done(std::move(it->second));
+    }
+  }
+
+  static Status Accept(rpc::Chunk::Reader piece, Progress* p) {
+    MR_RETURN_IF_ERROR(rpc::FromOutcome(piece.getOutcome()));
+    if (!p->begun) {
+      p->begun = true;
+      p->stored_bytes = piece.getStoredBytes();
+      p->chunk.codec = piece.getCodec();
+      p->chunk.raw_bytes = piece.getRawBytes();
+      p->chunk.wire_digest = piece.getWireDigest();
+      if (p->stored_bytes > kMaxRawChunk) return Corrupted("a chunk claims to be too large");
+    } else if (p->stored_bytes != piece.getStoredBytes() ||
+               p->chunk.wire_digest != piece.getWireDigest()) {
+      return Corrupted("a chunk changed between its pieces");
+    }
+    const auto data = piece.getData();
+    if (data.size() > p->stored_bytes - p->chunk.bytes.size() ||
+        (data.size() == 0 && p->stored_bytes != 0)) {
+      return Corrupted("a piece does not fit into its chunk");
+    }
+    if (p->chunk.bytes.empty()) p->chunk.bytes.reserve(p->stored_bytes);
+    p->chunk.bytes.append(reinterpret_cast<const char*>(data.begin()), data.size());
+    return Status::Ok();
+  }
+
+  void Break(const Status& why) {
+    if (broken_) return;
+    broken_ = true;
+    why_ = why;
+    FailAll();
+  }
+
+  void FailAll() {
+    std::vector<Progress> all;
+    for (auto& [id, call] : std::exchange(under_way_, {})) {
+      for (Progress& p : call) all.push_back(std::move(p));
+    }
+    for (Progress& p : std::exchange(queue_, {})) all.push_back(std::move(p));
+    for (Progress& p : all) {
+      if (p.want.wanted()) p.want.done(why_);
+    }
+  }
+
+  struct IgnoreErrors : kj::TaskSet::ErrorHandler {
+    void taskFailed(kj::Exception&& e) override {
+      std::fprintf(stderr, "fetch: %s\n", e.getDescription().cStr());
+    }
+  };
+
+  const std::shared_ptr<const ChannelContext> context_;
+  const std::string address_;
+  const Incarnation incarnation_;
+  State state_ = State::kIdle;
+  bool broken_ = false;
+  Status why_;
+  bool pumping_ = false;
+  std::deque<Progress> queue_;
+  std::map<uint64_t, std::vector<Progress>> under_way_;  // by call number
+  uint32_t calls_ = 0;
+  uint64_t last_number_ = 0;
+  kj::Own<rpc::RpcConnection> connection_;
+  kj::Maybe<rpc::FetchSession::Client> session_;
+  IgnoreErrors errors_;
+  kj::TaskSet tasks_{errors_};  // last: its promises use what is above
+};
+
+// Reads from the store, on the pool, as many wants at a time as one call would carry.
+class LocalChannel final : public FetchChannel, public std::enable_shared_from_this<LocalChannel> {
+ public:
+  explicit LocalChannel(std::shared_ptr<const ChannelContext> context)
+      : context_(std::move(context)) {}
+  ~LocalChannel() noexcept override {}
+
+  void Submit(ChunkWant want) override {
+    queue_.push_back({std::move(want), {}, 0, false});
+    if (pumping_) return;
+    pumping_ = true;
+    tasks_.add(kj::evalLater([this] {
+      pumping_ = false;
+      Pump();
+    }));
+  }
+
+  bool broken() const override { return false; }
+
+ private:
+  void Pump() {
+    while (!queue_.empty() && reads_ < context_->options.calls_in_flight) {
+      auto call = TakeForOneCall(&queue_);
+      if (call.empty()) return;
+      ++reads_;
+      std::vector<std::tuple<CopyKey, uint32_t, uint32_t>> keys;
+      for (const Progress& p : call) keys.emplace_back(p.want.copy, p.want.partition, p.want.chunk);
+      tasks_.add(OnPool(context_->post, [keys, store = context_->store] {
+                   std::vector<Result<StoredChunk>> chunks;
+                   for (const auto& [copy, partition, chunk] : keys) {
+                     chunks.push_back(store->Get(copy, partition, chunk));
+                   }
+                   return chunks;
+                 }).then([this, call = std::move(call)](std::vector<Result<StoredChunk>> chunks) mutable {
+        --reads_;
+        Pump();
+        for (size_t i = 0; i < call.size(); ++i) {
+          if (call[i].want.wanted()) call[i].want.done(std::move(chunks[i]));
+        }
+      }));
+    }
+  }
+
+  struct IgnoreErrors : kj::TaskSet::ErrorHandler {
+    void taskFailed(kj::Exception&&) override {}  // the pool has stopped: so has the worker
+  };
+
+  const std::shared_ptr<const ChannelContext> context_;
+  bool pumping_ = false;
+  uint32_t reads_ = 0;
+  std::deque<Progress> queue_;
+  IgnoreErrors errors_;
+  kj::TaskSet tasks_{errors_};
+};
+
+}  // namespace
+
+std::shared_ptr<FetchChannel> NewRemoteChannel(std::shared_ptr<const ChannelContext> context,
+                                               const std::string& address,
+                                               Incarnation incarnation) {
+  rpc::KjThread* loop = context->loop;
+  return MakeLoopOwned<RemoteChannel>(*loop, std::move(context), address, incarnation);
+}
+
+std::shared_ptr<FetchChannel> NewLocalChannel(std::shared_ptr<const ChannelContext> context) {
+  rpc::KjThread* loop = context->loop;
+  return MakeLoopOwned<LocalChannel>(*loop, std::move(context));
+}
+
+}  // namespace mr::worker

@@ -1,0 +1,69 @@
+#include "worker/shuffle/fetch_pool.h"
+
+namespace mr::worker {
+
+Table TableCache::Find(const CopyLocation& copy) {
+  const auto entry = entries_.find(KeyOf(copy));
+  if (entry == entries_.end()) return nullptr;
+  uses_.splice(uses_.begin(), uses_, entry->second.use);
+  return entry->second.table;
+}
+
+void TableCache::Add(const CopyLocation& copy, Table table) {
+  const Key key = KeyOf(copy);
+  if (entries_.contains(key)) return;
+  bytes_ += Cost(table);
+  uses_.push_front(key);
+  entries_[key] = {std::move(table), uses_.begin()};
+  while (bytes_ > capacity_ && !uses_.empty()) {
+    const auto last = entries_.find(uses_.back());
+    bytes_ -= Cost(last->second.table);
+    entries_.erase(last);
+    uses_.pop_back();
+  }
+}
+
+FetchPool::State::State(rpc::KjThread& loop, std::shared_ptr<ShuffleStore> store, PostToPool post,
+                        const Options& options)
+    : context(std::make_shared<ChannelContext>()),
+      handle(std::make_shared<LoopHandle>(&loop)),
+      tables(options.table_cache_bytes) {
+  context->loop = &loop;
+  context->post = std::move(post);
+  context->store = std::move(store);
+  context->options = options;
+  if (context->store != nullptr) local = NewLocalChannel(context);
+}
+
+FetchPool::State::~State() { handle->Close(); }
+
+std::shared_ptr<FetchChannel> FetchPool::State::ChannelTo(const CopyLocation& copy) {
+  if (local != nullptr && copy.incarnation == context->options.incarnation) return local;
+  const auto key = std::make_pair(copy.address, copy.incarnation);
+  auto& channel = channels[key];
+  if (channel == nullptr || channel->broken()) {
+    channel = NewRemoteChannel(context, copy.address, copy.incarnation);
+  }
+  const std::shared_ptr<FetchChannel> found = channel;
+  for (auto it = channels.begin();
+       it != channels.end() && channels.size() > context->options.idle_connections;) {
+    it = it->second.use_count() == 1 || it->second->broken() ? channels.erase(it) : std::next(it);
+  }
+  return found;
+}
+
+FetchPool::FetchPool(rpc::KjThread& loop, std::shared_ptr<ShuffleStore> store,
+                     PostToPool post_to_pool, const Options& options)
+    : state_(std::make_shared<State>(loop, std::move(store), std::move(post_to_pool), options)) {}
+FetchPool::~FetchPool() = default;
+
+void FetchPool::SetClusterId(uint64_t cluster_id) {
+  state_->context->options.cluster_id = cluster_id;
+}
+
+std::unique_ptr<Fetcher> FetchPool::NewFetcher(FetchObserver* observer,
+                                               const FetcherOptions& options) {
+  return MakeFetcher(state_, observer, options);
+}
+
+}  // namespace mr::worker
