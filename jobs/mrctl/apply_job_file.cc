@@ -1,0 +1,108 @@
+// Keys of a job file to options of submit.
+#include <charconv>
+#include <functional>
+#include <map>
+
+#include "common/base/text.h"
+#include "jobs/mrctl/job_file.h"
+#include "jobs/mrctl/options.h"
+
+namespace mr::ctl {
+namespace {
+
+using Entry = KeyTable::Entry;
+using Setter = std::function<Status(const Entry&)>;
+
+Setter Text(std::string* target) {
+  return [target](const Entry& e) -> Status {
+    if (e.list) return InvalidArgument("takes one value");
+    if (target->empty()) *target = e.values[0];
+    return Status::Ok();
+  };
+}
+
+Setter List(std::vector<std::string>* target) {
+  return [target](const Entry& e) -> Status {
+    // The command line's stand behind the file's, so that of two equal keys theirs is the last.
+    target->insert(target->begin(), e.values.begin(), e.values.end());
+    return Status::Ok();
+  };
+}
+
+Setter Inputs(std::vector<std::string>* target) {
+  return [target](const Entry& e) -> Status {
+    if (target->empty()) *target = e.values;
+    return Status::Ok();
+  };
+}
+
+Setter Flag(bool* target) {
+  return [target](const Entry& e) -> Status {
+    if (e.list || (e.values[0] != "true" && e.values[0] != "false")) return InvalidArgument("takes true or false");
+    *target = *target || e.values[0] == "true";
+    return Status::Ok();
+  };
+}
+
+template <class T>
+Setter Number(T* target) {
+  return [target](const Entry& e) -> Status {
+    T value{};
+    const std::string& text = e.values.empty() ? std::string() : e.values[0];
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (e.list || error != std::errc() || end != text.data() + text.size()) return InvalidArgument("takes a whole number");
+    if (*target == T{}) *target = value;
+    return Status::Ok();
+  };
+}
+
+}  // namespace
+
+Status ApplyJobFile(const KeyTable& table, const std::string& file, SubmitOptions* o) {
+  std::string job;
+  std::vector<std::string> args;
+  const std::map<std::string, Setter, std::less<>> setters = {
+      {"job", Text(&job)},
+      {"args", List(&args)},
+      {"lib", Text(&o->lib)},
+      {"name", Text(&o->name)},
+      {"queue", Text(&o->queue)},
+      {"priority", Number(&o->priority)},
+      {"input", Inputs(&o->inputs)},
+      {"format", Text(&o->format)},
+      {"output", Text(&o->output)},
+      {"output_format", Text(&o->output_format)},
+      {"overwrite", Flag(&o->overwrite)},
+      {"reduces", Number(&o->reduces)},
+      {"conf", List(&o->conf)},
+      {"env", List(&o->env)},
+      {"label", List(&o->labels)},
+      {"submission_id", Text(&o->submission_id)},
+      {"scheduler", Text(&o->scheduler)},
+      {"max_attempts", Number(&o->max_attempts)},
+      {"memory", Text(&o->memory)},
+      {"deadline", Text(&o->deadline)},
+      {"strict_deadline", Flag(&o->strict_deadline)},
+  };
+  for (const Entry& entry : table.entries) {
+    std::string key = entry.key;
+    for (char& c : key) c = c == '-' ? '_' : c;
+    if (key == "version" && entry.values == std::vector<std::string>{"1"}) continue;
+    const auto setter = setters.find(key);
+    if (setter == setters.end()) {
+      std::vector<std::string_view> names;
+      for (const auto& [name, unused] : setters) names.push_back(name);
+      return InvalidArgument(file + ": unknown key '" + entry.key + "'" + DidYouMean(key, names));
+    }
+    if (Status set = setter->second(entry); !set.ok()) {
+      return InvalidArgument(file + ": " + entry.key + " " + set.message());
+    }
+  }
+  if (job.empty()) return InvalidArgument(file + ": the key 'job' is missing (a built-in name or one of lib)");
+  if (IsJobFile(job)) return InvalidArgument(file + ": job must be the name of a job, not another job file");
+  o->job = job;
+  o->job_args.insert(o->job_args.begin(), args.begin(), args.end());
+  return Status::Ok();
+}
+
+}  // namespace mr::ctl

@@ -1,0 +1,72 @@
+#include "jobs/mrctl/argv_split.h"
+
+#include <cstddef>
+#include <utility>
+
+namespace mr::ctl {
+namespace {
+
+bool IsOption(std::string_view word) { return word.size() > 1 && word[0] == '-'; }
+
+// The name of an option word: "--conf=a=b" gives "--conf", "-ojson" gives "-o".
+std::string_view NameOf(std::string_view word) {
+  if (word.substr(0, 2) == "--") return word.substr(0, word.find('='));
+  return word.substr(0, 2);
+}
+
+// Whether the word carries its value already.
+bool HasValue(std::string_view word) {
+  return word.substr(0, 2) == "--" ? word.find('=') != std::string_view::npos : word.size() > 2;
+}
+
+constexpr std::pair<std::string_view, std::string_view> kClaims[] = {
+    {"grep", "-v"},
+    {"grep", "-o"},
+    {"stream", "-v"},
+};
+
+}  // namespace
+
+bool BuiltinClaims(std::string_view job, std::string_view name) {
+  for (const auto& [claimer, claimed] : kClaims) {
+    if (claimer == job && claimed == name) return true;
+  }
+  return false;
+}
+
+SplitArgv SplitSubmitArgv(const std::vector<std::string>& argv, const OptionLookup& known,
+                          const ClaimLookup& claims) {
+  SplitArgv split;
+  bool have_job = false;
+  for (size_t i = 0; i < argv.size(); ++i) {
+    const std::string& word = argv[i];
+    if (word == "--") {
+      split.job_args.insert(split.job_args.end(), argv.begin() + static_cast<std::ptrdiff_t>(i) + 1, argv.end());
+      break;
+    }
+    if (!IsOption(word)) {
+      if (have_job) {
+        split.job_args.push_back(word);
+      } else {
+        split.job = word;
+        have_job = true;
+      }
+      continue;
+    }
+    const std::string_view name = NameOf(word);
+    if (have_job && (word == "--help" || word == "-h")) {
+      split.job_help = true;
+      continue;
+    }
+    const OptionKind kind = known(name);
+    if (have_job && (kind == OptionKind::kUnknown || claims(split.job, name))) {
+      split.job_args.push_back(word);
+      continue;
+    }
+    split.ours.push_back(word);
+    if (kind == OptionKind::kValue && !HasValue(word) && i + 1 < argv.size()) split.ours.push_back(argv[++i]);
+  }
+  return split;
+}
+
+}  // namespace mr::ctl

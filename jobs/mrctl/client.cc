@@ -1,0 +1,405 @@
+#include "jobs/mrctl/client.h"
+
+#include <capnp/message.h>
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "common/io/clock.h"
+#include "common/io/files.h"
+#include "common/rpc/connection.h"
+#include "common/rpc/kj_status.h"
+#include "common/rpc/kj_thread.h"
+#include "common/rpc/wire.h"
+#include "jobs/mrctl/client_wire.h"
+#include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/wait.h"
+#include "schema/client.capnp.h"
+
+namespace mr::ctl {
+namespace {
+
+using Master = rpc::MasterForClient::Client;
+
+constexpr uint64_t kPieceBytes = 1u << 20;  // of libraries; the schema's limit
+
+// Where results of the loop meet the waiting thread: a lock and an eventfd. Shared by both sides,
+// since the waiting one may give up first.
+class Mailbox {
+ public:
+  Mailbox() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+  int fd() const { return fd_.get(); }
+  void Wake() {
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t n = write(fd_.get(), &one, sizeof one);
+  }
+  void Drain() {
+    uint64_t count;
+    [[maybe_unused]] const ssize_t n = read(fd_.get(), &count, sizeof count);
+  }
+  std::mutex mutex;  // guards what is built around the mailbox
+
+ private:
+  UniqueFd fd_;
+};
+
+template <class T>
+struct Slot : Mailbox {
+  std::optional<Result<T>> value;
+};
+
+struct WatchState : Mailbox {
+  std::optional<JobStatus> newest;
+  bool broken = false;
+};
+
+class Watcher final : public rpc::JobWatcher::Server {
+ public:
+  explicit Watcher(std::shared_ptr<WatchState> state) : state_(std::move(state)) {}
+  kj::Promise<void> changed(ChangedContext context) override {
+    JobStatus status = FromWire(context.getParams().getStatus());
+    {
+      std::lock_guard lock(state_->mutex);
+      state_->newest = std::move(status);
+    }
+    state_->Wake();
+    return kj::READY_NOW;
+  }
+
+ private:
+  std::shared_ptr<WatchState> state_;
+};
+
+Status NoMaster(const std::string& address, const Status& why) {
+  if (why.code() != Code::kUnavailable) return why;
+  return WithHint(Unavailable("no master: " + why.message()),
+                  "start one (mrmaster --data DIR), name another with --master HOST:PORT or MR_MASTER (now " + address +
+                      "), or run here with submit --local");
+}
+
+}  // namespace
+
+struct Client::Impl {
+  // Of the loop's thread.
+  struct OnLoop {
+    kj::Own<rpc::RpcConnection> connection;
+    std::optional<Master> master;
+    std::optional<rpc::Handle::Client> watch;
+    std::shared_ptr<WatchState> watching;
+    kj::Maybe<kj::Promise<void>> connecting, disconnect;
+  };
+
+  explicit Impl(std::string a) : address(std::move(a)), thread("mrctl-rpc") {}
+
+  void Connect() {
+    connected = std::make_shared<Slot<bool>>();
+    thread.Post([this, slot = connected] {
+      loop = std::make_unique<OnLoop>();
+      rpc::Hello hello;
+      hello.role = rpc::Role::kClient;
+      loop->connecting = rpc::RpcConnection::Connect(thread.io(), address, hello)
+                             .then([this, slot](Result<kj::Own<rpc::RpcConnection>> result) {
+                               Result<bool> answer = true;
+                               if (result.ok()) {
+                                 Adopt(*std::move(result));
+                               } else {
+                                 answer = result.status();
+                               }
+                               {
+                                 std::lock_guard lock(slot->mutex);
+                                 slot->value = std::move(answer);
+                               }
+                               slot->Wake();
+                             })
+                             .eagerlyEvaluate(nullptr);
+    });
+  }
+
+  void Adopt(kj::Own<rpc::RpcConnection> connection) {
+    loop->connection = kj::mv(connection);
+    loop->master = loop->connection->Bootstrap<rpc::MasterForClient>();
+    loop->disconnect = loop->connection->OnDisconnect()
+                           .then([this] {
+                             if (auto state = loop->watching) {
+                               std::lock_guard lock(state->mutex);
+                               state->broken = true;
+                               state->Wake();
+                             }
+                           })
+                           .eagerlyEvaluate([](kj::Exception&&) {});
+  }
+
+  // Waits for the value; `fd` of the slot wakes it.
+  template <class T>
+  Result<T> Await(const std::shared_ptr<Slot<T>>& slot) {
+    while (true) {
+      {
+        std::lock_guard lock(slot->mutex);
+        if (slot->value.has_value()) return *slot->value;
+      }
+      switch (WaitFor(slot->fd(), TimeLimit())) {
+        case Woken::kReady: slot->Drain(); break;
+        case Woken::kTimeout: return TimeoutStatus();
+        case Woken::kInterrupted: return InterruptedStatus();
+      }
+    }
+  }
+
+  Status WaitConnected() {
+    auto result = Await(connected);
+    return result.ok() ? Status::Ok() : NoMaster(address, result.status());
+  }
+
+  // fn(master) on the loop gives a promise of T or Result<T>.
+  template <class T, class F>
+  Result<T> Call(F fn) {
+    MR_RETURN_IF_ERROR(WaitConnected());
+    auto slot = std::make_shared<Slot<T>>();
+    const auto put = [slot](Result<T> value) {
+      {
+        std::lock_guard lock(slot->mutex);
+        if (!slot->value.has_value()) slot->value = std::move(value);
+      }
+      slot->Wake();
+    };
+    thread.Post([this, fn = std::move(fn), put]() mutable {
+      thread.Spawn(fn(*loop->master).then([put](Result<T> value) { put(std::move(value)); },
+                                          [put](kj::Exception&& e) { put(rpc::FromException(e)); }));
+    });
+    auto result = Await(slot);
+    if (result.ok()) return result;
+    return result.status().code() == Code::kUnavailable ? result.status().With("the master at " + address) : result.status();
+  }
+
+  const std::string address;
+  std::shared_ptr<Slot<bool>> connected;
+  std::shared_ptr<WatchState> watching;  // of the waiting thread
+  std::unique_ptr<OnLoop> loop;          // touched on the loop only
+  rpc::KjThread thread;
+};
+
+Client::Client(std::string address) : address_(std::move(address)), impl_(std::make_unique<Impl>(address_)) {
+  impl_->Connect();
+}
+
+Client::~Client() {
+  impl_->thread.Run([this] { impl_->loop.reset(); });
+}
+
+Status Client::WaitConnected() { return impl_->WaitConnected(); }
+void Client::Reconnect() { impl_->Connect(); }
+rpc::KjThread& Client::loop() { return impl_->thread; }
+
+namespace {
+// The answer of a call that has an outcome: `make` turns a good reply into the value.
+template <class T, class R, class F>
+Result<T> Answer(const capnp::Response<R>& reply, F make) {
+  const Status status = rpc::FromOutcome(reply.getOutcome());
+  if (!status.ok()) return status;
+  return make(reply);
+}
+}  // namespace
+
+Result<MasterInfo> Client::Info() {
+  return impl_->Call<MasterInfo>([](Master& master) {
+    return master.infoRequest().send().then([](auto&& r) -> Result<MasterInfo> {
+      return MasterInfo{r.getVersion().cStr(), r.getPolicies().cStr(), r.getClusterId(), r.getMasterEpoch(), r.getPid()};
+    });
+  });
+}
+
+Result<JobId> Client::Submit(const std::shared_ptr<capnp::MessageBuilder>& spec, const std::string& submission_id) {
+  return impl_->Call<JobId>([spec, submission_id](Master& master) {
+    auto request = master.submitRequest();
+    request.setSpec(spec->getRoot<rpc::JobSpec>().asReader());
+    request.setSubmissionId(submission_id.c_str());
+    return request.send().then([](auto&& reply) {
+      return Answer<JobId>(reply, [](auto& r) -> Result<JobId> { return rpc::FromWire(r.getJob()); });
+    });
+  });
+}
+
+Result<bool> Client::LibraryKnown(const std::string& sha256) {
+  return impl_->Call<bool>([sha256](Master& master) {
+    auto request = master.libraryKnownRequest();
+    request.setSha256(sha256.c_str());
+    return request.send().then([](auto&& reply) -> Result<bool> { return reply.getKnown(); });
+  });
+}
+
+Status Client::PutLibrary(const std::string& sha256, const std::string& path) {
+  MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(path, O_RDONLY));
+  MR_ASSIGN_OR_RETURN(const uint64_t total, FileSize(path));
+  for (uint64_t offset = 0; offset < total;) {
+    std::string piece(std::min(kPieceBytes, total - offset), '\0');
+    MR_ASSIGN_OR_RETURN(const size_t got, PreadUpTo(file.get(), piece.data(), piece.size(), offset));
+    if (got != piece.size()) return InvalidArgument(path + " changed while it was sent");
+    auto done = impl_->Call<bool>([sha256, total, offset, piece = std::move(piece)](Master& master) {
+      auto request = master.putLibraryRequest();
+      request.setSha256(sha256.c_str());
+      request.setTotalBytes(total);
+      request.setOffset(offset);
+      request.setData(capnp::Data::Reader(reinterpret_cast<const uint8_t*>(piece.data()), piece.size()));
+      return request.send().then([](auto&& reply) {
+        return Answer<bool>(reply, [](auto&) -> Result<bool> { return true; });
+      });
+    });
+    if (!done.ok()) return done.status().With("sending the library");
+    offset += got;
+  }
+  return Status::Ok();
+}
+
+Result<JobStatus> Client::Job(JobId id) {
+  return impl_->Call<JobStatus>([id](Master& master) {
+    auto request = master.jobRequest();
+    rpc::ToWire(id, request.initJob());
+    return request.send().then([](auto&& reply) {
+      return Answer<JobStatus>(reply, [](auto& r) -> Result<JobStatus> { return FromWire(r.getStatus()); });
+    });
+  });
+}
+
+Result<std::vector<JobStatus>> Client::Jobs() {
+  return impl_->Call<std::vector<JobStatus>>([](Master& master) {
+    return master.jobsRequest().send().then([](auto&& reply) -> Result<std::vector<JobStatus>> {
+      return ListFromWire<JobStatus>(reply.getJobs());
+    });
+  });
+}
+
+Result<std::vector<TaskStatus>> Client::Tasks(JobId id) {
+  return impl_->Call<std::vector<TaskStatus>>([id](Master& master) {
+    auto request = master.tasksRequest();
+    rpc::ToWire(id, request.initJob());
+    return request.send().then([id](auto&& reply) {
+      return Answer<std::vector<TaskStatus>>(reply, [id](auto& r) -> Result<std::vector<TaskStatus>> {
+        std::vector<TaskStatus> tasks;
+        for (auto task : r.getTasks()) tasks.push_back(FromWire(id, task));
+        return tasks;
+      });
+    });
+  });
+}
+
+Result<std::vector<AttemptStatus>> Client::Attempts(JobId id) {
+  return impl_->Call<std::vector<AttemptStatus>>([id](Master& master) {
+    auto request = master.attemptsRequest();
+    rpc::ToWire(id, request.initJob());
+    return request.send().then([](auto&& reply) {
+      return Answer<std::vector<AttemptStatus>>(reply, [](auto& r) -> Result<std::vector<AttemptStatus>> {
+        return ListFromWire<AttemptStatus>(r.getAttempts());
+      });
+    });
+  });
+}
+
+Result<std::vector<CounterValue>> Client::Counters(JobId id) {
+  return impl_->Call<std::vector<CounterValue>>([id](Master& master) {
+    auto request = master.countersRequest();
+    rpc::ToWire(id, request.initJob());
+    return request.send().then([](auto&& reply) {
+      return Answer<std::vector<CounterValue>>(reply, [](auto& r) -> Result<std::vector<CounterValue>> {
+        std::vector<CounterValue> counters;
+        for (auto c : r.getCounters()) counters.push_back({c.getGroup().cStr(), c.getName().cStr(), c.getValue()});
+        return counters;
+      });
+    });
+  });
+}
+
+namespace {
+constexpr auto kNothing = [](auto&&) -> Result<bool> { return true; };
+Status Drop(const Result<bool>& result) { return result.ok() ? Status::Ok() : result.status(); }
+}  // namespace
+
+Status Client::Kill(JobId id, const std::string& why) {
+  return Drop(impl_->Call<bool>([id, why](Master& master) {
+    auto request = master.killRequest();
+    rpc::ToWire(id, request.initJob());
+    request.setWhy(why.c_str());
+    return request.send().then([](auto&& reply) { return Answer<bool>(reply, kNothing); });
+  }));
+}
+
+Result<std::vector<std::string>> Client::Why(const std::string& subject) {
+  return impl_->Call<std::vector<std::string>>([subject](Master& master) {
+    auto request = master.whyRequest();
+    request.setSubject(subject.c_str());
+    return request.send().then([](auto&& reply) {
+      return Answer<std::vector<std::string>>(reply, [](auto& r) -> Result<std::vector<std::string>> {
+        std::vector<std::string> lines;
+        for (auto line : r.getLines()) lines.emplace_back(line.cStr());
+        return lines;
+      });
+    });
+  });
+}
+
+Result<std::vector<WorkerStatus>> Client::Workers() {
+  return impl_->Call<std::vector<WorkerStatus>>([](Master& master) {
+    return master.workersRequest().send().then([](auto&& reply) -> Result<std::vector<WorkerStatus>> {
+      return ListFromWire<WorkerStatus>(reply.getWorkers());
+    });
+  });
+}
+
+Result<std::string> Client::Logs(AttemptId id) {
+  return impl_->Call<std::string>([id](Master& master) {
+    auto request = master.logsRequest();
+    rpc::ToWire(id, request.initAttempt());
+    return request.send().then([](auto&& reply) {
+      return Answer<std::string>(reply, [](auto& r) -> Result<std::string> { return std::string(r.getText().cStr()); });
+    });
+  });
+}
+
+Status Client::Drain(WorkerId id, bool on) {
+  return Drop(impl_->Call<bool>([id, on](Master& master) {
+    auto request = master.drainRequest();
+    request.setWorker(id.value);
+    request.setOn(on);
+    return request.send().then([](auto&& reply) { return Answer<bool>(reply, kNothing); });
+  }));
+}
+
+Status Client::Watch(JobId id) {
+  auto state = std::make_shared<WatchState>();
+  impl_->watching = state;
+  return Drop(impl_->Call<bool>([this, id, state](Master& master) {
+    impl_->loop->watching = state;
+    auto request = master.watchRequest();
+    rpc::ToWire(id, request.initJob());
+    request.setWatcher(kj::heap<Watcher>(state));
+    return request.send().then([this](auto&& reply) {
+      return Answer<bool>(reply, [this](auto& r) -> Result<bool> {
+        if (impl_->loop != nullptr) impl_->loop->watch = r.getHandle();
+        return true;
+      });
+    });
+  }));
+}
+
+Result<std::optional<JobStatus>> Client::NextStatus(Instant until) {
+  auto& state = *impl_->watching;
+  while (true) {
+    {
+      std::lock_guard lock(state.mutex);
+      if (state.newest.has_value()) return std::exchange(state.newest, std::nullopt);
+      if (state.broken) return Unavailable("the connection to the master at " + address_ + " broke");
+    }
+    switch (WaitFor(state.fd(), Earlier(until, TimeLimit()))) {
+      case Woken::kReady: state.Drain(); break;
+      case Woken::kInterrupted: return InterruptedStatus();
+      case Woken::kTimeout:
+        if (TimeLimit().has_value() && Now() >= *TimeLimit()) return TimeoutStatus();
+        return std::optional<JobStatus>();
+    }
+  }
+}
+
+}  // namespace mr::ctl

@@ -1,0 +1,66 @@
+// A connection to a master, with calls that wait (wait.h: interrupt and --timeout end them).
+//
+// Owns a KJ thread; Cap'n Proto stays in client.cc. For one thread. A call whose connection broke
+// is kUnavailable; Reconnect() makes a new one.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/base/time.h"
+#include "jobs/mrctl/model.h"
+
+namespace capnp { class MessageBuilder; }
+namespace mr::rpc { class KjThread; }
+
+namespace mr::ctl {
+
+class Client {
+ public:
+  // Begins to connect and returns at once; the first call waits for it.
+  explicit Client(std::string address);
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  // kUnavailable with a hint where nobody answers, another program does, or another version.
+  Status WaitConnected();
+  // Drops the connection and begins a new one.
+  void Reconnect();
+  const std::string& address() const { return address_; }
+
+  Result<MasterInfo> Info();
+  // `spec` holds a JobSpec as its root.
+  Result<JobId> Submit(const std::shared_ptr<capnp::MessageBuilder>& spec, const std::string& submission_id);
+  Result<bool> LibraryKnown(const std::string& sha256);
+  Status PutLibrary(const std::string& sha256, const std::string& path);
+  Result<JobStatus> Job(JobId id);
+  Result<std::vector<JobStatus>> Jobs();
+  Result<std::vector<TaskStatus>> Tasks(JobId id);
+  Result<std::vector<AttemptStatus>> Attempts(JobId id);
+  Result<std::vector<CounterValue>> Counters(JobId id);
+  Status Kill(JobId id, const std::string& why);
+  Result<std::vector<std::string>> Why(const std::string& subject);
+  Result<std::vector<WorkerStatus>> Workers();
+  Result<std::string> Logs(AttemptId id);
+  Status Drain(WorkerId id, bool on);
+
+  // Asks for a job's changes; they are taken by NextStatus. Replaces the watch before it.
+  Status Watch(JobId id);
+  // The newest status that was not taken yet; nothing when `until` came first. kUnavailable: the
+  // connection ended; kCancelled: interrupted; kDeadline: --timeout.
+  Result<std::optional<JobStatus>> NextStatus(Instant until);
+
+  // For the block store's client (dfs/client), which makes its own connection on the same loop.
+  rpc::KjThread& loop();
+
+ private:
+  struct Impl;
+  std::string address_;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace mr::ctl

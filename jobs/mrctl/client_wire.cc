@@ -1,0 +1,126 @@
+#include "jobs/mrctl/client_wire.h"
+
+#include "common/base/digest.h"
+#include "common/rpc/wire.h"
+
+namespace mr::ctl {
+namespace {
+
+JobState StateFromWire(rpc::JobState state) {
+  switch (state) {
+    case rpc::JobState::PENDING: return JobState::kPending;
+    case rpc::JobState::RUNNING: return JobState::kRunning;
+    case rpc::JobState::COMMITTING: return JobState::kCommitting;
+    case rpc::JobState::SUCCEEDED: return JobState::kSucceeded;
+    case rpc::JobState::FAILED: return JobState::kFailed;
+    case rpc::JobState::KILLING: return JobState::kKilling;
+    case rpc::JobState::KILLED: return JobState::kKilled;
+    case rpc::JobState::UNSET: return JobState::kUnknown;
+  }
+  return JobState::kUnknown;  // of a newer master
+}
+
+TaskLetter Letter(uint8_t letter) { return letter == 'r' ? TaskLetter::kReduce : TaskLetter::kMap; }
+
+std::string WorkerName(uint32_t id) { return id == 0 ? "" : Name(WorkerId{id}); }
+
+StageStatus StageFromWire(rpc::StageStatus::Reader r) {
+  StageStatus s;
+  s.name = r.getName().cStr();
+  s.planned = r.getPlanned();
+  s.tasks = r.getTasks();
+  s.done = r.getDone();
+  s.running = r.getRunning();
+  s.waiting = r.getWaiting();
+  s.failed = r.getFailed();
+  s.input_bytes = r.getInputBytes();
+  s.taken_bytes = r.getTakenBytes();
+  s.output_bytes = r.getOutputBytes();
+  s.output_records = r.getOutputRecords();
+  s.elapsed_us = r.getElapsedUs();
+  return s;
+}
+
+}  // namespace
+
+const char* StateName(JobState state) {
+  switch (state) {
+    case JobState::kUnknown: return "UNKNOWN";
+    case JobState::kPending: return "PENDING";
+    case JobState::kRunning: return "RUNNING";
+    case JobState::kCommitting: return "COMMITTING";
+    case JobState::kSucceeded: return "SUCCEEDED";
+    case JobState::kFailed: return "FAILED";
+    case JobState::kKilling: return "KILLING";
+    case JobState::kKilled: return "KILLED";
+  }
+  return "UNKNOWN";
+}
+
+bool IsEnded(JobState state) {
+  return state == JobState::kSucceeded || state == JobState::kFailed || state == JobState::kKilled;
+}
+
+JobStatus FromWire(rpc::JobStatus::Reader r) {
+  JobStatus s;
+  s.id = rpc::FromWire(r.getId());
+  s.name = r.getName().cStr();
+  s.state = StateFromWire(r.getState());
+  s.queue = r.getQueue().cStr();
+  s.priority = r.getPriority();
+  for (auto stage : r.getStages()) s.stages.push_back(StageFromWire(stage));
+  s.output_uri = r.getOutputUri().cStr();
+  s.error = r.getError().cStr();
+  s.submitted_unix_ms = r.getSubmittedUnixMs();
+  s.elapsed_us = r.getElapsedUs();
+  s.output_bytes = r.getOutputBytes();
+  s.output_records = r.getOutputRecords();
+  s.output_parts = r.getOutputParts();
+  s.output_digest = rpc::FromWire(r.getOutputDigest()).Hex();
+  s.submission_id = r.getSubmissionId().cStr();
+  return s;
+}
+
+TaskStatus FromWire(JobId job, rpc::TaskStatus::Reader r) {
+  TaskStatus s;
+  s.id = Name(TaskId{job, r.getStage(), r.getTask()}, Letter(r.getLetter()));
+  s.state = r.getState().cStr();
+  s.worker = WorkerName(r.getWorker());
+  s.stage = r.getStage();
+  s.attempts = r.getAttempts();
+  s.generation = r.getGeneration();
+  return s;
+}
+
+AttemptStatus FromWire(rpc::AttemptStatus::Reader r) {
+  AttemptStatus s;
+  s.id = Name(rpc::FromWire(r.getId()), Letter(r.getLetter()));
+  s.state = r.getState().cStr();
+  s.cause = r.getCause().cStr();
+  s.worker = WorkerName(r.getWorker());
+  s.progress = r.getProgress();
+  s.ran_us = r.getRanUs();
+  s.message = r.getMessage().cStr();
+  s.reason = r.getReason().cStr();
+  return s;
+}
+
+WorkerStatus FromWire(rpc::WorkerStatus::Reader r) {
+  WorkerStatus s;
+  s.id = Name(WorkerId{r.getId()});
+  s.name = r.getName().cStr();
+  s.address = r.getAddress().cStr();
+  s.rack = r.getRack().cStr();
+  s.state = r.getState().cStr();
+  s.slots = r.getSlots();
+  s.busy = r.getBusy();
+  s.incarnation = r.getIncarnation();
+  for (auto label : r.getLabels()) s.labels.emplace_back(label.cStr());
+  s.blocks = r.getBlocks();
+  s.used_bytes = r.getUsedBytes();
+  s.capacity_bytes = r.getCapacityBytes();
+  s.pid = r.getPid();
+  return s;
+}
+
+}  // namespace mr::ctl

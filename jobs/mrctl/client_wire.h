@@ -1,0 +1,24 @@
+// Statuses of client.capnp to the plain structs of model.h.
+#pragma once
+
+#include <vector>
+
+#include "jobs/mrctl/model.h"
+#include "schema/client.capnp.h"
+
+namespace mr::ctl {
+
+JobStatus FromWire(rpc::JobStatus::Reader r);
+TaskStatus FromWire(JobId job, rpc::TaskStatus::Reader r);
+AttemptStatus FromWire(rpc::AttemptStatus::Reader r);
+WorkerStatus FromWire(rpc::WorkerStatus::Reader r);
+
+template <class T, class List>
+std::vector<T> ListFromWire(List list) {
+  std::vector<T> out;
+  out.reserve(list.size());
+  for (auto element : list) out.push_back(FromWire(element));
+  return out;
+}
+
+}  // namespace mr::ctl

@@ -1,0 +1,55 @@
+#include "jobs/mrctl/exit_code.h"
+
+#include "common/base/text.h"
+
+namespace mr::ctl {
+namespace {
+// Cannot stand in a message that a person wrote.
+constexpr char kHintMark[] = "\x1fhint:";
+}  // namespace
+
+ExitCode ExitCodeFor(Code code) {
+  switch (code) {
+    case Code::kOk: return kExitOk;
+    case Code::kInvalidArgument: return kExitUsage;
+    case Code::kNotFound: return kExitNotFound;
+    case Code::kRejected: return kExitRejected;
+    case Code::kOverloaded: return kExitRejected;
+    case Code::kUnavailable: return kExitNoMaster;
+    case Code::kCorrupted: return kExitInternal;
+    case Code::kDeadline: return kExitTimeout;
+    case Code::kCancelled: return kExitInterrupted;
+    case Code::kNotAllowed: return kExitNotAllowed;
+    case Code::kInternal: return kExitInternal;
+  }
+  return kExitInternal;
+}
+
+Status WithHint(const Status& status, const std::string& hint) {
+  if (status.ok() || hint.empty() || status.message().find(kHintMark) != std::string::npos) return status;
+  return {status.code(), status.message() + kHintMark + hint};
+}
+
+Failure ToFailure(const Status& status) {
+  Failure failure{ExitCodeFor(status.code()), CodeName(status.code()), status.message(), ""};
+  const size_t mark = failure.message.find(kHintMark);
+  if (mark != std::string::npos) {
+    failure.hint = failure.message.substr(mark + sizeof kHintMark - 1);
+    failure.message.resize(mark);
+  }
+  return failure;
+}
+
+std::string FailureText(const Failure& failure) {
+  std::string text = "mrctl: " + failure.message;
+  if (text.back() != '\n') text += '\n';
+  if (!failure.hint.empty()) text += "  " + failure.hint + "\n";
+  return text;
+}
+
+std::string FailureJson(const Failure& failure) {
+  return "{\"version\":1,\"error\":{\"code\":\"" + JsonEscape(failure.code) + "\",\"message\":\"" +
+         JsonEscape(failure.message) + "\",\"hint\":\"" + JsonEscape(failure.hint) + "\"}}\n";
+}
+
+}  // namespace mr::ctl

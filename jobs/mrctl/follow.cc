@@ -1,0 +1,103 @@
+#include "jobs/mrctl/follow.h"
+
+#include "common/base/text.h"
+#include "common/io/clock.h"
+#include "jobs/mrctl/progress.h"
+#include "jobs/mrctl/render.h"
+#include "jobs/mrctl/wait.h"
+
+namespace mr::ctl {
+namespace {
+
+constexpr Duration kTick = Millis(500);
+constexpr Duration kRetryPause = Millis(200);
+constexpr int kErrorLines = 8;  // of at most ten in all
+
+// Until the master answers again, or the grace is over.
+Status WatchAgain(Client& client, JobId id, Status broken, const Settings& settings) {
+  const Instant limit = Now() + Seconds(kMasterGraceSeconds);
+  if (!settings.quiet) std::fprintf(stderr, "mrctl: %s; trying again for %d s\n", ToFailure(broken).message.c_str(), kMasterGraceSeconds);
+  while (broken.code() == Code::kUnavailable && Now() < limit) {
+    if (WaitFor(-1, Earlier(Now() + kRetryPause, TimeLimit())) == Woken::kInterrupted) return InterruptedStatus();
+    if (TimeLimit().has_value() && Now() >= *TimeLimit()) return TimeoutStatus();
+    client.Reconnect();
+    broken = client.Watch(id);
+    if (broken.ok()) return broken;
+  }
+  return broken;
+}
+
+}  // namespace
+
+Result<JobStatus> Follow(Client& client, JobId id, const Settings& settings,
+                         const std::function<Status()>& still_possible) {
+  Progress progress(ProgressOfStderr(settings.progress && settings.form == OutputForm::kTable), stderr);
+  Status watching = client.Watch(id);
+  Instant checked = Now();
+  while (true) {
+    if (!watching.ok()) {
+      if (watching.code() != Code::kUnavailable) return watching;
+      MR_RETURN_IF_ERROR(still_possible());
+      watching = WatchAgain(client, id, watching, settings);
+      if (!watching.ok()) return watching;
+    }
+    auto status = client.NextStatus(Now() + kTick);
+    if (!status.ok()) {
+      watching = status.status();
+      continue;
+    }
+    if (status->has_value()) {
+      progress.Show(**status, Now());
+      if (IsEnded((*status)->state)) return **std::move(status);
+    }
+    if (Now() - checked >= kTick) {
+      checked = Now();
+      MR_RETURN_IF_ERROR(still_possible());
+    }
+  }
+}
+
+ExitCode ExitOf(const JobStatus& job) {
+  switch (job.state) {
+    case JobState::kSucceeded: return kExitOk;
+    case JobState::kKilled: return kExitJobKilled;
+    default: return kExitJobFailed;
+  }
+}
+
+std::string CommandPrefix(const std::string& master) {
+  return master == kDefaultMaster ? "mrctl " : "mrctl --master " + master + " ";
+}
+
+std::string EndText(const JobStatus& job, const std::string& master) {
+  const std::string took = HumanDuration(Micros(static_cast<int64_t>(job.elapsed_us)));
+  if (job.state == JobState::kSucceeded) {
+    return Name(job.id) + " succeeded in " + took + ": " + Grouped(job.output_records) + " records, " +
+           HumanBytes(job.output_bytes) + " in " + std::to_string(job.output_parts) +
+           (job.output_parts == 1 ? " part of " : " parts of ") + job.output_uri + "\n";
+  }
+  std::string text = Name(job.id) + (job.state == JobState::kKilled ? " was killed after " : " failed after ") + took + "\n";
+  size_t at = 0;
+  for (int i = 0; i < kErrorLines && at < job.error.size(); ++i) {
+    const size_t end = std::min(job.error.find('\n', at), job.error.size());
+    text += "  " + job.error.substr(at, end - at) + "\n";
+    at = end + 1;
+  }
+  if (!master.empty()) text += "next: " + CommandPrefix(master) + "job attempts " + Name(job.id) + "\n";
+  return text;
+}
+
+Failure EndFailure(const JobStatus& job, const std::string& master) {
+  const bool killed = job.state == JobState::kKilled;
+  return {ExitOf(job), killed ? "job_killed" : "job_failed", job.error,
+          master.empty() ? "" : CommandPrefix(master) + "job attempts " + Name(job.id)};
+}
+
+Status GoesOn(const Status& status, JobId id, const std::string& master) {
+  if (status.code() != Code::kCancelled && status.code() != Code::kDeadline) return status;
+  const std::string prefix = CommandPrefix(master);
+  return WithHint(Status(status.code(), status.message() + ": " + Name(id) + " goes on"),
+                  "follow it again with `" + prefix + "attach " + Name(id) + "`, end it with `" + prefix + "kill " + Name(id) + "`");
+}
+
+}  // namespace mr::ctl

@@ -1,0 +1,96 @@
+#include "jobs/mrctl/job_file.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <sstream>
+#include <toml.hpp>
+
+#include "common/base/text.h"
+#include "common/io/files.h"
+#include "jobs/mrctl/exit_code.h"
+
+namespace mr::ctl {
+namespace {
+
+// A scalar as the text that the same option would have on the command line.
+Result<std::string> Scalar(const toml::value& value, const std::string& where) {
+  if (value.is_string()) return value.as_string().str;
+  if (value.is_boolean()) return std::string(value.as_boolean() ? "true" : "false");
+  if (value.is_integer()) return std::to_string(value.as_integer());
+  return InvalidArgument(where + " must be a string, a whole number, true or false");
+}
+
+Result<KeyTable> Flatten(const toml::value& root, const std::string& file) {
+  KeyTable table;
+  for (const auto& [key, value] : root.as_table()) {
+    const std::string where = file + ":" + std::to_string(value.location().line()) + ": " + key;
+    KeyTable::Entry entry{key, {}, false};
+    if (value.is_array()) {
+      entry.list = true;
+      for (const auto& element : value.as_array()) {
+        MR_ASSIGN_OR_RETURN(std::string text, Scalar(element, where));
+        entry.values.push_back(std::move(text));
+      }
+    } else if (value.is_table()) {
+      entry.list = true;
+      for (const auto& [name, element] : value.as_table()) {
+        MR_ASSIGN_OR_RETURN(std::string text, Scalar(element, where + "." + name));
+        entry.values.push_back(name + "=" + text);
+      }
+    } else {
+      MR_ASSIGN_OR_RETURN(std::string text, Scalar(value, where));
+      entry.values.push_back(std::move(text));
+    }
+    table.entries.push_back(std::move(entry));
+  }
+  return table;
+}
+
+bool EndsWith(const std::string& text, std::string_view end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+Result<std::string> ReadAll(int fd) {
+  std::string text;
+  char piece[65536];
+  while (true) {
+    MR_ASSIGN_OR_RETURN(const size_t n, [&]() -> Result<size_t> {
+      const ssize_t got = ::read(fd, piece, sizeof piece);
+      if (got < 0) return ErrnoStatus(errno, "cannot read standard input");
+      return static_cast<size_t>(got);
+    }());
+    if (n == 0) return text;
+    text.append(piece, n);
+  }
+}
+
+}  // namespace
+
+Result<KeyTable> ParseToml(const std::string& text, const std::string& file) {
+  std::istringstream in(text);
+  try {
+    return Flatten(toml::parse(in, file), file);
+  } catch (const toml::exception& error) {
+    // what() is a picture of several lines; its first says what, the location says where.
+    std::string what = error.what();
+    what = what.substr(0, what.find('\n'));
+    return InvalidArgument(file + ":" + std::to_string(error.location().line()) + ": " + what);
+  } catch (const std::exception& error) {
+    return InvalidArgument(file + ": " + error.what());
+  }
+}
+
+bool IsJobFile(const std::string& job) { return job == "-" || EndsWith(job, ".toml") || EndsWith(job, ".json"); }
+
+Status LoadJobFile(const std::string& path, SubmitOptions* options) {
+  const std::string file = path == "-" ? "standard input" : path;
+  Result<std::string> text = path == "-" ? ReadAll(0) : ReadFile(path);
+  if (!text.ok()) return text.status().With("job file");
+  const size_t first = text->find_first_not_of(" \t\r\n");
+  const bool json = EndsWith(path, ".json") || (path == "-" && first != std::string::npos && (*text)[first] == '{');
+  MR_ASSIGN_OR_RETURN(const KeyTable table, json ? ParseJsonTable(*text, file) : ParseToml(*text, file));
+  return ApplyJobFile(table, file, options);
+}
+
+}  // namespace mr::ctl

@@ -1,0 +1,238 @@
+#include "jobs/mrctl/job_spec.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "common/base/text.h"
+#include "jobs/mrctl/uri.h"
+
+namespace mr::ctl {
+namespace {
+
+// Of --conf, after its values have been read.
+struct Conf {
+  uint64_t sort_buffer_bytes = 0;
+  uint64_t max_split_bytes = 0;
+};
+
+Result<Conf> ReadConf(const KeyValues& pairs) {
+  Conf conf;
+  for (const auto& [key, value] : pairs) {
+    const auto size = [&, &key = key, &value = value](uint64_t* out) -> Status {
+      auto bytes = ParseSize(value);
+      if (!bytes.ok()) return bytes.status().With("--conf " + key);
+      *out = *bytes;
+      return Status::Ok();
+    };
+    if (key == "sort_buffer") {
+      MR_RETURN_IF_ERROR(size(&conf.sort_buffer_bytes));
+    } else if (key == "max_split_bytes") {
+      MR_RETURN_IF_ERROR(size(&conf.max_split_bytes));
+    } else if (key == "partition_seed") {
+      uint64_t seed = 0;
+      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), seed);
+      if (error != std::errc() || end != value.data() + value.size()) {
+        return InvalidArgument("--conf partition_seed takes a whole number, not '" + value + "'");
+      }
+    } else {
+      constexpr std::string_view kKeys[] = {"sort_buffer", "max_split_bytes", "partition_seed"};
+      return InvalidArgument("--conf: unknown key '" + key + "'" + DidYouMean(key, kKeys) +
+                             "; there are sort_buffer, max_split_bytes, partition_seed");
+    }
+  }
+  return conf;
+}
+
+// Which --input each files input of the plan reads.
+class InputTable {
+ public:
+  InputTable(const Plan& plan, const std::vector<std::string>& inputs) : inputs_(inputs), read_(inputs.size()) {
+    for (const PlanStage& stage : plan.stages) {
+      for (const PlanInput& input : stage.inputs) {
+        if (input.files && input.uris.empty()) highest_ = std::max(highest_, input.input);
+      }
+    }
+  }
+
+  Result<std::vector<std::string>> Uris(const PlanInput& input) {
+    // A job that knows of one input only gets all of them as that one.
+    if (input.input < 0 || highest_ == 0) {
+      if (inputs_.empty()) return InvalidArgument("the job reads files: give it --input");
+      std::fill(read_.begin(), read_.end(), true);
+      return inputs_;
+    }
+    const auto index = static_cast<size_t>(input.input);
+    if (index >= inputs_.size()) {
+      return InvalidArgument("the job reads " + std::to_string(highest_ + 1) + " inputs, of which --input gives " +
+                             std::to_string(inputs_.size()) + ": repeat --input for each");
+    }
+    read_[index] = true;
+    return std::vector<std::string>{inputs_[index]};
+  }
+
+  Status AllRead() const {
+    for (size_t i = 0; i < read_.size(); ++i) {
+      if (!read_[i]) return InvalidArgument("the job does not read --input " + inputs_[i] + ": it is number " +
+                                            std::to_string(i + 1) + " and the job reads " + std::to_string(highest_ + 1));
+    }
+    return Status::Ok();
+  }
+
+ private:
+  const std::vector<std::string>& inputs_;
+  std::vector<bool> read_;
+  int highest_ = -1;
+};
+
+rpc::EdgeKind KindOf(const std::string& word) {
+  if (word == "all_to_all") return rpc::EdgeKind::ALL_TO_ALL;
+  if (word == "many_to_one") return rpc::EdgeKind::MANY_TO_ONE;
+  if (word == "one_to_one") return rpc::EdgeKind::ONE_TO_ONE;
+  if (word == "broadcast") return rpc::EdgeKind::BROADCAST;
+  return rpc::EdgeKind::UNSET;
+}
+
+Status SetInput(const PlanInput& input, const SpecOptions& options, const Conf& conf, InputTable* table,
+                rpc::InputSpec::Builder out) {
+  if (!input.files) {
+    auto edge = out.initEdge();
+    const rpc::EdgeKind kind = KindOf(input.kind);
+    if (kind == rpc::EdgeKind::UNSET) return InvalidArgument("the plan has an edge of unknown kind '" + input.kind + "'");
+    edge.setKind(kind);
+    edge.setStage(input.from);
+    edge.setPort(input.port);
+    edge.setGrouped(input.grouped);
+    return Status::Ok();
+  }
+  std::vector<std::string> uris;
+  const bool own = !input.uris.empty();
+  if (own) {
+    for (const std::string& uri : input.uris) {
+      MR_ASSIGN_OR_RETURN(std::string absolute,
+                          ResolveUri(uri, options.bare_is_local ? BarePath::kLocalFile : BarePath::kBlockStore, options.cwd));
+      uris.push_back(std::move(absolute));
+    }
+  } else {
+    MR_ASSIGN_OR_RETURN(uris, table->Uris(input));
+  }
+  auto files = out.initFiles();
+  auto list = files.initUris(static_cast<unsigned>(uris.size()));
+  for (unsigned i = 0; i < uris.size(); ++i) list.set(i, uris[i].c_str());
+  const std::string format = own || options.format.empty() ? input.format : options.format;
+  MR_RETURN_IF_ERROR(CheckInputFormat(format));
+  files.setFormat(format.c_str());
+  files.setMaxSplitBytes(conf.max_split_bytes != 0 ? conf.max_split_bytes : input.max_split_bytes);
+  files.setSampleBytes(input.sample_bytes);
+  return Status::Ok();
+}
+
+Status SetPort(const PlanPort& port, const SpecOptions& options, rpc::PortSpec::Builder out) {
+  if (port.files) {
+    const std::string format = options.output_format.empty() ? port.format : options.output_format;
+    MR_RETURN_IF_ERROR(CheckOutputFormat(format));
+    out.initFiles().setFormat(format.c_str());
+    return Status::Ok();
+  }
+  auto shuffle = out.initShuffle();
+  shuffle.setSorted(port.sorted);
+  shuffle.setCombine(port.combine);
+  shuffle.setCustomPartition(port.custom_partition);
+  return Status::Ok();
+}
+
+// --reduces: of stages that merge many tasks' output and whose number the plan leaves open.
+bool TakesReduces(const PlanStage& stage) {
+  if (stage.tasks != 0) return false;
+  bool all_to_all = false;
+  for (const PlanInput& input : stage.inputs) {
+    if (input.files || input.kind == "one_to_one") return false;
+    all_to_all = all_to_all || input.kind == "all_to_all";
+  }
+  return all_to_all;
+}
+
+Status SetStage(const Plan& plan, const PlanStage& stage, const SpecOptions& options, const Conf& conf,
+                InputTable* table, rpc::StageSpec::Builder out) {
+  out.setName(stage.name.c_str());
+  out.setOperator(stage.op.c_str());
+  out.setConfig(capnp::Data::Reader(reinterpret_cast<const uint8_t*>(stage.config.data()), stage.config.size()));
+  out.setTasks(TakesReduces(stage) ? options.reduces : stage.tasks);
+  const auto flags = plan.operator_flags.find(stage.op);
+  if (flags == plan.operator_flags.end()) {
+    return InvalidArgument("stage '" + stage.name + "' names the operator '" + stage.op + "', which the library does not have");
+  }
+  out.setFlags(flags->second);
+  auto inputs = out.initInputs(static_cast<unsigned>(stage.inputs.size()));
+  for (unsigned i = 0; i < stage.inputs.size(); ++i) {
+    MR_RETURN_IF_ERROR(SetInput(stage.inputs[i], options, conf, table, inputs[i]));
+  }
+  auto ports = out.initPorts(static_cast<unsigned>(stage.ports.size()));
+  for (unsigned i = 0; i < stage.ports.size(); ++i) MR_RETURN_IF_ERROR(SetPort(stage.ports[i], options, ports[i]));
+  return Status::Ok();
+}
+
+template <class List>
+void SetPairs(const KeyValues& pairs, List list) {
+  for (unsigned i = 0; i < pairs.size(); ++i) {
+    list[i].setKey(pairs[i].first.c_str());
+    list[i].setValue(pairs[i].second.c_str());
+  }
+}
+
+}  // namespace
+
+Status BuildJobSpec(const Plan& plan, const SpecOptions& options, rpc::JobSpec::Builder out) {
+  MR_ASSIGN_OR_RETURN(const Conf conf, ReadConf(options.conf));
+  out.setName(options.name.c_str());
+  out.setQueue(options.queue.c_str());
+  out.setPriority(options.priority);
+  out.setLibrary(options.library_sha256.c_str());
+  out.getOutput().setUri(options.output_uri.c_str());
+  out.getOutput().setOverwrite(options.overwrite);
+  out.setMaxFailures(options.max_failures);
+  out.setMemoryBytes(options.memory_bytes);
+  out.setDeadlineMs(options.deadline_ms);
+  out.setSortBufferBytes(conf.sort_buffer_bytes);
+  SetPairs(options.conf, out.initConf(static_cast<unsigned>(options.conf.size())));
+  SetPairs(options.env, out.initEnv(static_cast<unsigned>(options.env.size())));
+  SetPairs(options.labels, out.initLabels(static_cast<unsigned>(options.labels.size())));
+  auto policies = out.initPolicies(static_cast<unsigned>(options.policies.size()));
+  for (unsigned i = 0; i < options.policies.size(); ++i) policies.set(i, options.policies[i].c_str());
+  InputTable table(plan, options.inputs);
+  auto stages = out.initStages(static_cast<unsigned>(plan.stages.size()));
+  for (unsigned i = 0; i < plan.stages.size(); ++i) {
+    MR_RETURN_IF_ERROR(SetStage(plan, plan.stages[i], options, conf, &table, stages[i]));
+  }
+  return table.AllRead();
+}
+
+Result<KeyValues> ParseKeyValues(const std::vector<std::string>& words, const char* option) {
+  KeyValues pairs;
+  for (const std::string& word : words) {
+    const size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return InvalidArgument(std::string(option) + " takes KEY=VALUE, not '" + word + "'");
+    }
+    pairs.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+  }
+  return pairs;
+}
+
+std::vector<std::string> SplitPolicies(std::string_view list) {
+  std::vector<std::string> policies;
+  std::string current;
+  int depth = 0;
+  for (char c : list) {
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (c == ',' && depth == 0) {
+      if (!current.empty()) policies.push_back(std::move(current));
+      current.clear();
+    } else if (c != ' ') {
+      current += c;
+    }
+  }
+  if (!current.empty()) policies.push_back(std::move(current));
+  return policies;
+}
+
+}  // namespace mr::ctl

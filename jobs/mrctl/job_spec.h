@@ -1,0 +1,47 @@
+// From a plan and the options of submit to the JobSpec that the master gets. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/base/status.h"
+#include "jobs/mrctl/plan.h"
+#include "schema/job.capnp.h"
+
+namespace mr::ctl {
+
+using KeyValues = std::vector<std::pair<std::string, std::string>>;
+
+// Options of submit, checked and with absolute URIs.
+struct SpecOptions {
+  std::string name, queue;
+  int priority = 0;
+  std::string library_sha256;       // empty: the built-in library
+  std::vector<std::string> inputs;  // absolute URIs, one per --input
+  std::string format, output_format;
+  std::string output_uri;
+  bool overwrite = false;
+  uint32_t reduces = 0;
+  uint32_t max_failures = 0;
+  uint64_t memory_bytes = 0;
+  uint64_t deadline_ms = 0;
+  std::vector<std::string> policies;
+  KeyValues conf, env, labels;
+  // A bare path that the job's own arguments named: what it means (uri.h) is said by these.
+  bool bare_is_local = false;
+  std::string cwd;
+};
+
+// kInvalidArgument: an input that the job reads is not given or one given is not read, an unknown
+// --conf key, a format that is none.
+Status BuildJobSpec(const Plan& plan, const SpecOptions& options, rpc::JobSpec::Builder out);
+
+// "k=v" words; kInvalidArgument names `option`.
+Result<KeyValues> ParseKeyValues(const std::vector<std::string>& words, const char* option);
+// "a,b(x=1,y=2),c" at the commas outside of parentheses.
+std::vector<std::string> SplitPolicies(std::string_view list);
+
+}  // namespace mr::ctl

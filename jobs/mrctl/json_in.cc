@@ -1,0 +1,178 @@
+// All JSON that mrctl reads: plan documents, library lists, job files.
+#include <nlohmann/json.hpp>
+
+#include "common/base/text.h"
+#include "jobs/mrctl/job_file.h"
+#include "jobs/mrctl/plan.h"
+
+namespace mr::ctl {
+namespace {
+
+using Json = nlohmann::json;
+
+// Throws what Guarded turns into a Status.
+struct Wrong { std::string text; };
+
+template <class T>
+T Get(const Json& object, const char* key, const std::string& where) {
+  const auto at = object.find(key);
+  if (at == object.end()) throw Wrong{where + ": '" + key + "' is missing"};
+  try {
+    return at->get<T>();
+  } catch (const Json::exception&) {
+    throw Wrong{where + ": '" + key + "' has a wrong type"};
+  }
+}
+
+template <class T>
+T GetOr(const Json& object, const char* key, T otherwise, const std::string& where) {
+  return object.contains(key) ? Get<T>(object, key, where) : otherwise;
+}
+
+template <class F>
+auto Guarded(const std::string& what, F fn) -> Result<decltype(fn())> {
+  try {
+    return fn();
+  } catch (const Wrong& wrong) {
+    return InvalidArgument(what + ": " + wrong.text);
+  } catch (const Json::exception& error) {
+    return InvalidArgument(what + ": " + error.what());
+  }
+}
+
+PlanInput ReadInput(const Json& json, const std::vector<PlanStage>& earlier, const std::string& where) {
+  PlanInput input;
+  if (json.contains("files")) {
+    const Json& files = json["files"];
+    input.files = true;
+    input.input = GetOr<int>(files, "input", 0, where);
+    input.uris = GetOr<std::vector<std::string>>(files, "uris", {}, where);
+    input.format = GetOr<std::string>(files, "format", "text", where);
+    input.sample_bytes = GetOr<uint64_t>(files, "sample_bytes", 0, where);
+    input.max_split_bytes = GetOr<uint64_t>(files, "max_split_bytes", 0, where);
+    return input;
+  }
+  const Json edge = Get<Json>(json, "edge", where);
+  input.kind = Get<std::string>(edge, "kind", where);
+  input.port = GetOr<uint32_t>(edge, "port", 0, where);
+  input.grouped = GetOr<bool>(edge, "grouped", false, where);
+  const auto from = Get<std::string>(edge, "from", where);
+  for (size_t i = 0; i < earlier.size(); ++i) {
+    if (earlier[i].name != from) continue;
+    input.from = static_cast<uint32_t>(i);
+    if (input.port >= earlier[i].ports.size()) throw Wrong{where + ": stage '" + from + "' has no such port"};
+    return input;
+  }
+  throw Wrong{where + ": an edge from '" + from + "', which is no earlier stage"};
+}
+
+PlanPort ReadPort(const Json& json, const std::string& where) {
+  PlanPort port;
+  if (json.contains("files")) {
+    port.files = true;
+    port.format = GetOr<std::string>(json["files"], "format", "text", where);
+    return port;
+  }
+  const Json shuffle = Get<Json>(json, "shuffle", where);
+  port.sorted = GetOr<bool>(shuffle, "sorted", false, where);
+  port.combine = GetOr<bool>(shuffle, "combine", false, where);
+  port.custom_partition = GetOr<std::string>(shuffle, "partition", "hash", where) == "custom";
+  return port;
+}
+
+PlanStage ReadStage(const Json& json, const std::vector<PlanStage>& earlier) {
+  PlanStage stage;
+  stage.name = Get<std::string>(json, "name", "stage " + std::to_string(earlier.size()));
+  const std::string where = "stage '" + stage.name + "'";
+  stage.op = Get<std::string>(json, "operator", where);
+  stage.tasks = GetOr<uint32_t>(json, "tasks", 0, where);
+  auto config = DecodeBase64(GetOr<std::string>(json, "config", "", where));
+  if (!config.ok()) throw Wrong{where + ": config " + config.status().message()};
+  stage.config = *std::move(config);
+  for (const Json& port : Get<Json>(json, "ports", where)) stage.ports.push_back(ReadPort(port, where));
+  for (const Json& input : Get<Json>(json, "inputs", where)) stage.inputs.push_back(ReadInput(input, earlier, where));
+  return stage;
+}
+
+std::string ScalarText(const Json& value, const std::string& where) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
+  if (value.is_number_integer()) return std::to_string(value.get<int64_t>());
+  throw Wrong{where + " must be a string, a whole number, true or false"};
+}
+
+}  // namespace
+
+Result<Plan> ParsePlan(std::string_view text) {
+  return Guarded("plan document", [&] {
+    const Json root = Json::parse(text);
+    const Json document = Get<Json>(root, "plan", "mrtask plan");
+    if (Get<int>(document, "version", "plan") != 1) throw Wrong{"version is not 1"};
+    Plan plan;
+    for (const Json& stage : Get<Json>(document, "stages", "plan")) {
+      plan.stages.push_back(ReadStage(stage, plan.stages));
+    }
+    if (plan.stages.empty()) throw Wrong{"there are no stages"};
+    if (root.contains("operators")) plan.operator_flags = root["operators"].get<std::map<std::string, uint32_t>>();
+    return plan;
+  });
+}
+
+Result<LibraryInfo> ParseLibraryInfo(std::string_view text) {
+  return Guarded("library list", [&] {
+    const Json root = Json::parse(text);
+    LibraryInfo info;
+    for (const Json& job : Get<Json>(root, "jobs", "mrtask check")) {
+      info.jobs.push_back({Get<std::string>(job, "name", "jobs"), GetOr<std::string>(job, "help", "", "jobs")});
+    }
+    info.built_with = GetOr<std::string>(root, "built_with", "", "mrtask check");
+    return info;
+  });
+}
+
+Result<KeyTable> ParseJsonTable(const std::string& text, const std::string& file) {
+  return Guarded(file, [&] {
+    const Json root = Json::parse(text);
+    if (!root.is_object()) throw Wrong{"the top must be an object"};
+    KeyTable table;
+    for (const auto& [key, value] : root.items()) {
+      KeyTable::Entry entry{key, {}, value.is_structured()};
+      if (value.is_array()) {
+        for (const Json& element : value) entry.values.push_back(ScalarText(element, key));
+      } else if (value.is_object()) {
+        for (const auto& [name, element] : value.items()) {
+          entry.values.push_back(name + "=" + ScalarText(element, key + "." + name));
+        }
+      } else {
+        entry.values.push_back(ScalarText(value, key));
+      }
+      table.entries.push_back(std::move(entry));
+    }
+    return table;
+  });
+}
+
+Result<std::string> DecodeBase64(std::string_view text) {
+  if (text.size() % 4 != 0) return InvalidArgument("is not base64 (length is no multiple of 4)");
+  const auto value = [](char c) -> int {
+    if (c >= 'A' && c <= 'Z') return c - 'A';
+    if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+    if (c >= '0' && c <= '9') return c - '0' + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
+  };
+  std::string out;
+  for (size_t i = 0; i < text.size(); i += 4) {
+    const bool last = i + 4 == text.size();
+    const int padding = last ? (text[i + 3] == '=') + (text[i + 2] == '=' && text[i + 3] == '=') : 0;
+    uint32_t bits = 0;
+    for (size_t j = 0; j < 4; ++j) {
+      const int v = j + static_cast<size_t>(padding) >= 4 ? 0 : value(text[i + j]);
+      if (v < 0) return InvalidArgument("is not base64 (a stray character)");
+      bits = bits << 6 | static_cast<uint32_t>(v);
+    }
+    for (int j = 0; j < 3 - padding; ++j) out += static_cast<char>(bits >> (16 - 8 * j) & 0xff);
+  }
+  return out;
+}
+
+}  // namespace mr::ctl

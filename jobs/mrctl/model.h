@@ -1,0 +1,63 @@
+// What a master says, as plain structs (client.capnp without Cap'n Proto).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/ids.h"
+
+namespace mr::ctl {
+
+struct StageStatus {
+  std::string name;
+  bool planned = false;
+  uint32_t tasks = 0, done = 0, running = 0, waiting = 0, failed = 0;
+  uint64_t input_bytes = 0, taken_bytes = 0, output_bytes = 0, output_records = 0, elapsed_us = 0;
+};
+
+// Upper-case words, as published.
+enum class JobState { kUnknown, kPending, kRunning, kCommitting, kSucceeded, kFailed, kKilling, kKilled };
+const char* StateName(JobState state);
+bool IsEnded(JobState state);
+
+struct JobStatus {
+  JobId id;
+  std::string name, queue, output_uri, error, output_digest, submission_id;
+  JobState state = JobState::kUnknown;
+  int32_t priority = 0;
+  uint64_t submitted_unix_ms = 0, elapsed_us = 0, output_bytes = 0, output_records = 0;
+  uint32_t output_parts = 0;
+  std::vector<StageStatus> stages;
+};
+
+struct TaskStatus {
+  std::string id, state, worker;
+  uint32_t stage = 0, attempts = 0, generation = 0;
+};
+
+struct AttemptStatus {
+  std::string id, state, cause, worker, message, reason;
+  double progress = 0;
+  uint64_t ran_us = 0;
+};
+
+struct CounterValue {
+  std::string group, name;
+  int64_t value = 0;
+};
+
+struct WorkerStatus {
+  std::string id, name, address, rack, state;
+  uint32_t slots = 0, busy = 0, blocks = 0, pid = 0;
+  uint64_t incarnation = 0, used_bytes = 0, capacity_bytes = 0;
+  std::vector<std::string> labels;
+};
+
+struct MasterInfo {
+  std::string version, policies;
+  uint64_t cluster_id = 0;
+  uint32_t master_epoch = 0, pid = 0;
+};
+
+}  // namespace mr::ctl

@@ -1,0 +1,64 @@
+// mrctl: parse, settle the settings, run one command, report what went wrong.
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "common/io/clock.h"
+#include "common/io/files.h"
+#include "jobs/mrctl/config.h"
+#include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/options.h"
+#include "jobs/mrctl/verbs.h"
+#include "jobs/mrctl/wait.h"
+
+namespace mr::ctl {
+
+void Print(const std::string& text) { (void)WriteAll(1, text); }
+
+namespace {
+
+Result<int> Dispatch(const Command& command, const Settings& settings) {
+  const std::string& verb = command.verb;
+  if (verb == "submit" || verb == "explain") return RunSubmit(command, settings);
+  if (verb == "fs") return RunFs(command, settings);
+  if (verb == "workers" || verb == "worker" || verb == "version") return RunClusterVerb(command, settings);
+  return RunJobVerb(command, settings);
+}
+
+// Before the settings are known, whether an error is wanted as JSON.
+bool WantsJson(const std::vector<std::string>& argv) {
+  for (size_t i = 0; i < argv.size(); ++i) {
+    if (argv[i] == "-ojson" || (argv[i] == "-o" && i + 1 < argv.size() && argv[i + 1] == "json")) return true;
+  }
+  return false;
+}
+
+int Fail(const Status& status, bool json) {
+  const Failure failure = ToFailure(status);
+  if (json) Print(FailureJson(failure));
+  std::fputs(json ? "" : FailureText(failure).c_str(), stderr);
+  return failure.exit;
+}
+
+int Main(const std::vector<std::string>& argv) {
+  auto command = ParseCommandLine(argv);
+  if (!command.ok()) return Fail(command.status(), WantsJson(argv));
+  if (!command->help.empty()) {
+    Print(command->help);
+    return kExitOk;
+  }
+  auto settings = ResolveSettings(command->global, RealSources());
+  if (!settings.ok()) return Fail(settings.status(), WantsJson(argv));
+  if (settings->timeout.has_value()) SetTimeLimit(Now() + *settings->timeout);
+  CatchInterrupts();
+  auto exit = Dispatch(*command, *settings);
+  if (!exit.ok()) return Fail(exit.status(), settings->form == OutputForm::kJson);
+  return *exit;
+}
+
+}  // namespace
+}  // namespace mr::ctl
+
+int main(int argc, char** argv) { return mr::ctl::Main(std::vector<std::string>(argv + 1, argv + argc)); }

@@ -1,0 +1,74 @@
+// What was asked for: the command line as plain structs. Parsing is in options.cc (CLI11 stays
+// there), what stands behind a job's name is split off first (argv_split.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/base/time.h"
+#include "jobs/mrctl/argv_split.h"
+
+namespace mr::ctl {
+
+inline constexpr char kDefaultMaster[] = "127.0.0.1:7070";
+inline constexpr int kDefaultLocalWorkers = 2;
+inline constexpr int kMaxLocalWorkers = 64;  // child processes of one command: a guard against typing errors
+
+enum class OutputForm { kTable, kJson, kNdjson };
+
+struct GlobalOptions {
+  std::string master;  // empty: not given (config.h finds it)
+  std::string form;    // "", "table", "json", "ndjson"
+  bool quiet = false;
+  bool verbose = false;
+  bool no_color = false;
+  bool no_progress = false;
+  std::string timeout;  // "" or a duration
+};
+
+struct SubmitOptions {
+  std::string job;                     // JOB as typed
+  std::vector<std::string> job_args;   // flags and arguments of the job's plan()
+  std::string lib;
+  std::string name, queue, format, output, output_format, scheduler, submission_id;
+  int priority = 0;
+  std::vector<std::string> inputs, conf, env, labels;
+  bool overwrite = false, detach = false, dry_run = false, strict_deadline = false, job_help = false;
+  uint32_t reduces = 0;       // 0: the planner decides
+  uint32_t max_attempts = 0;  // 0: the master's default
+  std::string memory, deadline;
+  int local = 0;  // number of workers; 0: on a cluster
+};
+
+// One verb with its arguments. fs and job have a second word in `sub`.
+struct Command {
+  std::string verb, sub;
+  std::vector<std::string> args;
+  GlobalOptions global;
+  SubmitOptions submit;
+  // kill
+  std::string why;
+  // fs
+  bool recursive = false, force = false, parents = false, human = false;
+  int replication = 0;
+  std::string block_size;
+  uint64_t lines = 10;
+  // worker drain
+  // Not empty: print this on stdout and exit 0 (help).
+  std::string help;
+};
+
+// kInvalidArgument with a suggestion for what cannot be parsed. argv without the program's name.
+Result<Command> ParseCommandLine(const std::vector<std::string>& argv);
+
+// Fills in `key = value` of a job file (job_file.h) where the command line said nothing.
+// kInvalidArgument for an unknown key.
+Status ApplyJobFile(const struct KeyTable& table, const std::string& file, SubmitOptions* options);
+
+// The value of "-o", which must be one of the three words.
+Result<OutputForm> ParseOutputForm(const std::string& word);
+
+}  // namespace mr::ctl

@@ -1,0 +1,61 @@
+// The plan document (jobs/PLAN.md) as plain structs, and what else mrtask prints.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/status.h"
+
+namespace mr::ctl {
+
+struct PlanInput {
+  bool files = false;
+  // files
+  int input = 0;  // which --input; -1 = all together; unused where uris are given
+  std::vector<std::string> uris;
+  std::string format;
+  uint64_t sample_bytes = 0, max_split_bytes = 0;
+  // edge
+  std::string kind;  // all_to_all, many_to_one, one_to_one, broadcast
+  uint32_t from = 0;  // index of an earlier stage
+  uint32_t port = 0;
+  bool grouped = false;
+};
+
+struct PlanPort {
+  bool files = false;
+  std::string format;
+  bool sorted = false, combine = false, custom_partition = false;
+};
+
+struct PlanStage {
+  std::string name, op;
+  std::string config;  // decoded
+  uint32_t tasks = 0;
+  std::vector<PlanInput> inputs;
+  std::vector<PlanPort> ports;
+};
+
+struct Plan {
+  std::vector<PlanStage> stages;
+  std::map<std::string, uint32_t> operator_flags;
+};
+
+// What `mrtask plan` prints. kInvalidArgument for what is not a plan of version 1, with the place.
+Result<Plan> ParsePlan(std::string_view json);
+
+struct LibraryInfo {
+  struct Job { std::string name, help; };
+  std::vector<Job> jobs;
+  std::string built_with;
+};
+// What `mrtask check` prints.
+Result<LibraryInfo> ParseLibraryInfo(std::string_view json);
+
+// RFC 4648 with padding.
+Result<std::string> DecodeBase64(std::string_view text);
+
+}  // namespace mr::ctl

@@ -1,0 +1,116 @@
+#include <glob.h>
+
+#include <string>
+
+#include "common/base/text.h"
+#include "common/io/files.h"
+#include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/submit.h"
+#include "jobs/mrctl/tools.h"
+#include "jobs/mrctl/uri.h"
+
+namespace mr::ctl {
+namespace {
+
+// Inputs are looked for before daemons start: a typing error costs no second.
+Status CheckLocalInput(const std::string& uri) {
+  const std::string path = UriPath(uri);
+  if (PathExists(path)) return Status::Ok();
+  glob_t found{};
+  const int result = glob(path.c_str(), 0, nullptr, &found);
+  globfree(&found);
+  if (result == 0) return Status::Ok();
+  return NotFound("input " + path + " does not exist");
+}
+
+Status CheckLocalOutput(const SpecOptions& spec) {
+  if (spec.overwrite) return Status::Ok();
+  const std::string path = UriPath(spec.output_uri);
+  if (!PathExists(path)) return Status::Ok();
+  auto names = ListDirectory(path);
+  if (names.ok() && names->empty()) return Status::Ok();
+  return WithHint(Rejected("output " + path + " exists" + (names.ok() ? " and is not empty" : " and is no directory")),
+                  "name another, remove it, or say --overwrite");
+}
+
+Status CheckTogether(const SubmitOptions& o, const Settings& settings) {
+  if (o.local > 0 && o.detach) return InvalidArgument("--local and --detach exclude each other: the local cluster ends with mrctl");
+  if (o.strict_deadline && o.deadline.empty()) return InvalidArgument("--strict-deadline needs --deadline");
+  if (o.output == "-" && o.detach) return InvalidArgument("--output - and --detach exclude each other");
+  const bool to_stdout = o.output == "-" || (o.output.empty() && o.local > 0);
+  if (to_stdout && settings.form != OutputForm::kTable && !o.dry_run) {
+    return InvalidArgument("-o json and a result on standard output exclude each other: give --output a directory");
+  }
+  if (o.output.empty() && o.local == 0 && !o.dry_run) {
+    return WithHint(InvalidArgument("--output is missing"), "a directory of the block store, as --output /out, or - for standard output");
+  }
+  return Status::Ok();
+}
+
+Status SetNumbers(const SubmitOptions& o, SpecOptions* spec) {
+  if (!o.memory.empty()) {
+    auto bytes = ParseSize(o.memory);
+    if (!bytes.ok()) return bytes.status().With("--memory");
+    spec->memory_bytes = *bytes;
+  }
+  if (!o.deadline.empty()) {
+    auto deadline = ParseDuration(o.deadline);
+    if (!deadline.ok()) return deadline.status().With("--deadline");
+    if (deadline->millis() == 0) return InvalidArgument("--deadline must be at least 1ms");
+    spec->deadline_ms = static_cast<uint64_t>(deadline->millis());
+  }
+  MR_ASSIGN_OR_RETURN(spec->conf, ParseKeyValues(o.conf, "--conf"));
+  MR_ASSIGN_OR_RETURN(spec->env, ParseKeyValues(o.env, "--env"));
+  MR_ASSIGN_OR_RETURN(spec->labels, ParseKeyValues(o.labels, "--label"));
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<SubmitPlan> PrepareSubmit(SubmitOptions o, const Settings& settings, const std::string& cwd) {
+  MR_RETURN_IF_ERROR(CheckTogether(o, settings));
+  SubmitPlan plan;
+  SpecOptions& spec = plan.spec;
+  MR_RETURN_IF_ERROR(SetNumbers(o, &spec));
+  const bool local = o.local > 0;
+  const BarePath bare = local ? BarePath::kLocalFile : BarePath::kBlockStore;
+  spec.bare_is_local = local;
+  spec.cwd = cwd;
+  for (size_t i = 0; i < o.inputs.size(); ++i) {
+    if (o.inputs[i] == "-") {
+      if (!local) return WithHint(InvalidArgument("--input - needs --local"), "or copy it in first: mrctl fs put - /path");
+      if (plan.stdin_input) return InvalidArgument("--input - can be given once");
+      plan.stdin_input = true;
+      plan.stdin_index = i;
+      spec.inputs.emplace_back();
+      continue;
+    }
+    MR_ASSIGN_OR_RETURN(std::string uri, ResolveUri(o.inputs[i], bare, cwd));
+    if (local && IsDfsUri(uri)) return InvalidArgument(o.inputs[i] + ": a local cluster starts with an empty block store; use a local file");
+    if (local) MR_RETURN_IF_ERROR(CheckLocalInput(uri));
+    spec.inputs.push_back(std::move(uri));
+  }
+  plan.to_stdout = o.output == "-" || (o.output.empty() && local);
+  if (!plan.to_stdout && !o.output.empty()) {
+    MR_ASSIGN_OR_RETURN(spec.output_uri, ResolveUri(o.output, bare, cwd));
+    spec.overwrite = o.overwrite;
+    if (local && IsDfsUri(spec.output_uri)) return InvalidArgument(o.output + ": the block store of a local cluster is gone at its end; use a local directory");
+    if (local) MR_RETURN_IF_ERROR(CheckLocalOutput(spec));
+  }
+  plan.own_library = !o.lib.empty();
+  plan.library = plan.own_library ? (o.lib[0] == '/' ? o.lib : cwd + "/" + o.lib) : BuiltinLibrary();
+  if (plan.own_library && !PathExists(plan.library)) return InvalidArgument("operator library " + o.lib + " does not exist");
+  spec.name = o.name.empty() ? o.job : o.name;
+  spec.queue = o.queue.empty() ? settings.queue : o.queue;
+  spec.priority = o.priority;
+  spec.format = o.format;
+  spec.output_format = o.output_format;
+  spec.reduces = o.reduces;
+  spec.max_failures = o.max_attempts;
+  // A local master gets the list as its own, where policies of cluster scope are allowed too.
+  if (!local) spec.policies = SplitPolicies(o.scheduler);
+  plan.options = std::move(o);
+  return plan;
+}
+
+}  // namespace mr::ctl

@@ -1,0 +1,205 @@
+#include "jobs/mrctl/render.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+
+#include "common/base/text.h"
+
+namespace mr::ctl {
+namespace {
+
+std::string Elapsed(uint64_t us) { return HumanDuration(Micros(static_cast<int64_t>(us))); }
+
+std::string DateTime(uint64_t unix_ms) {
+  if (unix_ms == 0) return "-";
+  const auto seconds = static_cast<time_t>(unix_ms / 1000);
+  tm parts{};
+  localtime_r(&seconds, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
+  return text;
+}
+
+std::string Dash(const std::string& text) { return text.empty() ? "-" : text; }
+
+std::string FirstLine(const std::string& text) { return Dash(text.substr(0, text.find('\n'))); }
+
+uint32_t Sum(const JobStatus& job, uint32_t StageStatus::*member) {
+  uint32_t sum = 0;
+  for (const StageStatus& stage : job.stages) sum += stage.*member;
+  return sum;
+}
+
+}  // namespace
+
+std::string Table::Text() const {
+  std::vector<size_t> width(rows_[0].size());
+  for (const auto& row : rows_) {
+    for (size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows_) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      line += row[i];
+      if (i + 1 < row.size()) line.append(width[i] + 2 - row[i].size(), ' ');
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string Grouped(uint64_t n) {
+  std::string text = std::to_string(n);
+  for (size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");
+  return text;
+}
+
+std::string RenderJobs(const std::vector<JobStatus>& jobs, OutputForm form) {
+  if (form != OutputForm::kTable) return JsonJobs(jobs, form);
+  Table table({"ID", "NAME", "STATE", "TASKS", "RUNNING", "ELAPSED", "SUBMITTED", "OUTPUT"});
+  for (const JobStatus& j : jobs) {
+    table.Add({Name(j.id), Dash(j.name), StateName(j.state),
+               std::to_string(Sum(j, &StageStatus::done)) + "/" + std::to_string(Sum(j, &StageStatus::tasks)),
+               std::to_string(Sum(j, &StageStatus::running)), Elapsed(j.elapsed_us), DateTime(j.submitted_unix_ms),
+               Dash(j.output_uri)});
+  }
+  return table.Text();
+}
+
+std::string RenderStages(const JobStatus& job, OutputForm form) {
+  if (form != OutputForm::kTable) return JsonStages(job, form);
+  Table table({"STAGE", "TASKS", "RUNNING", "WAITING", "FAILED", "INPUT", "OUTPUT", "RECORDS", "TOOK"});
+  for (const StageStatus& s : job.stages) {
+    table.Add({s.name, s.planned ? std::to_string(s.done) + "/" + std::to_string(s.tasks) : "-",
+               std::to_string(s.running), std::to_string(s.waiting), std::to_string(s.failed),
+               HumanBytes(s.input_bytes), HumanBytes(s.output_bytes), Grouped(s.output_records), Elapsed(s.elapsed_us)});
+  }
+  return table.Text();
+}
+
+std::string RenderJob(const JobStatus& j, OutputForm form) {
+  if (form != OutputForm::kTable) return JsonJob(j, form);
+  std::string text;
+  const auto line = [&](const char* name, const std::string& value) {
+    std::string padded = name;
+    padded.resize(12, ' ');
+    text += padded + value + "\n";
+  };
+  line("id", Name(j.id));
+  line("name", Dash(j.name));
+  line("state", StateName(j.state));
+  line("queue", Dash(j.queue));
+  line("priority", std::to_string(j.priority));
+  line("submitted", DateTime(j.submitted_unix_ms));
+  line("elapsed", Elapsed(j.elapsed_us));
+  line("output", Dash(j.output_uri));
+  if (j.state == JobState::kSucceeded) {
+    line("parts", std::to_string(j.output_parts));
+    line("bytes", HumanBytes(j.output_bytes));
+    line("records", Grouped(j.output_records));
+    line("digest", j.output_digest);
+  }
+  if (!j.error.empty()) line("error", j.error);
+  return text + "\n" + RenderStages(j, form);
+}
+
+std::string RenderTasks(const std::vector<TaskStatus>& tasks, OutputForm form) {
+  if (form != OutputForm::kTable) return JsonTasks(tasks, form);
+  Table table({"ID", "STATE", "ATTEMPTS", "GENERATION", "WORKER"});
+  for (const TaskStatus& t : tasks) {
+    table.Add({t.id, t.state, std::to_string(t.attempts), std::to_string(t.generation), Dash(t.worker)});
+  }
+  return table.Text();
+}
+
+std::string RenderAttempts(const std::vector<AttemptStatus>& attempts, OutputForm form) {
+  if (form != OutputForm::kTable) return JsonAttempts(attempts, form);
+  Table table({"ID", "STATE", "CAUSE", "WORKER", "PROGRESS", "RAN", "MESSAGE"});
+  for (const AttemptStatus& a : attempts) {
+    table.Add({a.id, a.state, Dash(a.cause), Dash(a.worker), std::to_string(static_cast<int>(a.progress * 100 + 0.5)) + "%",
+               Elapsed(a.ran_us), FirstLine(a.message)});
+  }
+  return table.Text();
+}
+
+std::string RenderCounters(const std::vector<CounterValue>& counters, OutputForm form) {
+  if (form != OutputForm::kTable) return JsonCounters(counters, form);
+  Table table({"GROUP", "NAME", "VALUE"});
+  for (const CounterValue& c : counters) table.Add({c.group, c.name, std::to_string(c.value)});
+  return table.Text();
+}
+
+std::string RenderWorkers(const std::vector<WorkerStatus>& workers, OutputForm form) {
+  if (form != OutputForm::kTable) return JsonWorkers(workers, form);
+  Table table({"ID", "STATE", "ADDRESS", "RACK", "BUSY", "BLOCKS", "USED", "CAPACITY", "LABELS"});
+  for (const WorkerStatus& w : workers) {
+    std::string labels;
+    for (const std::string& label : w.labels) labels += (labels.empty() ? "" : ",") + label;
+    table.Add({w.id, w.state, w.address, Dash(w.rack), std::to_string(w.busy) + "/" + std::to_string(w.slots),
+               std::to_string(w.blocks), HumanBytes(w.used_bytes), HumanBytes(w.capacity_bytes), Dash(labels)});
+  }
+  return table.Text();
+}
+
+std::string RenderFiles(const std::vector<FileRow>& files, OutputForm form) {
+  if (form != OutputForm::kTable) return JsonFiles(files, form);
+  Table table({"TYPE", "BYTES", "BLOCKS", "COPIES", "MODIFIED", "PATH"});
+  for (const FileRow& f : files) {
+    table.Add({f.directory ? "dir" : f.missing_blocks > 0 ? "file!" : "file", f.directory ? "-" : std::to_string(f.bytes),
+               f.directory ? "-" : std::to_string(f.blocks), f.directory ? "-" : std::to_string(f.replication),
+               DateTime(f.modified_unix_ms), f.path});
+  }
+  return table.Text();
+}
+
+std::string RenderVersion(const std::string& own, const MasterInfo* master, const std::string& error, OutputForm form) {
+  if (form != OutputForm::kTable) return JsonVersion(own, master, form);
+  std::string text = "mrctl " + own + "\n";
+  if (master == nullptr) return text + "master: " + error + "\n";
+  char cluster[17];
+  std::snprintf(cluster, sizeof cluster, "%016llx", static_cast<unsigned long long>(master->cluster_id));
+  return text + "master " + master->version + ", cluster " + cluster + ", epoch " + std::to_string(master->master_epoch) +
+         ", policies " + Dash(master->policies) + ", pid " + std::to_string(master->pid) + "\n";
+}
+
+namespace {
+
+std::string InputText(const Plan& plan, const PlanInput& input, const std::vector<std::string>& inputs) {
+  if (!input.files) return input.kind + " from " + plan.stages[input.from].name + (input.grouped ? " (grouped)" : "");
+  std::string text = input.format + " of ";
+  if (!input.uris.empty()) return text + input.uris[0] + (input.uris.size() > 1 ? ", ..." : "");
+  if (input.input < 0 || static_cast<size_t>(input.input) >= inputs.size()) {
+    return text + (inputs.empty() ? "--input" : inputs[0] + (inputs.size() > 1 ? ", ..." : ""));
+  }
+  return text + inputs[static_cast<size_t>(input.input)];
+}
+
+std::string PortText(const PlanPort& port) {
+  if (port.files) return "files (" + port.format + ")";
+  return std::string("shuffle") + (port.sorted ? ", sorted" : "") + (port.combine ? ", combined" : "") +
+         (port.custom_partition ? ", own partition" : "");
+}
+
+}  // namespace
+
+std::string RenderPlan(const std::string& job, const Plan& plan, const std::vector<std::string>& inputs,
+                       const std::string& output, OutputForm form) {
+  if (form != OutputForm::kTable) return JsonPlan(job, plan, inputs, output, form);
+  Table table({"STAGE", "OPERATOR", "TASKS", "READS", "WRITES"});
+  for (const PlanStage& stage : plan.stages) {
+    const size_t rows = std::max<size_t>({1, stage.inputs.size(), stage.ports.size()});
+    for (size_t i = 0; i < rows; ++i) {
+      const bool splits = std::any_of(stage.inputs.begin(), stage.inputs.end(), [](const auto& in) { return in.files; });
+      const std::string tasks = stage.tasks != 0 ? std::to_string(stage.tasks) : splits ? "by splits" : "by size";
+      table.Add({i == 0 ? stage.name : "", i == 0 ? stage.op : "", i == 0 ? tasks : "",
+                 i < stage.inputs.size() ? InputText(plan, stage.inputs[i], inputs) : "",
+                 i < stage.ports.size() ? PortText(stage.ports[i]) : ""});
+    }
+  }
+  return "job     " + job + "\noutput  " + Dash(output) + "\n\n" + table.Text();
+}
+
+}  // namespace mr::ctl

@@ -1,0 +1,67 @@
+// Answers as tables for people and as JSON for scripts (render_json.cc). Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "jobs/mrctl/config.h"
+#include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/model.h"
+#include "jobs/mrctl/plan.h"
+
+namespace mr::ctl {
+
+// Rows under a heading; columns as wide as their widest cell.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> heading) { rows_.push_back(std::move(heading)); }
+  void Add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  std::string Text() const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// "1,234,567"
+std::string Grouped(uint64_t n);
+
+// One file or directory of the block store.
+struct FileRow {
+  std::string path;  // without a scheme
+  bool directory = false;
+  uint64_t bytes = 0, block_bytes = 0, modified_unix_ms = 0;
+  uint32_t replication = 0, blocks = 0, missing_blocks = 0;
+};
+
+std::string RenderJobs(const std::vector<JobStatus>& jobs, OutputForm form);
+std::string RenderJob(const JobStatus& job, OutputForm form);
+std::string RenderStages(const JobStatus& job, OutputForm form);
+std::string RenderTasks(const std::vector<TaskStatus>& tasks, OutputForm form);
+std::string RenderAttempts(const std::vector<AttemptStatus>& attempts, OutputForm form);
+std::string RenderCounters(const std::vector<CounterValue>& counters, OutputForm form);
+std::string RenderWorkers(const std::vector<WorkerStatus>& workers, OutputForm form);
+std::string RenderFiles(const std::vector<FileRow>& files, OutputForm form);
+std::string RenderVersion(const std::string& own, const MasterInfo* master, const std::string& error, OutputForm form);
+std::string RenderPlan(const std::string& job, const Plan& plan, const std::vector<std::string>& inputs,
+                       const std::string& output, OutputForm form);
+
+// JSON of a job that ended or was detached from: {"version":1,"job":{...}} and, where it failed or
+// was killed, "error" beside it.
+std::string SubmitJson(const JobStatus& job, OutputForm form, const Failure* failure);
+
+// The documents, one per verb; `form` is kJson or kNdjson.
+std::string JsonJobs(const std::vector<JobStatus>& jobs, OutputForm form);
+std::string JsonJob(const JobStatus& job, OutputForm form);
+std::string JsonStages(const JobStatus& job, OutputForm form);
+std::string JsonTasks(const std::vector<TaskStatus>& tasks, OutputForm form);
+std::string JsonAttempts(const std::vector<AttemptStatus>& attempts, OutputForm form);
+std::string JsonCounters(const std::vector<CounterValue>& counters, OutputForm form);
+std::string JsonWorkers(const std::vector<WorkerStatus>& workers, OutputForm form);
+std::string JsonFiles(const std::vector<FileRow>& files, OutputForm form);
+std::string JsonVersion(const std::string& own, const MasterInfo* master, OutputForm form);
+std::string JsonPlan(const std::string& job, const Plan& plan, const std::vector<std::string>& inputs,
+                     const std::string& output, OutputForm form);
+// {"version":1,"why":{"id":subject,"lines":[...]}} and kin: a named list of texts.
+std::string JsonLines(const std::string& key, const std::string& id, const std::vector<std::string>& lines);
+
+}  // namespace mr::ctl

@@ -1,0 +1,148 @@
+// JSON that mrctl prints. Member order is fixed (ordered_json): scripts and people compare output.
+#include <nlohmann/json.hpp>
+
+#include "common/base/text.h"
+#include "jobs/mrctl/render.h"
+
+namespace mr::ctl {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Texts may hold any bytes that an operator wrote.
+std::string Dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+// A list under `key` as one document, or one line per element.
+std::string List(const char* key, const std::vector<Json>& elements, OutputForm form) {
+  if (form == OutputForm::kJson) return Dump({{"version", 1}, {key, elements}});
+  std::string text;
+  for (const Json& element : elements) text += Dump(element);
+  return text;
+}
+
+std::string One(const char* key, const Json& element, OutputForm form) {
+  return Dump(form == OutputForm::kJson ? Json{{"version", 1}, {key, element}} : element);
+}
+
+Json ToJson(const StageStatus& s) {
+  return {{"id", s.name},           {"planned", s.planned},           {"tasks", s.tasks},
+          {"done", s.done},         {"running", s.running},           {"waiting", s.waiting},
+          {"failed", s.failed},     {"input_bytes", s.input_bytes},   {"taken_bytes", s.taken_bytes},
+          {"output_bytes", s.output_bytes}, {"output_records", s.output_records}, {"elapsed_us", s.elapsed_us}};
+}
+
+Json ToJson(const JobStatus& j) {
+  Json stages = Json::array();
+  for (const StageStatus& stage : j.stages) stages.push_back(ToJson(stage));
+  return {{"id", Name(j.id)},
+          {"name", j.name},
+          {"state", StateName(j.state)},
+          {"queue", j.queue},
+          {"priority", j.priority},
+          {"submission_id", j.submission_id},
+          {"submitted_unix_ms", j.submitted_unix_ms},
+          {"elapsed_us", j.elapsed_us},
+          {"output", j.output_uri},
+          {"output_parts", j.output_parts},
+          {"output_bytes", j.output_bytes},
+          {"output_records", j.output_records},
+          {"output_digest", j.output_digest},
+          {"error", j.error},
+          {"stages", std::move(stages)}};
+}
+
+Json ToJson(const TaskStatus& t) {
+  return {{"id", t.id}, {"stage", t.stage}, {"state", t.state}, {"attempts", t.attempts},
+          {"generation", t.generation}, {"worker", t.worker}};
+}
+
+Json ToJson(const AttemptStatus& a) {
+  return {{"id", a.id}, {"state", a.state}, {"cause", a.cause}, {"worker", a.worker}, {"progress", a.progress},
+          {"ran_us", a.ran_us}, {"message", a.message}, {"reason", a.reason}};
+}
+
+Json ToJson(const CounterValue& c) {
+  return {{"id", c.group + "/" + c.name}, {"group", c.group}, {"name", c.name}, {"value", c.value}};
+}
+
+Json ToJson(const WorkerStatus& w) {
+  return {{"id", w.id}, {"name", w.name}, {"state", w.state}, {"address", w.address}, {"rack", w.rack},
+          {"slots", w.slots}, {"busy", w.busy}, {"blocks", w.blocks}, {"used_bytes", w.used_bytes},
+          {"capacity_bytes", w.capacity_bytes},
+          // As text: 64 bits do not fit into a number of JavaScript.
+          {"incarnation", std::to_string(w.incarnation)}, {"pid", w.pid}, {"labels", w.labels}};
+}
+
+Json ToJson(const FileRow& f) {
+  return {{"id", f.path}, {"type", f.directory ? "directory" : "file"}, {"bytes", f.bytes},
+          {"replication", f.replication}, {"block_bytes", f.block_bytes}, {"blocks", f.blocks},
+          {"missing_blocks", f.missing_blocks}, {"modified_unix_ms", f.modified_unix_ms}};
+}
+
+template <class T>
+std::vector<Json> All(const std::vector<T>& values) {
+  std::vector<Json> out;
+  for (const T& value : values) out.push_back(ToJson(value));
+  return out;
+}
+
+Json ToJson(const PlanStage& s, const Plan& plan) {
+  Json inputs = Json::array(), ports = Json::array();
+  for (const PlanInput& i : s.inputs) {
+    if (i.files) {
+      inputs.push_back({{"files", {{"input", i.input}, {"uris", i.uris}, {"format", i.format}}}});
+    } else {
+      inputs.push_back({{"edge", {{"kind", i.kind}, {"from", plan.stages[i.from].name}, {"port", i.port}, {"grouped", i.grouped}}}});
+    }
+  }
+  for (const PlanPort& p : s.ports) {
+    if (p.files) {
+      ports.push_back({{"files", {{"format", p.format}}}});
+    } else {
+      ports.push_back({{"shuffle", {{"sorted", p.sorted}, {"combine", p.combine}, {"partition", p.custom_partition ? "custom" : "hash"}}}});
+    }
+  }
+  return {{"id", s.name}, {"operator", s.op}, {"tasks", s.tasks}, {"inputs", std::move(inputs)}, {"ports", std::move(ports)}};
+}
+
+}  // namespace
+
+std::string JsonJobs(const std::vector<JobStatus>& jobs, OutputForm form) { return List("jobs", All(jobs), form); }
+std::string JsonJob(const JobStatus& job, OutputForm form) { return One("job", ToJson(job), form); }
+std::string JsonStages(const JobStatus& job, OutputForm form) { return List("stages", All(job.stages), form); }
+std::string JsonTasks(const std::vector<TaskStatus>& v, OutputForm form) { return List("tasks", All(v), form); }
+std::string JsonAttempts(const std::vector<AttemptStatus>& v, OutputForm form) { return List("attempts", All(v), form); }
+std::string JsonCounters(const std::vector<CounterValue>& v, OutputForm form) { return List("counters", All(v), form); }
+std::string JsonWorkers(const std::vector<WorkerStatus>& v, OutputForm form) { return List("workers", All(v), form); }
+std::string JsonFiles(const std::vector<FileRow>& v, OutputForm form) { return List("files", All(v), form); }
+
+std::string JsonVersion(const std::string& own, const MasterInfo* master, OutputForm form) {
+  Json json = {{"mrctl", own}};
+  if (master != nullptr) {
+    json["master"] = {{"version", master->version}, {"cluster_id", std::to_string(master->cluster_id)},
+                      {"epoch", master->master_epoch}, {"policies", master->policies}, {"pid", master->pid}};
+  }
+  // The document's own "version" is a number; this is the release.
+  return One("release", json, form);
+}
+
+std::string JsonPlan(const std::string& job, const Plan& plan, const std::vector<std::string>& inputs,
+                     const std::string& output, OutputForm form) {
+  Json stages = Json::array();
+  for (const PlanStage& stage : plan.stages) stages.push_back(ToJson(stage, plan));
+  return One("plan", {{"id", job}, {"inputs", inputs}, {"output", output}, {"stages", std::move(stages)}}, form);
+}
+
+std::string JsonLines(const std::string& key, const std::string& id, const std::vector<std::string>& lines) {
+  return Dump({{"version", 1}, {key, {{"id", id}, {"lines", lines}}}});
+}
+
+std::string SubmitJson(const JobStatus& job, OutputForm form, const Failure* failure) {
+  if (failure == nullptr || form == OutputForm::kNdjson) return JsonJob(job, form);
+  return Dump({{"version", 1}, {"job", ToJson(job)},
+               {"error", {{"code", failure->code}, {"message", failure->message}, {"hint", failure->hint}}}});
+}
+
+}  // namespace mr::ctl

@@ -1,0 +1,225 @@
+#include "jobs/mrctl/submit.h"
+
+#include <capnp/message.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+
+#include "common/base/text.h"
+#include "common/io/clock.h"
+#include "common/io/sha256.h"
+#include "jobs/mrctl/client.h"
+#include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/follow.h"
+#include "jobs/mrctl/fs.h"
+#include "jobs/mrctl/job_file.h"
+#include "jobs/mrctl/local_cluster.h"
+#include "jobs/mrctl/plan.h"
+#include "jobs/mrctl/render.h"
+#include "jobs/mrctl/tools.h"
+#include "jobs/mrctl/uri.h"
+#include "jobs/mrctl/verbs.h"
+#include "jobs/mrctl/wait.h"
+
+namespace mr::ctl {
+namespace {
+
+// Help of one job, as its library has it.
+Result<int> PrintJobHelp(const SubmitPlan& plan) {
+  MR_ASSIGN_OR_RETURN(const std::string json, StartCheck(plan.library).Finish());
+  MR_ASSIGN_OR_RETURN(const LibraryInfo info, ParseLibraryInfo(json));
+  std::vector<std::string_view> names;
+  for (const auto& job : info.jobs) {
+    if (job.name == plan.options.job) {
+      Print(job.name + ": " + job.help + "\n\nOptions of submit stand before or behind it: mrctl submit --help\n");
+      return kExitOk;
+    }
+    names.push_back(job.name);
+  }
+  return InvalidArgument("there is no job '" + plan.options.job + "'" + DidYouMean(plan.options.job, names));
+}
+
+// Standard input to a file that all workers of the local cluster can read.
+Status SaveStdin(const std::string& path) {
+  MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(path, O_WRONLY | O_CREAT | O_EXCL, 0600));
+  std::string piece(1u << 20, '\0');
+  while (true) {
+    const ssize_t n = read(0, piece.data(), piece.size());
+    if (Interrupted()) return InterruptedStatus();
+    if (n < 0) return ErrnoStatus(errno, "cannot read standard input");
+    if (n == 0) return Status::Ok();
+    MR_RETURN_IF_ERROR(WriteAll(file.get(), std::string_view(piece.data(), static_cast<size_t>(n))));
+  }
+}
+
+// The parts of a local output directory, in order, to standard output.
+Status PrintLocalParts(const std::string& directory) {
+  MR_ASSIGN_OR_RETURN(const auto names, ListDirectory(directory));
+  std::string piece(1u << 20, '\0');
+  for (const std::string& name : names) {
+    if (name[0] == '_' || name[0] == '.') continue;
+    MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(directory + "/" + name, O_RDONLY));
+    for (uint64_t offset = 0;;) {
+      MR_ASSIGN_OR_RETURN(const size_t n, PreadUpTo(file.get(), piece.data(), piece.size(), offset));
+      if (n == 0) break;
+      // A reader that has seen enough (head) is no error.
+      if (!WriteAll(1, std::string_view(piece.data(), n)).ok()) return Status::Ok();
+      offset += n;
+    }
+  }
+  return Status::Ok();
+}
+
+Status UploadLibrary(Client& client, const std::string& path, std::string* sha256) {
+  auto digest = Sha256File(path);
+  if (!digest.ok()) return digest.status();
+  *sha256 = *digest;
+  MR_ASSIGN_OR_RETURN(const bool known, client.LibraryKnown(*sha256));
+  return known ? Status::Ok() : client.PutLibrary(*sha256, path);
+}
+
+std::string RandomHex() {
+  char text[33];
+  std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(RandomId()),
+                static_cast<unsigned long long>(RandomId()));
+  return text;
+}
+
+// One run of submit: the parts that several steps need.
+class Submission {
+ public:
+  Submission(SubmitPlan plan, const Settings& settings) : plan_(std::move(plan)), settings_(settings) {}
+
+  Result<int> Run() {
+    const bool local = plan_.options.local > 0;
+    ToolRun planning = StartPlan(plan_.library, plan_.options.job, plan_.options.job_args);
+    // The guardian of a local cluster is forked before the client's thread exists.
+    if (local && !plan_.options.dry_run) {
+      MR_ASSIGN_OR_RETURN(cluster_, LocalCluster::Prepare({plan_.options.local, plan_.options.scheduler}));
+    } else if (!plan_.options.dry_run) {
+      client_ = std::make_unique<Client>(settings_.master);
+    }
+    auto json = planning.Finish();
+    if (!json.ok()) return Explained(json.status());
+    MR_ASSIGN_OR_RETURN(const Plan plan, ParsePlan(*json));
+    MR_RETURN_IF_ERROR(SetPrivatePaths());
+    auto message = std::make_shared<capnp::MallocMessageBuilder>();
+    auto spec = message->initRoot<rpc::JobSpec>();
+    MR_RETURN_IF_ERROR(BuildJobSpec(plan, plan_.spec, spec));
+    if (plan_.options.dry_run) {
+      Print(RenderPlan(plan_.options.job, plan, plan_.spec.inputs, plan_.options.output, settings_.form));
+      return kExitOk;
+    }
+    if (cluster_ != nullptr) {
+      MR_RETURN_IF_ERROR(cluster_->Start());
+      client_ = std::make_unique<Client>(cluster_->address());
+    }
+    if (plan_.own_library) {
+      std::string sha256;
+      MR_RETURN_IF_ERROR(UploadLibrary(*client_, plan_.library, &sha256));
+      spec.setLibrary(sha256.c_str());
+    }
+    const std::string submission = plan_.options.submission_id.empty() ? RandomHex() : plan_.options.submission_id;
+    MR_ASSIGN_OR_RETURN(const JobId id, client_->Submit(message, submission));
+    if (plan_.options.detach) return Detach(id);
+    auto end = Follow(*client_, id, settings_, [this] { return cluster_ != nullptr ? cluster_->CheckAlive() : Status::Ok(); });
+    if (!end.ok()) return Broken(end.status(), id);
+    return Report(*end);
+  }
+
+ private:
+  // A plan that failed because there is no such job: which ones there are.
+  Status Explained(const Status& status) {
+    if (status.code() != Code::kInvalidArgument) return status;
+    return WithHint(status, "mrctl submit " + plan_.options.job + " --help shows what it takes");
+  }
+
+  // Paths that exist only during this run.
+  Status SetPrivatePaths() {
+    if (plan_.stdin_input && cluster_ != nullptr) {
+      const std::string path = cluster_->directory() + "/stdin";
+      MR_RETURN_IF_ERROR(SaveStdin(path));
+      plan_.spec.inputs[plan_.stdin_index] = "file://" + path;
+    } else if (plan_.stdin_input) {
+      plan_.spec.inputs[plan_.stdin_index] = "-";
+    }
+    if (!plan_.to_stdout) return Status::Ok();
+    plan_.spec.output_uri = cluster_ != nullptr ? "file://" + cluster_->directory() + "/out" : "dfs:///tmp/mrctl-" + RandomHex();
+    return Status::Ok();
+  }
+
+  Result<int> Detach(JobId id) {
+    if (settings_.form == OutputForm::kTable) {
+      Print(Name(id) + "\n");
+      if (!settings_.quiet) {
+        std::fprintf(stderr, "follow it with `%sattach %s`\n", CommandPrefix(settings_.master).c_str(), Name(id).c_str());
+      }
+      return kExitOk;
+    }
+    MR_ASSIGN_OR_RETURN(const JobStatus status, client_->Job(id));
+    Print(SubmitJson(status, settings_.form, nullptr));
+    return kExitOk;
+  }
+
+  Status Broken(const Status& status, JobId id) {
+    if (cluster_ == nullptr) return GoesOn(status, id, settings_.master);
+    if (status.code() != Code::kCancelled && status.code() != Code::kDeadline) return status;
+    return Status(status.code(), status.message() + ": " + Name(id) + " and its local cluster were stopped");
+  }
+
+  Result<int> Report(const JobStatus& job) {
+    const std::string master = cluster_ != nullptr ? "" : settings_.master;
+    if (job.state == JobState::kSucceeded && plan_.to_stdout) {
+      MR_RETURN_IF_ERROR(PrintResult());
+    }
+    const bool succeeded = job.state == JobState::kSucceeded;
+    if (settings_.form != OutputForm::kTable) {
+      const Failure failure = succeeded ? Failure{} : EndFailure(job, master);
+      Print(SubmitJson(job, settings_.form, succeeded ? nullptr : &failure));
+    } else if (!succeeded) {
+      std::fputs(EndText(job, master).c_str(), stderr);
+    } else if (!settings_.quiet) {
+      // The line is the result, unless the result itself was printed.
+      std::fputs(EndText(job, master).c_str(), plan_.to_stdout ? stderr : stdout);
+      std::fflush(stdout);
+    }
+    if (succeeded && plan_.options.strict_deadline && job.elapsed_us > plan_.spec.deadline_ms * 1000) {
+      std::fprintf(stderr, "mrctl: %s missed its deadline of %s\n", Name(job.id).c_str(), plan_.options.deadline.c_str());
+      return kExitMissedDeadline;
+    }
+    return ExitOf(job);
+  }
+
+  Status PrintResult() {
+    const std::string path = UriPath(plan_.spec.output_uri);
+    if (cluster_ != nullptr) return PrintLocalParts(path);
+    return PrintStoredParts(*client_, path);
+  }
+
+  SubmitPlan plan_;
+  const Settings& settings_;
+  std::unique_ptr<LocalCluster> cluster_;
+  std::unique_ptr<Client> client_;  // ends before the cluster
+};
+
+}  // namespace
+
+Result<int> RunSubmit(const Command& command, const Settings& settings) {
+  SubmitOptions options = command.submit;
+  if (IsJobFile(options.job)) MR_RETURN_IF_ERROR(LoadJobFile(options.job, &options));
+  const std::string cwd = std::filesystem::current_path().string();
+  if (options.job_help) {
+    SubmitPlan plan;
+    plan.library = options.lib.empty() ? BuiltinLibrary() : options.lib[0] == '/' ? options.lib : cwd + "/" + options.lib;
+    plan.options = std::move(options);
+    return PrintJobHelp(plan);
+  }
+  MR_ASSIGN_OR_RETURN(SubmitPlan plan, PrepareSubmit(std::move(options), settings, cwd));
+  return Submission(std::move(plan), settings).Run();
+}
+
+}  // namespace mr::ctl

@@ -1,0 +1,28 @@
+// The steps of submit that need neither master nor child processes.
+#pragma once
+
+#include <string>
+
+#include "common/base/status.h"
+#include "jobs/mrctl/config.h"
+#include "jobs/mrctl/job_spec.h"
+#include "jobs/mrctl/options.h"
+
+namespace mr::ctl {
+
+// What submit will do, decided before anything is started.
+struct SubmitPlan {
+  SubmitOptions options;
+  SpecOptions spec;          // without library_sha256
+  std::string library;       // path
+  bool own_library = false;  // --lib
+  bool stdin_input = false;  // one input is "-": spec.inputs has its index
+  size_t stdin_index = 0;
+  bool to_stdout = false;    // the result is printed; spec.output_uri is set by who starts the job
+};
+
+// Checks options that stand alone or exclude each other and makes paths absolute.
+// kInvalidArgument, kNotFound (local inputs), kRejected (local output exists).
+Result<SubmitPlan> PrepareSubmit(SubmitOptions options, const Settings& settings, const std::string& cwd);
+
+}  // namespace mr::ctl

@@ -1,0 +1,147 @@
+#include "jobs/mrctl/tools.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "common/io/clock.h"
+#include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/wait.h"
+
+extern char** environ;
+
+namespace mr::ctl {
+namespace {
+
+constexpr size_t kMaxToolOutput = 16u << 20;
+
+Result<pid_t> Spawn(const std::vector<std::string>& argv, int out, int err) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, out, 1);
+  posix_spawn_file_actions_adddup2(&actions, err, 2);
+  std::vector<char*> arguments;
+  for (const std::string& a : argv) arguments.push_back(const_cast<char*>(a.c_str()));
+  arguments.push_back(nullptr);
+  pid_t pid = 0;
+  const int error = posix_spawn(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) {
+    return WithHint(Internal("cannot start " + argv[0] + ": " + std::strerror(error)),
+                    "mrctl, mrtask, mrmaster and mrworker must stand in one directory");
+  }
+  return pid;
+}
+
+std::string TrimmedEnd(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+// Reads both pipes until their end.
+Status Drain(int out_fd, int err_fd, std::string* out, std::string* err) {
+  const Instant limit = Now() + Seconds(kToolSeconds);
+  pollfd fds[2] = {{out_fd, POLLIN, 0}, {err_fd, POLLIN, 0}};
+  std::string* texts[2] = {out, err};
+  while (fds[0].fd >= 0 || fds[1].fd >= 0) {
+    if (Interrupted()) return InterruptedStatus();
+    const int64_t left = (limit - Now()).millis();
+    if (left <= 0) return {Code::kInvalidArgument, "did not come to an end within " + std::to_string(kToolSeconds) + " s"};
+    // In steps, so that Ctrl-C is seen although the handler restarts calls.
+    if (poll(fds, 2, static_cast<int>(left < 100 ? left : 100)) < 0 && errno != EINTR) return ErrnoStatus(errno, "cannot poll");
+    for (int i = 0; i < 2; ++i) {
+      if (fds[i].fd < 0 || fds[i].revents == 0) continue;
+      char piece[65536];
+      const ssize_t n = read(fds[i].fd, piece, sizeof piece);
+      if (n <= 0) {
+        fds[i].fd = -1;
+      } else if (texts[i]->size() < kMaxToolOutput) {
+        texts[i]->append(piece, static_cast<size_t>(n));
+      }
+    }
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+const std::string& BinaryDirectory() {
+  static const std::string directory = [] {
+    char path[4096];
+    const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
+    MR_CHECK(n > 0, "/proc is not there");
+    const std::string self(path, static_cast<size_t>(n));
+    return self.substr(0, self.rfind('/'));
+  }();
+  return directory;
+}
+
+std::string BuiltinLibrary() { return BinaryDirectory() + "/../lib/libpaceline_jobs.so"; }
+
+ToolRun::ToolRun(std::vector<std::string> argv) : what_("mrtask " + argv[1]) {
+  int out[2], err[2];
+  if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) {
+    start_ = ErrnoStatus(errno, "cannot make a pipe");
+    return;
+  }
+  out_.reset(out[0]);
+  err_.reset(err[0]);
+  const UniqueFd out_write(out[1]), err_write(err[1]);
+  auto pid = Spawn(argv, out[1], err[1]);
+  if (pid.ok()) {
+    pid_ = *pid;
+  } else {
+    start_ = pid.status();
+  }
+}
+
+ToolRun::ToolRun(ToolRun&& other) noexcept
+    : pid_(std::exchange(other.pid_, 0)), out_(std::move(other.out_)), err_(std::move(other.err_)),
+      start_(std::move(other.start_)), what_(std::move(other.what_)) {}
+
+ToolRun::~ToolRun() {
+  if (pid_ == 0) return;
+  kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+}
+
+Result<std::string> ToolRun::Finish() {
+  MR_RETURN_IF_ERROR(start_);
+  std::string out, err;
+  const Status drained = Drain(out_.get(), err_.get(), &out, &err);
+  if (!drained.ok()) kill(pid_, SIGKILL);
+  int status = 0;
+  waitpid(std::exchange(pid_, 0), &status, 0);
+  if (!drained.ok()) return drained.code() == Code::kCancelled ? drained : drained.With("the operator library");
+  err = TrimmedEnd(err);
+  // mrtask puts its name in front; the user did not call it.
+  if (err.compare(0, 8, "mrtask: ") == 0) err.erase(0, 8);
+  if (WIFSIGNALED(status)) {
+    return InvalidArgument("the operator library died of signal " + std::to_string(WTERMSIG(status)) + " (" +
+                           strsignal(WTERMSIG(status)) + ") while it was loaded and asked for its plan" +
+                           (err.empty() ? "" : ":\n" + err));
+  }
+  if (WEXITSTATUS(status) == 0) return out;
+  if (err.empty()) err = what_ + " exited with " + std::to_string(WEXITSTATUS(status)) + " and said nothing";
+  if (WEXITSTATUS(status) == 2) return InvalidArgument(err);
+  return Internal(what_ + " exited with " + std::to_string(WEXITSTATUS(status)) + ": " + err);
+}
+
+ToolRun StartPlan(const std::string& library, const std::string& job, const std::vector<std::string>& args) {
+  std::vector<std::string> argv = {BinaryDirectory() + "/mrtask", "plan", library, job};
+  argv.insert(argv.end(), args.begin(), args.end());
+  return ToolRun(std::move(argv));
+}
+
+ToolRun StartCheck(const std::string& library) {
+  return ToolRun({BinaryDirectory() + "/mrtask", "check", library});
+}
+
+}  // namespace mr::ctl

@@ -1,0 +1,79 @@
+#include "jobs/mrctl/uri.h"
+
+#include <charconv>
+#include <filesystem>
+#include <span>
+
+#include "common/base/text.h"
+
+namespace mr::ctl {
+namespace {
+
+constexpr std::string_view kFile = "file://";
+constexpr std::string_view kDfs = "dfs://";
+
+bool StartsWith(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
+
+std::string Normal(const std::string& path) {
+  std::string normal = std::filesystem::path(path).lexically_normal().string();
+  while (normal.size() > 1 && normal.back() == '/') normal.pop_back();
+  // A leading double slash is kept by lexically_normal's rules for network names.
+  while (normal.size() > 1 && normal[0] == '/' && normal[1] == '/') normal.erase(0, 1);
+  return normal;
+}
+
+Status CheckFormat(std::string_view format, std::span<const std::string_view> known, const char* list) {
+  for (std::string_view name : known) {
+    if (format == name && name != "fixed:N") return Status::Ok();
+  }
+  if (StartsWith(format, "fixed:")) {
+    uint32_t n = 0;
+    const auto [end, error] = std::from_chars(format.data() + 6, format.data() + format.size(), n);
+    if (error == std::errc() && end == format.data() + format.size() && n > 0) return Status::Ok();
+    return InvalidArgument("'" + std::string(format) + "': fixed wants the record length in bytes, as fixed:100");
+  }
+  return InvalidArgument("unknown format '" + std::string(format) + "'" + DidYouMean(format, known) + "; there are " + list);
+}
+
+}  // namespace
+
+bool IsFileUri(std::string_view uri) { return StartsWith(uri, kFile); }
+bool IsDfsUri(std::string_view uri) { return StartsWith(uri, kDfs); }
+
+std::string UriPath(std::string_view uri) {
+  if (IsFileUri(uri)) return std::string(uri.substr(kFile.size()));
+  if (IsDfsUri(uri)) return std::string(uri.substr(kDfs.size()));
+  return std::string(uri);
+}
+
+Result<std::string> ResolveUri(std::string_view text, BarePath bare, const std::string& cwd) {
+  if (text.empty()) return InvalidArgument("a path must not be empty");
+  const size_t colon = text.find("://");
+  if (colon == std::string_view::npos) {
+    if (bare == BarePath::kBlockStore) {
+      return std::string(kDfs) + Normal(text[0] == '/' ? std::string(text) : "/" + std::string(text));
+    }
+    return std::string(kFile) + Normal(text[0] == '/' ? std::string(text) : cwd + "/" + std::string(text));
+  }
+  if (IsFileUri(text) || IsDfsUri(text)) {
+    const std::string path = UriPath(text);
+    const std::string scheme(text.substr(0, colon + 3));
+    if (path.empty() || path[0] != '/') {
+      return InvalidArgument("'" + std::string(text) + "' must have three slashes: " + scheme + "/path");
+    }
+    return scheme + Normal(path);
+  }
+  return InvalidArgument(std::string(text.substr(0, colon + 3)) + " is not supported yet, use dfs:/// (mrctl fs put copies files in) or file:///");
+}
+
+Status CheckInputFormat(std::string_view format) {
+  constexpr std::string_view kKnown[] = {"text", "kv", "csv", "jsonl", "fixed:N", "record"};
+  return CheckFormat(format, kKnown, "text, kv, csv, jsonl, fixed:N, record");
+}
+
+Status CheckOutputFormat(std::string_view format) {
+  constexpr std::string_view kKnown[] = {"text", "raw", "fixed:N", "record"};
+  return CheckFormat(format, kKnown, "text, raw, fixed:N, record");
+}
+
+}  // namespace mr::ctl
