@@ -153,10 +153,11 @@ struct Remember {
   uint64_t id = 0;
   std::string name;
   std::variant<int64_t, double> value;
+  bool forgotten = false;  // the fact is gone; `value` means nothing
   template <class V>
   static void Fields(V&& v) {
     using T = Remember;
-    v(&T::policy, &T::scope, &T::id, &T::name, &T::value);
+    v(&T::policy, &T::scope, &T::id, &T::name, &T::value, &T::forgotten);
   }
 };
 

@@ -1,0 +1,232 @@
+// Reports of ends: which of them is a task's commit; and how committed outputs get lost and are
+// made again.
+//
+// The rule of consumption: a report is valid if each digest that it consumed equals the content
+// that its upstream task has committed, from whichever copy and generation. While an upstream task
+// is made again its content stands as committed: the same content again changes nothing, and other
+// content rolls back every reader that committed on the old one.
+#include <algorithm>
+
+#include "master/sched/core.h"
+
+namespace mr::sched {
+
+void Core::Answer(const AttemptFinished& e, ReasonCode code, std::vector<double> numbers) {
+  Emit(Refuse{e.attempt, e.worker, e.incarnation, {code, "", std::move(numbers)}});
+}
+
+void Core::On(const AttemptFinished& e) {
+  const Attempt* a = state_.FindAttempt(e.attempt);
+  if (a == nullptr || a->worker != e.worker || a->incarnation != e.incarnation) {
+    Answer(e, ReasonCode::kStale);
+    return;
+  }
+  const Job& job = *state_.FindJob(e.attempt.task.job);
+  const Task& task = *state_.FindTask(e.attempt.task);
+  if (!a->holds_slot()) {
+    if (a->state == AttemptState::kCommitted && task.state == TaskState::kCommitted &&
+        task.winner == a->number) {  // a repeat of the winning report: the same answer
+      const CopyPlace place{task.generation, a->number, a->worker, a->incarnation};
+      Emit(Accept{e.attempt, e.worker, e.incarnation, true, state_.MakeCopy(e.attempt.task, place),
+                  task.manifest, {ReasonCode::kFirstReport, "", {}}});
+    } else {
+      Answer(e, job.running() ? ReasonCode::kStale : ReasonCode::kJobEnded);
+    }
+    return;
+  }
+  if (!job.running() || task.state == TaskState::kCommitted || a->generation != task.generation) {
+    LateReport(e);
+    return;
+  }
+  const std::string wrong = CheckConsumed(e);
+  if (!wrong.empty()) {
+    EndAttempt(e.attempt, AttemptState::kDiscarded, FailureKind::kEnvironment);
+    Answer(e, ReasonCode::kConsumedStale);
+    Charge(e.attempt.task, FailureKind::kEnvironment, wrong);
+    return;
+  }
+  CommitTask(e);
+}
+
+// A valid attempt whose task needs it no more.
+void Core::LateReport(const AttemptFinished& e) {
+  const Job& job = *state_.FindJob(e.attempt.task.job);
+  const Task& task = *state_.FindTask(e.attempt.task);
+  EndAttempt(e.attempt, AttemptState::kDiscarded, FailureKind::kPreempted);
+  if (!job.running()) {
+    Answer(e, ReasonCode::kJobEnded);
+  } else if (task.state != TaskState::kCommitted) {
+    Answer(e, ReasonCode::kStale);
+  } else if (task.manifest.content == e.manifest.content) {
+    Answer(e, ReasonCode::kEqualDigest, {double(task.winner)});
+  } else {
+    state_.MarkStageIndeterminate(e.attempt.task.stage_id());
+    Emit(MarkIndeterminate{e.attempt.task, task.manifest.content, e.manifest.content,
+                           {ReasonCode::kDifferentDigest, "", {0}}});
+    Answer(e, ReasonCode::kDifferentDigest, {double(task.winner)});
+  }
+}
+
+// What is wrong with what it consumed, or "".
+std::string Core::CheckConsumed(const AttemptFinished& e) const {
+  const TaskId& id = e.attempt.task;
+  const Job& job = *state_.FindJob(id.job);
+  const auto& inputs = job.graph.stages[id.stage].inputs;
+  const auto text = [&](uint32_t stage, uint32_t task) {
+    return "the output of task " + std::to_string(task) + " of stage '" +
+           job.graph.stages[stage].name + "'";
+  };
+  std::vector<std::pair<uint32_t, uint32_t>> seen;
+  seen.reserve(e.consumed.size());
+  for (const Consumed& c : e.consumed) {
+    const Task* up = state_.FindTask({id.job, c.stage, c.task});
+    if (up == nullptr || !up->has_content || c.generation > up->generation ||
+        c.content != up->manifest.content) {
+      return text(c.stage, c.task) + " that it consumed is not the committed one";
+    }
+    seen.emplace_back(c.stage, c.task);
+  }
+  std::sort(seen.begin(), seen.end());
+  for (const Slice& slice : state_.FindTask(id)->plan.slices) {
+    const uint32_t up = inputs[slice.input].upstream;
+    auto it = std::lower_bound(seen.begin(), seen.end(), std::pair{up, slice.task_begin});
+    for (uint32_t t = slice.task_begin; t < slice.task_end; ++t) {
+      while (it != seen.end() && *it < std::pair{up, t}) ++it;
+      if (it == seen.end() || *it != std::pair{up, t}) {
+        return "it did not say that it consumed " + text(up, t);
+      }
+    }
+  }
+  return "";
+}
+
+void Core::CommitTask(const AttemptFinished& e) {
+  const TaskId& id = e.attempt.task;
+  const Task& task = *state_.FindTask(id);
+  const StageSpec& spec = state_.Spec(id.stage_id());
+  const bool differs = task.has_content && task.manifest.content != e.manifest.content;
+  const Digest128 old = task.manifest.content;
+  state_.EditAttempt(e.attempt, [&](Attempt& a) {
+    a.ran = e.ran;
+    a.waited = e.waited;
+  });
+  state_.Commit(e.attempt, e.manifest, now_);
+  changed.push_back(e.attempt);
+  freed.insert(e.worker);
+  const CopyPlace place{task.generation, e.attempt.number, e.worker, e.incarnation};
+  if (!spec.is_final) state_.AddCopy(id, place);
+  Emit(Accept{e.attempt, e.worker, e.incarnation, true, state_.MakeCopy(id, place), e.manifest,
+              {ReasonCode::kFirstReport, "", {}}});
+  const size_t attempts = task.attempts.size();
+  for (size_t i = 0; i < attempts; ++i) {
+    if (!task.attempts[i].live()) continue;
+    KillNow({id, task.attempts[i].number},
+            {ReasonCode::kTaskCommitted, "", {double(e.attempt.number)}});
+  }
+  if (differs) {
+    state_.MarkStageIndeterminate(id.stage_id());
+    const size_t at = out_->size();
+    const uint32_t rolled_back = RollBackReaders(id);
+    out_->insert(out_->begin() + static_cast<std::ptrdiff_t>(at),
+                 MarkIndeterminate{id, old, e.manifest.content,
+                                   {ReasonCode::kIndeterminate, "", {double(rolled_back)}}});
+  }
+  if (spec.is_final) CommitIfComplete(id.job);
+}
+
+void Core::LoseCopy(const TaskId& id, const CopyPlace& place, ReasonCode code) {
+  const Copy copy = state_.MakeCopy(id, place);
+  state_.RemoveCopy(id, place);
+  Emit(DropCopy{copy, {code, "", {double(place.generation)}}});
+  const Job& job = *state_.FindJob(id.job);
+  const Task& task = *state_.FindTask(id);
+  if (!job.running() || task.state != TaskState::kCommitted || !task.copies.empty()) return;
+  if (!job.graph.stages[id.stage].is_final && state_.Needed(job, id)) ReturnTask(id);
+}
+
+// A committed task has to run again.
+void Core::ReturnTask(const TaskId& id) {
+  state_.EditTask(id, [&](Task& t) {
+    t.state = t.live > 0 ? TaskState::kRunning : TaskState::kPending;
+    ++t.generation;
+    t.winner = 0;
+    t.lost = true;
+    t.pending_since = now_;
+  });
+  NeedInputs(id);
+}
+
+// Outputs that were lost while nobody needed them, and that this task reads, are needed again.
+void Core::NeedInputs(const TaskId& id) {
+  const Job& job = *state_.FindJob(id.job);
+  const auto& inputs = job.graph.stages[id.stage].inputs;
+  for (const Slice& slice : state_.FindTask(id)->plan.slices) {
+    const uint32_t up = inputs[slice.input].upstream;
+    const std::set<uint32_t>& bare = job.stages[up].bare;
+    const std::vector<uint32_t> again(bare.lower_bound(slice.task_begin),
+                                      bare.lower_bound(slice.task_end));
+    for (const uint32_t t : again) {
+      if (job.stages[up].tasks[t].state == TaskState::kCommitted) ReturnTask({id.job, up, t});
+    }
+  }
+}
+
+// Every committed task that read this output, and their readers in turn. Returns how many.
+uint32_t Core::RollBackReaders(const TaskId& id) {
+  const Job& job = *state_.FindJob(id.job);
+  const Stage& stage = job.stages[id.stage];
+  uint32_t n = 0;
+  for (const uint32_t r : stage.readers) {
+    const Stage& reader = job.stages[r];
+    const auto& inputs = job.graph.stages[r].inputs;
+    for (uint32_t t = 0; t < reader.tasks.size(); ++t) {
+      if (reader.tasks[t].state != TaskState::kCommitted && !reader.tasks[t].has_content) continue;
+      for (const Slice& slice : reader.tasks[t].plan.slices) {
+        if (inputs[slice.input].upstream != id.stage) continue;
+        if (id.task < slice.task_begin || id.task >= slice.task_end) continue;
+        n += RollBack({id.job, r, t});
+        break;
+      }
+    }
+  }
+  return n;
+}
+
+uint32_t Core::RollBack(const TaskId& id) {
+  const std::vector<CopyPlace> copies = state_.FindTask(id)->copies;
+  const bool committed = state_.FindTask(id)->state == TaskState::kCommitted;
+  for (const CopyPlace& place : copies) {
+    state_.RemoveCopy(id, place);
+    Emit(DropCopy{state_.MakeCopy(id, place),
+                  {ReasonCode::kIndeterminate, "", {double(place.generation)}}});
+  }
+  state_.EditTask(id, [](Task& t) { t.has_content = false; });
+  if (committed) ReturnTask(id);
+  return RollBackReaders(id) + 1;
+}
+
+void Core::On(const CopyMade& e) {
+  const TaskId& id = e.copy.output.task;
+  const Job* job = state_.FindJob(id.job);
+  const Task* task = state_.FindTask(id);
+  const bool good = task != nullptr && job->running() && task->state == TaskState::kCommitted &&
+                    task->generation == e.copy.output.generation &&
+                    !job->graph.stages[id.stage].is_final &&
+                    Current(e.copy.worker, e.copy.incarnation);
+  if (!good) {
+    Emit(DropCopy{e.copy, {ReasonCode::kStale, "", {}}});
+    return;
+  }
+  state_.AddCopy(id, {e.copy.output.generation, e.copy.attempt, e.copy.worker, e.copy.incarnation});
+}
+
+void Core::On(const CopyLost& e) {
+  const TaskId& id = e.copy.output.task;
+  const Task* task = state_.FindTask(id);
+  if (task == nullptr) return;
+  const CopyPlace place{e.copy.output.generation, e.copy.attempt, e.copy.worker, e.copy.incarnation};
+  if (std::find(task->copies.begin(), task->copies.end(), place) == task->copies.end()) return;
+  LoseCopy(id, place, ReasonCode::kOutputLost);
+}
+
+}  // namespace mr::sched

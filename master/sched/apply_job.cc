@@ -1,0 +1,78 @@
+// Jobs are submitted, planned stage by stage, and end.
+#include "master/sched/core.h"
+#include "master/sched/job_graph.h"
+
+namespace mr::sched {
+
+void Core::On(const JobSubmitted& e) {
+  if (state_.FindJob(e.job) != nullptr) return;  // a repeat
+  state_.AddJob(e, now_);
+  const Status status = CheckGraph(e.graph);
+  if (!status.ok()) {
+    Fail(e.job, false, "the job cannot be run: " + status.message(), {ReasonCode::kPlanFailed, "", {}});
+    return;
+  }
+  PlanReadyStages(e.job);
+}
+
+void Core::PlanReadyStages(JobId id) {
+  const Job& job = *state_.FindJob(id);
+  for (uint32_t s = 0; s < job.stages.size(); ++s) {
+    if (job.stages[s].plan_state != PlanState::kNotAsked || !UpstreamPlanned(job, s)) continue;
+    double edges = 0;
+    for (const StageInput& input : job.graph.stages[s].inputs) edges += input.is_edge ? 1 : 0;
+    state_.AskPlan({id, s});
+    Emit(PlanStage{id, s, {ReasonCode::kStageReady, "", {edges}}});
+  }
+}
+
+void Core::On(const StagePlanned& e) {
+  const Job* job = state_.FindJob(e.job);
+  const Stage* stage = state_.FindStage({e.job, e.stage});
+  if (stage == nullptr || !job->running() || stage->plan_state != PlanState::kAsked) return;
+  const std::string& name = job->graph.stages[e.stage].name;
+  const std::string error = e.error.empty() ? CheckPlan(*job, e) : e.error;
+  if (!error.empty()) {
+    Fail(e.job, false, "stage '" + name + "' cannot be planned: " + error,
+         {ReasonCode::kPlanFailed, "", {static_cast<double>(e.stage)}});
+    return;
+  }
+  state_.SetPlan(e, now_);
+  PlanReadyStages(e.job);
+  CommitIfComplete(e.job);  // a stage may have no tasks at all
+}
+
+void Core::On(const JobKillAsked& e) {
+  const Job* job = state_.FindJob(e.job);
+  if (job == nullptr || !job->running()) return;
+  Fail(e.job, true, e.why, {ReasonCode::kAskedByUser, "", {}});
+}
+
+void Core::CommitIfComplete(JobId id) {
+  const Job& job = *state_.FindJob(id);
+  if (!job.running()) return;
+  for (uint32_t s = 0; s < job.stages.size(); ++s) {
+    if (job.graph.stages[s].is_final && !job.stages[s].complete()) return;
+  }
+  Emit(CommitJob{id, {ReasonCode::kJobEnded, "", {}}});
+  End(id, JobState::kSucceeded, "");
+}
+
+void Core::Fail(JobId id, bool killed, const std::string& message, Reason reason) {
+  const Job* job = state_.FindJob(id);
+  if (job == nullptr || !job->running()) return;
+  Emit(FailJob{id, killed, message, std::move(reason)});
+  End(id, killed ? JobState::kKilled : JobState::kFailed, message);
+}
+
+void Core::End(JobId id, JobState state, const std::string& message) {
+  state_.EndJob(id, state, message, now_);
+  const Job& job = *state_.FindJob(id);
+  std::vector<AttemptId> live;
+  for (uint32_t s = 0; s < job.stages.size(); ++s) {
+    for (const auto& [task, number] : job.stages[s].active) live.push_back({{id, s, task}, number});
+  }
+  for (const AttemptId& attempt : live) KillNow(attempt, {ReasonCode::kJobEnded, "", {}});
+}
+
+}  // namespace mr::sched

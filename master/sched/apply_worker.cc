@@ -1,0 +1,104 @@
+// Workers come, come back, drain and go; what they held goes with them.
+#include <algorithm>
+
+#include "master/sched/core.h"
+
+namespace mr::sched {
+
+bool Core::Current(WorkerId worker, Incarnation incarnation) const {
+  const Worker* w = state_.FindWorker(worker);
+  return w != nullptr && w->alive && w->incarnation == incarnation;
+}
+
+void Core::On(const WorkerRegistered& e) {
+  const Worker* w = state_.FindWorker(e.worker);
+  const bool same_life = w != nullptr && w->alive && w->incarnation == e.incarnation;
+  if (w != nullptr && w->alive && !same_life) DropWorker(e.worker);
+  state_.PutWorker(e);
+  if (same_life) Reconcile(e);
+  EndStrangers(e);
+  freed.insert(e.worker);
+}
+
+// The same process as before: what it does not have any more is lost, the rest goes on.
+void Core::Reconcile(const WorkerRegistered& e) {
+  const Worker& w = *state_.FindWorker(e.worker);
+  const std::set<AttemptId> running(e.running.begin(), e.running.end());
+  std::set<std::pair<TaskId, uint32_t>> served;
+  for (const Copy& c : e.inventory) served.insert({c.output.task, c.attempt});
+  const std::vector<AttemptId> ours(w.attempts.begin(), w.attempts.end());
+  for (const AttemptId& id : ours) {
+    // Finished, its report under way: then it stands in the inventory.
+    if (running.count(id) != 0 || served.count({id.task, id.number}) != 0) continue;
+    const Attempt* a = state_.FindAttempt(id);
+    const bool live = a->live();
+    EndAttempt(id, live ? AttemptState::kFailed : AttemptState::kKilled, FailureKind::kLost);
+    if (live) Charge(id.task, FailureKind::kLost, "the worker came back without the attempt");
+  }
+  const std::vector<std::pair<TaskId, uint32_t>> copies(w.copies.begin(), w.copies.end());
+  for (const auto& [task, attempt] : copies) {
+    if (served.count({task, attempt}) != 0) continue;
+    const std::vector<CopyPlace> places = state_.FindTask(task)->copies;
+    for (const CopyPlace& place : places) {
+      if (place.worker == e.worker && place.attempt == attempt) {
+        LoseCopy(task, place, ReasonCode::kOutputLost);
+      }
+    }
+  }
+}
+
+// What it has, and nobody here knows.
+void Core::EndStrangers(const WorkerRegistered& e) {
+  for (const AttemptId& id : e.running) {
+    const Attempt* a = state_.FindAttempt(id);
+    const bool ours = a != nullptr && a->worker == e.worker && a->incarnation == e.incarnation;
+    if (ours && a->live()) continue;
+    Emit(Kill{id, e.worker, e.incarnation, {ReasonCode::kStale, "", {}}});
+  }
+  for (const Copy& c : e.inventory) {
+    const Task* task = state_.FindTask(c.output.task);
+    const CopyPlace place{c.output.generation, c.attempt, e.worker, e.incarnation};
+    if (task != nullptr) {
+      if (std::find(task->copies.begin(), task->copies.end(), place) != task->copies.end()) continue;
+      const Attempt* a = state_.FindAttempt({c.output.task, c.attempt});
+      if (a != nullptr && a->holds_slot() && a->incarnation == e.incarnation) continue;
+    }
+    Emit(DropCopy{{c.output, c.attempt, e.worker, e.incarnation}, {ReasonCode::kStale, "", {}}});
+  }
+}
+
+void Core::On(const WorkerLost& e) {
+  if (Current(e.worker, e.incarnation)) DropWorker(e.worker);
+}
+
+void Core::DropWorker(WorkerId id) {
+  state_.EditWorker(id, [](Worker& w) { w.alive = false; });
+  const Worker& w = *state_.FindWorker(id);
+  const std::vector<AttemptId> attempts(w.attempts.begin(), w.attempts.end());
+  for (const AttemptId& attempt : attempts) {
+    const Attempt* a = state_.FindAttempt(attempt);
+    if (a == nullptr || !a->holds_slot()) continue;
+    const bool live = a->live();
+    EndAttempt(attempt, live ? AttemptState::kFailed : AttemptState::kKilled, FailureKind::kLost);
+    if (live) Charge(attempt.task, FailureKind::kLost, "worker " + Name(id) + " was lost");
+  }
+  const std::vector<std::pair<TaskId, uint32_t>> copies(w.copies.begin(), w.copies.end());
+  for (const auto& [task, attempt] : copies) {
+    const Task* t = state_.FindTask(task);
+    if (t == nullptr) continue;
+    const std::vector<CopyPlace> places = t->copies;
+    for (const CopyPlace& place : places) {
+      if (place.worker == id && place.attempt == attempt) {
+        LoseCopy(task, place, ReasonCode::kWorkerLost);
+      }
+    }
+  }
+}
+
+void Core::On(const WorkerDraining& e) {
+  if (!Current(e.worker, e.incarnation)) return;
+  state_.EditWorker(e.worker, [&](Worker& w) { w.draining = e.on; });
+  if (!e.on) freed.insert(e.worker);
+}
+
+}  // namespace mr::sched

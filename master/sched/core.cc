@@ -1,0 +1,115 @@
+#include "master/sched/core.h"
+
+#include <algorithm>
+
+#include "common/base/check.h"
+
+namespace mr::sched {
+
+void Core::Begin(Instant now, std::vector<Decision>* out) {
+  MR_CHECK(now >= now_, "time never goes back");
+  now_ = now;
+  out_ = out;
+  changed.clear();
+  freed.clear();
+  due.clear();
+  offer_all = false;
+  config_changed = false;
+}
+
+void Core::Fold(const Event& event) {
+  std::visit([this](const auto& e) { On(e); }, event);
+}
+
+void Core::Fold(const Plan& plan) {
+  for (const Edit& edit : plan.edits()) std::visit([this](const auto& e) { Do(e); }, edit);
+}
+
+void Core::WakeCoreAt(Instant at) {
+  const auto it = state_.timers().find({kCoreTimer, 0});
+  if (it != state_.timers().end() && it->second <= at) return;
+  state_.SetTimer(kCoreTimer, 0, at);
+  Emit(WakeAt{kCoreTimer, 0, at});
+}
+
+void Core::On(const ConfigChanged& e) {
+  state_.SetConfig(e);
+  config_changed = true;
+  offer_all = true;
+}
+
+void Core::On(const ProfileLoaded& e) {
+  if (state_.FindJob(e.job) == nullptr) return;
+  state_.EditJob(e.job, [&](Job& job) {
+    for (size_t i = 0; i < std::min(e.names.size(), e.values.size()); ++i) {
+      job.profile[e.names[i]] = e.values[i];
+    }
+  });
+}
+
+void Core::On(const TimerDue& e) {
+  const auto it = state_.timers().find({e.policy, e.id});
+  if (it == state_.timers().end() || it->second > now_) return;  // replaced by a later wish
+  state_.EraseTimer(e.policy, e.id);
+  if (e.policy != kCoreTimer) {
+    due.emplace_back(e.policy, e.id);
+    return;
+  }
+  offer_all = true;
+  while (!state_.held_workers().empty() && state_.held_workers().begin()->first <= now_) {
+    state_.ReleaseWorker(state_.held_workers().begin()->second);
+  }
+  while (!state_.held_tasks().empty() && state_.held_tasks().begin()->first <= now_) {
+    const TaskId task = state_.held_tasks().begin()->second;
+    state_.ReleaseTask(task);
+  }
+  if (!state_.held_workers().empty()) WakeCoreAt(state_.held_workers().begin()->first);
+  if (!state_.held_tasks().empty()) WakeCoreAt(state_.held_tasks().begin()->first);
+}
+
+void Core::Do(const Launch& edit) {
+  const TaskId& task = edit.attempt.task;
+  const Job& job = *state_.FindJob(task.job);
+  const uint32_t number = state_.AddAttempt(task, edit.worker, edit.cause, now_);
+  MR_CHECK(job.running(), "a plan launches only tasks of running jobs");
+  Launch launch = edit;
+  launch.attempt.number = number;
+  changed.push_back(launch.attempt);
+  Emit(std::move(launch));
+}
+
+void Core::Do(const Kill& edit) { KillNow(edit.attempt, edit.reason); }
+
+void Core::Do(const TakeBack& edit) {
+  state_.MarkTakenBack(edit.attempt);
+  state_.MoveAttempt(edit.attempt, AttemptState::kEnding, now_);
+  changed.push_back(edit.attempt);
+  Emit(edit);
+}
+
+void Core::Do(const Bind& edit) { Emit(edit); }
+
+void Core::Do(const ReplicateCopy& edit) { Emit(edit); }
+
+void Core::Do(const SetShare& edit) {
+  state_.EditJob(edit.job, [&](Job& job) { job.share = edit.slots; });
+  Emit(edit);
+}
+
+void Core::Do(const Remember& edit) {
+  const FactKey key{edit.policy, edit.scope, edit.id, edit.name};
+  if (edit.forgotten) state_.EraseFact(key);
+  else state_.SetFact(key, edit.value);
+  Emit(edit);
+}
+
+void Core::Do(const WakeAt& edit) {
+  state_.SetTimer(edit.policy, edit.id, edit.at);
+  Emit(edit);
+}
+
+void Core::Do(const Want& edit) {
+  state_.EditTask(edit.task, [&](Task& task) { task.wanted = edit.attempts; });
+}
+
+}  // namespace mr::sched

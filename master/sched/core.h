@@ -1,0 +1,112 @@
+// Folds events and plans into the state, and says what must be done about them: the rules of the
+// engine, as far as no policy decides them (what a commit is, what is lost, when a job ends).
+//
+// One Core per Scheduler. Begin names the instant and the outbox of a step; Fold takes the event;
+// what it touched is then in the public members, from which the Scheduler makes triggers.
+// Files: apply_worker, apply_job, apply_attempt, apply_commit, by the event's subject.
+#pragma once
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "master/sched/decision.h"
+#include "master/sched/event.h"
+#include "master/sched/plan.h"
+#include "master/sched/state.h"
+
+namespace mr::sched {
+
+// Owner of the timers that are no policy's. No policy may have this name.
+inline constexpr char kCoreTimer[] = "core";
+
+class Core {
+ public:
+  explicit Core(State* state) : state_(*state) {}
+
+  void Begin(Instant now, std::vector<Decision>* out);
+  void Fold(const Event& event);
+  void Fold(const Plan& plan);
+  // Asks for a core timer at this instant, unless one comes earlier anyway.
+  void WakeCoreAt(Instant at);
+
+  // What this step touched.
+  std::vector<AttemptId> changed;
+  std::set<WorkerId> freed;  // a slot fell free, or the worker may be offered again
+  std::vector<std::pair<std::string, uint64_t>> due;  // policies' timers
+  bool offer_all = false;
+  bool config_changed = false;
+
+ private:
+  void On(const ConfigChanged& e);
+  void On(const WorkerRegistered& e);
+  void On(const WorkerLost& e);
+  void On(const WorkerDraining& e);
+  void On(const JobSubmitted& e);
+  void On(const JobKillAsked& e);
+  void On(const StagePlanned& e);
+  void On(const AttemptStarted& e);
+  void On(const AttemptProgress& e);
+  void On(const AttemptFinished& e);
+  void On(const AttemptFailed& e);
+  void On(const AttemptRefused& e);
+  void On(const AttemptKilled& e);
+  void On(const FetchDone& e);
+  void On(const FetchFailed& e);
+  void On(const CopyMade& e);
+  void On(const CopyLost& e);
+  void On(const ProfileLoaded& e);
+  void On(const TimerDue& e);
+
+  void Do(const Launch& edit);
+  void Do(const Kill& edit);
+  void Do(const TakeBack& edit);
+  void Do(const Bind& edit);
+  void Do(const ReplicateCopy& edit);
+  void Do(const SetShare& edit);
+  void Do(const Remember& edit);
+  void Do(const WakeAt& edit);
+  void Do(const Want& edit);
+
+  template <class D>
+  void Emit(D decision) { out_->push_back(std::move(decision)); }
+
+  // Workers.
+  void DropWorker(WorkerId id);
+  void Reconcile(const WorkerRegistered& e);
+  void EndStrangers(const WorkerRegistered& e);
+  bool Current(WorkerId worker, Incarnation incarnation) const;
+
+  // Jobs.
+  void PlanReadyStages(JobId id);
+  void CommitIfComplete(JobId id);
+  void Fail(JobId id, bool killed, const std::string& message, Reason reason);
+  void End(JobId id, JobState state, const std::string& message);
+
+  // Attempts.
+  // The attempt that holds a slot under this id, worker and incarnation, else null.
+  const Attempt* Holding(const AttemptId& id, WorkerId worker, Incarnation incarnation) const;
+  void KillNow(const AttemptId& id, Reason reason);
+  void EndAttempt(const AttemptId& id, AttemptState state, FailureKind kind);
+  // Counts a failure against the task's budget of this kind; fails the job past it, else holds
+  // the task back for a while where repeating at once could spin.
+  void Charge(const TaskId& id, FailureKind kind, const std::string& message);
+  void Answer(const AttemptFinished& e, ReasonCode code, std::vector<double> numbers = {});
+
+  // Outputs.
+  void CommitTask(const AttemptFinished& e);
+  void LateReport(const AttemptFinished& e);
+  std::string CheckConsumed(const AttemptFinished& e) const;
+  void LoseCopy(const TaskId& id, const CopyPlace& place, ReasonCode code);
+  void ReturnTask(const TaskId& id);
+  void NeedInputs(const TaskId& id);
+  uint32_t RollBackReaders(const TaskId& id);
+  uint32_t RollBack(const TaskId& id);
+
+  State& state_;
+  Instant now_;
+  std::vector<Decision>* out_ = nullptr;
+};
+
+}  // namespace mr::sched

@@ -1,0 +1,193 @@
+// The records of the state: workers, jobs, stages, tasks, attempts. Plain data that anybody may
+// read; only State writes them, since each change must also move the digest and the indexes.
+#pragma once
+
+#include <array>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "master/sched/event.h"
+#include "master/sched/index_set.h"
+#include "master/sched/model.h"
+
+namespace mr::sched {
+
+enum class JobState : uint8_t { kRunning = 1, kSucceeded = 2, kFailed = 3, kKilled = 4 };
+
+// kPending: no live attempt. kRunning: at least one.
+enum class TaskState : uint8_t { kPending = 1, kRunning = 2, kCommitted = 3 };
+
+// kEnding: Kill or TakeBack is under way, the slot is still taken. kDiscarded: it finished, but its
+// report was refused, or its worker did not start it.
+enum class AttemptState : uint8_t {
+  kLaunched = 1, kRunning = 2, kEnding = 3, kCommitted = 4, kDiscarded = 5, kFailed = 6, kKilled = 7,
+};
+
+struct Sample {
+  Instant at;
+  uint8_t phase = 0;
+  uint64_t taken_bytes = 0, total_bytes = 0, records = 0;
+};
+
+struct Attempt {
+  uint32_t number = 0;
+  uint32_t generation = 1;  // of the output that it makes
+  WorkerId worker;
+  Incarnation incarnation = 0;
+  Cause cause = Cause::kFirst;
+  AttemptState state = AttemptState::kLaunched;
+  FailureKind failure = FailureKind::kUser;  // where state is kFailed or kKilled
+  bool inputs_done = false;                  // it needs no upstream copy any more
+  bool taken_back = false;
+  Instant launched_at, started_at, first_byte_at, inputs_done_at, ended_at;  // 0 = not yet
+  Duration ran, waited;
+  uint64_t history = 0;         // hash over all samples, also those no longer kept
+  std::vector<Sample> samples;  // the last 8 while it is live, the last one afterwards
+
+  bool live() const { return state == AttemptState::kLaunched || state == AttemptState::kRunning; }
+  bool holds_slot() const { return live() || state == AttemptState::kEnding; }
+};
+
+// One copy of a task's output, without what the task says already.
+struct CopyPlace {
+  uint32_t generation = 0, attempt = 0;
+  WorkerId worker;
+  Incarnation incarnation = 0;
+  bool operator==(const CopyPlace&) const = default;
+};
+
+struct Task {
+  TaskPlan plan;
+  TaskState state = TaskState::kPending;
+  bool lost = false;         // pending because its committed output went
+  bool has_content = false;  // `manifest` is what readers may have consumed, also while it is made again
+  uint32_t generation = 1;   // of the committed or next output
+  uint32_t next_number = 1;
+  uint32_t wanted = 1;          // attempts that should be live at a time (clones: more)
+  uint32_t live = 0;            // attempts launched or running
+  uint32_t holding = 0;         // attempts with a slot: live or ending
+  uint32_t failures = 0;        // charged: the user's
+  uint32_t other_failures = 0;  // everybody else's
+  uint32_t winner = 0;          // attempt number; 0 = none
+  Manifest manifest;
+  Instant pending_since;
+  Instant held_until;  // 0 = not held: no launch before, after a failure that is nobody's fault
+  std::vector<Attempt> attempts;
+  std::vector<CopyPlace> copies;
+  // Derived: inputs missing among those read from some, not all, tasks of an upstream stage.
+  uint32_t partial_missing = 0;
+  uint32_t task_class = 0;
+};
+
+// Tasks whose preference is this place (a worker or a rack), and which of them are in the pool.
+struct LocalList {
+  std::vector<uint32_t> tasks;  // ascending
+  IndexSet pending;             // positions in `tasks`
+};
+
+// Schedulable tasks that miss no partial input, by the questions that policies ask.
+struct Pool {
+  IndexSet retry, fresh;
+  std::map<WorkerId, LocalList> by_worker;
+  std::map<std::string, LocalList> by_rack;
+  std::set<WorkerId> local_workers;  // workers whose list is not empty
+  uint32_t size() const { return retry.size() + fresh.size(); }
+};
+
+using AttemptKey = std::pair<uint32_t, uint32_t>;  // task, number
+
+// Tasks of one stage that wait for the same upstream stages as wholes. Mostly one class per stage;
+// stages with split fat partitions have more.
+struct TaskClass {
+  uint64_t full_inputs = 0;  // bit i: reads every upstream task of input i
+  uint32_t uncommitted = 0;
+  Pool ready;
+  IndexSet blocked;  // schedulable, but a partial input is missing
+  // Live attempts that do not have all inputs; [1]: of tasks that miss a partial one.
+  std::array<std::set<AttemptKey>, 2> fetching;
+};
+
+// Who reads a task of this stage through a slice that does not span the stage.
+struct PartialReaders {
+  uint32_t stage = 0;              // the reading one
+  std::vector<uint32_t> begin;     // readers of task t: [begin[t], begin[t + 1])
+  std::vector<uint32_t> readers;
+};
+
+enum class PlanState : uint8_t { kNotAsked = 1, kAsked = 2, kPlanned = 3 };
+
+struct Stage {
+  PlanState plan_state = PlanState::kNotAsked;
+  uint32_t partitions = 0;
+  bool indeterminate = false;
+  uint64_t plan_hash = 0;
+  std::vector<Task> tasks;
+  // Derived.
+  uint32_t committed = 0, pending = 0;
+  bool in_ready = false, in_early = false, in_starved = false;
+  std::vector<TaskClass> classes;
+  std::vector<uint32_t> readers;  // stages that read this one, ascending, once each
+  std::vector<PartialReaders> partial_readers;
+  std::set<AttemptKey> active;  // attempts with a slot
+  std::set<uint32_t> bare;      // committed, but without any copy: nobody needs them now
+
+  bool planned() const { return plan_state == PlanState::kPlanned; }
+  bool complete() const { return planned() && committed == tasks.size(); }
+};
+
+struct Job {
+  JobId id;
+  std::string name, queue;
+  int32_t priority = 0;
+  Duration deadline;
+  uint32_t max_attempts = 0;
+  std::vector<std::string> policies;
+  JobGraph graph;
+  JobState state = JobState::kRunning;
+  std::string message;        // why it failed
+  uint64_t arrival = 0;       // 1, 2, ... by submission
+  uint32_t restarts_at_submit = 0;
+  uint32_t share = 0;         // slots, as a policy set it; 0 = no limit
+  Instant submitted_at, ended_at;
+  uint64_t submit_hash = 0;
+  std::map<std::string, double> profile;
+  std::vector<Stage> stages;
+  // Derived.
+  uint32_t holding = 0;   // attempts with a slot
+  uint32_t fetching = 0;  // live attempts without all inputs
+  uint32_t taking_back = 0;  // attempts being taken back
+  bool running() const { return state == JobState::kRunning; }
+};
+
+struct SlotUse {
+  std::array<uint32_t, 2> slots{};  // by kind
+  uint64_t memory = 0;
+};
+
+struct Worker {
+  WorkerId id;
+  Incarnation incarnation = 0;
+  bool alive = false;
+  bool draining = false;
+  Instant held_until;  // 0 = not held; no offers before
+  std::string address, rack;
+  Slots slots;
+  uint64_t memory_bytes = 0;
+  std::vector<std::string> labels;
+  uint64_t fixed_hash = 0;  // of what registration said
+  uint64_t fetched_bytes = 0, fetch_us = 0, fetch_failures = 0;  // of reads served by it
+  // Derived.
+  SlotUse used;
+  std::set<AttemptId> attempts;                     // with a slot here
+  std::set<std::pair<TaskId, uint32_t>> copies;     // task, attempt
+
+  uint32_t used_total() const { return used.slots[0] + used.slots[1]; }
+};
+
+// Index of a slot kind in arrays.
+inline size_t KindIndex(SlotKind kind) { return kind == SlotKind::kMap ? 0 : 1; }
+
+}  // namespace mr::sched

@@ -1,0 +1,164 @@
+#include "master/sched/pipeline.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "common/base/digest.h"
+#include "common/base/text.h"
+#include "master/sched/policies/fifo.h"
+
+namespace mr::sched {
+
+namespace {
+
+struct PolicyEntry {
+  std::string_view name;
+  bool places_work;  // launches first attempts; a list needs one such policy
+  Result<std::unique_ptr<Policy>> (*make)(PolicyParams* params);
+};
+
+// All policies there are. A new one is a file in policies/ and a line here.
+constexpr PolicyEntry kPolicies[] = {
+    {"fifo", true, &MakeFifo},
+};
+
+std::string_view Trim(std::string_view s) {
+  while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
+  while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
+  return s;
+}
+
+// "name" or "name(a=1,b=2)".
+struct Item {
+  std::string name;
+  std::map<std::string, std::string> params;
+};
+
+Result<Item> ParseItem(std::string_view text) {
+  Item item;
+  const size_t open = text.find('(');
+  item.name = Trim(text.substr(0, open));
+  if (item.name.empty()) {
+    return InvalidArgument("the policy list has an empty entry; write e.g. 'fifo' or 'fifo,late(cap=0.2)'");
+  }
+  if (open == std::string_view::npos) return item;
+  if (text.back() != ')') {
+    return InvalidArgument("policy '" + std::string(text) + "': the parenthesis is not closed");
+  }
+  std::string_view inside = text.substr(open + 1, text.size() - open - 2);
+  while (!Trim(inside).empty()) {
+    const size_t comma = inside.find(',');
+    const std::string_view pair = inside.substr(0, comma);
+    inside = comma == std::string_view::npos ? "" : inside.substr(comma + 1);
+    const size_t equals = pair.find('=');
+    const std::string key(Trim(pair.substr(0, equals)));
+    if (equals == std::string_view::npos || key.empty()) {
+      return InvalidArgument("policy '" + item.name + "': '" + std::string(Trim(pair)) +
+                             "' is not of the form name=value");
+    }
+    if (!item.params.emplace(key, Trim(pair.substr(equals + 1))).second) {
+      return InvalidArgument("policy '" + item.name + "': parameter '" + key + "' is given twice");
+    }
+  }
+  return item;
+}
+
+// At commas outside of parentheses.
+std::vector<std::string_view> Split(std::string_view list) {
+  std::vector<std::string_view> items;
+  size_t begin = 0;
+  int depth = 0;
+  for (size_t i = 0; i <= list.size(); ++i) {
+    if (i == list.size() || (list[i] == ',' && depth == 0)) {
+      items.push_back(Trim(list.substr(begin, i - begin)));
+      begin = i + 1;
+    } else if (list[i] == '(') {
+      ++depth;
+    } else if (list[i] == ')') {
+      --depth;
+    }
+  }
+  return items;
+}
+
+Result<const PolicyEntry*> Find(const std::string& name) {
+  std::vector<std::string_view> names;
+  std::string all;
+  for (const PolicyEntry& entry : kPolicies) {
+    if (entry.name == name) return &entry;
+    names.push_back(entry.name);
+    all += (all.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  return InvalidArgument("there is no policy '" + name + "'" + DidYouMean(name, names) +
+                         "; known policies: " + all);
+}
+
+}  // namespace
+
+Result<double> PolicyParams::Number(const std::string& name, double otherwise, double low,
+                                    double high) {
+  known_.push_back(name);
+  const auto it = values_.find(name);
+  if (it == values_.end()) return otherwise;
+  const std::string text = it->second;
+  values_.erase(it);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= low && value <= high)) {
+    return InvalidArgument("parameter '" + name + "' must be a number from " + std::to_string(low) +
+                           " to " + std::to_string(high) + ", not '" + text + "'");
+  }
+  return value;
+}
+
+Status PolicyParams::AllTaken() const {
+  if (values_.empty()) return Status::Ok();
+  const std::string& name = values_.begin()->first;
+  const std::vector<std::string_view> known(known_.begin(), known_.end());
+  return InvalidArgument("there is no parameter '" + name + "'" + DidYouMean(name, known));
+}
+
+Result<Pipeline> Pipeline::Parse(std::string_view list) {
+  Pipeline pipeline;
+  bool places_work = false;
+  std::vector<std::string> seen;
+  const std::vector<std::string_view> items =
+      Trim(list).empty() ? std::vector<std::string_view>{} : Split(list);
+  for (const std::string_view text : items) {
+    MR_ASSIGN_OR_RETURN(Item item, ParseItem(text));
+    MR_ASSIGN_OR_RETURN(const PolicyEntry* entry, Find(item.name));
+    if (std::find(seen.begin(), seen.end(), item.name) != seen.end()) {
+      return InvalidArgument("policy '" + item.name + "' stands in the list twice");
+    }
+    seen.push_back(item.name);
+    PolicyParams params(std::move(item.params));
+    auto policy = entry->make(&params);
+    if (!policy.ok()) return policy.status().With("policy '" + item.name + "'");
+    if (const Status taken = params.AllTaken(); !taken.ok()) {
+      return taken.With("policy '" + item.name + "'");
+    }
+    pipeline.policies_.push_back(*std::move(policy));
+    places_work = places_work || entry->places_work;
+  }
+  if (!places_work) {
+    PolicyParams none({});
+    MR_ASSIGN_OR_RETURN(std::unique_ptr<Policy> fifo, MakeFifo(&none));
+    pipeline.policies_.insert(pipeline.policies_.begin(), std::move(fifo));
+  }
+  return pipeline;
+}
+
+void Pipeline::Refine(const Trigger& trigger, const View& view, Plan* plan,
+                      std::string_view only) const {
+  for (const auto& policy : policies_) {
+    if (!only.empty() && policy->name() != only) continue;
+    // The stream of this policy at this offer: a function of the state, so that a replay that
+    // begins at a snapshot draws the same.
+    const uint64_t seed = MixHash(view.state().config().seed, Hash64(policy->name()));
+    Rng rng(MixHash(seed, view.state().offers()));
+    plan->Enter(policy->name());
+    policy->Refine(trigger, view, rng, *plan);
+  }
+}
+
+}  // namespace mr::sched

@@ -1,0 +1,46 @@
+// Turns "fifo,late(cap=0.2)" into policies, and runs them in that order on one draft.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/status.h"
+#include "master/sched/policy.h"
+
+namespace mr::sched {
+
+// The parameters in a policy's parentheses. A policy's factory takes what it knows; what nobody
+// took is an error that names it.
+class PolicyParams {
+ public:
+  explicit PolicyParams(std::map<std::string, std::string> values) : values_(std::move(values)) {}
+  // The number under `name`, or `otherwise` where there is none. kInvalidArgument outside
+  // [low, high] or where it is no number.
+  Result<double> Number(const std::string& name, double otherwise, double low, double high);
+  // kInvalidArgument where a parameter was given that nobody asked for.
+  Status AllTaken() const;
+
+ private:
+  std::map<std::string, std::string> values_;
+  std::vector<std::string> known_;
+};
+
+class Pipeline {
+ public:
+  // An empty pipeline does nothing.
+  Pipeline() = default;
+  // A list without a policy that places work (fifo, fair) begins with fifo.
+  static Result<Pipeline> Parse(std::string_view list);
+
+  // Runs every policy on the draft; with `only`, the one of this name.
+  void Refine(const Trigger& trigger, const View& view, Plan* plan,
+              std::string_view only = {}) const;
+
+ private:
+  std::vector<std::unique_ptr<Policy>> policies_;
+};
+
+}  // namespace mr::sched

@@ -1,0 +1,138 @@
+#include "master/sched/plan.h"
+
+#include <algorithm>
+
+namespace mr::sched {
+
+namespace {
+
+// Attempts of this task that the draft launches.
+uint32_t Drafted(const std::vector<Edit>& edits, const TaskId& task) {
+  uint32_t n = 0;
+  for (const Edit& e : edits) {
+    const auto* launch = std::get_if<sched::Launch>(&e);
+    if (launch != nullptr && launch->attempt.task == task) ++n;
+  }
+  return n;
+}
+
+bool Ends(const std::vector<Edit>& edits, const AttemptId& attempt) {
+  return std::any_of(edits.begin(), edits.end(), [&](const Edit& e) {
+    const auto* kill = std::get_if<sched::Kill>(&e);
+    const auto* back = std::get_if<sched::TakeBack>(&e);
+    return (kill != nullptr && kill->attempt == attempt) ||
+           (back != nullptr && back->attempt == attempt);
+  });
+}
+
+}  // namespace
+
+Reason Plan::Signed(Reason reason) const {
+  reason.policy = policy_;
+  return reason;
+}
+
+bool Plan::Launch(const TaskId& id, WorkerId worker, Cause cause, Reason reason) {
+  const State& state = view_.state();
+  const Job* job = state.FindJob(id.job);
+  const Task* task = state.FindTask(id);
+  const Worker* w = state.FindWorker(worker);
+  if (job == nullptr || !job->running() || task == nullptr || w == nullptr) return false;
+  if (task->state == TaskState::kCommitted || task->held_until.ns != 0) return false;
+  const StageSpec& spec = job->graph.stages[id.stage];
+  const uint32_t drafted = Drafted(edits_, id);
+  if (spec.side_effects && task->holding + drafted > 0) return false;
+  const bool extra =
+      cause == Cause::kClone || cause == Cause::kSpeculative || cause == Cause::kRestart;
+  if (task->live + drafted >= task->wanted + (extra ? 1 : 0)) return false;
+
+  SlotUse use = w->used;  // with what the draft launches there
+  for (const Edit& e : edits_) {
+    const auto* launch = std::get_if<sched::Launch>(&e);
+    if (launch == nullptr || launch->worker != worker) continue;
+    const StageSpec& other = state.Spec(launch->attempt.task.stage_id());
+    ++use.slots[KindIndex(other.slot_kind)];
+    use.memory += other.memory_bytes;
+  }
+  if (state.free(spec.slot_kind).count(worker) == 0) return false;
+  if (!state.Room(*w, use, spec.slot_kind, spec.memory_bytes)) return false;
+  edits_.push_back(sched::Launch{
+      {id, 0}, worker, w->incarnation, cause, task->generation, Signed(std::move(reason))});
+  return true;
+}
+
+bool Plan::Withdraw(const TaskId& task) {
+  const auto it = std::find_if(edits_.begin(), edits_.end(), [&](const Edit& e) {
+    const auto* launch = std::get_if<sched::Launch>(&e);
+    return launch != nullptr && launch->attempt.task == task;
+  });
+  if (it == edits_.end()) return false;
+  edits_.erase(it);
+  return true;
+}
+
+bool Plan::Kill(const AttemptId& id, Reason reason) {
+  const Attempt* a = view_.state().FindAttempt(id);
+  if (a == nullptr || !a->live() || Ends(edits_, id)) return false;
+  edits_.push_back(sched::Kill{id, a->worker, a->incarnation, Signed(std::move(reason))});
+  return true;
+}
+
+bool Plan::TakeBack(const AttemptId& id, Reason reason) {
+  const Attempt* a = view_.state().FindAttempt(id);
+  if (a == nullptr || !view_.state().Waiting(id) || Ends(edits_, id)) return false;
+  edits_.push_back(sched::TakeBack{id, a->worker, a->incarnation, Signed(std::move(reason))});
+  return true;
+}
+
+bool Plan::HasCopy(const Copy& copy) const {
+  const Task* task = view_.state().FindTask(copy.output.task);
+  if (task == nullptr) return false;
+  const CopyPlace place{copy.output.generation, copy.attempt, copy.worker, copy.incarnation};
+  return std::find(task->copies.begin(), task->copies.end(), place) != task->copies.end();
+}
+
+bool Plan::Bind(const AttemptId& reader, const Copy& copy, Reason reason) {
+  const Attempt* a = view_.state().FindAttempt(reader);
+  if (a == nullptr || !a->live() || !HasCopy(copy)) return false;
+  edits_.push_back(sched::Bind{reader, copy, Signed(std::move(reason))});
+  return true;
+}
+
+bool Plan::Replicate(const Copy& from, WorkerId to, Reason reason) {
+  const Worker* w = view_.state().FindWorker(to);
+  if (w == nullptr || !w->alive || w->draining || !HasCopy(from)) return false;
+  for (const CopyPlace& c : view_.state().FindTask(from.output.task)->copies) {
+    if (c.worker == to) return false;
+  }
+  edits_.push_back(ReplicateCopy{from, to, Signed(std::move(reason))});
+  return true;
+}
+
+bool Plan::SetShare(JobId id, uint32_t slots, Reason reason) {
+  const Job* job = view_.state().FindJob(id);
+  if (job == nullptr || !job->running()) return false;
+  edits_.push_back(sched::SetShare{id, slots, Signed(std::move(reason))});
+  return true;
+}
+
+bool Plan::WantAttempts(const TaskId& id, uint32_t attempts) {
+  const Task* task = view_.state().FindTask(id);
+  if (task == nullptr || task->state == TaskState::kCommitted || attempts == 0) return false;
+  if (attempts > 1 && view_.state().Spec(id.stage_id()).side_effects) return false;
+  edits_.push_back(Want{id, attempts});
+  return true;
+}
+
+void Plan::Remember(const std::string& scope, uint64_t id, const std::string& name,
+                    FactValue value) {
+  edits_.push_back(sched::Remember{policy_, scope, id, name, value, false});
+}
+
+void Plan::Forget(const std::string& scope, uint64_t id, const std::string& name) {
+  edits_.push_back(sched::Remember{policy_, scope, id, name, int64_t{0}, true});
+}
+
+void Plan::WakeAt(uint64_t id, Instant at) { edits_.push_back(sched::WakeAt{policy_, id, at}); }
+
+}  // namespace mr::sched

@@ -1,0 +1,64 @@
+// The draft that policies edit: what is to be done about one trigger. Each verb answers false where
+// the state, with the rest of the draft, cannot bear it; that is normal, not an error. After the
+// last policy the core folds the draft in, in its order.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "master/sched/decision.h"
+#include "master/sched/view.h"
+
+namespace mr::sched {
+
+// A task should have so many live attempts at a time.
+struct Want {
+  TaskId task;
+  uint32_t attempts = 1;
+};
+
+using Edit = std::variant<Launch, Kill, TakeBack, Bind, ReplicateCopy, SetShare, Remember, WakeAt,
+                          Want>;
+
+class Plan {
+ public:
+  explicit Plan(const View& view) : view_(view) {}
+
+  // Which policy speaks; the pipeline sets it. It stands in reasons, facts and timers.
+  void Enter(std::string_view policy) { policy_ = policy; }
+
+  // A new attempt. Refused: no room for it, worker draining or held, task committed or in back-off,
+  // enough live attempts (clone, speculative and restart may go one past `wanted`), or a second
+  // live attempt of a stage with side effects.
+  bool Launch(const TaskId& task, WorkerId worker, Cause cause, Reason reason);
+  // Takes a launch of this task out of the draft again; false where there is none.
+  bool Withdraw(const TaskId& task);
+  // Ends a live attempt; not a failure.
+  bool Kill(const AttemptId& attempt, Reason reason);
+  // Ends a live attempt that still waits for inputs. Refused once it has, or can get, all of them.
+  bool TakeBack(const AttemptId& attempt, Reason reason);
+  // Refused: the reader is not live, or the copy is not known.
+  bool Bind(const AttemptId& reader, const Copy& copy, Reason reason);
+  // Refused: the copy is not known, or `to` is gone, draining or holds one already.
+  bool Replicate(const Copy& from, WorkerId to, Reason reason);
+  bool SetShare(JobId job, uint32_t slots, Reason reason);
+  // Refused: the task is committed, or more than one where attempts have side effects.
+  bool WantAttempts(const TaskId& task, uint32_t attempts);
+  void Remember(const std::string& scope, uint64_t id, const std::string& name, FactValue value);
+  void Forget(const std::string& scope, uint64_t id, const std::string& name);
+  // TimersDue{id} at this instant; replaces an earlier wish for the same id.
+  void WakeAt(uint64_t id, Instant at);
+
+  const std::vector<Edit>& edits() const { return edits_; }
+
+ private:
+  bool HasCopy(const Copy& copy) const;
+  Reason Signed(Reason reason) const;
+
+  const View& view_;
+  std::string policy_;
+  std::vector<Edit> edits_;
+};
+
+}  // namespace mr::sched

@@ -1,0 +1,24 @@
+// The interface of all policies. A policy is an edit on one draft plan; the order of the list is
+// the order of authority, and a later policy may take back what an earlier one put there.
+#pragma once
+
+#include <string_view>
+
+#include "common/base/rng.h"
+#include "master/sched/plan.h"
+#include "master/sched/trigger.h"
+#include "master/sched/view.h"
+
+namespace mr::sched {
+
+class Policy {
+ public:
+  virtual ~Policy() = default;
+  // Lower-case, stable: stands in --scheduler, in reasons and facts, and at the journal's head.
+  virtual std::string_view name() const = 0;
+  // Const: a policy remembers nothing itself. What is worth remembering is a fact, written through
+  // the plan and read through the view. Draws from rng on slot offers only.
+  virtual void Refine(const Trigger& trigger, const View& view, Rng& rng, Plan& plan) const = 0;
+};
+
+}  // namespace mr::sched

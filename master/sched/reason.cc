@@ -1,0 +1,103 @@
+#include "master/sched/reason.h"
+
+#include <cmath>
+
+namespace mr::sched {
+
+namespace {
+
+std::string Count(const Reason& reason, size_t i, const char* one, const char* many) {
+  if (i >= reason.numbers.size()) return std::string("some ") + many;
+  const auto n = static_cast<long long>(std::llround(reason.numbers[i]));
+  return std::to_string(n) + " " + (n == 1 ? one : many);
+}
+
+std::string Number(const Reason& reason, size_t i) {
+  if (i >= reason.numbers.size()) return "?";
+  return std::to_string(static_cast<long long>(std::llround(reason.numbers[i])));
+}
+
+std::string Sentence(const Reason& r) {
+  switch (r.code) {
+    case ReasonCode::kNone: return "no reason was recorded";
+    case ReasonCode::kLocalInput:
+      return "this worker holds its input, and had a free slot (" +
+             Count(r, 0, "such task", "such tasks") + " to choose from)";
+    case ReasonCode::kRackInput:
+      return "its input is in this worker's rack (" + Count(r, 0, "such task", "such tasks") +
+             " to choose from)";
+    case ReasonCode::kAnyWorker:
+      return "a slot was free here (" + Count(r, 0, "slot", "slots") + " on this worker)";
+    case ReasonCode::kRetryAfterFailure:
+      return "an earlier attempt did not finish (" + Count(r, 0, "failure", "failures") + " so far)";
+    case ReasonCode::kOutputLost:
+      return "its output is gone and still needed (generation " + Number(r, 0) + ")";
+    case ReasonCode::kWaitingEarly:
+      return "started early to wait for its inputs: nothing upstream is left to start, " +
+             Count(r, 0, "upstream task is", "upstream tasks are") + " unfinished";
+    case ReasonCode::kUpstreamReturned:
+      return "taken back: " + Count(r, 0, "upstream task needs", "upstream tasks need") +
+             " a slot, and it was only waiting";
+    case ReasonCode::kTaskCommitted:
+      return "attempt " + Number(r, 0) + " of the same task committed first";
+    case ReasonCode::kJobEnded: return "the job has ended";
+    case ReasonCode::kFirstReport: return "the first valid report of its task";
+    case ReasonCode::kEqualDigest:
+      return "the task had committed equal content already (attempt " + Number(r, 0) + ")";
+    case ReasonCode::kDifferentDigest:
+      return "its content differs from what the task committed";
+    case ReasonCode::kStale:
+      return "it belongs to an attempt or a life of the worker that is over";
+    case ReasonCode::kTooManyFailures:
+      return Count(r, 0, "failure", "failures") + ", the limit is " + Number(r, 1);
+    case ReasonCode::kAskedByUser: return "a user asked for it";
+    case ReasonCode::kPlanFailed: return "its tasks could not be worked out";
+    case ReasonCode::kStageReady:
+      return "everything that it reads is planned (" + Count(r, 0, "edge", "edges") + ")";
+    case ReasonCode::kWorkerLost: return "its worker was lost";
+    case ReasonCode::kConsumedStale:
+      return "it read an output that is not, or no longer, the committed one";
+    case ReasonCode::kRebound:
+      return "the copy that it read from is gone (" + Count(r, 0, "copy", "copies") + " left)";
+    case ReasonCode::kIndeterminate:
+      return "a repeated task gave other content (" +
+             Count(r, 0, "reader rolled back", "readers rolled back") + ")";
+  }
+  return "unknown reason " + std::to_string(static_cast<int>(r.code));
+}
+
+}  // namespace
+
+const char* ReasonName(ReasonCode code) {
+  switch (code) {
+    case ReasonCode::kNone: return "none";
+    case ReasonCode::kLocalInput: return "local_input";
+    case ReasonCode::kRackInput: return "rack_input";
+    case ReasonCode::kAnyWorker: return "any_worker";
+    case ReasonCode::kRetryAfterFailure: return "retry_after_failure";
+    case ReasonCode::kOutputLost: return "output_lost";
+    case ReasonCode::kWaitingEarly: return "waiting_early";
+    case ReasonCode::kUpstreamReturned: return "upstream_returned";
+    case ReasonCode::kTaskCommitted: return "task_committed";
+    case ReasonCode::kJobEnded: return "job_ended";
+    case ReasonCode::kFirstReport: return "first_report";
+    case ReasonCode::kEqualDigest: return "equal_digest";
+    case ReasonCode::kDifferentDigest: return "different_digest";
+    case ReasonCode::kStale: return "stale";
+    case ReasonCode::kTooManyFailures: return "too_many_failures";
+    case ReasonCode::kAskedByUser: return "asked_by_user";
+    case ReasonCode::kPlanFailed: return "plan_failed";
+    case ReasonCode::kStageReady: return "stage_ready";
+    case ReasonCode::kWorkerLost: return "worker_lost";
+    case ReasonCode::kConsumedStale: return "consumed_stale";
+    case ReasonCode::kRebound: return "rebound";
+    case ReasonCode::kIndeterminate: return "indeterminate";
+  }
+  return "unknown";
+}
+
+std::string Explain(const Reason& reason) {
+  return Sentence(reason) + (reason.policy.empty() ? "" : " [" + reason.policy + "]");
+}
+
+}  // namespace mr::sched

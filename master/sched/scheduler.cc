@@ -1,0 +1,157 @@
+#include "master/sched/scheduler.h"
+
+#include <algorithm>
+
+#include "common/base/check.h"
+#include "master/sched/core.h"
+#include "master/sched/pipeline.h"
+#include "master/sched/state.h"
+
+namespace mr::sched {
+
+namespace {
+constexpr SlotKind kKinds[] = {SlotKind::kMap, SlotKind::kReduce};
+}  // namespace
+
+struct Scheduler::Impl {
+  State state;
+  Core core{&state};
+  Pipeline pipeline;
+  Instant now;
+
+  void TakeConfig() {
+    auto parsed = Pipeline::Parse(state.config().policies);
+    MR_CHECK(parsed.ok(), "ConfigChanged with a bad list: " + parsed.status().ToString());
+    pipeline = *std::move(parsed);
+  }
+
+  // Asks the policies about one trigger and folds their plan in. Returns how many edits it had.
+  size_t Ask(const Trigger& trigger, std::string_view only = {}) {
+    const View view(state, now);
+    Plan plan(view);
+    pipeline.Refine(trigger, view, &plan, only);
+    if (!plan.edits().empty()) core.Fold(plan);
+    return plan.edits().size();
+  }
+
+  bool WorkFor(WorkerId worker) const {
+    for (const SlotKind kind : kKinds) {
+      if (state.ready(kind).empty() && state.early(kind).empty()) continue;
+      if (state.free(kind).count(worker) != 0) return true;
+    }
+    return false;
+  }
+
+  // True where the offer ended in a launch.
+  bool Offer(WorkerId worker, bool local_only) {
+    const uint32_t before = state.FindWorker(worker)->used_total();
+    Ask(SlotOffer{worker, local_only});
+    const bool launched = state.FindWorker(worker)->used_total() > before;
+    state.CountOffer(launched ? worker : WorkerId{});
+    return launched;
+  }
+
+  // To each worker first what it holds the input of, so that no other takes it away.
+  void OfferLocal() {
+    std::set<WorkerId> workers;
+    for (const SlotKind kind : kKinds) {
+      if (state.free(kind).empty()) continue;
+      for (const StageKey& key : state.ready(kind)) {
+        const Stage& stage = *state.FindStage(key.stage);
+        for (const TaskClass& c : stage.classes) {
+          for (const WorkerId w : c.ready.local_workers) {
+            if (state.free(kind).count(w) != 0) workers.insert(w);
+          }
+        }
+      }
+    }
+    for (const WorkerId w : workers) {
+      while (WorkFor(w) && Offer(w, true)) {
+      }
+    }
+  }
+
+  // The next worker after `cursor` with room for a kind in which there is work; invalid = none.
+  WorkerId NextFree(WorkerId cursor) const {
+    WorkerId next;
+    for (const SlotKind kind : kKinds) {
+      if (state.ready(kind).empty() && state.early(kind).empty()) continue;
+      const auto it = state.free(kind).upper_bound(cursor);
+      if (it != state.free(kind).end() && (!next.valid() || *it < next)) next = *it;
+    }
+    return next;
+  }
+
+  // One slot per worker and round, until a round launches nothing; begins behind the worker of the
+  // last launch, so that load spreads.
+  void OfferAll() {
+    OfferLocal();
+    WorkerId cursor = state.offer_cursor();
+    WorkerId declined_first;  // the first of a row of workers that launched nothing
+    while (true) {
+      WorkerId next = NextFree(cursor);
+      if (!next.valid()) next = NextFree({});
+      if (!next.valid() || next == declined_first) return;
+      cursor = next;
+      if (Offer(next, false)) declined_first = {};
+      else if (!declined_first.valid()) declined_first = next;
+    }
+  }
+
+  void OfferFreed() {
+    const std::set<WorkerId> freed = core.freed;
+    for (const WorkerId w : freed) {
+      while (WorkFor(w) && Offer(w, false)) {
+      }
+    }
+  }
+
+  void AskForSlots() {
+    if (state.starved().empty()) return;
+    const std::vector<StageKey> starved(state.starved().begin(), state.starved().end());
+    for (const StageKey& key : starved) Ask(SlotsWanted{key});
+  }
+
+  // Something holds work back though there is room (a policy, or memory): look again.
+  void ArmOfferTimer() {
+    for (const SlotKind kind : kKinds) {
+      if (state.free(kind).empty()) continue;
+      if (state.ready(kind).empty() && state.early(kind).empty()) continue;
+      core.WakeCoreAt(now + state.config().offer_period);
+      return;
+    }
+  }
+
+  void Step(const StampedEvent& event, std::vector<Decision>* out) {
+    now = event.at;
+    core.Begin(now, out);
+    const uint64_t work = state.work_count();
+    core.Fold(event.event);
+    if (core.config_changed) TakeConfig();
+    for (const auto& [policy, id] : core.due) Ask(TimersDue{{id}}, policy);
+    if (!core.changed.empty()) Ask(AttemptsChanged{core.changed});
+    if (core.offer_all || state.work_count() != work || !core.due.empty()) OfferAll();
+    else OfferFreed();
+    AskForSlots();
+    ArmOfferTimer();
+  }
+};
+
+Scheduler::Scheduler() : impl_(std::make_unique<Impl>()) {}
+Scheduler::~Scheduler() = default;
+
+Status Scheduler::CheckPolicies(const std::string& list) { return Pipeline::Parse(list).status(); }
+
+std::vector<Decision> Scheduler::Step(const StampedEvent& event) {
+  MR_CHECK(impl_->state.config().known || std::holds_alternative<ConfigChanged>(event.event),
+           "the first event is ConfigChanged");
+  std::vector<Decision> out;
+  impl_->Step(event, &out);
+  return out;
+}
+
+uint64_t Scheduler::Digest() const { return impl_->state.Digest(); }
+
+const State& Scheduler::state() const { return impl_->state; }
+
+}  // namespace mr::sched

@@ -1,0 +1,452 @@
+#include "master/sched/state.h"
+
+#include <algorithm>
+
+#include "common/base/check.h"
+#include "common/base/fields.h"
+
+namespace mr::sched {
+
+namespace {
+
+constexpr size_t kSamplesKept = 8;  // design: "the state keeps each attempt's last 8 reports"
+// Ended jobs stay readable for status pages while both hold. Guesses: a screen of jobs, and the
+// memory of one large job.
+constexpr size_t kEndedJobsKept = 1000;
+constexpr size_t kEndedTasksKept = 100'000;
+
+// What all of a plan says, without a copy of it.
+uint64_t HashPlan(const StagePlanned& plan) {
+  uint64_t h = plan.partitions;
+  for (const TaskPlan& t : plan.tasks) {
+    h = MixHash(h, t.input_bytes);
+    for (const WorkerId w : t.preferred) h = MixHash(h, w.value);
+    for (const Slice& s : t.slices) {
+      h = MixHash(h, s.input);
+      h = MixHash(h, uint64_t{s.partition_begin} << 32 | s.partition_end);
+      h = MixHash(h, uint64_t{s.task_begin} << 32 | s.task_end);
+    }
+  }
+  return h;
+}
+
+}  // namespace
+
+const Job* State::FindJob(JobId id) const {
+  const auto it = jobs_.find(id);
+  return it == jobs_.end() ? nullptr : &it->second;
+}
+
+const Stage* State::FindStage(StageId id) const {
+  const Job* job = FindJob(id.job);
+  return job == nullptr || id.stage >= job->stages.size() ? nullptr : &job->stages[id.stage];
+}
+
+const Task* State::FindTask(TaskId id) const {
+  const Stage* stage = FindStage(id.stage_id());
+  return stage == nullptr || id.task >= stage->tasks.size() ? nullptr : &stage->tasks[id.task];
+}
+
+const Attempt* State::FindAttempt(const AttemptId& id) const {
+  const Task* task = FindTask(id.task);
+  if (task == nullptr) return nullptr;
+  // Numbers ascend, and the wanted one is nearly always the last.
+  for (auto it = task->attempts.rbegin(); it != task->attempts.rend(); ++it) {
+    if (it->number == id.number) return &*it;
+  }
+  return nullptr;
+}
+
+const Worker* State::FindWorker(WorkerId id) const {
+  const auto it = workers_.find(id);
+  return it == workers_.end() ? nullptr : &it->second;
+}
+
+const FactValue* State::FindFact(const FactKey& key) const {
+  const auto it = facts_.find(key);
+  return it == facts_.end() ? nullptr : &it->second;
+}
+
+const StageSpec& State::Spec(StageId id) const { return jobs_.at(id.job).graph.stages[id.stage]; }
+
+Stage& State::StageOf(const TaskId& id) { return jobs_.at(id.job).stages[id.stage]; }
+Task& State::TaskOf(const TaskId& id) { return StageOf(id).tasks[id.task]; }
+Attempt& State::AttemptOf(const AttemptId& id) {
+  const Attempt* attempt = FindAttempt(id);
+  MR_CHECK(attempt != nullptr, "no such attempt");
+  return const_cast<Attempt&>(*attempt);
+}
+
+void State::SetConfig(const ConfigChanged& e) {
+  if (config_.known) digest_ -= Hash(config_);
+  const uint32_t restarts = config_.known ? config_.restarts + 1 : 0;
+  config_ = {true, e.policies, e.seed, e.scheduler_version, e.offer_period, restarts};
+  digest_ += Hash(config_);
+}
+
+void State::PutWorker(const WorkerRegistered& e) {
+  const bool known = workers_.count(e.worker) != 0;
+  Worker& w = workers_[e.worker];
+  if (known) digest_ -= Hash(w);
+  const bool moved = known && w.rack != e.rack;
+  w.id = e.worker;
+  w.incarnation = e.incarnation;
+  w.alive = true;
+  w.draining = false;
+  w.address = e.address;
+  w.rack = e.rack;
+  w.slots = e.slots;
+  w.memory_bytes = e.memory_bytes;
+  w.labels = e.labels;
+  WorkerRegistered fixed = e;
+  fixed.inventory.clear();
+  fixed.running.clear();
+  w.fixed_hash = HashFields(fixed);
+  digest_ += Hash(w);
+  ReleaseWorker(e.worker);
+  RefreshWorker(w);
+  if (moved) RebuildLists();
+}
+
+void State::HoldWorker(WorkerId id, Instant until) {
+  ReleaseWorker(id);
+  held_workers_.insert({until, id});
+  EditWorker(id, [&](Worker& w) { w.held_until = until; });
+}
+
+void State::ReleaseWorker(WorkerId id) {
+  const Instant until = workers_.at(id).held_until;
+  if (until.ns == 0) return;
+  held_workers_.erase({until, id});
+  EditWorker(id, [](Worker& w) { w.held_until = {}; });
+}
+
+void State::AddJob(const JobSubmitted& e, Instant now) {
+  digest_ -= HashCounters();
+  ++arrivals_;
+  digest_ += HashCounters();
+  Job& job = jobs_[e.job];
+  job.id = e.job;
+  job.name = e.name;
+  job.queue = e.queue;
+  job.priority = e.priority;
+  job.deadline = e.deadline;
+  job.max_attempts = e.max_attempts;
+  job.policies = e.policies;
+  job.graph = e.graph;
+  job.arrival = arrivals_;
+  job.restarts_at_submit = config_.restarts;
+  job.submitted_at = now;
+  job.submit_hash = HashFields(e);
+  job.stages.resize(e.graph.stages.size());
+  for (uint32_t s = 0; s < job.stages.size(); ++s) {
+    for (const StageInput& input : job.graph.stages[s].inputs) {
+      if (!input.is_edge || input.upstream >= s) continue;
+      std::vector<uint32_t>& readers = job.stages[input.upstream].readers;
+      if (readers.empty() || readers.back() != s) readers.push_back(s);
+    }
+  }
+  digest_ += Hash(job);
+  for (uint32_t s = 0; s < job.stages.size(); ++s) digest_ += Hash({e.job, s}, job.stages[s]);
+}
+
+void State::EndJob(JobId id, JobState state, const std::string& message, Instant now) {
+  Job& job = jobs_.at(id);
+  for (uint32_t s = 0; s < job.stages.size(); ++s) {
+    for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) {
+      const TaskId task{id, s, t};
+      ReleaseTask(task);
+      while (!TaskOf(task).copies.empty()) RemoveCopy(task, TaskOf(task).copies.back());
+      Index(job, task, TaskOf(task), false);
+    }
+  }
+  EditJob(id, [&](Job& j) {
+    j.state = state;
+    j.message = message;
+    j.ended_at = now;
+  });
+  for (uint32_t s = 0; s < job.stages.size(); ++s) {
+    for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) {
+      Index(job, {id, s, t}, job.stages[s].tasks[t], true);
+    }
+  }
+  RefreshAll(job);
+  ended_.push_back(id);
+  PruneEndedJobs();
+}
+
+void State::RemoveJob(JobId id) {
+  const Job& job = jobs_.at(id);
+  digest_ -= Hash(job);
+  for (uint32_t s = 0; s < job.stages.size(); ++s) {
+    digest_ -= Hash({id, s}, job.stages[s]);
+    for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) {
+      const Task& task = job.stages[s].tasks[t];
+      digest_ -= Hash({id, s, t}, task);
+      for (const Attempt& a : task.attempts) digest_ -= Hash({id, s, t}, a);
+    }
+  }
+  jobs_.erase(id);
+}
+
+void State::PruneEndedJobs() {
+  size_t tasks = 0, jobs = 0;
+  std::vector<JobId> kept;
+  for (auto it = ended_.rbegin(); it != ended_.rend(); ++it) {
+    const Job& job = jobs_.at(*it);
+    for (const Stage& s : job.stages) tasks += s.tasks.size();
+    ++jobs;
+    const bool newest = jobs == 1;
+    if (newest || job.holding > 0 || (jobs <= kEndedJobsKept && tasks <= kEndedTasksKept)) {
+      kept.push_back(*it);
+    } else {
+      RemoveJob(*it);
+    }
+  }
+  std::reverse(kept.begin(), kept.end());
+  ended_ = std::move(kept);
+}
+
+void State::AskPlan(StageId id) {
+  Stage& stage = jobs_.at(id.job).stages[id.stage];
+  digest_ -= Hash(id, stage);
+  stage.plan_state = PlanState::kAsked;
+  digest_ += Hash(id, stage);
+}
+
+void State::MarkStageIndeterminate(StageId id) {
+  Stage& stage = jobs_.at(id.job).stages[id.stage];
+  digest_ -= Hash(id, stage);
+  stage.indeterminate = true;
+  digest_ += Hash(id, stage);
+}
+
+void State::SetPlan(const StagePlanned& e, Instant now) {
+  const StageId id{e.job, e.stage};
+  Job& job = jobs_.at(e.job);
+  Stage& stage = job.stages[e.stage];
+  digest_ -= Hash(id, stage);
+  stage.plan_state = PlanState::kPlanned;
+  stage.partitions = e.partitions;
+  stage.plan_hash = HashPlan(e);
+  stage.tasks.resize(e.tasks.size());
+  for (uint32_t t = 0; t < e.tasks.size(); ++t) {
+    stage.tasks[t].plan = e.tasks[t];
+    stage.tasks[t].pending_since = now;
+  }
+  digest_ += Hash(id, stage);
+  BuildPartialReaders(job, e.stage);
+  BuildClasses(job, e.stage);
+  for (uint32_t t = 0; t < stage.tasks.size(); ++t) {
+    const TaskId task{e.job, e.stage, t};
+    digest_ += Hash(task, stage.tasks[t]);
+    Index(job, task, stage.tasks[t], true);
+  }
+  RefreshAll(job);
+}
+
+Task& State::BeginTask(const TaskId& id) {
+  Job& job = jobs_.at(id.job);
+  const Stage& stage = job.stages[id.stage];
+  Task& task = job.stages[id.stage].tasks[id.task];
+  before_ = {task.state == TaskState::kCommitted, stage.pending == 0, stage.complete(),
+             job.fetching > 0};
+  Index(job, id, task, false);
+  digest_ -= Hash(id, task);
+  return task;
+}
+
+void State::FinishTask(const TaskId& id, Task& task) {
+  Job& job = jobs_.at(id.job);
+  const Stage& stage = job.stages[id.stage];
+  digest_ += Hash(id, task);
+  Index(job, id, task, true);
+  const Before was = before_;
+  if (was.committed != (task.state == TaskState::kCommitted)) CommitMoved(id);
+  if (was.fetching != (job.fetching > 0)) {
+    RefreshAll(job);
+  } else {
+    Refresh(job, id.stage);
+    if (was.none_pending != (stage.pending == 0) || was.complete != stage.complete()) {
+      for (const uint32_t reader : stage.readers) Refresh(job, reader);
+    }
+  }
+}
+
+void State::HoldTask(const TaskId& id, Instant until) {
+  ReleaseTask(id);
+  held_tasks_.insert({until, id});
+  EditTask(id, [&](Task& t) { t.held_until = until; });
+}
+
+void State::ReleaseTask(const TaskId& id) {
+  const Instant until = TaskOf(id).held_until;
+  if (until.ns == 0) return;
+  held_tasks_.erase({until, id});
+  EditTask(id, [](Task& t) { t.held_until = {}; });
+}
+
+uint32_t State::AddAttempt(const TaskId& id, WorkerId worker, Cause cause, Instant now) {
+  const Job& job = jobs_.at(id.job);
+  uint32_t number = 0;
+  EditTask(id, [&](Task& t) {
+    number = std::max(t.next_number, 1000 * (config_.restarts - job.restarts_at_submit) + 1);
+    t.next_number = number + 1;
+    Attempt a;
+    a.number = number;
+    a.generation = t.generation;
+    a.worker = worker;
+    a.incarnation = workers_.at(worker).incarnation;
+    a.cause = cause;
+    a.launched_at = now;
+    a.inputs_done = true;  // without edges nothing has to come
+    for (const StageInput& input : job.graph.stages[id.stage].inputs) {
+      if (input.is_edge) a.inputs_done = false;
+    }
+    t.attempts.push_back(a);
+    ++t.live;
+    ++t.holding;
+    t.state = TaskState::kRunning;
+    digest_ += Hash(id, t.attempts.back());
+    TakeSlot({id, number}, t.attempts.back(), +1);
+  });
+  return number;
+}
+
+void State::LeaveAttempt(Task& task, const AttemptId& id, AttemptState state, Instant now) {
+  EditAttempt(id, [&](Attempt& a) {
+    MR_CHECK(a.holds_slot(), "an attempt ends once");
+    const bool was_live = a.live();
+    a.state = state;
+    if (was_live && !a.live()) --task.live;
+    if (a.holds_slot()) return;
+    --task.holding;
+    a.ended_at = now;
+    if (a.samples.size() > 1) a.samples = {a.samples.back()};
+  });
+  Attempt& a = AttemptOf(id);
+  if (!a.holds_slot()) TakeSlot(id, a, -1);
+}
+
+void State::MoveAttempt(const AttemptId& id, AttemptState state, Instant now) {
+  EditTask(id.task, [&](Task& t) {
+    LeaveAttempt(t, id, state, now);
+    if (t.state == TaskState::kCommitted) return;
+    if (t.live == 0 && t.state == TaskState::kRunning) t.pending_since = now;
+    t.state = t.live > 0 ? TaskState::kRunning : TaskState::kPending;
+  });
+}
+
+void State::Commit(const AttemptId& id, const Manifest& manifest, Instant now) {
+  EditTask(id.task, [&](Task& t) {
+    MR_CHECK(t.state != TaskState::kCommitted, "a task commits once per generation");
+    LeaveAttempt(t, id, AttemptState::kCommitted, now);
+    t.state = TaskState::kCommitted;
+    t.winner = id.number;
+    t.manifest = manifest;
+    t.has_content = true;
+    t.lost = false;
+    t.wanted = 1;
+  });
+}
+
+void State::TakeSlot(const AttemptId& id, Attempt& attempt, int direction) {
+  const StageSpec& spec = Spec(id.task.stage_id());
+  Job& job = jobs_.at(id.task.job);
+  Stage& stage = job.stages[id.task.stage];
+  Worker& w = workers_.at(attempt.worker);
+  const uint32_t step = static_cast<uint32_t>(direction);
+  w.used.slots[KindIndex(spec.slot_kind)] += step;
+  w.used.memory += static_cast<uint64_t>(static_cast<int64_t>(direction)) * spec.memory_bytes;
+  job.holding += step;
+  if (direction > 0) {
+    w.attempts.insert(id);
+    stage.active.insert({id.task.task, id.number});
+  } else {
+    if (attempt.taken_back) --job.taking_back;
+    w.attempts.erase(id);
+    stage.active.erase({id.task.task, id.number});
+  }
+  RefreshWorker(w);
+}
+
+void State::MarkTakenBack(const AttemptId& id) {
+  EditAttempt(id, [](Attempt& a) { a.taken_back = true; });
+  ++jobs_.at(id.task.job).taking_back;
+}
+
+void State::AddSample(const AttemptId& id, const Sample& sample, bool inputs_done) {
+  const auto add = [&](Attempt& a) {
+    if (a.first_byte_at.ns == 0 && sample.taken_bytes > 0) a.first_byte_at = sample.at;
+    if (inputs_done && a.inputs_done_at.ns == 0) a.inputs_done_at = sample.at;
+    a.inputs_done = a.inputs_done || inputs_done;
+    a.history = MixHash(MixHash(a.history, static_cast<uint64_t>(sample.at.ns)), sample.phase);
+    a.history = MixHash(MixHash(a.history, sample.taken_bytes), sample.total_bytes);
+    a.history = MixHash(a.history, sample.records);
+    if (a.samples.size() == kSamplesKept) a.samples.erase(a.samples.begin());
+    a.samples.push_back(sample);
+  };
+  if (inputs_done && !AttemptOf(id).inputs_done) {
+    EditTask(id.task, [&](Task&) { EditAttempt(id, add); });
+  } else {
+    EditAttempt(id, add);
+  }
+}
+
+void State::AddCopy(const TaskId& id, const CopyPlace& place) {
+  Task& task = TaskOf(id);
+  if (std::find(task.copies.begin(), task.copies.end(), place) != task.copies.end()) return;
+  task.copies.push_back(place);
+  digest_ += Hash(id, place);
+  workers_.at(place.worker).copies.insert({id, place.attempt});
+  StageOf(id).bare.erase(id.task);
+}
+
+void State::RemoveCopy(const TaskId& id, const CopyPlace& place) {
+  Task& task = TaskOf(id);
+  const auto it = std::find(task.copies.begin(), task.copies.end(), place);
+  if (it == task.copies.end()) return;
+  digest_ -= Hash(id, place);
+  workers_.at(place.worker).copies.erase({id, place.attempt});
+  task.copies.erase(it);
+  if (task.copies.empty() && task.state == TaskState::kCommitted) StageOf(id).bare.insert(id.task);
+}
+
+void State::SetFact(const FactKey& key, FactValue value) {
+  EraseFact(key);
+  digest_ += Hash(key, value);
+  facts_[key] = value;
+}
+
+void State::EraseFact(const FactKey& key) {
+  const auto it = facts_.find(key);
+  if (it == facts_.end()) return;
+  digest_ -= Hash(key, it->second);
+  facts_.erase(it);
+}
+
+void State::SetTimer(const std::string& policy, uint64_t id, Instant at) {
+  EraseTimer(policy, id);
+  digest_ += HashTimer(policy, id, at);
+  timers_[{policy, id}] = at;
+}
+
+void State::EraseTimer(const std::string& policy, uint64_t id) {
+  const auto it = timers_.find({policy, id});
+  if (it == timers_.end()) return;
+  digest_ -= HashTimer(policy, id, it->second);
+  timers_.erase(it);
+}
+
+void State::CountOffer(WorkerId launched_on) {
+  digest_ -= HashCounters();
+  ++offers_;
+  if (launched_on.valid()) offer_cursor_ = launched_on;
+  digest_ += HashCounters();
+}
+
+Copy State::MakeCopy(const TaskId& id, const CopyPlace& place) const {
+  return {{id, place.generation}, place.attempt, place.worker, place.incarnation};
+}
+
+}  // namespace mr::sched

@@ -1,0 +1,234 @@
+// What the scheduler knows: the fold of all events and of its own decisions.
+//
+// Reading is for everybody (policies through View, the host's status pages, tests). Writing goes
+// through the setters only, which keep three things in step: the digest (a sum of per-entity
+// hashes, so that one change costs one entity), the ordered indexes, and the counters. No container
+// here has an order that depends on addresses or on a hash.
+//
+// Cost: a setter touches what it names; nothing walks all tasks or attempts but EndJob, Forget of
+// an ended job and CheckState.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include "master/sched/entities.h"
+#include "master/sched/event.h"
+
+namespace mr::sched {
+
+struct FactKey {
+  std::string policy, scope;
+  uint64_t id = 0;
+  std::string name;
+  auto operator<=>(const FactKey&) const = default;
+};
+using FactValue = std::variant<int64_t, double>;
+
+struct Config {
+  bool known = false;
+  std::string policies;
+  uint64_t seed = 0;
+  uint32_t scheduler_version = 0;
+  Duration offer_period = Millis(100);
+  uint32_t restarts = 0;  // ConfigChanged events after the first
+};
+
+// A stage in the order in which fifo serves: priority, then arrival, then upstream first.
+struct StageKey {
+  int64_t rank = 0;  // minus the priority
+  uint64_t arrival = 0;
+  StageId stage;
+  auto operator<=>(const StageKey&) const = default;
+};
+
+class State {
+ public:
+  State() { digest_ = HashCounters(); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  // Reading.
+  uint64_t Digest() const { return digest_; }
+  const Config& config() const { return config_; }
+  const std::map<JobId, Job>& jobs() const { return jobs_; }
+  const std::map<WorkerId, Worker>& workers() const { return workers_; }
+  const std::map<FactKey, FactValue>& facts() const { return facts_; }
+  const std::map<std::pair<std::string, uint64_t>, Instant>& timers() const { return timers_; }
+  uint64_t offers() const { return offers_; }
+  WorkerId offer_cursor() const { return offer_cursor_; }
+
+  // Null where there is none.
+  const Job* FindJob(JobId id) const;
+  const Stage* FindStage(StageId id) const;
+  const Task* FindTask(TaskId id) const;
+  const Attempt* FindAttempt(const AttemptId& id) const;
+  const Worker* FindWorker(WorkerId id) const;
+  const FactValue* FindFact(const FactKey& key) const;
+  const StageSpec& Spec(StageId id) const;
+
+  // Stages with a task whose inputs are all there; with a task that could wait for its inputs on a
+  // slot, since nothing upstream is pending; ready ones of jobs whose attempts wait for inputs.
+  const std::set<StageKey>& ready(SlotKind kind) const { return ready_[KindIndex(kind)]; }
+  const std::set<StageKey>& early(SlotKind kind) const { return early_[KindIndex(kind)]; }
+  const std::set<StageKey>& starved() const { return starved_; }
+  // Workers with room for an attempt of this kind that may be offered.
+  const std::set<WorkerId>& free(SlotKind kind) const { return free_[KindIndex(kind)]; }
+  const std::set<std::pair<Instant, TaskId>>& held_tasks() const { return held_tasks_; }
+  const std::set<std::pair<Instant, WorkerId>>& held_workers() const { return held_workers_; }
+  // Rises whenever a task becomes schedulable or a stage ready.
+  uint64_t work_count() const { return work_count_; }
+
+  // All upstream tasks that class `c` reads as wholes are committed.
+  bool FullReady(const Job& job, uint32_t stage, const TaskClass& c) const;
+  bool InputsComplete(const Job& job, uint32_t stage, const Task& task) const;
+  // A live attempt that does not have, and cannot yet get, all of its inputs.
+  bool Waiting(const AttemptId& id) const;
+  // Upstream tasks that are not committed; upstream tasks without a live attempt.
+  uint32_t UpstreamUnfinished(const Job& job, uint32_t stage) const;
+  uint32_t UpstreamPending(const Job& job, uint32_t stage) const;
+  // Some reader of this output is not committed, or its stage is not planned yet.
+  bool Needed(const Job& job, const TaskId& id) const;
+  // Slots and memory only; whether it is offered at all: free().
+  bool Room(const Worker& w, const SlotUse& used, SlotKind kind, uint64_t memory_bytes) const;
+  // "pending", "running", "waiting", "committed", "failed" or "killed".
+  const char* Word(const AttemptId& id) const;
+  Copy MakeCopy(const TaskId& id, const CopyPlace& place) const;
+
+  // Writing. Each REQUIRES that what it names exists.
+  void SetConfig(const ConfigChanged& event);
+  void PutWorker(const WorkerRegistered& event);  // comes, or comes back: alive, neither draining nor held
+  template <class F>
+  void EditWorker(WorkerId id, F&& edit) {
+    Worker& w = workers_.at(id);
+    digest_ -= Hash(w);
+    edit(w);
+    digest_ += Hash(w);
+    RefreshWorker(w);
+  }
+  void HoldWorker(WorkerId id, Instant until);
+  void ReleaseWorker(WorkerId id);  // no-op where it is not held
+
+  void AddJob(const JobSubmitted& event, Instant now);
+  // Not for what indexes or counters use.
+  template <class F>
+  void EditJob(JobId id, F&& edit) {
+    Job& job = jobs_.at(id);
+    digest_ -= Hash(job);
+    edit(job);
+    digest_ += Hash(job);
+  }
+  // Takes the job out of every index and forgets its copies; attempts with a slot keep it.
+  void EndJob(JobId id, JobState state, const std::string& message, Instant now);
+  void AskPlan(StageId id);
+  void MarkStageIndeterminate(StageId id);
+  void SetPlan(const StagePlanned& event, Instant now);  // REQUIRES a plan that CheckPlan took
+
+  // `edit` may change the task and its attempts (through EditAttempt), not its plan or copies.
+  template <class F>
+  void EditTask(const TaskId& id, F&& edit) {
+    Task& task = BeginTask(id);
+    edit(task);
+    FinishTask(id, task);
+  }
+  void HoldTask(const TaskId& id, Instant until);
+  void ReleaseTask(const TaskId& id);  // no-op where it is not held
+  uint32_t AddAttempt(const TaskId& id, WorkerId worker, Cause cause, Instant now);
+  // For what moves no index: progress and times.
+  template <class F>
+  void EditAttempt(const AttemptId& id, F&& edit) {
+    Attempt& attempt = AttemptOf(id);
+    digest_ -= Hash(id.task, attempt);
+    edit(attempt);
+    digest_ += Hash(id.task, attempt);
+  }
+  // REQUIRES an attempt with a slot; `state` may be kEnding (keeps it) or an end (gives it up).
+  void MoveAttempt(const AttemptId& id, AttemptState state, Instant now);
+  // The attempt's report is the task's commit: ends it, frees its slot, fixes the content.
+  void Commit(const AttemptId& id, const Manifest& manifest, Instant now);
+  void MarkTakenBack(const AttemptId& id);  // before it moves to kEnding
+  void AddSample(const AttemptId& id, const Sample& sample, bool inputs_done);
+
+  void AddCopy(const TaskId& id, const CopyPlace& place);
+  void RemoveCopy(const TaskId& id, const CopyPlace& place);
+
+  void SetFact(const FactKey& key, FactValue value);
+  void EraseFact(const FactKey& key);
+  void SetTimer(const std::string& policy, uint64_t id, Instant at);
+  void EraseTimer(const std::string& policy, uint64_t id);
+  void CountOffer(WorkerId launched_on);  // valid id: the cursor moves there
+
+  // The digest computed anew from every entity; tests compare it with Digest().
+  uint64_t RecomputeDigest() const;
+
+ private:
+
+  Stage& StageOf(const TaskId& id);
+  Task& TaskOf(const TaskId& id);
+  Attempt& AttemptOf(const AttemptId& id);
+  Task& BeginTask(const TaskId& id);             // out of the indexes and the digest
+  void FinishTask(const TaskId& id, Task& task);  // back in
+
+  // state_hash.cc: everything that is not derived.
+  static uint64_t Hash(const Config& config);
+  static uint64_t Hash(const Worker& worker);
+  static uint64_t Hash(const Job& job);
+  static uint64_t Hash(const StageId& id, const Stage& stage);
+  static uint64_t Hash(const TaskId& id, const Task& task);
+  static uint64_t Hash(const TaskId& id, const Attempt& attempt);
+  static uint64_t Hash(const TaskId& id, const CopyPlace& place);
+  static uint64_t Hash(const FactKey& key, const FactValue& value);
+  static uint64_t HashTimer(const std::string& policy, uint64_t id, Instant at);
+  uint64_t HashCounters() const;
+
+  // state_index.cc: what is derived.
+  bool Schedulable(const Job& job, const StageSpec& spec, const Task& task) const;
+  void Index(Job& job, const TaskId& id, Task& task, bool in);
+  void PoolInsert(Pool& pool, uint32_t index, const Task& task);
+  void PoolErase(Pool& pool, uint32_t index, const Task& task);
+  // After a task's commit came or went: readers by partial slices miss one less or one more.
+  void CommitMoved(const TaskId& id);
+  void Refresh(Job& job, uint32_t stage);
+  void RefreshAll(Job& job);
+  void RefreshWorker(const Worker& w);
+  void BuildClasses(Job& job, uint32_t stage);
+  void BuildLists(Stage& stage);
+  void BuildPartialReaders(Job& job, uint32_t stage);
+  void RebuildLists();
+  void LeaveAttempt(Task& task, const AttemptId& id, AttemptState state, Instant now);
+  void TakeSlot(const AttemptId& id, Attempt& attempt, int direction);
+  void RemoveJob(JobId id);
+  void PruneEndedJobs();
+
+  // What FinishTask compares with, to refresh only what moved.
+  struct Before {
+    bool committed = false, none_pending = false, complete = false, fetching = false;
+  };
+
+  uint64_t digest_ = 0;
+  Before before_;
+  Config config_;
+  std::map<JobId, Job> jobs_;
+  std::map<WorkerId, Worker> workers_;
+  std::map<FactKey, FactValue> facts_;
+  std::map<std::pair<std::string, uint64_t>, Instant> timers_;
+  uint64_t arrivals_ = 0, offers_ = 0;
+  WorkerId offer_cursor_;
+  std::vector<JobId> ended_;  // oldest first
+
+  std::array<std::set<StageKey>, 2> ready_, early_;
+  std::set<StageKey> starved_;
+  std::array<std::set<WorkerId>, 2> free_;
+  std::set<std::pair<Instant, TaskId>> held_tasks_;
+  std::set<std::pair<Instant, WorkerId>> held_workers_;
+  uint64_t work_count_ = 0;
+};
+
+// What is wrong with the state, or "". Walks everything: for tests.
+std::string CheckState(const State& state);
+
+}  // namespace mr::sched

@@ -1,0 +1,199 @@
+// The whole-state check of tests: every derived number and index computed anew and compared.
+#include <algorithm>
+
+#include "master/sched/state.h"
+
+namespace mr::sched {
+
+namespace {
+
+std::string At(const TaskId& id) {
+  return Name(id.job) + " stage " + std::to_string(id.stage) + " task " + std::to_string(id.task) +
+         ": ";
+}
+
+std::string CheckTask(const State& state, const Job& job, const TaskId& id, const Task& task) {
+  const StageSpec& spec = job.graph.stages[id.stage];
+  const Stage& stage = job.stages[id.stage];
+  uint32_t live = 0, holding = 0, number = 0;
+  for (const Attempt& a : task.attempts) {
+    live += a.live();
+    holding += a.holds_slot();
+    if (a.number <= number) return At(id) + "attempt numbers do not ascend";
+    number = a.number;
+    const Worker* w = state.FindWorker(a.worker);
+    if (w == nullptr) return At(id) + "attempt on an unknown worker";
+    if (a.holds_slot() != (w->attempts.count({id, a.number}) != 0)) {
+      return At(id) + "its worker does not agree that it holds a slot";
+    }
+    if (a.holds_slot() != (stage.active.count({id.task, a.number}) != 0)) {
+      return At(id) + "the stage's active attempts are wrong";
+    }
+    if (a.holds_slot() && (!w->alive || w->incarnation != a.incarnation)) {
+      return At(id) + "an attempt outlived its worker";
+    }
+    if (a.live() && !job.running()) return At(id) + "a live attempt of an ended job";
+  }
+  if (live != task.live || holding != task.holding) return At(id) + "attempt counts are wrong";
+  if (spec.side_effects && live > 1) return At(id) + "two live attempts with side effects";
+  if ((task.state == TaskState::kRunning) != (live > 0)) return At(id) + "state and attempts differ";
+  const bool committed = task.state == TaskState::kCommitted;
+  if (committed && (task.winner == 0 || !task.has_content)) return At(id) + "committed, no winner";
+  uint32_t missing = 0;
+  for (const Slice& s : task.plan.slices) {
+    const Stage& up = job.stages[job.graph.stages[id.stage].inputs[s.input].upstream];
+    if (s.task_begin == 0 && s.task_end == up.tasks.size()) continue;
+    for (uint32_t t = s.task_begin; t < s.task_end; ++t) {
+      missing += up.tasks[t].state != TaskState::kCommitted;
+    }
+  }
+  if (missing != task.partial_missing) return At(id) + "missing inputs are counted wrong";
+  for (const CopyPlace& c : task.copies) {
+    const Worker* w = state.FindWorker(c.worker);
+    if (w == nullptr || !w->alive || w->incarnation != c.incarnation) return At(id) + "a dead copy";
+    if (!committed || c.generation != task.generation) return At(id) + "a copy of an old output";
+    if (w->copies.count({id, c.attempt}) == 0) return At(id) + "its worker does not know the copy";
+  }
+  if (!job.running()) return task.copies.empty() ? "" : At(id) + "a copy of an ended job";
+  const bool bare = committed && !spec.is_final && task.copies.empty();
+  if (bare != (stage.bare.count(id.task) != 0)) return At(id) + "bare outputs are indexed wrong";
+  if (bare && state.Needed(job, id)) return At(id) + "its lost output is needed and not made again";
+  return "";
+}
+
+// Schedulable tasks, as the pools must have them.
+std::string CheckPools(const Job& job, uint32_t s) {
+  const StageSpec& spec = job.graph.stages[s];
+  const Stage& stage = job.stages[s];
+  std::vector<uint32_t> uncommitted(stage.classes.size());
+  for (uint32_t t = 0; t < stage.tasks.size(); ++t) {
+    const Task& task = stage.tasks[t];
+    const TaskClass& c = stage.classes[task.task_class];
+    const bool open = task.state != TaskState::kCommitted;
+    uncommitted[task.task_class] += open;
+    const bool can = job.running() && open && task.held_until.ns == 0 &&
+                     (spec.side_effects ? task.holding == 0 : task.live < task.wanted);
+    const bool again = task.next_number > 1 && task.live == 0;
+    const bool ready = can && task.partial_missing == 0;
+    if (c.ready.retry.Contains(t) != (ready && again) ||
+        c.ready.fresh.Contains(t) != (ready && !again) ||
+        c.blocked.Contains(t) != (can && task.partial_missing > 0)) {
+      return At({job.id, s, t}) + "it stands in the wrong pool";
+    }
+    for (const Attempt& a : task.attempts) {
+      const bool fetching = job.running() && a.live() && !a.inputs_done;
+      const size_t partial = task.partial_missing > 0 ? 1 : 0;
+      if ((c.fetching[partial].count({t, a.number}) != 0) != fetching ||
+          c.fetching[1 - partial].count({t, a.number}) != 0) {
+        return At({job.id, s, t}) + "fetching attempts are indexed wrong";
+      }
+    }
+  }
+  for (size_t i = 0; i < stage.classes.size(); ++i) {
+    const TaskClass& c = stage.classes[i];
+    if (c.uncommitted != uncommitted[i]) return Name(job.id) + ": a class counts wrong";
+    const auto& workers = c.ready.local_workers;
+    for (const auto& [w, list] : c.ready.by_worker) {
+      uint32_t pending = 0;
+      for (uint32_t p = 0; p < list.tasks.size(); ++p) {
+        const uint32_t t = list.tasks[p];
+        const bool in = c.ready.retry.Contains(t) || c.ready.fresh.Contains(t);
+        if (in != list.pending.Contains(p)) return Name(job.id) + ": a local list is wrong";
+        pending += in;
+      }
+      if ((pending > 0) != (workers.count(w) != 0)) return Name(job.id) + ": local workers are wrong";
+    }
+  }
+  return "";
+}
+
+std::string CheckStage(const State& state, const Job& job, uint32_t s) {
+  const Stage& stage = job.stages[s];
+  uint32_t committed = 0, pending = 0;
+  for (uint32_t t = 0; t < stage.tasks.size(); ++t) {
+    const Task& task = stage.tasks[t];
+    committed += task.state == TaskState::kCommitted;
+    pending += task.state == TaskState::kPending;
+    if (std::string error = CheckTask(state, job, {job.id, s, t}, task); !error.empty()) return error;
+  }
+  const std::string at = Name(job.id) + " stage " + std::to_string(s) + ": ";
+  if (committed != stage.committed || pending != stage.pending) return at + "task counts are wrong";
+  if (std::string error = CheckPools(job, s); !error.empty()) return error;
+  bool ready = false, blocked = false;
+  for (const TaskClass& c : stage.classes) {
+    const bool full = state.FullReady(job, s, c);
+    ready = ready || (c.ready.size() > 0 && full);
+    blocked = blocked || (c.ready.size() > 0 && !full) || !c.blocked.empty();
+  }
+  const bool on = job.running() && stage.planned();
+  if (stage.in_ready != (on && ready)) return at + "its readiness is wrong";
+  if (stage.in_early != (on && blocked && state.UpstreamPending(job, s) == 0)) {
+    return at + "its early readiness is wrong";
+  }
+  if (stage.in_starved != (stage.in_ready && job.fetching > 0)) return at + "starved is wrong";
+  const StageKey key{-int64_t{job.priority}, job.arrival, {job.id, s}};
+  const SlotKind kind = job.graph.stages[s].slot_kind;
+  if (stage.in_ready != (state.ready(kind).count(key) != 0) ||
+      stage.in_early != (state.early(kind).count(key) != 0) ||
+      stage.in_starved != (state.starved().count(key) != 0)) {
+    return at + "the stage indexes are wrong";
+  }
+  return "";
+}
+
+std::string CheckWorker(const State& state, const Worker& w) {
+  const std::string at = "worker " + Name(w.id) + ": ";
+  SlotUse used;
+  for (const AttemptId& id : w.attempts) {
+    const StageSpec& spec = state.Spec(id.task.stage_id());
+    ++used.slots[KindIndex(spec.slot_kind)];
+    used.memory += spec.memory_bytes;
+  }
+  if (used.slots != w.used.slots || used.memory != w.used.memory) return at + "slots are counted wrong";
+  if (!w.alive && (!w.attempts.empty() || !w.copies.empty())) return at + "it is dead and holds something";
+  for (const SlotKind kind : {SlotKind::kMap, SlotKind::kReduce}) {
+    const bool free = w.alive && !w.draining && w.held_until.ns == 0 && state.Room(w, w.used, kind, 0);
+    if (free != (state.free(kind).count(w.id) != 0)) return at + "the free workers are wrong";
+  }
+  for (const auto& [task, attempt] : w.copies) {
+    const Task* t = state.FindTask(task);
+    const bool known = t != nullptr && std::any_of(t->copies.begin(), t->copies.end(), [&](auto& c) {
+      return c.worker == w.id && c.attempt == attempt;
+    });
+    if (!known) return at + "it holds a copy that its task does not know";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string CheckState(const State& state) {
+  if (state.Digest() != state.RecomputeDigest()) return "the digest is not that of the state";
+  for (const auto& [id, w] : state.workers()) {
+    if (std::string error = CheckWorker(state, w); !error.empty()) return error;
+  }
+  for (const auto& [id, job] : state.jobs()) {
+    uint32_t fetching = 0, holding = 0, taking_back = 0;
+    for (uint32_t s = 0; s < job.stages.size(); ++s) {
+      if (std::string error = CheckStage(state, job, s); !error.empty()) return error;
+      holding += static_cast<uint32_t>(job.stages[s].active.size());
+      for (const TaskClass& c : job.stages[s].classes) {
+        fetching += static_cast<uint32_t>(c.fetching[0].size() + c.fetching[1].size());
+      }
+      for (const Task& task : job.stages[s].tasks) {
+        for (const Attempt& a : task.attempts) taking_back += a.holds_slot() && a.taken_back;
+      }
+    }
+    if (holding != job.holding || fetching != job.fetching || taking_back != job.taking_back) {
+      return Name(id) + ": its attempts are counted wrong";
+    }
+    bool done = job.running();
+    for (uint32_t s = 0; s < job.stages.size(); ++s) {
+      if (job.graph.stages[s].is_final && !job.stages[s].complete()) done = false;
+    }
+    if (done) return Name(id) + ": all of its output is committed, and it still runs";
+  }
+  return "";
+}
+
+}  // namespace mr::sched

@@ -1,0 +1,175 @@
+// Hashes of the entities of the state. Fields are mixed as words: no allocation on the way of an
+// event. A field that decides anything and is not derived from others belongs here; CheckState and
+// the determinism test see what is left out only when it matters, so look here first.
+#include <bit>
+
+#include "common/base/digest.h"
+#include "common/base/fields.h"
+#include "master/sched/state.h"
+
+namespace mr::sched {
+
+namespace {
+
+// One per kind of entity, so that two kinds with equal words differ.
+enum class Tag : uint64_t {
+  kConfig = 1, kWorker, kJob, kStage, kTask, kAttempt, kCopy, kFact, kTimer, kCounters,
+};
+
+class Mixer {
+ public:
+  explicit Mixer(Tag tag) : hash_(static_cast<uint64_t>(tag)) {}
+  Mixer& Word(uint64_t word) {
+    hash_ = MixHash(hash_, word);
+    return *this;
+  }
+  Mixer& Pair(uint32_t high, uint32_t low) { return Word(uint64_t{high} << 32 | low); }
+  Mixer& At(Instant at) { return Word(static_cast<uint64_t>(at.ns)); }
+  Mixer& For(Duration d) { return Word(static_cast<uint64_t>(d.ns)); }
+  Mixer& Text(const std::string& text) { return Word(Hash64(text)); }
+  Mixer& Id(const TaskId& id) {
+    return Pair(id.job.epoch, id.job.seq).Pair(id.stage, id.task);
+  }
+  uint64_t hash() const { return hash_; }
+
+ private:
+  uint64_t hash_;
+};
+
+uint32_t Flags(std::initializer_list<bool> flags) {
+  uint32_t bits = 0;
+  for (const bool flag : flags) bits = bits << 1 | static_cast<uint32_t>(flag);
+  return bits;
+}
+
+}  // namespace
+
+uint64_t State::Hash(const Config& c) {
+  return Mixer(Tag::kConfig)
+      .Text(c.policies)
+      .Word(c.seed)
+      .Pair(c.scheduler_version, c.restarts)
+      .For(c.offer_period)
+      .Word(c.known)
+      .hash();
+}
+
+uint64_t State::Hash(const Worker& w) {
+  return Mixer(Tag::kWorker)
+      .Pair(w.id.value, Flags({w.alive, w.draining}))
+      .Word(w.incarnation)
+      .At(w.held_until)
+      .Word(w.fixed_hash)
+      .Word(w.fetched_bytes)
+      .Word(w.fetch_us)
+      .Word(w.fetch_failures)
+      .hash();
+}
+
+uint64_t State::Hash(const Job& j) {
+  Mixer m(Tag::kJob);
+  m.Pair(j.id.epoch, j.id.seq)
+      .Word(j.submit_hash)
+      .Word(static_cast<uint64_t>(j.state))
+      .Text(j.message)
+      .Word(j.arrival)
+      .Pair(j.restarts_at_submit, j.share)
+      .At(j.submitted_at)
+      .At(j.ended_at);
+  for (const auto& [name, value] : j.profile) m.Text(name).Word(std::bit_cast<uint64_t>(value));
+  return m.hash();
+}
+
+uint64_t State::Hash(const StageId& id, const Stage& s) {
+  return Mixer(Tag::kStage)
+      .Pair(id.job.epoch, id.job.seq)
+      .Pair(id.stage, s.partitions)
+      .Pair(static_cast<uint32_t>(s.plan_state), Flags({s.indeterminate}))
+      .Word(s.plan_hash)
+      .hash();
+}
+
+uint64_t State::Hash(const TaskId& id, const Task& t) {
+  return Mixer(Tag::kTask)
+      .Id(id)
+      .Pair(static_cast<uint32_t>(t.state), Flags({t.lost, t.has_content}))
+      .Pair(t.generation, t.next_number)
+      .Pair(t.wanted, t.winner)
+      .Pair(t.failures, t.other_failures)
+      .Pair(t.live, t.holding)
+      .Word(t.manifest.records)
+      .Word(t.manifest.bytes)
+      .Word(t.manifest.content.low)
+      .Word(t.manifest.content.high)
+      .At(t.pending_since)
+      .At(t.held_until)
+      .hash();
+}
+
+uint64_t State::Hash(const TaskId& id, const Attempt& a) {
+  const uint32_t kinds = static_cast<uint32_t>(a.cause) << 16 |
+                         static_cast<uint32_t>(a.state) << 8 | static_cast<uint32_t>(a.failure);
+  return Mixer(Tag::kAttempt)
+      .Id(id)
+      .Pair(a.number, a.generation)
+      .Pair(a.worker.value, kinds)
+      .Word(a.incarnation)
+      .Word(Flags({a.inputs_done, a.taken_back}))
+      .At(a.launched_at)
+      .At(a.started_at)
+      .At(a.first_byte_at)
+      .At(a.inputs_done_at)
+      .At(a.ended_at)
+      .For(a.ran)
+      .For(a.waited)
+      .Word(a.history)
+      .hash();
+}
+
+uint64_t State::Hash(const TaskId& id, const CopyPlace& c) {
+  return Mixer(Tag::kCopy)
+      .Id(id)
+      .Pair(c.generation, c.attempt)
+      .Word(c.worker.value)
+      .Word(c.incarnation)
+      .hash();
+}
+
+uint64_t State::Hash(const FactKey& key, const FactValue& value) {
+  Mixer m(Tag::kFact);
+  m.Text(key.policy).Text(key.scope).Word(key.id).Text(key.name).Word(value.index());
+  std::visit([&m](auto v) { m.Word(std::bit_cast<uint64_t>(v)); }, value);
+  return m.hash();
+}
+
+uint64_t State::HashTimer(const std::string& policy, uint64_t id, Instant at) {
+  return Mixer(Tag::kTimer).Text(policy).Word(id).At(at).hash();
+}
+
+uint64_t State::HashCounters() const {
+  return Mixer(Tag::kCounters).Word(arrivals_).Word(offers_).Word(offer_cursor_.value).hash();
+}
+
+uint64_t State::RecomputeDigest() const {
+  uint64_t digest = HashCounters();
+  if (config_.known) digest += Hash(config_);
+  for (const auto& [id, w] : workers_) digest += Hash(w);
+  for (const auto& [id, job] : jobs_) {
+    digest += Hash(job);
+    for (uint32_t s = 0; s < job.stages.size(); ++s) {
+      const Stage& stage = job.stages[s];
+      digest += Hash(StageId{id, s}, stage);
+      for (uint32_t t = 0; t < stage.tasks.size(); ++t) {
+        const TaskId task{id, s, t};
+        digest += Hash(task, stage.tasks[t]);
+        for (const Attempt& a : stage.tasks[t].attempts) digest += Hash(task, a);
+        for (const CopyPlace& c : stage.tasks[t].copies) digest += Hash(task, c);
+      }
+    }
+  }
+  for (const auto& [key, value] : facts_) digest += Hash(key, value);
+  for (const auto& [key, at] : timers_) digest += HashTimer(key.first, key.second, at);
+  return digest;
+}
+
+}  // namespace mr::sched

@@ -1,0 +1,313 @@
+// The derived part of the state: which tasks can be launched, which attempts wait, which stages
+// and workers are worth an offer. Index(..., false) takes a task out of every index by its present
+// values, Index(..., true) puts it back by its new ones; a change in between is all that it takes.
+#include <algorithm>
+
+#include "common/base/check.h"
+#include "master/sched/state.h"
+
+namespace mr::sched {
+
+bool State::Schedulable(const Job& job, const StageSpec& spec, const Task& task) const {
+  if (!job.running() || task.state == TaskState::kCommitted || task.held_until.ns != 0) return false;
+  return spec.side_effects ? task.holding == 0 : task.live < task.wanted;
+}
+
+void State::Index(Job& job, const TaskId& id, Task& task, bool in) {
+  Stage& stage = job.stages[id.stage];
+  TaskClass& c = stage.classes[task.task_class];
+  const StageSpec& spec = job.graph.stages[id.stage];
+  const uint32_t step = in ? 1 : static_cast<uint32_t>(-1);
+  if (task.state == TaskState::kCommitted) {
+    stage.committed += step;
+    if (task.copies.empty() && !spec.is_final && in) stage.bare.insert(id.task);
+    if (!in) stage.bare.erase(id.task);
+  } else {
+    c.uncommitted += step;
+    if (task.state == TaskState::kPending) stage.pending += step;
+  }
+  if (Schedulable(job, spec, task)) {
+    if (task.partial_missing > 0) {
+      if (in) c.blocked.Insert(id.task);
+      else c.blocked.Erase(id.task);
+    } else if (in) {
+      PoolInsert(c.ready, id.task, task);
+    } else {
+      PoolErase(c.ready, id.task, task);
+    }
+    if (in) ++work_count_;
+  }
+  if (!job.running()) return;
+  for (const Attempt& a : task.attempts) {
+    if (!a.live() || a.inputs_done) continue;
+    auto& fetching = c.fetching[task.partial_missing > 0 ? 1 : 0];
+    if (in) fetching.insert({id.task, a.number});
+    else fetching.erase({id.task, a.number});
+    job.fetching += step;
+  }
+}
+
+void State::PoolInsert(Pool& pool, uint32_t index, const Task& task) {
+  (task.next_number > 1 && task.live == 0 ? pool.retry : pool.fresh).Insert(index);
+  const auto add = [index](LocalList& list) {
+    const auto it = std::lower_bound(list.tasks.begin(), list.tasks.end(), index);
+    if (it == list.tasks.end() || *it != index) return false;
+    list.pending.Insert(static_cast<uint32_t>(it - list.tasks.begin()));
+    return true;
+  };
+  for (const WorkerId w : task.plan.preferred) {
+    if (const auto it = pool.by_worker.find(w); it != pool.by_worker.end() && add(it->second)) {
+      pool.local_workers.insert(w);
+    }
+    const auto worker = workers_.find(w);
+    if (worker == workers_.end()) continue;
+    const auto rack = pool.by_rack.find(worker->second.rack);
+    if (rack != pool.by_rack.end()) add(rack->second);
+  }
+}
+
+void State::PoolErase(Pool& pool, uint32_t index, const Task& task) {
+  pool.retry.Erase(index);
+  pool.fresh.Erase(index);
+  const auto remove = [index](LocalList& list) {
+    const auto it = std::lower_bound(list.tasks.begin(), list.tasks.end(), index);
+    if (it == list.tasks.end() || *it != index) return;
+    list.pending.Erase(static_cast<uint32_t>(it - list.tasks.begin()));
+  };
+  for (const WorkerId w : task.plan.preferred) {
+    if (const auto it = pool.by_worker.find(w); it != pool.by_worker.end()) {
+      remove(it->second);
+      if (it->second.pending.empty()) pool.local_workers.erase(w);
+    }
+    const auto worker = workers_.find(w);
+    if (worker == workers_.end()) continue;
+    const auto rack = pool.by_rack.find(worker->second.rack);
+    if (rack != pool.by_rack.end()) remove(rack->second);
+  }
+}
+
+void State::CommitMoved(const TaskId& id) {
+  Job& job = jobs_.at(id.job);
+  const Stage& stage = job.stages[id.stage];
+  const bool committed = stage.tasks[id.task].state == TaskState::kCommitted;
+  for (const PartialReaders& p : stage.partial_readers) {
+    for (uint32_t i = p.begin[id.task]; i < p.begin[id.task + 1]; ++i) {
+      const TaskId reader{id.job, p.stage, p.readers[i]};
+      Task& task = job.stages[p.stage].tasks[reader.task];
+      const uint32_t missing = committed ? task.partial_missing - 1 : task.partial_missing + 1;
+      const bool moves = (missing == 0) != (task.partial_missing == 0);
+      if (moves) Index(job, reader, task, false);
+      task.partial_missing = missing;
+      if (moves) Index(job, reader, task, true);
+    }
+    Refresh(job, p.stage);
+  }
+}
+
+bool State::FullReady(const Job& job, uint32_t stage, const TaskClass& c) const {
+  const auto& inputs = job.graph.stages[stage].inputs;
+  for (uint32_t i = 0; i < inputs.size(); ++i) {
+    if ((c.full_inputs >> i & 1) != 0 && !job.stages[inputs[i].upstream].complete()) return false;
+  }
+  return true;
+}
+
+bool State::InputsComplete(const Job& job, uint32_t stage, const Task& task) const {
+  return task.partial_missing == 0 &&
+         FullReady(job, stage, job.stages[stage].classes[task.task_class]);
+}
+
+bool State::Waiting(const AttemptId& id) const {
+  const Attempt* a = FindAttempt(id);
+  if (a == nullptr || !a->live() || a->inputs_done) return false;
+  return !InputsComplete(jobs_.at(id.task.job), id.task.stage, *FindTask(id.task));
+}
+
+uint32_t State::UpstreamUnfinished(const Job& job, uint32_t stage) const {
+  uint32_t n = 0;
+  for (const StageInput& input : job.graph.stages[stage].inputs) {
+    if (!input.is_edge) continue;
+    const Stage& up = job.stages[input.upstream];
+    n += static_cast<uint32_t>(up.tasks.size()) - up.committed;
+  }
+  return n;
+}
+
+uint32_t State::UpstreamPending(const Job& job, uint32_t stage) const {
+  uint32_t n = 0;
+  for (const StageInput& input : job.graph.stages[stage].inputs) {
+    if (input.is_edge) n += job.stages[input.upstream].pending;
+  }
+  return n;
+}
+
+bool State::Needed(const Job& job, const TaskId& id) const {
+  const Stage& stage = job.stages[id.stage];
+  for (const uint32_t r : stage.readers) {
+    const Stage& reader = job.stages[r];
+    if (!reader.planned()) return true;
+    const auto& inputs = job.graph.stages[r].inputs;
+    for (const TaskClass& c : reader.classes) {
+      if (c.uncommitted == 0) continue;
+      for (uint32_t i = 0; i < inputs.size(); ++i) {
+        if ((c.full_inputs >> i & 1) != 0 && inputs[i].upstream == id.stage) return true;
+      }
+    }
+  }
+  for (const PartialReaders& p : stage.partial_readers) {
+    for (uint32_t i = p.begin[id.task]; i < p.begin[id.task + 1]; ++i) {
+      if (job.stages[p.stage].tasks[p.readers[i]].state != TaskState::kCommitted) return true;
+    }
+  }
+  return false;
+}
+
+bool State::Room(const Worker& w, const SlotUse& used, SlotKind kind, uint64_t memory_bytes) const {
+  const uint32_t cap = kind == SlotKind::kMap ? w.slots.map : w.slots.reduce;
+  if (used.slots[0] + used.slots[1] >= w.slots.total) return false;
+  if (cap != 0 && used.slots[KindIndex(kind)] >= cap) return false;
+  return memory_bytes == 0 || w.memory_bytes == 0 || used.memory + memory_bytes <= w.memory_bytes;
+}
+
+const char* State::Word(const AttemptId& id) const {
+  const Attempt* a = FindAttempt(id);
+  MR_CHECK(a != nullptr, "no such attempt");
+  switch (a->state) {
+    case AttemptState::kLaunched: return "pending";
+    case AttemptState::kRunning: return Waiting(id) ? "waiting" : "running";
+    case AttemptState::kEnding: return "running";
+    case AttemptState::kCommitted: return "committed";
+    case AttemptState::kFailed: return "failed";
+    case AttemptState::kDiscarded:
+    case AttemptState::kKilled: return "killed";
+  }
+  return "?";
+}
+
+void State::RefreshWorker(const Worker& w) {
+  const bool offered = w.alive && !w.draining && w.held_until.ns == 0;
+  for (const SlotKind kind : {SlotKind::kMap, SlotKind::kReduce}) {
+    std::set<WorkerId>& free = free_[KindIndex(kind)];
+    if (offered && Room(w, w.used, kind, 0)) free.insert(w.id);
+    else free.erase(w.id);
+  }
+}
+
+void State::RefreshAll(Job& job) {
+  for (uint32_t s = 0; s < job.stages.size(); ++s) Refresh(job, s);
+}
+
+void State::Refresh(Job& job, uint32_t s) {
+  Stage& stage = job.stages[s];
+  bool ready = false, early = false;
+  if (job.running() && stage.planned()) {
+    bool blocked = false;
+    for (const TaskClass& c : stage.classes) {
+      const bool full = c.ready.size() == 0 || FullReady(job, s, c);
+      if (c.ready.size() > 0) (full ? ready : blocked) = true;
+      if (!c.blocked.empty()) blocked = true;
+    }
+    early = blocked && UpstreamPending(job, s) == 0;
+  }
+  const StageKey key{-int64_t{job.priority}, job.arrival, {job.id, s}};
+  const size_t kind = KindIndex(job.graph.stages[s].slot_kind);
+  const auto set = [&](bool on, bool* was, std::set<StageKey>* index) {
+    if (on == *was) return;
+    *was = on;
+    if (on) index->insert(key);
+    else index->erase(key);
+    if (on) ++work_count_;
+  };
+  set(ready, &stage.in_ready, &ready_[kind]);
+  set(early, &stage.in_early, &early_[kind]);
+  set(ready && job.fetching > 0, &stage.in_starved, &starved_);
+}
+
+void State::BuildPartialReaders(Job& job, uint32_t s) {
+  const auto& inputs = job.graph.stages[s].inputs;
+  Stage& stage = job.stages[s];
+  std::set<uint32_t> upstreams;
+  for (const StageInput& input : inputs) {
+    if (input.is_edge) upstreams.insert(input.upstream);
+  }
+  for (const uint32_t u : upstreams) {
+    Stage& up = job.stages[u];
+    const uint32_t n = static_cast<uint32_t>(up.tasks.size());
+    PartialReaders p;
+    p.stage = s;
+    p.begin.assign(n + 1, 0);
+    const auto each = [&](auto&& visit) {
+      for (uint32_t t = 0; t < stage.tasks.size(); ++t) {
+        for (const Slice& slice : stage.tasks[t].plan.slices) {
+          if (inputs[slice.input].upstream != u) continue;
+          if (slice.task_begin == 0 && slice.task_end == n) continue;
+          for (uint32_t i = slice.task_begin; i < slice.task_end; ++i) visit(t, i);
+        }
+      }
+    };
+    each([&](uint32_t t, uint32_t i) {
+      ++p.begin[i + 1];
+      if (up.tasks[i].state != TaskState::kCommitted) ++stage.tasks[t].partial_missing;
+    });
+    for (uint32_t i = 0; i < n; ++i) p.begin[i + 1] += p.begin[i];
+    if (p.begin[n] == 0) continue;
+    p.readers.resize(p.begin[n]);
+    std::vector<uint32_t> next(p.begin.begin(), p.begin.end() - 1);
+    each([&](uint32_t t, uint32_t i) { p.readers[next[i]++] = t; });
+    up.partial_readers.push_back(std::move(p));
+  }
+}
+
+void State::BuildClasses(Job& job, uint32_t s) {
+  const auto& inputs = job.graph.stages[s].inputs;
+  Stage& stage = job.stages[s];
+  std::map<uint64_t, uint32_t> by_mask;
+  for (Task& task : stage.tasks) {
+    uint64_t mask = 0;
+    for (const Slice& slice : task.plan.slices) {
+      const size_t n = job.stages[inputs[slice.input].upstream].tasks.size();
+      if (slice.task_begin == 0 && slice.task_end == n) mask |= uint64_t{1} << slice.input;
+    }
+    const auto [it, added] = by_mask.emplace(mask, static_cast<uint32_t>(stage.classes.size()));
+    if (added) stage.classes.emplace_back().full_inputs = mask;
+    task.task_class = it->second;
+  }
+  BuildLists(stage);
+}
+
+void State::BuildLists(Stage& stage) {
+  const uint32_t n = static_cast<uint32_t>(stage.tasks.size());
+  for (TaskClass& c : stage.classes) {
+    c.ready = Pool{IndexSet(n), IndexSet(n), {}, {}, {}};
+    c.blocked = IndexSet(n);
+  }
+  const auto add = [](LocalList& list, uint32_t t) {
+    if (list.tasks.empty() || list.tasks.back() != t) list.tasks.push_back(t);
+  };
+  for (uint32_t t = 0; t < n; ++t) {
+    const Task& task = stage.tasks[t];
+    Pool& pool = stage.classes[task.task_class].ready;
+    for (const WorkerId w : task.plan.preferred) {
+      add(pool.by_worker[w], t);
+      if (const Worker* worker = FindWorker(w)) add(pool.by_rack[worker->rack], t);
+    }
+  }
+  for (TaskClass& c : stage.classes) {
+    for (auto& [w, list] : c.ready.by_worker) list.pending = IndexSet(static_cast<uint32_t>(list.tasks.size()));
+    for (auto& [r, list] : c.ready.by_rack) list.pending = IndexSet(static_cast<uint32_t>(list.tasks.size()));
+  }
+}
+
+void State::RebuildLists() {
+  for (auto& [id, job] : jobs_) {
+    if (!job.running()) continue;
+    for (uint32_t s = 0; s < job.stages.size(); ++s) {
+      Stage& stage = job.stages[s];
+      for (uint32_t t = 0; t < stage.tasks.size(); ++t) Index(job, {id, s, t}, stage.tasks[t], false);
+      BuildLists(stage);
+      for (uint32_t t = 0; t < stage.tasks.size(); ++t) Index(job, {id, s, t}, stage.tasks[t], true);
+    }
+  }
+}
+
+}  // namespace mr::sched

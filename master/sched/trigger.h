@@ -1,0 +1,38 @@
+// What happened, as policies are told: why they are asked now.
+#pragma once
+
+#include <variant>
+#include <vector>
+
+#include "common/base/ids.h"
+#include "master/sched/state.h"
+
+namespace mr::sched {
+
+// This worker has room for one attempt at least. Launch at most one: it is offered again as long
+// as launches follow. local_only: work has just appeared, and for now each worker is to take only
+// what it holds the input of; an offer without this limit comes after.
+struct SlotOffer {
+  WorkerId worker;
+  bool local_only = false;
+};
+
+// These attempts were launched, moved on, reported or ended. Ordered as it happened; may repeat.
+struct AttemptsChanged {
+  std::vector<AttemptId> attempts;
+};
+
+// Timers of this policy, by the ids that it gave to WakeAt. Other policies are not told.
+struct TimersDue {
+  std::vector<uint64_t> ids;
+};
+
+// This stage has tasks that could run at once, found no slot, and attempts of the same job hold
+// slots though they wait for inputs.
+struct SlotsWanted {
+  StageKey stage;
+};
+
+using Trigger = std::variant<SlotOffer, AttemptsChanged, TimersDue, SlotsWanted>;
+
+}  // namespace mr::sched
