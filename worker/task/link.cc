@@ -24,6 +24,7 @@ WireTask Link::AwaitTask(std::vector<UniqueFd>* split_fds) {
   std::string blob;
   Packet packet;
   waited_ = {};
+  partial_.clear();
   for (;;) {
     if (ReceivePacket(control_, &packet, 0) != 0) _exit(0);  // the end of an idle child
     const Header& h = packet.header;

@@ -1,0 +1,347 @@
+// Operators for the tests of the task host, written against the C table by hand: good ones, and
+// one for each way in which a user's operator may go wrong.
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/abi/batch.h"
+#include "common/abi/operator_table.h"
+
+namespace {
+
+using mr::BatchBuilder;
+using mr::BatchView;
+
+struct Op {
+  const mr_host* host;
+  std::string config;
+  BatchBuilder out;
+  std::string bytes;
+  uint32_t port = 0;
+  // of sums
+  std::string key;
+  int64_t sum = 0;
+  bool any = false;
+  uint64_t sequence = 0;
+
+  int Emit() {
+    if (out.empty()) return 0;
+    bytes.clear();
+    out.Finish(0, &bytes);
+    return host->emit(host->context, port, {bytes.data(), bytes.size()});
+  }
+  int Add(std::string_view k, std::string_view v) {
+    out.Add(k, v);
+    return out.Full(mr::kEmitTargetBytes) ? Emit() : 0;
+  }
+};
+
+BatchView View(const mr_batch* in) {
+  BatchView view;
+  if (BatchView::Parse(in->data.data, in->data.size, &view) != nullptr) abort();
+  return view;
+}
+
+void* Open(const mr_open_args* args, const mr_host* host) {
+  Op* op = new Op;
+  op->host = host;
+  op->config.assign(args->config.data, args->config.size);
+  return op;
+}
+int End(void* p) { return static_cast<Op*>(p)->Emit(); }
+void Close(void* p) { delete static_cast<Op*>(p); }
+int Nothing(void*, const mr_batch*) { return 0; }
+
+int Tokens(void* p, const mr_batch* in) {
+  Op* op = static_cast<Op*>(p);
+  const BatchView view = View(in);
+  uint64_t taken = __atomic_load_n(op->host->taken, __ATOMIC_RELAXED);
+  for (uint32_t i = 0; i < view.size(); ++i) {
+    const std::string_view text = view.value(i);
+    size_t at = 0;
+    while (at < text.size()) {
+      const size_t from = text.find_first_not_of(" \t\n\v\f\r", at);
+      if (from == text.npos) break;
+      at = text.find_first_of(" \t\n\v\f\r", from);
+      if (at == text.npos) at = text.size();
+      if (op->Add(text.substr(from, at - from), "1")) return 1;
+    }
+    taken += view.key(i).size() + text.size();
+    __atomic_store_n(op->host->taken, taken, __ATOMIC_RELAXED);
+  }
+  op->host->count(op->host->context, {"test", 4}, {"batches", 7}, 1);
+  return 0;
+}
+
+int FlushSum(Op* op) { return op->any ? op->Add(op->key, std::to_string(op->sum)) : 0; }
+
+int Sum(void* p, const mr_batch* in) {
+  Op* op = static_cast<Op*>(p);
+  const BatchView view = View(in);
+  for (uint32_t i = 0; i < view.size(); ++i) {
+    if (!op->any || view.key(i) != op->key) {
+      if (FlushSum(op)) return 1;
+      op->key.assign(view.key(i));
+      op->sum = 0;
+      op->any = true;
+    }
+    op->sum += atoll(std::string(view.value(i)).c_str());
+  }
+  return 0;
+}
+int EndSum(void* p) {
+  Op* op = static_cast<Op*>(p);
+  return FlushSum(op) ? 1 : op->Emit();
+}
+
+// The same by next_batch(): within one call it follows a group over as many batches as it has.
+int SumByGroup(void* p, const mr_batch* in) {
+  Op* op = static_cast<Op*>(p);
+  mr_batch batch = *in;
+  for (;;) {
+    if (Sum(p, &batch)) return 1;
+    const int more = op->host->next_batch(op->host->context, &batch);
+    if (more < 0) return 1;
+    if (more == 0) return 0;
+    op->host->count(op->host->context, {"test", 4}, {"continued", 9}, 1);
+  }
+}
+
+int CombineSums(void*, uint32_t, mr_bytes data, mr_emit_fn emit, void* context) {
+  BatchView view;
+  if (BatchView::Parse(data.data, data.size, &view) != nullptr) abort();
+  BatchBuilder out;
+  for (uint32_t i = 0; i < view.size();) {
+    int64_t sum = 0;
+    const std::string_view key = view.key(i);
+    for (; i < view.size() && view.key(i) == key; ++i) sum += atoll(std::string(view.value(i)).c_str());
+    out.Add(key, std::to_string(sum));
+  }
+  std::string bytes;
+  out.Finish(0, &bytes);
+  return emit(context, {bytes.data(), bytes.size()});
+}
+
+int Echo(void* p, const mr_batch* in) {
+  Op* op = static_cast<Op*>(p);
+  return op->host->emit(op->host->context, 0, in->data);
+}
+
+// Emits what it is called with, as text.
+int Trace(void* p, const mr_batch* in) {
+  Op* op = static_cast<Op*>(p);
+  const BatchView view = View(in);
+  for (uint32_t i = 0; i < view.size(); ++i) {
+    const uint32_t input = in->grouped ? view.tag(i) : in->input;
+    if (op->Add("", std::string(in->grouped ? "g" : "u") + std::to_string(input) + "/" +
+                        std::to_string(in->upstream_task) + " " + std::string(view.key(i)) + "=" +
+                        std::string(view.value(i)))) {
+      return 1;
+    }
+  }
+  return 0;
+}
+int TraceInputEnd(void* p, uint32_t input) {
+  return static_cast<Op*>(p)->Add("", "end " + std::to_string(input));
+}
+
+// By the number in the key.
+int PartitionByNumber(void*, uint32_t, mr_bytes data, uint32_t, uint32_t* out) {
+  BatchView view;
+  if (BatchView::Parse(data.data, data.size, &view) != nullptr) abort();
+  for (uint32_t i = 0; i < view.size(); ++i) out[i] = static_cast<uint32_t>(atoi(std::string(view.key(i)).c_str()));
+  return 0;
+}
+
+int Crash(void*, const mr_batch*) {
+  fprintf(stderr, "about to crash\n");
+  raise(SIGSEGV);
+  return 0;
+}
+int Throw(void*, const mr_batch*) { throw std::runtime_error("the moon is full"); }
+int Leave(void*, const mr_batch*) { exit(0); }
+int Spin(void*, const mr_batch*) {
+  for (;;) asm volatile("");
+}
+int FailOnBad(void* p, const mr_batch* in) {
+  Op* op = static_cast<Op*>(p);
+  const BatchView view = View(in);
+  for (uint32_t i = 0; i < view.size(); ++i) {
+    if (view.value(i) != "bad") continue;
+    op->host->fail(op->host->context, {"a bad line", 10});
+    return 1;
+  }
+  return 0;
+}
+// Writes to each descriptor that it can find ("sockets"), or to 0-9.
+int Scribble(void* p, const mr_batch*) {
+  const bool sockets = static_cast<Op*>(p)->config == "sockets";
+  for (int fd = 0; fd < (sockets ? 1024 : 10); ++fd) {
+    struct stat info;
+    if (fstat(fd, &info) != 0 || (sockets && !S_ISSOCK(info.st_mode))) continue;
+    if (write(fd, "garbage garbage garbage", 23) < 0) continue;
+  }
+  if (sockets) pause();
+  return 0;
+}
+int Shout(void*, const mr_batch*) {
+  const std::string line(1 << 16, 'x');
+  for (int i = 0; i < 1200; ++i) {  // 75 MiB
+    if (write(1, line.data(), line.size()) < 0) return 1;
+  }
+  fprintf(stderr, "the last word\n");
+  return 0;
+}
+// Leaves a process in a session of its own; its number goes to the file named by the config.
+int Leak(void* p, const mr_batch*) {
+  Op* op = static_cast<Op*>(p);
+  if (fork() == 0) {
+    setsid();
+    if (fork() == 0) {
+      FILE* f = fopen(op->config.c_str(), "w");
+      fprintf(f, "%d\n", getpid());
+      fclose(f);
+      for (;;) pause();
+    }
+    _exit(0);
+  }
+  while (access(op->config.c_str(), R_OK) != 0) usleep(1000);
+  usleep(20000);
+  return 0;
+}
+int SpinAfterLeak(void* p, const mr_batch* in) {
+  Leak(p, in);
+  return Spin(p, in);
+}
+int Greedy(void*, const mr_batch*) {
+  std::vector<std::string> all;
+  for (;;) all.emplace_back(1 << 20, 'x');
+}
+int BadBatch(void* p, const mr_batch*) {
+  Op* op = static_cast<Op*>(p);
+  return op->host->emit(op->host->context, 0, {"no batch at all", 15});
+}
+// Two ports: even lines to 0, odd ones to 1.
+int Deal(void* p, const mr_batch* in) {
+  Op* op = static_cast<Op*>(p);
+  const BatchView view = View(in);
+  BatchBuilder b[2];
+  for (uint32_t i = 0; i < view.size(); ++i) b[op->sequence++ % 2].Add(view.value(i), "");
+  for (uint32_t port = 0; port < 2; ++port) {
+    std::string bytes;
+    b[port].Finish(0, &bytes);
+    if (op->host->emit(op->host->context, port, {bytes.data(), bytes.size()})) return 1;
+  }
+  return 0;
+}
+// One record of config bytes.
+int Big(void* p, const mr_batch*) {
+  Op* op = static_cast<Op*>(p);
+  return op->Add("k", std::string(strtoull(op->config.c_str(), nullptr, 10), 'b'));
+}
+int Environment(void* p, const mr_batch*) {
+  Op* op = static_cast<Op*>(p);
+  for (char** e = environ; *e != nullptr; ++e) {
+    if (op->Add("", *e)) return 1;
+  }
+  return 0;
+}
+
+int RefuseConfig(mr_bytes config, mr_sink error) {
+  if (std::string_view(config.data, config.size) != "wrong") return 0;
+  error.write(error.context, {"this config is wrong", 20});
+  return 1;
+}
+
+constexpr mr_operator Make(const char* name, uint32_t flags, int (*batch)(void*, const mr_batch*),
+                           int (*end)(void*) = &End) {
+  mr_operator o{};
+  o.struct_size = sizeof o;
+  o.flags = flags;
+  o.name = name;
+  o.prepare = &RefuseConfig;
+  o.open = &Open;
+  o.batch = batch;
+  o.end = end;
+  o.close = &Close;
+  return o;
+}
+mr_operator With(mr_operator o, decltype(o.combine) combine, decltype(o.partition) partition = nullptr,
+                 decltype(o.input_end) input_end = nullptr) {
+  o.combine = combine;
+  o.partition = partition;
+  o.input_end = input_end;
+  return o;
+}
+
+const mr_operator kOperators[] = {
+    With(Make("tokens", MR_DETERMINISTIC | MR_ASSOCIATIVE, &Tokens), &CombineSums),
+    With(Make("tokens.raw", MR_DETERMINISTIC | MR_ASSOCIATIVE | MR_RAW_BLOCKS, &Tokens), &CombineSums),
+    Make("sum", MR_DETERMINISTIC, &Sum, &EndSum),
+    Make("sum.group", MR_DETERMINISTIC, &SumByGroup, &EndSum),
+    With(Make("echo", 0, &Echo), nullptr, &PartitionByNumber),
+    With(Make("trace", 0, &Trace), nullptr, nullptr, &TraceInputEnd),
+    Make("nothing", 0, &Nothing),
+    Make("nothing.reusable", MR_REUSABLE, &Nothing),
+    Make("tokens.reusable", MR_REUSABLE, &Tokens),
+    Make("crash", 0, &Crash),
+    Make("throw", MR_REUSABLE, &Throw),
+    Make("leave", 0, &Leave),
+    Make("spin", 0, &Spin),
+    Make("fail", 0, &FailOnBad),
+    Make("scribble", 0, &Scribble),
+    Make("shout", 0, &Shout),
+    Make("leak", 0, &Leak),
+    Make("leak.spin", 0, &SpinAfterLeak),
+    Make("greedy", 0, &Greedy),
+    Make("bad.batch", 0, &BadBatch),
+    Make("deal", 0, &Deal),
+    Make("big", 0, &Big),
+    Make("environment", 0, &Environment),
+};
+constexpr size_t kCount = sizeof kOperators / sizeof kOperators[0];
+
+int PlanCount(uint32_t argc, const mr_bytes* argv, mr_sink plan, mr_sink error) {
+  const std::string arg = argc > 0 ? std::string(argv[0].data, argv[0].size) : "";
+  if (arg == "refuse") {
+    error.write(error.context, {"count: no thanks", 16});
+    return 1;
+  }
+  const std::string op = arg == "unknown" ? "tokenz" : "tokens";
+  const std::string config = arg == "wrong" ? "d3Jvbmc=" : "";
+  const std::string text =
+      arg == "nojson" ? "{" : R"({"version":1,"stages":[{"name":"s","operator":")" + op + R"(","config":")" + config + R"("}]})";
+  plan.write(plan.context, {text.data(), text.size()});
+  return 0;
+}
+const mr_job kJob{sizeof(mr_job), 0, "count", "counts words", &PlanCount};
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) const mr_library* mr_library_table() {
+  static const mr_operator* operators[kCount];
+  static const mr_job* jobs[] = {&kJob};
+  static mr_library library{};
+  for (size_t i = 0; i < kCount; ++i) operators[i] = &kOperators[i];
+  library.magic = MR_ABI_MAGIC;
+  library.abi = MR_ABI_VERSION;
+  library.struct_size = sizeof library;
+  library.operator_count = kCount;
+  library.operators = operators;
+  library.job_count = 1;
+  library.jobs = jobs;
+  library.built_with = "test";
+  return &library;
+}

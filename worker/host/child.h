@@ -1,0 +1,73 @@
+// One child process as the io thread sees it: packets in and out, its log, its end. Serves one task
+// after another where its operators are reusable. All of it belongs to the io thread.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "worker/host/arena.h"
+#include "worker/host/log_sink.h"
+#include "worker/host/loop.h"
+#include "worker/host/processes.h"
+#include "worker/task/protocol.h"
+
+namespace mr::worker {
+
+class Child : public std::enable_shared_from_this<Child> {
+ public:
+  class Handler {
+   public:
+    virtual ~Handler() = default;
+    virtual void OnPacket(task::Packet& packet) = 0;
+    // It sent what is no packet. The handler kills it.
+    virtual void OnGarbage() = 0;
+    // It has ended, and all that it started; all its packets have been seen. The last call.
+    virtual void OnExit(Helper::Exit exit) = 0;
+  };
+
+  static Result<std::shared_ptr<Child>> Spawn(Loop* loop, Helper* helper, std::shared_ptr<Arena> arena);
+  ~Child();
+
+  // From now on this one hears of it; null: nobody.
+  void SetHandler(Handler* handler) { handler_ = handler; }
+  void Send(const task::Header& header, std::string payload = {}, std::vector<UniqueFd> fds = {});
+  void SendBlob(task::Header header, const std::string& blob);
+  void Kill();
+  // Stops listening to packets (a child that broke the protocol and has been killed).
+  void Mute() { muted_ = true; }
+
+  pid_t pid() const { return process_.pid; }
+  bool exited() const { return exited_; }
+  const std::shared_ptr<Arena>& arena() const { return arena_; }
+  LogSink& log() { return log_; }
+  void DrainLog() { log_.Drain(log_pipe_.get()); }
+
+ private:
+  struct Outgoing {
+    task::Header header;
+    std::string payload;
+    std::vector<UniqueFd> fds;
+  };
+  Child() = default;
+  void Watches(Loop* loop);
+  void ReadSoon();
+  void ReadLogSoon();
+  // Handles what is there, at most `limit` packets; false at the end of the connection.
+  bool ReadPackets(int limit);
+  void Flush();
+  void Ended();
+
+  Helper* helper_ = nullptr;
+  Handler* handler_ = nullptr;
+  std::shared_ptr<Arena> arena_;
+  Spawned process_;
+  UniqueFd control_, log_pipe_;
+  std::unique_ptr<Watch> control_watch_, log_watch_, exit_watch_;
+  std::deque<Outgoing> outgoing_;
+  LogSink log_;
+  bool exited_ = false, muted_ = false, closed_ = false;
+};
+
+}  // namespace mr::worker

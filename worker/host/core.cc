@@ -1,0 +1,74 @@
+#include "worker/host/core.h"
+
+#include <algorithm>
+
+namespace mr::worker {
+namespace {
+// Idle children in all; more slots than this on one worker give new processes (guess).
+constexpr size_t kMaxIdle = 64;
+}  // namespace
+
+Result<std::shared_ptr<Child>> Core::Take(JobId job, const std::string& key, bool reuse) {
+  if (reuse) {
+    for (size_t i = idle_.size(); i-- > 0;) {  // the last used has the warmest caches
+      if (idle_[i]->job != job || idle_[i]->key != key) continue;
+      std::shared_ptr<Child> child = idle_[i]->child;
+      child->SetHandler(nullptr);
+      idle_.erase(idle_.begin() + static_cast<long>(i));
+      return child;
+    }
+  }
+  std::shared_ptr<Arena> arena;
+  auto& kept = arenas_[job];
+  if (!kept.empty()) {
+    arena = std::move(kept.back());
+    kept.pop_back();
+  } else {
+    MR_ASSIGN_OR_RETURN(arena, Arena::Make(options_.arena_bytes));
+  }
+  return Child::Spawn(&loop, &helper_, std::move(arena));
+}
+
+void Core::GiveBack(JobId job, const std::string& key, std::shared_ptr<Child> child) {
+  child->log().Open("");
+  auto idle = std::make_unique<Idle>();
+  idle->core = this;
+  idle->job = job;
+  idle->key = key;
+  idle->child = child;
+  child->SetHandler(idle.get());
+  idle_.push_back(std::move(idle));
+  if (idle_.size() > kMaxIdle) idle_.front()->child->Kill();
+}
+
+void Core::GiveBack(JobId job, std::shared_ptr<Arena> arena) {
+  const auto it = arenas_.find(job);
+  if (it != arenas_.end()) it->second.push_back(std::move(arena));
+}
+
+void Core::Remove(Idle* idle) {
+  std::erase_if(idle_, [idle](const auto& i) { return i.get() == idle; });
+}
+
+void Core::Idle::OnExit(Helper::Exit) {
+  const std::shared_ptr<Child> keep = child;  // it is calling
+  keep->SetHandler(nullptr);
+  core->Remove(this);
+}
+
+void Core::EndJob(JobId job) {
+  for (const auto& idle : idle_) {
+    if (idle->job == job) {
+      idle->job = {};  // not to be taken any more
+      idle->child->Kill();
+    }
+  }
+  arenas_.erase(job);
+}
+
+void Core::EndIdle() {
+  idle_.clear();  // children end with their owners
+  arenas_.clear();
+}
+
+}  // namespace mr::worker

@@ -1,0 +1,51 @@
+// What the tasks of one host share: the loop, the helper, idle children and arenas. io thread only.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "worker/host/child.h"
+#include "worker/host/task_host.h"
+
+namespace mr::worker {
+
+class Running;
+
+class Core {
+ public:
+  Core(TaskHostOptions options, Helper helper) : options_(std::move(options)), helper_(std::move(helper)) {}
+
+  // A child for a task of this key: an idle one where `reuse`, else a new one.
+  Result<std::shared_ptr<Child>> Take(JobId job, const std::string& key, bool reuse);
+  // A child that is done with its task and waits for another of the same key.
+  void GiveBack(JobId job, const std::string& key, std::shared_ptr<Child> child);
+  // The arena of a child that has ended.
+  void GiveBack(JobId job, std::shared_ptr<Arena> arena);
+  void EndJob(JobId job);
+  void EndIdle();
+
+  Loop loop;
+  TaskHostOptions options_;
+  std::set<std::shared_ptr<Running>> running;
+
+ private:
+  struct Idle : Child::Handler {
+    Core* core;
+    JobId job;
+    std::string key;
+    std::shared_ptr<Child> child;
+    void OnPacket(task::Packet&) override { child->Kill(); }  // an idle child has nothing to say
+    void OnGarbage() override { child->Kill(); }
+    void OnExit(Helper::Exit) override;
+  };
+  void Remove(Idle* idle);
+
+  Helper helper_;
+  std::vector<std::unique_ptr<Idle>> idle_;
+  std::map<JobId, std::vector<std::shared_ptr<Arena>>> arenas_;
+};
+
+}  // namespace mr::worker

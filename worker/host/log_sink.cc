@@ -1,0 +1,64 @@
+#include "worker/host/log_sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace mr::worker {
+
+void LogSink::Open(std::string path) {
+  path_ = std::move(path);
+  file_.reset();
+  written_ = 0;
+  full_ = false;
+  tail_.clear();
+}
+
+bool LogSink::Drain(int pipe) {
+  char buffer[64 << 10];
+  for (int i = 0; i < 64; ++i) {  // then others have their turn
+    const ssize_t got = read(pipe, buffer, sizeof buffer);
+    if (got > 0) {
+      Write({buffer, static_cast<size_t>(got)});
+    } else if (got == 0) {
+      return false;
+    } else if (errno != EINTR) {
+      return true;
+    }
+  }
+  return true;
+}
+
+void LogSink::Write(std::string_view bytes) {
+  tail_.append(bytes.substr(bytes.size() - std::min(bytes.size(), kTailBytes)));
+  if (tail_.size() > kTailBytes) tail_.erase(0, tail_.size() - kTailBytes);
+  if (full_ || path_.empty()) return;
+  if (!file_.valid()) {
+    Result<UniqueFd> file = OpenFile(path_, O_WRONLY | O_CREAT | O_APPEND, 0644);
+    if (!file.ok()) {
+      full_ = true;  // no log is no reason to fail a task
+      return;
+    }
+    file_ = *std::move(file);
+  }
+  constexpr std::string_view kCut = "\n[log cut at 64 MiB]\n";
+  const uint64_t room = kMaxLogBytes - kCut.size() - written_;
+  full_ = bytes.size() > room;
+  bytes = bytes.substr(0, room);
+  if (!WriteAll(file_.get(), bytes).ok()) full_ = true;
+  written_ += bytes.size();
+  if (full_) (void)!WriteAll(file_.get(), kCut).ok();
+}
+
+std::string LogSink::Tail() const {
+  std::string_view tail = tail_;
+  if (tail.size() == kTailBytes) {
+    const size_t nl = tail.find('\n');
+    if (nl != tail.npos && nl + 1 < tail.size()) tail.remove_prefix(nl + 1);
+  }
+  return std::string(tail);
+}
+
+}  // namespace mr::worker

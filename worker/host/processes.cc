@@ -1,0 +1,177 @@
+#include "worker/host/processes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <mutex>
+#include <set>
+#include <sstream>
+#include <vector>
+
+#include "worker/task/protocol.h"
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+
+extern char** environ;
+
+namespace mr::worker {
+namespace {
+
+// How long a killed descendant may take to end before the sweep goes on without it (guess: a
+// process in an uninterruptible read ends when its disk answers).
+constexpr int kDescendantWaitMs = 100;
+// A clone takes 0.1 ms; a helper that is silent for this long is stuck or gone.
+constexpr int kHelperTimeoutSeconds = 5;
+
+std::mutex registry_mutex;
+std::set<pid_t>& Registry() {
+  static auto* const pids = new std::set<pid_t>;
+  return *pids;
+}
+
+int PidfdSignal(int pidfd, int signal) {
+  return static_cast<int>(syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0));
+}
+
+// Children of the main thread, to which the kernel gives orphans below this subreaper.
+std::vector<pid_t> ChildrenOfMain() {
+  const std::string main = std::to_string(getpid());
+  const Result<std::string> text = ReadFile("/proc/self/task/" + main + "/children");
+  std::vector<pid_t> pids;
+  if (!text.ok()) return pids;
+  std::istringstream in(*text);
+  for (pid_t pid; in >> pid;) pids.push_back(pid);
+  return pids;
+}
+
+void EndOrphan(pid_t pid) {
+  UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (!pidfd.valid()) return;
+  PidfdSignal(pidfd.get(), SIGKILL);
+  pollfd p{pidfd.get(), POLLIN, 0};
+  if (poll(&p, 1, kDescendantWaitMs) == 1) waitid(static_cast<idtype_t>(P_PIDFD), pidfd.get(), nullptr, WEXITED);
+}
+
+// Ends processes that children started and left behind. Those have a session that is not ours,
+// since each child made its own; what the daemon itself starts stays in the daemon's.
+void SweepOrphans() {
+  const pid_t session = getsid(0);
+  for (int round = 0; round < 1000; ++round) {
+    bool any = false;
+    for (pid_t pid : ChildrenOfMain()) {
+      if (Registry().count(pid) != 0 || getsid(pid) == session) continue;
+      EndOrphan(pid);
+      any = true;
+    }
+    if (!any) return;
+  }
+}
+
+}  // namespace
+
+Result<Helper> Helper::Start(const std::string& mrtask_path) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return ErrnoStatus(errno, "cannot start the task helper");
+  Helper helper;
+  helper.socket_.reset(ends[0]);
+  const UniqueFd theirs(ends[1]);
+  const timeval limit{kHelperTimeoutSeconds, 0};
+  setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  // A descriptor that is dup2ed loses close-on-exec.
+  constexpr int kHelperFd = 3;
+  posix_spawn_file_actions_adddup2(&actions, theirs.get(), kHelperFd);
+  if (theirs.get() == kHelperFd) fcntl(kHelperFd, F_SETFD, 0);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  const std::string fd = std::to_string(kHelperFd);
+  const char* argv[] = {mrtask_path.c_str(), "helper", fd.c_str(), nullptr};
+  const std::lock_guard lock(registry_mutex);
+  const int error = posix_spawn(&helper.process_.pid, mrtask_path.c_str(), &actions, &attributes,
+                                const_cast<char**>(argv), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (error != 0) {
+    helper.process_.pid = 0;
+    return ErrnoStatus(error, "cannot start the task helper " + mrtask_path);
+  }
+  Registry().insert(helper.process_.pid);
+  return helper;
+}
+
+Helper::~Helper() {
+  if (process_.pid == 0 || !socket_.valid()) return;
+  socket_.reset();  // the helper ends by itself
+  waitpid(process_.pid, nullptr, 0);
+  const std::lock_guard lock(registry_mutex);
+  Registry().erase(process_.pid);
+}
+
+Result<Spawned> Helper::Spawn(int control, int arena, int log) {
+  const std::lock_guard lock(registry_mutex);
+  const task::SpawnRequest request;
+  if (int error = task::SendWithFds(socket_.get(), &request, sizeof request, {control, arena, log}, 0)) {
+    return ErrnoStatus(error, "cannot start a task: the helper process is gone; restart this worker");
+  }
+  task::SpawnReply reply;
+  std::vector<UniqueFd> fds;
+  const long got = task::ReceiveWithFds(socket_.get(), &reply, sizeof reply, &fds, 0);
+  if (got != sizeof reply) {
+    return Internal("cannot start a task: the helper process does not answer (" + std::to_string(got) + "); restart this worker");
+  }
+  if (reply.error != 0) return ErrnoStatus(reply.error, "cannot start a task: clone");
+  if (fds.size() != 1) return Internal("cannot start a task: the helper sent no pidfd");
+  Registry().insert(reply.pid);
+  Spawned child;
+  child.pid = reply.pid;
+  child.pidfd = std::move(fds[0]);
+  return child;
+}
+
+Helper::Exit Helper::Reap(const Spawned& child) {
+  siginfo_t info{};
+  const std::lock_guard lock(registry_mutex);
+  // The child stays a zombie while its group is killed, so that its number is not given away.
+  waitid(static_cast<idtype_t>(P_PIDFD), child.pidfd.get(), &info, WEXITED | WNOWAIT);
+  kill(-child.pid, SIGKILL);
+  const task::SpawnRequest forget{task::HelperOp::kForget, child.pid};
+  task::SendWithFds(socket_.get(), &forget, sizeof forget, {}, 0);
+  waitid(static_cast<idtype_t>(P_PIDFD), child.pidfd.get(), &info, WEXITED);
+  Registry().erase(child.pid);
+  SweepOrphans();
+  Exit exit;
+  exit.by_signal = info.si_code != CLD_EXITED;
+  exit.value = info.si_status;
+  return exit;
+}
+
+void KillChild(const Spawned& child) {
+  kill(-child.pid, SIGKILL);
+  PidfdSignal(child.pidfd.get(), SIGKILL);
+}
+
+std::string SignalName(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal);
+}
+
+}  // namespace mr::worker

@@ -1,0 +1,389 @@
+#include "worker/host/running.h"
+
+#include <string.h>
+
+#include <algorithm>
+
+#include "common/abi/batch.h"
+#include "common/abi/operator_table.h"
+
+namespace mr::worker {
+
+using task::Header;
+using task::Kind;
+using task::Packet;
+
+namespace {
+// More than any result with all its counters; a child that says more is broken.
+constexpr size_t kMaxResultBytes = 16u << 20;
+constexpr uint32_t kMaxReadMore = 1u << 20;
+// No honest chunk is larger: one record of 16 MiB and what surrounds it.
+constexpr size_t kMaxChunkBytes = kMaxRecordBytes + (4u << 20);
+
+task::WireTask ToWire(const TaskSpec& spec, uint64_t arena_bytes, bool keep) {
+  task::WireTask w;
+  w.attempt = spec.attempt;
+  w.letter = spec.letter;
+  w.stage_name = spec.stage_name;
+  w.job_name = spec.job_name;
+  w.tasks = spec.tasks;
+  w.library_path = spec.library_path;
+  w.operator_name = spec.operator_name;
+  w.operator_flags = spec.operator_flags;
+  w.config = spec.config;
+  for (const SplitInput& s : spec.splits) {
+    w.splits.push_back({s.input, s.name, s.format, s.offset, s.length, s.file_bytes, s.sample_bytes,
+                        s.fd_offset, s.fd_length});
+  }
+  for (const EdgeInput& e : spec.edges) w.edges.push_back({e.input, e.grouped, e.broadcast, e.segments});
+  w.inputs = spec.inputs;
+  for (const OutputPort& p : spec.ports) {
+    w.ports.push_back({p.files, p.format, p.partitions, p.sorted, p.combine, p.custom_partition});
+  }
+  for (const auto& [name, value] : spec.env) w.env.push_back({name, value});
+  w.sort_buffer_bytes = spec.sort_buffer_bytes;
+  w.memory_bytes = spec.memory_bytes;
+  w.partition_seed = spec.partition_seed;
+  w.scratch_directory = spec.scratch_directory;
+  w.arena_bytes = arena_bytes;
+  w.keep = keep;
+  return w;
+}
+
+// Children of one key differ in nothing that outlives a task.
+std::string ReuseKey(const TaskSpec& spec) {
+  std::string key = spec.library_path + '\0' + std::to_string(spec.memory_bytes);
+  for (const auto& [name, value] : spec.env) key += '\0' + name + '=' + value;
+  return key;
+}
+
+}  // namespace
+
+Running::Running(Core* core, TaskSpec spec, std::shared_ptr<TaskObserver> observer)
+    : core_(core), spec_(std::move(spec)), observer_(std::move(observer)) {
+  if (spec_.scratch_directory.empty()) spec_.scratch_directory = core_->options_.scratch_directory;
+  for (uint32_t port = 0; port < spec_.ports.size(); ++port) {
+    port_of_.insert(port_of_.end(), spec_.ports[port].files ? 1 : spec_.ports[port].partitions, port);
+  }
+  keep_ = (spec_.operator_flags & MR_REUSABLE) != 0;
+  key_ = ReuseKey(spec_);
+}
+
+// ---- From any thread ---------------------------------------------------------------------------
+
+void Running::Feed(uint32_t input, uint32_t upstream_task, uint32_t partition, std::string bytes, bool last,
+                   std::function<void()> taken) {
+  core_->loop.Post([self = shared_from_this(), input, upstream_task, partition, bytes = std::move(bytes), last,
+                    taken = std::move(taken)]() mutable {
+    if (self->ended_) return;
+    self->input_.push_back({input, upstream_task, partition, std::move(bytes), last, std::move(taken)});
+    self->PumpInput();
+  });
+}
+
+void Running::Kill() {
+  core_->loop.Post([self = shared_from_this()] { self->KillNow(); });
+}
+
+TaskProgress Running::Progress() const {
+  const std::lock_guard lock(mutex_);
+  if (watched_ == nullptr) return final_;
+  const task::ProgressPage* page = watched_->page();
+  TaskProgress p;
+  p.phase = static_cast<uint8_t>(std::min(page->phase.load(std::memory_order_relaxed), 4u));
+  p.taken_bytes = __atomic_load_n(&page->taken, __ATOMIC_RELAXED);
+  p.total_bytes = page->total.load(std::memory_order_relaxed);
+  p.records = page->records.load(std::memory_order_relaxed);
+  return p;
+}
+
+// ---- Start -------------------------------------------------------------------------------------
+
+void Running::Start() {
+  Result<std::shared_ptr<Child>> child = core_->Take(spec_.attempt.task.job, key_, keep_);
+  if (!child.ok()) {
+    TaskResult result;
+    result.end = TaskEnd::kEnvironment;
+    result.message = child.status().message();
+    End(std::move(result));
+    return;
+  }
+  child_ = *child;
+  arena_ = child_->arena();
+  arena_->ClearProgress();
+  input_slots_.resize(arena_->layout().input_slots);
+  output_busy_.resize(arena_->layout().output_slots);
+  child_->SetHandler(this);
+  child_->log().Open(spec_.log_path);
+  pid_.store(child_->pid(), std::memory_order_relaxed);
+  {
+    const std::lock_guard lock(mutex_);
+    watched_ = arena_;
+  }
+  SendTask();
+  PumpInput();
+}
+
+void Running::SendTask() {
+  Header h;
+  h.kind = Kind::kSplitFds;
+  std::vector<UniqueFd> fds;
+  for (SplitInput& s : spec_.splits) {
+    fds.push_back(std::move(s.fd));
+    if (fds.size() == task::kMaxPacketFds) {
+      child_->Send(h, {}, std::move(fds));
+      fds.clear();
+    }
+  }
+  if (!fds.empty()) child_->Send(h, {}, std::move(fds));
+  h.kind = Kind::kRun;
+  child_->SendBlob(h, EncodeFields(ToWire(spec_, arena_->bytes(), keep_)));
+}
+
+void Running::PumpInput() {
+  if (child_ == nullptr || ended_) return;
+  while (!input_.empty()) {
+    Chunk& c = input_.front();
+    Header h;
+    h.kind = Kind::kInput;
+    h.a = c.input;
+    h.b = c.upstream;
+    h.c = c.partition;
+    if (!c.bytes.empty()) {
+      const auto free = std::find_if(input_slots_.begin(), input_slots_.end(), [](const Slot& s) { return !s.busy; });
+      if (free == input_slots_.end()) return;
+      h.d = static_cast<uint32_t>(free - input_slots_.begin());
+      h.x = std::min<size_t>(c.bytes.size() - c.sent, task::kSlotBytes);
+      memcpy(arena_->input(h.d), c.bytes.data() + c.sent, h.x);
+      c.sent += h.x;
+      free->busy = true;
+      if (c.sent < c.bytes.size()) h.y |= task::kFragment;
+      else free->taken = std::move(c.taken);
+    }
+    const bool whole = c.sent == c.bytes.size();
+    if (whole && c.last) h.y |= task::kLastOfSegment;
+    child_->Send(h);
+    if (!whole) continue;
+    if (c.bytes.empty() && c.taken) c.taken();
+    input_.pop_front();
+  }
+}
+
+// ---- Packets -----------------------------------------------------------------------------------
+
+void Running::OnPacket(Packet& packet) {
+  if (failure_.has_value()) return;
+  const char* wrong = nullptr;
+  if (done_.has_value()) {
+    wrong = "it went on after its end";
+  } else {
+    switch (packet.header.kind) {
+      case Kind::kOutput: wrong = TakeOutput(packet.header); break;
+      case Kind::kTaken: wrong = TakeTaken(packet.header); break;
+      case Kind::kReadMore: wrong = TakeReadMore(packet.header); break;
+      case Kind::kDone: wrong = TakeDone(packet); break;
+      default: wrong = "a packet of an unknown kind";
+    }
+  }
+  if (wrong != nullptr) {
+    Fail(TaskEnd::kUserError, "PROTOCOL: " + operator_name() + " broke the protocol of its process: " + wrong);
+  }
+}
+
+void Running::OnGarbage() {
+  Fail(TaskEnd::kUserError, "PROTOCOL: " + operator_name() + " wrote to a descriptor that is not its own: "
+                            "something that is no packet came from its process");
+}
+
+const char* Running::TakeOutput(const Header& h) {
+  if (h.d >= output_busy_.size() || output_busy_[h.d]) return "an output slot that is not free";
+  if (h.x == 0 || h.x > task::kSlotBytes) return "an output slot overrun";
+  if (partial_.size() + h.x > kMaxChunkBytes) return "a chunk of output that is too large";
+  // Copied before anything is looked at: the child can still write to the arena.
+  partial_.append(arena_->output(h.d), h.x);
+  if (h.y & task::kFragment) {
+    Header free;
+    free.kind = Kind::kFree;
+    free.d = h.d;
+    child_->Send(free);
+    return nullptr;
+  }
+  const auto bytes = std::make_shared<std::string>();
+  bytes->swap(partial_);
+  if (h.b >= port_of_.size() || port_of_[h.b] != h.a) return "output for a partition that is not its own";
+  if (h.b < last_partition_) return "output for partitions out of order";
+  if (!spec_.ports[h.a].files) {
+    BatchView view;
+    if (const char* wrong = BatchView::Parse(bytes->data(), bytes->size(), &view)) return wrong;
+    if (view.size() != h.c) return "a batch with another number of records than announced";
+  }
+  last_partition_ = h.b;
+  records_out_ += h.c;
+  output_busy_[h.d] = true;
+  ++outputs_pending_;
+  const OutputChunk chunk{h.a, h.b, h.c, *bytes};
+  // The callback keeps the bytes, not the task's child.
+  observer_->OnOutput(chunk, [self = shared_from_this(), bytes, slot = h.d](Status status) {
+    self->core_->loop.Post([self, slot, status = std::move(status)] { self->OutputDone(slot, status); });
+  });
+  return nullptr;
+}
+
+void Running::OutputDone(uint32_t slot, Status status) {
+  if (ended_ || failure_.has_value() || !output_busy_[slot]) return;
+  output_busy_[slot] = false;
+  --outputs_pending_;
+  if (!status.ok()) {
+    Fail(TaskEnd::kEnvironment, "cannot keep the output: " + status.message());
+    return;
+  }
+  if (!done_.has_value() || keep_) {  // a kept child needs its slots for the next task
+    Header free;
+    free.kind = Kind::kFree;
+    free.d = slot;
+    child_->Send(free);
+  }
+  EndIfComplete();
+}
+
+const char* Running::TakeTaken(const Header& h) {
+  if (h.d >= input_slots_.size() || !input_slots_[h.d].busy) return "an input slot that it was not given";
+  Slot& slot = input_slots_[h.d];
+  slot.busy = false;
+  const std::function<void()> taken = std::move(slot.taken);
+  slot.taken = nullptr;
+  if (taken) taken();
+  PumpInput();
+  return nullptr;
+}
+
+const char* Running::TakeReadMore(const Header& h) {
+  if (h.a >= spec_.splits.size()) return "a read of a split that it has not";
+  if (h.b == 0 || h.b > kMaxReadMore) return "a read of too many bytes";
+  if (reading_more_) return "two reads at a time";
+  reading_more_ = true;
+  observer_->ReadMore(h.a, h.x, h.b, [self = shared_from_this(), want = h.b](Result<std::string> bytes) {
+    self->core_->loop.Post([self, want, bytes = std::move(bytes)] {
+      if (self->ended_ || self->failure_.has_value() || self->child_ == nullptr) return;
+      self->reading_more_ = false;
+      Header answer;
+      answer.kind = Kind::kMore;
+      answer.a = bytes.ok() ? 1 : 0;
+      const bool fits = !bytes.ok() || bytes->size() <= want;
+      self->child_->SendBlob(answer, bytes.ok() ? bytes->substr(0, fits ? bytes->size() : want) : bytes.status().message());
+    });
+  });
+  return nullptr;
+}
+
+const char* Running::TakeDone(Packet& packet) {
+  done_blob_ += packet.payload;
+  if (done_blob_.size() > kMaxResultBytes) return "a result that is too large";
+  if (packet.header.more) return nullptr;
+  task::WireResult result;
+  if (!DecodeFields(done_blob_, &result) || result.outcome > task::Outcome::kEnvironment) return "a result that cannot be read";
+  if (!partial_.empty() || reading_more_) return "an end in the middle of something";
+  done_ = std::move(result);
+  if (!keep_ || done_->outcome != task::Outcome::kDone) child_->Kill();  // it has flushed its log
+  EndIfComplete();
+  return nullptr;
+}
+
+// ---- End ---------------------------------------------------------------------------------------
+
+void Running::KillNow() {
+  if (ended_) return;
+  Fail(TaskEnd::kKilled, "killed");
+}
+
+void Running::Fail(TaskEnd end, std::string message) {
+  if (failure_.has_value() || ended_) return;
+  failure_.emplace();
+  failure_->end = end;
+  failure_->message = std::move(message);
+  if (child_ == nullptr || exited_) {
+    EndIfComplete();
+  } else {
+    child_->Kill();  // OnExit follows
+  }
+}
+
+void Running::OnExit(Helper::Exit exit) {
+  exited_ = true;
+  child_->SetHandler(nullptr);
+  if (!failure_.has_value() && !done_.has_value()) ExitedEarly(exit);
+  EndIfComplete();
+}
+
+void Running::ExitedEarly(Helper::Exit exit) {
+  TaskResult r;
+  r.end = TaskEnd::kUserError;
+  if (!exit.by_signal && exit.value == 70) {  // the child could not set itself up
+    r.end = TaskEnd::kEnvironment;
+    r.message = "the task's process could not be set up";
+  } else if (!exit.by_signal) {
+    r.message = "TASK_EXITED_EARLY: " + operator_name() + " ended its process by exit(" +
+                std::to_string(exit.value) + ") before its task was done; operators return instead";
+  } else if (exit.value == 9) {
+    r.message = operator_name() + " was killed by SIGKILL from outside, most likely by the kernel because "
+                "memory ran out";
+  } else {
+    r.message = operator_name() + " crashed: " + SignalName(exit.value);
+  }
+  failure_ = std::move(r);
+}
+
+void Running::EndIfComplete() {
+  if (ended_) return;
+  if (failure_.has_value()) {
+    if (child_ == nullptr || exited_) End(std::move(*failure_));
+    return;
+  }
+  if (!done_.has_value()) return;
+  TaskResult result;
+  const bool good = done_->outcome == task::Outcome::kDone;
+  if (good && (outputs_pending_ > 0 || (!keep_ && !exited_))) return;
+  if (!good && !exited_) return;
+  result.end = good ? TaskEnd::kDone
+                    : done_->outcome == task::Outcome::kUser ? TaskEnd::kUserError : TaskEnd::kEnvironment;
+  result.message = std::move(done_->message);
+  result.record = std::move(done_->record);
+  result.records_in = done_->records_in;
+  result.ran = done_->ran;
+  result.waited = done_->waited;
+  for (task::WireCounter& c : done_->counters) {
+    result.counters.push_back({std::move(c.group), std::move(c.name), c.value});
+  }
+  End(std::move(result));
+}
+
+void Running::End(TaskResult result) {
+  const auto self = shared_from_this();
+  ended_ = true;
+  result.records_out = records_out_;
+  const TaskProgress last = Progress();
+  if (child_ != nullptr) {
+    child_->DrainLog();
+    result.stderr_tail = child_->log().Tail();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    final_ = last;
+    watched_ = nullptr;
+  }
+  pid_.store(0, std::memory_order_relaxed);
+  const JobId job = spec_.attempt.task.job;
+  if (child_ != nullptr && !exited_) {
+    core_->GiveBack(job, key_, std::move(child_));
+  } else if (arena_ != nullptr) {
+    core_->GiveBack(job, std::move(arena_));
+  }
+  child_ = nullptr;
+  arena_ = nullptr;
+  input_.clear();
+  core_->running.erase(self);
+  observer_->OnEnd(std::move(result));
+  observer_ = nullptr;
+}
+
+}  // namespace mr::worker

@@ -1,0 +1,96 @@
+// One task from Run() to OnEnd(). Its state belongs to the io thread; the RunningTask interface
+// posts to it. Every packet of the child is checked here, and every batch on the daemon's own copy.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "worker/host/core.h"
+
+namespace mr::worker {
+
+class Running : public RunningTask, public Child::Handler, public std::enable_shared_from_this<Running> {
+ public:
+  Running(Core* core, TaskSpec spec, std::shared_ptr<TaskObserver> observer);
+
+  // RunningTask, from any thread.
+  void Feed(uint32_t input, uint32_t upstream_task, uint32_t partition, std::string bytes, bool last,
+            std::function<void()> taken) override;
+  void Kill() override;
+  TaskProgress Progress() const override;
+  int pid() const override { return pid_.load(std::memory_order_relaxed); }
+
+  // io thread.
+  void Start();
+  void KillNow();
+
+ private:
+  struct Chunk {  // on its way in
+    uint32_t input, upstream, partition;
+    std::string bytes;
+    bool last;
+    std::function<void()> taken;
+    size_t sent = 0;
+  };
+  struct Slot {
+    bool busy = false;
+    std::function<void()> taken;  // of the chunk whose last fragment is here
+  };
+
+  void OnPacket(task::Packet& packet) override;
+  void OnGarbage() override;
+  void OnExit(Helper::Exit exit) override;
+
+  void SendTask();
+  void PumpInput();
+  // Each null, or what is wrong with the packet.
+  const char* TakeOutput(const task::Header& h);
+  const char* TakeTaken(const task::Header& h);
+  const char* TakeReadMore(const task::Header& h);
+  const char* TakeDone(task::Packet& packet);
+  const char* CheckChunk(const task::Header& h);
+  void OutputDone(uint32_t slot, Status status);
+  // The attempt is lost for this reason, which is the first; its child is killed.
+  void Fail(TaskEnd end, std::string message);
+  void ExitedEarly(Helper::Exit exit);
+  void EndIfComplete();
+  void End(TaskResult result);
+  std::string operator_name() const { return "operator " + spec_.operator_name; }
+
+  Core* core_;
+  TaskSpec spec_;
+  std::shared_ptr<TaskObserver> observer_;
+  std::vector<uint32_t> port_of_;  // partition over all ports -> port
+  std::string key_;                // children that may serve this task
+  bool keep_ = false;
+
+  std::shared_ptr<Child> child_;
+  std::shared_ptr<Arena> arena_;
+  bool ended_ = false;
+  std::optional<TaskResult> failure_;
+  std::optional<task::WireResult> done_;
+  std::string done_blob_;
+  bool exited_ = false;
+
+  std::deque<Chunk> input_;
+  std::vector<Slot> input_slots_;
+  std::vector<bool> output_busy_;
+  uint32_t outputs_pending_ = 0;
+  std::string partial_;            // fragments of an output chunk
+  uint32_t last_partition_ = 0;
+  bool reading_more_ = false;
+  uint64_t records_out_ = 0;
+
+  std::atomic<int> pid_{0};
+  mutable std::mutex mutex_;       // guards the two below, for Progress()
+  std::shared_ptr<Arena> watched_;
+  TaskProgress final_;
+};
+
+}  // namespace mr::worker

@@ -1,0 +1,62 @@
+#include "worker/host/task_host.h"
+
+#include <condition_variable>
+#include <mutex>
+
+#include "worker/host/core.h"
+#include "worker/host/running.h"
+
+namespace mr::worker {
+namespace {
+
+class TaskHostImpl : public TaskHost {
+ public:
+  TaskHostImpl(const TaskHostOptions& options, Helper helper) : core_(options, std::move(helper)) { core_.loop.Start(); }
+
+  ~TaskHostImpl() override {
+    // Killed children end within 2 s; the loop runs until the last OnEnd has returned.
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool idle = false;
+    std::function<void()> check = [&] {
+      for (const auto& task : std::set(core_.running)) task->KillNow();
+      if (core_.running.empty()) {
+        core_.EndIdle();
+        const std::lock_guard lock(mutex);
+        idle = true;
+        changed.notify_all();
+      }
+    };
+    std::unique_lock lock(mutex);
+    while (!idle) {
+      core_.loop.Post(check);
+      changed.wait_for(lock, std::chrono::milliseconds(5), [&] { return idle; });
+    }
+    core_.loop.Stop();
+  }
+
+  std::shared_ptr<RunningTask> Run(TaskSpec spec, std::shared_ptr<TaskObserver> observer) override {
+    auto task = std::make_shared<Running>(&core_, std::move(spec), std::move(observer));
+    core_.loop.Post([this, task] {
+      core_.running.insert(task);
+      task->Start();
+    });
+    return task;
+  }
+
+  void EndJob(JobId job) override {
+    core_.loop.Post([this, job] { core_.EndJob(job); });
+  }
+
+ private:
+  Core core_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<TaskHost>> TaskHost::Start(const TaskHostOptions& options) {
+  MR_ASSIGN_OR_RETURN(Helper helper, Helper::Start(options.mrtask_path));
+  return {std::unique_ptr<TaskHost>(new TaskHostImpl(options, std::move(helper)))};
+}
+
+}  // namespace mr::worker
