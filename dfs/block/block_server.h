@@ -18,13 +18,10 @@
 
 #include "common/rpc/hello.h"
 #include "dfs/block/block_store.h"
+#include "dfs/block/offload.h"
 #include "schema/data.capnp.h"
 
 namespace mr::dfs {
-
-// Runs a closure on some thread that may block. All closures must have run, or been dropped, before
-// the objects that they use are destroyed: stop the pool, then the loop.
-using Pool = std::function<void(std::function<void()>)>;
 
 class BlockServer {
  public:
@@ -59,8 +56,9 @@ class BlockServer {
   // One scrubber step on the pool; finds go to on_suspect. The worker calls it from a timer.
   kj::Promise<void> Scrub(uint64_t max_bytes);
 
- private:
   struct Impl;
+
+ private:
   kj::Own<Impl> impl_;
 };
 

@@ -85,8 +85,9 @@ class BlockStore {
   };
   ScrubResult Scrub(uint64_t max_bytes);
 
- private:
   struct Impl;
+
+ private:
   explicit BlockStore(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

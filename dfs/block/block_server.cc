@@ -1,0 +1,264 @@
+#include "dfs/block/block_server.h"
+
+#include "common/io/crc32c.h"
+#include "common/rpc/kj_status.h"
+#include "dfs/block/peers.h"
+#include "dfs/block/pipeline.h"
+#include "dfs/meta/service.h"
+
+namespace mr::dfs {
+namespace {
+
+// The local end of one write. The disk's part runs on the pool, one step after the other.
+struct LocalWrite {
+  std::unique_ptr<BlockStore::Writer> writer;
+  Status failed;  // of an earlier step; later ones do nothing
+};
+
+Status AppendPiece(LocalWrite& local, const std::string& piece, uint32_t crc) {
+  if (!local.failed.ok()) return local.failed;
+  local.failed = Crc32c(piece) == crc ? local.writer->Append(piece)
+                                      : Corrupted("a piece was damaged on its way");
+  return local.failed;
+}
+
+}  // namespace
+
+struct BlockServer::Impl : kj::TaskSet::ErrorHandler {
+  BlockStore& store;
+  Options options;
+  Peers peers;
+  kj::TaskSet tasks;
+
+  Impl(kj::AsyncIoContext& io, BlockStore& s, Options o)
+      : store(s), options(std::move(o)), peers(io, options.hello), tasks(*this) {}
+
+  void taskFailed(kj::Exception&&) override {}  // its caller has heard of it
+
+  void Suspected(const BlockRef& block, const Status& status) {
+    if (status.code() == Code::kCorrupted && options.on_suspect) {
+      options.on_suspect({block, status.message()});
+    }
+  }
+};
+
+namespace {
+
+// One pipeline member: takes pieces, passes them on, writes them. A downstream that fails is given
+// up; a local disk that fails ends the whole write here.
+class WriterServer final : public rpc::BlockWriter::Server {
+ public:
+  WriterServer(BlockServer::Impl& server, BlockRef block, std::unique_ptr<BlockStore::Writer> writer,
+               kj::Own<BlockPipe> downstream)
+      : server_(server),
+        block_(block),
+        local_(std::make_shared<LocalWrite>(LocalWrite{std::move(writer), Status::Ok()})),
+        downstream_(kj::mv(downstream)),
+        tail_(kj::Promise<void>(kj::READY_NOW)) {}
+
+  ~WriterServer() noexcept(false) {
+    // Unlinks what was not finished: on the pool, since it touches the disk.
+    server_.options.pool([local = std::move(local_)]() mutable { local.reset(); });
+  }
+
+ protected:
+  kj::Promise<void> write(WriteContext context) override {
+    auto params = context.getParams();
+    const auto data = params.getData();
+    const uint32_t crc = params.getCrc32c();
+    if (params.getOffset() != received_ || data.size() == 0 || data.size() > kPieceBytes || finishing_) {
+      rpc::ToOutcome(InvalidArgument("a piece of a block came out of order or has a bad size"),
+                     context.getResults().initOutcome());
+      return kj::READY_NOW;
+    }
+    received_ += data.size();
+    auto piece = std::make_shared<const std::string>(reinterpret_cast<const char*>(data.begin()), data.size());
+    context.releaseParams();
+    auto passed = PassOn(piece);
+    auto written = InOrder<Status>([local = local_, piece, crc] { return AppendPiece(*local, *piece, crc); });
+    return written.then([passed = kj::mv(passed), context](Status status) mutable {
+      return passed.then([context, status]() mutable {
+        rpc::ToOutcome(status, context.getResults().initOutcome());
+      });
+    });
+  }
+
+  kj::Promise<void> finish(FinishContext context) override {
+    const uint64_t length = context.getParams().getLength();
+    const uint64_t digest = context.getParams().getDigest();
+    finishing_ = true;
+    auto below = FinishDownstream(length, digest);
+    auto here = InOrder<Result<BlockRef>>([local = local_, length, digest]() -> Result<BlockRef> {
+      if (!local->failed.ok()) return local->failed;
+      return local->writer->Finish(length, digest);
+    });
+    // Detached: once the bytes are on disk the master hears of it, also where the writer is gone.
+    auto done = here.then([&server = server_](Result<BlockRef> ref) {
+                      if (ref.ok() && server.options.on_durable) server.options.on_durable(*ref);
+                      return ref;
+                    })
+                    .fork();
+    server_.tasks.add(done.addBranch().ignoreResult());
+    return done.addBranch().then([this, below = kj::mv(below), context](Result<BlockRef> ref) mutable {
+      return below.then([this, context, ref = std::move(ref)](std::vector<WorkerId> durable) mutable {
+        if (ref.ok()) durable.insert(durable.begin(), server_.options.worker);
+        auto results = context.getResults();
+        // One durable replica anywhere in the pipeline is an answer; the writer counts them.
+        rpc::ToOutcome(durable.empty() ? ref.status() : Status::Ok(), results.initOutcome());
+        auto list = results.initDurable(static_cast<uint>(durable.size()));
+        for (uint i = 0; i < list.size(); ++i) list.set(i, durable[i].value);
+      });
+    });
+  }
+
+ private:
+  // Runs fn on the pool after all that were given before.
+  template <class R, class F>
+  kj::Promise<R> InOrder(F fn) {
+    auto fork = tail_.then([pool = server_.options.pool, fn = std::move(fn)]() mutable {
+                       return OnPool(pool, std::move(fn));
+                     })
+                    .fork();
+    tail_ = fork.addBranch().ignoreResult().catch_([](kj::Exception&&) {});
+    return fork.addBranch();
+  }
+
+  kj::Promise<void> PassOn(Piece piece) {
+    if (downstream_.get() == nullptr || downstream_failed_) return kj::READY_NOW;
+    return downstream_->Write(std::move(piece)).then([this](Status status) {
+      if (!status.ok()) downstream_failed_ = true;
+    });
+  }
+
+  kj::Promise<std::vector<WorkerId>> FinishDownstream(uint64_t length, uint64_t digest) {
+    if (downstream_.get() == nullptr || downstream_failed_) return std::vector<WorkerId>();
+    return downstream_->Finish(length, digest).then([](Result<std::vector<WorkerId>> durable) {
+      return durable.ok() ? *std::move(durable) : std::vector<WorkerId>();
+    });
+  }
+
+  BlockServer::Impl& server_;
+  const BlockRef block_;
+  std::shared_ptr<LocalWrite> local_;
+  kj::Own<BlockPipe> downstream_;
+  bool downstream_failed_ = false;
+  kj::Promise<void> tail_;
+  uint64_t received_ = 0;
+  bool finishing_ = false;
+};
+
+}  // namespace
+
+BlockServer::BlockServer(kj::AsyncIoContext& io, BlockStore& store, Options options)
+    : impl_(kj::heap<Impl>(io, store, std::move(options))) {}
+BlockServer::~BlockServer() = default;
+
+void BlockServer::set_worker(WorkerId worker) { impl_->options.worker = worker; }
+
+kj::Promise<void> BlockServer::WriteBlock(WriteContext context) {
+  auto params = context.getParams();
+  const BlockRef block = FromWire(params.getBlock());
+  std::vector<std::string> downstream;
+  for (const auto address : params.getDownstream()) downstream.emplace_back(address.cStr());
+  context.releaseParams();
+  using Pipe = kj::Own<BlockPipe>;
+  kj::Promise<Pipe> below = Pipe();
+  if (!downstream.empty()) {
+    below = BlockPipe::Open(impl_->peers, block, std::move(downstream)).then([](Result<Pipe> pipe) -> Pipe {
+      // The tail is given up; the writer sees by `durable` how many replicas there are.
+      return pipe.ok() ? *std::move(pipe) : Pipe();
+    });
+  }
+  using Created = Result<std::unique_ptr<BlockStore::Writer>>;
+  auto here = OnPool(impl_->options.pool, [&store = impl_->store, block]() -> Created {
+    return store.Create(block.id, block.generation);
+  });
+  return here.then([this, context, block, below = kj::mv(below)](Created writer) mutable {
+    return below.then([this, context, block, writer = std::move(writer)](Pipe pipe) mutable {
+      auto results = context.getResults();
+      rpc::ToOutcome(writer.status(), results.initOutcome());
+      if (!writer.ok()) return;
+      results.setWriter(kj::heap<WriterServer>(*impl_, block, *std::move(writer), kj::mv(pipe)));
+    });
+  });
+}
+
+kj::Promise<void> BlockServer::ReadBlock(ReadContext context) {
+  const auto params = context.getParams();
+  const BlockRef block{{params.getId()}, params.getGeneration(), 0, 0};
+  const uint64_t offset = params.getOffset();
+  const uint64_t length = std::min<uint64_t>(params.getLength(), kPieceBytes);
+  return OnPool(impl_->options.pool,
+                [&store = impl_->store, block, offset, length] {
+                  return store.Read(block.id, block.generation, offset, length);
+                })
+      .then([this, context, block](Result<std::string> bytes) mutable {
+        auto results = context.getResults(capnp::MessageSize{bytes.ok() ? bytes->size() / 8 + 32 : 64, 0});
+        rpc::ToOutcome(bytes.status(), results.initOutcome());
+        if (bytes.ok()) {
+          results.setData(kj::arrayPtr(reinterpret_cast<const kj::byte*>(bytes->data()), bytes->size()));
+        } else {
+          impl_->Suspected(block, bytes.status());
+        }
+      });
+}
+
+namespace {
+
+// Reads from one store and writes down one pipe, piece by piece.
+kj::Promise<Status> CopyPieces(BlockServer::Impl& server, BlockPipe& pipe, BlockRef block, uint64_t offset) {
+  if (offset >= block.length) return Status::Ok();
+  return OnPool(server.options.pool,
+                [&store = server.store, block, offset] {
+                  return store.Read(block.id, block.generation, offset, kPieceBytes);
+                })
+      .then([&server, &pipe, block, offset](Result<std::string> bytes) -> kj::Promise<Status> {
+        if (!bytes.ok()) {
+          server.Suspected(block, bytes.status());
+          return bytes.status();
+        }
+        const uint64_t next = offset + bytes->size();
+        if (bytes->empty()) return Corrupted("the replica here is shorter than the block");
+        return pipe.Write(std::make_shared<const std::string>(*std::move(bytes)))
+            .then([&server, &pipe, block, next](Status status) -> kj::Promise<Status> {
+              if (!status.ok()) return status;
+              return CopyPieces(server, pipe, block, next);
+            });
+      });
+}
+
+}  // namespace
+
+kj::Promise<Status> BlockServer::Replicate(BlockRef block, std::string to_address) {
+  return BlockPipe::Open(impl_->peers, block, {to_address})
+      .then([this, block](Result<kj::Own<BlockPipe>> opened) -> kj::Promise<Status> {
+        if (!opened.ok()) return opened.status();
+        auto pipe = *std::move(opened);
+        BlockPipe& p = *pipe;
+        return CopyPieces(*impl_, p, block, 0)
+            .then([&p, block](Status status) -> kj::Promise<Status> {
+              if (!status.ok()) return status;
+              return p.Finish(block.length, block.digest).then([](Result<std::vector<WorkerId>> durable) {
+                return durable.status();
+              });
+            })
+            .attach(kj::mv(pipe));
+      });
+}
+
+kj::Promise<Status> BlockServer::Delete(BlockRef block) {
+  return OnPool(impl_->options.pool, [&store = impl_->store, block] {
+    return store.Delete(block.id, block.generation);
+  });
+}
+
+kj::Promise<void> BlockServer::Scrub(uint64_t max_bytes) {
+  return OnPool(impl_->options.pool, [&store = impl_->store, max_bytes] { return store.Scrub(max_bytes); })
+      .then([this](BlockStore::ScrubResult result) {
+        for (const auto& found : result.found) {
+          if (impl_->options.on_suspect) impl_->options.on_suspect(found);
+        }
+      });
+}
+
+}  // namespace mr::dfs

@@ -1,0 +1,57 @@
+#include "dfs/block/peers.h"
+
+namespace mr::dfs {
+
+Peers::Peers(kj::AsyncIoContext& io, rpc::Hello hello) : io_(io), hello_(hello), tasks_(*this) {
+  hello_.role = rpc::Role::kData;
+}
+Peers::~Peers() noexcept(false) = default;
+
+kj::Promise<Result<rpc::DataServer::Client>> Peers::Get(std::string address) {
+  using Client = Result<rpc::DataServer::Client>;
+  if (!entries_.contains(address)) {
+    const uint64_t number = next_number_++;
+    auto connecting = rpc::RpcConnection::Connect(io_, address, hello_, kDataConnectTimeout)
+                          .then([this, address, number](Result<kj::Own<rpc::RpcConnection>> connection) {
+                            return std::make_shared<Client>(Connection(address, number, std::move(connection)));
+                          });
+    entries_.emplace(address, Entry{connecting.fork(), kj::Own<rpc::RpcConnection>(), number});
+  }
+  return entries_.at(address).client.addBranch().then([](Connected client) -> Client {
+    if (!client->ok()) return client->status();
+    return rpc::DataServer::Client(**client);
+  });
+}
+
+Result<rpc::DataServer::Client> Peers::Connection(const std::string& address, uint64_t number,
+                                                  Result<kj::Own<rpc::RpcConnection>> connection) {
+  const auto remove = [this, address, number] {
+    // Not from inside of the connection's own event.
+    tasks_.add(kj::evalLater([this, address, number] { Remove(address, number); }));
+  };
+  if (!connection.ok()) {
+    remove();
+    return connection.status();
+  }
+  const auto it = entries_.find(address);
+  if (it == entries_.end() || it->second.number != number) {
+    return Unavailable(address + " was given up while connecting");
+  }
+  it->second.connection = *std::move(connection);
+  tasks_.add(it->second.connection->OnDisconnect().then(remove));
+  return it->second.connection->Bootstrap<rpc::DataServer>();
+}
+
+void Peers::Forget(const std::string& address) {
+  const auto it = entries_.find(address);
+  if (it == entries_.end()) return;
+  const uint64_t number = it->second.number;
+  tasks_.add(kj::evalLater([this, address, number] { Remove(address, number); }));
+}
+
+void Peers::Remove(const std::string& address, uint64_t number) {
+  const auto it = entries_.find(address);
+  if (it != entries_.end() && it->second.number == number) entries_.erase(it);
+}
+
+}  // namespace mr::dfs

@@ -1,0 +1,64 @@
+// Connections to data servers, one per address, made when first asked for and kept until they
+// break. Lives on a KJ loop.
+#pragma once
+
+#include <kj/async-io.h>
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "common/base/status.h"
+#include "common/base/time.h"
+#include "common/rpc/connection.h"
+#include "schema/data.capnp.h"
+
+namespace mr::dfs {
+
+// A data server that has not answered one piece by then counts as gone: 30 times what the slowest
+// disk that we measured needs for an fsync of 64 MiB (guess).
+inline constexpr Duration kDataCallTimeout = Seconds(20);
+inline constexpr Duration kDataConnectTimeout = Seconds(3);
+// Data of one message, and calls in flight: measured best at 1 MiB and 4.
+inline constexpr size_t kPieceBytes = 1 << 20;
+inline constexpr size_t kPiecesInFlight = 4;
+
+class Peers : private kj::TaskSet::ErrorHandler {
+ public:
+  // hello: sent to each; its role is set to kData.
+  Peers(kj::AsyncIoContext& io, rpc::Hello hello);
+  ~Peers() noexcept(false);
+
+  // kUnavailable where nobody answers there.
+  kj::Promise<Result<rpc::DataServer::Client>> Get(std::string address);
+  // Its connection hangs: the next Get makes a new one.
+  void Forget(const std::string& address);
+
+  // Fails with OVERLOADED when the call takes longer than kDataCallTimeout.
+  template <class T>
+  kj::Promise<T> Limit(kj::Promise<T> call) {
+    return io_.provider->getTimer().timeoutAfter(kDataCallTimeout.ns * kj::NANOSECONDS, kj::mv(call));
+  }
+  kj::Timer& timer() { return io_.provider->getTimer(); }
+
+ private:
+  // Shared, since a capability cannot be copied from a const reference, as a fork would.
+  using Connected = std::shared_ptr<Result<rpc::DataServer::Client>>;
+  struct Entry {
+    kj::ForkedPromise<Connected> client;
+    kj::Own<rpc::RpcConnection> connection;  // once connected
+    uint64_t number;
+  };
+  void taskFailed(kj::Exception&&) override {}
+  Result<rpc::DataServer::Client> Connection(const std::string& address, uint64_t number,
+                                             Result<kj::Own<rpc::RpcConnection>> connection);
+  void Remove(const std::string& address, uint64_t number);
+
+  kj::AsyncIoContext& io_;
+  rpc::Hello hello_;
+  uint64_t next_number_ = 1;
+  std::map<std::string, Entry> entries_;
+  kj::TaskSet tasks_;
+};
+
+}  // namespace mr::dfs

@@ -1,0 +1,70 @@
+#include "dfs/block/pipeline.h"
+
+#include "common/io/crc32c.h"
+#include "common/rpc/kj_status.h"
+#include "dfs/meta/service.h"
+
+namespace mr::dfs {
+namespace {
+
+// What a failed or overdue call says to the caller. A server that hangs loses its connection.
+Status Broken(Peers& peers, const std::string& address, const kj::Exception& e) {
+  if (e.getType() == kj::Exception::Type::OVERLOADED) peers.Forget(address);
+  return Unavailable("data server " + address + ": " + rpc::FromException(e).message());
+}
+
+}  // namespace
+
+kj::Promise<Result<kj::Own<BlockPipe>>> BlockPipe::Open(Peers& peers, BlockRef block,
+                                                        std::vector<std::string> addresses) {
+  using Opened = Result<kj::Own<BlockPipe>>;
+  const std::string head = addresses.front();
+  return peers.Get(head).then([&peers, block, addresses = std::move(addresses),
+                               head](Result<rpc::DataServer::Client> server) -> kj::Promise<Opened> {
+    if (!server.ok()) return Opened(server.status());
+    auto request = server->writeBlockRequest();
+    ToWire(block, request.initBlock());
+    auto downstream = request.initDownstream(static_cast<uint>(addresses.size() - 1));
+    for (uint i = 0; i < downstream.size(); ++i) downstream.set(i, addresses[i + 1].c_str());
+    auto call = request.send().then([&peers, head](auto response) -> Opened {
+      const Status status = rpc::FromOutcome(response.getOutcome());
+      if (!status.ok()) return status.With("data server " + head);
+      return kj::heap<BlockPipe>(peers, head, response.getWriter());
+    });
+    return peers.Limit(kj::mv(call)).catch_([&peers, head](kj::Exception&& e) -> Opened {
+      return Broken(peers, head, e);
+    });
+  });
+}
+
+kj::Promise<Status> BlockPipe::Write(Piece piece) {
+  auto request = writer_.writeRequest();
+  request.setOffset(offset_);
+  request.setData(kj::arrayPtr(reinterpret_cast<const kj::byte*>(piece->data()), piece->size()));
+  request.setCrc32c(Crc32c(*piece));
+  offset_ += piece->size();
+  auto call = request.send().then(
+      [](auto response) -> Status { return rpc::FromOutcome(response.getOutcome()); });
+  return peers_.Limit(kj::mv(call)).catch_([&peers = peers_, address = address_](kj::Exception&& e) -> Status {
+    return Broken(peers, address, e);
+  });
+}
+
+kj::Promise<Result<std::vector<WorkerId>>> BlockPipe::Finish(uint64_t length, uint64_t digest) {
+  using Durable = Result<std::vector<WorkerId>>;
+  auto request = writer_.finishRequest();
+  request.setLength(length);
+  request.setDigest(digest);
+  auto call = request.send().then([](auto response) -> Durable {
+    const Status status = rpc::FromOutcome(response.getOutcome());
+    if (!status.ok()) return status;
+    std::vector<WorkerId> durable;
+    for (const uint32_t worker : response.getDurable()) durable.push_back({worker});
+    return durable;
+  });
+  return peers_.Limit(kj::mv(call)).catch_([&peers = peers_, address = address_](kj::Exception&& e) -> Durable {
+    return Broken(peers, address, e);
+  });
+}
+
+}  // namespace mr::dfs

@@ -1,0 +1,40 @@
+// The sending end of a write pipeline: one block, written to the first of several data servers,
+// which passes it on. Used by writers of files, by pipeline members and by repair.
+#pragma once
+
+#include <kj/async.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "dfs/block/peers.h"
+#include "dfs/meta/record.h"
+
+namespace mr::dfs {
+
+using Piece = std::shared_ptr<const std::string>;
+
+class BlockPipe {
+ public:
+  // addresses: the whole pipeline, at least one; this end talks to the first.
+  static kj::Promise<Result<kj::Own<BlockPipe>>> Open(Peers& peers, BlockRef block,
+                                                      std::vector<std::string> addresses);
+  BlockPipe(Peers& peers, std::string address, rpc::BlockWriter::Client writer)
+      : peers_(peers), address_(std::move(address)), writer_(kj::mv(writer)) {}
+
+  // The next piece (at most 1 MiB); resolves when the pipeline has taken it. Calls may overlap and
+  // keep their order; the caller bounds how many are in flight.
+  kj::Promise<Status> Write(Piece piece);
+  // After all writes: the workers that have the whole block on disk.
+  kj::Promise<Result<std::vector<WorkerId>>> Finish(uint64_t length, uint64_t digest);
+
+ private:
+  Peers& peers_;
+  std::string address_;
+  rpc::BlockWriter::Client writer_;
+  uint64_t offset_ = 0;
+};
+
+}  // namespace mr::dfs
