@@ -1,0 +1,400 @@
+#include "worker/daemon/attempt_runner.h"
+
+#include <glog/logging.h>
+
+#include "common/rpc/kj_status.h"
+
+namespace mr::worker {
+namespace {
+
+std::vector<Read> ReadsOf(const StageInfo& stage, const Launch& launch) {
+  std::vector<Read> reads;
+  for (const Slice& slice : launch.slices) {
+    for (uint32_t task = slice.task_begin; task < slice.task_end; ++task) {
+      reads.push_back({slice.input, stage.inputs[slice.input].upstream, task, slice.partition_begin,
+                       slice.partition_end});
+    }
+  }
+  return reads;
+}
+
+}  // namespace
+
+// Output of the child on its way to the sink, in order. The sink is touched on the strand only.
+class AttemptRunner::Lane : public std::enable_shared_from_this<Lane> {
+ public:
+  Lane(std::shared_ptr<Pool::Strand> strand, std::unique_ptr<OutputSink> sink)
+      : strand_(std::move(strand)), sink_(std::move(sink)) {}
+
+  void Add(const OutputChunk& chunk, std::function<void(Status)> done) {
+    strand_->Post([self = shared_from_this(), chunk, done = std::move(done)] {
+      // A copy first: the child could still change the bytes that are digested and stored.
+      self->copy_.assign(chunk.bytes);
+      OutputChunk own = chunk;
+      own.bytes = self->copy_;
+      done(self->sink_->Add(own));
+    });
+  }
+  void Finish(std::function<void(Result<Manifest>)> done) {
+    strand_->Post([self = shared_from_this(), done = std::move(done)] { done(self->sink_->Finish()); });
+  }
+  void Drop() {
+    strand_->Post([self = shared_from_this()] { self->sink_->Drop(); });
+  }
+
+ private:
+  const std::shared_ptr<Pool::Strand> strand_;
+  const std::unique_ptr<OutputSink> sink_;
+  std::string copy_;
+};
+
+class AttemptRunner::Link : public TaskObserver {
+ public:
+  Link(std::weak_ptr<AttemptRunner> runner, rpc::KjThread& loop, std::shared_ptr<Lane> lane)
+      : runner_(std::move(runner)), loop_(loop), lane_(std::move(lane)) {}
+
+  void OnOutput(const OutputChunk& chunk, std::function<void(Status)> done) override {
+    lane_->Add(chunk, std::move(done));
+  }
+
+  void ReadMore(uint32_t split, uint64_t offset, uint32_t length,
+                std::function<void(Result<std::string>)> reply) override {
+    loop_.Post([runner = runner_, split, offset, length, reply = std::move(reply)] {
+      auto self = runner.lock();
+      if (self == nullptr || split >= self->launch_.splits.size()) {
+        reply(Internal("there is no such split"));
+        return;
+      }
+      self->tasks_.add(self->services_.inputs.ReadMore(self->launch_.splits[split], offset, length)
+                           .then([reply](Result<std::string> bytes) { reply(std::move(bytes)); },
+                                 [reply](kj::Exception&& e) { reply(rpc::FromException(e)); }));
+    });
+  }
+
+  void OnEnd(TaskResult result) override {
+    auto shared = std::make_shared<TaskResult>(std::move(result));
+    loop_.Post([runner = runner_, shared] {
+      if (auto self = runner.lock()) self->ChildEnded(std::move(*shared));
+    });
+  }
+
+ private:
+  const std::weak_ptr<AttemptRunner> runner_;
+  rpc::KjThread& loop_;
+  const std::shared_ptr<Lane> lane_;
+};
+
+// One slice: each upstream task is in it once, so the fetcher's answers name the read.
+class AttemptRunner::Feeder : public FetchObserver {
+ public:
+  Feeder(AttemptRunner& runner, uint32_t slice) : runner_(&runner), slice_(slice) {
+    fetcher_ = runner.services_.make_fetcher(*this);
+  }
+
+  void Request(SegmentRequest request) { fetcher_->Request(std::move(request)); }
+  // Nothing is told any more. The fetcher itself is destroyed later, since it may be calling now.
+  void Silence() { runner_ = nullptr; }
+
+  void OnBatch(uint32_t, uint32_t upstream_task, uint32_t partition, std::string batch, bool last,
+               std::function<void()> taken) override {
+    if (runner_ == nullptr) return taken();
+    runner_->OnBatch(ReadOf(upstream_task), partition, std::move(batch), last, std::move(taken));
+  }
+  void OnSegmentDone(const CopyLocation& from, const FetchMeasure& measure) override {
+    if (runner_ != nullptr) runner_->OnReadDone(ReadOf(from.output.task.task), measure);
+  }
+  void OnSegmentFailed(const CopyLocation& from, const Status& why, bool partly_delivered) override {
+    if (runner_ != nullptr) runner_->OnReadFailed(ReadOf(from.output.task.task), why, partly_delivered);
+  }
+
+ private:
+  uint32_t ReadOf(uint32_t upstream_task) const {
+    return runner_->first_read_[slice_] + upstream_task - runner_->launch_.slices[slice_].task_begin;
+  }
+
+  AttemptRunner* runner_;
+  const uint32_t slice_;
+  std::unique_ptr<Fetcher> fetcher_;
+};
+
+std::shared_ptr<AttemptRunner> AttemptRunner::Make(Services& services, std::shared_ptr<const StageInfo> stage,
+                                                   Launch launch) {
+  return std::shared_ptr<AttemptRunner>(new AttemptRunner(services, std::move(stage), std::move(launch)));
+}
+
+AttemptRunner::AttemptRunner(Services& services, std::shared_ptr<const StageInfo> stage, Launch launch)
+    : services_(services),
+      stage_(std::move(stage)),
+      launch_(std::move(launch)),
+      machine_(ReadsOf(*stage_, launch_), services.self.id,
+               uint64_t{launch_.attempt.task.task} << 32 | launch_.attempt.number),
+      traces_(machine_.reads()),
+      feeders_(launch_.slices.size()),
+      tasks_(*this) {
+  for (uint32_t s = 0; s < launch_.slices.size(); ++s) {
+    first_read_.push_back(static_cast<uint32_t>(slice_of_read_.size()));
+    const uint32_t n = launch_.slices[s].task_end - launch_.slices[s].task_begin;
+    slice_of_read_.insert(slice_of_read_.end(), n, s);
+  }
+}
+
+AttemptRunner::~AttemptRunner() {
+  for (const auto& [stage, id] : subscriptions_) services_.directory.Unsubscribe(stage, id);
+  Do(action::StopFetching{});
+}
+
+void AttemptRunner::taskFailed(kj::Exception&& exception) {
+  LOG(ERROR) << AttemptName(*stage_, id()) << ": " << exception.getDescription().cStr();
+}
+
+void AttemptRunner::Start() {
+  std::unique_ptr<OutputSink> sink;
+  if (!stage_->writes_files()) {
+    sink = MakeShuffleSink(services_.store, *stage_, id());
+  } else if (stage_->staging_uri.starts_with("dfs:") && services_.make_dfs_sink) {
+    sink = services_.make_dfs_sink(*stage_, id());
+  } else {
+    sink = MakeFileSink(*stage_, id());
+  }
+  lane_ = std::make_shared<Lane>(services_.pool.NewStrand(), std::move(sink));
+  for (const auto& a : machine_.Start()) {
+    std::visit([this](const auto& what) { Do(what); }, a);
+  }
+  Subscribe();
+}
+
+void AttemptRunner::Subscribe() {
+  std::set<uint32_t> stages;
+  for (const Slice& slice : launch_.slices) stages.insert(stage_->inputs[slice.input].upstream);
+  for (const uint32_t upstream : stages) {
+    const StageId stage{id().task.job, upstream};
+    const uint64_t subscription = services_.directory.Subscribe(stage, [this](const CopyPtr& copy, bool added) {
+      if (added) {
+        Handle(event::CopyAdded{copy});
+      } else {
+        Handle(event::CopyRemoved{copy});
+      }
+    });
+    subscriptions_.emplace_back(stage, subscription);
+  }
+}
+
+void AttemptRunner::Handle(AttemptEvent event) {
+  events_.push_back(std::move(event));
+  if (handling_) return;  // from within an action: its turn comes
+  const auto self = shared_from_this();  // Forget may drop the last other reference
+  handling_ = true;
+  for (size_t i = 0; i < events_.size(); ++i) {
+    const AttemptEvent next = std::move(events_[i]);
+    for (const auto& a : machine_.Step(next)) {
+      std::visit([this](const auto& what) { Do(what); }, a);
+    }
+  }
+  events_.clear();
+  handling_ = false;
+}
+
+void AttemptRunner::Do(const action::Prepare&) {
+  std::weak_ptr<AttemptRunner> weak = weak_from_this();
+  tasks_.add(services_.libraries.Path(stage_->library)
+                 .then([this](Result<std::string> library) -> kj::Promise<void> {
+                   if (!library.ok()) {
+                     Handle(event::PrepareFailed{library.status().message()});
+                     return kj::READY_NOW;
+                   }
+                   return services_.inputs.Open(stage_, launch_.splits)
+                       .then([this, library = *library](Result<std::vector<SplitInput>> splits) {
+                         if (!splits.ok()) return Handle(event::PrepareFailed{splits.status().message()});
+                         auto spec = MakeSpec(library, *std::move(splits));
+                         if (!spec.ok()) return Handle(event::PrepareFailed{spec.status().message()});
+                         spec_.emplace(*std::move(spec));
+                         Handle(event::Prepared{});
+                       });
+                 })
+                 .catch_([this](kj::Exception&& e) {
+                   Handle(event::PrepareFailed{rpc::FromException(e).message()});
+                 }));
+}
+
+Result<TaskSpec> AttemptRunner::MakeSpec(std::string library, std::vector<SplitInput> splits) {
+  TaskSpec spec;
+  spec.attempt = id();
+  spec.letter = stage_->letter();
+  spec.stage_name = stage_->name;
+  spec.job_name = stage_->job_name;
+  spec.tasks = stage_->tasks;
+  spec.library_path = std::move(library);
+  spec.operator_name = stage_->operator_name;
+  spec.operator_flags = stage_->operator_flags;
+  spec.config = stage_->config;
+  spec.splits = std::move(splits);
+  spec.inputs = static_cast<uint32_t>(stage_->inputs.size());
+  for (uint32_t i = 0; i < stage_->inputs.size(); ++i) {
+    const StageInput& input = stage_->inputs[i];
+    if (!input.is_edge) continue;
+    EdgeInput edge{i, input.grouped, input.broadcast, 0};
+    for (const Slice& slice : launch_.slices) {
+      if (slice.input != i) continue;
+      edge.segments += uint64_t{slice.task_end - slice.task_begin} * (slice.partition_end - slice.partition_begin);
+    }
+    spec.edges.push_back(edge);
+  }
+  spec.ports = stage_->ports;
+  spec.env = stage_->env;
+  if (stage_->sort_buffer_bytes != 0) spec.sort_buffer_bytes = stage_->sort_buffer_bytes;
+  spec.memory_bytes = stage_->memory_bytes;
+  spec.partition_seed = stage_->partition_seed;
+  spec.scratch_directory = services_.scratch_directory;
+  spec.log_path = services_.log_directory + "/" + AttemptName(*stage_, id());
+  return spec;
+}
+
+void AttemptRunner::Do(const action::StartChild&) {
+  auto link = std::make_shared<Link>(weak_from_this(), services_.loop, lane_);
+  task_ = services_.host.Run(std::move(*spec_), std::move(link));
+  spec_.reset();
+}
+
+void AttemptRunner::Do(const action::Fetch& a) {
+  const uint32_t s = slice_of_read_[a.read];
+  if (feeders_[s] == nullptr) feeders_[s] = std::make_shared<Feeder>(*this, s);
+  const Read& read = machine_.read(a.read);
+  SegmentRequest request;
+  request.input = read.input;
+  // Partitions that have reached the child are skipped, or dropped when they come again.
+  request.partition_begin = read.partition_begin;
+  request.partition_end = read.partition_end;
+  const auto& whole = traces_[a.read].whole;
+  while (request.partition_begin + 1 < request.partition_end && whole.contains(request.partition_begin)) {
+    ++request.partition_begin;
+  }
+  request.from = *a.from;
+  feeders_[s]->Request(std::move(request));
+}
+
+void AttemptRunner::Do(const action::RetryLater& a) {
+  tasks_.add(services_.loop.timer().afterDelay(a.delay.ns * kj::NANOSECONDS).then([this, read = a.read] {
+    Handle(event::RetryDue{read});
+  }));
+}
+
+void AttemptRunner::Do(const action::StopFetching&) {
+  for (auto& feeder : feeders_) {
+    if (feeder == nullptr) continue;
+    feeder->Silence();
+    services_.loop.Post([dead = std::move(feeder)]() mutable { dead.reset(); });
+  }
+}
+
+void AttemptRunner::Do(const action::KillChild&) { task_->Kill(); }
+
+void AttemptRunner::Do(const action::StoreOutput&) {
+  lane_->Finish([weak = weak_from_this(), &loop = services_.loop](Result<Manifest> manifest) {
+    auto shared = std::make_shared<Result<Manifest>>(std::move(manifest));
+    loop.Post([weak, shared] {
+      auto self = weak.lock();
+      if (self == nullptr) return;
+      if (!shared->ok()) return self->Handle(event::OutputFailed{shared->status().message()});
+      self->manifest_ = **std::move(shared);
+      self->Handle(event::OutputStored{});
+    });
+  });
+}
+
+void AttemptRunner::Do(const action::KeepOutput&) {
+  if (!stage_->writes_files()) {
+    services_.on_kept({{id().task, launch_.generation}, id().number, services_.self});
+  }
+}
+
+void AttemptRunner::Do(const action::DropOutput&) { lane_->Drop(); }
+
+void AttemptRunner::Tell(
+    std::variant<Started, Finished, Failed, Refused, Killed, FetchFailed, FetchDone> what, bool final) {
+  std::function<void(Verdict)> answered;
+  if (final) {
+    answered = [weak = weak_from_this()](Verdict verdict) {
+      if (auto self = weak.lock()) self->Handle(event::Answered{verdict});
+    };
+  }
+  services_.report({id(), std::move(what)}, std::move(answered));
+}
+
+void AttemptRunner::Do(const action::ReportStarted&) { Tell(Started{}, false); }
+
+namespace {
+CopyName NameOf(const CopyLocation& copy) {
+  return {copy.output, copy.attempt, {copy.worker, copy.incarnation}};
+}
+}  // namespace
+
+void AttemptRunner::Do(const action::ReportFetchDone& a) {
+  const FetchMeasure& measure = traces_[a.read].measure;
+  Tell(FetchDone{NameOf(*a.from), measure.bytes, measure.took, measure.readers}, false);
+}
+
+void AttemptRunner::Do(const action::ReportFetchFailed& a) {
+  Tell(FetchFailed{NameOf(*a.from), a.why}, false);
+}
+
+void AttemptRunner::Do(const action::ReportFinished& a) {
+  Finished finished;
+  finished.manifest = manifest_;
+  finished.consumed = a.consumed;
+  finished.ran = result_.ran;
+  finished.waited = result_.waited;
+  finished.counters = std::move(result_.counters);
+  Tell(std::move(finished), true);
+}
+
+void AttemptRunner::Do(const action::ReportFailed& a) {
+  LOG(INFO) << AttemptName(*stage_, id()) << " failed: " << a.message;
+  Tell(Failed{a.kind, a.message, result_.record, result_.stderr_tail}, true);
+}
+
+void AttemptRunner::Do(const action::ReportKilled&) { Tell(Killed{}, true); }
+
+void AttemptRunner::Do(const action::Forget&) { services_.on_ended(id()); }
+
+void AttemptRunner::ChildEnded(TaskResult result) {
+  result_ = std::move(result);
+  event::ChildEnded e;
+  e.failed = result_.end != TaskEnd::kDone;
+  e.kind = result_.end == TaskEnd::kUserError ? FailureKind::kUser : FailureKind::kEnvironment;
+  e.message = result_.message;
+  Handle(std::move(e));
+}
+
+void AttemptRunner::OnBatch(uint32_t read, uint32_t partition, std::string batch, bool last,
+                            std::function<void()> taken) {
+  ReadTrace& trace = traces_[read];
+  if (trace.whole.contains(partition)) return taken();
+  if (last) {
+    trace.whole.insert(partition);
+    trace.open.erase(partition);
+  } else {
+    trace.open.insert(partition);
+  }
+  const Read& what = machine_.read(read);
+  task_->Feed(what.input, what.task, partition, std::move(batch), last, std::move(taken));
+}
+
+void AttemptRunner::OnReadDone(uint32_t read, const FetchMeasure& measure) {
+  traces_[read].measure = measure;
+  Handle(event::ReadDone{read});
+}
+
+void AttemptRunner::OnReadFailed(uint32_t read, const Status& why, bool partly_delivered) {
+  const ReadTrace& trace = traces_[read];
+  const Delivered delivered = partly_delivered || !trace.open.empty() ? Delivered::kPartOfPartition
+                              : trace.whole.empty()                   ? Delivered::kNothing
+                                                                      : Delivered::kWholePartitions;
+  Handle(event::ReadFailed{read, delivered, why.ToString()});
+}
+
+std::optional<ProgressFrame> AttemptRunner::Frame() const {
+  if (task_ == nullptr || machine_.state() != AttemptState::kRunning) return std::nullopt;
+  return ProgressFrame{id(), task_->Progress(), machine_.inputs_done()};
+}
+
+}  // namespace mr::worker

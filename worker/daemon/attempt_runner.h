@@ -1,0 +1,98 @@
+// Carries out what one attempt's state machine decides (attempt.h): opens inputs, runs the child,
+// feeds it what fetchers bring, takes its output to the store, reports. The machine decides, the
+// runner does; its only own knowledge is which partitions have reached the child.
+//
+// Lives on the worker's KJ loop. Observers of the child are called on the host's threads; they
+// write output on the attempt's strand of the pool and bring everything else to the loop.
+#pragma once
+
+#include <kj/async.h>
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "worker/daemon/attempt.h"
+#include "worker/daemon/services.h"
+
+namespace mr::worker {
+
+class AttemptRunner : public std::enable_shared_from_this<AttemptRunner>, private kj::TaskSet::ErrorHandler {
+ public:
+  // Nothing happens before Start.
+  static std::shared_ptr<AttemptRunner> Make(Services& services, std::shared_ptr<const StageInfo> stage,
+                                             Launch launch);
+  ~AttemptRunner();
+
+  void Start();
+  void Handle(AttemptEvent event);
+
+  AttemptId id() const { return launch_.attempt; }
+  AttemptState state() const { return machine_.state(); }
+  bool holds_slot() const { return machine_.holds_slot(); }
+  bool waiting() const { return machine_.waiting(); }
+  // Of a child that is there.
+  std::optional<ProgressFrame> Frame() const;
+
+ private:
+  class Lane;   // output: sink and strand
+  class Link;   // the child's observer
+  class Feeder; // one slice's fetcher and its observer
+  struct ReadTrace {
+    std::set<uint32_t> whole;    // partitions that reached the child
+    std::set<uint32_t> open;     // begun and not whole
+    FetchMeasure measure;
+  };
+
+  AttemptRunner(Services& services, std::shared_ptr<const StageInfo> stage, Launch launch);
+  void taskFailed(kj::Exception&& exception) override;
+
+  void Do(const action::Prepare&);
+  void Do(const action::StartChild&);
+  void Do(const action::Fetch& a);
+  void Do(const action::RetryLater& a);
+  void Do(const action::StopFetching&);
+  void Do(const action::KillChild&);
+  void Do(const action::StoreOutput&);
+  void Do(const action::KeepOutput&);
+  void Do(const action::DropOutput&);
+  void Do(const action::FreeSlot&) {}
+  void Do(const action::ReportStarted&);
+  void Do(const action::ReportFetchDone& a);
+  void Do(const action::ReportFetchFailed& a);
+  void Do(const action::ReportFinished& a);
+  void Do(const action::ReportFailed& a);
+  void Do(const action::ReportKilled&);
+  void Do(const action::Forget&);
+
+  void Subscribe();
+  Result<TaskSpec> MakeSpec(std::string library, std::vector<SplitInput> splits);
+  void Tell(std::variant<Started, Finished, Failed, Refused, Killed, FetchFailed, FetchDone> what, bool final);
+  void ChildEnded(TaskResult result);
+  // From the feeders, on the loop.
+  void OnBatch(uint32_t read, uint32_t partition, std::string batch, bool last, std::function<void()> taken);
+  void OnReadDone(uint32_t read, const FetchMeasure& measure);
+  void OnReadFailed(uint32_t read, const Status& why, bool partly_delivered);
+
+  Services& services_;
+  const std::shared_ptr<const StageInfo> stage_;
+  const Launch launch_;
+  AttemptMachine machine_;
+  std::vector<AttemptEvent> events_;
+  bool handling_ = false;
+
+  std::vector<std::pair<StageId, uint64_t>> subscriptions_;
+  std::vector<uint32_t> slice_of_read_, first_read_;  // reads of a slice are consecutive
+  std::vector<ReadTrace> traces_;
+  std::vector<std::shared_ptr<Feeder>> feeders_;      // by slice; null before the first fetch
+  std::shared_ptr<Lane> lane_;
+  std::optional<TaskSpec> spec_;
+  std::shared_ptr<RunningTask> task_;
+  TaskResult result_;
+  Manifest manifest_;
+  kj::TaskSet tasks_;
+};
+
+}  // namespace mr::worker

@@ -1,0 +1,209 @@
+#include "worker/daemon/block_host.h"
+
+#include <glog/logging.h>
+
+#include "schema/client.capnp.h"
+#include "worker/daemon/hop.h"
+
+namespace mr::worker {
+namespace {
+
+// As the block store advises: 1 TB of blocks in 35 h.
+constexpr Duration kScrubPeriod = Seconds(1);
+constexpr uint64_t kScrubBytes = 8 << 20;
+constexpr Duration kReconnectPause = Millis(500);
+// Longer than any read of a block takes with all its retries (guess).
+constexpr Duration kRetirement = Seconds(300);
+// What a sink collects before it hands bytes to the loop: one piece of the write pipeline.
+constexpr size_t kPieceBytes = 1 << 20;
+
+dfs::BlockRef ToRef(const BlockName& b) {
+  dfs::BlockRef ref;
+  ref.id = b.id;
+  ref.generation = b.generation;
+  ref.length = b.length;
+  ref.digest = b.digest;
+  return ref;
+}
+
+BlockName ToName(const dfs::BlockRef& b) { return {b.id, b.generation, b.length, b.digest}; }
+
+// The writer lives on the loop, and the sink on the pool: this box is filled, used and emptied on
+// the loop only.
+struct WriterBox {
+  kj::Own<dfs::FileWriter> writer;
+};
+
+class DfsSink : public OutputSink {
+ public:
+  DfsSink(rpc::KjThread& loop, BlockHost& host, std::string directory, std::string part)
+      : loop_(loop), host_(host), directory_(std::move(directory)), box_(std::make_shared<WriterBox>()) {
+    file_.name = std::move(part);
+  }
+  ~DfsSink() override { Abandon(); }
+
+  Status Add(const OutputChunk& chunk) override {
+    MR_RETURN_IF_ERROR(Open());
+    digest_.Update(chunk.bytes);
+    file_.bytes += chunk.bytes.size();
+    file_.records += chunk.records;
+    buffer_.append(chunk.bytes);
+    return buffer_.size() < kPieceBytes ? Status::Ok() : Flush();
+  }
+
+  Result<Manifest> Finish() override {
+    MR_RETURN_IF_ERROR(Open());
+    MR_RETURN_IF_ERROR(Flush());
+    auto written = WaitForLoop<Result<dfs::WrittenFile>>(loop_, [box = box_] { return box->writer->Close(); });
+    Abandon();
+    if (!written.ok()) return written.status().With("writing " + directory_ + "/" + file_.name);
+    for (const dfs::StagedBlock& block : written->blocks) {
+      StagedBlock staged{ToName(block.block), {}};
+      for (const WorkerId worker : block.workers) staged.workers.push_back(worker.value);
+      file_.blocks.push_back(std::move(staged));
+    }
+    file_.content = digest_.Finish();
+    return ManifestOf(file_);
+  }
+
+  void Drop() override {
+    Abandon();
+    // What cannot be removed now goes with the staging directory when the job has ended.
+    loop_.Post([&host = host_, &loop = loop_, directory = directory_] {
+      if (host.client() != nullptr) loop.Spawn(host.client()->Remove(directory, true).ignoreResult());
+    });
+  }
+
+ private:
+  Status Open() {
+    if (open_) return Status::Ok();
+    const std::string path = directory_ + "/" + file_.name;
+    MR_RETURN_IF_ERROR(WaitForLoop<Status>(loop_, [&host = host_, box = box_, path]() -> kj::Promise<Status> {
+      if (host.client() == nullptr) return Status(Unavailable("the block store's namespace cannot be reached"));
+      dfs::PutOptions options;
+      options.overwrite = true;
+      return host.client()->Create(path, options).then([box](Result<kj::Own<dfs::FileWriter>> writer) {
+        if (!writer.ok()) return writer.status();
+        box->writer = kj::mv(*writer);
+        return Status::Ok();
+      });
+    }).With("creating " + path));
+    open_ = true;
+    return Status::Ok();
+  }
+
+  Status Flush() {
+    if (buffer_.empty()) return Status::Ok();
+    auto bytes = std::make_shared<std::string>(std::move(buffer_));
+    buffer_.clear();
+    return WaitForLoop<Status>(loop_, [box = box_, bytes] { return box->writer->Write(std::move(*bytes)); });
+  }
+
+  void Abandon() {
+    loop_.Post([box = box_] { box->writer = nullptr; });
+  }
+
+  rpc::KjThread& loop_;
+  BlockHost& host_;
+  const std::string directory_;
+  const std::shared_ptr<WriterBox> box_;
+  bool open_ = false;
+  std::string buffer_;
+  Hasher128 digest_;
+  FileOutput file_;
+};
+
+}  // namespace
+
+BlockHost::BlockHost(rpc::KjThread& loop, std::unique_ptr<dfs::BlockStore> store, Options options)
+    : loop_(loop), store_(std::move(store)), options_(std::move(options)), tasks_(*this) {
+  hello_.role = rpc::Role::kData;
+  hello_.incarnation = options_.incarnation;
+  dfs::BlockServer::Options server;
+  server.hello = hello_;
+  server.pool = pool_.poster();
+  server.on_durable = [this](const dfs::BlockRef& block) { options_.on_durable(ToName(block)); };
+  server.on_suspect = [this](const dfs::Suspect& suspect) {
+    LOG(WARNING) << "block " << suspect.block.id.value << " cannot be trusted: " << suspect.why;
+    options_.on_suspect(ToName(suspect.block));
+  };
+  server_ = kj::heap<dfs::BlockServer>(loop_.io(), *store_, std::move(server));
+}
+
+BlockHost::~BlockHost() { pool_.Stop(); }
+
+void BlockHost::taskFailed(kj::Exception&& exception) {
+  LOG(ERROR) << "block store: " << exception.getDescription().cStr();
+}
+
+void BlockHost::Registered(WorkerId self, uint64_t cluster_id) {
+  server_->set_worker(self);
+  hello_.cluster_id = cluster_id;
+  if (started_) return;
+  started_ = true;
+  Connect();
+  ScrubLater();
+}
+
+void BlockHost::Connect() {
+  rpc::Hello hello = hello_;
+  hello.role = rpc::Role::kClient;
+  tasks_.add(rpc::RpcConnection::Connect(loop_.io(), options_.master, hello)
+                 .then([this](Result<kj::Own<rpc::RpcConnection>> connection) -> kj::Promise<void> {
+                   if (!connection.ok()) return kj::READY_NOW;
+                   connection_ = kj::mv(*connection);
+                   auto files = connection_->Bootstrap<rpc::MasterForClient>().filesRequest().send().getFiles();
+                   dfs::DfsClient::Options options;
+                   options.hello = hello_;
+                   options.pool = pool_.poster();
+                   options.own_address = options_.own_address;
+                   options.own_store = store_.get();
+                   client_ = kj::heap<dfs::DfsClient>(loop_.io(), kj::mv(files), std::move(options));
+                   return connection_->OnDisconnect();
+                 })
+                 .then([this] { return loop_.timer().afterDelay(kReconnectPause.ns * kj::NANOSECONDS); })
+                 .then([this] {
+                   // Names cannot be asked for any more, but reads of blocks may still be under way.
+                   if (client_.get() != nullptr) {
+                     tasks_.add(loop_.timer().afterDelay(kRetirement.ns * kj::NANOSECONDS).then(
+                         [old = kj::mv(client_), wire = kj::mv(connection_)] {}));
+                   }
+                   Connect();
+                 }));
+}
+
+void BlockHost::ScrubLater() {
+  tasks_.add(loop_.timer()
+                 .afterDelay(kScrubPeriod.ns * kj::NANOSECONDS)
+                 .then([this] { return server_->Scrub(kScrubBytes); })
+                 .then([this] { ScrubLater(); }, [this](kj::Exception&& e) {
+                   taskFailed(kj::mv(e));
+                   ScrubLater();
+                 }));
+}
+
+std::vector<BlockName> BlockHost::List() const {
+  std::vector<BlockName> names;
+  for (const dfs::BlockRef& block : store_->List()) names.push_back(ToName(block));
+  return names;
+}
+
+void BlockHost::Delete(const BlockName& block) {
+  tasks_.add(server_->Delete(ToRef(block)).then([](Status s) {
+    LOG_IF(WARNING, !s.ok()) << "deleting a block: " << s.ToString();
+  }));
+}
+
+void BlockHost::Replicate(const BlockName& block, const std::string& to_address) {
+  tasks_.add(server_->Replicate(ToRef(block), to_address).then([to_address](Status s) {
+    LOG_IF(WARNING, !s.ok()) << "copying a block to " << to_address << ": " << s.ToString();
+  }));
+}
+
+std::unique_ptr<OutputSink> BlockHost::MakeSink(const StageInfo& stage, AttemptId attempt) {
+  const std::string root = stage.staging_uri.substr(stage.staging_uri.find("//") + 2);
+  return std::make_unique<DfsSink>(loop_, *this, root + "/" + AttemptName(stage, attempt),
+                                   PartName(stage, attempt.task.task));
+}
+
+}  // namespace mr::worker

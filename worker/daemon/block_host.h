@@ -1,0 +1,64 @@
+// The block store's part of a worker: its replicas, their server, and the client by which attempts
+// read dfs:/// splits and write dfs:/// outputs. The store opens before the loop; everything else
+// lives on the loop. Disk work has a pool of its own: attempts' strands may wait for the loop, and
+// what the loop waits for must not stand behind them.
+#pragma once
+
+#include <kj/async.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/rpc/connection.h"
+#include "dfs/block/block_server.h"
+#include "dfs/block/block_store.h"
+#include "dfs/client/dfs_client.h"
+#include "worker/daemon/output.h"
+#include "worker/daemon/pool.h"
+#include "worker/daemon/types.h"
+
+namespace mr::worker {
+
+class BlockHost : private kj::TaskSet::ErrorHandler {
+ public:
+  struct Options {
+    std::string master;       // host:port
+    std::string own_address;  // of our data server
+    Incarnation incarnation = 0;
+    std::function<void(const BlockName&)> on_durable, on_suspect;  // on the loop
+  };
+  BlockHost(rpc::KjThread& loop, std::unique_ptr<dfs::BlockStore> store, Options options);
+  ~BlockHost();
+
+  // After each registration: connects to the namespace, begins to scrub.
+  void Registered(WorkerId self, uint64_t cluster_id);
+  dfs::BlockServer& server() { return *server_; }
+  // Null while the namespace cannot be reached.
+  dfs::DfsClient* client() { return client_.get(); }
+  std::vector<BlockName> List() const;
+  uint64_t used_bytes() const { return store_->used_bytes(); }
+  void Delete(const BlockName& block);
+  void Replicate(const BlockName& block, const std::string& to_address);
+  // A sink that writes the attempt's part to the block store, hidden until the job's commit.
+  std::unique_ptr<OutputSink> MakeSink(const StageInfo& stage, AttemptId attempt);
+
+ private:
+  void taskFailed(kj::Exception&& exception) override;
+  void Connect();
+  void ScrubLater();
+
+  rpc::KjThread& loop_;
+  const std::unique_ptr<dfs::BlockStore> store_;
+  const Options options_;
+  Pool pool_{4};
+  rpc::Hello hello_;
+  kj::Own<dfs::BlockServer> server_;
+  kj::Own<rpc::RpcConnection> connection_;
+  kj::Own<dfs::DfsClient> client_;
+  bool started_ = false;
+  kj::TaskSet tasks_;
+};
+
+}  // namespace mr::worker

@@ -1,0 +1,301 @@
+#include "worker/daemon/daemon.h"
+
+#include <fcntl.h>
+#include <glog/logging.h>
+#include <sys/statvfs.h>
+#include <sys/sysinfo.h>
+
+#include <chrono>
+#include <thread>
+
+#include "common/io/clock.h"
+#include "common/io/files.h"
+#include "common/rpc/server.h"
+#include "worker/daemon/block_host.h"
+#include "worker/daemon/data_server.h"
+#include "worker/daemon/heartbeat.h"
+#include "worker/daemon/hop.h"
+#include "worker/daemon/http.h"
+#include "worker/daemon/metrics.h"
+#include "worker/daemon/session.h"
+
+namespace mr::worker {
+namespace {
+
+constexpr uint64_t kLogTailBytes = 256 << 10;
+
+// The worker's name for ever: random hexadecimal digits, made at the first start.
+Result<std::string> WorkerName(const std::string& path) {
+  auto known = ReadFile(path);
+  if (known.ok() && !known->empty()) {
+    std::string name = *known;
+    while (!name.empty() && name.back() == '\n') name.pop_back();
+    return name;
+  }
+  if (!known.ok() && known.status().code() != Code::kNotFound) return known.status();
+  char name[17];
+  std::snprintf(name, sizeof name, "%016llx", static_cast<unsigned long long>(RandomId()));
+  MR_RETURN_IF_ERROR(WriteFileDurably(path, std::string(name) + "\n"));
+  return std::string(name);
+}
+
+uint64_t KnownCluster(const std::string& path) {
+  const auto text = ReadFile(path);
+  return text.ok() ? std::strtoull(text->c_str(), nullptr, 16) : 0;
+}
+
+Result<std::string> LogTail(const std::string& directory, AttemptId attempt) {
+  for (const TaskLetter letter : {TaskLetter::kMap, TaskLetter::kReduce}) {
+    const std::string path = directory + "/" + Name(attempt, letter);
+    const auto size = FileSize(path);
+    if (!size.ok()) continue;
+    MR_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(path, O_RDONLY));
+    const uint64_t from = *size > kLogTailBytes ? *size - kLogTailBytes : 0;
+    std::string text(*size - from, '\0');
+    MR_ASSIGN_OR_RETURN(const size_t n, PreadUpTo(fd.get(), text.data(), text.size(), from));
+    text.resize(n);
+    return text;
+  }
+  return NotFound("this worker has no log of " + Name(attempt, TaskLetter::kMap));
+}
+
+std::pair<uint64_t, uint64_t> CapacityAndUsed(const std::string& directory, uint64_t used) {
+  struct statvfs info{};
+  if (::statvfs(directory.c_str(), &info) != 0) return {0, used};
+  return {uint64_t{info.f_bavail} * info.f_frsize + used, used};
+}
+
+uint64_t MemoryBytes() {
+  struct sysinfo info{};
+  return ::sysinfo(&info) == 0 ? uint64_t{info.totalram} * info.mem_unit : 0;
+}
+
+}  // namespace
+
+struct Daemon::Impl {
+  Options options;
+  UniqueFd lock;
+  const Incarnation incarnation = RandomId();
+  std::string name;
+  std::unique_ptr<TaskHost> host;
+  std::shared_ptr<ShuffleStore> store;
+  std::unique_ptr<dfs::BlockStore> blocks;
+  Pool pool{Pool::DefaultThreads()};
+  rpc::KjThread loop{"worker"};
+  uint16_t port = 0, http_port = 0;
+
+  struct Looped {
+    Directory directory;
+    std::unique_ptr<BlockHost> blocks;
+    std::unique_ptr<FetchPool> fetches;
+    std::unique_ptr<ShuffleServing> serving;
+    std::unique_ptr<LibraryCache> libraries;
+    std::unique_ptr<InputOpener> inputs;
+    std::unique_ptr<Services> services;
+    std::unique_ptr<Worker> worker;
+    std::unique_ptr<Session> session;
+  };
+  // On the loop:
+  kj::Own<rpc::RpcServer> server;
+  kj::Own<HttpPort> http;
+  std::unique_ptr<Looped> looped;
+
+  bool stopped = false;
+  std::unique_ptr<Heartbeat> heartbeat;
+
+  std::string Path(const std::string& name) const { return options.data + "/" + name; }
+  Status PrepareDirectory();
+  void Build();
+  void BuildSession();
+  void OnRegistered(const WorkerRef& self, uint64_t cluster_id, Duration period);
+  Status Listen();
+  HttpReply Page(const std::string& path) const;
+  kj::Promise<Result<std::string>> ReadLog(AttemptId attempt) {
+    return OnPool(pool.poster(), [directory = Path("log"), attempt] { return LogTail(directory, attempt); });
+  }
+};
+
+Status Daemon::Impl::PrepareDirectory() {
+  MR_RETURN_IF_ERROR(MakeDirectories(options.data));
+  auto locked = LockFile(Path("lock"));
+  if (!locked.ok()) {
+    return locked.status().With("another mrworker uses " + options.data + ": stop it or give another --data");
+  }
+  lock = *std::move(locked);
+  MR_ASSIGN_OR_RETURN(name, WorkerName(Path("worker_id")));
+  // What attempts left behind belongs to an earlier life.
+  MR_RETURN_IF_ERROR(RemoveTree(Path("scratch")));
+  for (const char* directory : {"scratch", "log", "lib"}) MR_RETURN_IF_ERROR(MakeDirectories(Path(directory)));
+  ShuffleStore::Options store_options;
+  store_options.directory = Path("shuffle");
+  MR_ASSIGN_OR_RETURN(store, ShuffleStore::Open(store_options));
+  MR_ASSIGN_OR_RETURN(blocks, dfs::BlockStore::Open(options.data));
+  return Status::Ok();
+}
+
+void Daemon::Impl::Build() {
+  looped = std::make_unique<Looped>();
+  Looped& l = *looped;
+  BlockHost::Options block_options;
+  block_options.master = options.master;
+  block_options.own_address = options.advertise + ":" + std::to_string(port);
+  block_options.incarnation = incarnation;
+  block_options.on_durable = [&l](const BlockName& b) { l.session->BlockReceived(b); };
+  block_options.on_suspect = [&l](const BlockName& b) { l.session->BlockSuspect(b); };
+  l.blocks = std::make_unique<BlockHost>(loop, std::move(blocks), std::move(block_options));
+  FetchPool::Options fetch_options;
+  fetch_options.incarnation = incarnation;
+  l.fetches = std::make_unique<FetchPool>(loop, store, pool.poster(), fetch_options);
+  l.serving = std::make_unique<ShuffleServing>(store, pool.poster(), incarnation);
+  l.libraries = std::make_unique<LibraryCache>(
+      loop, pool.poster(), options.builtin_library, Path("lib"),
+      [&l](std::string sha256, uint64_t offset) { return l.session->AskLibrary(std::move(sha256), offset); });
+  l.inputs = std::make_unique<InputOpener>(pool.poster(), [&l] { return l.blocks->client(); }, Path("scratch"));
+  l.services.reset(new Services{loop, pool, *host, *store, *l.libraries, l.directory, *l.inputs,
+                                [&l](FetchObserver& o) { return l.fetches->NewFetcher(&o); },
+                                [&l](const StageInfo& stage, AttemptId a) { return l.blocks->MakeSink(stage, a); },
+                                [&l](Report report, std::function<void(Verdict)> answered) {
+                                  l.session->Report(std::move(report), std::move(answered));
+                                },
+                                {{}, incarnation}, Path("scratch"), Path("log"), nullptr, nullptr});
+  Worker::Options worker_options;
+  worker_options.slots = options.slots;
+  worker_options.delete_block = [&l](const DeleteBlock& c) { l.blocks->Delete(c.block); };
+  worker_options.replicate_block = [&l](const ReplicateBlock& c) { l.blocks->Replicate(c.block, c.to_address); };
+  l.worker = std::make_unique<Worker>(*l.services, std::move(worker_options));
+}
+
+void Daemon::Impl::BuildSession() {
+  Looped& l = *looped;
+  Session::Options o;
+  o.master = options.master;
+  o.name = name;
+  o.incarnation = incarnation;
+  o.address = options.advertise + ":" + std::to_string(port);
+  o.rack = options.rack;
+  o.slots = options.slots;
+  o.memory_bytes = MemoryBytes();
+  o.labels = options.labels;
+  o.http_port = http_port;
+  o.cluster_id = KnownCluster(Path("cluster_id"));
+  o.blocks = [&l] { return l.blocks->List(); };
+  o.capacity_and_used = [this, &l] { return CapacityAndUsed(options.data, l.blocks->used_bytes()); };
+  o.on_registered = [this](const WorkerRef& self, uint64_t cluster, Duration period) {
+    OnRegistered(self, cluster, period);
+  };
+  o.read_log = [this](AttemptId attempt) { return ReadLog(attempt); };
+  l.session = std::make_unique<Session>(loop, *l.worker, l.directory, std::move(o));
+}
+
+void Daemon::Impl::OnRegistered(const WorkerRef& self, uint64_t cluster_id, Duration period) {
+  looped->fetches->SetClusterId(cluster_id);
+  looped->blocks->Registered(self.id, cluster_id);
+  heartbeat->Set(self, cluster_id, period);
+  pool.Post([path = Path("cluster_id"), cluster_id] {
+    if (KnownCluster(path) == cluster_id) return;
+    char text[20];
+    std::snprintf(text, sizeof text, "%016llx\n", static_cast<unsigned long long>(cluster_id));
+    const Status s = WriteFileDurably(path, text);
+    LOG_IF(WARNING, !s.ok()) << s.ToString();
+  });
+}
+
+HttpReply Daemon::Impl::Page(const std::string& path) const {
+  if (looped == nullptr) return {503, "starting\n"};
+  if (path == "/healthz") return {200, "ok\n"};
+  if (path == "/readyz") {
+    return looped->session->registered() ? HttpReply{200, "ok\n"} : HttpReply{503, "not registered with a master\n"};
+  }
+  if (path == "/metrics") {
+    return {200, WorkerMetrics(*looped->worker, *looped->session, *looped->serving, *store, options.slots),
+            "text/plain; version=0.0.4; charset=utf-8"};
+  }
+  return {404, "there are /healthz, /readyz and /metrics\n"};
+}
+
+Status Daemon::Impl::Listen() {
+  // What is built next says the port to others; until it is there peers are turned away.
+  auto bound = WaitForLoop<Result<uint16_t>>(loop, [this] {
+    rpc::Hello own;
+    own.role = rpc::Role::kDataServer;
+    own.incarnation = incarnation;
+    server = kj::heap<rpc::RpcServer>(
+        loop.io(), own, [this](const rpc::Hello& hello, const std::string&) -> Result<capnp::Capability::Client> {
+          if (hello.role != rpc::Role::kData) return Unavailable("a worker serves data connections only");
+          if (looped == nullptr) return Unavailable("this worker is still starting");
+          return capnp::Capability::Client(kj::heap<DataServer>(*looped->serving, looped->blocks->server()));
+        });
+    return server->Listen(options.bind, options.port);
+  });
+  if (!bound.ok()) return bound.status();
+  port = *bound;
+  auto http_bound = WaitForLoop<Result<uint16_t>>(loop, [this] {
+    http = kj::heap<HttpPort>(loop.io(), [this](const std::string& path) { return Page(path); });
+    return http->Listen(options.bind, options.http_port);
+  });
+  if (!http_bound.ok()) return http_bound.status();
+  http_port = *http_bound;
+  return Status::Ok();
+}
+
+Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Result<std::unique_ptr<Daemon>> Daemon::Start(Options options, std::unique_ptr<TaskHost> host) {
+  auto impl = std::make_unique<Impl>();
+  if (options.advertise.empty()) options.advertise = options.bind;
+  impl->options = std::move(options);
+  impl->host = std::move(host);
+  std::unique_ptr<Daemon> daemon(new Daemon(std::move(impl)));
+  Impl& i = *daemon->impl_;
+  MR_RETURN_IF_ERROR(i.PrepareDirectory());
+  MR_RETURN_IF_ERROR(i.Listen());
+  i.loop.Run([&i] {
+    i.Build();
+    i.BuildSession();
+  });
+  i.heartbeat = std::make_unique<Heartbeat>(i.options.master, [&i] {
+    i.loop.Post([&i] { i.looped->session->RegisterAgain("the master does not know this worker any more"); });
+  });
+  i.loop.Post([&i] { i.looped->session->Start(); });
+  return daemon;
+}
+
+Daemon::~Daemon() { Stop(); }
+
+uint16_t Daemon::port() const { return impl_->port; }
+uint16_t Daemon::http_port() const { return impl_->http_port; }
+
+bool Daemon::Drain(Duration grace) {
+  const Instant deadline = Now() + grace;
+  auto quiet = [this] {
+    return impl_->loop.Run([this] {
+      const auto& l = *impl_->looped;
+      return l.worker->idle() && l.session->unanswered() == 0;
+    });
+  };
+  impl_->loop.Run([this] { impl_->looped->worker->SetDraining(true); });
+  while (!quiet()) {
+    if (Now() >= deadline) {
+      impl_->loop.Run([this] { impl_->looped->worker->KillAll(); });
+      return false;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return true;
+}
+
+void Daemon::Stop() {
+  if (impl_->stopped) return;
+  impl_->stopped = true;
+  impl_->heartbeat.reset();
+  // First the children and those who call back, then the loop's objects, then what they use.
+  impl_->host.reset();
+  impl_->pool.Stop();
+  impl_->loop.Run([this] {
+    impl_->server = nullptr;
+    impl_->http = nullptr;
+    impl_->looped.reset();
+  });
+}
+
+}  // namespace mr::worker

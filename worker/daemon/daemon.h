@@ -1,0 +1,50 @@
+// One worker, put together: pool, loop, stores, servers, session, heartbeats. mrworker_main.cc
+// makes it from flags. Made and used on the main thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/base/time.h"
+#include "worker/daemon/worker.h"
+#include "worker/host/task_host.h"
+
+namespace mr::worker {
+
+class Daemon {
+ public:
+  struct Options {
+    std::string master;     // host:port
+    std::string data;       // directory; made where missing
+    std::string bind = "127.0.0.1";
+    std::string advertise;  // host by which others reach us; empty: bind
+    uint16_t port = 7071, http_port = 7081;  // 0 = any
+    SlotLimits slots;
+    std::string rack;
+    std::vector<std::string> labels;
+    std::string builtin_library;
+  };
+  // Takes the lock of the data directory, wipes what belonged to an earlier life, listens, begins to
+  // register. host: started before the first thread.
+  static Result<std::unique_ptr<Daemon>> Start(Options options, std::unique_ptr<TaskHost> host);
+  ~Daemon();
+
+  uint16_t port() const;
+  uint16_t http_port() const;
+
+  // No new attempts; waits until those that run are over and reported, at most this long. What is
+  // left is killed. Returns whether all came to their end.
+  bool Drain(Duration grace);
+  // Children are gone when it returns. Threads may go on: the process is about to end.
+  void Stop();
+
+ private:
+  struct Impl;
+  explicit Daemon(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace mr::worker

@@ -1,0 +1,27 @@
+// What other daemons and clients reach at the worker's RPC port: shuffle chunks and blocks. One per
+// connection; it only hands each method to who knows. Lives on the KJ loop.
+#pragma once
+
+#include "dfs/block/block_server.h"
+#include "schema/data.capnp.h"
+#include "worker/shuffle/serve.h"
+
+namespace mr::worker {
+
+class DataServer : public rpc::DataServer::Server {
+ public:
+  DataServer(ShuffleServing& shuffle, dfs::BlockServer& blocks) : shuffle_(shuffle), blocks_(blocks) {}
+
+  kj::Promise<void> fetch(FetchContext c) override { return shuffle_.Fetch(c); }
+  kj::Promise<void> table(TableContext c) override { return shuffle_.Table(c); }
+  kj::Promise<void> openFetch(OpenFetchContext c) override { return shuffle_.OpenFetch(c); }
+  kj::Promise<void> probe(ProbeContext c) override { return shuffle_.Probe(c); }
+  kj::Promise<void> writeBlock(WriteBlockContext c) override { return blocks_.WriteBlock(c); }
+  kj::Promise<void> readBlock(ReadBlockContext c) override { return blocks_.ReadBlock(c); }
+
+ private:
+  ShuffleServing& shuffle_;
+  dfs::BlockServer& blocks_;
+};
+
+}  // namespace mr::worker

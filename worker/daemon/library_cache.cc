@@ -1,0 +1,92 @@
+#include "worker/daemon/library_cache.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+
+#include <algorithm>
+
+#include "common/io/files.h"
+#include "common/io/sha256.h"
+
+namespace mr::worker {
+namespace {
+
+bool IsSha256(const std::string& text) {
+  return text.size() == 64 && std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
+
+Status CheckDigest(const std::string& path, const std::string& sha256) {
+  MR_ASSIGN_OR_RETURN(const std::string found, Sha256File(path));
+  if (found != sha256) return Corrupted("library " + sha256.substr(0, 12) + " has other bytes than its name says");
+  return Status::Ok();
+}
+
+Status WritePiece(const std::string& path, uint64_t offset, const std::string& bytes) {
+  MR_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(path, O_WRONLY | O_CREAT | (offset == 0 ? O_TRUNC : 0), 0755));
+  return PwriteAll(fd.get(), bytes, offset);
+}
+
+Status CheckAndRename(const std::string& from, const std::string& to, const std::string& sha256) {
+  MR_RETURN_IF_ERROR(CheckDigest(from, sha256));
+  if (::rename(from.c_str(), to.c_str()) != 0) return ErrnoStatus(errno, "cannot rename " + from);
+  return Status::Ok();
+}
+
+}  // namespace
+
+LibraryCache::LibraryCache(rpc::KjThread& loop, PostToPool post, std::string builtin_path, std::string directory, Ask ask)
+    : loop_(loop), post_(std::move(post)), builtin_path_(std::move(builtin_path)), directory_(std::move(directory)),
+      ask_(std::move(ask)) {}
+
+kj::Promise<Result<std::string>> LibraryCache::Path(const std::string& sha256) {
+  if (sha256.empty()) return Result<std::string>(builtin_path_);
+  if (!IsSha256(sha256)) return Result<std::string>(InvalidArgument("'" + sha256 + "' is no SHA-256 of a library"));
+  if (checked_.contains(sha256)) return Result<std::string>(directory_ + "/" + sha256 + ".so");
+  auto it = under_way_.find(sha256);
+  if (it == under_way_.end()) {
+    auto done = Provide(sha256).then([this, sha256](Result<std::string> path) {
+      if (path.ok()) checked_.insert(sha256);
+      // Later callers ask anew; those who share this promise hold it.
+      loop_.Post([this, sha256] { under_way_.erase(sha256); });
+      return path;
+    });
+    it = under_way_.emplace(sha256, done.fork()).first;
+  }
+  return it->second.addBranch();
+}
+
+kj::Promise<Result<std::string>> LibraryCache::Provide(std::string sha256) {
+  const std::string path = directory_ + "/" + sha256 + ".so";
+  return OnPool(post_, [path, sha256] { return CheckDigest(path, sha256); })
+      .then([this, path, sha256](Status here) -> kj::Promise<Status> {
+        if (here.ok()) return here;
+        return Transfer(sha256, path + ".part", 0).then([this, path, sha256](Status s) -> kj::Promise<Status> {
+          if (!s.ok()) return s;
+          return OnPool(post_, [path, sha256] { return CheckAndRename(path + ".part", path, sha256); });
+        });
+      })
+      .then([path, sha256](Status s) -> Result<std::string> {
+        if (!s.ok()) return s.With("cannot get operator library " + sha256.substr(0, 12) + " from the master");
+        return path;
+      });
+}
+
+kj::Promise<Status> LibraryCache::Transfer(std::string sha256, std::string to, uint64_t offset) {
+  return ask_(sha256, offset).then([this, sha256, to, offset](Result<Piece> piece) -> kj::Promise<Status> {
+    if (!piece.ok()) return piece.status();
+    const uint64_t end = offset + piece->bytes.size();
+    if (piece->bytes.empty() || end > piece->total_bytes) {
+      return Status(Corrupted("the master's library ends at byte " + std::to_string(offset)));
+    }
+    const bool last = end == piece->total_bytes;
+    return OnPool(post_, [to, offset, bytes = std::move(piece->bytes)] { return WritePiece(to, offset, bytes); })
+        .then([this, sha256, to, end, last](Status s) -> kj::Promise<Status> {
+          if (!s.ok() || last) return s;
+          return Transfer(sha256, to, end);
+        });
+  });
+}
+
+}  // namespace mr::worker

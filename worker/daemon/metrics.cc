@@ -1,0 +1,31 @@
+#include "worker/daemon/metrics.h"
+
+namespace mr::worker {
+namespace {
+
+void Line(std::string* out, const char* name, const char* type, const char* help, uint64_t value) {
+  *out += std::string("# HELP ") + name + " " + help + "\n# TYPE " + name + " " + type + "\n" + name + " " +
+          std::to_string(value) + "\n";
+}
+
+}  // namespace
+
+std::string WorkerMetrics(const Worker& worker, const Session& session, const ShuffleServing& serving,
+                          const ShuffleStore& store, const SlotLimits& slots) {
+  std::string out;
+  Line(&out, "mr_worker_registered", "gauge", "1 while there is a session with the master.", session.registered());
+  Line(&out, "mr_worker_draining", "gauge", "1 while no new attempts are taken.", worker.draining());
+  Line(&out, "mr_worker_slots", "gauge", "Attempts that may run at once.", slots.total);
+  Line(&out, "mr_worker_slots_busy", "gauge", "Attempts that hold a slot.", worker.busy());
+  Line(&out, "mr_worker_attempts_launched_total", "counter", "Launches that were taken.", worker.counters().launched);
+  Line(&out, "mr_worker_attempts_refused_total", "counter", "Launches that were refused.", worker.counters().refused);
+  Line(&out, "mr_worker_attempts_ended_total", "counter", "Attempts whose end was answered.", worker.counters().ended);
+  Line(&out, "mr_worker_outputs_kept", "gauge", "Shuffle outputs that can be read here.", worker.kept());
+  Line(&out, "mr_worker_shuffle_bytes", "gauge", "Stored bytes of shuffle outputs.", store.bytes());
+  Line(&out, "mr_worker_shuffle_served_bytes_total", "counter", "Bytes of chunks sent.", serving.counters().bytes);
+  Line(&out, "mr_worker_shuffle_replies_total", "counter", "Replies with chunks.", serving.counters().replies);
+  Line(&out, "mr_worker_reports_unanswered", "gauge", "Reports that the master has not answered.", session.unanswered());
+  return out;
+}
+
+}  // namespace mr::worker

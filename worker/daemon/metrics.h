@@ -1,0 +1,15 @@
+// The worker's page for Prometheus. On the loop.
+#pragma once
+
+#include <string>
+
+#include "worker/daemon/session.h"
+#include "worker/daemon/worker.h"
+#include "worker/shuffle/serve.h"
+
+namespace mr::worker {
+
+std::string WorkerMetrics(const Worker& worker, const Session& session, const ShuffleServing& serving,
+                          const ShuffleStore& store, const SlotLimits& slots);
+
+}  // namespace mr::worker

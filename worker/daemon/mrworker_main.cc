@@ -1,0 +1,145 @@
+// mrworker: runs attempts of jobs for one master. Flags, files and signals only; the daemon itself
+// is daemon.h. The order matters: the task host's helper is forked before there is any thread.
+#include <fcntl.h>
+#include <gflags/gflags.h>
+#include <glog/logging.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdio>
+#include <string>
+#include <thread>
+
+#include "common/io/files.h"
+#include "common/rpc/connection.h"
+#include "worker/daemon/daemon.h"
+#include "worker/daemon/stop.h"
+
+DEFINE_string(master, "", "HOST:PORT of the master");
+DEFINE_string(data, "", "directory of this worker: blocks, shuffle, libraries, logs");
+DEFINE_string(bind, "127.0.0.1", "address to listen on");
+DEFINE_string(advertise, "", "host by which other workers reach this one; default: --bind");
+DEFINE_int32(port, 7071, "RPC port; 0 = any");
+DEFINE_int32(http_port, 7081, "HTTP port (/healthz, /readyz, /metrics); 0 = any");
+DEFINE_int32(slots, 0, "attempts that run at once; 0 = one per core");
+DEFINE_int32(map_slots, 0, "cap for attempts that read files; 0 = --slots");
+DEFINE_int32(reduce_slots, 0, "cap for attempts that read other stages; 0 = --slots");
+DEFINE_string(rack, "", "rack of this machine, for placement");
+DEFINE_string(label, "", "comma-separated k=v pairs");
+DEFINE_int32(ready_fd, -1, "when serving, write \"ready RPC_PORT HTTP_PORT\" to this descriptor");
+DEFINE_int32(lifeline_fd, -1, "stop at once when this descriptor reaches its end");
+DEFINE_bool(ephemeral, false, "with --lifeline_fd: remove --data when stopped by it");
+
+namespace mr::worker {
+namespace {
+
+constexpr Duration kDrainGrace = Seconds(10);
+
+std::string BinaryDirectory() {
+  char path[PATH_MAX];
+  const ssize_t n = ::readlink("/proc/self/exe", path, sizeof path - 1);
+  if (n <= 0) return ".";
+  const std::string text(path, static_cast<size_t>(n));
+  return text.substr(0, text.rfind('/'));
+}
+
+int Usage(const std::string& why) {
+  std::fprintf(stderr, "mrworker: %s\nusage: mrworker --master HOST:PORT --data DIR [--slots N ...]; see --help\n",
+               why.c_str());
+  return 2;
+}
+
+bool PortOk(int port) { return port >= 0 && port <= 65535; }
+
+std::vector<std::string> SplitLabels(const std::string& text) {
+  std::vector<std::string> labels;
+  for (size_t at = 0; at < text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    if (comma > at) labels.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return labels;
+}
+
+void SayReady(const Daemon& daemon) {
+  if (FLAGS_ready_fd < 0) return;
+  const std::string line =
+      "ready " + std::to_string(daemon.port()) + " " + std::to_string(daemon.http_port()) + "\n";
+  const Status said = WriteAll(FLAGS_ready_fd, line);
+  LOG_IF(WARNING, !said.ok()) << "cannot say that this worker is ready: " << said.ToString();
+  ::close(FLAGS_ready_fd);
+}
+
+int Main(int argc, char** argv) {
+  gflags::SetUsageMessage("--master HOST:PORT --data DIR");
+  gflags::ParseCommandLineFlags(&argc, &argv, true);
+  if (argc > 1) return Usage(std::string("unexpected argument '") + argv[1] + "'");
+  if (FLAGS_master.empty()) return Usage("--master is missing");
+  if (const auto parsed = rpc::ParseHostPort(FLAGS_master); !parsed.ok()) return Usage("--master: " + parsed.status().message());
+  if (FLAGS_data.empty()) return Usage("--data is missing");
+  if (!PortOk(FLAGS_port) || !PortOk(FLAGS_http_port)) return Usage("a port is 0 to 65535");
+  if (FLAGS_slots < 0 || FLAGS_map_slots < 0 || FLAGS_reduce_slots < 0) return Usage("slots cannot be negative");
+  ::signal(SIGPIPE, SIG_IGN);
+  // Descriptors that were meant for us alone.
+  for (const int fd : {FLAGS_ready_fd, FLAGS_lifeline_fd}) {
+    if (fd >= 0) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  }
+
+  const std::string bin = BinaryDirectory();
+  if (const Status made = MakeDirectories(FLAGS_data + "/scratch"); !made.ok()) {
+    std::fprintf(stderr, "mrworker: %s\n", made.ToString().c_str());
+    return 1;
+  }
+  TaskHostOptions host_options;
+  host_options.mrtask_path = bin + "/mrtask";
+  host_options.scratch_directory = FLAGS_data + "/scratch";
+  auto host = TaskHost::Start(host_options);
+  if (!host.ok()) {
+    std::fprintf(stderr, "mrworker: cannot start the task helper %s: %s\n", host_options.mrtask_path.c_str(),
+                 host.status().ToString().c_str());
+    return 1;
+  }
+  FLAGS_logtostderr = true;
+  google::InitGoogleLogging(argv[0]);
+  StopWaiter stop(FLAGS_lifeline_fd);
+
+  Daemon::Options options;
+  options.master = FLAGS_master;
+  options.data = FLAGS_data;
+  options.bind = FLAGS_bind;
+  options.advertise = FLAGS_advertise;
+  options.port = static_cast<uint16_t>(FLAGS_port);
+  options.http_port = static_cast<uint16_t>(FLAGS_http_port);
+  options.slots.total = FLAGS_slots > 0 ? static_cast<uint32_t>(FLAGS_slots) : std::max(1u, std::thread::hardware_concurrency());
+  options.slots.map = static_cast<uint32_t>(FLAGS_map_slots);
+  options.slots.reduce = static_cast<uint32_t>(FLAGS_reduce_slots);
+  options.rack = FLAGS_rack;
+  options.labels = SplitLabels(FLAGS_label);
+  options.builtin_library = bin + "/../lib/libpaceline_jobs.so";
+  auto daemon = Daemon::Start(std::move(options), *std::move(host));
+  if (!daemon.ok()) {
+    LOG(ERROR) << "cannot start: " << daemon.status().ToString();
+    return 1;
+  }
+  LOG(INFO) << "serving on port " << (*daemon)->port() << ", HTTP on " << (*daemon)->http_port();
+  SayReady(**daemon);
+
+  const StopReason reason = stop.Wait();
+  if (reason == StopReason::kSignal) {
+    LOG(INFO) << "draining";
+    const bool all = (*daemon)->Drain(kDrainGrace);
+    LOG(INFO) << (all ? "drained" : "what still ran after the grace was killed");
+  }
+  (*daemon)->Stop();
+  daemon->reset();
+  if (reason == StopReason::kLifeline && FLAGS_ephemeral) (void)RemoveTree(FLAGS_data);
+  google::ShutdownGoogleLogging();
+  return 0;
+}
+
+}  // namespace
+}  // namespace mr::worker
+
+int main(int argc, char** argv) { return mr::worker::Main(argc, argv); }

@@ -1,0 +1,152 @@
+#include "worker/daemon/output.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+
+#include "common/base/digest.h"
+#include "common/io/files.h"
+
+namespace mr::worker {
+namespace {
+
+class ShuffleSink : public OutputSink {
+ public:
+  ShuffleSink(ShuffleStore& store, CopyKey key, uint32_t partitions)
+      : store_(store), key_(key), partitions_(partitions) {}
+
+  Status Add(const OutputChunk& chunk) override {
+    MR_RETURN_IF_ERROR(Open());
+    return writer_->Add(chunk.partition, chunk.records, chunk.bytes);
+  }
+
+  Result<Manifest> Finish() override {
+    MR_RETURN_IF_ERROR(Open());
+    MR_ASSIGN_OR_RETURN(auto rows, writer_->Finish());
+    writer_.reset();
+    Manifest manifest;
+    for (const PartitionRow& row : rows) {
+      manifest.records += row.records;
+      manifest.bytes += row.bytes;
+    }
+    manifest.content = TableDigest(rows);
+    manifest.partitions = static_cast<uint32_t>(rows.size());
+    if (rows.size() <= kInlineRows) manifest.table = std::move(rows);
+    return manifest;
+  }
+
+  void Drop() override {
+    writer_.reset();
+    store_.Drop(key_);
+  }
+
+ private:
+  Status Open() {
+    if (writer_ != nullptr) return Status::Ok();
+    MR_ASSIGN_OR_RETURN(writer_, store_.Begin(key_, partitions_));
+    return Status::Ok();
+  }
+
+  ShuffleStore& store_;
+  const CopyKey key_;
+  const uint32_t partitions_;
+  std::unique_ptr<ShuffleStore::Writer> writer_;
+};
+
+class FileSink : public OutputSink {
+ public:
+  FileSink(Result<std::string> staging, std::string attempt, std::string part)
+      : staging_(std::move(staging)), attempt_(std::move(attempt)) {
+    file_.name = std::move(part);
+  }
+
+  Status Add(const OutputChunk& chunk) override {
+    MR_RETURN_IF_ERROR(Open());
+    MR_RETURN_IF_ERROR(WriteAll(fd_.get(), chunk.bytes).With("writing " + file_.staged));
+    digest_.Update(chunk.bytes);
+    file_.bytes += chunk.bytes.size();
+    file_.records += chunk.records;
+    return Status::Ok();
+  }
+
+  Result<Manifest> Finish() override {
+    MR_RETURN_IF_ERROR(Open());
+    if (::fsync(fd_.get()) != 0) return ErrnoStatus(errno, "syncing " + file_.staged);
+    fd_.reset();
+    MR_RETURN_IF_ERROR(SyncDirectory(Directory()));
+    MR_RETURN_IF_ERROR(SyncDirectory(*staging_));
+    // The staging directory itself is new; its entry must be as durable as what it holds.
+    MR_RETURN_IF_ERROR(SyncDirectory(std::filesystem::path(*staging_).parent_path().string()));
+    file_.content = digest_.Finish();
+    return ManifestOf(file_);
+  }
+
+  void Drop() override {
+    fd_.reset();
+    // What cannot be removed here goes with the staging directory when the job has ended.
+    if (staging_.ok()) (void)RemoveTree(Directory());
+  }
+
+ private:
+  std::string Directory() const { return *staging_ + "/" + attempt_; }
+
+  Status Open() {
+    if (fd_.valid()) return Status::Ok();
+    if (!staging_.ok()) return staging_.status();
+    MR_RETURN_IF_ERROR(MakeDirectories(Directory()));
+    file_.staged = Directory() + "/" + file_.name;
+    MR_ASSIGN_OR_RETURN(fd_, OpenFile(file_.staged, O_WRONLY | O_CREAT | O_TRUNC));
+    return Status::Ok();
+  }
+
+  const Result<std::string> staging_;
+  const std::string attempt_;
+  UniqueFd fd_;
+  Hasher128 digest_;
+  FileOutput file_;
+};
+
+}  // namespace
+
+std::string AttemptName(const StageInfo& stage, AttemptId attempt) { return Name(attempt, stage.letter()); }
+
+std::string PartName(const StageInfo& stage, uint32_t task) {
+  char name[32];
+  std::snprintf(name, sizeof name, "part-%c-%05u", static_cast<char>(stage.letter()), task);
+  return name;
+}
+
+Result<std::string> LocalPath(const std::string& uri) {
+  constexpr std::string_view kScheme = "file://";
+  if (!uri.starts_with(kScheme) || uri.size() <= kScheme.size() || uri[kScheme.size()] != '/') {
+    return InvalidArgument("'" + uri + "' is not file:///an/absolute/path");
+  }
+  std::string path = uri.substr(kScheme.size());
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+std::unique_ptr<OutputSink> MakeShuffleSink(ShuffleStore& store, const StageInfo& stage, AttemptId attempt) {
+  return std::make_unique<ShuffleSink>(store, CopyKey{attempt.task, attempt.number}, stage.partitions());
+}
+
+std::unique_ptr<OutputSink> MakeFileSink(const StageInfo& stage, AttemptId attempt) {
+  return std::make_unique<FileSink>(LocalPath(stage.staging_uri), AttemptName(stage, attempt),
+                                    PartName(stage, attempt.task.task));
+}
+
+Manifest ManifestOf(FileOutput file) {
+  Manifest manifest;
+  manifest.records = file.records;
+  manifest.bytes = file.bytes;
+  manifest.partitions = 1;
+  manifest.table = {{file.records, file.bytes, file.content, 1}};
+  manifest.content = TableDigest(manifest.table);
+  manifest.outputs.push_back(std::move(file));
+  return manifest;
+}
+
+}  // namespace mr::worker

@@ -1,0 +1,39 @@
+#include "worker/daemon/progress.h"
+
+namespace mr::worker {
+namespace {
+
+bool Moved(const ProgressFrame& from, const ProgressFrame& to) {
+  return from.progress.phase != to.progress.phase || from.progress.taken_bytes != to.progress.taken_bytes ||
+         from.progress.records != to.progress.records || from.inputs_done != to.inputs_done;
+}
+
+bool MovedFar(const ProgressFrame& from, const ProgressFrame& to) {
+  if (from.progress.phase != to.progress.phase || from.inputs_done != to.inputs_done) return true;
+  const uint64_t total = to.progress.total_bytes;
+  return total > 0 && (to.progress.taken_bytes - from.progress.taken_bytes) * ProgressGate::kSteps >= total;
+}
+
+}  // namespace
+
+std::vector<ProgressFrame> ProgressGate::Due(Instant now, std::vector<ProgressFrame> present) {
+  if (now - last_ < kPeriod) return {};
+  std::map<AttemptId, Sent> next;
+  std::vector<ProgressFrame> moved;
+  bool due = false;
+  for (const ProgressFrame& frame : present) {
+    const auto it = sent_.find(frame.attempt);
+    const Sent before = it != sent_.end() ? it->second : Sent{{frame.attempt, {}, false}, now};
+    next.emplace(frame.attempt, before);
+    if (!Moved(before.frame, frame)) continue;
+    moved.push_back(frame);
+    due |= MovedFar(before.frame, frame) || now - before.at >= kLongest;
+  }
+  sent_ = std::move(next);  // attempts that are gone are forgotten
+  if (!due) return {};
+  last_ = now;
+  for (const ProgressFrame& frame : moved) sent_[frame.attempt] = {frame, now};
+  return moved;
+}
+
+}  // namespace mr::worker

@@ -1,0 +1,61 @@
+// The worker's session with its master: connects, registers with what is here, passes commands in
+// and reports out, and does it again after every break, under the same incarnation, while attempts
+// go on. Reports are batched, several calls are under way, and each is repeated until answered.
+// Lives on the KJ loop; start with Start(), destroyed there.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/rpc/connection.h"
+#include "common/rpc/kj_thread.h"
+#include "schema/control.capnp.h"
+#include "worker/daemon/worker.h"
+
+namespace mr::worker {
+
+class Session {
+ public:
+  struct Options {
+    std::string master;  // host:port
+    std::string name;    // of this data directory, for ever
+    Incarnation incarnation = 0;
+    std::string address;  // of our data server, as others reach it
+    std::string rack;
+    SlotLimits slots;
+    uint64_t memory_bytes = 0;
+    std::vector<std::string> labels;
+    uint16_t http_port = 0;
+    uint64_t cluster_id = 0;  // 0 = not known yet
+    // Any of these may be empty. On the loop.
+    std::function<std::vector<BlockName>()> blocks;
+    std::function<std::pair<uint64_t, uint64_t>()> capacity_and_used;
+    // After each registration.
+    std::function<void(const WorkerRef&, uint64_t cluster_id, Duration heartbeat)> on_registered;
+    std::function<kj::Promise<Result<std::string>>(AttemptId)> read_log;
+  };
+  Session(rpc::KjThread& loop, Worker& worker, Directory& directory, Options options);
+  ~Session();
+
+  void Start();
+  // Any time; sent when there is a registration. `answered` (may be empty): once, on the loop.
+  void Report(worker::Report report, std::function<void(Verdict)> answered);
+  // The master says that it does not know this session.
+  void RegisterAgain(const std::string& why);
+  bool registered() const;
+  // Reports that have no answer yet.
+  size_t unanswered() const;
+
+  kj::Promise<Result<LibraryCache::Piece>> AskLibrary(std::string sha256, uint64_t offset);
+  // Dropped where there is no registration: the next one lists all blocks.
+  void BlockReceived(const BlockName& block);
+  void BlockSuspect(const BlockName& block);
+
+ private:
+  struct Impl;
+  kj::Own<Impl> impl_;
+};
+
+}  // namespace mr::worker

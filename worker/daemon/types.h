@@ -1,0 +1,152 @@
+// What the master and a worker tell each other, as plain structs: wire.h makes them from Cap'n
+// Proto messages and back. In the words of control.capnp.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "worker/daemon/attempt.h"
+#include "worker/daemon/directory.h"
+#include "worker/host/task_host.h"
+#include "worker/shuffle/store.h"
+
+namespace mr::worker {
+
+struct WorkerRef {
+  WorkerId id;
+  Incarnation incarnation = 0;
+};
+
+// A copy as the master names it.
+struct CopyName {
+  OutputId output;
+  uint32_t attempt = 0;
+  WorkerRef worker;
+};
+
+struct BlockName {
+  BlockId id;
+  uint32_t generation = 0;
+  uint64_t length = 0, digest = 0;
+};
+
+struct StageInput {
+  bool is_edge = false;
+  uint32_t upstream = 0;  // of an edge
+  bool grouped = false, broadcast = false;
+  std::string format;  // of files
+  uint64_t sample_bytes = 0;
+};
+
+// What all tasks of a stage have in common.
+struct StageInfo {
+  StageId id;
+  std::string library;  // SHA-256; empty: the built-in one
+  std::string name, operator_name, config;
+  uint32_t operator_flags = 0;
+  uint32_t tasks = 0;
+  std::vector<StageInput> inputs;
+  std::vector<OutputPort> ports;
+  std::vector<std::pair<std::string, std::string>> env;
+  uint64_t memory_bytes = 0, sort_buffer_bytes = 0, partition_seed = 0;
+  std::string staging_uri;  // of a final stage
+  std::string job_name;
+
+  // As in the names of tasks and parts: 'm' where any input is files.
+  TaskLetter letter() const;
+  bool writes_files() const { return ports.size() == 1 && ports[0].files; }
+  uint32_t partitions() const;  // over all ports
+};
+
+struct SplitBlock {
+  BlockName block;
+  uint64_t offset = 0;  // in the file
+  std::vector<std::string> addresses;
+};
+
+struct Split {
+  uint32_t input = 0;
+  std::string uri;
+  uint64_t offset = 0, length = 0, file_bytes = 0;
+  std::vector<SplitBlock> blocks;  // of dfs files
+};
+
+struct Slice {
+  uint32_t input = 0;
+  uint32_t partition_begin = 0, partition_end = 0;
+  uint32_t task_begin = 0, task_end = 0;
+};
+
+struct Launch {
+  AttemptId attempt;
+  uint32_t generation = 0;
+  std::vector<Split> splits;
+  std::vector<Slice> slices;
+};
+
+struct Kill { AttemptId attempt; };
+struct TakeBack { AttemptId attempt; };
+struct Bind { AttemptId reader; CopyPtr copy; };
+struct DropCopy { CopyName copy; };
+struct EndJob { JobId job; };
+struct DeleteBlock { BlockName block; };
+struct ReplicateBlock { BlockName block; std::string to_address; };
+struct Drain { bool on = false; };
+
+using Command = std::variant<Launch, Kill, TakeBack, StageInfo, DirectoryDelta, Bind, DropCopy, EndJob,
+                             DeleteBlock, ReplicateBlock, Drain>;
+
+struct StagedBlock {
+  BlockName block;
+  std::vector<uint32_t> workers;
+};
+
+struct FileOutput {
+  std::string name;    // part-r-00000
+  std::string staged;  // file://: path of the private file
+  uint64_t bytes = 0, records = 0;
+  Digest128 content;
+  std::vector<StagedBlock> blocks;
+};
+
+struct Manifest {
+  uint64_t records = 0, bytes = 0;
+  Digest128 content;
+  std::vector<PartitionRow> table;  // of up to kInlineRows partitions
+  uint32_t partitions = 0;
+  std::vector<FileOutput> outputs;
+};
+// Larger tables are fetched from the copy by those who need them.
+inline constexpr size_t kInlineRows = 64;
+
+struct Started {};
+struct Finished {
+  Manifest manifest;
+  std::vector<Consumed> consumed;
+  Duration ran, waited;
+  std::vector<TaskResult::Counter> counters;
+};
+struct Failed {
+  FailureKind kind = FailureKind::kUser;
+  std::string message, record, stderr_tail;
+};
+struct Refused { std::string why; };
+struct Killed {};
+struct FetchFailed { CopyName copy; std::string why; };
+struct FetchDone { CopyName copy; uint64_t bytes = 0; Duration took; uint32_t readers = 1; };
+
+struct Report {
+  AttemptId attempt;
+  std::variant<Started, Finished, Failed, Refused, Killed, FetchFailed, FetchDone> what;
+};
+
+struct ProgressFrame {
+  AttemptId attempt;
+  TaskProgress progress;
+  bool inputs_done = false;
+};
+
+}  // namespace mr::worker

@@ -1,0 +1,170 @@
+#include "worker/daemon/worker.h"
+
+#include <glog/logging.h>
+
+namespace mr::worker {
+
+Worker::Worker(Services& services, Options options) : services_(services), options_(std::move(options)) {
+  services_.on_kept = [this](const CopyName& copy) {
+    kept_[CopyKey{copy.output.task, copy.attempt}] = copy.output.generation;
+  };
+  services_.on_ended = [this](AttemptId attempt) { Ended(attempt); };
+}
+
+void Worker::Apply(Command command) {
+  std::visit([this](auto& c) { On(std::move(c)); }, command);
+}
+
+std::string Worker::WhyNot(const Launch& launch, const StageInfo* stage) const {
+  if (draining_) return "this worker is draining";
+  if (!services_.self.id.valid()) return "this worker is not registered";
+  if (stage == nullptr) return "this worker was not told the stage";
+  for (const Slice& slice : launch.slices) {
+    if (slice.input >= stage->inputs.size() || !stage->inputs[slice.input].is_edge ||
+        slice.task_begin > slice.task_end || slice.partition_begin >= slice.partition_end) {
+      return "a slice of it makes no sense";
+    }
+  }
+  uint32_t total = 0, same_kind = 0;
+  for (const auto& [id, runner] : attempts_) {
+    if (!runner->holds_slot()) continue;
+    ++total;
+    const auto other = stages_.find(id.task.stage_id());
+    same_kind += other != stages_.end() && other->second->letter() == stage->letter();
+  }
+  const SlotLimits& slots = options_.slots;
+  const uint32_t cap = stage->letter() == TaskLetter::kMap ? slots.map : slots.reduce;
+  if (total >= slots.total || (cap != 0 && same_kind >= cap)) return "no free slot";
+  return "";
+}
+
+void Worker::On(Launch launch) {
+  const AttemptId id = launch.attempt;
+  if (attempts_.contains(id)) return;  // the command came twice
+  const auto stage = stages_.find(id.task.stage_id());
+  const std::string why = WhyNot(launch, stage == stages_.end() ? nullptr : stage->second.get());
+  if (!why.empty()) {
+    ++counters_.refused;
+    services_.report({id, Refused{why}}, nullptr);
+    return;
+  }
+  ++counters_.launched;
+  auto runner = AttemptRunner::Make(services_, stage->second, std::move(launch));
+  attempts_.emplace(id, runner);
+  runner->Start();
+}
+
+void Worker::On(const Kill& kill) {
+  AttemptRunner* runner = Find(kill.attempt);
+  if (runner == nullptr) {
+    // Never here, or over: the master wants to hear that nothing of it runs.
+    services_.report({kill.attempt, Killed{}}, nullptr);
+    return;
+  }
+  runner->Handle(event::KillAsked{});
+}
+
+void Worker::On(const TakeBack& take_back) {
+  AttemptRunner* runner = Find(take_back.attempt);
+  if (runner == nullptr) {
+    services_.report({take_back.attempt, Killed{}}, nullptr);
+    return;
+  }
+  runner->Handle(event::TakeBackAsked{});
+}
+
+void Worker::On(StageInfo stage) {
+  const StageId id = stage.id;
+  stages_[id] = std::make_shared<const StageInfo>(std::move(stage));
+}
+
+void Worker::On(const Bind& bind) {
+  if (AttemptRunner* runner = Find(bind.reader)) runner->Handle(event::CopyAdded{bind.copy, true});
+}
+
+void Worker::On(const EndJob& end) {
+  std::vector<std::shared_ptr<AttemptRunner>> of_job;
+  for (const auto& [id, runner] : attempts_) {
+    if (id.task.job == end.job) of_job.push_back(runner);
+  }
+  for (const auto& runner : of_job) runner->Handle(event::KillAsked{});
+  std::erase_if(kept_, [&](const auto& entry) { return entry.first.task.job == end.job; });
+  std::erase_if(stages_, [&](const auto& entry) { return entry.first.job == end.job; });
+  services_.directory.EndJob(end.job);
+  services_.host.EndJob(end.job);
+  services_.pool.Post([&store = services_.store, job = end.job] { store.EndJob(job); });
+}
+
+void Worker::On(const DeleteBlock& command) {
+  if (options_.delete_block) options_.delete_block(command);
+}
+
+void Worker::On(const ReplicateBlock& command) {
+  if (options_.replicate_block) options_.replicate_block(command);
+}
+
+void Worker::Drop(const CopyName& copy) {
+  // Of an earlier life nothing is here; the same names may mean other bytes now.
+  if (copy.worker.incarnation != 0 && copy.worker.incarnation != services_.self.incarnation) return;
+  const CopyKey key{copy.output.task, copy.attempt};
+  kept_.erase(key);
+  services_.pool.Post([&store = services_.store, key] { store.Drop(key); });
+}
+
+void Worker::Ended(AttemptId attempt) {
+  const auto it = attempts_.find(attempt);
+  if (it == attempts_.end()) return;
+  ++counters_.ended;
+  // The runner may be on the stack: it goes when the loop comes round.
+  services_.loop.Post([dead = std::move(it->second)]() mutable { dead.reset(); });
+  attempts_.erase(it);
+}
+
+AttemptRunner* Worker::Find(AttemptId attempt) const {
+  const auto it = attempts_.find(attempt);
+  return it == attempts_.end() ? nullptr : it->second.get();
+}
+
+std::vector<CopyName> Worker::Inventory() const {
+  std::vector<CopyName> copies;
+  for (const auto& [key, generation] : kept_) {
+    copies.push_back({{key.task, generation}, key.attempt, services_.self});
+  }
+  return copies;
+}
+
+std::vector<AttemptId> Worker::Running() const {
+  std::vector<AttemptId> ids;
+  for (const auto& [id, runner] : attempts_) ids.push_back(id);
+  return ids;
+}
+
+void Worker::Registered(WorkerRef self, const std::vector<CopyName>& drop) {
+  if (services_.self.id.valid() && services_.self.id != self.id) {
+    // Another master's cluster, or its memory is gone: nothing that we hold has a meaning there.
+    LOG(WARNING) << "this worker was " << Name(services_.self.id) << " and is " << Name(self.id) << " now";
+  }
+  services_.self = self;
+  for (const CopyName& copy : drop) Drop(copy);
+}
+
+std::vector<ProgressFrame> Worker::DueProgress(Instant now) {
+  std::vector<ProgressFrame> present;
+  for (const auto& [id, runner] : attempts_) {
+    if (auto frame = runner->Frame()) present.push_back(*std::move(frame));
+  }
+  return progress_.Due(now, std::move(present));
+}
+
+uint32_t Worker::busy() const {
+  uint32_t n = 0;
+  for (const auto& [id, runner] : attempts_) n += runner->holds_slot();
+  return n;
+}
+
+void Worker::KillAll() {
+  auto all = attempts_;
+  for (const auto& [id, runner] : all) runner->Handle(event::KillAsked{});
+}
+
+}  // namespace mr::worker

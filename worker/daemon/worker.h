@@ -1,0 +1,87 @@
+// The worker's books: which attempts run, what stages and copies are known, which outputs are kept
+// here. Applies the master's commands; says at registration what is here. Lives on the KJ loop.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "worker/daemon/attempt_runner.h"
+#include "worker/daemon/progress.h"
+#include "worker/daemon/services.h"
+
+namespace mr::worker {
+
+struct SlotLimits {
+  uint32_t total = 0;
+  uint32_t map = 0, reduce = 0;  // 0 = total
+};
+
+class Worker {
+ public:
+  struct Options {
+    SlotLimits slots;
+    // The block store's commands; empty where the daemon has none.
+    std::function<void(const DeleteBlock&)> delete_block;
+    std::function<void(const ReplicateBlock&)> replicate_block;
+  };
+  Worker(Services& services, Options options);
+
+  // In the order in which the master sent them.
+  void Apply(Command command);
+  // No new launches (off: again); what runs goes on.
+  void SetDraining(bool on) { draining_ = on; }
+  bool draining() const { return draining_; }
+
+  // Registration. The inventory lists what the master has said to keep; `running` also attempts
+  // that are over but whose report has no answer yet.
+  std::vector<CopyName> Inventory() const;
+  std::vector<AttemptId> Running() const;
+  void Registered(WorkerRef self, const std::vector<CopyName>& drop);
+
+  // Frames that are due; see ProgressGate.
+  std::vector<ProgressFrame> DueProgress(Instant now);
+  // Attempts whose child, or what prepares for it, is there.
+  uint32_t busy() const;
+  bool idle() const { return attempts_.empty(); }
+  void KillAll();
+
+  struct Counters {
+    uint64_t launched = 0, refused = 0, ended = 0;
+  };
+  const Counters& counters() const { return counters_; }
+  size_t kept() const { return kept_.size(); }
+
+ private:
+  void On(Launch launch);
+  void On(const Kill& kill);
+  void On(const TakeBack& take_back);
+  void On(StageInfo stage);
+  void On(const DirectoryDelta& delta) { services_.directory.Apply(delta); }
+  void On(const Bind& bind);
+  void On(const DropCopy& drop) { Drop(drop.copy); }
+  void On(const EndJob& end);
+  void On(const DeleteBlock& command);
+  void On(const ReplicateBlock& command);
+  void On(const Drain& drain) { draining_ = drain.on; }
+
+  // Why it cannot be launched here; empty: it can.
+  std::string WhyNot(const Launch& launch, const StageInfo* stage) const;
+  void Drop(const CopyName& copy);
+  void Ended(AttemptId attempt);
+  AttemptRunner* Find(AttemptId attempt) const;
+
+  Services& services_;
+  const Options options_;
+  bool draining_ = false;
+  std::map<StageId, std::shared_ptr<const StageInfo>> stages_;
+  std::map<AttemptId, std::shared_ptr<AttemptRunner>> attempts_;
+  std::map<CopyKey, uint32_t> kept_;  // generation
+  ProgressGate progress_;
+  Counters counters_;
+};
+
+}  // namespace mr::worker
