@@ -1,0 +1,58 @@
+#include "jobs/mrctl/argv_split.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace mr::ctl {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+OptionKind Known(std::string_view name) {
+  if (name == "-v" || name == "--overwrite" || name == "--local") return OptionKind::kFlag;
+  if (name == "--input" || name == "--output" || name == "-o" || name == "--conf") return OptionKind::kValue;
+  return OptionKind::kUnknown;
+}
+
+SplitArgv Split(const std::vector<std::string>& argv) { return SplitSubmitArgv(argv, Known, BuiltinClaims); }
+
+TEST(ArgvSplitTest, FindsTheJobBehindOptionsAndTheirValues) {
+  const auto split = Split({"--input", "wordcount", "-v", "--local", "grep", "-e", "x"});
+  EXPECT_EQ(split.job, "grep");
+  EXPECT_THAT(split.ours, ElementsAre("--input", "wordcount", "-v", "--local"));
+  EXPECT_THAT(split.job_args, ElementsAre("-e", "x"));
+}
+
+TEST(ArgvSplitTest, GivesKnownOptionsBehindTheJobToSubmitAndUnknownOnesToTheJob) {
+  const auto split = Split({"sort", "--numeric", "--input", "a", "word", "--output=b", "-ojson"});
+  EXPECT_THAT(split.ours, ElementsAre("--input", "a", "--output=b", "-ojson"));
+  EXPECT_THAT(split.job_args, ElementsAre("--numeric", "word"));
+}
+
+TEST(ArgvSplitTest, LetsAJobClaimAnOptionOnlyBehindItsName) {
+  const auto split = Split({"-v", "grep", "-v", "-e", "x"});
+  EXPECT_THAT(split.ours, ElementsAre("-v"));
+  EXPECT_THAT(split.job_args, ElementsAre("-v", "-e", "x"));
+  EXPECT_THAT(Split({"wordcount", "-v"}).ours, ElementsAre("-v"));
+}
+
+TEST(ArgvSplitTest, GivesEverythingBehindTwoDashesToTheJob) {
+  const auto split = Split({"stream", "--", "--input", "--help", "--"});
+  EXPECT_THAT(split.ours, IsEmpty());
+  EXPECT_THAT(split.job_args, ElementsAre("--input", "--help", "--"));
+  EXPECT_FALSE(split.job_help);
+}
+
+TEST(ArgvSplitTest, TakesHelpBehindTheJobAsTheJobs) {
+  EXPECT_TRUE(Split({"grep", "--help"}).job_help);
+  EXPECT_FALSE(Split({"--help"}).job_help);
+}
+
+TEST(ArgvSplitTest, TakesASingleDashAsTheJobFromStandardInput) {
+  EXPECT_EQ(Split({"--overwrite", "-"}).job, "-");
+  EXPECT_EQ(Split({"--overwrite"}).job, "");
+}
+
+}  // namespace
+}  // namespace mr::ctl

@@ -1,0 +1,83 @@
+#include "jobs/mrctl/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace mr::ctl {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct World {
+  std::map<std::string, std::string> env, files;
+  ConfigSources Sources() const {
+    return {[this](const char* name) -> std::optional<std::string> {
+              const auto at = env.find(name);
+              return at == env.end() ? std::nullopt : std::optional(at->second);
+            },
+            [this](const std::string& path) -> Result<std::optional<std::string>> {
+              const auto at = files.find(path);
+              return at == files.end() ? std::optional<std::string>() : std::optional(at->second);
+            }};
+  }
+  std::string Master(const std::string& flag = "") const {
+    GlobalOptions flags;
+    flags.master = flag;
+    auto settings = ResolveSettings(flags, Sources());
+    EXPECT_TRUE(settings.ok()) << settings.status().ToString();
+    return settings.ok() ? settings->master : "";
+  }
+};
+
+TEST(ConfigTest, GoesFromFlagOverEnvironmentAndFilesToTheDefault) {
+  World world;
+  EXPECT_EQ(world.Master(), "127.0.0.1:7070");
+  world.files["/etc/mr/config.toml"] = "master = 'etc:1'\n";
+  EXPECT_EQ(world.Master(), "etc:1");
+  world.env["HOME"] = "/h";
+  world.files["/h/.config/mr/config.toml"] = "master = 'home:1'\n";
+  EXPECT_EQ(world.Master(), "home:1");
+  world.env["XDG_CONFIG_HOME"] = "/x";
+  EXPECT_EQ(world.Master(), "etc:1");
+  world.files["/x/mr/config.toml"] = "master = 'xdg:1'\n";
+  EXPECT_EQ(world.Master(), "xdg:1");
+  world.files["mr.toml"] = "master = 'here:1'\n";
+  EXPECT_EQ(world.Master(), "here:1");
+  world.env["MR_MASTER"] = "env:1";
+  EXPECT_EQ(world.Master(), "env:1");
+  EXPECT_EQ(world.Master("flag:1"), "flag:1");
+}
+
+TEST(ConfigTest, RefusesAnUnknownKeyAndNamesFileAndNearest) {
+  World world;
+  world.files["mr.toml"] = "mastre = 'h:1'\n";
+  const auto settings = ResolveSettings({}, world.Sources());
+  ASSERT_FALSE(settings.ok());
+  EXPECT_EQ(settings.status().code(), Code::kInvalidArgument);
+  EXPECT_THAT(settings.status().message(), HasSubstr("mr.toml"));
+  EXPECT_THAT(settings.status().message(), HasSubstr("did you mean 'master'"));
+}
+
+TEST(ConfigTest, NamesTheOriginOfAWrongValue) {
+  World world;
+  world.env["MR_TIMEOUT"] = "30";
+  EXPECT_THAT(ResolveSettings({}, world.Sources()).status().message(), HasSubstr("MR_TIMEOUT"));
+  world.env.clear();
+  GlobalOptions flags;
+  flags.form = "jsno";
+  EXPECT_THAT(ResolveSettings(flags, world.Sources()).status().message(), HasSubstr("did you mean 'json'"));
+}
+
+TEST(ConfigTest, HonoursNoColorAndDumbTerminals) {
+  World world;
+  EXPECT_TRUE(ResolveSettings({}, world.Sources())->color);
+  world.env["NO_COLOR"] = "1";
+  EXPECT_FALSE(ResolveSettings({}, world.Sources())->color);
+  world.env = {{"TERM", "dumb"}};
+  EXPECT_FALSE(ResolveSettings({}, world.Sources())->color);
+}
+
+}  // namespace
+}  // namespace mr::ctl

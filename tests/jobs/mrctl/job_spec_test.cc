@@ -1,0 +1,162 @@
+#include "jobs/mrctl/job_spec.h"
+
+#include <capnp/message.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "jobs/mrctl/uri.h"
+
+namespace mr::ctl {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// The example of jobs/PLAN.md; config is base64 of "abc".
+constexpr char kWordcount[] = R"({"plan": {"version": 1, "stages": [
+  {"name": "count", "operator": "wordcount.map", "config": "YWJj", "tasks": 0,
+   "inputs": [{"files": {"input": 0, "format": "text"}}],
+   "ports": [{"shuffle": {"sorted": true, "combine": true, "partition": "hash"}}]},
+  {"name": "sum", "operator": "wordcount.reduce", "config": "", "tasks": 0,
+   "inputs": [{"edge": {"kind": "all_to_all", "from": "count", "port": 0, "grouped": true}}],
+   "ports": [{"files": {"format": "text"}}]}]},
+  "operators": {"wordcount.map": 25, "wordcount.reduce": 9}})";
+
+constexpr char kJoin[] = R"({"plan": {"version": 1, "stages": [
+  {"name": "a", "operator": "o", "inputs": [{"files": {"input": 0, "format": "csv"}}], "ports": [{"shuffle": {}}]},
+  {"name": "b", "operator": "o", "inputs": [{"files": {"input": 1, "format": "csv"}}], "ports": [{"files": {}}]}]},
+  "operators": {"o": 1}})";
+
+SpecOptions Options(std::vector<std::string> inputs) {
+  SpecOptions options;
+  options.name = "test";
+  options.inputs = std::move(inputs);
+  options.output_uri = "dfs:///out";
+  return options;
+}
+
+struct Built {
+  capnp::MallocMessageBuilder message;
+  rpc::JobSpec::Builder spec = message.initRoot<rpc::JobSpec>();
+  Status status;
+  Built(const char* json, const SpecOptions& options) {
+    auto plan = ParsePlan(json);
+    EXPECT_TRUE(plan.ok()) << plan.status().ToString();
+    status = BuildJobSpec(*plan, options, spec);
+  }
+};
+
+TEST(JobSpecTest, CarriesThePlanOverStageByStage) {
+  Built b(kWordcount, Options({"dfs:///a", "dfs:///b"}));
+  ASSERT_TRUE(b.status.ok()) << b.status.ToString();
+  ASSERT_EQ(b.spec.getStages().size(), 2u);
+  auto count = b.spec.getStages()[0];
+  EXPECT_EQ(std::string(count.getOperator().cStr()), "wordcount.map");
+  EXPECT_EQ(count.getFlags(), 25u);
+  EXPECT_EQ(std::string(count.getConfig().asReader().asChars().begin(), 3), "abc");
+  EXPECT_TRUE(count.getPorts()[0].getShuffle().getSorted());
+  EXPECT_TRUE(count.getPorts()[0].getShuffle().getCombine());
+  auto edge = b.spec.getStages()[1].getInputs()[0].getEdge();
+  EXPECT_EQ(edge.getKind(), rpc::EdgeKind::ALL_TO_ALL);
+  EXPECT_EQ(edge.getStage(), 0u);
+  EXPECT_TRUE(edge.getGrouped());
+  EXPECT_TRUE(b.spec.getStages()[1].getPorts()[0].isFiles());
+}
+
+TEST(JobSpecTest, GivesAJobOfOneInputAllInputsTogether) {
+  Built b(kWordcount, Options({"dfs:///a", "dfs:///b"}));
+  ASSERT_TRUE(b.status.ok());
+  EXPECT_EQ(b.spec.getStages()[0].getInputs()[0].getFiles().getUris().size(), 2u);
+}
+
+TEST(JobSpecTest, GivesEachNumberedInputItsOwn) {
+  Built b(kJoin, Options({"dfs:///a", "dfs:///b"}));
+  ASSERT_TRUE(b.status.ok()) << b.status.ToString();
+  EXPECT_EQ(std::string(b.spec.getStages()[1].getInputs()[0].getFiles().getUris()[0].cStr()), "dfs:///b");
+}
+
+TEST(JobSpecTest, RefusesInputsThatAreMissingOrNotRead) {
+  EXPECT_EQ(Built(kWordcount, Options({})).status.code(), Code::kInvalidArgument);
+  EXPECT_EQ(Built(kJoin, Options({"dfs:///a"})).status.code(), Code::kInvalidArgument);
+  EXPECT_THAT(Built(kJoin, Options({"dfs:///a", "dfs:///b", "dfs:///c"})).status.message(), HasSubstr("dfs:///c"));
+}
+
+TEST(JobSpecTest, LetsReducesDecideOnlyStagesThatMerge) {
+  SpecOptions options = Options({"dfs:///a"});
+  options.reduces = 5;
+  Built b(kWordcount, options);
+  ASSERT_TRUE(b.status.ok());
+  EXPECT_EQ(b.spec.getStages()[0].getTasks(), 0u);
+  EXPECT_EQ(b.spec.getStages()[1].getTasks(), 5u);
+}
+
+TEST(JobSpecTest, ReadsConfAndRefusesWhatItDoesNotKnow) {
+  SpecOptions options = Options({"dfs:///a"});
+  options.conf = {{"sort_buffer", "4m"}, {"max_split_bytes", "4k"}, {"partition_seed", "7"}};
+  Built b(kWordcount, options);
+  ASSERT_TRUE(b.status.ok()) << b.status.ToString();
+  EXPECT_EQ(b.spec.getSortBufferBytes(), 4u << 20);
+  EXPECT_EQ(b.spec.getStages()[0].getInputs()[0].getFiles().getMaxSplitBytes(), 4096u);
+  EXPECT_EQ(b.spec.getConf().size(), 3u);
+  options.conf = {{"sort_bufer", "4m"}};
+  EXPECT_THAT(Built(kWordcount, options).status.message(), HasSubstr("did you mean 'sort_buffer'"));
+  options.conf = {{"sort_buffer", "4"}};
+  EXPECT_EQ(Built(kWordcount, options).status.code(), Code::kInvalidArgument);
+}
+
+TEST(JobSpecTest, OverridesFormatsAndChecksThem) {
+  SpecOptions options = Options({"dfs:///a"});
+  options.format = "kv";
+  options.output_format = "record";
+  Built b(kWordcount, options);
+  ASSERT_TRUE(b.status.ok());
+  EXPECT_EQ(std::string(b.spec.getStages()[0].getInputs()[0].getFiles().getFormat().cStr()), "kv");
+  EXPECT_EQ(std::string(b.spec.getStages()[1].getPorts()[0].getFiles().getFormat().cStr()), "record");
+  options.format = "jsnol";
+  EXPECT_THAT(Built(kWordcount, options).status.message(), HasSubstr("did you mean 'jsonl'"));
+}
+
+TEST(PlanTest, RefusesWhatIsNoPlan) {
+  EXPECT_FALSE(ParsePlan("not json").ok());
+  EXPECT_FALSE(ParsePlan("{}").ok());
+  EXPECT_FALSE(ParsePlan(R"({"plan": {"version": 2, "stages": []}})").ok());
+  EXPECT_FALSE(ParsePlan(R"({"plan": {"version": 1, "stages": []}})").ok());
+  EXPECT_THAT(ParsePlan(R"({"plan": {"version": 1, "stages": [{"name": "x", "operator": "o", "ports": [],
+      "inputs": [{"edge": {"kind": "broadcast", "from": "later"}}]}]}})").status().message(), HasSubstr("later"));
+}
+
+TEST(Base64Test, DecodesEachLengthAndRefusesStrayBytes) {
+  EXPECT_EQ(*DecodeBase64(""), "");
+  EXPECT_EQ(*DecodeBase64("YQ=="), "a");
+  EXPECT_EQ(*DecodeBase64("YWI="), "ab");
+  EXPECT_EQ(*DecodeBase64("/+8A"), std::string("\xff\xef\x00", 3));
+  EXPECT_FALSE(DecodeBase64("YQ=").ok());
+  EXPECT_FALSE(DecodeBase64("Y?==").ok());
+  EXPECT_FALSE(DecodeBase64("YQ==YQ==").ok());
+}
+
+TEST(UriTest, MakesBarePathsAbsoluteByMode) {
+  EXPECT_EQ(*ResolveUri("a/../b", BarePath::kLocalFile, "/home/x"), "file:///home/x/b");
+  EXPECT_EQ(*ResolveUri("/a//b/", BarePath::kLocalFile, "/home/x"), "file:///a/b");
+  EXPECT_EQ(*ResolveUri("a", BarePath::kBlockStore, "/home/x"), "dfs:///a");
+  EXPECT_EQ(*ResolveUri("file:///a", BarePath::kBlockStore, "/"), "file:///a");
+  EXPECT_EQ(*ResolveUri("/in/*.txt", BarePath::kBlockStore, "/"), "dfs:///in/*.txt");
+}
+
+TEST(UriTest, SaysOfOtherSchemesThatTheyAreNotSupportedYet) {
+  for (const char* uri : {"hdfs://h/a", "s3://b/k", "http://h/"}) {
+    const auto result = ResolveUri(uri, BarePath::kBlockStore, "/");
+    EXPECT_EQ(result.status().code(), Code::kInvalidArgument);
+    EXPECT_THAT(result.status().message(), HasSubstr("not supported yet"));
+  }
+  EXPECT_FALSE(ResolveUri("file://host/a", BarePath::kBlockStore, "/").ok());
+  EXPECT_FALSE(ResolveUri("", BarePath::kBlockStore, "/").ok());
+}
+
+TEST(PolicyListTest, SplitsAtCommasOutsideOfParentheses) {
+  EXPECT_THAT(SplitPolicies("fifo,late(cap=0.2,x=1), dolly"), ElementsAre("fifo", "late(cap=0.2,x=1)", "dolly"));
+  EXPECT_TRUE(SplitPolicies("").empty());
+}
+
+}  // namespace
+}  // namespace mr::ctl

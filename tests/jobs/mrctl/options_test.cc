@@ -1,0 +1,106 @@
+#include "jobs/mrctl/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/job_file.h"
+
+namespace mr::ctl {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Command Parse(const std::vector<std::string>& argv) {
+  auto command = ParseCommandLine(argv);
+  EXPECT_TRUE(command.ok()) << command.status().ToString();
+  return command.ok() ? *command : Command{};
+}
+
+Failure Refused(const std::vector<std::string>& argv) {
+  auto command = ParseCommandLine(argv);
+  EXPECT_FALSE(command.ok());
+  return command.ok() ? Failure{} : ToFailure(command.status());
+}
+
+TEST(OptionsTest, TakesGlobalOptionsBeforeAndBehindTheVerb) {
+  EXPECT_EQ(Parse({"--master", "h:1", "jobs", "-o", "json"}).global.master, "h:1");
+  EXPECT_EQ(Parse({"--master", "h:1", "jobs", "-o", "json"}).global.form, "json");
+  EXPECT_EQ(Parse({"fs", "ls", "/a", "-o", "ndjson"}).global.form, "ndjson");
+}
+
+TEST(OptionsTest, TakesANumberOfLocalWorkersOnlyWithAnEqualsSign) {
+  EXPECT_EQ(Parse({"submit", "--local", "wordcount"}).submit.local, 2);
+  EXPECT_EQ(Parse({"submit", "--local=5", "wordcount"}).submit.local, 5);
+  EXPECT_EQ(Parse({"submit", "wordcount", "--local"}).submit.local, 2);
+  EXPECT_EQ(Parse({"submit", "wordcount"}).submit.local, 0);
+  EXPECT_EQ(Refused({"submit", "--local=100000", "wordcount"}).exit, kExitUsage);
+}
+
+TEST(OptionsTest, RepeatsInputsAndKeepsTheirOrder) {
+  const Command c = Parse({"submit", "join", "--input", "b", "--left", "k", "--input", "a"});
+  EXPECT_THAT(c.submit.inputs, ElementsAre("b", "a"));
+  EXPECT_THAT(c.submit.job_args, ElementsAre("--left", "k"));
+}
+
+TEST(OptionsTest, NamesTheNearestWordForAMistypedOne) {
+  EXPECT_THAT(Refused({"submti", "x"}).message, HasSubstr("did you mean 'submit'"));
+  EXPECT_THAT(Refused({"submit", "--ouput", "x", "wordcount"}).message, HasSubstr("did you mean '--output'"));
+  EXPECT_EQ(Refused({"job", "shwo", "job_1_0001"}).exit, kExitUsage);
+}
+
+TEST(OptionsTest, RefusesACommandWithoutItsArgument) {
+  EXPECT_EQ(Refused({}).exit, kExitUsage);
+  EXPECT_EQ(Refused({"submit"}).exit, kExitUsage);
+  EXPECT_EQ(Refused({"kill"}).exit, kExitUsage);
+  EXPECT_EQ(Refused({"fs"}).exit, kExitUsage);
+  EXPECT_EQ(Refused({"submit", "wordcount", "--input"}).exit, kExitUsage);
+}
+
+TEST(OptionsTest, ExplainIsSubmitThatStopsAtThePlan) {
+  EXPECT_TRUE(Parse({"explain", "wordcount"}).submit.dry_run);
+  EXPECT_FALSE(Parse({"submit", "wordcount"}).submit.dry_run);
+}
+
+TEST(JobFileTest, FillsInWhatTheCommandLineLeftOpen) {
+  auto table = ParseToml("job = 'sort'\nargs = ['--numeric']\noutput = '/file'\nreduces = 7\n"
+                         "input = ['a', 'b']\n[conf]\nsort_buffer = '4m'\n", "x.toml");
+  ASSERT_TRUE(table.ok()) << table.status().ToString();
+  SubmitOptions options;
+  options.job = "x.toml";
+  options.output = "/flag";
+  options.job_args = {"--more"};
+  ASSERT_TRUE(ApplyJobFile(*table, "x.toml", &options).ok());
+  EXPECT_EQ(options.job, "sort");
+  EXPECT_EQ(options.output, "/flag");
+  EXPECT_EQ(options.reduces, 7u);
+  EXPECT_THAT(options.inputs, ElementsAre("a", "b"));
+  EXPECT_THAT(options.conf, ElementsAre("sort_buffer=4m"));
+  EXPECT_THAT(options.job_args, ElementsAre("--numeric", "--more"));
+}
+
+TEST(JobFileTest, MeansTheSameAsJsonAndAsToml) {
+  SubmitOptions from_toml, from_json;
+  ASSERT_TRUE(ApplyJobFile(*ParseToml("job='a'\noverwrite=true\ninput='i'\n", "t"), "t", &from_toml).ok());
+  ASSERT_TRUE(ApplyJobFile(*ParseJsonTable(R"({"job":"a","overwrite":true,"input":["i"]})", "j"), "j", &from_json).ok());
+  EXPECT_EQ(from_toml.job, from_json.job);
+  EXPECT_TRUE(from_toml.overwrite && from_json.overwrite);
+  EXPECT_EQ(from_toml.inputs, from_json.inputs);
+}
+
+TEST(JobFileTest, RefusesAnUnknownKeyWithTheNearestOne) {
+  SubmitOptions options;
+  const Status status = ApplyJobFile(*ParseToml("job='a'\noutptu='x'\n", "x.toml"), "x.toml", &options);
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("did you mean 'output'"));
+}
+
+TEST(JobFileTest, SaysWhereAFileIsWrong) {
+  EXPECT_THAT(ParseToml("job = 'a'\nreduces = = 3\n", "x.toml").status().message(), HasSubstr("x.toml:2"));
+  EXPECT_EQ(ParseJsonTable("{\"job\": ", "x.json").status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(ParseJsonTable("[1]", "x.json").status().code(), Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace mr::ctl
