@@ -1,0 +1,280 @@
+// The data server's shuffle methods, called as any peer may call them: rightly and wrongly.
+#include "worker/shuffle/serve.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <kj/debug.h>
+#include <sys/socket.h>
+
+#include <future>
+
+#include "common/rpc/connection.h"
+#include "common/rpc/kj_status.h"
+#include "common/rpc/wire.h"
+#include "tests/worker/shuffle/fetch_testing.h"
+
+namespace mr::worker {
+namespace {
+
+constexpr Incarnation kServer = 77;
+
+struct Asked {
+  CopyKey copy;
+  uint32_t partition = 0, chunk = 0;
+  uint64_t offset = 0;
+  Incarnation incarnation = kServer;
+};
+struct Answered {
+  Status status;
+  std::string data;
+  uint32_t stored_bytes = 0;
+};
+
+void Describe(const CopyKey& copy, Incarnation incarnation, rpc::Copy::Builder out) {
+  rpc::ToWire(copy.task, out.initTask());
+  out.setAttempt(copy.attempt);
+  out.initWorker().setIncarnation(incarnation);
+}
+
+void Describe(const std::vector<Asked>& asked, capnp::List<rpc::ChunkRequest>::Builder list) {
+  for (uint i = 0; i < asked.size(); ++i) {
+    Describe(asked[i].copy, asked[i].incarnation, list[i].initCopy());
+    list[i].setPartition(asked[i].partition);
+    list[i].setChunk(asked[i].chunk);
+    list[i].setOffset(asked[i].offset);
+  }
+}
+
+std::vector<Answered> Answers(capnp::List<rpc::Chunk>::Reader chunks) {
+  std::vector<Answered> all;
+  for (const auto chunk : chunks) {
+    const auto data = chunk.getData();
+    all.push_back({rpc::FromOutcome(chunk.getOutcome()),
+                   std::string(reinterpret_cast<const char*>(data.begin()), data.size()),
+                   chunk.getStoredBytes()});
+  }
+  return all;
+}
+
+class ServeTest : public testing::Test {
+ protected:
+  ServeTest() {
+    auto opened = ShuffleStore::Open({.directory = directory_.path() + "/shuffle"});
+    MR_CHECK(opened.ok(), opened.status().ToString());
+    store_ = *std::move(opened);
+    server_ = std::make_unique<TestDataServer>(store_, threads_.poster(), kServer);
+    Connect();
+  }
+  ~ServeTest() noexcept override { Disconnect(); }
+
+  void Connect() {
+    const auto connected_ok = Await<int>([this] {
+      rpc::Hello hello;
+      hello.role = rpc::Role::kData;
+      return rpc::RpcConnection::Connect(loop_.io(), server_->address(), hello)
+          .then([this](Result<kj::Own<rpc::RpcConnection>> connected) {
+            MR_CHECK(connected.ok(), connected.status().ToString());
+            connection_ = *std::move(connected);
+            data_ = connection_->Bootstrap<rpc::DataServer>();
+            return 0;
+          });
+    });
+    MR_CHECK(connected_ok.ok(), connected_ok.status().ToString());
+  }
+  void Disconnect() {
+    loop_.Run([this] {
+      session_ = nullptr;
+      data_ = nullptr;
+      connection_ = nullptr;
+    });
+  }
+
+  // Runs what makes a promise on the loop; waits here for its value.
+  template <class T, class F>
+  Result<T> Await(F make) {
+    std::promise<Result<T>> value;
+    loop_.Post([&] {
+      loop_.Spawn(kj::evalNow(make).then(
+          [&value](T v) { value.set_value(std::move(v)); },
+          [&value](kj::Exception&& e) { value.set_value(rpc::FromException(e)); }));
+    });
+    return value.get_future().get();
+  }
+
+  rpc::DataServer::Client& data() {
+    KJ_IF_MAYBE(d, data_) return *d;
+    MR_CHECK(false, "not connected");
+  }
+
+  std::vector<Answered> Fetch(const std::vector<Asked>& asked) {
+    auto answers = Await<std::vector<Answered>>([&] {
+      auto request = data().fetchRequest();
+      Describe(asked, request.initRequests(static_cast<uint>(asked.size())));
+      return request.send().then([](auto&& response) { return Answers(response.getChunks()); });
+    });
+    MR_CHECK(answers.ok(), answers.status().ToString());
+    return *answers;
+  }
+  Result<std::vector<Answered>> FetchInSession(uint64_t number, const std::vector<Asked>& asked) {
+    return Await<std::vector<Answered>>([&] {
+      if (session_ == nullptr) session_ = data().openFetchRequest().send().getSession();
+      auto request = KJ_ASSERT_NONNULL(session_).fetchRequest();
+      request.setNumber(number);
+      Describe(asked, request.initRequests(static_cast<uint>(asked.size())));
+      return request.send().then([](auto&& response) { return Answers(response.getChunks()); });
+    });
+  }
+
+  TempDirectory directory_;
+  std::shared_ptr<ShuffleStore> store_;
+  TestPool threads_;
+  std::unique_ptr<TestDataServer> server_;
+  rpc::KjThread loop_{"caller"};
+  kj::Own<rpc::RpcConnection> connection_;
+  kj::Maybe<rpc::DataServer::Client> data_;
+  kj::Maybe<rpc::FetchSession::Client> session_;
+};
+
+TEST_F(ServeTest, APrefixOfTheRequestsIsAnsweredWithinOneMessage) {
+  StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 1, 8, 1000, 300));  // chunks of about 300 KB
+  std::vector<Asked> asked;
+  for (uint32_t chunk = 0; chunk < 8; ++chunk) asked.push_back({Copy(1, 1), 0, chunk});
+  const auto answers = Fetch(asked);
+  ASSERT_GT(answers.size(), 1u);
+  ASSERT_LT(answers.size(), 8u);
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < answers.size(); ++i) {
+    ASSERT_TRUE(answers[i].status.ok());
+    EXPECT_EQ(answers[i].data, store_->Get(Copy(1, 1), 0, i)->bytes);
+    bytes += answers[i].data.size();
+  }
+  EXPECT_LE(bytes, kMaxReplyBytes);
+  EXPECT_TRUE(Fetch({}).empty());
+}
+
+TEST_F(ServeTest, ALargeChunkIsSentInPieces) {
+  StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 1, 1, 3, 1 << 20));
+  const std::string whole = store_->Get(Copy(1, 1), 0, 0)->bytes;
+  std::string got;
+  for (uint64_t number = 1; got.size() < whole.size(); ++number) {
+    const auto answers = FetchInSession(number, {{Copy(1, 1), 0, 0, got.size()}});
+    ASSERT_TRUE(answers.ok() && answers->size() == 1 && (*answers)[0].status.ok());
+    EXPECT_LE((*answers)[0].data.size(), kMaxReplyBytes);
+    EXPECT_EQ((*answers)[0].stored_bytes, whole.size());
+    ASSERT_FALSE((*answers)[0].data.empty());
+    got += (*answers)[0].data;
+  }
+  EXPECT_TRUE(got == whole);
+}
+
+TEST_F(ServeTest, WrongNamesAndRangesAreAnsweredWithErrors) {
+  StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 2, 1, 10));
+  const auto answers = Fetch({{Copy(1, 1), 0, 0},
+                              {Copy(1, 2), 0, 0},
+                              {Copy(1, 1), 7, 0},
+                              {Copy(1, 1), 0, 1},
+                              {Copy(1, 1), 0, 0, uint64_t{1} << 60},
+                              {Copy(1, 1), 0, 0, 0, kServer + 1},
+                              {Copy(0, 1), 0, 0},
+                              {Copy(1, 1), 1, 0}});
+  std::vector<Code> codes;
+  for (const auto& answer : answers) codes.push_back(answer.status.code());
+  EXPECT_THAT(codes, testing::ElementsAre(Code::kOk, Code::kNotFound, Code::kNotFound,
+                                          Code::kNotFound, Code::kInvalidArgument, Code::kNotFound,
+                                          Code::kInvalidArgument, Code::kOk));
+}
+
+TEST_F(ServeTest, TableAndProbeTellOfCopiesThatAreHere) {
+  const auto stored = StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 9, 1, 10));
+  StoreOutput(*store_, Copy(1, 2), TestOutput(kMaxTableRows + 1));
+  const auto table = [&](const CopyKey& copy) {
+    return Await<std::pair<Status, std::vector<PartitionRow>>>([&, copy] {
+      auto request = data().tableRequest();
+      Describe(copy, kServer, request.initCopy());
+      return request.send().then([](auto&& response) {
+        std::vector<PartitionRow> rows;
+        for (const auto r : response.getRows()) {
+          rows.push_back(
+              {r.getRecords(), r.getBytes(), rpc::FromWire(r.getContent()), r.getChunks()});
+        }
+        return std::make_pair(rpc::FromOutcome(response.getOutcome()), rows);
+      });
+    });
+  };
+  EXPECT_EQ(table(Copy(1, 1))->second, stored);
+  EXPECT_EQ(table(Copy(1, 2))->first.code(), Code::kRejected);
+  EXPECT_EQ(table(Copy(1, 3))->first.code(), Code::kNotFound);
+  const auto probe = [&](const CopyKey& copy, Incarnation incarnation) {
+    return *Await<bool>([&, copy, incarnation] {
+      auto request = data().probeRequest();
+      Describe(copy, incarnation, request.initCopy());
+      return request.send().then([](auto&& response) { return response.getPresent(); });
+    });
+  };
+  EXPECT_TRUE(probe(Copy(1, 1), kServer));
+  EXPECT_FALSE(probe(Copy(1, 3), kServer));
+  EXPECT_FALSE(probe(Copy(1, 1), kServer + 1));
+}
+
+TEST_F(ServeTest, ASessionRefusesNumbersOutOfOrderAndGoesOn) {
+  StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 1, 1, 10));
+  EXPECT_TRUE(FetchInSession(1, {{Copy(1, 1), 0, 0}}).ok());
+  EXPECT_FALSE(FetchInSession(1, {{Copy(1, 1), 0, 0}}).ok());
+  EXPECT_FALSE(FetchInSession(9, {{Copy(1, 1), 0, 0}}).ok());
+  EXPECT_TRUE(FetchInSession(2, {{Copy(1, 1), 0, 0}}).ok());
+}
+
+TEST_F(ServeTest, RandomRequestsGetErrorsAndTheServerGoesOn) {
+  StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 3, 2, 10));
+  Rng rng(4711);
+  const auto field = [&] {  // often a number that means something
+    return rng.Below(2) == 0 ? static_cast<uint32_t>(rng.Below(4))
+                             : static_cast<uint32_t>(rng.Next());
+  };
+  for (int call = 0; call < 200; ++call) {
+    std::vector<Asked> asked(rng.Below(300) + 1);
+    for (Asked& a : asked) {
+      a.copy = {{{field(), field()}, field(), field()}, field()};
+      a.partition = field();
+      a.chunk = field();
+      a.offset = rng.Below(2) == 0 ? 0 : rng.Next();
+      a.incarnation = rng.Below(4) == 0 ? rng.Next() : kServer;
+    }
+    const auto answers = Fetch(asked);
+    ASSERT_GE(answers.size(), 1u);
+    ASSERT_LE(answers.size(), asked.size());
+    for (size_t i = 0; i < answers.size(); ++i) {
+      if (!answers[i].status.ok()) continue;
+      EXPECT_EQ(asked[i].copy, Copy(1, 1));
+    }
+  }
+  EXPECT_TRUE(Fetch({{Copy(1, 1), 0, 0}})[0].status.ok());
+}
+
+TEST_F(ServeTest, RandomBytesOnTheSocketHurtNobodyElse) {
+  StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 1, 1, 10));
+  Rng rng(815);
+  for (int turn = 0; turn < 20; ++turn) {
+    const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(server_->port());
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ASSERT_EQ(::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    if (turn % 2 == 0) {  // a right hello first, so that what follows is read as messages
+      rpc::Hello hello;
+      hello.role = rpc::Role::kData;
+      const auto bytes = rpc::EncodeHello(hello);
+      ASSERT_EQ(::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+                static_cast<ssize_t>(bytes.size()));
+    }
+    std::vector<uint64_t> noise(512);
+    for (uint64_t& word : noise) word = turn % 3 == 0 ? rng.Below(8) : rng.Next();
+    (void)!::send(fd.get(), noise.data(), noise.size() * 8, MSG_NOSIGNAL);
+    EXPECT_TRUE(Fetch({{Copy(1, 1), 0, 0}})[0].status.ok());
+  }
+}
+
+}  // namespace
+}  // namespace mr::worker
