@@ -210,6 +210,7 @@ class Adapter {
         }
       }
       sink.Flush();
+      i->context.FlushCounters();  // the host combines after end() too
     });
   }
 

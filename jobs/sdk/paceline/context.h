@@ -13,7 +13,7 @@
 
 namespace mr {
 
-// A job counter, kept here and given to the host when the attempt ends well. The counters of a
+// A job counter, kept here and given to the host at the end of the input. The counters of a
 // task's winning attempt are added up over the job; those of other attempts are not.
 class Counter {
  public:
@@ -92,10 +92,11 @@ class Context {
     offset_ = in.offset;
   }
   void FlushCounters() {
-    for (const Counter& c : counters_) {
+    for (Counter& c : counters_) {
+      if (c.value_ == 0) continue;
       host_->count(host_->context, sdk::Bytes(c.group_), sdk::Bytes(c.name_), c.value_);
+      c.value_ = 0;
     }
-    counters_.clear();
   }
 
  private:

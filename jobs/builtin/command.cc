@@ -1,0 +1,194 @@
+#include "jobs/builtin/command.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "paceline/error.h"
+
+extern char** environ;
+
+namespace mr::builtin {
+namespace {
+
+constexpr size_t kErrorTailBytes = 2048;
+constexpr size_t kMaxLineBytes = 16u << 20;
+
+[[noreturn]] void SystemError(const std::string& what, int error) {
+  throw JobError(what + ": " + std::strerror(error));
+}
+
+struct Pipe {
+  Pipe() {
+    if (pipe2(fds.data(), O_CLOEXEC) != 0) SystemError("cannot make a pipe for a command", errno);
+  }
+  ~Pipe() {
+    for (int fd : fds) {
+      if (fd >= 0) close(fd);
+    }
+  }
+  // The command's end stays blocking; ours does not block.
+  int TakeNonBlocking(int which) {
+    fcntl(fds[which], F_SETFL, fcntl(fds[which], F_GETFL) | O_NONBLOCK);
+    return std::exchange(fds[which], -1);
+  }
+  std::array<int, 2> fds{-1, -1};
+};
+
+// A write to a command that no longer reads must be an error and not a signal. The signal is
+// blocked for this thread and taken away, so the process's own handling stays as it is.
+class NoSigpipe {
+ public:
+  NoSigpipe() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~NoSigpipe() {
+    if (sigismember(&before_, SIGPIPE) == 0) {
+      const timespec now{0, 0};
+      while (sigtimedwait(&pipe_, nullptr, &now) == SIGPIPE) {
+      }
+      pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+  }
+
+ private:
+  sigset_t pipe_, before_;
+};
+
+}  // namespace
+
+Command::Command(std::string text, OnLine on_output, OnLine on_error_line)
+    : text_(std::move(text)), on_output_(std::move(on_output)), on_error_(std::move(on_error_line)) {
+  Pipe in, out, err;
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, in.fds[0], 0);
+  posix_spawn_file_actions_adddup2(&actions, out.fds[1], 1);
+  posix_spawn_file_actions_adddup2(&actions, err.fds[1], 2);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none, defaults;
+  sigemptyset(&none);
+  sigemptyset(&defaults);
+  sigaddset(&defaults, SIGPIPE);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  char shell[] = "sh", option[] = "-c";
+  std::string command = text_;
+  char* argv[] = {shell, option, command.data(), nullptr};
+  const int error = posix_spawn(&pid_, "/bin/sh", &actions, &attributes, argv, environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) {
+    pid_ = -1;
+    SystemError("cannot start /bin/sh for: " + text_, error);
+  }
+  input_ = in.TakeNonBlocking(1);
+  output_.fd = out.TakeNonBlocking(0);
+  error_.fd = err.TakeNonBlocking(0);
+}
+
+Command::~Command() {
+  CloseInput();
+  for (Stream* stream : {&output_, &error_}) {
+    if (stream->fd >= 0) close(stream->fd);
+  }
+  if (pid_ < 0) return;
+  kill(pid_, SIGKILL);
+  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+void Command::CloseInput() {
+  if (input_ >= 0) close(std::exchange(input_, -1));
+}
+
+void Command::Write(std::string_view bytes) {
+  const NoSigpipe guard;
+  while (!bytes.empty() && input_ >= 0) Pump(&bytes);
+}
+
+void Command::Pump(std::string_view* to_write) {
+  std::array<pollfd, 3> fds{{{to_write->empty() ? -1 : input_, POLLOUT, 0},
+                             {output_.fd, POLLIN, 0},
+                             {error_.fd, POLLIN, 0}}};
+  if (poll(fds.data(), fds.size(), -1) < 0) {
+    if (errno == EINTR) return;
+    SystemError("cannot wait for a command", errno);
+  }
+  if (fds[0].revents != 0) {
+    const ssize_t n = write(input_, to_write->data(), to_write->size());
+    if (n > 0) {
+      to_write->remove_prefix(static_cast<size_t>(n));
+    } else if (n < 0 && errno != EAGAIN && errno != EINTR) {
+      CloseInput();  // it has closed its end; how it ended is judged by Finish
+    }
+  }
+  if (fds[1].revents != 0 && !ReadSome(&output_, on_output_)) close(std::exchange(output_.fd, -1));
+  if (fds[2].revents != 0 && !ReadSome(&error_, on_error_)) close(std::exchange(error_.fd, -1));
+}
+
+bool Command::ReadSome(Stream* stream, const OnLine& on_line) {
+  char buffer[64 << 10];
+  const ssize_t n = read(stream->fd, buffer, sizeof buffer);
+  if (n < 0) return errno == EAGAIN || errno == EINTR;
+  if (n == 0) {
+    if (!stream->partial.empty()) on_line(std::exchange(stream->partial, {}));
+    return false;
+  }
+  std::string_view rest(buffer, static_cast<size_t>(n));
+  if (stream == &error_) {
+    error_tail_.append(rest);
+    if (error_tail_.size() > kErrorTailBytes) error_tail_.erase(0, error_tail_.size() - kErrorTailBytes);
+  }
+  for (size_t end; (end = rest.find('\n')) != rest.npos; rest.remove_prefix(end + 1)) {
+    if (stream->partial.empty()) {
+      on_line(rest.substr(0, end));
+    } else {
+      stream->partial.append(rest.substr(0, end));
+      on_line(std::exchange(stream->partial, {}));
+    }
+  }
+  stream->partial.append(rest);
+  if (stream->partial.size() > kMaxLineBytes) {
+    throw JobError("the command wrote a line above 16 MiB: " + text_);
+  }
+  return true;
+}
+
+void Command::Finish(const std::string& what) {
+  CloseInput();
+  std::string_view nothing;
+  while (output_.fd >= 0 || error_.fd >= 0) Pump(&nothing);
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0) {
+    if (errno != EINTR) SystemError("cannot wait for a command", errno);
+  }
+  pid_ = -1;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
+  std::string why = "the " + what + " command ";
+  if (WIFSIGNALED(status)) {
+    why += "was killed by signal " + std::to_string(WTERMSIG(status)) + " (" +
+           strsignal(WTERMSIG(status)) + ")";
+  } else {
+    why += "exited with code " + std::to_string(WEXITSTATUS(status));
+    if (WEXITSTATUS(status) == 127) why += " (not found; is it installed on the workers?)";
+  }
+  why += ": " + text_;
+  while (!error_tail_.empty() && error_tail_.back() == '\n') error_tail_.pop_back();
+  why += error_tail_.empty() ? "; it wrote nothing to stderr" : "; its stderr ends:\n" + error_tail_;
+  throw JobError(why);
+}
+
+}  // namespace mr::builtin

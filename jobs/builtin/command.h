@@ -1,0 +1,48 @@
+// A shell command as a filter: bytes in, lines out, for streaming operators. Reading and writing go
+// on together, so a command may answer before, while or after it reads. Single-threaded.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace mr::builtin {
+
+class Command {
+ public:
+  using OnLine = std::function<void(std::string_view line)>;  // without the newline
+
+  // Starts /bin/sh -c `text`. What the callbacks throw comes out of Write() and Finish().
+  Command(std::string text, OnLine on_output, OnLine on_error_line);
+  // Kills the command if it still runs.
+  ~Command();
+  Command(const Command&) = delete;
+  Command& operator=(const Command&) = delete;
+
+  // Returns when the command has taken the bytes (or no longer reads: then they are dropped).
+  void Write(std::string_view bytes);
+  // End of input; returns when the command has ended with 0, else throws JobError that names the
+  // command as `what`, its exit code or signal, and the end of its stderr.
+  void Finish(const std::string& what);
+
+ private:
+  struct Stream {
+    int fd = -1;
+    std::string partial;  // a line without its end yet
+  };
+  void Pump(std::string_view* to_write);
+  // False at the end of the stream.
+  bool ReadSome(Stream* stream, const OnLine& on_line);
+  void CloseInput();
+
+  const std::string text_;
+  OnLine on_output_, on_error_;
+  pid_t pid_ = -1;
+  int input_ = -1;
+  Stream output_, error_;
+  std::string error_tail_;
+};
+
+}  // namespace mr::builtin

@@ -1,0 +1,161 @@
+// stream: any executable as map, combine and reduce, through stdin and stdout, as Hadoop streaming
+// has it. Lines are `key TAB value`; a line without a tab is a key alone. A map command reads its
+// split as it is; a reduce command reads lines ordered by key and finds the groups itself.
+//
+// Of a pair the value is kept with its tab, so that "key" and "key TAB" stay different lines.
+// Lines `reporter:counter:<group>,<name>,<n>` on stderr count; all else on stderr goes to the log.
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <optional>
+
+#include "jobs/builtin/builtin.h"
+#include "jobs/builtin/command.h"
+#include "paceline/args.h"
+
+namespace mr::builtin {
+namespace {
+
+constexpr size_t kWriteBytes = 64u << 10;  // the size of a Linux pipe
+
+std::pair<std::string_view, std::string_view> SplitAtTab(std::string_view line) {
+  const size_t tab = std::min(line.find('\t'), line.size());
+  return {line.substr(0, tab), line.substr(tab)};
+}
+
+// True if the line was a counter.
+bool CountReport(std::string_view line, Context* context) {
+  constexpr std::string_view kPrefix = "reporter:counter:";
+  if (line.substr(0, kPrefix.size()) != kPrefix) return false;
+  line.remove_prefix(kPrefix.size());
+  const size_t first = line.find(','), last = line.rfind(',');
+  if (first == line.npos || first == last) return false;
+  int64_t n = 0;
+  const std::string_view number = line.substr(last + 1);
+  const auto parsed = std::from_chars(number.data(), number.data() + number.size(), n);
+  if (parsed.ec != std::errc() || parsed.ptr != number.data() + number.size()) return false;
+  context->counter(line.substr(0, first), line.substr(first + 1, last - first - 1)) += n;
+  return true;
+}
+
+Command::OnLine ErrorLines(Context* context) {
+  return [context](std::string_view line) {
+    if (!CountReport(line, context)) context->Log(line);
+  };
+}
+
+class StreamMap : public BlockMapper<std::string, std::string> {
+ public:
+  void Open() {
+    config_ = context().config();
+    whole_lines_ = config_.Bool("map_only");
+  }
+  void Map(const Block& block, Out& out) { Run(out).Write(block.text); }
+  void End(Out& out) { Run(out).Finish("map"); }
+
+  void CombineBatch(uint32_t, const BatchView& sorted,
+                    const std::function<void(std::string_view, std::string_view)>& emit) {
+    std::vector<std::pair<std::string, std::string>> made;
+    Command combine(
+        config_.Text("combine"),
+        [&](std::string_view line) { made.emplace_back(SplitAtTab(line)); }, ErrorLines(&context()));
+    std::string buffer;
+    for (uint32_t i = 0; i < sorted.size(); ++i) {
+      buffer.append(sorted.key(i)).append(sorted.value(i)).append("\n");
+      if (buffer.size() < kWriteBytes) continue;
+      combine.Write(buffer);
+      buffer.clear();
+    }
+    combine.Write(buffer);
+    combine.Finish("combine");
+    std::stable_sort(made.begin(), made.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [key, value] : made) emit(key, value);
+  }
+
+ private:
+  // Started with the first block, or at the end for an empty split: the command runs in any case.
+  Command& Run(Out& out) {
+    if (!command_) {
+      command_.emplace(
+          config_.Text("command"),
+          [this, &out](std::string_view line) {
+            if (whole_lines_) return out.EmitRaw({}, line);
+            const auto [key, value] = SplitAtTab(line);
+            out.EmitRaw(key, value);
+          },
+          ErrorLines(&context()));
+    }
+    return *command_;
+  }
+
+  Config config_;
+  bool whole_lines_ = false;
+  std::optional<Command> command_;
+};
+
+class StreamReduce : public RawOperator<Text, Text> {
+ public:
+  void Batch(const mr_batch&, const BatchView& view, Out& out) {
+    for (uint32_t i = 0; i < view.size(); ++i) {
+      buffer_.append(view.key(i)).append(view.value(i)).append("\n");
+      context().Taken(view.key(i).size() + view.value(i).size());
+      if (buffer_.size() < kWriteBytes) continue;
+      Run(out).Write(buffer_);
+      buffer_.clear();
+    }
+  }
+  void End(Out& out) {
+    Run(out).Write(buffer_);
+    Run(out).Finish("reduce");
+  }
+
+ private:
+  Command& Run(Out& out) {
+    if (!command_) {
+      command_.emplace(
+          context().config().Text("command"), [&out](std::string_view line) { out.Line(line); },
+          ErrorLines(&context()));
+    }
+    return *command_;
+  }
+
+  std::string buffer_;
+  std::optional<Command> command_;
+};
+
+void Plan(const std::vector<std::string>& argv, JobPlan& plan) {
+  std::string map, combine, reduce;
+  Args args("stream");
+  args.Add("--map", &map).Add("--combine", &combine).Add("--reduce", &reduce).Parse(argv);
+  if (map.empty()) args.Refuse("give a command: --map CMD (cat passes lines on as they are)");
+  if (reduce.empty() && !combine.empty()) args.Refuse("--combine needs a --reduce behind it");
+  auto& stage = plan.Map("map", "stream.map").ReadFiles();
+  Config config;
+  config.Set("command", map).Set("map_only", reduce.empty());
+  if (!combine.empty()) config.Set("combine", combine);
+  stage.Configure(config);
+  if (reduce.empty()) {
+    stage.WriteFiles();
+    return;
+  }
+  plan.Reduce("reduce", "stream.reduce")
+      .Configure(Config().Set("command", reduce))
+      .Group(stage.Shuffle({.combine = !combine.empty()}))
+      .WriteFiles();
+}
+
+}  // namespace
+
+void AddStream(Library& library) {
+  // What a command does is unknown: nothing is promised of it.
+  library.Add<StreamMap>("stream.map", 0)
+      .Add<StreamReduce>("stream.reduce", 0)
+      .AddJob<Plan>("stream",
+                    "run commands as operators, lines `key TAB value` on stdin and stdout\n"
+                    "  --map CMD              reads the input's lines\n"
+                    "  --combine CMD          folds lines of a map task, ordered by key\n"
+                    "  --reduce CMD           reads the maps' lines, ordered by key");
+}
+
+}  // namespace mr::builtin

@@ -1,0 +1,91 @@
+// topwords: the commonest words of the input, one DAG: count, add up, take the best of each part,
+// and of these the best. Output lines `word TAB count`, commonest first, equal ones by word.
+#include <algorithm>
+
+#include "jobs/builtin/builtin.h"
+#include "jobs/builtin/word_count.h"
+#include "paceline/args.h"
+
+namespace mr::builtin {
+namespace {
+
+// Keeps the n best of what it is shown, in memory for about 2n.
+class BestWords {
+ public:
+  explicit BestWords(size_t n) : n_(n) {}
+
+  void Add(std::string_view word, int64_t count) {
+    words_.emplace_back(count, word);
+    if (words_.size() >= 2 * n_ + 64) Keep();
+  }
+  const std::vector<std::pair<int64_t, std::string>>& Keep() {
+    std::sort(words_.begin(), words_.end(), [](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first > b.first : a.second < b.second;
+    });
+    if (words_.size() > n_) words_.resize(n_);
+    return words_;
+  }
+
+ private:
+  size_t n_;
+  std::vector<std::pair<int64_t, std::string>> words_;
+};
+
+class AddUp : public Reducer<std::string, int64_t, std::string, int64_t> {
+ public:
+  void Open() { best_ = BestWords(static_cast<size_t>(context().config().Int("top"))); }
+  void Reduce(std::string_view word, Values<int64_t>& counts, Out&) {
+    int64_t total = 0;
+    for (int64_t n : counts) total += n;
+    best_.Add(word, total);
+    ++distinct_;
+  }
+  void End(Out& out) {
+    counter("distinct words") += distinct_;
+    for (const auto& [count, word] : best_.Keep()) out.Emit(word, count);
+  }
+
+ private:
+  BestWords best_{0};
+  int64_t distinct_ = 0;
+};
+
+class TakeBest : public Mapper<std::string, int64_t, Text, Text> {
+ public:
+  void Open() { best_ = BestWords(static_cast<size_t>(context().config().Int("top"))); }
+  void Map(std::string_view word, int64_t count, Out&) { best_.Add(word, count); }
+  void End(Out& out) {
+    for (const auto& [count, word] : best_.Keep()) out.Emit(word, count);
+  }
+
+ private:
+  BestWords best_{0};
+};
+
+void Plan(const std::vector<std::string>& argv, JobPlan& plan) {
+  int64_t top = 20;
+  Args("topwords").Add("--top", &top, 1, 1'000'000).Parse(argv);
+  const Config config = Config().Set("top", top);
+  auto& count = plan.Map("count", "wordcount.map").ReadFiles().Shuffle({.combine = true});
+  auto& sum = plan.Reduce("sum", "topwords.sum")
+                  .Configure(config)
+                  .Group(count)
+                  .Shuffle({.sorted = false});
+  plan.Map("top", "topwords.top")
+      .Tasks(1)
+      .Configure(config)
+      .Read(Edge::kManyToOne, sum)
+      .WriteFiles();
+}
+
+}  // namespace
+
+void AddTopwords(Library& library) {
+  library.Add<AddUp>("topwords.sum", kPure)
+      .Add<TakeBest>("topwords.top", kPure)
+      .AddJob<Plan>("topwords",
+                    "the commonest words of the input and how often they occur\n"
+                    "  --top N                how many (default 20)");
+}
+
+}  // namespace mr::builtin

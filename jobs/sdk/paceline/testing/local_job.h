@@ -1,0 +1,469 @@
+// LocalJob: a whole job of a library in this process, without a cluster: plan, splits, tasks of
+// each stage one after the other, partitions, combiners, grouped merges with the engine's order of
+// equal keys (input, upstream task, position). Small splits and batches on purpose: what an operator
+// gets wrong at a border shows here. A key's partition is not the one that it has in a cluster.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "paceline/json_text.h"
+#include "paceline/testing/json.h"
+#include "paceline/testing/test_host.h"
+
+namespace mr {
+
+struct LocalOptions {
+  uint64_t split_bytes = 64;    // of files
+  uint32_t reduces = 3;         // tasks of stages that the plan leaves open
+  uint32_t batch_records = 5;   // records in a batch of an edge
+  uint64_t block_bytes = 40;    // of MR_RAW_BLOCKS, about
+};
+
+struct LocalResult {
+  bool ok = false;
+  std::string error;                // why not
+  std::vector<std::string> parts;   // the output's files, in the order of tasks
+  TestCounters counters;
+  std::map<std::string, uint32_t> tasks;  // of each stage
+  std::string Output() const {
+    std::string all;
+    for (const auto& part : parts) all += part;
+    return all;
+  }
+};
+
+class LocalJob {
+ public:
+  explicit LocalJob(const mr_library* library, LocalOptions options = {})
+      : library_(library), options_(options) {}
+
+  // A file of the job's --input option number `input`.
+  LocalJob& Input(const std::string& name, std::string content, int input = 0) {
+    files_.push_back({name, std::move(content), input});
+    return *this;
+  }
+  // A file that the job's arguments name.
+  LocalJob& File(const std::string& name, std::string content) {
+    return Input(name, std::move(content), -2);
+  }
+
+  LocalResult Run(const std::string& job, const std::vector<std::string>& args = {}) {
+    LocalResult result;
+    result_ = &result;
+    try {
+      stages_.clear();
+      const sdk::JsonValue plan = sdk::JsonReader::Parse(PlanText(job, args));
+      for (const auto& stage : plan["stages"].items) AddStage(stage);
+      for (size_t s = 0; s < stages_.size(); ++s) {
+        result.tasks[stages_[s].name] = stages_[s].tasks;
+        for (uint32_t t = 0; t < stages_[s].tasks; ++t) RunTask(s, t);
+      }
+      result.ok = true;
+    } catch (const JobError& e) {
+      result.error = e.what();
+    }
+    return result;
+  }
+
+  // What the job's plan() writes; throws JobError with its refusal.
+  std::string PlanText(const std::string& name, const std::vector<std::string>& args) const {
+    for (uint32_t i = 0; i < library_->job_count; ++i) {
+      const mr_job& job = *library_->jobs[i];
+      if (name != job.name) continue;
+      std::vector<mr_bytes> argv;
+      for (const auto& arg : args) argv.push_back(sdk::Bytes(arg));
+      std::string text, error;
+      const auto write = [](void* to, mr_bytes part) {
+        static_cast<std::string*>(to)->append(sdk::View(part));
+      };
+      if (job.plan(static_cast<uint32_t>(argv.size()), argv.data(), {&text, write},
+                   {&error, write}) != 0) {
+        throw JobError(error);
+      }
+      return text;
+    }
+    throw JobError("the library has no job '" + name + "'");
+  }
+
+ private:
+  struct File {
+    std::string name, content;
+    int input;
+  };
+  struct Split {
+    const File* file;
+    uint64_t offset, length;
+  };
+  struct StageInput {
+    bool files = false, grouped = false;
+    std::string format, kind;
+    uint64_t sample_bytes = 0;
+    size_t from = 0;
+    uint32_t port = 0;
+  };
+  struct Port {
+    bool files = false, sorted = false, combine = false, custom = false;
+    std::string format;
+  };
+  struct Stage {
+    std::string name, config;
+    const mr_operator* op = nullptr;
+    uint32_t tasks = 0;
+    std::vector<StageInput> inputs;
+    std::vector<Port> ports;
+    std::vector<std::pair<uint32_t, Split>> splits;  // input, split; one task each
+    std::vector<uint32_t> partitions;                // per port
+    // [task][port][partition]
+    std::vector<std::vector<std::vector<TestRecords>>> out;
+  };
+
+  const mr_operator* FindOperator(const std::string& name) const {
+    for (uint32_t i = 0; i < library_->operator_count; ++i) {
+      if (name == library_->operators[i]->name) return library_->operators[i];
+    }
+    throw JobError("the library has no operator '" + name + "'");
+  }
+
+  size_t FindStage(const std::string& name) const {
+    for (size_t i = 0; i < stages_.size(); ++i) {
+      if (stages_[i].name == name) return i;
+    }
+    throw JobError("an edge comes from '" + name + "', which is no earlier stage");
+  }
+
+  void AddStage(const sdk::JsonValue& json) {
+    Stage stage;
+    stage.name = json["name"].text;
+    stage.op = FindOperator(json["operator"].text);
+    stage.config = sdk::FromBase64(json["config"].text);
+    stage.tasks = static_cast<uint32_t>(json.UintOr("tasks", 0));
+    for (const auto& p : json["ports"].items) {
+      Port port;
+      if (p.Has("files")) {
+        port.files = true;
+        port.format = p["files"]["format"].text;
+      } else {
+        port.sorted = p["shuffle"]["sorted"].boolean;
+        port.combine = p["shuffle"]["combine"].boolean;
+        port.custom = p["shuffle"]["partition"].text == "custom";
+      }
+      stage.ports.push_back(port);
+    }
+    stage.partitions.assign(stage.ports.size(), 1);
+    for (const auto& i : json["inputs"].items) AddInput(&stage, i);
+    SetTasks(&stage);
+    std::string error;
+    const mr_sink sink{&error, [](void* to, mr_bytes part) {
+                         static_cast<std::string*>(to)->append(sdk::View(part));
+                       }};
+    if (stage.op->prepare(sdk::Bytes(stage.config), sink) != 0) throw JobError(error);
+    stages_.push_back(std::move(stage));
+  }
+
+  void AddInput(Stage* stage, const sdk::JsonValue& json) {
+    StageInput input;
+    if (json.Has("files")) {
+      const auto& files = json["files"];
+      input.files = true;
+      input.format = files["format"].text;
+      input.sample_bytes = files.UintOr("sample_bytes", 0);
+      AddSplits(stage, files, static_cast<uint32_t>(stage->inputs.size()));
+    } else {
+      const auto& edge = json["edge"];
+      input.kind = edge["kind"].text;
+      input.grouped = edge["grouped"].boolean;
+      input.from = FindStage(edge["from"].text);
+      input.port = static_cast<uint32_t>(edge.UintOr("port", 0));
+    }
+    stage->inputs.push_back(input);
+  }
+
+  void AddSplits(Stage* stage, const sdk::JsonValue& json, uint32_t input) {
+    const uint64_t step = std::min(json.UintOr("max_split_bytes", options_.split_bytes),
+                                   options_.split_bytes);
+    bool found = false;
+    for (const File& file : files_) {
+      bool wanted = false;
+      if (json.Has("uris")) {
+        for (const auto& uri : json["uris"].items) wanted |= uri.text == file.name;
+      } else {
+        const auto number = static_cast<int>(json["input"].number);
+        wanted = file.input >= 0 && (number < 0 || number == file.input);
+      }
+      if (!wanted) continue;
+      found = true;
+      uint64_t at = 0;
+      do {
+        const uint64_t length = std::min<uint64_t>(step, file.content.size() - at);
+        stage->splits.push_back({input, {&file, at, length}});
+        at += length;
+      } while (at < file.content.size());
+    }
+    if (!found) throw JobError("stage '" + stage->name + "' reads files that the test has not given");
+  }
+
+  void SetTasks(Stage* stage) {
+    bool open = false;
+    if (!stage->splits.empty()) stage->tasks = static_cast<uint32_t>(stage->splits.size());
+    for (const StageInput& input : stage->inputs) {
+      if (input.kind == "one_to_one") {
+        if (!stage->splits.empty()) throw JobError("a stage reads splits and a one_to_one edge");
+        stage->tasks = stages_[input.from].tasks;
+      }
+      open |= input.kind == "all_to_all";
+    }
+    if (stage->tasks == 0) stage->tasks = open ? options_.reduces : 1;
+    for (const StageInput& input : stage->inputs) {
+      if (input.kind == "all_to_all") stages_[input.from].partitions[input.port] = stage->tasks;
+    }
+  }
+
+  std::string SplitText(const Split& split) const {
+    const std::string& text = split.file->content;
+    const auto begin_behind = [&](uint64_t at) {  // the first line that starts behind `at`
+      const size_t nl = at == 0 ? text.npos : text.find('\n', at);
+      return at == 0 ? 0 : nl == text.npos ? text.size() : nl + 1;
+    };
+    const uint64_t end = split.offset + split.length;
+    const uint64_t from = begin_behind(split.offset);
+    const uint64_t to = end >= text.size() ? text.size() : begin_behind(end);
+    return from < to ? text.substr(from, to - from) : "";
+  }
+
+  void FeedSplit(const Stage& stage, const StageInput& input, const Split& split, uint32_t index,
+                 sdk::TestTask* task) {
+    if (input.format.rfind("fixed:", 0) == 0) return FeedFixed(input, split, index, task);
+    const std::string text = SplitText(split);
+    const std::string& content = split.file->content;
+    uint64_t offset = text.empty() || split.offset == 0
+                          ? 0
+                          : content.find('\n', split.offset) + 1;
+    size_t at = 0;
+    while (at < text.size()) {
+      size_t nl = text.find('\n', std::min<size_t>(at + options_.block_bytes, text.size() - 1));
+      const size_t end = nl == text.npos ? text.size() : nl + 1;
+      const std::string_view block = std::string_view(text).substr(at, end - at);
+      TestRecords records;
+      if (stage.op->flags & MR_RAW_BLOCKS) {
+        records.push_back({"", std::string(block)});
+      } else {
+        for (size_t i = 0; i < block.size();) {
+          const size_t stop = std::min(block.find('\n', i), block.size());
+          std::string line(block.substr(i, stop - i));
+          const size_t tab = input.format == "kv" ? line.find('\t') : line.npos;
+          if (input.format != "kv") {
+            records.push_back({"", line});
+          } else if (tab == line.npos) {
+            records.push_back({line, ""});
+          } else {
+            records.push_back({line.substr(0, tab), line.substr(tab + 1)});
+          }
+          i = stop + 1;
+        }
+      }
+      task->Batch({sdk::TestTask::Pack(records, 0), index, 0, 0, offset + at});
+      at = end;
+      if (input.sample_bytes != 0 && at >= input.sample_bytes) break;
+    }
+  }
+
+  void FeedFixed(const StageInput& input, const Split& split, uint32_t index, sdk::TestTask* task) {
+    const uint64_t n = std::stoull(input.format.substr(6));
+    const std::string& content = split.file->content;
+    if (content.size() % n != 0) throw JobError(split.file->name + ": no whole number of records");
+    TestRecords records;
+    const uint64_t first = (split.offset + n - 1) / n * n;
+    uint64_t at = first;
+    for (; at < split.offset + split.length; at += n) {
+      if (input.sample_bytes != 0 && at - first >= input.sample_bytes) break;
+      records.push_back({"", content.substr(at, n)});
+    }
+    if (!records.empty()) task->Batch({sdk::TestTask::Pack(records, 0), index, 0, 0, first});
+  }
+
+  // f(upstream task, records) for what task t reads of an edge.
+  template <class F>
+  void ForEachSlice(const Stage& stage, const StageInput& input, uint32_t t, F&& f) const {
+    const Stage& from = stages_[input.from];
+    for (uint32_t u = 0; u < from.tasks; ++u) {
+      if (input.kind == "one_to_one" && u != t) continue;
+      if (input.kind == "many_to_one" && uint64_t{u} * stage.tasks / from.tasks != t) continue;
+      const auto& partitions = from.out[u][input.port];
+      f(u, partitions[input.kind == "all_to_all" ? t : 0]);
+    }
+  }
+
+  void FeedEdge(const Stage& stage, uint32_t index, uint32_t t, sdk::TestTask* task) {
+    ForEachSlice(stage, stage.inputs[index], t, [&](uint32_t u, const TestRecords& records) {
+      for (size_t i = 0; i < records.size(); i += options_.batch_records) {
+        const TestRecords some(records.begin() + i,
+                               records.begin() +
+                                   std::min<size_t>(i + options_.batch_records, records.size()));
+        task->Batch({sdk::TestTask::Pack(some, 0), index, 0, u, 0});
+      }
+    });
+  }
+
+  void FeedGroups(const Stage& stage, uint32_t t, sdk::TestTask* task) {
+    struct Tagged {
+      TestRecord record;
+      uint8_t input;
+    };
+    std::vector<Tagged> all;  // in the order (input, upstream task, position)
+    uint32_t first = 0, grouped = 0;
+    for (uint32_t i = 0; i < stage.inputs.size(); ++i) {
+      if (!stage.inputs[i].grouped) continue;
+      if (grouped++ == 0) first = i;
+      ForEachSlice(stage, stage.inputs[i], t, [&](uint32_t, const TestRecords& records) {
+        for (const auto& r : records) all.push_back({r, static_cast<uint8_t>(i)});
+      });
+    }
+    std::stable_sort(all.begin(), all.end(), [](const Tagged& a, const Tagged& b) {
+      return a.record.key < b.record.key;
+    });
+    std::vector<sdk::TestBatch> batches;
+    BatchBuilder builder;
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (grouped > 1) {
+        builder.AddTagged(all[i].record.key, all[i].record.value, all[i].input);
+      } else {
+        builder.Add(all[i].record.key, all[i].record.value);
+      }
+      if (builder.size() < options_.batch_records && i + 1 < all.size()) continue;
+      const size_t begin = i + 1 - builder.size();
+      const bool goes_on = begin > 0 && all[begin - 1].record.key == all[begin].record.key;
+      sdk::TestBatch batch;
+      batch.input = first;
+      batch.grouped = 1;
+      builder.Finish(kSorted | (goes_on ? kContinuation : 0), &batch.bytes);
+      batches.push_back(std::move(batch));
+    }
+    task->Grouped(std::move(batches));
+  }
+
+  void RunTask(size_t s, uint32_t t) {
+    Stage& stage = stages_[s];
+    const bool split = !stage.splits.empty();
+    mr_open_args args{};
+    args.struct_size = sizeof args;
+    args.config = sdk::Bytes(stage.config);
+    args.stage = static_cast<uint32_t>(s);
+    args.task = t;
+    args.tasks = stage.tasks;
+    args.inputs = static_cast<uint32_t>(stage.inputs.size());
+    args.ports = static_cast<uint32_t>(stage.ports.size());
+    args.partitions = stage.partitions.data();
+    args.job_id = sdk::Bytes("job_1_0001");
+    args.attempt_id = sdk::Bytes("attempt");
+    args.stage_name = sdk::Bytes(stage.name);
+    if (split) args.input_file = sdk::Bytes(stage.splits[t].second.file->name);
+    sdk::TestTask task(*stage.op, args);
+    FeedAll(stage, t, &task);
+    task.End();
+    for (const auto& [name, n] : task.host().counters()) result_->counters[name] += n;
+    Store(stage, &task);
+  }
+
+  void FeedAll(const Stage& stage, uint32_t t, sdk::TestTask* task) {
+    const auto inputs = static_cast<uint32_t>(stage.inputs.size());
+    for (uint32_t i = 0; i < inputs; ++i) {
+      if (stage.inputs[i].kind != "broadcast") continue;
+      FeedEdge(stage, i, t, task);
+      task->InputEnd(i);
+    }
+    bool groups = false;
+    for (uint32_t i = 0; i < inputs; ++i) {
+      const StageInput& input = stage.inputs[i];
+      groups |= input.grouped;
+      if (input.grouped || input.kind == "broadcast") continue;
+      if (!input.files) FeedEdge(stage, i, t, task);
+      if (input.files && stage.splits[t].first == i) {
+        FeedSplit(stage, input, stage.splits[t].second, i, task);
+      }
+      task->InputEnd(i);
+    }
+    if (!groups) return;
+    FeedGroups(stage, t, task);
+    for (uint32_t i = 0; i < inputs; ++i) {
+      if (stage.inputs[i].grouped) task->InputEnd(i);
+    }
+  }
+
+  void Store(Stage& stage, sdk::TestTask* task) {
+    auto& out = stage.out.emplace_back(stage.ports.size());
+    for (uint32_t p = 0; p < stage.ports.size(); ++p) {
+      const Port& port = stage.ports[p];
+      TestRecords& records = task->host().emitted(p);
+      if (port.files) {
+        result_->parts.push_back(Format(port, records));
+        continue;
+      }
+      const uint32_t n = stage.partitions[p];
+      auto& partitions = out[p];
+      partitions.resize(n);
+      std::vector<uint32_t> place(records.size());
+      if (port.custom) {
+        if (stage.op->partition == nullptr) throw JobError("the operator has no Partition()");
+        place = task->Partition(p, records, n);
+      }
+      for (size_t i = 0; i < records.size(); ++i) {
+        const uint32_t to = port.custom ? place[i] : Hash(records[i].key) % n;
+        if (to >= n) throw JobError("Partition() gave " + std::to_string(to) + " of " + std::to_string(n));
+        partitions[to].push_back(std::move(records[i]));
+      }
+      for (auto& partition : partitions) Finish(stage, p, &partition, task);
+    }
+  }
+
+  void Finish(const Stage& stage, uint32_t p, TestRecords* records, sdk::TestTask* task) {
+    if (!stage.ports[p].sorted) return;
+    std::stable_sort(records->begin(), records->end(),
+                     [](const TestRecord& a, const TestRecord& b) { return a.key < b.key; });
+    if (!stage.ports[p].combine) return;
+    if (stage.op->combine == nullptr) throw JobError("the operator has no Combine()");
+    // An associative combiner must bear any subset of a group.
+    const size_t step =
+        stage.op->flags & MR_ASSOCIATIVE ? size_t{options_.batch_records} * 2 : records->size();
+    TestRecords combined;
+    for (size_t i = 0; i < records->size(); i += step) {
+      const TestRecords some(records->begin() + i,
+                             records->begin() + std::min(i + step, records->size()));
+      for (auto& r : task->Combine(p, some)) combined.push_back(std::move(r));
+    }
+    *records = std::move(combined);
+  }
+
+  static std::string Format(const Port& port, const TestRecords& records) {
+    std::string text;
+    for (const auto& r : records) {
+      text += r.key;
+      if (port.format != "text") {
+        text += r.value;
+        continue;
+      }
+      if (!r.key.empty()) text += '\t';
+      text += r.value + "\n";
+    }
+    return text;
+  }
+
+  static uint32_t Hash(std::string_view key) {  // FNV-1a
+    uint32_t h = 2166136261u;
+    for (char c : key) h = (h ^ static_cast<uint8_t>(c)) * 16777619u;
+    return h;
+  }
+
+  const mr_library* library_;
+  LocalOptions options_;
+  std::vector<File> files_;
+  std::vector<Stage> stages_;
+  LocalResult* result_ = nullptr;
+};
+
+}  // namespace mr

@@ -1,0 +1,193 @@
+// A host in memory: what an operator emits, counts, logs and complains about is kept, and batches
+// of a grouped stream come from a queue.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/abi/batch.h"
+#include "common/abi/operator_table.h"
+#include "paceline/error.h"
+
+namespace mr {
+
+// A record as encoded bytes.
+struct TestRecord {
+  std::string key, value;
+  bool operator==(const TestRecord&) const = default;
+};
+using TestRecords = std::vector<TestRecord>;
+using TestCounters = std::map<std::pair<std::string, std::string>, int64_t>;
+
+namespace sdk {
+
+// One batch on its way to an operator.
+struct TestBatch {
+  std::string bytes;
+  uint32_t input = 0, grouped = 0, upstream_task = 0;
+  uint64_t offset = 0;
+
+  mr_batch Get() const {
+    mr_batch b{};
+    b.struct_size = sizeof b;
+    b.input = input;
+    b.grouped = grouped;
+    b.upstream_task = upstream_task;
+    b.offset = offset;
+    b.data = Bytes(bytes);
+    return b;
+  }
+};
+
+class TestHost {
+ public:
+  explicit TestHost(uint32_t ports) : emitted_(ports) {
+    host_.struct_size = sizeof host_;
+    host_.context = this;
+    host_.taken = &taken_;
+    host_.emit = [](void* self, uint32_t port, mr_bytes batch) {
+      return static_cast<TestHost*>(self)->Emit(port, batch);
+    };
+    host_.next_batch = [](void* self, mr_batch* out) {
+      return static_cast<TestHost*>(self)->NextBatch(out);
+    };
+    host_.count = [](void* self, mr_bytes group, mr_bytes name, int64_t n) {
+      static_cast<TestHost*>(self)
+          ->counters_[{std::string(View(group)), std::string(View(name))}] += n;
+    };
+    host_.fail = [](void* self, mr_bytes message) {
+      static_cast<TestHost*>(self)->failure_ = View(message);
+    };
+    host_.log = [](void* self, mr_bytes line) {
+      static_cast<TestHost*>(self)->log_.append(View(line)).append("\n");
+    };
+  }
+  TestHost(const TestHost&) = delete;
+
+  const mr_host* host() const { return &host_; }
+  void Queue(TestBatch batch) { queue_.push_back(std::move(batch)); }
+  bool queue_empty() const { return queue_.empty(); }
+  // The front of the queue, kept alive until the next one is asked for.
+  mr_batch PopFront() {
+    current_ = std::move(queue_.front());
+    queue_.pop_front();
+    return current_.Get();
+  }
+
+  TestRecords& emitted(uint32_t port) { return emitted_.at(port); }
+  const TestCounters& counters() const { return counters_; }
+  const std::string& failure() const { return failure_; }
+  const std::string& log() const { return log_; }
+  uint64_t taken() const { return taken_; }
+
+ private:
+  int Emit(uint32_t port, mr_bytes batch) {
+    BatchView view;
+    const char* wrong = BatchView::Parse(batch.data, batch.size, &view);
+    if (wrong != nullptr || port >= emitted_.size()) {
+      failure_ = wrong != nullptr ? wrong : "emitted to a port that the stage does not have";
+      return 1;
+    }
+    for (uint32_t i = 0; i < view.size(); ++i) {
+      emitted_[port].push_back({std::string(view.key(i)), std::string(view.value(i))});
+    }
+    return 0;
+  }
+  int NextBatch(mr_batch* out) {
+    if (queue_.empty()) return 0;
+    *out = PopFront();
+    return 1;
+  }
+
+  mr_host host_{};
+  uint64_t taken_ = 0;
+  std::vector<TestRecords> emitted_;
+  std::deque<TestBatch> queue_;
+  TestBatch current_;
+  TestCounters counters_;
+  std::string failure_, log_;
+};
+
+// Runs one operator of a table through its life. Throws JobError with the operator's complaint.
+class TestTask {
+ public:
+  TestTask(const mr_operator& table, const mr_open_args& args)
+      : table_(table), host_(args.ports), op_(table.open(&args, host_.host())) {
+    if (op_ == nullptr) Complain("open");
+  }
+  ~TestTask() {
+    if (op_ != nullptr) table_.close(op_);
+  }
+  TestTask(const TestTask&) = delete;
+
+  void Batch(const TestBatch& batch) {
+    const mr_batch in = batch.Get();
+    if (table_.batch(op_, &in) != 0) Complain("batch");
+  }
+  // A grouped stream: the first batch is delivered, the others as the operator asks for them.
+  void Grouped(std::vector<TestBatch> batches) {
+    for (auto& b : batches) host_.Queue(std::move(b));
+    while (!host_.queue_empty()) {
+      const mr_batch in = host_.PopFront();
+      if (table_.batch(op_, &in) != 0) Complain("batch");
+    }
+  }
+  void InputEnd(uint32_t input) {
+    if (table_.input_end != nullptr && table_.input_end(op_, input) != 0) Complain("input_end");
+  }
+  void End() {
+    if (table_.end(op_) != 0) Complain("end");
+  }
+
+  TestRecords Combine(uint32_t port, const TestRecords& sorted) {
+    const std::string bytes = Pack(sorted, kSorted);
+    TestRecords out;
+    const auto emit = [](void* context, mr_bytes batch) {
+      BatchView view;
+      if (BatchView::Parse(batch.data, batch.size, &view) != nullptr || !view.sorted()) return 1;
+      for (uint32_t i = 0; i < view.size(); ++i) {
+        static_cast<TestRecords*>(context)->push_back(
+            {std::string(view.key(i)), std::string(view.value(i))});
+      }
+      return 0;
+    };
+    if (table_.combine(op_, port, Bytes(bytes), emit, &out) != 0) Complain("combine");
+    return out;
+  }
+  std::vector<uint32_t> Partition(uint32_t port, const TestRecords& records, uint32_t partitions) {
+    std::vector<uint32_t> out(records.size(), 0);
+    const std::string bytes = Pack(records, 0);
+    if (table_.partition(op_, port, Bytes(bytes), partitions, out.data()) != 0) {
+      Complain("partition");
+    }
+    return out;
+  }
+
+  static std::string Pack(const TestRecords& records, uint16_t flags) {
+    BatchBuilder builder;
+    for (const auto& r : records) builder.Add(r.key, r.value);
+    std::string bytes;
+    builder.Finish(flags, &bytes);
+    return bytes;
+  }
+  TestHost& host() { return host_; }
+
+ private:
+  [[noreturn]] void Complain(const char* where) {
+    std::string why = host_.failure();
+    if (why.empty()) why = std::string(where) + "() failed and gave no reason";
+    throw JobError(why);
+  }
+
+  const mr_operator& table_;
+  TestHost host_;
+  void* op_;
+};
+
+}  // namespace sdk
+}  // namespace mr
