@@ -161,12 +161,18 @@ Namespace::Prepared Namespace::PrepareComplete(const Stamp& stamp, uint64_t leas
     if (b.length == 0 || b.length > lease->block_bytes) {
       return InvalidArgument(what + " has " + std::to_string(b.length) + " bytes");
     }
-    std::set<WorkerId> durable;
+    // A worker that had it on disk and is gone since then still counts, as long as one is there:
+    // it was durable when acknowledged, and repair makes the rest.
+    const auto& targets = s.blocks.Find(b.id)->targets;
+    const auto good = s.GoodHolders(b.id);
+    std::set<WorkerId> durable(good.begin(), good.end());
+    bool readable = !good.empty();
     for (const WorkerId w : blocks[i].workers) {
-      if (s.workers.Has(w)) durable.insert(w);
+      if (std::find(targets.begin(), targets.end(), w) == targets.end()) continue;
+      durable.insert(w);
+      readable = readable || s.workers.Has(w);
     }
-    for (const WorkerId w : s.GoodHolders(b.id)) durable.insert(w);
-    if (durable.size() < need) {
+    if (durable.size() < need || !readable) {
       return Unavailable(what + " is durable on " + std::to_string(durable.size()) + " workers, needed are " +
                          std::to_string(need) + "; write it again");
     }

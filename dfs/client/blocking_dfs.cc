@@ -1,0 +1,173 @@
+#include <condition_variable>
+#include <deque>
+#include <future>
+#include <mutex>
+#include <thread>
+
+#include "common/rpc/connection.h"
+#include "common/rpc/kj_status.h"
+#include "dfs/client/dfs_client.h"
+#include "schema/client.capnp.h"
+
+namespace mr::dfs {
+namespace {
+
+// Two threads: one reads the file while the other hashes.
+class SmallPool {
+ public:
+  SmallPool() {
+    for (auto& thread : threads_) thread = std::thread([this] { Main(); });
+  }
+  ~SmallPool() {
+    {
+      std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_all();
+    for (auto& thread : threads_) thread.join();
+  }
+  void Post(std::function<void()> fn) {
+    std::lock_guard lock(mutex_);
+    queue_.push_back(std::move(fn));
+    wake_.notify_one();
+  }
+
+ private:
+  void Main() {
+    while (true) {
+      std::function<void()> fn;
+      {
+        std::unique_lock lock(mutex_);
+        wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+        if (queue_.empty()) return;
+        fn = std::move(queue_.front());
+        queue_.pop_front();
+      }
+      fn();
+    }
+  }
+
+  std::mutex mutex_;  // guards the queue and stopping_
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> queue_;
+  bool stopping_ = false;
+  std::thread threads_[2];
+};
+
+template <class T>
+struct ValueOf;
+template <class T>
+struct ValueOf<kj::Promise<T>> {
+  using Type = T;
+};
+
+// Starts a promise on the loop and waits for its value on this thread.
+template <class F>
+auto Await(rpc::KjThread& loop, F start) {
+  using Value = typename ValueOf<std::invoke_result_t<F>>::Type;
+  // Shared: the loop may still be inside of set_value when this thread has the value already.
+  auto done = std::make_shared<std::promise<Value>>();
+  loop.Post([&, done] {
+    loop.Spawn(start().then([done](Value value) { done->set_value(std::move(value)); },
+                            [done](kj::Exception&& e) { done->set_value(rpc::FromException(e)); }));
+  });
+  return done->get_future().get();
+}
+
+}  // namespace
+
+struct BlockingDfs::Impl {
+  rpc::KjThread& loop;
+  SmallPool pool;
+  kj::Own<rpc::RpcConnection> connection;  // on the loop
+  kj::Own<DfsClient> client;               // on the loop
+
+  explicit Impl(rpc::KjThread& l) : loop(l) {}
+  ~Impl() {
+    loop.Run([this] {
+      client = nullptr;
+      connection = nullptr;
+    });
+  }
+};
+
+BlockingDfs::BlockingDfs(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+BlockingDfs::~BlockingDfs() = default;
+
+Result<std::unique_ptr<BlockingDfs>> BlockingDfs::Connect(rpc::KjThread& loop, const std::string& master) {
+  auto owned = std::make_unique<Impl>(loop);
+  Impl* impl = owned.get();
+  const Status status = Await(loop, [impl, master] {
+    rpc::Hello hello;
+    hello.role = rpc::Role::kClient;
+    return rpc::RpcConnection::Connect(impl->loop.io(), master, hello)
+        .then([impl](Result<kj::Own<rpc::RpcConnection>> connection) -> kj::Promise<Status> {
+          if (!connection.ok()) return connection.status();
+          impl->connection = *std::move(connection);
+          auto service = impl->connection->Bootstrap<rpc::MasterForClient>();
+          return service.filesRequest().send().then([impl](auto response) {
+            DfsClient::Options options;
+            options.hello.cluster_id = impl->connection->peer().cluster_id;
+            options.pool = [impl](std::function<void()> fn) { impl->pool.Post(std::move(fn)); };
+            impl->client = kj::heap<DfsClient>(impl->loop.io(), response.getFiles(), std::move(options));
+            return Status::Ok();
+          });
+        });
+  });
+  if (!status.ok()) return status;
+  return std::unique_ptr<BlockingDfs>(new BlockingDfs(std::move(owned)));
+}
+
+Result<WrittenFile> BlockingDfs::PutFd(const std::string& path, const PutOptions& options, int fd) {
+  return Await(impl_->loop, [&] {
+    return impl_->client->Put(path, options, FdSource(fd, [impl = impl_.get()](std::function<void()> fn) {
+                                impl->pool.Post(std::move(fn));
+                              }));
+  });
+}
+
+Result<WrittenFile> BlockingDfs::PutBytes(const std::string& path, const PutOptions& options,
+                                          std::string bytes) {
+  return Await(impl_->loop, [&] { return impl_->client->Put(path, options, StringSource(std::move(bytes))); });
+}
+
+Status BlockingDfs::GetToFd(const std::string& path, int fd, uint64_t offset, uint64_t length) {
+  return Await(impl_->loop, [&] {
+    return impl_->client->Get(path, FdSink(fd, [impl = impl_.get()](std::function<void()> fn) {
+                                impl->pool.Post(std::move(fn));
+                              }),
+                              offset, length);
+  });
+}
+
+Result<std::string> BlockingDfs::GetBytes(const std::string& path, uint64_t offset, uint64_t length) {
+  std::string bytes;
+  const Status status =
+      Await(impl_->loop, [&] { return impl_->client->Get(path, StringSink(&bytes), offset, length); });
+  if (!status.ok()) return status;
+  return bytes;
+}
+
+Result<FileInfo> BlockingDfs::Stat(const std::string& path) {
+  return Await(impl_->loop, [&] { return impl_->client->Stat(path); });
+}
+Result<std::vector<FileInfo>> BlockingDfs::List(const std::string& path) {
+  return Await(impl_->loop, [&] { return impl_->client->List(path); });
+}
+Result<LocatedFile> BlockingDfs::Locate(const std::string& path, uint64_t offset, uint64_t length) {
+  return Await(impl_->loop, [&] { return impl_->client->Locate(path, offset, length); });
+}
+Status BlockingDfs::Mkdir(const std::string& path) {
+  return Await(impl_->loop, [&] { return impl_->client->Mkdir(path); });
+}
+Status BlockingDfs::Remove(const std::string& path, bool recursive) {
+  return Await(impl_->loop, [&] { return impl_->client->Remove(path, recursive); });
+}
+Status BlockingDfs::Rename(const std::string& from, const std::string& to) {
+  return Await(impl_->loop, [&] { return impl_->client->Rename(from, to); });
+}
+Status BlockingDfs::SetReplication(const std::string& path, uint32_t replication) {
+  return Await(impl_->loop, [&] { return impl_->client->SetReplication(path, replication); });
+}
+
+}  // namespace mr::dfs

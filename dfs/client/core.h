@@ -1,0 +1,46 @@
+// What the parts of the client share: the master's interface, connections to data servers, and how
+// bytes of blocks are got. Private to dfs/client. Lives on a KJ loop.
+#pragma once
+
+#include <kj/async-io.h>
+
+#include <string>
+
+#include "common/rpc/kj_status.h"
+#include "dfs/block/offload.h"
+#include "dfs/block/peers.h"
+#include "dfs/client/dfs_client.h"
+
+namespace mr::dfs {
+
+struct DfsClient::Impl : kj::TaskSet::ErrorHandler {
+  rpc::FileSystem::Client files;
+  Options options;
+  Peers peers;
+  kj::TaskSet tasks;  // what goes on without anybody waiting: abandons
+
+  Impl(kj::AsyncIoContext& io, rpc::FileSystem::Client f, Options o)
+      : files(kj::mv(f)), options(std::move(o)), peers(io, options.hello), tasks(*this) {}
+  void taskFailed(kj::Exception&&) override {}  // a lease that is not abandoned runs out
+
+  // Bytes [begin, end) of a block from the first replica that gives them. A whole block is checked
+  // against its digest. The failure names what each replica said.
+  kj::Promise<Result<std::string>> ReadRange(LocatedBlock block, uint64_t begin, uint64_t end);
+
+ private:
+  kj::Promise<Result<std::string>> ReadFrom(const LocatedBlock& block, size_t replica, uint64_t begin,
+                                            uint64_t end);
+  kj::Promise<Result<std::string>> TryReplicas(kj::Own<LocatedBlock> block, size_t replica, uint64_t begin,
+                                               uint64_t end, std::string said);
+};
+
+// Turns a broken connection to the master into a status.
+template <class T>
+kj::Promise<T> Guard(kj::Promise<T> call) {
+  return call.catch_([](kj::Exception&& e) -> T { return rpc::FromException(e).With("the master"); });
+}
+
+kj::Promise<Result<kj::Own<FileWriter>>> OpenWriter(DfsClient::Impl& client, std::string path,
+                                                    PutOptions options);
+
+}  // namespace mr::dfs

@@ -1,0 +1,226 @@
+#include "dfs/client/dfs_client.h"
+
+#include <algorithm>
+
+#include "dfs/client/core.h"
+#include "dfs/meta/service.h"
+
+namespace mr::dfs {
+namespace {
+
+// Replicas may have moved since the blocks were located: asked again so often, so far apart.
+constexpr int kLocateTries = 4;
+constexpr Duration kLocatePause = Millis(300);
+
+// Copies a source into a writer.
+kj::Promise<Status> Copy(ByteSource& source, FileWriter& writer) {
+  return source.Next(kPieceBytes).then([&](Result<std::string> bytes) -> kj::Promise<Status> {
+    if (!bytes.ok()) return bytes.status();
+    if (bytes->empty()) return Status::Ok();
+    return writer.Write(*std::move(bytes)).then([&](Status status) -> kj::Promise<Status> {
+      return status.ok() ? Copy(source, writer) : kj::Promise<Status>(status);
+    });
+  });
+}
+
+// One Get: from `at` to `end`, block by block, each delivered when it is whole.
+struct Reading {
+  DfsClient& client;
+  DfsClient::Impl& impl;
+  std::string path;
+  kj::Own<ByteSink> sink;
+  uint64_t at;
+  uint64_t end;  // UINT64_MAX until known
+  bool to_the_end;
+
+  kj::Promise<Status> Next(int tries) {
+    if (at >= end) return Status::Ok();
+    return client.Locate(path, at, to_the_end ? 0 : end - at)
+        .then([this, tries](Result<LocatedFile> file) -> kj::Promise<Status> {
+          if (!file.ok()) return file.status();
+          end = std::min(end, file->info.bytes);
+          if (at >= end) return Status::Ok();
+          if (!file->inline_data.empty()) {
+            const uint64_t from = at;
+            at = end;
+            return sink->Write(file->inline_data.substr(from, end - from));
+          }
+          auto located = kj::heap<LocatedFile>(*std::move(file));
+          auto& l = *located;
+          return Blocks(l, 0, tries).attach(kj::mv(located));
+        });
+  }
+
+  kj::Promise<Status> Blocks(const LocatedFile& file, size_t i, int tries) {
+    if (at >= end) return Status::Ok();
+    if (i == file.blocks.size()) return Next(0);  // more blocks than one answer holds
+    const LocatedBlock& block = file.blocks[i];
+    const uint64_t from = at - block.offset;
+    const uint64_t to = std::min(block.block.length, end - block.offset);
+    return impl.ReadRange(block, from, to)
+        .then([this, &file, i, tries](Result<std::string> bytes) -> kj::Promise<Status> {
+          if (bytes.ok()) {
+            at += bytes->size();
+            return sink->Write(*std::move(bytes)).then([this, &file, i](Status status) -> kj::Promise<Status> {
+              return status.ok() ? Blocks(file, i + 1, 0) : kj::Promise<Status>(status);
+            });
+          }
+          if (tries + 1 >= kLocateTries) return bytes.status().With("cannot read " + path);
+          return impl.peers.timer()
+              .afterDelay(kLocatePause.ns * kj::NANOSECONDS)
+              .then([this, tries] { return Next(tries + 1); });
+        });
+  }
+};
+
+template <class Request>
+kj::Promise<Status> Send(Request request) {
+  auto call =
+      request.send().then([](auto response) -> Status { return rpc::FromOutcome(response.getOutcome()); });
+  return Guard(kj::mv(call));
+}
+
+}  // namespace
+
+DfsClient::DfsClient(kj::AsyncIoContext& io, rpc::FileSystem::Client files, Options options)
+    : impl_(kj::heap<Impl>(io, kj::mv(files), std::move(options))) {}
+DfsClient::~DfsClient() = default;
+
+kj::Promise<Result<kj::Own<FileWriter>>> DfsClient::Create(std::string path, PutOptions options) {
+  return OpenWriter(*impl_, std::move(path), options);
+}
+
+kj::Promise<Result<WrittenFile>> DfsClient::Put(std::string path, PutOptions options,
+                                                kj::Own<ByteSource> source) {
+  using Written = Result<WrittenFile>;
+  return Create(std::move(path), options)
+      .then([source = kj::mv(source)](Result<kj::Own<FileWriter>> opened) mutable -> kj::Promise<Written> {
+        if (!opened.ok()) return Written(opened.status());
+        auto writer = *std::move(opened);
+        auto& w = *writer;
+        auto& s = *source;
+        return Copy(s, w)
+            .then([&w](Status status) -> kj::Promise<Written> {
+              return status.ok() ? w.Close() : kj::Promise<Written>(Written(status));
+            })
+            .attach(kj::mv(writer), kj::mv(source));
+      });
+}
+
+kj::Promise<Status> DfsClient::Get(std::string path, kj::Own<ByteSink> sink, uint64_t offset,
+                                   uint64_t length) {
+  const bool to_the_end = length == 0 || length > UINT64_MAX - offset;
+  auto reading = kj::heap<Reading>(Reading{*this, *impl_, std::move(path), kj::mv(sink), offset,
+                                           to_the_end ? UINT64_MAX : offset + length, to_the_end});
+  auto& r = *reading;
+  return r.Next(0).attach(kj::mv(reading));
+}
+
+kj::Promise<Result<DfsClient::BlockBytes>> DfsClient::ReadBlock(LocatedBlock block, uint64_t begin,
+                                                                uint64_t end, std::string temp_directory) {
+  using Got = Result<BlockBytes>;
+  if (begin > end || end > block.block.length) {
+    return Got(InvalidArgument("a range beyond the end of its block was asked for"));
+  }
+  BlockStore* store = impl_->options.own_store;
+  const auto& addresses = block.addresses;
+  const bool here = store != nullptr && std::find(addresses.begin(), addresses.end(),
+                                                  impl_->options.own_address) != addresses.end();
+  kj::Promise<Result<LocalBlock>> local = Result<LocalBlock>(NotFound("no replica here"));
+  if (here && begin < end) {
+    local = OnPool(impl_->options.pool, [store, ref = block.block, begin, end] {
+      return store->OpenForRead(ref.id, ref.generation, true, begin, end - begin);
+    });
+  }
+  return local.then([this, block = std::move(block), begin, end, temp_directory](
+                        Result<LocalBlock> opened) mutable -> kj::Promise<Got> {
+    if (opened.ok()) return Got(BlockBytes{std::move(opened->fd), 0, true});
+    return impl_->ReadRange(std::move(block), begin, end)
+        .then([this, begin, temp_directory](Result<std::string> bytes) -> kj::Promise<Got> {
+          if (!bytes.ok()) return Got(bytes.status());
+          return OnPool(impl_->options.pool, [bytes = *std::move(bytes), begin, temp_directory]() -> Got {
+            MR_ASSIGN_OR_RETURN(UniqueFd fd, OpenUnnamed(temp_directory));
+            MR_RETURN_IF_ERROR(PwriteAll(fd.get(), bytes, 0));
+            return BlockBytes{std::move(fd), begin, false};
+          });
+        });
+  });
+}
+
+kj::Promise<Result<FileInfo>> DfsClient::Stat(std::string path) {
+  auto request = impl_->files.statRequest();
+  request.setPath(path.c_str());
+  auto call = request.send().then([](auto response) -> Result<FileInfo> {
+    const Status status = rpc::FromOutcome(response.getOutcome());
+    if (!status.ok()) return status;
+    return FromWire(response.getStatus());
+  });
+  return Guard(kj::mv(call));
+}
+
+kj::Promise<Result<std::vector<FileInfo>>> DfsClient::List(std::string path) {
+  auto request = impl_->files.listRequest();
+  request.setPath(path.c_str());
+  auto call = request.send().then([](auto response) -> Result<std::vector<FileInfo>> {
+    const Status status = rpc::FromOutcome(response.getOutcome());
+    if (!status.ok()) return status;
+    std::vector<FileInfo> out;
+    for (const auto entry : response.getEntries()) out.push_back(FromWire(entry));
+    return out;
+  });
+  return Guard(kj::mv(call));
+}
+
+kj::Promise<Result<LocatedFile>> DfsClient::Locate(std::string path, uint64_t offset, uint64_t length) {
+  auto request = impl_->files.locateRequest();
+  request.setPath(path.c_str());
+  request.setOffset(offset);
+  request.setLength(length);
+  request.setNear(impl_->options.own_address.c_str());
+  auto call = request.send().then([](auto response) -> Result<LocatedFile> {
+    const Status status = rpc::FromOutcome(response.getOutcome());
+    if (!status.ok()) return status;
+    LocatedFile out;
+    out.info = FromWire(response.getStatus());
+    for (const auto block : response.getBlocks()) out.blocks.push_back(FromWire(block));
+    const auto data = response.getInlineData();
+    out.inline_data.assign(reinterpret_cast<const char*>(data.begin()), data.size());
+    return out;
+  });
+  return Guard(kj::mv(call));
+}
+
+kj::Promise<Status> DfsClient::Mkdir(std::string path) {
+  auto request = impl_->files.mkdirRequest();
+  request.setPath(path.c_str());
+  return Send(kj::mv(request));
+}
+
+kj::Promise<Status> DfsClient::Remove(std::string path, bool recursive) {
+  auto request = impl_->files.removeRequest();
+  request.setPath(path.c_str());
+  request.setRecursive(recursive);
+  return Send(kj::mv(request));
+}
+
+kj::Promise<Status> DfsClient::Rename(std::string from, std::string to) {
+  auto request = impl_->files.renameRequest();
+  request.setFrom(from.c_str());
+  request.setTo(to.c_str());
+  return Send(kj::mv(request));
+}
+
+kj::Promise<Status> DfsClient::SetReplication(std::string path, uint32_t replication) {
+  auto request = impl_->files.setReplicationRequest();
+  request.setPath(path.c_str());
+  request.setReplication(replication);
+  return Send(kj::mv(request));
+}
+
+std::string StagingRoot(const std::string& job) { return "/.staging/" + job; }
+
+std::string StagingPath(const std::string& job, const std::string& attempt, const std::string& part) {
+  return StagingRoot(job) + "/" + attempt + "/" + part;
+}
+
+}  // namespace mr::dfs

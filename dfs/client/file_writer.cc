@@ -1,0 +1,284 @@
+// Writes one file: cuts the stream into blocks and pieces, sends pieces down the pipeline as they
+// come, and begins a block again, with a fresh pipeline, when too few replicas became durable.
+#include <algorithm>
+#include <deque>
+
+#include "common/base/digest.h"
+#include "common/io/clock.h"
+#include "dfs/block/pipeline.h"
+#include "dfs/client/core.h"
+#include "dfs/meta/service.h"
+
+namespace mr::dfs {
+namespace {
+
+// A quarter of the master's lease time.
+constexpr Duration kRenewEvery = Seconds(15);
+constexpr Duration kFirstPause = Millis(50);
+constexpr Duration kLongestPause = Seconds(1);
+
+Duration PauseBefore(int attempt) {
+  return {std::min(kLongestPause.ns, kFirstPause.ns << std::min(attempt, 10))};
+}
+
+class FileWriterImpl final : public FileWriter {
+ public:
+  FileWriterImpl(DfsClient::Impl& client, std::string path, uint64_t lease, uint64_t block_bytes)
+      : client_(client), path_(std::move(path)), lease_(lease), block_bytes_(block_bytes), renewing_(Renew()) {
+    XXH3_64bits_reset(&digest_);
+  }
+
+  ~FileWriterImpl() noexcept override {
+    if (closed_) return;
+    auto request = client_.files.abandonRequest();
+    request.setLease(lease_);
+    client_.tasks.add(request.send().ignoreResult());
+  }
+
+  kj::Promise<Status> Write(std::string bytes) override {
+    if (buffer_.empty()) {
+      buffer_ = std::move(bytes);
+    } else {
+      buffer_.append(bytes);
+    }
+    return Drain(false);
+  }
+
+  kj::Promise<Result<WrittenFile>> Close() override {
+    return Drain(true)
+        .then([this](Status status) -> kj::Promise<Status> {
+          if (!status.ok() || pieces_.empty()) return status;
+          return FinishBlock();
+        })
+        .then([this](Status status) -> kj::Promise<Status> {
+          return status.ok() ? Complete(0) : kj::Promise<Status>(status);
+        })
+        .then([this](Status status) -> Result<WrittenFile> {
+          if (!status.ok()) return status.With("cannot write " + path_);
+          closed_ = true;
+          renewing_ = kj::Promise<void>(kj::READY_NOW);
+          return std::move(written_);
+        });
+  }
+
+ private:
+  // Sends what the buffer has in whole pieces; at the end the short rest too.
+  kj::Promise<Status> Drain(bool last) {
+    const uint64_t room = block_bytes_ - length_;
+    const size_t have = buffer_.size() - taken_;
+    const size_t want = std::min<uint64_t>(kPieceBytes, room);
+    if (have == 0 || (have < want && !last)) {
+      buffer_.erase(0, taken_);
+      taken_ = 0;
+      return Status::Ok();
+    }
+    auto piece = std::make_shared<const std::string>(buffer_.substr(taken_, want));
+    taken_ += piece->size();
+    length_ += piece->size();
+    XXH3_64bits_update(&digest_, piece->data(), piece->size());
+    pieces_.push_back(piece);
+    return Send(std::move(piece)).then([this, last](Status status) -> kj::Promise<Status> {
+      if (!status.ok()) return status;
+      if (length_ < block_bytes_) return Drain(last);
+      return FinishBlock().then([this, last](Status finished) -> kj::Promise<Status> {
+        return finished.ok() ? Drain(last) : kj::Promise<Status>(finished);
+      });
+    });
+  }
+
+  // Into the pipeline of the present block, which is opened with its first piece. A pipeline that
+  // breaks is found out at the end of the block; only the master's refusal ends the file.
+  kj::Promise<Status> Send(Piece piece) {
+    if (pieces_.size() > 1) return Pump(std::move(piece));
+    return OpenPipe().then([this, piece = std::move(piece)](Status status) mutable -> kj::Promise<Status> {
+      return status.ok() ? Pump(std::move(piece)) : kj::Promise<Status>(status);
+    });
+  }
+
+  kj::Promise<Status> Pump(Piece piece) {
+    if (!broken_.ok()) return Status::Ok();
+    in_flight_.push_back(pipe_->Write(std::move(piece))
+                             .then([this](Status status) {
+                               if (!status.ok() && broken_.ok()) broken_ = status;
+                             })
+                             .eagerlyEvaluate(nullptr));
+    if (in_flight_.size() < kPiecesInFlight) return Status::Ok();
+    auto oldest = kj::mv(in_flight_.front());
+    in_flight_.pop_front();
+    return oldest.then([] { return Status::Ok(); });
+  }
+
+  // A new block of the present index with its pipeline. Not ok: the master refuses for good.
+  kj::Promise<Status> OpenPipe() {
+    broken_ = Status::Ok();
+    pipe_ = nullptr;
+    in_flight_.clear();
+    auto request = client_.files.addBlockRequest();
+    request.setLease(lease_);
+    request.setIndex(static_cast<uint32_t>(written_.blocks.size()));
+    request.setNear(client_.options.own_address.c_str());
+    auto call = request.send().then([this](auto response) -> Status {
+      const Status status = rpc::FromOutcome(response.getOutcome());
+      if (status.ok()) located_ = FromWire(response.getBlock());
+      return status;
+    });
+    return Guard(kj::mv(call)).then([this](Status status) -> kj::Promise<Status> {
+      if (status.code() == Code::kUnavailable) {
+        broken_ = status;  // no worker at the moment: tried again like a broken pipeline
+        return Status::Ok();
+      }
+      if (!status.ok()) return status;
+      if (located_.addresses.empty()) {
+        broken_ = Unavailable("the workers of the pipeline have gone");
+        return Status::Ok();
+      }
+      return BlockPipe::Open(client_.peers, located_.block, located_.addresses)
+          .then([this](Result<kj::Own<BlockPipe>> pipe) {
+            if (pipe.ok()) {
+              pipe_ = *std::move(pipe);
+            } else {
+              broken_ = pipe.status();
+            }
+            return Status::Ok();
+          });
+    });
+  }
+
+  // All pieces are sent: makes the block durable, or begins it again.
+  kj::Promise<Status> FinishBlock(int attempt = 0) {
+    const uint64_t digest = XXH3_64bits_digest(&digest_);
+    return kj::joinPromises(InFlight()).then([this, digest]() -> kj::Promise<Status> {
+      if (!broken_.ok()) return broken_;
+      return pipe_->Finish(length_, digest).then([this, digest](Result<std::vector<WorkerId>> durable) {
+        return Durable(durable, digest);
+      });
+    }).then([this, attempt](Status status) -> kj::Promise<Status> {
+      if (status.ok()) return NextBlock();
+      if (attempt + 1 >= client_.options.write_tries) {
+        return status.With("block " + std::to_string(written_.blocks.size()) + " could not be made durable in " +
+                           std::to_string(attempt + 1) + " tries, the last one:");
+      }
+      return Again(attempt);
+    });
+  }
+
+  Status Durable(const Result<std::vector<WorkerId>>& durable, uint64_t digest) {
+    if (!durable.ok()) return durable.status();
+    const size_t need = std::min<size_t>(2, located_.addresses.size());
+    if (durable->size() < need) {
+      return Unavailable(std::to_string(durable->size()) + " of " +
+                         std::to_string(located_.addresses.size()) + " workers have the block");
+    }
+    BlockRef ref = located_.block;
+    ref.length = length_;
+    ref.digest = digest;
+    written_.bytes += length_;
+    written_.blocks.push_back({ref, *durable});
+    return Status::Ok();
+  }
+
+  Status NextBlock() {
+    pipe_ = nullptr;
+    pieces_.clear();
+    length_ = 0;
+    XXH3_64bits_reset(&digest_);
+    return Status::Ok();
+  }
+
+  kj::Promise<Status> Again(int attempt) {
+    return client_.peers.timer()
+        .afterDelay(PauseBefore(attempt).ns * kj::NANOSECONDS)
+        .then([this] { return OpenPipe(); })
+        .then([this](Status status) -> kj::Promise<Status> {
+          return status.ok() ? SendAgain(0) : kj::Promise<Status>(status);
+        })
+        .then([this, attempt](Status status) -> kj::Promise<Status> {
+          return status.ok() ? FinishBlock(attempt + 1) : kj::Promise<Status>(status);
+        });
+  }
+
+  kj::Promise<Status> SendAgain(size_t piece) {
+    if (piece == pieces_.size()) return Status::Ok();
+    return Pump(pieces_[piece]).then([this, piece](Status status) -> kj::Promise<Status> {
+      return status.ok() ? SendAgain(piece + 1) : kj::Promise<Status>(status);
+    });
+  }
+
+  kj::Promise<Status> Complete(int attempt) {
+    auto request = client_.files.completeRequest();
+    request.setLease(lease_);
+    auto blocks = request.initBlocks(static_cast<uint>(written_.blocks.size()));
+    for (uint i = 0; i < blocks.size(); ++i) ToWire(written_.blocks[i], blocks[i]);
+    auto call = request.send().then(
+        [](auto response) -> Status { return rpc::FromOutcome(response.getOutcome()); });
+    return Guard(kj::mv(call)).then([this, attempt](Status status) -> kj::Promise<Status> {
+      if (status.code() != Code::kUnavailable || attempt + 1 >= client_.options.write_tries) return status;
+      // Repeating it is safe: a completed lease answers ok.
+      return client_.peers.timer()
+          .afterDelay(PauseBefore(attempt).ns * kj::NANOSECONDS)
+          .then([this, attempt] { return Complete(attempt + 1); });
+    });
+  }
+
+  kj::Promise<void> Renew() {
+    return client_.peers.timer()
+        .afterDelay(kRenewEvery.ns * kj::NANOSECONDS)
+        .then([this] {
+          auto request = client_.files.renewRequest();
+          request.setLease(lease_);
+          return request.send().ignoreResult();
+        })
+        .then([this] { return Renew(); })
+        .eagerlyEvaluate([](kj::Exception&&) {});  // the next call says it to the caller
+  }
+
+  kj::Array<kj::Promise<void>> InFlight() {
+    auto all = kj::heapArrayBuilder<kj::Promise<void>>(in_flight_.size());
+    for (auto& promise : in_flight_) all.add(kj::mv(promise));
+    in_flight_.clear();
+    return all.finish();
+  }
+
+  DfsClient::Impl& client_;
+  const std::string path_;
+  const uint64_t lease_;
+  const uint64_t block_bytes_;
+  bool closed_ = false;
+  WrittenFile written_;
+
+  std::string buffer_;  // given by the caller; the first taken_ bytes are in pieces already
+  size_t taken_ = 0;
+
+  // The present block.
+  std::vector<Piece> pieces_;
+  uint64_t length_ = 0;
+  XXH3_state_t digest_;
+  LocatedBlock located_;
+  kj::Own<BlockPipe> pipe_;
+  Status broken_;
+  std::deque<kj::Promise<void>> in_flight_;
+
+  kj::Promise<void> renewing_;
+};
+
+}  // namespace
+
+kj::Promise<Result<kj::Own<FileWriter>>> OpenWriter(DfsClient::Impl& client, std::string path,
+                                                    PutOptions options) {
+  using Opened = Result<kj::Own<FileWriter>>;
+  auto request = client.files.createRequest();
+  request.setPath(path.c_str());
+  request.setOverwrite(options.overwrite);
+  request.setReplication(options.replication);
+  request.setBlockBytes(options.block_bytes);
+  request.setRequestId(std::to_string(RandomId()).c_str());
+  auto call = request.send().then([&client, path](auto response) -> Opened {
+    const Status status = rpc::FromOutcome(response.getOutcome());
+    if (!status.ok()) return status;
+    return kj::Own<FileWriter>(
+        kj::heap<FileWriterImpl>(client, path, response.getLease(), response.getBlockBytes()));
+  });
+  return Guard(kj::mv(call));
+}
+
+}  // namespace mr::dfs

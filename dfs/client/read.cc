@@ -1,0 +1,111 @@
+// Bytes of blocks: from the store of this very worker, or from data servers, in pieces.
+#include <algorithm>
+
+#include "common/base/digest.h"
+#include "dfs/client/core.h"
+#include "dfs/meta/service.h"
+
+namespace mr::dfs {
+namespace {
+
+// One range from one server, kPiecesInFlight pieces at a time, each put where it belongs.
+struct Download {
+  rpc::DataServer::Client server;
+  Peers& peers;
+  BlockRef block;
+  uint64_t begin, end;
+  uint64_t next;
+  std::string bytes;
+  Status failed;
+
+  kj::Promise<void> Runner() {
+    if (next >= end || !failed.ok()) return kj::READY_NOW;
+    const uint64_t offset = next;
+    const auto want = static_cast<uint32_t>(std::min<uint64_t>(kPieceBytes, end - offset));
+    next += want;
+    auto request = server.readBlockRequest();
+    request.setId(block.id.value);
+    request.setGeneration(block.generation);
+    request.setOffset(offset);
+    request.setLength(want);
+    auto call = request.send().then([this, offset, want](auto response) {
+      const Status status = rpc::FromOutcome(response.getOutcome());
+      const auto data = response.getData();
+      if (!status.ok()) {
+        failed = status;
+      } else if (data.size() != want) {
+        failed = Corrupted("the server gave " + std::to_string(data.size()) + " bytes of " + std::to_string(want));
+      } else {
+        std::copy(data.begin(), data.end(), bytes.begin() + static_cast<ptrdiff_t>(offset - begin));
+      }
+    });
+    return peers.Limit(kj::mv(call)).then([this] { return Runner(); });
+  }
+};
+
+}  // namespace
+
+kj::Promise<Result<std::string>> DfsClient::Impl::ReadFrom(const LocatedBlock& block, size_t replica,
+                                                           uint64_t begin, uint64_t end) {
+  using Bytes = Result<std::string>;
+  const BlockRef ref = block.block;
+  const std::string address = block.addresses[replica];
+  if (options.own_store != nullptr && address == options.own_address) {
+    return OnPool(options.pool, [store = options.own_store, ref, begin, end] {
+      return store->Read(ref.id, ref.generation, begin, end - begin);
+    });
+  }
+  return peers.Get(address).then([this, ref, begin, end, address](
+                                     Result<rpc::DataServer::Client> server) -> kj::Promise<Bytes> {
+    if (!server.ok()) return Bytes(server.status());
+    auto download = kj::heap<Download>(Download{*server, peers, ref, begin, end, begin,
+                                                std::string(end - begin, '\0'), Status::Ok()});
+    auto& d = *download;
+    auto runners = kj::heapArrayBuilder<kj::Promise<void>>(kPiecesInFlight);
+    for (size_t i = 0; i < kPiecesInFlight; ++i) runners.add(d.Runner());
+    return kj::joinPromises(runners.finish())
+        .then([&d]() -> Bytes {
+          if (!d.failed.ok()) return d.failed;
+          return std::move(d.bytes);
+        })
+        .catch_([this, address](kj::Exception&& e) -> Bytes {
+          if (e.getType() == kj::Exception::Type::OVERLOADED) peers.Forget(address);
+          return Unavailable(rpc::FromException(e).message());
+        })
+        .attach(kj::mv(download));
+  });
+}
+
+kj::Promise<Result<std::string>> DfsClient::Impl::TryReplicas(kj::Own<LocatedBlock> block, size_t replica,
+                                                              uint64_t begin, uint64_t end, std::string said) {
+  using Bytes = Result<std::string>;
+  LocatedBlock& b = *block;
+  if (replica >= b.addresses.size()) {
+    return Bytes(Unavailable("block " + std::to_string(b.block.id.value) + " cannot be read now: " +
+                             (said.empty() ? "no worker that has it is there (see mrctl workers)" : said)));
+  }
+  return ReadFrom(b, replica, begin, end)
+      .then([this, &b, begin, end](Bytes bytes) -> kj::Promise<Bytes> {
+        if (!bytes.ok() || begin != 0 || end != b.block.length) return kj::mv(bytes);
+        return OnPool(options.pool, [bytes = std::move(bytes), digest = b.block.digest]() mutable -> Bytes {
+          if (Hash64(*bytes) != digest) return Corrupted("its bytes are not those that were written");
+          return std::move(bytes);
+        });
+      })
+      .then([this, block = kj::mv(block), replica, begin, end,
+             said = std::move(said)](Bytes bytes) mutable -> kj::Promise<Bytes> {
+        if (bytes.ok()) return kj::mv(bytes);
+        if (!said.empty()) said += "; ";
+        said += block->addresses[replica] + ": " + bytes.status().message();
+        return TryReplicas(kj::mv(block), replica + 1, begin, end, std::move(said));
+      });
+}
+
+kj::Promise<Result<std::string>> DfsClient::Impl::ReadRange(LocatedBlock block, uint64_t begin, uint64_t end) {
+  if (begin > end || end > block.block.length) {
+    return Result<std::string>(InvalidArgument("a range beyond the end of its block was asked for"));
+  }
+  return TryReplicas(kj::heap<LocatedBlock>(std::move(block)), 0, begin, end, "");
+}
+
+}  // namespace mr::dfs
