@@ -63,6 +63,7 @@ bool Child::ReadPackets(int limit) {
   for (int i = 0; i < limit && !closed_ && !muted_; ++i) {
     const int error = task::ReceivePacket(control_.get(), &packet, MSG_DONTWAIT);
     if (error == EAGAIN) return true;
+    if (error == ECONNRESET) continue;  // it ended with packets of ours unread; its own follow
     if (error == EBADMSG) {
       muted_ = true;
       if (handler_ != nullptr) handler_->OnGarbage();
@@ -78,7 +79,7 @@ bool Child::ReadPackets(int limit) {
 }
 
 void Child::Send(const Header& header, std::string payload, std::vector<UniqueFd> fds) {
-  if (exited_ || closed_) return;
+  if (exited_ || deaf_) return;
   outgoing_.push_back({header, std::move(payload), std::move(fds)});
   if (outgoing_.size() == 1) Flush();
 }
@@ -105,7 +106,7 @@ void Child::Flush() {
     }
     if (error != 0) {  // it is about to end
       outgoing_.clear();
-      closed_ = true;
+      deaf_ = true;
       return;
     }
     outgoing_.pop_front();

@@ -67,7 +67,10 @@ class Child : public std::enable_shared_from_this<Child> {
   std::unique_ptr<Watch> control_watch_, log_watch_, exit_watch_;
   std::deque<Outgoing> outgoing_;
   LogSink log_;
-  bool exited_ = false, muted_ = false, closed_ = false;
+  bool exited_ = false;
+  bool muted_ = false;   // nothing is received any more
+  bool closed_ = false;  // its end is closed and all has been received
+  bool deaf_ = false;    // nothing can be sent any more
 };
 
 }  // namespace mr::worker

@@ -3,8 +3,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
-#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <map>
 #include <vector>
@@ -81,7 +81,9 @@ Result<const mr_library*> LoadLibrary(const std::string& path) {
   static auto* const loaded = new std::map<std::string, const mr_library*>;
   if (const auto it = loaded->find(path); it != loaded->end()) return it->second;
   char absolute[PATH_MAX];
-  if (realpath(path.c_str(), absolute) == nullptr) return ErrnoStatus(errno, "cannot load operator library " + path);
+  if (realpath(path.c_str(), absolute) == nullptr) {
+    return Unavailable("cannot load operator library " + path + ": " + strerror(errno));
+  }
   dlerror();
   void* handle = nullptr;
   try {

@@ -86,7 +86,7 @@ int ReceivePacket(int socket, Packet* out, int flags) {
   iovec parts[2] = {{&out->header, sizeof out->header}, {buffer.data(), buffer.size()}};
   const long got = ReceiveParts(socket, parts, 2, &out->fds, flags);
   if (got < 0) return static_cast<int>(-got);
-  if (got == 0) return ECONNRESET;
+  if (got == 0) return EPIPE;
   if (got < static_cast<long>(sizeof(Header)) || out->header.magic != kPacketMagic ||
       out->header.fds != out->fds.size()) {
     return EBADMSG;

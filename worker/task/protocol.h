@@ -92,7 +92,8 @@ int SendPacket(int socket, const Header& header, std::string_view payload, const
                int flags);
 // Sends a blob in as many packets as it needs, blocking.
 int SendBlob(int socket, Header header, std::string_view blob);
-// 0; EAGAIN; ECONNRESET at the end of the connection; EBADMSG for what is no packet.
+// 0; EAGAIN; EPIPE at the end of the connection; EBADMSG for what is no packet; ECONNRESET once where
+// the other side ended with packets unread: what it sent before can still be received.
 int ReceivePacket(int socket, Packet* out, int flags);
 
 // ---- Blobs -------------------------------------------------------------------------------------

@@ -11,7 +11,10 @@ SpillFile::~SpillFile() {
 
 Result<uint64_t> SpillFile::Append(std::string_view bytes) {
   if (!fd_.valid()) {
-    MR_ASSIGN_OR_RETURN(fd_, OpenUnnamed(directory_));
+    Result<UniqueFd> file = OpenUnnamed(directory_);
+    // Whatever the code: a scratch directory that fails is this machine's fault, not the user's.
+    if (!file.ok()) return Unavailable("cannot make a spill run: " + file.status().message());
+    fd_ = *std::move(file);
   }
   const uint64_t at = (size_ + 7) / 8 * 8;
   if (Status s = PwriteAll(fd_.get(), bytes, at); !s.ok()) {

@@ -55,6 +55,20 @@ class Collector : public TaskObserver {
     }
     return result_;
   }
+  // Lets go of what was held, and holds no more.
+  void Release() {
+    std::vector<std::function<void(Status)>> held;
+    {
+      const std::lock_guard lock(mutex_);
+      hold_ = false;
+      held.swap(held_);
+    }
+    for (const auto& done : held) done(answer_);
+  }
+  size_t count() {
+    const std::lock_guard lock(mutex_);
+    return chunks_.size();
+  }
   bool ended() {
     const std::lock_guard lock(mutex_);
     return ended_;

@@ -1,6 +1,13 @@
 // Good tasks through a real host and real child processes.
+#include <signal.h>
+
 #include <algorithm>
+#include <atomic>
+#include <set>
 #include <sstream>
+#include <thread>
+
+#include <gmock/gmock.h>
 
 #include "tests/worker/host/task_harness.h"
 
@@ -83,6 +90,246 @@ TEST_F(TaskTest, MapThenGroupedReduceWritesCountsAsText) {
     for (const auto& [word, n] : CountWords(text)) want += word + "\t" + std::to_string(n) + "\n";
     EXPECT_EQ(c->Bytes(), want);
   }
+}
+
+TEST_F(TaskTest, BroadcastComesFirstThenInputsInOrderThenGroupsMerged) {
+  TaskSpec s = Spec("trace");
+  s.inputs = 4;
+  s.edges = {{0, true, false, 2}, {1, false, false, 2}, {2, true, false, 1}, {3, false, true, 2}};
+  s.ports = {Files()};
+  auto c = std::make_shared<Collector>();
+  auto task = host_->Run(std::move(s), c);
+  task->Feed(0, 1, 0, Batch({{"a", "01"}, {"b", "02"}}), true, {});
+  task->Feed(2, 0, 0, Batch({{"a", "20"}, {"c", "21"}}), true, {});
+  task->Feed(1, 5, 0, Batch({{"x", "5"}}), true, {});
+  task->Feed(3, 1, 0, Batch({{"later", "1"}}), true, {});
+  task->Feed(0, 0, 0, Batch({{"a", "00"}}), false, {});
+  task->Feed(0, 0, 0, Batch({{"b", "03"}}), true, {});
+  task->Feed(1, 2, 0, Batch({{"y", "2"}}), true, {});
+  task->Feed(3, 0, 0, Batch({{"sooner", "0"}}), true, {});
+  const TaskResult r = c->Wait();
+  ASSERT_EQ(r.end, TaskEnd::kDone) << r.message;
+  EXPECT_EQ(c->Lines(), (std::vector<std::string>{"u3/0 sooner=0", "u3/1 later=1", "end 3", "u1/2 y=2", "u1/5 x=5",
+                                                  "end 1", "g0/0 a=00", "g0/0 a=01", "g2/0 a=20", "g0/0 b=03",
+                                                  "g0/0 b=02", "g2/0 c=21", "end 0", "end 2"}));
+  EXPECT_EQ(r.records_in, 10u);
+}
+
+TEST_F(TaskTest, GroupsSpanBatchesByNextBatch) {
+  TaskSpec s = Spec("sum.group", MR_DETERMINISTIC);
+  s.inputs = 1;
+  s.edges = {{0, true, false, 2}};
+  s.sort_buffer_bytes = 100'000;  // so that segments also spill
+  s.ports = {Files()};
+  auto c = std::make_shared<Collector>();
+  auto task = host_->Run(std::move(s), c);
+  for (uint32_t up = 0; up < 2; ++up) {
+    for (int chunk = 0; chunk < 10; ++chunk) {
+      task->Feed(0, up, 0, Batch(std::vector<Record>(30'000, {"key", "1"})), chunk == 9, {});
+    }
+  }
+  const TaskResult r = c->Wait();
+  ASSERT_EQ(r.end, TaskEnd::kDone) << r.message;
+  EXPECT_EQ(c->Bytes(), "key\t600000\n");
+  ASSERT_EQ(r.counters.size(), 1u);  // next_batch() was what went on
+  EXPECT_GT(r.counters[0].value, 3);
+}
+
+TEST_F(TaskTest, SameBytesInEveryRun) {
+  const std::string path = Write("again", Words(20000));
+  std::string first;
+  for (int i = 0; i < 3; ++i) {
+    TaskSpec s = Spec("tokens", kTokensFlags);
+    AddSplit(&s, path);
+    s.sort_buffer_bytes = 300'000;
+    s.ports = {Shuffle(4, false)};
+    auto c = std::make_shared<Collector>();
+    host_->Run(std::move(s), c);
+    ASSERT_EQ(c->Wait().end, TaskEnd::kDone);
+    if (i == 0) first = c->Bytes();
+    EXPECT_EQ(c->Bytes(), first);
+    EXPECT_GT(c->chunks_.size(), 3u);
+  }
+}
+
+TEST_F(TaskTest, LargeRecordsTravelInChunksOfTheirOwn) {
+  for (const uint32_t bytes : {2u << 20, kMaxRecordBytes - 1}) {
+    TaskSpec s = Spec("big");
+    s.config = std::to_string(bytes);
+    AddSplit(&s, Write("one", "x\n"));
+    s.ports = {Shuffle(2)};
+    auto c = std::make_shared<Collector>();
+    host_->Run(std::move(s), c);
+    const TaskResult r = c->Wait();
+    ASSERT_EQ(r.end, TaskEnd::kDone) << r.message;
+    ASSERT_EQ(c->chunks_.size(), 1u);
+    const std::vector<Record> records = c->Records(c->chunks_[0].partition);
+    ASSERT_EQ(records.size(), 1u);
+    EXPECT_EQ(records[0].value, std::string(bytes, 'b'));
+
+    TaskSpec reduce = Spec("echo");  // and in again
+    reduce.inputs = 1;
+    reduce.edges = {{0, true, false, 1}};
+    reduce.ports = {Files("raw")};
+    auto d = std::make_shared<Collector>();
+    host_->Run(std::move(reduce), d)->Feed(0, 0, 0, c->chunks_[0].bytes, true, {});
+    ASSERT_EQ(d->Wait().end, TaskEnd::kDone);
+    EXPECT_EQ(d->Bytes(), "k" + std::string(bytes, 'b'));
+  }
+}
+
+TEST_F(TaskTest, PartitionsCountOverAllPorts) {
+  TaskSpec s = Spec("deal");
+  AddSplit(&s, Write("deal", "a\nb\nc\nd\n"));
+  s.ports = {Shuffle(1, false, false), Shuffle(2)};
+  auto c = std::make_shared<Collector>();
+  host_->Run(std::move(s), c);
+  ASSERT_EQ(c->Wait().end, TaskEnd::kDone);
+  EXPECT_EQ(c->Records(0), (std::vector<Record>{{"a", ""}, {"c", ""}}));
+  std::vector<Record> odd = c->Records(1);
+  for (const Record& r : c->Records(2)) odd.push_back(r);
+  std::sort(odd.begin(), odd.end());
+  EXPECT_EQ(odd, (std::vector<Record>{{"b", ""}, {"d", ""}}));
+}
+
+TEST_F(TaskTest, CustomPartitionIsTheOperators) {
+  TaskSpec s = Spec("echo");
+  AddSplit(&s, Write("kv", "2\tx\n0\ty\n2\tw\n"), 0, 0, "kv");
+  OutputPort port = Shuffle(3);
+  port.custom_partition = true;
+  s.ports = {port};
+  auto c = std::make_shared<Collector>();
+  host_->Run(std::move(s), c);
+  ASSERT_EQ(c->Wait().end, TaskEnd::kDone);
+  EXPECT_EQ(c->Records(0), (std::vector<Record>{{"0", "y"}}));
+  EXPECT_TRUE(c->Records(1).empty());
+  EXPECT_EQ(c->Records(2), (std::vector<Record>{{"2", "x"}, {"2", "w"}}));  // equal keys as emitted
+}
+
+TEST_F(TaskTest, BytesBehindTheDescriptorAreAskedFor) {
+  const std::string text = "first\nsecond line\nthird\n";
+  const std::string path = Write("block", text.substr(0, 10));  // the block ends within line 2
+  TaskSpec s = Spec("echo");
+  AddSplit(&s, path);
+  s.splits[0].file_bytes = text.size();
+  s.ports = {Files()};
+  auto c = std::make_shared<Collector>();
+  c->more_ = [&](uint64_t offset, uint32_t length) -> Result<std::string> { return text.substr(offset, length); };
+  host_->Run(std::move(s), c);
+  const TaskResult r = c->Wait();
+  ASSERT_EQ(r.end, TaskEnd::kDone) << r.message;
+  EXPECT_EQ(c->Bytes(), "first\nsecond line\n");
+}
+
+TEST_F(TaskTest, ReusableOperatorsShareAProcessUntilTheJobEnds) {
+  const std::string path = Write("reuse", "one two\n");
+  std::set<int> pids;
+  for (int i = 0; i < 5; ++i) {
+    TaskSpec s = Spec(i % 2 ? "tokens.reusable" : "nothing.reusable", MR_REUSABLE);
+    AddSplit(&s, path);
+    s.ports = {Shuffle(1)};
+    auto c = std::make_shared<Collector>();
+    c->hold_ = i % 2;
+    auto task = host_->Run(std::move(s), c);
+    while (!c->ended() && (c->count() == 0 || i % 2 == 0)) {
+      if (task->pid() != 0) pids.insert(task->pid());
+      std::this_thread::yield();
+    }
+    if (i % 2) {
+      EXPECT_FALSE(c->ended());  // not before its output is in safety
+      c->Release();
+    }
+    ASSERT_EQ(c->Wait().end, TaskEnd::kDone);
+  }
+  ASSERT_LE(pids.size(), 1u);
+  host_->EndJob({1, 1});
+  for (int pid : pids) {
+    for (int i = 0; i < 400 && kill(pid, 0) == 0; ++i) usleep(5000);
+    EXPECT_NE(kill(pid, 0), 0);
+  }
+}
+
+TEST_F(TaskTest, SlowStoreHoldsTheOperatorBack) {
+  std::string text;
+  while (text.size() < 40u << 20) text += std::string(1023, 'l') + '\n';
+  TaskSpec s = Spec("echo");
+  AddSplit(&s, Write("slow", text));  // more than the arena has slots for
+  s.ports = {Files()};
+  auto c = std::make_shared<Collector>();
+  c->hold_ = true;
+  auto task = host_->Run(std::move(s), c);
+  usleep(300'000);
+  EXPECT_FALSE(c->ended());
+  EXPECT_LT(c->count(), 16u);
+  c->Release();
+  EXPECT_EQ(c->Wait().end, TaskEnd::kDone);
+  EXPECT_EQ(c->Bytes().size(), 40u << 20);
+}
+
+TEST_F(TaskTest, EnvironmentHasTheTaskAndNoLoaderVariables) {
+  TaskSpec s = Spec("environment");
+  AddSplit(&s, Write("env", "x\n"));
+  s.env = {{"MY_SETTING", "42"}, {"LD_PRELOAD", "/evil.so"}};
+  s.ports = {Files()};
+  auto c = std::make_shared<Collector>();
+  const std::string attempt = Name(s.attempt, TaskLetter::kMap);
+  host_->Run(std::move(s), c);
+  ASSERT_EQ(c->Wait().end, TaskEnd::kDone);
+  EXPECT_THAT(c->Lines(), testing::IsSupersetOf({std::string("MY_SETTING=42"), "MR_ATTEMPT_ID=" + attempt}));
+  EXPECT_EQ(c->Bytes().find("\nLD_"), std::string::npos);
+}
+
+TEST_F(TaskTest, ProgressCountsWhatTheOperatorTook) {
+  TaskSpec s = Spec("tokens", kTokensFlags);
+  AddSplit(&s, Write("progress", "a b\nc d\n"));
+  s.ports = {Shuffle(1)};
+  auto c = std::make_shared<Collector>();
+  auto task = host_->Run(std::move(s), c);
+  ASSERT_EQ(c->Wait().end, TaskEnd::kDone);
+  EXPECT_EQ(task->Progress().taken_bytes, 6u);
+  EXPECT_EQ(task->Progress().total_bytes, 8u);
+  EXPECT_EQ(task->Progress().records, 2u);
+  EXPECT_EQ(task->pid(), 0);
+}
+
+TEST_F(TaskTest, RecordContainersAreReadAsWritten) {
+  TaskSpec s = Spec("echo");
+  AddSplit(&s, Write("kv2", "k\tv\nl\tw\n"), 0, 0, "kv");
+  s.ports = {Files("record")};
+  auto c = std::make_shared<Collector>();
+  host_->Run(std::move(s), c);
+  ASSERT_EQ(c->Wait().end, TaskEnd::kDone);
+  std::string bytes = c->Bytes();
+  for (const bool damaged : {false, true}) {
+    if (damaged) bytes[bytes.size() - 2] ^= 1;
+    TaskSpec t = Spec("echo");
+    AddSplit(&t, Write("container", bytes), 0, 0, "record");
+    t.ports = {Files()};
+    auto d = std::make_shared<Collector>();
+    host_->Run(std::move(t), d);
+    const TaskResult r = d->Wait();
+    if (damaged) {
+      EXPECT_EQ(r.end, TaskEnd::kUserError);
+      EXPECT_NE(r.message.find("checksum"), std::string::npos) << r.message;
+    } else {
+      ASSERT_EQ(r.end, TaskEnd::kDone) << r.message;
+      EXPECT_EQ(d->Bytes(), "k\tv\nl\tw\n");
+    }
+  }
+}
+
+TEST_F(TaskTest, FeedIsTakenChunkByChunk) {
+  TaskSpec s = Spec("nothing");
+  s.inputs = 1;
+  s.edges = {{0, false, false, 1}};
+  auto c = std::make_shared<Collector>();
+  auto task = host_->Run(std::move(s), c);
+  std::atomic<int> taken{0};
+  for (int i = 0; i < 20; ++i) {
+    task->Feed(0, 0, 0, Batch(std::vector<Record>(100'000, {"12345678", "1"})), i == 19, [&] { ++taken; });
+  }
+  ASSERT_EQ(c->Wait().end, TaskEnd::kDone);
+  EXPECT_EQ(taken.load(), 20);
 }
 
 }  // namespace

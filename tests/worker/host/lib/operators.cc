@@ -225,6 +225,17 @@ int SpinAfterLeak(void* p, const mr_batch* in) {
   Leak(p, in);
   return Spin(p, in);
 }
+// A process in the group of the task, as a shell pipeline would be.
+int ForkAndSpin(void* p, const mr_batch* in) {
+  Op* op = static_cast<Op*>(p);
+  if (fork() == 0) {
+    FILE* f = fopen(op->config.c_str(), "w");
+    fprintf(f, "%d\n", getpid());
+    fclose(f);
+    for (;;) pause();
+  }
+  return Spin(p, in);
+}
 int Greedy(void*, const mr_batch*) {
   std::vector<std::string> all;
   for (;;) all.emplace_back(1 << 20, 'x');
@@ -305,6 +316,7 @@ const mr_operator kOperators[] = {
     Make("shout", 0, &Shout),
     Make("leak", 0, &Leak),
     Make("leak.spin", 0, &SpinAfterLeak),
+    Make("fork.spin", 0, &ForkAndSpin),
     Make("greedy", 0, &Greedy),
     Make("bad.batch", 0, &BadBatch),
     Make("deal", 0, &Deal),

@@ -1,0 +1,235 @@
+// What a user's operator may do wrong, through real children: each ends its attempt with a reason,
+// and the host goes on.
+#include <dirent.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <fstream>
+#include <thread>
+
+#include "tests/worker/host/task_harness.h"
+
+namespace mr::worker {
+namespace {
+
+using testing::Test;
+
+class TaskFaultTest : public TaskTest {
+ protected:
+  // One line of input to one shuffle port.
+  std::shared_ptr<Collector> RunOn(TaskSpec s, const std::string& text = "a line\n") {
+    AddSplit(&s, Write("in" + std::to_string(s.attempt.task.task), text));
+    if (s.ports.empty()) s.ports = {Shuffle(2)};
+    auto c = std::make_shared<Collector>();
+    task_ = host_->Run(std::move(s), c);
+    return c;
+  }
+  static bool Alive(pid_t pid) { return kill(pid, 0) == 0; }
+  static pid_t ReadPid(const std::string& path) {
+    pid_t pid = 0;
+    std::ifstream(path) >> pid;
+    return pid;
+  }
+  // Polls, since the processes are real.
+  static bool Soon(const std::function<bool()>& is, int ms = 2000) {
+    for (int i = 0; i < ms / 5; ++i) {
+      if (is()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return is();
+  }
+  std::shared_ptr<RunningTask> task_;
+};
+
+TEST_F(TaskFaultTest, CrashNamesOperatorSignalAndLastWords) {
+  const TaskResult r = RunOn(Spec("crash"))->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kUserError);
+  EXPECT_EQ(r.message, "operator crash crashed: SIGSEGV");
+  EXPECT_NE(r.stderr_tail.find("about to crash"), std::string::npos);
+}
+
+TEST_F(TaskFaultTest, ThrowNamesExceptionAndPlace) {
+  const TaskResult r = RunOn(Spec("throw", MR_REUSABLE))->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kUserError);
+  EXPECT_EQ(r.message, "operator throw batch() threw: the moon is full");
+  EXPECT_NE(r.record.find(", byte 0"), std::string::npos) << r.record;
+}
+
+TEST_F(TaskFaultTest, ExitZeroIsNoSuccess) {
+  const TaskResult r = RunOn(Spec("leave"))->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kUserError);
+  EXPECT_EQ(r.message.rfind("TASK_EXITED_EARLY", 0), 0u) << r.message;
+}
+
+TEST_F(TaskFaultTest, FailNamesReasonAndRecord) {
+  const TaskResult r = RunOn(Spec("fail"), "good\nbad\n")->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kUserError);
+  EXPECT_EQ(r.message, "operator fail failed: a bad line");
+  EXPECT_EQ(r.record.rfind("file:///", 0), 0u) << r.record;
+}
+
+TEST_F(TaskFaultTest, EndlessLoopIsKilledWithinTwoSeconds) {
+  auto c = RunOn(Spec("spin"));
+  ASSERT_TRUE(Soon([&] { return task_->pid() != 0; }));
+  const auto begin = std::chrono::steady_clock::now();
+  task_->Kill();
+  task_->Kill();
+  const TaskResult r = c->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kKilled);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+}
+
+TEST_F(TaskFaultTest, GarbageOnTheControlSocketFailsTheTask) {
+  TaskSpec s = Spec("scribble");
+  s.config = "sockets";
+  const TaskResult r = RunOn(std::move(s))->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kUserError);
+  EXPECT_EQ(r.message.rfind("PROTOCOL", 0), 0u) << r.message;
+}
+
+TEST_F(TaskFaultTest, GarbageOnLowDescriptorsHurtsNobody) {
+  const TaskResult r = RunOn(Spec("scribble"))->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kDone) << r.message;
+}
+
+TEST_F(TaskFaultTest, LogIsCutAt64MiB) {
+  TaskSpec s = Spec("shout");
+  const std::string log = s.log_path;
+  const TaskResult r = RunOn(std::move(s))->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kDone) << r.message;
+  EXPECT_EQ(FileSize(log).value(), 64u << 20);
+  EXPECT_NE(r.stderr_tail.find("the last word"), std::string::npos);
+}
+
+TEST_F(TaskFaultTest, DescendantsInOwnSessionsEndWithTheTask) {
+  for (const char* op : {"leak", "leak.spin"}) {
+    TaskSpec s = Spec(op);
+    s.config = *directory_ + "/pid." + op;
+    const std::string file = s.config;
+    auto c = RunOn(std::move(s));
+    if (std::string(op) == "leak.spin") {
+      ASSERT_TRUE(Soon([&] { return PathExists(file) && ReadPid(file) > 0; }));
+      task_->Kill();
+    }
+    c->Wait();
+    const pid_t pid = ReadPid(file);
+    ASSERT_GT(pid, 0);
+    EXPECT_FALSE(Alive(pid)) << op;
+  }
+}
+
+TEST_F(TaskFaultTest, MemoryLimitIsNamed) {
+  TaskSpec s = Spec("greedy");
+  s.memory_bytes = 256u << 20;
+  const TaskResult r = RunOn(std::move(s))->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kUserError);
+  EXPECT_NE(r.message.find("out of memory"), std::string::npos) << r.message;
+}
+
+TEST_F(TaskFaultTest, BadBatchIsRefused) {
+  const TaskResult r = RunOn(Spec("bad.batch"))->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kUserError);
+  EXPECT_NE(r.message.find("emitted a bad batch"), std::string::npos) << r.message;
+}
+
+TEST_F(TaskFaultTest, PartitionOutOfRangeIsRefused) {
+  TaskSpec s = Spec("echo");
+  OutputPort port = Shuffle(2);
+  port.custom_partition = true;
+  s.ports = {port};
+  AddSplit(&s, Write("kv", "1\tx\n7\ty\n"), 0, 0, "kv");
+  auto c = std::make_shared<Collector>();
+  host_->Run(std::move(s), c);
+  const TaskResult r = c->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kUserError);
+  EXPECT_EQ(r.message.rfind("PARTITION_OUT_OF_RANGE", 0), 0u) << r.message;
+}
+
+TEST_F(TaskFaultTest, OtherFlagsThanSubmittedAreRefused) {
+  const TaskResult r = RunOn(Spec("echo", MR_DETERMINISTIC))->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kUserError);
+  EXPECT_NE(r.message.find("flags"), std::string::npos);
+}
+
+TEST_F(TaskFaultTest, UnknownOperatorIsSuggested) {
+  const TaskResult r = RunOn(Spec("ekho"))->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kUserError);
+  EXPECT_NE(r.message.find("did you mean 'echo'"), std::string::npos) << r.message;
+}
+
+TEST_F(TaskFaultTest, FixedLengthFileOfOtherLengthNamesTheFile) {
+  TaskSpec s = Spec("echo");
+  const std::string path = Write("fixed", "12345678901");
+  AddSplit(&s, path, 0, 0, "fixed:10");
+  s.ports = {Shuffle(1)};
+  auto c = std::make_shared<Collector>();
+  host_->Run(std::move(s), c);
+  const TaskResult r = c->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kUserError);
+  EXPECT_NE(r.message.find(path), std::string::npos) << r.message;
+}
+
+TEST_F(TaskFaultTest, LostOutputIsTheEnvironmentsFault) {
+  TaskSpec s = Spec("echo");
+  AddSplit(&s, Write("out", "a\nb\n"));
+  s.ports = {Shuffle(1)};
+  auto c = std::make_shared<Collector>();
+  c->answer_ = ErrnoStatus(ENOSPC, "cannot write");
+  host_->Run(std::move(s), c);
+  const TaskResult r = c->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kEnvironment);
+  EXPECT_NE(r.message.find("cannot write"), std::string::npos);
+}
+
+TEST_F(TaskFaultTest, NoScratchSpaceIsTheEnvironmentsFault) {
+  TaskSpec s = Spec("tokens", kTokensFlags);
+  s.scratch_directory = *directory_ + "/absent";
+  s.sort_buffer_bytes = 1000;
+  const TaskResult r = RunOn(std::move(s), "a b c d e f g h i j k l m n o p q r s t u v w x y z\n")->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kEnvironment) << r.message;
+  EXPECT_NE(r.message.find("absent"), std::string::npos) << r.message;
+}
+
+// A host in a process of its own, killed with its task running.
+TEST(TaskHostTest, KilledDaemonTakesItsTasksAlong) {
+  char name[] = "/tmp/mr_task_kill_XXXXXX";
+  const std::string directory = mkdtemp(name);
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t daemon = fork();
+  if (daemon == 0) {
+    close(ready[0]);
+    execl(DRIVER_PATH, DRIVER_PATH, std::to_string(ready[1]).c_str(), directory.c_str(), nullptr);
+    _exit(1);
+  }
+  close(ready[1]);
+  char line[64] = {};
+  ASSERT_GT(read(ready[0], line, sizeof line - 1), 0);
+  pid_t child = 0, leaked = 0;
+  ASSERT_EQ(sscanf(line, "%d %d", &child, &leaked), 2);
+  EXPECT_EQ(kill(child, 0), 0);
+  EXPECT_EQ(kill(leaked, 0), 0);
+  kill(daemon, SIGKILL);
+  waitpid(daemon, nullptr, 0);
+  const auto gone = [](pid_t pid) {
+    if (kill(pid, 0) != 0) return true;
+    std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+    std::string number, command, state;
+    stat >> number >> command >> state;
+    return state == "Z" || state.empty();  // nobody may be there to reap it
+  };
+  bool both = false;
+  for (int i = 0; i < 400 && !both; ++i) {
+    both = gone(child) && gone(leaked);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_TRUE(gone(child));
+  EXPECT_TRUE(gone(leaked));
+  if (!gone(leaked)) kill(leaked, SIGKILL);
+  close(ready[0]);
+  EXPECT_TRUE(RemoveTree(directory).ok());
+}
+
+}  // namespace
+}  // namespace mr::worker
