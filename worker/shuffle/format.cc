@@ -26,19 +26,23 @@ std::string EncodeStoreKey(const CopyKey& key, uint32_t partition, uint32_t chun
   return out;
 }
 
-std::string EncodeChunk(std::string_view raw, uint32_t records, int level) {
-  std::string packed;
-  const Codec codec = Compress(raw, level, &packed);
+void EncodeChunk(std::string_view raw, uint32_t records, int level, std::string* out) {
+  thread_local std::string packed;
+  std::string_view bytes = raw;
+  Codec codec = Codec::kStored;
+  if (level != 0) {
+    codec = Compress(raw, level, &packed);
+    bytes = packed;
+  }
   ChunkHeader header;
   header.codec = static_cast<uint8_t>(codec);
   header.raw_bytes = static_cast<uint32_t>(raw.size());
   header.records = records;
-  header.wire_digest = Hash64(packed);
-  std::string out;
-  out.reserve(sizeof header + packed.size());
-  out.append(reinterpret_cast<const char*>(&header), sizeof header);
-  out.append(packed);
-  return out;
+  header.wire_digest = Hash64(bytes);
+  out->clear();
+  out->reserve(sizeof header + bytes.size());
+  out->append(reinterpret_cast<const char*>(&header), sizeof header);
+  out->append(bytes);
 }
 
 Result<StoredChunk> DecodeChunk(std::string_view value) {

@@ -1,6 +1,7 @@
 // One output on its way into the shuffle store: compressed and digested chunk by chunk, kept in
 // memory while it is small, written as one sorted file from sst_bytes up.
 #include <optional>
+#include <utility>
 
 #include "common/io/codec.h"
 #include "worker/shuffle/format.h"
@@ -31,15 +32,15 @@ class StoreWriter : public ShuffleStore::Writer {
     }
     if (partition != partition_) ClosePartition();
     partition_ = partition;
-    std::string value = EncodeChunk(raw_batch, records, level_.value_or(kFirstLevel));
+    EncodeChunk(raw_batch, records, level_.value_or(kFirstLevel), &value_);
     if (!level_ && raw_batch.size() >= kRatioSampleBytes) {
-      level_ = LevelForRatio(raw_batch.size(), value.size() - sizeof(ChunkHeader));
+      level_ = LevelForRatio(raw_batch.size(), value_.size() - sizeof(ChunkHeader));
     }
     PartitionRow& row = rows_[partition];
     content_.Update(raw_batch);
     row.records += records;
     row.bytes += raw_batch.size();
-    MR_RETURN_IF_ERROR(Store(EncodeStoreKey(key_, partition, row.chunks), std::move(value)));
+    MR_RETURN_IF_ERROR(Store(EncodeStoreKey(key_, partition, row.chunks)));
     ++row.chunks;
     failed_ = false;
     return Status::Ok();
@@ -53,8 +54,8 @@ class StoreWriter : public ShuffleStore::Writer {
     for (PartitionRow& row : rows_) {
       if (row.chunks == 0) row.content = empty;
     }
-    MR_RETURN_IF_ERROR(Store(EncodeStoreKey(key_, kTablePartition, 0),
-                             EncodeChunk(EncodeTable(rows_), 0, /*level=*/0)));
+    EncodeChunk(EncodeTable(rows_), 0, /*level=*/0, &value_);
+    MR_RETURN_IF_ERROR(Store(EncodeStoreKey(key_, kTablePartition, 0)));
     if (file_ != nullptr) MR_RETURN_IF_ERROR(file_->Finish());
     MR_RETURN_IF_ERROR(store_->Commit(key_, stored_, entries_, file_.get()));
     file_.reset();
@@ -69,10 +70,11 @@ class StoreWriter : public ShuffleStore::Writer {
     content_ = Hasher128();
   }
 
-  Status Store(std::string key, std::string value) {
-    stored_ += value.size();
-    if (file_ != nullptr) return file_->Put(key, value);
-    entries_.emplace_back(std::move(key), std::move(value));
+  // value_ under this key.
+  Status Store(std::string key) {
+    stored_ += value_.size();
+    if (file_ != nullptr) return file_->Put(key, value_);
+    entries_.emplace_back(std::move(key), std::exchange(value_, {}));
     if (stored_ < store_->options().sst_bytes) return Status::Ok();
     MR_ASSIGN_OR_RETURN(file_, store_->NewSstFile());
     for (const auto& [k, v] : entries_) MR_RETURN_IF_ERROR(file_->Put(k, v));
@@ -88,6 +90,7 @@ class StoreWriter : public ShuffleStore::Writer {
   Hasher128 content_;  // of partition_, so far
   std::optional<int> level_;
   uint64_t stored_ = 0;
+  std::string value_;  // of the chunk that is being stored
   std::vector<StoreEntry> entries_;  // while there is no file
   std::unique_ptr<SstFile> file_;
   bool failed_ = false;

@@ -232,7 +232,8 @@ TEST_F(StoreTest, DamagedBytesAreCorruptedNeverWrong) {
 }
 
 TEST(StoreFormatTest, AChunkWithAFlippedBitIsCorrupted) {
-  const std::string value = EncodeChunk(MakeOutput(3, 1, 1, 40)[0][0], 40, 1);
+  std::string value;
+  EncodeChunk(MakeOutput(3, 1, 1, 40)[0][0], 40, 1, &value);
   ASSERT_TRUE(DecodeChunk(value).ok());
   for (size_t at : {size_t{0}, sizeof(ChunkHeader), value.size() - 1}) {
     std::string flipped = value;
