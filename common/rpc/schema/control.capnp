@@ -77,6 +77,9 @@ struct Copy {
 
 interface Worker {
   apply @0 (masterEpoch :UInt32, commands :List(Command));
+  log @1 (attempt :AttemptId) -> (outcome :Common.Outcome, text :Text);
+  # The end of what the attempt's child wrote to stdout and stderr, at most 256 KiB; not_found where
+  # this worker does not have it (any more).
 }
 
 struct Command {

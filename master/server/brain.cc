@@ -1,0 +1,160 @@
+#include "master/server/brain.h"
+
+#include <tuple>
+
+#include "common/io/clock.h"
+#include "common/rpc/wire.h"
+
+namespace mr::master {
+namespace {
+
+// A digest of the scheduler's state goes into the journal every so many events; a replay that
+// differs is then found near where it began.
+constexpr uint64_t kDigestEvery = 256;
+
+bool CopyLess(const sched::Copy& a, const sched::Copy& b) {
+  return std::tie(a.output, a.attempt, a.worker, a.incarnation) <
+         std::tie(b.output, b.attempt, b.worker, b.incarnation);
+}
+
+// What a restart must know again, and what only shortens its way.
+journal::RecordClass ClassOf(const sched::Event& event) {
+  const bool soft = std::holds_alternative<sched::AttemptStarted>(event) ||
+                    std::holds_alternative<sched::AttemptProgress>(event) ||
+                    std::holds_alternative<sched::FetchDone>(event) ||
+                    std::holds_alternative<sched::FetchFailed>(event) ||
+                    std::holds_alternative<sched::TimerDue>(event) ||
+                    std::holds_alternative<sched::AttemptKilled>(event) ||
+                    std::holds_alternative<sched::AttemptRefused>(event);
+  return soft ? journal::RecordClass::kSoft : journal::RecordClass::kHard;
+}
+
+}  // namespace
+
+Brain::Brain(Options options, Loop& loop, Outlets& outlets)
+    : options_(std::move(options)), loop_(loop), outlets_(outlets), stamp_start_(Now()), probing_(&CopyLess) {}
+
+Brain::~Brain() = default;
+
+Instant Brain::Stamp() {
+  const Instant now = stamp_base_ + (Now() - stamp_start_);
+  if (now > last_stamp_) last_stamp_ = now;
+  return last_stamp_;
+}
+
+uint64_t Brain::Append(journal::RecordClass record_class, RecordKind kind, std::string payload) {
+  return journal_->Append(record_class, static_cast<uint8_t>(kind), std::move(payload));
+}
+
+Brain::Fed Brain::Feed(sched::Event event, std::string extra) {
+  Fed fed = FeedOne(std::move(event), std::move(extra));
+  // Answers to PlanStage are at hand: the plan was made when the job was submitted.
+  std::vector<sched::PlanStage> plans;
+  const auto gather = [&plans](const std::vector<sched::Decision>& decisions) {
+    for (const auto& d : decisions) {
+      if (const auto* plan = std::get_if<sched::PlanStage>(&d)) plans.push_back(*plan);
+    }
+  };
+  gather(fed.decisions);
+  for (size_t i = 0; i < plans.size(); ++i) {
+    const sched::PlanStage plan = plans[i];
+    gather(FeedOne(PlannedStage(plan), {}).decisions);
+  }
+  return fed;
+}
+
+Brain::Fed Brain::FeedOne(sched::Event event, std::string extra) {
+  EventRecord record{{Stamp(), std::move(event)}, std::move(extra)};
+  Fed fed;
+  fed.decisions = scheduler_.Step(record.stamped);
+  fed.sequence = Append(ClassOf(record.stamped.event), RecordKind::kEvent, EncodeFields(record));
+  ++events_;
+  AfterFold(jobs_.Fold(record.stamped, record.extra, fed.decisions, fed.sequence));
+  for (const auto& decision : fed.decisions) CarryOut(decision, fed.sequence);
+  if (events_ % kDigestEvery == 0) {
+    Append(journal::RecordClass::kSoft, RecordKind::kDigest, EncodeFields(DigestTaken{events_, scheduler_.Digest()}));
+  }
+  return fed;
+}
+
+void Brain::AfterFold(const JobTable::Change& change) {
+  if (!change.added.empty() || !change.removed.empty()) SendDelta(change.added, change.removed);
+}
+
+void Brain::CarryOut(const sched::Decision& decision, uint64_t sequence) {
+  struct Visitor {
+    Brain& brain;
+    uint64_t sequence;
+    void Command(WorkerId id, Incarnation incarnation, const AttemptId& attempt, bool take_back) {
+      WorkerView* worker = brain.workers_.FindAlive(id, incarnation);
+      brain.Send(worker, 64, [attempt, take_back](rpc::Command::Builder out) {
+        rpc::ToWire(attempt, take_back ? out.initTakeBack() : out.initKill());
+      });
+      brain.MarkChanged(attempt.task.job);
+    }
+    void operator()(const sched::Launch& d) {
+      brain.SendLaunch(d);
+      brain.MarkChanged(d.attempt.task.job);
+    }
+    void operator()(const sched::Bind& d) {
+      const AttemptView* reader = brain.jobs_.Find(d.reader);
+      const CopyView* copy = brain.jobs_.FindCopy(d.copy);
+      if (reader == nullptr || copy == nullptr) return;
+      WorkerView* worker = brain.workers_.FindAlive(reader->worker, reader->incarnation);
+      brain.Send(worker, 4096, [this_brain = &brain, d, view = *copy](rpc::Command::Builder out) {
+        auto bind = out.initBind();
+        rpc::ToWire(d.reader, bind.initReader());
+        bind.setStage(d.copy.output.task.stage);
+        this_brain->FillEntry(view, bind.initEntry());
+      });
+    }
+    void operator()(const sched::Kill& d) { Command(d.worker, d.incarnation, d.attempt, false); }
+    void operator()(const sched::TakeBack& d) { Command(d.worker, d.incarnation, d.attempt, true); }
+    void operator()(const sched::Accept& d) { brain.MarkChanged(d.attempt.task.job); }
+    void operator()(const sched::Refuse& d) { brain.MarkChanged(d.attempt.task.job); }
+    void operator()(const sched::DropCopy& d) {
+      WorkerView* worker = brain.workers_.FindAlive(d.copy.worker, d.copy.incarnation);
+      brain.Send(worker, 96, [copy = d.copy](rpc::Command::Builder out) {
+        auto drop = out.initDrop();
+        rpc::ToWire(copy.output.task, drop.initTask());
+        drop.setGeneration(copy.output.generation);
+        drop.setAttempt(copy.attempt);
+        drop.initWorker().setId(copy.worker.value);
+        drop.getWorker().setIncarnation(copy.incarnation);
+      });
+    }
+    void operator()(const sched::PlanStage&) {}  // answered by Feed
+    void operator()(const sched::CommitJob& d) {
+      brain.unpublished_.insert(d.job);
+      brain.MarkChanged(d.job);
+      brain.outbox_.Hold(sequence, [b = &brain, job = d.job] { b->Publish(job, 1); });
+    }
+    void operator()(const sched::FailJob& d) {
+      brain.uncleaned_.insert(d.job);
+      brain.outbox_.Hold(sequence, [b = &brain, job = d.job] {
+        b->JobDone(job);
+        b->CleanUp(job);
+      });
+    }
+    void operator()(const sched::WakeAt& d) { brain.SetTimer(d); }
+    // Copies are not made on purpose yet by any policy; shares, facts and marks are the core's own.
+    void operator()(const sched::ReplicateCopy&) {}
+    void operator()(const sched::SetShare&) {}
+    void operator()(const sched::MarkIndeterminate&) {}
+    void operator()(const sched::Remember&) {}
+  };
+  std::visit(Visitor{*this, sequence}, decision);
+}
+
+void Brain::SetTimer(const sched::WakeAt& wake) {
+  const auto key = std::make_pair(wake.policy, wake.id);
+  timers_.insert(key);
+  // From the stamps' axis to the clock's.
+  const Instant due = stamp_start_ + (wake.at - stamp_base_);
+  loop_.At(due, [this, key] {
+    timers_.erase(timers_.find(key));
+    Feed(sched::TimerDue{key.first, key.second});
+  });
+}
+
+}  // namespace mr::master

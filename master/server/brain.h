@@ -1,0 +1,225 @@
+// The master without its sockets: scheduler, journal, jobs, workers, and what is told to whom.
+//
+// Everything here runs on the master's thread (loop.h) and never blocks. What arrives becomes an
+// event: stamped, given to the scheduler, appended to the journal, folded into the tables; then its
+// decisions are carried out. Commands to workers leave at the end of the turn, without waiting for a
+// disk; whatever acknowledges something waits in the outbox until its record is durable. Files:
+// brain.cc (events), recovery.cc, jobs.cc, reports.cc, dispatch.cc (commands), status.cc (reading).
+#pragma once
+
+#include <capnp/message.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "master/journal/journal.h"
+#include "master/journal/outbox.h"
+#include "master/sched/scheduler.h"
+#include "master/server/job_table.h"
+#include "master/server/loop.h"
+#include "master/server/publisher.h"
+#include "master/server/workers.h"
+#include "schema/client.capnp.h"
+#include "schema/control.capnp.h"
+
+namespace mr::master {
+
+using Message = std::shared_ptr<capnp::MallocMessageBuilder>;
+
+// How the brain reaches the world. Called on the master's thread; must not block.
+class Outlets {
+ public:
+  virtual ~Outlets() = default;
+  // commands: root rpc::Worker::ApplyParams.
+  virtual void Apply(uint64_t session, Message commands) = 0;
+  virtual void CloseSession(uint64_t session) = 0;
+  // status: root rpc::JobStatus. The watcher answers by Brain::Pushed.
+  virtual void PushStatus(uint64_t watcher, Message status) = 0;
+  // Asks the copy's worker; `done` is called on the master's thread.
+  virtual void Probe(const std::string& address, const sched::Copy& copy,
+                     std::function<void(Result<bool>)> done) = 0;
+  virtual void InPool(std::function<void()> work) = 0;
+};
+
+// What a worker reports of one attempt.
+struct ReportIn {
+  enum class Kind { kStarted, kFinished, kFailed, kRefused, kKilled, kFetchFailed, kFetchDone, kUnknown };
+  Kind kind = Kind::kUnknown;
+  AttemptId attempt;
+  sched::AttemptFinished finished;
+  FinishedExtra finished_extra;
+  sched::FailureKind failure = sched::FailureKind::kUser;
+  std::string message;
+  FailedExtra failed_extra;
+  sched::FetchDone fetch;  // also of kFetchFailed, with message
+};
+enum class Verdict : uint8_t { kNoted, kWinner, kCopyKept, kCopyDropped, kDiffers, kStale };
+
+struct RegisterIn {
+  sched::WorkerRegistered info;  // worker is filled in here
+  WorkerExtra extra;
+};
+struct RegisterOut {
+  Status status;
+  WorkerId worker;
+  std::vector<sched::Copy> drop;
+};
+
+class Brain {
+ public:
+  struct Options {
+    std::string directory;
+    uint64_t cluster_id = 0;
+    std::string policies = "fifo";
+    uint64_t seed = 1;
+    uint64_t block_bytes = 64ull << 20;
+  };
+  Brain(Options options, Loop& loop, Outlets& outlets);
+  ~Brain();
+
+  // Opens and replays the journal, writes the new epoch, brings everything up to date. Before the
+  // loop runs; blocks.
+  Status Recover();
+  // End of a turn: sends what it gathered.
+  void Flush();
+
+  // ---- Workers (reports.cc)
+  void Register(uint64_t session, RegisterIn in, std::function<void(RegisterOut)> reply);
+  void SessionEnded(uint64_t session);
+  void HeartbeatConnected(Incarnation incarnation, bool connected);
+  bool Beat(WorkerId worker, Incarnation incarnation);
+  void Report(WorkerId worker, Incarnation incarnation, std::vector<ReportIn> reports,
+              std::function<void(std::vector<Verdict>)> reply);
+  void Progress(sched::AttemptProgress progress);
+  Status Drain(WorkerId worker, bool on);
+
+  // ---- Jobs (jobs.cc)
+  using SubmitReply = std::function<void(Status, JobId)>;
+  void Submit(std::string spec_bytes, JobSpec spec, const std::string& submission_id, SubmitReply reply);
+  void KillJob(JobId job, const std::string& why, std::function<void(Status)> reply);
+  void LibraryStored(const std::string& sha256) { libraries_.insert(sha256); }
+  bool LibraryKnown(const std::string& sha256) const { return libraries_.contains(sha256); }
+
+  // ---- Watching (status.cc)
+  Status Watch(uint64_t watcher, JobId job);
+  void Pushed(uint64_t watcher);
+  void Unwatch(uint64_t watcher);
+
+  // ---- Reading (status.cc)
+  void Fill(const JobView& job, rpc::JobStatus::Builder out) const;
+  Status FillTasks(JobId job, rpc::MasterForClient::TasksResults::Builder out);
+  Status FillAttempts(JobId job, rpc::MasterForClient::AttemptsResults::Builder out);
+  Status FillCounters(JobId job, rpc::MasterForClient::CountersResults::Builder out);
+  void FillWorkers(rpc::MasterForClient::WorkersResults::Builder out);
+  Result<std::vector<std::string>> Why(const std::string& subject);
+
+  JobTable& jobs() { return jobs_; }
+  WorkerTable& workers() { return workers_; }
+  const sched::Scheduler& scheduler() const { return scheduler_; }
+  const journal::Journal& journal() const { return *journal_; }
+  const Options& options() const { return options_; }
+  uint32_t epoch() const { return epoch_; }
+  Instant Stamp();
+
+ private:
+  struct Fed {
+    uint64_t sequence = 0;
+    std::vector<sched::Decision> decisions;
+  };
+  // One event's whole way. Events that its decisions ask for follow at once.
+  Fed Feed(sched::Event event, std::string extra = {});
+  Fed FeedOne(sched::Event event, std::string extra);
+  void CarryOut(const sched::Decision& decision, uint64_t sequence);
+  void AfterFold(const JobTable::Change& change);
+  uint64_t Append(journal::RecordClass record_class, RecordKind kind, std::string payload);
+
+  // recovery.cc
+  Status Replay(const journal::Record& record, uint64_t offset);
+  Status ReplayEvent(const journal::Record& record, uint64_t offset);
+  void NoteOutstanding(const sched::StampedEvent& event, const std::vector<sched::Decision>& decisions);
+  void BeginEpoch();
+
+  // jobs.cc
+  void Planned(const std::string& key, Result<JobPlan> plan);
+  sched::StagePlanned PlannedStage(const sched::PlanStage& plan);
+  void Publish(JobId job, int attempt);
+  void Published(JobId job, int attempt, const Status& status);
+  void CleanUp(JobId job);
+  void JobDone(JobId job);
+  void SetTimer(const sched::WakeAt& wake);
+
+  // reports.cc
+  uint64_t FeedReport(WorkerView* worker, WorkerId id, Incarnation incarnation, ReportIn& report, Verdict* verdict);
+  Verdict FinishedVerdict(const ReportIn& report, const std::vector<sched::Decision>& decisions);
+  void FetchFailed(const ReportIn& report, WorkerId id);
+  void Lose(WorkerId worker, const std::string& why);
+  void CheckLeases();
+  void Tick();  // CheckLeases, each 250 ms
+
+  // dispatch.cc
+  using WriteCommand = std::function<void(rpc::Command::Builder)>;
+  void Send(WorkerView* worker, size_t bytes, WriteCommand write);
+  void SendLaunch(const sched::Launch& launch);
+  void SendStage(WorkerView* worker, const JobView& job, uint32_t stage);
+  void SendDirectory(WorkerView* worker, JobView* job, uint32_t stage);
+  void SendDelta(const std::vector<sched::Copy>& added, const std::vector<sched::Copy>& removed);
+  void FillEntry(const CopyView& copy, rpc::DirectoryEntry::Builder out);
+  void EndJobAt(WorkerView* worker, JobId job);
+
+  // status.cc
+  void MarkChanged(JobId job);
+  void PushDue();
+
+  Options options_;
+  Loop& loop_;
+  Outlets& outlets_;
+  sched::Scheduler scheduler_;
+  JobTable jobs_;
+  WorkerTable workers_;
+  std::unique_ptr<journal::Journal> journal_;
+  journal::Outbox outbox_;
+  std::set<std::string> libraries_;
+
+  uint32_t epoch_ = 0;
+  uint32_t next_job_ = 1;
+  bool replaying_ = true;
+  uint32_t replayed_version_ = 0;
+  uint64_t events_ = 0;  // of this journal, all epochs
+  Instant stamp_base_{1'000'000'000}, stamp_start_, last_stamp_;
+
+  // Submissions being planned: by submission id, or by a name of their own.
+  struct Planning {
+    std::string spec_bytes, submission_id;
+    JobSpec spec;
+    std::vector<SubmitReply> replies;
+  };
+  std::map<std::string, Planning> planning_;
+  uint64_t next_planning_ = 1;
+
+  std::multiset<std::pair<std::string, uint64_t>> timers_;   // armed, of policies
+  std::multimap<std::pair<std::string, uint64_t>, Instant> replayed_timers_;
+  std::set<std::pair<JobId, uint32_t>> unplanned_;  // asked for in the replay, not answered
+  std::set<JobId> unpublished_, uncleaned_;
+  std::set<sched::Copy, bool (*)(const sched::Copy&, const sched::Copy&)> probing_;
+
+  struct Queued {
+    size_t bytes;
+    WriteCommand write;
+  };
+  std::map<WorkerId, std::vector<Queued>> commands_;
+
+  struct Watcher {
+    JobId job;
+    bool dirty = true, in_flight = false;
+    Instant last_push;
+  };
+  std::map<uint64_t, Watcher> watchers_;
+  std::set<JobId> changed_;
+  bool push_timer_ = false;
+};
+
+}  // namespace mr::master

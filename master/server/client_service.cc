@@ -1,0 +1,284 @@
+// MasterForClient: what mrctl and everybody else outside may ask.
+#include <fcntl.h>
+#include <glog/logging.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "common/io/files.h"
+#include "common/io/sha256.h"
+#include "common/rpc/kj_status.h"
+#include "common/rpc/wire.h"
+#include "master/server/shell.h"
+
+namespace mr::master {
+namespace {
+
+constexpr uint64_t kMaxLibraryBytes = 1ull << 30;
+constexpr size_t kLibraryPiece = 1 << 20;
+constexpr auto kLogTimeout = 5 * kj::SECONDS;
+
+bool LibraryName(const std::string& name) {
+  return name.size() == 64 && name.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+// Held by a client while it watches; its end is the end of watching.
+class WatchHandle final : public rpc::Handle::Server {
+ public:
+  WatchHandle(Shell& shell, uint64_t watcher) : shell_(shell), watcher_(watcher) {}
+  ~WatchHandle() noexcept(false) {
+    shell_.watchers().erase(watcher_);
+    shell_.PostToMaster([brain = &shell_.brain(), watcher = watcher_] { brain->Unwatch(watcher); });
+  }
+
+ private:
+  Shell& shell_;
+  const uint64_t watcher_;
+};
+
+// One piece of an upload, on a pool thread. The last one is checked, synced and given its name.
+Status StorePiece(const std::string& directory, const std::string& part, const std::string& sha256, uint64_t total,
+                  uint64_t offset, const std::string& data) {
+  const std::string temporary = directory + "/" + part;
+  MR_ASSIGN_OR_RETURN(UniqueFd fd, OpenFile(temporary, O_RDWR | O_CREAT | (offset == 0 ? O_TRUNC : 0), 0644));
+  MR_ASSIGN_OR_RETURN(const uint64_t have, FileSize(temporary));
+  if (have != offset) return InvalidArgument("the pieces of a library must come in order, from the first on");
+  MR_RETURN_IF_ERROR(PwriteAll(fd.get(), data, offset));
+  if (offset + data.size() < total) return Status::Ok();
+  MR_ASSIGN_OR_RETURN(const std::string digest, Sha256File(temporary));
+  if (digest != sha256) {
+    (void)RemoveTree(temporary);
+    return Corrupted("the uploaded library has SHA-256 " + digest + " instead of " + sha256 + "; send it again");
+  }
+  if (fsync(fd.get()) != 0) return ErrnoStatus(errno, "cannot sync " + temporary);
+  const std::string path = directory + "/" + sha256 + ".so";
+  if (rename(temporary.c_str(), path.c_str()) != 0) return ErrnoStatus(errno, "cannot name " + path);
+  return SyncDirectory(directory);
+}
+
+class ClientService final : public rpc::MasterForClient::Server {
+ public:
+  explicit ClientService(Shell& shell) : shell_(shell), connection_(shell.NextId()) {}
+
+ protected:
+  kj::Promise<void> submit(SubmitContext context) override {
+    const auto params = context.getParams();
+    auto spec = ReadSpec(params.getSpec());
+    if (!spec.ok()) {
+      rpc::ToOutcome(spec.status(), context.getResults().initOutcome());
+      return kj::READY_NOW;
+    }
+    const std::string submission(params.getSubmissionId().cStr());
+    if (submission.size() > 200) {
+      rpc::ToOutcome(InvalidArgument("a submission id has at most 200 bytes"), context.getResults().initOutcome());
+      return kj::READY_NOW;
+    }
+    struct Submitted {
+      Status status;
+      JobId job;
+    };
+    auto answer = MakeAnswer<Submitted>(shell_.kj());
+    shell_.PostToMaster([brain = &shell_.brain(), bytes = CanonicalBytes(params.getSpec()), spec = *std::move(spec),
+                         submission, fulfill = std::move(answer.fulfill)]() mutable {
+      brain->Submit(std::move(bytes), std::move(spec), submission,
+                    [fulfill](Status status, JobId job) { fulfill({std::move(status), job}); });
+    });
+    return answer.promise.then([context](Submitted submitted) mutable {
+      auto results = context.getResults();
+      rpc::ToOutcome(submitted.status, results.initOutcome());
+      rpc::ToWire(submitted.job, results.initJob());
+    });
+  }
+
+  kj::Promise<void> watch(WatchContext context) override {
+    const auto params = context.getParams();
+    const uint64_t watcher = shell_.NextId();
+    shell_.watchers().emplace(watcher, params.getWatcher());
+    auto handle = kj::heap<WatchHandle>(shell_, watcher);
+    return shell_.Ask([watcher, job = rpc::FromWire(params.getJob())](Brain& brain) {
+      return brain.Watch(watcher, job);
+    }).then([context, handle = kj::mv(handle)](Status status) mutable {
+      auto results = context.getResults();
+      rpc::ToOutcome(status, results.initOutcome());
+      if (status.ok()) results.setHandle(kj::mv(handle));
+    });
+  }
+
+  kj::Promise<void> job(JobContext context) override {
+    return Fill<rpc::MasterForClient::JobResults>(
+        context, [id = rpc::FromWire(context.getParams().getJob())](Brain& brain, auto out) {
+          const JobView* job = brain.jobs().Find(id);
+          if (job == nullptr) return rpc::ToOutcome(NotFound("there is no job " + Name(id)), out.initOutcome());
+          brain.Stamp();
+          brain.Fill(*job, out.initStatus());
+        });
+  }
+  kj::Promise<void> jobs(JobsContext context) override {
+    return Fill<rpc::MasterForClient::JobsResults>(context, [](Brain& brain, auto out) {
+      brain.Stamp();
+      auto list = out.initJobs(static_cast<unsigned>(brain.jobs().jobs().size()));
+      unsigned at = 0;
+      for (const auto& [id, job] : brain.jobs().jobs()) brain.Fill(job, list[at++]);
+    });
+  }
+  kj::Promise<void> tasks(TasksContext context) override {
+    return Fill<rpc::MasterForClient::TasksResults>(
+        context, [id = rpc::FromWire(context.getParams().getJob())](Brain& brain, auto out) {
+          const Status status = brain.FillTasks(id, out);
+          rpc::ToOutcome(status, out.initOutcome());
+        });
+  }
+  kj::Promise<void> attempts(AttemptsContext context) override {
+    return Fill<rpc::MasterForClient::AttemptsResults>(
+        context, [id = rpc::FromWire(context.getParams().getJob())](Brain& brain, auto out) {
+          const Status status = brain.FillAttempts(id, out);
+          rpc::ToOutcome(status, out.initOutcome());
+        });
+  }
+  kj::Promise<void> counters(CountersContext context) override {
+    return Fill<rpc::MasterForClient::CountersResults>(
+        context, [id = rpc::FromWire(context.getParams().getJob())](Brain& brain, auto out) {
+          const Status status = brain.FillCounters(id, out);
+          rpc::ToOutcome(status, out.initOutcome());
+        });
+  }
+  kj::Promise<void> workers(WorkersContext context) override {
+    return Fill<rpc::MasterForClient::WorkersResults>(context,
+                                                      [](Brain& brain, auto out) { brain.FillWorkers(out); });
+  }
+
+  kj::Promise<void> kill(KillContext context) override {
+    const auto params = context.getParams();
+    auto answer = MakeAnswer<Status>(shell_.kj());
+    shell_.PostToMaster([brain = &shell_.brain(), id = rpc::FromWire(params.getJob()),
+                         why = std::string(params.getWhy().cStr()).substr(0, 1000),
+                         fulfill = std::move(answer.fulfill)] { brain->KillJob(id, why, fulfill); });
+    return answer.promise.then([context](Status status) mutable {
+      rpc::ToOutcome(status, context.getResults().initOutcome());
+    });
+  }
+
+  kj::Promise<void> why(WhyContext context) override {
+    return Fill<rpc::MasterForClient::WhyResults>(
+        context, [subject = std::string(context.getParams().getSubject().cStr())](Brain& brain, auto out) {
+          const auto why = brain.Why(subject);
+          rpc::ToOutcome(why.status(), out.initOutcome());
+          if (!why.ok()) return;
+          auto lines = out.initLines(static_cast<unsigned>(why->size()));
+          for (unsigned i = 0; i < why->size(); ++i) lines.set(i, (*why)[i].c_str());
+        });
+  }
+
+  kj::Promise<void> logs(LogsContext context) override {
+    struct Known {
+      Status status;
+      uint64_t session = 0;
+      std::string text;
+    };
+    const auto attempt = rpc::FromWire(context.getParams().getAttempt());
+    return shell_.Ask([attempt](Brain& brain) {
+      const AttemptView* view = brain.jobs().Find(attempt);
+      if (view == nullptr) return Known{NotFound("there is no such attempt"), 0, ""};
+      const WorkerView* worker = brain.workers().FindAlive(view->worker, view->incarnation);
+      return Known{Status::Ok(), worker == nullptr ? 0 : worker->session,
+                   view->stderr_tail.empty() ? view->message : view->stderr_tail};
+    }).then([this, context, attempt](Known known) mutable -> kj::Promise<void> {
+      rpc::ToOutcome(known.status, context.getResults().initOutcome());
+      context.getResults().setText(known.text.c_str());
+      const auto session = shell_.sessions().find(known.session);
+      if (session == shell_.sessions().end()) return kj::READY_NOW;
+      auto request = session->second.logRequest();
+      rpc::ToWire(attempt, request.initAttempt());
+      // Where the worker has nothing (any more), what the master kept is the answer.
+      return shell_.kj()
+          .timer()
+          .timeoutAfter(kLogTimeout, request.send().then([context](auto response) mutable {
+            if (response.getOutcome().getCode() == 0) context.getResults().setText(response.getText());
+          }))
+          .catch_([](kj::Exception&&) {});
+    });
+  }
+
+  kj::Promise<void> libraryKnown(LibraryKnownContext context) override {
+    return shell_.Ask([sha256 = std::string(context.getParams().getSha256().cStr())](Brain& brain) {
+      return brain.LibraryKnown(sha256);
+    }).then([context](bool known) mutable { context.getResults().setKnown(known); });
+  }
+
+  kj::Promise<void> putLibrary(PutLibraryContext context) override {
+    const auto params = context.getParams();
+    const std::string sha256(params.getSha256().cStr());
+    const auto data = params.getData();
+    const uint64_t total = params.getTotalBytes(), offset = params.getOffset();
+    if (!LibraryName(sha256) || data.size() > kLibraryPiece || total > kMaxLibraryBytes || offset > total ||
+        data.size() > total - offset || (data.size() == 0 && total != 0)) {
+      rpc::ToOutcome(InvalidArgument("a library comes in pieces of at most 1 MiB, under its SHA-256, and has at most "
+                                     "1 GiB"),
+                     context.getResults().initOutcome());
+      return kj::READY_NOW;
+    }
+    auto answer = MakeAnswer<Status>(shell_.kj());
+    // A name of this connection's own: two uploads of one library do not meet.
+    shell_.pool().Post([directory = shell_.options().directory + "/lib",
+                        part = "." + sha256 + "." + std::to_string(connection_) + ".part", sha256, total, offset,
+                        bytes = std::string(reinterpret_cast<const char*>(data.begin()), data.size()),
+                        fulfill = std::move(answer.fulfill)] {
+      fulfill(StorePiece(directory, part, sha256, total, offset, bytes));
+    });
+    const bool last = offset + data.size() == total;
+    return answer.promise.then([this, sha256, last](Status status) -> kj::Promise<Status> {
+      if (!status.ok() || !last) return status;
+      return shell_.Ask([sha256](Brain& brain) {
+        brain.LibraryStored(sha256);
+        return Status::Ok();
+      });
+    }).then([context](Status status) mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });
+  }
+
+  kj::Promise<void> files(FilesContext) override {
+    kj::throwFatalException(rpc::ToException(
+        Status(Code::kRejected, "this master runs no block store; use file:/// paths")));
+  }
+
+  kj::Promise<void> info(InfoContext context) override {
+    auto results = context.getResults();
+    results.setVersion(shell_.options().version.c_str());
+    results.setClusterId(shell_.options().cluster_id);
+    results.setMasterEpoch(shell_.brain().epoch());
+    results.setPolicies(shell_.brain().options().policies.c_str());
+    results.setPid(static_cast<uint32_t>(getpid()));
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> null(NullContext) override { return kj::READY_NOW; }
+
+  kj::Promise<void> drain(DrainContext context) override {
+    const auto params = context.getParams();
+    return shell_.Ask([id = WorkerId{params.getWorker()}, on = params.getOn()](Brain& brain) {
+      return brain.Drain(id, on);
+    }).then([context](Status status) mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });
+  }
+
+ private:
+  // Lets the master's thread write a results struct, and copies it into the answer.
+  template <class Results, class Context, class F>
+  kj::Promise<void> Fill(Context context, F fill) {
+    return shell_.Ask([fill = std::move(fill)](Brain& brain) -> Message {
+      auto message = std::make_shared<capnp::MallocMessageBuilder>();
+      fill(brain, message->initRoot<Results>());
+      return message;
+    }).then([context](Message message) mutable {
+      context.setResults(message->template getRoot<Results>().asReader());
+    });
+  }
+
+  Shell& shell_;
+  const uint64_t connection_;
+};
+
+}  // namespace
+
+rpc::MasterForClient::Client MakeClientService(Shell& shell) { return kj::heap<ClientService>(shell); }
+
+}  // namespace mr::master

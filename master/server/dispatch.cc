@@ -1,0 +1,238 @@
+// Commands to workers: gathered during a turn, one RPC per worker at its end. Before the first
+// launch of a stage goes its StageInfo and the directories of the stages that it reads; later
+// changes of these go as deltas to whoever was told the first.
+#include <glog/logging.h>
+
+#include "common/rpc/wire.h"
+#include "master/server/brain.h"
+
+namespace mr::master {
+namespace {
+
+// A message on a control connection stays well below 1 MiB.
+constexpr size_t kMessageBytes = 512 << 10;
+// Of a directory entry without its table, by its schema; a row takes 40 bytes.
+constexpr size_t kEntryBytes = 192, kRowBytes = 40;
+
+// Versions rise over restarts too, so that a worker never takes an old delta for a new one.
+uint64_t FirstVersion(uint32_t epoch) { return uint64_t{epoch} << 32 | 1; }
+
+void FillCopy(const sched::Copy& copy, rpc::Copy::Builder out) {
+  rpc::ToWire(copy.output.task, out.initTask());
+  out.setGeneration(copy.output.generation);
+  out.setAttempt(copy.attempt);
+  out.initWorker().setId(copy.worker.value);
+  out.getWorker().setIncarnation(copy.incarnation);
+}
+
+void FillPlan(const JobView& job, const sched::Launch& launch, rpc::Launch::Builder out) {
+  const TaskId& task = launch.attempt.task;
+  rpc::ToWire(launch.attempt, out.initAttempt());
+  out.setGeneration(launch.generation);
+  const StagePlan& plan = job.plan.stages[task.stage];
+  if (task.task < plan.splits.size()) {
+    const Split& split = plan.splits[task.task];
+    auto s = out.initSplits(1)[0];
+    s.setInput(split.input);
+    s.setUri(split.uri.c_str());
+    s.setOffset(split.offset);
+    s.setLength(split.length);
+    s.setFileBytes(split.file_bytes);
+  }
+  const auto& slices = plan.slices[task.task];
+  auto list = out.initSlices(static_cast<unsigned>(slices.size()));
+  for (unsigned i = 0; i < slices.size(); ++i) {
+    list[i].setInput(slices[i].input);
+    list[i].setPartitionBegin(slices[i].partition_begin);
+    list[i].setPartitionEnd(slices[i].partition_end);
+    list[i].setTaskBegin(slices[i].task_begin);
+    list[i].setTaskEnd(slices[i].task_end);
+  }
+}
+
+void FillStage(const JobView& job, uint32_t index, rpc::StageInfo::Builder out) {
+  SpecBytes bytes(job.spec_bytes);
+  const auto spec = bytes.reader();
+  const StagePlan& plan = job.plan.stages[index];
+  rpc::ToWire(job.id, out.initJob());
+  out.setStage(index);
+  out.setLibrary(spec.getLibrary());
+  out.setSpec(spec.getStages()[index]);
+  // Where the inputs are is in each launch; ten thousand paths need not go with each stage.
+  for (auto input : out.getSpec().getInputs()) {
+    if (input.isFiles()) input.getFiles().disownUris();
+  }
+  out.setTasks(plan.tasks);
+  auto partitions = out.initPortPartitions(static_cast<unsigned>(plan.port_partitions.size()));
+  for (unsigned p = 0; p < plan.port_partitions.size(); ++p) partitions.set(p, plan.port_partitions[p]);
+  const auto env = spec.getEnv();
+  auto env_out = out.initEnv(env.size());
+  for (unsigned i = 0; i < env.size(); ++i) {
+    env_out[i].setKey(env[i].getKey());
+    env_out[i].setValue(env[i].getValue());
+  }
+  out.setMemoryBytes(spec.getMemoryBytes());
+  out.setSortBufferBytes(spec.getSortBufferBytes());
+  // Equal jobs place equal keys alike: the seed is the stage's number, not the job's.
+  out.setPartitionSeed(index + 1);
+  if (job.spec.stages[index].is_final && job.spec.output_uri.starts_with("file://")) {
+    out.setStagingUri(StagingUri(job.spec.output_uri, Name(job.id)).c_str());
+  } else if (job.spec.stages[index].is_final) {
+    out.setStagingUri("dfs:///.staging/" + Name(job.id));
+  }
+  out.setJobName(job.spec.name.c_str());
+}
+
+}  // namespace
+
+void Brain::Send(WorkerView* worker, size_t bytes, WriteCommand write) {
+  // Without a session there is nobody to tell: what it runs comes with its next registration.
+  if (worker == nullptr || worker->session == 0) return;
+  commands_[worker->id].push_back({bytes, std::move(write)});
+}
+
+void Brain::Flush() {
+  for (auto& [id, queue] : commands_) {
+    WorkerView* worker = workers_.Find(id);
+    if (queue.empty() || worker == nullptr || worker->session == 0 || !worker->answered) continue;
+    for (size_t begin = 0; begin < queue.size();) {
+      size_t end = begin, bytes = 0;
+      while (end < queue.size() && (end == begin || bytes + queue[end].bytes <= kMessageBytes)) {
+        bytes += queue[end++].bytes;
+      }
+      auto message = std::make_shared<capnp::MallocMessageBuilder>(
+          static_cast<unsigned>(bytes / sizeof(capnp::word) + 64));
+      auto root = message->initRoot<rpc::Worker::ApplyParams>();
+      root.setMasterEpoch(epoch_);
+      auto list = root.initCommands(static_cast<unsigned>(end - begin));
+      for (size_t i = begin; i < end; ++i) queue[i].write(list[static_cast<unsigned>(i - begin)]);
+      outlets_.Apply(worker->session, std::move(message));
+      begin = end;
+    }
+    queue.clear();
+  }
+  PushDue();
+}
+
+void Brain::SendStage(WorkerView* worker, const JobView& job, uint32_t stage) {
+  if (worker == nullptr || worker->session == 0) return;
+  if (!worker->stages.insert({job.id, stage}).second) return;
+  Send(worker, job.spec_bytes.size() + 4096, [this, id = job.id, stage](rpc::Command::Builder out) {
+    FillStage(*jobs_.Find(id), stage, out.initStage());
+  });
+  for (const InputSpec& input : job.spec.stages[stage].inputs) {
+    if (input.is_edge) SendDirectory(worker, jobs_.Find(job.id), input.stage);
+  }
+}
+
+void Brain::SendLaunch(const sched::Launch& launch) {
+  WorkerView* worker = workers_.FindAlive(launch.worker, launch.incarnation);
+  const JobView* job = jobs_.Find(launch.attempt.task.job);
+  if (worker == nullptr || job == nullptr) return;
+  const TaskId& task = launch.attempt.task;
+  SendStage(worker, *job, task.stage);
+  const StagePlan& plan = job->plan.stages[task.stage];
+  const size_t bytes = 256 + plan.slices[task.task].size() * 24 +
+                       (task.task < plan.splits.size() ? plan.splits[task.task].uri.size() : 0);
+  Send(worker, bytes, [this, launch](rpc::Command::Builder out) {
+    FillPlan(*jobs_.Find(launch.attempt.task.job), launch, out.initLaunch());
+  });
+}
+
+void Brain::FillEntry(const CopyView& view, rpc::DirectoryEntry::Builder out) {
+  const sched::Copy& copy = view.copy;
+  out.setTask(copy.output.task.task);
+  out.setGeneration(copy.output.generation);
+  out.setAttempt(copy.attempt);
+  out.initWorker().setId(copy.worker.value);
+  out.getWorker().setIncarnation(copy.incarnation);
+  if (const WorkerView* holder = workers_.Find(copy.worker)) out.setAddress(holder->info.address.c_str());
+  auto manifest = out.initManifest();
+  manifest.setRecords(view.manifest.records);
+  manifest.setBytes(view.manifest.bytes);
+  rpc::ToWire(view.manifest.content, manifest.initContent());
+  manifest.setPartitions(view.extra->partitions);
+  auto rows = manifest.initTable(static_cast<unsigned>(view.extra->rows.size()));
+  for (unsigned i = 0; i < view.extra->rows.size(); ++i) {
+    const PartitionRow& row = view.extra->rows[i];
+    rows[i].setRecords(row.records);
+    rows[i].setBytes(row.bytes);
+    rpc::ToWire(row.content, rows[i].initContent());
+    rows[i].setChunks(row.chunks);
+  }
+}
+
+void Brain::SendDirectory(WorkerView* worker, JobView* job, uint32_t stage) {
+  const StageId id{job->id, stage};
+  if (worker == nullptr || worker->session == 0 || worker->directories.contains(id)) return;
+  StageView& view = job->stages[stage];
+  if (view.directory_version < FirstVersion(epoch_)) view.directory_version = FirstVersion(epoch_);
+  worker->directories[id] = view.directory_version;
+  // All that there is now, in messages that fit; an empty one where there is nothing.
+  std::vector<CopyView> all;
+  for (const TaskView& task : view.tasks) all.insert(all.end(), task.copies.begin(), task.copies.end());
+  size_t begin = 0;
+  do {
+    size_t end = begin, bytes = 0;
+    while (end < all.size() && bytes < kMessageBytes / 2) {
+      bytes += kEntryBytes + all[end++].extra->rows.size() * kRowBytes;
+    }
+    std::vector<CopyView> part(all.begin() + static_cast<long>(begin), all.begin() + static_cast<long>(end));
+    const uint64_t version = view.directory_version;
+    Send(worker, bytes + 64, [this, id, version, part = std::move(part)](rpc::Command::Builder out) {
+      auto delta = out.initDirectory();
+      rpc::ToWire(id.job, delta.initJob());
+      delta.setStage(id.stage);
+      delta.setVersion(version);
+      auto added = delta.initAdded(static_cast<unsigned>(part.size()));
+      for (unsigned i = 0; i < part.size(); ++i) FillEntry(part[i], added[i]);
+    });
+    begin = end;
+    if (begin < all.size()) worker->directories[id] = ++view.directory_version;
+  } while (begin < all.size());
+}
+
+void Brain::SendDelta(const std::vector<sched::Copy>& added, const std::vector<sched::Copy>& removed) {
+  std::map<StageId, std::pair<std::vector<CopyView>, std::vector<sched::Copy>>> by_stage;
+  for (const auto& copy : added) {
+    if (const CopyView* view = jobs_.FindCopy(copy)) by_stage[copy.output.task.stage_id()].first.push_back(*view);
+  }
+  for (const auto& copy : removed) by_stage[copy.output.task.stage_id()].second.push_back(copy);
+  for (auto& [id, change] : by_stage) {
+    StageView& stage = jobs_.Find(id.job)->stages[id.stage];
+    if (stage.directory_version < FirstVersion(epoch_)) stage.directory_version = FirstVersion(epoch_);
+    const uint64_t version = ++stage.directory_version;
+    const auto shared = std::make_shared<std::pair<std::vector<CopyView>, std::vector<sched::Copy>>>(std::move(change));
+    size_t bytes = 64 + shared->second.size() * 64;
+    for (const CopyView& c : shared->first) bytes += kEntryBytes + c.extra->rows.size() * kRowBytes;
+    for (auto& [worker_id, worker] : workers_.all()) {
+      const auto sent = worker.directories.find(id);
+      if (sent == worker.directories.end()) continue;
+      sent->second = version;
+      Send(&worker, bytes, [this, id = id, version, shared](rpc::Command::Builder out) {
+        auto delta = out.initDirectory();
+        rpc::ToWire(id.job, delta.initJob());
+        delta.setStage(id.stage);
+        delta.setVersion(version);
+        auto list = delta.initAdded(static_cast<unsigned>(shared->first.size()));
+        for (unsigned i = 0; i < shared->first.size(); ++i) FillEntry(shared->first[i], list[i]);
+        auto gone = delta.initRemoved(static_cast<unsigned>(shared->second.size()));
+        for (unsigned i = 0; i < shared->second.size(); ++i) FillCopy(shared->second[i], gone[i]);
+      });
+    }
+  }
+}
+
+void Brain::EndJobAt(WorkerView* worker, JobId id) {
+  const auto begin = worker->stages.lower_bound({id, 0});
+  bool told = begin != worker->stages.end() && begin->job == id;
+  while (!worker->stages.empty()) {
+    const auto it = worker->stages.lower_bound({id, 0});
+    if (it == worker->stages.end() || it->job != id) break;
+    worker->stages.erase(it);
+  }
+  std::erase_if(worker->directories, [id](const auto& entry) { return entry.first.job == id; });
+  if (told) Send(worker, 32, [id](rpc::Command::Builder out) { rpc::ToWire(id, out.initEndJob()); });
+}
+
+}  // namespace mr::master

@@ -1,0 +1,358 @@
+#include "master/server/job_table.h"
+
+#include <algorithm>
+
+#include "master/server/planner.h"
+
+namespace mr::master {
+
+bool Ended(JobState state) {
+  return state == JobState::kSucceeded || state == JobState::kFailed || state == JobState::kKilled;
+}
+
+const char* Word(JobState state) {
+  switch (state) {
+    case JobState::kPending: return "PENDING";
+    case JobState::kRunning: return "RUNNING";
+    case JobState::kCommitting: return "COMMITTING";
+    case JobState::kSucceeded: return "SUCCEEDED";
+    case JobState::kFailed: return "FAILED";
+    case JobState::kKilling: return "KILLING";
+    case JobState::kKilled: return "KILLED";
+  }
+  return "?";
+}
+
+const char* Word(AttemptState state) {
+  switch (state) {
+    case AttemptState::kRunning: return "running";
+    case AttemptState::kWaiting: return "waiting";
+    case AttemptState::kCommitted:
+    case AttemptState::kCopy: return "committed";
+    case AttemptState::kFailed: return "failed";
+    case AttemptState::kKilled: return "killed";
+  }
+  return "?";
+}
+
+bool Live(AttemptState state) { return state == AttemptState::kRunning || state == AttemptState::kWaiting; }
+
+std::vector<FileOutput> JobView::Outputs() const {
+  std::vector<FileOutput> all;
+  for (size_t s = 0; s < stages.size(); ++s) {
+    if (!spec.stages[s].is_final) continue;
+    for (const TaskView& task : stages[s].tasks) {
+      if (task.output == nullptr) continue;
+      all.insert(all.end(), task.output->outputs.begin(), task.output->outputs.end());
+    }
+  }
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return all;
+}
+
+JobView* JobTable::Find(JobId id) {
+  const auto it = jobs_.find(id);
+  return it == jobs_.end() ? nullptr : &it->second;
+}
+
+AttemptView* JobTable::Find(const AttemptId& id) {
+  JobView* job = Find(id.task.job);
+  if (job == nullptr) return nullptr;
+  const auto it = job->attempts.find(id);
+  return it == job->attempts.end() ? nullptr : &it->second;
+}
+
+const CopyView* JobTable::FindCopy(const sched::Copy& copy) {
+  const TaskId& id = copy.output.task;
+  JobView* job = Find(id.job);
+  if (job == nullptr || id.stage >= job->stages.size() || id.task >= job->stages[id.stage].tasks.size()) {
+    return nullptr;
+  }
+  for (const CopyView& c : job->stages[id.stage].tasks[id.task].copies) {
+    if (c.copy == copy) return &c;
+  }
+  return nullptr;
+}
+
+JobView* JobTable::FindSubmission(const std::string& submission_id) {
+  const auto it = submissions_.find(submission_id);
+  return it == submissions_.end() ? nullptr : Find(it->second);
+}
+
+void JobTable::End(AttemptView* attempt, AttemptState state, Instant at, uint64_t sequence) {
+  if (!Live(attempt->state)) return;
+  JobView* job = Find(attempt->id.task.job);
+  StageView& stage = job->stages[attempt->id.task.stage];
+  --(attempt->state == AttemptState::kWaiting ? stage.waiting : stage.running);
+  --job->live_attempts;
+  TaskView& task = stage.tasks[attempt->id.task.task];
+  --task.live;
+  attempt->state = state;
+  attempt->ended = at;
+  attempt->sequence = sequence;
+  if (state == AttemptState::kFailed) {
+    ++stage.failed;
+    ++counts_.failed;
+  }
+  if (state == AttemptState::kKilled) ++counts_.killed;
+  if (state == AttemptState::kCommitted) ++counts_.committed;
+  if (state != AttemptState::kCommitted) stage.taken_bytes -= std::min(stage.taken_bytes, attempt->taken_bytes);
+}
+
+void JobTable::EndWorker(WorkerId worker, Incarnation incarnation, Instant at, uint64_t sequence,
+                         const std::string& why) {
+  for (auto& [id, job] : jobs_) {
+    if (job.live_attempts == 0) continue;
+    for (auto& [attempt_id, attempt] : job.attempts) {
+      if (attempt.worker != worker || attempt.incarnation != incarnation || !Live(attempt.state)) continue;
+      attempt.message = why;
+      End(&attempt, AttemptState::kKilled, at, sequence);
+    }
+  }
+}
+
+void JobTable::Note(const char* what, const AttemptId& attempt, JobId id, WorkerId worker,
+                    const sched::Reason& reason, Instant at) {
+  JobView* job = Find(id);
+  if (job == nullptr) return;
+  auto& lines = attempt.number == 0 ? job->why_job : job->why[{attempt.task.stage, attempt.task.task}];
+  lines.push_back({at, what, attempt, worker, reason});
+  if (lines.size() > kWhyPerTask) lines.pop_front();
+}
+
+// Events: what arrived. Exhaustive, so that a new kind has to be thought about here.
+struct EventFolder {
+  JobTable& table;
+  const std::string& extra;
+  Instant at;
+  uint64_t sequence;
+
+  void operator()(const sched::JobSubmitted& e) {
+    SubmitExtra submit;
+    MR_CHECK(DecodeFields(extra, &submit), "the journal holds a job without its spec");
+    JobView& job = table.jobs_[e.job];
+    job.id = e.job;
+    job.spec_bytes = std::move(submit.spec);
+    SpecBytes bytes(job.spec_bytes);
+    auto spec = ReadSpec(bytes.reader());
+    MR_CHECK(spec.ok(), "a job in the journal is not valid any more: " + spec.status().ToString());
+    job.spec = *std::move(spec);
+    job.submission_id = submit.submission_id;
+    job.wall_ms = submit.wall_ms;
+    job.plan = std::move(submit.plan);
+    FillSlices(job.spec, &job.plan);
+    job.submitted = at;
+    job.submit_sequence = sequence;
+    job.stages.resize(job.spec.stages.size());
+    if (!job.submission_id.empty()) table.submissions_[job.submission_id] = e.job;
+  }
+  void operator()(const sched::JobKillAsked& e) {
+    JobView* job = table.Find(e.job);
+    if (job != nullptr && (job->state == JobState::kPending || job->state == JobState::kRunning)) {
+      job->state = JobState::kKilling;
+      job->error = e.why;
+    }
+  }
+  void operator()(const sched::StagePlanned& e) {
+    JobView* job = table.Find(e.job);
+    if (job == nullptr || e.stage >= job->stages.size() || !e.error.empty()) return;
+    job->stages[e.stage].planned = true;
+    job->stages[e.stage].tasks.resize(e.tasks.size());
+  }
+  void operator()(const sched::AttemptProgress& e) {
+    for (const auto& report : e.reports) {
+      AttemptView* attempt = table.Find(report.attempt);
+      if (attempt == nullptr || !Live(attempt->state)) continue;
+      StageView& stage = table.Find(report.attempt.task.job)->stages[report.attempt.task.stage];
+      if (report.taken_bytes > attempt->taken_bytes) stage.taken_bytes += report.taken_bytes - attempt->taken_bytes;
+      attempt->taken_bytes = std::max(attempt->taken_bytes, report.taken_bytes);
+      attempt->total_bytes = report.total_bytes;
+      if (report.inputs_done && attempt->state == AttemptState::kWaiting) {
+        attempt->state = AttemptState::kRunning;
+        --stage.waiting;
+        ++stage.running;
+      }
+    }
+  }
+  void operator()(const sched::AttemptFailed& e) {
+    AttemptView* attempt = Own(e.attempt, e.worker, e.incarnation);
+    if (attempt == nullptr) return;
+    FailedExtra failed;
+    if (DecodeFields(extra, &failed)) {
+      attempt->record = failed.record;
+      attempt->stderr_tail = failed.stderr_tail;
+    }
+    attempt->message = e.message;
+    table.End(attempt, AttemptState::kFailed, at, sequence);
+  }
+  void operator()(const sched::AttemptRefused& e) {
+    if (AttemptView* attempt = Own(e.attempt, e.worker, e.incarnation)) {
+      attempt->message = e.why;
+      table.End(attempt, AttemptState::kKilled, at, sequence);
+    }
+  }
+  void operator()(const sched::AttemptKilled& e) {
+    if (AttemptView* attempt = Own(e.attempt, e.worker, e.incarnation)) {
+      table.End(attempt, AttemptState::kKilled, at, sequence);
+    }
+  }
+  void operator()(const sched::WorkerLost& e) {
+    table.EndWorker(e.worker, e.incarnation, at, sequence, "its worker was lost: " + e.why);
+  }
+  void operator()(const sched::WorkerRegistered& e) {
+    for (auto& [id, job] : table.jobs_) {
+      if (job.live_attempts == 0) continue;
+      for (auto& [attempt_id, attempt] : job.attempts) {
+        if (attempt.worker != e.worker || !Live(attempt.state)) continue;
+        if (attempt.incarnation == e.incarnation &&
+            std::find(e.running.begin(), e.running.end(), attempt_id) != e.running.end()) {
+          continue;
+        }
+        attempt.message = "its worker came back without it";
+        table.End(&attempt, AttemptState::kKilled, at, sequence);
+      }
+    }
+  }
+  // What these mean for people is in the decisions that they cause.
+  void operator()(const sched::AttemptFinished&) {}
+  void operator()(const sched::AttemptStarted&) {}
+  void operator()(const sched::ConfigChanged&) {}
+  void operator()(const sched::WorkerDraining&) {}
+  void operator()(const sched::FetchDone&) {}
+  void operator()(const sched::FetchFailed&) {}
+  void operator()(const sched::CopyMade&) {}
+  void operator()(const sched::CopyLost&) {}
+  void operator()(const sched::ProfileLoaded&) {}
+  void operator()(const sched::TimerDue&) {}
+
+  AttemptView* Own(const AttemptId& id, WorkerId worker, Incarnation incarnation) {
+    AttemptView* attempt = table.Find(id);
+    return attempt != nullptr && attempt->worker == worker && attempt->incarnation == incarnation ? attempt : nullptr;
+  }
+};
+
+struct DecisionFolder {
+  JobTable& table;
+  const sched::StampedEvent& event;
+  const std::string& extra;
+  Instant at;
+  uint64_t sequence;
+  JobTable::Change* change;
+
+  void operator()(const sched::Launch& d) {
+    JobView* job = table.Find(d.attempt.task.job);
+    if (job == nullptr) return;
+    StageView& stage = job->stages[d.attempt.task.stage];
+    TaskView& task = stage.tasks[d.attempt.task.task];
+    if (d.generation > task.generation) {
+      // Its output is lost and needed again.
+      if (task.committed) --stage.done;
+      task.committed = false;
+      task.generation = d.generation;
+    }
+    AttemptView& attempt = job->attempts[d.attempt];
+    attempt = {.id = d.attempt, .worker = d.worker, .incarnation = d.incarnation, .cause = d.cause,
+               .generation = d.generation, .launched = at, .reason = d.reason};
+    if (d.reason.code == sched::ReasonCode::kWaitingEarly) attempt.state = AttemptState::kWaiting;
+    ++(attempt.state == AttemptState::kWaiting ? stage.waiting : stage.running);
+    ++task.attempts;
+    ++task.live;
+    ++job->live_attempts;
+    ++table.counts_.launched;
+    task.worker = d.worker;
+    if (!stage.started) {
+      stage.started = true;
+      stage.first_launch = at;
+    }
+    if (job->state == JobState::kPending) job->state = JobState::kRunning;
+    table.Note("launched", d.attempt, job->id, d.worker, d.reason, at);
+  }
+  void operator()(const sched::Accept& d) {
+    JobView* job = table.Find(d.attempt.task.job);
+    if (job == nullptr) return;
+    StageView& stage = job->stages[d.attempt.task.stage];
+    TaskView& task = stage.tasks[d.attempt.task.task];
+    auto output = std::make_shared<FinishedExtra>();
+    if (std::holds_alternative<sched::AttemptFinished>(event.event)) (void)DecodeFields(extra, output.get());
+    if (AttemptView* attempt = table.Find(d.attempt)) {
+      table.End(attempt, d.winner ? AttemptState::kCommitted : AttemptState::kCopy, at, sequence);
+    }
+    if (d.winner) {
+      if (!task.committed) {
+        ++stage.done;
+        task.committed = true;
+      }
+      stage.last_commit = at;
+      stage.output_bytes += d.manifest.bytes - task.manifest.bytes;
+      stage.output_records += d.manifest.records - task.manifest.records;
+      task.output = output;
+      task.manifest = d.manifest;
+      task.worker = d.worker;
+    }
+    if (!job->spec.stages[d.attempt.task.stage].is_final) {
+      task.copies.push_back({d.copy, d.manifest, output});
+      change->added.push_back(d.copy);
+    }
+    table.Note(d.winner ? "committed" : "kept as a further copy", d.attempt, job->id, d.worker, d.reason, at);
+  }
+  void operator()(const sched::Refuse& d) {
+    AttemptView* attempt = table.Find(d.attempt);
+    if (attempt == nullptr) return;
+    if (attempt->worker == d.worker && attempt->incarnation == d.incarnation) {
+      table.End(attempt, AttemptState::kKilled, at, sequence);
+    }
+    table.Note("refused", d.attempt, d.attempt.task.job, d.worker, d.reason, at);
+  }
+  void operator()(const sched::Kill& d) {
+    table.Note("asked to stop", d.attempt, d.attempt.task.job, d.worker, d.reason, at);
+  }
+  void operator()(const sched::TakeBack& d) {
+    table.Note("taken back", d.attempt, d.attempt.task.job, d.worker, d.reason, at);
+  }
+  void operator()(const sched::Bind& d) {
+    table.Note("bound to a copy", d.reader, d.reader.task.job, d.copy.worker, d.reason, at);
+  }
+  void operator()(const sched::DropCopy& d) {
+    const TaskId& id = d.copy.output.task;
+    JobView* job = table.Find(id.job);
+    if (job == nullptr || table.FindCopy(d.copy) == nullptr) return;
+    auto& copies = job->stages[id.stage].tasks[id.task].copies;
+    std::erase_if(copies, [&](const CopyView& c) { return c.copy == d.copy; });
+    change->removed.push_back(d.copy);
+    table.Note("copy dropped", {id, d.copy.attempt}, id.job, d.copy.worker, d.reason, at);
+  }
+  void operator()(const sched::PlanStage& d) { table.Note("stage planned", {}, d.job, {}, d.reason, at); }
+  void operator()(const sched::CommitJob& d) {
+    JobView* job = table.Find(d.job);
+    if (job == nullptr) return;
+    job->state = JobState::kCommitting;
+    job->ended = at;
+    table.Note("job committed", {}, d.job, {}, d.reason, at);
+  }
+  void operator()(const sched::FailJob& d) {
+    JobView* job = table.Find(d.job);
+    if (job == nullptr) return;
+    job->state = d.killed ? JobState::kKilled : JobState::kFailed;
+    job->ended = at;
+    if (!d.message.empty()) job->error = d.message;
+    table.Note(d.killed ? "job killed" : "job failed", {}, d.job, {}, d.reason, at);
+  }
+  void operator()(const sched::MarkIndeterminate& d) {
+    table.Note("other content than before", {d.task, 0}, d.task.job, {}, d.reason, at);
+  }
+  void operator()(const sched::SetShare&) {}
+  void operator()(const sched::ReplicateCopy&) {}
+  void operator()(const sched::Remember&) {}
+  void operator()(const sched::WakeAt&) {}
+};
+
+JobTable::Change JobTable::Fold(const sched::StampedEvent& event, const std::string& extra,
+                                const std::vector<sched::Decision>& decisions, uint64_t sequence) {
+  Change change;
+  std::visit(EventFolder{*this, extra, event.at, sequence}, event.event);
+  DecisionFolder folder{*this, event, extra, event.at, sequence, &change};
+  for (const auto& decision : decisions) std::visit(folder, decision);
+  return change;
+}
+
+}  // namespace mr::master

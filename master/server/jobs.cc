@@ -1,0 +1,176 @@
+// Jobs from submission to publication.
+#include <glog/logging.h>
+
+#include <algorithm>
+
+#include "common/io/clock.h"
+#include "master/server/brain.h"
+#include "master/server/planner.h"
+
+namespace mr::master {
+namespace {
+
+// Publication that fails is tried again: a full disk may be emptied, a share may come back.
+constexpr int kPublishAttempts = 5;
+constexpr Duration kPublishRetry = Seconds(1);
+
+}  // namespace
+
+void Brain::Submit(std::string spec_bytes, JobSpec spec, const std::string& submission_id, SubmitReply reply) {
+  const auto reused = [&] {
+    return Rejected("submission id '" + submission_id + "' was used for another job; take a new one");
+  };
+  if (!submission_id.empty()) {
+    if (JobView* known = jobs_.FindSubmission(submission_id)) {
+      if (known->spec_bytes != spec_bytes) return reply(reused(), {});
+      return outbox_.Hold(known->submit_sequence, [reply, id = known->id] { reply(Status::Ok(), id); });
+    }
+    if (const auto it = planning_.find("id:" + submission_id); it != planning_.end()) {
+      if (it->second.spec_bytes != spec_bytes) return reply(reused(), {});
+      it->second.replies.push_back(std::move(reply));
+      return;
+    }
+  }
+  if (!spec.library.empty() && !LibraryKnown(spec.library)) {
+    return reply(NotFound("operator library " + spec.library + " has not been uploaded"), {});
+  }
+  if (spec.output_uri.starts_with("dfs://")) {
+    return reply(Rejected("dfs:/// outputs need a block store, which this master does not run; use file:///"), {});
+  }
+  for (const auto& [id, job] : jobs_.jobs()) {
+    if (!Ended(job.state) && job.spec.output_uri == spec.output_uri) {
+      return reply(Rejected(Name(id) + " is running and writes to the same output " + spec.output_uri), {});
+    }
+  }
+  PlanContext context;
+  context.total_slots = workers_.TotalSlots();
+  context.block_bytes = options_.block_bytes;
+  for (const auto& stage : spec.stages) {
+    for (const auto& input : stage.inputs) {
+      for (const auto& uri : input.files.uris) {
+        if (uri.starts_with("dfs://")) {
+          context.dfs_files.emplace_back(uri, NotFound(uri + ": this master runs no block store; use file:///"));
+        }
+      }
+    }
+  }
+  const std::string key =
+      submission_id.empty() ? "no:" + std::to_string(next_planning_++) : "id:" + submission_id;
+  auto shared = std::make_shared<JobSpec>(spec);
+  planning_[key] = {std::move(spec_bytes), submission_id, std::move(spec), {std::move(reply)}};
+  outlets_.InPool([this, key, shared, context] {
+    auto plan = std::make_shared<Result<JobPlan>>(PlanJob(*shared, context));
+    loop_.Post([this, key, plan] { Planned(key, std::move(*plan)); });
+  });
+}
+
+void Brain::Planned(const std::string& key, Result<JobPlan> plan) {
+  auto node = planning_.extract(key);
+  Planning& planning = node.mapped();
+  if (!plan.ok()) {
+    for (auto& reply : planning.replies) reply(plan.status(), {});
+    return;
+  }
+  const JobSpec& spec = planning.spec;
+  sched::JobSubmitted event;
+  event.job = {epoch_, next_job_++};
+  event.name = spec.name;
+  event.queue = spec.queue;
+  event.priority = spec.priority;
+  event.deadline = spec.deadline;
+  event.max_attempts = spec.max_failures;
+  event.policies = spec.policies;
+  event.graph = GraphOf(spec);
+  const JobId id = event.job;
+  const Fed fed = Feed(std::move(event), EncodeFields(SubmitExtra{planning.spec_bytes, planning.submission_id,
+                                                                  WallClockMs(), *std::move(plan)}));
+  LOG(INFO) << Name(id) << " '" << spec.name << "' accepted";
+  MarkChanged(id);
+  outbox_.Hold(fed.sequence, [replies = std::move(planning.replies), id] {
+    for (const auto& reply : replies) reply(Status::Ok(), id);
+  });
+}
+
+sched::StagePlanned Brain::PlannedStage(const sched::PlanStage& plan) {
+  sched::StagePlanned event{plan.job, plan.stage, 0, {}, ""};
+  const JobView* job = jobs_.Find(plan.job);
+  if (job == nullptr || plan.stage >= job->plan.stages.size()) {
+    event.error = "there is no such stage";
+    return event;
+  }
+  const StagePlan& stage = job->plan.stages[plan.stage];
+  event.partitions = stage.partitions();
+  event.tasks.resize(stage.tasks);
+  for (uint32_t t = 0; t < stage.tasks; ++t) {
+    event.tasks[t].slices = stage.slices[t];
+    event.tasks[t].input_bytes = t < stage.splits.size() ? stage.splits[t].length : stage.input_bytes / stage.tasks;
+  }
+  return event;
+}
+
+void Brain::KillJob(JobId id, const std::string& why, std::function<void(Status)> reply) {
+  const JobView* job = jobs_.Find(id);
+  if (job == nullptr) return reply(NotFound("there is no job " + Name(id)));
+  if (Ended(job->state) || job->state == JobState::kCommitting) {
+    return reply(Rejected(Name(id) + " is " + Word(job->state) + " already"));
+  }
+  const Fed fed = Feed(sched::JobKillAsked{id, why.empty() ? "asked by a user" : why});
+  LOG(INFO) << Name(id) << " is to be killed: " << why;
+  MarkChanged(id);
+  outbox_.Hold(fed.sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
+}
+
+void Brain::Publish(JobId id, int attempt) {
+  MarkChanged(id);
+  const JobView* job = jobs_.Find(id);
+  auto request = std::make_shared<PublishRequest>();
+  *request = {Name(id), job->spec.output_uri, job->spec.overwrite, job->Outputs()};
+  outlets_.InPool([this, id, attempt, request] {
+    auto status = std::make_shared<Status>(PublishFiles(*request));
+    loop_.Post([this, id, attempt, status] { Published(id, attempt, *status); });
+  });
+}
+
+void Brain::Published(JobId id, int attempt, const Status& status) {
+  if (!status.ok() && attempt < kPublishAttempts) {
+    LOG(WARNING) << Name(id) << ": publishing its output failed, will be tried again: " << status.ToString();
+    loop_.At(Now() + kPublishRetry, [this, id, attempt] { Publish(id, attempt + 1); });
+    return;
+  }
+  std::string error;
+  if (!status.ok()) error = "its output was computed but could not be published: " + status.message();
+  const uint64_t sequence =
+      Append(journal::RecordClass::kHard, RecordKind::kPublished, EncodeFields(JobPublished{id, error}));
+  unpublished_.erase(id);
+  outbox_.Hold(sequence, [this, id, error] {
+    JobView* job = jobs_.Find(id);
+    job->state = error.empty() ? JobState::kSucceeded : JobState::kFailed;
+    job->error = error;
+    job->ended = Stamp();
+    JobDone(id);
+  });
+}
+
+// The end may be told; workers may forget the job.
+void Brain::JobDone(JobId id) {
+  JobView* job = jobs_.Find(id);
+  job->told = true;
+  LOG(INFO) << Name(id) << " " << Word(job->state) << (job->error.empty() ? "" : ": ") << job->error;
+  MarkChanged(id);
+  for (auto& [worker_id, worker] : workers_.all()) EndJobAt(&worker, id);
+}
+
+// Staging of a job that failed goes when nobody writes there any more.
+void Brain::CleanUp(JobId id) {
+  const JobView* job = jobs_.Find(id);
+  if (!uncleaned_.contains(id) || job->live_attempts > 0) return;
+  uncleaned_.erase(id);
+  outlets_.InPool([uri = job->spec.output_uri, name = Name(id)] {
+    if (!uri.starts_with("file://")) return;
+    if (Status status = RemoveStaging(uri, name); !status.ok()) {
+      LOG(WARNING) << name << ": its staging directory stays: " << status.ToString();
+    }
+  });
+}
+
+}  // namespace mr::master

@@ -1,0 +1,103 @@
+#include "master/server/master.h"
+
+#include <glog/logging.h>
+
+#include "common/io/clock.h"
+#include "common/io/files.h"
+#include "master/server/http.h"
+#include "master/server/shell.h"
+
+#ifndef MR_VERSION
+#define MR_VERSION "0.1.0"
+#endif
+
+namespace mr::master {
+namespace {
+
+// Planning, publishing and uploads wait for disks; two threads keep one slow directory from
+// stopping all others.
+constexpr int kPoolThreads = 2;
+
+Result<uint64_t> ClusterIdOf(const std::string& directory) {
+  const std::string path = directory + "/cluster_id";
+  if (!PathExists(path)) {
+    const uint64_t id = RandomId();
+    char text[20];
+    std::snprintf(text, sizeof text, "%016llx\n", static_cast<unsigned long long>(id));
+    MR_RETURN_IF_ERROR(WriteFileDurably(path, text));
+    return id;
+  }
+  MR_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  const uint64_t id = std::strtoull(text.c_str(), nullptr, 16);
+  if (id == 0) return Corrupted(path + " does not hold a cluster id; restore it, or start on a fresh --data");
+  return id;
+}
+
+}  // namespace
+
+struct Master::Impl {
+  Options options;
+  uint64_t cluster_id = 0;
+  uint16_t port = 0, http_port = 0;
+  // Threads that post to others are stopped before those: see ~Master.
+  rpc::KjThread kj{"rpc"};
+  Loop loop{[this] { brain->Flush(); }};
+  Pool pool{kPoolThreads};
+  std::unique_ptr<Shell> shell;
+  std::unique_ptr<HttpFront> http;
+  std::unique_ptr<Brain> brain;
+
+  Status Start() {
+    MR_RETURN_IF_ERROR(MakeDirectories(options.directory + "/lib"));
+    MR_ASSIGN_OR_RETURN(cluster_id, ClusterIdOf(options.directory));
+    shell = std::make_unique<Shell>(Shell::Options{options.directory, cluster_id, MR_VERSION}, kj, loop, pool);
+    http = std::make_unique<HttpFront>(*shell, loop);
+    brain = std::make_unique<Brain>(
+        Brain::Options{options.directory, cluster_id, options.policies, options.seed, options.block_bytes}, loop,
+        *shell);
+    shell->SetBrain(brain.get());
+    MR_ASSIGN_OR_RETURN(const auto libraries, ListDirectory(options.directory + "/lib"));
+    for (const auto& name : libraries) {
+      if (name.size() == 67 && name.ends_with(".so")) brain->LibraryStored(name.substr(0, 64));
+    }
+    MR_RETURN_IF_ERROR(brain->Recover());
+    loop.Start();
+    MR_ASSIGN_OR_RETURN(port, shell->Listen(options.bind, options.port));
+    MR_ASSIGN_OR_RETURN(http_port, http->Listen(options.bind, options.http_port));
+    http->SetReady();
+    return Status::Ok();
+  }
+
+  ~Impl() {
+    if (http != nullptr) http->Close();
+    if (shell != nullptr) shell->Close();
+    loop.Stop();
+    pool.Stop();
+    brain = nullptr;
+  }
+};
+
+Master::Master(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Master::~Master() = default;
+
+Result<std::unique_ptr<Master>> Master::Start(const Options& options) {
+  MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(options.policies).With("--scheduler"));
+  auto impl = std::make_unique<Impl>();
+  impl->options = options;
+  MR_RETURN_IF_ERROR(impl->Start());
+  LOG(INFO) << "master epoch " << impl->brain->epoch() << " serves on " << options.bind << ":" << impl->port
+            << ", http " << impl->http_port;
+  return std::unique_ptr<Master>(new Master(std::move(impl)));
+}
+
+uint16_t Master::port() const { return impl_->port; }
+uint16_t Master::http_port() const { return impl_->http_port; }
+uint64_t Master::cluster_id() const { return impl_->cluster_id; }
+
+uint64_t Master::StateDigest() {
+  uint64_t digest = 0;
+  impl_->loop.Run([&] { digest = impl_->brain->scheduler().Digest(); });
+  return digest;
+}
+
+}  // namespace mr::master

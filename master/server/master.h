@@ -1,0 +1,41 @@
+// One master: data directory, journal, brain and sockets, started and stopped as a whole. What
+// mrmaster_main.cc runs, and what tests run in their own process.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "common/base/status.h"
+
+namespace mr::master {
+
+class Master {
+ public:
+  struct Options {
+    std::string directory;
+    std::string bind = "127.0.0.1";
+    uint16_t port = 0, http_port = 0;  // 0 = any
+    std::string policies = "fifo";
+    uint64_t seed = 1;
+    uint32_t replication = 3;
+    uint64_t block_bytes = 64ull << 20;
+  };
+  // Replays the journal and serves. Blocks until then.
+  static Result<std::unique_ptr<Master>> Start(const Options& options);
+  // Stops serving, syncs the journal. Jobs go on at the next start.
+  ~Master();
+
+  uint16_t port() const;
+  uint16_t http_port() const;
+  uint64_t cluster_id() const;
+  // Of the scheduler's state now; equal to that of a replay of the journal.
+  uint64_t StateDigest();
+
+ private:
+  struct Impl;
+  explicit Master(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace mr::master

@@ -1,0 +1,105 @@
+// mrmaster: one master in the foreground. Serves until SIGTERM or SIGINT, or until the lifeline ends.
+#include <gflags/gflags.h>
+#include <glog/logging.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "common/base/text.h"
+#include "common/io/files.h"
+#include "master/server/master.h"
+
+DEFINE_string(data, "", "directory of the journal and the libraries; made where it does not exist");
+DEFINE_string(bind, "127.0.0.1", "address to listen on; 0.0.0.0 only in a network that you trust");
+DEFINE_string(advertise, "", "host name under which others reach this master (for messages); empty = --bind");
+DEFINE_int32(port, 7070, "RPC port; 0 = any");
+DEFINE_int32(http_port, 7080, "HTTP port; 0 = any");
+DEFINE_string(scheduler, "fifo", "policies in order, for example 'fifo' or 'fair,late(cap=0.2)'");
+DEFINE_uint64(seed, 1, "seed of the policies' chance");
+DEFINE_int32(replication, 3, "replicas of a block, where there are so many workers");
+DEFINE_string(block_size, "64m", "size of a block, and of a split where a job does not say");
+DEFINE_int32(ready_fd, -1, "write 'ready RPC_PORT HTTP_PORT' to this descriptor when serving, and close it");
+DEFINE_int32(lifeline_fd, -1, "stop when this descriptor (a pipe's read end) is at its end");
+DEFINE_bool(ephemeral, false, "remove --data when the lifeline ends");
+
+namespace mr::master {
+namespace {
+
+int Fail(const Status& status) {
+  std::fprintf(stderr, "mrmaster: %s\n", status.ToString().c_str());
+  return status.code() == Code::kInvalidArgument ? 2 : status.code() == Code::kRejected ? 3 : 70;
+}
+
+// Waits for a signal or the lifeline's end; true where it was the lifeline.
+bool WaitForEnd(const sigset_t& signals) {
+  const UniqueFd signal_fd(signalfd(-1, &signals, SFD_CLOEXEC));
+  pollfd fds[2] = {{signal_fd.get(), POLLIN, 0}, {FLAGS_lifeline_fd, POLLIN, 0}};
+  while (true) {
+    if (poll(fds, FLAGS_lifeline_fd >= 0 ? 2 : 1, -1) < 0) continue;
+    if (fds[0].revents != 0) return false;
+    char byte;
+    if (FLAGS_lifeline_fd >= 0 && fds[1].revents != 0 && read(FLAGS_lifeline_fd, &byte, 1) <= 0) return true;
+  }
+}
+
+int Main() {
+  // Before any thread: all of them inherit the mask, and the signals come by the descriptor only.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
+  if (FLAGS_data.empty()) return Fail(InvalidArgument("--data DIR is needed"));
+  const auto block = ParseSize(FLAGS_block_size);
+  if (!block.ok()) return Fail(block.status().With("--block_size"));
+  if (*block < 4096) return Fail(InvalidArgument("--block_size must be at least 4k"));
+  if (FLAGS_port < 0 || FLAGS_port > 65535 || FLAGS_http_port < 0 || FLAGS_http_port > 65535) {
+    return Fail(InvalidArgument("ports are 0 to 65535"));
+  }
+  if (FLAGS_replication < 1 || FLAGS_replication > 16) return Fail(InvalidArgument("--replication is 1 to 16"));
+  Master::Options options;
+  options.directory = FLAGS_data;
+  options.bind = FLAGS_bind;
+  options.port = static_cast<uint16_t>(FLAGS_port);
+  options.http_port = static_cast<uint16_t>(FLAGS_http_port);
+  options.policies = FLAGS_scheduler;
+  options.seed = FLAGS_seed;
+  options.replication = static_cast<uint32_t>(FLAGS_replication);
+  options.block_bytes = *block;
+  auto master = Master::Start(options);
+  if (!master.ok()) return Fail(master.status());
+  if (FLAGS_ready_fd >= 0) {
+    const std::string line =
+        "ready " + std::to_string((*master)->port()) + " " + std::to_string((*master)->http_port()) + "\n";
+    if (!WriteAll(FLAGS_ready_fd, line).ok()) LOG(WARNING) << "nobody reads --ready_fd";
+    close(FLAGS_ready_fd);
+  }
+  const bool lifeline = WaitForEnd(signals);
+  LOG(INFO) << (lifeline ? "the lifeline ended" : "asked to stop");
+  master.value().reset();
+  if (lifeline && FLAGS_ephemeral) {
+    if (Status status = RemoveTree(FLAGS_data); !status.ok()) return Fail(status);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace mr::master
+
+int main(int argc, char** argv) {
+  gflags::SetVersionString("0.1.0");
+  gflags::SetUsageMessage("mrmaster --data DIR [flags]: the master of a Paceline cluster");
+  FLAGS_logtostderr = true;
+  google::InitGoogleLogging(argv[0]);
+  gflags::ParseCommandLineFlags(&argc, &argv, true);
+  if (argc > 1) {
+    std::fprintf(stderr, "mrmaster: unexpected argument '%s'; see --help\n", argv[1]);
+    return 2;
+  }
+  return mr::master::Main();
+}

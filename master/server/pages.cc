@@ -1,0 +1,97 @@
+// The texts behind the HTTP routes: metrics and the status page.
+#include <map>
+
+#include "common/base/text.h"
+#include "master/server/http.h"
+
+namespace mr::master {
+namespace {
+
+std::string Escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      case '\'': out += "&#39;"; break;
+      default: out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    }
+  }
+  return out;
+}
+
+void Metric(std::string* out, const char* name, const char* type, const char* help, double value) {
+  char line[64];
+  std::snprintf(line, sizeof line, " %.17g\n", value);
+  *out += "# HELP " + std::string(name) + " " + help + "\n# TYPE " + name + " " + type + "\n" + name + line;
+}
+
+const JobState kStates[] = {JobState::kPending,   JobState::kRunning, JobState::kCommitting, JobState::kSucceeded,
+                            JobState::kFailed,    JobState::kKilling, JobState::kKilled};
+
+}  // namespace
+
+std::string MetricsText(Brain& brain, Duration loop_lag) {
+  std::map<JobState, uint64_t> by_state;
+  uint64_t live = 0;
+  for (const auto& [id, job] : brain.jobs().jobs()) {
+    ++by_state[job.state];
+    live += job.live_attempts;
+  }
+  std::string out = "# HELP mr_jobs Jobs by state.\n# TYPE mr_jobs gauge\n";
+  for (const JobState state : kStates) {
+    out += std::string("mr_jobs{state=\"") + Word(state) + "\"} " + std::to_string(by_state[state]) + "\n";
+  }
+  double workers = 0;
+  for (const auto& [id, worker] : brain.workers().all()) workers += worker.alive && !worker.away;
+  Metric(&out, "mr_workers", "gauge", "Workers that hold a lease.", workers);
+  Metric(&out, "mr_slots", "gauge", "Slots of these workers.", brain.workers().TotalSlots());
+  Metric(&out, "mr_attempts_live", "gauge", "Attempts that run or wait.", static_cast<double>(live));
+  const auto& counts = brain.jobs().counts();
+  const auto total = [&out](const char* name, const char* help, uint64_t value) {
+    Metric(&out, name, "counter", help, static_cast<double>(value));
+  };
+  total("mr_attempts_launched_total", "Attempts launched.", counts.launched);
+  total("mr_attempts_committed_total", "Attempts whose output was committed.", counts.committed);
+  total("mr_attempts_failed_total", "Attempts that failed.", counts.failed);
+  total("mr_attempts_killed_total", "Attempts stopped, lost or refused.", counts.killed);
+  total("mr_journal_syncs_total", "Groups of records synced.", brain.journal().syncs());
+  total("mr_journal_records_total", "Sequence of the last durable record.", brain.journal().durable());
+  Metric(&out, "mr_loop_lag_seconds", "gauge", "Longest wait in the master's queue since the last scrape.",
+         loop_lag.seconds());
+  Metric(&out, "mr_master_epoch", "gauge", "Epoch of this master.", brain.epoch());
+  return out;
+}
+
+std::string StatusPage(Brain& brain) {
+  std::string out =
+      "<!doctype html><html lang=en><meta charset=utf-8><title>Paceline</title><style>"
+      "body{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:60em;padding:0 1em}"
+      "table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3em .8em .3em 0;"
+      "border-bottom:1px solid #ddd}td.n{text-align:right}</style><h1>Paceline</h1>";
+  out += "<p>Epoch " + std::to_string(brain.epoch()) + ", policies " + Escaped(brain.options().policies) + ".</p>";
+  out += "<h2>Jobs</h2><table><tr><th>Job<th>Name<th>State<th>Stages<th>Output";
+  size_t rows = 0;
+  auto& jobs = brain.jobs().jobs();
+  for (auto it = jobs.rbegin(); it != jobs.rend() && rows < 100; ++it, ++rows) {
+    const JobView& job = it->second;
+    std::string stages;
+    for (size_t s = 0; s < job.stages.size(); ++s) {
+      stages += (stages.empty() ? "" : ", ") + job.spec.stages[s].name + " " + std::to_string(job.stages[s].done) +
+                "/" + std::to_string(job.plan.stages[s].tasks);
+    }
+    out += "<tr><td>" + Name(job.id) + "<td>" + Escaped(job.spec.name) + "<td>" + Word(job.state) + "<td>" +
+           Escaped(stages) + "<td>" + Escaped(job.spec.output_uri);
+  }
+  out += "</table><h2>Workers</h2><table><tr><th>Worker<th>Address<th>Rack<th>Slots<th>State";
+  for (const auto& [id, worker] : brain.workers().all()) {
+    out += "<tr><td>" + Name(id) + "<td>" + Escaped(worker.info.address) + "<td>" + Escaped(worker.info.rack) +
+           "<td>" + std::to_string(worker.info.slots.total) + "<td>" +
+           (!worker.alive ? "lost" : worker.away ? "away" : worker.drained_by_user ? "draining" : "live");
+  }
+  return out + "</table>";
+}
+
+}  // namespace mr::master

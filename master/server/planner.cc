@@ -1,0 +1,283 @@
+#include "master/server/planner.h"
+
+#include <glob.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+
+#include "common/base/text.h"
+#include "common/io/files.h"
+
+namespace mr::master {
+namespace {
+
+constexpr std::string_view kFileScheme = "file://";
+
+std::string ParentOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
+}
+
+Status Missing(const std::string& path) {
+  const std::string parent = ParentOf(path);
+  const auto names = ListDirectory(parent);
+  if (!names.ok()) return NotFound("input " + path + " does not exist (nor can " + parent + " be listed)");
+  const std::vector<std::string_view> views(names->begin(), names->end());
+  const std::string name = path.substr(path.rfind('/') + 1);
+  const std::string near = Nearest(name, views);
+  return NotFound("input " + path + " does not exist" +
+                  (near.empty() ? "" : "; the nearest name there is " + (parent == "/" ? "" : parent) + "/" + near));
+}
+
+Status AddFile(const std::string& path, uint64_t bytes, std::vector<InputFile>* out) {
+  if (access(path.c_str(), R_OK) != 0) return ErrnoStatus(errno, "input " + path + " cannot be read by the master");
+  out->push_back({std::string(kFileScheme) + path, bytes});
+  return Status::Ok();
+}
+
+Status AddPath(const std::string& path, std::vector<InputFile>* out) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) {
+    return errno == ENOENT ? Missing(path) : ErrnoStatus(errno, "input " + path);
+  }
+  if (S_ISREG(info.st_mode)) return AddFile(path, static_cast<uint64_t>(info.st_size), out);
+  if (!S_ISDIR(info.st_mode)) return InvalidArgument("input " + path + " is neither a file nor a directory");
+  MR_ASSIGN_OR_RETURN(const auto names, ListDirectory(path));
+  for (const auto& name : names) {
+    if (name[0] == '_' || name[0] == '.') continue;
+    const std::string child = path + (path.ends_with('/') ? "" : "/") + name;
+    if (stat(child.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;  // not into subdirectories
+    MR_RETURN_IF_ERROR(AddFile(child, static_cast<uint64_t>(info.st_size), out));
+  }
+  return Status::Ok();
+}
+
+uint32_t RecordBytesOf(const std::string& format) {
+  uint32_t n = 0;
+  if (format.starts_with("fixed:")) std::from_chars(format.data() + 6, format.data() + format.size(), n);
+  return n;
+}
+
+Result<std::vector<InputFile>> FilesOf(const std::string& uri, const PlanContext& context) {
+  if (uri.starts_with("file://")) return ExpandFileUri(uri);
+  for (const auto& [known, files] : context.dfs_files) {
+    if (known == uri) return files;
+  }
+  return Internal("the files of " + uri + " were not looked up");
+}
+
+class Planner {
+ public:
+  Planner(const JobSpec& spec, const PlanContext& context) : spec_(spec), context_(context) {
+    plan_.stages.resize(spec.stages.size());
+    for (size_t s = 0; s < spec.stages.size(); ++s) {
+      plan_.stages[s].port_partitions.assign(spec.stages[s].ports, 0);
+    }
+  }
+
+  Result<JobPlan> Run() {
+    for (uint32_t s = 0; s < spec_.stages.size(); ++s) {
+      MR_RETURN_IF_ERROR(PlanStage(s));
+    }
+    for (auto& stage : plan_.stages) {
+      for (uint32_t& p : stage.port_partitions) p = std::max(p, 1u);
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  Status PlanStage(uint32_t s) {
+    const StageSpec& stage = spec_.stages[s];
+    StagePlan& plan = plan_.stages[s];
+    MR_RETURN_IF_ERROR(AddSplits(stage, &plan));
+    for (const InputSpec& input : stage.inputs) {
+      if (input.is_edge) plan.input_bytes += plan_.stages[input.stage].input_bytes;
+    }
+    MR_RETURN_IF_ERROR(CountTasks(stage, &plan));
+    if (plan.tasks > kMaxTasks) {
+      return InvalidArgument("stage '" + stage.name + "' would have " + std::to_string(plan.tasks) +
+                             " tasks, at most " + std::to_string(kMaxTasks) + " are possible; use larger splits");
+    }
+    for (const InputSpec& input : stage.inputs) {
+      if (!input.is_edge || input.kind != sched::EdgeKind::kAllToAll) continue;
+      uint32_t& partitions = plan_.stages[input.stage].port_partitions[input.port];
+      if (partitions != 0 && partitions != plan.tasks) {
+        return InvalidArgument("stage '" + stage.name + "' has " + std::to_string(plan.tasks) +
+                               " tasks, but port " + std::to_string(input.port) + " of stage '" +
+                               spec_.stages[input.stage].name + "' is already read in " +
+                               std::to_string(partitions) + " partitions; give both readers the same tasks");
+      }
+      partitions = plan.tasks;
+    }
+    return Status::Ok();
+  }
+
+  Status AddSplits(const StageSpec& stage, StagePlan* plan) {
+    for (uint32_t i = 0; i < stage.inputs.size(); ++i) {
+      const InputSpec& input = stage.inputs[i];
+      if (input.is_edge) continue;
+      for (const std::string& uri : input.files.uris) {
+        MR_ASSIGN_OR_RETURN(const auto files, FilesOf(uri, context_));
+        for (const InputFile& file : files) {
+          plan->input_bytes += file.bytes;
+          for (Split& split : CutFile(file, i, input.files, context_.block_bytes)) {
+            plan->splits.push_back(std::move(split));
+          }
+          if (plan->splits.size() > kMaxTasks) return Status::Ok();  // refused by the caller
+        }
+      }
+    }
+    return Status::Ok();
+  }
+
+  Status CountTasks(const StageSpec& stage, StagePlan* plan) {
+    if (stage.reads_files()) {
+      // No bytes at all still make one task, so that the job has its (empty) output.
+      plan->tasks = std::max<uint32_t>(1, static_cast<uint32_t>(plan->splits.size()));
+      return Status::Ok();
+    }
+    uint32_t fixed = 0, upstream_most = 0;
+    for (const InputSpec& input : stage.inputs) {
+      const uint32_t tasks = plan_.stages[input.stage].tasks;
+      if (input.kind == sched::EdgeKind::kManyToOne) upstream_most = std::max(upstream_most, tasks);
+      if (input.kind != sched::EdgeKind::kOneToOne) continue;
+      if (fixed != 0 && fixed != tasks) {
+        return InvalidArgument("stage '" + stage.name + "' reads one-to-one from stages of " +
+                               std::to_string(fixed) + " and " + std::to_string(tasks) + " tasks");
+      }
+      fixed = tasks;
+    }
+    if (fixed == 0) fixed = stage.tasks;
+    for (const InputSpec& input : stage.inputs) {
+      // A port that another stage reads already: the same partitions.
+      if (fixed != 0 || input.kind != sched::EdgeKind::kAllToAll) continue;
+      fixed = plan_.stages[input.stage].port_partitions[input.port];
+    }
+    if (fixed == 0) {
+      const uint64_t wanted = (plan->input_bytes + kBytesPerTask - 1) / kBytesPerTask;
+      fixed = static_cast<uint32_t>(std::clamp<uint64_t>(wanted, 1, std::max(1u, context_.total_slots)));
+      if (upstream_most != 0) fixed = std::min(fixed, upstream_most);
+    }
+    plan->tasks = fixed;
+    return Status::Ok();
+  }
+
+  const JobSpec& spec_;
+  const PlanContext& context_;
+  JobPlan plan_;
+};
+
+}  // namespace
+
+Result<std::vector<InputFile>> ExpandFileUri(const std::string& uri) {
+  const std::string path = uri.substr(kFileScheme.size());
+  std::vector<InputFile> files;
+  // A name that exists is taken as it is, also with '*' in it.
+  if (path.find_first_of("*?[") == std::string::npos || PathExists(path)) {
+    MR_RETURN_IF_ERROR(AddPath(path, &files));
+    return files;
+  }
+  glob_t found{};
+  const int error = glob(path.c_str(), 0, nullptr, &found);
+  std::vector<std::string> paths(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  globfree(&found);
+  if (error != 0 && error != GLOB_NOMATCH) return Internal("cannot expand " + path);
+  for (const auto& match : paths) {
+    const char first = match[match.rfind('/') + 1];
+    if (first == '_' || first == '.') continue;
+    MR_RETURN_IF_ERROR(AddPath(match, &files));
+  }
+  if (files.empty()) return NotFound("no input matches " + path);
+  return files;
+}
+
+Status CheckFileOutput(const std::string& uri, bool overwrite) {
+  const std::string path = uri.substr(kFileScheme.size());
+  struct stat info;
+  if (lstat(path.c_str(), &info) == 0) {
+    if (!S_ISDIR(info.st_mode)) return Rejected("output " + path + " exists and is not a directory");
+    MR_ASSIGN_OR_RETURN(const auto names, ListDirectory(path));
+    if (!names.empty() && !overwrite) {
+      return Rejected("output " + path + " exists and is not empty; give another --output, or --overwrite");
+    }
+  }
+  std::string parent = ParentOf(path);
+  while (!PathExists(parent)) parent = ParentOf(parent);
+  if (stat(parent.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
+    return Rejected("output " + path + " cannot be made: " + parent + " is not a directory");
+  }
+  if (access(parent.c_str(), W_OK) != 0) {
+    return Rejected("output " + path + " cannot be made: no permission to write in " + parent);
+  }
+  return Status::Ok();
+}
+
+std::vector<Split> CutFile(const InputFile& file, uint32_t input, const FileSource& source, uint64_t block_bytes) {
+  std::vector<Split> splits;
+  if (file.bytes == 0) return splits;
+  uint64_t step = source.max_split_bytes != 0 ? source.max_split_bytes : block_bytes;
+  if (const uint64_t record = RecordBytesOf(source.format); record != 0) {
+    step = std::max(record, step / record * record);
+  }
+  // Compressed files and containers are read from their start only.
+  if (file.uri.ends_with(".gz") || file.uri.ends_with(".zst") || source.format == "record") step = file.bytes;
+  for (uint64_t at = 0; at < file.bytes; at += step) {
+    splits.push_back({input, file.uri, at, std::min(step, file.bytes - at), file.bytes});
+    if (splits.size() > kMaxTasks) break;  // too many: refused as a whole
+  }
+  return splits;
+}
+
+void FillSlices(const JobSpec& spec, JobPlan* plan) {
+  for (size_t s = 0; s < spec.stages.size(); ++s) {
+    StagePlan& stage = plan->stages[s];
+    stage.slices.assign(stage.tasks, {});
+    for (uint32_t i = 0; i < spec.stages[s].inputs.size(); ++i) {
+      const InputSpec& input = spec.stages[s].inputs[i];
+      if (!input.is_edge) continue;
+      const StagePlan& upstream = plan->stages[input.stage];
+      uint32_t base = 0;
+      for (uint32_t p = 0; p < input.port; ++p) base += upstream.port_partitions[p];
+      const uint64_t from = upstream.tasks, to = stage.tasks;
+      for (uint32_t t = 0; t < to; ++t) {
+        sched::Slice slice{i, base, base + 1, 0, upstream.tasks};
+        switch (input.kind) {
+          case sched::EdgeKind::kAllToAll:
+            slice.partition_begin = base + t;
+            slice.partition_end = base + t + 1;
+            break;
+          case sched::EdgeKind::kManyToOne:
+            slice.task_begin = static_cast<uint32_t>(from * t / to);
+            slice.task_end = static_cast<uint32_t>(from * (t + 1) / to);
+            break;
+          case sched::EdgeKind::kOneToOne:
+            slice.task_begin = t;
+            slice.task_end = t + 1;
+            break;
+          case sched::EdgeKind::kBroadcast: break;
+        }
+        stage.slices[t].push_back(slice);
+      }
+    }
+  }
+}
+
+Result<JobPlan> PlanJob(const JobSpec& spec, const PlanContext& context) {
+  if (spec.output_uri.starts_with("file://")) {
+    MR_RETURN_IF_ERROR(CheckFileOutput(spec.output_uri, spec.overwrite));
+  }
+  MR_ASSIGN_OR_RETURN(JobPlan plan, Planner(spec, context).Run());
+  for (const auto& stage : plan.stages) {
+    for (const auto& split : stage.splits) {
+      if (split.uri == spec.output_uri || split.uri.starts_with(spec.output_uri + "/")) {
+        return Rejected("input " + split.uri + " lies in the output " + spec.output_uri);
+      }
+    }
+  }
+  return plan;
+}
+
+}  // namespace mr::master

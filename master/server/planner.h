@@ -1,0 +1,50 @@
+// From a checked spec to tasks: expands file inputs, cuts splits, fixes the number of tasks and
+// partitions of every stage. Reads directories, so it runs on a pool thread, never on the master's.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "master/server/records.h"
+#include "master/server/spec.h"
+
+namespace mr::master {
+
+struct InputFile {
+  std::string uri;  // file:///path or dfs:///path
+  uint64_t bytes = 0;
+};
+
+// What the planner is told of the cluster, taken on the master's thread before.
+struct PlanContext {
+  uint32_t total_slots = 0;
+  uint64_t block_bytes = 64ull << 20;
+  // Of each dfs:// URI of the spec: its files, or why there are none. Looked up by the caller, since
+  // the namespace belongs to the master's thread.
+  std::vector<std::pair<std::string, Result<std::vector<InputFile>>>> dfs_files;
+};
+
+// An automatic reduce takes about so many bytes (half a block: small jobs get parallel reduces; guess).
+inline constexpr uint64_t kBytesPerTask = 32ull << 20;
+
+// Tasks, splits and partitions of all stages; slices are not filled in. kNotFound naming the path
+// and the nearest name for a missing input; kRejected where the output exists and is not empty.
+Result<JobPlan> PlanJob(const JobSpec& spec, const PlanContext& context);
+
+// Fills in the slices of all edges; a function of spec and plan alone.
+void FillSlices(const JobSpec& spec, JobPlan* plan);
+
+// The files behind one file:// URI: a file, the files of a directory (no '_' or '.' names), or a
+// glob. Sorted by path.
+Result<std::vector<InputFile>> ExpandFileUri(const std::string& uri);
+
+// Whether a new output may be put there: absent, or an empty directory, or `overwrite`; and some
+// directory above it can be written.
+Status CheckFileOutput(const std::string& uri, bool overwrite);
+
+// Splits of one file, in order; none for an empty file.
+std::vector<Split> CutFile(const InputFile& file, uint32_t input, const FileSource& source, uint64_t block_bytes);
+
+}  // namespace mr::master

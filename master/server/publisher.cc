@@ -1,0 +1,120 @@
+#include "master/server/publisher.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "common/base/text.h"
+#include "common/io/files.h"
+
+namespace mr::master {
+namespace {
+
+std::string PathOf(const std::string& uri) { return uri.substr(std::string("file://").size()); }
+
+std::string Hidden(const std::string& path, const std::string& job, const char* suffix) {
+  const size_t slash = path.rfind('/');
+  return path.substr(0, slash + 1) + "." + path.substr(slash + 1) + "." + job + suffix;
+}
+
+std::string ParentOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// Whether `directory` already holds this job's finished output.
+bool IsPublished(const std::string& directory, const PublishRequest& request) {
+  const auto text = ReadFile(directory + "/_SUCCESS");
+  return text.ok() && *text == SuccessDocument(request);
+}
+
+Status MovePart(const FileOutput& part, const std::string& directory) {
+  const std::string to = directory + "/" + part.name;
+  if (rename(part.staged.c_str(), to.c_str()) == 0) return Status::Ok();
+  const int error = errno;
+  // Moved by an earlier, interrupted run.
+  if (error == ENOENT && PathExists(to)) return Status::Ok();
+  return ErrnoStatus(error, "cannot move " + part.staged + " to " + to);
+}
+
+// Takes old's place; what was there is at `aside` afterwards (or is gone with it already).
+Status Swap(const std::string& made, const std::string& old, const std::string& aside) {
+  if (renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, old.c_str(), RENAME_EXCHANGE) == 0) {
+    if (rename(made.c_str(), aside.c_str()) != 0) return ErrnoStatus(errno, "cannot move " + made);
+    return Status::Ok();
+  }
+  if (errno != ENOENT && errno != EINVAL && errno != ENOSYS) {
+    return ErrnoStatus(errno, "cannot swap " + made + " with " + old);
+  }
+  // Nothing there, or a file system without exchange: two renames, with a moment between.
+  if (rename(old.c_str(), aside.c_str()) != 0 && errno != ENOENT) {
+    return ErrnoStatus(errno, "cannot move " + old + " aside");
+  }
+  if (rename(made.c_str(), old.c_str()) != 0) return ErrnoStatus(errno, "cannot move " + made + " to " + old);
+  return Status::Ok();
+}
+
+}  // namespace
+
+std::string StagingUri(const std::string& output_uri, const std::string& job) {
+  return "file://" + Hidden(PathOf(output_uri), job, ".staging");
+}
+
+OutputTotals TotalsOf(const std::vector<FileOutput>& parts) {
+  OutputTotals totals;
+  Hasher128 hasher;
+  for (const FileOutput& part : parts) {
+    totals.bytes += part.bytes;
+    totals.records += part.records;
+    ++totals.parts;
+    hasher.Update(part.name.data(), part.name.size() + 1);  // with its NUL, as a separator
+    hasher.Update(&part.content, sizeof part.content);
+  }
+  totals.digest = hasher.Finish();
+  return totals;
+}
+
+std::string SuccessDocument(const PublishRequest& request) {
+  const OutputTotals totals = TotalsOf(request.parts);
+  std::string text = "{\n  \"version\": 1,\n  \"job\": \"" + request.job + "\",\n  \"bytes\": " +
+                     std::to_string(totals.bytes) + ",\n  \"records\": " + std::to_string(totals.records) +
+                     ",\n  \"digest\": \"" + totals.digest.Hex() + "\",\n  \"parts\": [";
+  const char* separator = "\n";
+  for (const FileOutput& part : request.parts) {
+    text += separator + std::string("    {\"name\": \"") + JsonEscape(part.name) + "\", \"bytes\": " +
+            std::to_string(part.bytes) + ", \"records\": " + std::to_string(part.records) + ", \"digest\": \"" +
+            part.content.Hex() + "\"}";
+    separator = ",\n";
+  }
+  return text + "\n  ]\n}\n";
+}
+
+Status PublishFiles(const PublishRequest& request) {
+  const std::string output = PathOf(request.output_uri);
+  const std::string staging = PathOf(StagingUri(request.output_uri, request.job));
+  const std::string made = Hidden(output, request.job, ".new"), aside = Hidden(output, request.job, ".old");
+  if (!IsPublished(output, request)) {
+    const std::string target = request.overwrite ? made : output;
+    if (!IsPublished(target, request)) {
+      MR_RETURN_IF_ERROR(MakeDirectories(target));
+      for (const FileOutput& part : request.parts) MR_RETURN_IF_ERROR(MovePart(part, target));
+      MR_RETURN_IF_ERROR(SyncDirectory(target));
+      MR_RETURN_IF_ERROR(WriteFileDurably(target + "/_SUCCESS", SuccessDocument(request)));
+    }
+    if (request.overwrite) MR_RETURN_IF_ERROR(Swap(made, output, aside));
+    MR_RETURN_IF_ERROR(SyncDirectory(ParentOf(output)));
+  }
+  if (request.overwrite) {
+    MR_RETURN_IF_ERROR(RemoveTree(aside));
+    MR_RETURN_IF_ERROR(RemoveTree(made));
+  }
+  return RemoveTree(staging);
+}
+
+Status RemoveStaging(const std::string& output_uri, const std::string& job) {
+  return RemoveTree(PathOf(StagingUri(output_uri, job)));
+}
+
+}  // namespace mr::master

@@ -1,0 +1,189 @@
+// What the master writes into its journal: kinds and payloads. Fields are only added at the end.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/base/fields.h"
+#include "master/sched/event.h"
+
+namespace mr::master {
+
+// Numbers stand on disk: never reuse one. 0 is the journal's own.
+enum class RecordKind : uint8_t {
+  kEvent = 1,      // EventRecord
+  kEpoch = 2,      // EpochStarted: a master process took over
+  kWorker = 3,     // WorkerNamed
+  kPublished = 4,  // JobPublished
+  kDigest = 5,     // DigestTaken
+  kDfs = 6,        // dfs::Record by EncodeFields
+};
+
+// An event of the scheduler, and what the shell must know with it: bytes of the struct below that
+// goes with the event's kind, or nothing. One record, so that neither exists without the other.
+struct EventRecord {
+  sched::StampedEvent stamped;
+  std::string extra;
+  template <class V>
+  static void Fields(V&& v) { v(&EventRecord::stamped, &EventRecord::extra); }
+};
+
+struct EpochStarted {
+  uint32_t epoch = 0;
+  uint32_t scheduler_version = 0;
+  uint64_t wall_ms = 0;
+  template <class V>
+  static void Fields(V&& v) { v(&EpochStarted::epoch, &EpochStarted::scheduler_version, &EpochStarted::wall_ms); }
+};
+
+struct WorkerNamed {
+  std::string name;
+  WorkerId worker;
+  template <class V>
+  static void Fields(V&& v) { v(&WorkerNamed::name, &WorkerNamed::worker); }
+};
+
+// The committed output of a job stands where its user expects it; or cannot: error.
+struct JobPublished {
+  JobId job;
+  std::string error;
+  template <class V>
+  static void Fields(V&& v) { v(&JobPublished::job, &JobPublished::error); }
+};
+
+// Of the scheduler's state after `events` events of this journal.
+struct DigestTaken {
+  uint64_t events = 0;
+  uint64_t digest = 0;
+  template <class V>
+  static void Fields(V&& v) { v(&DigestTaken::events, &DigestTaken::digest); }
+};
+
+// ---- Plans --------------------------------------------------------------------------------------
+
+struct Split {
+  uint32_t input = 0;
+  std::string uri;
+  uint64_t offset = 0, length = 0, file_bytes = 0;
+  template <class V>
+  static void Fields(V&& v) {
+    v(&Split::input, &Split::uri, &Split::offset, &Split::length, &Split::file_bytes);
+  }
+  bool operator==(const Split&) const = default;
+};
+
+struct StagePlan {
+  uint32_t tasks = 0;
+  std::vector<uint32_t> port_partitions;
+  std::vector<Split> splits;  // of a stage that reads files: one per task, in order; else empty
+  uint64_t input_bytes = 0;   // known or estimated, of all tasks
+  std::vector<std::vector<sched::Slice>> slices;  // per task, of a stage with edges
+  template <class V>
+  static void Fields(V&& v) {
+    using T = StagePlan;
+    v(&T::tasks, &T::port_partitions, &T::splits, &T::input_bytes);
+  }
+  uint32_t partitions() const {
+    uint32_t n = 0;
+    for (uint32_t p : port_partitions) n += p;
+    return n;
+  }
+};
+
+struct JobPlan {
+  std::vector<StagePlan> stages;
+  template <class V>
+  static void Fields(V&& v) { v(&JobPlan::stages); }
+};
+
+// ---- Extras of events ---------------------------------------------------------------------------
+
+// Of JobSubmitted.
+struct SubmitExtra {
+  std::string spec;  // canonical bytes of rpc::JobSpec
+  std::string submission_id;
+  uint64_t wall_ms = 0;
+  JobPlan plan;
+  template <class V>
+  static void Fields(V&& v) {
+    v(&SubmitExtra::spec, &SubmitExtra::submission_id, &SubmitExtra::wall_ms, &SubmitExtra::plan);
+  }
+};
+
+struct PartitionRow {
+  uint64_t records = 0, bytes = 0;
+  Digest128 content;
+  uint32_t chunks = 0;
+  template <class V>
+  static void Fields(V&& v) {
+    v(&PartitionRow::records, &PartitionRow::bytes, &PartitionRow::content, &PartitionRow::chunks);
+  }
+};
+
+struct StagedBlock {
+  uint64_t id = 0;
+  uint32_t generation = 0;
+  uint64_t length = 0, digest = 0;
+  std::vector<uint32_t> workers;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = StagedBlock;
+    v(&T::id, &T::generation, &T::length, &T::digest, &T::workers);
+  }
+};
+
+struct FileOutput {
+  std::string name, staged;
+  uint64_t bytes = 0, records = 0;
+  Digest128 content;
+  std::vector<StagedBlock> blocks;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = FileOutput;
+    v(&T::name, &T::staged, &T::bytes, &T::records, &T::content, &T::blocks);
+  }
+};
+
+struct Counter {
+  std::string group, name;
+  int64_t value = 0;
+  template <class V>
+  static void Fields(V&& v) { v(&Counter::group, &Counter::name, &Counter::value); }
+};
+
+// Of AttemptFinished.
+struct FinishedExtra {
+  uint32_t partitions = 0;
+  std::vector<PartitionRow> rows;  // inline up to 64 partitions
+  std::vector<FileOutput> outputs;
+  std::vector<Counter> counters;
+  // Where this event committed a job whose output is in the block store: the dfs::Record that makes
+  // it visible (or why it cannot).
+  std::string dfs_commit, dfs_error;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = FinishedExtra;
+    v(&T::partitions, &T::rows, &T::outputs, &T::counters, &T::dfs_commit, &T::dfs_error);
+  }
+};
+
+// Of AttemptFailed.
+struct FailedExtra {
+  std::string record, stderr_tail;
+  template <class V>
+  static void Fields(V&& v) { v(&FailedExtra::record, &FailedExtra::stderr_tail); }
+};
+
+// Of WorkerRegistered.
+struct WorkerExtra {
+  std::string name;
+  uint16_t http_port = 0;
+  uint64_t capacity_bytes = 0, used_bytes = 0;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = WorkerExtra;
+    v(&T::name, &T::http_port, &T::capacity_bytes, &T::used_bytes);
+  }
+};
+
+}  // namespace mr::master

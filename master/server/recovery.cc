@@ -1,0 +1,161 @@
+// Start and restart: the journal is replayed into a fresh scheduler and fresh tables, the new epoch
+// is made durable, and what was under way is taken up again.
+#include <glog/logging.h>
+
+#include <algorithm>
+
+#include "common/io/clock.h"
+#include "master/server/brain.h"
+
+namespace mr::master {
+
+Status Brain::Recover() {
+  auto opened = journal::Journal::Open(
+      {.directory = options_.directory + "/journal", .cluster_id = options_.cluster_id},
+      [this](const journal::Record& record, uint64_t offset) { return Replay(record, offset); });
+  if (!opened.ok()) return opened.status();
+  journal_ = *std::move(opened);
+  const journal::Recovery& recovery = journal_->recovery();
+  if (recovery.cut_bytes > 0) {
+    LOG(WARNING) << "journal: cut off " << recovery.cut_bytes << " bytes of an interrupted write at offset "
+                 << recovery.end.offset << " (" << recovery.cut_records << " records that nobody was told about)";
+  }
+  replaying_ = false;
+  outbox_.Release(recovery.end.sequence);
+  stamp_base_ = std::max(stamp_base_, last_stamp_ + Millis(1));
+  stamp_start_ = Now();
+  BeginEpoch();
+  return Status::Ok();
+}
+
+void Brain::BeginEpoch() {
+  epoch_ = journal_->recovery().end.epoch + 1;
+  journal_->Start(epoch_, [this](uint64_t sequence) {
+    loop_.Post([this, sequence] { outbox_.Release(sequence); });
+  });
+  // Nobody hears of this epoch before it is on disk: two masters would otherwise share it.
+  journal_->WaitDurable(Append(journal::RecordClass::kHard, RecordKind::kEpoch,
+                               EncodeFields(EpochStarted{epoch_, sched::kSchedulerVersion, WallClockMs()})));
+  Feed(sched::ConfigChanged{options_.policies, options_.seed, sched::kSchedulerVersion, Millis(100)});
+  const auto unplanned = std::move(unplanned_);
+  for (const auto& [job, stage] : unplanned) Feed(PlannedStage({job, stage, {}}));
+  for (const auto& [key, at] : replayed_timers_) SetTimer({key.first, key.second, at});
+  replayed_timers_.clear();
+  const Instant now = Now();
+  for (auto& [id, worker] : workers_.all()) {
+    if (!worker.alive) continue;
+    worker.away = true;
+    Feed(sched::WorkerDraining{id, worker.info.incarnation, true});
+  }
+  loop_.At(now + kRestartGrace, [this] {
+    for (auto& [id, worker] : workers_.all()) {
+      if (worker.away) Lose(id, "it did not come back after the master's restart");
+    }
+  });
+  for (const JobId job : std::set<JobId>(unpublished_)) Publish(job, 1);
+  for (const JobId job : std::set<JobId>(uncleaned_)) CleanUp(job);
+  Tick();
+}
+
+Status Brain::Replay(const journal::Record& record, uint64_t offset) {
+  const auto bad = [&](const std::string& what) {
+    return Corrupted("record " + std::to_string(record.sequence) + " at offset " + std::to_string(offset) + " of " +
+                     options_.directory + "/journal/journal: " + what);
+  };
+  switch (static_cast<RecordKind>(record.kind)) {
+    case RecordKind::kEvent: return ReplayEvent(record, offset);
+    case RecordKind::kEpoch: {
+      EpochStarted epoch;
+      if (!DecodeFields(record.payload, &epoch)) return bad("not an epoch");
+      replayed_version_ = epoch.scheduler_version;
+      return Status::Ok();
+    }
+    case RecordKind::kWorker: {
+      WorkerNamed named;
+      if (!DecodeFields(record.payload, &named)) return bad("not a worker's name");
+      workers_.Restore(named.name, named.worker);
+      return Status::Ok();
+    }
+    case RecordKind::kPublished: {
+      JobPublished published;
+      if (!DecodeFields(record.payload, &published)) return bad("not a publication");
+      JobView* job = jobs_.Find(published.job);
+      if (job == nullptr) return bad("a publication of an unknown job");
+      job->state = published.error.empty() ? JobState::kSucceeded : JobState::kFailed;
+      job->error = published.error;
+      job->told = true;
+      unpublished_.erase(published.job);
+      return Status::Ok();
+    }
+    case RecordKind::kDigest: {
+      DigestTaken digest;
+      if (!DecodeFields(record.payload, &digest)) return bad("not a digest");
+      if (digest.events != events_ || digest.digest != scheduler_.Digest()) {
+        return bad("the replay of " + std::to_string(events_) +
+                   " events gives another state than the one that was recorded. This release does not decide "
+                   "as the one that wrote the journal; start that release, or report this as a bug");
+      }
+      return Status::Ok();
+    }
+    case RecordKind::kDfs: return Status::Ok();  // of the block store's own replay
+  }
+  return bad("an unknown kind (" + std::to_string(record.kind) + "); a later release wrote it, start that one");
+}
+
+Status Brain::ReplayEvent(const journal::Record& record, uint64_t offset) {
+  EventRecord event;
+  if (!DecodeFields(record.payload, &event)) {
+    return Corrupted("record " + std::to_string(record.sequence) + " at offset " + std::to_string(offset) +
+                     " is no event that this release knows; start the release that wrote it");
+  }
+  if (replayed_version_ != sched::kSchedulerVersion) {
+    return Rejected("the journal was written by scheduler version " + std::to_string(replayed_version_) +
+                    ", this release has " + std::to_string(sched::kSchedulerVersion) +
+                    "; let the other release finish its jobs, then start this one on a fresh --data");
+  }
+  outbox_.Release(record.sequence);
+  last_stamp_ = std::max(last_stamp_, event.stamped.at);
+  const auto decisions = scheduler_.Step(event.stamped);
+  ++events_;
+  NoteOutstanding(event.stamped, decisions);
+  (void)jobs_.Fold(event.stamped, event.extra, decisions, record.sequence);
+  for (const auto& decision : decisions) {
+    if (const auto* commit = std::get_if<sched::CommitJob>(&decision)) unpublished_.insert(commit->job);
+    if (const auto* failed = std::get_if<sched::FailJob>(&decision)) {
+      uncleaned_.insert(failed->job);
+      if (JobView* job = jobs_.Find(failed->job)) job->told = true;
+    }
+  }
+  return Status::Ok();
+}
+
+// What the last life was asked for and did not do, and whom it knew.
+void Brain::NoteOutstanding(const sched::StampedEvent& stamped, const std::vector<sched::Decision>& decisions) {
+  if (const auto* planned = std::get_if<sched::StagePlanned>(&stamped.event)) {
+    unplanned_.erase({planned->job, planned->stage});
+  } else if (const auto* due = std::get_if<sched::TimerDue>(&stamped.event)) {
+    const auto it = replayed_timers_.find({due->policy, due->id});
+    if (it != replayed_timers_.end()) replayed_timers_.erase(it);
+  } else if (const auto* registered = std::get_if<sched::WorkerRegistered>(&stamped.event)) {
+    if (WorkerView* worker = workers_.Find(registered->worker)) {
+      worker->alive = true;
+      worker->info = *registered;
+      worker->info.inventory.clear();
+      worker->info.running.clear();
+    }
+  } else if (const auto* lost = std::get_if<sched::WorkerLost>(&stamped.event)) {
+    WorkerView* worker = workers_.FindAlive(lost->worker, lost->incarnation);
+    if (worker != nullptr) worker->alive = false;
+  }
+  for (const auto& decision : decisions) {
+    if (const auto* plan = std::get_if<sched::PlanStage>(&decision)) unplanned_.insert({plan->job, plan->stage});
+    if (const auto* wake = std::get_if<sched::WakeAt>(&decision)) {
+      replayed_timers_.emplace(std::make_pair(wake->policy, wake->id), wake->at);
+    }
+    if (const auto* failed = std::get_if<sched::FailJob>(&decision)) {
+      unplanned_.erase(unplanned_.lower_bound({failed->job, 0}), unplanned_.upper_bound({failed->job, UINT32_MAX}));
+    }
+  }
+}
+
+}  // namespace mr::master

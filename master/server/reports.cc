@@ -1,0 +1,257 @@
+// Workers: registration, leases, reports.
+#include <glog/logging.h>
+
+#include <algorithm>
+
+#include "common/io/clock.h"
+#include "common/rpc/connection.h"
+#include "common/rpc/wire.h"
+#include "master/server/brain.h"
+
+namespace mr::master {
+namespace {
+
+Status CheckInfo(const RegisterIn& in) {
+  const auto& info = in.info;
+  if (in.extra.name.empty() || in.extra.name.size() > 64 ||
+      in.extra.name.find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.-") !=
+          std::string::npos) {
+    return InvalidArgument("a worker's name has 1 to 64 letters, digits, '_', '.', '-'");
+  }
+  if (info.incarnation == 0) return InvalidArgument("a worker needs an incarnation");
+  if (info.slots.total == 0 || info.slots.total > 10'000) return InvalidArgument("a worker has 1 to 10000 slots");
+  if (auto address = rpc::ParseHostPort(info.address); !address.ok()) return address.status();
+  return Status::Ok();
+}
+
+}  // namespace
+
+void Brain::Register(uint64_t session, RegisterIn in, std::function<void(RegisterOut)> reply) {
+  if (Status status = CheckInfo(in); !status.ok()) return reply({status, {}, {}});
+  bool fresh = false;
+  WorkerView& worker = workers_.Named(in.extra.name, &fresh);
+  const WorkerId id = worker.id;
+  if (fresh) {
+    Append(journal::RecordClass::kHard, RecordKind::kWorker, EncodeFields(WorkerNamed{in.extra.name, id}));
+  }
+  if (Status status = workers_.MayRegister(worker, in.info.incarnation, Now()); !status.ok()) {
+    return reply({status, {}, {}});
+  }
+  if (worker.session != 0 && worker.session != session) outlets_.CloseSession(worker.session);
+  if (worker.info.incarnation != in.info.incarnation) worker.heartbeat_connections = 0;
+  const bool was_away = worker.away;
+  in.info.worker = id;
+  worker.alive = true;
+  worker.away = false;
+  worker.answered = false;
+  worker.session = session;
+  worker.info = in.info;
+  worker.info.inventory.clear();
+  worker.info.running.clear();
+  worker.http_port = in.extra.http_port;
+  worker.capacity_bytes = in.extra.capacity_bytes;
+  worker.used_bytes = in.extra.used_bytes;
+  worker.last_beat = worker.registered = Now();
+  worker.stages.clear();
+  worker.directories.clear();
+  commands_[id].clear();
+
+  const auto inventory = in.info.inventory;
+  const auto running = in.info.running;
+  uint64_t sequence = Feed(std::move(in.info), EncodeFields(in.extra)).sequence;
+  if (was_away || worker.drained_by_user) {
+    sequence = Feed(sched::WorkerDraining{id, worker.info.incarnation, worker.drained_by_user}).sequence;
+  }
+  LOG(INFO) << Name(id) << " registered from " << worker.info.address << " with " << worker.info.slots.total
+            << " slots, " << inventory.size() << " copies, " << running.size() << " running";
+  RegisterOut out{Status::Ok(), id, {}};
+  std::set<JobId> forgotten;
+  for (const auto& copy : inventory) {
+    const JobView* job = jobs_.Find(copy.output.task.job);
+    if (job == nullptr || (Ended(job->state) && job->told)) forgotten.insert(copy.output.task.job);
+    if (jobs_.FindCopy(copy) == nullptr) out.drop.push_back(copy);
+  }
+  for (const auto& attempt : running) {
+    const AttemptView* known = jobs_.Find(attempt);
+    if (known != nullptr && Live(known->state) && known->worker == id) {
+      // It goes on; what it reads from must be known to it again.
+      SendStage(&worker, *jobs_.Find(attempt.task.job), attempt.task.stage);
+      continue;
+    }
+    Send(&worker, 64, [attempt](rpc::Command::Builder b) { rpc::ToWire(attempt, b.initKill()); });
+  }
+  for (const JobId job : forgotten) {
+    Send(&worker, 32, [job](rpc::Command::Builder b) { rpc::ToWire(job, b.initEndJob()); });
+  }
+  outbox_.Hold(sequence, [this, id, session, reply = std::move(reply), out = std::move(out)] {
+    reply(out);
+    WorkerView* w = workers_.Find(id);
+    if (w != nullptr && w->session == session) w->answered = true;
+  });
+}
+
+void Brain::SessionEnded(uint64_t session) {
+  WorkerView* worker = workers_.FindSession(session);
+  if (worker == nullptr) return;
+  worker->session = 0;
+  worker->answered = false;
+  worker->session_lost = Now();
+  commands_[worker->id].clear();
+  CheckLeases();
+}
+
+void Brain::HeartbeatConnected(Incarnation incarnation, bool connected) {
+  WorkerView* worker = workers_.FindIncarnation(incarnation);
+  if (worker == nullptr) return;
+  if (connected) {
+    ++worker->heartbeat_connections;
+  } else if (worker->heartbeat_connections > 0) {
+    --worker->heartbeat_connections;
+    CheckLeases();
+  }
+}
+
+bool Brain::Beat(WorkerId id, Incarnation incarnation) {
+  WorkerView* worker = workers_.FindAlive(id, incarnation);
+  if (worker == nullptr || worker->session == 0) return false;
+  worker->last_beat = Now();
+  return true;
+}
+
+void Brain::Lose(WorkerId id, const std::string& why) {
+  WorkerView* worker = workers_.Find(id);
+  if (worker == nullptr || !worker->alive) return;
+  LOG(WARNING) << Name(id) << " (" << worker->info.address << ") is lost: " << why;
+  worker->alive = false;
+  worker->away = false;
+  if (worker->session != 0) outlets_.CloseSession(worker->session);
+  worker->session = 0;
+  worker->heartbeat_connections = 0;
+  commands_[id].clear();
+  Feed(sched::WorkerLost{id, worker->info.incarnation, why});
+  for (const JobId job : std::set<JobId>(uncleaned_)) CleanUp(job);
+  for (auto& [job_id, job] : jobs_.jobs()) {
+    if (!Ended(job.state)) MarkChanged(job_id);
+  }
+}
+
+void Brain::CheckLeases() {
+  for (const auto& [id, why] : workers_.Expired(Now())) Lose(id, why);
+}
+
+void Brain::Tick() {
+  CheckLeases();
+  loop_.At(Now() + Millis(250), [this] { Tick(); });
+}
+
+Status Brain::Drain(WorkerId id, bool on) {
+  WorkerView* worker = workers_.Find(id);
+  if (worker == nullptr) return NotFound("there is no worker " + Name(id));
+  worker->drained_by_user = on;
+  if (worker->alive) {
+    Feed(sched::WorkerDraining{id, worker->info.incarnation, on});
+    Send(worker, 16, [on](rpc::Command::Builder out) { out.setDrain(on); });
+  }
+  return Status::Ok();
+}
+
+void Brain::Progress(sched::AttemptProgress progress) {
+  WorkerView* worker = workers_.FindAlive(progress.worker, progress.incarnation);
+  if (worker == nullptr) return;
+  for (const auto& report : progress.reports) MarkChanged(report.attempt.task.job);
+  Feed(std::move(progress));
+}
+
+void Brain::Report(WorkerId id, Incarnation incarnation, std::vector<ReportIn> reports,
+                   std::function<void(std::vector<Verdict>)> reply) {
+  WorkerView* worker = workers_.Find(id);
+  std::vector<Verdict> verdicts(reports.size(), Verdict::kNoted);
+  if (worker == nullptr) {
+    std::fill(verdicts.begin(), verdicts.end(), Verdict::kStale);
+    return reply(std::move(verdicts));
+  }
+  uint64_t hold = 0;
+  for (size_t i = 0; i < reports.size(); ++i) {
+    hold = std::max(hold, FeedReport(worker, id, incarnation, reports[i], &verdicts[i]));
+  }
+  if (hold == 0) return reply(std::move(verdicts));
+  outbox_.Hold(hold, [reply = std::move(reply), verdicts = std::move(verdicts)] { reply(verdicts); });
+}
+
+// The sequence that the answer has to wait for; 0 = none.
+uint64_t Brain::FeedReport(WorkerView*, WorkerId id, Incarnation incarnation, ReportIn& report, Verdict* verdict) {
+  const AttemptId attempt = report.attempt;
+  const JobId job = attempt.task.job;
+  MarkChanged(job);
+  switch (report.kind) {
+    case ReportIn::Kind::kStarted: Feed(sched::AttemptStarted{attempt, id, incarnation}); return 0;
+    case ReportIn::Kind::kFinished: {
+      const AttemptView* known = jobs_.Find(attempt);
+      if (known != nullptr && known->worker == id && known->incarnation == incarnation &&
+          (known->state == AttemptState::kCommitted || known->state == AttemptState::kCopy)) {
+        // Its answer was lost on the way: the same one again.
+        *verdict = known->state == AttemptState::kCommitted ? Verdict::kWinner : Verdict::kCopyKept;
+        return known->sequence;
+      }
+      report.finished.attempt = attempt;
+      report.finished.worker = id;
+      report.finished.incarnation = incarnation;
+      const Fed fed = Feed(report.finished, EncodeFields(report.finished_extra));
+      *verdict = FinishedVerdict(report, fed.decisions);
+      CleanUp(job);
+      return fed.sequence;
+    }
+    case ReportIn::Kind::kFailed:
+      LOG(INFO) << "attempt failed: " << Name(attempt, TaskLetter::kMap) << ": " << report.message;
+      Feed(sched::AttemptFailed{attempt, id, incarnation, report.failure, report.message},
+           EncodeFields(report.failed_extra));
+      break;
+    case ReportIn::Kind::kRefused: Feed(sched::AttemptRefused{attempt, id, incarnation, report.message}); break;
+    case ReportIn::Kind::kKilled: Feed(sched::AttemptKilled{attempt, id, incarnation}); break;
+    case ReportIn::Kind::kFetchDone:
+      report.fetch.reader = attempt;
+      Feed(report.fetch);
+      return 0;
+    case ReportIn::Kind::kFetchFailed: FetchFailed(report, id); return 0;
+    case ReportIn::Kind::kUnknown: *verdict = Verdict::kStale; return 0;
+  }
+  CleanUp(job);
+  return 0;
+}
+
+Verdict Brain::FinishedVerdict(const ReportIn& report, const std::vector<sched::Decision>& decisions) {
+  for (const auto& decision : decisions) {
+    if (const auto* accept = std::get_if<sched::Accept>(&decision); accept && accept->attempt == report.attempt) {
+      return accept->winner ? Verdict::kWinner : Verdict::kCopyKept;
+    }
+    if (const auto* refuse = std::get_if<sched::Refuse>(&decision); refuse && refuse->attempt == report.attempt) {
+      if (refuse->reason.code == sched::ReasonCode::kEqualDigest) return Verdict::kCopyDropped;
+      if (refuse->reason.code == sched::ReasonCode::kDifferentDigest) return Verdict::kDiffers;
+      return Verdict::kStale;
+    }
+  }
+  return Verdict::kStale;
+}
+
+// A reader's word alone condemns nothing: the master looks itself.
+void Brain::FetchFailed(const ReportIn& report, WorkerId) {
+  const sched::Copy copy = report.fetch.from;
+  Feed(sched::FetchFailed{report.attempt, copy, report.message});
+  if (jobs_.FindCopy(copy) == nullptr || probing_.contains(copy)) return;
+  const WorkerView* worker = workers_.FindAlive(copy.worker, copy.incarnation);
+  if (worker == nullptr) {
+    Feed(sched::CopyLost{copy, "its worker is gone"});
+    return;
+  }
+  if (worker->away || worker->session == 0) return;  // its own fate is decided first
+  probing_.insert(copy);
+  outlets_.Probe(worker->info.address, copy, [this, copy](Result<bool> present) {
+    probing_.erase(copy);
+    if (present.ok() && *present) return;
+    if (jobs_.FindCopy(copy) == nullptr) return;
+    Feed(sched::CopyLost{copy, present.ok() ? "its worker does not have it any more"
+                                            : "its worker cannot be reached: " + present.status().message()});
+  });
+}
+
+}  // namespace mr::master

@@ -1,0 +1,128 @@
+#include "master/server/shell.h"
+
+#include <glog/logging.h>
+
+#include "common/rpc/connection.h"
+#include "common/rpc/kj_status.h"
+#include "common/rpc/wire.h"
+#include "schema/data.capnp.h"
+
+namespace mr::master {
+namespace {
+
+// A data server that does not answer a probe for so long is as good as gone for its readers.
+constexpr auto kProbeTimeout = 2 * kj::SECONDS;
+
+}  // namespace
+
+Shell::Shell(Options options, rpc::KjThread& kj, Loop& loop, Pool& pool)
+    : options_(std::move(options)), kj_(kj), loop_(loop), pool_(pool) {
+  own_.role = rpc::Role::kMaster;
+  own_.cluster_id = options_.cluster_id;
+}
+
+Shell::~Shell() noexcept = default;
+
+Result<uint16_t> Shell::Listen(const std::string& address, uint16_t port) {
+  std::mutex mutex;
+  std::condition_variable cv;
+  std::unique_ptr<Result<uint16_t>> bound;
+  kj_.Post([&] {
+    server_ = kj::heap<rpc::RpcServer>(kj_.io(), own_, [this](const rpc::Hello& hello, const std::string& peer) {
+      return Admit(hello, peer);
+    });
+    kj_.Spawn(server_->Listen(address, port).then([&](Result<uint16_t> result) {
+      std::lock_guard lock(mutex);
+      bound = std::make_unique<Result<uint16_t>>(std::move(result));
+      cv.notify_one();
+    }));
+  });
+  std::unique_lock lock(mutex);
+  cv.wait(lock, [&] { return bound != nullptr; });
+  return std::move(*bound);
+}
+
+void Shell::Close() {
+  kj_.Run([this] {
+    server_ = nullptr;
+    sessions_.clear();
+    watchers_.clear();
+  });
+}
+
+Result<capnp::Capability::Client> Shell::Admit(const rpc::Hello& hello, const std::string& peer) {
+  switch (hello.role) {
+    case rpc::Role::kClient: return capnp::Capability::Client(MakeClientService(*this));
+    case rpc::Role::kWorker: return capnp::Capability::Client(MakeWorkerService(*this));
+    case rpc::Role::kHeartbeat: return capnp::Capability::Client(MakeHeartbeatService(*this, hello.incarnation));
+    case rpc::Role::kData:
+    case rpc::Role::kMaster:
+    case rpc::Role::kDataServer: break;
+  }
+  LOG(WARNING) << peer << " asked a master for what only workers serve";
+  return InvalidArgument("a master does not serve data");
+}
+
+void Shell::Apply(uint64_t session, Message commands) {
+  kj_.Post([this, session, commands = std::move(commands)] {
+    const auto it = sessions_.find(session);
+    if (it == sessions_.end()) return;
+    const auto params = commands->getRoot<rpc::Worker::ApplyParams>().asReader();
+    auto request = it->second.applyRequest(params.totalSize());
+    request.setMasterEpoch(params.getMasterEpoch());
+    request.setCommands(params.getCommands());
+    // An apply that fails is a session that broke; what it carried is settled when the worker
+    // registers again, or is lost.
+    kj_.Spawn(request.send().ignoreResult().catch_([session](kj::Exception&& e) {
+      LOG(INFO) << "commands did not reach session " << session << ": " << e.getDescription().cStr();
+    }));
+  });
+}
+
+void Shell::CloseSession(uint64_t session) {
+  kj_.Post([this, session] { sessions_.erase(session); });
+}
+
+void Shell::PushStatus(uint64_t watcher, Message status) {
+  kj_.Post([this, watcher, status = std::move(status)] {
+    const auto it = watchers_.find(watcher);
+    if (it == watchers_.end()) return;
+    auto request = it->second.changedRequest();
+    request.setStatus(status->getRoot<rpc::JobStatus>().asReader());
+    kj_.Spawn(request.send().ignoreResult().then(
+        [this, watcher] { loop_.Post([this, watcher] { brain_->Pushed(watcher); }); },
+        [this, watcher](kj::Exception&&) { watchers_.erase(watcher); }));
+  });
+}
+
+void Shell::Probe(const std::string& address, const sched::Copy& copy, std::function<void(Result<bool>)> done) {
+  kj_.Post([this, address, copy, done = std::move(done)] {
+    rpc::Hello hello = own_;
+    hello.role = rpc::Role::kData;
+    const auto finish = [this, done](Result<bool> result) {
+      auto shared = std::make_shared<Result<bool>>(std::move(result));
+      loop_.Post([done, shared] { done(*shared); });
+    };
+    auto asked = rpc::RpcConnection::Connect(kj_.io(), address, hello, Seconds(2))
+                     .then([copy](Result<kj::Own<rpc::RpcConnection>> connection) -> kj::Promise<Result<bool>> {
+                       if (!connection.ok()) return Result<bool>(connection.status());
+                       kj::Own<rpc::RpcConnection> owned = *std::move(connection);
+                       auto request = owned->Bootstrap<rpc::DataServer>().probeRequest();
+                       auto out = request.initCopy();
+                       rpc::ToWire(copy.output.task, out.initTask());
+                       out.setGeneration(copy.output.generation);
+                       out.setAttempt(copy.attempt);
+                       out.initWorker().setId(copy.worker.value);
+                       out.getWorker().setIncarnation(copy.incarnation);
+                       return request.send()
+                           .then([](auto response) -> Result<bool> { return response.getPresent(); })
+                           .attach(kj::mv(owned));
+                     });
+    kj_.Spawn(kj_.timer()
+                  .timeoutAfter(kProbeTimeout, kj::mv(asked))
+                  .then([finish](Result<bool> result) { finish(std::move(result)); },
+                        [finish](kj::Exception&& e) { finish(rpc::FromException(e)); }));
+  });
+}
+
+}  // namespace mr::master

@@ -1,0 +1,82 @@
+// The master's sockets: services for workers and clients on the KJ loop, between the peers and the
+// brain. Translates messages and nothing more; every question becomes a closure on the master's
+// thread, every answer comes back as one on the loop.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "common/rpc/kj_thread.h"
+#include "common/rpc/server.h"
+#include "master/server/answer.h"
+#include "master/server/brain.h"
+#include "master/server/pool.h"
+
+namespace mr::master {
+
+class Shell final : public Outlets {
+ public:
+  struct Options {
+    std::string directory;  // DIR/lib has the operator libraries
+    uint64_t cluster_id = 0;
+    std::string version;
+  };
+  Shell(Options options, rpc::KjThread& kj, Loop& loop, Pool& pool);
+  // The loop's objects are gone by then: see Close().
+  ~Shell() noexcept override;
+
+  void SetBrain(Brain* brain) { brain_ = brain; }
+  // The port in use. Waits; not from the loop.
+  Result<uint16_t> Listen(const std::string& address, uint16_t port);
+  // Ends all connections. Waits; not from the loop.
+  void Close();
+
+  // Outlets. On the master's thread.
+  void Apply(uint64_t session, Message commands) override;
+  void CloseSession(uint64_t session) override;
+  void PushStatus(uint64_t watcher, Message status) override;
+  void Probe(const std::string& address, const sched::Copy& copy, std::function<void(Result<bool>)> done) override;
+  void InPool(std::function<void()> work) override { pool_.Post(std::move(work)); }
+
+  // For the services; on the KJ loop.
+  rpc::KjThread& kj() { return kj_; }
+  Pool& pool() { return pool_; }
+  Brain& brain() { return *brain_; }
+  const Options& options() const { return options_; }
+  uint64_t NextId() { return next_id_++; }
+  void PostToMaster(std::function<void()> fn) { loop_.Post(std::move(fn)); }
+  std::map<uint64_t, rpc::Worker::Client>& sessions() { return sessions_; }
+  std::map<uint64_t, rpc::JobWatcher::Client>& watchers() { return watchers_; }
+  // Asks the master's thread; the promise carries what `ask` returned.
+  template <class F>
+  auto Ask(F ask) -> kj::Promise<decltype(ask(std::declval<Brain&>()))> {
+    auto answer = MakeAnswer<decltype(ask(std::declval<Brain&>()))>(kj_);
+    loop_.Post([this, ask = std::move(ask), fulfill = std::move(answer.fulfill)]() mutable { fulfill(ask(*brain_)); });
+    return kj::mv(answer.promise);
+  }
+
+ private:
+  Result<capnp::Capability::Client> Admit(const rpc::Hello& hello, const std::string& peer);
+
+  Options options_;
+  rpc::KjThread& kj_;
+  Loop& loop_;
+  Pool& pool_;
+  Brain* brain_ = nullptr;
+  rpc::Hello own_;
+
+  // Of the KJ loop.
+  kj::Own<rpc::RpcServer> server_;
+  std::map<uint64_t, rpc::Worker::Client> sessions_;
+  std::map<uint64_t, rpc::JobWatcher::Client> watchers_;
+  uint64_t next_id_ = 1;
+};
+
+// The bootstrap capabilities. On the KJ loop.
+rpc::MasterForWorker::Client MakeWorkerService(Shell& shell);
+rpc::Heartbeats::Client MakeHeartbeatService(Shell& shell, Incarnation incarnation);
+rpc::MasterForClient::Client MakeClientService(Shell& shell);
+
+}  // namespace mr::master

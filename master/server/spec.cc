@@ -1,0 +1,312 @@
+#include "master/server/spec.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <set>
+
+#include "common/abi/operator_table.h"
+#include "common/base/text.h"
+#include "master/sched/scheduler.h"
+
+namespace mr::master {
+namespace {
+
+std::string Str(capnp::Text::Reader text) { return {text.begin(), text.size()}; }
+
+bool Printable(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) { return c >= 0x20 && c != 0x7f; });
+}
+
+// Gathers faults, so that one answer names them all.
+class Faults {
+ public:
+  void Add(const std::string& fault) {
+    if (faults_.size() < 10) faults_.push_back(fault);
+  }
+  bool empty() const { return faults_.empty(); }
+  Status ToStatus() const {
+    std::string text;
+    for (const auto& fault : faults_) text += (text.empty() ? "" : "; ") + fault;
+    return InvalidArgument("the job is not valid: " + text);
+  }
+
+ private:
+  std::vector<std::string> faults_;
+};
+
+bool FixedFormat(const std::string& format) {
+  if (!format.starts_with("fixed:")) return false;
+  uint32_t n = 0;
+  const char* end = format.data() + format.size();
+  const auto [at, error] = std::from_chars(format.data() + 6, end, n);
+  return error == std::errc() && at == end && n > 0 && n <= 16u << 20;
+}
+
+constexpr std::array<std::string_view, 6> kInputFormats = {"text", "kv", "csv", "jsonl", "fixed:N", "record"};
+constexpr std::array<std::string_view, 4> kOutputFormats = {"text", "fixed:N", "raw", "record"};
+
+void CheckFormat(const std::string& format, std::span<const std::string_view> known, const std::string& where,
+                 Faults* faults) {
+  if (FixedFormat(format)) return;
+  for (const auto& k : known) {
+    if (format == k && k != "fixed:N") return;
+  }
+  std::string list;
+  for (const auto& k : known) list += (list.empty() ? "" : ", ") + std::string(k);
+  faults->Add(where + ": unknown format '" + format + "'" + DidYouMean(format, known) + "; there are " + list);
+}
+
+// Empty where the URI can be used.
+Status CheckUri(const std::string& uri) {
+  const bool file = uri.starts_with("file:///"), dfs = uri.starts_with("dfs:///");
+  if (!Printable(uri)) return InvalidArgument("a URI contains control characters");
+  if (file || dfs) return Status::Ok();
+  for (const char* scheme : {"hdfs://", "s3://", "s3a://", "http://", "https://", "gs://"}) {
+    if (uri.starts_with(scheme)) {
+      return Rejected("'" + uri + "': " + scheme + " is not supported yet; use dfs:///path (mrctl fs put) or " +
+                      "file:///path that all workers share");
+    }
+  }
+  return InvalidArgument("'" + uri + "' is not an absolute URI; use file:///path or dfs:///path");
+}
+
+sched::EdgeKind KindOf(rpc::EdgeKind kind, bool* ok) {
+  *ok = true;
+  switch (kind) {
+    case rpc::EdgeKind::ALL_TO_ALL: return sched::EdgeKind::kAllToAll;
+    case rpc::EdgeKind::MANY_TO_ONE: return sched::EdgeKind::kManyToOne;
+    case rpc::EdgeKind::ONE_TO_ONE: return sched::EdgeKind::kOneToOne;
+    case rpc::EdgeKind::BROADCAST: return sched::EdgeKind::kBroadcast;
+    case rpc::EdgeKind::UNSET: break;
+  }
+  *ok = false;
+  return sched::EdgeKind::kAllToAll;
+}
+
+FileSource ReadFiles(rpc::FileInput::Reader in, const std::string& where, Faults* faults, Status* scheme) {
+  FileSource files;
+  files.format = Str(in.getFormat());
+  files.max_split_bytes = in.getMaxSplitBytes();
+  files.sample_bytes = in.getSampleBytes();
+  CheckFormat(files.format, kInputFormats, where, faults);
+  if (in.getUris().size() == 0) faults->Add(where + " has no input path");
+  if (in.getUris().size() > kMaxUris) {
+    faults->Add(where + " has more than " + std::to_string(kMaxUris) + " paths; use a directory or a glob");
+    return files;
+  }
+  for (auto uri : in.getUris()) {
+    files.uris.push_back(Str(uri));
+    Status status = CheckUri(files.uris.back());
+    if (status.code() == Code::kRejected) *scheme = status;
+    if (status.code() == Code::kInvalidArgument) faults->Add(where + ": " + status.message());
+  }
+  return files;
+}
+
+// What a port is read as: all of its all-to-all readers, or others; not both.
+struct PortUse {
+  bool files = false, sorted = false, all_to_all = false, whole = false;
+};
+
+struct Reader {
+  rpc::JobSpec::Reader in;
+  JobSpec spec;
+  Faults faults;
+  Status scheme;
+  std::vector<std::vector<PortUse>> uses;
+
+  void ReadEdge(rpc::EdgeInput::Reader edge, uint32_t own, const std::string& where, InputSpec* out) {
+    bool known;
+    out->is_edge = true;
+    out->kind = KindOf(edge.getKind(), &known);
+    out->stage = edge.getStage();
+    out->port = edge.getPort();
+    if (!known) faults.Add(where + ": unknown edge kind");
+    if (out->stage >= own) {
+      faults.Add(where + ": an edge must come from an earlier stage, this one from number " +
+                 std::to_string(out->stage));
+      return;
+    }
+    auto& ports = uses[out->stage];
+    if (out->port >= ports.size()) {
+      faults.Add(where + ": stage '" + spec.stages[out->stage].name + "' has no port " + std::to_string(out->port));
+      return;
+    }
+    PortUse& use = ports[out->port];
+    if (use.files) faults.Add(where + ": reads a port that writes files");
+    if (edge.getGrouped() && !use.sorted) faults.Add(where + ": grouped input needs a sorted port");
+    (out->kind == sched::EdgeKind::kAllToAll ? use.all_to_all : use.whole) = true;
+    if (use.all_to_all && use.whole) {
+      faults.Add(where + ": a port is read either by all-to-all edges or by others, give the operator a second port");
+    }
+  }
+
+  void ReadPorts(rpc::StageSpec::Reader stage, const std::string& where, StageSpec* out) {
+    uint32_t file_ports = 0;
+    auto& ports = uses.emplace_back();
+    for (auto port : stage.getPorts()) {
+      PortUse use;
+      switch (port.which()) {
+        case rpc::PortSpec::SHUFFLE: use.sorted = port.getShuffle().getSorted(); break;
+        case rpc::PortSpec::FILES:
+          use.files = true;
+          ++file_ports;
+          CheckFormat(Str(port.getFiles().getFormat()), kOutputFormats, where, &faults);
+          break;
+        default: faults.Add(where + ": unknown kind of port");
+      }
+      ports.push_back(use);
+    }
+    out->ports = static_cast<uint32_t>(ports.size());
+    out->is_final = file_ports > 0;
+    if (ports.empty()) faults.Add(where + " has no output port");
+    if (ports.size() > 64) faults.Add(where + " has more than 64 output ports");
+    if (file_ports > 1 || (file_ports == 1 && ports.size() > 1)) {
+      faults.Add(where + ": a stage has either shuffle ports or exactly one files port");
+    }
+  }
+
+  void ReadStage(rpc::StageSpec::Reader stage, uint32_t index) {
+    StageSpec out;
+    out.name = Str(stage.getName());
+    out.tasks = stage.getTasks();
+    out.flags = stage.getFlags();
+    const std::string where = "stage '" + out.name + "'";
+    if (out.name.empty() || out.name.size() > 200 || !Printable(out.name)) {
+      faults.Add("stage " + std::to_string(index) + " has no usable name");
+    }
+    for (const auto& other : spec.stages) {
+      if (other.name == out.name) faults.Add("two stages are named '" + out.name + "'");
+    }
+    if (stage.getOperator().size() == 0) faults.Add(where + " has no operator");
+    if (stage.getConfig().size() > kMaxConfigBytes) faults.Add(where + ": its config is larger than 256 KiB");
+    if (out.tasks > kMaxTasks) faults.Add(where + ": at most " + std::to_string(kMaxTasks) + " tasks");
+    if (stage.getInputs().size() == 0) faults.Add(where + " has no input");
+    bool one_to_one = false;
+    for (auto input : stage.getInputs()) {
+      auto& i = out.inputs.emplace_back();
+      switch (input.which()) {
+        case rpc::InputSpec::FILES: i.files = ReadFiles(input.getFiles(), where, &faults, &scheme); break;
+        case rpc::InputSpec::EDGE:
+          ReadEdge(input.getEdge(), index, where, &i);
+          one_to_one |= i.kind == sched::EdgeKind::kOneToOne;
+          break;
+        default: faults.Add(where + ": unknown kind of input");
+      }
+    }
+    if (one_to_one && out.reads_files()) {
+      faults.Add(where + ": files and a one-to-one edge both want to fix the number of tasks");
+    }
+    ReadPorts(stage, where, &out);
+    spec.stages.push_back(std::move(out));
+  }
+
+  void ReadOutput() {
+    spec.output_uri = Str(in.getOutput().getUri());
+    spec.overwrite = in.getOutput().getOverwrite();
+    if (spec.output_uri.empty()) {
+      faults.Add("no output is given");
+      return;
+    }
+    Status status = CheckUri(spec.output_uri);
+    if (status.code() == Code::kRejected) scheme = status;
+    if (status.code() == Code::kInvalidArgument) faults.Add("output " + status.message());
+    while (spec.output_uri.ends_with('/')) spec.output_uri.pop_back();
+    if (spec.output_uri == "file:" || spec.output_uri == "dfs:") faults.Add("the root cannot be the output");
+    if (spec.output_uri.find("/../") != std::string::npos || spec.output_uri.ends_with("/..")) {
+      faults.Add("the output path must not contain '..'");
+    }
+  }
+
+  void ReadHead() {
+    spec.name = Str(in.getName());
+    spec.queue = in.getQueue().size() == 0 ? "default" : Str(in.getQueue());
+    spec.library = Str(in.getLibrary());
+    spec.priority = in.getPriority();
+    spec.max_failures = in.getMaxFailures();
+    spec.memory_bytes = in.getMemoryBytes();
+    // A deadline past a year is none; the bound keeps the arithmetic away from overflow.
+    spec.deadline = Millis(static_cast<int64_t>(std::min<uint64_t>(in.getDeadlineMs(), 366ull * 86'400'000)));
+    if (spec.name.empty() || spec.name.size() > 200 || !Printable(spec.name)) {
+      faults.Add("the job's name must be 1 to 200 printable bytes");
+    }
+    if (!spec.library.empty() &&
+        (spec.library.size() != 64 || spec.library.find_first_not_of("0123456789abcdef") != std::string::npos)) {
+      faults.Add("the library must be named by its SHA-256 in lower-case hexadecimal digits");
+    }
+    std::string list;
+    for (auto policy : in.getPolicies()) {
+      spec.policies.push_back(Str(policy));
+      list += (list.empty() ? "" : ",") + spec.policies.back();
+    }
+    if (!list.empty()) {
+      if (Status status = sched::Scheduler::CheckPolicies(list); !status.ok()) faults.Add(status.message());
+    }
+  }
+};
+
+}  // namespace
+
+Result<JobSpec> ReadSpec(rpc::JobSpec::Reader in) {
+  Reader reader{in, {}, {}, {}, {}};
+  reader.ReadHead();
+  reader.ReadOutput();
+  if (in.getStages().size() == 0) reader.faults.Add("it has no stage");
+  if (in.getStages().size() > kMaxStages) {
+    reader.faults.Add("it has more than " + std::to_string(kMaxStages) + " stages");
+    return reader.faults.ToStatus();
+  }
+  uint32_t index = 0;
+  for (auto stage : in.getStages()) reader.ReadStage(stage, index++);
+  bool any_final = false;
+  for (size_t s = 0; s < reader.spec.stages.size(); ++s) {
+    any_final |= reader.spec.stages[s].is_final;
+    for (size_t p = 0; p < reader.uses[s].size(); ++p) {
+      const PortUse& use = reader.uses[s][p];
+      if (!use.files && !use.all_to_all && !use.whole) {
+        reader.faults.Add("nobody reads port " + std::to_string(p) + " of stage '" + reader.spec.stages[s].name + "'");
+      }
+    }
+  }
+  if (!any_final) reader.faults.Add("no stage writes files");
+  if (!reader.faults.empty()) return reader.faults.ToStatus();
+  if (!reader.scheme.ok()) return reader.scheme;
+  return std::move(reader.spec);
+}
+
+sched::JobGraph GraphOf(const JobSpec& spec) {
+  sched::JobGraph graph;
+  for (const StageSpec& s : spec.stages) {
+    sched::StageSpec out;
+    out.name = s.name;
+    out.slot_kind = s.reads_files() ? sched::SlotKind::kMap : sched::SlotKind::kReduce;
+    out.side_effects = (s.flags & MR_SIDE_EFFECTS) != 0;
+    out.is_final = s.is_final;
+    if (spec.max_failures != 0) out.max_failures = spec.max_failures;
+    out.memory_bytes = spec.memory_bytes;
+    for (const InputSpec& i : s.inputs) out.inputs.push_back({i.is_edge, i.kind, i.stage});
+    graph.stages.push_back(std::move(out));
+  }
+  return graph;
+}
+
+std::string CanonicalBytes(rpc::JobSpec::Reader reader) {
+  const auto words = capnp::canonicalize(reader);
+  const auto bytes = words.asBytes();
+  return {reinterpret_cast<const char*>(bytes.begin()), bytes.size()};
+}
+
+SpecBytes::SpecBytes(const std::string& bytes)
+    : words_(kj::heapArray<capnp::word>(bytes.size() / sizeof(capnp::word))) {
+  std::memcpy(words_.begin(), bytes.data(), words_.size() * sizeof(capnp::word));
+  segment_ = words_;
+  capnp::ReaderOptions options;
+  options.traversalLimitInWords = UINT64_MAX;  // it was checked before it was kept
+  message_ = std::make_unique<capnp::SegmentArrayMessageReader>(kj::arrayPtr(&segment_, 1), options);
+}
+
+rpc::JobSpec::Reader SpecBytes::reader() { return message_->getRoot<rpc::JobSpec>(); }
+
+}  // namespace mr::master

@@ -1,0 +1,88 @@
+// A submitted job as plain values: read from its wire form and checked as a whole, so that nothing
+// behind this needs to doubt it. The wire form itself (SpecBytes) is what the journal keeps and
+// what stage infos are copied from.
+#pragma once
+
+#include <capnp/message.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/base/time.h"
+#include "master/sched/model.h"
+#include "schema/job.capnp.h"
+
+namespace mr::master {
+
+struct FileSource {
+  std::vector<std::string> uris;
+  std::string format;
+  uint64_t max_split_bytes = 0;  // 0 = the block size
+  uint64_t sample_bytes = 0;
+};
+
+struct InputSpec {
+  bool is_edge = false;
+  FileSource files;
+  sched::EdgeKind kind = sched::EdgeKind::kAllToAll;
+  uint32_t stage = 0, port = 0;
+};
+
+struct StageSpec {
+  std::string name;
+  uint32_t tasks = 0;
+  uint32_t flags = 0;
+  bool is_final = false;
+  std::vector<InputSpec> inputs;
+  uint32_t ports = 0;
+  bool reads_files() const {
+    for (const auto& input : inputs) {
+      if (!input.is_edge) return true;
+    }
+    return false;
+  }
+  TaskLetter letter() const { return reads_files() ? TaskLetter::kMap : TaskLetter::kReduce; }
+};
+
+struct JobSpec {
+  std::string name, queue, library;
+  int32_t priority = 0;
+  uint32_t max_failures = 0;
+  uint64_t memory_bytes = 0;
+  Duration deadline;
+  std::vector<std::string> policies;
+  std::vector<StageSpec> stages;
+  std::string output_uri;  // without a '/' at its end
+  bool overwrite = false;
+};
+
+// Limits, ours: a spec must fit into control messages of 1 MiB, stage by stage.
+inline constexpr size_t kMaxStages = 256;
+inline constexpr size_t kMaxConfigBytes = 256 << 10;
+inline constexpr size_t kMaxUris = 10'000;
+inline constexpr uint32_t kMaxTasks = 100'000;  // of one stage
+
+// kInvalidArgument with all that is wrong (at most ten faults), kRejected for schemes that are not
+// supported yet. Looks at the spec alone, not at files.
+Result<JobSpec> ReadSpec(rpc::JobSpec::Reader reader);
+
+sched::JobGraph GraphOf(const JobSpec& spec);
+
+// One spec, one byte string: equal specs have equal bytes.
+std::string CanonicalBytes(rpc::JobSpec::Reader reader);
+
+// Canonical bytes, and a reader over them. The reader lives as long as this.
+class SpecBytes {
+ public:
+  explicit SpecBytes(const std::string& bytes);
+  rpc::JobSpec::Reader reader();
+
+ private:
+  kj::Array<capnp::word> words_;
+  kj::ArrayPtr<const capnp::word> segment_;
+  std::unique_ptr<capnp::SegmentArrayMessageReader> message_;
+};
+
+}  // namespace mr::master

@@ -1,0 +1,289 @@
+// What the brain tells those who ask or watch: reads the tables, changes nothing.
+#include <algorithm>
+
+#include "common/base/text.h"
+#include "common/io/clock.h"
+#include "common/rpc/wire.h"
+#include "master/server/brain.h"
+
+namespace mr::master {
+namespace {
+
+// Watchers hear of changes at most so often; of the end at once.
+constexpr Duration kPushEvery = Millis(50);
+
+const char* Word(sched::Cause cause) {
+  switch (cause) {
+    case sched::Cause::kFirst: return "first";
+    case sched::Cause::kRetry: return "retry";
+    case sched::Cause::kClone: return "clone";
+    case sched::Cause::kSpeculative: return "speculative";
+    case sched::Cause::kRestart: return "restart";
+  }
+  return "?";
+}
+
+uint64_t Micros(Duration duration) { return duration.ns > 0 ? static_cast<uint64_t>(duration.ns) / 1000 : 0; }
+
+// A job's end is said when it is on disk, not before.
+JobState ToldState(const JobView& job) {
+  return Ended(job.state) && !job.told ? JobState::kRunning : job.state;
+}
+
+uint64_t StageBytes(const JobView& job, uint32_t s) {
+  if (job.spec.stages[s].reads_files()) return job.plan.stages[s].input_bytes;
+  uint64_t bytes = 0;
+  for (const InputSpec& input : job.spec.stages[s].inputs) bytes += job.stages[input.stage].output_bytes;
+  return bytes;
+}
+
+void FillStageStatus(const JobView& job, uint32_t s, Instant now, rpc::StageStatus::Builder out) {
+  const StageView& stage = job.stages[s];
+  out.setName(job.spec.stages[s].name.c_str());
+  out.setPlanned(stage.planned);
+  out.setTasks(job.plan.stages[s].tasks);
+  out.setDone(stage.done);
+  out.setRunning(stage.running);
+  out.setWaiting(stage.waiting);
+  out.setFailed(stage.failed);
+  out.setInputBytes(StageBytes(job, s));
+  out.setTakenBytes(stage.taken_bytes);
+  out.setOutputBytes(stage.output_bytes);
+  out.setOutputRecords(stage.output_records);
+  if (stage.started) {
+    const bool all_done = stage.planned && stage.done == stage.tasks.size();
+    const Instant end = all_done ? stage.last_commit : Ended(job.state) ? job.ended : now;
+    out.setElapsedUs(Micros(end - stage.first_launch));
+  }
+}
+
+std::string Line(const JobView& job, const WhyLine& line) {
+  std::string text = "at " + HumanDuration(line.at - job.submitted) + ": " + line.what;
+  if (line.attempt.number != 0) {
+    text += " " + Name(line.attempt, job.letter(line.attempt.task.stage));
+  }
+  if (line.worker.valid()) text += " on " + Name(line.worker);
+  return text + ": " + Explain(line.reason);
+}
+
+}  // namespace
+
+void Brain::Fill(const JobView& job, rpc::JobStatus::Builder out) const {
+  rpc::ToWire(job.id, out.initId());
+  out.setName(job.spec.name.c_str());
+  out.setState(static_cast<rpc::JobState>(ToldState(job)));
+  out.setQueue(job.spec.queue.c_str());
+  out.setPriority(job.spec.priority);
+  out.setOutputUri(job.spec.output_uri.c_str());
+  out.setError(job.error.c_str());
+  out.setSubmittedUnixMs(job.wall_ms);
+  out.setSubmissionId(job.submission_id.c_str());
+  const Instant now = last_stamp_;
+  out.setElapsedUs(Micros((Ended(job.state) ? job.ended : now) - job.submitted));
+  auto stages = out.initStages(static_cast<unsigned>(job.stages.size()));
+  for (unsigned s = 0; s < job.stages.size(); ++s) FillStageStatus(job, s, now, stages[s]);
+  if (job.state != JobState::kCommitting && job.state != JobState::kSucceeded) return;
+  const OutputTotals totals = TotalsOf(job.Outputs());
+  out.setOutputBytes(totals.bytes);
+  out.setOutputRecords(totals.records);
+  out.setOutputParts(totals.parts);
+  rpc::ToWire(totals.digest, out.initOutputDigest());
+}
+
+Status Brain::Watch(uint64_t watcher, JobId id) {
+  if (jobs_.Find(id) == nullptr) return NotFound("there is no job " + Name(id));
+  watchers_[watcher].job = id;
+  changed_.insert(id);
+  return Status::Ok();
+}
+
+void Brain::Pushed(uint64_t watcher) {
+  const auto it = watchers_.find(watcher);
+  if (it == watchers_.end()) return;
+  it->second.in_flight = false;
+  if (it->second.dirty) changed_.insert(it->second.job);
+}
+
+void Brain::Unwatch(uint64_t watcher) { watchers_.erase(watcher); }
+
+void Brain::MarkChanged(JobId job) { changed_.insert(job); }
+
+void Brain::PushDue() {
+  if (changed_.empty()) return;
+  const auto changed = std::move(changed_);
+  changed_.clear();
+  const Instant now = Now();
+  Stamp();
+  for (auto& [id, watcher] : watchers_) {
+    if (!changed.contains(watcher.job)) continue;
+    watcher.dirty = true;
+    if (watcher.in_flight) continue;
+    const JobView* job = jobs_.Find(watcher.job);
+    const bool last = Ended(ToldState(*job));
+    if (!last && now - watcher.last_push < kPushEvery) {
+      if (!push_timer_) {
+        push_timer_ = true;
+        loop_.At(watcher.last_push + kPushEvery, [this] {
+          push_timer_ = false;
+          for (const auto& [w, state] : watchers_) {
+            if (state.dirty) changed_.insert(state.job);
+          }
+        });
+      }
+      continue;
+    }
+    watcher.dirty = false;
+    watcher.in_flight = true;
+    watcher.last_push = now;
+    auto message = std::make_shared<capnp::MallocMessageBuilder>();
+    Fill(*job, message->initRoot<rpc::JobStatus>());
+    outlets_.PushStatus(id, std::move(message));
+  }
+}
+
+Status Brain::FillTasks(JobId id, rpc::MasterForClient::TasksResults::Builder out) {
+  const JobView* job = jobs_.Find(id);
+  if (job == nullptr) return NotFound("there is no job " + Name(id));
+  size_t count = 0;
+  for (const auto& stage : job->stages) count += stage.tasks.size();
+  auto list = out.initTasks(static_cast<unsigned>(count));
+  unsigned at = 0;
+  for (uint32_t s = 0; s < job->stages.size(); ++s) {
+    for (uint32_t t = 0; t < job->stages[s].tasks.size(); ++t) {
+      const TaskView& task = job->stages[s].tasks[t];
+      auto status = list[at++];
+      status.setStage(s);
+      status.setTask(t);
+      status.setLetter(static_cast<uint8_t>(job->letter(s)));
+      status.setState(task.committed ? "committed" : task.live > 0 ? "running" : "pending");
+      status.setAttempts(task.attempts);
+      status.setGeneration(task.generation);
+      status.setWorker(task.worker.value);
+    }
+  }
+  return Status::Ok();
+}
+
+Status Brain::FillAttempts(JobId id, rpc::MasterForClient::AttemptsResults::Builder out) {
+  const JobView* job = jobs_.Find(id);
+  if (job == nullptr) return NotFound("there is no job " + Name(id));
+  const Instant now = Stamp();
+  auto list = out.initAttempts(static_cast<unsigned>(job->attempts.size()));
+  unsigned at = 0;
+  for (const auto& [attempt_id, attempt] : job->attempts) {
+    auto status = list[at++];
+    rpc::ToWire(attempt_id, status.initId());
+    status.setLetter(static_cast<uint8_t>(job->letter(attempt_id.task.stage)));
+    status.setState(Word(attempt.state));
+    status.setCause(Word(attempt.cause));
+    status.setWorker(attempt.worker.value);
+    const bool committed = attempt.state == AttemptState::kCommitted || attempt.state == AttemptState::kCopy;
+    status.setProgress(committed ? 1.0
+                       : attempt.total_bytes == 0
+                           ? 0.0
+                           : std::min(1.0, static_cast<double>(attempt.taken_bytes) /
+                                               static_cast<double>(attempt.total_bytes)));
+    status.setRanUs(Micros((Live(attempt.state) ? now : attempt.ended) - attempt.launched));
+    status.setMessage(attempt.message.c_str());
+    status.setReason(Explain(attempt.reason).c_str());
+  }
+  return Status::Ok();
+}
+
+Status Brain::FillCounters(JobId id, rpc::MasterForClient::CountersResults::Builder out) {
+  const JobView* job = jobs_.Find(id);
+  if (job == nullptr) return NotFound("there is no job " + Name(id));
+  std::map<std::pair<std::string, std::string>, int64_t> sums;
+  for (const auto& stage : job->stages) {
+    for (const auto& task : stage.tasks) {
+      if (!task.committed || task.output == nullptr) continue;
+      for (const auto& counter : task.output->counters) sums[{counter.group, counter.name}] += counter.value;
+    }
+  }
+  auto list = out.initCounters(static_cast<unsigned>(sums.size()));
+  unsigned at = 0;
+  for (const auto& [key, value] : sums) {
+    auto counter = list[at++];
+    counter.setGroup(key.first.c_str());
+    counter.setName(key.second.c_str());
+    counter.setValue(value);
+  }
+  return Status::Ok();
+}
+
+void Brain::FillWorkers(rpc::MasterForClient::WorkersResults::Builder out) {
+  std::map<WorkerId, uint32_t> busy;
+  for (const auto& [id, job] : jobs_.jobs()) {
+    if (job.live_attempts == 0) continue;
+    for (const auto& [attempt_id, attempt] : job.attempts) {
+      if (Live(attempt.state)) ++busy[attempt.worker];
+    }
+  }
+  auto list = out.initWorkers(static_cast<unsigned>(workers_.all().size()));
+  unsigned at = 0;
+  for (const auto& [id, worker] : workers_.all()) {
+    auto status = list[at++];
+    status.setId(id.value);
+    status.setName(worker.name.c_str());
+    status.setAddress(worker.info.address.c_str());
+    status.setRack(worker.info.rack.c_str());
+    status.setState(!worker.alive ? "lost" : worker.away ? "away" : worker.drained_by_user ? "draining" : "live");
+    status.setSlots(worker.alive ? worker.info.slots.total : 0);
+    status.setBusy(busy[id]);
+    status.setIncarnation(worker.info.incarnation);
+    auto labels = status.initLabels(static_cast<unsigned>(worker.info.labels.size()));
+    for (unsigned i = 0; i < worker.info.labels.size(); ++i) labels.set(i, worker.info.labels[i].c_str());
+    status.setUsedBytes(worker.used_bytes);
+    status.setCapacityBytes(worker.capacity_bytes);
+  }
+}
+
+Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
+  std::vector<std::string> lines;
+  if (const auto worker_id = ParseWorkerId(subject)) {
+    const WorkerView* worker = workers_.Find(*worker_id);
+    if (worker == nullptr) return NotFound("there is no worker " + subject);
+    for (const auto& [id, job] : jobs_.jobs()) {
+      for (const auto& [task, why] : job.why) {
+        for (const auto& line : why) {
+          if (line.worker == *worker_id) lines.push_back(Line(job, line));
+        }
+      }
+    }
+    if (lines.size() > 256) lines.erase(lines.begin(), lines.end() - 256);
+    lines.insert(lines.begin(), subject + " at " + worker->info.address + (worker->alive ? " is alive" : " is lost"));
+    return lines;
+  }
+  if (const auto job_id = ParseJobId(subject)) {
+    const JobView* job = jobs_.Find(*job_id);
+    if (job == nullptr) return NotFound("there is no job " + subject);
+    lines.push_back(subject + " is " + Word(ToldState(*job)) + (job->error.empty() ? "" : ": " + job->error));
+    for (const auto& line : job->why_job) lines.push_back(Line(*job, line));
+    for (const auto& [id, attempt] : job->attempts) {
+      if (attempt.state != AttemptState::kFailed || lines.size() > 256) continue;
+      lines.push_back(Name(id, job->letter(id.task.stage)) + " failed: " + attempt.message +
+                      (attempt.record.empty() ? "" : " (at " + attempt.record + ")"));
+    }
+    return lines;
+  }
+  // An attempt's name; a task's name is one without its number.
+  auto attempt = ParseAttemptId(subject);
+  const bool is_task = !attempt && subject.starts_with("task_");
+  if (is_task) attempt = ParseAttemptId("attempt_" + subject.substr(5) + "_1");
+  if (!attempt) return InvalidArgument("'" + subject + "' is no name of a job, task, attempt or worker");
+  const JobView* job = jobs_.Find(attempt->task.job);
+  if (job == nullptr || attempt->task.stage >= job->stages.size()) return NotFound("there is no " + subject);
+  const auto it = job->why.find({attempt->task.stage, attempt->task.task});
+  if (it != job->why.end()) {
+    for (const auto& line : it->second) {
+      if (is_task || line.attempt == *attempt) lines.push_back(Line(*job, line));
+    }
+  }
+  if (const AttemptView* view = jobs_.Find(*attempt); view != nullptr && !is_task) {
+    lines.push_back(std::string("it is ") + Word(view->state) + (view->message.empty() ? "" : ": " + view->message));
+  }
+  if (lines.empty()) return NotFound("nothing was decided about " + subject);
+  return lines;
+}
+
+}  // namespace mr::master

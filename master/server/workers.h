@@ -1,0 +1,69 @@
+// The workers that the master knows: names, lives, sessions, leases. Says when one must be given up;
+// the brain acts on it. Of the master's thread.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/base/ids.h"
+#include "common/base/status.h"
+#include "common/base/time.h"
+#include "master/sched/event.h"
+
+namespace mr::master {
+
+// Beats each 500 ms; a lease of ten: a loaded machine of two cores still makes one of them.
+inline constexpr Duration kBeat = Millis(500);
+inline constexpr Duration kLease = Seconds(5);
+// How long a worker may be without its control connection while it still beats.
+inline constexpr Duration kReconnectGrace = Seconds(2);
+// How long a restarted master waits for the workers it knew.
+inline constexpr Duration kRestartGrace = Seconds(10);
+
+struct WorkerView {
+  WorkerId id;
+  std::string name;
+  // Of its present life; alive: registered and not given up.
+  bool alive = false;
+  sched::WorkerRegistered info;  // inventory and running are not kept
+  uint16_t http_port = 0;
+  uint64_t capacity_bytes = 0, used_bytes = 0;
+  uint64_t session = 0;  // 0 = no control connection
+  bool answered = false;  // its registration was answered: commands may go
+  uint32_t heartbeat_connections = 0;
+  Instant last_beat, session_lost, registered;
+  bool drained_by_user = false;
+  bool away = false;  // known from the journal, has not come back yet
+  // What this session was told already.
+  std::set<StageId> stages;
+  std::map<StageId, uint64_t> directories;  // version sent
+};
+
+class WorkerTable {
+ public:
+  // The worker of this name, made where there is none; *fresh then.
+  WorkerView& Named(const std::string& name, bool* fresh);
+  void Restore(const std::string& name, WorkerId id);
+  WorkerView* Find(WorkerId id);
+  // The one with this life, if it is alive.
+  WorkerView* FindAlive(WorkerId id, Incarnation incarnation);
+  WorkerView* FindIncarnation(Incarnation incarnation);
+  WorkerView* FindSession(uint64_t session);
+
+  // Whether a process that calls itself `incarnation` may take this name now.
+  Status MayRegister(const WorkerView& worker, Incarnation incarnation, Instant now) const;
+  // Those to be given up now, and why.
+  std::vector<std::pair<WorkerId, std::string>> Expired(Instant now) const;
+
+  uint32_t TotalSlots() const;
+  std::map<WorkerId, WorkerView>& all() { return workers_; }
+
+ private:
+  std::map<WorkerId, WorkerView> workers_;
+  std::map<std::string, WorkerId> names_;
+};
+
+}  // namespace mr::master
