@@ -92,12 +92,12 @@ class LocalJob {
   }
 
  private:
-  struct File {
+  struct TestFile {
     std::string name, content;
     int input;
   };
   struct Split {
-    const File* file;
+    const TestFile* file;
     uint64_t offset, length;
   };
   struct StageInput {
@@ -188,7 +188,7 @@ class LocalJob {
     const uint64_t step = std::min(json.UintOr("max_split_bytes", options_.split_bytes),
                                    options_.split_bytes);
     bool found = false;
-    for (const File& file : files_) {
+    for (const TestFile& file : files_) {
       bool wanted = false;
       if (json.Has("uris")) {
         for (const auto& uri : json["uris"].items) wanted |= uri.text == file.name;
@@ -461,7 +461,7 @@ class LocalJob {
 
   const mr_library* library_;
   LocalOptions options_;
-  std::vector<File> files_;
+  std::vector<TestFile> files_;
   std::vector<Stage> stages_;
   LocalResult* result_ = nullptr;
 };

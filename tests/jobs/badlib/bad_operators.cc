@@ -1,0 +1,116 @@
+// A library whose operators misbehave, each in its own way, so that tests can see that nothing but
+// the one attempt comes to harm. Job `bad --how NAME`: a map over the input by the operator NAME.
+// Job `bad_plan --how NAME`: the plan itself misbehaves.
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+
+#include "paceline/paceline.h"
+
+namespace {
+
+using Base = mr::LineMapper<mr::Text, mr::Text>;
+
+// Kept from the optimizer: an endless loop without effect may be removed.
+volatile bool g_for_ever = true;
+
+[[noreturn]] void Loop() {
+  while (g_for_ever) {
+  }
+  std::abort();
+}
+
+void Segfault() {
+  volatile int* nowhere = nullptr;
+  *nowhere = 1;
+}
+
+class Throws : public Base {
+ public:
+  void Map(std::string_view, Out&) { throw std::runtime_error("thrown on purpose"); }
+};
+class ThrowsInt : public Base {
+ public:
+  void Map(std::string_view, Out&) { throw 42; }
+};
+class Segfaults : public Base {
+ public:
+  void Map(std::string_view, Out&) { Segfault(); }
+};
+class Aborts : public Base {
+ public:
+  void Map(std::string_view, Out&) { std::abort(); }
+};
+class Exits : public Base {
+ public:
+  void Map(std::string_view, Out&) { std::_Exit(0); }
+};
+class Loops : public Base {
+ public:
+  // Deaf to polite signals as well.
+  void Open() { std::signal(SIGTERM, SIG_IGN); }
+  void Map(std::string_view, Out&) { Loop(); }
+};
+// Leaves a process behind that would outlive it.
+class Forks : public Base {
+ public:
+  void Map(std::string_view, Out&) {
+    if (fork() == 0) {
+      setsid();
+      Loop();
+    }
+    Loop();
+  }
+};
+class FailsInOpen : public Base {
+ public:
+  void Open() { throw mr::JobError("will not open"); }
+  void Map(std::string_view, Out&) {}
+};
+class FailsInPrepare : public Base {
+ public:
+  static void Prepare(std::string_view) { throw mr::JobError("this config will not do"); }
+  void Map(std::string_view, Out&) {}
+};
+
+// Fails at the first two attempts of each task.
+class FailsTwice : public Base {
+ public:
+  void Map(std::string_view line, Out& out) {
+    if (context().attempt() <= 2) throw mr::JobError("not yet");
+    out.Line(line);
+  }
+};
+
+void PlanBad(const std::vector<std::string>& argv, mr::JobPlan& plan) {
+  std::string how;
+  mr::Args args("bad");
+  args.Add("--how", &how).Parse(argv);
+  if (how.empty()) args.Refuse("say --how");
+  plan.Map("map", "bad." + how).ReadFiles().WriteFiles();
+}
+
+void PlanItselfBad(const std::vector<std::string>& argv, mr::JobPlan&) {
+  std::string how;
+  mr::Args("bad_plan").Add("--how", &how).Parse(argv);
+  if (how == "throws") throw 42;
+  if (how == "segfaults") Segfault();
+  if (how == "loops") Loop();
+}
+
+}  // namespace
+
+PACELINE_LIBRARY(
+    PACELINE_OPERATOR(Throws, "bad.throws", MR_DETERMINISTIC)
+    PACELINE_OPERATOR(ThrowsInt, "bad.throws_int", MR_DETERMINISTIC)
+    PACELINE_OPERATOR(Segfaults, "bad.segfaults", MR_DETERMINISTIC)
+    PACELINE_OPERATOR(Aborts, "bad.aborts", MR_DETERMINISTIC)
+    PACELINE_OPERATOR(Exits, "bad.exits", MR_DETERMINISTIC)
+    PACELINE_OPERATOR(Loops, "bad.loops", MR_DETERMINISTIC)
+    PACELINE_OPERATOR(Forks, "bad.forks", MR_DETERMINISTIC)
+    PACELINE_OPERATOR(FailsInOpen, "bad.open", MR_DETERMINISTIC)
+    PACELINE_OPERATOR(FailsInPrepare, "bad.prepare", MR_DETERMINISTIC)
+    PACELINE_OPERATOR(FailsTwice, "bad.twice", MR_DETERMINISTIC)
+    PACELINE_JOB("bad", "an operator that misbehaves\n  --how NAME", PlanBad)
+    PACELINE_JOB("bad_plan", "a plan that misbehaves\n  --how NAME", PlanItselfBad))

@@ -1,0 +1,76 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/base/rng.h"
+#include "tests/jobs/builtin_run.h"
+
+namespace mr::builtin {
+namespace {
+
+using testing::HasSubstr;
+
+LocalResult Join(const std::string& left, const std::string& right,
+                 const std::vector<std::string>& on = {"--on", "id"},
+                 const LocalOptions& shape = Shapes()[1]) {
+  LocalJob job(Builtins(), shape);
+  job.File("l.csv", left).File("r.csv", right);
+  std::vector<std::string> args = {"--left", "l.csv", "--right", "r.csv"};
+  args.insert(args.end(), on.begin(), on.end());
+  return job.Run("join", args);
+}
+
+TEST(JoinTest, EqualsTwoLoops) {
+  Rng rng(9);
+  std::vector<std::pair<std::string, std::string>> left, right;
+  std::string left_text = "id,name\n", right_text = "city,id\n";
+  for (int i = 0; i < 120; ++i) {
+    left.emplace_back(std::to_string(rng.Below(60)), "n" + std::to_string(i));
+    right.emplace_back(std::to_string(rng.Below(90)), "c" + std::to_string(i));
+    left_text += left.back().first + "," + left.back().second + "\n";
+    right_text += right.back().second + "," + right.back().first + "\n";
+  }
+  std::vector<std::string> expected;
+  for (const auto& [a, name] : left) {
+    for (const auto& [b, city] : right) {
+      if (a == b) expected.push_back(a + "," + name + "," + city);
+    }
+  }
+  std::sort(expected.begin(), expected.end());
+  ASSERT_GT(expected.size(), 50u);
+  for (const LocalOptions& shape : Shapes()) {
+    const LocalResult result = Join(left_text, right_text, {"--on", "id"}, shape);
+    ASSERT_TRUE(result.ok) << result.error;
+    EXPECT_EQ(SortedLinesOf(result.Output()), expected);
+  }
+}
+
+TEST(JoinTest, QuotesBlankLinesAndCarriageReturnsAreHandled) {
+  const LocalResult result =
+      Join("\xef\xbb\xbf" "key,\"a,b\"\r\n\"1,5\",\"say \"\"hi\"\"\"\r\n\r\n2,\r\n",
+           "x,id,y\n,\"1,5\",z\n\n", {"--left-on", "key", "--right-on", "id"});
+  ASSERT_TRUE(result.ok) << result.error;
+  EXPECT_EQ(result.Output(), "\"1,5\",\"say \"\"hi\"\"\",,z\n");
+}
+
+TEST(JoinTest, AColumnThatIsMissingIsNamedWithItsNeighbours) {
+  EXPECT_THAT(Join("id2,name\n1,a\n", "id,b\n1,2\n").error,
+              testing::AllOf(HasSubstr("l.csv has no column 'id'"), HasSubstr("did you mean 'id2'?"),
+                             HasSubstr("id2, name")));
+  EXPECT_THAT(Join("", "id,b\n1,2\n").error, HasSubstr("the left input is empty"));
+}
+
+TEST(JoinTest, BadRowsAreRefusedWithFileAndByte) {
+  EXPECT_THAT(Join("id,n\n1,a\n2,\"b\nc\"\n", "id,m\n1,2\n").error,
+              testing::AllOf(HasSubstr("l.csv, byte 9:"), HasSubstr("quoted newlines")));
+  EXPECT_THAT(Join("id,n\n1,a\n", "id,m\n1,2\n3\n").error,
+              testing::AllOf(HasSubstr("r.csv, byte 9:"), HasSubstr("1 fields, the header has 2")));
+}
+
+TEST(JoinTest, SaysWhichArgumentIsMissing) {
+  EXPECT_THAT(PlanRefusal("join", {"--left", "a"}), HasSubstr("--on COLUMN"));
+  EXPECT_THAT(PlanRefusal("join", {"--left", "a", "--on", "x"}), HasSubstr("right CSV input"));
+  EXPECT_THAT(PlanRefusal("join", {"--lft", "a"}), HasSubstr("did you mean '--left'?"));
+}
+
+}  // namespace
+}  // namespace mr::builtin

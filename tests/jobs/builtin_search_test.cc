@@ -1,0 +1,97 @@
+// grep, and the jobs that do nothing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <re2/re2.h>
+
+#include "common/base/rng.h"
+#include "tests/jobs/builtin_run.h"
+
+namespace mr::builtin {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string Grep(const std::vector<std::string>& args, const std::string& text,
+                 const LocalOptions& shape = {}) {
+  LocalJob job(Builtins(), shape);
+  job.Input("in", text);
+  const LocalResult result = job.Run("grep", args);
+  EXPECT_TRUE(result.ok) << result.error;
+  return result.Output();
+}
+
+TEST(GrepTest, EqualsAMatchOfEachLine) {
+  Rng rng(5);
+  std::string text;
+  for (int i = 0; i < 400; ++i) {
+    for (uint64_t n = rng.Below(12); n > 0; --n) text += "abc \r"[rng.Below(5)];
+    text += '\n';
+  }
+  for (const char* pattern : {"ab", "^a", "c$", "^$", "a.c", "[^b]c", "a*", "\\bab\\b", "(a|b)\\s+c", "x",
+                              "\\Aa", "c\\z", "^(?-m:a)", "a\\n", "b{2,}"}) {
+    RE2::Options options;
+    options.set_never_nl(true);
+    const RE2 line_re("(?m)" + std::string(pattern), options);
+    ASSERT_TRUE(line_re.ok());
+    std::string matching, others;
+    for (const auto& line : LinesOf(text)) {
+      (RE2::PartialMatch(line, line_re) ? matching : others) += line + "\n";
+    }
+    for (const LocalOptions& shape : Shapes()) {
+      EXPECT_EQ(Grep({"-e", pattern}, text, shape), matching) << pattern;
+      EXPECT_EQ(Grep({"-v", "-e", pattern}, text, shape), others) << pattern;
+    }
+  }
+}
+
+TEST(GrepTest, TheLastLineNeedsNoNewline) {
+  EXPECT_EQ(Grep({"-e", "b"}, "ab\nxb"), "ab\nxb\n");
+  EXPECT_EQ(Grep({"-v", "-e", "b"}, "ab\nxb\n\n"), "\n");
+  EXPECT_EQ(Grep({"-e", "$"}, ""), "");
+}
+
+TEST(GrepTest, CaseAndSeveralPatterns) {
+  EXPECT_EQ(Grep({"-i", "KING"}, "a king\nQueen\nKINGS\n"), "a king\nKINGS\n");
+  EXPECT_EQ(Grep({"-e", "^a|c", "-e", "d$"}, "ab\nb\nbc\nd\nde\n"), "ab\nbc\nd\n");
+}
+
+TEST(GrepTest, ABadPatternIsRefusedInThePlanWithItsReason) {
+  EXPECT_THAT(PlanRefusal("grep", {"-e", "a(b"}),
+              testing::AllOf(HasSubstr("'a(b'"), HasSubstr("missing )")));
+  EXPECT_THAT(PlanRefusal("grep", {"-e", "*"}), HasSubstr("no argument for repetition operator"));
+  EXPECT_THAT(PlanRefusal("grep", {}), HasSubstr("give a pattern"));
+  EXPECT_THAT(PlanRefusal("grep", {"--invert-mtch", "a"}), HasSubstr("did you mean '--invert-match'?"));
+  EXPECT_THAT(PlanRefusal("grep", {"a", "file.txt"}), HasSubstr("files are named by --input"));
+}
+
+TEST(EmptyTest, HasTheTasksThatItIsAskedFor) {
+  LocalJob job(Builtins(), {.reduces = 4});
+  LocalResult result = job.Run("empty", {"--maps", "6"});
+  ASSERT_TRUE(result.ok) << result.error;
+  EXPECT_THAT(result.tasks, ElementsAre(testing::Pair("map", 6u), testing::Pair("reduce", 4u)));
+  result = job.Run("empty", {"--maps", "3", "--reduces", "2", "--isolate"});
+  ASSERT_TRUE(result.ok) << result.error;
+  EXPECT_THAT(result.parts, ElementsAre("", ""));
+  result = job.Run("empty", {"--map-only"});
+  EXPECT_EQ(result.parts.size(), 10u);
+}
+
+TEST(EmptyTest, OnlyTheIsolatedOperatorsAskForAProcessEach) {
+  for (uint32_t i = 0; i < Builtins()->operator_count; ++i) {
+    const mr_operator& op = *Builtins()->operators[i];
+    const bool own_process = std::string(op.name).find("isolated") != std::string::npos ||
+                             std::string(op.name).find("stream") == 0;
+    EXPECT_EQ((op.flags & MR_REUSABLE) == 0, own_process) << op.name;
+  }
+}
+
+TEST(SleepTest, ANapOfNothingEnds) {
+  const LocalResult result = LocalJob(Builtins()).Run("sleep", {"--ms", "0", "--tasks", "2"});
+  ASSERT_TRUE(result.ok) << result.error;
+  EXPECT_EQ(result.parts.size(), 2u);
+  EXPECT_THAT(PlanRefusal("sleep", {"--ms", "1s"}), HasSubstr("whole number"));
+}
+
+}  // namespace
+}  // namespace mr::builtin

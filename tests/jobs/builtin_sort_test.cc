@@ -1,0 +1,108 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/base/rng.h"
+#include "tests/jobs/builtin_run.h"
+
+namespace mr::builtin {
+namespace {
+
+using testing::HasSubstr;
+
+std::string RandomLines(uint64_t seed, int lines) {
+  Rng rng(seed);
+  std::string text;
+  for (int i = 0; i < lines; ++i) {
+    for (uint64_t n = rng.Below(4); n > 0; --n) text += "\0\x01" "a\xff" "b"[rng.Below(5)];
+    text += '\n';
+  }
+  return text;
+}
+
+LocalResult Sort(const std::vector<std::string>& args, const std::string& text,
+                 const LocalOptions& shape) {
+  LocalJob job(Builtins(), shape);
+  job.Input("in", text);
+  return job.Run("sort", args);
+}
+
+TEST(SortTest, PartsOneAfterTheOtherAreTheSortedLines) {
+  const std::string text = RandomLines(1, 500);
+  for (const bool reverse : {false, true}) {
+    auto expected = SortedLinesOf(text);
+    if (reverse) std::reverse(expected.begin(), expected.end());
+    for (const LocalOptions& shape : Shapes()) {
+      const LocalResult result = Sort(reverse ? std::vector<std::string>{"-r"} : std::vector<std::string>{},
+                                      text, shape);
+      ASSERT_TRUE(result.ok) << result.error;
+      EXPECT_EQ(LinesOf(result.Output()), expected);
+      EXPECT_EQ(result.parts.size(), shape.reduces);
+    }
+  }
+}
+
+TEST(SortTest, QuantilesShareTheLinesOut) {
+  Rng rng(3);
+  std::string text;
+  for (int i = 0; i < 4000; ++i) text += std::to_string(rng.Below(1'000'000)) + "\n";
+  const LocalResult result =
+      Sort({}, text, {.split_bytes = 4096, .reduces = 4, .batch_records = 100, .block_bytes = 512});
+  ASSERT_TRUE(result.ok) << result.error;
+  for (const auto& part : result.parts) {
+    EXPECT_GT(part.size() * 4, text.size() * 7 / 10);
+    EXPECT_LT(part.size() * 4, text.size() * 13 / 10);
+  }
+}
+
+TEST(SortTest, LinesByTheirFirstBytesStayInOrderWhereThoseAreEqual) {
+  const LocalResult result = Sort({"--key-bytes", "1"}, "b2\na9\nb1\n\na1\nb\n", Shapes()[1]);
+  ASSERT_TRUE(result.ok) << result.error;
+  EXPECT_EQ(result.Output(), "\na9\na1\nb2\nb1\nb\n");
+}
+
+TEST(SortTest, FixedRecordsSortStablyByTheirKey) {
+  Rng rng(6);
+  std::vector<std::string> records;
+  for (int i = 0; i < 300; ++i) {
+    std::string record(20, '\n');  // newlines are data here
+    record[0] = static_cast<char>(rng.Below(256));
+    record[9] = static_cast<char>(rng.Below(3));
+    record[10] = static_cast<char>(rng.Next());
+    record[19] = static_cast<char>(i);
+    records.push_back(record);
+  }
+  std::string text, expected, reversed;
+  for (const auto& r : records) text += r;
+  std::stable_sort(records.begin(), records.end(), [](const auto& a, const auto& b) {
+    return a.compare(0, 10, b, 0, 10) < 0;
+  });
+  for (const auto& r : records) expected += r;
+  std::stable_sort(records.begin(), records.end(), [](const auto& a, const auto& b) {
+    return a.compare(0, 10, b, 0, 10) > 0;
+  });
+  for (const auto& r : records) reversed += r;
+  for (const LocalOptions& shape : Shapes()) {
+    LocalResult result = Sort({"--format", "fixed:20"}, text, shape);
+    ASSERT_TRUE(result.ok) << result.error;
+    EXPECT_EQ(result.Output(), expected);
+    result = Sort({"--format=fixed:20", "--reverse"}, text, shape);
+    ASSERT_TRUE(result.ok) << result.error;
+    EXPECT_EQ(result.Output(), reversed);
+  }
+}
+
+TEST(SortTest, NothingSortsToNothing) {
+  const LocalResult result = Sort({}, "", Shapes()[1]);
+  ASSERT_TRUE(result.ok) << result.error;
+  EXPECT_EQ(result.Output(), "");
+}
+
+TEST(SortTest, RefusesFormatsThatItCannotSort) {
+  EXPECT_THAT(PlanRefusal("sort", {"--format", "csv"}), HasSubstr("cannot be sorted"));
+  EXPECT_THAT(PlanRefusal("sort", {"--format", "fixed:0"}), HasSubstr("cannot be sorted"));
+  EXPECT_THAT(PlanRefusal("sort", {"--format", "fixed:5", "--key-bytes", "6"}), HasSubstr("more than"));
+  EXPECT_THAT(PlanRefusal("sort", {"-R"}), HasSubstr("unknown option '-R'"));
+}
+
+}  // namespace
+}  // namespace mr::builtin

@@ -1,0 +1,95 @@
+// stream, with real commands: sh, cat, tr, sort, awk.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "jobs/builtin/command.h"
+#include "tests/jobs/builtin_run.h"
+
+namespace mr::builtin {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+LocalResult Stream(const std::vector<std::string>& args, const std::string& text,
+                   const LocalOptions& shape = {.split_bytes = 30, .reduces = 2}) {
+  LocalJob job(Builtins(), shape);
+  job.Input("in", text);
+  return job.Run("stream", args);
+}
+
+constexpr char kSum[] = "awk -F'\\t' '{c[$1]+=$2} END {for (k in c) print k \"\\t\" c[k]}'";
+
+TEST(StreamTest, CountsWordsWithCommands) {
+  const std::string text = "the cat the dog\na cat\nthe end\n";
+  for (const bool combine : {false, true}) {
+    std::vector<std::string> args = {"--map", "tr -s ' ' '\\n' | sed 's/$/\\t1/'", "--reduce", kSum};
+    if (combine) args.insert(args.end(), {"--combine", kSum});
+    const LocalResult result = Stream(args, text);
+    ASSERT_TRUE(result.ok) << result.error;
+    EXPECT_THAT(SortedLinesOf(result.Output()),
+                ElementsAre("a\t1", "cat\t2", "dog\t1", "end\t1", "the\t3"));
+  }
+}
+
+TEST(StreamTest, LinesWithAndWithoutATabStayAsTheyAre) {
+  const LocalResult result =
+      Stream({"--map", "cat", "--reduce", "cat"}, "b\na\t\nb\t2\na\n", {.reduces = 1});
+  ASSERT_TRUE(result.ok) << result.error;
+  EXPECT_EQ(result.Output(), "a\t\na\nb\nb\t2\n");
+}
+
+TEST(StreamTest, AMapAloneWritesItsLines) {
+  const LocalResult result = Stream({"--map", "tr a-z A-Z"}, "x\ty\n\tz\n", {.split_bytes = 1000});
+  ASSERT_TRUE(result.ok) << result.error;
+  EXPECT_EQ(result.Output(), "X\tY\n\tZ\n");
+}
+
+TEST(StreamTest, MoreThanAPipeHoldsGoesInAndOutAtOnce) {
+  std::string text;
+  for (int i = 0; i < 40000; ++i) text += "line number " + std::to_string(i) + "\n";
+  const LocalResult result = Stream({"--map", "cat; echo end"}, text,
+                                    {.split_bytes = 10u << 20, .block_bytes = 1u << 20});
+  ASSERT_TRUE(result.ok) << result.error;
+  EXPECT_EQ(result.Output(), text + "end\n");
+}
+
+TEST(StreamTest, ACommandThatStopsReadingIsNoError) {
+  std::string text(1 << 20, 'x');
+  for (size_t i = 99; i < text.size(); i += 100) text[i] = '\n';
+  const LocalResult result = Stream({"--map", "head -n 1"}, text, {.split_bytes = 10u << 20, .block_bytes = 1000});
+  ASSERT_TRUE(result.ok) << result.error;
+  EXPECT_EQ(result.Output(), std::string(99, 'x') + "\n");
+}
+
+TEST(StreamTest, AFailureNamesTheCommandItsCodeAndTheEndOfItsStderr) {
+  EXPECT_THAT(Stream({"--map", "cat >/dev/null; echo some trouble >&2; exit 3"}, "a\n").error,
+              testing::AllOf(HasSubstr("the map command exited with code 3"), HasSubstr("exit 3"),
+                             HasSubstr("some trouble")));
+  EXPECT_THAT(Stream({"--map", "cat", "--reduce", "no_such_program_here"}, "a\n").error,
+              testing::AllOf(HasSubstr("the reduce command exited with code 127"), HasSubstr("not found")));
+  EXPECT_THAT(Stream({"--map", "kill -9 $$"}, "a\n").error, HasSubstr("killed by signal 9"));
+  EXPECT_THAT(Stream({"--map", "cat", "--reduce", "cat", "--combine", "exit 4"}, "a\n").error,
+              HasSubstr("the combine command exited with code 4"));
+}
+
+TEST(StreamTest, CountersComeFromStderr) {
+  const LocalResult result = Stream(
+      {"--map", "cat >/dev/null; echo 'reporter:counter:my group,lines,2' >&2; echo note >&2"}, "a\nb\n",
+      {.split_bytes = 2});
+  ASSERT_TRUE(result.ok) << result.error;
+  EXPECT_EQ(result.counters.at({"my group", "lines"}), 4);
+}
+
+TEST(StreamTest, SaysWhichArgumentIsMissing) {
+  EXPECT_THAT(PlanRefusal("stream", {"--reduce", "cat"}), HasSubstr("--map CMD"));
+  EXPECT_THAT(PlanRefusal("stream", {"--map", "cat", "--combine", "cat"}), HasSubstr("--reduce"));
+}
+
+TEST(CommandTest, OneThatIsDroppedDoesNotOutliveItsOwner) {
+  // Would take an hour if the destructor waited for it to end by itself.
+  Command command("exec sleep 3600", [](std::string_view) {}, [](std::string_view) {});
+}
+
+}  // namespace
+}  // namespace mr::builtin

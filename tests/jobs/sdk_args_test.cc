@@ -1,0 +1,53 @@
+#include "paceline/args.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace mr {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+struct Parsed {
+  bool flag = false;
+  int64_t number = 1;
+  std::string text, error;
+  std::vector<std::string> list, rest;
+};
+
+Parsed Parse(const std::vector<std::string>& args, bool takes_rest = true) {
+  Parsed p;
+  Args parser("job");
+  parser.Add("-v", &p.flag).Add("--number", &p.number, 1, 10);
+  parser.Add("--text", &p.text).Add("-e", &p.list);
+  if (takes_rest) parser.Rest(&p.rest);
+  try {
+    parser.Parse(args);
+  } catch (const JobError& e) {
+    p.error = e.what();
+  }
+  return p;
+}
+
+TEST(ArgsTest, TakesOptionsInBothForms) {
+  const Parsed p = Parse({"-e", "-v", "--number=7", "file", "--text", "a=b", "-e", "x", "--", "-v"});
+  EXPECT_EQ(p.error, "");
+  EXPECT_THAT(p.list, ElementsAre("-v", "x"));
+  EXPECT_EQ(p.number, 7);
+  EXPECT_EQ(p.text, "a=b");
+  EXPECT_FALSE(p.flag);
+  EXPECT_THAT(p.rest, ElementsAre("file", "-v"));
+}
+
+TEST(ArgsTest, SaysWhatIsWrong) {
+  EXPECT_THAT(Parse({"--numbr", "3"}).error, HasSubstr("did you mean '--number'?"));
+  EXPECT_THAT(Parse({"--number", "3x"}).error, HasSubstr("whole number, not '3x'"));
+  EXPECT_THAT(Parse({"--number", "11"}).error, HasSubstr("1 to 10"));
+  EXPECT_THAT(Parse({"--text"}).error, HasSubstr("wants a value"));
+  EXPECT_THAT(Parse({"file"}, false).error, HasSubstr("takes no argument 'file'"));
+  EXPECT_THAT(Parse({"--quite-unlike"}).error, testing::Not(HasSubstr("did you mean")));
+}
+
+}  // namespace
+}  // namespace mr

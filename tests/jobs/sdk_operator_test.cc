@@ -1,0 +1,295 @@
+// Operators through their C table: groups over batches, joins, side inputs, combiners, partitions,
+// counters, and what happens to exceptions.
+#include "paceline/operator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "paceline/paceline.h"
+#include "paceline/testing.h"
+
+namespace mr {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+class Sum : public Reducer<std::string, int64_t, std::string, int64_t> {
+ public:
+  void Reduce(std::string_view key, Values<int64_t>& values, Out& out) {
+    int64_t total = 0;
+    for (int64_t v : values) total += v;
+    out.Emit(key, total);
+  }
+};
+using SumTest = OperatorTest<Sum>;
+
+TestRecord Count(const std::string& word, int64_t n) {
+  return SumTest::Record<std::string, int64_t>(word, n);
+}
+
+TEST(ReducerTest, AGroupGoesOnOverAnyNumberOfBatches) {
+  SumTest test;
+  test.FeedGroups({{Count("a", 1), Count("b", 2)},
+                   {Count("b", 3)},
+                   {},
+                   {Count("b", 4), Count("c", 5)},
+                   {Count("d", 6)}})
+      .End();
+  EXPECT_THAT((test.Emitted<std::string, int64_t>()),
+              ElementsAre(Pair("a", 1), Pair("b", 9), Pair("c", 5), Pair("d", 6)));
+}
+
+TEST(ReducerTest, EveryCutIntoBatchesGivesTheSameGroups) {
+  const TestRecords all = {Count("a", 1), Count("a", 2), Count("b", 4), Count("c", 8), Count("c", 16)};
+  for (uint32_t cuts = 0; cuts < 16; ++cuts) {
+    std::vector<TestRecords> batches(1);
+    for (size_t i = 0; i < all.size(); ++i) {
+      batches.back().push_back(all[i]);
+      if (i < 4 && (cuts >> i & 1)) batches.emplace_back();
+    }
+    SumTest test;
+    test.FeedGroups(batches).End();
+    EXPECT_THAT((test.Emitted<std::string, int64_t>()),
+                ElementsAre(Pair("a", 3), Pair("b", 4), Pair("c", 24)))
+        << cuts;
+    EXPECT_EQ(test.taken(), all.size() * 9) << "all bytes count as taken";
+  }
+}
+
+class FirstOnly : public Reducer<std::string, int64_t, std::string, int64_t> {
+ public:
+  void Reduce(std::string_view key, Values<int64_t>& values, Out& out) {
+    out.Emit(key, *values.begin());
+  }
+};
+
+TEST(ReducerTest, ValuesThatAreNotWalkedAreSkipped) {
+  OperatorTest<FirstOnly> test;
+  test.FeedGroups({{Count("a", 1), Count("a", 2)}, {Count("a", 3), Count("b", 7)}}).End();
+  EXPECT_THAT((test.Emitted<std::string, int64_t>()), ElementsAre(Pair("a", 1), Pair("b", 7)));
+}
+
+TEST(ReducerTest, UngroupedInputIsRefused) {
+  SumTest test;
+  try {
+    test.Feed({Count("a", 1)});
+    FAIL() << "not refused";
+  } catch (const JobError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("is not grouped"));
+  }
+}
+
+// Ports of different types, a counter, and the key kept while batches are pulled.
+class Fan : public Reducer<std::string, int64_t, std::string, int64_t> {
+ public:
+  void Reduce(std::string_view key, Values<int64_t>& values, Out& out) {
+    int64_t n = 0;
+    for ([[maybe_unused]] int64_t v : values) ++n;
+    out.Emit(key, n);
+    out.Port<int32_t, std::string>(1).Emit(-1, key);
+    counter("groups") += 1;
+  }
+};
+
+TEST(OperatorTest, PortsHaveTypesOfTheirOwnAndCountersReachTheHost) {
+  OperatorTest<Fan> test("", {3, 1});
+  test.FeedGroups({{Count("long enough to be on the heap", 1)},
+                   {Count("long enough to be on the heap", 1)}})
+      .End();
+  EXPECT_THAT((test.Emitted<std::string, int64_t>(0)),
+              ElementsAre(Pair("long enough to be on the heap", 2)));
+  EXPECT_THAT((test.Emitted<int32_t, std::string>(1)),
+              ElementsAre(Pair(-1, "long enough to be on the heap")));
+  EXPECT_THAT(test.counters(), ElementsAre(Pair(Pair("stage", "groups"), 1)));
+}
+
+TEST(OperatorTest, APortThatTheStageLacksIsNamed) {
+  OperatorTest<Fan> test("", {1});
+  try {
+    test.FeedGroups({{Count("a", 1)}});
+    FAIL() << "not refused";
+  } catch (const JobError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("emits to port 1, but its stage has 1"));
+  }
+}
+
+class Thrower : public LineMapper<std::string, Nothing> {
+ public:
+  void Map(std::string_view line, Out&) {
+    if (line == "range") (void)std::string().at(3);
+    if (line == "job") throw JobError("bad line");
+    if (line == "int") throw 7;
+    if (line == "text") throw "a literal";
+  }
+};
+
+TEST(OperatorTest, WhatUserCodeThrowsReachesTheHostAsText) {
+  const auto message = [](const std::string& line) -> std::string {
+    OperatorTest<Thrower> test;
+    try {
+      test.Feed({{"", line}});
+    } catch (const JobError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(message("fine"), "");
+  EXPECT_EQ(message("job"), "bad line");
+  EXPECT_THAT(message("range"), HasSubstr("std::out_of_range: basic_string::at"));
+  EXPECT_THAT(message("int"), HasSubstr("int thrown"));
+  EXPECT_THAT(message("text"), HasSubstr("a literal"));
+}
+
+class Opens : public LineMapper<std::string, Nothing> {
+ public:
+  void Open() { context().config().Text("needed"); }
+  void Map(std::string_view, Out&) {}
+};
+
+TEST(OperatorTest, AFailureInOpenSaysWhy) {
+  EXPECT_NO_THROW(OperatorTest<Opens>(Config().Set("needed", "x").Encode()));
+  try {
+    OperatorTest<Opens> test;
+    FAIL() << "not refused";
+  } catch (const JobError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("no 'needed'"));
+  }
+}
+
+class Echo : public LineMapper<std::string, Nothing> {
+ public:
+  void Map(std::string_view line, Out& out) { out.Emit(std::string(line.size() << 20, 'x'), Nothing()); }
+};
+
+TEST(OperatorTest, ARecordAboveTheLimitIsRefused) {
+  OperatorTest<Echo> test;
+  test.Feed({{"", std::string(16, '.')}});
+  EXPECT_THROW(test.Feed({{"", std::string(17, '.')}}), JobError);
+}
+
+class Pairs : public Joiner<int32_t, std::string, std::string, int32_t, std::string> {
+ public:
+  void Join(int32_t key, const std::vector<std::string>& left, Values<std::string>& right, Out& out) {
+    std::string text;
+    for (const auto& l : left) text += l;
+    text += "|";
+    for (std::string_view r : right) text += r;
+    out.Emit(key, text);
+  }
+};
+
+TEST(JoinerTest, BothSidesOfEachKeyComeTogether) {
+  // Tagged batches, as the host makes them of two grouped inputs.
+  const auto table = sdk::Adapter<Pairs>::Table("join", 0);
+  const uint32_t partitions[] = {1};
+  mr_open_args args{};
+  args.inputs = 2;
+  args.ports = 1;
+  args.partitions = partitions;
+  sdk::TestTask task(table, args);
+  std::vector<sdk::TestBatch> batches(2);
+  BatchBuilder builder;
+  const auto add = [&](int32_t key, const char* value, uint8_t tag) {
+    std::string bytes;
+    KeyCodec<int32_t>::Append(key, &bytes);
+    builder.AddTagged(bytes, value, tag);
+  };
+  add(-5, "l1", 0);
+  add(-5, "l2", 0);
+  builder.Finish(kSorted, &batches[0].bytes);
+  add(-5, "r1", 1);
+  add(0, "r2", 1);
+  add(7, "l3", 0);
+  builder.Finish(kSorted | kContinuation, &batches[1].bytes);
+  for (auto& b : batches) b.grouped = 1;
+  task.Grouped(std::move(batches));
+  task.End();
+  std::vector<std::pair<int32_t, std::string>> got;
+  for (const auto& r : task.host().emitted(0)) {
+    got.emplace_back(KeyCodec<int32_t>::Decode(r.key), r.value);
+  }
+  EXPECT_THAT(got, ElementsAre(Pair(-5, "l1l2|r1"), Pair(0, "|r2"), Pair(7, "l3|")));
+}
+
+class Looks : public LineMapper<std::string, int32_t>, public SideInput<std::string, int32_t> {
+ public:
+  void Side(std::string_view name, int32_t n) { numbers_[std::string(name)] = n; }
+  void Map(std::string_view line, Out& out) { out.Emit(line, numbers_.at(std::string(line))); }
+
+ private:
+  std::map<std::string, int32_t> numbers_;
+};
+
+TEST(SideInputTest, TheLastInputArrivesAsSideRecords) {
+  OperatorTest<Looks> test("", {1}, 2);
+  test.Feed({test.Record<std::string, int32_t>("x", 4)}, 1).Feed({{"", "x"}}, 0).End();
+  EXPECT_THAT((test.Emitted<std::string, int32_t>()), ElementsAre(Pair("x", 4)));
+}
+
+class Words : public LineMapper<std::string, int64_t>,
+              public SumCombiner<std::string, int64_t>,
+              public Partitioner<std::string> {
+ public:
+  void Map(std::string_view line, Out& out) {
+    ForEachWord(line, [&](std::string_view word) { out.Emit(word, 1); });
+  }
+  uint32_t Partition(std::string_view key, uint32_t partitions) {
+    return static_cast<uint32_t>(key.size()) % partitions;
+  }
+};
+
+TEST(CombinerTest, FoldsEachGroupAndKeepsTheOrder) {
+  OperatorTest<Words> test;
+  const TestRecords combined = test.Combine({Count("a", 1), Count("a", 5), Count("b", 2)});
+  EXPECT_THAT(combined, ElementsAre(Count("a", 6), Count("b", 2)));
+}
+
+void PlanWords(const std::vector<std::string>& args, JobPlan& plan) {
+  Args("words").Parse(args);
+  auto& count =
+      plan.Map("count", "words").ReadFiles().Shuffle({.combine = true, .custom_partition = true});
+  plan.Reduce("sum", "sum").Group(count).WriteFiles();
+}
+
+class SumText : public Reducer<std::string, int64_t, Text, Text> {
+ public:
+  void Reduce(std::string_view key, Values<int64_t>& values, Out& out) {
+    int64_t total = 0;
+    for (int64_t v : values) total += v;
+    out.Emit(key, total);
+  }
+};
+
+TEST(LocalJobTest, RunsAPlanWithCombinerAndPartitioner) {
+  Library library;
+  library.Add<Words>("words", MR_DETERMINISTIC | MR_ASSOCIATIVE)
+      .Add<SumText>("sum", MR_DETERMINISTIC)
+      .AddJob<PlanWords>("words", "counts");
+  LocalJob job(library.table(), {.split_bytes = 4, .reduces = 2});
+  job.Input("in", "a bb a\nccc bb\na dd");
+  const LocalResult result = job.Run("words");
+  ASSERT_TRUE(result.ok) << result.error;
+  EXPECT_THAT(result.parts, ElementsAre("bb\t2\ndd\t1\n", "a\t3\nccc\t1\n"));
+  EXPECT_EQ(result.tasks.at("count"), 5u);
+
+  EXPECT_THAT(job.Run("words", {"--nonsense"}).error, HasSubstr("unknown option '--nonsense'"));
+  EXPECT_THAT(job.Run("word").error, HasSubstr("no job 'word'"));
+}
+
+TEST(LibraryTest, TheTableSaysWhatItHolds) {
+  Library library;
+  library.Add<Words>("words", MR_DETERMINISTIC).Add<Sum>("sum", MR_REUSABLE);
+  const mr_library* table = library.table();
+  EXPECT_EQ(table->magic, MR_ABI_MAGIC);
+  EXPECT_EQ(table->abi, MR_ABI_VERSION);
+  ASSERT_EQ(table->operator_count, 2u);
+  EXPECT_NE(table->operators[0]->combine, nullptr);
+  EXPECT_NE(table->operators[0]->partition, nullptr);
+  EXPECT_EQ(table->operators[1]->combine, nullptr);
+  EXPECT_EQ(table->operators[1]->flags, uint32_t{MR_REUSABLE});
+}
+
+}  // namespace
+}  // namespace mr

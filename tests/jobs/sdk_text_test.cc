@@ -1,0 +1,98 @@
+#include "paceline/text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/base/rng.h"
+#include "paceline/csv.h"
+#include "paceline/emitter.h"
+
+namespace mr {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::string> Words(std::string_view text) {
+  std::vector<std::string> words;
+  ForEachWord(text, [&](std::string_view word) { words.emplace_back(word); });
+  return words;
+}
+
+std::vector<std::string> WordsByHand(std::string_view text) {
+  std::vector<std::string> words;
+  std::string word;
+  for (char c : std::string(text) + " ") {
+    if (c == ' ' || (c >= '\t' && c <= '\r')) {
+      if (!word.empty()) words.push_back(word);
+      word.clear();
+    } else {
+      word += c;
+    }
+  }
+  return words;
+}
+
+TEST(ForEachWordTest, SplitsAsAByteLoopDoesForAnyBytes) {
+  Rng rng(8);
+  for (int i = 0; i < 3000; ++i) {
+    std::string text(rng.Below(300), ' ');
+    const uint64_t space = 1 + rng.Below(12);
+    for (char& c : text) {
+      c = rng.Below(space) == 0 ? " \t\n\v\f\r"[rng.Below(6)] : static_cast<char>(rng.Next());
+    }
+    EXPECT_EQ(Words(text), WordsByHand(text));
+  }
+}
+
+TEST(ForEachWordTest, BytesNextToWhiteSpaceInTheTableAreLetters) {
+  EXPECT_THAT(Words("a\x08 \x0e\x1f!\x1c"), ElementsAre("a\x08", "\x0e\x1f!\x1c"));
+}
+
+TEST(ForEachLineTest, TheLastLineNeedsNoNewlineAndEmptyLinesCount) {
+  std::vector<std::string> lines;
+  ForEachLine("a\n\nb\r\nc", [&](std::string_view line) { lines.emplace_back(line); });
+  EXPECT_THAT(lines, ElementsAre("a", "", "b\r", "c"));
+}
+
+TEST(CsvTest, QuotesAreTakenOffAndPutOnAgain) {
+  std::vector<std::string> fields;
+  ASSERT_EQ(ParseCsvLine("a,\"b,\"\"c\"\"\",,\"\"\r", &fields), nullptr);
+  EXPECT_THAT(fields, ElementsAre("a", "b,\"c\"", "", ""));
+  std::string line;
+  for (const auto& f : fields) {
+    AppendCsvField(f, &line);
+    line += ';';
+  }
+  EXPECT_EQ(line, "a;\"b,\"\"c\"\"\";;;");
+}
+
+TEST(CsvTest, AnyFieldsComeBack) {
+  Rng rng(2);
+  for (int i = 0; i < 2000; ++i) {
+    std::vector<std::string> fields(1 + rng.Below(4)), back;
+    std::string line;
+    for (auto& field : fields) {
+      for (uint64_t n = rng.Below(5); n > 0; --n) field += ",\"\rx "[rng.Below(5)];
+      if (&field != &fields[0]) line += ',';
+      AppendCsvField(field, &line);
+    }
+    ASSERT_EQ(ParseCsvLine(line, &back), nullptr) << line;
+    EXPECT_EQ(back, fields) << line;
+  }
+}
+
+TEST(CsvTest, AQuotedNewlineIsRefused) {
+  std::vector<std::string> fields;
+  EXPECT_THAT(ParseCsvLine("a,\"b", &fields), HasSubstr("quoted newlines are not supported"));
+  EXPECT_THAT(ParseCsvLine("\"b\"c,d", &fields), HasSubstr("behind the quote"));
+}
+
+TEST(AppendTextTest, NumbersAreWrittenForPeople) {
+  std::string text;
+  AppendText(std::tuple(int64_t{-3}, 0.1, "x", std::string("y"), true, uint8_t{200}), &text);
+  EXPECT_EQ(text, "-3\t0.1\tx\ty\ttrue\t200");
+}
+
+}  // namespace
+}  // namespace mr
