@@ -1,0 +1,71 @@
+// The scheduler under random histories: what must hold after every event, that all jobs end once
+// faults stop, and that equal histories have equal digests, here and in another process.
+#include <cstdio>
+
+#include "tests/master/sched/random_cluster.h"
+
+namespace mr::sched {
+namespace {
+
+std::string Rerun(uint64_t seed, int events) {
+  return "again by: sched_trace " + std::to_string(seed) + " " + std::to_string(events);
+}
+
+TEST(RandomClusterTest, InvariantsHoldAndJobsEndWhenFaultsStop) {
+  std::vector<int> decisions(std::variant_size_v<Decision>, 0);
+  int succeeded = 0;
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    RandomCluster cluster(seed);
+    ASSERT_EQ(cluster.Run(800, 1), "") << Rerun(seed, 800);
+    succeeded += cluster.jobs_succeeded();
+    for (size_t i = 0; i < decisions.size(); ++i) decisions[i] += cluster.decisions()[i];
+  }
+  // A run in which the rare things do not happen would prove nothing.
+  EXPECT_GT(succeeded, 150);
+  const auto count = [&](const Decision& d) { return decisions[d.index()]; };
+  EXPECT_GT(count(TakeBack{}), 20);
+  EXPECT_GT(count(Refuse{}), 100);
+  EXPECT_GT(count(DropCopy{}), 100);
+  EXPECT_GT(count(MarkIndeterminate{}), 20);
+  EXPECT_GT(count(FailJob{}), 20);
+  EXPECT_GT(count(WakeAt{}), 100);
+}
+
+TEST(DeterminismTest, EqualHistoriesHaveEqualDigestsInOneProcess) {
+  for (uint64_t seed = 100; seed < 104; ++seed) {
+    RandomCluster first(seed), second(seed);
+    ASSERT_EQ(first.Run(3000, 500), "") << Rerun(seed, 3000);
+    ASSERT_EQ(second.Run(3000, 500), "") << Rerun(seed, 3000);
+    ASSERT_GT(first.digests().size(), 2000u);
+    ASSERT_EQ(first.digests(), second.digests()) << Rerun(seed, 3000);
+  }
+}
+
+TEST(DeterminismTest, EqualHistoriesHaveEqualDigestsInTwoProcesses) {
+  for (uint64_t seed = 200; seed < 203; ++seed) {
+    RandomCluster here(seed);
+    ASSERT_EQ(here.Run(3000, 500), "") << Rerun(seed, 3000);
+    char command[4096];
+    std::snprintf(command, sizeof command, "%s %d 3000", MR_SCHED_TRACE, static_cast<int>(seed));
+    FILE* pipe = popen(command, "r");
+    ASSERT_NE(pipe, nullptr);
+    std::vector<uint64_t> there;
+    unsigned long long digest = 0;
+    while (std::fscanf(pipe, "%llx", &digest) == 1) there.push_back(digest);
+    ASSERT_EQ(pclose(pipe), 0) << Rerun(seed, 3000);
+    ASSERT_EQ(here.digests().size(), there.size()) << Rerun(seed, 3000);
+    for (size_t i = 0; i < there.size(); ++i) {
+      ASSERT_EQ(here.digests()[i], there[i]) << "step " << i << ", " << Rerun(seed, 3000);
+    }
+  }
+}
+
+TEST(DeterminismTest, AnotherSeedGivesAnotherHistory) {
+  RandomCluster a(1), b(2);
+  ASSERT_EQ(a.Run(200, 50), "");
+  ASSERT_EQ(b.Run(200, 50), "");
+  EXPECT_NE(a.digests().back(), b.digests().back());
+}
+
+}  // namespace
+}  // namespace mr::sched

@@ -1,0 +1,405 @@
+#include "tests/master/sched/random_cluster.h"
+
+#include <algorithm>
+
+#include "common/base/fields.h"
+#include "master/sched/job_graph.h"
+
+namespace mr::sched {
+
+namespace {
+constexpr uint32_t kWorkers = 5;
+constexpr uint32_t kMaxJobs = 60;
+constexpr const char* kRacks[] = {"", "a", "b"};
+}  // namespace
+
+RandomCluster::RandomCluster(uint64_t seed)
+    : rng_(Rng::Stream(seed, "cluster")), decisions_(std::variant_size_v<Decision>, 0) {
+  for (uint32_t w = 1; w <= kWorkers; ++w) {
+    Worker& worker = workers_[WorkerId{w}];
+    worker.rack = kRacks[rng_.Below(3)];
+    worker.slots.total = 1 + static_cast<uint32_t>(rng_.Below(3));
+    if (Chance(0.3)) worker.slots.map = 1;
+    if (Chance(0.3)) worker.slots.reduce = 1;
+  }
+  Step(ConfigChanged{"fifo", seed, kSchedulerVersion, Millis(100)});
+}
+
+void RandomCluster::Broken(const std::string& what) {
+  if (error_.empty()) error_ = "step " + std::to_string(digests_.size()) + ": " + what;
+}
+
+void RandomCluster::Step(Event event) {
+  const std::vector<Decision> decisions = scheduler_.Step({now_, std::move(event)});
+  digests_.push_back(scheduler_.Digest());
+  if (digests_.size() % static_cast<size_t>(check_every_) == 0) {
+    if (const std::string wrong = CheckState(scheduler_.state()); !wrong.empty()) Broken(wrong);
+  }
+  for (const Decision& d : decisions) Carry(d);
+}
+
+void RandomCluster::Carry(const Decision& decision) {
+  ++decisions_[decision.index()];
+  if (const auto* d = std::get_if<Launch>(&decision)) Do(*d);
+  if (const auto* d = std::get_if<Accept>(&decision)) Do(*d);
+  if (const auto* d = std::get_if<DropCopy>(&decision)) Do(*d);
+  if (const auto* d = std::get_if<CommitJob>(&decision)) Do(*d);
+  if (const auto* d = std::get_if<Kill>(&decision)) EndAttempt(d->attempt, d->worker, d->incarnation);
+  if (const auto* d = std::get_if<TakeBack>(&decision)) EndAttempt(d->attempt, d->worker, d->incarnation);
+  if (const auto* d = std::get_if<PlanStage>(&decision)) plans_.push_back(*d);
+  if (const auto* d = std::get_if<WakeAt>(&decision)) timers_.push_back(*d);
+  if (const auto* d = std::get_if<FailJob>(&decision)) {
+    if (jobs_[d->job].over) Broken("a job ends twice");
+    jobs_[d->job].over = true;
+  }
+  if (const auto* d = std::get_if<MarkIndeterminate>(&decision)) {
+    if (!jobs_[d->task.job].indeterminate) Broken("a deterministic job is called indeterminate");
+  }
+}
+
+void RandomCluster::Do(const Launch& d) {
+  Worker& w = workers_.at(d.worker);
+  if (!w.alive || w.incarnation != d.incarnation) Broken("a launch on a lost worker");
+  const Job& job = jobs_.at(d.attempt.task.job);
+  if (job.over) Broken("a launch of an ended job");
+  const auto& stages = job.submitted.graph.stages;
+  const StageSpec& spec = stages[d.attempt.task.stage];
+  uint32_t total = 1, same = 1;
+  for (const auto& [id, a] : w.attempts) {
+    ++total;
+    same += jobs_.at(id.task.job).submitted.graph.stages[id.task.stage].slot_kind == spec.slot_kind;
+    if (spec.side_effects && id.task == d.attempt.task) Broken("two attempts with side effects");
+  }
+  const uint32_t cap = spec.slot_kind == SlotKind::kMap ? w.slots.map : w.slots.reduce;
+  if (total > w.slots.total || (cap != 0 && same > cap)) Broken("a slot is used twice");
+  if (!w.attempts.emplace(d.attempt, Attempt{d.attempt, d.generation, false, false, false, {}}).second) {
+    Broken("an attempt number is used twice");
+  }
+}
+
+void RandomCluster::Do(const Accept& d) {
+  const TaskId& task = d.attempt.task;
+  Output& out = outputs_[task];
+  const uint32_t generation = d.copy.output.generation;
+  const AttemptFinished& report = reports_[task];
+  if (!won_.insert({task, generation}).second) {
+    if (out.generation != generation || out.attempt != d.attempt.number) Broken("two winners");
+    return;
+  }
+  out = {generation, d.attempt.number, d.manifest.content, true, report.consumed};
+  Worker& w = workers_.at(d.worker);
+  if (w.alive && w.incarnation == d.incarnation) w.copies[{task, d.attempt.number}] = d.copy;
+}
+
+void RandomCluster::Do(const DropCopy& d) {
+  const TaskId& task = d.copy.output.task;
+  const auto it = outputs_.find(task);
+  if (it != outputs_.end() && it->second.generation == d.copy.output.generation &&
+      it->second.attempt == d.copy.attempt) {
+    it->second.readable = false;
+  }
+  workers_.at(d.copy.worker).copies.erase({task, d.copy.attempt});
+}
+
+// What each committed task consumed is what its upstream tasks have committed in the end.
+bool RandomCluster::Consistent(const TaskId& id) {
+  for (const Consumed& c : outputs_.at(id).consumed) {
+    const TaskId up{id.job, c.stage, c.task};
+    if (outputs_.at(up).content != c.content || !Consistent(up)) return false;
+  }
+  return true;
+}
+
+void RandomCluster::Do(const CommitJob& d) {
+  Job& job = jobs_.at(d.job);
+  if (job.over) Broken("a job ends twice");
+  job.over = true;
+  ++succeeded_;
+  for (uint32_t s = 0; s < job.tasks.size(); ++s) {
+    if (!job.submitted.graph.stages[s].is_final) continue;
+    for (uint32_t t = 0; t < job.tasks[s]; ++t) {
+      if (outputs_.count({d.job, s, t}) == 0) Broken("a job commits without one of its outputs");
+      else if (!Consistent({d.job, s, t})) Broken("a job commits an inconsistent cut");
+    }
+  }
+}
+
+void RandomCluster::EndAttempt(const AttemptId& id, WorkerId worker, Incarnation incarnation) {
+  Worker& w = workers_.at(worker);
+  if (!w.alive || w.incarnation != incarnation) return;
+  const auto it = w.attempts.find(id);
+  if (it != w.attempts.end()) it->second.ending = true;
+}
+
+void RandomCluster::Submit() {
+  if (next_job_ > kMaxJobs) return;
+  JobSubmitted e;
+  e.job = {1, next_job_++};
+  e.name = "j" + std::to_string(e.job.seq);
+  e.priority = static_cast<int32_t>(rng_.Below(3)) - 1;
+  Job& job = jobs_[e.job];
+  job.indeterminate = Chance(0.2);
+  const uint32_t stages = 1 + static_cast<uint32_t>(rng_.Below(5));
+  for (uint32_t s = 0; s < stages; ++s) {
+    StageSpec spec;
+    spec.name = "s" + std::to_string(s);
+    spec.max_failures = 4;
+    spec.side_effects = Chance(0.1);
+    if (s == 0 || Chance(0.2)) spec.inputs.push_back({});
+    for (uint32_t u = 0; u < s; ++u) {
+      const bool only = u + 1 == s && spec.inputs.empty();
+      if (!only && !Chance(0.4)) continue;
+      spec.inputs.push_back({true, static_cast<EdgeKind>(1 + rng_.Below(4)), u});
+    }
+    spec.slot_kind = spec.inputs[0].is_edge ? SlotKind::kReduce : SlotKind::kMap;
+    e.graph.stages.push_back(spec);
+  }
+  for (uint32_t s = 0; s < stages; ++s) {
+    bool read = false;
+    for (const StageSpec& spec : e.graph.stages) {
+      for (const StageInput& i : spec.inputs) read = read || (i.is_edge && i.upstream == s);
+    }
+    e.graph.stages[s].is_final = !read;
+  }
+  job.submitted = e;
+  job.tasks.assign(stages, 0);
+  job.partitions.assign(stages, 0);
+  Step(e);
+}
+
+void RandomCluster::Plan(const PlanStage& ask) {
+  Job& job = jobs_.at(ask.job);
+  const StageSpec& spec = job.submitted.graph.stages[ask.stage];
+  StagePlanned e;
+  e.job = ask.job;
+  e.stage = ask.stage;
+  // All-to-all readers read partition j modulo what there is; one-to-one fixes the number of tasks.
+  e.partitions = 1 + static_cast<uint32_t>(rng_.Below(3));
+  uint32_t tasks = static_cast<uint32_t>(rng_.Below(7));
+  for (const StageInput& i : spec.inputs) {
+    if (i.is_edge && i.edge == EdgeKind::kOneToOne) tasks = job.tasks[i.upstream];
+  }
+  for (uint32_t t = 0; t < tasks; ++t) {
+    TaskPlan plan;
+    for (uint32_t i = 0; i < spec.inputs.size(); ++i) {
+      const StageInput& input = spec.inputs[i];
+      if (!input.is_edge) {
+        for (int n = 0; n < 2; ++n) {
+          if (Chance(0.7)) plan.preferred.push_back({1 + static_cast<uint32_t>(rng_.Below(kWorkers))});
+        }
+        continue;
+      }
+      const uint32_t up = job.tasks[input.upstream], parts = job.partitions[input.upstream];
+      if (input.edge == EdgeKind::kOneToOne && t >= up) continue;  // two such edges
+      Slice slice = SliceOf({input.edge, i, up, 0, parts, tasks}, t);
+      if (input.edge == EdgeKind::kAllToAll) {
+        slice.partition_begin = t % parts;
+        slice.partition_end = slice.partition_begin + 1;
+        if (t == 0 && up > 1) slice.task_end = up / 2;  // a fat partition, split
+      }
+      plan.slices.push_back(slice);
+    }
+    e.tasks.push_back(plan);
+  }
+  job.tasks[ask.stage] = tasks;
+  job.partitions[ask.stage] = e.partitions;
+  if (Chance(0.01)) e.error = "an input vanished";
+  Step(e);
+}
+
+void RandomCluster::Register(WorkerId id) {
+  Worker& w = workers_.at(id);
+  if (!w.alive || Chance(0.2)) {  // a new life
+    w.incarnation = next_incarnation_++;
+    w.attempts.clear();
+    w.copies.clear();
+    w.alive = true;
+    if (Chance(0.1)) w.rack = kRacks[rng_.Below(3)];
+  }
+  WorkerRegistered e;
+  e.worker = id;
+  e.incarnation = w.incarnation;
+  e.rack = w.rack;
+  e.slots = w.slots;
+  for (auto it = w.copies.begin(); it != w.copies.end();) {
+    if (Chance(0.05)) {
+      it = w.copies.erase(it);
+    } else {
+      e.inventory.push_back((it++)->second);
+    }
+  }
+  for (auto it = w.attempts.begin(); it != w.attempts.end();) {
+    if (Chance(0.1)) {
+      it = w.attempts.erase(it);
+    } else {
+      e.running.push_back((it++)->first);
+    }
+  }
+  Step(e);
+}
+
+void RandomCluster::LoseWorker() {
+  const WorkerId id{1 + static_cast<uint32_t>(rng_.Below(kWorkers))};
+  Worker& w = workers_.at(id);
+  if (!w.alive) return;
+  w.alive = false;
+  w.attempts.clear();
+  w.copies.clear();
+  Step(WorkerLost{id, w.incarnation, "lease"});
+}
+
+void RandomCluster::ToggleDrain() {
+  const WorkerId id{1 + static_cast<uint32_t>(rng_.Below(kWorkers))};
+  const Worker& w = workers_.at(id);
+  if (w.alive) Step(WorkerDraining{id, w.incarnation, Chance(0.5)});
+}
+
+void RandomCluster::Restart() {
+  Step(ConfigChanged{"fifo", 1, kSchedulerVersion, Millis(100)});
+  for (auto& [id, w] : workers_) {
+    if (w.alive) Register(id);
+  }
+}
+
+void RandomCluster::LoseCopy() {
+  for (auto& [id, w] : workers_) {
+    if (w.copies.empty() || !Chance(0.5)) continue;
+    const Copy copy = w.copies.begin()->second;
+    Step(FetchFailed{{copy.output.task, 1}, copy, "reset"});
+    Step(CopyLost{copy, "the digest is bad"});
+    return;
+  }
+}
+
+bool RandomCluster::DeliverTimers() {
+  if (timers_.empty()) return false;
+  const auto it = std::min_element(timers_.begin(), timers_.end(),
+                                   [](const WakeAt& a, const WakeAt& b) { return a.at < b.at; });
+  const WakeAt timer = *it;
+  timers_.erase(it);
+  now_ = std::max(now_, timer.at);
+  Step(TimerDue{timer.policy, timer.id});
+  return true;
+}
+
+bool RandomCluster::TakeInputs(Attempt& a) {
+  const mr::sched::Task& task = *scheduler_.state().FindTask(a.id.task);
+  const auto& inputs = jobs_.at(a.id.task.job).submitted.graph.stages[a.id.task.stage].inputs;
+  std::set<std::pair<uint32_t, uint32_t>> reads;
+  for (const Slice& s : task.plan.slices) {
+    for (uint32_t t = s.task_begin; t < s.task_end; ++t) reads.insert({inputs[s.input].upstream, t});
+  }
+  a.consumed.clear();
+  for (const auto& [stage, t] : reads) {
+    const auto out = outputs_.find({a.id.task.job, stage, t});
+    if (out == outputs_.end() || !out->second.readable) return false;
+    a.consumed.push_back({stage, t, out->second.generation, out->second.content});
+  }
+  a.inputs_done = true;
+  return true;
+}
+
+void RandomCluster::Finish(WorkerId id, const Attempt& a) {
+  const Job& job = jobs_.at(a.id.task.job);
+  uint64_t content = HashFields(a.id.task);
+  for (const Consumed& c : a.consumed) content = MixHash(content, c.content.low);
+  if (job.indeterminate && Chance(0.5)) content = MixHash(content, rng_.Next());
+  AttemptFinished e;
+  e.attempt = a.id;
+  e.worker = id;
+  e.incarnation = workers_.at(id).incarnation;
+  e.manifest = {content % 1000, content % 100'000, {content, ~content}};
+  e.consumed = a.consumed;
+  workers_.at(id).attempts.erase(a.id);
+  const AttemptFinished before = reports_[e.attempt.task];
+  reports_[e.attempt.task] = e;
+  Step(e);
+  // The winner's report is what Consistent looks at; a refused one is not.
+  const Output& out = outputs_[e.attempt.task];
+  if (out.attempt != e.attempt.number) reports_[e.attempt.task] = before;
+  if (Chance(0.1)) sent_.push_back(e);
+}
+
+void RandomCluster::ActOn(WorkerId id, Attempt& a, bool faults) {
+  const Incarnation life = workers_.at(id).incarnation;
+  const AttemptId attempt = a.id;
+  if (a.ending && Chance(0.7)) {
+    workers_.at(id).attempts.erase(attempt);
+    Step(AttemptKilled{attempt, id, life});
+  } else if (!a.started && faults && Chance(0.05)) {
+    workers_.at(id).attempts.erase(attempt);
+    Step(AttemptRefused{attempt, id, life, "no slot"});
+  } else if (!a.started) {
+    a.started = true;
+    Step(AttemptStarted{attempt, id, life});
+  } else if (faults && Chance(0.04)) {
+    workers_.at(id).attempts.erase(attempt);
+    const auto kind = static_cast<FailureKind>(1 + rng_.Below(5));
+    Step(AttemptFailed{attempt, id, life, kind, "exit 1"});
+  } else if (!a.inputs_done) {
+    const bool done = TakeInputs(a);
+    Step(AttemptProgress{id, life, {{attempt, 1, 10, 100, 1, done}}});
+  } else if (Chance(0.3)) {
+    Step(AttemptProgress{id, life, {{attempt, 3, 50, 100, 5, true}}});
+  } else {
+    const Attempt copy = a;
+    Finish(id, copy);
+  }
+}
+
+void RandomCluster::Act(bool faults) {
+  std::vector<std::pair<WorkerId, AttemptId>> all;
+  for (const auto& [id, w] : workers_) {
+    for (const auto& [attempt, a] : w.attempts) all.emplace_back(id, attempt);
+  }
+  if (all.empty()) return;
+  const auto [worker, attempt] = all[rng_.Below(all.size())];
+  ActOn(worker, workers_.at(worker).attempts.at(attempt), faults);
+}
+
+void RandomCluster::RandomEvent(bool faults) {
+  now_ = now_ + Millis(static_cast<int64_t>(rng_.Below(30)));
+  if (faults && Chance(0.02)) return LoseWorker();
+  if (faults && Chance(0.05)) return Register({1 + static_cast<uint32_t>(rng_.Below(kWorkers))});
+  if (faults && Chance(0.02)) return ToggleDrain();
+  if (faults && Chance(0.01)) return LoseCopy();
+  if (faults && Chance(0.003)) return Restart();
+  if (faults && Chance(0.03)) return Submit();
+  if (faults && Chance(0.002) && !jobs_.empty()) {
+    return Step(JobKillAsked{{1, 1 + static_cast<uint32_t>(rng_.Below(next_job_ - 1))}, "asked"});
+  }
+  if (!sent_.empty() && Chance(0.05)) {  // a late or repeated report
+    const AttemptFinished e = sent_.front();
+    sent_.pop_front();
+    return Step(e);
+  }
+  if (!plans_.empty() && Chance(0.5)) {
+    const PlanStage ask = plans_.front();
+    plans_.pop_front();
+    if (!jobs_.at(ask.job).over) Plan(ask);
+    return;
+  }
+  if (Chance(0.05) && DeliverTimers()) return;
+  Act(faults);
+}
+
+std::string RandomCluster::Run(int events, int check_every) {
+  check_every_ = check_every;
+  for (auto& [id, w] : workers_) Register(id);
+  for (int i = 0; i < events && error_.empty(); ++i) RandomEvent(true);
+  for (auto& [id, w] : workers_) Register(id);
+  for (int i = 0; i < 200'000 && error_.empty(); ++i) {
+    bool over = true;
+    for (const auto& [id, job] : jobs_) over = over && job.over;
+    if (over) break;
+    RandomEvent(false);
+  }
+  check_every_ = 1;
+  Step(TimerDue{"core", 0});
+  for (const auto& [id, job] : jobs_) {
+    if (!job.over) Broken(Name(id) + " never ends though all faults are over");
+  }
+  return error_;
+}
+
+}  // namespace mr::sched

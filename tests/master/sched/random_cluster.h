@@ -1,0 +1,104 @@
+// A host for the scheduler that is all chance: workers come, die, come back, drain; attempts start,
+// finish, fail, are refused, report twice; copies get lost; the master restarts. Drawn from one
+// seed, so that a run can be repeated anywhere. It checks what must hold of the decisions (slots,
+// single winners, consistent cuts), and in the end stops the faults and waits for every job.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/base/rng.h"
+#include "master/sched/scheduler.h"
+#include "master/sched/state.h"
+
+namespace mr::sched {
+
+class RandomCluster {
+ public:
+  explicit RandomCluster(uint64_t seed);
+
+  // Runs `events` random events, then without faults until all jobs ended. check_every: how often
+  // the whole state is checked. Returns "" or what did not hold, with the step.
+  std::string Run(int events, int check_every);
+
+  // The scheduler's digest after each step.
+  const std::vector<uint64_t>& digests() const { return digests_; }
+  int jobs_succeeded() const { return succeeded_; }
+  // How often each decision kind came, by variant index.
+  const std::vector<int>& decisions() const { return decisions_; }
+
+ private:
+  struct Attempt {
+    AttemptId id;
+    uint32_t generation = 0;
+    bool started = false, inputs_done = false, ending = false;
+    std::vector<Consumed> consumed;
+  };
+  struct Worker {
+    Incarnation incarnation = 0;
+    bool alive = false;
+    std::string rack;
+    Slots slots;
+    std::map<AttemptId, Attempt> attempts;
+    std::map<std::pair<TaskId, uint32_t>, Copy> copies;
+  };
+  struct Output {
+    uint32_t generation = 0, attempt = 0;
+    Digest128 content;
+    bool readable = false;
+    std::vector<Consumed> consumed;
+  };
+  struct Job {
+    JobSubmitted submitted;
+    std::vector<uint32_t> tasks, partitions;
+    bool over = false, indeterminate = false;
+  };
+
+  void Step(Event event);
+  void Carry(const Decision& decision);
+  void Do(const Launch& d);
+  void Do(const Accept& d);
+  void Do(const DropCopy& d);
+  void Do(const CommitJob& d);
+  void EndAttempt(const AttemptId& id, WorkerId worker, Incarnation incarnation);
+  void Broken(const std::string& what);
+  bool Consistent(const TaskId& id);
+
+  void RandomEvent(bool faults);
+  void Submit();
+  void Plan(const PlanStage& ask);
+  void Register(WorkerId id);
+  void LoseWorker();
+  void ToggleDrain();
+  void Restart();
+  void LoseCopy();
+  bool DeliverTimers();
+  void Act(bool faults);
+  void ActOn(WorkerId id, Attempt& a, bool faults);
+  void Finish(WorkerId id, const Attempt& a);
+  bool TakeInputs(Attempt& a);
+  bool Chance(double p) { return rng_.Uniform() < p; }
+
+  Rng rng_;
+  Scheduler scheduler_;
+  Instant now_;
+  std::vector<uint64_t> digests_;
+  std::vector<int> decisions_;
+  std::string error_;
+  int succeeded_ = 0, check_every_ = 1;
+  uint32_t next_job_ = 1;
+  uint64_t next_incarnation_ = 1;
+  std::map<WorkerId, Worker> workers_;
+  std::map<JobId, Job> jobs_;
+  std::map<TaskId, Output> outputs_;
+  std::set<std::pair<TaskId, uint32_t>> won_;  // task, generation
+  std::map<TaskId, AttemptFinished> reports_;
+  std::deque<AttemptFinished> sent_;
+  std::deque<PlanStage> plans_;
+  std::vector<WakeAt> timers_;
+};
+
+}  // namespace mr::sched

@@ -1,0 +1,59 @@
+// Runs every file of tests/scenarios: with the policies that it names, or with each list below.
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tests/support/scenario.h"
+
+namespace mr::sched {
+namespace {
+
+// Lists that a scenario without a `policies` line must hold under.
+constexpr const char* kLists[] = {"fifo"};
+
+std::vector<std::string> Files() {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(MR_SCENARIOS)) {
+    if (entry.path().extension() == ".scn") files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+class ScenarioTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(ScenarioTest, Holds) {
+  std::ifstream in(GetParam());
+  std::stringstream text;
+  text << in.rdbuf();
+  const std::string name = std::filesystem::path(GetParam()).filename().string();
+  for (const char* list : kLists) {
+    EXPECT_EQ(Scenario(name, list).Run(text.str()), "") << "with " << list;
+    if (Scenario::NamesPolicies(text.str())) break;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, ScenarioTest, testing::ValuesIn(Files()), [](const auto& info) {
+  std::string name = std::filesystem::path(info.param).stem().string();
+  std::replace_if(name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
+  return name;
+});
+
+TEST(ScenarioRunnerTest, SaysWhichLineDidNotHold) {
+  const std::string text =
+      "\npolicies fifo\nworkers w1 slots=1\nat 0s submit j1 maps=1\nexpect launch j1/map/0 w2\n";
+  EXPECT_THAT(Scenario("x.scn", "fifo").Run(text), testing::HasSubstr("x.scn:5: expected"));
+}
+
+TEST(ScenarioRunnerTest, AnUnexpectedLaunchIsAnError) {
+  const std::string text = "\npolicies fifo\nworkers w1 slots=1\nat 0s submit j1 maps=1\n";
+  EXPECT_THAT(Scenario("x.scn", "fifo").Run(text), testing::HasSubstr("not expected: launch"));
+}
+
+TEST(ScenarioRunnerTest, AnEnsureThatDoesNotHoldIsAnError) {
+  const std::string text = "\nworkers w1\nat 0s submit j1 maps=1\nensure task j1/map/0 = pending\n";
+  EXPECT_THAT(Scenario("x.scn", "fifo").Run(text), testing::HasSubstr("is running, not pending"));
+}
+
+}  // namespace
+}  // namespace mr::sched
