@@ -1,0 +1,80 @@
+// mrtask plan | check | version as mrctl calls them: JSON on stdout, or a reason on stderr and 2.
+#include <stdio.h>
+#include <sys/wait.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using nlohmann::json;
+
+struct Ran {
+  int code = -1;  // exit code, or 128 + signal
+  std::string out;
+};
+
+// stdout and stderr together.
+Ran Mrtask(const std::string& args) {
+  Ran ran;
+  FILE* pipe = popen(("exec " MRTASK_PATH " " + args + " 2>&1").c_str(), "r");
+  char buffer[4096];
+  for (size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) ran.out.append(buffer, n);
+  const int status = pclose(pipe);
+  ran.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return ran;
+}
+
+#define EXPECT_REFUSED(args, reason)                                 \
+  do {                                                               \
+    const Ran ran = Mrtask(args);                                    \
+    EXPECT_EQ(ran.code, 2) << ran.out;                               \
+    EXPECT_NE(ran.out.find(reason), std::string::npos) << ran.out;   \
+  } while (false)
+
+TEST(CheckTest, PrintsWhatALibraryOffers) {
+  const Ran ran = Mrtask("check " TEST_LIBRARY);
+  ASSERT_EQ(ran.code, 0) << ran.out;
+  const json got = json::parse(ran.out);
+  EXPECT_EQ(got["jobs"], json::parse(R"([{"name": "count", "help": "counts words"}])"));
+  EXPECT_EQ(got["built_with"], "test");
+  EXPECT_EQ(got["operators"][0], json::parse(R"({"name": "tokens", "flags": 17})"));
+}
+
+TEST(CheckTest, RefusesWhatIsNoLibraryOfOperators) {
+  EXPECT_REFUSED("check /nowhere.so", "No such file");
+  EXPECT_REFUSED("check " MRTASK_PATH, "cannot load operator library");
+  EXPECT_REFUSED("check " BROKEN_DIR "/libbroken_nothing.so", "does not export mr_library_table()");
+  EXPECT_REFUSED("check " BROKEN_DIR "/libbroken_abi.so", "built for operator ABI 99");
+  EXPECT_REFUSED("check " BROKEN_DIR "/libbroken_magic.so", "wrong magic");
+  EXPECT_REFUSED("check " BROKEN_DIR "/libbroken_undefined.so", "a_symbol_that_nobody_has");
+}
+
+TEST(CheckTest, DiesAloneWithALibraryThatCrashesWhenLoaded) {
+  EXPECT_GT(Mrtask("check " BROKEN_DIR "/libbroken_crash.so").code, 128);
+}
+
+TEST(PlanTest, PrintsPlanAndFlags) {
+  const Ran ran = Mrtask("plan " TEST_LIBRARY " count");
+  ASSERT_EQ(ran.code, 0) << ran.out;
+  const json got = json::parse(ran.out);
+  EXPECT_EQ(got["plan"]["stages"][0]["operator"], "tokens");
+  EXPECT_EQ(got["operators"], json::parse(R"({"tokens": 17})"));
+}
+
+TEST(PlanTest, RefusesWithTheReason) {
+  EXPECT_REFUSED("plan " TEST_LIBRARY " cuont", "did you mean 'count'");
+  EXPECT_REFUSED("plan " TEST_LIBRARY " count refuse", "count: no thanks");
+  EXPECT_REFUSED("plan " TEST_LIBRARY " count wrong", "this config is wrong");
+  EXPECT_REFUSED("plan " TEST_LIBRARY " count unknown", "did you mean 'tokens'");
+  EXPECT_REFUSED("plan " TEST_LIBRARY " count nojson", "no valid plan document");
+}
+
+TEST(MrtaskTest, RefusesUnknownModes) {
+  EXPECT_REFUSED("frobnicate", "usage:");
+  EXPECT_EQ(Mrtask("version").code, 0);
+}
+
+}  // namespace

@@ -1,0 +1,324 @@
+// The pure pieces of a task, without a process: cutting files into records, sorting, combining,
+// spilling, merging.
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "common/base/digest.h"
+#include "common/base/rng.h"
+#include "tests/worker/host/core_harness.h"
+
+namespace mr::task {
+namespace {
+
+// ---- Splits ------------------------------------------------------------------------------------
+
+// Random text with empty lines, long ones, carriage returns, with or without a last newline.
+std::string RandomText(Rng& rng) {
+  std::string text;
+  const uint64_t lines = rng.Below(60);
+  for (uint64_t i = 0; i < lines; ++i) {
+    const uint64_t length = rng.Below(10) == 0 ? rng.Below(300) : rng.Below(12);
+    for (uint64_t k = 0; k < length; ++k) text.push_back("ab\r\t "[rng.Below(5)]);
+    if (i + 1 < lines || rng.Below(2) == 0) text.push_back('\n');
+  }
+  return text;
+}
+
+std::vector<std::string> Lines(const std::string& text) {
+  std::vector<std::string> lines;
+  for (size_t at = 0; at < text.size();) {
+    const size_t nl = text.find('\n', at);
+    lines.push_back(text.substr(at, nl - at));
+    at = nl == text.npos ? text.size() : nl + 1;
+  }
+  return lines;
+}
+
+TEST(SplitReaderTest, AnySplitPointsGiveTheSameLinesInOrder) {
+  Rng rng(1);
+  for (int round = 0; round < 400; ++round) {
+    const std::string text = RandomText(rng);
+    std::set<uint64_t> cuts = {0, text.size()};
+    for (uint64_t n = rng.Below(8); n > 0 && !text.empty(); --n) cuts.insert(rng.Below(text.size()));
+    std::vector<std::string> got;
+    std::string raw;
+    for (auto it = cuts.begin(); std::next(it) != cuts.end(); ++it) {
+      const uint64_t from = *it, to = *std::next(it);
+      for (const Record& r : ReadSplit(text, "text", from, to - from)) got.push_back(r.value);
+      for (const Record& r : ReadSplit(text, "text", from, to - from, true)) raw += r.value;
+    }
+    ASSERT_EQ(got, Lines(text)) << "round " << round;
+    ASSERT_EQ(raw, text) << "round " << round;
+  }
+}
+
+TEST(SplitReaderTest, BlocksOfAFileAreReadOnBehindTheirEnd) {
+  Rng rng(2);
+  for (int round = 0; round < 200; ++round) {
+    const std::string text = RandomText(rng);
+    const uint64_t block = 1 + rng.Below(40);
+    std::vector<std::string> got;
+    for (uint64_t from = 0; from < text.size(); from += block) {
+      // The descriptor holds the block alone; what is behind it comes by ReadMore.
+      const uint64_t size = std::min<uint64_t>(block, text.size() - from);
+      for (const Record& r : ReadSplit(text, "text", from, size, false, from, size)) got.push_back(r.value);
+    }
+    ASSERT_EQ(got, Lines(text)) << "round " << round;
+  }
+}
+
+TEST(SplitReaderTest, LargeFilesGiveTheSameLinesForLargeSplits) {
+  std::string text;
+  for (int i = 0; text.size() < 5'000'000; ++i) text += std::string(static_cast<size_t>(i) * 7919 % 3000, 'x') + '\n';
+  for (const uint64_t cut : {uint64_t{1}, uint64_t{1} << 20, (uint64_t{1} << 20) + 1, text.size() - 1}) {
+    for (const bool raw : {false, true}) {
+      std::string got;
+      for (const auto& [from, to] : {std::pair{uint64_t{0}, cut}, std::pair{cut, uint64_t{text.size()}}}) {
+        for (const Record& r : ReadSplit(text, "text", from, to - from, raw)) got += r.value + (raw ? "" : "\n");
+      }
+      ASSERT_TRUE(got == text) << cut;
+    }
+  }
+}
+
+TEST(SplitReaderTest, KvCutsAtTheFirstTab) {
+  EXPECT_EQ(ReadSplit("a\tb\tc\nalone\n\tv\n", "kv", 0, 16),
+            (std::vector<Record>{{"a", "b\tc"}, {"alone", ""}, {"", "v"}}));
+}
+
+TEST(SplitReaderTest, FixedRecordsBelongToTheSplitTheyStartIn) {
+  const std::string text = "aaabbbcccddd";
+  for (uint64_t cut = 1; cut < text.size(); ++cut) {
+    std::string got;
+    for (const Record& r : ReadSplit(text, "fixed:3", 0, cut)) got += r.value + "|";
+    for (const Record& r : ReadSplit(text, "fixed:3", cut, text.size() - cut)) got += r.value + "|";
+    EXPECT_EQ(got, "aaa|bbb|ccc|ddd|") << cut;
+  }
+}
+
+TEST(SplitReaderTest, LineAbove16MiBIsRefusedWithItsPlace) {
+  std::string text = "short\n" + std::string(kMaxRecordBytes + 1, 'x') + "\nshort\n";
+  for (const bool raw : {false, true}) {
+    Status status;
+    ReadSplit(text, "text", 0, text.size(), raw, 0, 0, &status);
+    EXPECT_EQ(status.code(), Code::kInvalidArgument);
+    EXPECT_EQ(status.message().rfind("LINE_TOO_LONG: file, byte 6", 0), 0u) << status.message();
+  }
+  text.erase(6, 1);  // exactly 16 MiB
+  EXPECT_EQ(ReadSplit(text, "text", 0, text.size()).size(), 3u);
+}
+
+TEST(SplitReaderTest, SampleEndsAtARecordsEnd) {
+  std::string text;
+  for (int i = 0; i < 10000; ++i) text += "line" + std::to_string(i) + "\n";
+  const std::vector<Record> got = ReadSplit(text, "text", 0, text.size(), false, 0, 0, nullptr, 5000);
+  ASSERT_GT(got.size(), 300u);
+  ASSERT_LT(got.size(), 2000u);
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i].value, "line" + std::to_string(i));
+}
+
+TEST(SplitReaderTest, FileThatShrankIsNotTheUsersFault) {
+  Status status;
+  ReadSplit("abc\n", "text", 0, 100, false, 0, 100, &status, 0, 100);
+  EXPECT_EQ(status.code(), Code::kUnavailable) << status.ToString();
+}
+
+// ---- Sort buffer -------------------------------------------------------------------------------
+
+SortBuffer::Options SortOptions(uint64_t budget, bool combine = false) {
+  SortBuffer::Options o;
+  o.partitions = 3;
+  o.sorted = true;
+  o.combine = combine;
+  o.seed = 5;
+  o.budget = budget;
+  o.scratch_directory = "/tmp";
+  return o;
+}
+
+std::vector<std::vector<Record>> RandomBatches(uint64_t seed, int batches, uint64_t keys) {
+  Rng rng(seed);
+  std::vector<std::vector<Record>> all(batches);
+  for (auto& batch : all) {
+    for (uint64_t n = rng.Below(400); n > 0; --n) {
+      std::string key = "key" + std::to_string(rng.Below(keys));
+      if (rng.Below(20) == 0) key.push_back('\0');  // differs by its length alone
+      if (rng.Below(20) == 0) key = key.substr(0, rng.Below(3));
+      batch.push_back({key, std::to_string(rng.Below(100))});
+    }
+  }
+  return all;
+}
+
+TEST(SortBufferTest, SpillingGivesTheSameBytes) {
+  const auto batches = RandomBatches(3, 100, 50);
+  uint32_t runs = 0;
+  const std::string whole = Sorted(SortOptions(1 << 30), batches, &runs);
+  EXPECT_EQ(runs, 0u);
+  for (const uint64_t budget : {10'000u, 50'000u, 400'000u}) {
+    EXPECT_EQ(Sorted(SortOptions(budget), batches, &runs), whole) << budget;
+    EXPECT_GT(runs, 1u);
+  }
+  EXPECT_EQ(Sorted(SortOptions(1 << 30, true), batches, &runs), Sorted(SortOptions(10'000, true), batches, &runs));
+}
+
+TEST(SortBufferTest, EqualKeysKeepTheOrderOfEmission) {
+  const auto batches = RandomBatches(4, 60, 7);
+  std::map<std::string, std::vector<std::string>> want;
+  for (const auto& batch : batches) {
+    for (const Record& r : batch) want[r.key].push_back(r.value);
+  }
+  std::map<std::string, std::vector<std::string>> got;
+  std::vector<Chunked> chunks;
+  uint32_t runs;
+  Sorted(SortOptions(20'000), batches, &runs, &chunks);
+  for (const Chunked& c : chunks) {
+    for (const Record& r : c.records) {
+      EXPECT_EQ(Hash64(r.key, 5) % 3, c.partition);
+      got[r.key].push_back(r.value);
+    }
+  }
+  EXPECT_EQ(got, want);
+}
+
+TEST(SortBufferTest, CombineFoldsEachGroupOnce) {
+  const auto batches = RandomBatches(6, 50, 20);
+  std::map<std::string, int64_t> want;
+  for (const auto& batch : batches) {
+    for (const Record& r : batch) want[r.key] += atoll(r.value.c_str());
+  }
+  for (const uint32_t flags : {0u, static_cast<uint32_t>(MR_ASSOCIATIVE)}) {
+    std::map<std::string, int64_t> got;
+    std::vector<Chunked> chunks;
+    uint32_t runs;
+    Sorted(SortOptions(30'000, true), batches, &runs, &chunks, flags);
+    EXPECT_GT(runs, 1u);
+    for (const Chunked& c : chunks) {
+      for (const Record& r : c.records) EXPECT_TRUE(got.emplace(r.key, atoll(r.value.c_str())).second) << r.key;
+    }
+    EXPECT_EQ(got, want);
+  }
+}
+
+TEST(SortBufferTest, UnsortedKeepsEmissionOrderPerPartitionAlsoWhenSpilled) {
+  const auto batches = RandomBatches(8, 50, 1000);
+  SortBuffer::Options o = SortOptions(1 << 30);
+  o.sorted = false;
+  uint32_t runs;
+  const std::string whole = Sorted(o, batches, &runs);
+  o.budget = 20'000;
+  EXPECT_EQ(Sorted(o, batches, &runs), whole);
+  EXPECT_GT(runs, 1u);
+}
+
+TEST(SortBufferTest, CustomCompareOrdersKeys) {
+  const auto batches = RandomBatches(9, 20, 30);
+  mr_operator table = TestTable(0);
+  table.compare = [](void*, mr_bytes a, mr_bytes b) {  // descending
+    return std::string_view(b.data, b.size).compare(std::string_view(a.data, a.size));
+  };
+  for (const uint64_t budget : {uint64_t{1} << 30, uint64_t{10'000}}) {
+    std::vector<Chunked> chunks;
+    uint32_t runs;
+    Sorted(SortOptions(budget), batches, &runs, &chunks, 0, &table);
+    std::map<uint32_t, std::string> last;
+    size_t n = 0;
+    for (const Chunked& c : chunks) {
+      for (const Record& r : c.records) {
+        if (last.count(c.partition) != 0) {
+          EXPECT_GE(last[c.partition], r.key);
+        }
+        last[c.partition] = r.key;
+        ++n;
+      }
+    }
+    EXPECT_GT(n, 1000u);
+  }
+}
+
+TEST(SortBufferTest, ChunksAreAboutOneMiBAndSayWhereAGroupGoesOn) {
+  std::vector<std::vector<Record>> batches(40);
+  for (auto& batch : batches) batch.assign(100, {"same", std::string(1000, 'v')});
+  SortBuffer::Options o = SortOptions(1 << 30);
+  o.partitions = 1;
+  std::vector<Chunked> chunks;
+  uint32_t runs;
+  Sorted(o, batches, &runs, &chunks);
+  ASSERT_EQ(chunks.size(), 4u);
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    EXPECT_EQ((chunks[i].flags & kContinuation) != 0, i > 0);
+    EXPECT_TRUE(chunks[i].flags & kSorted);
+    EXPECT_LT(chunks[i].bytes, kBatchTargetBytes + 2000u);
+  }
+}
+
+// ---- Inputs ------------------------------------------------------------------------------------
+
+TEST(GroupedStreamTest, OrderIsByKeyInputUpstreamPosition) {
+  Rng rng(11);
+  for (int round = 0; round < 50; ++round) {
+    // Each record's value says where it stands; segments come in any order.
+    struct Piece {
+      SegmentKey key;
+      std::string chunk;
+      bool last;
+    };
+    std::vector<std::vector<Piece>> segments;
+    std::vector<std::pair<std::string, std::tuple<uint32_t, uint32_t, uint32_t>>> want;
+    std::vector<WireEdge> edges = {{0, true, false, 4}, {2, true, false, 3}};
+    for (const WireEdge& edge : edges) {
+      for (uint32_t up = 0; up < edge.segments; ++up) {
+        std::vector<std::string> keys;
+        for (uint64_t n = rng.Below(30); n > 0; --n) keys.push_back("k" + std::to_string(rng.Below(9)));
+        std::sort(keys.begin(), keys.end());
+        std::vector<Piece> pieces;
+        for (uint32_t i = 0; i < keys.size(); i += 7) {
+          std::vector<Record> part;
+          for (uint32_t k = i; k < keys.size() && k < i + 7; ++k) {
+            want.push_back({keys[k], {edge.input, up, k}});
+            part.push_back({keys[k], std::to_string(edge.input) + "/" + std::to_string(up) + "/" + std::to_string(k)});
+          }
+          pieces.push_back({{edge.input, up, 0}, MakeBatch(part), false});
+        }
+        pieces.push_back({{edge.input, up, 0}, "", true});
+        segments.push_back(std::move(pieces));
+      }
+    }
+    Inputs inputs(edges, "/tmp", round % 2 ? 500 : 1 << 20);
+    while (!segments.empty()) {
+      const size_t pick = rng.Below(segments.size());
+      Piece piece = segments[pick].front();
+      segments[pick].erase(segments[pick].begin());
+      if (segments[pick].empty()) segments.erase(segments.begin() + static_cast<long>(pick));
+      ASSERT_TRUE(inputs.Add(piece.key, piece.chunk, piece.last).ok());
+    }
+    ASSERT_TRUE(inputs.Complete(0) && inputs.Complete(2));
+    GroupedStream stream(&inputs, {0, 2}, {});
+    ASSERT_TRUE(stream.Start().ok());
+    std::vector<std::string> got, expected;
+    mr_batch batch;
+    while (stream.Next(&batch).value()) {
+      BatchView view;
+      ASSERT_EQ(BatchView::Parse(batch.data.data, batch.data.size, &view), nullptr);
+      for (uint32_t i = 0; i < view.size(); ++i) {
+        got.push_back(std::string(view.key(i)) + " " + std::string(view.value(i)));
+        EXPECT_EQ(std::to_string(view.tag(i)), std::string(view.value(i).substr(0, 1)));
+      }
+    }
+    std::sort(want.begin(), want.end());
+    for (const auto& [key, at] : want) {
+      expected.push_back(key + " " + std::to_string(std::get<0>(at)) + "/" + std::to_string(std::get<1>(at)) + "/" +
+                         std::to_string(std::get<2>(at)));
+    }
+    ASSERT_EQ(got, expected) << "round " << round;
+  }
+}
+
+}  // namespace
+}  // namespace mr::task
