@@ -14,7 +14,8 @@ class CountWords : public BlockMapper<std::string, int64_t>, public SumCombiner<
  public:
   void Map(const Block& block, Out& out) {
     const auto flush = [&out](std::string_view word, int64_t count) { out.Emit(word, count); };
-    ForEachWord(block.text, [&](std::string_view word) { table_.Count(word, flush); });
+    const char* const end = block.text.data() + block.text.size();
+    ForEachWord(block.text, [&](std::string_view word) { table_.Count(word, end, flush); });
   }
   void End(Out& out) {
     table_.Drain([&out](std::string_view word, int64_t count) { out.Emit(word, count); });

@@ -3,6 +3,8 @@
 // depends on the input alone, so two attempts of a task emit the same bytes.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -20,20 +22,24 @@ class WordTable {
   explicit WordTable(size_t max_words = kMaxWords, size_t max_bytes = kMaxBytes)
       : max_words_(max_words), max_bytes_(max_bytes), slots_(kFirstSlots) {}
 
-  // flush(word, count) is called for all words if there is no room for a new one.
+  // flush(word, count) is called for all words if there is no room for a new one. Bytes up to
+  // `readable` may be read: it lets short words be loaded whole, which is most of the speed.
+  // REQUIRES: the word is not empty and ends at or before `readable`.
   template <class Flush>
-  void Count(std::string_view word, Flush&& flush) {
-    const uint64_t hash = Hash(word);
-    size_t at = hash & (slots_.size() - 1);
+  void Count(std::string_view word, const char* readable, Flush&& flush) {
+    const Probe probe = MakeProbe(word, readable);
+    const auto length = static_cast<uint32_t>(word.size());
+    size_t at = probe.hash & (slots_.size() - 1);
     for (; slots_[at].count != 0; at = (at + 1) & (slots_.size() - 1)) {
       Slot& slot = slots_[at];
-      if (slot.hash == hash && slot.length == word.size() &&
-          std::memcmp(bytes_.data() + slot.offset, word.data(), word.size()) == 0) {
+      if (slot.low == probe.low && slot.high == probe.high && slot.length == length &&
+          (length <= kInline ||
+           std::memcmp(bytes_.data() + slot.offset, word.data(), length) == 0)) {
         ++slot.count;
         return;
       }
     }
-    Insert(hash, at, word, flush);
+    Insert(probe, at, word, flush);
   }
 
   template <class Flush>
@@ -48,16 +54,22 @@ class WordTable {
   }
 
  private:
+  // Words of up to kInline bytes are compared as two numbers, longer ones by hash and then bytes.
+  static constexpr size_t kInline = 16;
+  static constexpr size_t kFirstSlots = 1u << 12;
+
   struct Slot {
-    uint64_t hash = 0;
+    uint64_t low = 0, high = 0;
     int64_t count = 0;  // 0: free
     uint32_t offset = 0, length = 0;
   };
-  static constexpr size_t kFirstSlots = 1u << 12;
+  struct Probe {
+    uint64_t low, high, hash;
+  };
 
-  static uint64_t Load(const char* p, size_t n) {
-    uint64_t v = 0;
-    std::memcpy(&v, p, n);
+  static uint64_t Load(const char* p) {
+    uint64_t v;
+    std::memcpy(&v, p, sizeof v);
     return v;
   }
   static uint64_t Mix(uint64_t a, uint64_t b) {
@@ -65,34 +77,46 @@ class WordTable {
     return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
   }
   // Only for this table: the engine's partitions do not depend on it.
-  static uint64_t Hash(std::string_view w) {
-    constexpr uint64_t kA = 0x9e3779b97f4a7c15, kB = 0xd6e8feb86659fd93;
-    const char* p = w.data();
-    size_t n = w.size();
-    uint64_t h = n * kA;
-    for (; n > 16; n -= 16, p += 16) h = Mix(h ^ Load(p, 8) ^ kA, Load(p + 8, 8) ^ kB);
-    uint64_t a, b;  // the last 1 to 16 bytes, overlapping where they can
-    if (n >= 8) {
-      a = Load(p, 8);
-      b = Load(p + n - 8, 8);
-    } else if (n >= 4) {
-      a = Load(p, 4);
-      b = Load(p + n - 4, 4);
+  static uint64_t Hash(uint64_t low, uint64_t high, size_t n) {
+    return Mix(low ^ 0x9e3779b97f4a7c15, high ^ 0xd6e8feb86659fd93 ^ n);
+  }
+
+  static Probe MakeProbe(std::string_view word, const char* readable) {
+    // Of 16 bytes loaded, those that belong to a word of n: kMask[16 - n .. 32 - n).
+    static constexpr auto kMask = [] {
+      std::array<uint8_t, 2 * kInline> mask{};
+      for (size_t i = 0; i < kInline; ++i) mask[i] = 0xff;
+      return mask;
+    }();
+    const char* p = word.data();
+    const size_t n = word.size();
+    uint64_t low, high;
+    if (n > kInline) {
+      low = n;
+      size_t i = 0;
+      for (; i + 8 <= n; i += 8) low = Mix(low ^ Load(p + i), 0xa0761d6478bd642f);
+      low = Mix(low ^ Load(p + n - 8), 0xe7037ed1a0b428db);
+      high = 0;
+    } else if (readable - p >= static_cast<ptrdiff_t>(kInline)) {
+      const auto* mask = reinterpret_cast<const char*>(kMask.data()) + kInline - n;
+      low = Load(p) & Load(mask);
+      high = Load(p + 8) & Load(mask + 8);
     } else {
-      a = static_cast<uint8_t>(p[0]) | uint64_t{static_cast<uint8_t>(p[n / 2])} << 8 |
-          uint64_t{static_cast<uint8_t>(p[n - 1])} << 16;
-      b = 0;
+      char padded[kInline] = {};
+      std::memcpy(padded, p, n);
+      low = Load(padded);
+      high = Load(padded + 8);
     }
-    return Mix(h ^ a ^ kA, b ^ kB);
+    return {low, high, Hash(low, high, n)};
   }
 
   template <class Flush>
-  void Insert(uint64_t hash, size_t at, std::string_view word, Flush&& flush) {
+  void Insert(const Probe& probe, size_t at, std::string_view word, Flush&& flush) {
     if (order_.size() == max_words_ || bytes_.size() + word.size() > max_bytes_) {
       Drain(flush);
-      at = hash & (slots_.size() - 1);
+      at = probe.hash & (slots_.size() - 1);
     }
-    slots_[at] = {hash, 1, static_cast<uint32_t>(bytes_.size()),
+    slots_[at] = {probe.low, probe.high, 1, static_cast<uint32_t>(bytes_.size()),
                   static_cast<uint32_t>(word.size())};
     bytes_.append(word);
     order_.push_back(static_cast<uint32_t>(at));
@@ -104,7 +128,7 @@ class WordTable {
     old.swap(slots_);
     for (uint32_t& place : order_) {
       const Slot& slot = old[place];
-      size_t at = slot.hash & (slots_.size() - 1);
+      size_t at = Hash(slot.low, slot.high, slot.length) & (slots_.size() - 1);
       while (slots_[at].count != 0) at = (at + 1) & (slots_.size() - 1);
       slots_[at] = slot;
       place = static_cast<uint32_t>(at);

@@ -76,17 +76,38 @@ TEST(WordTableTest, AFullTableEmptiesItselfAndLosesNothing) {
     for (int i = 0; i < 20000; ++i) {
       const std::string word(1 + rng.Below(40), static_cast<char>('a' + rng.Below(26)));
       ++expected[word];
-      table.Count(word, flush);
+      // With and without bytes behind it that may be looked at.
+      const std::string longer = word + "some other bytes";
+      const std::string_view view = i % 2 ? std::string_view(word) : std::string_view(longer).substr(0, word.size());
+      table.Count(view, view.data() + (i % 2 ? word.size() : longer.size()), flush);
     }
     table.Drain(flush);
     EXPECT_EQ(got, expected);
   }
 }
 
+TEST(WordTableTest, WordsThatDifferInTheirLengthOrInOneByteAreKeptApart) {
+  WordTable table;
+  std::map<std::string, int64_t> expected, got;
+  const auto flush = [&](std::string_view word, int64_t n) { got[std::string(word)] += n; };
+  for (size_t length = 1; length <= 40; ++length) {
+    for (size_t at = 0; at < length; ++at) {
+      std::string word(length, '\0');
+      word[at] = 'x';
+      for (const std::string& w : {word, std::string(length, '\0')}) {
+        ++expected[w];
+        table.Count(w, w.data() + w.size(), flush);
+      }
+    }
+  }
+  table.Drain(flush);
+  EXPECT_EQ(got, expected);
+}
+
 TEST(WordTableTest, EmitsInTheOrderOfFirstSight) {
   WordTable table;
   const auto ignore = [](std::string_view, int64_t) { FAIL() << "it was not full"; };
-  for (const char* word : {"z", "a", "z", "m"}) table.Count(word, ignore);
+  for (std::string_view word : {"z", "a", "z", "m"}) table.Count(word, word.end(), ignore);
   std::vector<std::string> order;
   table.Drain([&](std::string_view word, int64_t n) {
     order.push_back(std::string(word) + std::to_string(n));
