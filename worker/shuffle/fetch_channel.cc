@@ -117,7 +117,10 @@ class RemoteChannel final : public FetchChannel,
           },
           [this](kj::Exception&& e) {
             if (e.getType() == kj::Exception::Type::OVERLOADED) {
-              return Break(Unavailable("the worker at " + address_ + " did not answer a fetch in time"));
+              // Our own time limit, or a server that has too much to do.
+              return Break(Unavailable("the worker at " + address_ +
+                                       " did not answer a fetch in time: " +
+                                       rpc::FromException(e).message()));
             }
             Break(Unavailable("fetching from " + address_ + ": " + rpc::FromException(e).message()));
           }));

@@ -39,15 +39,13 @@ FetchPool::State::~State() { handle->Close(); }
 
 std::shared_ptr<FetchChannel> FetchPool::State::ChannelTo(const CopyLocation& copy) {
   if (local != nullptr && copy.incarnation == context->options.incarnation) return local;
-  const auto key = std::make_pair(copy.address, copy.incarnation);
-  auto& channel = channels[key];
-  if (channel == nullptr || channel->broken()) {
-    channel = NewRemoteChannel(context, copy.address, copy.incarnation);
-  }
+  std::erase_if(channels, [](const auto& entry) { return entry.second->broken(); });
+  auto& channel = channels[{copy.address, copy.incarnation}];
+  if (channel == nullptr) channel = NewRemoteChannel(context, copy.address, copy.incarnation);
   const std::shared_ptr<FetchChannel> found = channel;
   for (auto it = channels.begin();
        it != channels.end() && channels.size() > context->options.idle_connections;) {
-    it = it->second.use_count() == 1 || it->second->broken() ? channels.erase(it) : std::next(it);
+    it = it->second.use_count() == 1 ? channels.erase(it) : std::next(it);
   }
   return found;
 }
