@@ -1,0 +1,130 @@
+// Rules about the text of the project: who may include whom, lengths, links, and that every file is
+// built. A rule that nothing checks is broken within a month.
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "tests/tidy/source_tree.h"
+
+namespace mr::tidy {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A file past this asks to be split by topic.
+constexpr size_t kMaxLines = 600;
+
+const std::vector<SourceFile>& Tree() {
+  static const std::vector<SourceFile> tree = SourceTree();
+  return tree;
+}
+
+TEST(IncludeRuleTest, CatchesWhatItIsThereFor) {
+  const auto wrong = [](const char* path, const char* name, bool system) {
+    return !CheckIncludes(path, {{name, system}}).empty();
+  };
+  EXPECT_TRUE(wrong("master/sched/state.cc", "common/io/clock.h", false));
+  EXPECT_TRUE(wrong("master/sched/state.cc", "master/server/loop.h", false));
+  EXPECT_TRUE(wrong("master/sched/state.h", "unordered_map", true));
+  EXPECT_TRUE(wrong("master/server/loop.cc", "worker/daemon/session.h", false));
+  EXPECT_TRUE(wrong("master/server/loop.cc", "master/sim/simulator.h", false));
+  EXPECT_TRUE(wrong("worker/daemon/session.cc", "master/sched/model.h", false));
+  EXPECT_TRUE(wrong("common/io/files.cc", "dfs/client/client.h", false));
+  EXPECT_TRUE(wrong("worker/daemon/session.cc", "gflags/gflags.h", true));
+  EXPECT_TRUE(wrong("worker/host/pool.h", "asio.hpp", true));
+  EXPECT_TRUE(wrong("worker/task/child.cc", "kj/async.h", true));
+  EXPECT_TRUE(wrong("dfs/brain.cc", "brain.h", false));
+  EXPECT_FALSE(wrong("worker/daemon/worker_main.cc", "gflags/gflags.h", true));
+  EXPECT_FALSE(wrong("master/server/predictor.cc", "master/sim/simulator.h", false));
+  EXPECT_FALSE(wrong("master/sched/state.cc", "common/base/ids.h", false));
+  EXPECT_FALSE(wrong("tests/worker/x_test.cc", "worker/daemon/session.h", false));
+}
+
+TEST(IncludeRuleTest, ReadsBothForms) {
+  const auto includes = IncludesOf("#pragma once\n#include <map>\n#include \"a/b.h\"  // why\nint x;\n");
+  ASSERT_EQ(includes.size(), 2u);
+  EXPECT_TRUE(includes[0].system);
+  EXPECT_EQ(includes[1].name, "a/b.h");
+}
+
+TEST(TidyTest, EachFolderIncludesOnlyWhatItMay) {
+  size_t seen = 0;
+  for (const SourceFile& file : Tree()) {
+    if (!IsCode(file)) continue;
+    ++seen;
+    EXPECT_EQ(CheckIncludes(file.path, IncludesOf(file.text)), "");
+  }
+  EXPECT_GT(seen, 50u) << "the source tree was not found at " << MR_SOURCE_DIR;
+}
+
+TEST(TidyTest, NoFileIsTooLong) {
+  for (const SourceFile& file : Tree()) {
+    if (!IsCode(file)) continue;
+    EXPECT_LE(file.lines().size(), kMaxLines) << file.path << ": split it by topic";
+  }
+}
+
+TEST(TidyTest, HeadersAreGuardedAndSayWhatTheyAre) {
+  for (const SourceFile& file : Tree()) {
+    if (!EndsWith(file.path, ".h")) continue;
+    // The operator table is C for everybody's compiler, hence the other form of guard.
+    const bool guarded = file.text.find("#pragma once") != std::string::npos ||
+                         (StartsWith(file.path, "common/abi/") &&
+                          file.text.find("#ifndef ") != std::string::npos);
+    EXPECT_TRUE(guarded) << file.path << ": has no #pragma once";
+    EXPECT_TRUE(StartsWith(file.text, "//") || StartsWith(file.text, "/*"))
+        << file.path << ": begins without a comment that says what it is and for whom";
+    EXPECT_EQ(file.text.find("\nusing namespace"), std::string::npos) << file.path;
+  }
+}
+
+TEST(TidyTest, NothingIsLeftForLater) {
+  const std::regex left(R"(\b(TODO|FIXME|XXX|HACK)\b)");
+  for (const SourceFile& file : Tree()) {
+    if (!IsCode(file) || StartsWith(file.path, "tests/tidy/")) continue;
+    EXPECT_FALSE(std::regex_search(file.text, left)) << file.path;
+  }
+}
+
+// Without this a file can rot for years beside those that are built.
+TEST(TidyTest, EverySourceFileIsBuilt) {
+  std::ifstream in(fs::path(MR_BUILD_DIR) / "compile_commands.json");
+  if (!in) GTEST_SKIP() << "no compile_commands.json in " << MR_BUILD_DIR;
+  std::stringstream text;
+  text << in.rdbuf();
+  const std::string commands = text.str();
+  for (const SourceFile& file : Tree()) {
+    if (!EndsWith(file.path, ".cc")) continue;
+    // A user's project, built outside by its own CMakeLists.txt.
+    if (StartsWith(file.path, "jobs/sdk/example/")) continue;
+    EXPECT_NE(commands.find("/" + file.path + "\""), std::string::npos)
+        << file.path << " is in no CMake target";
+  }
+}
+
+bool Exists(const std::string& from, const std::string& target) {
+  const fs::path root(MR_SOURCE_DIR);
+  return fs::exists(root / fs::path(from).parent_path() / target) || fs::exists(root / target);
+}
+
+// Documents drift: what they link to and name must be in the tree.
+TEST(TidyTest, WhatDocumentsNameExists) {
+  const std::regex link(R"(\]\(([^)#\s]+)(#[^)]*)?\))");
+  const std::regex name(R"(`((master|worker|common|dfs|jobs|tests|docker)/[A-Za-z0-9_./-]+)`)");
+  for (const SourceFile& file : Tree()) {
+    if (!EndsWith(file.path, ".md")) continue;
+    for (std::sregex_iterator it(file.text.begin(), file.text.end(), link), end; it != end; ++it) {
+      const std::string target = (*it)[1];
+      if (target.find("://") != std::string::npos || StartsWith(target, "mailto:")) continue;
+      EXPECT_TRUE(Exists(file.path, target)) << file.path << " links to " << target;
+    }
+    for (std::sregex_iterator it(file.text.begin(), file.text.end(), name), end; it != end; ++it) {
+      EXPECT_TRUE(Exists(file.path, (*it)[1])) << file.path << " names " << (*it)[1];
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mr::tidy
