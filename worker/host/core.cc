@@ -26,7 +26,7 @@ Result<std::shared_ptr<Child>> Core::Take(JobId job, const std::string& key, boo
   } else {
     MR_ASSIGN_OR_RETURN(arena, Arena::Make(options_.arena_bytes));
   }
-  return Child::Spawn(&loop, &helper_, std::move(arena));
+  return Child::Spawn(&loop, &*helper_, std::move(arena));
 }
 
 void Core::GiveBack(JobId job, const std::string& key, std::shared_ptr<Child> child) {
@@ -66,9 +66,10 @@ void Core::EndJob(JobId job) {
   arenas_.erase(job);
 }
 
-void Core::EndIdle() {
+void Core::Shutdown() {
   idle_.clear();  // children end with their owners
   arenas_.clear();
+  helper_.reset();
 }
 
 }  // namespace mr::worker

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,6 +19,10 @@ class Core {
  public:
   Core(TaskHostOptions options, Helper helper) : options_(std::move(options)), helper_(std::move(helper)) {}
 
+  // After the loop has stopped: ends the idle children and the helper. Callbacks that the daemon
+  // still holds may keep the rest alive for longer.
+  void Shutdown();
+
   // A child for a task of this key: an idle one where `reuse`, else a new one.
   Result<std::shared_ptr<Child>> Take(JobId job, const std::string& key, bool reuse);
   // A child that is done with its task and waits for another of the same key.
@@ -25,7 +30,6 @@ class Core {
   // The arena of a child that has ended.
   void GiveBack(JobId job, std::shared_ptr<Arena> arena);
   void EndJob(JobId job);
-  void EndIdle();
 
   Loop loop;
   TaskHostOptions options_;
@@ -43,7 +47,7 @@ class Core {
   };
   void Remove(Idle* idle);
 
-  Helper helper_;
+  std::optional<Helper> helper_;
   std::vector<std::unique_ptr<Idle>> idle_;
   std::map<JobId, std::vector<std::shared_ptr<Arena>>> arenas_;
 };

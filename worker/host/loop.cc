@@ -1,6 +1,7 @@
 #include "worker/host/loop.h"
 
 #include <asio.hpp>
+#include <atomic>
 #include <optional>
 #include <thread>
 
@@ -10,6 +11,7 @@ struct Loop::Impl {
   asio::io_context context{1};
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> guard;
   std::thread thread;
+  std::atomic<bool> stopped{false};
 };
 
 namespace {
@@ -46,12 +48,15 @@ void Loop::Start() {
 }
 
 void Loop::Stop() {
+  impl_->stopped = true;
   impl_->guard.reset();
   impl_->context.stop();
   if (impl_->thread.joinable()) impl_->thread.join();
 }
 
-void Loop::Post(std::function<void()> call) { asio::post(impl_->context, std::move(call)); }
+void Loop::Post(std::function<void()> call) {
+  if (!impl_->stopped.load(std::memory_order_relaxed)) asio::post(impl_->context, std::move(call));
+}
 
 std::unique_ptr<Watch> Loop::MakeWatch(int fd) { return std::make_unique<AsioWatch>(impl_->context, fd); }
 

@@ -26,7 +26,7 @@ class Loop {
   void Start();
   // Ends the thread; what has not run is dropped.
   void Stop();
-  // From any thread: runs on the loop's thread, in order.
+  // From any thread: runs on the loop's thread, in order. Dropped after Stop.
   void Post(std::function<void()> call);
   std::unique_ptr<Watch> MakeWatch(int fd);
 

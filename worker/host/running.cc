@@ -59,8 +59,8 @@ std::string ReuseKey(const TaskSpec& spec) {
 
 }  // namespace
 
-Running::Running(Core* core, TaskSpec spec, std::shared_ptr<TaskObserver> observer)
-    : core_(core), spec_(std::move(spec)), observer_(std::move(observer)) {
+Running::Running(std::shared_ptr<Core> core, TaskSpec spec, std::shared_ptr<TaskObserver> observer)
+    : core_(std::move(core)), spec_(std::move(spec)), observer_(std::move(observer)) {
   if (spec_.scratch_directory.empty()) spec_.scratch_directory = core_->options_.scratch_directory;
   for (uint32_t port = 0; port < spec_.ports.size(); ++port) {
     port_of_.insert(port_of_.end(), spec_.ports[port].files ? 1 : spec_.ports[port].partitions, port);

@@ -17,7 +17,7 @@ namespace mr::worker {
 
 class Running : public RunningTask, public Child::Handler, public std::enable_shared_from_this<Running> {
  public:
-  Running(Core* core, TaskSpec spec, std::shared_ptr<TaskObserver> observer);
+  Running(std::shared_ptr<Core> core, TaskSpec spec, std::shared_ptr<TaskObserver> observer);
 
   // RunningTask, from any thread.
   void Feed(uint32_t input, uint32_t upstream_task, uint32_t partition, std::string bytes, bool last,
@@ -63,7 +63,7 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
   void End(TaskResult result);
   std::string operator_name() const { return "operator " + spec_.operator_name; }
 
-  Core* core_;
+  std::shared_ptr<Core> core_;
   TaskSpec spec_;
   std::shared_ptr<TaskObserver> observer_;
   std::vector<uint32_t> port_of_;  // partition over all ports -> port

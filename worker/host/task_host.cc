@@ -11,7 +11,10 @@ namespace {
 
 class TaskHostImpl : public TaskHost {
  public:
-  TaskHostImpl(const TaskHostOptions& options, Helper helper) : core_(options, std::move(helper)) { core_.loop.Start(); }
+  TaskHostImpl(const TaskHostOptions& options, Helper helper)
+      : core_(std::make_shared<Core>(options, std::move(helper))) {
+    core_->loop.Start();
+  }
 
   ~TaskHostImpl() override {
     // Killed children end within 2 s; the loop runs until the last OnEnd has returned.
@@ -19,9 +22,8 @@ class TaskHostImpl : public TaskHost {
     std::condition_variable changed;
     bool idle = false;
     std::function<void()> check = [&] {
-      for (const auto& task : std::set(core_.running)) task->KillNow();
-      if (core_.running.empty()) {
-        core_.EndIdle();
+      for (const auto& task : std::set(core_->running)) task->KillNow();
+      if (core_->running.empty()) {
         const std::lock_guard lock(mutex);
         idle = true;
         changed.notify_all();
@@ -29,27 +31,28 @@ class TaskHostImpl : public TaskHost {
     };
     std::unique_lock lock(mutex);
     while (!idle) {
-      core_.loop.Post(check);
+      core_->loop.Post(check);
       changed.wait_for(lock, std::chrono::milliseconds(5), [&] { return idle; });
     }
-    core_.loop.Stop();
+    core_->loop.Stop();
+    core_->Shutdown();
   }
 
   std::shared_ptr<RunningTask> Run(TaskSpec spec, std::shared_ptr<TaskObserver> observer) override {
-    auto task = std::make_shared<Running>(&core_, std::move(spec), std::move(observer));
-    core_.loop.Post([this, task] {
-      core_.running.insert(task);
+    auto task = std::make_shared<Running>(core_, std::move(spec), std::move(observer));
+    core_->loop.Post([this, task] {
+      core_->running.insert(task);
       task->Start();
     });
     return task;
   }
 
   void EndJob(JobId job) override {
-    core_.loop.Post([this, job] { core_.EndJob(job); });
+    core_->loop.Post([this, job] { core_->EndJob(job); });
   }
 
  private:
-  Core core_;
+  std::shared_ptr<Core> core_;
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ Status ChunkWriter::Add(std::string_view key, std::string_view value) {
     }
   }
   to_fold_.Add(key, value);
-  last_to_fold_.assign(key);
+  if (to_fold_.Full()) last_to_fold_.assign(key);
   return {};
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,15 @@ class SortBuffer {
   };
 
   Status Partition(std::string_view bytes, const BatchView& view);
+  // Orders items by key, equal keys by entry, as they stand already. SortFew is for ranges with few
+  // distinct keys: false, and nothing done, where these are not.
+  void Sort(std::span<Item> items);
+  bool SortFew(std::span<Item> items);
+  bool Less(const Item& a, const Item& b) const {
+    if (a.prefix != b.prefix) return a.prefix < b.prefix;
+    const int c = order_.Compare(entries_[a.entry].Key(), entries_[b.entry].Key());
+    return c != 0 ? c < 0 : a.entry < b.entry;
+  }
   // Gives out what is in memory, in order, and forgets it.
   Status Drain(ChunkWriter* writer);
   Status Spill();

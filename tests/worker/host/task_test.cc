@@ -251,7 +251,7 @@ TEST_F(TaskTest, ReusableOperatorsShareAProcessUntilTheJobEnds) {
 
 TEST_F(TaskTest, SlowStoreHoldsTheOperatorBack) {
   std::string text;
-  while (text.size() < 40u << 20) text += std::string(1023, 'l') + '\n';
+  while (text.size() < 40u << 20) text.append(1023, 'l').push_back('\n');
   TaskSpec s = Spec("echo");
   AddSplit(&s, Write("slow", text));  // more than the arena has slots for
   s.ports = {Files()};
