@@ -34,7 +34,6 @@ Status CheckGraph(const JobGraph& graph) {
   std::vector<bool> read(graph.stages.size(), false);
   for (size_t s = 0; s < graph.stages.size(); ++s) {
     const StageSpec& spec = graph.stages[s];
-    if (spec.inputs.empty()) return InvalidArgument(StageText(graph, s) + " has no input");
     if (spec.inputs.size() > kMaxInputs) {
       return InvalidArgument(StageText(graph, s) + " has " + std::to_string(spec.inputs.size()) +
                              " inputs; at most " + std::to_string(kMaxInputs) + " are supported");

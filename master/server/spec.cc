@@ -183,7 +183,9 @@ struct Reader {
     if (stage.getOperator().size() == 0) faults.Add(where + " has no operator");
     if (stage.getConfig().size() > kMaxConfigBytes) faults.Add(where + ": its config is larger than 256 KiB");
     if (out.tasks > kMaxTasks) faults.Add(where + ": at most " + std::to_string(kMaxTasks) + " tasks");
-    if (stage.getInputs().size() == 0) faults.Add(where + " has no input");
+    if (stage.getInputs().size() == 0 && out.tasks == 0) {
+      faults.Add(where + " has no input, so its number of tasks must be given");
+    }
     bool one_to_one = false;
     for (auto input : stage.getInputs()) {
       auto& i = out.inputs.emplace_back();

@@ -293,7 +293,10 @@ class LocalJob {
     const Stage& from = stages_[input.from];
     for (uint32_t u = 0; u < from.tasks; ++u) {
       if (input.kind == "one_to_one" && u != t) continue;
-      if (input.kind == "many_to_one" && uint64_t{u} * stage.tasks / from.tasks != t) continue;
+      if (input.kind == "many_to_one" && (u < uint64_t{from.tasks} * t / stage.tasks ||
+                                          u >= uint64_t{from.tasks} * (t + 1) / stage.tasks)) {
+        continue;
+      }
       const auto& partitions = from.out[u][input.port];
       f(u, partitions[input.kind == "all_to_all" ? t : 0]);
     }
