@@ -161,14 +161,10 @@ kj::Promise<void> BlockServer::WriteBlock(WriteContext context) {
   std::vector<std::string> downstream;
   for (const auto address : params.getDownstream()) downstream.emplace_back(address.cStr());
   context.releaseParams();
-  using Pipe = kj::Own<BlockPipe>;
-  kj::Promise<Pipe> below = Pipe();
-  if (!downstream.empty()) {
-    below = BlockPipe::Open(impl_->peers, block, std::move(downstream)).then([](Result<Pipe> pipe) -> Pipe {
-      // The tail is given up; the writer sees by `durable` how many replicas there are.
-      return pipe.ok() ? *std::move(pipe) : Pipe();
-    });
-  }
+  // A Result and not a null Own: KJ takes a null Own in a promise for no value at all.
+  using Pipe = Result<kj::Own<BlockPipe>>;
+  kj::Promise<Pipe> below = Pipe(NotFound("the pipeline ends here"));
+  if (!downstream.empty()) below = BlockPipe::Open(impl_->peers, block, std::move(downstream));
   using Created = Result<std::unique_ptr<BlockStore::Writer>>;
   auto here = OnPool(impl_->options.pool, [&store = impl_->store, block]() -> Created {
     return store.Create(block.id, block.generation);
@@ -178,7 +174,9 @@ kj::Promise<void> BlockServer::WriteBlock(WriteContext context) {
       auto results = context.getResults();
       rpc::ToOutcome(writer.status(), results.initOutcome());
       if (!writer.ok()) return;
-      results.setWriter(kj::heap<WriterServer>(*impl_, block, *std::move(writer), kj::mv(pipe)));
+      // A tail that cannot be reached is given up; the writer sees by `durable` how many have it.
+      auto downstream = pipe.ok() ? *std::move(pipe) : kj::Own<BlockPipe>();
+      results.setWriter(kj::heap<WriterServer>(*impl_, block, *std::move(writer), kj::mv(downstream)));
     });
   });
 }

@@ -7,9 +7,10 @@
 namespace mr::dfs {
 namespace {
 
-// What a failed or overdue call says to the caller. A server that hangs loses its connection.
+// What a failed or overdue call says to the caller. The connection is not used again: a peer that
+// hangs does not end it, and neither does one that broke the protocol.
 Status Broken(Peers& peers, const std::string& address, const kj::Exception& e) {
-  if (e.getType() == kj::Exception::Type::OVERLOADED) peers.Forget(address);
+  peers.Forget(address);
   return Unavailable("data server " + address + ": " + rpc::FromException(e).message());
 }
 

@@ -69,7 +69,7 @@ kj::Promise<Result<std::string>> DfsClient::Impl::ReadFrom(const LocatedBlock& b
           return std::move(d.bytes);
         })
         .catch_([this, address](kj::Exception&& e) -> Bytes {
-          if (e.getType() == kj::Exception::Type::OVERLOADED) peers.Forget(address);
+          peers.Forget(address);
           return Unavailable(rpc::FromException(e).message());
         })
         .attach(kj::mv(download));

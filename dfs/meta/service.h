@@ -24,7 +24,6 @@ namespace mr::dfs {
 // the namespace and must not keep references into it; promises resolve on the KJ loop.
 class FsHost {
  public:
-  virtual ~FsHost() = default;
   using PrepareFn = std::function<Namespace::Prepared(const Namespace&, const Stamp& now)>;
   // On the owner's thread: runs `prepare` with the present time; a record is appended to the journal
   // and applied, then `then` (may be empty) reads what it needs for the answer. Resolves with the
@@ -33,6 +32,9 @@ class FsHost {
   virtual kj::Promise<Status> Mutate(PrepareFn prepare, std::function<void(const Namespace&)> then) = 0;
   // On the owner's thread: runs fn.
   virtual kj::Promise<void> Query(std::function<void(const Namespace&)> fn) = 0;
+
+ protected:
+  ~FsHost() = default;  // nobody owns it by this base
 };
 
 // host must outlive the capability and all calls.

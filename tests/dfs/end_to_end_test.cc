@@ -1,0 +1,221 @@
+// Files through real data servers on loopback: what was put is what is got, with servers lost and
+// replicas damaged in between.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fstream>
+#include <future>
+#include <thread>
+
+#include "common/base/rng.h"
+#include "tests/dfs/dfs_cluster.h"
+
+namespace mr::dfs::test {
+namespace {
+
+std::string RandomBytes(size_t size, uint64_t seed) {
+  Rng rng(seed);
+  std::string bytes(size, '\0');
+  for (auto& c : bytes) c = static_cast<char>(rng.Next());
+  return bytes;
+}
+
+NamespaceConfig SmallBlocks() {
+  NamespaceConfig config;
+  config.block_bytes = 1 << 20;
+  return config;
+}
+
+// Until fn() holds; false after 10 s.
+template <class F>
+bool Eventually(F fn) {
+  for (int i = 0; i < 500; ++i) {
+    if (fn()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return false;
+}
+
+TEST(DfsEndToEndTest, WhatWasPutIsWhatIsGot) {
+  DfsCluster cluster(3, SmallBlocks());
+  const std::string bytes = RandomBytes((10 << 20) + 12345, 1);
+  const auto written = cluster.client().PutBytes("/a/b/data", {}, bytes);
+  ASSERT_TRUE(written.ok()) << written.status().ToString();
+  EXPECT_EQ(written->bytes, bytes.size());
+  ASSERT_EQ(written->blocks.size(), 11u);
+  for (const auto& block : written->blocks) EXPECT_EQ(block.workers.size(), 3u);
+  const auto got = cluster.client().GetBytes("/a/b/data");
+  ASSERT_TRUE(got.ok()) << got.status().ToString();
+  EXPECT_TRUE(*got == bytes);
+  const auto range = cluster.client().GetBytes("/a/b/data", (1 << 20) - 10, 20);
+  ASSERT_TRUE(range.ok());
+  EXPECT_TRUE(*range == bytes.substr((1 << 20) - 10, 20));
+  const auto info = cluster.client().Stat("/a/b/data");
+  ASSERT_TRUE(info.ok());
+  EXPECT_EQ(info->bytes, bytes.size());
+  EXPECT_EQ(info->blocks, 11u);
+}
+
+TEST(DfsEndToEndTest, AnEmptyFileIsAFile) {
+  DfsCluster cluster(1, SmallBlocks());
+  ASSERT_TRUE(cluster.client().PutBytes("/empty", {}, "").ok());
+  EXPECT_EQ(cluster.client().GetBytes("/empty").value(), "");
+  EXPECT_EQ(cluster.client().Stat("/empty")->blocks, 0u);
+}
+
+TEST(DfsEndToEndTest, OneWorkerIsEnough) {
+  DfsCluster cluster(1, SmallBlocks());
+  const std::string bytes = RandomBytes(3 << 20, 2);
+  ASSERT_TRUE(cluster.client().PutBytes("/x", {}, bytes).ok());
+  EXPECT_TRUE(cluster.client().GetBytes("/x").value() == bytes);
+}
+
+TEST(DfsEndToEndTest, NobodySeesAFileThatExistsAlreadyChange) {
+  DfsCluster cluster(1, SmallBlocks());
+  ASSERT_TRUE(cluster.client().PutBytes("/x", {}, "one").ok());
+  EXPECT_EQ(cluster.client().PutBytes("/x", {}, "two").status().code(), Code::kRejected);
+  EXPECT_EQ(cluster.client().GetBytes("/x").value(), "one");
+  PutOptions overwrite;
+  overwrite.overwrite = true;
+  ASSERT_TRUE(cluster.client().PutBytes("/x", overwrite, "two").ok());
+  EXPECT_EQ(cluster.client().GetBytes("/x").value(), "two");
+  // The old block is deleted from the disk as well.
+  EXPECT_TRUE(Eventually([&] { return cluster.node(0).store().List().size() == 1; }));
+}
+
+TEST(DfsEndToEndTest, AFileIsReadAfterAServerIsLost) {
+  DfsCluster cluster(3, SmallBlocks());
+  const std::string bytes = RandomBytes(10 << 20, 3);
+  ASSERT_TRUE(cluster.client().PutBytes("/x", {}, bytes).ok());
+  cluster.Crash(1);
+  const auto got = cluster.client().GetBytes("/x");
+  ASSERT_TRUE(got.ok()) << got.status().ToString();
+  EXPECT_TRUE(*got == bytes);
+}
+
+TEST(DfsEndToEndTest, LostReplicasAreMadeAgain) {
+  DfsCluster cluster(4, SmallBlocks());
+  const std::string bytes = RandomBytes(6 << 20, 4);
+  ASSERT_TRUE(cluster.client().PutBytes("/x", {}, bytes).ok());
+  cluster.Crash(2);
+  cluster.NoticeLoss(2);
+  EXPECT_TRUE(Eventually([&] {
+    cluster.Tick(Seconds(20));
+    const auto counts = cluster.Ask([](const Namespace& ns) { return ns.Counts(); });
+    return counts.under_replicated == 0 && counts.copying == 0;
+  }));
+  // Any single survivor of the three that are left may go as well.
+  cluster.Crash(0);
+  EXPECT_TRUE(cluster.client().GetBytes("/x").value() == bytes);
+}
+
+TEST(DfsEndToEndTest, ADamagedReplicaIsNotRead) {
+  DfsCluster cluster(2, SmallBlocks());
+  const std::string bytes = RandomBytes(1 << 20, 5);
+  const auto written = cluster.client().PutBytes("/x", {}, bytes);
+  ASSERT_TRUE(written.ok());
+  const auto located = cluster.client().Locate("/x");
+  ASSERT_TRUE(located.ok());
+  // Damage the replica that would be read first.
+  Node* first = &cluster.node(0);
+  if (cluster.node(1).address() == located->blocks.at(0).addresses.at(0)) first = &cluster.node(1);
+  const BlockRef block = written->blocks.at(0).block;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(first->directory())) {
+    if (entry.path().extension() != ".blk") continue;
+    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(500'000);
+    file.put(static_cast<char>(~bytes[500'000]));
+  }
+  EXPECT_TRUE(cluster.client().GetBytes("/x").value() == bytes);
+  EXPECT_EQ(first->store().Suspects().size(), 1u);
+  // The master heard of it and quarantines it, and a fresh copy takes its place.
+  EXPECT_TRUE(Eventually([&] {
+    cluster.Tick(Seconds(1));
+    const auto counts = cluster.Ask([](const Namespace& ns) { return ns.Counts(); });
+    return counts.suspect == 0 && counts.under_replicated == 0;
+  }));
+  EXPECT_TRUE(first->store().Verify(block.id, block.generation).ok());
+}
+
+TEST(DfsEndToEndTest, APutGoesOnWhenAPipelineMemberDies) {
+  DfsCluster cluster(4, SmallBlocks());
+  const std::string bytes = RandomBytes(20 << 20, 6);
+  int fds[2];
+  ASSERT_EQ(::pipe(fds), 0);
+  std::thread feeder([&] {
+    ASSERT_TRUE(WriteAll(fds[1], std::string_view(bytes).substr(0, 8 << 20)).ok());
+    cluster.Crash(1);
+    ASSERT_TRUE(WriteAll(fds[1], std::string_view(bytes).substr(8 << 20)).ok());
+    ::close(fds[1]);
+  });
+  const auto written = cluster.client().PutFd("/x", {}, fds[0]);
+  feeder.join();
+  ::close(fds[0]);
+  ASSERT_TRUE(written.ok()) << written.status().ToString();
+  EXPECT_TRUE(cluster.client().GetBytes("/x").value() == bytes);
+}
+
+TEST(DfsEndToEndTest, AWorkerThatComesBackBringsItsBlocks) {
+  DfsCluster cluster(2, SmallBlocks());
+  const std::string bytes = RandomBytes(3 << 20, 7);
+  ASSERT_TRUE(cluster.client().PutBytes("/x", {}, bytes).ok());
+  for (int i = 0; i < 2; ++i) {
+    cluster.Crash(i);
+    cluster.NoticeLoss(i);
+  }
+  EXPECT_EQ(cluster.client().Stat("/x")->missing_blocks, 3u);
+  cluster.StartNode(0);
+  const auto got = cluster.client().GetBytes("/x");
+  ASSERT_TRUE(got.ok()) << got.status().ToString();
+  EXPECT_TRUE(*got == bytes);
+}
+
+TEST(DfsEndToEndTest, ARemovedFileLeavesNoBlocks) {
+  DfsCluster cluster(3, SmallBlocks());
+  ASSERT_TRUE(cluster.client().PutBytes("/d/x", {}, RandomBytes(2 << 20, 8)).ok());
+  ASSERT_TRUE(cluster.client().Remove("/d", true).ok());
+  EXPECT_EQ(cluster.client().Stat("/d/x").status().code(), Code::kNotFound);
+  EXPECT_TRUE(Eventually([&] {
+    for (int i = 0; i < 3; ++i) {
+      if (!cluster.node(i).store().List().empty()) return false;
+    }
+    return true;
+  }));
+}
+
+TEST(DfsEndToEndTest, AReplicaHereIsGivenAsADescriptorAndOthersAsAnUnnamedFile) {
+  DfsCluster cluster(2, SmallBlocks());
+  const std::string bytes = RandomBytes(1 << 20, 9);
+  PutOptions once;
+  once.replication = 1;
+  const auto written = cluster.client().PutBytes("/x", once, bytes);
+  ASSERT_TRUE(written.ok());
+  const auto located = cluster.Ask([](const Namespace& ns) { return ns.Locate("/x", 0, 0, "").value(); });
+  const LocatedBlock block = located.blocks.at(0);
+  for (int i = 0; i < 2; ++i) {
+    Node& node = cluster.node(i);
+    rpc::KjThread loop("test-reader");
+    auto client = loop.Run([&] {
+      DfsClient::Options options;
+      options.pool = node.pool().AsPool();
+      options.own_address = node.address();
+      options.own_store = &node.store();
+      return kj::heap<DfsClient>(loop.io(), rpc::FileSystem::Client(nullptr), std::move(options));
+    });
+    std::promise<Result<DfsClient::BlockBytes>> done;
+    loop.Post([&] {
+      loop.Spawn(client->ReadBlock(block, 1000, 90'000, cluster.root())
+                     .then([&](Result<DfsClient::BlockBytes> got) { done.set_value(std::move(got)); }));
+    });
+    auto got = done.get_future().get();
+    ASSERT_TRUE(got.ok()) << got.status().ToString();
+    EXPECT_EQ(got->local, node.address() == block.addresses.at(0));
+    std::string read(89'000, '\0');
+    ASSERT_EQ(PreadUpTo(got->fd.get(), read.data(), read.size(), 1000 - got->base).value(), read.size());
+    EXPECT_TRUE(read == bytes.substr(1000, 89'000));
+    loop.Run([&] { client = nullptr; });
+  }
+}
+
+}  // namespace
+}  // namespace mr::dfs::test
