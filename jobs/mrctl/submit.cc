@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <utility>
 
 #include "common/base/text.h"
 #include "common/io/clock.h"
@@ -132,9 +133,9 @@ class Submission {
   }
 
  private:
-  // A plan that failed because there is no such job: which ones there are.
+  // What the job itself refused is told with where its flags are listed.
   Status Explained(const Status& status) {
-    if (status.code() != Code::kInvalidArgument) return status;
+    if (status.message().rfind(plan_.options.job + ": ", 0) != 0) return status;
     return WithHint(status, "mrctl submit " + plan_.options.job + " --help shows what it takes");
   }
 
@@ -211,6 +212,10 @@ class Submission {
 Result<int> RunSubmit(const Command& command, const Settings& settings) {
   SubmitOptions options = command.submit;
   if (IsJobFile(options.job)) MR_RETURN_IF_ERROR(LoadJobFile(options.job, &options));
+  // A job that has a --format of its own gets it wherever it was written: it decides what it makes.
+  if (options.lib.empty() && !options.format.empty() && BuiltinClaims(options.job, "--format")) {
+    options.job_args.insert(options.job_args.begin(), {"--format", std::exchange(options.format, "")});
+  }
   const std::string cwd = std::filesystem::current_path().string();
   if (options.job_help) {
     SubmitPlan plan;
