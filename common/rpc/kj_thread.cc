@@ -1,6 +1,7 @@
 #include "common/rpc/kj_thread.h"
 
 #include <pthread.h>
+#include <signal.h>
 
 #include <cstdio>
 #include <optional>
@@ -35,6 +36,12 @@ void KjThread::Post(kj::Function<void()> fn) {
 
 void KjThread::Main(const std::string& name) {
   pthread_setname_np(pthread_self(), name.c_str());
+  // KJ 0.9 writes to sockets without MSG_NOSIGNAL: a peer that has gone must be an error on this
+  // thread, not the end of the process. A mask, unlike SIG_IGN, does not reach child processes.
+  sigset_t pipe_signal;
+  sigemptyset(&pipe_signal);
+  sigaddset(&pipe_signal, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe_signal, nullptr);
   auto io = kj::setupAsyncIo();
   {
     std::optional<kj::TaskSet> tasks;

@@ -154,9 +154,6 @@ Result<std::unique_ptr<BlockStore>> BlockStore::Open(const std::string& director
   // Unfinished writes only: nothing in tmp was ever acknowledged.
   MR_RETURN_IF_ERROR(RemoveTree(impl->root + "/tmp"));
   for (const char* folder : {"/tmp", "/quarantine"}) MR_RETURN_IF_ERROR(MakeDirectories(impl->root + folder));
-  for (int i = 0; i < 256; ++i) {
-    MR_RETURN_IF_ERROR(MakeDirectories(impl->root + "/" + Folder({static_cast<uint64_t>(i), 0})));
-  }
   MR_RETURN_IF_ERROR(SyncDirectory(impl->root));
   MR_RETURN_IF_ERROR(SyncDirectory(directory));
   MR_RETURN_IF_ERROR(impl->Load());
@@ -164,9 +161,10 @@ Result<std::unique_ptr<BlockStore>> BlockStore::Open(const std::string& director
 }
 
 Status BlockStore::Impl::Load() {
-  for (int i = 0; i < 256; ++i) {
-    const std::string folder = root + "/" + Folder({static_cast<uint64_t>(i), 0});
-    MR_ASSIGN_OR_RETURN(const auto names, ListDirectory(folder));
+  MR_ASSIGN_OR_RETURN(const auto folders, ListDirectory(root));
+  for (const auto& folder : folders) {
+    if (folder.size() != 2) continue;  // tmp, quarantine
+    MR_ASSIGN_OR_RETURN(const auto names, ListDirectory(root + "/" + folder));
     for (const auto& name : names) {
       Key key;
       if (ParseName(name, &key)) LoadOne(key);
@@ -217,10 +215,15 @@ Status BlockStore::Impl::Publish(const BlockRef& ref, const std::string& data, c
       return Rejected(Describe(key) + " is here already with other content");
     }
   }
+  const std::string folder = root + "/" + Folder(key);
+  if (!PathExists(folder)) {
+    MR_RETURN_IF_ERROR(MakeDirectories(folder));
+    MR_RETURN_IF_ERROR(SyncDirectory(root));
+  }
   MR_RETURN_IF_ERROR(MakeRoom(key));
   MR_RETURN_IF_ERROR(Rename(sums, PathOf(key, ".sum")));
   MR_RETURN_IF_ERROR(Rename(data, PathOf(key, ".blk")));
-  MR_RETURN_IF_ERROR(SyncDirectory(root + "/" + Folder(key)));
+  MR_RETURN_IF_ERROR(SyncDirectory(folder));
   std::lock_guard lock(mutex);
   Stored& stored = blocks[key];
   used += ref.length - stored.ref.length;
