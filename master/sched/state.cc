@@ -238,10 +238,9 @@ void State::SetPlan(const StagePlanned& e, Instant now) {
   BuildPartialReaders(job, e.stage);
   BuildClasses(job, e.stage);
   for (uint32_t t = 0; t < stage.tasks.size(); ++t) {
-    const TaskId task{e.job, e.stage, t};
-    digest_ += Hash(task, stage.tasks[t]);
-    Index(job, task, stage.tasks[t], true);
+    digest_ += Hash({e.job, e.stage, t}, stage.tasks[t]);
   }
+  IndexStage(job, e.stage);
   RefreshAll(job);
 }
 

@@ -197,6 +197,7 @@ class State {
   void RefreshWorker(const Worker& w);
   void BuildClasses(Job& job, uint32_t stage);
   void BuildLists(Stage& stage);
+  void IndexStage(Job& job, uint32_t stage);
   void BuildPartialReaders(Job& job, uint32_t stage);
   void RebuildLists();
   void LeaveAttempt(Task& task, const AttemptId& id, AttemptState state, Instant now);
@@ -211,6 +212,7 @@ class State {
 
   uint64_t digest_ = 0;
   Before before_;
+  bool bulk_ = false;  // IndexStage fills the local lists itself
   Config config_;
   std::map<JobId, Job> jobs_;
   std::map<WorkerId, Worker> workers_;

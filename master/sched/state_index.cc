@@ -49,6 +49,7 @@ void State::Index(Job& job, const TaskId& id, Task& task, bool in) {
 
 void State::PoolInsert(Pool& pool, uint32_t index, const Task& task) {
   (task.next_number > 1 && task.live == 0 ? pool.retry : pool.fresh).Insert(index);
+  if (bulk_) return;
   const auto add = [index](LocalList& list) {
     const auto it = std::lower_bound(list.tasks.begin(), list.tasks.end(), index);
     if (it == list.tasks.end() || *it != index) return false;
@@ -281,20 +282,49 @@ void State::BuildLists(Stage& stage) {
     c.ready = Pool{IndexSet(n), IndexSet(n), {}, {}, {}};
     c.blocked = IndexSet(n);
   }
-  const auto add = [](LocalList& list, uint32_t t) {
-    if (list.tasks.empty() || list.tasks.back() != t) list.tasks.push_back(t);
+  struct Lists {
+    LocalList* worker = nullptr;
+    LocalList* rack = nullptr;  // null where the worker is not known
+  };
+  std::vector<std::map<WorkerId, Lists>> lists(stage.classes.size());
+  const auto add = [](LocalList* list, uint32_t t) {
+    if (list->tasks.empty() || list->tasks.back() != t) list->tasks.push_back(t);
   };
   for (uint32_t t = 0; t < n; ++t) {
     const Task& task = stage.tasks[t];
     Pool& pool = stage.classes[task.task_class].ready;
     for (const WorkerId w : task.plan.preferred) {
-      add(pool.by_worker[w], t);
-      if (const Worker* worker = FindWorker(w)) add(pool.by_rack[worker->rack], t);
+      const auto [it, fresh] = lists[task.task_class].try_emplace(w);
+      if (fresh) {
+        it->second.worker = &pool.by_worker[w];
+        if (const Worker* worker = FindWorker(w)) it->second.rack = &pool.by_rack[worker->rack];
+      }
+      add(it->second.worker, t);
+      if (it->second.rack != nullptr) add(it->second.rack, t);
     }
   }
+}
+
+// Index(..., true) for all tasks of a stage whose lists have just been built: list by list, since
+// finding a million tasks in their lists one by one takes seconds.
+void State::IndexStage(Job& job, uint32_t s) {
+  Stage& stage = job.stages[s];
+  bulk_ = true;
+  for (uint32_t t = 0; t < stage.tasks.size(); ++t) Index(job, {job.id, s, t}, stage.tasks[t], true);
+  bulk_ = false;
   for (TaskClass& c : stage.classes) {
-    for (auto& [w, list] : c.ready.by_worker) list.pending = IndexSet(static_cast<uint32_t>(list.tasks.size()));
-    for (auto& [r, list] : c.ready.by_rack) list.pending = IndexSet(static_cast<uint32_t>(list.tasks.size()));
+    const auto fill = [&c](LocalList& list) {
+      list.pending = IndexSet(static_cast<uint32_t>(list.tasks.size()));
+      for (uint32_t i = 0; i < list.tasks.size(); ++i) {
+        const uint32_t t = list.tasks[i];
+        if (c.ready.fresh.Contains(t) || c.ready.retry.Contains(t)) list.pending.Insert(i);
+      }
+    };
+    for (auto& [w, list] : c.ready.by_worker) {
+      fill(list);
+      if (!list.pending.empty()) c.ready.local_workers.insert(w);
+    }
+    for (auto& [rack, list] : c.ready.by_rack) fill(list);
   }
 }
 
@@ -305,7 +335,7 @@ void State::RebuildLists() {
       Stage& stage = job.stages[s];
       for (uint32_t t = 0; t < stage.tasks.size(); ++t) Index(job, {id, s, t}, stage.tasks[t], false);
       BuildLists(stage);
-      for (uint32_t t = 0; t < stage.tasks.size(); ++t) Index(job, {id, s, t}, stage.tasks[t], true);
+      IndexStage(job, s);
     }
   }
 }

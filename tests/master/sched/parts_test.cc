@@ -1,0 +1,199 @@
+// Policy lists, graphs, reasons, the draft plan and the index: the parts of the core by themselves.
+#include "common/base/rng.h"
+#include "master/sched/index_set.h"
+#include "master/sched/job_graph.h"
+#include "master/sched/pipeline.h"
+#include "master/sched/plan.h"
+#include "master/sched/reason.h"
+#include "master/sched/scheduler.h"
+
+namespace mr::sched {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(PolicyListTest, TakesWhatItKnows) {
+  EXPECT_TRUE(Scheduler::CheckPolicies("fifo").ok());
+  EXPECT_TRUE(Scheduler::CheckPolicies(" fifo ").ok());
+  EXPECT_TRUE(Scheduler::CheckPolicies("").ok()) << "an empty list is fifo";
+}
+
+TEST(PolicyListTest, SaysWhatIsWrongAndWhatWasMeant) {
+  const auto error = [](const std::string& list) { return Scheduler::CheckPolicies(list).message(); };
+  EXPECT_THAT(error("fifi"), HasSubstr("did you mean 'fifo'?"));
+  EXPECT_THAT(error("roulette"), HasSubstr("known policies: fifo"));
+  EXPECT_THAT(error("fifo(cap=0.2)"), HasSubstr("no parameter 'cap'"));
+  EXPECT_THAT(error("fifo(cap)"), HasSubstr("name=value"));
+  EXPECT_THAT(error("fifo(cap=1"), HasSubstr("not closed"));
+  EXPECT_THAT(error("fifo,"), HasSubstr("empty entry"));
+  EXPECT_THAT(error("fifo,fifo"), HasSubstr("twice"));
+  EXPECT_EQ(Scheduler::CheckPolicies("x").code(), Code::kInvalidArgument);
+}
+
+TEST(PolicyParamsTest, NumbersAreCheckedAndLeftoversNamed) {
+  PolicyParams params({{"cap", "0.2"}, {"age", "soon"}, {"cpa", "1"}});
+  EXPECT_EQ(*params.Number("cap", 0.1, 0, 1), 0.2);
+  EXPECT_EQ(*params.Number("other", 0.5, 0, 1), 0.5);
+  EXPECT_THAT(params.Number("age", 1, 0, 10).status().message(), HasSubstr("not 'soon'"));
+  EXPECT_THAT(params.AllTaken().message(), HasSubstr("'cpa' (did you mean 'cap'?)"));
+  EXPECT_FALSE(PolicyParams({{"cap", "1.5"}}).Number("cap", 0.1, 0, 1).ok());
+}
+
+StageSpec Spec(const char* name, std::vector<StageInput> inputs, bool is_final) {
+  StageSpec spec;
+  spec.name = name;
+  spec.inputs = std::move(inputs);
+  spec.is_final = is_final;
+  return spec;
+}
+
+TEST(JobGraphTest, RefusesWhatCannotRun) {
+  const StageInput files, edge{true, EdgeKind::kAllToAll, 0}, self{true, EdgeKind::kAllToAll, 1};
+  const auto error = [](std::vector<StageSpec> stages) { return CheckGraph({stages}).message(); };
+  EXPECT_EQ(error({Spec("m", {files}, false), Spec("r", {edge}, true)}), "");
+  EXPECT_THAT(error({}), HasSubstr("no stages"));
+  EXPECT_THAT(error({Spec("m", {}, true)}), HasSubstr("'m' has no input"));
+  EXPECT_THAT(error({Spec("m", {files}, false), Spec("r", {self}, true)}), HasSubstr("earlier stage"));
+  EXPECT_THAT(error({Spec("m", {files}, true), Spec("r", {edge}, true)}), HasSubstr("output is files"));
+  EXPECT_THAT(error({Spec("m", {files}, false)}), HasSubstr("read by no stage"));
+}
+
+TEST(JobGraphTest, ManyToOneRangesCoverAllUpstreamTasksOnce) {
+  for (uint32_t up : {0u, 1u, 7u, 100u}) {
+    for (uint32_t readers : {1u, 3u, 10u}) {
+      uint32_t next = 0;
+      for (uint32_t r = 0; r < readers; ++r) {
+        const Slice s = SliceOf({EdgeKind::kManyToOne, 0, up, 0, 2, readers}, r);
+        EXPECT_EQ(s.task_begin, next);
+        EXPECT_LE(s.task_end - s.task_begin, up / readers + 1);
+        next = s.task_end;
+      }
+      EXPECT_EQ(next, up);
+    }
+  }
+}
+
+TEST(ReasonTest, EachCodeHasANameAndASentence) {
+  for (int code = 0; code <= static_cast<int>(ReasonCode::kIndeterminate); ++code) {
+    const auto reason = static_cast<ReasonCode>(code);
+    EXPECT_STRNE(ReasonName(reason), "unknown") << code;
+    EXPECT_THAT(Explain({reason, "", {}}), testing::Not(HasSubstr("unknown"))) << code;
+  }
+  EXPECT_EQ(Explain({ReasonCode::kTooManyFailures, "", {4, 4}}), "4 failures, the limit is 4");
+  EXPECT_THAT(Explain({ReasonCode::kLocalInput, "fifo", {1}}), HasSubstr("[fifo]"));
+}
+
+TEST(IndexSetTest, IsAnOrderedSet) {
+  Rng rng(7);
+  for (const uint32_t limit : {1u, 64u, 65u, 5000u}) {
+    IndexSet set(limit);
+    std::set<uint32_t> model;
+    for (int i = 0; i < 4000; ++i) {
+      const uint32_t x = static_cast<uint32_t>(rng.Below(limit));
+      if (rng.Below(2) == 0) {
+        set.Insert(x);
+        model.insert(x);
+      } else {
+        set.Erase(x);
+        model.erase(x);
+      }
+      const uint32_t from = static_cast<uint32_t>(rng.Below(limit));
+      const auto next = model.lower_bound(from);
+      ASSERT_EQ(set.Next(from), next == model.end() ? IndexSet::kNone : *next);
+      ASSERT_EQ(set.First(), model.empty() ? IndexSet::kNone : *model.begin());
+      ASSERT_EQ(set.size(), model.size());
+    }
+  }
+}
+
+// One worker with one slot, one job of two single-stage tasks, not yet launched (it is draining).
+class PlanTest : public testing::Test {
+ protected:
+  PlanTest() {
+    Send(ConfigChanged{"fifo", 1, kSchedulerVersion});
+    WorkerRegistered w;
+    w.worker = {1};
+    w.incarnation = 9;
+    w.slots.total = 1;
+    Send(w);
+    Send(WorkerDraining{{1}, 9, true});
+    JobSubmitted job;
+    job.job = {1, 1};
+    job.graph.stages = {Spec("m", {StageInput{}}, true)};
+    Send(job);
+    StagePlanned plan;
+    plan.job = {1, 1};
+    plan.partitions = 1;
+    plan.tasks.resize(2);
+    Send(plan);
+  }
+  std::vector<Decision> Send(Event e) { return scheduler_.Step({{}, std::move(e)}); }
+  static TaskId Task(uint32_t i) { return {{1, 1}, 0, i}; }
+
+  Scheduler scheduler_;
+};
+
+TEST_F(PlanTest, RefusesADrainingWorker) {
+  const View view(scheduler_.state(), {});
+  Plan plan(view);
+  EXPECT_FALSE(plan.Launch(Task(0), {1}, Cause::kFirst, {}));
+}
+
+TEST_F(PlanTest, RefusesASecondUseOfASlot) {
+  // Undraining launches task 0; its end frees the slot for task 1 in the same step.
+  ASSERT_EQ(Send(WorkerDraining{{1}, 9, false}).size(), 1u);
+  const View view(scheduler_.state(), {});
+  Plan plan(view);
+  EXPECT_FALSE(plan.Launch(Task(1), {1}, Cause::kFirst, {}));
+  EXPECT_FALSE(plan.Launch(Task(7), {1}, Cause::kFirst, {}));
+  EXPECT_FALSE(plan.TakeBack({Task(0), 1}, {})) << "it waits for nothing";
+  EXPECT_TRUE(plan.Kill({Task(0), 1}, {}));
+  EXPECT_FALSE(plan.Kill({Task(0), 1}, {})) << "once is enough";
+  EXPECT_FALSE(plan.Bind({Task(0), 1}, {{Task(1), 1}, 1, {1}, 9}, {})) << "there is no such copy";
+}
+
+TEST_F(PlanTest, ADraftCountsItsOwnLaunches) {
+  WorkerRegistered w;
+  w.worker = {2};
+  w.incarnation = 5;
+  w.slots.total = 3;
+  Send(WorkerDraining{{1}, 9, true});
+  ASSERT_EQ(Send(w).size(), 2u) << "both tasks go there";
+  const View view(scheduler_.state(), {});
+  Plan plan(view);
+  EXPECT_FALSE(plan.Launch(Task(0), {2}, Cause::kRetry, {})) << "one live attempt is enough";
+  EXPECT_TRUE(plan.Launch(Task(0), {2}, Cause::kSpeculative, {}));
+  EXPECT_FALSE(plan.Launch(Task(1), {2}, Cause::kSpeculative, {})) << "the draft has the last slot";
+  EXPECT_TRUE(plan.Withdraw(Task(0)));
+  EXPECT_FALSE(plan.Withdraw(Task(0)));
+  EXPECT_TRUE(plan.Launch(Task(1), {2}, Cause::kSpeculative, {}));
+}
+
+TEST_F(PlanTest, AnInvalidGraphFailsTheJobAndNothingElse) {
+  JobSubmitted job;
+  job.job = {1, 2};
+  job.graph.stages = {Spec("m", {}, true)};
+  const auto decisions = Send(job);
+  ASSERT_EQ(decisions.size(), 1u);
+  EXPECT_THAT(std::get<FailJob>(decisions[0]).message, HasSubstr("'m' has no input"));
+}
+
+TEST(FactsTest, AreHashedAndForgotten) {
+  State state;
+  const uint64_t empty = state.Digest();
+  const FactKey key{"delay", "job", 7, "held_since"};
+  state.SetFact(key, int64_t{5});
+  const uint64_t five = state.Digest();
+  EXPECT_NE(five, empty);
+  state.SetFact(key, 5.0);
+  EXPECT_NE(state.Digest(), five) << "an integer is not a double";
+  state.SetFact(key, int64_t{5});
+  EXPECT_EQ(state.Digest(), five);
+  EXPECT_EQ(state.Digest(), state.RecomputeDigest());
+  state.EraseFact(key);
+  EXPECT_EQ(state.Digest(), empty);
+  EXPECT_EQ(state.FindFact(key), nullptr);
+}
+
+}  // namespace
+}  // namespace mr::sched
