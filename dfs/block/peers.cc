@@ -38,7 +38,8 @@ Result<rpc::DataServer::Client> Peers::Connection(const std::string& address, ui
     return Unavailable(address + " was given up while connecting");
   }
   it->second.connection = *std::move(connection);
-  tasks_.add(it->second.connection->OnDisconnect().then(remove));
+  // A copy: of a named function KJ would keep a reference.
+  tasks_.add(it->second.connection->OnDisconnect().then(kj::cp(remove)));
   return it->second.connection->Bootstrap<rpc::DataServer>();
 }
 

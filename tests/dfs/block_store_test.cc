@@ -1,0 +1,224 @@
+// Replicas on a real disk: what survives, what is found damaged, what is deleted.
+#include "dfs/block/block_store.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "common/base/digest.h"
+#include "common/base/rng.h"
+
+namespace mr::dfs {
+namespace {
+
+namespace fs = std::filesystem;
+
+class BlockStoreTest : public ::testing::Test {
+ protected:
+  BlockStoreTest() {
+    std::string name = (fs::temp_directory_path() / "block_store_XXXXXX").string();
+    MR_CHECK(::mkdtemp(name.data()) != nullptr);
+    directory_ = name;
+    Reopen();
+    Rng rng(7);
+    bytes_.resize(300'001);
+    for (auto& c : bytes_) c = static_cast<char>(rng.Next());
+  }
+  ~BlockStoreTest() override { fs::remove_all(directory_); }
+
+  void Reopen() {
+    store_.reset();
+    auto opened = BlockStore::Open(directory_);
+    ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+    store_ = *std::move(opened);
+  }
+  BlockRef Write(uint64_t id, uint32_t generation = 1) {
+    auto writer = store_->Create({id}, generation);
+    EXPECT_TRUE(writer.ok());
+    for (size_t at = 0; at < bytes_.size(); at += 100'000) {
+      EXPECT_TRUE((*writer)->Append(std::string_view(bytes_).substr(at, 100'000)).ok());
+    }
+    const auto ref = (*writer)->Finish(bytes_.size(), Hash64(bytes_));
+    EXPECT_TRUE(ref.ok()) << ref.status().ToString();
+    return *ref;
+  }
+  fs::path Find(const std::string& extension) {
+    for (const auto& entry : fs::recursive_directory_iterator(directory_)) {
+      if (entry.path().extension() == extension) return entry.path();
+    }
+    return {};
+  }
+  void Flip(const fs::path& path, off_t at) {
+    const int fd = ::open(path.c_str(), O_RDWR);
+    char c = 0;
+    ASSERT_EQ(::pread(fd, &c, 1, at), 1);
+    c = static_cast<char>(c ^ 4);
+    ASSERT_EQ(::pwrite(fd, &c, 1, at), 1);
+    ::close(fd);
+  }
+  size_t Files() {
+    size_t n = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(directory_)) n += entry.is_regular_file() ? 1 : 0;
+    return n;
+  }
+
+  std::string directory_;
+  std::unique_ptr<BlockStore> store_;
+  std::string bytes_;
+};
+
+TEST_F(BlockStoreTest, AWrittenBlockIsReadAndSurvivesARestart) {
+  const BlockRef ref = Write(5);
+  Reopen();
+  EXPECT_EQ(store_->List(), std::vector<BlockRef>{ref});
+  EXPECT_EQ(store_->used_bytes(), bytes_.size());
+  EXPECT_TRUE(store_->Read({5}, 1, 0, 1 << 20).value() == bytes_);
+  EXPECT_TRUE(store_->Read({5}, 1, 65'530, 20).value() == bytes_.substr(65'530, 20));
+  EXPECT_TRUE(store_->Read({5}, 1, bytes_.size() - 3, 100).value() == bytes_.substr(bytes_.size() - 3));
+  EXPECT_EQ(store_->Read({5}, 1, bytes_.size(), 100).value(), "");
+  EXPECT_EQ(store_->Read({6}, 1, 0, 1).status().code(), Code::kNotFound);
+  EXPECT_EQ(store_->Read({5}, 2, 0, 1).status().code(), Code::kNotFound);
+}
+
+TEST_F(BlockStoreTest, AnUnfinishedWriteLeavesNothing) {
+  {
+    auto writer = store_->Create({5}, 1);
+    ASSERT_TRUE((*writer)->Append("half").ok());
+    EXPECT_TRUE(store_->List().empty());
+  }
+  EXPECT_EQ(Files(), 0u);
+  // A crash in the middle leaves the temporary file, which the next start removes.
+  auto writer = store_->Create({6}, 1);
+  ASSERT_TRUE((*writer)->Append("half").ok());
+  EXPECT_EQ(Files(), 1u);
+  auto next = BlockStore::Open(directory_);
+  ASSERT_TRUE(next.ok());
+  EXPECT_EQ(Files(), 0u);
+  EXPECT_TRUE((*next)->List().empty());
+}
+
+TEST_F(BlockStoreTest, BytesThatAreNotWhatWasSentAreRefused) {
+  for (const bool length : {false, true}) {
+    auto writer = store_->Create({5}, 1);
+    ASSERT_TRUE((*writer)->Append("data").ok());
+    const auto ref = (*writer)->Finish(length ? 5 : 4, length ? Hash64("data") : Hash64("date"));
+    EXPECT_EQ(ref.status().code(), Code::kCorrupted);
+  }
+  EXPECT_TRUE(store_->List().empty());
+  EXPECT_EQ(Files(), 0u);
+}
+
+TEST_F(BlockStoreTest, AFlippedBitIsFoundQuarantinedAndKept) {
+  const BlockRef ref = Write(5);
+  Flip(Find(".blk"), 200'000);
+  // Elsewhere in the block reads are still good.
+  EXPECT_TRUE(store_->Read({5}, 1, 0, 1000).ok());
+  EXPECT_EQ(store_->Read({5}, 1, 199'000, 2000).status().code(), Code::kCorrupted);
+  EXPECT_EQ(store_->Read({5}, 1, 0, 1000).status().code(), Code::kCorrupted);
+  EXPECT_TRUE(store_->List().empty());
+  ASSERT_EQ(store_->Suspects().size(), 1u);
+  EXPECT_EQ(store_->Suspects()[0].block, ref);
+  EXPECT_TRUE(fs::exists(Find(".blk")));
+  Reopen();
+  EXPECT_TRUE(store_->List().empty());
+  EXPECT_EQ(store_->Suspects().size(), 1u);
+}
+
+TEST_F(BlockStoreTest, DamagedFilesAreSuspectAtStart) {
+  Write(5);
+  fs::resize_file(Find(".blk"), 1000);
+  Reopen();
+  EXPECT_EQ(store_->Suspects().size(), 1u);
+  ASSERT_TRUE(store_->Delete({5}, 1).ok());
+  Write(6);
+  fs::remove(Find(".sum"));
+  Reopen();
+  EXPECT_EQ(store_->Suspects().size(), 1u);
+  EXPECT_EQ(store_->Read({6}, 1, 0, 1).status().code(), Code::kCorrupted);
+  ASSERT_TRUE(store_->Delete({6}, 1).ok());
+  Write(7);
+  Flip(Find(".sum"), 40);
+  Reopen();
+  EXPECT_EQ(store_->Suspects().size(), 1u);
+  EXPECT_TRUE(store_->List().empty());
+}
+
+TEST_F(BlockStoreTest, AFreshCopyReplacesASuspectOne) {
+  const BlockRef ref = Write(5);
+  Flip(Find(".blk"), 10);
+  EXPECT_EQ(store_->Verify({5}, 1).code(), Code::kCorrupted);
+  Write(5);
+  EXPECT_TRUE(store_->Verify({5}, 1).ok());
+  EXPECT_EQ(store_->List(), std::vector<BlockRef>{ref});
+  Reopen();
+  EXPECT_TRUE(store_->Suspects().empty());
+  EXPECT_TRUE(store_->Verify({5}, 1).ok());
+}
+
+TEST_F(BlockStoreTest, AGoodBlockIsNotReplacedByOtherContent) {
+  Write(5);
+  Write(5);  // the same again: fine
+  auto writer = store_->Create({5}, 1);
+  ASSERT_TRUE((*writer)->Append("other").ok());
+  EXPECT_EQ((*writer)->Finish(5, Hash64("other")).status().code(), Code::kRejected);
+  EXPECT_TRUE(store_->Verify({5}, 1).ok());
+}
+
+TEST_F(BlockStoreTest, DeleteNeedsTheVeryGeneration) {
+  Write(5, 2);
+  EXPECT_EQ(store_->Delete({5}, 1).code(), Code::kRejected);
+  EXPECT_EQ(store_->List().size(), 1u);
+  EXPECT_TRUE(store_->Delete({99}, 1).ok());
+  EXPECT_TRUE(store_->Delete({5}, 2).ok());
+  EXPECT_TRUE(store_->Delete({5}, 2).ok());
+  EXPECT_EQ(Files(), 0u);
+  EXPECT_EQ(store_->used_bytes(), 0u);
+}
+
+TEST_F(BlockStoreTest, ADescriptorOutlivesADelete) {
+  Write(5);
+  auto local = store_->OpenForRead({5}, 1);
+  ASSERT_TRUE(local.ok());
+  EXPECT_EQ(local->length, bytes_.size());
+  ASSERT_TRUE(store_->Delete({5}, 1).ok());
+  std::string read(bytes_.size(), '\0');
+  EXPECT_EQ(PreadUpTo(local->fd.get(), read.data(), read.size(), 0).value(), bytes_.size());
+  EXPECT_TRUE(read == bytes_);
+}
+
+TEST_F(BlockStoreTest, OpenForReadChecksTheRangeThatWillBeRead) {
+  Write(5);
+  Flip(Find(".blk"), 250'000);
+  EXPECT_TRUE(store_->OpenForRead({5}, 1, true, 0, 100'000).ok());
+  EXPECT_EQ(store_->OpenForRead({5}, 1, true, 200'000, 100'000).status().code(), Code::kCorrupted);
+}
+
+TEST_F(BlockStoreTest, TheScrubberComesRoundToEveryBlock) {
+  for (uint64_t id = 1; id <= 5; ++id) Write(id);
+  uint64_t bytes = 0;
+  int steps = 0;
+  for (bool wrapped = false; !wrapped && steps < 1000; ++steps) {
+    const auto result = store_->Scrub(100'000);
+    EXPECT_TRUE(result.found.empty());
+    bytes += result.bytes;
+    wrapped = result.wrapped;
+  }
+  EXPECT_EQ(bytes, 5 * bytes_.size());
+  Flip(Find(".blk"), 299'999);
+  std::vector<Suspect> found;
+  for (bool wrapped = false; !wrapped && steps < 2000; ++steps) {
+    const auto result = store_->Scrub(100'000);
+    found.insert(found.end(), result.found.begin(), result.found.end());
+    wrapped = result.wrapped;
+  }
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(store_->List().size(), 4u);
+}
+
+TEST_F(BlockStoreTest, AnEmptyStoreScrubsAtOnce) { EXPECT_TRUE(store_->Scrub(1).wrapped); }
+
+}  // namespace
+}  // namespace mr::dfs

@@ -1,0 +1,558 @@
+// The brain without disks and networks: what is visible when, where replicas go, what is repaired,
+// and that nothing is deleted without proof of enough others.
+#include "dfs/meta/namespace.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "common/base/rng.h"
+
+namespace mr::dfs {
+namespace {
+
+// A host in miniature: applies what is prepared, keeps the effects and the hard records.
+class NamespaceTest : public ::testing::Test {
+ protected:
+  NamespaceTest() : NamespaceTest(NamespaceConfig{}) {}
+  explicit NamespaceTest(NamespaceConfig config) : config_(config), ns_(config) { Apply(MasterStarted{now_, {}}); }
+
+  void Apply(const Record& record) {
+    if (IsHard(record)) hard_.push_back(record);
+    for (auto& effect : ns_.Apply(record)) effects_.push_back(std::move(effect));
+  }
+  Status Do(const Namespace::Prepared& prepared) {
+    if (!prepared.ok()) return prepared.status();
+    if (prepared->has_value()) Apply(**prepared);
+    return Status::Ok();
+  }
+  Stamp At() const { return {now_, 1'700'000'000'000}; }
+  void Pass(Duration time) {
+    now_ = now_ + time;
+    for (const auto& record : ns_.Due(now_)) Apply(record);
+  }
+
+  static WorkerId W(uint32_t i) { return {i}; }
+  void Join(uint32_t i, const std::string& rack = "", std::vector<BlockRef> blocks = {}) {
+    Apply(WorkerJoined{now_, W(i), 100 + i, "host" + std::to_string(i) + ":1", rack, 0, 0, std::move(blocks)});
+  }
+  void Lose(uint32_t i) { Apply(WorkerGone{now_, W(i), 100 + i}); }
+  void Have(uint32_t i, const BlockRef& block) { Apply(ReplicaDurable{now_, W(i), 100 + i, block}); }
+
+  // Creates an open file; 0 where it is refused.
+  uint64_t Open(const std::string& path, bool overwrite = false) {
+    const std::string request = "r" + std::to_string(++requests_);
+    if (!Do(ns_.PrepareCreate(At(), path, overwrite, 0, 0, request)).ok()) return 0;
+    return ns_.LeaseOf(request);
+  }
+  // Adds one block, "written" by all of its targets.
+  StagedBlock Write(uint64_t lease, uint32_t index, uint64_t length = 100) {
+    const auto prepared = ns_.PrepareAddBlock(At(), lease, index, "");
+    EXPECT_TRUE(prepared.ok()) << prepared.status().ToString();
+    const auto added = std::get<BlockAdded>(**prepared);
+    Apply(added);
+    StagedBlock staged{{added.block, 1, length, added.block.value * 7}, added.targets};
+    for (const WorkerId w : added.targets) Have(w.value, staged.block);
+    return staged;
+  }
+  // A complete file with this many blocks.
+  std::vector<StagedBlock> Put(const std::string& path, uint32_t blocks = 1) {
+    const uint64_t lease = Open(path);
+    EXPECT_NE(lease, 0u);
+    std::vector<StagedBlock> staged;
+    for (uint32_t i = 0; i < blocks; ++i) staged.push_back(Write(lease, i));
+    EXPECT_TRUE(Do(ns_.PrepareComplete(At(), lease, staged)).ok());
+    return staged;
+  }
+  std::vector<DeleteReplica> Deletes() const {
+    std::vector<DeleteReplica> out;
+    for (const auto& e : effects_) {
+      if (const auto* d = std::get_if<DeleteReplica>(&e)) out.push_back(*d);
+    }
+    return out;
+  }
+  std::vector<ReplicateBlock> Copies() const {
+    std::vector<ReplicateBlock> out;
+    for (const auto& e : effects_) {
+      if (const auto* c = std::get_if<ReplicateBlock>(&e)) out.push_back(*c);
+    }
+    return out;
+  }
+
+  NamespaceConfig config_;
+  Namespace ns_;
+  Instant now_{1'000'000'000};
+  uint64_t requests_ = 0;
+  std::vector<Effect> effects_;
+  std::vector<Record> hard_;
+};
+
+TEST_F(NamespaceTest, AFileIsVisibleOnlyWhenComplete) {
+  Join(1);
+  const uint64_t lease = Open("/a/b/f");
+  const StagedBlock block = Write(lease, 0);
+  EXPECT_EQ(ns_.Stat("/a/b/f").status().code(), Code::kNotFound);
+  EXPECT_EQ(ns_.Stat("/a").status().code(), Code::kNotFound);
+  ASSERT_TRUE(Do(ns_.PrepareComplete(At(), lease, {block})).ok());
+  ASSERT_TRUE(ns_.Stat("/a/b/f").ok());
+  EXPECT_EQ(ns_.Stat("/a/b/f")->bytes, 100u);
+  EXPECT_TRUE(ns_.Stat("/a/b")->is_directory);
+  // Said twice, done once.
+  EXPECT_TRUE(Do(ns_.PrepareComplete(At(), lease, {block})).ok());
+}
+
+TEST_F(NamespaceTest, ARepeatedRequestGivesTheSameLease) {
+  ASSERT_TRUE(Do(ns_.PrepareCreate(At(), "/f", false, 0, 0, "id")).ok());
+  const uint64_t lease = ns_.LeaseOf("id");
+  const auto again = ns_.PrepareCreate(At(), "/f", false, 0, 0, "id");
+  ASSERT_TRUE(again.ok());
+  EXPECT_FALSE(again->has_value());
+  EXPECT_EQ(ns_.LeaseOf("id"), lease);
+  EXPECT_EQ(ns_.PrepareCreate(At(), "/g", false, 0, 0, "id").status().code(), Code::kRejected);
+}
+
+TEST_F(NamespaceTest, AnExistingFileIsReplacedOnlyWhenAsked) {
+  Join(1);
+  const auto old = Put("/f");
+  EXPECT_EQ(Open("/f"), 0u);
+  const uint64_t lease = Open("/f", true);
+  const auto fresh = Write(lease, 0, 55);
+  EXPECT_EQ(ns_.Stat("/f")->bytes, 100u);
+  EXPECT_TRUE(Deletes().empty());
+  ASSERT_TRUE(Do(ns_.PrepareComplete(At(), lease, {fresh})).ok());
+  EXPECT_EQ(ns_.Stat("/f")->bytes, 55u);
+  ASSERT_EQ(Deletes().size(), 1u);
+  EXPECT_EQ(Deletes()[0].block, old[0].block);
+}
+
+TEST_F(NamespaceTest, OfTwoWritersOfOnePathTheFirstToCompleteWins) {
+  Join(1);
+  const uint64_t a = Open("/f");
+  const uint64_t b = Open("/f");
+  const auto block_a = Write(a, 0);
+  const auto block_b = Write(b, 0);
+  ASSERT_TRUE(Do(ns_.PrepareComplete(At(), b, {block_b})).ok());
+  EXPECT_EQ(ns_.PrepareComplete(At(), a, {block_a}).status().code(), Code::kRejected);
+}
+
+TEST_F(NamespaceTest, AnUnrenewedLeaseRunsOutAndItsBlocksGo) {
+  Join(1);
+  const uint64_t lease = Open("/f");
+  const auto block = Write(lease, 0);
+  Pass(Seconds(40));
+  ASSERT_TRUE(Do(ns_.PrepareRenew(At(), lease)).ok());
+  Pass(Seconds(40));
+  EXPECT_TRUE(Deletes().empty());
+  Pass(Seconds(30));
+  ASSERT_EQ(Deletes().size(), 1u);
+  EXPECT_EQ(ns_.PrepareComplete(At(), lease, {block}).status().code(), Code::kNotFound);
+  EXPECT_EQ(ns_.PrepareRenew(At(), lease).status().code(), Code::kNotFound);
+}
+
+TEST_F(NamespaceTest, RenameMovesAWholeTree) {
+  Join(1);
+  Put("/a/b/f");
+  ASSERT_TRUE(Do(ns_.PrepareMkdir(At(), "/c")).ok());
+  ASSERT_TRUE(Do(ns_.PrepareRename(At(), "/a", "/c/a2")).ok());
+  EXPECT_TRUE(ns_.Stat("/c/a2/b/f").ok());
+  EXPECT_FALSE(ns_.Stat("/a").ok());
+  EXPECT_EQ(ns_.PrepareRename(At(), "/c", "/c/a2/x").status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(ns_.PrepareRename(At(), "/c", "/no/x").status().code(), Code::kNotFound);
+  EXPECT_EQ(ns_.PrepareRename(At(), "/nope", "/x").status().code(), Code::kNotFound);
+}
+
+TEST_F(NamespaceTest, RemoveOfATreeDeletesAllOfItsBlocks) {
+  Join(1);
+  Join(2);
+  Put("/d/f", 3);
+  Put("/d/e/g", 2);
+  EXPECT_EQ(ns_.PrepareRemove("/d", false).status().code(), Code::kRejected);
+  ASSERT_TRUE(Do(ns_.PrepareRemove("/d", true)).ok());
+  EXPECT_EQ(Deletes().size(), 10u);
+  EXPECT_EQ(ns_.Counts().blocks, 0u);
+  EXPECT_EQ(ns_.PrepareRemove("/d", true).status().code(), Code::kNotFound);
+  EXPECT_EQ(ns_.PrepareRemove("/", true).status().code(), Code::kInvalidArgument);
+}
+
+TEST_F(NamespaceTest, AFileIsNoDirectory) {
+  Join(1);
+  Put("/f");
+  EXPECT_EQ(ns_.PrepareMkdir(At(), "/f/x").status().code(), Code::kRejected);
+  EXPECT_EQ(ns_.PrepareMkdir(At(), "/f").status().code(), Code::kRejected);
+  EXPECT_EQ(Open("/f/x"), 0u);
+  ASSERT_TRUE(Do(ns_.PrepareMkdir(At(), "/d")).ok());
+  EXPECT_EQ(Open("/d", true), 0u);
+  EXPECT_FALSE(ns_.PrepareMkdir(At(), "/d")->has_value());
+}
+
+TEST(PathTest, OnlyCleanAbsolutePathsAreTaken) {
+  for (const char* good : {"/", "/a", "/a/b.c", "/\xc3\xa4", "/.hidden", "/a b"}) {
+    EXPECT_TRUE(CheckPath(good).ok()) << good;
+  }
+  for (const char* bad : {"", "a", "a/b", "//", "/a/", "/a//b", "/.", "/a/..", "/a/./b", "/a\nb", "/\x7f",
+                          "/\xff", "/\xc0\xaf", "/\xed\xa0\x80", "/\xc3"}) {
+    EXPECT_EQ(CheckPath(bad).code(), Code::kInvalidArgument) << bad;
+  }
+  EXPECT_FALSE(CheckPath("/" + std::string(256, 'x')).ok());
+  EXPECT_FALSE(CheckPath(std::string("/a\0b", 4)).ok());
+}
+
+TEST_F(NamespaceTest, AckNeedsTwoDurableReplicasWhereThereAreTwoWorkers) {
+  Join(1);
+  Join(2);
+  Join(3);
+  const uint64_t lease = Open("/f");
+  const auto added = std::get<BlockAdded>(**ns_.PrepareAddBlock(At(), lease, 0, ""));
+  Apply(added);
+  const BlockRef block{added.block, 1, 100, 5};
+  EXPECT_EQ(ns_.PrepareComplete(At(), lease, {{block, {added.targets[0]}}}).status().code(),
+            Code::kUnavailable);
+  Have(added.targets[1].value, block);
+  EXPECT_TRUE(ns_.PrepareComplete(At(), lease, {{block, {added.targets[0]}}}).ok());
+}
+
+TEST_F(NamespaceTest, ABlockAskedForAgainIsFreshAndAvoidsWhoFailed) {
+  for (uint32_t i = 1; i <= 5; ++i) Join(i);
+  const uint64_t lease = Open("/f");
+  const auto first = std::get<BlockAdded>(**ns_.PrepareAddBlock(At(), lease, 0, ""));
+  Apply(first);
+  Have(first.targets[0].value, {first.block, 1, 100, 5});
+  const auto second = std::get<BlockAdded>(**ns_.PrepareAddBlock(At(), lease, 0, ""));
+  Apply(second);
+  EXPECT_NE(first.block, second.block);
+  for (const WorkerId w : second.targets) {
+    EXPECT_NE(w, first.targets[1]);
+    EXPECT_NE(w, first.targets[2]);
+  }
+  ASSERT_EQ(Deletes().size(), 1u);
+  EXPECT_EQ(Deletes()[0].block.id, first.block);
+}
+
+TEST_F(NamespaceTest, LostReplicasAreCopiedAfterTheDelay) {
+  for (uint32_t i = 1; i <= 4; ++i) Join(i);
+  const auto block = Put("/f")[0];
+  Lose(block.workers[0].value);
+  Pass(Seconds(5));
+  EXPECT_TRUE(Copies().empty());
+  Pass(Seconds(11));
+  ASSERT_EQ(Copies().size(), 1u);
+  const ReplicateBlock copy = Copies()[0];
+  EXPECT_EQ(copy.block, block.block);
+  for (const WorkerId w : block.workers) EXPECT_NE(copy.to, w);
+  EXPECT_EQ(ns_.Counts().copying, 1u);
+  // No answer: asked for again.
+  Pass(Seconds(61));
+  ASSERT_EQ(Copies().size(), 2u);
+  Have(Copies()[1].to.value, block.block);
+  EXPECT_EQ(ns_.Counts().copying, 0u);
+  EXPECT_EQ(ns_.Counts().under_replicated, 0u);
+  EXPECT_TRUE(Deletes().empty());
+}
+
+TEST_F(NamespaceTest, AReplicaTooManyIsDeletedAndNeverMore) {
+  for (uint32_t i = 1; i <= 4; ++i) Join(i);
+  const auto block = Put("/f")[0];
+  const uint32_t lost = block.workers[0].value;
+  Lose(lost);
+  Pass(Seconds(20));
+  Have(Copies().at(0).to.value, block.block);
+  Join(lost, "", {block.block});
+  ASSERT_EQ(Deletes().size(), 1u);
+  EXPECT_EQ(ns_.Find(block.block.id)->workers.size(), 3u);
+  Pass(Seconds(100));
+  EXPECT_EQ(Deletes().size(), 1u);
+}
+
+TEST_F(NamespaceTest, ASuspectReplicaIsKeptUntilEnoughOthersAreProven) {
+  for (uint32_t i = 1; i <= 4; ++i) Join(i);
+  const auto block = Put("/f")[0];
+  const WorkerId bad = block.workers[1];
+  Apply(ReplicaSuspect{now_, bad, 100 + bad.value, block.block.id, 1});
+  EXPECT_EQ(ns_.Counts().suspect, 1u);
+  EXPECT_TRUE(Deletes().empty());
+  const auto located = ns_.Find(block.block.id);
+  for (const WorkerId w : located->workers) EXPECT_NE(w, bad);
+  ASSERT_EQ(Copies().size(), 1u);
+  EXPECT_NE(Copies()[0].from, bad);
+  EXPECT_NE(Copies()[0].to, bad);
+  Have(Copies()[0].to.value, block.block);
+  ASSERT_EQ(Deletes().size(), 1u);
+  EXPECT_EQ(Deletes()[0].worker, bad);
+}
+
+TEST_F(NamespaceTest, AReplicaThatDiffersIsSuspect) {
+  Join(1);
+  Join(2);
+  const auto block = Put("/f")[0];
+  BlockRef other = block.block;
+  other.digest ^= 1;
+  Join(1, "", {other});
+  EXPECT_EQ(ns_.Counts().suspect, 1u);
+  EXPECT_EQ(ns_.Find(block.block.id)->workers, std::vector<WorkerId>{W(2)});
+  EXPECT_TRUE(Deletes().empty());
+}
+
+TEST_F(NamespaceTest, SafeModeNeitherDeletesNorCopies) {
+  for (uint32_t i = 1; i <= 3; ++i) Join(i);
+  const auto kept = Put("/f")[0];
+  const auto removed = Put("/g")[0];
+  ASSERT_TRUE(Do(ns_.PrepareRemove("/g", false)).ok());
+  effects_.clear();
+  Apply(MasterStarted{now_, {W(1), W(2), W(3)}});
+  EXPECT_TRUE(ns_.in_safe_mode());
+  Join(1, "", {kept.block, removed.block});
+  Join(2, "", {kept.block});
+  EXPECT_TRUE(ns_.in_safe_mode());
+  EXPECT_TRUE(effects_.empty());
+  Join(3, "", {kept.block});
+  EXPECT_FALSE(ns_.in_safe_mode());
+  ASSERT_EQ(effects_.size(), 1u);
+  EXPECT_EQ(Deletes().at(0).block, removed.block);
+}
+
+TEST_F(NamespaceTest, SafeModeEndsByTimeWhereAWorkerStaysAway) {
+  for (uint32_t i = 1; i <= 4; ++i) Join(i);
+  const auto block = Put("/f")[0];
+  Apply(MasterStarted{now_, {W(1), W(2), W(3), W(4)}});
+  effects_.clear();
+  const uint32_t away = block.workers[0].value;
+  for (uint32_t i = 1; i <= 4; ++i) {
+    std::vector<BlockRef> has;
+    for (const WorkerId w : block.workers) {
+      if (w == W(i)) has.push_back(block.block);
+    }
+    if (i != away) Join(i, "", has);
+  }
+  EXPECT_TRUE(ns_.in_safe_mode());
+  Pass(Seconds(31));
+  EXPECT_FALSE(ns_.in_safe_mode());
+  EXPECT_TRUE(effects_.empty());
+  Pass(Seconds(16));
+  EXPECT_EQ(Copies().size(), 1u);
+}
+
+TEST_F(NamespaceTest, ABlockThatTheJournalNeverGaveIsNoGarbage) {
+  Join(1, "", {{{12345}, 1, 10, 10}});
+  EXPECT_TRUE(effects_.empty());
+}
+
+TEST_F(NamespaceTest, DrainingWorkersAreReadFromAndCountForNothing) {
+  for (uint32_t i = 1; i <= 4; ++i) Join(i);
+  const auto block = Put("/f")[0];
+  Apply(WorkerDrained{now_, block.workers[2], true});
+  ASSERT_EQ(Copies().size(), 1u);
+  EXPECT_EQ(ns_.Find(block.block.id)->workers.size(), 3u);
+}
+
+TEST_F(NamespaceTest, RaisedReplicationMakesCopiesAndLoweredDeletes) {
+  for (uint32_t i = 1; i <= 4; ++i) Join(i);
+  const auto block = Put("/f")[0];
+  ASSERT_TRUE(Do(ns_.PrepareSetReplication("/f", 4)).ok());
+  Pass(Seconds(1));
+  ASSERT_EQ(Copies().size(), 1u);
+  Have(Copies()[0].to.value, block.block);
+  ASSERT_TRUE(Do(ns_.PrepareSetReplication("/f", 1)).ok());
+  Pass(Seconds(1));
+  EXPECT_EQ(Deletes().size(), 3u);
+  EXPECT_EQ(ns_.Find(block.block.id)->workers.size(), 1u);
+}
+
+TEST_F(NamespaceTest, AJobsOutputAppearsAtOnceAndItsStagingGoes) {
+  Join(1);
+  Join(2);
+  const auto winner = Put("/.staging/j/a_1/part-r-00000", 2);
+  const auto loser = Put("/.staging/j/a_2/part-r-00000", 1);
+  OutputCommitted commit;
+  commit.stamp = At();
+  commit.directory = "/out";
+  commit.staging = "/.staging/j";
+  commit.files = {{"part-r-00000", {winner[0].block, winner[1].block}, ""}, {"_SUCCESS", {}, "{}\n"}};
+  effects_.clear();
+  ASSERT_TRUE(Do(ns_.PrepareCommit(commit)).ok());
+  EXPECT_EQ(ns_.Stat("/out/part-r-00000")->bytes, 200u);
+  EXPECT_EQ(ns_.Locate("/out/_SUCCESS", 0, 0, "")->inline_data, "{}\n");
+  EXPECT_FALSE(ns_.Stat("/.staging/j").ok());
+  ASSERT_EQ(Deletes().size(), 2u);  // the loser's, on both workers
+  EXPECT_EQ(Deletes()[0].block, loser[0].block);
+  // A second job for the same directory is refused at its commit, whole.
+  const auto late = Put("/.staging/k/a_1/part-r-00000");
+  commit.staging = "/.staging/k";
+  commit.files = {{"part-r-00000", {late[0].block}, ""}};
+  EXPECT_EQ(ns_.PrepareCommit(commit).status().code(), Code::kRejected);
+  commit.overwrite = true;
+  ASSERT_TRUE(Do(ns_.PrepareCommit(commit)).ok());
+  EXPECT_EQ(ns_.FilesUnder("/out")->size(), 1u);
+  EXPECT_EQ(ns_.Stat("/out/part-r-00000")->bytes, 100u);
+  EXPECT_FALSE(ns_.Stat("/out/_SUCCESS").ok());
+}
+
+TEST_F(NamespaceTest, ACommitTakesOnlyBlocksOfItsOwnStaging) {
+  Join(1);
+  const auto foreign = Put("/precious");
+  OutputCommitted commit;
+  commit.directory = "/out";
+  commit.staging = "/.staging/j";
+  commit.files = {{"part-r-00000", {foreign[0].block}, ""}};
+  EXPECT_EQ(ns_.PrepareCommit(commit).status().code(), Code::kRejected);
+  const auto own = Put("/.staging/j/a/p");
+  commit.files = {{"part-r-00000", {own[0].block}, ""}};
+  commit.files[0].blocks[0].digest ^= 1;
+  EXPECT_EQ(ns_.PrepareCommit(commit).status().code(), Code::kCorrupted);
+}
+
+TEST_F(NamespaceTest, PlacementCrossesRacksOnceAndStartsWithTheWriter) {
+  for (uint32_t i = 1; i <= 12; ++i) Join(i, "rack" + std::to_string(i % 4));
+  const uint64_t lease = Open("/f");
+  for (uint32_t index = 0; index < 50; ++index) {
+    const auto added = std::get<BlockAdded>(**ns_.PrepareAddBlock(At(), lease, index, "host5:1"));
+    Apply(added);
+    ASSERT_EQ(added.targets.size(), 3u);
+    EXPECT_EQ(added.targets[0], W(5));
+    EXPECT_NE(added.targets[1].value % 4, 5u % 4);
+    EXPECT_EQ(added.targets[2].value % 4, added.targets[1].value % 4);
+    EXPECT_NE(added.targets[2], added.targets[1]);
+  }
+}
+
+TEST_F(NamespaceTest, PlacementSpreadsBlocksEvenly) {
+  for (uint32_t i = 1; i <= 10; ++i) Join(i);
+  Put("/f", 1000);
+  for (uint32_t i = 1; i <= 10; ++i) {
+    EXPECT_GT(ns_.BlocksOn(W(i)), 270u) << i;
+    EXPECT_LT(ns_.BlocksOn(W(i)), 330u) << i;
+  }
+}
+
+TEST_F(NamespaceTest, ASnapshotAndAReplayGiveTheSameHardState) {
+  for (uint32_t i = 1; i <= 3; ++i) Join(i);
+  Put("/a/f", 3);
+  ASSERT_TRUE(Do(ns_.PrepareRename(At(), "/a", "/b")).ok());
+  Write(Open("/open"), 0);
+  Namespace restored(config_);
+  ASSERT_TRUE(restored.Restore(ns_.Snapshot()).ok());
+  EXPECT_EQ(restored.HardDigest(), ns_.HardDigest());
+  Namespace replayed(config_);
+  for (const auto& record : hard_) (void)replayed.Apply(record);
+  EXPECT_EQ(replayed.HardDigest(), ns_.HardDigest());
+  EXPECT_TRUE(replayed.Stat("/b/f").ok());
+  EXPECT_FALSE(restored.Restore("rubbish").ok());
+}
+
+// Random life of a cluster against a model that knows what exists, checked after every step.
+class RandomLife : public NamespaceTest {
+ protected:
+  static NamespaceConfig Quick() {
+    NamespaceConfig config;
+    config.repair_delay = Seconds(2);
+    config.repair_timeout = Seconds(5);
+    return config;
+  }
+  RandomLife() : NamespaceTest(Quick()) {}
+
+  // Carries out an effect on the model of the disks, as a worker would; some commands get lost.
+  void CarryOut(Rng* rng) {
+    std::vector<Effect> todo;
+    todo.swap(effects_);
+    for (const auto& effect : todo) {
+      if (rng->Below(5) == 0) continue;
+      if (const auto* d = std::get_if<DeleteReplica>(&effect)) {
+        auto& disk = disks_[d->worker.value];
+        disk.erase(d->block.id);
+      } else {
+        const auto& c = std::get<ReplicateBlock>(effect);
+        if (!up_.contains(c.from.value) || !up_.contains(c.to.value)) continue;
+        if (!disks_[c.from.value].contains(c.block.id)) continue;
+        disks_[c.to.value][c.block.id] = c.block;
+        Have(c.to.value, c.block);
+      }
+    }
+  }
+  void JoinWithDisk(uint32_t i) {
+    std::vector<BlockRef> blocks;
+    for (const auto& [id, ref] : disks_[i]) blocks.push_back(ref);
+    up_.insert(i);
+    Join(i, "rack" + std::to_string(i % 3), std::move(blocks));
+  }
+  void Check() {
+    // Each block of a visible file is on some disk: what was acknowledged is never deleted away.
+    for (const auto& [path, blocks] : files_) {
+      for (const BlockId b : blocks) {
+        bool somewhere = false;
+        for (const auto& [worker, disk] : disks_) somewhere = somewhere || disk.contains(b);
+        ASSERT_TRUE(somewhere) << path << " block " << b.value;
+      }
+    }
+  }
+
+  // One life of 3000 steps and a quiet end; gives the digest after it.
+  void Live() {
+    Rng rng(42);
+    for (uint32_t i = 1; i <= 8; ++i) JoinWithDisk(i);
+    for (int step = 0; step < 3000; ++step) {
+      Step(&rng);
+      CarryOut(&rng);
+      Check();
+      if (HasFatalFailure()) return;
+    }
+    for (uint32_t i = 1; i <= 8; ++i) {
+      if (!up_.contains(i)) JoinWithDisk(i);
+    }
+    for (int i = 0; i < 200; ++i) {
+      Pass(Seconds(3));
+      CarryOut(&rng);
+    }
+  }
+
+  void Step(Rng* rng) {
+    const uint64_t what = rng->Below(100);
+    const std::string path = "/d" + std::to_string(rng->Below(3)) + "/f" + std::to_string(rng->Below(15));
+    if (what < 40 && !files_.contains(path)) {
+      for (const auto& b : Put(path, static_cast<uint32_t>(1 + rng->Below(3)))) {
+        files_[path].push_back(b.block.id);
+        for (const WorkerId w : b.workers) disks_[w.value][b.block.id] = b.block;
+      }
+    } else if (what < 55 && files_.contains(path)) {
+      ASSERT_TRUE(Do(ns_.PrepareRemove(path, false)).ok());
+      files_.erase(path);
+    } else if (what < 60 && up_.size() > 6) {
+      const uint32_t i = *std::next(up_.begin(), static_cast<long>(rng->Below(up_.size())));
+      up_.erase(i);
+      Lose(i);
+    } else if (what < 70) {
+      const auto i = static_cast<uint32_t>(1 + rng->Below(8));
+      if (!up_.contains(i)) JoinWithDisk(i);
+    } else {
+      Pass(Millis(static_cast<int64_t>(rng->Below(3000))));
+    }
+  }
+
+  std::map<uint32_t, std::map<BlockId, BlockRef>> disks_;
+  std::set<uint32_t> up_;
+  std::map<std::string, std::vector<BlockId>> files_;
+};
+
+TEST_F(RandomLife, NothingAcknowledgedIsEverDeletedAndAllIsRepairedInTheEnd) {
+  Live();
+  const auto counts = ns_.Counts();
+  EXPECT_EQ(counts.missing, 0u);
+  EXPECT_EQ(counts.under_replicated, 0u);
+  EXPECT_EQ(counts.copying, 0u);
+  for (const auto& [path, blocks] : files_) {
+    for (const BlockId b : blocks) EXPECT_EQ(ns_.Find(b)->workers.size(), 3u) << path;
+  }
+}
+
+TEST_F(RandomLife, TheSameRecordsGiveTheSameDigest) {
+  struct Life : RandomLife {
+    void TestBody() override {}
+    uint64_t Digest() {
+      Live();
+      return ns_.Digest();
+    }
+  };
+  EXPECT_EQ(Life().Digest(), Life().Digest());
+}
+
+}  // namespace
+}  // namespace mr::dfs
