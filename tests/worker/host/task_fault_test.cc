@@ -194,6 +194,23 @@ TEST_F(TaskFaultTest, NoScratchSpaceIsTheEnvironmentsFault) {
   EXPECT_NE(r.message.find("absent"), std::string::npos) << r.message;
 }
 
+TEST_F(TaskFaultTest, KillAtAnyMomentEndsTheTaskOnceAndTheHostGoesOn) {
+  const std::string path = Write("churn", std::string(200'000, 'a') + "\n");
+  for (int i = 0; i < 100; ++i) {
+    const bool reusable = i % 3 == 0;
+    TaskSpec s = reusable ? Spec("tokens.reusable", MR_REUSABLE) : Spec("tokens", kTokensFlags);
+    AddSplit(&s, path);
+    s.ports = {Shuffle(2)};
+    auto c = std::make_shared<Collector>();
+    auto task = host_->Run(std::move(s), c);
+    if (i % 5 != 0) usleep(static_cast<useconds_t>(i * 37 % 1500));
+    task->Kill();
+    const TaskResult r = c->Wait();
+    EXPECT_TRUE(r.end == TaskEnd::kKilled || r.end == TaskEnd::kDone) << r.message;
+  }
+  host_->EndJob({1, 1});
+}
+
 // A host in a process of its own, killed with its task running.
 TEST(TaskHostTest, KilledDaemonTakesItsTasksAlong) {
   char name[] = "/tmp/mr_task_kill_XXXXXX";
