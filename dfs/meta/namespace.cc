@@ -196,11 +196,7 @@ Namespace::Prepared Namespace::PrepareMkdir(const Stamp& stamp, const std::strin
   if (const auto file = s.FileOnTheWay(path); !file.empty()) {
     return Rejected("cannot make directory " + path + ": " + file + " is a file");
   }
-  const uint64_t id = s.Resolve(path);
-  if (id != 0 && !s.nodes.Find(id)->directory) {
-    return Rejected("cannot make directory " + path + ": it is a file");
-  }
-  if (id != 0) return std::optional<Record>();
+  if (s.Resolve(path) != 0) return std::optional<Record>();
   return std::optional<Record>(DirectoryMade{stamp, path});
 }
 

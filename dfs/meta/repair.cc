@@ -178,7 +178,7 @@ void State::MaybeLeaveSafeMode(Instant now, std::vector<Effect>* effects) {
   // With all known workers back nothing more will be reported; else the absent get their time.
   const Instant from = all_here && !expected_none ? now : now + config.repair_delay;
   for (const auto& [id, block] : blocks.all()) {
-    if (block.sealed) LookAt(id, from);
+    if (block.sealed) queue.Put(id, from);
   }
   const auto waiting = garbage.all();
   garbage.Clear();

@@ -51,9 +51,9 @@ std::vector<uint64_t> State::ChildrenOf(uint64_t directory) const {
 std::string State::FileOnTheWay(const std::string& path) const {
   uint64_t at = kRoot;
   for (const auto& name : Components(path)) {
-    if (!nodes.Find(at)->directory) return PathOf(at);
     at = Child(at, name);
     if (at == 0) return "";
+    if (!nodes.Find(at)->directory) return PathOf(at);
   }
   return "";
 }

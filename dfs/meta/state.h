@@ -208,7 +208,7 @@ struct State {
   std::string PathOf(uint64_t node) const;
   bool IsUnder(uint64_t node, uint64_t ancestor) const;
   std::vector<uint64_t> ChildrenOf(uint64_t directory) const;
-  // The first component on the way to `path` that is a file (as a path), or "".
+  // The first of `path` and the directories above it that is a file, or "".
   std::string FileOnTheWay(const std::string& path) const;
   uint64_t MakeDirectories(const std::string& path, uint64_t unix_ms);
   uint64_t AddNode(Node node);
