@@ -84,6 +84,8 @@ class Brain {
   // Opens and replays the journal, writes the new epoch, brings everything up to date. Before the
   // loop runs; blocks.
   Status Recover();
+  // The replay alone, for a check at a desk.
+  Status ReplayOnly();
   // End of a turn: sends what it gathered.
   void Flush();
 

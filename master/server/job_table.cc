@@ -205,13 +205,20 @@ struct EventFolder {
       for (auto& [attempt_id, attempt] : job.attempts) {
         if (attempt.worker != e.worker || !Live(attempt.state)) continue;
         if (attempt.incarnation == e.incarnation &&
-            std::find(e.running.begin(), e.running.end(), attempt_id) != e.running.end()) {
+            (std::find(e.running.begin(), e.running.end(), attempt_id) != e.running.end() ||
+             InInventory(e, attempt_id))) {
           continue;
         }
         attempt.message = "its worker came back without it";
         table.End(&attempt, AttemptState::kKilled, at, sequence);
       }
     }
+  }
+  // Finished, its report under way.
+  static bool InInventory(const sched::WorkerRegistered& e, const AttemptId& id) {
+    return std::any_of(e.inventory.begin(), e.inventory.end(), [&id](const sched::Copy& c) {
+      return c.output.task == id.task && c.attempt == id.number;
+    });
   }
   // What these mean for people is in the decisions that they cause.
   void operator()(const sched::AttemptFinished&) {}
@@ -304,9 +311,11 @@ struct DecisionFolder {
     table.Note("refused", d.attempt, d.attempt.task.job, d.worker, d.reason, at);
   }
   void operator()(const sched::Kill& d) {
+    StopAsked(d.attempt);
     table.Note("asked to stop", d.attempt, d.attempt.task.job, d.worker, d.reason, at);
   }
   void operator()(const sched::TakeBack& d) {
+    StopAsked(d.attempt);
     table.Note("taken back", d.attempt, d.attempt.task.job, d.worker, d.reason, at);
   }
   void operator()(const sched::Bind& d) {
@@ -339,6 +348,9 @@ struct DecisionFolder {
   }
   void operator()(const sched::MarkIndeterminate& d) {
     table.Note("other content than before", {d.task, 0}, d.task.job, {}, d.reason, at);
+  }
+  void StopAsked(const AttemptId& id) {
+    if (AttemptView* attempt = table.Find(id)) attempt->stop_asked = true;
   }
   void operator()(const sched::SetShare&) {}
   void operator()(const sched::ReplicateCopy&) {}

@@ -32,6 +32,7 @@ struct AttemptView {
   sched::Cause cause = sched::Cause::kFirst;
   uint32_t generation = 1;
   AttemptState state = AttemptState::kRunning;
+  bool stop_asked = false;  // Kill or TakeBack was decided
   Instant launched, ended;
   uint64_t taken_bytes = 0, total_bytes = 0;
   sched::Reason reason;  // of its launch

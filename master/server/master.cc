@@ -69,10 +69,11 @@ struct Master::Impl {
   }
 
   ~Impl() {
-    if (http != nullptr) http->Close();
-    if (shell != nullptr) shell->Close();
+    // The loop first: the end of its sessions must not look like the end of its workers.
     loop.Stop();
     pool.Stop();
+    if (http != nullptr) http->Close();
+    if (shell != nullptr) shell->Close();
     brain = nullptr;
   }
 };
@@ -98,6 +99,29 @@ uint64_t Master::StateDigest() {
   uint64_t digest = 0;
   impl_->loop.Run([&] { digest = impl_->brain->scheduler().Digest(); });
   return digest;
+}
+
+
+namespace {
+
+// Of a replay that carries nothing out.
+class NoOutlets final : public Outlets {
+ public:
+  void Apply(uint64_t, Message) override {}
+  void CloseSession(uint64_t) override {}
+  void PushStatus(uint64_t, Message) override {}
+  void Probe(const std::string&, const sched::Copy&, std::function<void(Result<bool>)>) override {}
+  void InPool(std::function<void()>) override {}
+};
+
+}  // namespace
+
+Result<uint64_t> ReplayedDigest(const std::string& directory) {
+  Loop loop([] {});
+  NoOutlets outlets;
+  Brain brain({.directory = directory}, loop, outlets);
+  MR_RETURN_IF_ERROR(brain.ReplayOnly());
+  return brain.scheduler().Digest();
 }
 
 }  // namespace mr::master

@@ -38,4 +38,8 @@ class Master {
   std::unique_ptr<Impl> impl_;
 };
 
+// Replays the journal below `directory` without starting anything, and gives the digest of the state
+// that comes out. Changes nothing; also while a master uses it.
+Result<uint64_t> ReplayedDigest(const std::string& directory);
+
 }  // namespace mr::master

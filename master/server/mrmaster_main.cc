@@ -24,6 +24,7 @@ DEFINE_string(block_size, "64m", "size of a block, and of a split where a job do
 DEFINE_int32(ready_fd, -1, "write 'ready RPC_PORT HTTP_PORT' to this descriptor when serving, and close it");
 DEFINE_int32(lifeline_fd, -1, "stop when this descriptor (a pipe's read end) is at its end");
 DEFINE_bool(ephemeral, false, "remove --data when the lifeline ends");
+DEFINE_bool(replay_check, false, "replay the journal in --data, print the digest of its state, and exit");
 
 namespace mr::master {
 namespace {
@@ -55,6 +56,12 @@ int Main() {
   signal(SIGPIPE, SIG_IGN);
 
   if (FLAGS_data.empty()) return Fail(InvalidArgument("--data DIR is needed"));
+  if (FLAGS_replay_check) {
+    const auto digest = ReplayedDigest(FLAGS_data);
+    if (!digest.ok()) return Fail(digest.status());
+    std::printf("%016llx\n", static_cast<unsigned long long>(*digest));
+    return 0;
+  }
   const auto block = ParseSize(FLAGS_block_size);
   if (!block.ok()) return Fail(block.status().With("--block_size"));
   if (*block < 4096) return Fail(InvalidArgument("--block_size must be at least 4k"));

@@ -1,5 +1,6 @@
 // Start and restart: the journal is replayed into a fresh scheduler and fresh tables, the new epoch
 // is made durable, and what was under way is taken up again.
+#include <fcntl.h>
 #include <glog/logging.h>
 
 #include <algorithm>
@@ -26,6 +27,14 @@ Status Brain::Recover() {
   stamp_start_ = Now();
   BeginEpoch();
   return Status::Ok();
+}
+
+Status Brain::ReplayOnly() {
+  const std::string path = options_.directory + "/journal/journal";
+  MR_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(path, O_RDONLY));
+  return journal::ReadJournal(fd.get(), path, [this](const journal::Record& record, uint64_t offset) {
+    return Replay(record, offset);
+  }).status();
 }
 
 void Brain::BeginEpoch() {

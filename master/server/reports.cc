@@ -58,22 +58,26 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
 
   const auto inventory = in.info.inventory;
   const auto running = in.info.running;
-  uint64_t sequence = Feed(std::move(in.info), EncodeFields(in.extra)).sequence;
+  RegisterOut out{Status::Ok(), id, {}};
+  const Fed fed = Feed(std::move(in.info), EncodeFields(in.extra));
+  uint64_t sequence = fed.sequence;
+  for (const auto& decision : fed.decisions) {
+    const auto* drop = std::get_if<sched::DropCopy>(&decision);
+    if (drop != nullptr && drop->copy.worker == id) out.drop.push_back(drop->copy);
+  }
   if (was_away || worker.drained_by_user) {
     sequence = Feed(sched::WorkerDraining{id, worker.info.incarnation, worker.drained_by_user}).sequence;
   }
   LOG(INFO) << Name(id) << " registered from " << worker.info.address << " with " << worker.info.slots.total
             << " slots, " << inventory.size() << " copies, " << running.size() << " running";
-  RegisterOut out{Status::Ok(), id, {}};
   std::set<JobId> forgotten;
   for (const auto& copy : inventory) {
     const JobView* job = jobs_.Find(copy.output.task.job);
     if (job == nullptr || (Ended(job->state) && job->told)) forgotten.insert(copy.output.task.job);
-    if (jobs_.FindCopy(copy) == nullptr) out.drop.push_back(copy);
   }
   for (const auto& attempt : running) {
     const AttemptView* known = jobs_.Find(attempt);
-    if (known != nullptr && Live(known->state) && known->worker == id) {
+    if (known != nullptr && Live(known->state) && known->worker == id && !known->stop_asked) {
       // It goes on; what it reads from must be known to it again.
       SendStage(&worker, *jobs_.Find(attempt.task.job), attempt.task.stage);
       continue;

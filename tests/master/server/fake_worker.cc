@@ -1,0 +1,262 @@
+#include "tests/master/server/fake_worker.h"
+
+#include <utility>
+
+#include "common/base/digest.h"
+#include "common/io/files.h"
+#include "common/rpc/kj_status.h"
+#include "common/rpc/wire.h"
+
+namespace mr::test {
+
+bool TestIo::Until(const std::function<bool()>& done, double seconds) {
+  auto& timer = io.provider->getTimer();
+  const auto end = timer.now() + static_cast<int64_t>(seconds * 1000) * kj::MILLISECONDS;
+  while (!done()) {
+    if (timer.now() > end) return false;
+    timer.afterDelay(2 * kj::MILLISECONDS).wait(io.waitScope);
+  }
+  return true;
+}
+
+struct FakeWorker::Link : kj::TaskSet::ErrorHandler {
+  kj::Own<rpc::RpcConnection> control, heartbeat;
+  kj::Own<rpc::MasterForWorker::Client> master;
+  kj::Own<rpc::Heartbeats::Client> beats;
+  kj::TaskSet tasks{*this};
+  void taskFailed(kj::Exception&&) override {}  // the master went away: the test knows
+};
+
+class FakeWorker::Commands final : public rpc::Worker::Server {
+ public:
+  explicit Commands(FakeWorker& worker) : worker_(worker) {}
+
+ protected:
+  kj::Promise<void> apply(ApplyContext context) override {
+    for (auto command : context.getParams().getCommands()) worker_.OnCommand(command);
+    return kj::READY_NOW;
+  }
+
+ private:
+  FakeWorker& worker_;
+};
+
+FakeWorker::FakeWorker(TestIo& io, std::string name, uint32_t slots)
+    : io_(io), name_(std::move(name)), slots_(slots), incarnation_(Hash64(name_) | 1) {}
+FakeWorker::~FakeWorker() { Disconnect(); }
+
+void FakeWorker::Disconnect() { link_ = nullptr; }
+
+Status FakeWorker::Register(uint16_t port) {
+  link_ = std::make_unique<Link>();
+  const std::string address = "127.0.0.1:" + std::to_string(port);
+  rpc::Hello hello;
+  hello.incarnation = incarnation_;
+  hello.role = rpc::Role::kWorker;
+  MR_ASSIGN_OR_RETURN(link_->control, io_.Wait(rpc::RpcConnection::Connect(io_.io, address, hello)));
+  hello.role = rpc::Role::kHeartbeat;
+  MR_ASSIGN_OR_RETURN(link_->heartbeat, io_.Wait(rpc::RpcConnection::Connect(io_.io, address, hello)));
+  link_->master = kj::heap(link_->control->Bootstrap<rpc::MasterForWorker>());
+  link_->beats = kj::heap(link_->heartbeat->Bootstrap<rpc::Heartbeats>());
+  auto request = link_->master->registerRequest();
+  request.setWorker(kj::heap<Commands>(*this));
+  auto info = request.initInfo();
+  info.setName(name_.c_str());
+  info.setIncarnation(incarnation_);
+  info.setAddress("127.0.0.1:1");
+  info.setSlots(slots_);
+  auto inventory = info.initInventory(static_cast<unsigned>(copies_.size()));
+  unsigned at = 0;
+  for (const AttemptId& attempt : copies_) {
+    auto copy = inventory[at++];
+    rpc::ToWire(attempt.task, copy.initTask());
+    copy.setGeneration(generations_[attempt]);
+    copy.setAttempt(attempt.number);
+    copy.initWorker().setId(id);
+    copy.getWorker().setIncarnation(incarnation_);
+  }
+  auto running = info.initRunning(static_cast<unsigned>(held.size()));
+  at = 0;
+  for (const AttemptId& attempt : held) rpc::ToWire(attempt, running[at++]);
+  auto response = io_.Wait(kj::Promise<capnp::Response<rpc::MasterForWorker::RegisterResults>>(request.send()));
+  MR_RETURN_IF_ERROR(rpc::FromOutcome(response.getResult().getOutcome()));
+  id = response.getResult().getWorkerId();
+  link_->tasks.add(BeatLoop());
+  return Status::Ok();
+}
+
+kj::Promise<void> FakeWorker::BeatLoop() {
+  auto request = link_->beats->beatRequest();
+  request.initWorker().setId(id);
+  request.getWorker().setIncarnation(incarnation_);
+  return request.send().ignoreResult().then([this] {
+    return io_.io.provider->getTimer().afterDelay(200 * kj::MILLISECONDS).then([this] { return BeatLoop(); });
+  });
+}
+
+void FakeWorker::OnCommand(rpc::Command::Reader command) {
+  switch (command.which()) {
+    case rpc::Command::STAGE: {
+      const auto stage = command.getStage();
+      StageSeen& seen = stages[stage.getStage()];
+      seen = {stage.getTasks(), 0, stage.getStagingUri().cStr()};
+      for (uint32_t p : stage.getPortPartitions()) seen.partitions += p;
+      break;
+    }
+    case rpc::Command::DIRECTORY:
+      for (auto entry : command.getDirectory().getAdded()) {
+        directory[command.getDirectory().getStage()][entry.getTask()] = {
+            entry.getGeneration(), rpc::FromWire(entry.getManifest().getContent())};
+      }
+      for (const AttemptId& attempt : std::exchange(waiting_, {})) Run(attempt);
+      break;
+    case rpc::Command::LAUNCH: {
+      const AttemptId attempt = rpc::FromWire(command.getLaunch().getAttempt());
+      EXPECT_TRUE(stages.contains(attempt.task.stage)) << "a launch before its stage";
+      launched.push_back(attempt);
+      generations_[attempt] = command.getLaunch().getGeneration();
+      Run(attempt);
+      break;
+    }
+    case rpc::Command::KILL:
+    case rpc::Command::TAKE_BACK: {
+      const AttemptId attempt = rpc::FromWire(command.isKill() ? command.getKill() : command.getTakeBack());
+      killed.push_back(attempt);
+      held.erase(attempt);
+      waiting_.erase(attempt);
+      auto request = link_->master->reportRequest();
+      request.initWorker().setId(id);
+      request.getWorker().setIncarnation(incarnation_);
+      auto report = request.initReports(1)[0];
+      rpc::ToWire(attempt, report.initAttempt());
+      report.setKilled();
+      link_->tasks.add(request.send().ignoreResult());
+      break;
+    }
+    default: break;
+  }
+}
+
+void FakeWorker::FinishHeld() {
+  const auto now = std::move(held);
+  held.clear();
+  for (const AttemptId& attempt : now) Finish(attempt);
+}
+
+void FakeWorker::Run(const AttemptId& attempt) {
+  // A stage above 0 reads all of stage 0, and may be launched before that is complete.
+  if (attempt.task.stage > 0 && directory[0].size() < inputs) {
+    waiting_.insert(attempt);
+  } else if (hold(attempt)) {
+    held.insert(attempt);
+  } else {
+    Finish(attempt);
+  }
+}
+
+// Content depends on the task alone, as that of a deterministic operator does.
+void FakeWorker::Finish(const AttemptId& attempt) {
+  auto request = link_->master->reportRequest();
+  request.initWorker().setId(id);
+  request.getWorker().setIncarnation(incarnation_);
+  auto report = request.initReports(1)[0];
+  rpc::ToWire(attempt, report.initAttempt());
+  auto finished = report.initFinished();
+  auto manifest = finished.initManifest();
+  const StageSeen& stage = stages[attempt.task.stage];
+  const std::string text = "task " + std::to_string(attempt.task.task) + "\n";
+  const Digest128 content = Hash128(text);
+  manifest.setRecords(1);
+  manifest.setBytes(text.size());
+  rpc::ToWire(content, manifest.initContent());
+  manifest.setPartitions(stage.partitions);
+  if (stage.staging.empty()) {
+    auto rows = manifest.initTable(stage.partitions);
+    for (auto row : rows) rpc::ToWire(content, row.initContent());
+    copies_.insert(attempt);
+  } else {
+    char name[32];
+    std::snprintf(name, sizeof name, "part-r-%05u", attempt.task.task);
+    const std::string directory = stage.staging.substr(7) + "/" + Name(attempt, TaskLetter::kReduce);
+    EXPECT_TRUE(MakeDirectories(directory).ok());
+    EXPECT_TRUE(WriteFileDurably(directory + "/" + name, text).ok());
+    auto output = manifest.initOutputs(1)[0];
+    output.setName(name);
+    output.setStaged((directory + "/" + name).c_str());
+    output.setBytes(text.size());
+    output.setRecords(1);
+    rpc::ToWire(content, output.initContent());
+  }
+  if (attempt.task.stage > 0) {
+    const auto& copies = directory[0];
+    auto consumed = finished.initConsumed(static_cast<unsigned>(copies.size()));
+    unsigned at = 0;
+    for (const auto& [task, copy] : copies) {
+      consumed[at].setTask(task);
+      consumed[at].setGeneration(copy.generation);
+      rpc::ToWire(copy.content, consumed[at++].initContent());
+    }
+  }
+  auto counters = finished.initCounters(1);
+  counters[0].setGroup("test");
+  counters[0].setName("finished");
+  counters[0].setValue(1);
+  link_->tasks.add(request.send().then([this, attempt](auto response) {
+    const auto reply = response.getReplies()[0];
+    verdicts[attempt] = reply.isWinner() ? "winner" : reply.isStale() ? "stale" : "other";
+  }));
+}
+
+FakeClient::FakeClient(TestIo& io, uint16_t port) : io_(io) {
+  connection_ = io.Wait(rpc::RpcConnection::Connect(io.io, "127.0.0.1:" + std::to_string(port), {})).value();
+  master_ = kj::heap(connection_->Bootstrap<rpc::MasterForClient>());
+}
+
+Result<JobId> FakeClient::Submit(const std::function<void(rpc::JobSpec::Builder)>& fill, const std::string& submission) {
+  auto request = master_->submitRequest();
+  fill(request.initSpec());
+  request.setSubmissionId(submission.c_str());
+  auto response = request.send().wait(io_.io.waitScope);
+  MR_RETURN_IF_ERROR(rpc::FromOutcome(response.getOutcome()));
+  return rpc::FromWire(response.getJob());
+}
+
+FakeClient::Seen FakeClient::Job(JobId id) {
+  auto request = master_->jobRequest();
+  rpc::ToWire(id, request.initJob());
+  auto response = request.send().wait(io_.io.waitScope);
+  Seen seen;
+  const auto status = response.getStatus();
+  seen.state = status.getState();
+  seen.error = status.getError().cStr();
+  seen.parts = status.getOutputParts();
+  for (auto stage : status.getStages()) seen.done.push_back(stage.getDone());
+  return seen;
+}
+
+bool FakeClient::UntilState(JobId id, rpc::JobState state, double seconds) {
+  return io_.Until([&] { return Job(id).state == state; }, seconds);
+}
+
+void FillTwoStages(rpc::JobSpec::Builder spec, const std::string& input, const std::string& output, uint32_t reduces) {
+  spec.setName("two stages");
+  auto stages = spec.initStages(2);
+  stages[0].setName("count");
+  stages[0].setOperator("test.map");
+  auto files = stages[0].initInputs(1)[0].initFiles();
+  files.initUris(1).set(0, ("file://" + input).c_str());
+  files.setFormat("text");
+  files.setMaxSplitBytes(4096);
+  stages[0].initPorts(1)[0].initShuffle().setSorted(true);
+  stages[1].setName("sum");
+  stages[1].setOperator("test.reduce");
+  stages[1].setTasks(reduces);
+  auto edge = stages[1].initInputs(1)[0].initEdge();
+  edge.setKind(rpc::EdgeKind::ALL_TO_ALL);
+  edge.setStage(0);
+  edge.setGrouped(true);
+  stages[1].initPorts(1)[0].initFiles().setFormat("text");
+  spec.initOutput().setUri(("file://" + output).c_str());
+}
+
+}  // namespace mr::test

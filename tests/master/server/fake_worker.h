@@ -1,0 +1,111 @@
+// The wire ends of a worker and of a client, for tests of a master that runs in this process: a real
+// hello, real Cap'n Proto, real sockets on loopback; only the work itself is made up.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <kj/async-io.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/base/digest.h"
+#include "common/base/ids.h"
+#include "common/base/status.h"
+#include "common/rpc/connection.h"
+#include "schema/client.capnp.h"
+#include "schema/control.capnp.h"
+
+namespace mr::test {
+
+// The loop of the test's own thread; one per test.
+struct TestIo {
+  kj::AsyncIoContext io = kj::setupAsyncIo();
+  template <class T>
+  T Wait(kj::Promise<T> promise) { return promise.wait(io.waitScope); }
+  // Runs the loop until `done`, at most `seconds`.
+  bool Until(const std::function<bool()>& done, double seconds = 20);
+};
+
+// What a stage looked like when its worker was told of it.
+struct StageSeen {
+  uint32_t tasks = 0, partitions = 0;
+  std::string staging;
+};
+
+class FakeWorker {
+ public:
+  FakeWorker(TestIo& io, std::string name, uint32_t slots = 2);
+  ~FakeWorker();
+
+  // Connects, registers with `copies` and `running`, beats from then on.
+  Status Register(uint16_t port);
+  // Closes both connections, as the kernel does for a killed process.
+  void Disconnect();
+  // What a started process is to the one before it: another life of the same worker.
+  void Restart() { ++incarnation_; }
+
+  // Whether launches of this stage are done at once; held ones wait for Finish.
+  std::function<bool(const AttemptId&)> hold = [](const AttemptId&) { return false; };
+  void FinishHeld();
+
+  std::vector<AttemptId> launched;
+  std::set<AttemptId> held;
+  std::map<AttemptId, std::string> verdicts;
+  std::map<uint32_t, StageSeen> stages;  // by number
+  std::vector<AttemptId> killed, ended_jobs;
+  struct Copy {
+    uint32_t generation = 0;
+    Digest128 content;
+  };
+  std::map<uint32_t, std::map<uint32_t, Copy>> directory;  // by stage and task
+  uint32_t id = 0;
+  uint32_t inputs = 3;  // tasks of stage 0
+
+ private:
+  class Commands;
+  void OnCommand(rpc::Command::Reader command);
+  void Run(const AttemptId& attempt);
+  void Finish(const AttemptId& attempt);
+  kj::Promise<void> BeatLoop();
+
+  TestIo& io_;
+  std::string name_;
+  uint32_t slots_;
+  uint64_t incarnation_ = 1;
+  std::set<AttemptId> copies_, waiting_;
+  std::map<AttemptId, uint32_t> generations_;
+  struct Link;
+  std::unique_ptr<Link> link_;
+};
+
+// A client's calls, waited for.
+class FakeClient {
+ public:
+  FakeClient(TestIo& io, uint16_t port);
+  rpc::MasterForClient::Client& master() { return *master_; }
+
+  Result<JobId> Submit(const std::function<void(rpc::JobSpec::Builder)>& fill, const std::string& submission = "");
+  // State, stages' done, and the error of a job.
+  struct Seen {
+    rpc::JobState state = rpc::JobState::UNSET;
+    std::vector<uint32_t> done;
+    std::string error;
+    uint32_t parts = 0;
+  };
+  Seen Job(JobId id);
+  bool UntilState(JobId id, rpc::JobState state, double seconds = 20);
+
+ private:
+  TestIo& io_;
+  kj::Own<rpc::RpcConnection> connection_;
+  kj::Own<rpc::MasterForClient::Client> master_;
+};
+
+// files -> shuffle -> files: `count` reads `input` in splits of 4 KiB, `sum` has `reduces` tasks.
+void FillTwoStages(rpc::JobSpec::Builder spec, const std::string& input, const std::string& output, uint32_t reduces);
+
+}  // namespace mr::test

@@ -1,0 +1,216 @@
+// A whole master in this process, spoken to over its sockets: jobs from submission to published
+// output, lost sessions, restarts, rubbish on its ports.
+#include "master/server/master.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "common/io/files.h"
+#include "common/rpc/wire.h"
+#include "tests/master/server/fake_worker.h"
+
+namespace mr::master {
+namespace {
+
+using test::FakeClient;
+using test::FakeWorker;
+using test::TestIo;
+
+class MasterTest : public testing::Test {
+ protected:
+  MasterTest() {
+    char path[] = "/tmp/master_test.XXXXXX";
+    root_ = mkdtemp(path);
+    EXPECT_TRUE(WriteFileDurably(root_ + "/input", std::string(10'000, 'x')).ok());
+    StartMaster();
+  }
+  ~MasterTest() noexcept override {
+    master_ = nullptr;
+    (void)RemoveTree(root_);
+  }
+  void StartMaster() {
+    Master::Options options;
+    options.directory = root_ + "/master";
+    options.port = port_;
+    auto started = Master::Start(options);
+    ASSERT_TRUE(started.ok()) << started.status().ToString();
+    master_ = *std::move(started);
+    port_ = master_->port();
+  }
+  auto Spec(const std::string& output = "out", uint32_t reduces = 2) {
+    return [this, output, reduces](rpc::JobSpec::Builder spec) {
+      test::FillTwoStages(spec, root_ + "/input", root_ + "/" + output, reduces);
+    };
+  }
+  std::string Out(const std::string& name) { return ReadFile(root_ + "/out/" + name).value(); }
+  static size_t Launches(const FakeWorker& worker, uint32_t stage) {
+    return static_cast<size_t>(std::count_if(worker.launched.begin(), worker.launched.end(),
+                                             [stage](const AttemptId& a) { return a.task.stage == stage; }));
+  }
+
+  std::string root_;
+  uint16_t port_ = 0;
+  TestIo io_;
+  std::unique_ptr<Master> master_;
+};
+
+TEST_F(MasterTest, TakesAJobFromSubmissionToPublishedOutput) {
+  FakeWorker worker(io_, "one");
+  ASSERT_TRUE(worker.Register(port_).ok());
+  FakeClient client(io_, port_);
+  auto job = client.Submit(Spec());
+  ASSERT_TRUE(job.ok()) << job.status().ToString();
+  ASSERT_TRUE(client.UntilState(*job, rpc::JobState::SUCCEEDED)) << client.Job(*job).error;
+  EXPECT_EQ(Launches(worker, 0), 3u) << "10000 bytes in splits of 4096";
+  EXPECT_EQ(Launches(worker, 1), 2u);
+  EXPECT_THAT(worker.directory[0], testing::ElementsAre(testing::Key(0), testing::Key(1), testing::Key(2)));
+  for (const auto& [attempt, verdict] : worker.verdicts) EXPECT_EQ(verdict, "winner");
+  EXPECT_EQ(Out("part-r-00000"), "task 0\n");
+  EXPECT_EQ(Out("part-r-00001"), "task 1\n");
+  EXPECT_THAT(Out("_SUCCESS"), testing::HasSubstr("\"job\": \"" + Name(*job) + "\""));
+  EXPECT_FALSE(PathExists(root_ + "/.out." + Name(*job) + ".staging"));
+}
+
+TEST_F(MasterTest, GivesTheSameJobForARepeatedSubmissionIdAndRefusesAnotherSpec) {
+  FakeClient client(io_, port_);
+  auto first = client.Submit(Spec(), "mine"), again = client.Submit(Spec(), "mine");
+  ASSERT_TRUE(first.ok() && again.ok());
+  EXPECT_EQ(*first, *again);
+  EXPECT_EQ(client.Submit(Spec("other"), "mine").status().code(), Code::kRejected);
+  master_ = nullptr;
+  StartMaster();
+  FakeClient later(io_, port_);
+  auto after = later.Submit(Spec(), "mine");
+  ASSERT_TRUE(after.ok()) << after.status().ToString();
+  EXPECT_EQ(*after, *first);
+}
+
+TEST_F(MasterTest, RefusesBadJobsWithTheReason) {
+  FakeClient client(io_, port_);
+  const auto missing = client.Submit([this](rpc::JobSpec::Builder spec) {
+    test::FillTwoStages(spec, root_ + "/imput", root_ + "/out", 1);
+  });
+  EXPECT_EQ(missing.status().code(), Code::kNotFound);
+  EXPECT_THAT(missing.status().message(), testing::HasSubstr(root_ + "/input"));
+  ASSERT_TRUE(MakeDirectories(root_ + "/out").ok());
+  ASSERT_TRUE(WriteFileDurably(root_ + "/out/there", "x").ok());
+  EXPECT_EQ(client.Submit(Spec()).status().code(), Code::kRejected);
+  const auto invalid = client.Submit([](rpc::JobSpec::Builder spec) { spec.setName("empty"); });
+  EXPECT_EQ(invalid.status().code(), Code::kInvalidArgument);
+}
+
+TEST_F(MasterTest, RunsAgainWhatAKilledWorkerHeld) {
+  FakeWorker one(io_, "one"), two(io_, "two");
+  one.hold = [](const AttemptId&) { return true; };
+  ASSERT_TRUE(one.Register(port_).ok());
+  FakeClient client(io_, port_);
+  auto job = client.Submit(Spec());
+  ASSERT_TRUE(io_.Until([&] { return one.held.size() == 2; }));
+  ASSERT_TRUE(two.Register(port_).ok());
+  one.Disconnect();
+  ASSERT_TRUE(client.UntilState(*job, rpc::JobState::SUCCEEDED, 4)) << "a broken session is noticed at once";
+  EXPECT_EQ(Launches(two, 0), 3u);
+}
+
+TEST_F(MasterTest, KeepsCommittedTasksOverARestartInMidJob) {
+  FakeWorker worker(io_, "one");
+  worker.hold = [](const AttemptId& a) { return a.task.stage == 1; };
+  ASSERT_TRUE(worker.Register(port_).ok());
+  auto client = std::make_unique<FakeClient>(io_, port_);
+  auto job = client->Submit(Spec());
+  ASSERT_TRUE(io_.Until([&] { return worker.held.size() == 2; }));
+  ASSERT_TRUE(io_.Until([&] { return worker.verdicts.size() == 3; }));
+  client = nullptr;
+  master_ = nullptr;
+  StartMaster();
+  client = std::make_unique<FakeClient>(io_, port_);
+  EXPECT_THAT(client->Job(*job).done, testing::ElementsAre(3, 0));
+  ASSERT_TRUE(worker.Register(port_).ok());
+  worker.hold = [](const AttemptId&) { return false; };
+  worker.FinishHeld();
+  ASSERT_TRUE(client->UntilState(*job, rpc::JobState::SUCCEEDED)) << client->Job(*job).error;
+  EXPECT_EQ(Launches(worker, 0), 3u) << "a committed task ran again";
+  EXPECT_EQ(client->Job(*job).parts, 2u);
+}
+
+TEST_F(MasterTest, ReplaysItsJournalToTheLiveDigest) {
+  FakeWorker worker(io_, "one");
+  ASSERT_TRUE(worker.Register(port_).ok());
+  {
+    FakeClient client(io_, port_);
+    for (int i = 0; i < 3; ++i) {
+      auto job = client.Submit(Spec("out" + std::to_string(i), 5));
+      ASSERT_TRUE(client.UntilState(*job, rpc::JobState::SUCCEEDED));
+    }
+  }
+  worker.Disconnect();
+  ASSERT_TRUE(io_.Until([&] { return FakeClient(io_, port_).master().workersRequest().send().wait(
+                                         io_.io.waitScope).getWorkers()[0].getState() == "lost"; }));
+  const uint64_t live = master_->StateDigest();
+  master_ = nullptr;
+  const auto replayed = ReplayedDigest(root_ + "/master");
+  ASSERT_TRUE(replayed.ok()) << replayed.status().ToString();
+  EXPECT_EQ(*replayed, live);
+}
+
+TEST_F(MasterTest, KillsAJobAndLeavesNothingVisible) {
+  FakeWorker worker(io_, "one");
+  worker.hold = [](const AttemptId&) { return true; };
+  ASSERT_TRUE(worker.Register(port_).ok());
+  FakeClient client(io_, port_);
+  auto job = client.Submit(Spec());
+  ASSERT_TRUE(io_.Until([&] { return worker.held.size() == 2; }));
+  auto request = client.master().killRequest();
+  rpc::ToWire(*job, request.initJob());
+  request.send().wait(io_.io.waitScope);
+  EXPECT_TRUE(client.UntilState(*job, rpc::JobState::KILLED));
+  EXPECT_TRUE(io_.Until([&] { return worker.killed.size() == 2; }));
+  EXPECT_FALSE(PathExists(root_ + "/out"));
+}
+
+TEST_F(MasterTest, RefusesASecondWorkerOfALiveName) {
+  FakeWorker one(io_, "one"), twin(io_, "one");
+  twin.Restart();
+  ASSERT_TRUE(one.Register(port_).ok());
+  EXPECT_EQ(twin.Register(port_).code(), Code::kRejected);
+}
+
+// Sends bytes to a port and reads what comes until the peer closes or a moment has passed.
+std::string Talk(uint16_t port, const std::string& bytes) {
+  const UniqueFd fd(socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  timeval limit{0, 200'000};
+  setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  if (connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return "no connection";
+  (void)!send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  std::string out(65536, '\0');
+  const ssize_t n = recv(fd.get(), out.data(), out.size(), MSG_WAITALL);
+  out.resize(n > 0 ? static_cast<size_t>(n) : 0);
+  return out;
+}
+
+TEST_F(MasterTest, LivesThroughRubbishOnItsPorts) {
+  std::string rubbish;
+  for (int i = 0; i < 5000; ++i) rubbish += static_cast<char>(i * 7919 >> 3);
+  for (int i = 0; i < 8; ++i) {
+    Talk(port_, rubbish.substr(static_cast<size_t>(i) * 100));
+    Talk(master_->http_port(), rubbish.substr(static_cast<size_t>(i) * 100, 700));
+  }
+  io_.Until([] { return false; }, 0.05);  // the loop's idea of now is as old as its last turn
+  FakeClient client(io_, port_);
+  EXPECT_TRUE(client.Submit(Spec()).ok());
+  EXPECT_THAT(Talk(master_->http_port(), "GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"),
+              testing::HasSubstr("200 OK"));
+  EXPECT_THAT(Talk(master_->http_port(), "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"),
+              testing::HasSubstr("mr_attempts_launched_total 0"));
+}
+
+}  // namespace
+}  // namespace mr::master
