@@ -49,8 +49,9 @@ Status SaveStdin(const std::string& path) {
   MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(path, O_WRONLY | O_CREAT | O_EXCL, 0600));
   std::string piece(1u << 20, '\0');
   while (true) {
+    const Woken woken = WaitFor(0, TimeLimit());
+    if (woken != Woken::kReady) return woken == Woken::kTimeout ? TimeoutStatus() : InterruptedStatus();
     const ssize_t n = read(0, piece.data(), piece.size());
-    if (Interrupted()) return InterruptedStatus();
     if (n < 0) return ErrnoStatus(errno, "cannot read standard input");
     if (n == 0) return Status::Ok();
     MR_RETURN_IF_ERROR(WriteAll(file.get(), std::string_view(piece.data(), static_cast<size_t>(n))));

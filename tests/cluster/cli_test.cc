@@ -1,0 +1,206 @@
+// The published manners of mrctl against a real cluster: exit codes, JSON, files of the store.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <functional>
+#include <thread>
+
+#include "common/io/clock.h"
+#include "tests/support/answers.h"
+#include "tests/support/cluster.h"
+
+namespace mr::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// One cluster for all tests of the file: they only add to it.
+class CliTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    cluster_ = new Cluster({.workers = 2, .slots = 4});
+    const Status started = cluster_->Start();
+    ASSERT_TRUE(started.ok()) << started.ToString();
+    WriteBible(Path("in"), 20'000);
+  }
+  static void TearDownTestSuite() {
+    delete cluster_;
+    cluster_ = nullptr;
+  }
+  static std::string Path(const std::string& name) { return cluster_->directory() + "/" + name; }
+  static std::string Uri(const std::string& name) { return "file://" + Path(name); }
+  static RunResult Mrctl(const std::vector<std::string>& args) { return cluster_->Mrctl(args, Seconds(60)); }
+
+  // Detached; its id.
+  static std::string Submit(std::vector<std::string> args) {
+    args.insert(args.begin(), {"-q", "submit", "--detach"});
+    const RunResult run = Mrctl(args);
+    EXPECT_EQ(run.exit, 0) << run.err << cluster_->Logs();
+    return run.out.substr(0, run.out.find('\n'));
+  }
+  static std::string Sleeper(const std::string& out) {
+    return Submit({"sleep", "--ms", "60000", "--tasks", "1", "--output", Uri(out)});
+  }
+
+  static Cluster* cluster_;
+};
+Cluster* CliTest::cluster_ = nullptr;
+
+TEST_F(CliTest, ExitsWithZeroWhenTheJobSucceeded) {
+  const RunResult run = Mrctl({"submit", "wordcount", "--input", Uri("in"), "--output", Uri("ok")});
+  ASSERT_EQ(run.exit, 0) << run.err << cluster_->Logs();
+  EXPECT_EQ(SortedLines(ReadParts(Path("ok"))), ExpectedWordCount(Path("in")));
+}
+
+TEST_F(CliTest, ExitsWithOneAndAtMostTenLinesWhenTheJobFailed) {
+  const RunResult run = Mrctl({"--no-progress", "submit", "stream", "--map", "echo why >&2; exit 3", "--input", Uri("in"),
+                               "--output", Uri("failed"), "--max-attempts", "1"});
+  EXPECT_EQ(run.exit, 1) << run.err << cluster_->Logs();
+  EXPECT_LE(std::count(run.err.begin(), run.err.end(), '\n'), 10) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("3"));
+  EXPECT_THAT(run.err, HasSubstr("job attempts"));
+  EXPECT_FALSE(PathExists(Path("failed")));
+}
+
+TEST_F(CliTest, ExitsWithTwoForWhatCannotBeUnderstood) {
+  EXPECT_EQ(Mrctl({"submit", "wordcuont", "--input", Uri("in"), "--output", Uri("x")}).exit, 2);
+  EXPECT_EQ(Mrctl({"submit", "wordcount", "--bogus", "--input", Uri("in"), "--output", Uri("x")}).exit, 2);
+  EXPECT_EQ(Mrctl({"submit", "wordcount", "--input", Uri("in")}).exit, 2);
+  EXPECT_EQ(Mrctl({"job", "show", "job_x"}).exit, 2);
+  EXPECT_EQ(Mrctl({"nonsense"}).exit, 2);
+}
+
+TEST_F(CliTest, ExitsWithThreeWhereTheOutputExists) {
+  ASSERT_TRUE(MakeDirectories(Path("full/x")).ok());
+  const RunResult run = Mrctl({"submit", "wordcount", "--input", Uri("in"), "--output", Uri("full")});
+  EXPECT_EQ(run.exit, 3) << run.err;
+}
+
+TEST_F(CliTest, ExitsWithThreeWhenASubmissionIdComesWithAnotherJob) {
+  const auto submit = [&](const std::string& out) {
+    return Mrctl({"-q", "submit", "--detach", "--submission-id", "one", "wordcount", "--input", Uri("in"), "--output", Uri(out)});
+  };
+  const RunResult first = submit("same"), again = submit("same"), other = submit("other");
+  EXPECT_EQ(first.exit, 0) << first.err;
+  EXPECT_EQ(again.out, first.out);
+  EXPECT_EQ(other.exit, 3) << other.err;
+}
+
+TEST_F(CliTest, ExitsWithFourWhenTheJobIsKilledWithinTwoSeconds) {
+  const std::string id = Sleeper("killed");
+  EXPECT_EQ(Mrctl({"kill", id}).exit, 0);
+  const Instant asked = Now();
+  EXPECT_EQ(Mrctl({"wait", id}).exit, 4);
+  EXPECT_LT(Now() - asked, Seconds(2));
+}
+
+TEST_F(CliTest, ExitsWithFiveWithoutAMaster) {
+  const RunResult run = RunMrctl({"--master", "127.0.0.1:1", "jobs"});
+  EXPECT_EQ(run.exit, 5);
+  EXPECT_THAT(run.err, HasSubstr("--master"));
+  // Another program's port: a worker's HTTP server.
+  EXPECT_EQ(RunMrctl({"--master", "127.0.0.1:" + std::to_string(cluster_->master_http_port()), "--timeout", "10s", "jobs"}).exit, 5);
+}
+
+TEST_F(CliTest, ExitsWithSevenForWhatIsNotThere) {
+  EXPECT_EQ(Mrctl({"job", "show", "job_99_0099"}).exit, 7);
+  EXPECT_EQ(Mrctl({"wait", "job_99_0099"}).exit, 7);
+  EXPECT_EQ(Mrctl({"fs", "stat", "/absent"}).exit, 7);
+  EXPECT_EQ(Mrctl({"submit", "wordcount", "--input", Uri("absent"), "--output", Uri("x")}).exit, 7);
+}
+
+TEST_F(CliTest, ExitsWithEightWhenAStrictDeadlineIsMissed) {
+  const RunResult run = Mrctl({"submit", "wordcount", "--input", Uri("in"), "--output", Uri("late"), "--deadline", "1ms",
+                               "--strict-deadline"});
+  EXPECT_EQ(run.exit, 8) << run.err;
+}
+
+TEST_F(CliTest, LeavesTheJobRunningWhenTheTimeoutRunsOut) {
+  const RunResult run = Mrctl({"--timeout", "1s", "submit", "sleep", "--ms", "60000", "--tasks", "1", "--output", Uri("slow")});
+  EXPECT_EQ(run.exit, 124) << run.err;
+  const std::string id = run.err.substr(run.err.find("job_"), run.err.find(' ', run.err.find("job_")) - run.err.find("job_"));
+  EXPECT_THAT(run.err, HasSubstr("attach " + id));
+  EXPECT_THAT(Mrctl({"job", "show", id}).out, HasSubstr("RUNNING"));
+  EXPECT_EQ(Mrctl({"kill", id}).exit, 0);
+}
+
+TEST_F(CliTest, DetachesOnCtrlC) {
+  auto process = cluster_->MrctlInBackground({"submit", "sleep", "--ms", "60000", "--tasks", "1", "--output", Uri("c")}, "c-run");
+  ASSERT_TRUE(process.ok());
+  const Instant end = Now() + Seconds(15);
+  while (Now() < end && ReadFile(Path("c-run.err"))->find("RUNNING") == std::string::npos) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  process->Signal(SIGINT);
+  EXPECT_EQ(process->Wait(Seconds(10)), 130);
+  const std::string err = *ReadFile(Path("c-run.err"));
+  EXPECT_THAT(err, HasSubstr("goes on"));
+  const size_t at = err.find("job_");
+  const std::string id = err.substr(at, err.find(' ', at) - at);
+  EXPECT_THAT(err, HasSubstr("kill " + id));
+  EXPECT_EQ(Mrctl({"kill", id}).exit, 0);
+}
+
+TEST_F(CliTest, PrintsOneJsonDocumentAlsoOnFailure) {
+  for (const auto& args : std::vector<std::vector<std::string>>{
+           {"-o", "json", "jobs"}, {"-o", "json", "workers"}, {"-o", "json", "job", "show", "job_99_0099"},
+           {"-o", "json", "fs", "ls", "/"}, {"-o", "json", "nonsense"}, {"-o", "json", "submit", "nonsense", "--output", "/x"}}) {
+    const RunResult run = Mrctl(args);
+    EXPECT_THAT(run.out, StartsWith("{\"version\":1,")) << run.err;
+    EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), 1);
+    EXPECT_EQ(run.exit != 0, run.out.find("\"error\":{\"code\"") != std::string::npos) << run.out;
+  }
+}
+
+TEST_F(CliTest, ShowsAJobFromAllSides) {
+  const RunResult run = Mrctl({"-o", "json", "submit", "wordcount", "--input", Uri("in"), "--output", Uri("shown")});
+  ASSERT_EQ(run.exit, 0) << run.err;
+  const size_t at = run.out.find("job_");
+  const std::string id = run.out.substr(at, run.out.find('"', at) - at);
+  EXPECT_THAT(Mrctl({"job", "show", id}).out, HasSubstr("SUCCEEDED"));
+  EXPECT_THAT(Mrctl({"job", "stages", id}).out, HasSubstr("count"));
+  EXPECT_THAT(Mrctl({"job", "tasks", id}).out, HasSubstr("task_"));
+  const RunResult attempts = Mrctl({"job", "attempts", id});
+  ASSERT_THAT(attempts.out, HasSubstr("attempt_"));
+  const size_t name = attempts.out.find("attempt_");
+  EXPECT_EQ(Mrctl({"logs", attempts.out.substr(name, attempts.out.find(' ', name) - name)}).exit, 0);
+  EXPECT_EQ(Mrctl({"job", "counters", id}).exit, 0);
+  EXPECT_THAT(Mrctl({"why", id}).out, testing::Not(testing::IsEmpty()));
+  EXPECT_EQ(Mrctl({"wait", id}).exit, 0);
+  EXPECT_THAT(Mrctl({"jobs"}).out, HasSubstr(id));
+}
+
+TEST_F(CliTest, MovesFilesThroughTheBlockStoreUnchanged) {
+  ASSERT_EQ(Mrctl({"fs", "mkdir", "/d"}).exit, 0) << cluster_->Logs();
+  const RunResult put = Mrctl({"fs", "put", Path("in"), "/d/a"});
+  ASSERT_EQ(put.exit, 0) << put.err << cluster_->Logs();
+  EXPECT_EQ(Mrctl({"fs", "put", Path("in"), "/d/a"}).exit, 3);
+  EXPECT_EQ(Mrctl({"fs", "cat", "/d/a"}).out, *ReadFile(Path("in")));
+  EXPECT_EQ(Mrctl({"fs", "get", "/d/a", Path("back")}).exit, 0);
+  EXPECT_EQ(*ReadFile(Path("back")), *ReadFile(Path("in")));
+  EXPECT_EQ(Mrctl({"fs", "head", "-n", "3", "/d/a"}).out, Shell("head -n 3 '" + Path("in") + "'"));
+  EXPECT_EQ(Mrctl({"fs", "tail", "-n", "3", "/d/a"}).out, Shell("tail -n 3 '" + Path("in") + "'"));
+  EXPECT_EQ(Mrctl({"fs", "mv", "/d/a", "/d/b"}).exit, 0);
+  EXPECT_THAT(Mrctl({"fs", "ls", "/d"}).out, HasSubstr("/d/b"));
+  EXPECT_EQ(Mrctl({"fs", "getmerge", "/d", "-"}).out, *ReadFile(Path("in")));
+  EXPECT_EQ(Mrctl({"fs", "rm", "/d"}).exit, 3);
+  EXPECT_EQ(Mrctl({"fs", "rm", "-r", "/d"}).exit, 0);
+  EXPECT_EQ(Mrctl({"fs", "ls", "/d"}).exit, 7);
+}
+
+TEST_F(CliTest, RunsAJobFromStoreToStoreAndToStandardOutput) {
+  ASSERT_EQ(Mrctl({"fs", "put", Path("in"), "/in"}).exit, 0) << cluster_->Logs();
+  const RunResult stored = Mrctl({"submit", "wordcount", "--input", "/in", "--output", "/out"});
+  ASSERT_EQ(stored.exit, 0) << stored.err << cluster_->Logs();
+  EXPECT_EQ(SortedLines(Mrctl({"fs", "getmerge", "/out", "-"}).out), ExpectedWordCount(Path("in")));
+  const RunResult printed = Mrctl({"submit", "wordcount", "--input", "/in", "--output", "-"});
+  ASSERT_EQ(printed.exit, 0) << printed.err;
+  EXPECT_EQ(SortedLines(printed.out), ExpectedWordCount(Path("in")));
+}
+
+}  // namespace
+}  // namespace mr::test

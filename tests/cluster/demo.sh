@@ -1,0 +1,92 @@
+#!/bin/sh
+# ./dev demo: one master and three workers on loopback, a real text in the block store with three
+# replicas, word count and its commonest words as one DAG; then what each stage took and where to
+# look next. Nothing is left behind, however it ends.
+#   BIN=DIR   where the binaries are (build/bin)
+set -eu
+cd "$(dirname "$0")/../.."
+BIN=${BIN:-build/bin}
+case $BIN in /*) ;; *) BIN=$PWD/$BIN ;; esac
+WORKERS=3
+
+dir=$(mktemp -d "${TMPDIR:-/tmp}/paceline-demo.XXXXXX")
+pids=""
+
+finish() {
+  trap - EXIT
+  # The lifeline: its end stops each daemon at once.
+  exec 9>&-
+  for pid in $pids; do kill "$pid" 2>/dev/null || true; done
+  for pid in $pids; do wait "$pid" 2>/dev/null || true; done
+  rm -rf "$dir"
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+say() { printf '\n== %s\n' "$*"; }
+die() {
+  printf 'demo: %s\n' "$1" >&2
+  [ -z "${2:-}" ] || tail -n 20 "$2" >&2
+  exit 1
+}
+
+command -v bible >/dev/null || die "the bible command is missing: apt-get install bible-kjv"
+for binary in mrmaster mrworker mrctl mrtask; do
+  [ -x "$BIN/$binary" ] || die "$BIN/$binary is missing: ./dev build"
+done
+
+# A pipe nobody writes to: the daemons hold its read end, this script its only write end (9).
+mkfifo "$dir/lifeline"
+exec 8<>"$dir/lifeline"
+exec 9>"$dir/lifeline"
+
+# start NAME PROGRAM FLAGS...: in the background; $rpc and $http are its ports.
+start() {
+  name=$1; program=$2; shift 2
+  mkfifo "$dir/$name.ready"
+  "$BIN/$program" --data "$dir/$name" --port 0 --http_port 0 --ready_fd 7 --lifeline_fd 6 --ephemeral "$@" \
+    7>"$dir/$name.ready" 6<"$dir/lifeline" 8<&- 9>&- >"$dir/$name.log" 2>&1 &
+  pids="$pids $!"
+  read -r word rpc http <"$dir/$name.ready" || word=""
+  [ "$word" = ready ] || die "$name did not come up; its log ends:" "$dir/$name.log"
+}
+
+say "starting one master and $WORKERS workers on loopback"
+start master mrmaster
+MR_MASTER=127.0.0.1:$rpc
+master_http=$http
+export MR_MASTER
+i=1
+while [ "$i" -le "$WORKERS" ]; do
+  start "worker-$i" mrworker --master "$MR_MASTER" --slots 2
+  i=$((i + 1))
+done
+# The daemons have their own; this one would keep the lifeline readable after 9 is closed.
+exec 8<&-
+"$BIN/mrctl" workers
+
+say "the King James Bible into the block store, three replicas of each block"
+bible -f gen1:1-rev22:21 >"$dir/kjv.txt"
+"$BIN/mrctl" fs put --replication 3 "$dir/kjv.txt" /kjv.txt
+"$BIN/mrctl" fs ls /
+
+say "word count and its commonest words, as one DAG"
+"$BIN/mrctl" submit topwords --input /kjv.txt --output /top --conf max_split_bytes=1m | tee "$dir/submitted"
+job=$(cut -d' ' -f1 "$dir/submitted")
+
+say "the twenty commonest words"
+"$BIN/mrctl" fs getmerge /top -
+
+say "what each stage took"
+"$BIN/mrctl" job stages "$job"
+
+say "where to look next"
+cat <<TXT
+  mrctl submit --local wordcount --input README.md    the same engine, no set-up
+  mrctl explain topwords --input /kjv.txt             the plan of a job before it runs
+  mrctl job show|tasks|attempts|counters $job         what happened (on a cluster of your own)
+  mrctl why $job                                the scheduler's reasons, with their numbers
+  curl http://127.0.0.1:$master_http/metrics               while a master runs
+  jobs/builtin/topwords.cc, jobs/sdk/paceline         the job above, and how to write one
+TXT

@@ -1,0 +1,177 @@
+// `mrctl submit --local`: the right answer with no set-up, and nothing left behind.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include "common/io/clock.h"
+#include "tests/support/answers.h"
+#include "tests/support/cluster.h"
+
+namespace mr::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+bool Until(Duration limit, const std::function<bool()>& condition) {
+  for (const Instant end = Now() + limit; Now() < end;) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return condition();
+}
+
+// Processes whose command line holds `text`, by program name.
+std::vector<pid_t> Processes(const std::string& text, const std::string& program) {
+  std::vector<pid_t> found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const pid_t pid = std::atoi(entry.path().filename().c_str());
+    if (pid <= 0) continue;
+    std::ifstream in(entry.path() / "cmdline", std::ios::binary);
+    const std::string line((std::istreambuf_iterator<char>(in)), {});
+    const std::string name = line.substr(0, line.find('\0'));
+    if (line.find(text) != std::string::npos && name.substr(name.rfind('/') + 1) == program) found.push_back(pid);
+  }
+  return found;
+}
+
+class LocalTest : public testing::Test {
+ protected:
+  LocalTest() { EXPECT_TRUE(MakeDirectories(tmp()).ok()); }
+
+  std::string tmp() const { return directory_ / "tmp"; }
+  std::string Path(const std::string& name) const { return directory_ / name; }
+  SpawnOptions Spawn() const {
+    SpawnOptions options;
+    options.env = {"TMPDIR=" + tmp(), "MR_MASTER=127.0.0.1:1"};
+    options.directory = directory_.path();
+    return options;
+  }
+  RunResult Run(std::vector<std::string> args) {
+    args.insert(args.begin(), {"submit", "--local=2"});
+    return RunMrctl(args, Seconds(120), Spawn());
+  }
+  Process Begin(std::vector<std::string> args) {
+    args.insert(args.begin(), {BinaryDirectory() + "/mrctl", "submit", "--local=2"});
+    SpawnOptions options = Spawn();
+    options.stdout_path = Path("begin.out");
+    options.stderr_path = Path("begin.err");
+    auto process = Process::Spawn(args, options);
+    EXPECT_TRUE(process.ok());
+    return *std::move(process);
+  }
+  std::string BeginErr() const { return *ReadFile(directory_ / "begin.err"); }
+  std::vector<std::string> Left() const { return *ListDirectory(tmp()); }
+  bool AllGone() const {
+    return Left().empty() && Processes(tmp(), "mrmaster").empty() && Processes(tmp(), "mrworker").empty();
+  }
+  // Until both workers run and the job is going on.
+  bool Running() {
+    return Until(Seconds(20), [&] {
+      return Processes(tmp(), "mrworker").size() == 2 && BeginErr().find("RUNNING") != std::string::npos;
+    });
+  }
+
+  TempDirectory directory_;
+};
+
+TEST_F(LocalTest, EqualsCoreutilsAndLeavesNothing) {
+  WriteBible(Path("in"));
+  const RunResult run = Run({"wordcount", "--input", "in", "--output", "out"});
+  ASSERT_EQ(run.exit, 0) << run.err;
+  EXPECT_EQ(SortedLines(ReadParts(Path("out"))), ExpectedWordCount(Path("in")));
+  EXPECT_THAT(run.out, HasSubstr("succeeded"));
+  EXPECT_TRUE(AllGone());
+}
+
+TEST_F(LocalTest, GivesEqualDigestsInTwoRuns) {
+  WriteBible(Path("in"), 1'000'000);
+  for (const char* out : {"a", "b"}) {
+    const RunResult run = Run({"wordcount", "--input", "in", "--output", out, "--conf", "max_split_bytes=64k"});
+    ASSERT_EQ(run.exit, 0) << run.err;
+  }
+  EXPECT_THAT(OutputDigest(Path("a")), testing::Not(IsEmpty()));
+  EXPECT_EQ(OutputDigest(Path("a")), OutputDigest(Path("b")));
+}
+
+TEST_F(LocalTest, PrintsTheResultWhereNoOutputIsNamed) {
+  WriteBible(Path("in"), 50'000);
+  const RunResult run = Run({"wordcount", "--input", "in"});
+  ASSERT_EQ(run.exit, 0) << run.err;
+  EXPECT_EQ(SortedLines(run.out), ExpectedWordCount(Path("in")));
+}
+
+TEST_F(LocalTest, ReadsStandardInputAndGlobs) {
+  WriteBible(Path("in.1"), 50'000);
+  SpawnOptions options = Spawn();
+  options.stdin_path = Path("in.1");
+  const RunResult from_stdin = RunMrctl({"submit", "--local", "wordcount", "--input", "-"}, Seconds(60), options);
+  ASSERT_EQ(from_stdin.exit, 0) << from_stdin.err;
+  EXPECT_EQ(SortedLines(from_stdin.out), ExpectedWordCount(Path("in.1")));
+  const RunResult from_glob = Run({"wordcount", "--input", "in.*"});
+  ASSERT_EQ(from_glob.exit, 0) << from_glob.err;
+  EXPECT_EQ(SortedLines(from_glob.out), SortedLines(from_stdin.out));
+}
+
+TEST_F(LocalTest, IsRightWhenAWorkerIsKilledInMidJob) {
+  WriteWords(Path("in"), 400'000, 7);
+  Process process = Begin({"wordcount", "--input", "in", "--output", "out", "--conf", "max_split_bytes=64k"});
+  ASSERT_TRUE(Running()) << BeginErr();
+  const auto workers = Processes(tmp(), "mrworker");
+  ASSERT_THAT(workers, SizeIs(2));
+  kill(workers[0], SIGKILL);
+  const auto exit = process.Wait(Seconds(90));
+  ASSERT_EQ(exit, 0) << BeginErr();
+  EXPECT_EQ(SortedLines(ReadParts(Path("out"))), ExpectedWordCount(Path("in")));
+  EXPECT_TRUE(AllGone());
+}
+
+TEST_F(LocalTest, IsGoneAfterKillNineOfMrctl) {
+  Process process = Begin({"sleep", "--ms", "60000", "--tasks", "2"});
+  ASSERT_TRUE(Running()) << BeginErr();
+  process.Kill();
+  EXPECT_TRUE(Until(Seconds(15), [&] { return AllGone(); }));
+}
+
+TEST_F(LocalTest, StopsOnCtrlCWith130) {
+  Process process = Begin({"sleep", "--ms", "60000", "--tasks", "2"});
+  ASSERT_TRUE(Running()) << BeginErr();
+  process.Signal(SIGINT);
+  EXPECT_EQ(process.Wait(Seconds(15)), 130);
+  EXPECT_THAT(BeginErr(), HasSubstr("stopped"));
+  EXPECT_TRUE(AllGone());
+}
+
+TEST_F(LocalTest, StopsWhenTheTimeoutRunsOutWith124) {
+  const RunResult run = Run({"--timeout", "2s", "sleep", "--ms", "60000", "--tasks", "2"});
+  EXPECT_EQ(run.exit, 124) << run.err;
+  EXPECT_TRUE(AllGone());
+}
+
+TEST_F(LocalTest, RefusesBadInputBeforeAnythingStarts) {
+  WriteBible(Path("in"), 1'000);
+  EXPECT_EQ(Run({"wordcount", "--input", "absent"}).exit, 7);
+  ASSERT_TRUE(MakeDirectories(Path("full/x")).ok());
+  EXPECT_EQ(Run({"wordcount", "--input", "in", "--output", "full"}).exit, 3);
+  const RunResult unknown = Run({"wordcuont", "--input", "in"});
+  EXPECT_EQ(unknown.exit, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("did you mean 'wordcount'"));
+  EXPECT_EQ(Run({"grep", "-e", "(", "--input", "in"}).exit, 2);
+  EXPECT_EQ(Run({"wordcount", "--format", "texd", "--input", "in"}).exit, 2);
+  EXPECT_EQ(Run({"--lib", "in", "wordcount", "--input", "in"}).exit, 2);
+  EXPECT_EQ(Run({"wordcount", "--input", "dfs:///in"}).exit, 2);
+  EXPECT_EQ(Run({"wordcount", "--input", "s3://b/in"}).exit, 2);
+  EXPECT_THAT(Left(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace mr::test
