@@ -127,21 +127,23 @@ kj::Promise<Result<DfsClient::BlockBytes>> DfsClient::ReadBlock(LocatedBlock blo
   const bool here = store != nullptr && std::find(addresses.begin(), addresses.end(),
                                                   impl_->options.own_address) != addresses.end();
   kj::Promise<Result<LocalBlock>> local = Result<LocalBlock>(NotFound("no replica here"));
+  // One checksum chunk more costs one chunk's check; asking for it later costs a trip to the pool.
+  const uint64_t verified = std::min(block.block.length, end + kChecksumChunk);
   if (here && begin < end) {
-    local = OnPool(impl_->options.pool, [store, ref = block.block, begin, end] {
-      return store->OpenForRead(ref.id, ref.generation, true, begin, end - begin);
+    local = OnPool(impl_->options.pool, [store, ref = block.block, begin, verified] {
+      return store->OpenForRead(ref.id, ref.generation, true, begin, verified - begin);
     });
   }
-  return local.then([this, block = std::move(block), begin, end, temp_directory](
+  return local.then([this, block = std::move(block), begin, end, verified, temp_directory](
                         Result<LocalBlock> opened) mutable -> kj::Promise<Got> {
-    if (opened.ok()) return Got(BlockBytes{std::move(opened->fd), 0, true});
+    if (opened.ok()) return Got(BlockBytes{std::move(opened->fd), 0, verified, true});
     return impl_->ReadRange(std::move(block), begin, end)
-        .then([this, begin, temp_directory](Result<std::string> bytes) -> kj::Promise<Got> {
+        .then([this, begin, end, temp_directory](Result<std::string> bytes) -> kj::Promise<Got> {
           if (!bytes.ok()) return Got(bytes.status());
-          return OnPool(impl_->options.pool, [bytes = *std::move(bytes), begin, temp_directory]() -> Got {
+          return OnPool(impl_->options.pool, [bytes = *std::move(bytes), begin, end, temp_directory]() -> Got {
             MR_ASSIGN_OR_RETURN(UniqueFd fd, OpenUnnamed(temp_directory));
             MR_RETURN_IF_ERROR(PwriteAll(fd.get(), bytes, 0));
-            return BlockBytes{std::move(fd), begin, false};
+            return BlockBytes{std::move(fd), begin, end, false};
           });
         });
   });

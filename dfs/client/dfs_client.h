@@ -95,10 +95,13 @@ class DfsClient {
   kj::Promise<Status> Get(std::string path, kj::Own<ByteSink> sink, uint64_t offset = 0, uint64_t length = 0);
   // For a worker's split: bytes [begin, end) of one block as a descriptor whose byte `begin - base`
   // is the block's byte `begin`. Local replica: the block file itself (base 0); else an unnamed
-  // file in temp_directory (base = begin).
+  // file in temp_directory (base = begin). Bytes [begin, verified_end) of the block are verified:
+  // of a local replica some more than asked for, so that the end of a split's last record is mostly
+  // among them. Nothing behind may be read from the descriptor.
   struct BlockBytes {
     UniqueFd fd;
     uint64_t base = 0;
+    uint64_t verified_end = 0;
     bool local = false;
   };
   kj::Promise<Result<BlockBytes>> ReadBlock(LocatedBlock block, uint64_t begin, uint64_t end,

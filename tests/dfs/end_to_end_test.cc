@@ -210,6 +210,7 @@ TEST(DfsEndToEndTest, AReplicaHereIsGivenAsADescriptorAndOthersAsAnUnnamedFile) 
     auto got = done.get_future().get();
     ASSERT_TRUE(got.ok()) << got.status().ToString();
     EXPECT_EQ(got->local, node.address() == block.addresses.at(0));
+    EXPECT_EQ(got->verified_end, got->local ? 90'000u + kChecksumChunk : 90'000u);
     std::string read(89'000, '\0');
     ASSERT_EQ(PreadUpTo(got->fd.get(), read.data(), read.size(), 1000 - got->base).value(), read.size());
     EXPECT_TRUE(read == bytes.substr(1000, 89'000));

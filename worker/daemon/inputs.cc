@@ -102,13 +102,13 @@ kj::Promise<Result<SplitInput>> InputOpener::OpenBlock(SplitInput input, const S
   const uint64_t begin = split.offset - block->offset;
   const uint64_t end = std::min(block->block.length, begin + split.length);
   return dfs->ReadBlock(Located(*block), begin, end, temp_directory_)
-      .then([input = std::move(input), at = block->offset, length = block->block.length, begin, end](
+      .then([input = std::move(input), at = block->offset](
                 Result<dfs::DfsClient::BlockBytes> bytes) mutable -> Result<SplitInput> {
         if (!bytes.ok()) return bytes.status().With("reading " + input.name);
         input.fd = std::move(bytes->fd);
         input.fd_offset = at + bytes->base;
-        // A local replica is all there; of a remote one only what was asked for.
-        input.fd_length = bytes->local ? length - bytes->base : end - begin;
+        // A local replica is all there, but only so much of it has been checked.
+        input.fd_length = bytes->verified_end - bytes->base;
         return std::move(input);
       });
 }
