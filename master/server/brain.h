@@ -91,6 +91,8 @@ class Brain {
 
   // ---- Workers (reports.cc)
   void Register(uint64_t session, RegisterIn in, std::function<void(RegisterOut)> reply);
+  // The answer is on its way: commands may follow it, and a worker knows its id when they come.
+  void RegisterAnswered(uint64_t session);
   void SessionEnded(uint64_t session);
   void HeartbeatConnected(Incarnation incarnation, bool connected);
   bool Beat(WorkerId worker, Incarnation incarnation);

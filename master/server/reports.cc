@@ -87,11 +87,11 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   for (const JobId job : forgotten) {
     Send(&worker, 32, [job](rpc::Command::Builder b) { rpc::ToWire(job, b.initEndJob()); });
   }
-  outbox_.Hold(sequence, [this, id, session, reply = std::move(reply), out = std::move(out)] {
-    reply(out);
-    WorkerView* w = workers_.Find(id);
-    if (w != nullptr && w->session == session) w->answered = true;
-  });
+  outbox_.Hold(sequence, [reply = std::move(reply), out = std::move(out)] { reply(out); });
+}
+
+void Brain::RegisterAnswered(uint64_t session) {
+  if (WorkerView* worker = workers_.FindSession(session)) worker->answered = true;
 }
 
 void Brain::SessionEnded(uint64_t session) {

@@ -150,6 +150,10 @@ class WorkerService final : public rpc::MasterForWorker::Server {
         drop[i].initWorker().setId(out.drop[i].worker.value);
         drop[i].getWorker().setIncarnation(out.drop[i].incarnation);
       }
+      // From the loop, so that no command can overtake this answer on the wire.
+      if (out.status.ok()) {
+        shell_.PostToMaster([brain = &shell_.brain(), session = session_] { brain->RegisterAnswered(session); });
+      }
     });
   }
 

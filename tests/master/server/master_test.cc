@@ -52,6 +52,22 @@ class MasterTest : public testing::Test {
                                              [stage](const AttemptId& a) { return a.task.stage == stage; }));
   }
 
+  // All that the master decided about the job, for a failure's text.
+  std::string Why(FakeClient& client, JobId job) {
+    std::string text;
+    std::vector<std::string> subjects = {Name(job)};
+    for (uint32_t t = 0; t < 3; ++t) subjects.push_back(Name(TaskId{job, 0, t}, TaskLetter::kMap));
+    for (uint32_t t = 0; t < 2; ++t) subjects.push_back(Name(TaskId{job, 1, t}, TaskLetter::kReduce));
+    for (const auto& subject : subjects) {
+      auto request = client.master().whyRequest();
+      request.setSubject(subject.c_str());
+      auto response = request.send().wait(io_.io.waitScope);
+      text += subject + "\n";
+      for (auto line : response.getLines()) text += std::string("  ") + line.cStr() + "\n";
+    }
+    return text;
+  }
+
   std::string root_;
   uint16_t port_ = 0;
   TestIo io_;
@@ -64,7 +80,7 @@ TEST_F(MasterTest, TakesAJobFromSubmissionToPublishedOutput) {
   FakeClient client(io_, port_);
   auto job = client.Submit(Spec());
   ASSERT_TRUE(job.ok()) << job.status().ToString();
-  ASSERT_TRUE(client.UntilState(*job, rpc::JobState::SUCCEEDED)) << client.Job(*job).error;
+  ASSERT_TRUE(client.UntilState(*job, rpc::JobState::SUCCEEDED)) << Why(client, *job);
   EXPECT_EQ(Launches(worker, 0), 3u) << "10000 bytes in splits of 4096";
   EXPECT_EQ(Launches(worker, 1), 2u);
   EXPECT_THAT(worker.directory[0], testing::ElementsAre(testing::Key(0), testing::Key(1), testing::Key(2)));
@@ -112,7 +128,8 @@ TEST_F(MasterTest, RunsAgainWhatAKilledWorkerHeld) {
   ASSERT_TRUE(io_.Until([&] { return one.held.size() == 2; }));
   ASSERT_TRUE(two.Register(port_).ok());
   one.Disconnect();
-  ASSERT_TRUE(client.UntilState(*job, rpc::JobState::SUCCEEDED, 4)) << "a broken session is noticed at once";
+  ASSERT_TRUE(client.UntilState(*job, rpc::JobState::SUCCEEDED, 4))
+      << "a broken session is noticed at once\n" << Why(client, *job);
   EXPECT_EQ(Launches(two, 0), 3u);
 }
 
