@@ -1,0 +1,125 @@
+// ./dev bench: the spine on a warm cluster of one master and three workers, in units of a Cap'n Proto
+// null call measured in the same run. Prints a table; exits with 1 where a target is missed.
+
+#include <capnp/message.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "common/io/clock.h"
+#include "jobs/mrctl/client.h"
+#include "jobs/mrctl/job_spec.h"
+#include "jobs/mrctl/tools.h"
+#include "tests/bench/null_calls.h"
+#include "tests/support/answers.h"
+#include "tests/support/cluster.h"
+
+namespace mr::bench {
+namespace {
+
+[[noreturn]] void Die(const std::string& why) {
+  std::fprintf(stderr, "bench: %s\n", why.c_str());
+  std::exit(1);
+}
+
+template <class T>
+T OrDie(Result<T> result, const char* what) {
+  if (!result.ok()) Die(std::string(what) + ": " + result.status().ToString());
+  return *std::move(result);
+}
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+std::shared_ptr<capnp::MallocMessageBuilder> EmptyJob(const std::vector<std::string>& args, const std::string& out) {
+  const std::string text = OrDie(ctl::StartPlan(ctl::BuiltinLibrary(), "empty", args).Finish(), "plan");
+  const ctl::Plan plan = OrDie(ctl::ParsePlan(text), "plan document");
+  auto message = std::make_shared<capnp::MallocMessageBuilder>();
+  ctl::SpecOptions options;
+  options.name = "empty";
+  options.output_uri = "file://" + out;
+  const Status built = ctl::BuildJobSpec(plan, options, message->initRoot<rpc::JobSpec>());
+  if (!built.ok()) Die(built.ToString());
+  return message;
+}
+
+// Microseconds from acceptance to the end, by the master's own clock.
+double RunJob(ctl::Client& client, const std::shared_ptr<capnp::MessageBuilder>& spec) {
+  const JobId id = OrDie(client.Submit(spec, ""), "submit");
+  const Status watching = client.Watch(id);
+  if (!watching.ok()) Die(watching.ToString());
+  while (true) {
+    const auto status = OrDie(client.NextStatus(Now() + Seconds(120)), "watch");
+    if (!status) Die("the job did not end within two minutes");
+    if (!ctl::IsEnded(status->state)) continue;
+    if (status->state != ctl::JobState::kSucceeded) Die("the job failed: " + status->error);
+    return static_cast<double>(status->elapsed_us);
+  }
+}
+
+class Report {
+ public:
+  void Row(const char* what, double value, const char* unit, double limit, bool at_most) {
+    const bool met = at_most ? value <= limit : value >= limit;
+    all_met_ &= met;
+    std::printf("%-58s %10.1f %-10s %s %10.1f  %s\n", what, value, unit, at_most ? "<=" : ">=", limit, met ? "met" : "MISSED");
+  }
+  bool all_met() const { return all_met_; }
+
+ private:
+  bool all_met_ = true;
+};
+
+int Main() {
+  test::Cluster cluster({.workers = 3, .slots = 2});
+  const Status started = cluster.Start();
+  if (!started.ok()) Die(started.ToString());
+  const std::string dir = cluster.directory();
+  const NullCalls null = MeasureNullCalls(cluster.master_address());
+  std::printf("null call: p50 %.1f us, %.0f/s at 16 in flight\n", null.p50_us, null.per_second_at_16);
+
+  ctl::Client client(cluster.master_address());
+  int out = 0;
+  const auto next_out = [&] { return dir + "/out" + std::to_string(++out); };
+  std::vector<double> empty_us;
+  for (int i = 0; i < 25; ++i) {
+    const double us = RunJob(client, EmptyJob({"--maps", "10", "--reduces", "10"}, next_out()));
+    if (i >= 5) empty_us.push_back(us);  // the first ones warm the workers
+  }
+  const double empty_p50 = Median(empty_us);
+
+  test::WriteBible(dir + "/bible");
+  std::vector<double> bible_us;
+  for (int i = 0; i < 12; ++i) {
+    const Instant begin = Now();
+    const auto run = cluster.Mrctl({"submit", "wordcount", "--input", "file://" + dir + "/bible", "--output", "file://" + next_out()});
+    if (run.exit != 0) Die(run.err);
+    if (i >= 2) bible_us.push_back((Now() - begin).seconds() * 1e6);
+  }
+  const double bible_p50 = Median(bible_us);
+
+  const auto rate = [&](const std::vector<std::string>& args) {
+    std::vector<double> rates;
+    for (int i = 0; i < 3; ++i) rates.push_back(10'000 / (RunJob(client, EmptyJob(args, next_out())) * 1e-6));
+    return Median(rates);
+  };
+  const double reused = rate({"--maps", "10000", "--reduces", "0"});
+  const double isolated = rate({"--maps", "10000", "--reduces", "0", "--isolate"});
+
+  Report report;
+  report.Row("empty job of 10 + 10 tasks, accepted to committed, p50", empty_p50 / 1000, "ms", 300 * null.p50_us / 1000, true);
+  report.Row("Bible wordcount, start of mrctl to its exit, p50", bible_p50 / 1000, "ms", 6 * empty_p50 / 1000, true);
+  report.Row("10,000 empty tasks of a reusable operator", reused, "tasks/s", null.per_second_at_16 / 12, false);
+  report.Row("10,000 empty tasks, a process per attempt", isolated, "tasks/s", 1500, false);
+  return report.all_met() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace mr::bench
+
+int main() { return mr::bench::Main(); }
