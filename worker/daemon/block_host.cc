@@ -2,6 +2,7 @@
 
 #include <glog/logging.h>
 
+#include "common/io/fault.h"
 #include "schema/client.capnp.h"
 #include "worker/daemon/hop.h"
 
@@ -54,6 +55,7 @@ class DfsSink : public OutputSink {
   Result<Manifest> Finish() override {
     MR_RETURN_IF_ERROR(Open());
     MR_RETURN_IF_ERROR(Flush());
+    FaultPoint("output");
     auto written = WaitForLoop<Result<dfs::WrittenFile>>(loop_, [box = box_] { return box->writer->Close(); });
     Abandon();
     if (!written.ok()) return written.status().With("writing " + directory_ + "/" + file_.name);

@@ -99,8 +99,6 @@ struct Daemon::Impl {
   kj::Own<rpc::RpcServer> server;
   kj::Own<HttpPort> http;
   std::unique_ptr<Looped> looped;
-
-  bool stopped = false;
   std::unique_ptr<Heartbeat> heartbeat;
 
   std::string Path(const std::string& name) const { return options.data + "/" + name; }
@@ -260,7 +258,15 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(Options options, std::unique_ptr<T
   return daemon;
 }
 
-Daemon::~Daemon() { Stop(); }
+Daemon::~Daemon() {
+  StopChildren();
+  impl_->pool.Stop();
+  impl_->loop.Run([this] {
+    impl_->server = nullptr;
+    impl_->http = nullptr;
+    impl_->looped.reset();
+  });
+}
 
 uint16_t Daemon::port() const { return impl_->port; }
 uint16_t Daemon::http_port() const { return impl_->http_port; }
@@ -284,18 +290,15 @@ bool Daemon::Drain(Duration grace) {
   return true;
 }
 
-void Daemon::Stop() {
-  if (impl_->stopped) return;
-  impl_->stopped = true;
+void Daemon::StopChildren() {
   impl_->heartbeat.reset();
-  // First the children and those who call back, then the loop's objects, then what they use.
-  impl_->host.reset();
-  impl_->pool.Stop();
   impl_->loop.Run([this] {
-    impl_->server = nullptr;
-    impl_->http = nullptr;
-    impl_->looped.reset();
+    if (impl_->looped == nullptr) return;
+    // Nothing new arrives, and what prepares to start does not.
+    impl_->looped->session->Stop();
+    impl_->looped->worker->KillAll();
   });
+  impl_->host.reset();
 }
 
 }  // namespace mr::worker

@@ -38,8 +38,9 @@ class Daemon {
   // No new attempts; waits until those that run are over and reported, at most this long. What is
   // left is killed. Returns whether all came to their end.
   bool Drain(Duration grace);
-  // Children are gone when it returns. Threads may go on: the process is about to end.
-  void Stop();
+  // Ends all children and the heartbeats. The rest has no farewell to make: what is on disk is
+  // always fit for a crash, so the process may end on the spot.
+  void StopChildren();
 
  private:
   struct Impl;

@@ -132,11 +132,13 @@ int Main(int argc, char** argv) {
     const bool all = (*daemon)->Drain(kDrainGrace);
     LOG(INFO) << (all ? "drained" : "what still ran after the grace was killed");
   }
-  (*daemon)->Stop();
-  daemon->reset();
-  if (reason == StopReason::kLifeline && FLAGS_ephemeral) (void)RemoveTree(FLAGS_data);
-  google::ShutdownGoogleLogging();
-  return 0;
+  (*daemon)->StopChildren();
+  // A thread that still writes may put a file into a directory that is being emptied.
+  for (int i = 0; reason == StopReason::kLifeline && FLAGS_ephemeral && i < 3; ++i) {
+    if (RemoveTree(FLAGS_data).ok()) break;
+  }
+  google::FlushLogFiles(google::GLOG_INFO);
+  ::_exit(0);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "common/base/digest.h"
+#include "common/io/fault.h"
 #include "common/io/files.h"
 
 namespace mr::worker {
@@ -24,6 +25,7 @@ class ShuffleSink : public OutputSink {
   }
 
   Result<Manifest> Finish() override {
+    FaultPoint("ingest");
     MR_RETURN_IF_ERROR(Open());
     MR_ASSIGN_OR_RETURN(auto rows, writer_->Finish());
     writer_.reset();
@@ -74,6 +76,7 @@ class FileSink : public OutputSink {
 
   Result<Manifest> Finish() override {
     MR_RETURN_IF_ERROR(Open());
+    FaultPoint("output");
     if (::fsync(fd_.get()) != 0) return ErrnoStatus(errno, "syncing " + file_.staged);
     fd_.reset();
     MR_RETURN_IF_ERROR(SyncDirectory(Directory()));

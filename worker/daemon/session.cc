@@ -49,6 +49,7 @@ struct Session::Impl : kj::TaskSet::ErrorHandler {
   kj::Own<Link> link;  // null between connections
   uint64_t round = 0;
   bool registered = false;
+  bool stopped = false;
   uint32_t master_epoch = 0;
   WorkerRef self;
   Duration pause = kFirstPause;
@@ -102,6 +103,15 @@ class CommandServer : public rpc::Worker::Server {
     }
     sink_(params.getMasterEpoch(), std::move(commands));
     return kj::READY_NOW;
+  }
+
+  kj::Promise<void> log(LogContext context) override {
+    const AttemptId attempt = rpc::FromWire(context.getParams().getAttempt());
+    return read_log_(attempt).then([context](Result<std::string> text) mutable {
+      auto out = context.getResults();
+      rpc::ToOutcome(text.ok() ? Status::Ok() : text.status(), out.initOutcome());
+      if (text.ok()) out.setText(AsText(*text));
+    });
   }
 
  private:
@@ -214,10 +224,11 @@ void Session::Impl::Break(const std::string& why) {
   registered = false;
   ++round;  // continuations of the old connection are not heard
   progress_under_way = false;
-  LOG_IF(WARNING, was_registered || pause == kLongestPause || pause == kFirstPause)
+  LOG_IF(WARNING, !stopped && (was_registered || pause == kLongestPause || pause == kFirstPause))
       << "no session with the master at " << options.master << ": " << why << "; trying again";
   // The link's tasks may be on the stack.
   if (link.get() != nullptr) loop.Post([dead = kj::mv(link)]() mutable { dead = nullptr; });
+  if (stopped) return;
   const Duration jittered = FromSeconds(pause.seconds() * (0.5 + rng.Uniform()));
   pause = std::min(pause * 2, kLongestPause);
   tasks.add(loop.timer().afterDelay(jittered.ns * kj::NANOSECONDS).then([this, mine = round] {
@@ -320,6 +331,11 @@ Session::Session(rpc::KjThread& loop, Worker& worker, Directory& directory, Opti
 Session::~Session() = default;
 
 void Session::Start() { impl_->Connect(); }
+
+void Session::Stop() {
+  impl_->stopped = true;
+  impl_->Break("stopped");
+}
 
 void Session::Report(worker::Report report, std::function<void(Verdict)> answered) {
   impl_->unanswered.emplace(impl_->next_number++, Impl::Pending{std::move(report), std::move(answered)});

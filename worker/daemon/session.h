@@ -29,7 +29,7 @@ class Session {
     std::vector<std::string> labels;
     uint16_t http_port = 0;
     uint64_t cluster_id = 0;  // 0 = not known yet
-    // Any of these may be empty. On the loop.
+    // On the loop; all but read_log may be empty.
     std::function<std::vector<BlockName>()> blocks;
     std::function<std::pair<uint64_t, uint64_t>()> capacity_and_used;
     // After each registration.
@@ -40,6 +40,8 @@ class Session {
   ~Session();
 
   void Start();
+  // Closes the connection for good.
+  void Stop();
   // Any time; sent when there is a registration. `answered` (may be empty): once, on the loop.
   void Report(worker::Report report, std::function<void(Verdict)> answered);
   // The master says that it does not know this session.

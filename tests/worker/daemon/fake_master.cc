@@ -1,0 +1,256 @@
+#include "tests/worker/daemon/fake_master.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "common/rpc/kj_status.h"
+#include "common/rpc/wire.h"
+#include "worker/daemon/hop.h"
+#include "worker/daemon/wire.h"
+
+namespace mr::worker {
+namespace {
+
+constexpr auto kLimit = std::chrono::seconds(60);  // only failures take so long
+constexpr uint64_t kCluster = 0xc1;
+
+FakeMaster::Heard FromReport(rpc::Report::Reader report) {
+  FakeMaster::Heard heard;
+  heard.attempt = rpc::FromWire(report.getAttempt());
+  switch (report.which()) {
+    case rpc::Report::STARTED: heard.what = "started"; break;
+    case rpc::Report::FINISHED: {
+      heard.what = "finished";
+      const auto manifest = report.getFinished().getManifest();
+      heard.records = manifest.getRecords();
+      heard.content = rpc::FromWire(manifest.getContent());
+      for (const auto row : manifest.getTable()) {
+        heard.table.push_back({row.getRecords(), row.getBytes(), rpc::FromWire(row.getContent()), row.getChunks()});
+      }
+      for (const auto output : manifest.getOutputs()) {
+        heard.output_name = output.getName().cStr();
+        heard.output_path = output.getStaged().cStr();
+      }
+      for (const auto c : report.getFinished().getConsumed()) {
+        heard.consumed.push_back({c.getStage(), c.getTask(), c.getGeneration(), rpc::FromWire(c.getContent())});
+      }
+      break;
+    }
+    case rpc::Report::FAILED:
+      heard.what = "failed";
+      heard.message = report.getFailed().getMessage().cStr();
+      heard.failure_kind = report.getFailed().getKind();
+      break;
+    case rpc::Report::REFUSED:
+      heard.what = "refused";
+      heard.message = report.getRefused().cStr();
+      break;
+    case rpc::Report::KILLED: heard.what = "killed"; break;
+    case rpc::Report::FETCH_FAILED: heard.what = "fetch_failed"; break;
+    case rpc::Report::FETCH_DONE: heard.what = "fetch_done"; break;
+  }
+  return heard;
+}
+
+void SetVerdictOf(rpc::Reply::Builder reply, Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kNoted: return reply.setNoted();
+    case Verdict::kWinner: return reply.setWinner();
+    case Verdict::kCopyKept: return reply.setCopyKept();
+    case Verdict::kCopyDropped: return reply.setCopyDropped();
+    case Verdict::kDiffers: return reply.setDiffers();
+    case Verdict::kStale: return reply.setStale();
+  }
+}
+
+}  // namespace
+
+class FakeMaster::ForWorker : public rpc::MasterForWorker::Server {
+ public:
+  explicit ForWorker(FakeMaster& master) : m_(master) {}
+
+  kj::Promise<void> register_(RegisterContext context) override {
+    const auto info = context.getParams().getInfo();
+    Registration r;
+    r.name = info.getName().cStr();
+    r.address = info.getAddress().cStr();
+    r.incarnation = info.getIncarnation();
+    r.slots = info.getSlots();
+    r.epoch_seen = info.getMasterEpochSeen();
+    for (const auto copy : info.getInventory()) r.inventory.push_back(FromWire(copy));
+    for (const auto id : info.getRunning()) r.running.push_back(rpc::FromWire(id));
+    m_.worker_ = context.getParams().getWorker();
+    auto result = context.getResults().initResult();
+    result.setWorkerId(kWorkerId);
+    result.setClusterId(kCluster);
+    result.setHeartbeatMs(20);
+    result.setLeaseMs(5000);
+    std::lock_guard lock(m_.mutex_);
+    result.setMasterEpoch(m_.epoch_);
+    m_.registrations_.push_back(std::move(r));
+    m_.known_ = true;
+    m_.changed_.notify_all();
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> report(ReportContext context) override {
+    const auto reports = context.getParams().getReports();
+    auto replies = context.getResults().initReplies(reports.size());
+    std::lock_guard lock(m_.mutex_);
+    for (uint32_t i = 0; i < reports.size(); ++i) {
+      m_.heard_.push_back(FromReport(reports[i]));
+      SetVerdictOf(replies[i], m_.heard_.back().what == "finished" ? m_.verdict_ : Verdict::kNoted);
+    }
+    m_.changed_.notify_all();
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> progress(ProgressContext) override { return kj::READY_NOW; }
+
+  kj::Promise<void> library(LibraryContext context) override {
+    std::lock_guard lock(m_.mutex_);
+    const uint64_t offset = std::min<uint64_t>(context.getParams().getOffset(), m_.library_.size());
+    const uint64_t n = std::min<uint64_t>(context.getParams().getLength(), m_.library_.size() - offset);
+    context.getResults().setData(
+        kj::arrayPtr(reinterpret_cast<const kj::byte*>(m_.library_.data()) + offset, n));
+    context.getResults().setTotalBytes(m_.library_.size());
+    return kj::READY_NOW;
+  }
+
+ private:
+  FakeMaster& m_;
+};
+
+class FakeMaster::Beats : public rpc::Heartbeats::Server {
+ public:
+  explicit Beats(FakeMaster& master) : m_(master) {}
+  kj::Promise<void> beat(BeatContext context) override {
+    std::lock_guard lock(m_.mutex_);
+    ++m_.beats_;
+    context.getResults().setKnown(m_.known_);
+    return kj::READY_NOW;
+  }
+
+ private:
+  FakeMaster& m_;
+};
+
+FakeMaster::FakeMaster() { Listen(); }
+FakeMaster::~FakeMaster() { CloseAll(); }
+
+void FakeMaster::Listen() {
+  auto bound = WaitForLoop<Result<uint16_t>>(loop_, [this] {
+    rpc::Hello own;
+    own.role = rpc::Role::kMaster;
+    own.cluster_id = kCluster;
+    own.incarnation = 1;
+    server_ = kj::heap<rpc::RpcServer>(
+        loop_.io(), own, [this](const rpc::Hello& hello, const std::string&) -> Result<capnp::Capability::Client> {
+          if (hello.role == rpc::Role::kWorker) return capnp::Capability::Client(kj::heap<ForWorker>(*this));
+          if (hello.role == rpc::Role::kHeartbeat) return capnp::Capability::Client(kj::heap<Beats>(*this));
+          return Unavailable("no such role here");
+        });
+    return server_->Listen("127.0.0.1", port_);
+  });
+  ASSERT_TRUE(bound.ok()) << bound.status().ToString();
+  port_ = *bound;
+}
+
+void FakeMaster::CloseAll() {
+  loop_.Run([this] {
+    worker_ = nullptr;
+    server_ = nullptr;
+  });
+}
+
+void FakeMaster::Restart() {
+  CloseAll();
+  {
+    std::lock_guard lock(mutex_);
+    ++epoch_;
+  }
+  Listen();
+}
+
+void FakeMaster::SetKnown(bool known) {
+  std::lock_guard lock(mutex_);
+  known_ = known;
+}
+void FakeMaster::SetVerdict(Verdict verdict) {
+  std::lock_guard lock(mutex_);
+  verdict_ = verdict;
+}
+void FakeMaster::SetLibrary(std::string bytes) {
+  std::lock_guard lock(mutex_);
+  library_ = std::move(bytes);
+}
+uint64_t FakeMaster::beats() {
+  std::lock_guard lock(mutex_);
+  return beats_;
+}
+
+FakeMaster::Registration FakeMaster::WaitForRegistration(size_t n) {
+  std::unique_lock lock(mutex_);
+  const bool there = changed_.wait_for(lock, kLimit, [&] { return registrations_.size() >= n; });
+  EXPECT_TRUE(there) << "registration " << n << " did not come";
+  return there ? registrations_[n - 1] : Registration{};
+}
+
+FakeMaster::Heard FakeMaster::WaitForReport(AttemptId attempt, const std::vector<std::string>& kinds) {
+  std::unique_lock lock(mutex_);
+  Heard found;
+  const bool there = changed_.wait_for(lock, kLimit, [&] {
+    for (const Heard& h : heard_) {
+      if (h.attempt == attempt && std::find(kinds.begin(), kinds.end(), h.what) != kinds.end()) {
+        found = h;
+        return true;
+      }
+    }
+    return false;
+  });
+  EXPECT_TRUE(there) << "no report of " << Name(attempt, TaskLetter::kMap);
+  return found;
+}
+
+size_t FakeMaster::ReportsOf(AttemptId attempt, const std::string& kind) {
+  std::lock_guard lock(mutex_);
+  return static_cast<size_t>(std::count_if(heard_.begin(), heard_.end(), [&](const Heard& h) {
+    return h.attempt == attempt && h.what == kind;
+  }));
+}
+
+void FakeMaster::Send(uint32_t n, std::function<void(capnp::List<rpc::Command>::Builder)> fill, uint32_t epoch) {
+  if (epoch == 0) {
+    std::lock_guard lock(mutex_);
+    epoch = epoch_;
+  }
+  const Status sent = WaitForLoop<Status>(loop_, [this, n, fill, epoch]() -> kj::Promise<Status> {
+    KJ_IF_MAYBE(worker, worker_) {
+      auto request = worker->applyRequest();
+      request.setMasterEpoch(epoch);
+      fill(request.initCommands(n));
+      return request.send().then([](auto&&) { return Status::Ok(); });
+    }
+    return Status(Unavailable("no worker is registered"));
+  });
+  EXPECT_TRUE(sent.ok()) << sent.ToString();
+}
+
+Result<std::string> FakeMaster::Log(AttemptId attempt) {
+  return WaitForLoop<Result<std::string>>(loop_, [this, attempt]() -> kj::Promise<Result<std::string>> {
+    KJ_IF_MAYBE(worker, worker_) {
+      auto request = worker->logRequest();
+      rpc::ToWire(attempt, request.initAttempt());
+      return request.send().then([](capnp::Response<rpc::Worker::LogResults> response) -> Result<std::string> {
+        const Status outcome = rpc::FromOutcome(response.getOutcome());
+        if (!outcome.ok()) return outcome;
+        return std::string(response.getText().cStr());
+      });
+    }
+    return Result<std::string>(Unavailable("no worker is registered"));
+  });
+}
+
+}  // namespace mr::worker

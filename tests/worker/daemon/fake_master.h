@@ -1,0 +1,89 @@
+// A master for tests of one real worker: speaks control.capnp on a loopback port, remembers what it
+// is told, and sends what the test says. Calls from the test's thread; waits have a limit.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "common/rpc/kj_thread.h"
+#include "common/rpc/server.h"
+#include "schema/control.capnp.h"
+#include "worker/daemon/types.h"
+
+namespace mr::worker {
+
+class FakeMaster {
+ public:
+  struct Registration {
+    std::string name, address;
+    Incarnation incarnation = 0;
+    uint32_t slots = 0, epoch_seen = 0;
+    std::vector<CopyName> inventory;
+    std::vector<AttemptId> running;
+  };
+  // A report as far as tests look at it.
+  struct Heard {
+    AttemptId attempt;
+    std::string what;  // started finished failed refused killed fetch_failed fetch_done
+    std::string message;
+    uint8_t failure_kind = 0;
+    uint64_t records = 0;
+    Digest128 content;
+    std::vector<PartitionRow> table;
+    std::string output_name, output_path;
+    std::vector<Consumed> consumed;
+  };
+
+  FakeMaster();
+  ~FakeMaster();
+
+  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+  // Every connection breaks; after a moment the port serves again, under the next epoch.
+  void Restart();
+  // What heartbeats are told.
+  void SetKnown(bool known);
+  // Replies to finished reports (default: winner).
+  void SetVerdict(Verdict verdict);
+  // Bytes that `library` serves.
+  void SetLibrary(std::string bytes);
+
+  // The n-th registration (from 1), or fails the test.
+  Registration WaitForRegistration(size_t n);
+  // The first report of this attempt of one of these kinds.
+  Heard WaitForReport(AttemptId attempt, const std::vector<std::string>& kinds);
+  size_t ReportsOf(AttemptId attempt, const std::string& kind);
+  uint64_t beats();
+  // Applied by the worker in one call, under the present epoch or `epoch`.
+  void Send(uint32_t n, std::function<void(capnp::List<rpc::Command>::Builder)> fill, uint32_t epoch = 0);
+  // The worker's `log` of an attempt.
+  Result<std::string> Log(AttemptId attempt);
+
+  static constexpr uint32_t kWorkerId = 5;
+
+ private:
+  class ForWorker;
+  class Beats;
+  void Listen();
+  void CloseAll();
+
+  std::mutex mutex_;  // the test's thread and the loop share what follows
+  std::condition_variable changed_;
+  std::vector<Registration> registrations_;
+  std::vector<Heard> heard_;
+  Verdict verdict_ = Verdict::kWinner;
+  bool known_ = true;
+  uint64_t beats_ = 0;
+  uint32_t epoch_ = 1;
+  std::string library_;
+
+  uint16_t port_ = 0;
+  kj::Own<rpc::RpcServer> server_;         // on the loop
+  kj::Maybe<rpc::Worker::Client> worker_;  // on the loop
+  rpc::KjThread loop_{"fake_master"};
+};
+
+}  // namespace mr::worker

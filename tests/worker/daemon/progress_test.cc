@@ -1,0 +1,58 @@
+#include "worker/daemon/progress.h"
+
+#include <gtest/gtest.h>
+
+namespace mr::worker {
+namespace {
+
+ProgressFrame Frame(uint32_t task, uint64_t taken, uint64_t total = 1000, uint8_t phase = 0) {
+  ProgressFrame frame;
+  frame.attempt = {{{1, 1}, 0, task}, 1};
+  frame.progress.phase = phase;
+  frame.progress.taken_bytes = taken;
+  frame.progress.total_bytes = total;
+  return frame;
+}
+
+constexpr Instant At(int64_t ms) { return Instant{} + Millis(1'000'000 + ms); }
+
+TEST(ProgressTest, AStepOfFivePercentIsSentAndLessIsNot) {
+  ProgressGate gate;
+  EXPECT_TRUE(gate.Due(At(0), {Frame(0, 0)}).empty());
+  EXPECT_TRUE(gate.Due(At(20), {Frame(0, 49)}).empty());
+  EXPECT_EQ(gate.Due(At(40), {Frame(0, 50)}).size(), 1u);
+  EXPECT_TRUE(gate.Due(At(60), {Frame(0, 99)}).empty());
+  EXPECT_EQ(gate.Due(At(80), {Frame(0, 100)}).size(), 1u);
+}
+
+TEST(ProgressTest, SmallStepsAreSentAfterASecondAndStandstillNever) {
+  ProgressGate gate;
+  gate.Due(At(0), {Frame(0, 0)});
+  EXPECT_TRUE(gate.Due(At(999), {Frame(0, 1)}).empty());
+  EXPECT_EQ(gate.Due(At(1000), {Frame(0, 1)}).size(), 1u);
+  EXPECT_TRUE(gate.Due(At(9000), {Frame(0, 1)}).empty());
+}
+
+TEST(ProgressTest, OneThatIsDueTakesTheOthersThatMovedAlong) {
+  ProgressGate gate;
+  gate.Due(At(0), {Frame(0, 0), Frame(1, 0), Frame(2, 0)});
+  const auto sent = gate.Due(At(20), {Frame(0, 500), Frame(1, 3), Frame(2, 0)});
+  ASSERT_EQ(sent.size(), 2u);
+  EXPECT_EQ(sent[1].attempt.task.task, 1u);
+}
+
+TEST(ProgressTest, FramesKeepTwentyMillisecondsApart) {
+  ProgressGate gate;
+  EXPECT_EQ(gate.Due(At(0), {Frame(0, 500)}).size(), 1u);
+  EXPECT_TRUE(gate.Due(At(19), {Frame(0, 900)}).empty());
+  EXPECT_EQ(gate.Due(At(20), {Frame(0, 900)}).size(), 1u);
+}
+
+TEST(ProgressTest, AnotherPhaseIsNewsAtOnce) {
+  ProgressGate gate;
+  gate.Due(At(0), {Frame(0, 0)});
+  EXPECT_EQ(gate.Due(At(20), {Frame(0, 0, 1000, 1)}).size(), 1u);
+}
+
+}  // namespace
+}  // namespace mr::worker
