@@ -32,7 +32,12 @@ journal::RecordClass ClassOf(const sched::Event& event) {
 }  // namespace
 
 Brain::Brain(Options options, Loop& loop, Outlets& outlets)
-    : options_(std::move(options)), loop_(loop), outlets_(outlets), stamp_start_(Now()), probing_(&CopyLess) {}
+    : options_(std::move(options)),
+      loop_(loop),
+      outlets_(outlets),
+      namespace_({.replication = options_.replication, .block_bytes = options_.block_bytes}),
+      stamp_start_(Now()),
+      probing_(&CopyLess) {}
 
 Brain::~Brain() = default;
 
@@ -67,10 +72,18 @@ Brain::Fed Brain::FeedOne(sched::Event event, std::string extra) {
   EventRecord record{{Stamp(), std::move(event)}, std::move(extra)};
   Fed fed;
   fed.decisions = scheduler_.Step(record.stamped);
+  for (const auto& decision : fed.decisions) {
+    if (const auto* commit = std::get_if<sched::CommitJob>(&decision)) CommitToDfs(commit->job, &record.extra);
+  }
   fed.sequence = Append(ClassOf(record.stamped.event), RecordKind::kEvent, EncodeFields(record));
   ++events_;
   AfterFold(jobs_.Fold(record.stamped, record.extra, fed.decisions, fed.sequence));
-  for (const auto& decision : fed.decisions) CarryOut(decision, fed.sequence);
+  for (const auto& decision : fed.decisions) {
+    if (const auto* commit = std::get_if<sched::CommitJob>(&decision)) {
+      ApplyCommit(commit->job, record.extra, fed.sequence);
+    }
+    CarryOut(decision, fed.sequence);
+  }
   if (events_ % kDigestEvery == 0) {
     Append(journal::RecordClass::kSoft, RecordKind::kDigest, EncodeFields(DigestTaken{events_, scheduler_.Digest()}));
   }
@@ -125,7 +138,7 @@ void Brain::CarryOut(const sched::Decision& decision, uint64_t sequence) {
     }
     void operator()(const sched::PlanStage&) {}  // answered by Feed
     void operator()(const sched::CommitJob& d) {
-      brain.unpublished_.insert(d.job);
+      if (!brain.jobs_.Find(d.job)->in_dfs()) brain.unpublished_.insert(d.job);
       brain.MarkChanged(d.job);
       brain.outbox_.Hold(sequence, [b = &brain, job = d.job] { b->Publish(job, 1); });
     }

@@ -4,7 +4,8 @@
 // event: stamped, given to the scheduler, appended to the journal, folded into the tables; then its
 // decisions are carried out. Commands to workers leave at the end of the turn, without waiting for a
 // disk; whatever acknowledges something waits in the outbox until its record is durable. Files:
-// brain.cc (events), recovery.cc, jobs.cc, reports.cc, dispatch.cc (commands), status.cc (reading).
+// brain.cc (events), recovery.cc, jobs.cc, reports.cc, dispatch.cc (commands), files.cc (block
+// store), status.cc (reading).
 #pragma once
 
 #include <capnp/message.h>
@@ -16,11 +17,14 @@
 #include <string>
 #include <vector>
 
+#include "dfs/meta/namespace.h"
+#include "dfs/meta/service.h"
 #include "master/journal/journal.h"
 #include "master/journal/outbox.h"
 #include "master/sched/scheduler.h"
 #include "master/server/job_table.h"
 #include "master/server/loop.h"
+#include "master/server/planner.h"
 #include "master/server/publisher.h"
 #include "master/server/workers.h"
 #include "schema/client.capnp.h"
@@ -62,6 +66,7 @@ enum class Verdict : uint8_t { kNoted, kWinner, kCopyKept, kCopyDropped, kDiffer
 struct RegisterIn {
   sched::WorkerRegistered info;  // worker is filled in here
   WorkerExtra extra;
+  std::vector<dfs::BlockRef> blocks;
 };
 struct RegisterOut {
   Status status;
@@ -77,6 +82,7 @@ class Brain {
     std::string policies = "fifo";
     uint64_t seed = 1;
     uint64_t block_bytes = 64ull << 20;
+    uint32_t replication = 3;
   };
   Brain(Options options, Loop& loop, Outlets& outlets);
   ~Brain();
@@ -107,6 +113,13 @@ class Brain {
   void KillJob(JobId job, const std::string& why, std::function<void(Status)> reply);
   void LibraryStored(const std::string& sha256) { libraries_.insert(sha256); }
   bool LibraryKnown(const std::string& sha256) const { return libraries_.contains(sha256); }
+
+  // ---- Block store (files.cc)
+  void FsMutate(const dfs::FsHost::PrepareFn& prepare, const std::function<void(const dfs::Namespace&)>& then,
+                std::function<void(Status)> reply);
+  // good: durable there; otherwise it failed verification.
+  void BlocksReported(WorkerId worker, Incarnation incarnation, const std::vector<dfs::BlockRef>& blocks, bool good);
+  const dfs::Namespace& files() const { return namespace_; }
 
   // ---- Watching (status.cc)
   Status Watch(uint64_t watcher, JobId job);
@@ -168,11 +181,23 @@ class Brain {
   using WriteCommand = std::function<void(rpc::Command::Builder)>;
   void Send(WorkerView* worker, size_t bytes, WriteCommand write);
   void SendLaunch(const sched::Launch& launch);
+  void FillLaunch(const JobView& job, const sched::Launch& launch, rpc::Launch::Builder out) const;
   void SendStage(WorkerView* worker, const JobView& job, uint32_t stage);
   void SendDirectory(WorkerView* worker, JobView* job, uint32_t stage);
   void SendDelta(const std::vector<sched::Copy>& added, const std::vector<sched::Copy>& removed);
   void FillEntry(const CopyView& copy, rpc::DirectoryEntry::Builder out);
   void EndJobAt(WorkerView* worker, JobId job);
+
+  // files.cc
+  uint64_t ApplyDfs(const dfs::Record& record);
+  void Dispatch(std::vector<dfs::Effect> effects, uint64_t sequence);
+  void TickDfs();
+  Result<std::vector<InputFile>> DfsFiles(const std::string& uri) const;
+  Status CheckDfsOutput(const JobSpec& spec);
+  std::vector<WorkerId> Holders(const Split& split) const;
+  void FillBlocks(const Split& split, const std::string& near, rpc::Split::Builder out) const;
+  void CommitToDfs(JobId job, std::string* extra);
+  void ApplyCommit(JobId job, const std::string& extra, uint64_t sequence);
 
   // status.cc
   void MarkChanged(JobId job);
@@ -187,6 +212,8 @@ class Brain {
   std::unique_ptr<journal::Journal> journal_;
   journal::Outbox outbox_;
   std::set<std::string> libraries_;
+  dfs::Namespace namespace_;
+  uint64_t dfs_sequence_ = 0;  // of the last hard record of the block store
 
   uint32_t epoch_ = 0;
   uint32_t next_job_ = 1;

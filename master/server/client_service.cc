@@ -236,9 +236,9 @@ class ClientService final : public rpc::MasterForClient::Server {
     }).then([context](Status status) mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });
   }
 
-  kj::Promise<void> files(FilesContext) override {
-    kj::throwFatalException(rpc::ToException(
-        Status(Code::kRejected, "this master runs no block store; use file:/// paths")));
+  kj::Promise<void> files(FilesContext context) override {
+    context.getResults().setFiles(dfs::MakeFileSystem(shell_));
+    return kj::READY_NOW;
   }
 
   kj::Promise<void> info(InfoContext context) override {

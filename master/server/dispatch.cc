@@ -25,7 +25,9 @@ void FillCopy(const sched::Copy& copy, rpc::Copy::Builder out) {
   out.getWorker().setIncarnation(copy.incarnation);
 }
 
-void FillPlan(const JobView& job, const sched::Launch& launch, rpc::Launch::Builder out) {
+}  // namespace
+
+void Brain::FillLaunch(const JobView& job, const sched::Launch& launch, rpc::Launch::Builder out) const {
   const TaskId& task = launch.attempt.task;
   rpc::ToWire(launch.attempt, out.initAttempt());
   out.setGeneration(launch.generation);
@@ -38,6 +40,8 @@ void FillPlan(const JobView& job, const sched::Launch& launch, rpc::Launch::Buil
     s.setOffset(split.offset);
     s.setLength(split.length);
     s.setFileBytes(split.file_bytes);
+    const auto holder = workers_.all().find(launch.worker);
+    FillBlocks(split, holder == workers_.all().end() ? "" : holder->second.info.address, s);
   }
   const auto& slices = plan.slices[task.task];
   auto list = out.initSlices(static_cast<unsigned>(slices.size()));
@@ -49,6 +53,8 @@ void FillPlan(const JobView& job, const sched::Launch& launch, rpc::Launch::Buil
     list[i].setTaskEnd(slices[i].task_end);
   }
 }
+
+namespace {
 
 void FillStage(const JobView& job, uint32_t index, rpc::StageInfo::Builder out) {
   SpecBytes bytes(job.spec_bytes);
@@ -135,7 +141,7 @@ void Brain::SendLaunch(const sched::Launch& launch) {
   const size_t bytes = 256 + plan.slices[task.task].size() * 24 +
                        (task.task < plan.splits.size() ? plan.splits[task.task].uri.size() : 0);
   Send(worker, bytes, [this, launch](rpc::Command::Builder out) {
-    FillPlan(*jobs_.Find(launch.attempt.task.job), launch, out.initLaunch());
+    FillLaunch(*jobs_.Find(launch.attempt.task.job), launch, out.initLaunch());
   });
 }
 

@@ -85,7 +85,7 @@ struct JobView {
   JobPlan plan;
   JobState state = JobState::kPending;
   bool told = false;  // its end is on disk, and may be said
-  std::string error;
+  std::string error, publish_error;
   Instant submitted, ended;
   uint64_t submit_sequence = 0;
   std::vector<StageView> stages;
@@ -94,6 +94,7 @@ struct JobView {
   std::map<std::pair<uint32_t, uint32_t>, std::deque<WhyLine>> why;  // (stage, task)
   std::deque<WhyLine> why_job;
   std::vector<FileOutput> Outputs() const;  // of all final stages, by name
+  bool in_dfs() const { return spec.output_uri.starts_with("dfs://"); }
   TaskLetter letter(uint32_t stage) const { return spec.stages[stage].letter(); }
 };
 

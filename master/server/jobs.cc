@@ -35,7 +35,7 @@ void Brain::Submit(std::string spec_bytes, JobSpec spec, const std::string& subm
     return reply(NotFound("operator library " + spec.library + " has not been uploaded"), {});
   }
   if (spec.output_uri.starts_with("dfs://")) {
-    return reply(Rejected("dfs:/// outputs need a block store, which this master does not run; use file:///"), {});
+    if (Status status = CheckDfsOutput(spec); !status.ok()) return reply(status, {});
   }
   for (const auto& [id, job] : jobs_.jobs()) {
     if (!Ended(job.state) && job.spec.output_uri == spec.output_uri) {
@@ -49,7 +49,7 @@ void Brain::Submit(std::string spec_bytes, JobSpec spec, const std::string& subm
     for (const auto& input : stage.inputs) {
       for (const auto& uri : input.files.uris) {
         if (uri.starts_with("dfs://")) {
-          context.dfs_files.emplace_back(uri, NotFound(uri + ": this master runs no block store; use file:///"));
+          context.dfs_files.emplace_back(uri, DfsFiles(uri));
         }
       }
     }
@@ -103,6 +103,7 @@ sched::StagePlanned Brain::PlannedStage(const sched::PlanStage& plan) {
   event.tasks.resize(stage.tasks);
   for (uint32_t t = 0; t < stage.tasks; ++t) {
     event.tasks[t].slices = stage.slices[t];
+    if (t < stage.splits.size()) event.tasks[t].preferred = Holders(stage.splits[t]);
     event.tasks[t].input_bytes = t < stage.splits.size() ? stage.splits[t].length : stage.input_bytes / stage.tasks;
   }
   return event;
@@ -122,7 +123,13 @@ void Brain::KillJob(JobId id, const std::string& why, std::function<void(Status)
 
 void Brain::Publish(JobId id, int attempt) {
   MarkChanged(id);
-  const JobView* job = jobs_.Find(id);
+  JobView* job = jobs_.Find(id);
+  if (job->in_dfs()) {
+    // Visible already, by the record that committed it.
+    job->state = job->publish_error.empty() ? JobState::kSucceeded : JobState::kFailed;
+    job->error = job->publish_error;
+    return JobDone(id);
+  }
   auto request = std::make_shared<PublishRequest>();
   *request = {Name(id), job->spec.output_uri, job->spec.overwrite, job->Outputs()};
   outlets_.InPool([this, id, attempt, request] {
@@ -165,6 +172,13 @@ void Brain::CleanUp(JobId id) {
   const JobView* job = jobs_.Find(id);
   if (!uncleaned_.contains(id) || job->live_attempts > 0) return;
   uncleaned_.erase(id);
+  if (job->in_dfs()) {
+    // Nothing there is fine.
+    FsMutate([path = "/.staging/" + Name(id)](const dfs::Namespace& ns,
+                                              const dfs::Stamp&) { return ns.PrepareRemove(path, true); },
+             nullptr, [](const Status&) {});
+    return;
+  }
   outlets_.InPool([uri = job->spec.output_uri, name = Name(id)] {
     if (!uri.starts_with("file://")) return;
     if (Status status = RemoveStaging(uri, name); !status.ok()) {

@@ -53,7 +53,9 @@ struct Master::Impl {
     shell = std::make_unique<Shell>(Shell::Options{options.directory, cluster_id, MR_VERSION}, kj, loop, pool);
     http = std::make_unique<HttpFront>(*shell, loop);
     brain = std::make_unique<Brain>(
-        Brain::Options{options.directory, cluster_id, options.policies, options.seed, options.block_bytes}, loop,
+        Brain::Options{options.directory, cluster_id, options.policies, options.seed, options.block_bytes,
+                       options.replication},
+        loop,
         *shell);
     shell->SetBrain(brain.get());
     MR_ASSIGN_OR_RETURN(const auto libraries, ListDirectory(options.directory + "/lib"));

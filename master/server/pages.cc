@@ -59,6 +59,11 @@ std::string MetricsText(Brain& brain, Duration loop_lag) {
   total("mr_attempts_killed_total", "Attempts stopped, lost or refused.", counts.killed);
   total("mr_journal_syncs_total", "Groups of records synced.", brain.journal().syncs());
   total("mr_journal_records_total", "Sequence of the last durable record.", brain.journal().durable());
+  const dfs::RepairCounts blocks = brain.files().Counts();
+  Metric(&out, "mr_blocks", "gauge", "Blocks of visible files.", static_cast<double>(blocks.blocks));
+  Metric(&out, "mr_blocks_missing", "gauge", "Of these: without a good replica.", static_cast<double>(blocks.missing));
+  Metric(&out, "mr_blocks_under_replicated", "gauge", "Of these: with fewer replicas than wanted.",
+         static_cast<double>(blocks.under_replicated));
   Metric(&out, "mr_loop_lag_seconds", "gauge", "Longest wait in the master's queue since the last scrape.",
          loop_lag.seconds());
   Metric(&out, "mr_master_epoch", "gauge", "Epoch of this master.", brain.epoch());

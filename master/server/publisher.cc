@@ -76,11 +76,13 @@ OutputTotals TotalsOf(const std::vector<FileOutput>& parts) {
   return totals;
 }
 
-std::string SuccessDocument(const PublishRequest& request) {
+std::string SuccessDocument(const PublishRequest& request, size_t max_bytes) {
   const OutputTotals totals = TotalsOf(request.parts);
   std::string text = "{\n  \"version\": 1,\n  \"job\": \"" + request.job + "\",\n  \"bytes\": " +
                      std::to_string(totals.bytes) + ",\n  \"records\": " + std::to_string(totals.records) +
                      ",\n  \"digest\": \"" + totals.digest.Hex() + "\",\n  \"parts\": [";
+  // About so much per part, beside its name.
+  if (request.parts.size() * 120 > max_bytes) return text + "]\n}\n";
   const char* separator = "\n";
   for (const FileOutput& part : request.parts) {
     text += separator + std::string("    {\"name\": \"") + JsonEscape(part.name) + "\", \"bytes\": " +

@@ -30,8 +30,8 @@ struct OutputTotals {
 };
 OutputTotals TotalsOf(const std::vector<FileOutput>& parts);
 
-// The text of _SUCCESS.
-std::string SuccessDocument(const PublishRequest& request);
+// The text of _SUCCESS. Without its list of parts where it would be longer than max_bytes.
+std::string SuccessDocument(const PublishRequest& request, size_t max_bytes = SIZE_MAX);
 
 // Renames every staged part into the output directory, syncs, writes _SUCCESS last, removes staging.
 // With overwrite the new directory is made beside the old one and swapped in.

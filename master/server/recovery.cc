@@ -51,6 +51,11 @@ void Brain::BeginEpoch() {
   for (const auto& [key, at] : replayed_timers_) SetTimer({key.first, key.second, at});
   replayed_timers_.clear();
   const Instant now = Now();
+  std::vector<WorkerId> known;
+  for (auto& [id, worker] : workers_.all()) {
+    if (worker.alive) known.push_back(id);
+  }
+  Dispatch(namespace_.Apply(dfs::MasterStarted{Stamp(), known}), 0);
   for (auto& [id, worker] : workers_.all()) {
     if (!worker.alive) continue;
     worker.away = true;
@@ -64,6 +69,7 @@ void Brain::BeginEpoch() {
   for (const JobId job : std::set<JobId>(unpublished_)) Publish(job, 1);
   for (const JobId job : std::set<JobId>(uncleaned_)) CleanUp(job);
   Tick();
+  TickDfs();
 }
 
 Status Brain::Replay(const journal::Record& record, uint64_t offset) {
@@ -106,7 +112,12 @@ Status Brain::Replay(const journal::Record& record, uint64_t offset) {
       }
       return Status::Ok();
     }
-    case RecordKind::kDfs: return Status::Ok();  // of the block store's own replay
+    case RecordKind::kDfs: {
+      dfs::Record change;
+      if (!DecodeFields(record.payload, &change)) return bad("not a change of the block store");
+      (void)namespace_.Apply(change);  // what it asked for is found again from block reports
+      return Status::Ok();
+    }
   }
   return bad("an unknown kind (" + std::to_string(record.kind) + "); a later release wrote it, start that one");
 }
@@ -129,7 +140,18 @@ Status Brain::ReplayEvent(const journal::Record& record, uint64_t offset) {
   NoteOutstanding(event.stamped, decisions);
   (void)jobs_.Fold(event.stamped, event.extra, decisions, record.sequence);
   for (const auto& decision : decisions) {
-    if (const auto* commit = std::get_if<sched::CommitJob>(&decision)) unpublished_.insert(commit->job);
+    if (const auto* commit = std::get_if<sched::CommitJob>(&decision)) {
+      ApplyCommit(commit->job, event.extra, record.sequence);
+      JobView* job = jobs_.Find(commit->job);
+      if (job == nullptr) continue;
+      if (!job->in_dfs()) {
+        unpublished_.insert(commit->job);
+        continue;
+      }
+      job->state = job->publish_error.empty() ? JobState::kSucceeded : JobState::kFailed;
+      job->error = job->publish_error;
+      job->told = true;
+    }
     if (const auto* failed = std::get_if<sched::FailJob>(&decision)) {
       uncleaned_.insert(failed->job);
       if (JobView* job = jobs_.Find(failed->job)) job->told = true;

@@ -68,6 +68,8 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   if (was_away || worker.drained_by_user) {
     sequence = Feed(sched::WorkerDraining{id, worker.info.incarnation, worker.drained_by_user}).sequence;
   }
+  ApplyDfs(dfs::WorkerJoined{Stamp(), id, worker.info.incarnation, worker.info.address, worker.info.rack,
+                             worker.capacity_bytes, worker.used_bytes, std::move(in.blocks)});
   LOG(INFO) << Name(id) << " registered from " << worker.info.address << " with " << worker.info.slots.total
             << " slots, " << inventory.size() << " copies, " << running.size() << " running";
   std::set<JobId> forgotten;
@@ -133,6 +135,7 @@ void Brain::Lose(WorkerId id, const std::string& why) {
   worker->heartbeat_connections = 0;
   commands_[id].clear();
   Feed(sched::WorkerLost{id, worker->info.incarnation, why});
+  ApplyDfs(dfs::WorkerGone{Stamp(), id, worker->info.incarnation});
   for (const JobId job : std::set<JobId>(uncleaned_)) CleanUp(job);
   for (auto& [job_id, job] : jobs_.jobs()) {
     if (!Ended(job.state)) MarkChanged(job_id);
@@ -154,6 +157,7 @@ Status Brain::Drain(WorkerId id, bool on) {
   worker->drained_by_user = on;
   if (worker->alive) {
     Feed(sched::WorkerDraining{id, worker->info.incarnation, on});
+    ApplyDfs(dfs::WorkerDrained{Stamp(), id, on});
     Send(worker, 16, [on](rpc::Command::Builder out) { out.setDrain(on); });
   }
   return Status::Ok();

@@ -95,6 +95,21 @@ void Shell::PushStatus(uint64_t watcher, Message status) {
   });
 }
 
+kj::Promise<Status> Shell::Mutate(PrepareFn prepare, std::function<void(const dfs::Namespace&)> then) {
+  auto answer = MakeAnswer<Status>(kj_);
+  loop_.Post([this, prepare = std::move(prepare), then = std::move(then), fulfill = std::move(answer.fulfill)] {
+    brain_->FsMutate(prepare, then, fulfill);
+  });
+  return kj::mv(answer.promise);
+}
+
+kj::Promise<void> Shell::Query(std::function<void(const dfs::Namespace&)> fn) {
+  return Ask([fn = std::move(fn)](Brain& brain) {
+    fn(brain.files());
+    return true;
+  }).ignoreResult();
+}
+
 void Shell::Probe(const std::string& address, const sched::Copy& copy, std::function<void(Result<bool>)> done) {
   kj_.Post([this, address, copy, done = std::move(done)] {
     rpc::Hello hello = own_;

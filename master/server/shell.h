@@ -16,7 +16,7 @@
 
 namespace mr::master {
 
-class Shell final : public Outlets {
+class Shell final : public Outlets, public dfs::FsHost {
  public:
   struct Options {
     std::string directory;  // DIR/lib has the operator libraries
@@ -39,6 +39,10 @@ class Shell final : public Outlets {
   void PushStatus(uint64_t watcher, Message status) override;
   void Probe(const std::string& address, const sched::Copy& copy, std::function<void(Result<bool>)> done) override;
   void InPool(std::function<void()> work) override { pool_.Post(std::move(work)); }
+
+  // dfs::FsHost. On the KJ loop.
+  kj::Promise<Status> Mutate(PrepareFn prepare, std::function<void(const dfs::Namespace&)> then) override;
+  kj::Promise<void> Query(std::function<void(const dfs::Namespace&)> fn) override;
 
   // For the services; on the KJ loop.
   rpc::KjThread& kj() { return kj_; }

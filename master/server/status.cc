@@ -233,6 +233,7 @@ void Brain::FillWorkers(rpc::MasterForClient::WorkersResults::Builder out) {
     status.setIncarnation(worker.info.incarnation);
     auto labels = status.initLabels(static_cast<unsigned>(worker.info.labels.size()));
     for (unsigned i = 0; i < worker.info.labels.size(); ++i) labels.set(i, worker.info.labels[i].c_str());
+    status.setBlocks(static_cast<uint32_t>(namespace_.BlocksOn(id)));
     status.setUsedBytes(worker.used_bytes);
     status.setCapacityBytes(worker.capacity_bytes);
   }

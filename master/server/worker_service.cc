@@ -37,6 +37,7 @@ RegisterIn RegisterFrom(rpc::WorkerInfo::Reader in) {
   for (auto label : in.getLabels()) out.info.labels.push_back(Str(label));
   for (auto copy : in.getInventory()) out.info.inventory.push_back(CopyFrom(copy));
   for (auto attempt : in.getRunning()) out.info.running.push_back(rpc::FromWire(attempt));
+  for (auto block : in.getBlocks()) out.blocks.push_back(dfs::FromWire(block));
   return out;
 }
 
@@ -195,6 +196,15 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> blockReceived(BlockReceivedContext context) override {
+    Blocks(context.getParams().getWorker(), context.getParams().getBlocks(), true);
+    return kj::READY_NOW;
+  }
+  kj::Promise<void> blockSuspect(BlockSuspectContext context) override {
+    Blocks(context.getParams().getWorker(), context.getParams().getBlocks(), false);
+    return kj::READY_NOW;
+  }
+
   kj::Promise<void> library(LibraryContext context) override {
     const auto params = context.getParams();
     const std::string sha256 = Str(params.getSha256());
@@ -234,6 +244,14 @@ class WorkerService final : public rpc::MasterForWorker::Server {
   }
 
  private:
+  void Blocks(rpc::WorkerRef::Reader ref, capnp::List<rpc::BlockReport>::Reader list, bool good) {
+    CheckRef(ref);
+    std::vector<dfs::BlockRef> blocks;
+    for (auto block : list) blocks.push_back(dfs::FromWire(block));
+    shell_.PostToMaster([brain = &shell_.brain(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
+                         blocks = std::move(blocks), good] { brain->BlocksReported(id, incarnation, blocks, good); });
+  }
+
   // A session speaks for the worker that registered on it and for nobody else.
   void CheckRef(rpc::WorkerRef::Reader ref) {
     if (shell_.sessions().find(session_) == shell_.sessions().end()) {

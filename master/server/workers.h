@@ -60,6 +60,7 @@ class WorkerTable {
 
   uint32_t TotalSlots() const;
   std::map<WorkerId, WorkerView>& all() { return workers_; }
+  const std::map<WorkerId, WorkerView>& all() const { return workers_; }
 
  private:
   std::map<WorkerId, WorkerView> workers_;

@@ -1,0 +1,178 @@
+// The block store's brain inside the master: its records in the same journal, its effects as
+// commands to workers, job outputs made visible by the very record that commits the job.
+#include <fnmatch.h>
+#include <glog/logging.h>
+
+#include <algorithm>
+
+#include "common/base/text.h"
+#include "common/io/clock.h"
+#include "dfs/meta/service.h"
+#include "master/server/brain.h"
+
+namespace mr::master {
+namespace {
+
+// A longer list of parts does not fit into the namespace's inline files; the totals always do.
+constexpr size_t kMaxSuccessBytes = 32 << 10;
+
+std::string PathOf(const std::string& uri) { return uri.substr(std::string("dfs://").size()); }
+
+std::string ParentOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
+}
+
+Status Missing(const dfs::Namespace& ns, const std::string& path, const Status& why) {
+  if (why.code() != Code::kNotFound) return why;
+  std::string message = "input dfs://" + path + " does not exist";
+  if (const auto entries = ns.List(ParentOf(path)); entries.ok()) {
+    std::vector<std::string> names;
+    for (const auto& entry : *entries) names.push_back(entry.path.substr(entry.path.rfind('/') + 1));
+    const std::vector<std::string_view> views(names.begin(), names.end());
+    message += DidYouMean(path.substr(path.rfind('/') + 1), views);
+  }
+  return NotFound(message);
+}
+
+}  // namespace
+
+uint64_t Brain::ApplyDfs(const dfs::Record& record) {
+  if (dfs::IsHard(record)) {
+    dfs_sequence_ = Append(journal::RecordClass::kHard, RecordKind::kDfs, EncodeFields(record));
+  }
+  Dispatch(namespace_.Apply(record), dfs_sequence_);
+  return dfs_sequence_;
+}
+
+void Brain::Dispatch(std::vector<dfs::Effect> effects, uint64_t sequence) {
+  if (effects.empty()) return;
+  outbox_.Hold(sequence, [this, effects = std::move(effects)] {
+    for (const auto& effect : effects) {
+      const dfs::EffectTarget target = dfs::TargetOf(effect);
+      Send(workers_.FindAlive(target.worker, target.incarnation), 160,
+           [effect](rpc::Command::Builder out) { dfs::ToCommand(effect, out); });
+    }
+  });
+}
+
+void Brain::FsMutate(const dfs::FsHost::PrepareFn& prepare, const std::function<void(const dfs::Namespace&)>& then,
+                     std::function<void(Status)> reply) {
+  const auto prepared = prepare(namespace_, {Stamp(), WallClockMs()});
+  if (!prepared.ok()) return reply(prepared.status());
+  const bool soft = prepared->has_value() && !dfs::IsHard(**prepared);
+  if (prepared->has_value()) ApplyDfs(**prepared);
+  if (then) then(namespace_);
+  if (soft) return reply(Status::Ok());
+  // Also where it was so already: the record that made it so may still be on its way to the disk.
+  outbox_.Hold(dfs_sequence_, [reply = std::move(reply)] { reply(Status::Ok()); });
+}
+
+void Brain::BlocksReported(WorkerId id, Incarnation incarnation, const std::vector<dfs::BlockRef>& blocks, bool good) {
+  if (workers_.FindAlive(id, incarnation) == nullptr) return;
+  for (const auto& block : blocks) {
+    if (good) {
+      ApplyDfs(dfs::ReplicaDurable{Stamp(), id, incarnation, block});
+    } else {
+      ApplyDfs(dfs::ReplicaSuspect{Stamp(), id, incarnation, block.id, block.generation});
+    }
+  }
+}
+
+void Brain::TickDfs() {
+  for (const auto& record : namespace_.Due(Stamp())) ApplyDfs(record);
+  loop_.At(Now() + Seconds(1), [this] { TickDfs(); });
+}
+
+Result<std::vector<InputFile>> Brain::DfsFiles(const std::string& uri) const {
+  const std::string path = PathOf(uri);
+  std::vector<InputFile> files;
+  const auto add = [&files](const std::vector<dfs::FileInfo>& found) {
+    for (const auto& file : found) files.push_back({"dfs://" + file.path, file.bytes});
+  };
+  auto found = namespace_.FilesUnder(path);
+  if (found.ok()) {
+    add(*found);
+    return files;
+  }
+  if (path.find_first_of("*?[") == std::string::npos) return Missing(namespace_, path, found.status());
+  // A pattern in the last component.
+  MR_ASSIGN_OR_RETURN(const auto entries, namespace_.List(ParentOf(path)));
+  for (const auto& entry : entries) {
+    if (fnmatch(path.c_str(), entry.path.c_str(), FNM_PATHNAME | FNM_PERIOD) != 0) continue;
+    MR_ASSIGN_OR_RETURN(const auto below, namespace_.FilesUnder(entry.path));
+    add(below);
+  }
+  if (files.empty()) return NotFound("no input matches dfs://" + path);
+  return files;
+}
+
+Status Brain::CheckDfsOutput(const JobSpec& spec) {
+  return namespace_.PrepareCommit({{Stamp(), WallClockMs()}, PathOf(spec.output_uri), spec.overwrite, "", 0, {}})
+      .status();
+}
+
+std::vector<WorkerId> Brain::Holders(const Split& split) const {
+  if (!split.uri.starts_with("dfs://")) return {};
+  const auto located = namespace_.Locate(PathOf(split.uri), split.offset, split.length, "");
+  if (!located.ok() || located->blocks.empty()) return {};
+  return located->blocks.front().workers;
+}
+
+void Brain::FillBlocks(const Split& split, const std::string& near, rpc::Split::Builder out) const {
+  if (!split.uri.starts_with("dfs://")) return;
+  // One byte more: the last record may end in the next block.
+  const auto located = namespace_.Locate(PathOf(split.uri), split.offset, split.length + 1, near);
+  if (!located.ok()) {
+    LOG(WARNING) << split.uri << ": " << located.status().ToString();
+    return;  // the attempt says that its blocks are missing
+  }
+  auto blocks = out.initBlocks(static_cast<unsigned>(located->blocks.size()));
+  for (unsigned i = 0; i < located->blocks.size(); ++i) dfs::ToWire(located->blocks[i], blocks[i]);
+}
+
+// Called between Step and the journal: what makes the output visible goes into the same record.
+void Brain::CommitToDfs(JobId id, std::string* extra) {
+  const JobView* job = jobs_.Find(id);
+  if (job == nullptr || !job->in_dfs()) return;
+  FinishedExtra finished;
+  MR_CHECK(DecodeFields(*extra, &finished), "a job was committed by an event that is no report");
+  std::map<std::string, FileOutput> parts;
+  for (FileOutput& part : job->Outputs()) parts[part.name] = std::move(part);
+  for (const FileOutput& part : finished.outputs) parts[part.name] = part;
+  PublishRequest request{Name(id), job->spec.output_uri, job->spec.overwrite, {}};
+  dfs::OutputCommitted commit{{Stamp(), WallClockMs()}, PathOf(job->spec.output_uri), job->spec.overwrite,
+                              "/.staging/" + Name(id), 0, {}};
+  for (const auto& [name, part] : parts) {
+    request.parts.push_back(part);
+    dfs::OutputFile file{name, {}, ""};
+    for (const StagedBlock& b : part.blocks) file.blocks.push_back({BlockId{b.id}, b.generation, b.length, b.digest});
+    commit.files.push_back(std::move(file));
+  }
+  commit.files.push_back({"_SUCCESS", {}, SuccessDocument(request, kMaxSuccessBytes)});
+  const auto prepared = namespace_.PrepareCommit(std::move(commit));
+  if (prepared.ok()) {
+    finished.dfs_commit = EncodeFields(**prepared);
+  } else {
+    finished.dfs_error = "its output was computed but could not be made visible: " + prepared.status().message();
+  }
+  *extra = EncodeFields(finished);
+}
+
+// The other half, live and in a replay.
+void Brain::ApplyCommit(JobId id, const std::string& extra, uint64_t sequence) {
+  JobView* job = jobs_.Find(id);
+  if (job == nullptr || !job->in_dfs()) return;
+  FinishedExtra finished;
+  MR_CHECK(DecodeFields(extra, &finished));
+  job->publish_error = finished.dfs_error;
+  if (finished.dfs_commit.empty()) return;
+  dfs::Record record;
+  MR_CHECK(DecodeFields(finished.dfs_commit, &record), "a commit in the journal is not readable");
+  auto effects = namespace_.Apply(record);
+  if (replaying_) return;
+  dfs_sequence_ = sequence;
+  Dispatch(std::move(effects), sequence);
+}
+
+}  // namespace mr::master
