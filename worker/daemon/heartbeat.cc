@@ -24,6 +24,7 @@ struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
   uint64_t sequence = 0;
   bool running = false;
   kj::Own<rpc::RpcConnection> connection;
+  kj::Maybe<rpc::Heartbeats::Client> master_side;
   std::unique_ptr<kj::TaskSet> tasks;
 
   rpc::KjThread loop{"heartbeat"};  // last
@@ -37,8 +38,15 @@ struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
   }
 
   void Beat() {
-    if (connection.get() == nullptr) return Connect();
-    auto request = connection->Bootstrap<rpc::Heartbeats>().beatRequest();
+    KJ_IF_MAYBE(heartbeats, master_side) {
+      Beat(*heartbeats);
+    } else {
+      Connect();
+    }
+  }
+
+  void Beat(rpc::Heartbeats::Client heartbeats) {
+    auto request = heartbeats.beatRequest();
     ToWire(self, request.initWorker());
     request.setSequence(++sequence);
     tasks->add(loop.timer()
@@ -49,6 +57,7 @@ struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
                          After(period);
                        },
                        [this](kj::Exception&&) {
+                         master_side = nullptr;
                          connection = nullptr;
                          After(std::min(period, Seconds(1)));
                        }));
@@ -63,6 +72,8 @@ struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
                    .then([this](Result<kj::Own<rpc::RpcConnection>> result) {
                      if (!result.ok()) return After(std::min(period, Seconds(1)));
                      connection = kj::mv(*result);
+                     // Once: asking a connection that has ended for it is an exception.
+                     master_side = connection->Bootstrap<rpc::Heartbeats>();
                      Beat();
                    }));
   }
@@ -74,6 +85,7 @@ Heartbeat::Heartbeat(std::string master, std::function<void()> unknown)
 Heartbeat::~Heartbeat() {
   impl_->loop.Run([this] {
     impl_->tasks.reset();
+    impl_->master_side = nullptr;
     impl_->connection = nullptr;
   });
 }

@@ -138,7 +138,7 @@ class FakeMaster::Beats : public rpc::Heartbeats::Server {
 };
 
 FakeMaster::FakeMaster() { Listen(); }
-FakeMaster::~FakeMaster() { CloseAll(); }
+FakeMaster::~FakeMaster() noexcept { CloseAll(); }
 
 void FakeMaster::Listen() {
   auto bound = WaitForLoop<Result<uint16_t>>(loop_, [this] {

@@ -39,7 +39,7 @@ class FakeMaster {
   };
 
   FakeMaster();
-  ~FakeMaster();
+  ~FakeMaster() noexcept;  // KJ members would make it throwing
 
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   // Every connection breaks; after a moment the port serves again, under the next epoch.

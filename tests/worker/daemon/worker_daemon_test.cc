@@ -389,11 +389,13 @@ TEST_F(WorkerDaemonTest, AUsersLibraryIsFetchedByItsDigestAndOtherBytesAreRefuse
   EXPECT_EQ(master_.WaitForReport(Attempt(0, 0, 2), {"finished", "failed"}).what, "finished") << WorkerLog();
 }
 
-TEST_F(WorkerDaemonTest, ALogCanBeReadAfterTheAttempt) {
+TEST_F(WorkerDaemonTest, OfALogTheEndIsServed) {
   master_.WaitForRegistration(1);
-  SendStages();
-  RunMap(kText, Attempt(0, 0));
-  EXPECT_TRUE(master_.Log(Attempt(0, 0)).ok());
+  std::ofstream(directory_ / "data/log/attempt_1_0001_0_r_000003_1") << std::string(300 << 10, 'x') << "the end\n";
+  const auto text = master_.Log(Attempt(0, 3));
+  ASSERT_TRUE(text.ok()) << text.status().ToString();
+  EXPECT_EQ(text->size(), 256u << 10);
+  EXPECT_TRUE(text->ends_with("xthe end\n"));
   EXPECT_EQ(master_.Log(Attempt(0, 5)).status().code(), Code::kNotFound);
 }
 
