@@ -5,7 +5,6 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <functional>
 #include <thread>
 
 #include "common/io/clock.h"
@@ -132,8 +131,10 @@ TEST_F(CliTest, DetachesOnCtrlC) {
   auto process = cluster_->MrctlInBackground({"submit", "sleep", "--ms", "60000", "--tasks", "1", "--output", Uri("c")}, "c-run");
   ASSERT_TRUE(process.ok());
   const Instant end = Now() + Seconds(15);
-  while (Now() < end && ReadFile(Path("c-run.err"))->find("RUNNING") == std::string::npos) {
+  for (bool running = false; !running && Now() < end;) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    const auto said = ReadFile(Path("c-run.err"));
+    running = said.ok() && said->find("RUNNING") != std::string::npos;
   }
   process->Signal(SIGINT);
   EXPECT_EQ(process->Wait(Seconds(10)), 130);
