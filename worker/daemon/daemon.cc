@@ -291,13 +291,13 @@ bool Daemon::Drain(Duration grace) {
 }
 
 void Daemon::StopChildren() {
-  impl_->heartbeat.reset();
   impl_->loop.Run([this] {
     if (impl_->looped == nullptr) return;
     // Nothing new arrives, and what prepares to start does not.
     impl_->looped->session->Stop();
     impl_->looped->worker->KillAll();
   });
+  impl_->heartbeat.reset();  // a registration would have used it
   impl_->host.reset();
 }
 
