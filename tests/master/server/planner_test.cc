@@ -1,0 +1,286 @@
+// What the planner and the publisher promise about specs, splits, partitions and output directories.
+#include "master/server/planner.h"
+
+#include <capnp/message.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <functional>
+
+#include "common/io/files.h"
+#include "master/server/publisher.h"
+
+namespace mr::master {
+namespace {
+
+class PlannerTest : public testing::Test {
+ protected:
+  PlannerTest() {
+    char path[] = "/tmp/planner_test.XXXXXX";
+    root_ = mkdtemp(path);
+  }
+  ~PlannerTest() override { (void)RemoveTree(root_); }
+  std::string Put(const std::string& name, size_t bytes) {
+    EXPECT_TRUE(WriteFileDurably(root_ + "/" + name, std::string(bytes, 'x')).ok());
+    return "file://" + root_ + "/" + name;
+  }
+  static StageSpec Files(const std::string& name, std::vector<std::string> uris, uint64_t split) {
+    StageSpec stage;
+    stage.name = name;
+    stage.ports = 1;
+    InputSpec input;
+    input.files = {std::move(uris), "text", split, 0};
+    stage.inputs.push_back(std::move(input));
+    return stage;
+  }
+  static StageSpec Edge(const std::string& name, uint32_t from, sched::EdgeKind kind, uint32_t tasks) {
+    StageSpec stage;
+    stage.name = name;
+    stage.ports = 1;
+    stage.tasks = tasks;
+    InputSpec input;
+    input.is_edge = true;
+    input.kind = kind;
+    input.stage = from;
+    stage.inputs.push_back(std::move(input));
+    return stage;
+  }
+  JobSpec Job(std::vector<StageSpec> stages) {
+    JobSpec spec;
+    spec.name = "test";
+    spec.stages = std::move(stages);
+    spec.stages.back().is_final = true;
+    spec.output_uri = "file://" + root_ + "/out";
+    return spec;
+  }
+  std::string root_;
+};
+
+TEST_F(PlannerTest, CutsAFileIntoSplitsThatCoverItOnce) {
+  for (const uint64_t bytes : {1, 4095, 4096, 4097, 100'000}) {
+    uint64_t at = 0;
+    for (const Split& split : CutFile({"file:///f", bytes}, 2, {{}, "text", 4096, 0}, 1 << 20)) {
+      EXPECT_EQ(split.offset, at);
+      EXPECT_LE(split.length, 4096u);
+      EXPECT_EQ(split.input, 2u);
+      at += split.length;
+    }
+    EXPECT_EQ(at, bytes);
+  }
+  EXPECT_TRUE(CutFile({"file:///f", 0}, 0, {{}, "text", 0, 0}, 4096).empty());
+}
+
+TEST_F(PlannerTest, CutsFixedRecordsAtTheirBordersAndCompressedFilesNever) {
+  for (const Split& split : CutFile({"file:///f", 10'000}, 0, {{}, "fixed:100", 250, 0}, 4096)) {
+    EXPECT_EQ(split.offset % 100, 0u);
+  }
+  EXPECT_EQ(CutFile({"file:///f.gz", 1 << 20}, 0, {{}, "text", 4096, 0}, 4096).size(), 1u);
+  EXPECT_EQ(CutFile({"file:///f.zst", 1 << 20}, 0, {{}, "text", 4096, 0}, 4096).size(), 1u);
+}
+
+TEST_F(PlannerTest, ExpandsDirectoriesAndGlobsWithoutHiddenNames) {
+  Put("b.txt", 1);
+  Put("a.txt", 1);
+  Put("_SUCCESS", 1);
+  Put(".hidden", 1);
+  Put("c.log", 1);
+  const auto all = ExpandFileUri("file://" + root_);
+  ASSERT_TRUE(all.ok());
+  EXPECT_EQ(all->size(), 3u);
+  const auto texts = ExpandFileUri("file://" + root_ + "/*.txt");
+  ASSERT_TRUE(texts.ok());
+  ASSERT_EQ(texts->size(), 2u);
+  EXPECT_THAT((*texts)[0].uri, testing::EndsWith("/a.txt"));
+  EXPECT_EQ(ExpandFileUri("file://" + root_ + "/*.csv").status().code(), Code::kNotFound);
+}
+
+TEST_F(PlannerTest, NamesTheNearestFileWhereAnInputIsMissing) {
+  Put("bible.txt", 1);
+  const auto missing = ExpandFileUri("file://" + root_ + "/bibel.txt");
+  EXPECT_EQ(missing.status().code(), Code::kNotFound);
+  EXPECT_THAT(missing.status().message(), testing::HasSubstr(root_ + "/bible.txt"));
+}
+
+TEST_F(PlannerTest, GivesAllToAllPortsAPartitionPerReadingTask) {
+  const auto spec = Job({Files("map", {Put("in", 10'000)}, 4096), Edge("reduce", 0, sched::EdgeKind::kAllToAll, 5)});
+  auto plan = PlanJob(spec, {4, 1 << 20, {}});
+  ASSERT_TRUE(plan.ok()) << plan.status().ToString();
+  EXPECT_EQ(plan->stages[0].tasks, 3u);
+  EXPECT_THAT(plan->stages[0].port_partitions, testing::ElementsAre(5));
+  EXPECT_THAT(plan->stages[1].port_partitions, testing::ElementsAre(1));
+  FillSlices(spec, &*plan);
+  EXPECT_EQ(plan->stages[1].slices[3], std::vector<sched::Slice>({{0, 3, 4, 0, 3}}));
+}
+
+TEST_F(PlannerTest, GivesEveryUpstreamTaskToExactlyOneManyToOneReader) {
+  const auto spec = Job({Files("map", {Put("in", 41'000)}, 4096), Edge("fold", 0, sched::EdgeKind::kManyToOne, 4)});
+  auto plan = PlanJob(spec, {4, 1 << 20, {}});
+  ASSERT_TRUE(plan.ok());
+  FillSlices(spec, &*plan);
+  uint32_t next = 0;
+  for (const auto& slices : plan->stages[1].slices) {
+    EXPECT_EQ(slices[0].task_begin, next);
+    next = slices[0].task_end;
+  }
+  EXPECT_EQ(next, plan->stages[0].tasks);
+}
+
+TEST_F(PlannerTest, TakesTheUpstreamTasksForOneToOneAndNumbersPartitionsOverAllPorts) {
+  auto source = Files("map", {Put("in", 9000)}, 4096);
+  source.ports = 2;
+  auto same = Edge("same", 0, sched::EdgeKind::kOneToOne, 7);
+  same.inputs[0].port = 1;
+  auto all = Edge("all", 0, sched::EdgeKind::kAllToAll, 4);
+  InputSpec broadcast;
+  broadcast.is_edge = true;
+  broadcast.kind = sched::EdgeKind::kBroadcast;
+  broadcast.stage = 1;
+  all.inputs.push_back(broadcast);
+  const auto spec = Job({source, same, all});
+  auto plan = PlanJob(spec, {4, 1 << 20, {}});
+  ASSERT_TRUE(plan.ok()) << plan.status().ToString();
+  EXPECT_EQ(plan->stages[1].tasks, 3u) << "--reduces does not apply";
+  FillSlices(spec, &*plan);
+  EXPECT_EQ(plan->stages[1].slices[2], std::vector<sched::Slice>({{0, 4, 5, 2, 3}})) << "port 1 begins behind port 0";
+  EXPECT_EQ(plan->stages[2].slices[0][1], (sched::Slice{1, 0, 1, 0, 3}));
+}
+
+TEST_F(PlannerTest, SizesAutomaticReducesByBytesWithinTheSlots) {
+  const auto spec = Job({Files("map", {Put("in", 1000)}, 0), Edge("reduce", 0, sched::EdgeKind::kAllToAll, 0)});
+  EXPECT_EQ(PlanJob(spec, {8, 1 << 20, {}})->stages[1].tasks, 1u);
+  auto big = spec;
+  big.stages[0].inputs[0].files.uris = {"dfs:///big"};
+  const PlanContext context{8, 64 << 20, {{"dfs:///big", std::vector<InputFile>{{"dfs:///big", 100 * kBytesPerTask}}}}};
+  EXPECT_EQ(PlanJob(big, context)->stages[1].tasks, 8u);
+}
+
+TEST_F(PlannerTest, PlansOneTaskWhereThereAreNoBytes) {
+  const auto spec = Job({Files("map", {Put("empty", 0)}, 0), Edge("reduce", 0, sched::EdgeKind::kAllToAll, 0)});
+  EXPECT_EQ(PlanJob(spec, {8, 1 << 20, {}})->stages[0].tasks, 1u);
+}
+
+TEST_F(PlannerTest, RefusesAnOutputThatHoldsFilesUnlessItMayBeReplaced) {
+  ASSERT_TRUE(MakeDirectories(root_ + "/out").ok());
+  EXPECT_TRUE(CheckFileOutput("file://" + root_ + "/out", false).ok());
+  Put("out/x", 1);
+  EXPECT_EQ(CheckFileOutput("file://" + root_ + "/out", false).code(), Code::kRejected);
+  EXPECT_TRUE(CheckFileOutput("file://" + root_ + "/out", true).ok());
+  EXPECT_EQ(CheckFileOutput("file://" + root_ + "/out/x", true).code(), Code::kRejected);
+}
+
+class PublisherTest : public PlannerTest {
+ protected:
+  PublishRequest Request(bool overwrite) {
+    PublishRequest request{"job_1_0001", "file://" + root_ + "/out", overwrite, {}};
+    for (const char* name : {"part-r-00000", "part-r-00001"}) {
+      const std::string directory = StagingUri(request.output_uri, request.job).substr(7) + "/attempt";
+      EXPECT_TRUE(MakeDirectories(directory).ok());
+      EXPECT_TRUE(WriteFileDurably(directory + "/" + name, name).ok());
+      request.parts.push_back({name, directory + "/" + name, 12, 1, {}, {}});
+    }
+    return request;
+  }
+  void ExpectWhole() {
+    EXPECT_THAT(ListDirectory(root_ + "/out").value(),
+                testing::ElementsAre("_SUCCESS", "part-r-00000", "part-r-00001"));
+    EXPECT_EQ(ReadFile(root_ + "/out/part-r-00001").value(), "part-r-00001");
+    EXPECT_THAT(ListDirectory(root_).value(), testing::ElementsAre("out"));
+  }
+};
+
+TEST_F(PublisherTest, EndsAlikeHoweverOftenItIsRepeated) {
+  const auto request = Request(false);
+  for (int i = 0; i < 3; ++i) {
+    const Status status = PublishFiles(request);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    ExpectWhole();
+  }
+}
+
+TEST_F(PublisherTest, GoesOnWhereItWasInterrupted) {
+  const auto request = Request(false);
+  ASSERT_TRUE(MakeDirectories(root_ + "/out").ok());
+  ASSERT_EQ(rename(request.parts[0].staged.c_str(), (root_ + "/out/part-r-00000").c_str()), 0);
+  ASSERT_TRUE(PublishFiles(request).ok());
+  ExpectWhole();
+}
+
+TEST_F(PublisherTest, ReplacesTheWholeDirectoryWithOverwrite) {
+  ASSERT_TRUE(MakeDirectories(root_ + "/out").ok());
+  Put("out/part-r-00009", 3);
+  const auto request = Request(true);
+  const Status status = PublishFiles(request);
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  ExpectWhole();
+  ASSERT_TRUE(PublishFiles(request).ok());
+  ExpectWhole();
+}
+
+TEST_F(PublisherTest, FailsWhereAPartIsNowhere) {
+  auto request = Request(false);
+  ASSERT_TRUE(RemoveTree(request.parts[1].staged).ok());
+  EXPECT_FALSE(PublishFiles(request).ok());
+  EXPECT_FALSE(PathExists(root_ + "/out/_SUCCESS"));
+}
+
+// ---- Specs --------------------------------------------------------------------------------------
+
+Result<JobSpec> Read(const std::function<void(rpc::JobSpec::Builder)>& change) {
+  capnp::MallocMessageBuilder message;
+  auto spec = message.initRoot<rpc::JobSpec>();
+  spec.setName("job");
+  spec.initOutput().setUri("file:///out");
+  auto stages = spec.initStages(2);
+  stages[0].setName("map");
+  stages[0].setOperator("m");
+  auto files = stages[0].initInputs(1)[0].initFiles();
+  files.initUris(1).set(0, "file:///in");
+  files.setFormat("text");
+  stages[0].initPorts(1)[0].initShuffle().setSorted(true);
+  stages[1].setName("reduce");
+  stages[1].setOperator("r");
+  auto edge = stages[1].initInputs(1)[0].initEdge();
+  edge.setKind(rpc::EdgeKind::ALL_TO_ALL);
+  edge.setGrouped(true);
+  stages[1].initPorts(1)[0].initFiles().setFormat("text");
+  change(spec);
+  return ReadSpec(spec.asReader());
+}
+
+TEST(SpecTest, TakesAGoodOneAndKeepsItsBytes) {
+  const auto spec = Read([](auto) {});
+  ASSERT_TRUE(spec.ok()) << spec.status().ToString();
+  EXPECT_TRUE(spec->stages[0].reads_files());
+  EXPECT_TRUE(spec->stages[1].is_final);
+  capnp::MallocMessageBuilder message;
+  auto builder = message.initRoot<rpc::JobSpec>();
+  builder.setName("x");
+  const std::string bytes = CanonicalBytes(builder.asReader());
+  SpecBytes again(bytes);
+  EXPECT_EQ(CanonicalBytes(again.reader()), bytes);
+}
+
+TEST(SpecTest, NamesWhatIsWrong) {
+  const auto fault = [](const std::function<void(rpc::JobSpec::Builder)>& change, const std::string& text) {
+    const auto spec = Read(change);
+    EXPECT_THAT(spec.status().message(), testing::HasSubstr(text));
+    return spec.status().code();
+  };
+  EXPECT_EQ(fault([](auto s) { s.setName(""); }, "name"), Code::kInvalidArgument);
+  fault([](auto s) { s.getStages()[1].setName("map"); }, "two stages are named 'map'");
+  fault([](auto s) { s.getStages()[0].setOperator(""); }, "no operator");
+  fault([](auto s) { s.getStages()[1].getInputs()[0].getEdge().setStage(1); }, "earlier stage");
+  fault([](auto s) { s.getStages()[1].getInputs()[0].getEdge().setPort(3); }, "no port 3");
+  fault([](auto s) { s.getStages()[1].getInputs()[0].getEdge().setKind(rpc::EdgeKind::UNSET); }, "edge kind");
+  fault([](auto s) { s.getStages()[0].getPorts()[0].getShuffle().setSorted(false); }, "sorted port");
+  fault([](auto s) { s.getStages()[0].getInputs()[0].getFiles().setFormat("txt"); }, "did you mean 'text'");
+  fault([](auto s) { s.getStages()[0].getInputs()[0].getFiles().setFormat("fixed:0"); }, "unknown format");
+  fault([](auto s) { s.getOutput().setUri("/out"); }, "absolute URI");
+  fault([](auto s) { s.getOutput().setUri("file:///"); }, "root");
+  fault([](auto s) { s.initPolicies(1).set(0, "nonsense"); }, "nonsense");
+  fault([](auto s) { s.setLibrary("../../x"); }, "SHA-256");
+  EXPECT_EQ(fault([](auto s) { s.getOutput().setUri("s3://b/out"); }, "not supported yet"), Code::kRejected);
+}
+
+}  // namespace
+}  // namespace mr::master
