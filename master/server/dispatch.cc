@@ -79,8 +79,9 @@ void FillStage(const JobView& job, uint32_t index, rpc::StageInfo::Builder out) 
   }
   out.setMemoryBytes(spec.getMemoryBytes());
   out.setSortBufferBytes(spec.getSortBufferBytes());
-  // Equal jobs place equal keys alike: the seed is the stage's number, not the job's.
-  out.setPartitionSeed(index + 1);
+  // The same for all stages of all jobs: a join needs equal keys of different stages in the same
+  // partition, and equal jobs give equal bytes.
+  out.setPartitionSeed(1);
   if (job.spec.stages[index].is_final && job.spec.output_uri.starts_with("file://")) {
     out.setStagingUri(StagingUri(job.spec.output_uri, Name(job.id)).c_str());
   } else if (job.spec.stages[index].is_final) {
