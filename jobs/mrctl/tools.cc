@@ -123,6 +123,10 @@ Result<std::string> ToolRun::Finish() {
   err = TrimmedEnd(err);
   // mrtask puts its name in front; the user did not call it.
   if (err.compare(0, 8, "mrtask: ") == 0) err.erase(0, 8);
+  // mrtask sets itself an alarm, so that a loop ends also when mrctl does not.
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
+    return InvalidArgument("the operator library did not come to an end within its time while it was asked for its plan");
+  }
   if (WIFSIGNALED(status)) {
     return InvalidArgument("the operator library died of signal " + std::to_string(WTERMSIG(status)) + " (" +
                            strsignal(WTERMSIG(status)) + ") while it was loaded and asked for its plan" +

@@ -97,6 +97,37 @@ TEST_F(CliTest, ExitsWithFourWhenTheJobIsKilledWithinTwoSeconds) {
   EXPECT_LT(Now() - asked, Seconds(2));
 }
 
+TEST_F(CliTest, ChecksAnOperatorLibraryBeforeTheJobIsAccepted) {
+  const auto submit = [](const std::string& library, const std::string& job, const std::string& how) {
+    return Mrctl({"submit", "--lib", BinaryDirectory() + "/../lib/lib" + library + ".so", job, "--how", how, "--input",
+                  Uri("in"), "--output", Uri("lib-" + library + job + how)});
+  };
+  const RunResult other_abi = submit("wrong_abi", "any", "any");
+  EXPECT_EQ(other_abi.exit, 2);
+  EXPECT_THAT(other_abi.err, HasSubstr("ABI"));
+  EXPECT_EQ(submit("no_symbol", "any", "any").exit, 2);
+  EXPECT_EQ(submit("throws_at_load", "any", "any").exit, 2);
+  EXPECT_EQ(submit("bad_operators", "absent", "any").exit, 2);
+  EXPECT_EQ(submit("bad_operators", "bad_plan", "segfaults").exit, 2);
+  EXPECT_EQ(submit("bad_operators", "bad", "prepare").exit, 2);
+  EXPECT_EQ(Mrctl({"submit", "--lib", Path("in"), "any", "--output", Uri("x")}).exit, 2);
+}
+
+TEST_F(CliTest, RunsAUsersLibraryAndOutlivesABadOne) {
+  const auto submit = [](const std::string& how) {
+    return Mrctl({"--no-progress", "submit", "--lib", BinaryDirectory() + "/../lib/libbad_operators.so", "bad", "--how", how,
+                  "--input", Uri("in"), "--output", Uri("own-" + how)});
+  };
+  const RunResult segfaults = submit("segfaults");
+  EXPECT_EQ(segfaults.exit, 1);
+  EXPECT_THAT(segfaults.err, HasSubstr("SIGSEGV"));
+  EXPECT_EQ(submit("throws").exit, 1);
+  EXPECT_FALSE(PathExists(Path("own-throws")));
+  // Fails twice, and is right the third time.
+  const RunResult twice = submit("twice");
+  EXPECT_EQ(twice.exit, 0) << twice.err << cluster_->Logs();
+}
+
 TEST_F(CliTest, ExitsWithFiveWithoutAMaster) {
   const RunResult run = RunMrctl({"--master", "127.0.0.1:1", "jobs"});
   EXPECT_EQ(run.exit, 5);

@@ -72,7 +72,7 @@ bible -f gen1:1-rev22:21 >"$dir/kjv.txt"
 "$BIN/mrctl" fs ls /
 
 say "word count and its commonest words, as one DAG"
-"$BIN/mrctl" submit topwords --input /kjv.txt --output /top --conf max_split_bytes=1m | tee "$dir/submitted"
+"$BIN/mrctl" submit topwords --input /kjv.txt --output /top --reduces 3 --conf max_split_bytes=1m | tee "$dir/submitted"
 job=$(cut -d' ' -f1 "$dir/submitted")
 
 say "the twenty commonest words"
@@ -85,8 +85,8 @@ say "where to look next"
 cat <<TXT
   mrctl submit --local wordcount --input README.md    the same engine, no set-up
   mrctl explain topwords --input /kjv.txt             the plan of a job before it runs
-  mrctl job show|tasks|attempts|counters $job         what happened (on a cluster of your own)
+  mrctl job show|tasks|attempts|counters $job   what happened, on a cluster that stays
   mrctl why $job                                the scheduler's reasons, with their numbers
-  curl http://127.0.0.1:$master_http/metrics               while a master runs
+  curl http://127.0.0.1:$master_http/metrics               what a running master counts
   jobs/builtin/topwords.cc, jobs/sdk/paceline         the job above, and how to write one
 TXT
