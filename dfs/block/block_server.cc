@@ -24,16 +24,15 @@ Status AppendPiece(LocalWrite& local, const std::string& piece, uint32_t crc) {
 
 }  // namespace
 
-struct BlockServer::Impl : kj::TaskSet::ErrorHandler {
+// Shared by the server, its calls and its writers: a call that is under way goes on to its end even
+// where the connection and the server are gone. It then tells nobody.
+struct BlockServer::Impl : kj::Refcounted {
   BlockStore& store;
   Options options;
   Peers peers;
-  kj::TaskSet tasks;
 
   Impl(kj::AsyncIoContext& io, BlockStore& s, Options o)
-      : store(s), options(std::move(o)), peers(io, options.hello), tasks(*this) {}
-
-  void taskFailed(kj::Exception&&) override {}  // its caller has heard of it
+      : store(s), options(std::move(o)), peers(io, options.hello) {}
 
   void Suspected(const BlockRef& block, const Status& status) {
     if (status.code() == Code::kCorrupted && options.on_suspect) {
@@ -48,17 +47,16 @@ namespace {
 // up; a local disk that fails ends the whole write here.
 class WriterServer final : public rpc::BlockWriter::Server {
  public:
-  WriterServer(BlockServer::Impl& server, BlockRef block, std::unique_ptr<BlockStore::Writer> writer,
+  WriterServer(BlockServer::Impl& server, std::unique_ptr<BlockStore::Writer> writer,
                kj::Own<BlockPipe> downstream)
-      : server_(server),
-        block_(block),
+      : server_(kj::addRef(server)),
         local_(std::make_shared<LocalWrite>(LocalWrite{std::move(writer), Status::Ok()})),
         downstream_(kj::mv(downstream)),
         tail_(kj::Promise<void>(kj::READY_NOW)) {}
 
   ~WriterServer() noexcept(false) {
     // Unlinks what was not finished: on the pool, since it touches the disk.
-    server_.options.pool([local = std::move(local_)]() mutable { local.reset(); });
+    server_->options.pool([local = std::move(local_)]() mutable { local.reset(); });
   }
 
  protected:
@@ -93,15 +91,15 @@ class WriterServer final : public rpc::BlockWriter::Server {
       return local->writer->Finish(length, digest);
     });
     // Detached: once the bytes are on disk the master hears of it, also where the writer is gone.
-    auto done = here.then([&server = server_](Result<BlockRef> ref) {
-                      if (ref.ok() && server.options.on_durable) server.options.on_durable(*ref);
+    auto done = here.then([server = kj::addRef(*server_)](Result<BlockRef> ref) {
+                      if (ref.ok() && server->options.on_durable) server->options.on_durable(*ref);
                       return ref;
                     })
                     .fork();
-    server_.tasks.add(done.addBranch().ignoreResult());
+    done.addBranch().ignoreResult().detach([](kj::Exception&&) {});
     return done.addBranch().then([this, below = kj::mv(below), context](Result<BlockRef> ref) mutable {
       return below.then([this, context, ref = std::move(ref)](std::vector<WorkerId> durable) mutable {
-        if (ref.ok()) durable.insert(durable.begin(), server_.options.worker);
+        if (ref.ok()) durable.insert(durable.begin(), server_->options.worker);
         auto results = context.getResults();
         // One durable replica anywhere in the pipeline is an answer; the writer counts them.
         rpc::ToOutcome(durable.empty() ? ref.status() : Status::Ok(), results.initOutcome());
@@ -115,7 +113,7 @@ class WriterServer final : public rpc::BlockWriter::Server {
   // Runs fn on the pool after all that were given before.
   template <class R, class F>
   kj::Promise<R> InOrder(F fn) {
-    auto fork = tail_.then([pool = server_.options.pool, fn = std::move(fn)]() mutable {
+    auto fork = tail_.then([pool = server_->options.pool, fn = std::move(fn)]() mutable {
                        return OnPool(pool, std::move(fn));
                      })
                     .fork();
@@ -137,8 +135,7 @@ class WriterServer final : public rpc::BlockWriter::Server {
     });
   }
 
-  BlockServer::Impl& server_;
-  const BlockRef block_;
+  kj::Own<BlockServer::Impl> server_;  // first: what is below uses its connections
   std::shared_ptr<LocalWrite> local_;
   kj::Own<BlockPipe> downstream_;
   bool downstream_failed_ = false;
@@ -150,8 +147,12 @@ class WriterServer final : public rpc::BlockWriter::Server {
 }  // namespace
 
 BlockServer::BlockServer(kj::AsyncIoContext& io, BlockStore& store, Options options)
-    : impl_(kj::heap<Impl>(io, store, std::move(options))) {}
-BlockServer::~BlockServer() = default;
+    : impl_(kj::refcounted<Impl>(io, store, std::move(options))) {}
+
+BlockServer::~BlockServer() {
+  impl_->options.on_durable = nullptr;
+  impl_->options.on_suspect = nullptr;
+}
 
 void BlockServer::set_worker(WorkerId worker) { impl_->options.worker = worker; }
 
@@ -164,19 +165,21 @@ kj::Promise<void> BlockServer::WriteBlock(WriteContext context) {
   // A Result and not a null Own: KJ takes a null Own in a promise for no value at all.
   using Pipe = Result<kj::Own<BlockPipe>>;
   kj::Promise<Pipe> below = Pipe(NotFound("the pipeline ends here"));
-  if (!downstream.empty()) below = BlockPipe::Open(impl_->peers, block, std::move(downstream));
+  if (!downstream.empty()) {
+    below = BlockPipe::Open(impl_->peers, block, std::move(downstream)).attach(kj::addRef(*impl_));
+  }
   using Created = Result<std::unique_ptr<BlockStore::Writer>>;
   auto here = OnPool(impl_->options.pool, [&store = impl_->store, block]() -> Created {
     return store.Create(block.id, block.generation);
   });
-  return here.then([this, context, block, below = kj::mv(below)](Created writer) mutable {
-    return below.then([this, context, block, writer = std::move(writer)](Pipe pipe) mutable {
+  return here.then([impl = kj::addRef(*impl_), context, below = kj::mv(below)](Created writer) mutable {
+    return below.then([impl = kj::mv(impl), context, writer = std::move(writer)](Pipe pipe) mutable {
       auto results = context.getResults();
       rpc::ToOutcome(writer.status(), results.initOutcome());
       if (!writer.ok()) return;
       // A tail that cannot be reached is given up; the writer sees by `durable` how many have it.
       auto downstream = pipe.ok() ? *std::move(pipe) : kj::Own<BlockPipe>();
-      results.setWriter(kj::heap<WriterServer>(*impl_, block, *std::move(writer), kj::mv(downstream)));
+      results.setWriter(kj::heap<WriterServer>(*impl, *std::move(writer), kj::mv(downstream)));
     });
   });
 }
@@ -190,13 +193,13 @@ kj::Promise<void> BlockServer::ReadBlock(ReadContext context) {
                 [&store = impl_->store, block, offset, length] {
                   return store.Read(block.id, block.generation, offset, length);
                 })
-      .then([this, context, block](Result<std::string> bytes) mutable {
+      .then([impl = kj::addRef(*impl_), context, block](Result<std::string> bytes) mutable {
         auto results = context.getResults(capnp::MessageSize{bytes.ok() ? bytes->size() / 8 + 32 : 64, 0});
         rpc::ToOutcome(bytes.status(), results.initOutcome());
         if (bytes.ok()) {
           results.setData(kj::arrayPtr(reinterpret_cast<const kj::byte*>(bytes->data()), bytes->size()));
         } else {
-          impl_->Suspected(block, bytes.status());
+          impl->Suspected(block, bytes.status());
         }
       });
 }
@@ -229,11 +232,11 @@ kj::Promise<Status> CopyPieces(BlockServer::Impl& server, BlockPipe& pipe, Block
 
 kj::Promise<Status> BlockServer::Replicate(BlockRef block, std::string to_address) {
   return BlockPipe::Open(impl_->peers, block, {to_address})
-      .then([this, block](Result<kj::Own<BlockPipe>> opened) -> kj::Promise<Status> {
+      .then([&impl = *impl_, block](Result<kj::Own<BlockPipe>> opened) -> kj::Promise<Status> {
         if (!opened.ok()) return opened.status();
         auto pipe = *std::move(opened);
         BlockPipe& p = *pipe;
-        return CopyPieces(*impl_, p, block, 0)
+        return CopyPieces(impl, p, block, 0)
             .then([&p, block](Status status) -> kj::Promise<Status> {
               if (!status.ok()) return status;
               return p.Finish(block.length, block.digest).then([](Result<std::vector<WorkerId>> durable) {
@@ -241,7 +244,8 @@ kj::Promise<Status> BlockServer::Replicate(BlockRef block, std::string to_addres
               });
             })
             .attach(kj::mv(pipe));
-      });
+      })
+      .attach(kj::addRef(*impl_));
 }
 
 kj::Promise<Status> BlockServer::Delete(BlockRef block) {
@@ -252,9 +256,9 @@ kj::Promise<Status> BlockServer::Delete(BlockRef block) {
 
 kj::Promise<void> BlockServer::Scrub(uint64_t max_bytes) {
   return OnPool(impl_->options.pool, [&store = impl_->store, max_bytes] { return store.Scrub(max_bytes); })
-      .then([this](BlockStore::ScrubResult result) {
+      .then([impl = kj::addRef(*impl_)](BlockStore::ScrubResult result) {
         for (const auto& found : result.found) {
-          if (impl_->options.on_suspect) impl_->options.on_suspect(found);
+          if (impl->options.on_suspect) impl->options.on_suspect(found);
         }
       });
 }

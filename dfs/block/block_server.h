@@ -35,7 +35,8 @@ class BlockServer {
     // ReplicaSuspect). Later registrations do not list it. Never delete it on your own.
     std::function<void(const Suspect&)> on_suspect;
   };
-  // io and store must outlive this; this must outlive all calls.
+  // io, store and pool must outlive the loop's last turn; calls under way may outlive this object,
+  // and then report to nobody.
   BlockServer(kj::AsyncIoContext& io, BlockStore& store, Options options);
   ~BlockServer();
 

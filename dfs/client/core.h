@@ -13,15 +13,14 @@
 
 namespace mr::dfs {
 
-struct DfsClient::Impl : kj::TaskSet::ErrorHandler {
+// Shared by the client, its calls and its writers, so that these may outlive it.
+struct DfsClient::Impl : kj::Refcounted {
   rpc::FileSystem::Client files;
   Options options;
   Peers peers;
-  kj::TaskSet tasks;  // what goes on without anybody waiting: abandons
 
   Impl(kj::AsyncIoContext& io, rpc::FileSystem::Client f, Options o)
-      : files(kj::mv(f)), options(std::move(o)), peers(io, options.hello), tasks(*this) {}
-  void taskFailed(kj::Exception&&) override {}  // a lease that is not abandoned runs out
+      : files(kj::mv(f)), options(std::move(o)), peers(io, options.hello) {}
 
   // Bytes [begin, end) of a block from the first replica that gives them. A whole block is checked
   // against its digest. The failure names what each replica said.

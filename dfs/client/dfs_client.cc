@@ -23,10 +23,29 @@ kj::Promise<Status> Copy(ByteSource& source, FileWriter& writer) {
   });
 }
 
+kj::Promise<Result<LocatedFile>> LocateOn(DfsClient::Impl& impl, const std::string& path, uint64_t offset,
+                                          uint64_t length) {
+  auto request = impl.files.locateRequest();
+  request.setPath(path.c_str());
+  request.setOffset(offset);
+  request.setLength(length);
+  request.setNear(impl.options.own_address.c_str());
+  auto call = request.send().then([](auto response) -> Result<LocatedFile> {
+    const Status status = rpc::FromOutcome(response.getOutcome());
+    if (!status.ok()) return status;
+    LocatedFile out;
+    out.info = FromWire(response.getStatus());
+    for (const auto block : response.getBlocks()) out.blocks.push_back(FromWire(block));
+    const auto data = response.getInlineData();
+    out.inline_data.assign(reinterpret_cast<const char*>(data.begin()), data.size());
+    return out;
+  });
+  return Guard(kj::mv(call));
+}
+
 // One Get: from `at` to `end`, block by block, each delivered when it is whole.
 struct Reading {
-  DfsClient& client;
-  DfsClient::Impl& impl;
+  kj::Own<DfsClient::Impl> impl;
   std::string path;
   kj::Own<ByteSink> sink;
   uint64_t at;
@@ -35,7 +54,7 @@ struct Reading {
 
   kj::Promise<Status> Next(int tries) {
     if (at >= end) return Status::Ok();
-    return client.Locate(path, at, to_the_end ? 0 : end - at)
+    return LocateOn(*impl, path, at, to_the_end ? 0 : end - at)
         .then([this, tries](Result<LocatedFile> file) -> kj::Promise<Status> {
           if (!file.ok()) return file.status();
           end = std::min(end, file->info.bytes);
@@ -57,7 +76,7 @@ struct Reading {
     const LocatedBlock& block = file.blocks[i];
     const uint64_t from = at - block.offset;
     const uint64_t to = std::min(block.block.length, end - block.offset);
-    return impl.ReadRange(block, from, to)
+    return impl->ReadRange(block, from, to)
         .then([this, &file, i, tries](Result<std::string> bytes) -> kj::Promise<Status> {
           if (bytes.ok()) {
             at += bytes->size();
@@ -66,7 +85,7 @@ struct Reading {
             });
           }
           if (tries + 1 >= kLocateTries) return bytes.status().With("cannot read " + path);
-          return impl.peers.timer()
+          return impl->peers.timer()
               .afterDelay(kLocatePause.ns * kj::NANOSECONDS)
               .then([this, tries] { return Next(tries + 1); });
         });
@@ -83,11 +102,11 @@ kj::Promise<Status> Send(Request request) {
 }  // namespace
 
 DfsClient::DfsClient(kj::AsyncIoContext& io, rpc::FileSystem::Client files, Options options)
-    : impl_(kj::heap<Impl>(io, kj::mv(files), std::move(options))) {}
+    : impl_(kj::refcounted<Impl>(io, kj::mv(files), std::move(options))) {}
 DfsClient::~DfsClient() = default;
 
 kj::Promise<Result<kj::Own<FileWriter>>> DfsClient::Create(std::string path, PutOptions options) {
-  return OpenWriter(*impl_, std::move(path), options);
+  return OpenWriter(*impl_, std::move(path), options).attach(kj::addRef(*impl_));
 }
 
 kj::Promise<Result<WrittenFile>> DfsClient::Put(std::string path, PutOptions options,
@@ -110,7 +129,7 @@ kj::Promise<Result<WrittenFile>> DfsClient::Put(std::string path, PutOptions opt
 kj::Promise<Status> DfsClient::Get(std::string path, kj::Own<ByteSink> sink, uint64_t offset,
                                    uint64_t length) {
   const bool to_the_end = length == 0 || length > UINT64_MAX - offset;
-  auto reading = kj::heap<Reading>(Reading{*this, *impl_, std::move(path), kj::mv(sink), offset,
+  auto reading = kj::heap<Reading>(Reading{kj::addRef(*impl_), std::move(path), kj::mv(sink), offset,
                                            to_the_end ? UINT64_MAX : offset + length, to_the_end});
   auto& r = *reading;
   return r.Next(0).attach(kj::mv(reading));
@@ -134,13 +153,14 @@ kj::Promise<Result<DfsClient::BlockBytes>> DfsClient::ReadBlock(LocatedBlock blo
       return store->OpenForRead(ref.id, ref.generation, true, begin, verified - begin);
     });
   }
-  return local.then([this, block = std::move(block), begin, end, verified, temp_directory](
+  return local.then([impl = kj::addRef(*impl_), block = std::move(block), begin, end, verified, temp_directory](
                         Result<LocalBlock> opened) mutable -> kj::Promise<Got> {
     if (opened.ok()) return Got(BlockBytes{std::move(opened->fd), 0, verified, true});
-    return impl_->ReadRange(std::move(block), begin, end)
-        .then([this, begin, end, temp_directory](Result<std::string> bytes) -> kj::Promise<Got> {
+    auto& client = *impl;
+    return client.ReadRange(std::move(block), begin, end)
+        .then([impl = kj::mv(impl), begin, end, temp_directory](Result<std::string> bytes) -> kj::Promise<Got> {
           if (!bytes.ok()) return Got(bytes.status());
-          return OnPool(impl_->options.pool, [bytes = *std::move(bytes), begin, end, temp_directory]() -> Got {
+          return OnPool(impl->options.pool, [bytes = *std::move(bytes), begin, end, temp_directory]() -> Got {
             MR_ASSIGN_OR_RETURN(UniqueFd fd, OpenUnnamed(temp_directory));
             MR_RETURN_IF_ERROR(PwriteAll(fd.get(), bytes, 0));
             return BlockBytes{std::move(fd), begin, end, false};
@@ -174,22 +194,7 @@ kj::Promise<Result<std::vector<FileInfo>>> DfsClient::List(std::string path) {
 }
 
 kj::Promise<Result<LocatedFile>> DfsClient::Locate(std::string path, uint64_t offset, uint64_t length) {
-  auto request = impl_->files.locateRequest();
-  request.setPath(path.c_str());
-  request.setOffset(offset);
-  request.setLength(length);
-  request.setNear(impl_->options.own_address.c_str());
-  auto call = request.send().then([](auto response) -> Result<LocatedFile> {
-    const Status status = rpc::FromOutcome(response.getOutcome());
-    if (!status.ok()) return status;
-    LocatedFile out;
-    out.info = FromWire(response.getStatus());
-    for (const auto block : response.getBlocks()) out.blocks.push_back(FromWire(block));
-    const auto data = response.getInlineData();
-    out.inline_data.assign(reinterpret_cast<const char*>(data.begin()), data.size());
-    return out;
-  });
-  return Guard(kj::mv(call));
+  return LocateOn(*impl_, path, offset, length);
 }
 
 kj::Promise<Status> DfsClient::Mkdir(std::string path) {

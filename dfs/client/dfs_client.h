@@ -82,7 +82,8 @@ class DfsClient {
     int write_tries = 12;
   };
   // files: MasterForClient.files() of a connection with role kClient. When that connection breaks,
-  // make a new DfsClient.
+  // make a new DfsClient. Calls and writers may outlive this object; io, pool and own_store must
+  // outlive them.
   DfsClient(kj::AsyncIoContext& io, rpc::FileSystem::Client files, Options options);
   ~DfsClient();
 

@@ -24,15 +24,16 @@ Duration PauseBefore(int attempt) {
 class FileWriterImpl final : public FileWriter {
  public:
   FileWriterImpl(DfsClient::Impl& client, std::string path, uint64_t lease, uint64_t block_bytes)
-      : client_(client), path_(std::move(path)), lease_(lease), block_bytes_(block_bytes), renewing_(Renew()) {
+      : client_(kj::addRef(client)), path_(std::move(path)), lease_(lease), block_bytes_(block_bytes), renewing_(Renew()) {
     XXH3_64bits_reset(&digest_);
   }
 
   ~FileWriterImpl() noexcept override {
     if (closed_) return;
-    auto request = client_.files.abandonRequest();
+    auto request = client_->files.abandonRequest();
     request.setLease(lease_);
-    client_.tasks.add(request.send().ignoreResult());
+    // A lease whose abandoning is not heard runs out.
+    request.send().ignoreResult().detach([](kj::Exception&&) {});
   }
 
   kj::Promise<Status> Write(std::string bytes) override {
@@ -113,10 +114,10 @@ class FileWriterImpl final : public FileWriter {
     broken_ = Status::Ok();
     pipe_ = nullptr;
     in_flight_.clear();
-    auto request = client_.files.addBlockRequest();
+    auto request = client_->files.addBlockRequest();
     request.setLease(lease_);
     request.setIndex(static_cast<uint32_t>(written_.blocks.size()));
-    request.setNear(client_.options.own_address.c_str());
+    request.setNear(client_->options.own_address.c_str());
     auto call = request.send().then([this](auto response) -> Status {
       const Status status = rpc::FromOutcome(response.getOutcome());
       if (status.ok()) located_ = FromWire(response.getBlock());
@@ -132,7 +133,7 @@ class FileWriterImpl final : public FileWriter {
         broken_ = Unavailable("the workers of the pipeline have gone");
         return Status::Ok();
       }
-      return BlockPipe::Open(client_.peers, located_.block, located_.addresses)
+      return BlockPipe::Open(client_->peers, located_.block, located_.addresses)
           .then([this](Result<kj::Own<BlockPipe>> pipe) {
             if (pipe.ok()) {
               pipe_ = *std::move(pipe);
@@ -154,7 +155,7 @@ class FileWriterImpl final : public FileWriter {
       });
     }).then([this, attempt](Status status) -> kj::Promise<Status> {
       if (status.ok()) return NextBlock();
-      if (attempt + 1 >= client_.options.write_tries) {
+      if (attempt + 1 >= client_->options.write_tries) {
         return status.With("block " + std::to_string(written_.blocks.size()) + " could not be made durable in " +
                            std::to_string(attempt + 1) + " tries, the last one:");
       }
@@ -186,7 +187,7 @@ class FileWriterImpl final : public FileWriter {
   }
 
   kj::Promise<Status> Again(int attempt) {
-    return client_.peers.timer()
+    return client_->peers.timer()
         .afterDelay(PauseBefore(attempt).ns * kj::NANOSECONDS)
         .then([this] { return OpenPipe(); })
         .then([this](Status status) -> kj::Promise<Status> {
@@ -205,26 +206,26 @@ class FileWriterImpl final : public FileWriter {
   }
 
   kj::Promise<Status> Complete(int attempt) {
-    auto request = client_.files.completeRequest();
+    auto request = client_->files.completeRequest();
     request.setLease(lease_);
     auto blocks = request.initBlocks(static_cast<uint>(written_.blocks.size()));
     for (uint i = 0; i < blocks.size(); ++i) ToWire(written_.blocks[i], blocks[i]);
     auto call = request.send().then(
         [](auto response) -> Status { return rpc::FromOutcome(response.getOutcome()); });
     return Guard(kj::mv(call)).then([this, attempt](Status status) -> kj::Promise<Status> {
-      if (status.code() != Code::kUnavailable || attempt + 1 >= client_.options.write_tries) return status;
+      if (status.code() != Code::kUnavailable || attempt + 1 >= client_->options.write_tries) return status;
       // Repeating it is safe: a completed lease answers ok.
-      return client_.peers.timer()
+      return client_->peers.timer()
           .afterDelay(PauseBefore(attempt).ns * kj::NANOSECONDS)
           .then([this, attempt] { return Complete(attempt + 1); });
     });
   }
 
   kj::Promise<void> Renew() {
-    return client_.peers.timer()
+    return client_->peers.timer()
         .afterDelay(kRenewEvery.ns * kj::NANOSECONDS)
         .then([this] {
-          auto request = client_.files.renewRequest();
+          auto request = client_->files.renewRequest();
           request.setLease(lease_);
           return request.send().ignoreResult();
         })
@@ -239,7 +240,7 @@ class FileWriterImpl final : public FileWriter {
     return all.finish();
   }
 
-  DfsClient::Impl& client_;
+  kj::Own<DfsClient::Impl> client_;  // first: what is below uses its connections
   const std::string path_;
   const uint64_t lease_;
   const uint64_t block_bytes_;

@@ -105,7 +105,7 @@ kj::Promise<Result<std::string>> DfsClient::Impl::ReadRange(LocatedBlock block, 
   if (begin > end || end > block.block.length) {
     return Result<std::string>(InvalidArgument("a range beyond the end of its block was asked for"));
   }
-  return TryReplicas(kj::heap<LocatedBlock>(std::move(block)), 0, begin, end, "");
+  return TryReplicas(kj::heap<LocatedBlock>(std::move(block)), 0, begin, end, "").attach(kj::addRef(*this));
 }
 
 }  // namespace mr::dfs
