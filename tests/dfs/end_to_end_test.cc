@@ -127,12 +127,12 @@ TEST(DfsEndToEndTest, ADamagedReplicaIsNotRead) {
     file.put(static_cast<char>(~bytes[500'000]));
   }
   EXPECT_TRUE(cluster.client().GetBytes("/x").value() == bytes);
-  EXPECT_EQ(first->store().Suspects().size(), 1u);
-  // The master heard of it and quarantines it, and a fresh copy takes its place.
+  // The master hears of it, and a fresh copy takes its place; the bad bytes are kept aside.
   EXPECT_TRUE(Eventually([&] {
     cluster.Tick(Seconds(1));
     const auto counts = cluster.Ask([](const Namespace& ns) { return ns.Counts(); });
-    return counts.suspect == 0 && counts.under_replicated == 0;
+    return counts.suspect == 0 && counts.under_replicated == 0 &&
+           !ListDirectory(first->directory() + "/blocks/quarantine")->empty();
   }));
   EXPECT_TRUE(first->store().Verify(block.id, block.generation).ok());
 }
