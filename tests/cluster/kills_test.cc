@@ -91,7 +91,7 @@ TEST(KillTest, ARandomWorkerAtARandomMomentChangesNoAnswer) {
 TEST(KillTest, AJobOutlivesTheClientThatFollowsIt) {
   Cluster cluster({.workers = 2, .slots = 2});
   ASSERT_TRUE(cluster.Start().ok());
-  auto follower = cluster.MrctlInBackground({"submit", "sleep", "--ms", "1500"}, "follower");
+  auto follower = cluster.MrctlInBackground({"submit", "sleep", "--ms", "1500", "--output", "file://" + cluster.directory() + "/out"}, "follower");
   ASSERT_TRUE(follower.ok());
   std::string job;
   const Instant limit = Now() + Seconds(20);
