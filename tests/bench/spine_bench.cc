@@ -108,8 +108,8 @@ int Main() {
     for (int i = 0; i < 3; ++i) rates.push_back(10'000 / (RunJob(client, EmptyJob(args, next_out())) * 1e-6));
     return Median(rates);
   };
-  const double reused = rate({"--maps", "10000", "--reduces", "0"});
-  const double isolated = rate({"--maps", "10000", "--reduces", "0", "--isolate"});
+  const double reused = rate({"--maps", "10000", "--reduces", "1"});
+  const double isolated = rate({"--maps", "10000", "--reduces", "1", "--isolate"});
 
   Report report;
   report.Row("empty job of 10 + 10 tasks, accepted to committed, p50", empty_p50 / 1000, "ms", 300 * null.p50_us / 1000, true);
