@@ -27,6 +27,9 @@ namespace {
 capnp::ReaderOptions OptionsFor(Role role) {
   capnp::ReaderOptions options;
   options.traversalLimitInWords = LimitsFor(role).traversal_words;
+  // A client reads lists as long as its own master's jobs (10,000 attempts are some 2 MiB); the
+  // master's bound on what it reads from clients stays.
+  if (role == Role::kClient) options.traversalLimitInWords = 64ull << 20 >> 3;
   options.nestingLimit = LimitsFor(role).nesting;
   return options;
 }

@@ -148,7 +148,7 @@ kj::Promise<Result<uint16_t>> RpcServer::Listen(const std::string& address, uint
         return bound;
       })
       .catch_([where](kj::Exception&& e) -> Result<uint16_t> {
-        return FromException(e).With("cannot listen on " + where);
+        return Unavailable("cannot listen on " + where + ": " + e.getDescription().cStr());
       });
 }
 

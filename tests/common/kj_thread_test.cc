@@ -1,0 +1,84 @@
+#include "common/rpc/kj_thread.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "common/base/status.h"
+
+namespace mr::rpc {
+namespace {
+
+TEST(KjThreadTest, ClosuresOfOneThreadRunInTheirOrder) {
+  constexpr int kThreads = 4, kEach = 2000;
+  std::vector<std::vector<int>> seen(kThreads);
+  {
+    KjThread loop("test");
+    std::vector<std::thread> producers;
+    for (int t = 0; t < kThreads; ++t) {
+      producers.emplace_back([&, t] {
+        for (int i = 0; i < kEach; ++i) loop.Post([&, t, i] { seen[t].push_back(i); });
+      });
+    }
+    for (auto& p : producers) p.join();
+    loop.Run([] {});  // behind all that was posted
+  }
+  for (const auto& list : seen) {
+    ASSERT_EQ(list.size(), size_t{kEach});
+    for (int i = 0; i < kEach; ++i) ASSERT_EQ(list[i], i);
+  }
+}
+
+TEST(KjThreadTest, RunGivesTheValueBackToThePlainThread) {
+  KjThread loop("test");
+  std::vector<std::thread> callers;
+  std::atomic<int> sum{0};
+  for (int t = 0; t < 4; ++t) {
+    callers.emplace_back([&] {
+      for (int i = 0; i < 500; ++i) sum += loop.Run([i] { return i; });
+    });
+  }
+  for (auto& c : callers) c.join();
+  EXPECT_EQ(sum, 4 * 500 * 499 / 2);
+}
+
+TEST(KjThreadTest, PromisesGoOnBetweenClosures) {
+  KjThread loop("test");
+  std::atomic<int> done{0};
+  loop.Run([&] {
+    for (int i = 0; i < 100; ++i) {
+      loop.Spawn(kj::evalLater([&] { ++done; }));
+    }
+  });
+  while (done < 100) loop.Run([] {});
+  EXPECT_EQ(done, 100);
+}
+
+TEST(KjThreadTest, WhatDidNotRunIsDroppedOnTheLoopsThread) {
+  struct Probe {
+    Probe(std::atomic<int>* wrong, std::thread::id home) : wrong(wrong), home(home) {}
+    ~Probe() {
+      if (std::this_thread::get_id() != home) ++*wrong;
+    }
+    std::atomic<int>* wrong;
+    std::thread::id home;
+  };
+  std::atomic<int> wrong{0};
+  for (int round = 0; round < 50; ++round) {
+    auto loop = std::make_unique<KjThread>("test");
+    const auto home = loop->Run([] { return std::this_thread::get_id(); });
+    for (int i = 0; i < 20; ++i) loop->Post([p = kj::heap<Probe>(&wrong, home)] { (void)p; });
+    loop.reset();
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(KjThreadTest, AThrowingClosureHurtsNobodyElse) {
+  KjThread loop("test");
+  loop.Post([] { kj::throwFatalException(kj::Exception(kj::Exception::Type::FAILED, "t", 1, kj::str("on purpose"))); });
+  EXPECT_EQ(loop.Run([] { return 7; }), 7);
+}
+
+}  // namespace
+}  // namespace mr::rpc
