@@ -26,7 +26,7 @@ image() {
   for b in mrmaster mrworker mrtask mrctl; do strip -o "$context/bin/$b" "build/bin/$b"; done
   strip -o "$context/lib/libpaceline_jobs.so" build/lib/libpaceline_jobs.so
   cp docker/Dockerfile "$context/"
-  docker build -q -t paceline:dev "$context" >/dev/null
+  docker build -q -t paceline:dev "$context" >/dev/null 2>"$context/log" || { cat "$context/log" >&2; exit 1; }
 }
 
 up() {
