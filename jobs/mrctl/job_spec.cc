@@ -1,7 +1,6 @@
 #include "jobs/mrctl/job_spec.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "common/base/text.h"
 #include "jobs/mrctl/uri.h"
@@ -28,16 +27,10 @@ Result<Conf> ReadConf(const KeyValues& pairs) {
       MR_RETURN_IF_ERROR(size(&conf.sort_buffer_bytes));
     } else if (key == "max_split_bytes") {
       MR_RETURN_IF_ERROR(size(&conf.max_split_bytes));
-    } else if (key == "partition_seed") {
-      uint64_t seed = 0;
-      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), seed);
-      if (error != std::errc() || end != value.data() + value.size()) {
-        return InvalidArgument("--conf partition_seed takes a whole number, not '" + value + "'");
-      }
     } else {
-      constexpr std::string_view kKeys[] = {"sort_buffer", "max_split_bytes", "partition_seed"};
+      constexpr std::string_view kKeys[] = {"sort_buffer", "max_split_bytes"};
       return InvalidArgument("--conf: unknown key '" + key + "'" + DidYouMean(key, kKeys) +
-                             "; there are sort_buffer, max_split_bytes, partition_seed");
+                             "; there are sort_buffer and max_split_bytes");
     }
   }
   return conf;

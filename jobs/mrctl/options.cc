@@ -52,7 +52,7 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
   app->add_option("--priority", s->priority, "higher goes first within its queue");
   app->add_option("--deadline", s->deadline, "time the job should be done in, as 10m");
   app->add_flag("--strict-deadline", s->strict_deadline, "exit 8 when it succeeds but later");
-  AddList(app, "--conf", &s->conf, "KEY=VALUE: sort_buffer, max_split_bytes, partition_seed");
+  AddList(app, "--conf", &s->conf, "KEY=VALUE: sort_buffer, max_split_bytes");
   AddList(app, "--env", &s->env, "NAME=VALUE that operators see");
   AddList(app, "--label", &s->labels, "KEY=VALUE that is kept with the job");
   app->add_option("--submission-id", s->submission_id, "the same id and job again gives the same job");

@@ -92,12 +92,14 @@ TEST(JobSpecTest, LetsReducesDecideOnlyStagesThatMerge) {
 
 TEST(JobSpecTest, ReadsConfAndRefusesWhatItDoesNotKnow) {
   SpecOptions options = Options({"dfs:///a"});
-  options.conf = {{"sort_buffer", "4m"}, {"max_split_bytes", "4k"}, {"partition_seed", "7"}};
+  options.conf = {{"sort_buffer", "4m"}, {"max_split_bytes", "4k"}};
   Built b(kWordcount, options);
   ASSERT_TRUE(b.status.ok()) << b.status.ToString();
   EXPECT_EQ(b.spec.getSortBufferBytes(), 4u << 20);
   EXPECT_EQ(b.spec.getStages()[0].getInputs()[0].getFiles().getMaxSplitBytes(), 4096u);
-  EXPECT_EQ(b.spec.getConf().size(), 3u);
+  EXPECT_EQ(b.spec.getConf().size(), 2u);
+  options.conf = {{"partition_seed", "7"}};  // the same for all stages that meet in a join: not for users
+  EXPECT_EQ(Built(kWordcount, options).status.code(), Code::kInvalidArgument);
   options.conf = {{"sort_bufer", "4m"}};
   EXPECT_THAT(Built(kWordcount, options).status.message(), HasSubstr("did you mean 'sort_buffer'"));
   options.conf = {{"sort_buffer", "4"}};
