@@ -95,6 +95,7 @@ int Main(int argc, char** argv) {
   TaskHostOptions host_options;
   host_options.mrtask_path = bin + "/mrtask";
   host_options.scratch_directory = FLAGS_data + "/scratch";
+  host_options.preload = bin + "/../lib/libpaceline_jobs.so";
   auto host = TaskHost::Start(host_options);
   if (!host.ok()) {
     std::fprintf(stderr, "mrworker: cannot start the task helper %s: %s\n", host_options.mrtask_path.c_str(),
@@ -117,7 +118,7 @@ int Main(int argc, char** argv) {
   options.slots.reduce = static_cast<uint32_t>(FLAGS_reduce_slots);
   options.rack = FLAGS_rack;
   options.labels = SplitLabels(FLAGS_label);
-  options.builtin_library = bin + "/../lib/libpaceline_jobs.so";
+  options.builtin_library = host_options.preload;
   auto daemon = Daemon::Start(std::move(options), *std::move(host));
   if (!daemon.ok()) {
     LOG(ERROR) << "cannot start: " << daemon.status().ToString();

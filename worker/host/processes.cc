@@ -81,7 +81,7 @@ void SweepOrphans() {
 
 }  // namespace
 
-Result<Helper> Helper::Start(const std::string& mrtask_path) {
+Result<Helper> Helper::Start(const std::string& mrtask_path, const std::string& preload) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return ErrnoStatus(errno, "cannot start the task helper");
@@ -104,7 +104,7 @@ Result<Helper> Helper::Start(const std::string& mrtask_path) {
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   const std::string fd = std::to_string(kHelperFd);
-  const char* argv[] = {mrtask_path.c_str(), "helper", fd.c_str(), nullptr};
+  const char* argv[] = {mrtask_path.c_str(), "helper", fd.c_str(), preload.c_str(), nullptr};
   const std::lock_guard lock(registry_mutex);
   const int error = posix_spawn(&helper.process_.pid, mrtask_path.c_str(), &actions, &attributes,
                                 const_cast<char**>(argv), environ);

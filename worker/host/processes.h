@@ -20,7 +20,7 @@ struct Spawned {
 class Helper {
  public:
   // REQUIRES: called on the main thread, before there is another: children die with this thread.
-  static Result<Helper> Start(const std::string& mrtask_path);
+  static Result<Helper> Start(const std::string& mrtask_path, const std::string& preload);
   Helper(Helper&&) = default;
   Helper& operator=(Helper&&) = default;
   ~Helper();

@@ -58,7 +58,7 @@ class TaskHostImpl : public TaskHost {
 }  // namespace
 
 Result<std::unique_ptr<TaskHost>> TaskHost::Start(const TaskHostOptions& options) {
-  MR_ASSIGN_OR_RETURN(Helper helper, Helper::Start(options.mrtask_path));
+  MR_ASSIGN_OR_RETURN(Helper helper, Helper::Start(options.mrtask_path, options.preload));
   return {std::unique_ptr<TaskHost>(new TaskHostImpl(options, std::move(helper)))};
 }
 

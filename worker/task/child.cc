@@ -59,7 +59,10 @@ void SetEnvironment(const WireTask& task) {
   for (const WireEnv& e : task.env) {
     if (e.name.rfind("LD_", 0) != 0) setenv(e.name.c_str(), e.value.c_str(), 1);
   }
-  const auto set = [](const char* name, const std::string& value) { setenv(name, value.c_str(), 1); };
+  const auto set = [](const char* name, const std::string& value) {
+    const char* now = getenv(name);  // most are those of the task before; setenv() takes longer
+    if (now == nullptr || value != now) setenv(name, value.c_str(), 1);
+  };
   set("MR_JOB_ID", Name(task.attempt.task.job));
   set("MR_JOB_NAME", task.job_name);
   set("MR_ATTEMPT_ID", Name(task.attempt, task.letter));

@@ -3,13 +3,16 @@
 
 #include <sys/types.h>
 
+#include <string>
+
 namespace mr::task {
 
 // Descriptors as they came to the helper. Never returns.
 [[noreturn]] void ChildMain(int control, int arena, int log, pid_t daemon);
 
 // The helper: makes children on request until the daemon is gone, then kills what they left.
-// Returns the exit code of the process.
-int HelperMain(int socket);
+// Returns the exit code of the process. `library` ("" = none) is loaded before the first child, so
+// that each child is born with it.
+int HelperMain(int socket, const std::string& library);
 
 }  // namespace mr::task

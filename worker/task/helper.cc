@@ -10,6 +10,7 @@
 #include <set>
 
 #include "worker/task/child.h"
+#include "worker/task/library.h"
 #include "worker/task/protocol.h"
 
 namespace mr::task {
@@ -30,12 +31,14 @@ SpawnReply Spawn(int socket, std::vector<UniqueFd>& fds, pid_t daemon, UniqueFd*
 
 }  // namespace
 
-int HelperMain(int socket) {
+int HelperMain(int socket, const std::string& library) {
   const pid_t daemon = getppid();
   // Ctrl-C of a terminal is the daemon's affair; the helper must outlive it to clear up.
   setsid();
   signal(SIGINT, SIG_IGN);
   signal(SIGTERM, SIG_IGN);
+  // Where it cannot be loaded, the tasks that want it say so.
+  if (!library.empty()) (void)LoadLibrary(library).ok();
   std::set<pid_t> alive;  // sessions of children: their process groups
   for (;;) {
     SpawnRequest request;

@@ -34,6 +34,25 @@ std::map<std::string, int64_t> CountWords(const std::string& text) {
   return counts;
 }
 
+TEST_F(TaskTest, ALibraryMayBePreloadedAndAMissingOneHarmsNobody) {
+  for (const std::string library : {TEST_LIBRARY, "/nonexistent/library.so"}) {
+    TaskHostOptions options;
+    options.mrtask_path = MRTASK_PATH;
+    options.scratch_directory = *directory_;
+    options.preload = library;
+    auto host = TaskHost::Start(options);
+    ASSERT_TRUE(host.ok()) << host.status().ToString();
+    for (int i = 0; i < 2; ++i) {
+      TaskSpec s = Spec("nothing");
+      s.ports = {Shuffle(1)};
+      auto c = std::make_shared<Collector>();
+      (*host)->Run(std::move(s), c);
+      const TaskResult r = c->Wait();
+      EXPECT_EQ(r.end, TaskEnd::kDone) << library << ": " << r.message;
+    }
+  }
+}
+
 TEST_F(TaskTest, MapSortsPartitionsAndCombines) {
   const std::string text = Words(2000);
   const std::string path = Write("words", text);
