@@ -1,0 +1,107 @@
+// Whoever knocks: random bytes, other programs and other releases are turned away, and the daemons
+// go on.
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "common/base/rng.h"
+#include "common/rpc/hello.h"
+#include "tests/support/answers.h"
+#include "tests/support/cluster.h"
+
+namespace mr::test {
+namespace {
+
+UniqueFd Connect(uint16_t port) {
+  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const timeval limit{10, 0};
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) fd.reset();
+  return fd;
+}
+
+// Sends the bytes and reads until the peer closes; false where it does not within ten seconds.
+bool SendUntilClosed(uint16_t port, const std::string& bytes, std::string* reply = nullptr) {
+  const UniqueFd fd = Connect(port);
+  if (!fd.valid()) return false;
+  (void)::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  ::shutdown(fd.get(), SHUT_WR);
+  char buffer[4096];
+  ssize_t n = 0;
+  while ((n = ::recv(fd.get(), buffer, sizeof buffer, 0)) > 0) {
+    if (reply != nullptr) reply->append(buffer, static_cast<size_t>(n));
+  }
+  return n == 0 || errno == ECONNRESET;
+}
+
+TEST(PortsTest, RandomBytesOnEveryPortHurtNobody) {
+  Cluster cluster({.workers = 1, .slots = 1});
+  ASSERT_TRUE(cluster.Start().ok());
+  Rng rng(4);
+  const uint16_t ports[] = {cluster.master_port(), cluster.master_http_port(), cluster.worker_port(0),
+                            cluster.worker_http_port(0)};
+  for (int round = 0; round < 40; ++round) {
+    std::string bytes(rng.Below(3000), '\0');
+    for (char& c : bytes) c = static_cast<char>(rng.Next());
+    // Every other time behind a hello that is right, so that what follows is taken for messages.
+    if (round % 2 == 1) {
+      const auto hello = rpc::EncodeHello({.role = static_cast<rpc::Role>(1 + rng.Below(4))});
+      bytes.insert(0, reinterpret_cast<const char*>(hello.data()), hello.size());
+    }
+    for (const uint16_t port : ports) EXPECT_TRUE(SendUntilClosed(port, bytes)) << "port " << port << " round " << round;
+  }
+  WriteBible(cluster.directory() + "/in", 50'000);
+  const RunResult run = cluster.Mrctl({"submit", "wordcount", "--input", "file://" + cluster.directory() + "/in",
+                                       "--output", "file://" + cluster.directory() + "/out"});
+  EXPECT_EQ(run.exit, 0) << run.err << cluster.Logs();
+}
+
+TEST(PortsTest, AClientOfAnotherProtocolIsToldWhichOneIsSpokenHere) {
+  Cluster cluster({.workers = 1, .slots = 1});
+  ASSERT_TRUE(cluster.Start().ok());
+  const auto hello = rpc::EncodeHello({.protocol = rpc::kProtocolVersion + 1});
+  for (const uint16_t port : {cluster.master_port(), cluster.worker_port(0)}) {
+    std::string reply;
+    EXPECT_TRUE(SendUntilClosed(port, std::string(reinterpret_cast<const char*>(hello.data()), hello.size()), &reply));
+    ASSERT_EQ(reply.size(), rpc::kHelloBytes);
+    std::array<uint8_t, rpc::kHelloBytes> bytes;
+    std::copy(reply.begin(), reply.end(), bytes.begin());
+    const auto decoded = rpc::DecodeHello(bytes);
+    ASSERT_TRUE(decoded.ok()) << decoded.status().ToString();
+    EXPECT_EQ(decoded->refused, static_cast<uint32_t>(Code::kUnavailable));
+  }
+}
+
+TEST(PortsTest, MrctlSaysThatTheMasterIsOfAnotherRelease) {
+  UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(::listen(listener.get(), 1), 0);
+  socklen_t length = sizeof address;
+  ASSERT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &length), 0);
+  std::thread other([&] {
+    const UniqueFd peer(::accept(listener.get(), nullptr, nullptr));
+    char buffer[rpc::kHelloBytes];
+    (void)::recv(peer.get(), buffer, sizeof buffer, MSG_WAITALL);
+    const auto hello = rpc::EncodeHello({.protocol = 77, .role = rpc::Role::kMaster});
+    (void)::send(peer.get(), hello.data(), hello.size(), MSG_NOSIGNAL);
+    (void)::recv(peer.get(), buffer, sizeof buffer, 0);
+  });
+  const RunResult run = RunMrctl({"--master", "127.0.0.1:" + std::to_string(ntohs(address.sin_port)), "jobs"});
+  other.join();
+  EXPECT_EQ(run.exit, 5);
+  EXPECT_NE(run.err.find("77"), std::string::npos) << run.err;
+}
+
+}  // namespace
+}  // namespace mr::test
