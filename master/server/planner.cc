@@ -38,21 +38,33 @@ Status AddFile(const std::string& path, uint64_t bytes, std::vector<InputFile>* 
   return Status::Ok();
 }
 
-Status AddPath(const std::string& path, std::vector<InputFile>* out) {
-  struct stat info;
-  if (stat(path.c_str(), &info) != 0) {
+// Into subdirectories as well, as the block store's directories are read; `below`: found in one.
+Status AddPath(const std::string& path, bool below, std::vector<InputFile>* out) {
+  struct stat info, link;
+  if (stat(path.c_str(), &info) != 0 || lstat(path.c_str(), &link) != 0) {
     return errno == ENOENT ? Missing(path) : ErrnoStatus(errno, "input " + path);
   }
   if (S_ISREG(info.st_mode)) return AddFile(path, static_cast<uint64_t>(info.st_size), out);
   if (!S_ISDIR(info.st_mode)) return InvalidArgument("input " + path + " is neither a file nor a directory");
+  // It may lead back up, and then the walk would not end.
+  if (below && S_ISLNK(link.st_mode)) {
+    return InvalidArgument("input " + path + " is a link to a directory; give that directory as an --input of its own");
+  }
   MR_ASSIGN_OR_RETURN(const auto names, ListDirectory(path));
   for (const auto& name : names) {
     if (name[0] == '_' || name[0] == '.') continue;
-    const std::string child = path + (path.ends_with('/') ? "" : "/") + name;
-    if (stat(child.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;  // not into subdirectories
-    MR_RETURN_IF_ERROR(AddFile(child, static_cast<uint64_t>(info.st_size), out));
+    MR_RETURN_IF_ERROR(AddPath(path + (path.ends_with('/') ? "" : "/") + name, true, out));
   }
   return Status::Ok();
+}
+
+bool Compressed(const std::string& uri) { return uri.ends_with(".gz") || uri.ends_with(".zst"); }
+
+// Refused before anything runs where the name tells; the reader of the first split looks at the bytes.
+Status CheckReadable(const InputFile& file, const std::string& format) {
+  if (!Compressed(file.uri) || format == "record" || format.starts_with("fixed:")) return Status::Ok();
+  return InvalidArgument("input " + file.uri + " is compressed, which cannot be read as " + format +
+                         " yet; decompress it first");
 }
 
 uint32_t RecordBytesOf(const std::string& format) {
@@ -122,6 +134,7 @@ class Planner {
       for (const std::string& uri : input.files.uris) {
         MR_ASSIGN_OR_RETURN(const auto files, FilesOf(uri, context_));
         for (const InputFile& file : files) {
+          MR_RETURN_IF_ERROR(CheckReadable(file, input.files.format));
           plan->input_bytes += file.bytes;
           for (Split& split : CutFile(file, i, input.files, context_.block_bytes)) {
             plan->splits.push_back(std::move(split));
@@ -177,7 +190,7 @@ Result<std::vector<InputFile>> ExpandFileUri(const std::string& uri) {
   std::vector<InputFile> files;
   // A name that exists is taken as it is, also with '*' in it.
   if (path.find_first_of("*?[") == std::string::npos || PathExists(path)) {
-    MR_RETURN_IF_ERROR(AddPath(path, &files));
+    MR_RETURN_IF_ERROR(AddPath(path, false, &files));
     return files;
   }
   glob_t found{};
@@ -188,7 +201,7 @@ Result<std::vector<InputFile>> ExpandFileUri(const std::string& uri) {
   for (const auto& match : paths) {
     const char first = match[match.rfind('/') + 1];
     if (first == '_' || first == '.') continue;
-    MR_RETURN_IF_ERROR(AddPath(match, &files));
+    MR_RETURN_IF_ERROR(AddPath(match, false, &files));
   }
   if (files.empty()) return NotFound("no input matches " + path);
   return files;
@@ -223,7 +236,7 @@ std::vector<Split> CutFile(const InputFile& file, uint32_t input, const FileSour
     step = std::max(record, step / record * record);
   }
   // Compressed files and containers are read from their start only.
-  if (file.uri.ends_with(".gz") || file.uri.ends_with(".zst") || source.format == "record") step = file.bytes;
+  if (Compressed(file.uri) || source.format == "record") step = file.bytes;
   for (uint64_t at = 0; at < file.bytes; at += step) {
     splits.push_back({input, file.uri, at, std::min(step, file.bytes - at), file.bytes});
     if (splits.size() > kMaxTasks) break;  // too many: refused as a whole

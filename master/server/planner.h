@@ -36,7 +36,7 @@ Result<JobPlan> PlanJob(const JobSpec& spec, const PlanContext& context);
 // Fills in the slices of all edges; a function of spec and plan alone.
 void FillSlices(const JobSpec& spec, JobPlan* plan);
 
-// The files behind one file:// URI: a file, the files of a directory (no '_' or '.' names), or a
+// The files behind one file:// URI: a file, all files below a directory (no '_' or '.' names), or a
 // glob. Sorted by path.
 Result<std::vector<InputFile>> ExpandFileUri(const std::string& uri);
 

@@ -12,6 +12,13 @@ namespace {
 constexpr uint64_t kReadBytes = 1u << 20;
 // Behind the split's end, where only the rest of one line is wanted, perhaps from another machine.
 constexpr uint64_t kTailBytes = 64u << 10;
+
+// What begins like one of these is no text, whatever its name says.
+struct Magic {
+  std::string_view bytes;
+  const char* what;
+};
+constexpr Magic kCompressed[] = {{"\x1f\x8b\x08", "gzip"}, {"\x28\xb5\x2f\xfd", "zstd"}};
 }  // namespace
 
 SplitReader::SplitReader(const WireSplit& split, Format format, bool raw_blocks, int fd, ReadMoreFn more)
@@ -64,7 +71,17 @@ Result<bool> SplitReader::Fill() {
   if (at >= split_.file_bytes) return false;
   const uint64_t size = at < limit() ? std::min(piece_, limit() - at) : std::min(piece_, kTailBytes);
   MR_RETURN_IF_ERROR(Read(at, size));
+  if (at == 0) MR_RETURN_IF_ERROR(CheckNotCompressed());
   return true;
+}
+
+Status SplitReader::CheckNotCompressed() const {
+  for (const Magic& magic : kCompressed) {
+    if (std::string_view(buffer_).substr(0, magic.bytes.size()) != magic.bytes) continue;
+    return InvalidArgument("COMPRESSED_INPUT: " + split_.name + " holds " + magic.what +
+                           " data, which cannot be read as lines yet; decompress it first");
+  }
+  return {};
 }
 
 void SplitReader::Consume(size_t bytes) {

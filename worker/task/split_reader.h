@@ -42,6 +42,7 @@ class SplitReader {
   Status SkipFirstLine();
   Status AddLines(uint64_t offset, std::string_view block);
   Status LineTooLong(uint64_t offset) const;
+  Status CheckNotCompressed() const;
   std::string Where(uint64_t offset) const;
   uint64_t limit() const { return split_.offset + split_.length; }
   uint64_t buffer_end() const { return buffer_offset_ + buffer_.size(); }

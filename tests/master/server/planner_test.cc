@@ -4,6 +4,7 @@
 #include <capnp/message.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <functional>
 
@@ -92,6 +93,34 @@ TEST_F(PlannerTest, ExpandsDirectoriesAndGlobsWithoutHiddenNames) {
   ASSERT_EQ(texts->size(), 2u);
   EXPECT_THAT((*texts)[0].uri, testing::EndsWith("/a.txt"));
   EXPECT_EQ(ExpandFileUri("file://" + root_ + "/*.csv").status().code(), Code::kNotFound);
+}
+
+TEST_F(PlannerTest, ReadsAllFilesBelowADirectoryAndLeavesNoneOutSilently) {
+  ASSERT_TRUE(MakeDirectories(root_ + "/deep/er").ok());
+  Put("a.txt", 1);
+  Put("deep/b.txt", 1);
+  Put("deep/er/c.txt", 1);
+  const auto all = ExpandFileUri("file://" + root_);
+  ASSERT_TRUE(all.ok()) << all.status().ToString();
+  EXPECT_EQ(all->size(), 3u);
+  // What cannot be read is said, not skipped; so is a link that might lead back up.
+  ASSERT_EQ(symlink("/nowhere/at/all", (root_ + "/dangling").c_str()), 0);
+  EXPECT_EQ(ExpandFileUri("file://" + root_).status().code(), Code::kNotFound);
+  ASSERT_EQ(unlink((root_ + "/dangling").c_str()), 0);
+  ASSERT_EQ(symlink(root_.c_str(), (root_ + "/deep/up").c_str()), 0);
+  EXPECT_EQ(ExpandFileUri("file://" + root_).status().code(), Code::kInvalidArgument);
+}
+
+TEST_F(PlannerTest, RefusesCompressedFilesWhereLinesAreWanted) {
+  for (const std::string name : {"a.gz", "a.zst"}) {
+    const JobSpec spec = Job({Files("m", {Put(name, 10)}, 0)});
+    const auto plan = PlanJob(spec, {});
+    EXPECT_EQ(plan.status().code(), Code::kInvalidArgument);
+    EXPECT_THAT(plan.status().message(), testing::HasSubstr(name + " is compressed"));
+  }
+  JobSpec fixed = Job({Files("m", {Put("b.gz", 10)}, 0)});
+  fixed.stages[0].inputs[0].files.format = "fixed:10";
+  EXPECT_TRUE(PlanJob(fixed, {}).ok());
 }
 
 TEST_F(PlannerTest, NamesTheNearestFileWhereAnInputIsMissing) {
