@@ -154,7 +154,7 @@ struct Applier {
     worker.capacity_bytes = r.capacity_bytes;
     worker.used_bytes = r.used_bytes;
     s.workers.Put(r.worker, std::move(worker));
-    for (const auto& said : r.blocks) Heard(r.worker, said, r.at);
+    for (const auto& said : r.blocks) Heard(r.worker, said, r.at, true);
     for (const BlockId id : before) s.LookAt(id, r.at + s.config.repair_delay);
     // One worker more may be the one that a block was waiting for.
     for (const auto& [id, block] : s.blocks.all()) {
@@ -236,8 +236,8 @@ struct Applier {
     return h == nullptr ? kNone : h->replicas;
   }
 
-  // A holder's own word.
-  void Heard(WorkerId w, const BlockRef& said, Instant at) {
+  // A holder's own word. counted: its used_bytes hold the block already.
+  void Heard(WorkerId w, const BlockRef& said, Instant at, bool counted = false) {
     if (!s.blocks.Has(said.id)) {
       // An id that this journal never gave means that the journal is older than the block: a sign
       // of a lost journal, not of garbage. It is left alone.
@@ -246,7 +246,7 @@ struct Applier {
     }
     const bool had = s.on_worker[w].contains(said.id);
     s.AddReplica(w, said);
-    if (!had) s.workers.Change(w, [&](Worker& worker) { worker.used_bytes += said.length; });
+    if (!had && !counted) s.workers.Change(w, [&](Worker& worker) { worker.used_bytes += said.length; });
     const Block& block = *s.blocks.Find(said.id);
     // A block that is still short may have other replicas on their way: no hurry.
     const bool settled = s.copies.Has(said.id) || s.GoodHolders(said.id).size() >= s.WantedOf(block);

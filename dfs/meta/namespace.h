@@ -142,6 +142,8 @@ class Namespace {
   bool in_safe_mode() const;
   RepairCounts Counts() const;
   uint64_t BlocksOn(WorkerId worker) const;
+  // Bytes of blocks there; 0 for a worker that is not live.
+  uint64_t UsedOn(WorkerId worker) const;
   const NamespaceConfig& config() const;
 
   // Digest of what the hard records made; equal after a replay. Digest() adds the soft state.

@@ -157,6 +157,11 @@ uint64_t Namespace::BlocksOn(WorkerId worker) const {
   return it == impl_->state.on_worker.end() ? 0 : it->second.size();
 }
 
+uint64_t Namespace::UsedOn(WorkerId worker) const {
+  const Worker* found = impl_->state.workers.Find(worker);
+  return found == nullptr ? 0 : found->used_bytes;
+}
+
 RepairCounts Namespace::Counts() const {
   const State& s = impl_->state;
   RepairCounts counts;

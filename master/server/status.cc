@@ -234,7 +234,7 @@ void Brain::FillWorkers(rpc::MasterForClient::WorkersResults::Builder out) {
     auto labels = status.initLabels(static_cast<unsigned>(worker.info.labels.size()));
     for (unsigned i = 0; i < worker.info.labels.size(); ++i) labels.set(i, worker.info.labels[i].c_str());
     status.setBlocks(static_cast<uint32_t>(namespace_.BlocksOn(id)));
-    status.setUsedBytes(worker.used_bytes);
+    status.setUsedBytes(namespace_.UsedOn(id));
     status.setCapacityBytes(worker.capacity_bytes);
   }
 }

@@ -424,6 +424,26 @@ TEST_F(NamespaceTest, PlacementSpreadsBlocksEvenly) {
   }
 }
 
+TEST_F(NamespaceTest, UsedBytesAreThoseOfTheBlocksAlsoAfterAWorkerComesBack) {
+  const auto join = [this](std::vector<BlockRef> blocks) {
+    uint64_t used = 0;
+    for (const auto& block : blocks) used += block.length;
+    Apply(WorkerJoined{now_, W(1), 101, "host:1", "", 1000, used, std::move(blocks)});
+  };
+  join({});
+  std::vector<BlockRef> blocks;
+  for (const char* path : {"/a", "/b"}) blocks.push_back(Put(path, 1)[0].block);
+  EXPECT_EQ(ns_.UsedOn(W(1)), 200u);
+  for (int i = 0; i < 3; ++i) {
+    join(blocks);
+    EXPECT_EQ(ns_.UsedOn(W(1)), 200u) << "time " << i;
+  }
+  ASSERT_TRUE(Do(ns_.PrepareRemove("/a", false)).ok());
+  EXPECT_EQ(ns_.UsedOn(W(1)), 100u);
+  Lose(1);
+  EXPECT_EQ(ns_.UsedOn(W(1)), 0u);
+}
+
 TEST_F(NamespaceTest, ASnapshotAndAReplayGiveTheSameHardState) {
   for (uint32_t i = 1; i <= 3; ++i) Join(i);
   Put("/a/f", 3);
