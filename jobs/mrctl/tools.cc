@@ -53,6 +53,7 @@ Status Drain(int out_fd, int err_fd, std::string* out, std::string* err) {
   while (fds[0].fd >= 0 || fds[1].fd >= 0) {
     if (Interrupted()) return InterruptedStatus();
     const int64_t left = (limit - Now()).millis();
+    if (TimeLimit().has_value() && Now() >= *TimeLimit()) return TimeoutStatus();
     if (left <= 0) return {Code::kInvalidArgument, "did not come to an end within " + std::to_string(kToolSeconds) + " s"};
     // In steps, so that Ctrl-C is seen although the handler restarts calls.
     if (poll(fds, 2, static_cast<int>(left < 100 ? left : 100)) < 0 && errno != EINTR) return ErrnoStatus(errno, "cannot poll");
@@ -119,7 +120,7 @@ Result<std::string> ToolRun::Finish() {
   if (!drained.ok()) kill(pid_, SIGKILL);
   int status = 0;
   waitpid(std::exchange(pid_, 0), &status, 0);
-  if (!drained.ok()) return drained.code() == Code::kCancelled ? drained : drained.With("the operator library");
+  if (!drained.ok()) return drained.code() == Code::kInvalidArgument ? drained.With("the operator library") : drained;
   err = TrimmedEnd(err);
   // mrtask puts its name in front; the user did not call it.
   if (err.compare(0, 8, "mrtask: ") == 0) err.erase(0, 8);

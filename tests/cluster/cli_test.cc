@@ -113,6 +113,13 @@ TEST_F(CliTest, ChecksAnOperatorLibraryBeforeTheJobIsAccepted) {
   EXPECT_EQ(Mrctl({"submit", "--lib", Path("in"), "any", "--output", Uri("x")}).exit, 2);
 }
 
+TEST_F(CliTest, EndsAtTheTimeoutAlsoWhileALibraryLoops) {
+  const RunResult run = Mrctl({"--timeout", "1s", "submit", "--lib", BinaryDirectory() + "/../lib/libbad_operators.so", "bad_plan",
+                               "--how", "loops", "--input", Uri("in"), "--output", Uri("loops")});
+  EXPECT_EQ(run.exit, 124) << run.err;
+  EXPECT_FALSE(PathExists(Path("loops")));
+}
+
 TEST_F(CliTest, RunsAUsersLibraryAndOutlivesABadOne) {
   const auto submit = [](const std::string& how) {
     return Mrctl({"--no-progress", "submit", "--lib", BinaryDirectory() + "/../lib/libbad_operators.so", "bad", "--how", how,
