@@ -18,9 +18,17 @@ namespace {
 constexpr int kMaxCalls = 8;
 // Of one call: far below the 1 MiB of a control message.
 constexpr size_t kMaxCallBytes = 384 << 10;
+// How long a report that nothing waits for may wait for others to travel with: below what a watching
+// person sees, and longer than the shortest tasks run, whose start and end then share a call (guess).
+constexpr Duration kHold = Millis(5);
 constexpr Duration kFirstPause = Millis(100);
 constexpr Duration kLongestPause = Seconds(2);
 constexpr Duration kRegisterTimeout = Seconds(15);
+
+// The master decides nothing at once because of these.
+bool MayWait(const Report& report) {
+  return std::holds_alternative<Started>(report.what) || std::holds_alternative<FetchDone>(report.what);
+}
 
 capnp::Text::Reader AsText(const std::string& s) { return {s.c_str(), s.size()}; }
 
@@ -60,6 +68,8 @@ struct Session::Impl : kj::TaskSet::ErrorHandler {
   uint64_t next_unsent = 1;
   int calls_under_way = 0;
   bool flush_scheduled = false;
+  bool hold_armed = false;
+  bool calls_full = false;  // reports wait for a call to come back
   bool progress_scheduled = false;
   bool progress_under_way = false;
   kj::TaskSet tasks;  // last: its tasks use what is above
@@ -75,6 +85,7 @@ struct Session::Impl : kj::TaskSet::ErrorHandler {
   void Break(const std::string& why);
   void Apply(uint32_t epoch, std::vector<Command> commands);
   void ScheduleFlush();
+  void FlushLater();
   void Flush();
   void SendBatch(std::vector<uint64_t> numbers);
   void ScheduleProgress();
@@ -259,8 +270,18 @@ void Session::Impl::ScheduleFlush() {
   });
 }
 
+void Session::Impl::FlushLater() {
+  if (hold_armed || flush_scheduled || !registered) return;
+  hold_armed = true;
+  tasks.add(loop.timer().afterDelay(kHold.ns * kj::NANOSECONDS).then([this] {
+    hold_armed = false;
+    Flush();
+  }));
+}
+
 void Session::Impl::Flush() {
-  while (registered && calls_under_way < kMaxCalls) {
+  calls_full = registered && calls_under_way >= kMaxCalls;
+  while (registered && !calls_full) {
     std::vector<uint64_t> numbers;
     size_t bytes = 0;
     for (auto it = unanswered.lower_bound(next_unsent); it != unanswered.end(); ++it) {
@@ -271,6 +292,7 @@ void Session::Impl::Flush() {
     if (numbers.empty()) return;
     next_unsent = numbers.back() + 1;
     SendBatch(std::move(numbers));
+    calls_full = calls_under_way >= kMaxCalls;
   }
 }
 
@@ -290,7 +312,7 @@ void Session::Impl::SendBatch(std::vector<uint64_t> numbers) {
           auto entry = unanswered.extract(numbers[i]);
           if (!entry.empty() && entry.mapped().answered) entry.mapped().answered(FromWire(replies[i]));
         }
-        Flush();
+        if (calls_full) Flush();
       },
       [this, mine = round](kj::Exception&& e) {
         // Whether they were heard is not known: they go again after the next registration.
@@ -338,8 +360,13 @@ void Session::Stop() {
 }
 
 void Session::Report(worker::Report report, std::function<void(Verdict)> answered) {
+  const bool may_wait = MayWait(report);
   impl_->unanswered.emplace(impl_->next_number++, Impl::Pending{std::move(report), std::move(answered)});
-  impl_->ScheduleFlush();
+  if (may_wait) {
+    impl_->FlushLater();
+  } else {
+    impl_->ScheduleFlush();
+  }
 }
 
 void Session::RegisterAgain(const std::string& why) {
