@@ -54,7 +54,7 @@ void KjThread::Main(const std::string& name) {
     }
     started_cv_.notify_one();
     // A chain of promises that lasts for the life of the thread would grow; each round is its own.
-    while (true) {
+    for (bool waited = false;;) {
       {
         std::lock_guard lock(mutex_);
         if (stopping_) break;
@@ -73,16 +73,19 @@ void KjThread::Main(const std::string& name) {
       }
       if (batch.empty()) {
         wake.wait(io.waitScope);
+        waited = true;
         continue;
       }
+      // Between batches the loop's own events (sockets, timers) get their turn.
+      if (!waited) io.waitScope.poll();
+      waited = false;
       for (auto& fn : batch) {
         KJ_IF_MAYBE(exception, kj::runCatchingExceptions([&] { fn(); })) {
           taskFailed(kj::mv(*exception));
         }
       }
-      // Between batches the loop's own events (sockets, timers) get their turn.
-      io.waitScope.poll();
     }
+    io.waitScope.poll();  // what the last batch has begun
     // What a dropped closure or task owned may post once more while it goes: on this thread, too.
     const auto drop_all = [this] {
       for (bool more = true; more;) {
