@@ -77,12 +77,13 @@ void Journal::Start(uint32_t epoch, std::function<void(uint64_t)> on_durable) {
   });
 }
 
-uint64_t Journal::Append(RecordClass record_class, uint8_t kind, std::string payload) {
+uint64_t Journal::Append(RecordClass record_class, uint8_t kind, std::string payload, Duration may_wait) {
   MR_CHECK(kind != kSealKind);
+  const Instant due = Now() + may_wait;
   std::lock_guard lock(mutex_);
   const uint64_t sequence = next_sequence_++;
-  const bool wake = queue_.empty() || (record_class == RecordClass::kHard && !urgent_);
-  if (record_class == RecordClass::kHard) urgent_ = true;
+  const bool wake = queue_.empty() || due < due_;
+  if (wake) due_ = due;
   queue_.push_back({sequence, record_class, kind, std::move(payload)});
   if (wake) wake_.notify_one();
   return sequence;
@@ -109,13 +110,13 @@ void Journal::Main() {
     {
       std::unique_lock lock(mutex_);
       wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
-      if (!urgent_ && !stopping_) {
-        wake_.wait_for(lock, std::chrono::nanoseconds(kSoftDelay.ns),
-                       [this] { return stopping_ || urgent_; });
+      while (!stopping_) {
+        const Duration left = due_ - Now();
+        if (left.ns <= 0) break;
+        wake_.wait_for(lock, std::chrono::nanoseconds(left.ns));
       }
       if (queue_.empty()) break;  // only where stopping
       group.swap(queue_);
-      urgent_ = false;
     }
     WriteGroup(group);
     {

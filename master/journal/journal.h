@@ -2,8 +2,8 @@
 //
 // Append() only queues and gives the record's sequence; the journal's thread writes what is queued
 // in one write and one fdatasync, and then says up to where all is on disk. Whatever promises a
-// record to somebody waits for that (outbox.h). Hard records are written at once, soft ones within
-// kSoftDelay or with the next hard one. If a write or a sync fails, the process ends at once:
+// record to somebody waits for that (outbox.h). Hard records are written at once or within the time
+// that was said, soft ones within kSoftDelay, all with the first that is due. If a write or a sync fails, the process ends at once:
 // nothing may be said any more that the disk does not know.
 #pragma once
 
@@ -14,6 +14,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "common/base/status.h"
@@ -45,8 +46,12 @@ class Journal {
   // From here on records carry `epoch`; on_durable(sequence) is called on the journal's thread.
   void Start(uint32_t epoch, std::function<void(uint64_t)> on_durable);
 
-  // Any thread; the calls' order is the records' order. After Start().
-  uint64_t Append(RecordClass record_class, uint8_t kind, std::string payload);
+  // Any thread; the calls' order is the records' order. After Start(). may_wait: for others to
+  // share the sync with.
+  uint64_t Append(RecordClass record_class, uint8_t kind, std::string payload, Duration may_wait);
+  uint64_t Append(RecordClass record_class, uint8_t kind, std::string payload) {
+    return Append(record_class, kind, std::move(payload), record_class == RecordClass::kHard ? Duration{} : kSoftDelay);
+  }
   // Waits until `sequence` is on disk. For start-up and tests, never for the master's thread.
   void WaitDurable(uint64_t sequence);
 
@@ -80,7 +85,8 @@ class Journal {
   mutable std::mutex mutex_;  // guards all below
   std::condition_variable wake_, durable_cv_;
   std::vector<Queued> queue_;
-  bool urgent_ = false, stopping_ = false;
+  Instant due_;  // of the queue, while there is something in it
+  bool stopping_ = false;
   uint64_t next_sequence_ = 1, durable_ = 0, syncs_ = 0;
 
   uint32_t epoch_ = 0;

@@ -153,6 +153,7 @@ class Brain {
   void CarryOut(const sched::Decision& decision, uint64_t sequence);
   void AfterFold(const JobTable::Change& change);
   uint64_t Append(journal::RecordClass record_class, RecordKind kind, std::string payload);
+  uint64_t AppendEvent(const EventRecord& record, const std::vector<sched::Decision>& decisions);
 
   // recovery.cc
   Status Replay(const journal::Record& record, uint64_t offset);
