@@ -48,8 +48,10 @@ class AttemptRunner::Lane : public std::enable_shared_from_this<Lane> {
 
 class AttemptRunner::Link : public TaskObserver {
  public:
-  Link(std::weak_ptr<AttemptRunner> runner, rpc::KjThread& loop, std::shared_ptr<Lane> lane)
-      : runner_(std::move(runner)), loop_(loop), lane_(std::move(lane)) {}
+  // store_at_once: when the child is done its output is complete and good, since nothing was read
+  // that might still fail; it is stored on the way to the loop and not after a turn there.
+  Link(std::weak_ptr<AttemptRunner> runner, rpc::KjThread& loop, std::shared_ptr<Lane> lane, bool store_at_once)
+      : runner_(std::move(runner)), loop_(loop), lane_(std::move(lane)), store_at_once_(store_at_once) {}
 
   void OnOutput(const OutputChunk& chunk, std::function<void(Status)> done) override {
     lane_->Add(chunk, std::move(done));
@@ -70,16 +72,25 @@ class AttemptRunner::Link : public TaskObserver {
   }
 
   void OnEnd(TaskResult result) override {
+    if (!store_at_once_ || result.end != TaskEnd::kDone) return Tell(runner_, loop_, std::move(result), {});
     auto shared = std::make_shared<TaskResult>(std::move(result));
-    loop_.Post([runner = runner_, shared] {
-      if (auto self = runner.lock()) self->ChildEnded(std::move(*shared));
+    lane_->Finish([runner = runner_, &loop = loop_, shared](Result<Manifest> manifest) {
+      Tell(runner, loop, std::move(*shared), std::move(manifest));
     });
   }
 
  private:
+  static void Tell(const std::weak_ptr<AttemptRunner>& runner, rpc::KjThread& loop, TaskResult result,
+                   std::optional<Result<Manifest>> stored) {
+    loop.Post([runner, result = std::move(result), stored = std::move(stored)]() mutable {
+      if (auto self = runner.lock()) self->ChildEnded(std::move(result), std::move(stored));
+    });
+  }
+
   const std::weak_ptr<AttemptRunner> runner_;
   rpc::KjThread& loop_;
   const std::shared_ptr<Lane> lane_;
+  const bool store_at_once_;
 };
 
 // One slice: each upstream task is in it once, so the fetcher's answers name the read.
@@ -247,7 +258,9 @@ Result<TaskSpec> AttemptRunner::MakeSpec(std::string library, std::vector<SplitI
 }
 
 void AttemptRunner::Do(const action::StartChild&) {
-  auto link = std::make_shared<Link>(weak_from_this(), services_.loop, lane_);
+  // Files may take a sync: a kill should not wait for that.
+  const bool store_at_once = machine_.reads() == 0 && !stage_->writes_files();
+  auto link = std::make_shared<Link>(weak_from_this(), services_.loop, lane_, store_at_once);
   task_ = services_.host.Run(std::move(*spec_), std::move(link));
   spec_.reset();
 }
@@ -286,16 +299,18 @@ void AttemptRunner::Do(const action::StopFetching&) {
 void AttemptRunner::Do(const action::KillChild&) { task_->Kill(); }
 
 void AttemptRunner::Do(const action::StoreOutput&) {
+  if (stored_.has_value()) return Stored(*std::move(stored_));
   lane_->Finish([weak = weak_from_this(), &loop = services_.loop](Result<Manifest> manifest) {
-    auto shared = std::make_shared<Result<Manifest>>(std::move(manifest));
-    loop.Post([weak, shared] {
-      auto self = weak.lock();
-      if (self == nullptr) return;
-      if (!shared->ok()) return self->Handle(event::OutputFailed{shared->status().message()});
-      self->manifest_ = **std::move(shared);
-      self->Handle(event::OutputStored{});
+    loop.Post([weak, manifest = std::move(manifest)]() mutable {
+      if (auto self = weak.lock()) self->Stored(std::move(manifest));
     });
   });
+}
+
+void AttemptRunner::Stored(Result<Manifest> manifest) {
+  if (!manifest.ok()) return Handle(event::OutputFailed{manifest.status().message()});
+  manifest_ = *std::move(manifest);
+  Handle(event::OutputStored{});
 }
 
 void AttemptRunner::Do(const action::KeepOutput&) {
@@ -354,8 +369,9 @@ void AttemptRunner::Do(const action::ReportKilled&) { Tell(Killed{}, true); }
 
 void AttemptRunner::Do(const action::Forget&) { services_.on_ended(id()); }
 
-void AttemptRunner::ChildEnded(TaskResult result) {
+void AttemptRunner::ChildEnded(TaskResult result, std::optional<Result<Manifest>> stored) {
   result_ = std::move(result);
+  stored_ = std::move(stored);
   event::ChildEnded e;
   e.failed = result_.end != TaskEnd::kDone;
   e.kind = result_.end == TaskEnd::kUserError ? FailureKind::kUser : FailureKind::kEnvironment;

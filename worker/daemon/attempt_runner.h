@@ -70,7 +70,9 @@ class AttemptRunner : public std::enable_shared_from_this<AttemptRunner>, privat
   void Subscribe();
   Result<TaskSpec> MakeSpec(std::string library, std::vector<SplitInput> splits);
   void Tell(std::variant<Started, Finished, Failed, Refused, Killed, FetchFailed, FetchDone> what, bool final);
-  void ChildEnded(TaskResult result);
+  // stored: what came of storing the output, where that was begun at once.
+  void ChildEnded(TaskResult result, std::optional<Result<Manifest>> stored);
+  void Stored(Result<Manifest> manifest);
   // From the feeders, on the loop.
   void OnBatch(uint32_t read, uint32_t partition, std::string batch, bool last, std::function<void()> taken);
   void OnReadDone(uint32_t read, const FetchMeasure& measure);
@@ -91,6 +93,7 @@ class AttemptRunner : public std::enable_shared_from_this<AttemptRunner>, privat
   std::optional<TaskSpec> spec_;
   std::shared_ptr<RunningTask> task_;
   TaskResult result_;
+  std::optional<Result<Manifest>> stored_;
   Manifest manifest_;
   kj::TaskSet tasks_;
 };
