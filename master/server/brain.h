@@ -106,6 +106,8 @@ class Brain {
               std::function<void(std::vector<Verdict>)> reply);
   void Progress(sched::AttemptProgress progress);
   Status Drain(WorkerId worker, bool on);
+  // The worker ends by itself soon; until it is lost it gets nothing new.
+  void Leaving(WorkerId worker, Incarnation incarnation);
 
   // ---- Jobs (jobs.cc)
   using SubmitReply = std::function<void(Status, JobId)>;

@@ -94,7 +94,7 @@ std::string StatusPage(Brain& brain) {
   for (const auto& [id, worker] : brain.workers().all()) {
     out += "<tr><td>" + Name(id) + "<td>" + Escaped(worker.info.address) + "<td>" + Escaped(worker.info.rack) +
            "<td>" + std::to_string(worker.info.slots.total) + "<td>" +
-           (!worker.alive ? "lost" : worker.away ? "away" : worker.drained_by_user ? "draining" : "live");
+           (!worker.alive ? "lost" : worker.away ? "away" : worker.drained_by_user || worker.leaving ? "draining" : "live");
   }
   return out + "</table>";
 }

@@ -52,6 +52,7 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   worker.capacity_bytes = in.extra.capacity_bytes;
   worker.used_bytes = in.extra.used_bytes;
   worker.last_beat = worker.registered = Now();
+  worker.leaving = false;
   worker.stages.clear();
   worker.directories.clear();
   commands_[id].clear();
@@ -161,6 +162,14 @@ Status Brain::Drain(WorkerId id, bool on) {
     Send(worker, 16, [on](rpc::Command::Builder out) { out.setDrain(on); });
   }
   return Status::Ok();
+}
+
+void Brain::Leaving(WorkerId id, Incarnation incarnation) {
+  WorkerView* worker = workers_.FindAlive(id, incarnation);
+  if (worker == nullptr || worker->leaving) return;
+  worker->leaving = true;
+  LOG(INFO) << Name(id) << " leaves: nothing new goes there";
+  Feed(sched::WorkerDraining{id, incarnation, true});
 }
 
 void Brain::Progress(sched::AttemptProgress progress) {

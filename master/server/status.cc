@@ -227,7 +227,7 @@ void Brain::FillWorkers(rpc::MasterForClient::WorkersResults::Builder out) {
     status.setName(worker.name.c_str());
     status.setAddress(worker.info.address.c_str());
     status.setRack(worker.info.rack.c_str());
-    status.setState(!worker.alive ? "lost" : worker.away ? "away" : worker.drained_by_user ? "draining" : "live");
+    status.setState(!worker.alive ? "lost" : worker.away ? "away" : worker.drained_by_user || worker.leaving ? "draining" : "live");
     status.setSlots(worker.alive ? worker.info.slots.total : 0);
     status.setBusy(busy[id]);
     status.setIncarnation(worker.info.incarnation);

@@ -205,6 +205,15 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> leaving(LeavingContext context) override {
+    const auto worker = context.getParams().getWorker();
+    CheckRef(worker);
+    shell_.PostToMaster([brain = &shell_.brain(), id = WorkerId{worker.getId()}, incarnation = worker.getIncarnation()] {
+      brain->Leaving(id, incarnation);
+    });
+    return kj::READY_NOW;
+  }
+
   kj::Promise<void> library(LibraryContext context) override {
     const auto params = context.getParams();
     const std::string sha256 = Str(params.getSha256());

@@ -36,6 +36,7 @@ struct WorkerView {
   uint32_t heartbeat_connections = 0;
   Instant last_beat, session_lost, registered;
   bool drained_by_user = false;
+  bool leaving = false;  // it has said so
   bool away = false;  // known from the journal, has not come back yet
   // What this session was told already.
   std::set<StageId> stages;

@@ -46,7 +46,7 @@ TEST(BlockStoreTest, AJobsOutputIsThereWholeOrNotAtAll) {
   WriteBible(dir + "/in");
   ASSERT_EQ(cluster.Mrctl({"fs", "put", dir + "/in", "/in"}).exit, 0);
   // One of three parts fails for good, when the others may long be written.
-  RunResult run = cluster.Mrctl({"submit", "stream", "--map", "cat", "--reduce", "cat; test $MR_PARTITION != 2",
+  RunResult run = cluster.Mrctl({"submit", "stream", "--map", "cat", "--reduce", "cat; test \"$MR_PARTITION\" != 2",
                                  "--input", "/in", "--output", "/out", "--reduces", "3"},
                                 Seconds(120));
   EXPECT_EQ(run.exit, 1) << run.err;

@@ -86,5 +86,27 @@ TEST(MasterRestartTest, AJobInItsMidstGoesOnFromItsCommittedTasks) {
   EXPECT_GE(old_commits, committed) << attempts;
 }
 
+TEST(WorkerStopTest, AWorkerThatIsToldToEndGetsNothingNewAndRefusesNothing) {
+  Cluster cluster({.workers = 2, .slots = 1, .master_flags = {"--block_size=64k"}});
+  ASSERT_TRUE(cluster.Start().ok());
+  const std::string dir = cluster.directory();
+  WriteBible(dir + "/in", 600'000);
+  auto client = cluster.MrctlInBackground({"submit", "stream", "--map", "sleep 0.4; cat", "--reduce", "cat", "--input",
+                                           "file://" + dir + "/in", "--output", "file://" + dir + "/out"},
+                                          "client");
+  ASSERT_TRUE(client.ok());
+  const std::string job = FirstJob(cluster);
+  ASSERT_FALSE(job.empty()) << cluster.Logs();
+  const Instant limit = Now() + Seconds(30);
+  while (CountOf(cluster.Mrctl({"job", "tasks", job}).out, "committed") < 2 && Now() < limit) {
+  }
+  const Status stopped = cluster.StopWorker(0);
+  EXPECT_TRUE(stopped.ok()) << stopped.ToString();
+  const RunResult waited = cluster.Mrctl({"wait", job}, Seconds(90));
+  EXPECT_EQ(waited.exit, 0) << waited.err << cluster.Logs();
+  EXPECT_EQ(CountOf(cluster.Mrctl({"job", "attempts", job}).out, "refused"), 0u);
+  EXPECT_EQ(SortedLines(ReadParts(dir + "/out")), Shell("sed 's/$/\t/' '" + dir + "/in' | sort"));
+}
+
 }  // namespace
 }  // namespace mr::test

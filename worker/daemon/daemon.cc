@@ -279,7 +279,10 @@ bool Daemon::Drain(Duration grace) {
       return l.worker->idle() && l.session->unanswered() == 0;
     });
   };
-  impl_->loop.Run([this] { impl_->looped->worker->SetDraining(true); });
+  impl_->loop.Run([this] {
+    impl_->looped->worker->SetDraining(true);
+    impl_->looped->session->Leaving();
+  });
   while (!quiet()) {
     if (Now() >= deadline) {
       impl_->loop.Run([this] { impl_->looped->worker->KillAll(); });

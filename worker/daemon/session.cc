@@ -399,6 +399,13 @@ void Session::BlockReceived(const BlockName& block) {
   impl_->link->calls.add(request.send().ignoreResult());
 }
 
+void Session::Leaving() {
+  if (!impl_->registered) return;
+  auto request = impl_->link->master.leavingRequest();
+  ToWire(impl_->self, request.initWorker());
+  impl_->link->calls.add(request.send().ignoreResult());
+}
+
 void Session::BlockSuspect(const BlockName& block) {
   if (!impl_->registered) return;
   auto request = impl_->link->master.blockSuspectRequest();

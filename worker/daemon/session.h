@@ -54,6 +54,8 @@ class Session {
   // Dropped where there is no registration: the next one lists all blocks.
   void BlockReceived(const BlockName& block);
   void BlockSuspect(const BlockName& block);
+  // This worker takes nothing new any more and will end.
+  void Leaving();
 
  private:
   struct Impl;

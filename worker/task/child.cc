@@ -65,6 +65,8 @@ void SetEnvironment(const WireTask& task) {
   };
   set("MR_JOB_ID", Name(task.attempt.task.job));
   set("MR_JOB_NAME", task.job_name);
+  set("MR_TASK_ID", Name(task.attempt.task, task.letter));
+  set("MR_PARTITION", std::to_string(task.attempt.task.task));
   set("MR_ATTEMPT_ID", Name(task.attempt, task.letter));
   set("MR_STAGE", std::to_string(task.attempt.task.stage));
   set("MR_STAGE_NAME", task.stage_name);

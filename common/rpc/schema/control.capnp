@@ -26,6 +26,8 @@ interface MasterForWorker {
   # A replica became durable here.
   blockSuspect @5 (worker :WorkerRef, blocks :List(BlockReport));
   # A replica here failed verification or could not be read. It is kept, and counts for nothing.
+  leaving @6 (worker :WorkerRef);
+  # The worker was told to end: it finishes what it runs and takes nothing new.
 }
 
 interface Heartbeats {
