@@ -25,13 +25,15 @@ KjThread::~KjThread() {
 }
 
 void KjThread::Post(kj::Function<void()> fn) {
-  std::lock_guard lock(mutex_);
-  queue_.push_back(kj::mv(fn));
-  // One wake per batch: the loop arms it again when it has found the queue empty.
-  if (wake_.get() != nullptr) {
-    wake_->fulfill();
-    wake_ = nullptr;
+  kj::Own<kj::CrossThreadPromiseFulfiller<void>> wake;
+  {
+    std::lock_guard lock(mutex_);
+    queue_.push_back(kj::mv(fn));
+    wake = kj::mv(wake_);
   }
+  // One wake per batch: the loop arms it again when it has found the queue empty. Not under the
+  // lock, which the loop takes first when it wakes.
+  if (wake.get() != nullptr) wake->fulfill();
 }
 
 void KjThread::Main(const std::string& name) {
