@@ -2,6 +2,8 @@
 
 #include <glog/logging.h>
 
+#include <atomic>
+
 #include "common/io/fault.h"
 #include "common/rpc/kj_status.h"
 
@@ -27,6 +29,11 @@ class AttemptRunner::Lane : public std::enable_shared_from_this<Lane> {
   Lane(std::shared_ptr<Pool::Strand> strand, std::unique_ptr<OutputSink> sink, TaskLetter letter)
       : strand_(std::move(strand)), sink_(std::move(sink)), letter_(letter) {}
 
+  void Prepare() {
+    strand_->Post([self = shared_from_this()] {
+      if (!self->dropped_) self->sink_->Prepare();
+    });
+  }
   void Add(const OutputChunk& chunk, std::function<void(Status)> done) {
     strand_->Post([self = shared_from_this(), chunk, done = std::move(done)] {
       FaultPoint(self->letter_ == TaskLetter::kMap ? "map" : "reduce");
@@ -37,6 +44,7 @@ class AttemptRunner::Lane : public std::enable_shared_from_this<Lane> {
     strand_->Post([self = shared_from_this(), done = std::move(done)] { done(self->sink_->Finish()); });
   }
   void Drop() {
+    dropped_ = true;  // nothing new is begun, whatever is queued
     strand_->Post([self = shared_from_this()] { self->sink_->Drop(); });
   }
 
@@ -44,6 +52,7 @@ class AttemptRunner::Lane : public std::enable_shared_from_this<Lane> {
   const std::shared_ptr<Pool::Strand> strand_;
   const std::unique_ptr<OutputSink> sink_;
   const TaskLetter letter_;
+  std::atomic<bool> dropped_ = false;
 };
 
 class AttemptRunner::Link : public TaskObserver {
@@ -262,6 +271,7 @@ void AttemptRunner::Do(const action::StartChild&) {
   const bool store_at_once = machine_.reads() == 0 && !stage_->writes_files();
   auto link = std::make_shared<Link>(weak_from_this(), services_.loop, lane_, store_at_once);
   task_ = services_.host.Run(std::move(*spec_), std::move(link));
+  if (stage_->writes_files()) lane_->Prepare();
   spec_.reset();
 }
 

@@ -65,6 +65,10 @@ class FileSink : public OutputSink {
     file_.name = std::move(part);
   }
 
+  void Prepare() override {
+    if (Open().ok()) entries_durable_ = SyncEntries().ok();
+  }
+
   Status Add(const OutputChunk& chunk) override {
     MR_RETURN_IF_ERROR(Open());
     MR_RETURN_IF_ERROR(WriteAll(fd_.get(), chunk.bytes).With("writing " + file_.staged));
@@ -79,10 +83,7 @@ class FileSink : public OutputSink {
     FaultPoint("output");
     if (::fsync(fd_.get()) != 0) return ErrnoStatus(errno, "syncing " + file_.staged);
     fd_.reset();
-    MR_RETURN_IF_ERROR(SyncDirectory(Directory()));
-    MR_RETURN_IF_ERROR(SyncDirectory(*staging_));
-    // The staging directory itself is new; its entry must be as durable as what it holds.
-    MR_RETURN_IF_ERROR(SyncDirectory(std::filesystem::path(*staging_).parent_path().string()));
+    if (!entries_durable_) MR_RETURN_IF_ERROR(SyncEntries());
     file_.content = digest_.Finish();
     return ManifestOf(file_);
   }
@@ -96,6 +97,13 @@ class FileSink : public OutputSink {
  private:
   std::string Directory() const { return *staging_ + "/" + attempt_; }
 
+  Status SyncEntries() {
+    MR_RETURN_IF_ERROR(SyncDirectory(Directory()));
+    MR_RETURN_IF_ERROR(SyncDirectory(*staging_));
+    // The staging directory itself is new; its entry must be as durable as what it holds.
+    return SyncDirectory(std::filesystem::path(*staging_).parent_path().string());
+  }
+
   Status Open() {
     if (fd_.valid()) return Status::Ok();
     if (!staging_.ok()) return staging_.status();
@@ -108,6 +116,7 @@ class FileSink : public OutputSink {
   const Result<std::string> staging_;
   const std::string attempt_;
   UniqueFd fd_;
+  bool entries_durable_ = false;  // the file's and those of its directories; made before any byte
   Hasher128 digest_;
   FileOutput file_;
 };

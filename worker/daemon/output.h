@@ -13,6 +13,9 @@ namespace mr::worker {
 class OutputSink {
  public:
   virtual ~OutputSink() = default;  // without Finish nothing of it can be read
+  // May be called first: does what needs no output yet and takes a while, as the child runs. What
+  // goes wrong is found again, and told, by Add or Finish.
+  virtual void Prepare() {}
   virtual Status Add(const OutputChunk& chunk) = 0;
   // Servable (shuffle) or durable (files) when it returns.
   virtual Result<Manifest> Finish() = 0;
