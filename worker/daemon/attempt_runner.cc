@@ -352,6 +352,7 @@ CopyName NameOf(const CopyLocation& copy) {
 
 void AttemptRunner::Do(const action::ReportFetchDone& a) {
   const FetchMeasure& measure = traces_[a.read].measure;
+  if (measure.bytes == 0) return;  // says nothing about how fast the holder gives
   Tell(FetchDone{NameOf(*a.from), measure.bytes, measure.took, measure.readers}, false);
 }
 

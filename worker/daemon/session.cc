@@ -30,6 +30,11 @@ bool MayWait(const Report& report) {
   return std::holds_alternative<Started>(report.what) || std::holds_alternative<FetchDone>(report.what);
 }
 
+bool IsEnd(const Report& report) {
+  return std::holds_alternative<Finished>(report.what) || std::holds_alternative<Failed>(report.what) ||
+         std::holds_alternative<Killed>(report.what);
+}
+
 capnp::Text::Reader AsText(const std::string& s) { return {s.c_str(), s.size()}; }
 
 }  // namespace
@@ -66,6 +71,7 @@ struct Session::Impl : kj::TaskSet::ErrorHandler {
   std::map<uint64_t, Pending> unanswered;  // by number, in order
   uint64_t next_number = 1;
   uint64_t next_unsent = 1;
+  std::map<AttemptId, uint64_t> unsent_starts;  // numbers of reports
   int calls_under_way = 0;
   bool flush_scheduled = false;
   bool hold_armed = false;
@@ -85,6 +91,7 @@ struct Session::Impl : kj::TaskSet::ErrorHandler {
   void Break(const std::string& why);
   void Apply(uint32_t epoch, std::vector<Command> commands);
   void ScheduleFlush();
+  void DropStart(const AttemptId& attempt);
   void FlushLater();
   void Flush();
   void SendBatch(std::vector<uint64_t> numbers);
@@ -270,6 +277,14 @@ void Session::Impl::ScheduleFlush() {
   });
 }
 
+// An end says that there was a start: where that is still here, it need not be told.
+void Session::Impl::DropStart(const AttemptId& attempt) {
+  const auto start = unsent_starts.find(attempt);
+  if (start == unsent_starts.end()) return;
+  unanswered.erase(start->second);
+  unsent_starts.erase(start);
+}
+
 void Session::Impl::FlushLater() {
   if (hold_armed || flush_scheduled || !registered) return;
   hold_armed = true;
@@ -291,6 +306,7 @@ void Session::Impl::Flush() {
     }
     if (numbers.empty()) return;
     next_unsent = numbers.back() + 1;
+    unsent_starts.clear();  // one that did not fit goes in the next call, whatever comes
     SendBatch(std::move(numbers));
     calls_full = calls_under_way >= kMaxCalls;
   }
@@ -361,7 +377,13 @@ void Session::Stop() {
 
 void Session::Report(worker::Report report, std::function<void(Verdict)> answered) {
   const bool may_wait = MayWait(report);
-  impl_->unanswered.emplace(impl_->next_number++, Impl::Pending{std::move(report), std::move(answered)});
+  const uint64_t number = impl_->next_number++;
+  if (std::holds_alternative<Started>(report.what)) {
+    impl_->unsent_starts[report.attempt] = number;
+  } else if (IsEnd(report)) {
+    impl_->DropStart(report.attempt);
+  }
+  impl_->unanswered.emplace(number, Impl::Pending{std::move(report), std::move(answered)});
   if (may_wait) {
     impl_->FlushLater();
   } else {

@@ -42,7 +42,8 @@ class Session {
   void Start();
   // Closes the connection for good.
   void Stop();
-  // Any time; sent when there is a registration. `answered` (may be empty): once, on the loop.
+  // Any time; sent when there is a registration, in the order of the calls. `answered` (may be
+  // empty): once, on the loop; never for a start, which is left out where the end follows at once.
   void Report(worker::Report report, std::function<void(Verdict)> answered);
   // The master says that it does not know this session.
   void RegisterAgain(const std::string& why);

@@ -256,7 +256,7 @@ TEST_F(WorkerDaemonTest, AMapReportsItsManifestAndServesExactlyTheseBytes) {
   SendStages();
   const AttemptId attempt = Attempt(0, 0);
   const auto finished = RunMap(kText, attempt);
-  EXPECT_EQ(master_.ReportsOf(attempt, "started"), 1u);
+  EXPECT_LE(master_.ReportsOf(attempt, "started"), 1u) << "none where it ended at once";
   ASSERT_EQ(finished.table.size(), kPartitions);
   EXPECT_EQ(finished.records, 8u) << "distinct words, since the port combines";
   EXPECT_EQ(finished.content, TableDigest(finished.table));
