@@ -104,10 +104,16 @@ Result<Helper> Helper::Start(const std::string& mrtask_path, const std::string& 
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   const std::string fd = std::to_string(kHelperFd);
+  // Libraries bind their calls to each other once here, and not in each child at the first call;
+  // children take LD_* out of their environment.
+  std::vector<char*> environment;
+  for (char** e = environ; *e != nullptr; ++e) environment.push_back(*e);
+  std::string bind_now = "LD_BIND_NOW=1";
+  environment.insert(environment.end(), {bind_now.data(), nullptr});
   const char* argv[] = {mrtask_path.c_str(), "helper", fd.c_str(), preload.c_str(), nullptr};
   const std::lock_guard lock(registry_mutex);
   const int error = posix_spawn(&helper.process_.pid, mrtask_path.c_str(), &actions, &attributes,
-                                const_cast<char**>(argv), environ);
+                                const_cast<char**>(argv), environment.data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (error != 0) {

@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 
 #include <algorithm>
+#include <memory>
 
 namespace mr::task {
 namespace {
@@ -82,8 +83,9 @@ int SendBlob(int socket, Header header, std::string_view blob) {
 int ReceivePacket(int socket, Packet* out, int flags) {
   out->fds.clear();
   out->payload.clear();
-  static thread_local std::string buffer(kMaxPayload, '\0');
-  iovec parts[2] = {{&out->header, sizeof out->header}, {buffer.data(), buffer.size()}};
+  // Not filled: a child that lives for one task touches no more of it than comes.
+  static thread_local const std::unique_ptr<char[]> buffer(new char[kMaxPayload]);
+  iovec parts[2] = {{&out->header, sizeof out->header}, {buffer.get(), kMaxPayload}};
   const long got = ReceiveParts(socket, parts, 2, &out->fds, flags);
   if (got < 0) return static_cast<int>(-got);
   if (got == 0) return EPIPE;
@@ -91,7 +93,7 @@ int ReceivePacket(int socket, Packet* out, int flags) {
       out->header.fds != out->fds.size()) {
     return EBADMSG;
   }
-  out->payload.assign(buffer.data(), got - sizeof(Header));
+  out->payload.assign(buffer.get(), got - sizeof(Header));
   return 0;
 }
 
