@@ -133,6 +133,11 @@ std::string DidYouMean(std::string_view word, std::span<const std::string_view> 
   return nearest.empty() ? "" : " (did you mean '" + nearest + "'?)";
 }
 
+std::string ParentOf(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return slash == 0 || slash == std::string_view::npos ? "/" : std::string(path.substr(0, slash));
+}
+
 std::string JsonEscape(std::string_view text) {
   std::string out;
   out.reserve(text.size() + 2);

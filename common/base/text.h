@@ -26,6 +26,9 @@ std::string Nearest(std::string_view word, std::span<const std::string_view> can
 // " (did you mean 'x'?)" or empty.
 std::string DidYouMean(std::string_view word, std::span<const std::string_view> candidates);
 
+// "/a" of "/a/b"; "/" of "/a" and of a name without a slash.
+std::string ParentOf(std::string_view path);
+
 // Inside of a JSON string: quotes, backslashes, control characters escaped; bytes that are not
 // valid UTF-8 replaced by U+FFFD.
 std::string JsonEscape(std::string_view text);

@@ -94,7 +94,7 @@ class GrepLines : public BlockMapper<Text, Text> {
   bool invert_ = false, single_lines_ = false;
 };
 
-void Plan(const std::vector<std::string>& argv, JobPlan& plan) {
+void PlanGrep(const std::vector<std::string>& argv, JobPlan& plan) {
   std::vector<std::string> patterns, rest;
   bool ignore_case = false, invert = false;
   Args args("grep");
@@ -124,7 +124,7 @@ void Plan(const std::vector<std::string>& argv, JobPlan& plan) {
 
 void AddGrep(Library& library) {
   library.Add<GrepLines>("grep.map", kPure)
-      .AddJob<Plan>("grep",
+      .AddJob<PlanGrep>("grep",
                     "print the lines that match a pattern\n"
                     "  -e, --regexp PATTERN   RE2 expression; may be repeated: any may match\n"
                     "  -i, --ignore-case      letters match in either case\n"

@@ -141,7 +141,7 @@ class JoinRows : public Joiner<std::string, std::string, std::string, Text, Text
   std::string key_, line_;
 };
 
-void Plan(const std::vector<std::string>& argv, JobPlan& plan) {
+void PlanJoin(const std::vector<std::string>& argv, JobPlan& plan) {
   std::vector<std::string> uris[2];
   std::string on, columns[2];
   Args args("join");
@@ -183,7 +183,7 @@ void AddJoin(Library& library) {
       .Add<CheckHeaders>("join.headers", kPure)
       .Add<ReadRows>("join.rows", kPure)
       .Add<JoinRows>("join.join", kPure)
-      .AddJob<Plan>("join",
+      .AddJob<PlanJoin>("join",
                     "inner join of two CSV inputs whose first lines name the columns\n"
                     "  --left URI             the left input, the smaller one if there is a choice\n"
                     "  --right URI            the right input\n"

@@ -192,7 +192,7 @@ uint64_t RecordBytes(const Args& args, const std::string& format) {
               Suggest(format, {"text", "fixed:100"}));
 }
 
-void Plan(const std::vector<std::string>& argv, JobPlan& plan) {
+void PlanSort(const std::vector<std::string>& argv, JobPlan& plan) {
   std::string format = "text";
   bool reverse = false;
   int64_t key_bytes = -1;
@@ -237,7 +237,7 @@ void AddSort(Library& library) {
       .Add<PartitionLines>("sort.lines", kPure)
       .Add<PartitionRecords>("sort.records", kPure)
       .Add<WriteSorted>("sort.write", kPure)
-      .AddJob<Plan>("sort",
+      .AddJob<PlanSort>("sort",
                     "sort lines by their bytes, or records of a fixed length by their first bytes\n"
                     "  --format text|fixed:N  lines (the default), or records of N bytes\n"
                     "  --key-bytes N          compare the first N bytes only, equal ones stay in order\n"

@@ -124,7 +124,7 @@ class StreamReduce : public RawOperator<Text, Text> {
   std::optional<Command> command_;
 };
 
-void Plan(const std::vector<std::string>& argv, JobPlan& plan) {
+void PlanStream(const std::vector<std::string>& argv, JobPlan& plan) {
   std::string map, combine, reduce;
   Args args("stream");
   args.Add("--map", &map).Add("--combine", &combine).Add("--reduce", &reduce).Parse(argv);
@@ -151,7 +151,7 @@ void AddStream(Library& library) {
   // What a command does is unknown: nothing is promised of it.
   library.Add<StreamMap>("stream.map", 0)
       .Add<StreamReduce>("stream.reduce", 0)
-      .AddJob<Plan>("stream",
+      .AddJob<PlanStream>("stream",
                     "run commands as operators, lines `key TAB value` on stdin and stdout\n"
                     "  --map CMD              reads the input's lines\n"
                     "  --combine CMD          folds lines of a map task, ordered by key\n"

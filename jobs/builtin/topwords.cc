@@ -62,7 +62,7 @@ class TakeBest : public Mapper<std::string, int64_t, Text, Text> {
   BestWords best_{0};
 };
 
-void Plan(const std::vector<std::string>& argv, JobPlan& plan) {
+void PlanTopWords(const std::vector<std::string>& argv, JobPlan& plan) {
   int64_t top = 20;
   Args("topwords").Add("--top", &top, 1, 1'000'000).Parse(argv);
   const Config config = Config().Set("top", top);
@@ -83,7 +83,7 @@ void Plan(const std::vector<std::string>& argv, JobPlan& plan) {
 void AddTopwords(Library& library) {
   library.Add<AddUp>("topwords.sum", kPure)
       .Add<TakeBest>("topwords.top", kPure)
-      .AddJob<Plan>("topwords",
+      .AddJob<PlanTopWords>("topwords",
                     "the commonest words of the input and how often they occur\n"
                     "  --top N                how many (default 20)");
 }

@@ -165,7 +165,7 @@ class TotalTriangles : public Mapper<Nothing, int64_t, Text, Text> {
   int64_t total_ = 0;
 };
 
-void Plan(const std::vector<std::string>& argv, JobPlan& plan) {
+void PlanTriangles(const std::vector<std::string>& argv, JobPlan& plan) {
   Args("triangles").Parse(argv);
   auto& edges = plan.Map("edges", "triangles.edges").ReadFiles().Shuffle({.combine = true});
   auto& unique = plan.Reduce("unique", "triangles.unique")
@@ -203,7 +203,7 @@ void AddTriangles(Library& library) {
       .Add<MakeWedges>("triangles.wedges", kPure)
       .Add<CloseWedges>("triangles.close", kPure)
       .Add<TotalTriangles>("triangles.total", kPure)
-      .AddJob<Plan>("triangles", "count the triangles of an undirected graph, lines `a b`");
+      .AddJob<PlanTriangles>("triangles", "count the triangles of an undirected graph, lines `a b`");
 }
 
 }  // namespace mr::builtin

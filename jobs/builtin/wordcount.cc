@@ -16,7 +16,7 @@ class WriteCounts : public Reducer<std::string, int64_t, Text, Text> {
   }
 };
 
-void Plan(const std::vector<std::string>& args, JobPlan& plan) {
+void PlanWordCount(const std::vector<std::string>& args, JobPlan& plan) {
   Args("wordcount").Parse(args);
   auto& count = plan.Map("count", "wordcount.map").ReadFiles().Shuffle({.combine = true});
   plan.Reduce("sum", "wordcount.reduce").Group(count).WriteFiles();
@@ -27,7 +27,7 @@ void Plan(const std::vector<std::string>& args, JobPlan& plan) {
 void AddWordcount(Library& library) {
   library.Add<CountWords>("wordcount.map", kPure | MR_UNORDERED | MR_ASSOCIATIVE)
       .Add<WriteCounts>("wordcount.reduce", kPure)
-      .AddJob<Plan>("wordcount", "count the words of the input, split at ASCII white space");
+      .AddJob<PlanWordCount>("wordcount", "count the words of the input, split at ASCII white space");
 }
 
 }  // namespace mr::builtin

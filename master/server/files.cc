@@ -18,11 +18,6 @@ constexpr size_t kMaxSuccessBytes = 32 << 10;
 
 std::string PathOf(const std::string& uri) { return uri.substr(std::string("dfs://").size()); }
 
-std::string ParentOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
-}
-
 Status Missing(const dfs::Namespace& ns, const std::string& path, const Status& why) {
   if (why.code() != Code::kNotFound) return why;
   std::string message = "input dfs://" + path + " does not exist";

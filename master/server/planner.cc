@@ -16,11 +16,6 @@ namespace {
 
 constexpr std::string_view kFileScheme = "file://";
 
-std::string ParentOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
-}
-
 Status Missing(const std::string& path) {
   const std::string parent = ParentOf(path);
   const auto names = ListDirectory(parent);

@@ -19,11 +19,6 @@ std::string Hidden(const std::string& path, const std::string& job, const char* 
   return path.substr(0, slash + 1) + "." + path.substr(slash + 1) + "." + job + suffix;
 }
 
-std::string ParentOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
 // Whether `directory` already holds this job's finished output.
 bool IsPublished(const std::string& directory, const PublishRequest& request) {
   const auto text = ReadFile(directory + "/_SUCCESS");

@@ -23,7 +23,7 @@ const char* Word(sched::Cause cause) {
   return "?";
 }
 
-uint64_t Micros(Duration duration) { return duration.ns > 0 ? static_cast<uint64_t>(duration.ns) / 1000 : 0; }
+uint64_t MicrosOf(Duration duration) { return duration.ns > 0 ? static_cast<uint64_t>(duration.ns) / 1000 : 0; }
 
 // A job's end is said when it is on disk, not before.
 JobState ToldState(const JobView& job) {
@@ -53,7 +53,7 @@ void FillStageStatus(const JobView& job, uint32_t s, Instant now, rpc::StageStat
   if (stage.started) {
     const bool all_done = stage.planned && stage.done == stage.tasks.size();
     const Instant end = all_done ? stage.last_commit : Ended(job.state) ? job.ended : now;
-    out.setElapsedUs(Micros(end - stage.first_launch));
+    out.setElapsedUs(MicrosOf(end - stage.first_launch));
   }
 }
 
@@ -79,7 +79,7 @@ void Brain::Fill(const JobView& job, rpc::JobStatus::Builder out) const {
   out.setSubmittedUnixMs(job.wall_ms);
   out.setSubmissionId(job.submission_id.c_str());
   const Instant now = last_stamp_;
-  out.setElapsedUs(Micros((Ended(job.state) ? job.ended : now) - job.submitted));
+  out.setElapsedUs(MicrosOf((Ended(job.state) ? job.ended : now) - job.submitted));
   auto stages = out.initStages(static_cast<unsigned>(job.stages.size()));
   for (unsigned s = 0; s < job.stages.size(); ++s) FillStageStatus(job, s, now, stages[s]);
   if (job.state != JobState::kCommitting && job.state != JobState::kSucceeded) return;
@@ -183,7 +183,7 @@ Status Brain::FillAttempts(JobId id, rpc::MasterForClient::AttemptsResults::Buil
                            ? 0.0
                            : std::min(1.0, static_cast<double>(attempt.taken_bytes) /
                                                static_cast<double>(attempt.total_bytes)));
-    status.setRanUs(Micros((Live(attempt.state) ? now : attempt.ended) - attempt.launched));
+    status.setRanUs(MicrosOf((Live(attempt.state) ? now : attempt.ended) - attempt.launched));
     status.setMessage(attempt.message.c_str());
     status.setReason(Explain(attempt.reason).c_str());
   }

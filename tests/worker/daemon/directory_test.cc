@@ -10,7 +10,7 @@ using testing::ElementsAre;
 
 constexpr StageId kStage{{1, 1}, 0};
 
-CopyPtr MakeCopy(uint32_t task, uint32_t worker, Incarnation incarnation = 5) {
+CopyPtr CopyOf(uint32_t task, uint32_t worker, Incarnation incarnation = 5) {
   CopyLocation copy;
   copy.output = {{kStage.job, kStage.stage, task}, 1};
   copy.attempt = 1;
@@ -31,13 +31,13 @@ struct Reader {
 
 TEST(DirectoryTest, ASubscriberHearsWhatIsThereAndThenEachChange) {
   Directory directory;
-  ASSERT_TRUE(directory.Apply({kStage, 1, {MakeCopy(0, 2)}, {}}));
+  ASSERT_TRUE(directory.Apply({kStage, 1, {CopyOf(0, 2)}, {}}));
   Reader reader;
   const uint64_t id = directory.Subscribe(kStage, reader.listener());
-  ASSERT_TRUE(directory.Apply({kStage, 2, {MakeCopy(1, 3)}, {MakeCopy(0, 2)}}));
+  ASSERT_TRUE(directory.Apply({kStage, 2, {CopyOf(1, 3)}, {CopyOf(0, 2)}}));
   EXPECT_THAT(reader.seen, ElementsAre("+0@2", "-0@2", "+1@3"));
   directory.Unsubscribe(kStage, id);
-  ASSERT_TRUE(directory.Apply({kStage, 3, {MakeCopy(2, 3)}, {}}));
+  ASSERT_TRUE(directory.Apply({kStage, 3, {CopyOf(2, 3)}, {}}));
   EXPECT_EQ(reader.seen.size(), 3u);
 }
 
@@ -45,9 +45,9 @@ TEST(DirectoryTest, ARepeatedDeltaHasNoEffect) {
   Directory directory;
   Reader reader;
   directory.Subscribe(kStage, reader.listener());
-  ASSERT_TRUE(directory.Apply({kStage, 4, {MakeCopy(0, 2)}, {}}));
-  EXPECT_FALSE(directory.Apply({kStage, 4, {MakeCopy(1, 2)}, {}}));
-  EXPECT_FALSE(directory.Apply({kStage, 3, {}, {MakeCopy(0, 2)}}));
+  ASSERT_TRUE(directory.Apply({kStage, 4, {CopyOf(0, 2)}, {}}));
+  EXPECT_FALSE(directory.Apply({kStage, 4, {CopyOf(1, 2)}, {}}));
+  EXPECT_FALSE(directory.Apply({kStage, 3, {}, {CopyOf(0, 2)}}));
   EXPECT_EQ(directory.copies(), 1u);
   EXPECT_THAT(reader.seen, ElementsAre("+0@2"));
 }
@@ -56,20 +56,20 @@ TEST(DirectoryTest, ACompleteDeltaTakesAwayWhatItDoesNotName) {
   Directory directory;
   Reader reader;
   directory.Subscribe(kStage, reader.listener());
-  directory.Apply({kStage, 9, {MakeCopy(0, 2), MakeCopy(1, 3)}, {}});
+  directory.Apply({kStage, 9, {CopyOf(0, 2), CopyOf(1, 3)}, {}});
   reader.seen.clear();
   directory.ExpectComplete();
   // Another master's versions begin anew.
-  EXPECT_TRUE(directory.Apply({kStage, 1, {MakeCopy(1, 3), MakeCopy(0, 4)}, {}}));
+  EXPECT_TRUE(directory.Apply({kStage, 1, {CopyOf(1, 3), CopyOf(0, 4)}, {}}));
   EXPECT_THAT(reader.seen, ElementsAre("-0@2", "+1@3", "+0@4"));
-  EXPECT_TRUE(directory.Apply({kStage, 2, {MakeCopy(2, 4)}, {}}));
+  EXPECT_TRUE(directory.Apply({kStage, 2, {CopyOf(2, 4)}, {}}));
   EXPECT_EQ(directory.copies(), 3u) << "the one after is a difference again";
 }
 
 TEST(DirectoryTest, AnotherLifeOfAWorkerIsAnotherCopy) {
   Directory directory;
-  directory.Apply({kStage, 1, {MakeCopy(0, 2, 5)}, {}});
-  directory.Apply({kStage, 2, {MakeCopy(0, 2, 6)}, {MakeCopy(0, 2, 5)}});
+  directory.Apply({kStage, 1, {CopyOf(0, 2, 5)}, {}});
+  directory.Apply({kStage, 2, {CopyOf(0, 2, 6)}, {CopyOf(0, 2, 5)}});
   Reader reader;
   directory.Subscribe(kStage, reader.listener());
   EXPECT_THAT(reader.seen, ElementsAre("+0@2"));
@@ -77,7 +77,7 @@ TEST(DirectoryTest, AnotherLifeOfAWorkerIsAnotherCopy) {
 
 TEST(DirectoryTest, JobsAndStagesDoNotMix) {
   Directory directory;
-  directory.Apply({kStage, 1, {MakeCopy(0, 2)}, {}});
+  directory.Apply({kStage, 1, {CopyOf(0, 2)}, {}});
   Reader other;
   directory.Subscribe({{1, 1}, 1}, other.listener());
   EXPECT_TRUE(other.seen.empty());

@@ -9,8 +9,6 @@
 namespace mr::worker {
 namespace {
 
-constexpr Incarnation kServer = 77, kReader = 88;
-
 class FetchTest : public testing::Test {
  protected:
   FetchTest() {

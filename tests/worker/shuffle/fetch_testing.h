@@ -16,6 +16,9 @@
 
 namespace mr::worker {
 
+// The incarnations of the two.
+inline constexpr Incarnation kServer = 77, kReader = 88;
+
 class TestPool {
  public:
   TestPool();

@@ -17,8 +17,6 @@
 namespace mr::worker {
 namespace {
 
-constexpr Incarnation kServer = 77;
-
 struct Asked {
   CopyKey copy;
   uint32_t partition = 0, chunk = 0;

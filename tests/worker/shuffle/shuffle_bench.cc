@@ -12,8 +12,6 @@
 namespace mr::worker {
 namespace {
 
-constexpr Incarnation kServer = 77, kReader = 88;
-constexpr int kRuns = 5;
 
 clockid_t g_clock = CLOCK_MONOTONIC;
 
