@@ -94,6 +94,11 @@ TEST(TidyTest, EverySourceFileIsBuilt) {
   if (!in) GTEST_SKIP() << "no compile_commands.json in " << MR_BUILD_DIR;
   std::stringstream text;
   text << in.rdbuf();
+  // Grouped files (CMAKE_UNITY_BUILD) are named by the file that includes them.
+  for (fs::recursive_directory_iterator it(MR_BUILD_DIR), end; it != end; ++it) {
+    if (it->path().extension() != ".cxx") continue;
+    text << std::ifstream(it->path()).rdbuf();
+  }
   const std::string commands = text.str();
   for (const SourceFile& file : Tree()) {
     if (!EndsWith(file.path, ".cc")) continue;
