@@ -13,7 +13,7 @@
 namespace mr::rpc {
 
 inline constexpr size_t kHelloBytes = 64;
-inline constexpr uint32_t kProtocolVersion = 1;
+inline constexpr uint32_t kProtocolVersion = 2;
 inline constexpr Duration kHelloTimeout = Seconds(5);
 
 // Numbers are on the wire.

@@ -32,6 +32,7 @@ class Outbox {
     }
   }
 
+  uint64_t durable() const { return durable_; }
   size_t size() const { return held_.size(); }
 
  private:

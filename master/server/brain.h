@@ -38,8 +38,8 @@ using Message = std::shared_ptr<capnp::MallocMessageBuilder>;
 class Outlets {
  public:
   virtual ~Outlets() = default;
-  // commands: root rpc::Worker::ApplyParams.
-  virtual void Apply(uint64_t session, Message commands) = 0;
+  // batch: root rpc::CommandBatch.
+  virtual void Apply(uint64_t session, Message batch) = 0;
   virtual void CloseSession(uint64_t session) = 0;
   // status: root rpc::JobStatus. The watcher answers by Brain::Pushed.
   virtual void PushStatus(uint64_t watcher, Message status) = 0;
@@ -51,6 +51,7 @@ class Outlets {
 
 // What a worker reports of one attempt.
 struct ReportIn {
+  uint64_t number = 0;
   enum class Kind { kStarted, kFinished, kFailed, kRefused, kKilled, kFetchFailed, kFetchDone, kUnknown };
   Kind kind = Kind::kUnknown;
   AttemptId attempt;
@@ -61,7 +62,14 @@ struct ReportIn {
   FailedExtra failed_extra;
   sched::FetchDone fetch;  // also of kFetchFailed, with message
 };
-enum class Verdict : uint8_t { kNoted, kWinner, kCopyKept, kCopyDropped, kDiffers, kStale };
+// kLater: its record is not on disk yet; another one follows in a batch of commands.
+enum class Verdict : uint8_t { kNoted, kWinner, kCopyKept, kCopyDropped, kDiffers, kStale, kLater };
+void ToWire(Verdict verdict, rpc::Reply::Builder out);
+// The answer to a call with reports: one verdict each, and what the worker is to do next.
+struct ReportOut {
+  std::vector<Verdict> verdicts;
+  Message batch;  // root rpc::CommandBatch; null = nothing to do
+};
 
 struct RegisterIn {
   sched::WorkerRegistered info;  // worker is filled in here
@@ -102,8 +110,9 @@ class Brain {
   void SessionEnded(uint64_t session);
   void HeartbeatConnected(Incarnation incarnation, bool connected);
   bool Beat(WorkerId worker, Incarnation incarnation);
-  void Report(WorkerId worker, Incarnation incarnation, std::vector<ReportIn> reports,
-              std::function<void(std::vector<Verdict>)> reply);
+  // reply: at the end of this turn.
+  void Report(uint64_t session, WorkerId worker, Incarnation incarnation, std::vector<ReportIn> reports,
+              std::function<void(ReportOut)> reply);
   void Progress(sched::AttemptProgress progress);
   Status Drain(WorkerId worker, bool on);
   // The worker ends by itself soon; until it is lost it gets nothing new.
@@ -183,6 +192,7 @@ class Brain {
   // dispatch.cc
   using WriteCommand = std::function<void(rpc::Command::Builder)>;
   void Send(WorkerView* worker, size_t bytes, WriteCommand write);
+  void GiveVerdict(WorkerId worker, Incarnation incarnation, uint64_t report, Verdict verdict);
   void SendLaunch(const sched::Launch& launch);
   void FillLaunch(const JobView& job, const sched::Launch& launch, rpc::Launch::Builder out) const;
   void SendStage(WorkerView* worker, const JobView& job, uint32_t stage);
@@ -244,7 +254,22 @@ class Brain {
     size_t bytes;
     WriteCommand write;
   };
-  std::map<WorkerId, std::vector<Queued>> commands_;
+  // What waits to leave for one worker.
+  struct Outgoing {
+    std::vector<Queued> commands;
+    std::vector<std::pair<uint64_t, Verdict>> verdicts;  // by number of the report
+    bool due = false;       // not to be kept for company any more
+    bool due_armed = false;
+  };
+  Message NextBatch(WorkerView* worker, Outgoing* out);
+  std::map<WorkerId, Outgoing> outgoing_;
+  struct OpenReport {
+    uint64_t session;
+    WorkerId worker;
+    ReportOut out;
+    std::function<void(ReportOut)> reply;
+  };
+  std::vector<OpenReport> open_reports_;  // of this turn
 
   struct Watcher {
     JobId job;

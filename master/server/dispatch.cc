@@ -1,4 +1,4 @@
-// Commands to workers: gathered during a turn, one RPC per worker at its end. Before the first
+// Commands to workers: gathered during a turn, one message per worker at its end. Before the first
 // launch of a stage goes its StageInfo and the directories of the stages that it reads; later
 // changes of these go as deltas to whoever was told the first.
 #include <glog/logging.h>
@@ -13,6 +13,10 @@ namespace {
 constexpr size_t kMessageBytes = 512 << 10;
 // Of a directory entry without its table, by its schema; a row takes 40 bytes.
 constexpr size_t kEntryBytes = 192, kRowBytes = 40;
+constexpr size_t kVerdictBytes = 32;
+// How long a verdict may wait to travel with something else: nobody but the worker's bookkeeping
+// waits for it (guess, as the worker's for reports that nothing waits for).
+constexpr Duration kVerdictDelay = Millis(5);
 
 // Versions rise over restarts too, so that a worker never takes an old delta for a new one.
 uint64_t FirstVersion(uint32_t epoch) { return uint64_t{epoch} << 32 | 1; }
@@ -92,31 +96,80 @@ void FillStage(const JobView& job, uint32_t index, rpc::StageInfo::Builder out) 
 
 }  // namespace
 
+void ToWire(Verdict verdict, rpc::Reply::Builder out) {
+  switch (verdict) {
+    case Verdict::kNoted: return out.setNoted();
+    case Verdict::kWinner: return out.setWinner();
+    case Verdict::kCopyKept: return out.setCopyKept();
+    case Verdict::kCopyDropped: return out.setCopyDropped();
+    case Verdict::kDiffers: return out.setDiffers();
+    case Verdict::kStale: return out.setStale();
+    case Verdict::kLater: return out.setLater();
+  }
+}
+
 void Brain::Send(WorkerView* worker, size_t bytes, WriteCommand write) {
   // Without a session there is nobody to tell: what it runs comes with its next registration.
   if (worker == nullptr || worker->session == 0) return;
-  commands_[worker->id].push_back({bytes, std::move(write)});
+  Outgoing& out = outgoing_[worker->id];
+  out.commands.push_back({bytes, std::move(write)});
+  out.due = true;
+}
+
+void Brain::GiveVerdict(WorkerId id, Incarnation incarnation, uint64_t report, Verdict verdict) {
+  WorkerView* worker = workers_.FindAlive(id, incarnation);
+  // One who is away reports again, and gets the same verdict.
+  if (worker == nullptr || worker->session == 0) return;
+  Outgoing& out = outgoing_[id];
+  out.verdicts.emplace_back(report, verdict);
+  if (out.due_armed) return;
+  out.due_armed = true;
+  loop_.At(Now() + kVerdictDelay, [this, id] {
+    outgoing_[id].due = true;
+    outgoing_[id].due_armed = false;
+  });
+}
+
+// As much as fits into one message; null where nothing is left.
+Message Brain::NextBatch(WorkerView* worker, Outgoing* out) {
+  if (out->commands.empty() && out->verdicts.empty()) return nullptr;
+  const size_t told = std::min(out->verdicts.size(), kMessageBytes / 2 / kVerdictBytes);
+  size_t count = 0, bytes = told * kVerdictBytes;
+  while (count < out->commands.size() && (count == 0 || bytes + out->commands[count].bytes <= kMessageBytes)) {
+    bytes += out->commands[count++].bytes;
+  }
+  auto message =
+      std::make_shared<capnp::MallocMessageBuilder>(static_cast<unsigned>(bytes / sizeof(capnp::word) + 64));
+  auto root = message->initRoot<rpc::CommandBatch>();
+  root.setMasterEpoch(epoch_);
+  root.setSequence(++worker->batches);
+  auto verdicts = root.initVerdicts(static_cast<unsigned>(told));
+  for (unsigned i = 0; i < told; ++i) {
+    verdicts[i].setReport(out->verdicts[i].first);
+    ToWire(out->verdicts[i].second, verdicts[i].initReply());
+  }
+  auto list = root.initCommands(static_cast<unsigned>(count));
+  for (unsigned i = 0; i < count; ++i) out->commands[i].write(list[i]);
+  out->verdicts.erase(out->verdicts.begin(), out->verdicts.begin() + static_cast<long>(told));
+  out->commands.erase(out->commands.begin(), out->commands.begin() + static_cast<long>(count));
+  return message;
 }
 
 void Brain::Flush() {
-  for (auto& [id, queue] : commands_) {
-    WorkerView* worker = workers_.Find(id);
-    if (queue.empty() || worker == nullptr || worker->session == 0 || !worker->answered) continue;
-    for (size_t begin = 0; begin < queue.size();) {
-      size_t end = begin, bytes = 0;
-      while (end < queue.size() && (end == begin || bytes + queue[end].bytes <= kMessageBytes)) {
-        bytes += queue[end++].bytes;
-      }
-      auto message = std::make_shared<capnp::MallocMessageBuilder>(
-          static_cast<unsigned>(bytes / sizeof(capnp::word) + 64));
-      auto root = message->initRoot<rpc::Worker::ApplyParams>();
-      root.setMasterEpoch(epoch_);
-      auto list = root.initCommands(static_cast<unsigned>(end - begin));
-      for (size_t i = begin; i < end; ++i) queue[i].write(list[static_cast<unsigned>(i - begin)]);
-      outlets_.Apply(worker->session, std::move(message));
-      begin = end;
+  // With the answer to the worker's own call, where there is one: that costs no message.
+  for (OpenReport& open : open_reports_) {
+    WorkerView* worker = workers_.Find(open.worker);
+    if (worker != nullptr && worker->session == open.session && worker->answered) {
+      open.out.batch = NextBatch(worker, &outgoing_[worker->id]);
     }
-    queue.clear();
+    open.reply(std::move(open.out));
+  }
+  open_reports_.clear();
+  for (auto& [id, out] : outgoing_) {
+    WorkerView* worker = workers_.Find(id);
+    if (!out.due || worker == nullptr || worker->session == 0 || !worker->answered) continue;
+    while (Message message = NextBatch(worker, &out)) outlets_.Apply(worker->session, std::move(message));
+    out.due = false;
   }
   PushDue();
 }

@@ -55,7 +55,8 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   worker.leaving = false;
   worker.stages.clear();
   worker.directories.clear();
-  commands_[id].clear();
+  worker.batches = 0;
+  outgoing_[id] = {};
 
   const auto inventory = in.info.inventory;
   const auto running = in.info.running;
@@ -103,7 +104,7 @@ void Brain::SessionEnded(uint64_t session) {
   worker->session = 0;
   worker->answered = false;
   worker->session_lost = Now();
-  commands_[worker->id].clear();
+  outgoing_[worker->id] = {};
   CheckLeases();
 }
 
@@ -134,7 +135,7 @@ void Brain::Lose(WorkerId id, const std::string& why) {
   if (worker->session != 0) outlets_.CloseSession(worker->session);
   worker->session = 0;
   worker->heartbeat_connections = 0;
-  commands_[id].clear();
+  outgoing_[id] = {};
   Feed(sched::WorkerLost{id, worker->info.incarnation, why});
   ApplyDfs(dfs::WorkerGone{Stamp(), id, worker->info.incarnation});
   for (const JobId job : std::set<JobId>(uncleaned_)) CleanUp(job);
@@ -179,20 +180,21 @@ void Brain::Progress(sched::AttemptProgress progress) {
   Feed(std::move(progress));
 }
 
-void Brain::Report(WorkerId id, Incarnation incarnation, std::vector<ReportIn> reports,
-                   std::function<void(std::vector<Verdict>)> reply) {
+void Brain::Report(uint64_t session, WorkerId id, Incarnation incarnation, std::vector<ReportIn> reports,
+                   std::function<void(ReportOut)> reply) {
   WorkerView* worker = workers_.Find(id);
-  std::vector<Verdict> verdicts(reports.size(), Verdict::kNoted);
-  if (worker == nullptr) {
-    std::fill(verdicts.begin(), verdicts.end(), Verdict::kStale);
-    return reply(std::move(verdicts));
+  OpenReport open{session, id, {std::vector<Verdict>(reports.size(), Verdict::kStale), nullptr}, std::move(reply)};
+  for (size_t i = 0; worker != nullptr && i < reports.size(); ++i) {
+    Verdict verdict = Verdict::kNoted;
+    const uint64_t hold = FeedReport(worker, id, incarnation, reports[i], &verdict);
+    const bool now = hold <= outbox_.durable();
+    open.out.verdicts[i] = now ? verdict : Verdict::kLater;
+    if (now) continue;
+    outbox_.Hold(hold, [this, id, incarnation, number = reports[i].number, verdict] {
+      GiveVerdict(id, incarnation, number, verdict);
+    });
   }
-  uint64_t hold = 0;
-  for (size_t i = 0; i < reports.size(); ++i) {
-    hold = std::max(hold, FeedReport(worker, id, incarnation, reports[i], &verdicts[i]));
-  }
-  if (hold == 0) return reply(std::move(verdicts));
-  outbox_.Hold(hold, [reply = std::move(reply), verdicts = std::move(verdicts)] { reply(verdicts); });
+  open_reports_.push_back(std::move(open));
 }
 
 // The sequence that the answer has to wait for; 0 = none.

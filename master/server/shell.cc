@@ -63,14 +63,15 @@ Result<capnp::Capability::Client> Shell::Admit(const rpc::Hello& hello, const st
   return InvalidArgument("a master does not serve data");
 }
 
-void Shell::Apply(uint64_t session, Message commands) {
-  kj_.Post([this, session, commands = std::move(commands)] {
+void Shell::Apply(uint64_t session, Message batch) {
+  kj_.Post([this, session, batch = std::move(batch)] {
     const auto it = sessions_.find(session);
     if (it == sessions_.end()) return;
-    const auto params = commands->getRoot<rpc::Worker::ApplyParams>().asReader();
-    auto request = it->second.applyRequest(params.totalSize());
-    request.setMasterEpoch(params.getMasterEpoch());
-    request.setCommands(params.getCommands());
+    const auto root = batch->getRoot<rpc::CommandBatch>().asReader();
+    auto size = root.totalSize();
+    size.wordCount += 8;  // the parameters' own
+    auto request = it->second.applyRequest(size);
+    request.setBatch(root);
     // An apply that fails is a session that broke; what it carried is settled when the worker
     // registers again, or is lost.
     kj_.Spawn(request.send().ignoreResult().catch_([session](kj::Exception&& e) {

@@ -34,7 +34,7 @@ class Shell final : public Outlets, public dfs::FsHost {
   void Close();
 
   // Outlets. On the master's thread.
-  void Apply(uint64_t session, Message commands) override;
+  void Apply(uint64_t session, Message batch) override;
   void CloseSession(uint64_t session) override;
   void PushStatus(uint64_t watcher, Message status) override;
   void Probe(const std::string& address, const sched::Copy& copy, std::function<void(Result<bool>)> done) override;

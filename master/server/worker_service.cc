@@ -75,6 +75,7 @@ void FinishedFrom(rpc::Finished::Reader in, ReportIn* out) {
 
 ReportIn ReportFrom(rpc::Report::Reader in) {
   ReportIn out;
+  out.number = in.getNumber();
   out.attempt = rpc::FromWire(in.getAttempt());
   switch (in.which()) {
     case rpc::Report::STARTED: out.kind = ReportIn::Kind::kStarted; break;
@@ -163,24 +164,19 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     CheckRef(params.getWorker());
     std::vector<ReportIn> reports;
     for (auto report : params.getReports()) reports.push_back(ReportFrom(report));
-    auto answer = MakeAnswer<std::vector<Verdict>>(shell_.kj());
-    shell_.PostToMaster([brain = &shell_.brain(), id = WorkerId{params.getWorker().getId()},
+    auto answer = MakeAnswer<ReportOut>(shell_.kj());
+    shell_.PostToMaster([brain = &shell_.brain(), session = session_, id = WorkerId{params.getWorker().getId()},
                          incarnation = params.getWorker().getIncarnation(), reports = std::move(reports),
                          fulfill = std::move(answer.fulfill)]() mutable {
-      brain->Report(id, incarnation, std::move(reports), std::move(fulfill));
+      brain->Report(session, id, incarnation, std::move(reports), std::move(fulfill));
     });
-    return answer.promise.then([context](std::vector<Verdict> verdicts) mutable {
-      auto replies = context.getResults().initReplies(static_cast<unsigned>(verdicts.size()));
-      for (unsigned i = 0; i < verdicts.size(); ++i) {
-        switch (verdicts[i]) {
-          case Verdict::kNoted: replies[i].setNoted(); break;
-          case Verdict::kWinner: replies[i].setWinner(); break;
-          case Verdict::kCopyKept: replies[i].setCopyKept(); break;
-          case Verdict::kCopyDropped: replies[i].setCopyDropped(); break;
-          case Verdict::kDiffers: replies[i].setDiffers(); break;
-          case Verdict::kStale: replies[i].setStale(); break;
-        }
-      }
+    return answer.promise.then([context](ReportOut out) mutable {
+      capnp::MessageSize size{out.verdicts.size() * 2 + 16, 0};
+      if (out.batch) size.wordCount += out.batch->getRoot<rpc::CommandBatch>().asReader().totalSize().wordCount;
+      auto results = context.getResults(size);
+      auto replies = results.initReplies(static_cast<unsigned>(out.verdicts.size()));
+      for (unsigned i = 0; i < out.verdicts.size(); ++i) ToWire(out.verdicts[i], replies[i]);
+      if (out.batch) results.setBatch(out.batch->getRoot<rpc::CommandBatch>().asReader());
     });
   }
 

@@ -32,6 +32,7 @@ struct WorkerView {
   uint16_t http_port = 0;
   uint64_t capacity_bytes = 0, used_bytes = 0;
   uint64_t session = 0;  // 0 = no control connection
+  uint64_t batches = 0;   // of commands sent since it registered
   bool answered = false;  // its registration was answered: commands may go
   uint32_t heartbeat_connections = 0;
   Instant last_beat, session_lost, registered;

@@ -14,7 +14,7 @@
 namespace mr::worker {
 namespace {
 
-// Calls with reports under way: answers to ends wait for the master's disk, others should not.
+// Calls with reports under way; more would only be shorter.
 constexpr int kMaxCalls = 8;
 // Of one call: far below the 1 MiB of a control message.
 constexpr size_t kMaxCallBytes = 384 << 10;
@@ -66,7 +66,8 @@ struct Session::Impl : kj::TaskSet::ErrorHandler {
   uint32_t master_epoch = 0;
   WorkerRef self;
   Duration pause = kFirstPause;
-  std::vector<std::pair<uint32_t, std::vector<Command>>> early;  // came before the registration's answer
+  std::map<uint64_t, CommandBatch> ahead;  // came before the registration's answer, or before others
+  uint64_t next_batch = 1;
 
   std::map<uint64_t, Pending> unanswered;  // by number, in order
   uint64_t next_number = 1;
@@ -89,7 +90,9 @@ struct Session::Impl : kj::TaskSet::ErrorHandler {
   void Register();
   void OnRegistered(rpc::Registration::Reader answer);
   void Break(const std::string& why);
-  void Apply(uint32_t epoch, std::vector<Command> commands);
+  void Receive(CommandBatch batch);
+  void Apply(CommandBatch batch);
+  void Answer(uint64_t number, Verdict verdict);
   void ScheduleFlush();
   void DropStart(const AttemptId& attempt);
   void FlushLater();
@@ -104,22 +107,12 @@ namespace {
 // What the master calls. Each registration makes one; commands of an earlier one are not heard.
 class CommandServer : public rpc::Worker::Server {
  public:
-  using Sink = std::function<void(uint32_t, std::vector<Command>)>;
+  using Sink = std::function<void(CommandBatch)>;
   CommandServer(Sink sink, std::function<kj::Promise<Result<std::string>>(AttemptId)> read_log)
       : sink_(std::move(sink)), read_log_(std::move(read_log)) {}
 
   kj::Promise<void> apply(ApplyContext context) override {
-    const auto params = context.getParams();
-    std::vector<Command> commands;
-    for (const auto command : params.getCommands()) {
-      auto parsed = FromWire(command);
-      if (parsed.ok()) {
-        commands.push_back(*std::move(parsed));
-      } else {
-        LOG(ERROR) << "a command of the master was dropped: " << parsed.status().message();
-      }
-    }
-    sink_(params.getMasterEpoch(), std::move(commands));
+    sink_(FromWire(context.getParams().getBatch()));
     return kj::READY_NOW;
   }
 
@@ -192,10 +185,11 @@ void Session::Impl::Register() {
   info.setMasterEpochSeen(master_epoch);
   // From this registration on the first news of each stage are complete.
   directory.ExpectComplete();
-  early.clear();
+  ahead.clear();
+  next_batch = 1;
   request.setWorker(kj::heap<CommandServer>(
-      [this, mine](uint32_t epoch, std::vector<Command> commands) {
-        if (mine == round) Apply(epoch, std::move(commands));
+      [this, mine](CommandBatch batch) {
+        if (mine == round) Receive(std::move(batch));
       },
       options.read_log));
   link->calls.add(loop.timer()
@@ -230,9 +224,7 @@ void Session::Impl::OnRegistered(rpc::Registration::Reader answer) {
   }
   next_unsent = 0;  // all that has no answer goes again
   calls_under_way = 0;
-  auto waiting = std::move(early);
-  early.clear();
-  for (auto& [epoch, commands] : waiting) Apply(epoch, std::move(commands));
+  Receive({});
   ScheduleFlush();
   ScheduleProgress();
 }
@@ -254,17 +246,30 @@ void Session::Impl::Break(const std::string& why) {
   }));
 }
 
-void Session::Impl::Apply(uint32_t epoch, std::vector<Command> commands) {
-  if (!registered) {
-    early.emplace_back(epoch, std::move(commands));
+// Batches come as calls and as answers to ours, which may pass each other; they count in order.
+void Session::Impl::Receive(CommandBatch batch) {
+  if (batch.sequence >= next_batch) ahead.emplace(batch.sequence, std::move(batch));
+  while (registered && !ahead.empty() && ahead.begin()->first == next_batch) {
+    CommandBatch next = std::move(ahead.begin()->second);
+    ahead.erase(ahead.begin());
+    ++next_batch;
+    Apply(std::move(next));
+  }
+}
+
+void Session::Impl::Apply(CommandBatch batch) {
+  if (batch.master_epoch != master_epoch) {
+    LOG(WARNING) << "commands of master epoch " << batch.master_epoch << " are not heard under epoch " << master_epoch;
     return;
   }
-  if (epoch != master_epoch) {
-    LOG(WARNING) << "commands of master epoch " << epoch << " are not heard under epoch " << master_epoch;
-    return;
-  }
-  for (Command& command : commands) worker.Apply(std::move(command));
+  for (const auto& [report, verdict] : batch.verdicts) Answer(report, verdict);
+  for (Command& command : batch.commands) worker.Apply(std::move(command));
   ScheduleProgress();
+}
+
+void Session::Impl::Answer(uint64_t number, Verdict verdict) {
+  auto entry = unanswered.extract(number);
+  if (!entry.empty() && entry.mapped().answered) entry.mapped().answered(verdict);
 }
 
 void Session::Impl::ScheduleFlush() {
@@ -316,7 +321,10 @@ void Session::Impl::SendBatch(std::vector<uint64_t> numbers) {
   auto request = link->master.reportRequest();
   ToWire(self, request.initWorker());
   auto reports = request.initReports(static_cast<uint32_t>(numbers.size()));
-  for (uint32_t i = 0; i < numbers.size(); ++i) ToWire(unanswered.at(numbers[i]).report, reports[i]);
+  for (uint32_t i = 0; i < numbers.size(); ++i) {
+    reports[i].setNumber(numbers[i]);
+    ToWire(unanswered.at(numbers[i]).report, reports[i]);
+  }
   ++calls_under_way;
   link->calls.add(request.send().then(
       [this, mine = round, numbers](capnp::Response<rpc::MasterForWorker::ReportResults> response) {
@@ -325,9 +333,9 @@ void Session::Impl::SendBatch(std::vector<uint64_t> numbers) {
         const auto replies = response.getReplies();
         if (replies.size() != numbers.size()) return Break("the master answered other reports than were sent");
         for (uint32_t i = 0; i < numbers.size(); ++i) {
-          auto entry = unanswered.extract(numbers[i]);
-          if (!entry.empty() && entry.mapped().answered) entry.mapped().answered(FromWire(replies[i]));
+          if (const auto verdict = FromWire(replies[i])) Answer(numbers[i], *verdict);
         }
+        if (response.getBatch().getSequence() != 0) Receive(FromWire(response.getBatch()));
         if (calls_full) Flush();
       },
       [this, mine = round](kj::Exception&& e) {

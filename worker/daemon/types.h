@@ -99,6 +99,14 @@ struct Drain { bool on = false; };
 using Command = std::variant<Launch, Kill, TakeBack, StageInfo, DirectoryDelta, Bind, DropCopy, EndJob,
                              DeleteBlock, ReplicateBlock, Drain>;
 
+// What the master says at one time; verdicts are by the reports' numbers.
+struct CommandBatch {
+  uint32_t master_epoch = 0;
+  uint64_t sequence = 0;  // 1 is the first after a registration; without a gap
+  std::vector<std::pair<uint64_t, Verdict>> verdicts;
+  std::vector<Command> commands;
+};
+
 struct StagedBlock {
   BlockName block;
   std::vector<uint32_t> workers;

@@ -1,5 +1,7 @@
 #include "worker/daemon/wire.h"
 
+#include <glog/logging.h>
+
 #include "common/rpc/wire.h"
 
 namespace mr::worker {
@@ -259,7 +261,23 @@ Result<Command> FromWire(rpc::Command::Reader in) {
   return InvalidArgument("a command of unknown kind: the master is of a later release");
 }
 
-Verdict FromWire(rpc::Reply::Reader reply) {
+CommandBatch FromWire(rpc::CommandBatch::Reader in) {
+  CommandBatch batch{in.getMasterEpoch(), in.getSequence(), {}, {}};
+  for (const auto verdict : in.getVerdicts()) {
+    if (const auto said = FromWire(verdict.getReply())) batch.verdicts.emplace_back(verdict.getReport(), *said);
+  }
+  for (const auto command : in.getCommands()) {
+    auto parsed = FromWire(command);
+    if (parsed.ok()) {
+      batch.commands.push_back(*std::move(parsed));
+    } else {
+      LOG(ERROR) << "a command of the master was dropped: " << parsed.status().message();
+    }
+  }
+  return batch;
+}
+
+std::optional<Verdict> FromWire(rpc::Reply::Reader reply) {
   switch (reply.which()) {
     case rpc::Reply::NOTED: return Verdict::kNoted;
     case rpc::Reply::WINNER: return Verdict::kWinner;
@@ -267,6 +285,7 @@ Verdict FromWire(rpc::Reply::Reader reply) {
     case rpc::Reply::COPY_DROPPED: return Verdict::kCopyDropped;
     case rpc::Reply::DIFFERS: return Verdict::kDiffers;
     case rpc::Reply::STALE: return Verdict::kStale;
+    case rpc::Reply::LATER: return std::nullopt;
   }
   return Verdict::kStale;
 }

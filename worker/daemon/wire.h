@@ -2,6 +2,7 @@
 // command that makes no sense is an error of its own and does not hide the ones beside it.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "common/base/status.h"
@@ -11,7 +12,10 @@
 namespace mr::worker {
 
 Result<Command> FromWire(rpc::Command::Reader command);
-Verdict FromWire(rpc::Reply::Reader reply);
+// Commands that make no sense are left out, and logged.
+CommandBatch FromWire(rpc::CommandBatch::Reader batch);
+// Empty: later.
+std::optional<Verdict> FromWire(rpc::Reply::Reader reply);
 CopyName FromWire(rpc::Copy::Reader copy);
 
 void ToWire(const WorkerRef& ref, rpc::WorkerRef::Builder out);

@@ -5,8 +5,9 @@
 # A worker opens a connection (hello role: worker), calls register and keeps the connection. The
 # Worker capability given there is the only way in which the master reaches it; when the connection
 # breaks, the worker registers again with its inventory. Commands are pushed in batches and answered
-# when they are queued, not when they are done. Reports of ends are repeated until answered; an
-# answer to finished leaves the master only when its record is on disk.
+# when they are queued, not when they are done; what a report causes travels with the answer to it,
+# for a message costs more than what is in it. Reports are repeated until they have a verdict; that
+# on an end leaves the master only when its record is on disk, in a later batch.
 
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("mr::rpc");
@@ -17,8 +18,8 @@ using WorkerRef = Common.WorkerRef;
 
 interface MasterForWorker {
   register @0 (info :WorkerInfo, worker :Worker) -> (result :Registration);
-  report @1 (worker :WorkerRef, reports :List(Report)) -> (replies :List(Reply));
-  # One reply per report, in order.
+  report @1 (worker :WorkerRef, reports :List(Report)) -> (replies :List(Reply), batch :CommandBatch);
+  # One reply per report, in order. batch: sequence 0 where there is none.
   progress @2 (worker :WorkerRef, frames :List(Progress));
   library @3 (sha256 :Text, offset :UInt64, length :UInt32) -> (data :Data, totalBytes :UInt64);
   # Bytes of an operator library, at most 1 MiB a call.
@@ -78,11 +79,23 @@ struct Copy {
 }
 
 interface Worker {
-  apply @0 (masterEpoch :UInt32, commands :List(Command));
+  apply @0 (batch :CommandBatch);
   log @1 (attempt :AttemptId) -> (outcome :Common.Outcome, text :Text);
   # The end of what the attempt's child wrote to stdout and stderr, at most 256 KiB; not_found where
   # this worker does not have it (any more).
 }
+
+struct CommandBatch {
+  masterEpoch @0 :UInt32;
+  sequence @1 :UInt64;
+  # 1 is the first after a registration, then without a gap: batches come by two ways, and count in
+  # this order.
+  verdicts @2 :List(Verdict);
+  # To be heard before the commands.
+  commands @3 :List(Command);
+}
+
+struct Verdict { report @0 :UInt64; reply @1 :Reply; }
 
 struct Command {
   union {
@@ -223,6 +236,8 @@ struct Progress {
 }
 
 struct Report {
+  number @8 :UInt64;
+  # The worker's own, never given twice in one incarnation.
   attempt @0 :AttemptId;
   union {
     started @1 :Void;
@@ -272,5 +287,7 @@ struct Reply {
     copyDropped @3 :Void;
     differs @4 :Void;
     stale @5 :Void;
+    later @6 :Void;
+    # Heard, but not on disk yet: a verdict follows.
   }
 }

@@ -33,7 +33,7 @@ class FakeWorker::Commands final : public rpc::Worker::Server {
 
  protected:
   kj::Promise<void> apply(ApplyContext context) override {
-    for (auto command : context.getParams().getCommands()) worker_.OnCommand(command);
+    worker_.OnBatch(context.getParams().getBatch());
     return kj::READY_NOW;
   }
 
@@ -49,6 +49,8 @@ void FakeWorker::Disconnect() { link_ = nullptr; }
 
 Status FakeWorker::Register(uint16_t port) {
   link_ = std::make_unique<Link>();
+  next_batch_ = 1;
+  ahead_.clear();
   const std::string address = "127.0.0.1:" + std::to_string(port);
   rpc::Hello hello;
   hello.incarnation = incarnation_;
@@ -125,12 +127,8 @@ void FakeWorker::OnCommand(rpc::Command::Reader command) {
       held.erase(attempt);
       waiting_.erase(attempt);
       auto request = link_->master->reportRequest();
-      request.initWorker().setId(id);
-      request.getWorker().setIncarnation(incarnation_);
-      auto report = request.initReports(1)[0];
-      rpc::ToWire(attempt, report.initAttempt());
-      report.setKilled();
-      link_->tasks.add(request.send().ignoreResult());
+      NewReport(attempt, request).setKilled();
+      Send(kj::mv(request));
       break;
     }
     default: break;
@@ -157,10 +155,7 @@ void FakeWorker::Run(const AttemptId& attempt) {
 // Content depends on the task alone, as that of a deterministic operator does.
 void FakeWorker::Finish(const AttemptId& attempt) {
   auto request = link_->master->reportRequest();
-  request.initWorker().setId(id);
-  request.getWorker().setIncarnation(incarnation_);
-  auto report = request.initReports(1)[0];
-  rpc::ToWire(attempt, report.initAttempt());
+  auto report = NewReport(attempt, request);
   auto finished = report.initFinished();
   auto manifest = finished.initManifest();
   const StageSeen& stage = stages[attempt.task.stage];
@@ -201,10 +196,45 @@ void FakeWorker::Finish(const AttemptId& attempt) {
   counters[0].setGroup("test");
   counters[0].setName("finished");
   counters[0].setValue(1);
-  link_->tasks.add(request.send().then([this, attempt](auto response) {
-    const auto reply = response.getReplies()[0];
-    verdicts[attempt] = reply.isWinner() ? "winner" : reply.isStale() ? "stale" : "other";
+  Send(kj::mv(request));
+}
+
+rpc::Report::Builder FakeWorker::NewReport(const AttemptId& attempt, ReportRequest& request) {
+  request.initWorker().setId(id);
+  request.getWorker().setIncarnation(incarnation_);
+  auto report = request.initReports(1)[0];
+  report.setNumber(++reports_);
+  reported_[reports_] = attempt;
+  rpc::ToWire(attempt, report.initAttempt());
+  return report;
+}
+
+void FakeWorker::Send(ReportRequest request) {
+  const uint64_t number = request.getReports()[0].getNumber();
+  link_->tasks.add(request.send().then([this, number](capnp::Response<rpc::MasterForWorker::ReportResults> response) {
+    OnReply(number, response.getReplies()[0]);
+    if (response.getBatch().getSequence() != 0) OnBatch(response.getBatch());
   }));
+}
+
+void FakeWorker::OnReply(uint64_t report, rpc::Reply::Reader reply) {
+  if (reply.isLater() || reply.isNoted()) return;
+  verdicts[reported_[report]] = reply.isWinner() ? "winner" : reply.isStale() ? "stale" : "other";
+}
+
+// Kept in order as a worker does: batches come as calls and as answers.
+void FakeWorker::OnBatch(rpc::CommandBatch::Reader batch) {
+  auto& kept = ahead_[batch.getSequence()];
+  kept = kj::heap<capnp::MallocMessageBuilder>();
+  kept->setRoot(batch);
+  while (!ahead_.empty() && ahead_.begin()->first == next_batch_) {
+    auto message = kj::mv(ahead_.begin()->second);
+    ahead_.erase(ahead_.begin());
+    ++next_batch_;
+    const auto next = message->getRoot<rpc::CommandBatch>().asReader();
+    for (auto verdict : next.getVerdicts()) OnReply(verdict.getReport(), verdict.getReply());
+    for (auto command : next.getCommands()) OnCommand(command);
+  }
 }
 
 FakeClient::FakeClient(TestIo& io, uint16_t port) : io_(io) {

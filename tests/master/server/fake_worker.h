@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <capnp/message.h>
 #include <kj/async-io.h>
 
 #include <functional>
@@ -67,6 +68,11 @@ class FakeWorker {
 
  private:
   class Commands;
+  using ReportRequest = capnp::Request<rpc::MasterForWorker::ReportParams, rpc::MasterForWorker::ReportResults>;
+  rpc::Report::Builder NewReport(const AttemptId& attempt, ReportRequest& request);
+  void Send(ReportRequest request);
+  void OnReply(uint64_t report, rpc::Reply::Reader reply);
+  void OnBatch(rpc::CommandBatch::Reader batch);
   void OnCommand(rpc::Command::Reader command);
   void Run(const AttemptId& attempt);
   void Finish(const AttemptId& attempt);
@@ -78,6 +84,9 @@ class FakeWorker {
   uint64_t incarnation_ = 1;
   std::set<AttemptId> copies_, waiting_;
   std::map<AttemptId, uint32_t> generations_;
+  uint64_t reports_ = 0, next_batch_ = 1;
+  std::map<uint64_t, AttemptId> reported_;
+  std::map<uint64_t, kj::Own<capnp::MallocMessageBuilder>> ahead_;
   struct Link;
   std::unique_ptr<Link> link_;
 };

@@ -72,6 +72,7 @@ class FakeMaster::ForWorker : public rpc::MasterForWorker::Server {
   explicit ForWorker(FakeMaster& master) : m_(master) {}
 
   kj::Promise<void> register_(RegisterContext context) override {
+    m_.batches_ = 0;
     const auto info = context.getParams().getInfo();
     Registration r;
     r.name = info.getName().cStr();
@@ -101,7 +102,13 @@ class FakeMaster::ForWorker : public rpc::MasterForWorker::Server {
     std::lock_guard lock(m_.mutex_);
     for (uint32_t i = 0; i < reports.size(); ++i) {
       m_.heard_.push_back(FromReport(reports[i]));
-      SetVerdictOf(replies[i], m_.heard_.back().what == "finished" ? m_.verdict_ : Verdict::kNoted);
+      const bool finished = m_.heard_.back().what == "finished";
+      if (finished && m_.keep_verdicts_) {
+        m_.kept_.push_back(reports[i].getNumber());
+        replies[i].setLater();
+      } else {
+        SetVerdictOf(replies[i], finished ? m_.verdict_ : Verdict::kNoted);
+      }
     }
     m_.changed_.notify_all();
     return kj::READY_NOW;
@@ -216,26 +223,77 @@ FakeMaster::Heard FakeMaster::WaitForReport(AttemptId attempt, const std::vector
 
 size_t FakeMaster::ReportsOf(AttemptId attempt, const std::string& kind) {
   std::lock_guard lock(mutex_);
+  return CountReports(attempt, kind);
+}
+
+size_t FakeMaster::CountReports(AttemptId attempt, const std::string& kind) const {
   return static_cast<size_t>(std::count_if(heard_.begin(), heard_.end(), [&](const Heard& h) {
     return h.attempt == attempt && h.what == kind;
   }));
 }
 
-void FakeMaster::Send(uint32_t n, std::function<void(capnp::List<rpc::Command>::Builder)> fill, uint32_t epoch) {
+void FakeMaster::WaitForReports(AttemptId attempt, const std::string& kind, size_t count) {
+  std::unique_lock lock(mutex_);
+  EXPECT_TRUE(changed_.wait_for(lock, kLimit, [&] { return CountReports(attempt, kind) >= count; }))
+      << Name(attempt, TaskLetter::kMap) << " was not reported " << count << " times as " << kind;
+}
+
+void FakeMaster::SendBatch(uint64_t sequence, uint32_t epoch,
+                           const std::function<void(rpc::CommandBatch::Builder)>& fill) {
   if (epoch == 0) {
     std::lock_guard lock(mutex_);
     epoch = epoch_;
   }
-  const Status sent = WaitForLoop<Status>(loop_, [this, n, fill, epoch]() -> kj::Promise<Status> {
+  const Status sent = WaitForLoop<Status>(loop_, [this, sequence, fill, epoch]() -> kj::Promise<Status> {
     KJ_IF_MAYBE(worker, worker_) {
       auto request = worker->applyRequest();
-      request.setMasterEpoch(epoch);
-      fill(request.initCommands(n));
+      auto batch = request.initBatch();
+      batch.setMasterEpoch(epoch);
+      batch.setSequence(sequence == 0 ? ++batches_ : sequence);
+      fill(batch);
       return request.send().then([](auto&&) { return Status::Ok(); });
     }
     return Status(Unavailable("no worker is registered"));
   });
   EXPECT_TRUE(sent.ok()) << sent.ToString();
+}
+
+void FakeMaster::Send(uint32_t n, std::function<void(capnp::List<rpc::Command>::Builder)> fill, uint32_t epoch) {
+  SendBatch(0, epoch, [n, &fill](rpc::CommandBatch::Builder batch) { fill(batch.initCommands(n)); });
+}
+
+void FakeMaster::SendSwapped(uint32_t n1, std::function<void(capnp::List<rpc::Command>::Builder)> first, uint32_t n2,
+                             std::function<void(capnp::List<rpc::Command>::Builder)> second) {
+  uint64_t next = 0;
+  loop_.Run([&] {
+    next = batches_ + 1;
+    batches_ += 2;
+  });
+  SendBatch(next + 1, 0, [&](rpc::CommandBatch::Builder batch) { second(batch.initCommands(n2)); });
+  SendBatch(next, 0, [&](rpc::CommandBatch::Builder batch) { first(batch.initCommands(n1)); });
+}
+
+void FakeMaster::KeepVerdicts() {
+  std::lock_guard lock(mutex_);
+  keep_verdicts_ = true;
+}
+
+void FakeMaster::GiveVerdicts() {
+  std::vector<uint64_t> numbers;
+  Verdict verdict;
+  {
+    std::lock_guard lock(mutex_);
+    keep_verdicts_ = false;
+    numbers = std::exchange(kept_, {});
+    verdict = verdict_;
+  }
+  SendBatch(0, 0, [&](rpc::CommandBatch::Builder batch) {
+    auto verdicts = batch.initVerdicts(static_cast<uint32_t>(numbers.size()));
+    for (uint32_t i = 0; i < numbers.size(); ++i) {
+      verdicts[i].setReport(numbers[i]);
+      SetVerdictOf(verdicts[i].initReply(), verdict);
+    }
+  });
 }
 
 Result<std::string> FakeMaster::Log(AttemptId attempt) {

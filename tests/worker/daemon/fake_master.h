@@ -55,10 +55,18 @@ class FakeMaster {
   Registration WaitForRegistration(size_t n);
   // The first report of this attempt of one of these kinds.
   Heard WaitForReport(AttemptId attempt, const std::vector<std::string>& kinds);
+  // Returns when there were so many.
+  void WaitForReports(AttemptId attempt, const std::string& kind, size_t count);
   size_t ReportsOf(AttemptId attempt, const std::string& kind);
   uint64_t beats();
   // Applied by the worker in one call, under the present epoch or `epoch`.
   void Send(uint32_t n, std::function<void(capnp::List<rpc::Command>::Builder)> fill, uint32_t epoch = 0);
+  // The two batches arrive in the wrong order.
+  void SendSwapped(uint32_t n1, std::function<void(capnp::List<rpc::Command>::Builder)> first, uint32_t n2,
+                   std::function<void(capnp::List<rpc::Command>::Builder)> second);
+  // From now on ends are noted only, until GiveVerdicts() tells the verdict on all of them.
+  void KeepVerdicts();
+  void GiveVerdicts();
   // The worker's `log` of an attempt.
   Result<std::string> Log(AttemptId attempt);
 
@@ -68,6 +76,7 @@ class FakeMaster {
   class ForWorker;
   class Beats;
   void Listen();
+  size_t CountReports(AttemptId attempt, const std::string& kind) const;  // under mutex_
   void CloseAll();
 
   std::mutex mutex_;  // the test's thread and the loop share what follows
@@ -83,6 +92,10 @@ class FakeMaster {
   uint16_t port_ = 0;
   kj::Own<rpc::RpcServer> server_;         // on the loop
   kj::Maybe<rpc::Worker::Client> worker_;  // on the loop
+  uint64_t batches_ = 0;                   // sent since it registered; on the loop
+  bool keep_verdicts_ = false;
+  std::vector<uint64_t> kept_;  // numbers of reports
+  void SendBatch(uint64_t sequence, uint32_t epoch, const std::function<void(rpc::CommandBatch::Builder)>& fill);
   rpc::KjThread loop_{"fake_master"};
 };
 

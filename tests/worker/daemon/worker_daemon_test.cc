@@ -364,6 +364,35 @@ TEST_F(WorkerDaemonTest, OutputThatTheMasterDoesNotWantIsNotServed) {
   EXPECT_EQ(raw.status().code(), Code::kNotFound) << raw.status().ToString();
 }
 
+TEST_F(WorkerDaemonTest, BatchesOfCommandsThatPassEachOtherAreHeardInTheirOrder) {
+  master_.WaitForRegistration(1);
+  master_.SendSwapped(
+      1, [](capnp::List<rpc::Command>::Builder c) { c[0].setDrain(true); },
+      1, [](capnp::List<rpc::Command>::Builder c) { c[0].setDrain(false); });
+  SendStages();
+  EXPECT_EQ(RunMap(kText, Attempt(0, 0)).what, "finished") << "the last word was that it takes work";
+}
+
+TEST_F(WorkerDaemonTest, AnEndIsReportedAgainUntilItsVerdictComes) {
+  master_.WaitForRegistration(1);
+  master_.KeepVerdicts();
+  SendStages();
+  RunMap(kText, Attempt(0, 0));
+  EXPECT_EQ(master_.ReportsOf(Attempt(0, 0), "finished"), 1u);
+  // Nothing is kept that the master has not accepted, but it is not given up either.
+  master_.Restart();
+  const auto again = master_.WaitForRegistration(2);
+  EXPECT_TRUE(again.inventory.empty());
+  EXPECT_THAT(again.running, testing::ElementsAre(Attempt(0, 0)));
+  master_.WaitForReports(Attempt(0, 0), "finished", 2);
+  master_.GiveVerdicts();
+  master_.Restart();
+  const auto third = master_.WaitForRegistration(3);
+  EXPECT_EQ(third.inventory.size(), 1u);
+  EXPECT_TRUE(third.running.empty());
+  EXPECT_EQ(master_.ReportsOf(Attempt(0, 0), "finished"), 2u);
+}
+
 TEST_F(WorkerDaemonTest, AMasterThatDoesNotKnowItGetsAnotherRegistration) {
   const auto first = master_.WaitForRegistration(1);
   master_.SetKnown(false);
