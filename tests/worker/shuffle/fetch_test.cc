@@ -271,15 +271,14 @@ TEST_F(FetchTest, NobodyThereIsUnavailable) {
 }
 
 TEST_F(FetchTest, APeerThatNeverAnswersIsUnavailable) {
+  std::vector<std::function<void()>> kept;
   server_ = std::make_unique<TestDataServer>(
-      store_,
-      [kept = std::make_shared<std::vector<std::function<void()>>>()](std::function<void()> task) {
-        kept->push_back(std::move(task));
-      },
-      kServer);
+      store_, [&kept](std::function<void()> task) { kept.push_back(std::move(task)); }, kServer);
   Read({}, {.call_timeout = Millis(200)});
   StoreAndAsk(1, MakeOutput(1, 4, 1, 100), true);
   ExpectFailure(Code::kUnavailable, "in time");
+  server_->Kill();
+  kept.clear();  // what they hold belongs to the server's loop
 }
 
 TEST_F(FetchTest, PartitionsThatDoNotExistAreRefused) {
