@@ -20,7 +20,7 @@ for part in $PARTS; do
     tsan)
       cmake -S . -B build-tsan -G Ninja -DMR_SANITIZE=thread >/dev/null && cmake --build build-tsan
       # Address randomisation off: the run-time of gcc 12 cannot map its shadow on newer kernels.
-      TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp halt_on_error=1" \
+      TSAN_OPTIONS=halt_on_error=1 \
         setarch -R sh -c 'cd build-tsan && ctest --output-on-failure --no-tests=error -L threads' ;;
     faults) MR_LONG=1 in_build build -L 'faults' --timeout 3600 ;;
     cluster) sh docker/cluster.sh ;;

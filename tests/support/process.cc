@@ -20,28 +20,49 @@ namespace {
 // Descriptors are moved out of the way of the child's numbers first, so that no dup2 overwrites
 // one that is still needed.
 constexpr int kParkedFd = 200;
+constexpr size_t kMaxInherited = 16;
 
-[[noreturn]] void RunChild(const std::vector<std::string>& argv, const SpawnOptions& options) {
-  for (const std::string& variable : options.env) putenv(strdup(variable.c_str()));
+// What the child needs, made before the fork: in the child of a process with threads only
+// async-signal-safe calls are safe, and an allocation is none.
+struct Prepared {
+  std::vector<char*> arguments, environment;
+  Prepared(const std::vector<std::string>& argv, const SpawnOptions& options) {
+    for (const std::string& a : argv) arguments.push_back(const_cast<char*>(a.c_str()));
+    arguments.push_back(nullptr);
+    const auto named = [](const char* variable, const std::string& assignment) {
+      return std::strncmp(variable, assignment.c_str(), assignment.find('=') + 1) == 0;
+    };
+    for (char** e = environ; *e != nullptr; ++e) {
+      bool replaced = false;
+      for (const std::string& variable : options.env) replaced |= named(*e, variable);
+      if (!replaced) environment.push_back(*e);
+    }
+    for (const std::string& variable : options.env) environment.push_back(const_cast<char*>(variable.c_str()));
+    environment.push_back(nullptr);
+  }
+};
+
+[[noreturn]] void RunChild(const Prepared& prepared, const SpawnOptions& options) {
   if (!options.directory.empty() && chdir(options.directory.c_str()) != 0) _exit(127);
   const int out_flags = O_WRONLY | O_CREAT | (options.append ? O_APPEND : O_TRUNC);
   const int in = open(options.stdin_path.c_str(), O_RDONLY);
   const int out = open(options.stdout_path.c_str(), out_flags, 0644);
   const int err = open(options.stderr_path.c_str(), out_flags, 0644);
   if (in < 0 || out < 0 || err < 0) _exit(127);
-  std::vector<std::pair<int, int>> parked;
-  for (const auto& [from, to] : options.inherit) parked.emplace_back(fcntl(from, F_DUPFD_CLOEXEC, kParkedFd), to);
+  int parked[kMaxInherited];
+  size_t count = 0;
+  for (const auto& [from, to] : options.inherit) {
+    if (count == kMaxInherited) _exit(127);
+    parked[count++] = fcntl(from, F_DUPFD_CLOEXEC, kParkedFd);
+  }
   dup2(in, 0);
   dup2(out, 1);
   dup2(err, 2);
   close(in);
   close(out);
   close(err);
-  for (const auto& [from, to] : parked) dup2(from, to);
-  std::vector<char*> arguments;
-  for (const std::string& a : argv) arguments.push_back(const_cast<char*>(a.c_str()));
-  arguments.push_back(nullptr);
-  execv(arguments[0], arguments.data());
+  for (size_t i = 0; i < count; ++i) dup2(parked[i], options.inherit[i].second);
+  execve(prepared.arguments[0], prepared.arguments.data(), prepared.environment.data());
   _exit(127);
 }
 
@@ -58,9 +79,10 @@ Process& Process::operator=(Process&& other) noexcept {
 Process::~Process() { Kill(); }
 
 Result<Process> Process::Spawn(const std::vector<std::string>& argv, const SpawnOptions& options) {
+  const Prepared prepared(argv, options);
   const pid_t pid = fork();
   if (pid < 0) return ErrnoStatus(errno, "cannot fork");
-  if (pid == 0) RunChild(argv, options);
+  if (pid == 0) RunChild(prepared, options);
   Process process;
   process.pid_ = pid;
   return process;
