@@ -67,6 +67,11 @@ int Usage(const std::string& why) {
   return 2;
 }
 
+// Exit code of a worker that cannot start, as published in cli.md.
+int ExitOf(const Status& status) {
+  return status.code() == Code::kInvalidArgument ? 2 : status.code() == Code::kRejected ? 3 : 70;
+}
+
 bool PortOk(int port) { return port >= 0 && port <= 65535; }
 
 std::vector<std::string> SplitLabels(const std::string& text) {
@@ -124,7 +129,7 @@ int Main(int argc, char** argv) {
   const std::string bin = BinaryDirectory();
   if (const Status made = MakeDirectories(FLAGS_data + "/scratch"); !made.ok()) {
     std::fprintf(stderr, "mrworker: %s\n", made.ToString().c_str());
-    return 1;
+    return ExitOf(made);
   }
   TaskHostOptions host_options;
   host_options.mrtask_path = bin + "/mrtask";
@@ -134,7 +139,7 @@ int Main(int argc, char** argv) {
   if (!host.ok()) {
     std::fprintf(stderr, "mrworker: cannot start the task helper %s: %s\n", host_options.mrtask_path.c_str(),
                  host.status().ToString().c_str());
-    return 1;
+    return ExitOf(host.status());
   }
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(argv[0]);
@@ -156,7 +161,7 @@ int Main(int argc, char** argv) {
   auto daemon = Daemon::Start(std::move(options), *std::move(host));
   if (!daemon.ok()) {
     LOG(ERROR) << "cannot start: " << daemon.status().ToString();
-    return 1;
+    return ExitOf(daemon.status());
   }
   LOG(INFO) << "serving on port " << (*daemon)->port() << ", HTTP on " << (*daemon)->http_port();
   SayReady(**daemon);
