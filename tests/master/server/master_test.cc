@@ -36,6 +36,7 @@ class MasterTest : public testing::Test {
     Master::Options options;
     options.directory = root_ + "/master";
     options.port = port_;
+    options.advertise = advertise_;
     auto started = Master::Start(options);
     ASSERT_TRUE(started.ok()) << started.status().ToString();
     master_ = *std::move(started);
@@ -67,6 +68,7 @@ class MasterTest : public testing::Test {
 
   std::string root_;
   uint16_t port_ = 0;
+  std::string advertise_;
   TestIo io_;
   std::unique_ptr<Master> master_;
 };
@@ -230,6 +232,34 @@ TEST_F(MasterTest, TriesAUsersFailureOnAnotherWorkerAndFailsTheJobWithinASecondO
   ASSERT_TRUE(last.has_value()) << error;
   EXPECT_EQ(last->number, 4u);
   EXPECT_TRUE(has(one, *last) && has(two, *last)) << Why(client, *job);
+}
+
+TEST_F(MasterTest, NamesAFailedReduceAsOneAlsoInItsLog) {
+  FakeWorker worker(io_, "one");
+  worker.fate = [](const AttemptId& a) {
+    return a.task.stage == 1 && a.number == 1 ? FakeWorker::Fate::kUserFailure : FakeWorker::Fate::kDone;
+  };
+  ASSERT_TRUE(worker.Register(port_).ok());
+  FakeClient client(io_, port_);
+  testing::internal::CaptureStderr();
+  auto job = client.Submit(Spec("out", 1));
+  const bool done = client.UntilState(*job, rpc::JobState::SUCCEEDED);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::HasSubstr("attempt failed: attempt_1_0001_1_r_000000_1 on w1: bad record"));
+  EXPECT_TRUE(done) << Why(client, *job);
+}
+
+TEST_F(MasterTest, TellsTheAddressThatItAdvertises) {
+  const auto told = [this] {
+    FakeClient client(io_, port_);
+    auto response = client.master().infoRequest().send().wait(io_.io.waitScope);
+    return std::string(response.getAddress().cStr());
+  };
+  EXPECT_EQ(told(), "127.0.0.1:" + std::to_string(port_));
+  master_ = nullptr;
+  advertise_ = "master.example";
+  StartMaster();
+  EXPECT_EQ(told(), "master.example:" + std::to_string(port_));
 }
 
 TEST_F(MasterTest, CountsTheLaunchesThatAWorkerRefuses) {
