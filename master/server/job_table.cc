@@ -12,7 +12,8 @@ constexpr uint32_t kRefusalsToTell = 3;
 constexpr size_t kMaxLine = 300;  // of a text that is to stand in one line (a guess)
 
 std::string OneLine(const std::string& text) {
-  std::string line = text.substr(0, std::min(text.find('\n'), kMaxLine));
+  std::string line = text.substr(0, kMaxLine);
+  std::replace(line.begin(), line.end(), '\n', ' ');
   return line.size() < text.size() ? line + " ..." : line;
 }
 

@@ -249,6 +249,19 @@ TEST_F(MasterTest, NamesAFailedReduceAsOneAlsoInItsLog) {
   EXPECT_TRUE(done) << Why(client, *job);
 }
 
+TEST_F(MasterTest, SaysTheLastFailureInOneLine) {
+  FakeWorker worker(io_, "one");
+  worker.fate = [](const AttemptId& a) {
+    return a.number == 1 ? FakeWorker::Fate::kUserFailure : FakeWorker::Fate::kDone;
+  };
+  worker.hold = [](const AttemptId&) { return true; };
+  ASSERT_TRUE(worker.Register(port_).ok());
+  FakeClient client(io_, port_);
+  auto job = client.Submit(Spec());
+  ASSERT_TRUE(io_.Until([&] { return !client.Job(*job).last_failure.empty(); }));
+  EXPECT_THAT(client.Job(*job).last_failure, testing::HasSubstr("failed on w1: bad record and more"));
+}
+
 TEST_F(MasterTest, TellsTheAddressThatItAdvertises) {
   const auto told = [this] {
     FakeClient client(io_, port_);
