@@ -65,6 +65,7 @@ struct FileInfo {
   uint64_t block_bytes = 0;
   uint32_t blocks = 0;
   uint32_t missing_blocks = 0;  // without any good replica now
+  uint32_t least_replicas = 0;  // good ones now, of the block that has the fewest; without blocks: as wanted
   uint64_t modified_unix_ms = 0;
 };
 

@@ -25,7 +25,14 @@ FileInfo InfoOf(const State& s, uint64_t id, std::string path) {
   info.block_bytes = node.block_bytes;
   info.blocks = static_cast<uint32_t>(node.blocks.size());
   info.modified_unix_ms = node.modified_unix_ms;
-  for (const BlockId b : node.blocks) info.missing_blocks += s.GoodHolders(b).empty() ? 1 : 0;
+  if (!node.directory) info.least_replicas = node.replication;
+  bool first = true;
+  for (const BlockId b : node.blocks) {
+    const auto good = static_cast<uint32_t>(s.GoodHolders(b).size());
+    info.missing_blocks += good == 0 ? 1 : 0;
+    info.least_replicas = first ? good : std::min(info.least_replicas, good);
+    first = false;
+  }
   return info;
 }
 

@@ -44,6 +44,7 @@ void ToWire(const FileInfo& info, rpc::FileStatus::Builder out) {
   out.setBlocks(info.blocks);
   out.setModifiedUnixMs(info.modified_unix_ms);
   out.setMissingBlocks(info.missing_blocks);
+  out.setLeastReplicas(info.least_replicas);
 }
 
 FileInfo FromWire(rpc::FileStatus::Reader in) {
@@ -56,6 +57,7 @@ FileInfo FromWire(rpc::FileStatus::Reader in) {
   out.blocks = in.getBlocks();
   out.modified_unix_ms = in.getModifiedUnixMs();
   out.missing_blocks = in.getMissingBlocks();
+  out.least_replicas = in.getLeastReplicas();
   return out;
 }
 

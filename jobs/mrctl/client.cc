@@ -207,7 +207,8 @@ Result<T> Answer(const capnp::Response<R>& reply, F make) {
 Result<MasterInfo> Client::Info() {
   return impl_->Call<MasterInfo>([](Master& master) {
     return master.infoRequest().send().then([](auto&& r) -> Result<MasterInfo> {
-      return MasterInfo{r.getVersion().cStr(), r.getPolicies().cStr(), r.getClusterId(), r.getMasterEpoch(), r.getPid()};
+      return MasterInfo{r.getVersion().cStr(), r.getPolicies().cStr(), r.getClusterId(), r.getMasterEpoch(), r.getPid(),
+                        r.getAddress().cStr()};
     });
   });
 }

@@ -78,6 +78,7 @@ JobStatus FromWire(rpc::JobStatus::Reader r) {
   s.output_parts = r.getOutputParts();
   s.output_digest = rpc::FromWire(r.getOutputDigest()).Hex();
   s.submission_id = r.getSubmissionId().cStr();
+  s.last_failure = r.getLastFailure().cStr();
   return s;
 }
 

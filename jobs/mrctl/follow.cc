@@ -69,6 +69,23 @@ std::string CommandPrefix(const std::string& master) {
   return master == kDefaultMaster ? "mrctl " : "mrctl --master " + master + " ";
 }
 
+namespace {
+
+// What the master says, with a command for the log that works from here: `master` in it, or none
+// where no cluster is left.
+std::string ErrorText(const JobStatus& job, const std::string& master) {
+  static const std::string kBegin = " (its log: mrctl ";  // master/sched/apply_attempt.cc
+  std::string text = job.error;
+  const size_t at = text.find(kBegin);
+  const size_t end = text.find(')', std::min(at, text.size()));
+  if (end == std::string::npos) return text;
+  if (master.empty()) return text.erase(at, end + 1 - at);
+  const size_t command = at + kBegin.size() - std::string("mrctl ").size();
+  return text.replace(command, std::string("mrctl ").size(), CommandPrefix(master));
+}
+
+}  // namespace
+
 std::string EndText(const JobStatus& job, const std::string& master) {
   const std::string took = HumanDuration(Micros(static_cast<int64_t>(job.elapsed_us)));
   if (job.state == JobState::kSucceeded) {
@@ -77,10 +94,11 @@ std::string EndText(const JobStatus& job, const std::string& master) {
            (job.output_parts == 1 ? " part of " : " parts of ") + job.output_uri + "\n";
   }
   std::string text = Name(job.id) + (job.state == JobState::kKilled ? " was killed after " : " failed after ") + took + "\n";
+  const std::string error = ErrorText(job, master);
   size_t at = 0;
-  for (int i = 0; i < kErrorLines && at < job.error.size(); ++i) {
-    const size_t end = std::min(job.error.find('\n', at), job.error.size());
-    text += "  " + job.error.substr(at, end - at) + "\n";
+  for (int i = 0; i < kErrorLines && at < error.size(); ++i) {
+    const size_t end = std::min(error.find('\n', at), error.size());
+    text += "  " + error.substr(at, end - at) + "\n";
     at = end + 1;
   }
   if (!master.empty()) text += "next: " + CommandPrefix(master) + "job attempts " + Name(job.id) + "\n";
@@ -89,7 +107,7 @@ std::string EndText(const JobStatus& job, const std::string& master) {
 
 Failure EndFailure(const JobStatus& job, const std::string& master) {
   const bool killed = job.state == JobState::kKilled;
-  return {ExitOf(job), killed ? "job_killed" : "job_failed", job.error,
+  return {ExitOf(job), killed ? "job_killed" : "job_failed", ErrorText(job, master),
           master.empty() ? "" : CommandPrefix(master) + "job attempts " + Name(job.id)};
 }
 

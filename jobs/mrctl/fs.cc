@@ -47,6 +47,7 @@ FileRow RowOf(const dfs::FileInfo& info) {
   row.replication = info.replication;
   row.blocks = info.blocks;
   row.missing_blocks = info.missing_blocks;
+  row.least_replicas = info.least_replicas;
   return row;
 }
 

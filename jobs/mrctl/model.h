@@ -24,6 +24,7 @@ bool IsEnded(JobState state);
 struct JobStatus {
   JobId id;
   std::string name, queue, output_uri, error, output_digest, submission_id;
+  std::string last_failure;  // of a job that has not ended: one line, or empty
   JobState state = JobState::kUnknown;
   int32_t priority = 0;
   uint64_t submitted_unix_ms = 0, elapsed_us = 0, output_bytes = 0, output_records = 0;
@@ -58,6 +59,7 @@ struct MasterInfo {
   std::string version, policies;
   uint64_t cluster_id = 0;
   uint32_t master_epoch = 0, pid = 0;
+  std::string address;  // as others reach it
 };
 
 }  // namespace mr::ctl

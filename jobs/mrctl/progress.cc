@@ -34,6 +34,8 @@ std::string Bar(double fraction) {
   return "[" + std::string(static_cast<size_t>(full), '=') + std::string(static_cast<size_t>(kBarWidth - full), ' ') + "]";
 }
 
+std::string FailureLine(const std::string& failure) { return "last failure: " + failure; }
+
 }  // namespace
 
 std::string StageLine(const StageStatus& s, int width) {
@@ -89,6 +91,12 @@ void Progress::Redraw(const JobStatus& status) {
   // One column is left free: a full line makes some terminals wrap.
   for (const StageStatus& stage : status.stages) text += "\r" + StageLine(stage, options_.width - 1) + "\x1b[K\n";
   drawn_ = static_cast<int>(status.stages.size());
+  if (!status.last_failure.empty() || failure_drawn_) {
+    const std::string line = status.last_failure.empty() ? "" : FailureLine(status.last_failure);
+    text += "\r" + line.substr(0, static_cast<size_t>(std::max(options_.width - 1, 20))) + "\x1b[K\n";
+    failure_drawn_ = true;
+    ++drawn_;
+  }
   std::fwrite(text.data(), 1, text.size(), out_);
   std::fflush(out_);
 }
@@ -107,6 +115,13 @@ void Progress::Append(const JobStatus& status, Instant now) {
     if (tenths == last_tenths_[i] && !(late && open)) continue;
     last_tenths_[i] = tenths;
     std::fprintf(out_, "%s %s\n", Name(status.id).c_str(), StageLine(status.stages[i], 1 << 10).c_str());
+    printed = true;
+  }
+  const bool news = !status.last_failure.empty() && status.last_failure != last_failure_;
+  if (news && (last_failure_.empty() || now - told_failure_ >= kRepeat)) {
+    std::fprintf(out_, "%s %s\n", Name(status.id).c_str(), FailureLine(status.last_failure).c_str());
+    last_failure_ = status.last_failure;
+    told_failure_ = now;
     printed = true;
   }
   if (late && !printed) std::fprintf(out_, "%s %s\n", Name(status.id).c_str(), StateName(status.state));

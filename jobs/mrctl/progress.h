@@ -1,5 +1,6 @@
 // What following a job looks like on stderr: on a terminal one line per stage, redrawn; elsewhere a
-// line when a stage moves on by a tenth or changes, and at least one every 10 s.
+// line when a stage moves on by a tenth or changes, and at least one every 10 s. Below them the last
+// failure of an attempt, where there was one: at once, and a later one after 10 s.
 #pragma once
 
 #include <cstdio>
@@ -37,9 +38,12 @@ class Progress {
   const ProgressOptions options_;
   std::FILE* const out_;
   int drawn_ = 0;  // lines on the terminal that the next drawing overwrites
+  bool failure_drawn_ = false;
   Instant last_{};
   bool shown_ = false;
   JobState last_state_ = JobState::kUnknown;
+  std::string last_failure_;
+  Instant told_failure_{};
   std::vector<uint32_t> last_tenths_;  // per stage: tenths done + 1, 0 = not yet planned
 };
 

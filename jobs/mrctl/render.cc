@@ -103,6 +103,7 @@ std::string RenderJob(const JobStatus& j, OutputForm form) {
     line("digest", j.output_digest);
   }
   if (!j.error.empty()) line("error", j.error);
+  if (!j.last_failure.empty()) line("failure", j.last_failure);
   return text + "\n" + RenderStages(j, form);
 }
 
@@ -149,7 +150,8 @@ std::string RenderFiles(const std::vector<FileRow>& files, OutputForm form) {
   Table table({"TYPE", "BYTES", "BLOCKS", "COPIES", "MODIFIED", "PATH"});
   for (const FileRow& f : files) {
     table.Add({f.directory ? "dir" : f.missing_blocks > 0 ? "file!" : "file", f.directory ? "-" : std::to_string(f.bytes),
-               f.directory ? "-" : std::to_string(f.blocks), f.directory ? "-" : std::to_string(f.replication),
+               f.directory ? "-" : std::to_string(f.blocks),
+               f.directory ? "-" : std::to_string(f.least_replicas) + "/" + std::to_string(f.replication),
                DateTime(f.modified_unix_ms), f.path});
   }
   return table.Text();
@@ -161,7 +163,7 @@ std::string RenderVersion(const std::string& own, const MasterInfo* master, cons
   if (master == nullptr) return text + "master: " + error + "\n";
   char cluster[17];
   std::snprintf(cluster, sizeof cluster, "%016llx", static_cast<unsigned long long>(master->cluster_id));
-  return text + "master " + master->version + ", cluster " + cluster + ", epoch " + std::to_string(master->master_epoch) +
+  return text + "master " + master->version + " at " + Dash(master->address) + ", cluster " + cluster + ", epoch " + std::to_string(master->master_epoch) +
          ", policies " + Dash(master->policies) + ", pid " + std::to_string(master->pid) + "\n";
 }
 

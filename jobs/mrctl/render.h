@@ -31,6 +31,7 @@ struct FileRow {
   bool directory = false;
   uint64_t bytes = 0, block_bytes = 0, modified_unix_ms = 0;
   uint32_t replication = 0, blocks = 0, missing_blocks = 0;
+  uint32_t least_replicas = 0;  // good ones now, of the block that has the fewest
 };
 
 std::string RenderJobs(const std::vector<JobStatus>& jobs, OutputForm form);

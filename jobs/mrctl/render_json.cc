@@ -50,6 +50,7 @@ Json ToJson(const JobStatus& j) {
           {"output_records", j.output_records},
           {"output_digest", j.output_digest},
           {"error", j.error},
+          {"last_failure", j.last_failure},
           {"stages", std::move(stages)}};
 }
 
@@ -77,7 +78,7 @@ Json ToJson(const WorkerStatus& w) {
 
 Json ToJson(const FileRow& f) {
   return {{"id", f.path}, {"type", f.directory ? "directory" : "file"}, {"bytes", f.bytes},
-          {"replication", f.replication}, {"block_bytes", f.block_bytes}, {"blocks", f.blocks},
+          {"replication", f.replication}, {"least_replicas", f.least_replicas}, {"block_bytes", f.block_bytes}, {"blocks", f.blocks},
           {"missing_blocks", f.missing_blocks}, {"modified_unix_ms", f.modified_unix_ms}};
 }
 
@@ -122,7 +123,8 @@ std::string JsonVersion(const std::string& own, const MasterInfo* master, Output
   Json json = {{"mrctl", own}};
   if (master != nullptr) {
     json["master"] = {{"version", master->version}, {"cluster_id", std::to_string(master->cluster_id)},
-                      {"epoch", master->master_epoch}, {"policies", master->policies}, {"pid", master->pid}};
+                      {"epoch", master->master_epoch}, {"policies", master->policies}, {"pid", master->pid},
+                      {"address", master->address}};
   }
   // The document's own "version" is a number; this is the release.
   return One("release", json, form);

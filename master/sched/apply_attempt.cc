@@ -11,8 +11,29 @@ namespace {
 // Failures of one task that are not its own fault, until the job fails all the same: something is
 // wrong that repetition does not mend. A guess; far above what a dying cluster causes.
 constexpr uint32_t kMaxOtherFailures = 100;
-// Back-off of such a task: offer periods, doubled each time, at most 2^6 of them (6.4 s).
-constexpr uint32_t kMaxBackoffShift = 6;
+// The environment has failed a task on so many workers: then it is not these workers. A guess.
+constexpr size_t kSickWorkers = 3;
+// Back-offs: offer periods, doubled each time, at most 2^shift of them. Of a task (the environment:
+// 1.6 s, so that a full disk is told in seconds; else 6.4 s), and of a worker that refuses (6.4 s).
+constexpr uint32_t kMaxEnvironmentShift = 4;
+constexpr uint32_t kMaxShift = 6;
+
+Duration Backoff(Duration period, uint32_t count, uint32_t max_shift) {
+  return period * (int64_t{1} << std::min(count - 1, max_shift));
+}
+
+TaskLetter LetterOf(const StageSpec& spec) {
+  const bool files = std::any_of(spec.inputs.begin(), spec.inputs.end(), [](const auto& in) { return !in.is_edge; });
+  return files ? TaskLetter::kMap : TaskLetter::kReduce;
+}
+
+std::string FailureText(const StageSpec& spec, const AttemptId& id, WorkerId worker, uint32_t count,
+                        const std::string& message) {
+  const std::string attempt = Name(id, LetterOf(spec));
+  return "task " + std::to_string(id.task.task) + " of stage '" + spec.name + "' failed " + std::to_string(count) +
+         (count == 1 ? " time" : " times") + ", the last time as " + attempt + " on " + Name(worker) +
+         " (its log: mrctl logs " + attempt + "): " + message;
+}
 
 }  // namespace
 
@@ -38,30 +59,71 @@ void Core::EndAttempt(const AttemptId& id, AttemptState state, FailureKind kind)
   freed.insert(worker);
 }
 
-void Core::Charge(const TaskId& id, FailureKind kind, const std::string& message) {
+void Core::Charge(const AttemptId& attempt, FailureKind kind, const std::string& message) {
+  const TaskId& id = attempt.task;
   const Job& job = *state_.FindJob(id.job);
   if (!job.running()) return;
   const StageSpec& spec = job.graph.stages[id.stage];
-  const bool user = kind == FailureKind::kUser;
-  state_.EditTask(id, [&](Task& t) { ++(user ? t.failures : t.other_failures); });
+  const bool user = kind == FailureKind::kUser, environment = kind == FailureKind::kEnvironment;
+  state_.EditTask(id, [&](Task& t) {
+    ++(user ? t.failures : t.other_failures);
+    if (environment) ++t.environment_failures;
+  });
   const Task& task = *state_.FindTask(id);
-  const uint32_t count = user ? task.failures : task.other_failures;
-  const uint32_t limit =
-      !user ? kMaxOtherFailures : std::max(1u, job.max_attempts != 0 ? job.max_attempts : spec.max_failures);
+  const bool hopeless = environment && Hopeless(spec, task);
+  const uint32_t count = hopeless ? task.environment_failures : user ? task.failures : task.other_failures;
+  const uint32_t limit = hopeless ? kMaxEnvironmentFailures
+                         : !user  ? kMaxOtherFailures
+                                  : std::max(1u, job.max_attempts != 0 ? job.max_attempts : spec.max_failures);
   if (count >= limit) {
-    const std::string where = "task " + std::to_string(id.task) + " of stage '" + spec.name + "'";
-    Fail(id.job, false,
-         where + " failed " + std::to_string(count) + (count == 1 ? " time" : " times") +
-             "; the last time: " + message,
+    const WorkerId worker = state_.FindAttempt(attempt)->worker;
+    Fail(id.job, false, FailureText(spec, attempt, worker, count, message),
          {ReasonCode::kTooManyFailures, "", {double(count), double(limit)}});
-    return;
   }
-  // The loss of a worker cannot spin; whatever else is not the user's fault can.
-  if (user || kind == FailureKind::kLost || task.state == TaskState::kCommitted) return;
-  const uint32_t shift = std::min(count - 1, kMaxBackoffShift);
-  const Instant until = now_ + state_.config().offer_period * (int64_t{1} << shift);
+}
+
+bool Core::Hopeless(const StageSpec& spec, const Task& task) const {
+  if (task.environment_failures < kMaxEnvironmentFailures) return false;
+  std::set<WorkerId> sick;
+  std::set<std::pair<WorkerId, Incarnation>> lives;
+  for (const FailedOn& f : task.failed_on) {
+    if (!f.environment) continue;
+    sick.insert(f.worker);
+    lives.emplace(f.worker, f.incarnation);
+  }
+  if (sick.size() >= kSickWorkers) return true;
+  const auto& workers = state_.workers();
+  return std::none_of(workers.begin(), workers.end(), [&](const auto& w) {
+    return state_.MayEverRun(spec, w.second) && lives.count({w.first, w.second.incarnation}) == 0;
+  });
+}
+
+void Core::NoteFailedOn(const AttemptId& attempt, FailureKind kind) {
+  const Attempt& a = *state_.FindAttempt(attempt);
+  state_.EditTask(attempt.task, [&](Task& t) {
+    auto it = std::find_if(t.failed_on.begin(), t.failed_on.end(), [&](const FailedOn& f) {
+      return f.worker == a.worker && f.incarnation == a.incarnation;
+    });
+    if (it == t.failed_on.end()) it = t.failed_on.insert(it, {a.worker, a.incarnation, 0, false});
+    ++it->times;
+    it->environment = it->environment || kind == FailureKind::kEnvironment;
+  });
+}
+
+void Core::HoldBack(const TaskId& id, FailureKind kind) {
+  const Task& task = *state_.FindTask(id);
+  if (!state_.FindJob(id.job)->running() || task.state == TaskState::kCommitted) return;
+  const uint32_t count = kind == FailureKind::kUser ? task.failures : task.other_failures;
+  const uint32_t shift = kind == FailureKind::kEnvironment ? kMaxEnvironmentShift : kMaxShift;
+  const Instant until = now_ + Backoff(state_.config().offer_period, count, shift);
   state_.HoldTask(id, until);
   WakeCoreAt(until);
+}
+
+// It starts what it is given: what it refused before does not count any more.
+void Core::StartsAgain(WorkerId id) {
+  if (state_.FindWorker(id)->refused_in_row == 0) return;
+  state_.EditWorker(id, [](Worker& w) { w.refused_in_row = 0; });
 }
 
 void Core::On(const AttemptStarted& e) {
@@ -72,6 +134,7 @@ void Core::On(const AttemptStarted& e) {
     return;
   }
   if (a->state != AttemptState::kLaunched) return;
+  StartsAgain(e.worker);
   state_.EditAttempt(e.attempt, [&](Attempt& at) {
     at.state = AttemptState::kRunning;
     at.started_at = now_;
@@ -97,8 +160,11 @@ void Core::On(const AttemptFailed& e) {
     EndAttempt(e.attempt, AttemptState::kKilled, FailureKind::kKilled);
     return;
   }
+  StartsAgain(e.worker);
   EndAttempt(e.attempt, AttemptState::kFailed, e.kind);
-  Charge(e.attempt.task, e.kind, e.message);
+  NoteFailedOn(e.attempt, e.kind);
+  Charge(e.attempt, e.kind, e.message);
+  HoldBack(e.attempt.task, e.kind);
 }
 
 void Core::On(const AttemptRefused& e) {
@@ -106,9 +172,14 @@ void Core::On(const AttemptRefused& e) {
   if (a == nullptr) return;
   const bool live = a->live();
   EndAttempt(e.attempt, AttemptState::kDiscarded, FailureKind::kPreempted);
+  state_.EditWorker(e.worker, [live](Worker& w) {
+    ++w.refused;
+    w.refused_in_row += live;
+  });
   if (!live) return;
   // Not the same worker again at this instant, or the two would spin.
-  const Instant until = now_ + state_.config().offer_period;
+  const Instant until =
+      now_ + Backoff(state_.config().offer_period, state_.FindWorker(e.worker)->refused_in_row, kMaxShift);
   state_.HoldWorker(e.worker, until);
   WakeCoreAt(until);
 }
@@ -118,7 +189,9 @@ void Core::On(const AttemptKilled& e) {
   if (a == nullptr) return;
   const bool asked = !a->live();
   EndAttempt(e.attempt, AttemptState::kKilled, FailureKind::kKilled);
-  if (!asked) Charge(e.attempt.task, FailureKind::kKilled, "killed by its worker");
+  if (asked) return;
+  Charge(e.attempt, FailureKind::kKilled, "killed by its worker");
+  HoldBack(e.attempt.task, FailureKind::kKilled);
 }
 
 void Core::On(const FetchDone& e) {

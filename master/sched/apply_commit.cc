@@ -34,15 +34,18 @@ void Core::On(const AttemptFinished& e) {
     }
     return;
   }
+  StartsAgain(e.worker);
   if (!job.running() || task.state == TaskState::kCommitted || a->generation != task.generation) {
     LateReport(e);
     return;
   }
   const std::string wrong = CheckConsumed(e);
   if (!wrong.empty()) {
-    EndAttempt(e.attempt, AttemptState::kDiscarded, FailureKind::kEnvironment);
+    // What it read was lost, or made again: no fault of the worker that ran it.
+    EndAttempt(e.attempt, AttemptState::kDiscarded, FailureKind::kLost);
     Answer(e, ReasonCode::kConsumedStale);
-    Charge(e.attempt.task, FailureKind::kEnvironment, wrong);
+    Charge(e.attempt, FailureKind::kLost, wrong);
+    HoldBack(e.attempt.task, FailureKind::kLost);
     return;
   }
   CommitTask(e);

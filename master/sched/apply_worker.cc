@@ -33,7 +33,7 @@ void Core::Reconcile(const WorkerRegistered& e) {
     const Attempt* a = state_.FindAttempt(id);
     const bool live = a->live();
     EndAttempt(id, live ? AttemptState::kFailed : AttemptState::kKilled, FailureKind::kLost);
-    if (live) Charge(id.task, FailureKind::kLost, "the worker came back without the attempt");
+    if (live) Charge(id, FailureKind::kLost, "the worker came back without the attempt");
   }
   const std::vector<std::pair<TaskId, uint32_t>> copies(w.copies.begin(), w.copies.end());
   for (const auto& [task, attempt] : copies) {
@@ -80,7 +80,7 @@ void Core::DropWorker(WorkerId id) {
     if (a == nullptr || !a->holds_slot()) continue;
     const bool live = a->live();
     EndAttempt(attempt, live ? AttemptState::kFailed : AttemptState::kKilled, FailureKind::kLost);
-    if (live) Charge(attempt.task, FailureKind::kLost, "worker " + Name(id) + " was lost");
+    if (live) Charge(attempt, FailureKind::kLost, "worker " + Name(id) + " was lost");
   }
   const std::vector<std::pair<TaskId, uint32_t>> copies(w.copies.begin(), w.copies.end());
   for (const auto& [task, attempt] : copies) {

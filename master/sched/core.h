@@ -89,9 +89,16 @@ class Core {
   const Attempt* Holding(const AttemptId& id, WorkerId worker, Incarnation incarnation) const;
   void KillNow(const AttemptId& id, Reason reason);
   void EndAttempt(const AttemptId& id, AttemptState state, FailureKind kind);
-  // Counts a failure against the task's budget of this kind; fails the job past it, else holds
-  // the task back for a while where repeating at once could spin.
-  void Charge(const TaskId& id, FailureKind kind, const std::string& message);
+  // Counts the failure of an attempt against its task's budget of this kind; fails the job past it.
+  void Charge(const AttemptId& attempt, FailureKind kind, const std::string& message);
+  // The environment fails this task wherever it is tried, and no worker is left to try it on.
+  bool Hopeless(const StageSpec& spec, const Task& task) const;
+  // Remembers where it failed: its task goes to another worker first.
+  void NoteFailedOn(const AttemptId& attempt, FailureKind kind);
+  // No launch of the task for a while, where repeating at once could spin (the loss of a worker
+  // cannot).
+  void HoldBack(const TaskId& id, FailureKind kind);
+  void StartsAgain(WorkerId id);
   void Answer(const AttemptFinished& e, ReasonCode code, std::vector<double> numbers = {});
 
   // Outputs.

@@ -59,6 +59,15 @@ struct CopyPlace {
   bool operator==(const CopyPlace&) const = default;
 };
 
+// Failures of a task that one life of a worker reported, since the task last committed.
+struct FailedOn {
+  WorkerId worker;
+  Incarnation incarnation = 0;
+  uint32_t times = 0;
+  bool environment = false;  // one of them was the environment's
+  bool operator==(const FailedOn&) const = default;
+};
+
 struct Task {
   TaskPlan plan;
   TaskState state = TaskState::kPending;
@@ -71,12 +80,14 @@ struct Task {
   uint32_t holding = 0;         // attempts with a slot: live or ending
   uint32_t failures = 0;        // charged: the user's
   uint32_t other_failures = 0;  // everybody else's
+  uint32_t environment_failures = 0;  // of these: the environment's, since the last commit
   uint32_t winner = 0;          // attempt number; 0 = none
   Manifest manifest;
   Instant pending_since;
-  Instant held_until;  // 0 = not held: no launch before, after a failure that is nobody's fault
+  Instant held_until;  // 0 = not held: no launch before, after a failure
   std::vector<Attempt> attempts;
   std::vector<CopyPlace> copies;
+  std::vector<FailedOn> failed_on;
   // Derived: inputs missing among those read from some, not all, tasks of an upstream stage.
   uint32_t partial_missing = 0;
   uint32_t task_class = 0;
@@ -179,6 +190,8 @@ struct Worker {
   std::vector<std::string> labels;
   uint64_t fixed_hash = 0;  // of what registration said
   uint64_t fetched_bytes = 0, fetch_us = 0, fetch_failures = 0;  // of reads served by it
+  uint64_t refused = 0;         // launches that it did not start, over all of its lives
+  uint32_t refused_in_row = 0;  // since it last started one
   // Derived.
   SlotUse used;
   std::set<AttemptId> attempts;                     // with a slot here

@@ -27,11 +27,12 @@ struct WorkerRegistered {
   std::vector<std::string> labels;  // "k=v"
   std::vector<Copy> inventory;      // outputs it can serve
   std::vector<AttemptId> running;   // attempts it still runs
+  bool draining = false;            // no new attempts there, from the first
   template <class V>
   static void Fields(V&& v) {
     using T = WorkerRegistered;
     v(&T::worker, &T::incarnation, &T::address, &T::rack, &T::slots, &T::memory_bytes, &T::labels,
-      &T::inventory, &T::running);
+      &T::inventory, &T::running, &T::draining);
   }
 };
 

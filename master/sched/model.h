@@ -22,7 +22,7 @@ enum class EdgeKind : uint8_t {
 
 enum class SlotKind : uint8_t { kMap = 1, kReduce = 2 };
 
-// Who is to blame. Only kUser is charged to the retry budget.
+// Who is to blame. Only kUser is charged to the retry budget. kLost: the worker, or an input.
 enum class FailureKind : uint8_t { kUser = 1, kEnvironment = 2, kLost = 3, kKilled = 4, kPreempted = 5 };
 
 // Why an attempt exists.

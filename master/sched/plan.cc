@@ -45,6 +45,7 @@ bool Plan::Launch(const TaskId& id, WorkerId worker, Cause cause, Reason reason)
   const bool extra =
       cause == Cause::kClone || cause == Cause::kSpeculative || cause == Cause::kRestart;
   if (task->live + drafted >= task->wanted + (extra ? 1 : 0)) return false;
+  if (state.BetterElsewhere(spec, *task, *w)) return false;
 
   SlotUse use = w->used;  // with what the draft launches there
   for (const Edit& e : edits_) {

@@ -29,8 +29,8 @@ class Plan {
   void Enter(std::string_view policy) { policy_ = policy; }
 
   // A new attempt. Refused: no room for it, worker draining or held, task committed or in back-off,
-  // enough live attempts (clone, speculative and restart may go one past `wanted`), or a second
-  // live attempt of a stage with side effects.
+  // enough live attempts (clone, speculative and restart may go one past `wanted`), a second live
+  // attempt of a stage with side effects, or it failed here and another worker is to have it first.
   bool Launch(const TaskId& task, WorkerId worker, Cause cause, Reason reason);
   // Takes a launch of this task out of the draft again; false where there is none.
   bool Withdraw(const TaskId& task);

@@ -19,7 +19,7 @@ namespace mr::sched {
 
 // Of events and their meaning; stored at the journal's head. A soft record is replayed only by the
 // build whose number it carries.
-inline constexpr uint32_t kSchedulerVersion = 1;
+inline constexpr uint32_t kSchedulerVersion = 2;
 
 class State;
 

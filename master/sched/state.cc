@@ -92,7 +92,8 @@ void State::PutWorker(const WorkerRegistered& e) {
   w.id = e.worker;
   w.incarnation = e.incarnation;
   w.alive = true;
-  w.draining = false;
+  w.draining = e.draining;
+  w.refused_in_row = 0;
   w.address = e.address;
   w.rack = e.rack;
   w.slots = e.slots;
@@ -346,6 +347,8 @@ void State::Commit(const AttemptId& id, const Manifest& manifest, Instant now) {
     t.has_content = true;
     t.lost = false;
     t.wanted = 1;
+    t.environment_failures = 0;
+    t.failed_on.clear();
   });
 }
 

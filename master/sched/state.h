@@ -38,6 +38,11 @@ struct Config {
   uint32_t restarts = 0;  // ConfigChanged events after the first
 };
 
+// Failures of one task by the environment until it is not tried where it failed any more, and fails
+// its job where no other worker is left. A guess: with the back-off between them they take 6 s,
+// in which a disk that is full for a moment has been emptied.
+inline constexpr uint32_t kMaxEnvironmentFailures = 8;
+
 // A stage in the order in which fifo serves: priority, then arrival, then upstream first.
 struct StageKey {
   int64_t rank = 0;  // minus the priority
@@ -95,13 +100,20 @@ class State {
   bool Needed(const Job& job, const TaskId& id) const;
   // Slots and memory only; whether it is offered at all: free().
   bool Room(const Worker& w, const SlotUse& used, SlotKind kind, uint64_t memory_bytes) const;
+  // Failures of this task that the present life of this worker reported.
+  uint32_t TimesFailedOn(const Task& task, const Worker& w) const;
+  // The task failed on this worker, and should wait for another one on which it failed less: one
+  // that has room now or, once it is hopeless here (kMaxEnvironmentFailures), one that may get it.
+  bool BetterElsewhere(const StageSpec& spec, const Task& task, const Worker& w) const;
+  // Live, not draining, and large enough for an attempt of this stage.
+  bool MayEverRun(const StageSpec& spec, const Worker& w) const;
   // "pending", "running", "waiting", "committed", "failed" or "killed".
   const char* Word(const AttemptId& id) const;
   Copy MakeCopy(const TaskId& id, const CopyPlace& place) const;
 
   // Writing. Each REQUIRES that what it names exists.
   void SetConfig(const ConfigChanged& event);
-  void PutWorker(const WorkerRegistered& event);  // comes, or comes back: alive, neither draining nor held
+  void PutWorker(const WorkerRegistered& event);  // comes, or comes back: alive and not held
   template <class F>
   void EditWorker(WorkerId id, F&& edit) {
     Worker& w = workers_.at(id);

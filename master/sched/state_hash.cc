@@ -63,6 +63,8 @@ uint64_t State::Hash(const Worker& w) {
       .Word(w.fetched_bytes)
       .Word(w.fetch_us)
       .Word(w.fetch_failures)
+      .Word(w.refused)
+      .Word(w.refused_in_row)
       .hash();
 }
 
@@ -90,20 +92,24 @@ uint64_t State::Hash(const StageId& id, const Stage& s) {
 }
 
 uint64_t State::Hash(const TaskId& id, const Task& t) {
-  return Mixer(Tag::kTask)
-      .Id(id)
+  Mixer m(Tag::kTask);
+  m.Id(id)
       .Pair(static_cast<uint32_t>(t.state), Flags({t.lost, t.has_content}))
       .Pair(t.generation, t.next_number)
       .Pair(t.wanted, t.winner)
       .Pair(t.failures, t.other_failures)
+      .Word(t.environment_failures)
       .Pair(t.live, t.holding)
       .Word(t.manifest.records)
       .Word(t.manifest.bytes)
       .Word(t.manifest.content.low)
       .Word(t.manifest.content.high)
       .At(t.pending_since)
-      .At(t.held_until)
-      .hash();
+      .At(t.held_until);
+  for (const FailedOn& f : t.failed_on) {
+    m.Pair(f.worker.value, f.times).Word(f.incarnation).Word(f.environment);
+  }
+  return m.hash();
 }
 
 uint64_t State::Hash(const TaskId& id, const Attempt& a) {

@@ -170,6 +170,32 @@ bool State::Room(const Worker& w, const SlotUse& used, SlotKind kind, uint64_t m
   return memory_bytes == 0 || w.memory_bytes == 0 || used.memory + memory_bytes <= w.memory_bytes;
 }
 
+uint32_t State::TimesFailedOn(const Task& task, const Worker& w) const {
+  for (const FailedOn& f : task.failed_on) {
+    if (f.worker == w.id && f.incarnation == w.incarnation) return f.times;
+  }
+  return 0;
+}
+
+bool State::MayEverRun(const StageSpec& spec, const Worker& w) const {
+  return w.alive && !w.draining && Room(w, {}, spec.slot_kind, spec.memory_bytes);
+}
+
+bool State::BetterElsewhere(const StageSpec& spec, const Task& task, const Worker& w) const {
+  const uint32_t here = TimesFailedOn(task, w);
+  if (here == 0) return false;
+  for (const WorkerId id : free(spec.slot_kind)) {
+    const Worker& other = workers_.at(id);
+    if (TimesFailedOn(task, other) < here && Room(other, other.used, spec.slot_kind, spec.memory_bytes)) {
+      return true;
+    }
+  }
+  if (task.environment_failures < kMaxEnvironmentFailures) return false;
+  return std::any_of(workers_.begin(), workers_.end(), [&](const auto& other) {
+    return TimesFailedOn(task, other.second) < here && MayEverRun(spec, other.second);
+  });
+}
+
 const char* State::Word(const AttemptId& id) const {
   const Attempt* a = FindAttempt(id);
   MR_CHECK(a != nullptr, "no such attempt");

@@ -75,6 +75,7 @@ struct RegisterIn {
   sched::WorkerRegistered info;  // worker is filled in here
   WorkerExtra extra;
   std::vector<dfs::BlockRef> blocks;
+  bool leaving = false;
 };
 struct RegisterOut {
   Status status;
@@ -114,7 +115,8 @@ class Brain {
   void Report(uint64_t session, WorkerId worker, Incarnation incarnation, std::vector<ReportIn> reports,
               std::function<void(ReportOut)> reply);
   void Progress(sched::AttemptProgress progress);
-  Status Drain(WorkerId worker, bool on);
+  // Answered when it is in the journal: it outlives this master, and this life of the worker.
+  void Drain(WorkerId worker, bool on, std::function<void(Status)> reply);
   // The worker ends by itself soon; until it is lost it gets nothing new.
   void Leaving(WorkerId worker, Incarnation incarnation);
 

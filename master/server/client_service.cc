@@ -248,6 +248,7 @@ class ClientService final : public rpc::MasterForClient::Server {
     results.setMasterEpoch(shell_.brain().epoch());
     results.setPolicies(shell_.brain().options().policies.c_str());
     results.setPid(static_cast<uint32_t>(getpid()));
+    results.setAddress(shell_.address().c_str());
     return kj::READY_NOW;
   }
 
@@ -255,9 +256,12 @@ class ClientService final : public rpc::MasterForClient::Server {
 
   kj::Promise<void> drain(DrainContext context) override {
     const auto params = context.getParams();
-    return shell_.Ask([id = WorkerId{params.getWorker()}, on = params.getOn()](Brain& brain) {
-      return brain.Drain(id, on);
-    }).then([context](Status status) mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });
+    auto answer = MakeAnswer<Status>(shell_.kj());
+    shell_.PostToMaster([brain = &shell_.brain(), id = WorkerId{params.getWorker()}, on = params.getOn(),
+                         fulfill = std::move(answer.fulfill)] { brain->Drain(id, on, fulfill); });
+    return answer.promise.then([context](Status status) mutable {
+      rpc::ToOutcome(status, context.getResults().initOutcome());
+    });
   }
 
  private:

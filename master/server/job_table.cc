@@ -5,6 +5,19 @@
 #include "master/server/planner.h"
 
 namespace mr::master {
+namespace {
+
+// Refused launches of one task of which people hear: one or two are normal while a worker drains.
+constexpr uint32_t kRefusalsToTell = 3;
+constexpr size_t kMaxLine = 300;  // of a text that is to stand in one line (a guess)
+
+std::string OneLine(const std::string& text) {
+  std::string line = text.substr(0, kMaxLine);
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  return line.size() < text.size() ? line + " ..." : line;
+}
+
+}  // namespace
 
 bool Ended(JobState state) {
   return state == JobState::kSucceeded || state == JobState::kFailed || state == JobState::kKilled;
@@ -60,6 +73,12 @@ AttemptView* JobTable::Find(const AttemptId& id) {
   if (job == nullptr) return nullptr;
   const auto it = job->attempts.find(id);
   return it == job->attempts.end() ? nullptr : &it->second;
+}
+
+std::string JobTable::NameOf(const AttemptId& id) const {
+  const auto it = jobs_.find(id.task.job);
+  const bool known = it != jobs_.end() && id.task.stage < it->second.spec.stages.size();
+  return Name(id, known ? it->second.letter(id.task.stage) : TaskLetter::kMap);
 }
 
 const CopyView* JobTable::FindCopy(const sched::Copy& copy) {
@@ -184,12 +203,20 @@ struct EventFolder {
     }
     attempt->message = e.message;
     table.End(attempt, AttemptState::kFailed, at, sequence);
+    table.Find(e.attempt.task.job)->last_failure =
+        table.NameOf(e.attempt) + " failed on " + Name(e.worker) + ": " + OneLine(e.message);
   }
   void operator()(const sched::AttemptRefused& e) {
-    if (AttemptView* attempt = Own(e.attempt, e.worker, e.incarnation)) {
-      attempt->message = e.why;
-      table.End(attempt, AttemptState::kKilled, at, sequence);
-    }
+    AttemptView* attempt = Own(e.attempt, e.worker, e.incarnation);
+    if (attempt == nullptr) return;
+    attempt->message = "not started: " + e.why;
+    table.End(attempt, AttemptState::kKilled, at, sequence);
+    ++table.counts_.refused;
+    JobView& job = *table.Find(e.attempt.task.job);
+    const uint32_t times = ++job.stages[e.attempt.task.stage].tasks[e.attempt.task.task].refused;
+    if (times < kRefusalsToTell) return;
+    job.last_failure = table.NameOf(e.attempt) + " was not started by " + Name(e.worker) + ", as " +
+                       std::to_string(times - 1) + " before it: " + OneLine(e.why);
   }
   void operator()(const sched::AttemptKilled& e) {
     if (AttemptView* attempt = Own(e.attempt, e.worker, e.incarnation)) {

@@ -50,6 +50,7 @@ struct CopyView {
 struct TaskView {
   bool committed = false;
   uint32_t generation = 1, attempts = 0, live = 0;
+  uint32_t refused = 0;  // launches that their worker did not start
   WorkerId worker;  // of the last launch, or of the commit
   std::shared_ptr<const FinishedExtra> output;  // of the commit
   sched::Manifest manifest;
@@ -86,6 +87,7 @@ struct JobView {
   JobState state = JobState::kPending;
   bool told = false;  // its end is on disk, and may be said
   std::string error, publish_error;
+  std::string last_failure;  // one line: attempt, worker, why; empty where none failed yet
   Instant submitted, ended;
   uint64_t submit_sequence = 0;
   std::vector<StageView> stages;
@@ -111,12 +113,14 @@ class JobTable {
 
   JobView* Find(JobId id);
   AttemptView* Find(const AttemptId& id);
+  // As people know it; of an unknown job as if it read files.
+  std::string NameOf(const AttemptId& id) const;
   const CopyView* FindCopy(const sched::Copy& copy);
   JobView* FindSubmission(const std::string& submission_id);
   std::map<JobId, JobView>& jobs() { return jobs_; }
 
   // Totals since the master's first start, for metrics.
-  struct Counts { uint64_t launched = 0, committed = 0, failed = 0, killed = 0; };
+  struct Counts { uint64_t launched = 0, committed = 0, failed = 0, killed = 0, refused = 0; };
   const Counts& counts() const { return counts_; }
 
  private:

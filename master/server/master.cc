@@ -50,7 +50,7 @@ struct Master::Impl {
   Status Start() {
     MR_RETURN_IF_ERROR(MakeDirectories(options.directory + "/lib"));
     MR_ASSIGN_OR_RETURN(cluster_id, ClusterIdOf(options.directory));
-    shell = std::make_unique<Shell>(Shell::Options{options.directory, cluster_id, MR_VERSION}, kj, loop, pool);
+    shell = std::make_unique<Shell>(Shell::Options{options.directory, cluster_id, MR_VERSION, options.advertise}, kj, loop, pool);
     http = std::make_unique<HttpFront>(*shell, loop);
     brain = std::make_unique<Brain>(
         Brain::Options{options.directory, cluster_id, options.policies, options.seed, options.block_bytes,
@@ -87,9 +87,10 @@ Result<std::unique_ptr<Master>> Master::Start(const Options& options) {
   MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(options.policies).With("--scheduler"));
   auto impl = std::make_unique<Impl>();
   impl->options = options;
+  if (impl->options.advertise.empty()) impl->options.advertise = options.bind;
   MR_RETURN_IF_ERROR(impl->Start());
   LOG(INFO) << "master epoch " << impl->brain->epoch() << " serves on " << options.bind << ":" << impl->port
-            << ", http " << impl->http_port;
+            << ", http " << impl->http_port << "; others reach it as " << impl->options.advertise << ":" << impl->port;
   return std::unique_ptr<Master>(new Master(std::move(impl)));
 }
 

@@ -15,6 +15,7 @@ class Master {
   struct Options {
     std::string directory;
     std::string bind = "127.0.0.1";
+    std::string advertise;  // host by which others reach it; empty = bind
     uint16_t port = 0, http_port = 0;  // 0 = any
     std::string policies = "fifo";
     uint64_t seed = 1;

@@ -14,7 +14,7 @@
 
 DEFINE_string(data, "", "directory of the journal and the libraries; made where it does not exist");
 DEFINE_string(bind, "127.0.0.1", "address to listen on; 0.0.0.0 only in a network that you trust");
-DEFINE_string(advertise, "", "host name under which others reach this master (for messages); empty = --bind");
+DEFINE_string(advertise, "", "host by which others reach this master, as it tells them (mrctl version); empty = --bind");
 DEFINE_int32(port, 7070, "RPC port; 0 = any");
 DEFINE_int32(http_port, 7080, "HTTP port; 0 = any");
 DEFINE_string(scheduler, "fifo", "policies in order, for example 'fifo' or 'fair,late(cap=0.2)'");
@@ -26,8 +26,24 @@ DEFINE_int32(lifeline_fd, -1, "stop when this descriptor (a pipe's read end) is 
 DEFINE_bool(ephemeral, false, "remove --data when the lifeline ends");
 DEFINE_bool(replay_check, false, "replay the journal in --data, print the digest of its state, and exit");
 
+// Not in gflags.h, which ends the process with 1 where a flag is wrong; cli.md says 2.
+namespace GFLAGS_NAMESPACE {
+extern void (*gflags_exitfunc)(int);
+}
+
 namespace mr::master {
 namespace {
+
+constexpr const char* kVersion = "0.1.0";
+
+void ParseFlags(int* argc, char*** argv) {
+  gflags::SetVersionString(kVersion);
+  gflags::SetUsageMessage("mrmaster --data DIR [flags]: the master of a Paceline cluster");
+  GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { _exit(2); };
+  gflags::ParseCommandLineNonHelpFlags(argc, argv, true);
+  GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { exit(0); };
+  gflags::HandleCommandLineHelpFlags();
+}
 
 int Fail(const Status& status) {
   std::fprintf(stderr, "mrmaster: %s\n", status.ToString().c_str());
@@ -72,6 +88,7 @@ int Main() {
   Master::Options options;
   options.directory = FLAGS_data;
   options.bind = FLAGS_bind;
+  options.advertise = FLAGS_advertise;
   options.port = static_cast<uint16_t>(FLAGS_port);
   options.http_port = static_cast<uint16_t>(FLAGS_http_port);
   options.policies = FLAGS_scheduler;
@@ -99,11 +116,9 @@ int Main() {
 }  // namespace mr::master
 
 int main(int argc, char** argv) {
-  gflags::SetVersionString("0.1.0");
-  gflags::SetUsageMessage("mrmaster --data DIR [flags]: the master of a Paceline cluster");
+  mr::master::ParseFlags(&argc, &argv);
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(argv[0]);
-  gflags::ParseCommandLineFlags(&argc, &argv, true);
   if (argc > 1) {
     std::fprintf(stderr, "mrmaster: unexpected argument '%s'; see --help\n", argv[1]);
     return 2;

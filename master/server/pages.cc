@@ -2,6 +2,7 @@
 #include <map>
 
 #include "common/base/text.h"
+#include "master/sched/state.h"
 #include "master/server/http.h"
 
 namespace mr::master {
@@ -57,6 +58,12 @@ std::string MetricsText(Brain& brain, Duration loop_lag) {
   total("mr_attempts_committed_total", "Attempts whose output was committed.", counts.committed);
   total("mr_attempts_failed_total", "Attempts that failed.", counts.failed);
   total("mr_attempts_killed_total", "Attempts stopped, lost or refused.", counts.killed);
+  total("mr_attempts_refused_total", "Of these: not started by their worker.", counts.refused);
+  out += "# HELP mr_worker_refused_total Attempts that this worker did not start.\n"
+         "# TYPE mr_worker_refused_total counter\n";
+  for (const auto& [id, worker] : brain.scheduler().state().workers()) {
+    out += "mr_worker_refused_total{worker=\"" + Name(id) + "\"} " + std::to_string(worker.refused) + "\n";
+  }
   total("mr_journal_syncs_total", "Groups of records synced.", brain.journal().syncs());
   total("mr_journal_records_total", "Sequence of the last durable record.", brain.journal().durable());
   const dfs::RepairCounts blocks = brain.files().Counts();
@@ -94,7 +101,7 @@ std::string StatusPage(Brain& brain) {
   for (const auto& [id, worker] : brain.workers().all()) {
     out += "<tr><td>" + Name(id) + "<td>" + Escaped(worker.info.address) + "<td>" + Escaped(worker.info.rack) +
            "<td>" + std::to_string(worker.info.slots.total) + "<td>" +
-           (!worker.alive ? "lost" : worker.away ? "away" : worker.drained_by_user || worker.leaving ? "draining" : "live");
+           worker.Word();
   }
   return out + "</table>";
 }

@@ -17,6 +17,7 @@ enum class RecordKind : uint8_t {
   kPublished = 4,  // JobPublished
   kDigest = 5,     // DigestTaken
   kDfs = 6,        // dfs::Record by EncodeFields
+  kDrained = 7,    // WorkerDrained
 };
 
 // An event of the scheduler, and what the shell must know with it: bytes of the struct below that
@@ -41,6 +42,14 @@ struct WorkerNamed {
   WorkerId worker;
   template <class V>
   static void Fields(V&& v) { v(&WorkerNamed::name, &WorkerNamed::worker); }
+};
+
+// An operator drained a worker, or wants it again. Holds for all lives of it until the next one.
+struct WorkerDrained {
+  WorkerId worker;
+  bool on = true;
+  template <class V>
+  static void Fields(V&& v) { v(&WorkerDrained::worker, &WorkerDrained::on); }
 };
 
 // The committed output of a job stands where its user expects it; or cannot: error.
@@ -179,10 +188,11 @@ struct WorkerExtra {
   std::string name;
   uint16_t http_port = 0;
   uint64_t capacity_bytes = 0, used_bytes = 0;
+  uint32_t pid = 0;
   template <class V>
   static void Fields(V&& v) {
     using T = WorkerExtra;
-    v(&T::name, &T::http_port, &T::capacity_bytes, &T::used_bytes);
+    v(&T::name, &T::http_port, &T::capacity_bytes, &T::used_bytes, &T::pid);
   }
 };
 

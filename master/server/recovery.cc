@@ -91,6 +91,14 @@ Status Brain::Replay(const journal::Record& record, uint64_t offset) {
       workers_.Restore(named.name, named.worker);
       return Status::Ok();
     }
+    case RecordKind::kDrained: {
+      WorkerDrained drained;
+      if (!DecodeFields(record.payload, &drained)) return bad("not a worker's drain");
+      WorkerView* worker = workers_.Find(drained.worker);
+      if (worker == nullptr) return bad("a drain of an unknown worker");
+      worker->drained_by_user = drained.on;
+      return Status::Ok();
+    }
     case RecordKind::kPublished: {
       JobPublished published;
       if (!DecodeFields(record.payload, &published)) return bad("not a publication");
@@ -123,15 +131,15 @@ Status Brain::Replay(const journal::Record& record, uint64_t offset) {
 }
 
 Status Brain::ReplayEvent(const journal::Record& record, uint64_t offset) {
-  EventRecord event;
-  if (!DecodeFields(record.payload, &event)) {
-    return Corrupted("record " + std::to_string(record.sequence) + " at offset " + std::to_string(offset) +
-                     " is no event that this release knows; start the release that wrote it");
-  }
   if (replayed_version_ != sched::kSchedulerVersion) {
     return Rejected("the journal was written by scheduler version " + std::to_string(replayed_version_) +
                     ", this release has " + std::to_string(sched::kSchedulerVersion) +
                     "; let the other release finish its jobs, then start this one on a fresh --data");
+  }
+  EventRecord event;
+  if (!DecodeFields(record.payload, &event)) {
+    return Corrupted("record " + std::to_string(record.sequence) + " at offset " + std::to_string(offset) +
+                     " is no event that this release knows; start the release that wrote it");
   }
   outbox_.Release(record.sequence);
   last_stamp_ = std::max(last_stamp_, event.stamped.at);

@@ -39,8 +39,9 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   }
   if (worker.session != 0 && worker.session != session) outlets_.CloseSession(worker.session);
   if (worker.info.incarnation != in.info.incarnation) worker.heartbeat_connections = 0;
-  const bool was_away = worker.away;
   in.info.worker = id;
+  // Said by the event itself, so that it gets nothing in the very step of its registration.
+  in.info.draining = worker.drained_by_user || in.leaving;
   worker.alive = true;
   worker.away = false;
   worker.answered = false;
@@ -51,8 +52,9 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   worker.http_port = in.extra.http_port;
   worker.capacity_bytes = in.extra.capacity_bytes;
   worker.used_bytes = in.extra.used_bytes;
+  worker.pid = in.extra.pid;
   worker.last_beat = worker.registered = Now();
-  worker.leaving = false;
+  worker.leaving = in.leaving;
   worker.stages.clear();
   worker.directories.clear();
   worker.batches = 0;
@@ -62,18 +64,20 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   const auto running = in.info.running;
   RegisterOut out{Status::Ok(), id, {}};
   const Fed fed = Feed(std::move(in.info), EncodeFields(in.extra));
-  uint64_t sequence = fed.sequence;
   for (const auto& decision : fed.decisions) {
     const auto* drop = std::get_if<sched::DropCopy>(&decision);
     if (drop != nullptr && drop->copy.worker == id) out.drop.push_back(drop->copy);
   }
-  if (was_away || worker.drained_by_user) {
-    sequence = Feed(sched::WorkerDraining{id, worker.info.incarnation, worker.drained_by_user}).sequence;
-  }
   ApplyDfs(dfs::WorkerJoined{Stamp(), id, worker.info.incarnation, worker.info.address, worker.info.rack,
                              worker.capacity_bytes, worker.used_bytes, std::move(in.blocks)});
+  if (worker.drained_by_user) ApplyDfs(dfs::WorkerDrained{Stamp(), id, true});
+  if (!in.leaving) {
+    // Always: it may have missed the last change.
+    Send(&worker, 16, [on = worker.drained_by_user](rpc::Command::Builder out) { out.setDrain(on); });
+  }
   LOG(INFO) << Name(id) << " registered from " << worker.info.address << " with " << worker.info.slots.total
-            << " slots, " << inventory.size() << " copies, " << running.size() << " running";
+            << " slots, " << inventory.size() << " copies, " << running.size() << " running"
+            << (in.leaving ? ", leaving" : worker.drained_by_user ? ", drained by an operator" : "");
   std::set<JobId> forgotten;
   for (const auto& copy : inventory) {
     const JobView* job = jobs_.Find(copy.output.task.job);
@@ -91,7 +95,7 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   for (const JobId job : forgotten) {
     Send(&worker, 32, [job](rpc::Command::Builder b) { rpc::ToWire(job, b.initEndJob()); });
   }
-  outbox_.Hold(sequence, [reply = std::move(reply), out = std::move(out)] { reply(out); });
+  outbox_.Hold(fed.sequence, [reply = std::move(reply), out = std::move(out)] { reply(out); });
 }
 
 void Brain::RegisterAnswered(uint64_t session) {
@@ -153,16 +157,22 @@ void Brain::Tick() {
   loop_.At(Now() + Millis(250), [this] { Tick(); });
 }
 
-Status Brain::Drain(WorkerId id, bool on) {
+void Brain::Drain(WorkerId id, bool on, std::function<void(Status)> reply) {
   WorkerView* worker = workers_.Find(id);
-  if (worker == nullptr) return NotFound("there is no worker " + Name(id));
+  if (worker == nullptr) return reply(NotFound("there is no worker " + Name(id)));
   worker->drained_by_user = on;
-  if (worker->alive) {
+  const uint64_t sequence =
+      Append(journal::RecordClass::kHard, RecordKind::kDrained, EncodeFields(WorkerDrained{id, on}));
+  LOG(INFO) << Name(id) << (on ? " is drained" : " is wanted again") << ": an operator asked for it";
+  // One that is away or leaves gets nothing either way, until it has registered again.
+  if (worker->alive && !worker->away && !worker->leaving) {
     Feed(sched::WorkerDraining{id, worker->info.incarnation, on});
-    ApplyDfs(dfs::WorkerDrained{Stamp(), id, on});
-    Send(worker, 16, [on](rpc::Command::Builder out) { out.setDrain(on); });
   }
-  return Status::Ok();
+  if (worker->alive) {
+    ApplyDfs(dfs::WorkerDrained{Stamp(), id, on});
+    if (!worker->leaving) Send(worker, 16, [on](rpc::Command::Builder out) { out.setDrain(on); });
+  }
+  outbox_.Hold(sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
 }
 
 void Brain::Leaving(WorkerId id, Incarnation incarnation) {
@@ -221,7 +231,7 @@ uint64_t Brain::FeedReport(WorkerView*, WorkerId id, Incarnation incarnation, Re
       return fed.sequence;
     }
     case ReportIn::Kind::kFailed:
-      LOG(INFO) << "attempt failed: " << Name(attempt, TaskLetter::kMap) << ": " << report.message;
+      LOG(INFO) << "attempt failed: " << jobs_.NameOf(attempt) << " on " << Name(id) << ": " << report.message;
       Feed(sched::AttemptFailed{attempt, id, incarnation, report.failure, report.message},
            EncodeFields(report.failed_extra));
       break;

@@ -32,6 +32,7 @@ Result<uint16_t> Shell::Listen(const std::string& address, uint16_t port) {
       return Admit(hello, peer);
     });
     kj_.Spawn(server_->Listen(address, port).then([&](Result<uint16_t> result) {
+      if (result.ok()) address_ = options_.advertise + ":" + std::to_string(*result);
       std::lock_guard lock(mutex);
       bound = std::make_unique<Result<uint16_t>>(std::move(result));
       cv.notify_one();

@@ -22,6 +22,7 @@ class Shell final : public Outlets, public dfs::FsHost {
     std::string directory;  // DIR/lib has the operator libraries
     uint64_t cluster_id = 0;
     std::string version;
+    std::string advertise;  // host under which others reach this master
   };
   Shell(Options options, rpc::KjThread& kj, Loop& loop, Pool& pool);
   // The loop's objects are gone by then: see Close().
@@ -49,6 +50,7 @@ class Shell final : public Outlets, public dfs::FsHost {
   Pool& pool() { return pool_; }
   Brain& brain() { return *brain_; }
   const Options& options() const { return options_; }
+  const std::string& address() const { return address_; }  // host:port as others reach it
   uint64_t NextId() { return next_id_++; }
   void PostToMaster(std::function<void()> fn) { loop_.Post(std::move(fn)); }
   std::map<uint64_t, rpc::Worker::Client>& sessions() { return sessions_; }
@@ -75,6 +77,7 @@ class Shell final : public Outlets, public dfs::FsHost {
   kj::Own<rpc::RpcServer> server_;
   std::map<uint64_t, rpc::Worker::Client> sessions_;
   std::map<uint64_t, rpc::JobWatcher::Client> watchers_;
+  std::string address_;
   uint64_t next_id_ = 1;
 };
 

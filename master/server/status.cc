@@ -4,6 +4,7 @@
 #include "common/base/text.h"
 #include "common/io/clock.h"
 #include "common/rpc/wire.h"
+#include "master/sched/state.h"
 #include "master/server/brain.h"
 
 namespace mr::master {
@@ -76,6 +77,7 @@ void Brain::Fill(const JobView& job, rpc::JobStatus::Builder out) const {
   out.setPriority(job.spec.priority);
   out.setOutputUri(job.spec.output_uri.c_str());
   out.setError(job.error.c_str());
+  if (!Ended(ToldState(job))) out.setLastFailure(job.last_failure.c_str());
   out.setSubmittedUnixMs(job.wall_ms);
   out.setSubmissionId(job.submission_id.c_str());
   const Instant now = last_stamp_;
@@ -227,7 +229,8 @@ void Brain::FillWorkers(rpc::MasterForClient::WorkersResults::Builder out) {
     status.setName(worker.name.c_str());
     status.setAddress(worker.info.address.c_str());
     status.setRack(worker.info.rack.c_str());
-    status.setState(!worker.alive ? "lost" : worker.away ? "away" : worker.drained_by_user || worker.leaving ? "draining" : "live");
+    status.setState(worker.Word());
+    status.setPid(worker.alive ? worker.pid : 0);
     status.setSlots(worker.alive ? worker.info.slots.total : 0);
     status.setBusy(busy[id]);
     status.setIncarnation(worker.info.incarnation);
@@ -252,7 +255,13 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
       }
     }
     if (lines.size() > 256) lines.erase(lines.begin(), lines.end() - 256);
-    lines.insert(lines.begin(), subject + " at " + worker->info.address + (worker->alive ? " is alive" : " is lost"));
+    std::string first = subject + " at " + worker->info.address + " is " + worker->Word();
+    const sched::Worker* known = scheduler_.state().FindWorker(*worker_id);
+    if (known != nullptr && known->refused > 0) {
+      first += "; it did not start " + std::to_string(known->refused) + " of the attempts that it was given, " +
+               std::to_string(known->refused_in_row) + " of them since it last started one";
+    }
+    lines.insert(lines.begin(), first);
     return lines;
   }
   if (const auto job_id = ParseJobId(subject)) {
@@ -278,6 +287,13 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
   if (it != job->why.end()) {
     for (const auto& line : it->second) {
       if (is_task || line.attempt == *attempt) lines.push_back(Line(*job, line));
+    }
+  }
+  if (is_task) {
+    const auto begin = job->attempts.lower_bound({attempt->task, 0});
+    for (auto a = begin; a != job->attempts.end() && a->first.task == attempt->task; ++a) {
+      if (a->second.message.empty() || lines.size() > 256) continue;
+      lines.push_back(jobs_.NameOf(a->first) + " is " + Word(a->second.state) + ": " + a->second.message);
     }
   }
   if (const AttemptView* view = jobs_.Find(*attempt); view != nullptr && !is_task) {

@@ -28,7 +28,8 @@ sched::Copy CopyFrom(rpc::Copy::Reader in) {
 
 RegisterIn RegisterFrom(rpc::WorkerInfo::Reader in) {
   RegisterIn out;
-  out.extra = {Str(in.getName()), in.getHttpPort(), in.getCapacityBytes(), in.getUsedBytes()};
+  out.extra = {Str(in.getName()), in.getHttpPort(), in.getCapacityBytes(), in.getUsedBytes(), in.getPid()};
+  out.leaving = in.getLeaving();
   out.info.incarnation = in.getIncarnation();
   out.info.address = Str(in.getAddress());
   out.info.rack = Str(in.getRack());

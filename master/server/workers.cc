@@ -6,6 +6,12 @@
 
 namespace mr::master {
 
+const char* WorkerView::Word() const {
+  if (!alive) return "lost";
+  if (away) return "away";
+  return drained_by_user || leaving ? "draining" : "live";
+}
+
 WorkerView& WorkerTable::Named(const std::string& name, bool* fresh) {
   const auto it = names_.find(name);
   *fresh = it == names_.end();

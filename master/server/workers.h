@@ -31,17 +31,21 @@ struct WorkerView {
   sched::WorkerRegistered info;  // inventory and running are not kept
   uint16_t http_port = 0;
   uint64_t capacity_bytes = 0, used_bytes = 0;
+  uint32_t pid = 0;
   uint64_t session = 0;  // 0 = no control connection
   uint64_t batches = 0;   // of commands sent since it registered
   bool answered = false;  // its registration was answered: commands may go
   uint32_t heartbeat_connections = 0;
   Instant last_beat, session_lost, registered;
-  bool drained_by_user = false;
+  bool drained_by_user = false;  // over all of its lives
   bool leaving = false;  // it has said so
   bool away = false;  // known from the journal, has not come back yet
   // What this session was told already.
   std::set<StageId> stages;
   std::map<StageId, uint64_t> directories;  // version sent
+
+  // "live", "draining", "away" or "lost".
+  const char* Word() const;
 };
 
 class WorkerTable {

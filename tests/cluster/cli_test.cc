@@ -14,6 +14,7 @@
 namespace mr::test {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -60,9 +61,55 @@ TEST_F(CliTest, ExitsWithOneAndAtMostTenLinesWhenTheJobFailed) {
                                "--output", Uri("failed"), "--max-attempts", "1"});
   EXPECT_EQ(run.exit, 1) << run.err << cluster_->Logs();
   EXPECT_LE(std::count(run.err.begin(), run.err.end(), '\n'), 10) << run.err;
-  EXPECT_THAT(run.err, HasSubstr("3"));
+  EXPECT_THAT(run.err, HasSubstr("code 3"));
+  EXPECT_THAT(run.err, HasSubstr("task 0 of stage 'map' failed 1 time"));
   EXPECT_THAT(run.err, HasSubstr("job attempts"));
+  // The command for the log is one that works.
+  const std::string said = "(its log: mrctl --master " + cluster_->master_address() + " logs ";
+  const size_t at = run.err.find(said);
+  ASSERT_NE(at, std::string::npos) << run.err;
+  const std::string attempt = run.err.substr(at + said.size(), run.err.find(')', at) - at - said.size());
+  EXPECT_THAT(Mrctl({"logs", attempt}).out, HasSubstr("why"));
   EXPECT_FALSE(PathExists(Path("failed")));
+}
+
+TEST_F(CliTest, FailsAJobWhoseOutputCannotBeWrittenInSecondsAndShowsWhyBefore) {
+  const Instant begin = Now();
+  const RunResult run = Mrctl({"submit", "wordcount", "--input", Uri("in"), "--output", "file:///proc/out", "--reduces", "1"});
+  EXPECT_LT(Now() - begin, Seconds(20));
+  EXPECT_EQ(run.exit, 1) << run.err;
+  EXPECT_THAT(run.err, ContainsRegex("last failure: attempt_[0-9_]*_r_000000_[1-8] failed on w[12]: .*cannot make directory /proc/"));
+  EXPECT_THAT(run.err, HasSubstr("task 0 of stage 'sum' failed 8 times"));
+}
+
+TEST_F(CliTest, DaemonsExitWithTwoForFlagsThatAreWrong) {
+  const std::string data = Path("unused");
+  const std::vector<std::string> master = {BinaryDirectory() + "/mrmaster", "--data", data};
+  const std::vector<std::string> worker = {BinaryDirectory() + "/mrworker", "--master", "127.0.0.1:1", "--data", data};
+  const auto wrong = [&](std::vector<std::string> argv, const std::vector<std::string>& more, const std::string& said) {
+    argv.insert(argv.end(), more.begin(), more.end());
+    const RunResult run = RunProgram(argv, Seconds(20));
+    EXPECT_EQ(run.exit, 2) << more[0] << ": " << run.err;
+    EXPECT_THAT(run.err, HasSubstr(said));
+  };
+  for (const auto& daemon : {master, worker}) {
+    wrong(daemon, {"--bogus"}, "bogus");
+    wrong(daemon, {"--port=abc"}, "abc");
+    wrong(daemon, {"--port=99999"}, "65535");
+    wrong(daemon, {"--http_port=-1"}, "65535");
+    wrong(daemon, {"extra"}, "extra");
+    EXPECT_EQ(RunProgram({daemon[0], "--help"}).exit, 0);
+    EXPECT_EQ(RunProgram({daemon[0], "--version"}).exit, 0);
+  }
+  wrong(master, {"--scheduler=nonsense"}, "nonsense");
+  wrong(master, {"--block_size=64"}, "no unit");
+  wrong(master, {"--replication=0"}, "--replication");
+  wrong(worker, {"--slots=0"}, "--slots");
+  wrong(worker, {"--slots=-1"}, "--slots");
+  wrong(worker, {"--slots=2", "--map_slots=3"}, "--map_slots");
+  wrong(worker, {"--label=foo"}, "'foo' is no k=v pair");
+  wrong(worker, {"--label=a=b,foo"}, "'foo' is no k=v pair");
+  EXPECT_FALSE(PathExists(data));
 }
 
 TEST_F(CliTest, ExitsWithTwoForWhatCannotBeUnderstood) {
@@ -224,7 +271,7 @@ TEST_F(CliTest, MovesFilesThroughTheBlockStoreUnchanged) {
   EXPECT_EQ(Mrctl({"fs", "head", "-n", "3", "/d/a"}).out, Shell("head -n 3 '" + Path("in") + "'"));
   EXPECT_EQ(Mrctl({"fs", "tail", "-n", "3", "/d/a"}).out, Shell("tail -n 3 '" + Path("in") + "'"));
   EXPECT_EQ(Mrctl({"fs", "mv", "/d/a", "/d/b"}).exit, 0);
-  EXPECT_THAT(Mrctl({"fs", "ls", "/d"}).out, HasSubstr("/d/b"));
+  EXPECT_THAT(Mrctl({"fs", "ls", "/d"}).out, ContainsRegex(" 2/3 .*/d/b")) << "three copies wanted, two workers";
   EXPECT_EQ(Mrctl({"fs", "getmerge", "/d", "-"}).out, *ReadFile(Path("in")));
   EXPECT_EQ(Mrctl({"fs", "rm", "/d"}).exit, 3);
   EXPECT_EQ(Mrctl({"fs", "rm", "-r", "/d"}).exit, 0);

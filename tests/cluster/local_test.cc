@@ -96,6 +96,16 @@ TEST_F(LocalTest, EqualsCoreutilsAndLeavesNothing) {
   EXPECT_TRUE(AllGone());
 }
 
+TEST_F(LocalTest, AFailureNamesNoCommandForAClusterThatIsGone) {
+  WriteBible(Path("in"), 20'000);
+  const RunResult run = Run({"stream", "--map", "echo why >&2; exit 3", "--input", "in", "--output", "out"});
+  EXPECT_EQ(run.exit, 1) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("failed 4 times, the last time as attempt_"));
+  EXPECT_THAT(run.err, testing::ContainsRegex("why\n"));
+  EXPECT_THAT(run.err, testing::Not(HasSubstr("mrctl logs")));
+  EXPECT_TRUE(AllGone());
+}
+
 TEST_F(LocalTest, GivesEqualDigestsInTwoRuns) {
   WriteBible(Path("in"), 1'000'000);
   for (const char* out : {"a", "b"}) {

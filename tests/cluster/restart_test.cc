@@ -86,6 +86,34 @@ TEST(MasterRestartTest, AJobInItsMidstGoesOnFromItsCommittedTasks) {
   EXPECT_GE(old_commits, committed) << attempts;
 }
 
+TEST(DrainTest, ADrainOutlivesTheMasterThatTookIt) {
+  Cluster cluster({.workers = 2, .slots = 2});
+  ASSERT_TRUE(cluster.Start().ok());
+  ASSERT_TRUE(cluster.WaitForWorkers(2).ok());
+  const std::string dir = cluster.directory();
+  WriteBible(dir + "/in", 20'000);
+  EXPECT_EQ(cluster.Mrctl({"worker", "drain", "w99"}).exit, 7);
+  ASSERT_EQ(cluster.Mrctl({"worker", "drain", "w1"}).exit, 0) << cluster.Logs();
+  cluster.KillMaster();
+  ASSERT_TRUE(cluster.StartMaster().ok()) << cluster.Logs();
+  const auto workers = [&](const std::string& drained, const std::string& other) {
+    std::string text;
+    for (const Instant limit = Now() + Seconds(20); Now() < limit;) {
+      text = cluster.Mrctl({"workers"}).out;
+      if (CountOf(text, "w1  " + drained) == 1 && CountOf(text, "w2  " + other) == 1) return std::string();
+    }
+    return text + cluster.Logs();
+  };
+  EXPECT_EQ(workers("draining", "live"), "");
+  const RunResult run = cluster.Mrctl({"submit", "wordcount", "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/out"});
+  EXPECT_EQ(run.exit, 0) << run.err << cluster.Logs();
+  const std::string attempts = cluster.Mrctl({"job", "attempts", FirstJob(cluster)}).out;
+  EXPECT_EQ(CountOf(attempts, " w1 "), 0u) << attempts;
+  EXPECT_GE(CountOf(attempts, " w2 "), 2u) << attempts;
+  EXPECT_EQ(cluster.Mrctl({"worker", "undrain", "w1"}).exit, 0);
+  EXPECT_EQ(workers("live", "live"), "");
+}
+
 TEST(WorkerStopTest, AWorkerThatIsToldToEndGetsNothingNew) {
   Cluster cluster({.workers = 2, .slots = 2, .master_flags = {"--block_size=64k"}});
   ASSERT_TRUE(cluster.Start().ok());

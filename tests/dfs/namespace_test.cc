@@ -250,6 +250,21 @@ TEST_F(NamespaceTest, LostReplicasAreCopiedAfterTheDelay) {
   EXPECT_TRUE(Deletes().empty());
 }
 
+TEST_F(NamespaceTest, SaysHowManyReplicasAFileHasOfThoseWanted) {
+  for (uint32_t i = 1; i <= 4; ++i) Join(i);
+  Put("/f", 4);
+  EXPECT_EQ(ns_.Stat("/f")->least_replicas, 3u);
+  EXPECT_EQ(ns_.Stat("/f")->replication, 3u);
+  Lose(1);
+  EXPECT_EQ(ns_.Stat("/f")->least_replicas, 2u) << "of the block that has the fewest";
+  Lose(2);
+  Lose(3);
+  Lose(4);
+  EXPECT_EQ(ns_.Stat("/f")->least_replicas, 0u);
+  EXPECT_EQ(ns_.Stat("/f")->missing_blocks, 4u);
+  EXPECT_EQ(ns_.Stat("/")->least_replicas, 0u);
+}
+
 TEST_F(NamespaceTest, AReplicaTooManyIsDeletedAndNeverMore) {
   for (uint32_t i = 1; i <= 4; ++i) Join(i);
   const auto block = Put("/f")[0];

@@ -123,7 +123,10 @@ void Scenario::Event_(const Words& w) {
     const WorkerId id = ParseWorker(subject);
     const Incarnation life = workers_[id].incarnation;
     if (verb == "lost") return Send(WorkerLost{id, life, "lease"});
-    if (verb == "register") return Register(id, Has(w, "new"));
+    if (verb == "register") {
+      workers_[id].draining = Has(w, "draining");
+      return Register(id, Has(w, "new"));
+    }
     return Send(WorkerDraining{id, life, verb == "drain"});
   }
   const AttemptId id = ParseAttempt(subject);
@@ -167,6 +170,7 @@ void Scenario::Workers(const Words& w) {
     e.slots.map = Number(OptionOf(w, "map_slots", "0"));
     e.slots.reduce = Number(OptionOf(w, "reduce_slots", "0"));
     e.memory_bytes = Number(OptionOf(w, "memory", "0"));
+    e.draining = Has(w, "draining");
     Register(e.worker, true);
   }
 }

@@ -133,8 +133,10 @@ bool Scenario::Matches(const Words& words, const Decision& decision) {
   for (const std::string& word : words) {
     if (word.rfind("message~", 0) == 0) {
       std::string part = word.substr(8);
+      std::string whole = text;
       std::replace(part.begin(), part.end(), '_', ' ');
-      if (text.find(part) == std::string::npos) return false;
+      std::replace(whole.begin(), whole.end(), '_', ' ');
+      if (whole.find(part) == std::string::npos) return false;
     } else if (word.find('=') != std::string::npos) {
       if (std::find(has.begin(), has.end(), word) == has.end()) return false;
     } else if (position >= has.size() || has[position++] != word) {
@@ -188,6 +190,8 @@ void Scenario::Ensure(const Words& w) {
     is = StateName(state.FindJob(ParseJob(subject))->state);
   } else if (what == "used") {
     is = std::to_string(state.FindWorker(ParseWorker(subject))->used_total());
+  } else if (what == "refused") {
+    is = std::to_string(state.FindWorker(ParseWorker(subject))->refused);
   } else if (what == "attempt") {
     is = state.Word(ParseAttempt(subject));
   } else if (what == "launches") {

@@ -127,7 +127,7 @@ void AttemptMachine::On(const event::ReadFailed& e, Actions* out) {
   ++read.tries;
   out->push_back(action::ReportFetchFailed{read.from, e.why});
   if (e.delivered == Delivered::kPartOfPartition || child_done_ || read.tries >= kMaxTries) {
-    return Stop(action::ReportFailed{FailureKind::kEnvironment, "cannot read an input: " + e.why}, out);
+    return Stop(action::ReportFailed{FailureKind::kLost, "cannot read an input: " + e.why}, out);
   }
   if (e.delivered == Delivered::kWholePartitions) read.pinned = true;
   const Upstream& upstream = upstream_.at({read.what.stage, read.what.task});
@@ -221,7 +221,7 @@ void AttemptMachine::FetchIfPossible(uint32_t i, Actions* out) {
   if (copy == nullptr) {
     if (upstream.copies.empty()) return;  // waits for one
     // The output was made again and differs; what the child already has cannot be taken back.
-    return Stop(action::ReportFailed{FailureKind::kEnvironment,
+    return Stop(action::ReportFailed{FailureKind::kLost,
                                      "an input was made again with other content while it was being read"},
                 out);
   }

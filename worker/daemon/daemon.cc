@@ -280,7 +280,7 @@ bool Daemon::Drain(Duration grace) {
     });
   };
   impl_->loop.Run([this] {
-    impl_->looped->worker->SetDraining(true);
+    impl_->looped->worker->Leave();
     impl_->looped->session->Leaving();
   });
   while (!quiet()) {

@@ -23,7 +23,7 @@ DEFINE_string(bind, "127.0.0.1", "address to listen on");
 DEFINE_string(advertise, "", "host by which other workers reach this one; default: --bind");
 DEFINE_int32(port, 7071, "RPC port; 0 = any");
 DEFINE_int32(http_port, 7081, "HTTP port (/healthz, /readyz, /metrics); 0 = any");
-DEFINE_int32(slots, 0, "attempts that run at once; 0 = one per core");
+DEFINE_int32(slots, 0, "attempts that run at once; default: one per core");
 DEFINE_int32(map_slots, 0, "cap for attempts that read files; 0 = --slots");
 DEFINE_int32(reduce_slots, 0, "cap for attempts that read other stages; 0 = --slots");
 DEFINE_string(rack, "", "rack of this machine, for placement");
@@ -32,10 +32,26 @@ DEFINE_int32(ready_fd, -1, "when serving, write \"ready RPC_PORT HTTP_PORT\" to 
 DEFINE_int32(lifeline_fd, -1, "stop at once when this descriptor reaches its end");
 DEFINE_bool(ephemeral, false, "with --lifeline_fd: remove --data when stopped by it");
 
+// Not in gflags.h, which ends the process with 1 where a flag is wrong; cli.md says 2.
+namespace GFLAGS_NAMESPACE {
+extern void (*gflags_exitfunc)(int);
+}
+
 namespace mr::worker {
 namespace {
 
 constexpr Duration kDrainGrace = Seconds(10);
+constexpr int kMaxSlots = 10'000;  // what a master takes
+constexpr const char* kVersion = "0.1.0";
+
+void ParseFlags(int* argc, char*** argv) {
+  gflags::SetVersionString(kVersion);
+  gflags::SetUsageMessage("mrworker --master HOST:PORT --data DIR [flags]: a worker of a Paceline cluster");
+  GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { ::_exit(2); };
+  gflags::ParseCommandLineNonHelpFlags(argc, argv, true);
+  GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { ::exit(0); };
+  gflags::HandleCommandLineHelpFlags();
+}
 
 std::string BinaryDirectory() {
   char path[PATH_MAX];
@@ -51,6 +67,11 @@ int Usage(const std::string& why) {
   return 2;
 }
 
+// Exit code of a worker that cannot start, as published in cli.md.
+int ExitOf(const Status& status) {
+  return status.code() == Code::kInvalidArgument ? 2 : status.code() == Code::kRejected ? 3 : 70;
+}
+
 bool PortOk(int port) { return port >= 0 && port <= 65535; }
 
 std::vector<std::string> SplitLabels(const std::string& text) {
@@ -63,6 +84,19 @@ std::vector<std::string> SplitLabels(const std::string& text) {
   return labels;
 }
 
+bool Given(const char* flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default; }
+
+std::string WrongSlots() {
+  if (FLAGS_slots < 0 || FLAGS_slots > kMaxSlots || (FLAGS_slots == 0 && Given("slots"))) {
+    return "--slots is 1 to " + std::to_string(kMaxSlots) + "; without it there is one per core";
+  }
+  const int most = FLAGS_slots > 0 ? FLAGS_slots : kMaxSlots;
+  if (FLAGS_map_slots < 0 || FLAGS_map_slots > most || FLAGS_reduce_slots < 0 || FLAGS_reduce_slots > most) {
+    return "--map_slots and --reduce_slots are 0 (no cap) to --slots";
+  }
+  return "";
+}
+
 void SayReady(const Daemon& daemon) {
   if (FLAGS_ready_fd < 0) return;
   const std::string line =
@@ -73,14 +107,19 @@ void SayReady(const Daemon& daemon) {
 }
 
 int Main(int argc, char** argv) {
-  gflags::SetUsageMessage("--master HOST:PORT --data DIR");
-  gflags::ParseCommandLineFlags(&argc, &argv, true);
+  ParseFlags(&argc, &argv);
   if (argc > 1) return Usage(std::string("unexpected argument '") + argv[1] + "'");
   if (FLAGS_master.empty()) return Usage("--master is missing");
   if (const auto parsed = rpc::ParseHostPort(FLAGS_master); !parsed.ok()) return Usage("--master: " + parsed.status().message());
   if (FLAGS_data.empty()) return Usage("--data is missing");
   if (!PortOk(FLAGS_port) || !PortOk(FLAGS_http_port)) return Usage("a port is 0 to 65535");
-  if (FLAGS_slots < 0 || FLAGS_map_slots < 0 || FLAGS_reduce_slots < 0) return Usage("slots cannot be negative");
+  if (const std::string wrong = WrongSlots(); !wrong.empty()) return Usage(wrong);
+  const std::vector<std::string> labels = SplitLabels(FLAGS_label);
+  for (const std::string& label : labels) {
+    if (label.find('=') == 0 || label.find('=') == std::string::npos) {
+      return Usage("--label '" + label + "' is no k=v pair; write --label disk=ssd,zone=b");
+    }
+  }
   ::signal(SIGPIPE, SIG_IGN);
   // Descriptors that were meant for us alone.
   for (const int fd : {FLAGS_ready_fd, FLAGS_lifeline_fd}) {
@@ -90,7 +129,7 @@ int Main(int argc, char** argv) {
   const std::string bin = BinaryDirectory();
   if (const Status made = MakeDirectories(FLAGS_data + "/scratch"); !made.ok()) {
     std::fprintf(stderr, "mrworker: %s\n", made.ToString().c_str());
-    return 1;
+    return ExitOf(made);
   }
   TaskHostOptions host_options;
   host_options.mrtask_path = bin + "/mrtask";
@@ -100,7 +139,7 @@ int Main(int argc, char** argv) {
   if (!host.ok()) {
     std::fprintf(stderr, "mrworker: cannot start the task helper %s: %s\n", host_options.mrtask_path.c_str(),
                  host.status().ToString().c_str());
-    return 1;
+    return ExitOf(host.status());
   }
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(argv[0]);
@@ -117,12 +156,12 @@ int Main(int argc, char** argv) {
   options.slots.map = static_cast<uint32_t>(FLAGS_map_slots);
   options.slots.reduce = static_cast<uint32_t>(FLAGS_reduce_slots);
   options.rack = FLAGS_rack;
-  options.labels = SplitLabels(FLAGS_label);
+  options.labels = labels;
   options.builtin_library = host_options.preload;
   auto daemon = Daemon::Start(std::move(options), *std::move(host));
   if (!daemon.ok()) {
     LOG(ERROR) << "cannot start: " << daemon.status().ToString();
-    return 1;
+    return ExitOf(daemon.status());
   }
   LOG(INFO) << "serving on port " << (*daemon)->port() << ", HTTP on " << (*daemon)->http_port();
   SayReady(**daemon);

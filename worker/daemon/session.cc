@@ -1,6 +1,7 @@
 #include "worker/daemon/session.h"
 
 #include <glog/logging.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -183,6 +184,8 @@ void Session::Impl::Register() {
   }
   info.setHttpPort(options.http_port);
   info.setMasterEpochSeen(master_epoch);
+  info.setLeaving(worker.leaving());
+  info.setPid(static_cast<uint32_t>(::getpid()));
   // From this registration on the first news of each stage are complete.
   directory.ExpectComplete();
   ahead.clear();

@@ -16,7 +16,7 @@ void Worker::Apply(Command command) {
 }
 
 std::string Worker::WhyNot(const Launch& launch, const StageInfo* stage) const {
-  if (draining_) return "this worker is draining";
+  if (draining()) return "this worker is draining";
   if (!services_.self.id.valid()) return "this worker is not registered";
   if (stage == nullptr) return "this worker was not told the stage";
   for (const Slice& slice : launch.slices) {

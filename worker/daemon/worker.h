@@ -32,9 +32,11 @@ class Worker {
 
   // In the order in which the master sent them.
   void Apply(Command command);
-  // No new launches (off: again); what runs goes on.
-  void SetDraining(bool on) { draining_ = on; }
-  bool draining() const { return draining_; }
+  // This process will end: no new launches, whatever the master says; what runs goes on.
+  void Leave() { leaving_ = true; }
+  bool leaving() const { return leaving_; }
+  // No new launches, because it leaves or because the master says so.
+  bool draining() const { return draining_ || leaving_; }
 
   // Registration. The inventory lists what the master has said to keep; `running` also attempts
   // that are over but whose report has no answer yet.
@@ -76,7 +78,8 @@ class Worker {
 
   Services& services_;
   const Options options_;
-  bool draining_ = false;
+  bool draining_ = false;  // as the master said last
+  bool leaving_ = false;
   std::map<StageId, std::shared_ptr<const StageInfo>> stages_;
   std::map<AttemptId, std::shared_ptr<AttemptRunner>> attempts_;
   std::map<CopyKey, uint32_t> kept_;  // generation

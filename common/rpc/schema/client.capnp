@@ -28,7 +28,8 @@ interface MasterForClient {
   putLibrary @12 (sha256 :Text, totalBytes :UInt64, offset :UInt64, data :Data) -> (outcome :Common.Outcome);
   # Pieces of at most 1 MiB in order; the last one is checked against the name and synced.
   files @13 () -> (files :Dfs.FileSystem);
-  info @14 () -> (version :Text, clusterId :UInt64, masterEpoch :UInt32, policies :Text, pid :UInt32);
+  info @14 () -> (version :Text, clusterId :UInt64, masterEpoch :UInt32, policies :Text, pid :UInt32, address :Text);
+  # address: host:port under which this master says that others reach it.
   null @15 ();
   # Does nothing: the benchmarks' unit of cost.
   drain @16 (worker :UInt32, on :Bool) -> (outcome :Common.Outcome);
@@ -57,6 +58,9 @@ struct JobStatus {
   outputParts @12 :UInt32;
   outputDigest @13 :Common.Digest;
   submissionId @14 :Text;
+  lastFailure @15 :Text;
+  # Of a job that has not ended: which attempt did not run to its end last, where and why, in one
+  # line; empty where all did.
 }
 
 struct StageStatus {

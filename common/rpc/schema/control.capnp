@@ -56,6 +56,9 @@ struct WorkerInfo {
   capacityBytes @13 :UInt64;
   usedBytes @14 :UInt64;
   masterEpochSeen @15 :UInt32;
+  leaving @16 :Bool;
+  # It was told to end, as by `leaving`: nothing new goes there.
+  pid @17 :UInt32;
 }
 
 struct BlockReport { id @0 :UInt64; generation @1 :UInt32; length @2 :UInt64; digest @3 :UInt64; }

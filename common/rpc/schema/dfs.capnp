@@ -37,4 +37,6 @@ struct FileStatus {
   modifiedUnixMs @6 :UInt64;
   # Wall clock, for people only.
   missingBlocks @7 :UInt32;
+  leastReplicas @8 :UInt32;
+  # Good replicas now of the block that has the fewest; as many as wanted where there is no block.
 }

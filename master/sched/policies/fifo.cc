@@ -13,8 +13,26 @@ struct Choice {
 
 Reason Because(ReasonCode code, double number) { return {code, "", {number}}; }
 
-uint32_t FirstLocal(const LocalList& list) {
-  return list.pending.empty() ? IndexSet::kNone : list.tasks[list.pending.First()];
+// The first of these tasks that need not wait for another worker. `task_of` tells members of the
+// set to tasks.
+template <class F>
+uint32_t FirstFor(const State& state, const StageKey& key, WorkerId worker, const IndexSet& set, F&& task_of) {
+  const Worker& w = *state.FindWorker(worker);
+  const StageSpec& spec = state.Spec(key.stage);
+  const Stage& stage = *state.FindStage(key.stage);
+  if (set.empty()) return IndexSet::kNone;
+  for (uint32_t i = set.First(); i != IndexSet::kNone; i = set.Next(i + 1)) {
+    if (!state.BetterElsewhere(spec, stage.tasks[task_of(i)], w)) return task_of(i);
+  }
+  return IndexSet::kNone;
+}
+
+uint32_t FirstFor(const State& state, const StageKey& key, WorkerId worker, const IndexSet& set) {
+  return FirstFor(state, key, worker, set, [](uint32_t i) { return i; });
+}
+
+uint32_t FirstLocal(const State& state, const StageKey& key, WorkerId worker, const LocalList& list) {
+  return FirstFor(state, key, worker, list.pending, [&](uint32_t i) { return list.tasks[i]; });
 }
 
 Reason WhyAgain(const Task& task) {
@@ -76,7 +94,7 @@ class Fifo final : public Policy {
     for (const TaskClass& c : job.stages[key.stage.stage].classes) {
       const auto it = c.ready.by_worker.find(offer.worker);
       if (it == c.ready.by_worker.end() || !state.FullReady(job, key.stage.stage, c)) continue;
-      const uint32_t task = FirstLocal(it->second);
+      const uint32_t task = FirstLocal(state, key, offer.worker, it->second);
       if (task == IndexSet::kNone) continue;
       const Task& t = job.stages[key.stage.stage].tasks[task];
       if (c.ready.retry.Contains(task)) return Choice{task, WhyAgain(t)};
@@ -92,36 +110,39 @@ class Fifo final : public Policy {
     const Worker& worker = *state.FindWorker(offer.worker);
     for (const TaskClass& c : stage.classes) {
       if (c.ready.size() == 0 || !state.FullReady(job, key.stage.stage, c)) continue;
-      const uint32_t again = c.ready.retry.First();
+      const uint32_t again = FirstFor(state, key, offer.worker, c.ready.retry);
       if (again != IndexSet::kNone) return Choice{again, WhyAgain(stage.tasks[again])};
     }
     if (auto local = ChooseLocal(state, key, offer)) return local;
     for (const TaskClass& c : stage.classes) {
       const auto it = c.ready.by_rack.find(worker.rack);
       if (it == c.ready.by_rack.end() || !state.FullReady(job, key.stage.stage, c)) continue;
-      const uint32_t task = FirstLocal(it->second);
+      const uint32_t task = FirstLocal(state, key, offer.worker, it->second);
       if (task != IndexSet::kNone) {
         return Choice{task, Because(ReasonCode::kRackInput, it->second.pending.size())};
       }
     }
     for (const TaskClass& c : stage.classes) {
       if (c.ready.fresh.empty() || !state.FullReady(job, key.stage.stage, c)) continue;
-      return Choice{c.ready.fresh.First(),
-                    Because(ReasonCode::kAnyWorker, worker.slots.total - worker.used_total())};
+      const uint32_t task = FirstFor(state, key, offer.worker, c.ready.fresh);
+      if (task == IndexSet::kNone) continue;
+      return Choice{task, Because(ReasonCode::kAnyWorker, worker.slots.total - worker.used_total())};
     }
     return std::nullopt;
   }
 
   static std::optional<Choice> ChooseEarly(const State& state, const StageKey& key,
-                                           const SlotOffer&) {
+                                           const SlotOffer& offer) {
     const Job& job = *state.FindJob(key.stage.job);
+    const auto first = [&](const IndexSet& set) { return FirstFor(state, key, offer.worker, set); };
     const uint32_t unfinished = state.UpstreamUnfinished(job, key.stage.stage);
     for (const TaskClass& c : job.stages[key.stage.stage].classes) {
       uint32_t task = IndexSet::kNone;
       if (!state.FullReady(job, key.stage.stage, c)) {
-        task = c.ready.retry.empty() ? c.ready.fresh.First() : c.ready.retry.First();
+        task = first(c.ready.retry);
+        if (task == IndexSet::kNone) task = first(c.ready.fresh);
       }
-      if (task == IndexSet::kNone) task = c.blocked.First();
+      if (task == IndexSet::kNone) task = first(c.blocked);
       if (task == IndexSet::kNone) continue;
       return Choice{task, Because(ReasonCode::kWaitingEarly, unfinished)};
     }

@@ -61,6 +61,24 @@ TEST(RenderTest, GroupsDigits) {
   EXPECT_EQ(Grouped(1234567), "1,234,567");
 }
 
+TEST(RenderTest, ShowsOfAFileHowManyReplicasItHasOfThoseWanted) {
+  FileRow row;
+  row.path = "/a";
+  row.blocks = 2;
+  row.replication = 3;
+  row.least_replicas = 1;
+  EXPECT_THAT(RenderFiles({row}, OutputForm::kTable), HasSubstr(" 1/3 "));
+  EXPECT_THAT(RenderFiles({row}, OutputForm::kJson), HasSubstr(R"("replication":3,"least_replicas":1)"));
+}
+
+TEST(RenderTest, ShowsTheLastFailureOfAJobThatRuns) {
+  JobStatus job = Job();
+  EXPECT_THAT(RenderJob(job, OutputForm::kTable), Not(HasSubstr("failure")));
+  job.last_failure = "attempt_x failed on w1: no space left";
+  EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("failure     attempt_x failed on w1: no space left\n"));
+  EXPECT_THAT(RenderJob(job, OutputForm::kJson), HasSubstr(R"("last_failure":"attempt_x failed on w1: no space left")"));
+}
+
 TEST(FailureTest, KeepsHintAndMessageApart) {
   const Failure failure = ToFailure(WithHint(Rejected("output exists"), "say --overwrite"));
   EXPECT_EQ(failure.exit, kExitRejected);
@@ -80,6 +98,41 @@ TEST(FailureTest, HasAnExitCodeForEveryCode) {
   EXPECT_EQ(ExitCodeFor(Code::kInternal), 70);
   EXPECT_EQ(ExitCodeFor(Code::kDeadline), 124);
   EXPECT_EQ(ExitCodeFor(Code::kCancelled), 130);
+}
+
+// What following prints of these statuses, one per second.
+std::string Followed(ProgressOptions options, const std::vector<JobStatus>& statuses) {
+  char* text = nullptr;
+  size_t size = 0;
+  std::FILE* out = open_memstream(&text, &size);
+  Progress progress(options, out);
+  Instant now{1};
+  for (const JobStatus& status : statuses) {
+    progress.Show(status, now);
+    now = now + Seconds(1);
+  }
+  std::fclose(out);
+  std::string said(text, size);
+  free(text);
+  return said;
+}
+
+TEST(ProgressTest, SaysTheFirstFailureAtOnceAndLaterOnesNowAndThen) {
+  std::vector<JobStatus> statuses(14, Job());
+  for (size_t i = 1; i < statuses.size(); ++i) statuses[i].last_failure = "failure " + std::to_string(i);
+  const std::string lines = Followed({}, statuses);
+  EXPECT_THAT(lines, HasSubstr("job_3_0007 last failure: failure 1\n"));
+  EXPECT_THAT(lines, Not(HasSubstr("failure 2")));
+  EXPECT_THAT(lines, HasSubstr("failure 11\n"));
+  EXPECT_THAT(lines, Not(HasSubstr("failure 12")));
+}
+
+TEST(ProgressTest, OnATerminalTheLastFailureHasALineOfItsOwn) {
+  JobStatus failing = Job();
+  failing.last_failure = std::string(200, 'x');
+  const std::string drawn = Followed({.terminal = true, .width = 40}, {Job(), failing, failing, Job()});
+  EXPECT_THAT(drawn, HasSubstr("\x1b[2A"));
+  EXPECT_THAT(drawn, HasSubstr("\rlast failure: " + std::string(25, 'x') + "\x1b[K\n")) << "cut to the width";
 }
 
 TEST(ProgressTest, SaysOfAStageWhatIsDoneAndWhatIsLeft) {

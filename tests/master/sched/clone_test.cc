@@ -101,6 +101,33 @@ TEST_F(CloneTest, AFailureOfOneLeavesTheOtherRunning) {
   EXPECT_EQ(state_.FindTask(kTask)->state, TaskState::kCommitted);
 }
 
+TEST_F(CloneTest, NoPolicyTriesATaskWhereItFailedWhileAnotherWorkerHasRoom) {
+  Send(AttemptFailed{kFirst, {1}, 1, FailureKind::kUser, "exit 1"});
+  state_.ReleaseTask(kTask);
+  const auto may_launch = [this](WorkerId worker) {
+    const View view(state_, {});
+    Plan plan(view);
+    return plan.Launch(kTask, worker, Cause::kRetry, {});
+  };
+  EXPECT_TRUE(may_launch({1})) << "the other one is taken";
+  WorkerRegistered third;
+  third.worker = {3};
+  third.incarnation = 3;
+  third.slots.total = 1;
+  Send(third);
+  EXPECT_FALSE(may_launch({1}));
+  EXPECT_TRUE(may_launch({3}));
+  Send(WorkerDraining{{3}, 3, true});
+  EXPECT_TRUE(may_launch({1}));
+  Send(WorkerDraining{{3}, 3, false});
+  WorkerRegistered again;
+  again.worker = {1};
+  again.incarnation = 7;
+  again.slots.total = 1;
+  Send(again);
+  EXPECT_TRUE(may_launch({1})) << "another life of it has not failed";
+}
+
 // The loser's kill is under way when the winner's output is lost: its bytes belong to the
 // generation before.
 TEST_F(CloneTest, ALoserOfALostGenerationDoesNotCommit) {

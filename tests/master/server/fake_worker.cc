@@ -67,6 +67,8 @@ Status FakeWorker::Register(uint16_t port) {
   info.setIncarnation(incarnation_);
   info.setAddress("127.0.0.1:1");
   info.setSlots(slots_);
+  info.setLeaving(leaving);
+  info.setPid(4711);
   auto inventory = info.initInventory(static_cast<unsigned>(copies_.size()));
   unsigned at = 0;
   for (const AttemptId& attempt : copies_) {
@@ -131,8 +133,25 @@ void FakeWorker::OnCommand(rpc::Command::Reader command) {
       Send(kj::mv(request));
       break;
     }
+    case rpc::Command::DRAIN: drained = command.getDrain(); break;
     default: break;
   }
+}
+
+void FakeWorker::Fail(const AttemptId& attempt, Fate fate) {
+  auto request = link_->master->reportRequest();
+  request.initWorker().setId(id);
+  request.getWorker().setIncarnation(incarnation_);
+  auto report = request.initReports(1)[0];
+  rpc::ToWire(attempt, report.initAttempt());
+  if (fate == Fate::kRefused) {
+    report.setRefused("no such luck");
+  } else {
+    auto failed = report.initFailed();
+    failed.setKind(fate == Fate::kUserFailure ? 1 : 2);
+    failed.setMessage(fate == Fate::kUserFailure ? "bad record\nand more" : "no space left on device");
+  }
+  link_->tasks.add(request.send().ignoreResult());
 }
 
 void FakeWorker::FinishHeld() {
@@ -145,6 +164,8 @@ void FakeWorker::Run(const AttemptId& attempt) {
   // A stage above 0 reads all of stage 0, and may be launched before that is complete.
   if (attempt.task.stage > 0 && directory[0].size() < inputs) {
     waiting_.insert(attempt);
+  } else if (fate(attempt) != Fate::kDone) {
+    Fail(attempt, fate(attempt));
   } else if (hold(attempt)) {
     held.insert(attempt);
   } else {
@@ -259,9 +280,34 @@ FakeClient::Seen FakeClient::Job(JobId id) {
   const auto status = response.getStatus();
   seen.state = status.getState();
   seen.error = status.getError().cStr();
+  seen.last_failure = status.getLastFailure().cStr();
   seen.parts = status.getOutputParts();
   for (auto stage : status.getStages()) seen.done.push_back(stage.getDone());
   return seen;
+}
+
+Status FakeClient::Drain(uint32_t worker, bool on) {
+  auto request = master_->drainRequest();
+  request.setWorker(worker);
+  request.setOn(on);
+  return rpc::FromOutcome(request.send().wait(io_.io.waitScope).getOutcome());
+}
+
+std::pair<std::string, uint32_t> FakeClient::Worker(uint32_t id) {
+  auto response = master_->workersRequest().send().wait(io_.io.waitScope);
+  for (auto worker : response.getWorkers()) {
+    if (worker.getId() == id) return {worker.getState().cStr(), worker.getPid()};
+  }
+  return {};
+}
+
+std::vector<std::string> FakeClient::Why(const std::string& subject) {
+  auto request = master_->whyRequest();
+  request.setSubject(subject.c_str());
+  auto response = request.send().wait(io_.io.waitScope);
+  std::vector<std::string> lines;
+  for (auto line : response.getLines()) lines.emplace_back(line.cStr());
+  return lines;
 }
 
 bool FakeClient::UntilState(JobId id, rpc::JobState state, double seconds) {

@@ -52,6 +52,11 @@ class FakeWorker {
   // Whether launches of this stage are done at once; held ones wait for Finish.
   std::function<bool(const AttemptId&)> hold = [](const AttemptId&) { return false; };
   void FinishHeld();
+  // What becomes of a launch: it is done (or held), it fails with this kind, it is not started.
+  enum class Fate { kDone, kUserFailure, kEnvironmentFailure, kRefused };
+  std::function<Fate(const AttemptId&)> fate = [](const AttemptId&) { return Fate::kDone; };
+  bool leaving = false;  // as it says when it registers
+  bool drained = false;  // as the master said last
 
   std::vector<AttemptId> launched;
   std::set<AttemptId> held;
@@ -76,6 +81,7 @@ class FakeWorker {
   void OnCommand(rpc::Command::Reader command);
   void Run(const AttemptId& attempt);
   void Finish(const AttemptId& attempt);
+  void Fail(const AttemptId& attempt, Fate fate);
   kj::Promise<void> BeatLoop();
 
   TestIo& io_;
@@ -102,10 +108,14 @@ class FakeClient {
   struct Seen {
     rpc::JobState state = rpc::JobState::UNSET;
     std::vector<uint32_t> done;
-    std::string error;
+    std::string error, last_failure;
     uint32_t parts = 0;
   };
   Seen Job(JobId id);
+  Status Drain(uint32_t worker, bool on);
+  // The state and pid of a worker, as `mrctl workers` prints them; "" where it is not known.
+  std::pair<std::string, uint32_t> Worker(uint32_t id);
+  std::vector<std::string> Why(const std::string& subject);
   bool UntilState(JobId id, rpc::JobState state, double seconds = 20);
 
  private:

@@ -36,6 +36,7 @@ class MasterTest : public testing::Test {
     Master::Options options;
     options.directory = root_ + "/master";
     options.port = port_;
+    options.advertise = advertise_;
     auto started = Master::Start(options);
     ASSERT_TRUE(started.ok()) << started.status().ToString();
     master_ = *std::move(started);
@@ -59,17 +60,15 @@ class MasterTest : public testing::Test {
     for (uint32_t t = 0; t < 3; ++t) subjects.push_back(Name(TaskId{job, 0, t}, TaskLetter::kMap));
     for (uint32_t t = 0; t < 2; ++t) subjects.push_back(Name(TaskId{job, 1, t}, TaskLetter::kReduce));
     for (const auto& subject : subjects) {
-      auto request = client.master().whyRequest();
-      request.setSubject(subject.c_str());
-      auto response = request.send().wait(io_.io.waitScope);
       text += subject + "\n";
-      for (auto line : response.getLines()) text += std::string("  ") + line.cStr() + "\n";
+      for (const auto& line : client.Why(subject)) text += "  " + line + "\n";
     }
     return text;
   }
 
   std::string root_;
   uint16_t port_ = 0;
+  std::string advertise_;
   TestIo io_;
   std::unique_ptr<Master> master_;
 };
@@ -187,6 +186,158 @@ TEST_F(MasterTest, KillsAJobAndLeavesNothingVisible) {
   EXPECT_TRUE(client.UntilState(*job, rpc::JobState::KILLED));
   EXPECT_TRUE(io_.Until([&] { return worker.killed.size() == 2; }));
   EXPECT_FALSE(PathExists(root_ + "/out"));
+}
+
+TEST_F(MasterTest, SaysWhatFailsWhileAJobRunsAndFailsItWhereTheEnvironmentDoes) {
+  FakeWorker worker(io_, "one");
+  bool sick = true;
+  worker.fate = [&](const AttemptId& a) {
+    return sick && a.task.task == 1 ? FakeWorker::Fate::kEnvironmentFailure : FakeWorker::Fate::kDone;
+  };
+  ASSERT_TRUE(worker.Register(port_).ok());
+  FakeClient client(io_, port_);
+  auto job = client.Submit(Spec("mended"));
+  ASSERT_TRUE(io_.Until([&] { return !client.Job(*job).last_failure.empty(); }));
+  const auto running = client.Job(*job);
+  EXPECT_EQ(running.state, rpc::JobState::RUNNING);
+  EXPECT_THAT(running.last_failure, testing::MatchesRegex("attempt_1_0001_0_m_000001_[1-8] failed on w1: no space left on device"));
+  sick = false;
+  ASSERT_TRUE(client.UntilState(*job, rpc::JobState::SUCCEEDED)) << Why(client, *job);
+  EXPECT_EQ(client.Job(*job).last_failure, "");
+
+  sick = true;
+  job = client.Submit(Spec());
+  ASSERT_TRUE(client.UntilState(*job, rpc::JobState::FAILED, 15)) << Why(client, *job);
+  EXPECT_EQ(client.Job(*job).error,
+            "task 1 of stage 'count' failed 8 times, the last time as attempt_1_0002_0_m_000001_8 on w1 "
+            "(its log: mrctl logs attempt_1_0002_0_m_000001_8): no space left on device");
+}
+
+TEST_F(MasterTest, TriesAUsersFailureOnAnotherWorkerAndFailsTheJobWithinASecondOrTwo) {
+  FakeWorker one(io_, "one"), two(io_, "two");
+  one.fate = two.fate = [](const AttemptId&) { return FakeWorker::Fate::kUserFailure; };
+  ASSERT_TRUE(one.Register(port_).ok());
+  ASSERT_TRUE(two.Register(port_).ok());
+  FakeClient client(io_, port_);
+  auto job = client.Submit(Spec());
+  ASSERT_TRUE(client.UntilState(*job, rpc::JobState::FAILED, 5)) << Why(client, *job);
+  const auto has = [](const FakeWorker& worker, const AttemptId& last) {
+    return std::any_of(worker.launched.begin(), worker.launched.end(),
+                       [&last](const AttemptId& a) { return a.task == last.task; });
+  };
+  const std::string error = client.Job(*job).error;
+  const size_t at = error.find("attempt_");
+  ASSERT_NE(at, std::string::npos) << error;
+  const auto last = ParseAttemptId(error.substr(at, error.find(' ', at) - at));
+  ASSERT_TRUE(last.has_value()) << error;
+  EXPECT_EQ(last->number, 4u);
+  EXPECT_TRUE(has(one, *last) && has(two, *last)) << Why(client, *job);
+}
+
+TEST_F(MasterTest, NamesAFailedReduceAsOneAlsoInItsLog) {
+  FakeWorker worker(io_, "one");
+  worker.fate = [](const AttemptId& a) {
+    return a.task.stage == 1 && a.number == 1 ? FakeWorker::Fate::kUserFailure : FakeWorker::Fate::kDone;
+  };
+  ASSERT_TRUE(worker.Register(port_).ok());
+  FakeClient client(io_, port_);
+  testing::internal::CaptureStderr();
+  auto job = client.Submit(Spec("out", 1));
+  const bool done = client.UntilState(*job, rpc::JobState::SUCCEEDED);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::HasSubstr("attempt failed: attempt_1_0001_1_r_000000_1 on w1: bad record"));
+  EXPECT_TRUE(done) << Why(client, *job);
+}
+
+TEST_F(MasterTest, SaysTheLastFailureInOneLine) {
+  FakeWorker worker(io_, "one");
+  worker.fate = [](const AttemptId& a) {
+    return a.number == 1 ? FakeWorker::Fate::kUserFailure : FakeWorker::Fate::kDone;
+  };
+  worker.hold = [](const AttemptId&) { return true; };
+  ASSERT_TRUE(worker.Register(port_).ok());
+  FakeClient client(io_, port_);
+  auto job = client.Submit(Spec());
+  ASSERT_TRUE(io_.Until([&] { return !client.Job(*job).last_failure.empty(); }));
+  EXPECT_THAT(client.Job(*job).last_failure, testing::HasSubstr("failed on w1: bad record and more"));
+}
+
+TEST_F(MasterTest, TellsTheAddressThatItAdvertises) {
+  const auto told = [this] {
+    FakeClient client(io_, port_);
+    auto response = client.master().infoRequest().send().wait(io_.io.waitScope);
+    return std::string(response.getAddress().cStr());
+  };
+  EXPECT_EQ(told(), "127.0.0.1:" + std::to_string(port_));
+  master_ = nullptr;
+  advertise_ = "master.example";
+  StartMaster();
+  EXPECT_EQ(told(), "master.example:" + std::to_string(port_));
+}
+
+TEST_F(MasterTest, CountsTheLaunchesThatAWorkerRefuses) {
+  FakeWorker worker(io_, "one", 1);
+  worker.fate = [](const AttemptId&) { return FakeWorker::Fate::kRefused; };
+  ASSERT_TRUE(worker.Register(port_).ok());
+  FakeClient client(io_, port_);
+  auto job = client.Submit(Spec());
+  ASSERT_TRUE(io_.Until([&] { return worker.launched.size() >= 4; }));
+  ASSERT_TRUE(io_.Until([&] { return !client.Job(*job).last_failure.empty(); }));
+  EXPECT_THAT(client.Job(*job).last_failure, testing::HasSubstr("was not started by w1, as "));
+  EXPECT_THAT(client.Why("w1").at(0), testing::ContainsRegex("it did not start [0-9]+ of the attempts"));
+  EXPECT_THAT(client.Why("task_1_0001_0_m_000000"), testing::Contains(testing::HasSubstr("not started: no such luck")));
+  worker.fate = [](const AttemptId&) { return FakeWorker::Fate::kDone; };
+  ASSERT_TRUE(client.UntilState(*job, rpc::JobState::SUCCEEDED)) << Why(client, *job);
+}
+
+TEST_F(MasterTest, KeepsAWorkerDrainedOverItsRestartAndItsOwn) {
+  FakeWorker drained(io_, "one"), other(io_, "two");
+  ASSERT_TRUE(drained.Register(port_).ok());
+  auto client = std::make_unique<FakeClient>(io_, port_);
+  EXPECT_EQ(client->Worker(drained.id), (std::pair<std::string, uint32_t>("live", 4711)));
+  ASSERT_TRUE(client->Drain(drained.id, true).ok());
+  EXPECT_EQ(client->Drain(99, true).code(), Code::kNotFound);
+  for (const bool new_life : {false, true}) {
+    client = nullptr;
+    drained.Disconnect();
+    other.Disconnect();
+    master_ = nullptr;
+    StartMaster();
+    if (new_life) drained.Restart();
+    drained.drained = false;
+    client = std::make_unique<FakeClient>(io_, port_);
+    // Work is there before the worker is: it must not be given to it in the step of its registration.
+    auto job = client->Submit(Spec(new_life ? "second" : "first"));
+    ASSERT_TRUE(drained.Register(port_).ok());
+    EXPECT_EQ(client->Worker(drained.id).first, "draining");
+    EXPECT_TRUE(io_.Until([&] { return drained.drained; })) << "it is told so, too";
+    ASSERT_TRUE(other.Register(port_).ok());
+    ASSERT_TRUE(client->UntilState(*job, rpc::JobState::SUCCEEDED)) << Why(*client, *job);
+    EXPECT_THAT(drained.launched, testing::IsEmpty());
+  }
+  other.Disconnect();
+  ASSERT_TRUE(client->Drain(drained.id, false).ok());
+  auto job = client->Submit(Spec());
+  ASSERT_TRUE(client->UntilState(*job, rpc::JobState::SUCCEEDED)) << Why(*client, *job);
+  EXPECT_FALSE(drained.drained);
+  EXPECT_EQ(client->Worker(drained.id).first, "live");
+}
+
+TEST_F(MasterTest, GivesNothingToAWorkerThatRegistersAsLeaving) {
+  FakeWorker leaving(io_, "one"), other(io_, "two");
+  leaving.leaving = true;
+  FakeClient client(io_, port_);
+  auto job = client.Submit(Spec());
+  ASSERT_TRUE(leaving.Register(port_).ok());
+  EXPECT_EQ(client.Worker(leaving.id).first, "draining");
+  ASSERT_TRUE(other.Register(port_).ok());
+  ASSERT_TRUE(client.UntilState(*job, rpc::JobState::SUCCEEDED)) << Why(client, *job);
+  EXPECT_THAT(leaving.launched, testing::IsEmpty());
+  leaving.leaving = false;
+  leaving.Disconnect();
+  leaving.Restart();
+  ASSERT_TRUE(leaving.Register(port_).ok());
+  EXPECT_EQ(client.Worker(leaving.id).first, "live");
 }
 
 TEST_F(MasterTest, RefusesASecondWorkerOfALiveName) {

@@ -46,7 +46,8 @@ std::string Names(const std::vector<AttemptAction>& actions) {
     std::string operator()(const action::ReportFetchFailed&) { return "unfetched"; }
     std::string operator()(const action::ReportFinished&) { return "finished"; }
     std::string operator()(const action::ReportFailed& a) {
-      return a.kind == FailureKind::kUser ? "failed user" : "failed environment";
+      return a.kind == FailureKind::kUser ? "failed user"
+             : a.kind == FailureKind::kLost ? "failed lost" : "failed environment";
     }
     std::string operator()(const action::ReportKilled&) { return "killed"; }
     std::string operator()(const action::Forget&) { return "forget"; }
@@ -140,7 +141,7 @@ TEST_F(AttemptTest, TheOnlyCopyIsTriedAgainWithGrowingPausesAndThenTheAttemptFai
   }
   m.Step(event::RetryDue{0});
   EXPECT_EQ(Do(m, event::ReadFailed{0, Delivered::kNothing, "x"}), "unfetched, nofetch, killchild");
-  EXPECT_EQ(Do(m, event::ChildEnded{true, FailureKind::kKilled}), "drop, failed environment, free");
+  EXPECT_EQ(Do(m, event::ChildEnded{true, FailureKind::kKilled}), "drop, failed lost, free");
 }
 
 TEST_F(AttemptTest, ARemovedCopyIsNotTriedAgainButItsSuccessorIs) {
@@ -159,11 +160,11 @@ TEST_F(AttemptTest, NewsOfACopyEndsAPause) {
   EXPECT_EQ(Do(m, event::RetryDue{0}), "") << "the pause was over";
 }
 
-TEST_F(AttemptTest, APartlyDeliveredPartitionFailsTheAttemptAsEnvironment) {
+TEST_F(AttemptTest, APartlyDeliveredPartitionFailsTheAttemptAsLost) {
   AttemptMachine m = Running(1);
   EXPECT_EQ(Do(m, event::ReadFailed{0, Delivered::kPartOfPartition, "gone"}), "unfetched, nofetch, killchild");
   EXPECT_EQ(m.state(), AttemptState::kStopping);
-  EXPECT_EQ(Do(m, event::ChildEnded{true, FailureKind::kKilled}), "drop, failed environment, free");
+  EXPECT_EQ(Do(m, event::ChildEnded{true, FailureKind::kKilled}), "drop, failed lost, free");
 }
 
 TEST_F(AttemptTest, AfterWholePartitionsOnlyEqualContentMayFollow) {

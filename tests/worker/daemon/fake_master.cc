@@ -80,6 +80,8 @@ class FakeMaster::ForWorker : public rpc::MasterForWorker::Server {
     r.incarnation = info.getIncarnation();
     r.slots = info.getSlots();
     r.epoch_seen = info.getMasterEpochSeen();
+    r.pid = info.getPid();
+    r.leaving = info.getLeaving();
     for (const auto copy : info.getInventory()) r.inventory.push_back(FromWire(copy));
     for (const auto id : info.getRunning()) r.running.push_back(rpc::FromWire(id));
     m_.worker_ = context.getParams().getWorker();
@@ -115,6 +117,13 @@ class FakeMaster::ForWorker : public rpc::MasterForWorker::Server {
   }
 
   kj::Promise<void> progress(ProgressContext) override { return kj::READY_NOW; }
+
+  kj::Promise<void> leaving(LeavingContext) override {
+    std::lock_guard lock(m_.mutex_);
+    m_.leaving_ = true;
+    m_.changed_.notify_all();
+    return kj::READY_NOW;
+  }
 
   kj::Promise<void> library(LibraryContext context) override {
     std::lock_guard lock(m_.mutex_);
@@ -203,6 +212,11 @@ FakeMaster::Registration FakeMaster::WaitForRegistration(size_t n) {
   const bool there = changed_.wait_for(lock, kLimit, [&] { return registrations_.size() >= n; });
   EXPECT_TRUE(there) << "registration " << n << " did not come";
   return there ? registrations_[n - 1] : Registration{};
+}
+
+void FakeMaster::WaitForLeaving() {
+  std::unique_lock lock(mutex_);
+  EXPECT_TRUE(changed_.wait_for(lock, kLimit, [&] { return leaving_; })) << "the worker does not leave";
 }
 
 FakeMaster::Heard FakeMaster::WaitForReport(AttemptId attempt, const std::vector<std::string>& kinds) {

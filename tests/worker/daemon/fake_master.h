@@ -21,7 +21,8 @@ class FakeMaster {
   struct Registration {
     std::string name, address;
     Incarnation incarnation = 0;
-    uint32_t slots = 0, epoch_seen = 0;
+    uint32_t slots = 0, epoch_seen = 0, pid = 0;
+    bool leaving = false;
     std::vector<CopyName> inventory;
     std::vector<AttemptId> running;
   };
@@ -53,6 +54,8 @@ class FakeMaster {
 
   // The n-th registration (from 1), or fails the test.
   Registration WaitForRegistration(size_t n);
+  // Until the worker has said, by a call of its own, that it leaves; or fails the test.
+  void WaitForLeaving();
   // The first report of this attempt of one of these kinds.
   Heard WaitForReport(AttemptId attempt, const std::vector<std::string>& kinds);
   // Returns when there were so many.
@@ -85,6 +88,7 @@ class FakeMaster {
   std::vector<Heard> heard_;
   Verdict verdict_ = Verdict::kWinner;
   bool known_ = true;
+  bool leaving_ = false;
   uint64_t beats_ = 0;
   uint32_t epoch_ = 1;
   std::string library_;

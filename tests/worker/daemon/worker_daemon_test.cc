@@ -440,11 +440,31 @@ TEST_F(WorkerDaemonTest, SigtermEndsItWithZeroAndTheEndOfItsLifelineToo) {
   EXPECT_EQ(worker_.Wait(Seconds(20)), 0) << WorkerLog();
 }
 
+TEST_F(WorkerDaemonTest, OneThatLeavesTellsTheNextMasterToo) {
+  const auto first = master_.WaitForRegistration(1);
+  EXPECT_FALSE(first.leaving);
+  EXPECT_EQ(first.pid, static_cast<uint32_t>(worker_.pid()));
+  SendSleepStage(2);
+  LaunchPlain(Attempt(2, 0));
+  master_.WaitForReport(Attempt(2, 0), {"started"});
+  worker_.Signal(SIGTERM);
+  master_.WaitForLeaving();
+  master_.Restart();
+  EXPECT_TRUE(master_.WaitForRegistration(2).leaving);
+  // No word of a master changes that.
+  master_.Send(1, [](capnp::List<rpc::Command>::Builder c) { c[0].setDrain(false); });
+  SendSleepStage(2);
+  LaunchPlain(Attempt(2, 1));
+  EXPECT_EQ(master_.WaitForReport(Attempt(2, 1), {"refused", "started"}).message, "this worker is draining");
+  master_.Send(1, [](capnp::List<rpc::Command>::Builder c) { rpc::ToWire(Attempt(2, 0), c[0].initKill()); });
+  EXPECT_EQ(worker_.Wait(Seconds(20)), 0) << WorkerLog();
+}
+
 TEST_F(WorkerDaemonTest, OneDataDirectoryIsForOneWorker) {
   master_.WaitForRegistration(1);
   const auto run = test::RunProgram({test::BinaryDirectory() + "/mrworker", "--master", master_.address(), "--data",
                                      directory_ / "data", "--port", "0", "--http_port", "0"});
-  EXPECT_EQ(run.exit, 1);
+  EXPECT_EQ(run.exit, 3);
   EXPECT_THAT(run.err, testing::HasSubstr("another mrworker uses"));
 }
 
