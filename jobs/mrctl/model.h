@@ -42,6 +42,12 @@ struct AttemptStatus {
   uint64_t ran_us = 0;
 };
 
+// The end of what an attempt wrote. note: not empty where there is less than that, and why.
+struct AttemptLog {
+  std::string id, worker, state;
+  std::string text, note;
+};
+
 struct CounterValue {
   std::string group, name;
   int64_t value = 0;

@@ -110,13 +110,16 @@ void AddJobVerbs(CLI::App* root, Command* c) {
       {"wait", "job_...", "until the job has ended; exits as submit would"},
       {"attach", "job_...", "follow a running job"},
       {"kill", "job_...", "end jobs"},
-      {"logs", "attempt_...", "what an attempt wrote"},
+      {"logs", "job, task or attempt", "what attempts wrote, those that failed first"},
       {"why", "job, task, attempt or worker", "the scheduler's reasons"},
   };
   for (const Verb& verb : kVerbs) {
     CLI::App* app = root->add_subcommand(verb.name, verb.help)->fallthrough();
     app->add_option("id", c->args, verb.what)->required();
     if (std::string(verb.name) == "kill") app->add_option("--reason", c->why, "kept with the job");
+    if (std::string(verb.name) == "logs") {
+      app->add_option("--tail", c->tail, "last lines of each attempt (of several: 20; of one: all that is kept)");
+    }
   }
 }
 

@@ -144,6 +144,19 @@ std::string RenderWorkers(const std::vector<WorkerStatus>& workers, OutputForm f
   return table.Text();
 }
 
+std::string RenderLogs(const std::vector<AttemptLog>& logs, OutputForm form) {
+  if (form != OutputForm::kTable) return JsonLogs(logs, form);
+  std::string text;
+  for (const AttemptLog& log : logs) {
+    if (!text.empty()) text += "\n";
+    text += "==> " + log.id + " on " + Dash(log.worker) + ", " + log.state + " <==\n";
+    if (!log.note.empty()) text += "(" + log.note + ")\n";
+    text += log.text;
+    if (!log.text.empty() && log.text.back() != '\n') text += "\n";
+  }
+  return text;
+}
+
 std::string RenderFiles(const std::vector<FileRow>& files, OutputForm form) {
   if (form != OutputForm::kTable) return JsonFiles(files, form);
   Table table({"TYPE", "BYTES", "BLOCKS", "COPIES", "MODIFIED", "PATH"});
