@@ -51,6 +51,9 @@ int Usage(const std::string& why) {
   return 2;
 }
 
+// Another build's mrtask is a version mismatch (5, as in mrctl); all else that is not here is 1.
+int ExitOf(const Status& status) { return status.code() == Code::kRejected ? 5 : 1; }
+
 bool PortOk(int port) { return port >= 0 && port <= 65535; }
 
 std::vector<std::string> SplitLabels(const std::string& text) {
@@ -96,11 +99,15 @@ int Main(int argc, char** argv) {
   host_options.mrtask_path = bin + "/mrtask";
   host_options.scratch_directory = FLAGS_data + "/scratch";
   host_options.preload = bin + "/../lib/libpaceline_jobs.so";
+  host_options.on_fatal = [](const Status& why) {
+    LOG(ERROR) << "this worker ends, to be started again: " << why.message();
+    google::FlushLogFiles(google::GLOG_INFO);
+    ::_exit(ExitOf(why));
+  };
   auto host = TaskHost::Start(host_options);
   if (!host.ok()) {
-    std::fprintf(stderr, "mrworker: cannot start the task helper %s: %s\n", host_options.mrtask_path.c_str(),
-                 host.status().ToString().c_str());
-    return 1;
+    std::fprintf(stderr, "mrworker: cannot start: %s\n", host.status().message().c_str());
+    return ExitOf(host.status());
   }
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(argv[0]);
