@@ -226,7 +226,8 @@ void Session::Impl::OnRegistered(rpc::Registration::Reader answer) {
   LOG(INFO) << "registered with " << options.master << " as " << Name(self.id) << ", master epoch " << master_epoch;
   worker.Registered(self, drop);
   if (options.on_registered) {
-    options.on_registered(self, options.cluster_id, Millis(std::max<uint32_t>(answer.getHeartbeatMs(), 10)));
+    options.on_registered(self, options.cluster_id, Millis(std::max<uint32_t>(answer.getHeartbeatMs(), 10)),
+                          Millis(answer.getReattachMs()));
   }
   next_unsent = 0;  // all that has no answer goes again
   calls_under_way = 0;

@@ -68,6 +68,8 @@ struct Registration {
   leaseMs @5 :UInt32;
   dropCopies @6 :List(Copy);
   # Of the inventory: what nobody needs any more.
+  reattachMs @7 :UInt32;
+  # After so long without an answered beat the worker ends its attempts. 0 = never.
 }
 
 struct Copy {

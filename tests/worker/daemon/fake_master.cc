@@ -89,6 +89,7 @@ class FakeMaster::ForWorker : public rpc::MasterForWorker::Server {
     result.setLeaseMs(5000);
     std::lock_guard lock(m_.mutex_);
     result.setMasterEpoch(m_.epoch_);
+    result.setReattachMs(m_.reattach_ms_);
     m_.registrations_.push_back(std::move(r));
     m_.known_ = true;
     m_.changed_.notify_all();
@@ -129,6 +130,7 @@ class FakeMaster::Beats : public rpc::Heartbeats::Server {
   kj::Promise<void> beat(BeatContext context) override {
     std::lock_guard lock(m_.mutex_);
     ++m_.beats_;
+    if (!m_.answers_beats_) return kj::NEVER_DONE;
     context.getResults().setKnown(m_.known_);
     return kj::READY_NOW;
   }
@@ -177,6 +179,14 @@ void FakeMaster::Restart() {
 void FakeMaster::SetKnown(bool known) {
   std::lock_guard lock(mutex_);
   known_ = known;
+}
+void FakeMaster::SetAnswersBeats(bool on) {
+  std::lock_guard lock(mutex_);
+  answers_beats_ = on;
+}
+void FakeMaster::SetReattachWindow(uint32_t ms) {
+  std::lock_guard lock(mutex_);
+  reattach_ms_ = ms;
 }
 void FakeMaster::SetVerdict(Verdict verdict) {
   std::lock_guard lock(mutex_);

@@ -348,6 +348,29 @@ TEST_F(WorkerDaemonTest, AfterABreakItComesBackWithWhatItKeptAndWhatStillRuns) {
   EXPECT_EQ(master_.ReportsOf(Attempt(2, 7), "killed"), 0u);
 }
 
+TEST_F(WorkerDaemonTest, WithoutWordFromItsMasterItEndsItsAttemptsAndKeepsItsOutputs) {
+  const auto first = master_.WaitForRegistration(1);
+  SendStages();
+  SendSleepStage(2);
+  RunMap(kText, Attempt(0, 0));
+  master_.SetReattachWindow(500);
+  master_.SetKnown(false);
+  master_.WaitForRegistration(2);
+  LaunchPlain(Attempt(2, 0));
+  master_.WaitForReport(Attempt(2, 0), {"started"});
+  master_.SetAnswersBeats(false);
+  EXPECT_EQ(master_.WaitForReport(Attempt(2, 0), {"killed", "failed", "finished"}).what, "killed");
+  master_.SetAnswersBeats(true);
+  master_.Restart();
+  const auto third = master_.WaitForRegistration(3);
+  EXPECT_EQ(third.incarnation, first.incarnation);
+  EXPECT_THAT(third.running, testing::IsEmpty());
+  ASSERT_EQ(third.inventory.size(), 1u);
+  EXPECT_EQ(third.inventory[0].output.task, Attempt(0, 0).task);
+  LaunchPlain(Attempt(2, 1));
+  EXPECT_EQ(master_.WaitForReport(Attempt(2, 1), {"refused", "started"}).what, "started");
+}
+
 TEST_F(WorkerDaemonTest, OutputThatTheMasterDoesNotWantIsNotServed) {
   const auto registered = master_.WaitForRegistration(1);
   master_.SetVerdict(Verdict::kCopyDropped);
