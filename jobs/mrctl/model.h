@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/base/ids.h"
+#include "common/base/job_state.h"
 
 namespace mr::ctl {
 
@@ -15,11 +16,6 @@ struct StageStatus {
   uint32_t tasks = 0, done = 0, running = 0, waiting = 0, failed = 0;
   uint64_t input_bytes = 0, taken_bytes = 0, output_bytes = 0, output_records = 0, elapsed_us = 0;
 };
-
-// Upper-case words, as published.
-enum class JobState { kUnknown, kPending, kRunning, kCommitting, kSucceeded, kFailed, kKilling, kKilled };
-const char* StateName(JobState state);
-bool IsEnded(JobState state);
 
 struct JobStatus {
   JobId id;

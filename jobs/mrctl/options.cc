@@ -83,8 +83,9 @@ void AddFsOptions(CLI::App* fs, Command* c) {
     const std::string name = sub.name;
     app->parse_complete_callback([c, name] { c->sub = name; });
     if (name == "rm") app->add_flag("-r,-R,--recursive", c->recursive, "directories too");
-    if (name == "rm" || name == "put" || name == "get" || name == "getmerge") {
-      app->add_flag("-f,--force", c->force, "rm: absent is fine; else: overwrite");
+    if (name == "rm") app->add_flag("-f,--force", c->force, "absent is fine");
+    if (name == "put" || name == "get" || name == "getmerge") {
+      app->add_flag("-f,--force,--overwrite", c->force, "replace what exists");
     }
     if (name == "mkdir") app->add_flag("-p,--parents", c->parents, "existing is fine");
     if (name == "put") {

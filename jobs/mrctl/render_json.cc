@@ -38,7 +38,7 @@ Json ToJson(const JobStatus& j) {
   for (const StageStatus& stage : j.stages) stages.push_back(ToJson(stage));
   return {{"id", Name(j.id)},
           {"name", j.name},
-          {"state", StateName(j.state)},
+          {"state", Word(j.state)},
           {"queue", j.queue},
           {"priority", j.priority},
           {"submission_id", j.submission_id},

@@ -270,7 +270,10 @@ TEST_F(CliTest, MovesFilesThroughTheBlockStoreUnchanged) {
   ASSERT_EQ(Mrctl({"fs", "mkdir", "/d"}).exit, 0) << cluster_->Logs();
   const RunResult put = Mrctl({"fs", "put", Path("in"), "/d/a"});
   ASSERT_EQ(put.exit, 0) << put.err << cluster_->Logs();
-  EXPECT_EQ(Mrctl({"fs", "put", Path("in"), "/d/a"}).exit, 3);
+  const RunResult again = Mrctl({"fs", "put", Path("in"), "/d/a"});
+  EXPECT_EQ(again.exit, 3);
+  EXPECT_THAT(again.err, HasSubstr("/d/a exists\n  say --overwrite to replace it\n")) << "one way, named once";
+  EXPECT_EQ(Mrctl({"fs", "put", "--overwrite", Path("in"), "/d/a"}).exit, 0);
   EXPECT_EQ(Mrctl({"fs", "cat", "/d/a"}).out, *ReadFile(Path("in")));
   EXPECT_EQ(Mrctl({"fs", "get", "/d/a", Path("back")}).exit, 0);
   EXPECT_EQ(*ReadFile(Path("back")), *ReadFile(Path("in")));

@@ -11,10 +11,10 @@
 #include "common/io/clock.h"
 #include "common/io/files.h"
 #include "common/rpc/server.h"
+#include "common/rpc/wait_for_loop.h"
 #include "worker/daemon/block_host.h"
 #include "worker/daemon/data_server.h"
 #include "worker/daemon/heartbeat.h"
-#include "worker/daemon/hop.h"
 #include "worker/daemon/http.h"
 #include "worker/daemon/metrics.h"
 #include "worker/daemon/session.h"
@@ -221,7 +221,7 @@ HttpReply Daemon::Impl::Page(const std::string& path) const {
 
 Status Daemon::Impl::Listen() {
   // What is built next says the port to others; until it is there peers are turned away.
-  auto bound = WaitForLoop<Result<uint16_t>>(loop, [this] {
+  auto bound = rpc::WaitForLoop<Result<uint16_t>>(loop, [this] {
     rpc::Hello own;
     own.role = rpc::Role::kDataServer;
     own.incarnation = incarnation;
@@ -235,7 +235,7 @@ Status Daemon::Impl::Listen() {
   });
   if (!bound.ok()) return bound.status();
   port = *bound;
-  auto http_bound = WaitForLoop<Result<uint16_t>>(loop, [this] {
+  auto http_bound = rpc::WaitForLoop<Result<uint16_t>>(loop, [this] {
     http = kj::heap<HttpPort>(loop.io(), [this](const std::string& path) { return Page(path); });
     return http->Listen(options.bind, options.http_port);
   });

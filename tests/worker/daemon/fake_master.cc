@@ -6,8 +6,8 @@
 #include <chrono>
 
 #include "common/rpc/kj_status.h"
+#include "common/rpc/wait_for_loop.h"
 #include "common/rpc/wire.h"
-#include "worker/daemon/hop.h"
 #include "worker/daemon/wire.h"
 
 namespace mr::worker {
@@ -143,7 +143,7 @@ FakeMaster::FakeMaster() { Listen(); }
 FakeMaster::~FakeMaster() noexcept { CloseAll(); }
 
 void FakeMaster::Listen() {
-  auto bound = WaitForLoop<Result<uint16_t>>(loop_, [this] {
+  auto bound = rpc::WaitForLoop<Result<uint16_t>>(loop_, [this] {
     rpc::Hello own;
     own.role = rpc::Role::kMaster;
     own.cluster_id = kCluster;
@@ -236,7 +236,7 @@ void FakeMaster::Send(uint32_t n, std::function<void(capnp::List<rpc::Command>::
     std::lock_guard lock(mutex_);
     epoch = epoch_;
   }
-  const Status sent = WaitForLoop<Status>(loop_, [this, n, fill, epoch]() -> kj::Promise<Status> {
+  const Status sent = rpc::WaitForLoop<Status>(loop_, [this, n, fill, epoch]() -> kj::Promise<Status> {
     KJ_IF_MAYBE(worker, worker_) {
       auto request = worker->applyRequest();
       request.setMasterEpoch(epoch);
@@ -249,7 +249,7 @@ void FakeMaster::Send(uint32_t n, std::function<void(capnp::List<rpc::Command>::
 }
 
 Result<std::string> FakeMaster::Log(AttemptId attempt) {
-  return WaitForLoop<Result<std::string>>(loop_, [this, attempt]() -> kj::Promise<Result<std::string>> {
+  return rpc::WaitForLoop<Result<std::string>>(loop_, [this, attempt]() -> kj::Promise<Result<std::string>> {
     KJ_IF_MAYBE(worker, worker_) {
       auto request = worker->logRequest();
       rpc::ToWire(attempt, request.initAttempt());

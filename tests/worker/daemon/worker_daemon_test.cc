@@ -15,11 +15,11 @@
 #include "common/io/sha256.h"
 #include "common/rpc/connection.h"
 #include "common/rpc/kj_status.h"
+#include "common/rpc/wait_for_loop.h"
 #include "common/rpc/wire.h"
 #include "schema/data.capnp.h"
 #include "tests/support/cluster.h"
 #include "tests/worker/daemon/fake_master.h"
-#include "worker/daemon/hop.h"
 #include "worker/daemon/wire.h"
 
 namespace mr::worker {
@@ -193,7 +193,7 @@ class WorkerDaemonTest : public testing::Test {
   Result<std::string> FetchChunk(const FakeMaster::Registration& worker, AttemptId attempt, uint32_t partition) {
     rpc::KjThread loop("reader");
     auto connection = std::make_shared<kj::Own<rpc::RpcConnection>>();
-    auto chunk = WaitForLoop<Result<std::string>>(loop, [&loop, connection, worker, attempt, partition] {
+    auto chunk = rpc::WaitForLoop<Result<std::string>>(loop, [&loop, connection, worker, attempt, partition] {
       rpc::Hello hello;
       hello.role = rpc::Role::kData;
       return rpc::RpcConnection::Connect(loop.io(), worker.address, hello)
