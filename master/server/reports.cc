@@ -40,6 +40,7 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   if (worker.session != 0 && worker.session != session) outlets_.CloseSession(worker.session);
   if (worker.info.incarnation != in.info.incarnation) worker.heartbeat_connections = 0;
   const bool was_away = worker.away;
+  const bool was_given_up = !worker.alive && worker.info.incarnation == in.info.incarnation;
   in.info.worker = id;
   worker.alive = true;
   worker.away = false;
@@ -59,7 +60,7 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
 
   const auto inventory = in.info.inventory;
   const auto running = in.info.running;
-  RegisterOut out{Status::Ok(), id, {}};
+  RegisterOut out{Status::Ok(), id, {}, was_given_up};
   const Fed fed = Feed(std::move(in.info), EncodeFields(in.extra));
   uint64_t sequence = fed.sequence;
   for (const auto& decision : fed.decisions) {
@@ -72,7 +73,8 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   ApplyDfs(dfs::WorkerJoined{Stamp(), id, worker.info.incarnation, worker.info.address, worker.info.rack,
                              worker.capacity_bytes, worker.used_bytes, std::move(in.blocks)});
   LOG(INFO) << Name(id) << " registered from " << worker.info.address << " with " << worker.info.slots.total
-            << " slots, " << inventory.size() << " copies, " << running.size() << " running";
+            << " slots, " << inventory.size() << " copies, " << running.size() << " running"
+            << (was_given_up ? "; it was given up, and none of these count" : "");
   std::set<JobId> forgotten;
   for (const auto& copy : inventory) {
     const JobView* job = jobs_.Find(copy.output.task.job);

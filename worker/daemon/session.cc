@@ -225,6 +225,10 @@ void Session::Impl::OnRegistered(rpc::Registration::Reader answer) {
   for (const auto copy : answer.getDropCopies()) drop.push_back(FromWire(copy));
   LOG(INFO) << "registered with " << options.master << " as " << Name(self.id) << ", master epoch " << master_epoch;
   worker.Registered(self, drop);
+  if (answer.getStartOver()) {
+    LOG(WARNING) << "the master had given this worker up: its attempts are ended and its outputs dropped";
+    worker.StartOver();
+  }
   if (options.on_registered) {
     options.on_registered(self, options.cluster_id, Millis(std::max<uint32_t>(answer.getHeartbeatMs(), 10)),
                           Millis(answer.getReattachMs()));

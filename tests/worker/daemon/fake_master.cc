@@ -90,6 +90,7 @@ class FakeMaster::ForWorker : public rpc::MasterForWorker::Server {
     std::lock_guard lock(m_.mutex_);
     result.setMasterEpoch(m_.epoch_);
     result.setReattachMs(m_.reattach_ms_);
+    result.setStartOver(m_.start_over_);
     m_.registrations_.push_back(std::move(r));
     m_.known_ = true;
     m_.changed_.notify_all();
@@ -187,6 +188,10 @@ void FakeMaster::SetAnswersBeats(bool on) {
 void FakeMaster::SetReattachWindow(uint32_t ms) {
   std::lock_guard lock(mutex_);
   reattach_ms_ = ms;
+}
+void FakeMaster::SetStartOver(bool on) {
+  std::lock_guard lock(mutex_);
+  start_over_ = on;
 }
 void FakeMaster::SetVerdict(Verdict verdict) {
   std::lock_guard lock(mutex_);

@@ -371,6 +371,25 @@ TEST_F(WorkerDaemonTest, WithoutWordFromItsMasterItEndsItsAttemptsAndKeepsItsOut
   EXPECT_EQ(master_.WaitForReport(Attempt(2, 1), {"refused", "started"}).what, "started");
 }
 
+TEST_F(WorkerDaemonTest, GivenUpByItsMasterItStartsOverInTheSameProcess) {
+  master_.WaitForRegistration(1);
+  SendStages();
+  SendSleepStage(2);
+  RunMap(kText, Attempt(0, 0));
+  LaunchPlain(Attempt(2, 0));
+  master_.WaitForReport(Attempt(2, 0), {"started"});
+  master_.SetStartOver(true);
+  master_.SetKnown(false);
+  EXPECT_EQ(master_.WaitForReport(Attempt(2, 0), {"killed", "failed", "finished"}).what, "killed");
+  master_.SetStartOver(false);
+  master_.Restart();
+  const auto third = master_.WaitForRegistration(3);
+  EXPECT_THAT(third.running, testing::IsEmpty());
+  EXPECT_THAT(third.inventory, testing::IsEmpty());
+  LaunchPlain(Attempt(2, 1));
+  EXPECT_EQ(master_.WaitForReport(Attempt(2, 1), {"refused", "started"}).what, "started");
+}
+
 TEST_F(WorkerDaemonTest, OutputThatTheMasterDoesNotWantIsNotServed) {
   const auto registered = master_.WaitForRegistration(1);
   master_.SetVerdict(Verdict::kCopyDropped);
