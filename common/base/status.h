@@ -75,13 +75,14 @@ class [[nodiscard]] Result {
     MR_CHECK(ok(), status_.ToString());
     return *value_;
   }
-  T&& value() && {
+  // By value, so that `for (auto& x : *F())` has something that lives as long as the loop.
+  T value() && {
     MR_CHECK(ok(), status_.ToString());
     return std::move(*value_);
   }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
-  T&& operator*() && { return std::move(*this).value(); }
+  T operator*() && { return std::move(*this).value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 

@@ -32,7 +32,7 @@ Status CheckNewFile(const State& s, const std::string& path, bool overwrite) {
   const uint64_t id = s.Resolve(path);
   if (id == 0) return Status::Ok();
   if (s.nodes.Find(id)->directory) return Rejected(path + " exists and is a directory");
-  if (!overwrite) return Rejected(path + " exists; use --overwrite to replace it");
+  if (!overwrite) return Rejected(path + " exists");
   return Status::Ok();
 }
 

@@ -349,12 +349,14 @@ Result<std::vector<WorkerStatus>> Client::Workers() {
   });
 }
 
-Result<std::string> Client::Logs(AttemptId id) {
-  return impl_->Call<std::string>([id](Master& master) {
+Result<AttemptLog> Client::Logs(AttemptId id) {
+  return impl_->Call<AttemptLog>([id](Master& master) {
     auto request = master.logsRequest();
     rpc::ToWire(id, request.initAttempt());
     return request.send().then([](auto&& reply) {
-      return Answer<std::string>(reply, [](auto& r) -> Result<std::string> { return std::string(r.getText().cStr()); });
+      return Answer<AttemptLog>(reply, [](auto& r) -> Result<AttemptLog> {
+        return AttemptLog{"", "", "", std::string(r.getText().begin(), r.getText().end()), r.getNote().cStr()};
+      });
     });
   });
 }

@@ -45,7 +45,8 @@ class Client {
   Status Kill(JobId id, const std::string& why);
   Result<std::vector<std::string>> Why(const std::string& subject);
   Result<std::vector<WorkerStatus>> Workers();
-  Result<std::string> Logs(AttemptId id);
+  // text and note only.
+  Result<AttemptLog> Logs(AttemptId id);
   Status Drain(WorkerId id, bool on);
 
   // Asks for a job's changes; they are taken by NextStatus. Replaces the watch before it.

@@ -43,24 +43,6 @@ StageStatus StageFromWire(rpc::StageStatus::Reader r) {
 
 }  // namespace
 
-const char* StateName(JobState state) {
-  switch (state) {
-    case JobState::kUnknown: return "UNKNOWN";
-    case JobState::kPending: return "PENDING";
-    case JobState::kRunning: return "RUNNING";
-    case JobState::kCommitting: return "COMMITTING";
-    case JobState::kSucceeded: return "SUCCEEDED";
-    case JobState::kFailed: return "FAILED";
-    case JobState::kKilling: return "KILLING";
-    case JobState::kKilled: return "KILLED";
-  }
-  return "UNKNOWN";
-}
-
-bool IsEnded(JobState state) {
-  return state == JobState::kSucceeded || state == JobState::kFailed || state == JobState::kKilled;
-}
-
 JobStatus FromWire(rpc::JobStatus::Reader r) {
   JobStatus s;
   s.id = rpc::FromWire(r.getId());

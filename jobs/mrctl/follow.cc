@@ -48,7 +48,7 @@ Result<JobStatus> Follow(Client& client, JobId id, const Settings& settings,
     }
     if (status->has_value()) {
       progress.Show(**status, Now());
-      if (IsEnded((*status)->state)) return **std::move(status);
+      if (Ended((*status)->state)) return **std::move(status);
     }
     if (Now() - checked >= kTick) {
       checked = Now();

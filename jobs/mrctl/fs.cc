@@ -25,6 +25,8 @@ namespace stdfs = std::filesystem;
 // Steps in which head and tail look for line ends.
 constexpr uint64_t kLookBytes = 64u << 10;
 
+constexpr char kReplaceHint[] = "say --overwrite to replace it";
+
 bool Hidden(const std::string& name) { return name.empty() || name[0] == '_' || name[0] == '.'; }
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 std::string Join(const std::string& directory, const std::string& name) {
@@ -218,7 +220,7 @@ class FsCommand {
     }
     MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(source, O_RDONLY));
     auto written = store_.PutFd(target, put_, file.get());
-    if (!written.ok() && written.status().code() == Code::kRejected && !command_.force) return WithHint(written.status(), "-f overwrites");
+    if (!written.ok() && written.status().code() == Code::kRejected && !command_.force) return WithHint(written.status(), kReplaceHint);
     return written.status();
   }
 
@@ -248,7 +250,7 @@ class FsCommand {
 
   // One local file from the bytes of all paths. Nobody sees it before it is whole.
   Status GetFiles(const std::vector<std::string>& paths, const std::string& target) {
-    if (!command_.force && PathExists(target)) return WithHint(Rejected("local file " + target + " exists"), "-f overwrites");
+    if (!command_.force && PathExists(target)) return WithHint(Rejected("local file " + target + " exists"), kReplaceHint);
     const size_t slash = target.rfind('/');
     const std::string hidden = (slash == std::string::npos ? "" : target.substr(0, slash + 1)) + "." + BaseName(target) +
                                ".mrctl-" + std::to_string(getpid());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/base/ids.h"
+#include "common/base/job_state.h"
 
 namespace mr::ctl {
 
@@ -15,11 +16,6 @@ struct StageStatus {
   uint32_t tasks = 0, done = 0, running = 0, waiting = 0, failed = 0;
   uint64_t input_bytes = 0, taken_bytes = 0, output_bytes = 0, output_records = 0, elapsed_us = 0;
 };
-
-// Upper-case words, as published.
-enum class JobState { kUnknown, kPending, kRunning, kCommitting, kSucceeded, kFailed, kKilling, kKilled };
-const char* StateName(JobState state);
-bool IsEnded(JobState state);
 
 struct JobStatus {
   JobId id;
@@ -41,6 +37,12 @@ struct AttemptStatus {
   std::string id, state, cause, worker, message, reason;
   double progress = 0;
   uint64_t ran_us = 0;
+};
+
+// The end of what an attempt wrote. note: not empty where there is less than that, and why.
+struct AttemptLog {
+  std::string id, worker, state;
+  std::string text, note;
 };
 
 struct CounterValue {

@@ -83,8 +83,9 @@ void AddFsOptions(CLI::App* fs, Command* c) {
     const std::string name = sub.name;
     app->parse_complete_callback([c, name] { c->sub = name; });
     if (name == "rm") app->add_flag("-r,-R,--recursive", c->recursive, "directories too");
-    if (name == "rm" || name == "put" || name == "get" || name == "getmerge") {
-      app->add_flag("-f,--force", c->force, "rm: absent is fine; else: overwrite");
+    if (name == "rm") app->add_flag("-f,--force", c->force, "absent is fine");
+    if (name == "put" || name == "get" || name == "getmerge") {
+      app->add_flag("-f,--force,--overwrite", c->force, "replace what exists");
     }
     if (name == "mkdir") app->add_flag("-p,--parents", c->parents, "existing is fine");
     if (name == "put") {
@@ -110,13 +111,16 @@ void AddJobVerbs(CLI::App* root, Command* c) {
       {"wait", "job_...", "until the job has ended; exits as submit would"},
       {"attach", "job_...", "follow a running job"},
       {"kill", "job_...", "end jobs"},
-      {"logs", "attempt_...", "what an attempt wrote"},
+      {"logs", "job, task or attempt", "what attempts wrote, those that failed first"},
       {"why", "job, task, attempt or worker", "the scheduler's reasons"},
   };
   for (const Verb& verb : kVerbs) {
     CLI::App* app = root->add_subcommand(verb.name, verb.help)->fallthrough();
     app->add_option("id", c->args, verb.what)->required();
     if (std::string(verb.name) == "kill") app->add_option("--reason", c->why, "kept with the job");
+    if (std::string(verb.name) == "logs") {
+      app->add_option("--tail", c->tail, "last lines of each attempt (of several: 20; of one: all that is kept)");
+    }
   }
 }
 

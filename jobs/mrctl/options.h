@@ -51,6 +51,7 @@ struct Command {
   SubmitOptions submit;
   // kill
   std::string why;
+  std::optional<uint64_t> tail;  // logs
   // fs
   bool recursive = false, force = false, parents = false, human = false;
   int replication = 0;

@@ -105,7 +105,7 @@ void Progress::Append(const JobStatus& status, Instant now) {
   const bool late = shown_ && now - last_ >= kRepeat;
   bool printed = false;
   if (!shown_ || status.state != last_state_) {
-    std::fprintf(out_, "%s %s\n", Name(status.id).c_str(), StateName(status.state));
+    std::fprintf(out_, "%s %s\n", Name(status.id).c_str(), Word(status.state));
     printed = true;
   }
   last_tenths_.resize(status.stages.size(), 0);
@@ -124,7 +124,7 @@ void Progress::Append(const JobStatus& status, Instant now) {
     told_failure_ = now;
     printed = true;
   }
-  if (late && !printed) std::fprintf(out_, "%s %s\n", Name(status.id).c_str(), StateName(status.state));
+  if (late && !printed) std::fprintf(out_, "%s %s\n", Name(status.id).c_str(), Word(status.state));
   if (printed || late) last_ = now;
   last_state_ = status.state;
   shown_ = true;

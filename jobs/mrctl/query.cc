@@ -79,19 +79,6 @@ Result<int> RunKill(const Command& command, const Settings& settings) {
   return kExitOk;
 }
 
-Result<int> RunLogs(const Command& command, const Settings& settings) {
-  Client client(settings.master);
-  for (const std::string& word : command.args) {
-    const auto id = ParseAttemptId(word);
-    if (!id.has_value()) {
-      return WithHint(InvalidArgument("'" + word + "' is not an attempt id"), "mrctl job attempts JOB lists them");
-    }
-    MR_ASSIGN_OR_RETURN(const std::string text, client.Logs(*id));
-    Print(settings.form == OutputForm::kTable ? text : JsonLines("log", word, {text}));
-  }
-  return kExitOk;
-}
-
 Result<int> RunWhy(const Command& command, const Settings& settings) {
   Client client(settings.master);
   for (const std::string& word : command.args) {
@@ -119,7 +106,6 @@ Result<int> RunJobVerb(const Command& command, const Settings& settings) {
   if (command.verb == "job") return RunJob(command, settings);
   if (command.verb == "wait" || command.verb == "attach") return RunWait(command, settings);
   if (command.verb == "kill") return RunKill(command, settings);
-  if (command.verb == "logs") return RunLogs(command, settings);
   if (command.verb == "why") return RunWhy(command, settings);
   Client client(settings.master);
   MR_ASSIGN_OR_RETURN(const auto jobs, client.Jobs());

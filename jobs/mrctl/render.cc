@@ -61,7 +61,7 @@ std::string RenderJobs(const std::vector<JobStatus>& jobs, OutputForm form) {
   if (form != OutputForm::kTable) return JsonJobs(jobs, form);
   Table table({"ID", "NAME", "STATE", "TASKS", "RUNNING", "ELAPSED", "SUBMITTED", "OUTPUT"});
   for (const JobStatus& j : jobs) {
-    table.Add({Name(j.id), Dash(j.name), StateName(j.state),
+    table.Add({Name(j.id), Dash(j.name), Word(j.state),
                std::to_string(Sum(j, &StageStatus::done)) + "/" + std::to_string(Sum(j, &StageStatus::tasks)),
                std::to_string(Sum(j, &StageStatus::running)), Elapsed(j.elapsed_us), DateTime(j.submitted_unix_ms),
                Dash(j.output_uri)});
@@ -90,7 +90,7 @@ std::string RenderJob(const JobStatus& j, OutputForm form) {
   };
   line("id", Name(j.id));
   line("name", Dash(j.name));
-  line("state", StateName(j.state));
+  line("state", Word(j.state));
   line("queue", Dash(j.queue));
   line("priority", std::to_string(j.priority));
   line("submitted", DateTime(j.submitted_unix_ms));
@@ -143,6 +143,19 @@ std::string RenderWorkers(const std::vector<WorkerStatus>& workers, OutputForm f
                std::to_string(w.blocks), HumanBytes(w.used_bytes), HumanBytes(w.capacity_bytes), Dash(labels)});
   }
   return table.Text();
+}
+
+std::string RenderLogs(const std::vector<AttemptLog>& logs, OutputForm form) {
+  if (form != OutputForm::kTable) return JsonLogs(logs, form);
+  std::string text;
+  for (const AttemptLog& log : logs) {
+    if (!text.empty()) text += "\n";
+    text += "==> " + log.id + " on " + Dash(log.worker) + ", " + log.state + " <==\n";
+    if (!log.note.empty()) text += "(" + log.note + ")\n";
+    text += log.text;
+    if (!log.text.empty() && log.text.back() != '\n') text += "\n";
+  }
+  return text;
 }
 
 std::string RenderFiles(const std::vector<FileRow>& files, OutputForm form) {

@@ -38,7 +38,7 @@ Json ToJson(const JobStatus& j) {
   for (const StageStatus& stage : j.stages) stages.push_back(ToJson(stage));
   return {{"id", Name(j.id)},
           {"name", j.name},
-          {"state", StateName(j.state)},
+          {"state", Word(j.state)},
           {"queue", j.queue},
           {"priority", j.priority},
           {"submission_id", j.submission_id},
@@ -62,6 +62,10 @@ Json ToJson(const TaskStatus& t) {
 Json ToJson(const AttemptStatus& a) {
   return {{"id", a.id}, {"state", a.state}, {"cause", a.cause}, {"worker", a.worker}, {"progress", a.progress},
           {"ran_us", a.ran_us}, {"message", a.message}, {"reason", a.reason}};
+}
+
+Json ToJson(const AttemptLog& l) {
+  return {{"id", l.id}, {"worker", l.worker}, {"state", l.state}, {"note", l.note}, {"text", l.text}};
 }
 
 Json ToJson(const CounterValue& c) {
@@ -117,6 +121,7 @@ std::string JsonTasks(const std::vector<TaskStatus>& v, OutputForm form) { retur
 std::string JsonAttempts(const std::vector<AttemptStatus>& v, OutputForm form) { return List("attempts", All(v), form); }
 std::string JsonCounters(const std::vector<CounterValue>& v, OutputForm form) { return List("counters", All(v), form); }
 std::string JsonWorkers(const std::vector<WorkerStatus>& v, OutputForm form) { return List("workers", All(v), form); }
+std::string JsonLogs(const std::vector<AttemptLog>& v, OutputForm form) { return List("logs", All(v), form); }
 std::string JsonFiles(const std::vector<FileRow>& v, OutputForm form) { return List("files", All(v), form); }
 
 std::string JsonVersion(const std::string& own, const MasterInfo* master, OutputForm form) {

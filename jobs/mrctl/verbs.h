@@ -10,7 +10,8 @@ namespace mr::ctl {
 inline constexpr char kVersion[] = "0.1.0";
 
 Result<int> RunSubmit(const Command& command, const Settings& settings);  // also explain
-Result<int> RunJobVerb(const Command& command, const Settings& settings);  // jobs job wait attach kill logs why
+Result<int> RunJobVerb(const Command& command, const Settings& settings);  // jobs job wait attach kill why
+Result<int> RunLogs(const Command& command, const Settings& settings);
 Result<int> RunClusterVerb(const Command& command, const Settings& settings);  // workers worker version
 Result<int> RunFs(const Command& command, const Settings& settings);
 

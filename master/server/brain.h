@@ -81,6 +81,7 @@ struct RegisterOut {
   Status status;
   WorkerId worker;
   std::vector<sched::Copy> drop;
+  bool start_over = false;  // this life was given up meanwhile
 };
 
 class Brain {

@@ -174,29 +174,47 @@ class ClientService final : public rpc::MasterForClient::Server {
     struct Known {
       Status status;
       uint64_t session = 0;
-      std::string text;
+      bool same_life = false;  // the worker's process is the one that ran it
+      std::string worker, text;
     };
     const auto attempt = rpc::FromWire(context.getParams().getAttempt());
     return shell_.Ask([attempt](Brain& brain) {
       const AttemptView* view = brain.jobs().Find(attempt);
-      if (view == nullptr) return Known{NotFound("there is no such attempt"), 0, ""};
-      const WorkerView* worker = brain.workers().FindAlive(view->worker, view->incarnation);
-      return Known{Status::Ok(), worker == nullptr ? 0 : worker->session,
+      if (view == nullptr) return Known{NotFound("there is no such attempt"), 0, false, "", ""};
+      // A worker that was started again has the logs of its earlier lives.
+      const WorkerView* worker = brain.workers().Find(view->worker);
+      return Known{Status::Ok(), worker == nullptr || !worker->alive ? 0 : worker->session,
+                   worker != nullptr && worker->info.incarnation == view->incarnation, Name(view->worker),
                    view->stderr_tail.empty() ? view->message : view->stderr_tail};
     }).then([this, context, attempt](Known known) mutable -> kj::Promise<void> {
       rpc::ToOutcome(known.status, context.getResults().initOutcome());
-      context.getResults().setText(known.text.c_str());
+      if (!known.status.ok()) return kj::READY_NOW;
+      // Where the worker has nothing (any more), what the master kept is the answer.
+      auto kept = [context, text = known.text](const std::string& why) mutable {
+        context.getResults().setText(text.c_str());
+        context.getResults().setNote((why + (text.empty() || why.empty() ? "" : "; this is what its report said")).c_str());
+      };
       const auto session = shell_.sessions().find(known.session);
-      if (session == shell_.sessions().end()) return kj::READY_NOW;
+      if (session == shell_.sessions().end()) {
+        kept("its log is on " + known.worker + ", which is gone");
+        return kj::READY_NOW;
+      }
       auto request = session->second.logRequest();
       rpc::ToWire(attempt, request.initAttempt());
-      // Where the worker has nothing (any more), what the master kept is the answer.
       return shell_.kj()
           .timer()
-          .timeoutAfter(kLogTimeout, request.send().then([context](auto response) mutable {
-            if (response.getOutcome().getCode() == 0) context.getResults().setText(response.getText());
-          }))
-          .catch_([](kj::Exception&&) {});
+          .timeoutAfter(kLogTimeout, request.send())
+          .then(
+              [context, kept, known](auto response) mutable {
+                const Status read = rpc::FromOutcome(response.getOutcome());
+                if (read.ok()) return context.getResults().setText(response.getText());
+                // A log is made with its first byte.
+                const bool silent = read.code() == Code::kNotFound && known.same_life;
+                kept(!silent ? known.worker + " cannot read its log: " + read.message() : known.text.empty() ? "" : "it wrote nothing");
+              },
+              [kept, worker = known.worker](kj::Exception&&) mutable {
+                kept("its log is on " + worker + ", which does not answer");
+              });
     });
   }
 

@@ -3,6 +3,7 @@
 #include <glog/logging.h>
 
 #include "common/rpc/kj_status.h"
+#include "common/rpc/wait_for_loop.h"
 
 namespace mr::master {
 
@@ -78,33 +79,17 @@ HttpFront::HttpFront(Shell& shell, Loop& loop) : shell_(shell), loop_(loop) {}
 HttpFront::~HttpFront() = default;
 
 Result<uint16_t> HttpFront::Listen(const std::string& address, uint16_t port) {
-  std::mutex mutex;
-  std::condition_variable cv;
-  std::unique_ptr<Result<uint16_t>> bound;
-  const std::string where = address + ":" + std::to_string(port);
-  auto& kj = shell_.kj();
-  kj.Post([&] {
+  const auto bound = rpc::WaitForLoop<Result<uint16_t>>(shell_.kj(), [this, address, port] {
     server_ = kj::heap<Server>(shell_, loop_, ready_);
-    kj.Spawn(kj.io()
-                 .provider->getNetwork()
-                 .parseAddress(address.c_str(), port)
-                 .then([this](kj::Own<kj::NetworkAddress> parsed) -> Result<uint16_t> {
-                   server_->receiver = parsed->listen();
-                   server_->tasks.add(server_->Accept());
-                   return static_cast<uint16_t>(server_->receiver->getPort());
-                 })
-                 .catch_([where](kj::Exception&& e) -> Result<uint16_t> {
-                   return rpc::FromException(e).With("cannot listen on " + where);
-                 })
-                 .then([&](Result<uint16_t> result) {
-                   std::lock_guard lock(mutex);
-                   bound = std::make_unique<Result<uint16_t>>(std::move(result));
-                   cv.notify_one();
-                 }));
+    return shell_.kj().io().provider->getNetwork().parseAddress(address.c_str(), port).then(
+        [this](kj::Own<kj::NetworkAddress> parsed) -> Result<uint16_t> {
+          server_->receiver = parsed->listen();
+          server_->tasks.add(server_->Accept());
+          return static_cast<uint16_t>(server_->receiver->getPort());
+        });
   });
-  std::unique_lock lock(mutex);
-  cv.wait(lock, [&] { return bound != nullptr; });
-  return std::move(*bound);
+  if (!bound.ok()) return bound.status().With("cannot listen on " + address + ":" + std::to_string(port));
+  return bound;
 }
 
 void HttpFront::Close() {

@@ -19,23 +19,6 @@ std::string OneLine(const std::string& text) {
 
 }  // namespace
 
-bool Ended(JobState state) {
-  return state == JobState::kSucceeded || state == JobState::kFailed || state == JobState::kKilled;
-}
-
-const char* Word(JobState state) {
-  switch (state) {
-    case JobState::kPending: return "PENDING";
-    case JobState::kRunning: return "RUNNING";
-    case JobState::kCommitting: return "COMMITTING";
-    case JobState::kSucceeded: return "SUCCEEDED";
-    case JobState::kFailed: return "FAILED";
-    case JobState::kKilling: return "KILLING";
-    case JobState::kKilled: return "KILLED";
-  }
-  return "?";
-}
-
 const char* Word(AttemptState state) {
   switch (state) {
     case AttemptState::kRunning: return "running";

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/job_state.h"
 #include "master/sched/decision.h"
 #include "master/sched/event.h"
 #include "master/server/records.h"
@@ -16,10 +17,7 @@
 
 namespace mr::master {
 
-// Numbers as in client.capnp.
-enum class JobState : uint8_t { kPending = 1, kRunning, kCommitting, kSucceeded, kFailed, kKilling, kKilled };
-bool Ended(JobState state);
-const char* Word(JobState state);
+using mr::Word;  // beside that of attempts
 
 enum class AttemptState : uint8_t { kRunning, kWaiting, kCommitted, kCopy, kFailed, kKilled };
 const char* Word(AttemptState state);

@@ -39,6 +39,7 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   }
   if (worker.session != 0 && worker.session != session) outlets_.CloseSession(worker.session);
   if (worker.info.incarnation != in.info.incarnation) worker.heartbeat_connections = 0;
+  const bool was_given_up = !worker.alive && worker.info.incarnation == in.info.incarnation;
   in.info.worker = id;
   // Said by the event itself, so that it gets nothing in the very step of its registration.
   in.info.draining = worker.drained_by_user || in.leaving;
@@ -62,7 +63,7 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
 
   const auto inventory = in.info.inventory;
   const auto running = in.info.running;
-  RegisterOut out{Status::Ok(), id, {}};
+  RegisterOut out{Status::Ok(), id, {}, was_given_up};
   const Fed fed = Feed(std::move(in.info), EncodeFields(in.extra));
   for (const auto& decision : fed.decisions) {
     const auto* drop = std::get_if<sched::DropCopy>(&decision);
@@ -77,7 +78,8 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   }
   LOG(INFO) << Name(id) << " registered from " << worker.info.address << " with " << worker.info.slots.total
             << " slots, " << inventory.size() << " copies, " << running.size() << " running"
-            << (in.leaving ? ", leaving" : worker.drained_by_user ? ", drained by an operator" : "");
+            << (in.leaving ? ", leaving" : worker.drained_by_user ? ", drained by an operator" : "")
+            << (was_given_up ? "; it was given up, and none of these count" : "");
   std::set<JobId> forgotten;
   for (const auto& copy : inventory) {
     const JobView* job = jobs_.Find(copy.output.task.job);

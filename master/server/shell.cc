@@ -4,6 +4,7 @@
 
 #include "common/rpc/connection.h"
 #include "common/rpc/kj_status.h"
+#include "common/rpc/wait_for_loop.h"
 #include "common/rpc/wire.h"
 #include "schema/data.capnp.h"
 
@@ -24,23 +25,15 @@ Shell::Shell(Options options, rpc::KjThread& kj, Loop& loop, Pool& pool)
 Shell::~Shell() noexcept = default;
 
 Result<uint16_t> Shell::Listen(const std::string& address, uint16_t port) {
-  std::mutex mutex;
-  std::condition_variable cv;
-  std::unique_ptr<Result<uint16_t>> bound;
-  kj_.Post([&] {
+  return rpc::WaitForLoop<Result<uint16_t>>(kj_, [this, address, port] {
     server_ = kj::heap<rpc::RpcServer>(kj_.io(), own_, [this](const rpc::Hello& hello, const std::string& peer) {
       return Admit(hello, peer);
     });
-    kj_.Spawn(server_->Listen(address, port).then([&](Result<uint16_t> result) {
-      if (result.ok()) address_ = options_.advertise + ":" + std::to_string(*result);
-      std::lock_guard lock(mutex);
-      bound = std::make_unique<Result<uint16_t>>(std::move(result));
-      cv.notify_one();
-    }));
+    return server_->Listen(address, port).then([this](Result<uint16_t> bound) {
+      if (bound.ok()) address_ = options_.advertise + ":" + std::to_string(*bound);
+      return bound;
+    });
   });
-  std::unique_lock lock(mutex);
-  cv.wait(lock, [&] { return bound != nullptr; });
-  return std::move(*bound);
 }
 
 void Shell::Close() {

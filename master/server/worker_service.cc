@@ -145,6 +145,8 @@ class WorkerService final : public rpc::MasterForWorker::Server {
       result.setClusterId(shell_.options().cluster_id);
       result.setHeartbeatMs(static_cast<uint32_t>(kBeat.millis()));
       result.setLeaseMs(static_cast<uint32_t>(kLease.millis()));
+      result.setReattachMs(static_cast<uint32_t>(kReattachWindow.millis()));
+      result.setStartOver(out.start_over);
       auto drop = result.initDropCopies(static_cast<unsigned>(out.drop.size()));
       for (unsigned i = 0; i < out.drop.size(); ++i) {
         rpc::ToWire(out.drop[i].output.task, drop[i].initTask());

@@ -22,6 +22,11 @@ inline constexpr Duration kLease = Seconds(5);
 inline constexpr Duration kReconnectGrace = Seconds(2);
 // How long a restarted master waits for the workers it knew.
 inline constexpr Duration kRestartGrace = Seconds(10);
+// How long a worker that hears nothing of its master lets attempts run (reliability.md F). Nothing that
+// they do can become visible meanwhile: a worker that was given up is told to end them and to drop its
+// copies when it registers again, and their reports are stale. So it may well be longer than the lease,
+// and a master that is away for a minute finds its jobs where they were.
+inline constexpr Duration kReattachWindow = Seconds(120);
 
 struct WorkerView {
   WorkerId id;

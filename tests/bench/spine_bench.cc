@@ -56,8 +56,8 @@ double RunJob(ctl::Client& client, const std::shared_ptr<capnp::MessageBuilder>&
   while (true) {
     const auto status = OrDie(client.NextStatus(Now() + Seconds(120)), "watch");
     if (!status) Die("the job did not end within two minutes");
-    if (!ctl::IsEnded(status->state)) continue;
-    if (status->state != ctl::JobState::kSucceeded) Die("the job failed: " + status->error);
+    if (!Ended(status->state)) continue;
+    if (status->state != JobState::kSucceeded) Die("the job failed: " + status->error);
     return static_cast<double>(status->elapsed_us);
   }
 }

@@ -260,11 +260,67 @@ TEST_F(CliTest, ShowsAJobFromAllSides) {
   EXPECT_THAT(Mrctl({"jobs"}).out, HasSubstr(id));
 }
 
+std::string IdIn(const std::string& text, const std::string& prefix) {
+  const size_t at = text.find(prefix);
+  return at == std::string::npos ? "" : text.substr(at, text.find_first_of(" \"\n", at) - at);
+}
+
+TEST_F(CliTest, ShowsTheLogsOfAJobOfATaskAndOfAnAttempt) {
+  // Fails in its first attempt alone; each attempt says thirty lines.
+  const std::string flag = Path("first-attempt-was");
+  const RunResult run = Mrctl({"-o", "json", "submit", "stream", "--map",
+                               "for i in $(seq 30); do echo said $i >&2; done; mkdir " + flag + " || exec cat; exit 3",
+                               "--input", Uri("in"), "--output", Uri("logged")});
+  ASSERT_EQ(run.exit, 0) << run.err << cluster_->Logs();
+  const std::string job = IdIn(run.out, "job_");
+  const RunResult of_job = Mrctl({"logs", job});
+  ASSERT_EQ(of_job.exit, 0) << of_job.err;
+  const size_t failed = of_job.out.find(", failed <==\n"), committed = of_job.out.find(", committed <==\n");
+  ASSERT_NE(committed, std::string::npos) << of_job.out;
+  EXPECT_LT(failed, committed);
+  EXPECT_THAT(of_job.out, StartsWith("==> attempt_"));
+  EXPECT_THAT(of_job.out, HasSubstr(" on w"));
+  EXPECT_THAT(of_job.out, HasSubstr("said 30\n"));
+  EXPECT_THAT(of_job.out, testing::Not(HasSubstr("said 5\n"))) << "more than the last lines of each";
+  const std::string attempt = IdIn(of_job.out, "attempt_");
+  const std::string task = "task" + attempt.substr(7, attempt.rfind('_') - 7);
+  EXPECT_THAT(Mrctl({"logs", task, "--tail", "3"}).out, HasSubstr(" <==\nsaid 28\nsaid 29\nsaid 30\n"));
+  EXPECT_THAT(Mrctl({"logs", attempt}).out, StartsWith("said 1\nsaid 2\n"));
+  const RunResult json = Mrctl({"-o", "json", "logs", job, attempt});
+  EXPECT_THAT(json.out, StartsWith("{\"version\":1,\"logs\":[{\"id\":\"attempt_"));
+  EXPECT_EQ(std::count(json.out.begin(), json.out.end(), '\n'), 1);
+  EXPECT_EQ(Mrctl({"logs", "w1"}).exit, 2);
+  EXPECT_EQ(Mrctl({"logs", "job_9_0009"}).exit, 7);
+  EXPECT_EQ(Mrctl({"logs", task.substr(0, task.size() - 1) + "9"}).exit, 7);
+}
+
+TEST_F(CliTest, SaysThatTheWorkerWithTheLogIsGoneAndShowsWhatIsKept) {
+  Cluster cluster({.workers = 1});
+  ASSERT_TRUE(cluster.Start().ok()) << cluster.Logs();
+  const RunResult run = cluster.Mrctl({"-o", "json", "submit", "stream", "--map", "echo reason >&2; exit 3", "--max-attempts",
+                                       "1", "--input", Uri("in"), "--output", Uri("gone")});
+  ASSERT_EQ(run.exit, 1) << run.err << cluster.Logs();
+  const std::string job = IdIn(run.out, "job_");
+  cluster.KillWorker(0);
+  ASSERT_TRUE(cluster.WaitForWorkers(0).ok());
+  const RunResult logs = cluster.Mrctl({"logs", job});
+  EXPECT_EQ(logs.exit, 0) << logs.err;
+  EXPECT_THAT(logs.out, HasSubstr("(its log is on w1, which is gone; this is what its report said)\n"));
+  EXPECT_THAT(logs.out, HasSubstr("reason\n"));
+  // With the process back its files are, too.
+  ASSERT_TRUE(cluster.StartWorker(0).ok());
+  ASSERT_TRUE(cluster.WaitForWorkers(1).ok());
+  EXPECT_THAT(cluster.Mrctl({"logs", job}).out, testing::Not(HasSubstr("gone")));
+}
+
 TEST_F(CliTest, MovesFilesThroughTheBlockStoreUnchanged) {
   ASSERT_EQ(Mrctl({"fs", "mkdir", "/d"}).exit, 0) << cluster_->Logs();
   const RunResult put = Mrctl({"fs", "put", Path("in"), "/d/a"});
   ASSERT_EQ(put.exit, 0) << put.err << cluster_->Logs();
-  EXPECT_EQ(Mrctl({"fs", "put", Path("in"), "/d/a"}).exit, 3);
+  const RunResult again = Mrctl({"fs", "put", Path("in"), "/d/a"});
+  EXPECT_EQ(again.exit, 3);
+  EXPECT_THAT(again.err, HasSubstr("/d/a exists\n  say --overwrite to replace it\n")) << "one way, named once";
+  EXPECT_EQ(Mrctl({"fs", "put", "--overwrite", Path("in"), "/d/a"}).exit, 0);
   EXPECT_EQ(Mrctl({"fs", "cat", "/d/a"}).out, *ReadFile(Path("in")));
   EXPECT_EQ(Mrctl({"fs", "get", "/d/a", Path("back")}).exit, 0);
   EXPECT_EQ(*ReadFile(Path("back")), *ReadFile(Path("in")));

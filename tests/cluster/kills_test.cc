@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <signal.h>
+
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -86,6 +89,70 @@ TEST(KillTest, ARandomWorkerAtARandomMomentChangesNoAnswer) {
     killer.join();
     if (HasFatalFailure()) return;
   }
+}
+
+// What the worker forked to make its children, while it runs no task (tasks are clones of it).
+std::vector<pid_t> HelpersOf(pid_t worker) {
+  std::vector<pid_t> helpers;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(worker) + "/task")) {
+    std::ifstream children(task.path() / "children");
+    for (pid_t pid; children >> pid;) helpers.push_back(pid);
+  }
+  return helpers;
+}
+
+TEST(KillTest, AWorkerWhoseHelperWasKilledGoesOnWithAnother) {
+  Cluster cluster({.workers = 2, .slots = 2});
+  ASSERT_TRUE(cluster.Start().ok());
+  for (int round = 0; round < 2; ++round) {
+    for (int worker = 0; worker < cluster.workers(); ++worker) {
+      const auto helpers = HelpersOf(cluster.worker_pid(worker));
+      ASSERT_EQ(helpers.size(), 1u);
+      ASSERT_EQ(kill(helpers[0], SIGKILL), 0);
+    }
+    const std::string where = "round " + std::to_string(round);
+    ExpectSortStaysRight(cluster, where);
+    if (HasFatalFailure()) return;
+    const RunResult attempts = cluster.Mrctl({"job", "attempts", "job_1_000" + std::to_string(round + 1)});
+    EXPECT_EQ(attempts.out.find("failed"), std::string::npos) << where << "\n" << attempts.out;
+    ASSERT_TRUE(RemoveTree(cluster.directory() + "/out").ok());
+    EXPECT_TRUE(cluster.WaitForWorkers(2).ok());
+  }
+}
+
+// As after a long pause of the network or of a virtual machine.
+TEST(KillTest, AWorkerThatWasGivenUpComesBackAsTheSameProcess) {
+  Cluster cluster({.workers = 3, .slots = 1});
+  ASSERT_TRUE(cluster.Start().ok());
+  const std::string dir = cluster.directory();
+  WriteWords(dir + "/in", 20'000, 5);
+  const pid_t pid = cluster.worker_pid(0);
+  // The second time with a job whose attempts hang on the stopped one, and are made again elsewhere.
+  for (int round = 0; round < 2; ++round) {
+    const std::string out = dir + "/out" + std::to_string(round);
+    auto follower = cluster.MrctlInBackground({"submit", "stream", "--map", "sleep 1; cat", "--reduce", "sort", "--reduces", "3",
+                                               "--input", "file://" + dir + "/in", "--output", "file://" + out},
+                                              "follower" + std::to_string(round));
+    ASSERT_TRUE(follower.ok());
+    const Instant limit = Now() + Seconds(20);
+    while (cluster.Mrctl({"jobs"}).out.find("RUNNING") == std::string::npos && Now() < limit) {
+    }
+    kill(pid, SIGSTOP);
+    const Status lost = cluster.WaitForWorkers(2);
+    const auto exit = follower->Wait(Seconds(60));
+    kill(pid, SIGCONT);
+    ASSERT_TRUE(lost.ok()) << lost.ToString();
+    EXPECT_EQ(exit, 0) << cluster.Logs();
+    EXPECT_EQ(SortedLines(ReadParts(out)), SortedLines(*ReadFile(dir + "/in"))) << cluster.Logs();
+    const Status back = cluster.WaitForWorkers(3);
+    ASSERT_TRUE(back.ok()) << back.ToString() << cluster.Logs();
+    EXPECT_EQ(kill(pid, 0), 0);
+    EXPECT_NE(cluster.Logs(1000).find("the master had given this worker up"), std::string::npos) << cluster.Logs();
+  }
+  // It works: with three workers of one slot, three sleepers run at once.
+  const RunResult work = cluster.Mrctl({"submit", "sleep", "--ms", "1500", "--tasks", "3", "--output", "file://" + dir + "/slept"});
+  EXPECT_EQ(work.exit, 0) << work.err;
+  EXPECT_NE(cluster.Mrctl({"workers"}).out.find("live"), std::string::npos);
 }
 
 TEST(KillTest, AJobOutlivesTheClientThatFollowsIt) {

@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "common/base/rng.h"
@@ -78,6 +80,22 @@ TEST(PortsTest, AClientOfAnotherProtocolIsToldWhichOneIsSpokenHere) {
     ASSERT_TRUE(decoded.ok()) << decoded.status().ToString();
     EXPECT_EQ(decoded->refused, static_cast<uint32_t>(Code::kUnavailable));
   }
+}
+
+TEST(PortsTest, AWorkerRefusesAnMrtaskOfAnotherBuildAtOnce) {
+  TempDirectory bin;
+  std::filesystem::copy_file(BinaryDirectory() + "/mrworker", bin / "mrworker");
+  std::ofstream(bin / "mrtask") << "#!/bin/sh\nprintf 'PMTH\\143\\0\\0\\0' >&3\n";
+  std::filesystem::permissions(bin / "mrtask", std::filesystem::perms::owner_all);
+  const std::vector<std::string> argv = {bin / "mrworker", "--master", "127.0.0.1:9", "--data", bin / "data",
+                                         "--port",         "0",        "--http_port", "0"};
+  const RunResult run = RunProgram(argv, Seconds(10));
+  EXPECT_EQ(run.exit, 5) << run.err;
+  EXPECT_NE(run.err.find((bin / "mrtask") + " speaks protocol 99"), std::string::npos) << run.err;
+  std::filesystem::remove(bin / "mrtask");
+  const RunResult none = RunProgram(argv, Seconds(10));
+  EXPECT_EQ(none.exit, 1) << none.err;
+  EXPECT_NE(none.err.find(bin / "mrtask"), std::string::npos) << none.err;
 }
 
 TEST(PortsTest, MrctlSaysThatTheMasterIsOfAnotherRelease) {

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <type_traits>
+
 #include "common/base/ids.h"
+#include "common/base/job_state.h"
 #include "common/base/rng.h"
 #include "common/base/status.h"
 #include "common/base/text.h"
@@ -61,6 +64,24 @@ TEST(TextTest, JsonEscapeKeepsValidTextAndReplacesBrokenBytes) {
   EXPECT_EQ(JsonEscape("a\"b\\c\n\x01"), "a\\\"b\\\\c\\n\\u0001");
   EXPECT_EQ(JsonEscape("h\xc3\xa9"), "h\xc3\xa9");
   EXPECT_EQ(JsonEscape("\xff"), "\\ufffd");
+}
+
+TEST(StatusTest, TheValueOfATemporaryOutlivesIt) {
+  const auto make = []() -> Result<std::vector<std::string>> { return std::vector<std::string>(3, std::string(100, 'x')); };
+  // What a reference is bound to must be a value, or the loop reads what is gone.
+  static_assert(std::is_same_v<decltype(*make()), std::vector<std::string>>);
+  static_assert(std::is_same_v<decltype(make().value()), std::vector<std::string>>);
+  size_t bytes = 0;
+  for (const std::string& text : *make()) bytes += text.size();
+  EXPECT_EQ(bytes, 300u);
+}
+
+TEST(JobStateTest, OnlyThreeStatesAreTheEnd) {
+  EXPECT_STREQ(Word(JobState::kCommitting), "COMMITTING");
+  for (int i = 0; i <= 7; ++i) {
+    const std::string word = Word(static_cast<JobState>(i));
+    EXPECT_EQ(Ended(static_cast<JobState>(i)), word == "SUCCEEDED" || word == "FAILED" || word == "KILLED") << word;
+  }
 }
 
 TEST(StatusTest, ContextStandsInFrontAndTheCodeStays) {

@@ -3,8 +3,8 @@
 #include <glog/logging.h>
 
 #include "common/io/fault.h"
+#include "common/rpc/wait_for_loop.h"
 #include "schema/client.capnp.h"
-#include "worker/daemon/hop.h"
 
 namespace mr::worker {
 namespace {
@@ -56,7 +56,7 @@ class DfsSink : public OutputSink {
     MR_RETURN_IF_ERROR(Open());
     MR_RETURN_IF_ERROR(Flush());
     FaultPoint("output");
-    auto written = WaitForLoop<Result<dfs::WrittenFile>>(loop_, [box = box_] { return box->writer->Close(); });
+    auto written = rpc::WaitForLoop<Result<dfs::WrittenFile>>(loop_, [box = box_] { return box->writer->Close(); });
     Abandon();
     if (!written.ok()) return written.status().With("writing " + directory_ + "/" + file_.name);
     for (const dfs::StagedBlock& block : written->blocks) {
@@ -80,7 +80,7 @@ class DfsSink : public OutputSink {
   Status Open() {
     if (open_) return Status::Ok();
     const std::string path = directory_ + "/" + file_.name;
-    MR_RETURN_IF_ERROR(WaitForLoop<Status>(loop_, [&host = host_, box = box_, path]() -> kj::Promise<Status> {
+    MR_RETURN_IF_ERROR(rpc::WaitForLoop<Status>(loop_, [&host = host_, box = box_, path]() -> kj::Promise<Status> {
       if (host.client() == nullptr) return Status(Unavailable("the block store's namespace cannot be reached"));
       dfs::PutOptions options;
       options.overwrite = true;
@@ -98,7 +98,7 @@ class DfsSink : public OutputSink {
     if (buffer_.empty()) return Status::Ok();
     auto bytes = std::make_shared<std::string>(std::move(buffer_));
     buffer_.clear();
-    return WaitForLoop<Status>(loop_, [box = box_, bytes] { return box->writer->Write(std::move(*bytes)); });
+    return rpc::WaitForLoop<Status>(loop_, [box = box_, bytes] { return box->writer->Write(std::move(*bytes)); });
   }
 
   void Abandon() {

@@ -11,10 +11,10 @@
 #include "common/io/clock.h"
 #include "common/io/files.h"
 #include "common/rpc/server.h"
+#include "common/rpc/wait_for_loop.h"
 #include "worker/daemon/block_host.h"
 #include "worker/daemon/data_server.h"
 #include "worker/daemon/heartbeat.h"
-#include "worker/daemon/hop.h"
 #include "worker/daemon/http.h"
 #include "worker/daemon/metrics.h"
 #include "worker/daemon/session.h"
@@ -105,7 +105,9 @@ struct Daemon::Impl {
   Status PrepareDirectory();
   void Build();
   void BuildSession();
-  void OnRegistered(const WorkerRef& self, uint64_t cluster_id, Duration period);
+  void OnRegistered(const WorkerRef& self, uint64_t cluster_id, Duration period, Duration window);
+  // The master has not answered for so long that it has given this worker up, or is gone.
+  void EndUnheard();
   Status Listen();
   HttpReply Page(const std::string& path) const;
   kj::Promise<Result<std::string>> ReadLog(AttemptId attempt) {
@@ -178,17 +180,17 @@ void Daemon::Impl::BuildSession() {
   o.cluster_id = KnownCluster(Path("cluster_id"));
   o.blocks = [&l] { return l.blocks->List(); };
   o.capacity_and_used = [this, &l] { return CapacityAndUsed(options.data, l.blocks->used_bytes()); };
-  o.on_registered = [this](const WorkerRef& self, uint64_t cluster, Duration period) {
-    OnRegistered(self, cluster, period);
+  o.on_registered = [this](const WorkerRef& self, uint64_t cluster, Duration period, Duration window) {
+    OnRegistered(self, cluster, period, window);
   };
   o.read_log = [this](AttemptId attempt) { return ReadLog(attempt); };
   l.session = std::make_unique<Session>(loop, *l.worker, l.directory, std::move(o));
 }
 
-void Daemon::Impl::OnRegistered(const WorkerRef& self, uint64_t cluster_id, Duration period) {
+void Daemon::Impl::OnRegistered(const WorkerRef& self, uint64_t cluster_id, Duration period, Duration window) {
   looped->fetches->SetClusterId(cluster_id);
   looped->blocks->Registered(self.id, cluster_id);
-  heartbeat->Set(self, cluster_id, period);
+  heartbeat->Set(self, cluster_id, period, window);
   pool.Post([path = Path("cluster_id"), cluster_id] {
     if (KnownCluster(path) == cluster_id) return;
     char text[20];
@@ -196,6 +198,12 @@ void Daemon::Impl::OnRegistered(const WorkerRef& self, uint64_t cluster_id, Dura
     const Status s = WriteFileDurably(path, text);
     LOG_IF(WARNING, !s.ok()) << s.ToString();
   });
+}
+
+void Daemon::Impl::EndUnheard() {
+  if (looped->worker->idle()) return;
+  LOG(WARNING) << "nothing was heard of the master at " << options.master << " for too long: the attempts here are ended";
+  looped->worker->KillAll();
 }
 
 HttpReply Daemon::Impl::Page(const std::string& path) const {
@@ -213,7 +221,7 @@ HttpReply Daemon::Impl::Page(const std::string& path) const {
 
 Status Daemon::Impl::Listen() {
   // What is built next says the port to others; until it is there peers are turned away.
-  auto bound = WaitForLoop<Result<uint16_t>>(loop, [this] {
+  auto bound = rpc::WaitForLoop<Result<uint16_t>>(loop, [this] {
     rpc::Hello own;
     own.role = rpc::Role::kDataServer;
     own.incarnation = incarnation;
@@ -227,7 +235,7 @@ Status Daemon::Impl::Listen() {
   });
   if (!bound.ok()) return bound.status();
   port = *bound;
-  auto http_bound = WaitForLoop<Result<uint16_t>>(loop, [this] {
+  auto http_bound = rpc::WaitForLoop<Result<uint16_t>>(loop, [this] {
     http = kj::heap<HttpPort>(loop.io(), [this](const std::string& path) { return Page(path); });
     return http->Listen(options.bind, options.http_port);
   });
@@ -251,9 +259,10 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(Options options, std::unique_ptr<T
     i.Build();
     i.BuildSession();
   });
-  i.heartbeat = std::make_unique<Heartbeat>(i.options.master, [&i] {
-    i.loop.Post([&i] { i.looped->session->RegisterAgain("the master does not know this worker any more"); });
-  });
+  i.heartbeat = std::make_unique<Heartbeat>(
+      i.options.master,
+      [&i] { i.loop.Post([&i] { i.looped->session->RegisterAgain("the master does not know this worker any more"); }); },
+      [&i] { i.loop.Post([&i] { i.EndUnheard(); }); });
   i.loop.Post([&i] { i.looped->session->Start(); });
   return daemon;
 }

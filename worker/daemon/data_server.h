@@ -2,7 +2,6 @@
 // connection; it only hands each method to who knows. Lives on the KJ loop.
 #pragma once
 
-#include "common/io/fault.h"
 #include "dfs/block/block_server.h"
 #include "schema/data.capnp.h"
 #include "worker/shuffle/serve.h"
@@ -13,15 +12,9 @@ class DataServer : public rpc::DataServer::Server {
  public:
   DataServer(ShuffleServing& shuffle, dfs::BlockServer& blocks) : shuffle_(shuffle), blocks_(blocks) {}
 
-  kj::Promise<void> fetch(FetchContext c) override {
-    FaultPoint("serve");
-    return shuffle_.Fetch(c);
-  }
+  kj::Promise<void> fetch(FetchContext c) override { return shuffle_.Fetch(c); }
   kj::Promise<void> table(TableContext c) override { return shuffle_.Table(c); }
-  kj::Promise<void> openFetch(OpenFetchContext c) override {
-    FaultPoint("serve");
-    return shuffle_.OpenFetch(c);
-  }
+  kj::Promise<void> openFetch(OpenFetchContext c) override { return shuffle_.OpenFetch(c); }
   kj::Promise<void> probe(ProbeContext c) override { return shuffle_.Probe(c); }
   kj::Promise<void> writeBlock(WriteBlockContext c) override { return blocks_.WriteBlock(c); }
   kj::Promise<void> readBlock(ReadBlockContext c) override { return blocks_.ReadBlock(c); }

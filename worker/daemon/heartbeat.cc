@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/io/clock.h"
 #include "common/rpc/connection.h"
 #include "common/rpc/kj_thread.h"
 #include "schema/control.capnp.h"
@@ -15,12 +16,15 @@ constexpr Duration kAnswerTimeout = Seconds(5);
 
 struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
   const std::string master;
-  const std::function<void()> unknown;
+  const std::function<void()> unknown, silent;
 
   // Below: on the loop.
   WorkerRef self;
   uint64_t cluster_id = 0;
   Duration period = Millis(500);
+  Duration window;
+  Instant heard;  // when the last beat that was answered was sent
+  bool said_silent = false;
   uint64_t sequence = 0;
   bool running = false;
   kj::Own<rpc::RpcConnection> connection;
@@ -29,12 +33,27 @@ struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
 
   rpc::KjThread loop{"heartbeat"};  // last
 
-  Impl(std::string m, std::function<void()> u) : master(std::move(m)), unknown(std::move(u)) {}
+  Impl(std::string m, std::function<void()> u, std::function<void()> s)
+      : master(std::move(m)), unknown(std::move(u)), silent(std::move(s)) {}
 
   void taskFailed(kj::Exception&&) override {}
 
   void After(Duration delay) {
     tasks->add(loop.timer().afterDelay(delay.ns * kj::NANOSECONDS).then([this] { Beat(); }));
+  }
+
+  // Of its own, since a beat may be without an answer for long.
+  void Listen() {
+    if (window.ns > 0 && !said_silent && Now() - heard >= window) {
+      said_silent = true;
+      silent();
+    }
+    tasks->add(loop.timer().afterDelay(period.ns * kj::NANOSECONDS).then([this] { Listen(); }));
+  }
+
+  void Heard(Instant sent) {
+    heard = sent;
+    said_silent = false;
   }
 
   void Beat() {
@@ -52,7 +71,8 @@ struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
     tasks->add(loop.timer()
                    .timeoutAfter(kAnswerTimeout.ns * kj::NANOSECONDS, request.send())
                    .then(
-                       [this, id = self](capnp::Response<rpc::Heartbeats::BeatResults> response) {
+                       [this, id = self, sent = Now()](capnp::Response<rpc::Heartbeats::BeatResults> response) {
+                         Heard(sent);
                          if (!response.getKnown() && id.id == self.id) unknown();
                          After(period);
                        },
@@ -79,8 +99,8 @@ struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
   }
 };
 
-Heartbeat::Heartbeat(std::string master, std::function<void()> unknown)
-    : impl_(std::make_unique<Impl>(std::move(master), std::move(unknown))) {}
+Heartbeat::Heartbeat(std::string master, std::function<void()> unknown, std::function<void()> silent)
+    : impl_(std::make_unique<Impl>(std::move(master), std::move(unknown), std::move(silent))) {}
 
 Heartbeat::~Heartbeat() {
   impl_->loop.Run([this] {
@@ -90,15 +110,18 @@ Heartbeat::~Heartbeat() {
   });
 }
 
-void Heartbeat::Set(const WorkerRef& self, uint64_t cluster_id, Duration period) {
-  impl_->loop.Post([this, self, cluster_id, period] {
+void Heartbeat::Set(const WorkerRef& self, uint64_t cluster_id, Duration period, Duration window) {
+  impl_->loop.Post([this, self, cluster_id, period, window] {
     impl_->self = self;
     impl_->cluster_id = cluster_id;
     impl_->period = period;
+    impl_->window = window;
+    impl_->Heard(Now());  // the registration's answer
     if (impl_->tasks == nullptr) impl_->tasks = std::make_unique<kj::TaskSet>(*impl_);
     if (!impl_->running) {
       impl_->running = true;
       impl_->Beat();
+      impl_->Listen();
     }
   });
 }

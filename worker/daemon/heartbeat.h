@@ -14,11 +14,12 @@ namespace mr::worker {
 
 class Heartbeat {
  public:
-  // unknown: the master does not know the session any more; called on the heartbeat's thread.
-  Heartbeat(std::string master, std::function<void()> unknown);
+  // Called on the heartbeat's thread. unknown: the master does not know the session any more. silent:
+  // nothing was heard of it for the whole window; once, until it is heard again.
+  Heartbeat(std::string master, std::function<void()> unknown, std::function<void()> silent);
   ~Heartbeat();  // joins
-  // From now on beats as this one, this often. Any thread.
-  void Set(const WorkerRef& self, uint64_t cluster_id, Duration period);
+  // From now on beats as this one, this often. window: 0 = for ever. Any thread.
+  void Set(const WorkerRef& self, uint64_t cluster_id, Duration period, Duration window);
 
  private:
   struct Impl;

@@ -71,6 +71,8 @@ int Usage(const std::string& why) {
 int ExitOf(const Status& status) {
   return status.code() == Code::kInvalidArgument ? 2 : status.code() == Code::kRejected ? 3 : 70;
 }
+// Another build's mrtask is a version mismatch.
+int ExitOfHost(const Status& status) { return status.code() == Code::kRejected ? 5 : ExitOf(status); }
 
 bool PortOk(int port) { return port >= 0 && port <= 65535; }
 
@@ -135,11 +137,15 @@ int Main(int argc, char** argv) {
   host_options.mrtask_path = bin + "/mrtask";
   host_options.scratch_directory = FLAGS_data + "/scratch";
   host_options.preload = bin + "/../lib/libpaceline_jobs.so";
+  host_options.on_fatal = [](const Status& why) {
+    LOG(ERROR) << "this worker ends, to be started again: " << why.message();
+    google::FlushLogFiles(google::GLOG_INFO);
+    ::_exit(ExitOfHost(why));
+  };
   auto host = TaskHost::Start(host_options);
   if (!host.ok()) {
-    std::fprintf(stderr, "mrworker: cannot start the task helper %s: %s\n", host_options.mrtask_path.c_str(),
-                 host.status().ToString().c_str());
-    return ExitOf(host.status());
+    std::fprintf(stderr, "mrworker: cannot start: %s\n", host.status().message().c_str());
+    return ExitOfHost(host.status());
   }
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(argv[0]);

@@ -222,8 +222,13 @@ void Session::Impl::OnRegistered(rpc::Registration::Reader answer) {
   for (const auto copy : answer.getDropCopies()) drop.push_back(FromWire(copy));
   LOG(INFO) << "registered with " << options.master << " as " << Name(self.id) << ", master epoch " << master_epoch;
   worker.Registered(self, drop);
+  if (answer.getStartOver()) {
+    LOG(WARNING) << "the master had given this worker up: its attempts are ended and its outputs dropped";
+    worker.StartOver();
+  }
   if (options.on_registered) {
-    options.on_registered(self, options.cluster_id, Millis(std::max<uint32_t>(answer.getHeartbeatMs(), 10)));
+    options.on_registered(self, options.cluster_id, Millis(std::max<uint32_t>(answer.getHeartbeatMs(), 10)),
+                          Millis(answer.getReattachMs()));
   }
   next_unsent = 0;  // all that has no answer goes again
   calls_under_way = 0;

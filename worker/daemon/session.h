@@ -32,8 +32,8 @@ class Session {
     // On the loop; all but read_log may be empty.
     std::function<std::vector<BlockName>()> blocks;
     std::function<std::pair<uint64_t, uint64_t>()> capacity_and_used;
-    // After each registration.
-    std::function<void(const WorkerRef&, uint64_t cluster_id, Duration heartbeat)> on_registered;
+    // After each registration. window: how long attempts may run without word from the master.
+    std::function<void(const WorkerRef&, uint64_t cluster_id, Duration heartbeat, Duration window)> on_registered;
     std::function<kj::Promise<Result<std::string>>(AttemptId)> read_log;
   };
   Session(rpc::KjThread& loop, Worker& worker, Directory& directory, Options options);

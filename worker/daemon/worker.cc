@@ -167,4 +167,9 @@ void Worker::KillAll() {
   for (const auto& [id, runner] : all) runner->Handle(event::KillAsked{});
 }
 
+void Worker::StartOver() {
+  KillAll();
+  for (const CopyName& copy : Inventory()) Drop(copy);
+}
+
 }  // namespace mr::worker

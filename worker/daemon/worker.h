@@ -50,6 +50,8 @@ class Worker {
   uint32_t busy() const;
   bool idle() const { return attempts_.empty(); }
   void KillAll();
+  // The master counts nothing any more that runs or is kept here.
+  void StartOver();
 
   struct Counters {
     uint64_t launched = 0, refused = 0, ended = 0;

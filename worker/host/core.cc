@@ -26,6 +26,13 @@ Result<std::shared_ptr<Child>> Core::Take(JobId job, const std::string& key, boo
   } else {
     MR_ASSIGN_OR_RETURN(arena, Arena::Make(options_.arena_bytes));
   }
+  auto child = Child::Spawn(&loop, &*helper_, arena);
+  if (child.ok() || !helper_->lost()) return child;
+  if (const Status replaced = helper_->Replace(); !replaced.ok()) {
+    const Status why = replaced.With(child.status().message() + ", and there is no other");
+    if (options_.on_fatal) options_.on_fatal(why);
+    return why;
+  }
   return Child::Spawn(&loop, &*helper_, std::move(arena));
 }
 

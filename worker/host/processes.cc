@@ -1,7 +1,6 @@
 #include "worker/host/processes.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -16,6 +15,7 @@
 #include <mutex>
 #include <set>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 #include "worker/task/protocol.h"
@@ -83,70 +83,132 @@ void SweepOrphans() {
 
 Result<Helper> Helper::Start(const std::string& mrtask_path, const std::string& preload) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
+  Helper helper;
+  helper.mrtask_path_ = mrtask_path;
+  helper.preload_ = preload;
+  MR_RETURN_IF_ERROR(helper.Launch());
+  return helper;
+}
+
+Status Helper::Launch() {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return ErrnoStatus(errno, "cannot start the task helper");
-  Helper helper;
-  helper.socket_.reset(ends[0]);
-  const UniqueFd theirs(ends[1]);
+  socket_.reset(ends[0]);
+  UniqueFd theirs(ends[1]);
   const timeval limit{kHelperTimeoutSeconds, 0};
   setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  // A descriptor that is dup2ed loses close-on-exec.
+  // A descriptor that is dup2ed loses close-on-exec, in glibc also where it is the same one.
   constexpr int kHelperFd = 3;
   posix_spawn_file_actions_adddup2(&actions, theirs.get(), kHelperFd);
-  if (theirs.get() == kHelperFd) fcntl(kHelperFd, F_SETFD, 0);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none;
   sigemptyset(&none);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  const std::string fd = std::to_string(kHelperFd);
+  const std::string fd = std::to_string(kHelperFd), protocol = std::to_string(task::kTaskProtocol);
   // Libraries bind their calls to each other once here, and not in each child at the first call;
   // children take LD_* out of their environment.
   std::vector<char*> environment;
   for (char** e = environ; *e != nullptr; ++e) environment.push_back(*e);
   std::string bind_now = "LD_BIND_NOW=1";
   environment.insert(environment.end(), {bind_now.data(), nullptr});
-  const char* argv[] = {mrtask_path.c_str(), "helper", fd.c_str(), preload.c_str(), nullptr};
-  const std::lock_guard lock(registry_mutex);
-  const int error = posix_spawn(&helper.process_.pid, mrtask_path.c_str(), &actions, &attributes,
-                                const_cast<char**>(argv), environment.data());
+  const char* argv[] = {mrtask_path_.c_str(), "helper", fd.c_str(), preload_.c_str(), protocol.c_str(), nullptr};
+  int error;
+  {
+    const std::lock_guard lock(registry_mutex);
+    error = posix_spawn(&pid_, mrtask_path_.c_str(), &actions, &attributes, const_cast<char**>(argv), environment.data());
+    if (error == 0) Registry().insert(pid_);
+  }
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (error != 0) {
-    helper.process_.pid = 0;
-    return ErrnoStatus(error, "cannot start the task helper " + mrtask_path);
+    pid_ = 0;
+    return ErrnoStatus(error, "cannot run " + mrtask_path_);
   }
-  Registry().insert(helper.process_.pid);
-  return helper;
+  theirs.reset();  // so that its end is seen
+  if (const Status status = AwaitHello(); !status.ok()) {
+    lost_ = true;
+    End();
+    return status;
+  }
+  return Status::Ok();
 }
 
-Helper::~Helper() {
-  if (process_.pid == 0 || !socket_.valid()) return;
-  socket_.reset();  // the helper ends by itself
-  waitpid(process_.pid, nullptr, 0);
+Status Helper::AwaitHello() {
+  task::HelperHello hello{0, 0};
+  std::vector<UniqueFd> fds;
+  const long got = task::ReceiveWithFds(socket_.get(), &hello, sizeof hello, &fds, 0);
+  const std::string remedy = ": install mrtask and mrworker from one build";
+  if (got == -EAGAIN) return Internal(mrtask_path_ + " does not answer within " + std::to_string(kHelperTimeoutSeconds) + " s");
+  if (got == 0 || got == -ECONNRESET) {
+    return Rejected(mrtask_path_ + " ended before it said which protocol it speaks, this mrworker speaks " +
+                    std::to_string(task::kTaskProtocol) + remedy);
+  }
+  if (got != sizeof hello || hello.magic != task::kHelperMagic) {
+    return Rejected(mrtask_path_ + " does not answer as an mrtask does" + remedy);
+  }
+  if (hello.protocol != task::kTaskProtocol) {
+    return Rejected(mrtask_path_ + " speaks protocol " + std::to_string(hello.protocol) + ", this mrworker " +
+                    std::to_string(task::kTaskProtocol) + remedy);
+  }
+  return Status::Ok();
+}
+
+// One that is stuck would never end by itself. Its children have the daemon as their parent.
+void Helper::End() {
+  socket_.reset();
+  if (pid_ == 0) return;
+  if (lost_) kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
   const std::lock_guard lock(registry_mutex);
-  Registry().erase(process_.pid);
+  Registry().erase(pid_);
+  pid_ = 0;
+}
+
+Helper::Helper(Helper&& other) noexcept
+    : mrtask_path_(std::move(other.mrtask_path_)),
+      preload_(std::move(other.preload_)),
+      socket_(std::move(other.socket_)),
+      pid_(std::exchange(other.pid_, 0)),
+      lost_(other.lost_),
+      children_(std::move(other.children_)) {}
+
+Helper::~Helper() { End(); }
+
+Status Helper::Replace() {
+  lost_ = true;
+  End();
+  MR_RETURN_IF_ERROR(Launch());
+  lost_ = false;
+  for (const pid_t pid : children_) {
+    const task::SpawnRequest adopt{task::HelperOp::kAdopt, pid};
+    task::SendWithFds(socket_.get(), &adopt, sizeof adopt, {}, 0);
+  }
+  return Status::Ok();
 }
 
 Result<Spawned> Helper::Spawn(int control, int arena, int log) {
   const std::lock_guard lock(registry_mutex);
   const task::SpawnRequest request;
   if (int error = task::SendWithFds(socket_.get(), &request, sizeof request, {control, arena, log}, 0)) {
-    return ErrnoStatus(error, "cannot start a task: the helper process is gone; restart this worker");
+    lost_ = true;
+    return ErrnoStatus(error, "cannot start a task: the helper process is gone");
   }
   task::SpawnReply reply;
   std::vector<UniqueFd> fds;
   const long got = task::ReceiveWithFds(socket_.get(), &reply, sizeof reply, &fds, 0);
   if (got != sizeof reply) {
-    return Internal("cannot start a task: the helper process does not answer (" + std::to_string(got) + "); restart this worker");
+    lost_ = true;
+    return Internal("cannot start a task: the helper process does not answer (" + std::to_string(got) + ")");
   }
   if (reply.error != 0) return ErrnoStatus(reply.error, "cannot start a task: clone");
   if (fds.size() != 1) return Internal("cannot start a task: the helper sent no pidfd");
   Registry().insert(reply.pid);
+  children_.insert(reply.pid);
   Spawned child;
   child.pid = reply.pid;
   child.pidfd = std::move(fds[0]);
@@ -163,6 +225,7 @@ Helper::Exit Helper::Reap(const Spawned& child) {
   task::SendWithFds(socket_.get(), &forget, sizeof forget, {}, 0);
   waitid(static_cast<idtype_t>(P_PIDFD), child.pidfd.get(), &info, WEXITED);
   Registry().erase(child.pid);
+  children_.erase(child.pid);
   SweepOrphans();
   Exit exit;
   exit.by_signal = info.si_code != CLD_EXITED;

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <set>
 #include <string>
 
 #include "common/base/status.h"
@@ -19,14 +20,20 @@ struct Spawned {
 // The helper process (mrtask helper). Used by one thread.
 class Helper {
  public:
-  // REQUIRES: called on the main thread, before there is another: children die with this thread.
+  // Blocks until the helper has said that it is of this build (some ms), at most 5 s. Errors name the
+  // path; kRejected: another build's. Execs, so threads do no harm; children die with the thread that
+  // calls, though, and orphans go to the main thread.
   static Result<Helper> Start(const std::string& mrtask_path, const std::string& preload);
-  Helper(Helper&&) = default;
-  Helper& operator=(Helper&&) = default;
+  Helper(Helper&& other) noexcept;
+  Helper& operator=(Helper&&) = delete;
   ~Helper();
 
-  // Makes a child with these descriptors; blocks for about 100 us (measured).
+  // Makes a child with these descriptors; blocks for about 100 us (measured). An error behind which
+  // lost() holds: the helper process is gone or stuck, and there will be no children before Replace.
   Result<Spawned> Spawn(int control, int arena, int log);
+  bool lost() const { return lost_; }
+  // Another helper process in the place of this one; children of the old one go on. Errors as Start's.
+  Status Replace();
 
   // To be called once when pidfd is readable. Ends all that the child has started, then reaps it.
   // Waits at most some 100 ms for stubborn descendants.
@@ -38,8 +45,15 @@ class Helper {
 
  private:
   Helper() = default;
+  Status Launch();
+  Status AwaitHello();
+  void End();
+
+  std::string mrtask_path_, preload_;
   UniqueFd socket_;
-  Spawned process_;
+  pid_t pid_ = 0;
+  bool lost_ = false;
+  std::set<pid_t> children_;
 };
 
 // SIGKILL to the child and to its process group. Repeating is fine until Reap.

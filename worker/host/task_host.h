@@ -7,7 +7,7 @@
 // child itself from the descriptor given. The host trusts nothing that a child says: every message
 // and every batch is checked, and a child that breaks the protocol is killed and its attempt failed.
 //
-// Threads: Start() in main before any thread. Everything else from any thread; observers are called
+// Threads: Start() in main, before any other thread. Everything else from any thread; observers are called
 // on the host's io thread, one call at a time per task, and must not block it for long (copying a
 // chunk is fine, writing it to disk is not: take it to the pool).
 #pragma once
@@ -147,11 +147,15 @@ struct TaskHostOptions {
   // takes 0.3 ms, measured). Never a user's, whose code has no place in the helper.
   std::string preload;
   uint32_t arena_bytes = 16u << 20;
+  // The helper has died and no other could be started: no task will run any more. On the io thread; the
+  // process had better end. May be empty.
+  std::function<void(const Status&)> on_fatal;
 };
 
 class TaskHost {
  public:
-  // Starts the helper. REQUIRES: the process has no other thread yet.
+  // Starts the helper; errors as Helper::Start's (processes.h). REQUIRES: on the main thread, before
+  // there is another: children die with it. A helper that dies is replaced when a child is wanted.
   static Result<std::unique_ptr<TaskHost>> Start(const TaskHostOptions& options);
   virtual ~TaskHost() = default;  // kills what still runs, and the helper
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/io/fault.h"
 #include "common/rpc/kj_status.h"
 #include "common/rpc/wire.h"
 
@@ -134,6 +135,7 @@ struct ShuffleServing::State {
   // told, and a peer that asks ahead without reading must not be able to have it freed before.
   template <class Context>
   void Answer(Context& context, const std::vector<Piece>& pieces) {
+    FaultPoint("serve");
     uint64_t words = 16;
     for (const Piece& p : pieces) words += 24 + (p.length + p.status.message().size()) / 8;
     auto chunks = context.getResults(capnp::MessageSize{words, 0}).initChunks(

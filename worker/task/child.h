@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 
 namespace mr::task {
@@ -12,7 +13,7 @@ namespace mr::task {
 
 // The helper: makes children on request until the daemon is gone, then kills what they left.
 // Returns the exit code of the process. `library` ("" = none) is loaded before the first child, so
-// that each child is born with it.
-int HelperMain(int socket, const std::string& library);
+// that each child is born with it. protocol: the daemon's.
+int HelperMain(int socket, const std::string& library, uint32_t protocol);
 
 }  // namespace mr::task

@@ -31,12 +31,14 @@ SpawnReply Spawn(int socket, std::vector<UniqueFd>& fds, pid_t daemon, UniqueFd*
 
 }  // namespace
 
-int HelperMain(int socket, const std::string& library) {
+int HelperMain(int socket, const std::string& library, uint32_t protocol) {
   const pid_t daemon = getppid();
   // Ctrl-C of a terminal is the daemon's affair; the helper must outlive it to clear up.
   setsid();
   signal(SIGINT, SIG_IGN);
   signal(SIGTERM, SIG_IGN);
+  const HelperHello hello;
+  if (SendWithFds(socket, &hello, sizeof hello, {}, 0) != 0 || protocol != kTaskProtocol) return 1;
   // Where it cannot be loaded, the tasks that want it say so.
   if (!library.empty()) (void)LoadLibrary(library).ok();
   std::set<pid_t> alive;  // sessions of children: their process groups
@@ -47,6 +49,10 @@ int HelperMain(int socket, const std::string& library) {
     if (got != sizeof request) break;
     if (request.op == HelperOp::kForget) {
       alive.erase(request.pid);
+      continue;
+    }
+    if (request.op == HelperOp::kAdopt) {
+      alive.insert(request.pid);
       continue;
     }
     UniqueFd pidfd;

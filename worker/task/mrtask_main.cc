@@ -25,7 +25,9 @@ int Usage() {
 int main(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
   if (args.empty()) return Usage();
-  if (args[0] == "helper" && args.size() == 3) return mr::task::HelperMain(atoi(args[1].c_str()), args[2]);
+  if (args[0] == "helper" && args.size() == 4) {
+    return mr::task::HelperMain(atoi(args[1].c_str()), args[2], static_cast<uint32_t>(atoi(args[3].c_str())));
+  }
   if (args[0] == "check" && args.size() == 2) return mr::task::CheckMain(args[1]);
   if (args[0] == "plan" && args.size() >= 3) {
     return mr::task::PlanMain(args[1], args[2], {args.begin() + 3, args.end()});

@@ -1,8 +1,9 @@
 // What the worker daemon (worker/host) and its child processes (worker/task) say to each other.
-// Private to these two folders, which are always of one build: no versions, but every field that
-// the daemon reads is checked by it, because a child runs user code and may say anything.
+// Private to these two folders, which are to be of one build: each side says kTaskProtocol once, at the
+// helper's start, and another number is refused. Every field that the daemon reads is checked by it,
+// because a child runs user code and may say anything.
 //
-// Helper: SOCK_SEQPACKET, one SpawnRequest with descriptors {control, arena, log} per child, answered
+// Helper: SOCK_SEQPACKET, a HelperHello at its start, then one SpawnRequest with descriptors {control, arena, log} per child, answered
 // by one SpawnReply with the pidfd. Child: a SOCK_SEQPACKET control socket of packets (Header, then
 // payload), and an arena: one memfd, mapped by both, with a progress page and two rings of slots.
 #pragma once
@@ -19,6 +20,9 @@
 #include "common/io/files.h"
 
 namespace mr::task {
+
+// To be raised with every change of what is in this file, or of the blobs and batches that it carries.
+inline constexpr uint32_t kTaskProtocol = 1;
 
 // ---- Arena -------------------------------------------------------------------------------------
 
@@ -194,9 +198,17 @@ struct WireResult {
 
 // ---- Helper ------------------------------------------------------------------------------------
 
+inline constexpr uint32_t kHelperMagic = 0x48544d50;  // "PMTH"
+// The first message, from the helper, which ends at once where the daemon named another protocol.
+struct HelperHello {
+  uint32_t magic = kHelperMagic;
+  uint32_t protocol = kTaskProtocol;
+};
+
 enum class HelperOp : uint32_t {
   kSpawn = 1,   // descriptors: control, arena, log; answered
   kForget = 2,  // `pid` has ended and all that it started: no answer
+  kAdopt = 3,   // `pid` is a child that a helper before this one made: no answer
 };
 struct SpawnRequest {
   HelperOp op = HelperOp::kSpawn;

@@ -23,7 +23,8 @@ interface MasterForClient {
   why @8 (subject :Text) -> (outcome :Common.Outcome, lines :List(Text));
   # subject: a job, task, attempt or worker name.
   workers @9 () -> (workers :List(WorkerStatus));
-  logs @10 (attempt :Common.AttemptId) -> (outcome :Common.Outcome, text :Text);
+  logs @10 (attempt :Common.AttemptId) -> (outcome :Common.Outcome, text :Text, note :Text);
+  # The end of what it wrote, at most 256 KiB. note: not empty where that is not its whole end, and why.
   libraryKnown @11 (sha256 :Text) -> (known :Bool);
   putLibrary @12 (sha256 :Text, totalBytes :UInt64, offset :UInt64, data :Data) -> (outcome :Common.Outcome);
   # Pieces of at most 1 MiB in order; the last one is checked against the name and synced.

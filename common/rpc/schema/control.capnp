@@ -72,6 +72,10 @@ struct Registration {
   leaseMs @5 :UInt32;
   dropCopies @6 :List(Copy);
   # Of the inventory: what nobody needs any more.
+  reattachMs @7 :UInt32;
+  # After so long without an answered beat the worker ends its attempts. 0 = never.
+  startOver @8 :Bool;
+  # This incarnation was given up meanwhile: nothing that it runs or holds counts any more.
 }
 
 struct Copy {

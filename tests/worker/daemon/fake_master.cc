@@ -6,8 +6,8 @@
 #include <chrono>
 
 #include "common/rpc/kj_status.h"
+#include "common/rpc/wait_for_loop.h"
 #include "common/rpc/wire.h"
-#include "worker/daemon/hop.h"
 #include "worker/daemon/wire.h"
 
 namespace mr::worker {
@@ -92,6 +92,8 @@ class FakeMaster::ForWorker : public rpc::MasterForWorker::Server {
     result.setLeaseMs(5000);
     std::lock_guard lock(m_.mutex_);
     result.setMasterEpoch(m_.epoch_);
+    result.setReattachMs(m_.reattach_ms_);
+    result.setStartOver(m_.start_over_);
     m_.registrations_.push_back(std::move(r));
     m_.known_ = true;
     m_.changed_.notify_all();
@@ -145,6 +147,7 @@ class FakeMaster::Beats : public rpc::Heartbeats::Server {
   kj::Promise<void> beat(BeatContext context) override {
     std::lock_guard lock(m_.mutex_);
     ++m_.beats_;
+    if (!m_.answers_beats_) return kj::NEVER_DONE;
     context.getResults().setKnown(m_.known_);
     return kj::READY_NOW;
   }
@@ -157,7 +160,7 @@ FakeMaster::FakeMaster() { Listen(); }
 FakeMaster::~FakeMaster() noexcept { CloseAll(); }
 
 void FakeMaster::Listen() {
-  auto bound = WaitForLoop<Result<uint16_t>>(loop_, [this] {
+  auto bound = rpc::WaitForLoop<Result<uint16_t>>(loop_, [this] {
     rpc::Hello own;
     own.role = rpc::Role::kMaster;
     own.cluster_id = kCluster;
@@ -193,6 +196,18 @@ void FakeMaster::Restart() {
 void FakeMaster::SetKnown(bool known) {
   std::lock_guard lock(mutex_);
   known_ = known;
+}
+void FakeMaster::SetAnswersBeats(bool on) {
+  std::lock_guard lock(mutex_);
+  answers_beats_ = on;
+}
+void FakeMaster::SetReattachWindow(uint32_t ms) {
+  std::lock_guard lock(mutex_);
+  reattach_ms_ = ms;
+}
+void FakeMaster::SetStartOver(bool on) {
+  std::lock_guard lock(mutex_);
+  start_over_ = on;
 }
 void FakeMaster::SetVerdict(Verdict verdict) {
   std::lock_guard lock(mutex_);
@@ -258,7 +273,7 @@ void FakeMaster::SendBatch(uint64_t sequence, uint32_t epoch,
     std::lock_guard lock(mutex_);
     epoch = epoch_;
   }
-  const Status sent = WaitForLoop<Status>(loop_, [this, sequence, fill, epoch]() -> kj::Promise<Status> {
+  const Status sent = rpc::WaitForLoop<Status>(loop_, [this, sequence, fill, epoch]() -> kj::Promise<Status> {
     KJ_IF_MAYBE(worker, worker_) {
       auto request = worker->applyRequest();
       auto batch = request.initBatch();
@@ -311,7 +326,7 @@ void FakeMaster::GiveVerdicts() {
 }
 
 Result<std::string> FakeMaster::Log(AttemptId attempt) {
-  return WaitForLoop<Result<std::string>>(loop_, [this, attempt]() -> kj::Promise<Result<std::string>> {
+  return rpc::WaitForLoop<Result<std::string>>(loop_, [this, attempt]() -> kj::Promise<Result<std::string>> {
     KJ_IF_MAYBE(worker, worker_) {
       auto request = worker->logRequest();
       rpc::ToWire(attempt, request.initAttempt());

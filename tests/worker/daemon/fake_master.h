@@ -47,6 +47,12 @@ class FakeMaster {
   void Restart();
   // What heartbeats are told.
   void SetKnown(bool known);
+  // Whether they are answered at all.
+  void SetAnswersBeats(bool on);
+  // For the next registrations; 0 = attempts may run for ever unheard.
+  void SetReattachWindow(uint32_t ms);
+  // Whether they are told that the worker was given up.
+  void SetStartOver(bool on);
   // Replies to finished reports (default: winner).
   void SetVerdict(Verdict verdict);
   // Bytes that `library` serves.
@@ -87,8 +93,9 @@ class FakeMaster {
   std::vector<Registration> registrations_;
   std::vector<Heard> heard_;
   Verdict verdict_ = Verdict::kWinner;
-  bool known_ = true;
+  bool known_ = true, answers_beats_ = true, start_over_ = false;
   bool leaving_ = false;
+  uint32_t reattach_ms_ = 0;
   uint64_t beats_ = 0;
   uint32_t epoch_ = 1;
   std::string library_;

@@ -15,11 +15,11 @@
 #include "common/io/sha256.h"
 #include "common/rpc/connection.h"
 #include "common/rpc/kj_status.h"
+#include "common/rpc/wait_for_loop.h"
 #include "common/rpc/wire.h"
 #include "schema/data.capnp.h"
 #include "tests/support/cluster.h"
 #include "tests/worker/daemon/fake_master.h"
-#include "worker/daemon/hop.h"
 #include "worker/daemon/wire.h"
 
 namespace mr::worker {
@@ -193,7 +193,7 @@ class WorkerDaemonTest : public testing::Test {
   Result<std::string> FetchChunk(const FakeMaster::Registration& worker, AttemptId attempt, uint32_t partition) {
     rpc::KjThread loop("reader");
     auto connection = std::make_shared<kj::Own<rpc::RpcConnection>>();
-    auto chunk = WaitForLoop<Result<std::string>>(loop, [&loop, connection, worker, attempt, partition] {
+    auto chunk = rpc::WaitForLoop<Result<std::string>>(loop, [&loop, connection, worker, attempt, partition] {
       rpc::Hello hello;
       hello.role = rpc::Role::kData;
       return rpc::RpcConnection::Connect(loop.io(), worker.address, hello)
@@ -346,6 +346,48 @@ TEST_F(WorkerDaemonTest, AfterABreakItComesBackWithWhatItKeptAndWhatStillRuns) {
   master_.Send(1, [&](capnp::List<rpc::Command>::Builder c) { rpc::ToWire(Attempt(2, 0), c[0].initKill()); });
   EXPECT_EQ(master_.WaitForReport(Attempt(2, 0), {"killed"}).what, "killed");
   EXPECT_EQ(master_.ReportsOf(Attempt(2, 7), "killed"), 0u);
+}
+
+TEST_F(WorkerDaemonTest, WithoutWordFromItsMasterItEndsItsAttemptsAndKeepsItsOutputs) {
+  const auto first = master_.WaitForRegistration(1);
+  SendStages();
+  SendSleepStage(2);
+  RunMap(kText, Attempt(0, 0));
+  master_.SetReattachWindow(500);
+  master_.SetKnown(false);
+  master_.WaitForRegistration(2);
+  LaunchPlain(Attempt(2, 0));
+  master_.WaitForReport(Attempt(2, 0), {"started"});
+  master_.SetAnswersBeats(false);
+  EXPECT_EQ(master_.WaitForReport(Attempt(2, 0), {"killed", "failed", "finished"}).what, "killed");
+  master_.SetAnswersBeats(true);
+  master_.Restart();
+  const auto third = master_.WaitForRegistration(3);
+  EXPECT_EQ(third.incarnation, first.incarnation);
+  EXPECT_THAT(third.running, testing::IsEmpty());
+  ASSERT_EQ(third.inventory.size(), 1u);
+  EXPECT_EQ(third.inventory[0].output.task, Attempt(0, 0).task);
+  LaunchPlain(Attempt(2, 1));
+  EXPECT_EQ(master_.WaitForReport(Attempt(2, 1), {"refused", "started"}).what, "started");
+}
+
+TEST_F(WorkerDaemonTest, GivenUpByItsMasterItStartsOverInTheSameProcess) {
+  master_.WaitForRegistration(1);
+  SendStages();
+  SendSleepStage(2);
+  RunMap(kText, Attempt(0, 0));
+  LaunchPlain(Attempt(2, 0));
+  master_.WaitForReport(Attempt(2, 0), {"started"});
+  master_.SetStartOver(true);
+  master_.SetKnown(false);
+  EXPECT_EQ(master_.WaitForReport(Attempt(2, 0), {"killed", "failed", "finished"}).what, "killed");
+  master_.SetStartOver(false);
+  master_.Restart();
+  const auto third = master_.WaitForRegistration(3);
+  EXPECT_THAT(third.running, testing::IsEmpty());
+  EXPECT_THAT(third.inventory, testing::IsEmpty());
+  LaunchPlain(Attempt(2, 1));
+  EXPECT_EQ(master_.WaitForReport(Attempt(2, 1), {"refused", "started"}).what, "started");
 }
 
 TEST_F(WorkerDaemonTest, OutputThatTheMasterDoesNotWantIsNotServed) {

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -209,6 +210,128 @@ TEST_F(TaskFaultTest, KillAtAnyMomentEndsTheTaskOnceAndTheHostGoesOn) {
     EXPECT_TRUE(r.end == TaskEnd::kKilled || r.end == TaskEnd::kDone) << r.message;
   }
   host_->EndJob({1, 1});
+}
+
+// The helpers among this process's children, and the tasks: these are clones with the same command line.
+std::vector<pid_t> Helpers() {
+  std::vector<pid_t> helpers;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream children(task.path() / "children");
+    for (pid_t pid; children >> pid;) {
+      std::ifstream in("/proc/" + std::to_string(pid) + "/cmdline");
+      std::string line((std::istreambuf_iterator<char>(in)), {});
+      if (line.find(std::string("\0helper\0", 8)) != std::string::npos) helpers.push_back(pid);
+    }
+  }
+  return helpers;
+}
+
+TEST_F(TaskFaultTest, AKilledHelperIsReplacedAndItsChildrenGoOn) {
+  for (int round = 0; round < 2; ++round) {  // the second helper is started by another thread than the first
+    auto before = RunOn(Spec("spin"));
+    const auto spinning = task_;
+    ASSERT_TRUE(Soon([&] { return spinning->pid() != 0; }));
+    auto helpers = Helpers();
+    std::erase(helpers, spinning->pid());
+    ASSERT_EQ(helpers.size(), 1u);
+    ASSERT_EQ(kill(helpers[0], SIGKILL), 0);
+    for (int i = 0; i < 3; ++i) {
+      const TaskResult r = RunOn(Spec("echo"))->Wait();
+      EXPECT_EQ(r.end, TaskEnd::kDone) << r.message;
+    }
+    EXPECT_FALSE(before->ended());
+    TaskSpec s = Spec("leak");
+    s.config = *directory_ + "/pid.after." + std::to_string(round);
+    const std::string file = s.config;
+    RunOn(std::move(s))->Wait();
+    ASSERT_GT(ReadPid(file), 0);
+    EXPECT_FALSE(Alive(ReadPid(file))) << "what children leave behind is no longer ended";
+    spinning->Kill();
+    EXPECT_EQ(before->Wait().end, TaskEnd::kKilled);
+  }
+}
+
+TEST_F(TaskFaultTest, AHostThatCanHaveNoHelperSaysThatItIsOver) {
+  const std::string copy = *directory_ + "/mrtask";
+  std::filesystem::copy_file(MRTASK_PATH, copy);
+  const auto others = Helpers();
+  std::string fatal;
+  TaskHostOptions options;
+  options.mrtask_path = copy;
+  options.scratch_directory = *directory_;
+  options.on_fatal = [&](const Status& why) { fatal = why.message(); };
+  auto host = TaskHost::Start(options);
+  ASSERT_TRUE(host.ok()) << host.status().ToString();
+  auto mine = Helpers();
+  for (const pid_t pid : others) std::erase(mine, pid);
+  ASSERT_EQ(mine.size(), 1u);
+  std::filesystem::remove(copy);
+  kill(mine[0], SIGKILL);
+  TaskSpec s = Spec("nothing");
+  s.ports = {Shuffle(1)};
+  auto c = std::make_shared<Collector>();
+  (*host)->Run(std::move(s), c);
+  const TaskResult r = c->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kEnvironment);
+  EXPECT_NE(r.message.find(copy), std::string::npos) << r.message;
+  EXPECT_EQ(fatal, r.message);
+}
+
+TEST_F(TaskFaultTest, AChildIsTakenBeforeTheDaemonAndGainsNoRights) {
+  auto c = RunOn(Spec("spin"));
+  ASSERT_TRUE(Soon([&] { return task_->pid() != 0; }));
+  const std::string proc = "/proc/" + std::to_string(task_->pid());
+  const auto own = std::stoi(*ReadFile("/proc/self/oom_score_adj"));
+  const std::string wanted = std::to_string(std::min(1000, own + 500)) + "\n";
+  EXPECT_TRUE(Soon([&] { return ReadFile(proc + "/oom_score_adj").value() == wanted; }));
+  EXPECT_NE(ReadFile(proc + "/status")->find("NoNewPrivs:\t1"), std::string::npos);
+  std::ifstream limits(proc + "/limits");
+  std::map<std::string, std::string> soft;
+  for (std::string line; std::getline(limits, line);) soft[line.substr(0, 14)] = line.substr(26, 10);
+  EXPECT_EQ(std::stol(soft["Max core file "]), 0);
+  EXPECT_LE(std::stol(soft["Max open files"]), 4096);
+  task_->Kill();
+  c->Wait();
+}
+
+// Scripts and files in the place of mrtask.
+class OtherMrtaskTest : public TaskFaultTest {
+ protected:
+  static Status StartWith(const std::string& script, int mode = 0755) {
+    const std::string path = *directory_ + "/other";
+    std::ofstream(path) << script;
+    chmod(path.c_str(), static_cast<mode_t>(mode));
+    TaskHostOptions options;
+    options.mrtask_path = path;
+    options.scratch_directory = *directory_;
+    const auto begin = std::chrono::steady_clock::now();
+    auto host = TaskHost::Start(options);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(3));
+    EXPECT_NE(host.status().message().find(path), std::string::npos) << host.status().message();
+    return host.status();
+  }
+};
+
+TEST_F(OtherMrtaskTest, OneOfAnotherProtocolIsRefusedWithBothNumbers) {
+  const Status status = StartWith("#!/bin/sh\nprintf 'PMTH\\143\\0\\0\\0' >&3\nsleep 60\n");
+  EXPECT_EQ(status.code(), Code::kRejected);
+  EXPECT_NE(status.message().find("speaks protocol 99, this mrworker 1: install"), std::string::npos) << status.message();
+}
+
+TEST_F(OtherMrtaskTest, OneThatAnswersOtherwiseIsRefused) {
+  EXPECT_EQ(StartWith("#!/bin/sh\necho hello, who is there >&3\nsleep 60\n").code(), Code::kRejected);
+}
+
+TEST_F(OtherMrtaskTest, OneThatEndsAtOnceIsRefused) {
+  // As those do that know no protocol: they print their usage.
+  EXPECT_EQ(StartWith("#!/bin/sh\nexit 2\n").code(), Code::kRejected);
+}
+
+TEST_F(OtherMrtaskTest, OneThatCannotBeRunIsNamed) {
+  EXPECT_EQ(StartWith("#!/bin/sh\n", 0644).code(), Code::kNotAllowed);
+  TaskHostOptions options;
+  options.mrtask_path = "/nonexistent/mrtask";
+  EXPECT_EQ(TaskHost::Start(options).status().code(), Code::kNotFound);
 }
 
 // A host in a process of its own, killed with its task running.

@@ -4,6 +4,8 @@
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <kj/debug.h>
 #include <sys/socket.h>
 
@@ -221,6 +223,20 @@ TEST_F(ServeTest, ASessionRefusesNumbersOutOfOrderAndGoesOn) {
   EXPECT_FALSE(FetchInSession(1, {{Copy(1, 1), 0, 0}}).ok());
   EXPECT_FALSE(FetchInSession(9, {{Copy(1, 1), 0, 0}}).ok());
   EXPECT_TRUE(FetchInSession(2, {{Copy(1, 1), 0, 0}}).ok());
+}
+
+TEST_F(ServeTest, TheFaultPointStandsWhereASessionsBytesAreServed) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  setenv("TMPDIR", directory_.path().c_str(), 1);  // what dies leaves its files below ours
+  StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 1, 1, 10));
+  const auto serve_twice = [&] {
+    const std::string token = directory_.path() + "/token";
+    MR_CHECK(WriteFileDurably(token, "x").ok());
+    setenv("MR_FAULT", ("serve:2:" + token).c_str(), 1);
+    for (uint64_t number = 1; number <= 2; ++number) (void)FetchInSession(number, {{Copy(1, 1), 0, 0}}).ok();
+  };
+  EXPECT_EXIT(serve_twice(), testing::KilledBySignal(SIGKILL), "");
+  unsetenv("TMPDIR");
 }
 
 TEST_F(ServeTest, RandomRequestsGetErrorsAndTheServerGoesOn) {

@@ -1,5 +1,5 @@
-// A pool thread that waits for a promise of the KJ loop. The other way is OnPool of
-// worker/shuffle/on_pool.h.
+// A thread that waits for a promise of the KJ loop: one that listens at the start of a daemon, or a
+// thread of a pool (the other way is OnPool of worker/shuffle/on_pool.h).
 #pragma once
 
 #include <kj/async.h>
@@ -14,12 +14,12 @@
 #include "common/rpc/kj_status.h"
 #include "common/rpc/kj_thread.h"
 
-namespace mr::worker {
+namespace mr::rpc {
 
-// On a pool thread: runs start() on the loop and waits for the Result<T> or Status of its promise.
-// REQUIRES: that the promise does not wait for this pool.
+// Runs start() on the loop and waits for the Result<T> or Status of its promise. REQUIRES: not on the
+// loop; the promise does not wait for this thread's pool.
 template <class R, class F>
-R WaitForLoop(rpc::KjThread& loop, F start) {
+R WaitForLoop(KjThread& loop, F start) {
   struct Shared {
     std::mutex mutex;  // a message cannot be waited for on a thread without a loop
     std::condition_variable ready;
@@ -34,11 +34,11 @@ R WaitForLoop(rpc::KjThread& loop, F start) {
   loop.Post([&loop, put, start = std::move(start)]() mutable {
     loop.Spawn(kj::evalNow([&]() -> kj::Promise<R> { return start(); })
                    .then([put](R value) { put(std::move(value)); },
-                         [put](kj::Exception&& e) { put(R(rpc::FromException(e))); }));
+                         [put](kj::Exception&& e) { put(R(FromException(e))); }));
   });
   std::unique_lock lock(shared->mutex);
   shared->ready.wait(lock, [&] { return shared->value.has_value(); });
   return std::move(*shared->value);
 }
 
-}  // namespace mr::worker
+}  // namespace mr::rpc
