@@ -119,6 +119,7 @@ void Brain::Flush() {
     queue.clear();
   }
   PushDue();
+  jobs_.Shrink();
 }
 
 void Brain::SendStage(WorkerView* worker, const JobView& job, uint32_t stage) {
