@@ -109,7 +109,11 @@ Result<DirectoryRead> ReadDirectory(const std::string& directory, uint64_t clust
     MR_RETURN_IF_ERROR(other_cluster(it->path, header->cluster_id));
     before = *header;
     read.snapshot = header->after;
-    MR_RETURN_IF_ERROR(GiveSnapshot(*it, on_record));
+    const Status given = GiveSnapshot(*it, on_record);
+    if (!given.ok()) {
+      return given.With("the snapshot " + it->path + " is whole but of no use to this release (start the one that " +
+                        "wrote it; or move the file away, the snapshot before it is still there)");
+    }
     break;
   }
   for (const File& file : files.segments) {

@@ -210,7 +210,7 @@ Result<Recovery> ReadJournal(int fd, const std::string& path,
         " intact ones follow, so this is not the end of an interrupted write. Nothing was changed. "
         "Restore the file from a backup or another disk, or, to give up everything since record " +
         std::to_string(end.sequence) + ", cut it there: truncate -s " + std::to_string(end.offset) + " " +
-        path);
+        path + " (and move away the journal's files behind it, if there are any)");
   }
   recovery.cut_records = beyond.records;
   recovery.cut_bytes = beyond.last_nonzero > end.offset ? beyond.last_nonzero - end.offset : 0;

@@ -143,6 +143,11 @@ class JobTable {
   AttemptView* Find(const AttemptId& id);
   const CopyView* FindCopy(const sched::Copy& copy);
   JobView* FindSubmission(const std::string& submission_id);
+  // Known, and not in brief.
+  bool Whole(JobId id) const {
+    const auto it = jobs_.find(id);
+    return it != jobs_.end() && !it->second.brief;
+  }
   std::map<JobId, JobView>& jobs() { return jobs_; }
 
   // The job's end was told: it may be shortened and forgotten when others have ended after it.

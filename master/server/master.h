@@ -43,7 +43,8 @@ class Master {
 };
 
 // Replays the journal below `directory` without starting anything, and gives the digest of the state
-// that comes out. Changes nothing; also while a master uses it.
+// that comes out. Changes nothing; also while a master uses it (kNotFound where that one has just
+// replaced files by a snapshot: try again).
 Result<uint64_t> ReplayedDigest(const std::string& directory);
 
 }  // namespace mr::master

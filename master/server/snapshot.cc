@@ -18,7 +18,10 @@ Status Brain::Save(journal::SnapshotWriter* writer) const {
   for (const auto& [job, stage] : unplanned_) head.unplanned.push_back({job, stage});
   for (const auto& [key, at] : replayed_timers_) head.timers.push_back({key.first, key.second, at});
   head.unpublished.assign(unpublished_.begin(), unpublished_.end());
-  head.uncleaned.assign(uncleaned_.begin(), uncleaned_.end());
+  // The replay does not see what was cleaned; those that ended long ago were.
+  for (const JobId id : uncleaned_) {
+    if (jobs_.Whole(id)) head.uncleaned.push_back(id);
+  }
   Status status;
   const auto add = [&](RecordKind kind) {
     return [&status, writer, kind](const std::string& part) {
