@@ -115,7 +115,7 @@ Brain::Fed Brain::FeedOne(sched::Event event, std::string extra) {
   AfterFold(jobs_.Fold(record.stamped, record.extra, fed.decisions, fed.sequence));
   for (const auto& decision : fed.decisions) {
     if (const auto* commit = std::get_if<sched::CommitJob>(&decision)) {
-      ApplyCommit(commit->job, record.extra, fed.sequence);
+      MR_CHECK(ApplyCommit(commit->job, record.extra, fed.sequence).ok());
     }
     CarryOut(decision, fed.sequence);
   }

@@ -221,7 +221,7 @@ class Brain {
   std::vector<WorkerId> Holders(const Split& split) const;
   void FillBlocks(const Split& split, const std::string& near, rpc::Split::Builder out) const;
   void CommitToDfs(JobId job, std::string* extra);
-  void ApplyCommit(JobId job, const std::string& extra, uint64_t sequence);
+  Status ApplyCommit(JobId job, const std::string& extra, uint64_t sequence);
 
   // status.cc
   void MarkChanged(JobId job);

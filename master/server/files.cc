@@ -156,19 +156,21 @@ void Brain::CommitToDfs(JobId id, std::string* extra) {
 }
 
 // The other half, live and in a replay.
-void Brain::ApplyCommit(JobId id, const std::string& extra, uint64_t sequence) {
+Status Brain::ApplyCommit(JobId id, const std::string& extra, uint64_t sequence) {
   JobView* job = jobs_.Find(id);
-  if (job == nullptr || !job->in_dfs()) return;
+  if (job == nullptr || !job->in_dfs()) return Status::Ok();
   FinishedExtra finished;
-  MR_CHECK(DecodeFields(extra, &finished));
-  job->publish_error = finished.dfs_error;
-  if (finished.dfs_commit.empty()) return;
   dfs::Record record;
-  MR_CHECK(DecodeFields(finished.dfs_commit, &record), "a commit in the journal is not readable");
+  if (!DecodeFields(extra, &finished) || (!finished.dfs_commit.empty() && !DecodeFields(finished.dfs_commit, &record))) {
+    return Corrupted("the commit of " + Name(id) + " cannot be read; start the release that wrote it");
+  }
+  job->publish_error = finished.dfs_error;
+  if (finished.dfs_commit.empty()) return Status::Ok();
   auto effects = namespace_.Apply(record);
-  if (replaying_) return;
+  if (replaying_) return Status::Ok();
   dfs_sequence_ = sequence;
   Dispatch(std::move(effects), sequence);
+  return Status::Ok();
 }
 
 }  // namespace mr::master

@@ -8,6 +8,20 @@
 #include "master/server/brain.h"
 
 namespace mr::master {
+namespace {
+
+// A later release may refuse what an earlier one took.
+Status CheckSubmitted(JobId job, const std::string& extra) {
+  if (extra.empty()) return Status::Ok();  // taken over
+  SubmitExtra submit;
+  if (!DecodeFields(extra, &submit)) return Corrupted("the journal holds " + Name(job) + " without its spec");
+  SpecBytes bytes(submit.spec);
+  const auto spec = ReadSpec(bytes.reader());
+  if (spec.ok()) return Status::Ok();
+  return spec.status().With("the journal's " + Name(job) + " is not valid to this release (start the one that wrote it)");
+}
+
+}  // namespace
 
 Status Brain::Recover() {
   auto opened = journal::Journal::Open(
@@ -193,13 +207,16 @@ Status Brain::ReplayEvent(const journal::Record& record, uint64_t offset) {
     return Rejected("the journal was written by a release with another scheduler that did not yet keep its decisions; "
                     "let that release finish its jobs, then start this one on a fresh --data");
   }
+  if (const auto* submitted = std::get_if<sched::JobSubmitted>(&event.stamped.event)) {
+    MR_RETURN_IF_ERROR(CheckSubmitted(submitted->job, event.extra));
+  }
   last_stamp_ = std::max(last_stamp_, event.stamped.at);
   const auto decisions = foreign_ ? *event.outcome : scheduler_->Step(event.stamped);
   NoteOutstanding(event.stamped, decisions);
   (void)jobs_.Fold(event.stamped, event.extra, decisions, record.sequence);
   for (const auto& decision : decisions) {
     if (const auto* commit = std::get_if<sched::CommitJob>(&decision)) {
-      ApplyCommit(commit->job, event.extra, record.sequence);
+      MR_RETURN_IF_ERROR(ApplyCommit(commit->job, event.extra, record.sequence));
       JobView* job = jobs_.Find(commit->job);
       if (job == nullptr) continue;
       if (!job->in_dfs()) {

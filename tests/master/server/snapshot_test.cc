@@ -1,9 +1,10 @@
 // What a master forgets and what it does not: snapshots stand for the journal before them, ended jobs
 // are bounded, and another release's journal is taken over.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <set>
 
 #include "common/io/files.h"
 #include "common/rpc/wire.h"
@@ -93,6 +94,11 @@ class SnapshotTest : public testing::Test {
     }
     return bytes;
   }
+  bool UntilLost() {
+    return io_.Until([&] {
+      return client_->master().workersRequest().send().wait(io_.io.waitScope).getWorkers()[0].getState() == "lost";
+    });
+  }
   bool UntilSnapshot(size_t n) {
     return io_.Until([&] { return journal::ListFiles(JournalDirectory())->snapshots.size() >= n; });
   }
@@ -113,16 +119,23 @@ class SnapshotTest : public testing::Test {
   int next_ = 0;
 };
 
-// A replay, and all of what it came to as bytes.
+// A replay, and all of what it came to: the records that a snapshot of it would have.
 struct Replayed {
   explicit Replayed(const std::string& directory) : brain({.directory = directory}, loop, outlets) {
     auto result = brain.ReplayOnly();
     status = result.status();
-    if (result.ok()) snapshot = result->snapshot;
-    const auto add = [this](std::string part) { parts.push_back(std::move(part)); };
-    if (status.ok()) brain.scheduler().Save(add);
-    brain.jobs().Save(add);
-    parts.push_back(brain.files().Snapshot());
+    if (!status.ok()) return;
+    snapshot = result->snapshot;
+    const std::string scratch = directory + "/scratch";
+    EXPECT_TRUE(MakeDirectories(scratch).ok());
+    auto writer = journal::SnapshotWriter::Create(scratch, 1, {journal::kHeaderBytes, 1, 1, 1});
+    EXPECT_TRUE(brain.Save(&*writer).ok() && writer->Finish().ok());
+    const auto fd = OpenFile(journal::SnapshotPath(scratch, 1), O_RDONLY);
+    EXPECT_TRUE(journal::ReadJournal(fd->get(), scratch, [this](const journal::Record& r, uint64_t) {
+                  parts.push_back(std::to_string(r.kind) + std::string(r.payload));
+                  return Status::Ok();
+                }).ok());
+    (void)RemoveTree(scratch);
   }
   Loop loop{[] {}};
   NoOutlets outlets;
@@ -149,6 +162,7 @@ TEST_F(SnapshotTest, ASnapshotGivesWhatTheJournalBeforeItGives) {
   ASSERT_TRUE(shorter.status.ok()) << shorter.status.ToString();
   EXPECT_EQ(whole.snapshot, 0u);
   EXPECT_EQ(shorter.snapshot, until);
+  EXPECT_GT(whole.parts.size(), 8u);
   EXPECT_TRUE(whole.parts == shorter.parts);
   // And the job goes on from it.
   ASSERT_TRUE(StartMaster().ok());
@@ -170,9 +184,7 @@ TEST_F(SnapshotTest, TheJournalStaysSmallAndTheStateWhatItWas) {
     ASSERT_TRUE(UntilSnapshot(1));
     const auto told = Told();
     worker.Disconnect();
-    ASSERT_TRUE(io_.Until([&] {
-      return client_->master().workersRequest().send().wait(io_.io.waitScope).getWorkers()[0].getState() == "lost";
-    }));
+    ASSERT_TRUE(UntilLost());
     const uint64_t live = master_->StateDigest();
     StopMaster();
     const auto replayed = ReplayedDigest(options_.directory);
@@ -273,9 +285,7 @@ TEST_F(UpgradeTest, EndedJobsStayAndRunningOnesGoOnFromTheirCommittedOutputs) {
   // From here on it is a journal of this build like any other.
   const auto after = Told();
   worker.Disconnect();
-  ASSERT_TRUE(io_.Until([&] {
-    return client_->master().workersRequest().send().wait(io_.io.waitScope).getWorkers()[0].getState() == "lost";
-  }));
+  ASSERT_TRUE(UntilLost());
   const uint64_t live = master_->StateDigest();
   StopMaster();
   const auto replayed = ReplayedDigest(options_.directory);
@@ -307,6 +317,43 @@ TEST_F(UpgradeTest, ASnapshotOfAnotherBuildIsReadToo) {
   worker.hold = [](const AttemptId&) { return false; };
   ASSERT_TRUE(worker.Register(options_.port).ok());
   EXPECT_TRUE(client_->UntilState(held, rpc::JobState::SUCCEEDED)) << client_->Job(held).error;
+  // The next snapshot goes over the change of builds.
+  const uint64_t before = journal::ListFiles(JournalDirectory())->snapshots.back().after;
+  ASSERT_NO_FATAL_FAILURE(RunJobs(12));
+  ASSERT_TRUE(io_.Until([&] { return journal::ListFiles(JournalDirectory())->snapshots.back().after > before; }));
+  const auto later = Told();
+  worker.Disconnect();
+  ASSERT_TRUE(UntilLost());
+  const uint64_t live = master_->StateDigest();
+  StopMaster();
+  const auto replayed = ReplayedDigest(options_.directory);
+  ASSERT_TRUE(replayed.ok()) << replayed.status().ToString();
+  EXPECT_EQ(*replayed, live);
+  ASSERT_TRUE(StartMaster().ok());
+  EXPECT_EQ(Told(), later);
+}
+
+TEST_F(UpgradeTest, BuildsMayTakeOverFromEachOtherAgainAndAgain) {
+  FakeWorker worker(io_, "one");
+  ASSERT_TRUE(StartMaster().ok());
+  ASSERT_TRUE(worker.Register(options_.port).ok());
+  const JobId held = HoldAJob(worker, "held");
+  for (const uint32_t version : {kOtherVersion, sched::kSchedulerVersion, kOtherVersion, kOtherVersion,
+                                 sched::kSchedulerVersion}) {
+    StopMaster();
+    options_.scheduler_version = version;
+    const Status started = StartMaster();
+    ASSERT_TRUE(started.ok()) << started.ToString();
+    EXPECT_THAT(client_->Job(held).done, testing::ElementsAre(3, 0));
+    ASSERT_TRUE(worker.Register(options_.port).ok());
+    ASSERT_TRUE(io_.Until([&] { return worker.held.size() == 2; }));
+  }
+  worker.hold = [](const AttemptId&) { return false; };
+  worker.FinishHeld();
+  ASSERT_TRUE(client_->UntilState(held, rpc::JobState::SUCCEEDED)) << client_->Job(held).error;
+  EXPECT_EQ(std::set<AttemptId>(worker.launched.begin(), worker.launched.end()).size(), worker.launched.size())
+      << "an attempt's number came twice";
+  EXPECT_EQ(std::count_if(worker.launched.begin(), worker.launched.end(), [](const AttemptId& a) { return a.task.stage == 0; }), 3);
 }
 
 TEST_F(UpgradeTest, AHardRecordThatCannotBeReadIsToldAndNothingIsChanged) {
