@@ -107,18 +107,21 @@ Result<Beyond> ScanBeyond(FileWindow& file, uint64_t from, uint64_t last_sequenc
 
 }  // namespace
 
-std::string EncodeHeader(uint64_t cluster_id, uint64_t created_ms) {
+std::string EncodeHeader(const Header& header) {
   std::string page(kHeaderBytes, '\0');
   std::memcpy(page.data(), kMagic, 8);
   std::memcpy(page.data() + 8, &kFormatVersion, 4);
-  std::memcpy(page.data() + 16, &cluster_id, 8);
-  std::memcpy(page.data() + 24, &created_ms, 8);
+  std::memcpy(page.data() + 16, &header.cluster_id, 8);
+  std::memcpy(page.data() + 24, &header.created_ms, 8);
+  std::memcpy(page.data() + 32, &header.after, 8);
+  std::memcpy(page.data() + 40, &header.after_hash, 8);
+  std::memcpy(page.data() + 48, &header.after_epoch, 4);
   const uint32_t crc = Crc32c(std::string_view(page).substr(0, kHeaderBytes - 4));
   std::memcpy(page.data() + kHeaderBytes - 4, &crc, 4);
   return page;
 }
 
-Result<uint64_t> DecodeHeader(std::string_view page, uint64_t* chain_seed) {
+Result<Header> DecodeHeader(std::string_view page, uint64_t* chain_seed) {
   if (page.size() < kHeaderBytes || std::memcmp(page.data(), kMagic, 8) != 0) {
     return Corrupted("it does not begin with a journal header");
   }
@@ -132,10 +135,14 @@ Result<uint64_t> DecodeHeader(std::string_view page, uint64_t* chain_seed) {
     return Rejected("it has format " + std::to_string(version) + ", this release reads " +
                     std::to_string(kFormatVersion) + "; start the release that wrote it");
   }
-  uint64_t cluster_id;
-  std::memcpy(&cluster_id, page.data() + 16, 8);
+  Header header;
+  std::memcpy(&header.cluster_id, page.data() + 16, 8);
+  std::memcpy(&header.created_ms, page.data() + 24, 8);
+  std::memcpy(&header.after, page.data() + 32, 8);
+  std::memcpy(&header.after_hash, page.data() + 40, 8);
+  std::memcpy(&header.after_epoch, page.data() + 48, 4);
   *chain_seed = Hash64(page);
-  return cluster_id;
+  return header;
 }
 
 void EncodeRecord(const Record& record, ChainEnd* end, std::string* out) {
@@ -169,12 +176,12 @@ Result<Recovery> ReadJournal(int fd, const std::string& path,
   FileWindow file(fd, static_cast<uint64_t>(info.st_size));
   Recovery recovery;
   MR_ASSIGN_OR_RETURN(std::string_view page, file.At(0, kHeaderBytes));
-  auto cluster = DecodeHeader(page, &recovery.end.hash);
-  if (!cluster.ok()) {
-    return cluster.status().With("cannot use the journal " + path + ", at offset 0");
-  }
-  recovery.cluster_id = *cluster;
+  auto header = DecodeHeader(page, &recovery.end.hash);
+  if (!header.ok()) return header.status().With("cannot use the journal " + path + ", at offset 0");
+  recovery.header = *header;
   ChainEnd& end = recovery.end;
+  end.sequence = header->after;
+  end.epoch = header->after_epoch;
   while (true) {
     Raw raw;
     std::string_view bytes;
@@ -183,6 +190,7 @@ Result<Recovery> ReadJournal(int fd, const std::string& path,
         raw.epoch < end.epoch) {
       break;
     }
+    recovery.sealed = raw.kind == kSealKind && raw.durable + 1 == raw.sequence;
     const uint64_t hash = Hash64(bytes);
     const uint64_t next = end.offset + Padded(bytes.size());
     if (raw.kind != kSealKind) {
@@ -202,7 +210,7 @@ Result<Recovery> ReadJournal(int fd, const std::string& path,
         " intact ones follow, so this is not the end of an interrupted write. Nothing was changed. "
         "Restore the file from a backup or another disk, or, to give up everything since record " +
         std::to_string(end.sequence) + ", cut it there: truncate -s " + std::to_string(end.offset) + " " +
-        path);
+        path + " (and move away the journal's files behind it, if there are any)");
   }
   recovery.cut_records = beyond.records;
   recovery.cut_bytes = beyond.last_nonzero > end.offset ? beyond.last_nonzero - end.offset : 0;

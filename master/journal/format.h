@@ -1,6 +1,7 @@
-// The journal's bytes: one file, a header page, then records. For journal.cc and its tests.
+// The bytes of one file of the journal: a header page, then records. For this folder and its tests.
 //
-// Header, 4096 bytes: magic, version, cluster id, creation time, crc32c. Record, 8-aligned:
+// Header, 4096 bytes: magic, version, cluster id, creation time, where the chain stood before the
+// file (zeros in the first one), crc32c. Record, 8-aligned:
 // length, crc32c, sequence, hash of the record before (a chain from the header on), highest
 // sequence that was durable when this was written, epoch, class, kind; then the payload. The
 // `durable` field is what tells a torn tail (never acknowledged, cut off) from damage to a record
@@ -45,16 +46,23 @@ struct ChainEnd {
   uint32_t epoch = 0;
 };
 
-std::string EncodeHeader(uint64_t cluster_id, uint64_t created_ms);
+struct Header {
+  uint64_t cluster_id = 0, created_ms = 0;
+  // Of the record before the file's first one.
+  uint64_t after = 0, after_hash = 0;
+  uint32_t after_epoch = 0;
+};
+std::string EncodeHeader(const Header& header);
 // kCorrupted for anything that is not an intact header, kRejected for a newer version.
-Result<uint64_t> DecodeHeader(std::string_view page, uint64_t* chain_seed);
+Result<Header> DecodeHeader(std::string_view page, uint64_t* chain_seed);
 
 // Appends the record to *out and moves *end behind it.
 void EncodeRecord(const Record& record, ChainEnd* end, std::string* out);
 
 struct Recovery {
+  Header header;
   ChainEnd end;
-  uint64_t cluster_id = 0;
+  bool sealed = false;       // the last record is a seal of all before it
   uint64_t records = 0;      // given to the callback
   uint64_t cut_bytes = 0;    // of a torn tail, from end.offset on, that are not zero
   uint64_t cut_records = 0;  // whole records in it: none of them was ever acknowledged

@@ -9,7 +9,9 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "common/base/digest.h"
 #include "common/io/clock.h"
+#include "common/io/fault.h"
 
 namespace mr::journal {
 namespace {
@@ -25,30 +27,28 @@ namespace {
 
 }  // namespace
 
-Result<std::unique_ptr<Journal>> Journal::Open(
-    const Options& options, const std::function<Status(const Record&, uint64_t)>& on_record) {
+Result<std::unique_ptr<Journal>> Journal::Open(const Options& options, const OnRecord& on_record) {
   std::unique_ptr<Journal> journal(new Journal());
   journal->options_ = options;
-  journal->path_ = options.directory + "/journal";
   MR_RETURN_IF_ERROR(MakeDirectories(options.directory));
   auto lock = LockFile(options.directory + "/lock");
   if (!lock.ok()) return lock.status().With("another master uses " + options.directory);
   journal->lock_ = *std::move(lock);
-  const std::string& path = journal->path_;
-  if (!PathExists(path)) {
-    MR_RETURN_IF_ERROR(WriteFileDurably(path, EncodeHeader(options.cluster_id, WallClockMs())));
+  MR_ASSIGN_OR_RETURN(const Listing files, ListFiles(options.directory));
+  if (files.segments.empty() && files.snapshots.empty()) {
+    MR_RETURN_IF_ERROR(WriteFileDurably(SegmentPath(options.directory, 0),
+                                        EncodeHeader({options.cluster_id, WallClockMs(), 0, 0, 0})));
   }
+  MR_ASSIGN_OR_RETURN(journal->read_, ReadDirectory(options.directory, options.cluster_id, UINT64_MAX, on_record));
+  const std::string& path = journal->path_ = journal->read_.last_path;
   MR_ASSIGN_OR_RETURN(journal->fd_, OpenFile(path, O_RDWR));
-  MR_ASSIGN_OR_RETURN(journal->recovery_, ReadJournal(journal->fd_.get(), path, on_record));
-  const Recovery& recovery = journal->recovery_;
-  if (options.cluster_id != 0 && recovery.cluster_id != options.cluster_id) {
-    return Rejected("the journal " + path + " belongs to another cluster than its directory");
-  }
+  const Recovery& recovery = journal->read_.last;
   // Cutting and growing again leaves zeros, so that no old byte can be taken for a record.
   if (ftruncate(journal->fd_.get(), static_cast<off_t>(recovery.end.offset)) != 0) {
     return ErrnoStatus(errno, "cannot truncate " + path);
   }
   if (fsync(journal->fd_.get()) != 0) return ErrnoStatus(errno, "cannot sync " + path);
+  journal->options_.cluster_id = recovery.header.cluster_id;
   journal->end_ = recovery.end;
   journal->allocated_ = recovery.end.offset;
   journal->next_sequence_ = recovery.end.sequence + 1;
@@ -67,10 +67,12 @@ Journal::~Journal() {
   thread_.join();
 }
 
-void Journal::Start(uint32_t epoch, std::function<void(uint64_t)> on_durable) {
-  MR_CHECK(epoch >= recovery_.end.epoch && !thread_.joinable());
+void Journal::Start(uint32_t epoch, std::function<void(uint64_t)> on_durable,
+                    std::function<void(uint64_t)> on_segment) {
+  MR_CHECK(epoch >= recovery().end.epoch && !thread_.joinable());
   epoch_ = epoch;
   on_durable_ = std::move(on_durable);
+  on_segment_ = std::move(on_segment);
   thread_ = std::thread([this] {
     pthread_setname_np(pthread_self(), "journal");
     Main();
@@ -126,6 +128,7 @@ void Journal::Main() {
     }
     durable_cv_.notify_all();
     if (on_durable_) on_durable_(group.back().sequence);
+    if (end_.offset >= options_.segment_bytes) BeginSegment();
     bool idle;
     {
       std::lock_guard lock(mutex_);
@@ -161,6 +164,24 @@ void Journal::WriteGroup(const std::vector<Queued>& group) {
   if (Status status = PwriteAll(fd_.get(), buffer_, at); !status.ok()) Die(path_, status);
   if (fdatasync(fd_.get()) != 0) Die(path_, ErrnoStatus(errno, "cannot sync"));
   synced_ = group.back().sequence;
+}
+
+// All of the present file is on disk; whoever reads it learns from the next one where it ends.
+void Journal::BeginSegment() {
+  const Header header{options_.cluster_id, WallClockMs(), end_.sequence, end_.hash, end_.epoch};
+  const std::string page = EncodeHeader(header);
+  const std::string next = SegmentPath(options_.directory, header.after);
+  if (Status status = WriteFileDurably(next, page); !status.ok()) Die(next, status);
+  FaultPoint("segment");
+  auto fd = OpenFile(next, O_RDWR);
+  if (!fd.ok()) Die(next, fd.status());
+  // Only room: zeros at its end are no harm.
+  if (ftruncate(fd_.get(), static_cast<off_t>(end_.offset)) != 0) errno = 0;
+  path_ = next;
+  fd_ = *std::move(fd);
+  end_ = {kHeaderBytes, header.after, Hash64(page), header.after_epoch};
+  allocated_ = kHeaderBytes;
+  if (on_segment_) on_segment_(header.after);
 }
 
 // Says behind the last group that it is durable, so that later damage to it is told from a torn

@@ -1,4 +1,6 @@
-// The master's memory: an append-only file of records, synced in groups by a thread of its own.
+// The master's memory: an append-only row of records, synced in groups by a thread of its own. A
+// file that has grown past segment_bytes is closed and the next one begun; directory.h says how the
+// files make one journal, and how snapshots let the older ones go.
 //
 // Append() only queues and gives the record's sequence; the journal's thread writes what is queued
 // in one write and one fdatasync, and then says up to where all is on disk. Whatever promises a
@@ -20,6 +22,7 @@
 #include "common/base/status.h"
 #include "common/base/time.h"
 #include "common/io/files.h"
+#include "master/journal/directory.h"
 #include "master/journal/format.h"
 
 namespace mr::journal {
@@ -33,18 +36,22 @@ class Journal {
     std::string directory;
     uint64_t cluster_id = 0;                  // for a new file; must match where the file exists
     uint64_t preallocate_bytes = 4ull << 20;  // per step; measured: larger ones only cost space
+    uint64_t segment_bytes = 64ull << 20;     // a file that is longer is closed
   };
-  // Takes the directory's lock (kRejected where another process has it), creates the file or reads
-  // it through `on_record`, cuts off a torn tail. The thread does not run yet.
-  static Result<std::unique_ptr<Journal>> Open(
-      const Options& options, const std::function<Status(const Record&, uint64_t offset)>& on_record);
+  // Takes the directory's lock (kRejected where another process has it), creates the first file or
+  // reads what is there through `on_record` (ReadDirectory), cuts off a torn tail. The thread does
+  // not run yet.
+  static Result<std::unique_ptr<Journal>> Open(const Options& options, const OnRecord& on_record);
   // Writes and syncs what is queued, and a seal.
   ~Journal();
 
-  const Recovery& recovery() const { return recovery_; }
+  const Recovery& recovery() const { return read_.last; }
+  const DirectoryRead& read() const { return read_; }
 
-  // From here on records carry `epoch`; on_durable(sequence) is called on the journal's thread.
-  void Start(uint32_t epoch, std::function<void(uint64_t)> on_durable);
+  // From here on records carry `epoch`; on_durable(sequence) is called on the journal's thread, and
+  // so is on_segment(sequence) when a file was closed behind this record.
+  void Start(uint32_t epoch, std::function<void(uint64_t)> on_durable,
+             std::function<void(uint64_t)> on_segment = nullptr);
 
   // Any thread; the calls' order is the records' order. After Start(). may_wait: for others to
   // share the sync with.
@@ -69,12 +76,13 @@ class Journal {
   void Main();
   void WriteGroup(const std::vector<Queued>& group);
   void WriteSeal();
+  void BeginSegment();
   void Ensure(uint64_t bytes);
 
   Options options_;
   std::string path_;
   UniqueFd lock_, fd_;
-  Recovery recovery_;
+  DirectoryRead read_;
 
   // Of the journal's thread.
   ChainEnd end_;
@@ -90,7 +98,7 @@ class Journal {
   uint64_t next_sequence_ = 1, durable_ = 0, syncs_ = 0;
 
   uint32_t epoch_ = 0;
-  std::function<void(uint64_t)> on_durable_;
+  std::function<void(uint64_t)> on_durable_, on_segment_;
   std::thread thread_;
 };
 

@@ -48,6 +48,32 @@ void Core::On(const JobKillAsked& e) {
   Fail(e.job, true, e.why, {ReasonCode::kAskedByUser, "", {}});
 }
 
+void Core::On(const JobTakenOver& e) {
+  const Job* job = state_.FindJob(e.job);
+  if (job == nullptr || !job->running()) return;
+  state_.EditJob(e.job, [&](Job& j) { j.restarts_at_submit = state_.config().restarts - e.restarts; });
+  for (const KeptOutput& output : e.outputs) {
+    const TaskId id{e.job, output.stage, output.task};
+    const Task* task = state_.FindTask(id);
+    if (task == nullptr || task->state != TaskState::kPending || !task->attempts.empty()) continue;
+    state_.KeepOutput(id, output);
+    if (job->graph.stages[output.stage].is_final) continue;
+    for (const Copy& copy : output.copies) {
+      if (!Current(copy.worker, copy.incarnation)) continue;
+      state_.AddCopy(id, {copy.output.generation, copy.attempt, copy.worker, copy.incarnation});
+    }
+  }
+  // Readers first: a task that has to run again needs its inputs.
+  for (uint32_t s = static_cast<uint32_t>(job->stages.size()); s-- > 0;) {
+    for (uint32_t t = 0; t < job->stages[s].tasks.size(); ++t) {
+      const Task& task = job->stages[s].tasks[t];
+      if (task.state != TaskState::kCommitted || !task.copies.empty()) continue;
+      if (!job->graph.stages[s].is_final && state_.Needed(*job, {e.job, s, t})) ReturnTask({e.job, s, t});
+    }
+  }
+  CommitIfComplete(e.job);
+}
+
 void Core::CommitIfComplete(JobId id) {
   const Job& job = *state_.FindJob(id);
   if (!job.running()) return;

@@ -58,6 +58,7 @@ class Core {
   void On(const CopyLost& e);
   void On(const ProfileLoaded& e);
   void On(const TimerDue& e);
+  void On(const JobTakenOver& e);
 
   void Do(const Launch& edit);
   void Do(const Kill& edit);

@@ -1,5 +1,6 @@
 // The records of the state: workers, jobs, stages, tasks, attempts. Plain data that anybody may
 // read; only State writes them, since each change must also move the digest and the indexes.
+// Fields() lists what is not derived: the state's image is made of it (state_image.cc).
 #pragma once
 
 #include <array>
@@ -30,6 +31,11 @@ struct Sample {
   Instant at;
   uint8_t phase = 0;
   uint64_t taken_bytes = 0, total_bytes = 0, records = 0;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = Sample;
+    v(&T::at, &T::phase, &T::taken_bytes, &T::total_bytes, &T::records);
+  }
 };
 
 struct Attempt {
@@ -49,6 +55,14 @@ struct Attempt {
 
   bool live() const { return state == AttemptState::kLaunched || state == AttemptState::kRunning; }
   bool holds_slot() const { return live() || state == AttemptState::kEnding; }
+  template <class V>
+  static void Fields(V&& v) {
+    using T = Attempt;
+    v(&T::number, &T::generation, &T::worker, &T::incarnation, &T::cause, &T::state,
+      &T::failure, &T::inputs_done, &T::taken_back, &T::launched_at, &T::started_at,
+      &T::first_byte_at, &T::inputs_done_at, &T::ended_at, &T::ran, &T::waited, &T::history,
+      &T::samples);
+  }
 };
 
 // One copy of a task's output, without what the task says already.
@@ -57,6 +71,11 @@ struct CopyPlace {
   WorkerId worker;
   Incarnation incarnation = 0;
   bool operator==(const CopyPlace&) const = default;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = CopyPlace;
+    v(&T::generation, &T::attempt, &T::worker, &T::incarnation);
+  }
 };
 
 // Failures of a task that one life of a worker reported, since the task last committed.
@@ -66,6 +85,10 @@ struct FailedOn {
   uint32_t times = 0;
   bool environment = false;  // one of them was the environment's
   bool operator==(const FailedOn&) const = default;
+  template <class V>
+  static void Fields(V&& v) {
+    v(&FailedOn::worker, &FailedOn::incarnation, &FailedOn::times, &FailedOn::environment);
+  }
 };
 
 struct Task {
@@ -91,6 +114,14 @@ struct Task {
   // Derived: inputs missing among those read from some, not all, tasks of an upstream stage.
   uint32_t partial_missing = 0;
   uint32_t task_class = 0;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = Task;
+    v(&T::plan, &T::state, &T::lost, &T::has_content, &T::generation, &T::next_number,
+      &T::wanted, &T::live, &T::holding, &T::failures, &T::other_failures, &T::winner,
+      &T::manifest, &T::pending_since, &T::held_until, &T::attempts, &T::copies,
+      &T::environment_failures, &T::failed_on);
+  }
 };
 
 // Tasks whose preference is this place (a worker or a rack), and which of them are in the pool.
@@ -147,6 +178,11 @@ struct Stage {
 
   bool planned() const { return plan_state == PlanState::kPlanned; }
   bool complete() const { return planned() && committed == tasks.size(); }
+  template <class V>
+  static void Fields(V&& v) {
+    using T = Stage;
+    v(&T::plan_state, &T::partitions, &T::indeterminate, &T::plan_hash, &T::tasks);
+  }
 };
 
 struct Job {
@@ -171,6 +207,14 @@ struct Job {
   uint32_t fetching = 0;  // live attempts without all inputs
   uint32_t taking_back = 0;  // attempts being taken back
   bool running() const { return state == JobState::kRunning; }
+  template <class V>
+  static void Fields(V&& v) {
+    using T = Job;
+    // And the profile, which is a map.
+    v(&T::id, &T::name, &T::queue, &T::priority, &T::deadline, &T::max_attempts, &T::policies,
+      &T::graph, &T::state, &T::message, &T::arrival, &T::restarts_at_submit, &T::share,
+      &T::submitted_at, &T::ended_at, &T::submit_hash, &T::stages);
+  }
 };
 
 struct SlotUse {
@@ -198,6 +242,13 @@ struct Worker {
   std::set<std::pair<TaskId, uint32_t>> copies;     // task, attempt
 
   uint32_t used_total() const { return used.slots[0] + used.slots[1]; }
+  template <class V>
+  static void Fields(V&& v) {
+    using T = Worker;
+    v(&T::id, &T::incarnation, &T::alive, &T::draining, &T::held_until, &T::address, &T::rack,
+      &T::slots, &T::memory_bytes, &T::labels, &T::fixed_hash, &T::fetched_bytes, &T::fetch_us,
+      &T::fetch_failures, &T::refused, &T::refused_in_row);
+  }
 };
 
 // Index of a slot kind in arrays.

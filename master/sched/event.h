@@ -241,10 +241,34 @@ struct TimerDue {
   static void Fields(V&& v) { v(&TimerDue::policy, &TimerDue::id); }
 };
 
+// A committed output that is taken over.
+struct KeptOutput {
+  uint32_t stage = 0, task = 0, generation = 1;
+  uint32_t attempt = 0;  // the one that committed it
+  Manifest manifest;
+  std::vector<Copy> copies;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = KeptOutput;
+    v(&T::stage, &T::task, &T::generation, &T::attempt, &T::manifest, &T::copies);
+  }
+};
+
+// Behind JobSubmitted and StagePlanned of a job that ran under another kSchedulerVersion: these
+// outputs stand, its attempts are gone. restarts: at least as many as the master had since the job
+// was submitted first, so that no attempt's number comes twice.
+struct JobTakenOver {
+  JobId job;
+  uint32_t restarts = 0;
+  std::vector<KeptOutput> outputs;
+  template <class V>
+  static void Fields(V&& v) { v(&JobTakenOver::job, &JobTakenOver::restarts, &JobTakenOver::outputs); }
+};
+
 using Event = std::variant<ConfigChanged, WorkerRegistered, WorkerLost, WorkerDraining, JobSubmitted,
                            JobKillAsked, StagePlanned, AttemptStarted, AttemptProgress,
                            AttemptFinished, AttemptFailed, AttemptRefused, AttemptKilled, FetchDone,
-                           FetchFailed, CopyMade, CopyLost, ProfileLoaded, TimerDue>;
+                           FetchFailed, CopyMade, CopyLost, ProfileLoaded, TimerDue, JobTakenOver>;
 
 // Instants never go back from one event to the next; equal instants keep their given order.
 struct StampedEvent {

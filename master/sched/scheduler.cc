@@ -152,6 +152,17 @@ std::vector<Decision> Scheduler::Step(const StampedEvent& event) {
 
 uint64_t Scheduler::Digest() const { return impl_->state.Digest(); }
 
+void Scheduler::Save(const std::function<void(std::string)>& part) const { impl_->state.Save(part); }
+
+Status Scheduler::RestorePart(std::string_view part) { return impl_->state.RestorePart(part); }
+
+Status Scheduler::FinishRestore() {
+  MR_RETURN_IF_ERROR(impl_->state.FinishRestore());
+  MR_RETURN_IF_ERROR(CheckPolicies(impl_->state.config().policies));
+  impl_->TakeConfig();
+  return Status::Ok();
+}
+
 const State& Scheduler::state() const { return impl_->state; }
 
 }  // namespace mr::sched

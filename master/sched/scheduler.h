@@ -7,8 +7,10 @@
 // Thread: any one; the owner sees to it that there is only one.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/status.h"
@@ -41,6 +43,14 @@ class Scheduler {
 
   // A hash of the whole state. Equal states have equal digests.
   uint64_t Digest() const;
+
+  // The whole state in parts (of at most one job each), for a snapshot. For this kSchedulerVersion
+  // only: what else may change its meaning with it.
+  void Save(const std::function<void(std::string)>& part) const;
+  // Into a fresh scheduler: each part in its order, then FinishRestore. kCorrupted where the state
+  // that comes out is not the one that was saved; the scheduler is of no use then.
+  Status RestorePart(std::string_view part);
+  Status FinishRestore();
 
   // Read-only, for status pages, planning and tests; valid until the next Step.
   const State& state() const;

@@ -140,6 +140,12 @@ void State::AddJob(const JobSubmitted& e, Instant now) {
   job.submitted_at = now;
   job.submit_hash = HashFields(e);
   job.stages.resize(e.graph.stages.size());
+  ListReaders(job);
+  digest_ += Hash(job);
+  for (uint32_t s = 0; s < job.stages.size(); ++s) digest_ += Hash({e.job, s}, job.stages[s]);
+}
+
+void State::ListReaders(Job& job) {
   for (uint32_t s = 0; s < job.stages.size(); ++s) {
     for (const StageInput& input : job.graph.stages[s].inputs) {
       if (!input.is_edge || input.upstream >= s) continue;
@@ -147,8 +153,6 @@ void State::AddJob(const JobSubmitted& e, Instant now) {
       if (readers.empty() || readers.back() != s) readers.push_back(s);
     }
   }
-  digest_ += Hash(job);
-  for (uint32_t s = 0; s < job.stages.size(); ++s) digest_ += Hash({e.job, s}, job.stages[s]);
 }
 
 void State::EndJob(JobId id, JobState state, const std::string& message, Instant now) {
@@ -349,6 +353,18 @@ void State::Commit(const AttemptId& id, const Manifest& manifest, Instant now) {
     t.wanted = 1;
     t.environment_failures = 0;
     t.failed_on.clear();
+  });
+}
+
+void State::KeepOutput(const TaskId& id, const KeptOutput& output) {
+  EditTask(id, [&](Task& t) {
+    MR_CHECK(t.attempts.empty(), "only a task without attempts takes over an output");
+    t.state = TaskState::kCommitted;
+    t.generation = output.generation;
+    t.winner = output.attempt;
+    t.next_number = output.attempt + 1;
+    t.manifest = output.manifest;
+    t.has_content = true;
   });
 }
 

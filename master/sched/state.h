@@ -9,13 +9,16 @@
 // an ended job and CheckState.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <variant>
 #include <vector>
 
+#include "common/base/status.h"
 #include "master/sched/entities.h"
 #include "master/sched/event.h"
 
@@ -26,6 +29,8 @@ struct FactKey {
   uint64_t id = 0;
   std::string name;
   auto operator<=>(const FactKey&) const = default;
+  template <class V>
+  static void Fields(V&& v) { v(&FactKey::policy, &FactKey::scope, &FactKey::id, &FactKey::name); }
 };
 using FactValue = std::variant<int64_t, double>;
 
@@ -36,6 +41,11 @@ struct Config {
   uint32_t scheduler_version = 0;
   Duration offer_period = Millis(100);
   uint32_t restarts = 0;  // ConfigChanged events after the first
+  template <class V>
+  static void Fields(V&& v) {
+    using T = Config;
+    v(&T::known, &T::policies, &T::seed, &T::scheduler_version, &T::offer_period, &T::restarts);
+  }
 };
 
 // Failures of one task by the environment until it is not tried where it failed any more, and fails
@@ -162,6 +172,8 @@ class State {
   void MoveAttempt(const AttemptId& id, AttemptState state, Instant now);
   // The attempt's report is the task's commit: ends it, frees its slot, fixes the content.
   void Commit(const AttemptId& id, const Manifest& manifest, Instant now);
+  // Of a task without attempts: this is its commit.
+  void KeepOutput(const TaskId& id, const KeptOutput& output);
   void MarkTakenBack(const AttemptId& id);  // before it moves to kEnding
   void AddSample(const AttemptId& id, const Sample& sample, bool inputs_done);
 
@@ -176,6 +188,11 @@ class State {
 
   // The digest computed anew from every entity; tests compare it with Digest().
   uint64_t RecomputeDigest() const;
+
+  // state_image.cc: see Scheduler::Save and Restore.
+  void Save(const std::function<void(std::string)>& part) const;
+  Status RestorePart(std::string_view part);
+  Status FinishRestore();
 
  private:
 
@@ -216,6 +233,8 @@ class State {
   void TakeSlot(const AttemptId& id, Attempt& attempt, int direction);
   void RemoveJob(JobId id);
   void PruneEndedJobs();
+  void ListReaders(Job& job);
+  void IndexRestored(Job& job);
 
   // What FinishTask compares with, to refresh only what moved.
   struct Before {
@@ -223,6 +242,7 @@ class State {
   };
 
   uint64_t digest_ = 0;
+  uint64_t image_digest_ = 0;  // that a restored image must have
   Before before_;
   bool bulk_ = false;  // IndexStage fills the local lists itself
   Config config_;

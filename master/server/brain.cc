@@ -34,12 +34,27 @@ journal::RecordClass ClassOf(const sched::Event& event) {
   return soft ? journal::RecordClass::kSoft : journal::RecordClass::kHard;
 }
 
+// The decisions that a later release must not come to otherwise.
+std::vector<sched::Decision> Promises(const std::vector<sched::Decision>& decisions) {
+  std::vector<sched::Decision> out;
+  for (const sched::Decision& d : decisions) {
+    if (std::holds_alternative<sched::Accept>(d) || std::holds_alternative<sched::DropCopy>(d) ||
+        std::holds_alternative<sched::CommitJob>(d) || std::holds_alternative<sched::FailJob>(d) ||
+        std::holds_alternative<sched::MarkIndeterminate>(d)) {
+      out.push_back(d);
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 Brain::Brain(Options options, Loop& loop, Outlets& outlets)
     : options_(std::move(options)),
       loop_(loop),
       outlets_(outlets),
+      scheduler_(std::make_unique<sched::Scheduler>()),
+      jobs_(options_.ended_jobs),
       namespace_({.replication = options_.replication, .block_bytes = options_.block_bytes}),
       stamp_start_(Now()),
       probing_(&CopyLess) {}
@@ -56,14 +71,16 @@ uint64_t Brain::Append(journal::RecordClass record_class, RecordKind kind, std::
   return journal_->Append(record_class, static_cast<uint8_t>(kind), std::move(payload));
 }
 
-uint64_t Brain::AppendEvent(const EventRecord& record, const std::vector<sched::Decision>& decisions) {
-  const journal::RecordClass record_class = ClassOf(record.stamped.event);
+uint64_t Brain::AppendEvent(EventRecord* record, const std::vector<sched::Decision>& decisions) {
+  record->outcome = Promises(decisions);
+  const journal::RecordClass record_class =
+      record->outcome->empty() ? ClassOf(record->stamped.event) : journal::RecordClass::kHard;
   // Nobody waits to hear that one of many tasks is committed; that the job is, somebody may.
   const bool ends_job = std::any_of(decisions.begin(), decisions.end(), [](const sched::Decision& d) {
     return std::holds_alternative<sched::CommitJob>(d) || std::holds_alternative<sched::FailJob>(d);
   });
-  std::string payload = EncodeFields(record);
-  if (ends_job || !std::holds_alternative<sched::AttemptFinished>(record.stamped.event)) {
+  std::string payload = EncodeFields(*record);
+  if (ends_job || !std::holds_alternative<sched::AttemptFinished>(record->stamped.event)) {
     return Append(record_class, RecordKind::kEvent, std::move(payload));
   }
   return journal_->Append(record_class, static_cast<uint8_t>(RecordKind::kEvent), std::move(payload), kCommitDelay);
@@ -89,21 +106,21 @@ Brain::Fed Brain::Feed(sched::Event event, std::string extra) {
 Brain::Fed Brain::FeedOne(sched::Event event, std::string extra) {
   EventRecord record{{Stamp(), std::move(event)}, std::move(extra)};
   Fed fed;
-  fed.decisions = scheduler_.Step(record.stamped);
+  fed.decisions = scheduler_->Step(record.stamped);
   for (const auto& decision : fed.decisions) {
     if (const auto* commit = std::get_if<sched::CommitJob>(&decision)) CommitToDfs(commit->job, &record.extra);
   }
-  fed.sequence = AppendEvent(record, fed.decisions);
+  fed.sequence = AppendEvent(&record, fed.decisions);
   ++events_;
   AfterFold(jobs_.Fold(record.stamped, record.extra, fed.decisions, fed.sequence));
   for (const auto& decision : fed.decisions) {
     if (const auto* commit = std::get_if<sched::CommitJob>(&decision)) {
-      ApplyCommit(commit->job, record.extra, fed.sequence);
+      MR_CHECK(ApplyCommit(commit->job, record.extra, fed.sequence).ok());
     }
     CarryOut(decision, fed.sequence);
   }
   if (events_ % kDigestEvery == 0) {
-    Append(journal::RecordClass::kSoft, RecordKind::kDigest, EncodeFields(DigestTaken{events_, scheduler_.Digest()}));
+    Append(journal::RecordClass::kSoft, RecordKind::kDigest, EncodeFields(DigestTaken{events_, scheduler_->Digest()}));
   }
   return fed;
 }

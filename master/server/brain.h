@@ -5,7 +5,7 @@
 // decisions are carried out. Commands to workers leave at the end of the turn, without waiting for a
 // disk; whatever acknowledges something waits in the outbox until its record is durable. Files:
 // brain.cc (events), recovery.cc, jobs.cc, reports.cc, dispatch.cc (commands), files.cc (block
-// store), status.cc (reading).
+// store), status.cc (reading), snapshot.cc.
 #pragma once
 
 #include <capnp/message.h>
@@ -47,6 +47,16 @@ class Outlets {
   virtual void Probe(const std::string& address, const sched::Copy& copy,
                      std::function<void(Result<bool>)> done) = 0;
   virtual void InPool(std::function<void()> work) = 0;
+};
+
+// Of a replay that carries nothing out.
+class NoOutlets final : public Outlets {
+ public:
+  void Apply(uint64_t, Message) override {}
+  void CloseSession(uint64_t) override {}
+  void PushStatus(uint64_t, Message) override {}
+  void Probe(const std::string&, const sched::Copy&, std::function<void(Result<bool>)>) override {}
+  void InPool(std::function<void()>) override {}
 };
 
 // What a worker reports of one attempt.
@@ -93,6 +103,9 @@ class Brain {
     uint64_t seed = 1;
     uint64_t block_bytes = 64ull << 20;
     uint32_t replication = 3;
+    uint64_t snapshot_bytes = 64ull << 20;  // of journal, after which a snapshot is made
+    size_t ended_jobs = kEndedJobs;         // that the job table keeps
+    uint32_t scheduler_version = sched::kSchedulerVersion;  // tests say another one
   };
   Brain(Options options, Loop& loop, Outlets& outlets);
   ~Brain();
@@ -100,8 +113,10 @@ class Brain {
   // Opens and replays the journal, writes the new epoch, brings everything up to date. Before the
   // loop runs; blocks.
   Status Recover();
-  // The replay alone, for a check at a desk.
-  Status ReplayOnly();
+  // The replay alone, for a check at a desk; until: as journal::ReadDirectory.
+  Result<journal::DirectoryRead> ReplayOnly(uint64_t until = UINT64_MAX);
+  // After ReplayOnly: what it came to.
+  Status Save(journal::SnapshotWriter* writer) const;
   // End of a turn: sends what it gathered.
   void Flush();
 
@@ -150,7 +165,7 @@ class Brain {
 
   JobTable& jobs() { return jobs_; }
   WorkerTable& workers() { return workers_; }
-  const sched::Scheduler& scheduler() const { return scheduler_; }
+  const sched::Scheduler& scheduler() const { return *scheduler_; }
   const journal::Journal& journal() const { return *journal_; }
   const Options& options() const { return options_; }
   uint32_t epoch() const { return epoch_; }
@@ -167,17 +182,23 @@ class Brain {
   void CarryOut(const sched::Decision& decision, uint64_t sequence);
   void AfterFold(const JobTable::Change& change);
   uint64_t Append(journal::RecordClass record_class, RecordKind kind, std::string payload);
-  uint64_t AppendEvent(const EventRecord& record, const std::vector<sched::Decision>& decisions);
+  uint64_t AppendEvent(EventRecord* record, const std::vector<sched::Decision>& decisions);
 
   // recovery.cc
   Status Replay(const journal::Record& record, uint64_t offset);
   Status ReplayEvent(const journal::Record& record, uint64_t offset);
   void NoteOutstanding(const sched::StampedEvent& event, const std::vector<sched::Decision>& decisions);
   void BeginEpoch();
+  void TakeOver();
+
+  // snapshot.cc
+  Status Restore(const journal::Record& record);
+  void MakeSnapshot();
 
   // jobs.cc
   void Planned(const std::string& key, Result<JobPlan> plan);
   sched::StagePlanned PlannedStage(const sched::PlanStage& plan);
+  static sched::JobSubmitted SubmittedJob(JobId id, const JobSpec& spec);
   void Publish(JobId job, int attempt);
   void Published(JobId job, int attempt, const Status& status);
   void CleanUp(JobId job);
@@ -213,7 +234,7 @@ class Brain {
   std::vector<WorkerId> Holders(const Split& split) const;
   void FillBlocks(const Split& split, const std::string& near, rpc::Split::Builder out) const;
   void CommitToDfs(JobId job, std::string* extra);
-  void ApplyCommit(JobId job, const std::string& extra, uint64_t sequence);
+  Status ApplyCommit(JobId job, const std::string& extra, uint64_t sequence);
 
   // status.cc
   void MarkChanged(JobId job);
@@ -222,7 +243,7 @@ class Brain {
   Options options_;
   Loop& loop_;
   Outlets& outlets_;
-  sched::Scheduler scheduler_;
+  std::unique_ptr<sched::Scheduler> scheduler_;
   JobTable jobs_;
   WorkerTable workers_;
   std::unique_ptr<journal::Journal> journal_;
@@ -234,7 +255,11 @@ class Brain {
   uint32_t epoch_ = 0;
   uint32_t next_job_ = 1;
   bool replaying_ = true;
-  uint32_t replayed_version_ = 0;
+  // The last master was of another kSchedulerVersion: the scheduler knows nothing, the tables what
+  // the hard records say.
+  bool foreign_ = false;
+  uint64_t closed_ = 0, snapshot_at_ = 0;  // sequences: of the last closed segment's end, of the snapshot
+  bool making_snapshot_ = false;
   uint64_t events_ = 0;  // of this journal, all epochs
   Instant stamp_base_{1'000'000'000}, stamp_start_, last_stamp_;
 
@@ -283,5 +308,10 @@ class Brain {
   std::set<JobId> changed_;
   bool push_timer_ = false;
 };
+
+// Replays the journal up to the end of the segment that ends at `until`, writes what it came to as a
+// snapshot, and removes what that and the snapshot before it cover. Beside a running master, on a
+// thread that may wait; the master's own is not touched.
+Status TakeSnapshot(const Brain::Options& options, uint64_t until);
 
 }  // namespace mr::master

@@ -109,7 +109,7 @@ class ClientService final : public rpc::MasterForClient::Server {
     return Fill<rpc::MasterForClient::JobResults>(
         context, [id = rpc::FromWire(context.getParams().getJob())](Brain& brain, auto out) {
           const JobView* job = brain.jobs().Find(id);
-          if (job == nullptr) return rpc::ToOutcome(NotFound("there is no job " + Name(id)), out.initOutcome());
+          if (job == nullptr) return rpc::ToOutcome(brain.jobs().Unknown(id), out.initOutcome());
           brain.Stamp();
           brain.Fill(*job, out.initStatus());
         });

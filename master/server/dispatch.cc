@@ -172,6 +172,7 @@ void Brain::Flush() {
     out.due = false;
   }
   PushDue();
+  jobs_.Shrink();
 }
 
 void Brain::SendStage(WorkerView* worker, const JobView& job, uint32_t stage) {

@@ -131,7 +131,8 @@ void Brain::CommitToDfs(JobId id, std::string* extra) {
   const JobView* job = jobs_.Find(id);
   if (job == nullptr || !job->in_dfs()) return;
   FinishedExtra finished;
-  MR_CHECK(DecodeFields(*extra, &finished), "a job was committed by an event that is no report");
+  // Empty where the event is no report: a job taken over whose outputs were all there.
+  MR_CHECK(extra->empty() || DecodeFields(*extra, &finished), "a job was committed by an event of another kind");
   std::map<std::string, FileOutput> parts;
   for (FileOutput& part : job->Outputs()) parts[part.name] = std::move(part);
   for (const FileOutput& part : finished.outputs) parts[part.name] = part;
@@ -155,19 +156,21 @@ void Brain::CommitToDfs(JobId id, std::string* extra) {
 }
 
 // The other half, live and in a replay.
-void Brain::ApplyCommit(JobId id, const std::string& extra, uint64_t sequence) {
+Status Brain::ApplyCommit(JobId id, const std::string& extra, uint64_t sequence) {
   JobView* job = jobs_.Find(id);
-  if (job == nullptr || !job->in_dfs()) return;
+  if (job == nullptr || !job->in_dfs()) return Status::Ok();
   FinishedExtra finished;
-  MR_CHECK(DecodeFields(extra, &finished));
-  job->publish_error = finished.dfs_error;
-  if (finished.dfs_commit.empty()) return;
   dfs::Record record;
-  MR_CHECK(DecodeFields(finished.dfs_commit, &record), "a commit in the journal is not readable");
+  if (!DecodeFields(extra, &finished) || (!finished.dfs_commit.empty() && !DecodeFields(finished.dfs_commit, &record))) {
+    return Corrupted("the commit of " + Name(id) + " cannot be read; start the release that wrote it");
+  }
+  job->publish_error = finished.dfs_error;
+  if (finished.dfs_commit.empty()) return Status::Ok();
   auto effects = namespace_.Apply(record);
-  if (replaying_) return;
+  if (replaying_) return Status::Ok();
   dfs_sequence_ = sequence;
   Dispatch(std::move(effects), sequence);
+  return Status::Ok();
 }
 
 }  // namespace mr::master

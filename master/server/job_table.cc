@@ -1,6 +1,7 @@
 #include "master/server/job_table.h"
 
 #include <algorithm>
+#include <set>
 
 #include "master/server/planner.h"
 
@@ -31,7 +32,71 @@ const char* Word(AttemptState state) {
   return "?";
 }
 
+const char* Word(What what) {
+  switch (what) {
+    case What::kLaunched: return "launched";
+    case What::kCommitted: return "committed";
+    case What::kKeptAsCopy: return "kept as a further copy";
+    case What::kRefused: return "refused";
+    case What::kAskedToStop: return "asked to stop";
+    case What::kTakenBack: return "taken back";
+    case What::kBound: return "bound to a copy";
+    case What::kCopyDropped: return "copy dropped";
+    case What::kStagePlanned: return "stage planned";
+    case What::kJobCommitted: return "job committed";
+    case What::kJobFailed: return "job failed";
+    case What::kJobKilled: return "job killed";
+    case What::kOtherContent: return "other content than before";
+    case What::kTakenOver: return "taken over from another release";
+  }
+  return "?";
+}
+
 bool Live(AttemptState state) { return state == AttemptState::kRunning || state == AttemptState::kWaiting; }
+
+Status JobTable::Unknown(JobId id) const {
+  if (newest_forgotten_ < id) return NotFound("there is no job " + Name(id));
+  return NotFound("there is no job " + Name(id) + " any more, if there ever was: the master keeps the newest " +
+                  std::to_string(ended_jobs_) + " ended jobs (mrmaster --ended_jobs)");
+}
+
+void JobTable::Settle(JobId id) {
+  JobView* job = Find(id);
+  if (job == nullptr || job->told) return;
+  job->told = true;
+  whole_.push_back(id);
+  for (const StageView& stage : job->stages) whole_tasks_ += stage.tasks.size();
+}
+
+void JobTable::Shrink() {
+  while (whole_.size() > 1 && (whole_.size() > std::min(kWholeJobs, ended_jobs_) || whole_tasks_ > kWholeTasks)) {
+    JobView& job = jobs_.at(whole_.front());
+    if (job.live_attempts > 0) break;  // its attempts are still being stopped
+    job.totals = TotalsOf(job.Outputs());
+    for (StageView& stage : job.stages) {
+      whole_tasks_ -= stage.tasks.size();
+      stage.tasks = {};
+    }
+    for (StagePlan& stage : job.plan.stages) {
+      stage.splits = {};
+      stage.slices = {};
+    }
+    job.attempts.clear();
+    job.why.clear();
+    job.brief = true;
+    brief_bytes_ += job.spec_bytes.size();
+    brief_.push_back(job.id);
+    whole_.pop_front();
+  }
+  while (!brief_.empty() && (whole_.size() + brief_.size() > ended_jobs_ || brief_bytes_ > kBriefBytes)) {
+    const auto it = jobs_.find(brief_.front());
+    brief_bytes_ -= it->second.spec_bytes.size();
+    newest_forgotten_ = std::max(newest_forgotten_, it->first);
+    submissions_.erase(it->second.submission_id);
+    jobs_.erase(it);
+    brief_.pop_front();
+  }
+}
 
 std::vector<FileOutput> JobView::Outputs() const {
   std::vector<FileOutput> all;
@@ -113,10 +178,10 @@ void JobTable::EndWorker(WorkerId worker, Incarnation incarnation, Instant at, u
   }
 }
 
-void JobTable::Note(const char* what, const AttemptId& attempt, JobId id, WorkerId worker,
+void JobTable::Note(What what, const AttemptId& attempt, JobId id, WorkerId worker,
                     const sched::Reason& reason, Instant at) {
   JobView* job = Find(id);
-  if (job == nullptr) return;
+  if (job == nullptr || job->brief) return;
   auto& lines = attempt.number == 0 ? job->why_job : job->why[{attempt.task.stage, attempt.task.task}];
   lines.push_back({at, what, attempt, worker, reason});
   if (lines.size() > kWhyPerTask) lines.pop_front();
@@ -130,6 +195,7 @@ struct EventFolder {
   uint64_t sequence;
 
   void operator()(const sched::JobSubmitted& e) {
+    if (table.Find(e.job) != nullptr) return;  // taken over from another build
     SubmitExtra submit;
     MR_CHECK(DecodeFields(extra, &submit), "the journal holds a job without its spec");
     JobView& job = table.jobs_[e.job];
@@ -241,6 +307,26 @@ struct EventFolder {
   void operator()(const sched::CopyLost&) {}
   void operator()(const sched::ProfileLoaded&) {}
   void operator()(const sched::TimerDue&) {}
+  void operator()(const sched::JobTakenOver& e) {
+    JobView* job = table.Find(e.job);
+    if (job == nullptr) return;
+    for (auto& [id, attempt] : job->attempts) {
+      if (!Live(attempt.state)) continue;
+      attempt.message = "another release of the master launched it";
+      table.End(&attempt, AttemptState::kKilled, at, sequence);
+    }
+    std::set<std::pair<uint32_t, uint32_t>> kept;
+    for (const sched::KeptOutput& output : e.outputs) kept.emplace(output.stage, output.task);
+    for (uint32_t s = 0; s < job->stages.size(); ++s) {
+      StageView& stage = job->stages[s];
+      for (uint32_t t = 0; t < stage.tasks.size(); ++t) {
+        if (!stage.tasks[t].committed || kept.contains({s, t})) continue;
+        stage.tasks[t].committed = false;
+        --stage.done;
+      }
+    }
+    table.Note(What::kTakenOver, {}, e.job, {}, {}, at);
+  }
 
   AttemptView* Own(const AttemptId& id, WorkerId worker, Incarnation incarnation) {
     AttemptView* attempt = table.Find(id);
@@ -282,19 +368,21 @@ struct DecisionFolder {
       stage.first_launch = at;
     }
     if (job->state == JobState::kPending) job->state = JobState::kRunning;
-    table.Note("launched", d.attempt, job->id, d.worker, d.reason, at);
+    table.Note(What::kLaunched, d.attempt, job->id, d.worker, d.reason, at);
   }
   void operator()(const sched::Accept& d) {
     JobView* job = table.Find(d.attempt.task.job);
-    if (job == nullptr) return;
+    if (job == nullptr || job->brief) return;
     StageView& stage = job->stages[d.attempt.task.stage];
     TaskView& task = stage.tasks[d.attempt.task.task];
     auto output = std::make_shared<FinishedExtra>();
     if (std::holds_alternative<sched::AttemptFinished>(event.event)) (void)DecodeFields(extra, output.get());
+    output->dfs_commit = {};  // the namespace has it
     if (AttemptView* attempt = table.Find(d.attempt)) {
       table.End(attempt, d.winner ? AttemptState::kCommitted : AttemptState::kCopy, at, sequence);
     }
     if (d.winner) {
+      if (job->state == JobState::kPending) job->state = JobState::kRunning;
       if (!task.committed) {
         ++stage.done;
         task.committed = true;
@@ -305,12 +393,14 @@ struct DecisionFolder {
       task.output = output;
       task.manifest = d.manifest;
       task.worker = d.worker;
+      task.winner = d.attempt.number;
+      task.generation = std::max(task.generation, d.copy.output.generation);
     }
     if (!job->spec.stages[d.attempt.task.stage].is_final) {
       task.copies.push_back({d.copy, d.manifest, output});
       change->added.push_back(d.copy);
     }
-    table.Note(d.winner ? "committed" : "kept as a further copy", d.attempt, job->id, d.worker, d.reason, at);
+    table.Note(d.winner ? What::kCommitted : What::kKeptAsCopy, d.attempt, job->id, d.worker, d.reason, at);
   }
   void operator()(const sched::Refuse& d) {
     AttemptView* attempt = table.Find(d.attempt);
@@ -318,18 +408,18 @@ struct DecisionFolder {
     if (attempt->worker == d.worker && attempt->incarnation == d.incarnation) {
       table.End(attempt, AttemptState::kKilled, at, sequence);
     }
-    table.Note("refused", d.attempt, d.attempt.task.job, d.worker, d.reason, at);
+    table.Note(What::kRefused, d.attempt, d.attempt.task.job, d.worker, d.reason, at);
   }
   void operator()(const sched::Kill& d) {
     StopAsked(d.attempt);
-    table.Note("asked to stop", d.attempt, d.attempt.task.job, d.worker, d.reason, at);
+    table.Note(What::kAskedToStop, d.attempt, d.attempt.task.job, d.worker, d.reason, at);
   }
   void operator()(const sched::TakeBack& d) {
     StopAsked(d.attempt);
-    table.Note("taken back", d.attempt, d.attempt.task.job, d.worker, d.reason, at);
+    table.Note(What::kTakenBack, d.attempt, d.attempt.task.job, d.worker, d.reason, at);
   }
   void operator()(const sched::Bind& d) {
-    table.Note("bound to a copy", d.reader, d.reader.task.job, d.copy.worker, d.reason, at);
+    table.Note(What::kBound, d.reader, d.reader.task.job, d.copy.worker, d.reason, at);
   }
   void operator()(const sched::DropCopy& d) {
     const TaskId& id = d.copy.output.task;
@@ -338,15 +428,15 @@ struct DecisionFolder {
     auto& copies = job->stages[id.stage].tasks[id.task].copies;
     std::erase_if(copies, [&](const CopyView& c) { return c.copy == d.copy; });
     change->removed.push_back(d.copy);
-    table.Note("copy dropped", {id, d.copy.attempt}, id.job, d.copy.worker, d.reason, at);
+    table.Note(What::kCopyDropped, {id, d.copy.attempt}, id.job, d.copy.worker, d.reason, at);
   }
-  void operator()(const sched::PlanStage& d) { table.Note("stage planned", {}, d.job, {}, d.reason, at); }
+  void operator()(const sched::PlanStage& d) { table.Note(What::kStagePlanned, {}, d.job, {}, d.reason, at); }
   void operator()(const sched::CommitJob& d) {
     JobView* job = table.Find(d.job);
     if (job == nullptr) return;
     job->state = JobState::kCommitting;
     job->ended = at;
-    table.Note("job committed", {}, d.job, {}, d.reason, at);
+    table.Note(What::kJobCommitted, {}, d.job, {}, d.reason, at);
   }
   void operator()(const sched::FailJob& d) {
     JobView* job = table.Find(d.job);
@@ -354,10 +444,12 @@ struct DecisionFolder {
     job->state = d.killed ? JobState::kKilled : JobState::kFailed;
     job->ended = at;
     if (!d.message.empty()) job->error = d.message;
-    table.Note(d.killed ? "job killed" : "job failed", {}, d.job, {}, d.reason, at);
+    table.Note(d.killed ? What::kJobKilled : What::kJobFailed, {}, d.job, {}, d.reason, at);
   }
   void operator()(const sched::MarkIndeterminate& d) {
-    table.Note("other content than before", {d.task, 0}, d.task.job, {}, d.reason, at);
+    JobView* job = table.Find(d.task.job);
+    if (job != nullptr && d.reason.code == sched::ReasonCode::kIndeterminate) job->rolled_back = true;
+    table.Note(What::kOtherContent, {d.task, 0}, d.task.job, {}, d.reason, at);
   }
   void StopAsked(const AttemptId& id) {
     if (AttemptView* attempt = table.Find(id)) attempt->stop_asked = true;

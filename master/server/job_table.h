@@ -1,17 +1,21 @@
 // What the master tells people about jobs: a fold of the scheduler's events and decisions, beside
 // the scheduler, for status pages, directories of copies and final outputs. Decides nothing; a
-// replay of the journal makes it again. Of the master's thread.
+// replay of the journal makes it again. Bounded: of ended jobs the newest are kept whole, older ones
+// in brief (state, stages, totals), and the oldest are forgotten. Of the master's thread.
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/job_state.h"
 #include "master/sched/decision.h"
 #include "master/sched/event.h"
+#include "master/server/publisher.h"
 #include "master/server/records.h"
 #include "master/server/spec.h"
 
@@ -36,6 +40,13 @@ struct AttemptView {
   sched::Reason reason;  // of its launch
   std::string message, record, stderr_tail;
   uint64_t sequence = 0;  // of the record of its end
+  template <class V>
+  static void Fields(V&& v) {
+    using T = AttemptView;
+    v(&T::id, &T::worker, &T::incarnation, &T::cause, &T::generation, &T::state, &T::stop_asked, &T::launched,
+      &T::ended, &T::taken_bytes, &T::total_bytes, &T::reason, &T::message, &T::record, &T::stderr_tail,
+      &T::sequence);
+  }
 };
 
 // A copy that readers may use.
@@ -49,6 +60,7 @@ struct TaskView {
   bool committed = false;
   uint32_t generation = 1, attempts = 0, live = 0;
   uint32_t refused = 0;  // launches that their worker did not start
+  uint32_t winner = 0;   // number of the attempt that committed it last
   WorkerId worker;  // of the last launch, or of the commit
   std::shared_ptr<const FinishedExtra> output;  // of the commit
   sched::Manifest manifest;
@@ -66,14 +78,27 @@ struct StageView {
   uint64_t directory_version = 0;
 };
 
+// What was decided; numbers stand in snapshots.
+enum class What : uint8_t {
+  kLaunched = 1, kCommitted, kKeptAsCopy, kRefused, kAskedToStop, kTakenBack, kBound, kCopyDropped, kStagePlanned,
+  kJobCommitted, kJobFailed, kJobKilled, kOtherContent, kTakenOver,
+};
+const char* Word(What what);
+
 // One line of `why`: what was decided about what, and the reason.
 struct WhyLine {
   Instant at;
-  const char* what = "";
+  What what = What::kLaunched;
   AttemptId attempt;  // zero where the job is meant
   WorkerId worker;
   sched::Reason reason;
 };
+// Guesses, as in the scheduler: ended jobs stay whole while both hold. Those in brief may hold so
+// many bytes of specs together.
+inline constexpr size_t kWholeJobs = 1000, kWholeTasks = 100'000;
+inline constexpr uint64_t kBriefBytes = 64 << 20;
+inline constexpr size_t kEndedJobs = 10'000;  // default of --ended_jobs; a guess
+
 inline constexpr size_t kWhyPerTask = 64;  // bounds memory; the oldest go first
 
 struct JobView {
@@ -84,6 +109,9 @@ struct JobView {
   JobPlan plan;
   JobState state = JobState::kPending;
   bool told = false;  // its end is on disk, and may be said
+  bool brief = false;  // tasks, attempts and reasons are gone; `totals` is what its outputs were
+  bool rolled_back = false;  // committed tasks had to run again, since an input changed its content
+  OutputTotals totals;
   std::string error, publish_error;
   std::string last_failure;  // one line: attempt, worker, why; empty where none failed yet
   Instant submitted, ended;
@@ -105,6 +133,8 @@ class JobTable {
     std::vector<sched::Copy> added, removed;  // copies of outputs
   };
 
+  explicit JobTable(size_t ended_jobs = kEndedJobs) : ended_jobs_(ended_jobs) {}
+
   // After Step(event) gave `decisions`; `sequence` is the event's record.
   Change Fold(const sched::StampedEvent& event, const std::string& extra,
               const std::vector<sched::Decision>& decisions, uint64_t sequence);
@@ -115,10 +145,32 @@ class JobTable {
   std::string NameOf(const AttemptId& id) const;
   const CopyView* FindCopy(const sched::Copy& copy);
   JobView* FindSubmission(const std::string& submission_id);
+  // Known, and not in brief.
+  bool Whole(JobId id) const {
+    const auto it = jobs_.find(id);
+    return it != jobs_.end() && !it->second.brief;
+  }
   std::map<JobId, JobView>& jobs() { return jobs_; }
 
+  // The job's end was told: it may be shortened and forgotten when others have ended after it.
+  void Settle(JobId id);
+  // Does so. Not while anything of this turn still names jobs.
+  void Shrink();
+  // kNotFound: there is no such job, or not any more.
+  Status Unknown(JobId id) const;
+
+  // For a snapshot, all in parts; and back, into an empty table (job_image.cc).
+  void Save(const std::function<void(std::string)>& part) const;
+  Status RestorePart(std::string_view part);
+
   // Totals since the master's first start, for metrics.
-  struct Counts { uint64_t launched = 0, committed = 0, failed = 0, killed = 0, refused = 0; };
+  struct Counts {
+    uint64_t launched = 0, committed = 0, failed = 0, killed = 0, refused = 0;
+    template <class V>
+    static void Fields(V&& v) {
+      v(&Counts::launched, &Counts::committed, &Counts::failed, &Counts::killed, &Counts::refused);
+    }
+  };
   const Counts& counts() const { return counts_; }
 
  private:
@@ -126,12 +178,18 @@ class JobTable {
   friend struct DecisionFolder;
   void End(AttemptView* attempt, AttemptState state, Instant at, uint64_t sequence);
   void EndWorker(WorkerId worker, Incarnation incarnation, Instant at, uint64_t sequence, const std::string& why);
-  void Note(const char* what, const AttemptId& attempt, JobId job, WorkerId worker, const sched::Reason& reason,
+  void Note(What what, const AttemptId& attempt, JobId job, WorkerId worker, const sched::Reason& reason,
             Instant at);
 
   std::map<JobId, JobView> jobs_;
   std::map<std::string, JobId> submissions_;
   Counts counts_;
+  const size_t ended_jobs_;
+  std::deque<JobId> whole_, brief_;  // settled, oldest first
+  size_t whole_tasks_ = 0;
+  uint64_t brief_bytes_ = 0;
+  JobId newest_forgotten_;
+  bool restoring_ = false;  // the head's part has been read
 };
 
 }  // namespace mr::master

@@ -72,15 +72,7 @@ void Brain::Planned(const std::string& key, Result<JobPlan> plan) {
     return;
   }
   const JobSpec& spec = planning.spec;
-  sched::JobSubmitted event;
-  event.job = {epoch_, next_job_++};
-  event.name = spec.name;
-  event.queue = spec.queue;
-  event.priority = spec.priority;
-  event.deadline = spec.deadline;
-  event.max_attempts = spec.max_failures;
-  event.policies = spec.policies;
-  event.graph = GraphOf(spec);
+  sched::JobSubmitted event = SubmittedJob({epoch_, next_job_++}, spec);
   const JobId id = event.job;
   const Fed fed = Feed(std::move(event), EncodeFields(SubmitExtra{planning.spec_bytes, planning.submission_id,
                                                                   WallClockMs(), *std::move(plan)}));
@@ -89,6 +81,19 @@ void Brain::Planned(const std::string& key, Result<JobPlan> plan) {
   outbox_.Hold(fed.sequence, [replies = std::move(planning.replies), id] {
     for (const auto& reply : replies) reply(Status::Ok(), id);
   });
+}
+
+sched::JobSubmitted Brain::SubmittedJob(JobId id, const JobSpec& spec) {
+  sched::JobSubmitted event;
+  event.job = id;
+  event.name = spec.name;
+  event.queue = spec.queue;
+  event.priority = spec.priority;
+  event.deadline = spec.deadline;
+  event.max_attempts = spec.max_failures;
+  event.policies = spec.policies;
+  event.graph = GraphOf(spec);
+  return event;
 }
 
 sched::StagePlanned Brain::PlannedStage(const sched::PlanStage& plan) {
@@ -111,7 +116,7 @@ sched::StagePlanned Brain::PlannedStage(const sched::PlanStage& plan) {
 
 void Brain::KillJob(JobId id, const std::string& why, std::function<void(Status)> reply) {
   const JobView* job = jobs_.Find(id);
-  if (job == nullptr) return reply(NotFound("there is no job " + Name(id)));
+  if (job == nullptr) return reply(jobs_.Unknown(id));
   if (Ended(job->state) || job->state == JobState::kCommitting) {
     return reply(Rejected(Name(id) + " is " + Word(job->state) + " already"));
   }
@@ -161,7 +166,7 @@ void Brain::Published(JobId id, int attempt, const Status& status) {
 // The end may be told; workers may forget the job.
 void Brain::JobDone(JobId id) {
   JobView* job = jobs_.Find(id);
-  job->told = true;
+  jobs_.Settle(id);
   LOG(INFO) << Name(id) << " " << Word(job->state) << (job->error.empty() ? "" : ": ") << job->error;
   MarkChanged(id);
   for (auto& [worker_id, worker] : workers_.all()) EndJobAt(&worker, id);
@@ -170,8 +175,9 @@ void Brain::JobDone(JobId id) {
 // Staging of a job that failed goes when nobody writes there any more.
 void Brain::CleanUp(JobId id) {
   const JobView* job = jobs_.Find(id);
-  if (!uncleaned_.contains(id) || job->live_attempts > 0) return;
+  if (!uncleaned_.contains(id) || (job != nullptr && job->live_attempts > 0)) return;
   uncleaned_.erase(id);
+  if (job == nullptr) return;
   if (job->in_dfs()) {
     // Nothing there is fine.
     FsMutate([path = "/.staging/" + Name(id)](const dfs::Namespace& ns,

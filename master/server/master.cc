@@ -54,7 +54,7 @@ struct Master::Impl {
     http = std::make_unique<HttpFront>(*shell, loop);
     brain = std::make_unique<Brain>(
         Brain::Options{options.directory, cluster_id, options.policies, options.seed, options.block_bytes,
-                       options.replication},
+                       options.replication, options.snapshot_bytes, options.ended_jobs, options.scheduler_version},
         loop,
         *shell);
     shell->SetBrain(brain.get());
@@ -105,25 +105,11 @@ uint64_t Master::StateDigest() {
 }
 
 
-namespace {
-
-// Of a replay that carries nothing out.
-class NoOutlets final : public Outlets {
- public:
-  void Apply(uint64_t, Message) override {}
-  void CloseSession(uint64_t) override {}
-  void PushStatus(uint64_t, Message) override {}
-  void Probe(const std::string&, const sched::Copy&, std::function<void(Result<bool>)>) override {}
-  void InPool(std::function<void()>) override {}
-};
-
-}  // namespace
-
 Result<uint64_t> ReplayedDigest(const std::string& directory) {
   Loop loop([] {});
   NoOutlets outlets;
   Brain brain({.directory = directory}, loop, outlets);
-  MR_RETURN_IF_ERROR(brain.ReplayOnly());
+  MR_RETURN_IF_ERROR(brain.ReplayOnly().status());
   return brain.scheduler().Digest();
 }
 

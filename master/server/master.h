@@ -7,6 +7,7 @@
 #include <string>
 
 #include "common/base/status.h"
+#include "master/sched/scheduler.h"
 
 namespace mr::master {
 
@@ -21,6 +22,9 @@ class Master {
     uint64_t seed = 1;
     uint32_t replication = 3;
     uint64_t block_bytes = 64ull << 20;
+    uint64_t snapshot_bytes = 64ull << 20;  // of journal, after which a snapshot is made
+    size_t ended_jobs = 10'000;             // that are kept; the oldest are forgotten
+    uint32_t scheduler_version = sched::kSchedulerVersion;  // tests say another one
   };
   // Replays the journal and serves. Blocks until then.
   static Result<std::unique_ptr<Master>> Start(const Options& options);
@@ -40,7 +44,8 @@ class Master {
 };
 
 // Replays the journal below `directory` without starting anything, and gives the digest of the state
-// that comes out. Changes nothing; also while a master uses it.
+// that comes out. Changes nothing; also while a master uses it (kNotFound where that one has just
+// replaced files by a snapshot: try again).
 Result<uint64_t> ReplayedDigest(const std::string& directory);
 
 }  // namespace mr::master

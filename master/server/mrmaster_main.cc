@@ -21,6 +21,9 @@ DEFINE_string(scheduler, "fifo", "policies in order, for example 'fifo' or 'fair
 DEFINE_uint64(seed, 1, "seed of the policies' chance");
 DEFINE_int32(replication, 3, "replicas of a block, where there are so many workers");
 DEFINE_string(block_size, "64m", "size of a block, and of a split where a job does not say");
+DEFINE_string(snapshot_bytes, "64m",
+              "journal after which a snapshot is made; the journal's directory stays below some four times as much");
+DEFINE_int32(ended_jobs, 10000, "ended jobs that 'mrctl jobs' still knows; the oldest are forgotten");
 DEFINE_int32(ready_fd, -1, "write 'ready RPC_PORT HTTP_PORT' to this descriptor when serving, and close it");
 DEFINE_int32(lifeline_fd, -1, "stop when this descriptor (a pipe's read end) is at its end");
 DEFINE_bool(ephemeral, false, "remove --data when the lifeline ends");
@@ -81,6 +84,10 @@ int Main() {
   const auto block = ParseSize(FLAGS_block_size);
   if (!block.ok()) return Fail(block.status().With("--block_size"));
   if (*block < 4096) return Fail(InvalidArgument("--block_size must be at least 4k"));
+  const auto snapshot = ParseSize(FLAGS_snapshot_bytes);
+  if (!snapshot.ok()) return Fail(snapshot.status().With("--snapshot_bytes"));
+  if (*snapshot < 8192) return Fail(InvalidArgument("--snapshot_bytes must be at least 8k"));
+  if (FLAGS_ended_jobs < 1) return Fail(InvalidArgument("--ended_jobs must be at least 1"));
   if (FLAGS_port < 0 || FLAGS_port > 65535 || FLAGS_http_port < 0 || FLAGS_http_port > 65535) {
     return Fail(InvalidArgument("ports are 0 to 65535"));
   }
@@ -95,6 +102,8 @@ int Main() {
   options.seed = FLAGS_seed;
   options.replication = static_cast<uint32_t>(FLAGS_replication);
   options.block_bytes = *block;
+  options.snapshot_bytes = *snapshot;
+  options.ended_jobs = static_cast<size_t>(FLAGS_ended_jobs);
   auto master = Master::Start(options);
   if (!master.ok()) return Fail(master.status());
   if (FLAGS_ready_fd >= 0) {

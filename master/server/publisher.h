@@ -27,6 +27,11 @@ struct OutputTotals {
   uint64_t bytes = 0, records = 0;
   uint32_t parts = 0;
   Digest128 digest;  // over the parts' names and content digests, in order
+  template <class V>
+  static void Fields(V&& v) {
+    using T = OutputTotals;
+    v(&T::bytes, &T::records, &T::parts, &T::digest);
+  }
 };
 OutputTotals TotalsOf(const std::vector<FileOutput>& parts);
 

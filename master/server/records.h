@@ -1,10 +1,13 @@
 // What the master writes into its journal: kinds and payloads. Fields are only added at the end.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/fields.h"
+#include "master/sched/decision.h"
 #include "master/sched/event.h"
 
 namespace mr::master {
@@ -18,16 +21,32 @@ enum class RecordKind : uint8_t {
   kDigest = 5,     // DigestTaken
   kDfs = 6,        // dfs::Record by EncodeFields
   kDrained = 7,    // WorkerDrained
+  // Of snapshots only, in this order.
+  kSnapshotHead = 64,       // SnapshotHead
+  kSnapshotScheduler = 65,  // a part of sched::Scheduler::Save
+  kSnapshotJobs = 66,       // a part of JobTable::Save
+  kSnapshotDfs = 67,        // dfs::Namespace::Snapshot; the last
 };
 
 // An event of the scheduler, and what the shell must know with it: bytes of the struct below that
 // goes with the event's kind, or nothing. One record, so that neither exists without the other.
+// outcome: the decisions that are promises (accepted outputs and their copies, ends of jobs). A build
+// of the same kSchedulerVersion comes to them itself, another one takes them from here; none in
+// records of the first release.
 struct EventRecord {
   sched::StampedEvent stamped;
   std::string extra;
+  std::optional<std::vector<sched::Decision>> outcome;
   template <class V>
-  static void Fields(V&& v) { v(&EventRecord::stamped, &EventRecord::extra); }
+  static void Fields(V&& v) { v(&EventRecord::stamped, &EventRecord::extra, &EventRecord::outcome); }
 };
+inline bool DecodeEvent(std::string_view bytes, EventRecord* out) {
+  FieldReader reader(bytes);
+  reader.Get(out->stamped);
+  reader.Get(out->extra);
+  if (reader.ok() && !reader.AtEnd()) reader.Get(out->outcome);
+  return reader.ok() && reader.AtEnd();
+}
 
 struct EpochStarted {
   uint32_t epoch = 0;
@@ -66,6 +85,42 @@ struct DigestTaken {
   uint64_t digest = 0;
   template <class V>
   static void Fields(V&& v) { v(&DigestTaken::events, &DigestTaken::digest); }
+};
+
+// What stands in a snapshot beside the scheduler, the jobs and the namespace. scheduler_version 0:
+// without an image of the scheduler.
+struct SnapshotHead {
+  struct Worker {
+    std::string name;
+    WorkerId id;
+    bool alive = false, drained_by_user = false;
+    sched::WorkerRegistered info;
+    template <class V>
+    static void Fields(V&& v) {
+      using T = Worker;
+      v(&T::name, &T::id, &T::alive, &T::drained_by_user, &T::info);
+    }
+  };
+  struct Timer {
+    std::string policy;
+    uint64_t id = 0;
+    Instant at;
+    template <class V>
+    static void Fields(V&& v) { v(&Timer::policy, &Timer::id, &Timer::at); }
+  };
+  uint32_t scheduler_version = 0;
+  uint64_t events = 0;
+  Instant last_stamp;
+  std::vector<Worker> workers;
+  std::vector<StageId> unplanned;
+  std::vector<Timer> timers;
+  std::vector<JobId> unpublished, uncleaned;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = SnapshotHead;
+    v(&T::scheduler_version, &T::events, &T::last_stamp, &T::workers, &T::unplanned, &T::timers, &T::unpublished,
+      &T::uncleaned);
+  }
 };
 
 // ---- Plans --------------------------------------------------------------------------------------

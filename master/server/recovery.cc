@@ -1,6 +1,5 @@
 // Start and restart: the journal is replayed into a fresh scheduler and fresh tables, the new epoch
 // is made durable, and what was under way is taken up again.
-#include <fcntl.h>
 #include <glog/logging.h>
 
 #include <algorithm>
@@ -9,14 +8,34 @@
 #include "master/server/brain.h"
 
 namespace mr::master {
+namespace {
+
+// A later release may refuse what an earlier one took.
+Status CheckSubmitted(JobId job, const std::string& extra) {
+  if (extra.empty()) return Status::Ok();  // taken over
+  SubmitExtra submit;
+  if (!DecodeFields(extra, &submit)) return Corrupted("the journal holds " + Name(job) + " without its spec");
+  SpecBytes bytes(submit.spec);
+  const auto spec = ReadSpec(bytes.reader());
+  if (spec.ok()) return Status::Ok();
+  return spec.status().With("the journal's " + Name(job) + " is not valid to this release (start the one that wrote it)");
+}
+
+}  // namespace
 
 Status Brain::Recover() {
   auto opened = journal::Journal::Open(
-      {.directory = options_.directory + "/journal", .cluster_id = options_.cluster_id},
+      {.directory = options_.directory + "/journal",
+       .cluster_id = options_.cluster_id,
+       .preallocate_bytes = std::min<uint64_t>(4 << 20, options_.snapshot_bytes),
+       .segment_bytes = options_.snapshot_bytes},
       [this](const journal::Record& record, uint64_t offset) { return Replay(record, offset); });
   if (!opened.ok()) return opened.status();
   journal_ = *std::move(opened);
   const journal::Recovery& recovery = journal_->recovery();
+  for (const auto& warning : journal_->read().warnings) LOG(ERROR) << "journal: " << warning;
+  LOG(INFO) << "journal: read " << journal_->read().records << " records"
+            << (journal_->read().snapshot == 0 ? "" : " behind the snapshot at " + std::to_string(journal_->read().snapshot));
   if (recovery.cut_bytes > 0) {
     LOG(WARNING) << "journal: cut off " << recovery.cut_bytes << " bytes of an interrupted write at offset "
                  << recovery.end.offset << " (" << recovery.cut_records << " records that nobody was told about)";
@@ -26,26 +45,32 @@ Status Brain::Recover() {
   stamp_base_ = std::max(stamp_base_, last_stamp_ + Millis(1));
   stamp_start_ = Now();
   BeginEpoch();
+  snapshot_at_ = journal_->read().snapshot;
+  if (journal_->read().closed_segments > 0) closed_ = recovery.header.after;
+  MakeSnapshot();
   return Status::Ok();
 }
 
-Status Brain::ReplayOnly() {
-  const std::string path = options_.directory + "/journal/journal";
-  MR_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(path, O_RDONLY));
-  return journal::ReadJournal(fd.get(), path, [this](const journal::Record& record, uint64_t offset) {
-    return Replay(record, offset);
-  }).status();
+Result<journal::DirectoryRead> Brain::ReplayOnly(uint64_t until) {
+  return journal::ReadDirectory(options_.directory + "/journal", 0, until,
+                                [this](const journal::Record& record, uint64_t offset) { return Replay(record, offset); });
 }
 
 void Brain::BeginEpoch() {
   epoch_ = journal_->recovery().end.epoch + 1;
-  journal_->Start(epoch_, [this](uint64_t sequence) {
-    loop_.Post([this, sequence] { outbox_.Release(sequence); });
-  });
+  journal_->Start(
+      epoch_, [this](uint64_t sequence) { loop_.Post([this, sequence] { outbox_.Release(sequence); }); },
+      [this](uint64_t sequence) {
+        loop_.Post([this, sequence] {
+          closed_ = sequence;
+          MakeSnapshot();
+        });
+      });
   // Nobody hears of this epoch before it is on disk: two masters would otherwise share it.
   journal_->WaitDurable(Append(journal::RecordClass::kHard, RecordKind::kEpoch,
-                               EncodeFields(EpochStarted{epoch_, sched::kSchedulerVersion, WallClockMs()})));
-  Feed(sched::ConfigChanged{options_.policies, options_.seed, sched::kSchedulerVersion, Millis(100)});
+                               EncodeFields(EpochStarted{epoch_, options_.scheduler_version, WallClockMs()})));
+  Feed(sched::ConfigChanged{options_.policies, options_.seed, options_.scheduler_version, Millis(100)});
+  if (foreign_) TakeOver();
   const auto unplanned = std::move(unplanned_);
   for (const auto& [job, stage] : unplanned) Feed(PlannedStage({job, stage, {}}));
   for (const auto& [key, at] : replayed_timers_) SetTimer({key.first, key.second, at});
@@ -72,17 +97,57 @@ void Brain::BeginEpoch() {
   TickDfs();
 }
 
+// Jobs that ran under another build begin again here, from the outputs that they have committed.
+void Brain::TakeOver() {
+  foreign_ = false;
+  unplanned_.clear();
+  replayed_timers_.clear();
+  for (auto& [id, worker] : workers_.all()) {
+    if (!worker.alive) continue;
+    Feed(worker.info);
+    Feed(sched::WorkerDraining{id, worker.info.incarnation, true});
+  }
+  std::vector<JobId> running;
+  for (const auto& [id, job] : jobs_.jobs()) {
+    if (!Ended(job.state) && job.state != JobState::kCommitting) running.push_back(id);
+  }
+  for (const JobId id : running) {
+    const JobView& job = *jobs_.Find(id);
+    // Where an input's content changed, what is committed and what must run again is not in the table.
+    sched::JobTakenOver taken{id, epoch_, {}};
+    for (uint32_t s = 0; s < job.stages.size() && !job.rolled_back; ++s) {
+      for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) {
+        const TaskView& task = job.stages[s].tasks[t];
+        if (!task.committed) continue;
+        taken.outputs.push_back({s, t, task.generation, task.winner, task.manifest, {}});
+        for (const CopyView& copy : task.copies) taken.outputs.back().copies.push_back(copy.copy);
+      }
+    }
+    LOG(WARNING) << Name(id) << " ran under another release: it goes on from " << taken.outputs.size()
+                 << " committed outputs";
+    Feed(SubmittedJob(id, job.spec));
+    Feed(std::move(taken));
+  }
+}
+
 Status Brain::Replay(const journal::Record& record, uint64_t offset) {
   const auto bad = [&](const std::string& what) {
-    return Corrupted("record " + std::to_string(record.sequence) + " at offset " + std::to_string(offset) + " of " +
-                     options_.directory + "/journal/journal: " + what);
+    return Corrupted("record " + std::to_string(record.sequence) + " at offset " + std::to_string(offset) + " of the journal in " +
+                     options_.directory + "/journal: " + what);
   };
   switch (static_cast<RecordKind>(record.kind)) {
     case RecordKind::kEvent: return ReplayEvent(record, offset);
     case RecordKind::kEpoch: {
       EpochStarted epoch;
       if (!DecodeFields(record.payload, &epoch)) return bad("not an epoch");
-      replayed_version_ = epoch.scheduler_version;
+      if (epoch.scheduler_version != options_.scheduler_version && !foreign_) {
+        foreign_ = true;
+        scheduler_ = std::make_unique<sched::Scheduler>();
+      } else if (epoch.scheduler_version == options_.scheduler_version && foreign_) {
+        foreign_ = false;  // what it took over comes as events
+        unplanned_.clear();
+        replayed_timers_.clear();
+      }
       return Status::Ok();
     }
     case RecordKind::kWorker: {
@@ -106,14 +171,16 @@ Status Brain::Replay(const journal::Record& record, uint64_t offset) {
       if (job == nullptr) return bad("a publication of an unknown job");
       job->state = published.error.empty() ? JobState::kSucceeded : JobState::kFailed;
       job->error = published.error;
-      job->told = true;
+      jobs_.Settle(published.job);
+      jobs_.Shrink();
       unpublished_.erase(published.job);
       return Status::Ok();
     }
     case RecordKind::kDigest: {
+      if (foreign_) return Status::Ok();
       DigestTaken digest;
       if (!DecodeFields(record.payload, &digest)) return bad("not a digest");
-      if (digest.events != events_ || digest.digest != scheduler_.Digest()) {
+      if (digest.events != events_ || digest.digest != scheduler_->Digest()) {
         return bad("the replay of " + std::to_string(events_) +
                    " events gives another state than the one that was recorded. This release does not decide "
                    "as the one that wrote the journal; start that release, or report this as a bug");
@@ -126,30 +193,38 @@ Status Brain::Replay(const journal::Record& record, uint64_t offset) {
       (void)namespace_.Apply(change);  // what it asked for is found again from block reports
       return Status::Ok();
     }
+    case RecordKind::kSnapshotHead:
+    case RecordKind::kSnapshotScheduler:
+    case RecordKind::kSnapshotJobs:
+    case RecordKind::kSnapshotDfs: return Restore(record);
   }
   return bad("an unknown kind (" + std::to_string(record.kind) + "); a later release wrote it, start that one");
 }
 
 Status Brain::ReplayEvent(const journal::Record& record, uint64_t offset) {
-  if (replayed_version_ != sched::kSchedulerVersion) {
-    return Rejected("the journal was written by scheduler version " + std::to_string(replayed_version_) +
-                    ", this release has " + std::to_string(sched::kSchedulerVersion) +
-                    "; let the other release finish its jobs, then start this one on a fresh --data");
-  }
+  ++events_;
+  outbox_.Release(record.sequence);
+  // Of another build only what it promised counts.
+  if (foreign_ && record.record_class == journal::RecordClass::kSoft) return Status::Ok();
   EventRecord event;
-  if (!DecodeFields(record.payload, &event)) {
+  if (!DecodeEvent(record.payload, &event)) {
     return Corrupted("record " + std::to_string(record.sequence) + " at offset " + std::to_string(offset) +
                      " is no event that this release knows; start the release that wrote it");
   }
-  outbox_.Release(record.sequence);
+  if (foreign_ && !event.outcome) {
+    return Rejected("the journal was written by a release with another scheduler that did not yet keep its decisions; "
+                    "let that release finish its jobs, then start this one on a fresh --data");
+  }
+  if (const auto* submitted = std::get_if<sched::JobSubmitted>(&event.stamped.event)) {
+    MR_RETURN_IF_ERROR(CheckSubmitted(submitted->job, event.extra));
+  }
   last_stamp_ = std::max(last_stamp_, event.stamped.at);
-  const auto decisions = scheduler_.Step(event.stamped);
-  ++events_;
+  const auto decisions = foreign_ ? *event.outcome : scheduler_->Step(event.stamped);
   NoteOutstanding(event.stamped, decisions);
   (void)jobs_.Fold(event.stamped, event.extra, decisions, record.sequence);
   for (const auto& decision : decisions) {
     if (const auto* commit = std::get_if<sched::CommitJob>(&decision)) {
-      ApplyCommit(commit->job, event.extra, record.sequence);
+      MR_RETURN_IF_ERROR(ApplyCommit(commit->job, event.extra, record.sequence));
       JobView* job = jobs_.Find(commit->job);
       if (job == nullptr) continue;
       if (!job->in_dfs()) {
@@ -158,13 +233,14 @@ Status Brain::ReplayEvent(const journal::Record& record, uint64_t offset) {
       }
       job->state = job->publish_error.empty() ? JobState::kSucceeded : JobState::kFailed;
       job->error = job->publish_error;
-      job->told = true;
+      jobs_.Settle(commit->job);
     }
     if (const auto* failed = std::get_if<sched::FailJob>(&decision)) {
       uncleaned_.insert(failed->job);
-      if (JobView* job = jobs_.Find(failed->job)) job->told = true;
+      jobs_.Settle(failed->job);
     }
   }
+  jobs_.Shrink();
   return Status::Ok();
 }
 

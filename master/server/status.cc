@@ -52,14 +52,19 @@ void FillStageStatus(const JobView& job, uint32_t s, Instant now, rpc::StageStat
   out.setOutputBytes(stage.output_bytes);
   out.setOutputRecords(stage.output_records);
   if (stage.started) {
-    const bool all_done = stage.planned && stage.done == stage.tasks.size();
+    const bool all_done = stage.planned && stage.done == job.plan.stages[s].tasks;
     const Instant end = all_done ? stage.last_commit : Ended(job.state) ? job.ended : now;
     out.setElapsedUs(MicrosOf(end - stage.first_launch));
   }
 }
 
+Status OnlyBrief(const JobView& job) {
+  return NotFound(Name(job.id) + " ended long ago: its tasks, attempts, counters and reasons are kept for the newest " +
+                  std::to_string(kWholeJobs) + " ended jobs; 'mrctl job show' tells what is left");
+}
+
 std::string Line(const JobView& job, const WhyLine& line) {
-  std::string text = "at " + HumanDuration(line.at - job.submitted) + ": " + line.what;
+  std::string text = "at " + HumanDuration(line.at - job.submitted) + ": " + Word(line.what);
   if (line.attempt.number != 0) {
     text += " " + Name(line.attempt, job.letter(line.attempt.task.stage));
   }
@@ -85,7 +90,7 @@ void Brain::Fill(const JobView& job, rpc::JobStatus::Builder out) const {
   auto stages = out.initStages(static_cast<unsigned>(job.stages.size()));
   for (unsigned s = 0; s < job.stages.size(); ++s) FillStageStatus(job, s, now, stages[s]);
   if (job.state != JobState::kCommitting && job.state != JobState::kSucceeded) return;
-  const OutputTotals totals = TotalsOf(job.Outputs());
+  const OutputTotals totals = job.brief ? job.totals : TotalsOf(job.Outputs());
   out.setOutputBytes(totals.bytes);
   out.setOutputRecords(totals.records);
   out.setOutputParts(totals.parts);
@@ -93,7 +98,7 @@ void Brain::Fill(const JobView& job, rpc::JobStatus::Builder out) const {
 }
 
 Status Brain::Watch(uint64_t watcher, JobId id) {
-  if (jobs_.Find(id) == nullptr) return NotFound("there is no job " + Name(id));
+  if (jobs_.Find(id) == nullptr) return jobs_.Unknown(id);
   watchers_[watcher].job = id;
   changed_.insert(id);
   return Status::Ok();
@@ -121,6 +126,7 @@ void Brain::PushDue() {
     watcher.dirty = true;
     if (watcher.in_flight) continue;
     const JobView* job = jobs_.Find(watcher.job);
+    if (job == nullptr) continue;  // ended so long ago that it is forgotten
     const bool last = Ended(ToldState(*job));
     if (!last && now - watcher.last_push < kPushEvery) {
       if (!push_timer_) {
@@ -145,7 +151,8 @@ void Brain::PushDue() {
 
 Status Brain::FillTasks(JobId id, rpc::MasterForClient::TasksResults::Builder out) {
   const JobView* job = jobs_.Find(id);
-  if (job == nullptr) return NotFound("there is no job " + Name(id));
+  if (job == nullptr) return jobs_.Unknown(id);
+  if (job->brief) return OnlyBrief(*job);
   size_t count = 0;
   for (const auto& stage : job->stages) count += stage.tasks.size();
   auto list = out.initTasks(static_cast<unsigned>(count));
@@ -168,7 +175,8 @@ Status Brain::FillTasks(JobId id, rpc::MasterForClient::TasksResults::Builder ou
 
 Status Brain::FillAttempts(JobId id, rpc::MasterForClient::AttemptsResults::Builder out) {
   const JobView* job = jobs_.Find(id);
-  if (job == nullptr) return NotFound("there is no job " + Name(id));
+  if (job == nullptr) return jobs_.Unknown(id);
+  if (job->brief) return OnlyBrief(*job);
   const Instant now = Stamp();
   auto list = out.initAttempts(static_cast<unsigned>(job->attempts.size()));
   unsigned at = 0;
@@ -194,7 +202,8 @@ Status Brain::FillAttempts(JobId id, rpc::MasterForClient::AttemptsResults::Buil
 
 Status Brain::FillCounters(JobId id, rpc::MasterForClient::CountersResults::Builder out) {
   const JobView* job = jobs_.Find(id);
-  if (job == nullptr) return NotFound("there is no job " + Name(id));
+  if (job == nullptr) return jobs_.Unknown(id);
+  if (job->brief) return OnlyBrief(*job);
   std::map<std::pair<std::string, std::string>, int64_t> sums;
   for (const auto& stage : job->stages) {
     for (const auto& task : stage.tasks) {
@@ -256,7 +265,7 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
     }
     if (lines.size() > 256) lines.erase(lines.begin(), lines.end() - 256);
     std::string first = subject + " at " + worker->info.address + " is " + worker->Word();
-    const sched::Worker* known = scheduler_.state().FindWorker(*worker_id);
+    const sched::Worker* known = scheduler_->state().FindWorker(*worker_id);
     if (known != nullptr && known->refused > 0) {
       first += "; it did not start " + std::to_string(known->refused) + " of the attempts that it was given, " +
                std::to_string(known->refused_in_row) + " of them since it last started one";
@@ -266,7 +275,7 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
   }
   if (const auto job_id = ParseJobId(subject)) {
     const JobView* job = jobs_.Find(*job_id);
-    if (job == nullptr) return NotFound("there is no job " + subject);
+    if (job == nullptr) return jobs_.Unknown(*job_id);
     lines.push_back(subject + " is " + Word(ToldState(*job)) + (job->error.empty() ? "" : ": " + job->error));
     for (const auto& line : job->why_job) lines.push_back(Line(*job, line));
     for (const auto& [id, attempt] : job->attempts) {
@@ -282,7 +291,9 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
   if (is_task) attempt = ParseAttemptId("attempt_" + subject.substr(5) + "_1");
   if (!attempt) return InvalidArgument("'" + subject + "' is no name of a job, task, attempt or worker");
   const JobView* job = jobs_.Find(attempt->task.job);
-  if (job == nullptr || attempt->task.stage >= job->stages.size()) return NotFound("there is no " + subject);
+  if (job == nullptr) return jobs_.Unknown(attempt->task.job);
+  if (job->brief) return OnlyBrief(*job);
+  if (attempt->task.stage >= job->stages.size()) return NotFound("there is no " + subject);
   const auto it = job->why.find({attempt->task.stage, attempt->task.task});
   if (it != job->why.end()) {
     for (const auto& line : it->second) {

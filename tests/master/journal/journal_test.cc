@@ -56,7 +56,7 @@ TEST_F(JournalTest, GivesBackAllRecordsInOrder) {
   ASSERT_TRUE(journal.ok()) << journal.status().ToString();
   EXPECT_THAT(seen_, testing::ElementsAre("a", "", std::string(100'000, 'x'), "d"));
   EXPECT_EQ((*journal)->recovery().end.epoch, 2u);
-  EXPECT_EQ((*journal)->recovery().cluster_id, 7u);
+  EXPECT_EQ((*journal)->recovery().header.cluster_id, 7u);
   EXPECT_EQ((*journal)->recovery().cut_bytes, 0u);
 }
 

@@ -60,6 +60,26 @@ TEST(DeterminismTest, EqualHistoriesHaveEqualDigestsInTwoProcesses) {
   }
 }
 
+TEST(SnapshotTest, ASchedulerMadeFromAnImageGoesOnAsTheOneThatWasSaved) {
+  for (uint64_t seed = 300; seed < 312; ++seed) {
+    RandomCluster cluster(seed);
+    cluster.MakeTwinEvery(37);
+    ASSERT_EQ(cluster.Run(800, 100), "") << Rerun(seed, 800);
+  }
+}
+
+TEST(SnapshotTest, AnImageThatIsNotWholeIsRefused) {
+  Scheduler saved, restored;
+  (void)saved.Step({{}, ConfigChanged{"fifo", 1, kSchedulerVersion, Millis(100)}});
+  (void)saved.Step({{}, JobSubmitted{{1, 1}, "j", "", 0, {}, 0, {}, {}}});
+  std::vector<std::string> parts;
+  saved.Save([&](std::string part) { parts.push_back(std::move(part)); });
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(Scheduler().RestorePart(parts[0].substr(1)).code(), Code::kCorrupted);
+  ASSERT_TRUE(restored.RestorePart(parts[0]).ok());
+  EXPECT_EQ(restored.FinishRestore().code(), Code::kCorrupted) << "a job is missing";
+}
+
 TEST(DeterminismTest, AnotherSeedGivesAnotherHistory) {
   RandomCluster a(1), b(2);
   ASSERT_EQ(a.Run(200, 50), "");

@@ -30,12 +30,31 @@ void RandomCluster::Broken(const std::string& what) {
 }
 
 void RandomCluster::Step(Event event) {
-  const std::vector<Decision> decisions = scheduler_.Step({now_, std::move(event)});
+  const StampedEvent stamped{now_, std::move(event)};
+  const std::vector<Decision> decisions = scheduler_.Step(stamped);
   digests_.push_back(scheduler_.Digest());
+  if (twin_every_ > 0) StepTwin(stamped, decisions);
   if (digests_.size() % static_cast<size_t>(check_every_) == 0) {
     if (const std::string wrong = CheckState(scheduler_.state()); !wrong.empty()) Broken(wrong);
   }
   for (const Decision& d : decisions) Carry(d);
+}
+
+void RandomCluster::StepTwin(const StampedEvent& event, const std::vector<Decision>& decisions) {
+  if (twin_ != nullptr) {
+    const std::vector<Decision> same = twin_->Step(event);
+    if (twin_->Digest() != scheduler_.Digest()) Broken("the restored scheduler comes to another state");
+    if (HashFields(same) != HashFields(decisions)) Broken("the restored scheduler decides otherwise");
+  }
+  if (digests_.size() % static_cast<size_t>(twin_every_) != 0) return;
+  twin_ = std::make_unique<Scheduler>();
+  Status status;
+  scheduler_.Save([&](std::string part) {
+    if (status.ok()) status = twin_->RestorePart(part);
+  });
+  if (status.ok()) status = twin_->FinishRestore();
+  if (!status.ok()) Broken(status.ToString());
+  if (const std::string wrong = CheckState(twin_->state()); !wrong.empty()) Broken("restored: " + wrong);
 }
 
 void RandomCluster::Carry(const Decision& decision) {

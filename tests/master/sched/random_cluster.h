@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -27,6 +28,9 @@ class RandomCluster {
   // The scheduler's digest after each step.
   const std::vector<uint64_t>& digests() const { return digests_; }
   int jobs_succeeded() const { return succeeded_; }
+  // From here on a second scheduler, made from the first one's image at each n-th step, gets the same
+  // events and must decide the same.
+  void MakeTwinEvery(int n) { twin_every_ = n; }
   // How often each decision kind came, by variant index.
   const std::vector<int>& decisions() const { return decisions_; }
 
@@ -58,6 +62,7 @@ class RandomCluster {
   };
 
   void Step(Event event);
+  void StepTwin(const StampedEvent& event, const std::vector<Decision>& decisions);
   void Carry(const Decision& decision);
   void Do(const Launch& d);
   void Do(const Accept& d);
@@ -84,6 +89,8 @@ class RandomCluster {
 
   Rng rng_;
   Scheduler scheduler_;
+  std::unique_ptr<Scheduler> twin_;
+  int twin_every_ = 0;
   Instant now_;
   std::vector<uint64_t> digests_;
   std::vector<int> decisions_;

@@ -1,0 +1,146 @@
+// The state as bytes and back. What is derived is not in them: it is built anew, and the digest says
+// whether the same state came out.
+#include "common/base/fields.h"
+#include "master/sched/state.h"
+
+namespace mr::sched {
+namespace {
+
+struct Fact {
+  FactKey key;
+  FactValue value;
+  template <class V>
+  static void Fields(V&& v) { v(&Fact::key, &Fact::value); }
+};
+
+struct Timer {
+  std::string policy;
+  uint64_t id = 0;
+  Instant at;
+  template <class V>
+  static void Fields(V&& v) { v(&Timer::policy, &Timer::id, &Timer::at); }
+};
+
+// All but the jobs; the first part.
+struct Head {
+  uint64_t digest = 0;
+  Config config;
+  uint64_t arrivals = 0, offers = 0;
+  WorkerId offer_cursor;
+  std::vector<Worker> workers;
+  std::vector<Fact> facts;
+  std::vector<Timer> timers;
+  std::vector<JobId> ended;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = Head;
+    v(&T::digest, &T::config, &T::arrivals, &T::offers, &T::offer_cursor, &T::workers, &T::facts, &T::timers,
+      &T::ended);
+  }
+};
+
+struct ProfileEntry {
+  std::string name;
+  double value = 0;
+  template <class V>
+  static void Fields(V&& v) { v(&ProfileEntry::name, &ProfileEntry::value); }
+};
+
+// Every further part.
+struct JobImage {
+  Job job;
+  std::vector<ProfileEntry> profile;
+  template <class V>
+  static void Fields(V&& v) { v(&JobImage::job, &JobImage::profile); }
+};
+
+Status Unreadable(const char* what) {
+  return Corrupted(std::string("the scheduler's image has a part that is no ") + what);
+}
+
+}  // namespace
+
+void State::Save(const std::function<void(std::string)>& part) const {
+  Head head{digest_, config_, arrivals_, offers_, offer_cursor_, {}, {}, {}, ended_};
+  for (const auto& [id, worker] : workers_) head.workers.push_back(worker);
+  for (const auto& [key, value] : facts_) head.facts.push_back({key, value});
+  for (const auto& [key, at] : timers_) head.timers.push_back({key.first, key.second, at});
+  part(EncodeFields(head));
+  for (const auto& [id, job] : jobs_) {
+    std::string bytes;
+    FieldWriter writer(&bytes);
+    writer.Put(job);
+    std::vector<ProfileEntry> profile;
+    for (const auto& [name, value] : job.profile) profile.push_back({name, value});
+    writer.Put(profile);
+    part(std::move(bytes));
+  }
+}
+
+// REQUIRES a state that knows nothing but earlier parts of the same image.
+Status State::RestorePart(std::string_view part) {
+  if (!config_.known) {
+    Head head;
+    if (!DecodeFields(part, &head) || !head.config.known) return Unreadable("head");
+    image_digest_ = head.digest;
+    config_ = head.config;
+    arrivals_ = head.arrivals;
+    offers_ = head.offers;
+    offer_cursor_ = head.offer_cursor;
+    ended_ = head.ended;
+    for (const Fact& fact : head.facts) facts_[fact.key] = fact.value;
+    for (const Timer& timer : head.timers) timers_[{timer.policy, timer.id}] = timer.at;
+    for (Worker& worker : head.workers) {
+      if (worker.held_until.ns != 0) held_workers_.insert({worker.held_until, worker.id});
+      RefreshWorker(workers_[worker.id] = std::move(worker));
+    }
+  } else {
+    JobImage image;
+    if (!DecodeFields(part, &image)) return Unreadable("job");
+    for (const ProfileEntry& entry : image.profile) image.job.profile[entry.name] = entry.value;
+    const JobId id = image.job.id;
+    for (const Stage& stage : image.job.stages) {
+      for (const Task& task : stage.tasks) {
+        for (const CopyPlace& place : task.copies) {
+          if (workers_.count(place.worker) == 0) return Unreadable("job of these workers");
+        }
+        for (const Attempt& attempt : task.attempts) {
+          if (workers_.count(attempt.worker) == 0) return Unreadable("job of these workers");
+        }
+      }
+    }
+    IndexRestored(jobs_[id] = std::move(image.job));
+  }
+  return Status::Ok();
+}
+
+void State::IndexRestored(Job& job) {
+  ListReaders(job);
+  for (uint32_t s = 0; s < job.stages.size(); ++s) {
+    Stage& stage = job.stages[s];
+    if (!stage.planned()) continue;
+    for (uint32_t t = 0; t < stage.tasks.size(); ++t) {
+      Task& task = stage.tasks[t];
+      const TaskId id{job.id, s, t};
+      if (task.held_until.ns != 0) held_tasks_.insert({task.held_until, id});
+      for (const CopyPlace& place : task.copies) workers_.at(place.worker).copies.insert({id, place.attempt});
+      for (Attempt& attempt : task.attempts) {
+        if (!attempt.holds_slot()) continue;
+        TakeSlot({id, attempt.number}, attempt, +1);
+        if (attempt.taken_back) ++job.taking_back;
+      }
+    }
+    BuildPartialReaders(job, s);
+    BuildClasses(job, s);
+    IndexStage(job, s);
+  }
+  RefreshAll(job);
+}
+
+Status State::FinishRestore() {
+  digest_ = RecomputeDigest();
+  if (digest_ == image_digest_) return Status::Ok();
+  return Corrupted("the scheduler's image gives another state than the one that was saved");
+}
+
+}  // namespace mr::sched

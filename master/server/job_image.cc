@@ -1,0 +1,218 @@
+// The job table as bytes and back, for snapshots. Fields are only added at the end: a later release
+// reads these, also where it does not read the scheduler's image.
+#include "common/base/fields.h"
+#include "master/server/job_table.h"
+#include "master/server/planner.h"
+
+namespace mr::master {
+namespace {
+
+struct TableHead {
+  JobTable::Counts counts;
+  JobId newest_forgotten;
+  std::vector<JobId> whole, brief;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = TableHead;
+    v(&T::counts, &T::newest_forgotten, &T::whole, &T::brief);
+  }
+};
+
+struct CopyImage {
+  sched::Copy copy;
+  sched::Manifest manifest;
+  std::optional<FinishedExtra> extra;  // none: that of the commit
+  template <class V>
+  static void Fields(V&& v) { v(&CopyImage::copy, &CopyImage::manifest, &CopyImage::extra); }
+};
+
+struct TaskImage {
+  bool committed = false;
+  uint32_t generation = 1, attempts = 0, live = 0, refused = 0, winner = 0;
+  WorkerId worker;
+  std::optional<FinishedExtra> output;
+  sched::Manifest manifest;
+  std::vector<CopyImage> copies;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = TaskImage;
+    v(&T::committed, &T::generation, &T::attempts, &T::live, &T::winner, &T::worker, &T::output, &T::manifest, &T::copies,
+      &T::refused);
+  }
+};
+
+struct StageImage {
+  bool planned = false, started = false;
+  std::vector<TaskImage> tasks;
+  uint32_t done = 0, running = 0, waiting = 0, failed = 0;
+  uint64_t taken_bytes = 0, output_bytes = 0, output_records = 0;
+  Instant first_launch, last_commit;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = StageImage;
+    v(&T::planned, &T::started, &T::tasks, &T::done, &T::running, &T::waiting, &T::failed, &T::taken_bytes,
+      &T::output_bytes, &T::output_records, &T::first_launch, &T::last_commit);
+  }
+};
+
+struct WhyImage {
+  uint32_t stage = 0, task = 0;
+  bool of_job = false;
+  Instant at;
+  What what = What::kLaunched;
+  AttemptId attempt;
+  WorkerId worker;
+  sched::Reason reason;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = WhyImage;
+    v(&T::stage, &T::task, &T::of_job, &T::at, &T::what, &T::attempt, &T::worker, &T::reason);
+  }
+};
+
+struct JobImage {
+  JobId id;
+  std::string spec_bytes, submission_id;
+  uint64_t wall_ms = 0;
+  JobPlan plan;
+  JobState state = JobState::kPending;
+  bool told = false, brief = false, rolled_back = false;
+  OutputTotals totals;
+  std::string error, publish_error, last_failure;
+  Instant submitted, ended;
+  uint64_t submit_sequence = 0;
+  std::vector<StageImage> stages;
+  std::vector<AttemptView> attempts;
+  std::vector<WhyImage> why;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = JobImage;
+    v(&T::id, &T::spec_bytes, &T::submission_id, &T::wall_ms, &T::plan, &T::state, &T::told, &T::brief,
+      &T::rolled_back, &T::totals, &T::error, &T::publish_error, &T::submitted, &T::ended, &T::submit_sequence,
+      &T::stages, &T::attempts, &T::why, &T::last_failure);
+  }
+};
+
+TaskImage ImageOf(const TaskView& task) {
+  TaskImage image{task.committed, task.generation, task.attempts, task.live, task.refused, task.winner,
+                  task.worker,    {},              task.manifest, {}};
+  if (task.output != nullptr) image.output = *task.output;
+  for (const CopyView& copy : task.copies) {
+    image.copies.push_back({copy.copy, copy.manifest, {}});
+    if (copy.extra != task.output) image.copies.back().extra = *copy.extra;
+  }
+  return image;
+}
+
+TaskView ViewOf(TaskImage image) {
+  TaskView task{image.committed, image.generation, image.attempts, image.live, image.refused, image.winner,
+                image.worker,    {},               image.manifest, {}};
+  if (image.output) task.output = std::make_shared<FinishedExtra>(*std::move(image.output));
+  for (CopyImage& copy : image.copies) {
+    auto extra = copy.extra ? std::make_shared<const FinishedExtra>(*std::move(copy.extra)) : task.output;
+    task.copies.push_back({copy.copy, copy.manifest, std::move(extra)});
+  }
+  return task;
+}
+
+JobImage ImageOf(const JobView& job) {
+  JobImage image{job.id,          job.spec_bytes, job.submission_id, job.wall_ms, job.plan,          job.state,
+                 job.told,        job.brief,      job.rolled_back,   job.totals,  job.error,         job.publish_error, job.last_failure,
+                 job.submitted,   job.ended,      job.submit_sequence, {},        {},                {}};
+  for (const StageView& s : job.stages) {
+    image.stages.push_back({s.planned, s.started, {}, s.done, s.running, s.waiting, s.failed, s.taken_bytes,
+                            s.output_bytes, s.output_records, s.first_launch, s.last_commit});
+    for (const TaskView& task : s.tasks) image.stages.back().tasks.push_back(ImageOf(task));
+  }
+  for (const auto& [id, attempt] : job.attempts) image.attempts.push_back(attempt);
+  for (const auto& [key, lines] : job.why) {
+    for (const WhyLine& l : lines) {
+      image.why.push_back({key.first, key.second, false, l.at, l.what, l.attempt, l.worker, l.reason});
+    }
+  }
+  for (const WhyLine& l : job.why_job) image.why.push_back({0, 0, true, l.at, l.what, l.attempt, l.worker, l.reason});
+  return image;
+}
+
+Status Unreadable(const std::string& what) { return Corrupted("a snapshot's " + what + " cannot be read"); }
+
+Result<JobView> ViewOf(JobImage image) {
+  JobView job;
+  job.id = image.id;
+  job.spec_bytes = std::move(image.spec_bytes);
+  SpecBytes bytes(job.spec_bytes);
+  auto spec = ReadSpec(bytes.reader());
+  if (!spec.ok()) return spec.status().With("the spec of " + Name(job.id));
+  job.spec = *std::move(spec);
+  job.submission_id = image.submission_id;
+  job.wall_ms = image.wall_ms;
+  job.plan = std::move(image.plan);
+  if (job.plan.stages.size() != job.spec.stages.size() || image.stages.size() != job.spec.stages.size()) {
+    return Unreadable(Name(job.id));
+  }
+  if (!image.brief) FillSlices(job.spec, &job.plan);
+  job.state = image.state;
+  job.told = image.told;
+  job.brief = image.brief;
+  job.rolled_back = image.rolled_back;
+  job.totals = image.totals;
+  job.error = image.error;
+  job.publish_error = image.publish_error;
+  job.last_failure = image.last_failure;
+  job.submitted = image.submitted;
+  job.ended = image.ended;
+  job.submit_sequence = image.submit_sequence;
+  for (StageImage& s : image.stages) {
+    StageView& stage = job.stages.emplace_back();
+    stage = {s.planned, {}, s.done, s.running, s.waiting, s.failed, s.taken_bytes, s.output_bytes, s.output_records,
+             s.started, s.first_launch, s.last_commit, 0};
+    for (TaskImage& task : s.tasks) stage.tasks.push_back(ViewOf(std::move(task)));
+  }
+  for (AttemptView& attempt : image.attempts) {
+    const TaskId& task = attempt.id.task;
+    if (task.stage >= job.stages.size() || task.task >= job.stages[task.stage].tasks.size()) {
+      return Unreadable(Name(job.id));
+    }
+    if (Live(attempt.state)) ++job.live_attempts;
+    job.attempts.emplace(attempt.id, std::move(attempt));
+  }
+  for (WhyImage& w : image.why) {
+    WhyLine line{w.at, w.what, w.attempt, w.worker, std::move(w.reason)};
+    (w.of_job ? job.why_job : job.why[{w.stage, w.task}]).push_back(std::move(line));
+  }
+  return job;
+}
+
+}  // namespace
+
+void JobTable::Save(const std::function<void(std::string)>& part) const {
+  part(EncodeFields(TableHead{counts_, newest_forgotten_, {whole_.begin(), whole_.end()}, {brief_.begin(), brief_.end()}}));
+  for (const auto& [id, job] : jobs_) part(EncodeFields(ImageOf(job)));
+}
+
+Status JobTable::RestorePart(std::string_view part) {
+  if (!restoring_) {
+    TableHead head;
+    if (!DecodeFields(part, &head)) return Unreadable("list of jobs");
+    counts_ = head.counts;
+    newest_forgotten_ = head.newest_forgotten;
+    whole_.assign(head.whole.begin(), head.whole.end());
+    brief_.assign(head.brief.begin(), head.brief.end());
+    restoring_ = true;
+    return Status::Ok();
+  }
+  JobImage image;
+  if (!DecodeFields(part, &image)) return Unreadable("job");
+  MR_ASSIGN_OR_RETURN(JobView job, ViewOf(std::move(image)));
+  if (!job.submission_id.empty()) submissions_[job.submission_id] = job.id;
+  if (job.brief) {
+    brief_bytes_ += job.spec_bytes.size();
+  } else if (job.told) {
+    for (const StageView& stage : job.stages) whole_tasks_ += stage.tasks.size();
+  }
+  const JobId id = job.id;
+  jobs_[id] = std::move(job);
+  return Status::Ok();
+}
+
+}  // namespace mr::master

@@ -1,0 +1,104 @@
+// Snapshots: made by a replay of the closed part of the journal beside the running master, so that
+// the master's thread neither waits nor copies, and what is written is what a restart would read.
+#include <glog/logging.h>
+
+#include "common/io/clock.h"
+#include "master/server/brain.h"
+
+namespace mr::master {
+
+Status Brain::Save(journal::SnapshotWriter* writer) const {
+  SnapshotHead head;
+  head.scheduler_version = foreign_ ? 0 : options_.scheduler_version;
+  head.events = events_;
+  head.last_stamp = last_stamp_;
+  for (const auto& [id, worker] : workers_.all()) {
+    head.workers.push_back({worker.name, id, worker.alive, worker.drained_by_user, worker.info});
+  }
+  for (const auto& [job, stage] : unplanned_) head.unplanned.push_back({job, stage});
+  for (const auto& [key, at] : replayed_timers_) head.timers.push_back({key.first, key.second, at});
+  head.unpublished.assign(unpublished_.begin(), unpublished_.end());
+  // The replay does not see what was cleaned; those that ended long ago were.
+  for (const JobId id : uncleaned_) {
+    if (jobs_.Whole(id)) head.uncleaned.push_back(id);
+  }
+  Status status;
+  const auto add = [&](RecordKind kind) {
+    return [&status, writer, kind](const std::string& part) {
+      if (status.ok()) status = writer->Add(static_cast<uint8_t>(kind), part);
+    };
+  };
+  add(RecordKind::kSnapshotHead)(EncodeFields(head));
+  if (!foreign_) scheduler_->Save(add(RecordKind::kSnapshotScheduler));
+  jobs_.Save(add(RecordKind::kSnapshotJobs));
+  add(RecordKind::kSnapshotDfs)(namespace_.Snapshot());
+  return status;
+}
+
+Status Brain::Restore(const journal::Record& record) {
+  switch (static_cast<RecordKind>(record.kind)) {
+    case RecordKind::kSnapshotHead: {
+      SnapshotHead head;
+      if (!DecodeFields(record.payload, &head)) {
+        return Corrupted("the snapshot in " + options_.directory + "/journal was written by a later release; start that one");
+      }
+      foreign_ = head.scheduler_version != options_.scheduler_version;
+      events_ = head.events;
+      last_stamp_ = head.last_stamp;
+      for (const auto& saved : head.workers) {
+        workers_.Restore(saved.name, saved.id);
+        WorkerView& worker = *workers_.Find(saved.id);
+        worker.alive = saved.alive;
+        worker.drained_by_user = saved.drained_by_user;
+        worker.info = saved.info;
+      }
+      for (const StageId& stage : head.unplanned) unplanned_.insert({stage.job, stage.stage});
+      for (const auto& timer : head.timers) replayed_timers_.emplace(std::make_pair(timer.policy, timer.id), timer.at);
+      unpublished_.insert(head.unpublished.begin(), head.unpublished.end());
+      uncleaned_.insert(head.uncleaned.begin(), head.uncleaned.end());
+      return Status::Ok();
+    }
+    case RecordKind::kSnapshotScheduler: return foreign_ ? Status::Ok() : scheduler_->RestorePart(record.payload);
+    case RecordKind::kSnapshotJobs: return jobs_.RestorePart(record.payload);
+    case RecordKind::kSnapshotDfs:
+      if (!foreign_) MR_RETURN_IF_ERROR(scheduler_->FinishRestore());
+      return namespace_.Restore(std::string(record.payload));
+    default: return Corrupted("a record of no kind that snapshots have");
+  }
+}
+
+void Brain::MakeSnapshot() {
+  if (making_snapshot_ || closed_ <= snapshot_at_) return;
+  making_snapshot_ = true;
+  outlets_.InPool([this, options = options_, until = closed_] {
+    const Instant begin = Now();
+    const auto status = std::make_shared<Status>(TakeSnapshot(options, until));
+    const Duration took = Now() - begin;
+    loop_.Post([this, until, status, took] {
+      making_snapshot_ = false;
+      if (!status->ok()) {
+        // Nothing is lost: the journal stays as it is, and grows until the next attempt.
+        LOG(ERROR) << "journal: no snapshot was made: " << status->ToString();
+        return;
+      }
+      snapshot_at_ = until;
+      LOG(INFO) << "journal: snapshot at record " << until << " took " << took.ns / 1'000'000 << " ms";
+      MakeSnapshot();
+    });
+  });
+}
+
+Status TakeSnapshot(const Brain::Options& options, uint64_t until) {
+  Loop loop([] {});
+  NoOutlets outlets;
+  Brain brain(options, loop, outlets);
+  const std::string directory = options.directory + "/journal";
+  MR_ASSIGN_OR_RETURN(const auto read, brain.ReplayOnly(until));
+  MR_ASSIGN_OR_RETURN(auto writer,
+                      journal::SnapshotWriter::Create(directory, read.last.header.cluster_id, read.last.end));
+  MR_RETURN_IF_ERROR(brain.Save(&writer));
+  MR_RETURN_IF_ERROR(writer.Finish());
+  return journal::RemoveCovered(directory, until, read.snapshot);
+}
+
+}  // namespace mr::master

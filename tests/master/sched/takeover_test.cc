@@ -1,0 +1,95 @@
+// A job that ran under another build is taken over: its outputs stand as far as they can be read.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "master/sched/job_graph.h"
+#include "master/sched/scheduler.h"
+#include "master/sched/state.h"
+
+namespace mr::sched {
+namespace {
+
+constexpr JobId kJob{3, 1};
+constexpr WorkerId kWorker{1};
+
+class TakeoverTest : public testing::Test {
+ protected:
+  TakeoverTest() {
+    Step(ConfigChanged{"fifo", 1, kSchedulerVersion, Millis(100)});
+    WorkerRegistered worker;
+    worker.worker = kWorker;
+    worker.incarnation = 5;
+    worker.slots.total = 8;
+    Step(worker);
+    Step(WorkerDraining{kWorker, 5, true});
+    JobSubmitted job;
+    job.job = kJob;
+    job.graph.stages.resize(2);
+    job.graph.stages[0].name = "map";
+    job.graph.stages[0].inputs.resize(1);
+    job.graph.stages[1].name = "reduce";
+    job.graph.stages[1].slot_kind = SlotKind::kReduce;
+    job.graph.stages[1].is_final = true;
+    job.graph.stages[1].inputs = {{true, EdgeKind::kAllToAll, 0}};
+    Step(job);
+    Step(StagePlanned{kJob, 0, 2, {{}, {}}, ""});
+    Step(StagePlanned{kJob, 1, 1, {{0, {}, {{0, 0, 1, 0, 2}}}, {0, {}, {{0, 1, 2, 0, 2}}}}, ""});
+  }
+  void Step(Event event) {
+    now_ = now_ + Millis(1);
+    last_ = scheduler_.Step({now_, std::move(event)});
+    ASSERT_EQ(CheckState(scheduler_.state()), "");
+    for (const Decision& d : last_) {
+      if (const auto* launch = std::get_if<Launch>(&d)) launched_.push_back(*launch);
+    }
+  }
+  static KeptOutput Kept(uint32_t stage, uint32_t task, uint32_t incarnation) {
+    KeptOutput output{stage, task, 2, 7, {1, 1, {task + 1, 0}}, {}};
+    if (stage == 0) output.copies = {{{{kJob, stage, task}, 2}, 7, kWorker, incarnation}};
+    return output;
+  }
+  std::vector<std::string> Launched() {
+    std::vector<std::string> names;
+    for (const Launch& l : launched_) {
+      names.push_back(std::to_string(l.attempt.task.stage) + "." + std::to_string(l.attempt.task.task) + " g" +
+                      std::to_string(l.generation) + (l.attempt.number > 4000 ? "" : " number"));
+    }
+    return names;
+  }
+
+  Scheduler scheduler_;
+  Instant now_;
+  std::vector<Decision> last_;
+  std::vector<Launch> launched_;
+};
+
+TEST_F(TakeoverTest, OutputsWithACopyStandAndTheRestRuns) {
+  Step(JobTakenOver{kJob, 4, {Kept(0, 0, 5), Kept(0, 1, 5), Kept(1, 1, 5)}});
+  Step(WorkerDraining{kWorker, 5, false});
+  EXPECT_THAT(Launched(), testing::ElementsAre("1.0 g1"));
+}
+
+TEST_F(TakeoverTest, AnOutputThatNobodyHoldsAnyMoreIsMadeAgain) {
+  Step(JobTakenOver{kJob, 4, {Kept(0, 0, 5), Kept(0, 1, 4), Kept(1, 1, 5)}});
+  Step(WorkerDraining{kWorker, 5, false});
+  EXPECT_THAT(Launched(), testing::Contains("0.1 g3"));
+  EXPECT_THAT(Launched(), testing::Not(testing::Contains("0.0 g3")));
+}
+
+TEST_F(TakeoverTest, AJobWhoseOutputsAllStandIsCommitted) {
+  Step(JobTakenOver{kJob, 4, {Kept(1, 0, 5), Kept(1, 1, 5)}});
+  ASSERT_TRUE(std::holds_alternative<CommitJob>(last_.at(0)));
+}
+
+TEST_F(TakeoverTest, ARepeatOrAnUnknownJobChangesNothing) {
+  const auto before = scheduler_.Digest();
+  Step(JobTakenOver{{9, 9}, 4, {Kept(0, 0, 5)}});
+  EXPECT_EQ(scheduler_.Digest(), before);
+  Step(JobTakenOver{kJob, 4, {Kept(0, 0, 5)}});
+  const auto once = scheduler_.Digest();
+  Step(JobTakenOver{kJob, 4, {Kept(0, 0, 5), Kept(7, 0, 5), Kept(0, 9, 5)}});
+  EXPECT_EQ(scheduler_.Digest(), once);
+}
+
+}  // namespace
+}  // namespace mr::sched

@@ -1,0 +1,381 @@
+// What a master forgets and what it does not: snapshots stand for the journal before them, ended jobs
+// are bounded, and another release's journal is taken over.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "common/io/files.h"
+#include "common/rpc/wire.h"
+#include "master/server/brain.h"
+#include "master/server/master.h"
+#include "tests/master/server/fake_worker.h"
+
+namespace mr::master {
+namespace {
+
+using test::FakeClient;
+using test::FakeWorker;
+using test::TestIo;
+
+constexpr uint32_t kOtherVersion = 77;
+
+class SnapshotTest : public testing::Test {
+ protected:
+  SnapshotTest() {
+    char path[] = "/tmp/snapshot_test.XXXXXX";
+    root_ = mkdtemp(path);
+    options_.directory = root_ + "/master";
+    EXPECT_TRUE(WriteFileDurably(root_ + "/input", std::string(10'000, 'x')).ok());
+  }
+  ~SnapshotTest() noexcept override {
+    master_ = nullptr;
+    (void)RemoveTree(root_);
+  }
+  Status StartMaster() {
+    master_ = nullptr;
+    MR_ASSIGN_OR_RETURN(master_, Master::Start(options_));
+    options_.port = master_->port();
+    client_ = std::make_unique<FakeClient>(io_, options_.port);
+    return Status::Ok();
+  }
+  void StopMaster() {
+    client_ = nullptr;
+    master_ = nullptr;
+  }
+  JobId Submit(const std::string& output) {
+    auto job = client_->Submit([&](rpc::JobSpec::Builder spec) {
+      test::FillTwoStages(spec, root_ + "/input", root_ + "/" + output, 2);
+    });
+    EXPECT_TRUE(job.ok()) << job.status().ToString();
+    return job.ok() ? *job : JobId{};
+  }
+  void RunJobs(int n) {
+    for (int i = 0; i < n; ++i) {
+      const JobId job = Submit("out" + std::to_string(next_++));
+      ASSERT_TRUE(client_->UntilState(job, rpc::JobState::SUCCEEDED)) << client_->Job(job).error;
+    }
+  }
+  // A job with all maps committed and both reduces held by the worker.
+  JobId HoldAJob(FakeWorker& worker, const std::string& output) {
+    worker.hold = [](const AttemptId& a) { return a.task.stage == 1; };
+    worker.directory.clear();
+    const size_t before = worker.verdicts.size();
+    const JobId job = Submit(output);
+    EXPECT_TRUE(io_.Until([&] { return worker.held.size() == 2 && worker.verdicts.size() >= before + 3; }));
+    return job;
+  }
+  // All that the master tells of its jobs, but for the time that running ones took.
+  std::vector<std::string> Told() {
+    auto response = client_->master().jobsRequest().send().wait(io_.io.waitScope);
+    std::vector<std::string> lines;
+    for (auto job : response.getJobs()) {
+      std::string line = Name(rpc::FromWire(job.getId())) + " " + std::to_string(static_cast<int>(job.getState())) + " " +
+                         job.getError().cStr() + " " + std::to_string(job.getOutputBytes()) + " " +
+                         std::to_string(job.getOutputParts()) + " " + std::to_string(job.getSubmittedUnixMs());
+      for (auto stage : job.getStages()) line += " " + std::to_string(stage.getDone()) + "/" + std::to_string(stage.getTasks());
+      lines.push_back(line);
+    }
+    return lines;
+  }
+  Status ErrorOf(JobId job) {
+    auto request = client_->master().jobRequest();
+    rpc::ToWire(job, request.initJob());
+    auto response = request.send().wait(io_.io.waitScope);
+    return rpc::FromOutcome(response.getOutcome());
+  }
+  std::string JournalDirectory() const { return options_.directory + "/journal"; }
+  uint64_t JournalBytes() const {
+    uint64_t bytes = 0;
+    const auto names = ListDirectory(JournalDirectory()).value();
+    for (const auto& name : names) {
+      if (const auto size = FileSize(JournalDirectory() + "/" + name); size.ok()) bytes += *size;
+    }
+    return bytes;
+  }
+  bool UntilLost() {
+    return io_.Until([&] {
+      return client_->master().workersRequest().send().wait(io_.io.waitScope).getWorkers()[0].getState() == "lost";
+    });
+  }
+  bool UntilSnapshot(size_t n) {
+    return io_.Until([&] { return journal::ListFiles(JournalDirectory())->snapshots.size() >= n; });
+  }
+  // Closes the last segment behind one more record.
+  void CloseSegment(journal::RecordClass record_class, RecordKind kind, const std::string& payload) {
+    auto journal = journal::Journal::Open({.directory = JournalDirectory(), .segment_bytes = 1},
+                                          [](const journal::Record&, uint64_t) { return Status::Ok(); });
+    ASSERT_TRUE(journal.ok()) << journal.status().ToString();
+    (*journal)->Start((*journal)->recovery().end.epoch, nullptr);
+    (*journal)->WaitDurable((*journal)->Append(record_class, static_cast<uint8_t>(kind), payload));
+  }
+
+  std::string root_;
+  Master::Options options_;
+  TestIo io_;
+  std::unique_ptr<Master> master_;
+  std::unique_ptr<FakeClient> client_;
+  int next_ = 0;
+};
+
+// A replay, and all of what it came to: the records that a snapshot of it would have.
+struct Replayed {
+  explicit Replayed(const std::string& directory) : brain({.directory = directory}, loop, outlets) {
+    auto result = brain.ReplayOnly();
+    status = result.status();
+    if (!status.ok()) return;
+    snapshot = result->snapshot;
+    const std::string scratch = directory + "/scratch";
+    EXPECT_TRUE(MakeDirectories(scratch).ok());
+    auto writer = journal::SnapshotWriter::Create(scratch, 1, {journal::kHeaderBytes, 1, 1, 1});
+    EXPECT_TRUE(brain.Save(&*writer).ok() && writer->Finish().ok());
+    const auto fd = OpenFile(journal::SnapshotPath(scratch, 1), O_RDONLY);
+    EXPECT_TRUE(journal::ReadJournal(fd->get(), scratch, [this](const journal::Record& r, uint64_t) {
+                  parts.push_back(std::to_string(r.kind) + std::string(r.payload));
+                  return Status::Ok();
+                }).ok());
+    (void)RemoveTree(scratch);
+  }
+  Loop loop{[] {}};
+  NoOutlets outlets;
+  Brain brain;
+  Status status;
+  uint64_t snapshot = 0;
+  std::vector<std::string> parts;
+};
+
+TEST_F(SnapshotTest, ASnapshotGivesWhatTheJournalBeforeItGives) {
+  FakeWorker worker(io_, "one");
+  ASSERT_TRUE(StartMaster().ok());
+  ASSERT_TRUE(worker.Register(options_.port).ok());
+  RunJobs(2);
+  const JobId held = HoldAJob(worker, "held");
+  StopMaster();
+  CloseSegment(journal::RecordClass::kHard, RecordKind::kWorker, EncodeFields(WorkerNamed{"more", WorkerId{9}}));
+  const Replayed whole(options_.directory);
+  ASSERT_TRUE(whole.status.ok()) << whole.status.ToString();
+  const uint64_t until = journal::ListFiles(JournalDirectory())->segments.back().after;
+  const Status taken = TakeSnapshot({.directory = options_.directory}, until);
+  ASSERT_TRUE(taken.ok()) << taken.ToString();
+  const Replayed shorter(options_.directory);
+  ASSERT_TRUE(shorter.status.ok()) << shorter.status.ToString();
+  EXPECT_EQ(whole.snapshot, 0u);
+  EXPECT_EQ(shorter.snapshot, until);
+  EXPECT_GT(whole.parts.size(), 8u);
+  EXPECT_TRUE(whole.parts == shorter.parts);
+  // And the job goes on from it.
+  ASSERT_TRUE(StartMaster().ok());
+  EXPECT_THAT(client_->Job(held).done, testing::ElementsAre(3, 0));
+  ASSERT_TRUE(worker.Register(options_.port).ok());
+  EXPECT_THAT(worker.killed, testing::IsEmpty()) << "a running attempt goes on";
+  worker.hold = [](const AttemptId&) { return false; };
+  worker.FinishHeld();
+  EXPECT_TRUE(client_->UntilState(held, rpc::JobState::SUCCEEDED)) << client_->Job(held).error;
+}
+
+TEST_F(SnapshotTest, TheJournalStaysSmallAndTheStateWhatItWas) {
+  options_.snapshot_bytes = 16 << 10;
+  FakeWorker worker(io_, "one");
+  ASSERT_TRUE(StartMaster().ok());
+  ASSERT_TRUE(worker.Register(options_.port).ok());
+  for (int round = 0; round < 3; ++round) {
+    RunJobs(8);
+    ASSERT_TRUE(UntilSnapshot(1));
+    const auto told = Told();
+    worker.Disconnect();
+    ASSERT_TRUE(UntilLost());
+    const uint64_t live = master_->StateDigest();
+    StopMaster();
+    const auto replayed = ReplayedDigest(options_.directory);
+    ASSERT_TRUE(replayed.ok()) << replayed.status().ToString();
+    EXPECT_EQ(*replayed, live);
+    ASSERT_TRUE(StartMaster().ok());
+    EXPECT_EQ(Told(), told);
+    ASSERT_TRUE(worker.Register(options_.port).ok());
+  }
+  EXPECT_TRUE(UntilSnapshot(2));
+  EXPECT_FALSE(PathExists(JournalDirectory() + "/journal")) << "the first segment is covered twice";
+  // Two closed segments and the open one, each at most a group longer; two snapshots and one in the making.
+  EXPECT_TRUE(io_.Until([&] { return JournalBytes() < 4 * (16u << 10) + 3 * (160u << 10); })) << JournalBytes();
+}
+
+TEST_F(SnapshotTest, EndedJobsAreBoundedAndTheForgottenSaidToBe) {
+  options_.ended_jobs = 3;
+  FakeWorker worker(io_, "one");
+  ASSERT_TRUE(StartMaster().ok());
+  ASSERT_TRUE(worker.Register(options_.port).ok());
+  RunJobs(2);
+  const JobId first{1, 1};
+  EXPECT_TRUE(ErrorOf(first).ok());
+  RunJobs(4);
+  EXPECT_EQ(Told().size(), 3u);
+  for (int life = 0; life < 2; ++life) {
+    const Status forgotten = ErrorOf(first), never = ErrorOf({7, 7});
+    EXPECT_EQ(forgotten.code(), Code::kNotFound);
+    EXPECT_THAT(forgotten.message(), testing::HasSubstr("the newest 3 ended jobs"));
+    EXPECT_THAT(never.message(), testing::Not(testing::HasSubstr("newest")));
+    ASSERT_TRUE(StartMaster().ok());
+    EXPECT_EQ(Told().size(), 3u);
+  }
+}
+
+TEST(JobTableTest, JobsInBriefKeepTheirTotalsThroughASnapshot) {
+  JobTable table(2000);
+  const auto submit = [&](uint32_t n) {
+    capnp::MallocMessageBuilder message;
+    auto spec = message.initRoot<rpc::JobSpec>();
+    test::FillTwoStages(spec, "/input", "/out" + std::to_string(n), 1);
+    SubmitExtra extra{CanonicalBytes(spec.asReader()), "id" + std::to_string(n), 1, {}};
+    extra.plan.stages = {{1, {1}, {{0, "file:///input", 0, 10, 10}}, 10, {}}, {1, {1}, {}, 10, {}}};
+    const JobId id{1, n};
+    table.Fold({{}, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}}, EncodeFields(extra), {}, n);
+    table.Fold({{}, sched::StagePlanned{id, 1, 1, {{}}, ""}}, "", {}, n);
+    FinishedExtra finished;
+    finished.outputs = {{"part-r-00000", "", 7, 1, {}, {}}};
+    const AttemptId attempt{{id, 1, 0}, 1};
+    table.Fold({{}, sched::AttemptFinished{attempt, {}, 0, {}, {}, {}, {}}}, EncodeFields(finished),
+               {sched::Accept{attempt, {}, 0, true, {{attempt.task, 1}, 1, {}, 0}, {}, {}}, sched::CommitJob{id, {}}}, n);
+    table.Settle(id);
+    table.Shrink();
+  };
+  for (uint32_t n = 1; n <= 2100; ++n) submit(n);
+  EXPECT_EQ(table.jobs().size(), 2000u);
+  EXPECT_EQ(table.Find(JobId{1, 100}), nullptr);
+  EXPECT_EQ(table.FindSubmission("id100"), nullptr);
+  JobTable again(2000);
+  table.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part).ok()); });
+  for (JobTable* each : {&table, &again}) {
+    ASSERT_NE(each->Find(JobId{1, 101}), nullptr);
+    EXPECT_TRUE(each->Find(JobId{1, 101})->brief);
+    EXPECT_EQ(each->Find(JobId{1, 101})->totals.bytes, 7u);
+    EXPECT_FALSE(each->Find(JobId{1, 2100})->brief);
+    EXPECT_EQ(each->FindSubmission("id2000")->id, (JobId{1, 2000}));
+    EXPECT_THAT(each->Unknown({1, 5}).message(), testing::HasSubstr("2000 ended jobs"));
+  }
+}
+
+class UpgradeTest : public SnapshotTest {};
+
+TEST_F(UpgradeTest, EndedJobsStayAndRunningOnesGoOnFromTheirCommittedOutputs) {
+  options_.scheduler_version = kOtherVersion;
+  FakeWorker worker(io_, "one");
+  ASSERT_TRUE(StartMaster().ok());
+  ASSERT_TRUE(worker.Register(options_.port).ok());
+  RunJobs(2);
+  const JobId held = HoldAJob(worker, "held");
+  const auto told = Told();
+  const size_t maps = worker.launched.size();
+  StopMaster();
+  // What only that build could read.
+  CloseSegment(journal::RecordClass::kSoft, RecordKind::kEvent, "an event of a kind to come");
+  options_.scheduler_version = sched::kSchedulerVersion;
+  const Status started = StartMaster();
+  ASSERT_TRUE(started.ok()) << started.ToString();
+  EXPECT_EQ(Told(), told);
+  worker.hold = [](const AttemptId&) { return false; };
+  ASSERT_TRUE(worker.Register(options_.port).ok());
+  EXPECT_TRUE(io_.Until([&] { return worker.killed.size() >= 2; })) << "its attempts are of the other build";
+  ASSERT_TRUE(client_->UntilState(held, rpc::JobState::SUCCEEDED)) << client_->Job(held).error;
+  EXPECT_EQ(client_->Job(held).parts, 2u);
+  for (size_t i = maps; i < worker.launched.size(); ++i) {
+    EXPECT_EQ(worker.launched[i].task.stage, 1u) << "a committed task ran again";
+    EXPECT_GT(worker.launched[i].number, 1000u) << "a number comes twice";
+  }
+  // From here on it is a journal of this build like any other.
+  const auto after = Told();
+  worker.Disconnect();
+  ASSERT_TRUE(UntilLost());
+  const uint64_t live = master_->StateDigest();
+  StopMaster();
+  const auto replayed = ReplayedDigest(options_.directory);
+  ASSERT_TRUE(replayed.ok()) << replayed.status().ToString();
+  EXPECT_EQ(*replayed, live);
+  ASSERT_TRUE(StartMaster().ok());
+  EXPECT_EQ(Told(), after);
+}
+
+TEST_F(UpgradeTest, ASnapshotOfAnotherBuildIsReadToo) {
+  options_.scheduler_version = kOtherVersion;
+  options_.snapshot_bytes = 16 << 10;
+  FakeWorker worker(io_, "one");
+  ASSERT_TRUE(StartMaster().ok());
+  ASSERT_TRUE(worker.Register(options_.port).ok());
+  RunJobs(8);
+  const JobId held = HoldAJob(worker, "held");
+  ASSERT_TRUE(UntilSnapshot(1));
+  const auto told = Told();
+  StopMaster();
+  options_.scheduler_version = sched::kSchedulerVersion;
+  const Status started = StartMaster();
+  ASSERT_TRUE(started.ok()) << started.ToString();
+  EXPECT_EQ(Told(), told);
+  // Its worker comes back as another process: the outputs are gone, and made again.
+  worker.Restart();
+  worker.held.clear();
+  worker.directory.clear();
+  worker.hold = [](const AttemptId&) { return false; };
+  ASSERT_TRUE(worker.Register(options_.port).ok());
+  EXPECT_TRUE(client_->UntilState(held, rpc::JobState::SUCCEEDED)) << client_->Job(held).error;
+  // The next snapshot goes over the change of builds.
+  const uint64_t before = journal::ListFiles(JournalDirectory())->snapshots.back().after;
+  ASSERT_NO_FATAL_FAILURE(RunJobs(12));
+  ASSERT_TRUE(io_.Until([&] { return journal::ListFiles(JournalDirectory())->snapshots.back().after > before; }));
+  const auto later = Told();
+  worker.Disconnect();
+  ASSERT_TRUE(UntilLost());
+  const uint64_t live = master_->StateDigest();
+  StopMaster();
+  const auto replayed = ReplayedDigest(options_.directory);
+  ASSERT_TRUE(replayed.ok()) << replayed.status().ToString();
+  EXPECT_EQ(*replayed, live);
+  ASSERT_TRUE(StartMaster().ok());
+  EXPECT_EQ(Told(), later);
+}
+
+TEST_F(UpgradeTest, BuildsMayTakeOverFromEachOtherAgainAndAgain) {
+  FakeWorker worker(io_, "one");
+  ASSERT_TRUE(StartMaster().ok());
+  ASSERT_TRUE(worker.Register(options_.port).ok());
+  const JobId held = HoldAJob(worker, "held");
+  for (const uint32_t version : {kOtherVersion, sched::kSchedulerVersion, kOtherVersion, kOtherVersion,
+                                 sched::kSchedulerVersion}) {
+    StopMaster();
+    options_.scheduler_version = version;
+    const Status started = StartMaster();
+    ASSERT_TRUE(started.ok()) << started.ToString();
+    EXPECT_THAT(client_->Job(held).done, testing::ElementsAre(3, 0));
+    ASSERT_TRUE(worker.Register(options_.port).ok());
+    ASSERT_TRUE(io_.Until([&] { return worker.held.size() == 2; }));
+  }
+  worker.hold = [](const AttemptId&) { return false; };
+  worker.FinishHeld();
+  ASSERT_TRUE(client_->UntilState(held, rpc::JobState::SUCCEEDED)) << client_->Job(held).error;
+  EXPECT_EQ(std::set<AttemptId>(worker.launched.begin(), worker.launched.end()).size(), worker.launched.size())
+      << "an attempt's number came twice";
+  EXPECT_EQ(std::count_if(worker.launched.begin(), worker.launched.end(), [](const AttemptId& a) { return a.task.stage == 0; }), 3);
+}
+
+TEST_F(UpgradeTest, AHardRecordThatCannotBeReadIsToldAndNothingIsChanged) {
+  options_.scheduler_version = kOtherVersion;
+  ASSERT_TRUE(StartMaster().ok());
+  StopMaster();
+  sched::StampedEvent old{Instant{} + Seconds(3600), sched::JobKillAsked{{1, 1}, "x"}};
+  std::string without_outcome;
+  FieldWriter writer(&without_outcome);
+  writer.Put(old);
+  writer.Put(std::string());
+  CloseSegment(journal::RecordClass::kHard, RecordKind::kEvent, without_outcome);
+  options_.scheduler_version = sched::kSchedulerVersion;
+  const Status refused = StartMaster();
+  EXPECT_EQ(refused.code(), Code::kRejected) << refused.ToString();
+  EXPECT_THAT(refused.message(), testing::HasSubstr("let that release finish its jobs"));
+  options_.scheduler_version = kOtherVersion;
+  EXPECT_TRUE(StartMaster().ok()) << "the build that wrote it still reads it";
+  StopMaster();
+  CloseSegment(journal::RecordClass::kHard, RecordKind::kEvent, "an event of a kind to come");
+  EXPECT_EQ(StartMaster().code(), Code::kCorrupted);
+}
+
+}  // namespace
+}  // namespace mr::master
