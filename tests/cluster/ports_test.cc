@@ -94,7 +94,7 @@ TEST(PortsTest, AWorkerRefusesAnMrtaskOfAnotherBuildAtOnce) {
   EXPECT_NE(run.err.find((bin / "mrtask") + " speaks protocol 99"), std::string::npos) << run.err;
   std::filesystem::remove(bin / "mrtask");
   const RunResult none = RunProgram(argv, Seconds(10));
-  EXPECT_EQ(none.exit, 1) << none.err;
+  EXPECT_EQ(none.exit, 70) << none.err;
   EXPECT_NE(none.err.find(bin / "mrtask"), std::string::npos) << none.err;
 }
 
