@@ -160,6 +160,10 @@ Result<SnapshotWriter> SnapshotWriter::Create(const std::string& directory, uint
   return writer;
 }
 
+SnapshotWriter::~SnapshotWriter() {
+  if (fd_.valid()) unlink((path_ + ".tmp").c_str());
+}
+
 Status SnapshotWriter::Flush() {
   MR_RETURN_IF_ERROR(WriteAll(fd_.get(), buffer_));
   buffer_.clear();
@@ -184,6 +188,7 @@ Status SnapshotWriter::Finish() {
   const std::string temporary = path_ + ".tmp";
   if (fsync(fd_.get()) != 0) return ErrnoStatus(errno, "cannot sync " + temporary);
   if (rename(temporary.c_str(), path_.c_str()) != 0) return ErrnoStatus(errno, "cannot name " + path_);
+  fd_.reset();
   FaultPoint("snapshot_named");
   return SyncDirectory(directory_);
 }
@@ -197,13 +202,18 @@ Status RemoveCovered(const std::string& directory, uint64_t newest, uint64_t pre
   for (const File& file : files.segments) {
     if (file.after < previous) gone.push_back(file.path);
   }
-  MR_ASSIGN_OR_RETURN(const auto names, ListDirectory(directory));
-  for (const std::string& name : names) {
-    if (name.starts_with(std::string(kSnapshot) + ".") && name.ends_with(".tmp")) gone.push_back(directory + "/" + name);
-  }
   for (const std::string& path : gone) {
     FaultPoint("segment_removed");
     if (unlink(path.c_str()) != 0 && errno != ENOENT) return ErrnoStatus(errno, "cannot remove " + path);
+  }
+  return Status::Ok();
+}
+
+Status RemoveHalfMade(const std::string& directory) {
+  MR_ASSIGN_OR_RETURN(const auto names, ListDirectory(directory));
+  for (const std::string& name : names) {
+    const std::string path = directory + "/" + name;
+    if (name.ends_with(".tmp") && unlink(path.c_str()) != 0) return ErrnoStatus(errno, "cannot remove " + path);
   }
   return Status::Ok();
 }

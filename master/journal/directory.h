@@ -49,9 +49,12 @@ struct DirectoryRead {
 Result<DirectoryRead> ReadDirectory(const std::string& directory, uint64_t cluster_id, uint64_t until,
                                     const OnRecord& on_record);
 
-// A snapshot in the making: DIR/snapshot.N.tmp until Finish() has made it durable. Any thread.
+// A snapshot in the making: DIR/snapshot.N.tmp until Finish() has made it durable, gone with the
+// object where that did not come to pass. Any thread.
 class SnapshotWriter {
  public:
+  ~SnapshotWriter();
+  SnapshotWriter(SnapshotWriter&&) = default;
   // where: the chain's end that it stands for.
   static Result<SnapshotWriter> Create(const std::string& directory, uint64_t cluster_id, const ChainEnd& where);
   Status Add(uint8_t kind, std::string_view payload);
@@ -70,5 +73,7 @@ class SnapshotWriter {
 // Removes what neither the snapshot `newest` nor the one before it (0 = the journal's beginning)
 // needs to be read. REQUIRES that both are whole.
 Status RemoveCovered(const std::string& directory, uint64_t newest, uint64_t previous);
+// Removes what a crash left half made. REQUIRES that nobody makes anything there.
+Status RemoveHalfMade(const std::string& directory);
 
 }  // namespace mr::journal

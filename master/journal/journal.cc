@@ -34,6 +34,7 @@ Result<std::unique_ptr<Journal>> Journal::Open(const Options& options, const OnR
   auto lock = LockFile(options.directory + "/lock");
   if (!lock.ok()) return lock.status().With("another master uses " + options.directory);
   journal->lock_ = *std::move(lock);
+  MR_RETURN_IF_ERROR(RemoveHalfMade(options.directory));
   MR_ASSIGN_OR_RETURN(const Listing files, ListFiles(options.directory));
   if (files.segments.empty() && files.snapshots.empty()) {
     MR_RETURN_IF_ERROR(WriteFileDurably(SegmentPath(options.directory, 0),

@@ -137,6 +137,23 @@ TEST_F(SnapshotsTest, ADamagedSnapshotIsSaidAndTheOneBeforeItServes) {
   ExpectAllMade("from the snapshot before");
 }
 
+TEST(EndedJobsTest, AForgottenJobIsSaidToBe) {
+  Cluster cluster({.workers = 1, .slots = 2, .master_flags = {"--ended_jobs=2"}});
+  ASSERT_TRUE(cluster.Start().ok());
+  const std::string dir = cluster.directory();
+  WriteBible(dir + "/in", 2'000);
+  for (int i = 0; i < 4; ++i) {
+    const RunResult run = cluster.Mrctl({"submit", "wordcount", "--input", "file://" + dir + "/in", "--output",
+                                         "file://" + dir + "/out" + std::to_string(i)});
+    ASSERT_EQ(run.exit, 0) << run.err;
+  }
+  EXPECT_EQ(CountOf(cluster.Mrctl({"jobs", "-o", "json"}).out, "SUCCEEDED"), 2u);
+  const RunResult show = cluster.Mrctl({"job", "show", "job_1_0001"});
+  EXPECT_EQ(show.exit, 7);
+  EXPECT_NE(show.err.find("the newest 2 ended jobs"), std::string::npos) << show.err;
+  EXPECT_NE(cluster.Mrctl({"job", "attempts", "job_1_0004"}).out.find("committed"), std::string::npos);
+}
+
 class CrashPoint : public SnapshotsTest, public testing::WithParamInterface<const char*> {};
 
 TEST_P(CrashPoint, LeavesTheOldOrTheNewButNeverNeither) {

@@ -160,6 +160,20 @@ TEST_F(DirectoryTest, WithoutAnyWholeSnapshotNothingIsMadeUp) {
   EXPECT_THAT(opened.status().message(), testing::HasSubstr("Restore"));
 }
 
+TEST_F(DirectoryTest, WhatIsHalfMadeGoes) {
+  Write({"a"});
+  { auto given_up = SnapshotWriter::Create(directory_, 7, {kHeaderBytes, 1, 1, 1}); }
+  EXPECT_FALSE(PathExists(SnapshotPath(directory_, 1) + ".tmp"));
+  for (const std::string& path : {SnapshotPath(directory_, 1), SegmentPath(directory_, 99)}) {
+    ASSERT_TRUE(WriteFileDurably(path + ".tmp.x", "").ok());
+    ASSERT_EQ(rename((path + ".tmp.x").c_str(), (path + ".tmp").c_str()), 0);
+  }
+  ASSERT_TRUE(Open().ok());
+  EXPECT_THAT(seen_, testing::ElementsAre("a"));
+  const auto names = ListDirectory(directory_).value();
+  for (const auto& name : names) EXPECT_FALSE(name.ends_with(".tmp")) << name;
+}
+
 TEST_F(DirectoryTest, ASnapshotsRecordMayBeLongerThanAJournals) {
   Write({"a"});
   const uint64_t at = ListFiles(directory_)->segments.back().after;
