@@ -313,13 +313,13 @@ class OtherMrtaskTest : public TaskFaultTest {
 };
 
 TEST_F(OtherMrtaskTest, OneOfAnotherProtocolIsRefusedWithBothNumbers) {
-  const Status status = StartWith("#!/bin/sh\nprintf 'PMTH\\143\\0\\0\\0' >&3\nsleep 60\n");
+  const Status status = StartWith("#!/bin/sh\nprintf 'PMTH\\143\\0\\0\\0' >&3\nexec sleep 60\n");
   EXPECT_EQ(status.code(), Code::kRejected);
   EXPECT_NE(status.message().find("speaks protocol 99, this mrworker 1: install"), std::string::npos) << status.message();
 }
 
 TEST_F(OtherMrtaskTest, OneThatAnswersOtherwiseIsRefused) {
-  EXPECT_EQ(StartWith("#!/bin/sh\necho hello, who is there >&3\nsleep 60\n").code(), Code::kRejected);
+  EXPECT_EQ(StartWith("#!/bin/sh\necho hello, who is there >&3\nexec sleep 60\n").code(), Code::kRejected);
 }
 
 TEST_F(OtherMrtaskTest, OneThatEndsAtOnceIsRefused) {
