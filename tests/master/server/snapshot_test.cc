@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "common/io/files.h"
@@ -354,6 +355,53 @@ TEST_F(UpgradeTest, BuildsMayTakeOverFromEachOtherAgainAndAgain) {
   EXPECT_EQ(std::set<AttemptId>(worker.launched.begin(), worker.launched.end()).size(), worker.launched.size())
       << "an attempt's number came twice";
   EXPECT_EQ(std::count_if(worker.launched.begin(), worker.launched.end(), [](const AttemptId& a) { return a.task.stage == 0; }), 3);
+}
+
+// A crash may come behind any record of a journal that three builds wrote, and a snapshot behind any
+// record of what follows.
+TEST_F(UpgradeTest, EveryPlaceInAJournalIsOneToBeginAt) {
+  FakeWorker worker(io_, "one");
+  JobId held;
+  uint64_t committed_at = 0;
+  for (const uint32_t version : {kOtherVersion, sched::kSchedulerVersion, sched::kSchedulerVersion, kOtherVersion}) {
+    options_.scheduler_version = version;
+    const Status started = StartMaster();
+    ASSERT_TRUE(started.ok()) << started.ToString();
+    ASSERT_TRUE(worker.Register(options_.port).ok());
+    if (!held.valid()) held = HoldAJob(worker, "held");
+    ASSERT_TRUE(io_.Until([&] { return worker.held.size() == 2; }));
+    EXPECT_THAT(client_->Job(held).done, testing::ElementsAre(3, 0));
+    StopMaster();
+    if (committed_at == 0) {
+      const auto read = journal::ReadDirectory(JournalDirectory(), 0, UINT64_MAX,
+                                               [](const journal::Record&, uint64_t) { return Status::Ok(); });
+      committed_at = read->last.end.offset;
+    }
+  }
+  std::vector<uint64_t> places;
+  ASSERT_TRUE(journal::ReadDirectory(JournalDirectory(), 0, UINT64_MAX, [&](const journal::Record&, uint64_t offset) {
+                places.push_back(offset);
+                return Status::Ok();
+              }).ok());
+  EXPECT_GT(places.size(), 30u);
+  const std::string saved = root_ + "/saved";
+  for (const uint64_t place : places) {
+    std::filesystem::remove_all(saved);
+    std::filesystem::copy(options_.directory, saved, std::filesystem::copy_options::recursive);
+    std::filesystem::resize_file(saved + "/journal/journal", place);
+    Master::Options options = options_;
+    options.directory = saved;
+    options.port = 0;
+    options.snapshot_bytes = 1;
+    options.scheduler_version = sched::kSchedulerVersion;
+    for (int life = 0; life < 2; ++life) {
+      const auto started = Master::Start(options);
+      ASSERT_TRUE(started.ok()) << place << ", life " << life << ": " << started.status().ToString();
+      ASSERT_TRUE(io_.Until([&] { return !journal::ListFiles(saved + "/journal")->snapshots.empty(); }));
+      if (place < committed_at) continue;
+      EXPECT_THAT(FakeClient(io_, (*started)->port()).Job(held).done, testing::ElementsAre(3, 0)) << place << " " << life;
+    }
+  }
 }
 
 TEST_F(UpgradeTest, AHardRecordThatCannotBeReadIsToldAndNothingIsChanged) {
