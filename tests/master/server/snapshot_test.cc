@@ -401,6 +401,12 @@ TEST_F(UpgradeTest, EveryPlaceInAJournalIsOneToBeginAt) {
       if (place < committed_at) continue;
       EXPECT_THAT(FakeClient(io_, (*started)->port()).Job(held).done, testing::ElementsAre(3, 0)) << place << " " << life;
     }
+    const Replayed after(saved);
+    ASSERT_TRUE(after.status.ok()) << place << ": " << after.status.ToString();
+    if (place < committed_at) continue;
+    const sched::Stage* maps = after.brain.scheduler().state().FindStage({held, 0});
+    ASSERT_NE(maps, nullptr) << place << ": the scheduler does not know the job";
+    EXPECT_EQ(maps->committed, 3u) << place;
   }
 }
 
