@@ -49,11 +49,25 @@ void Core::On(const JobKillAsked& e) {
 }
 
 void Core::On(const JobTakenOver& e) {
-  const Job* job = state_.FindJob(e.job);
-  if (job == nullptr || !job->running()) return;
-  state_.EditJob(e.job, [&](Job& j) { j.restarts_at_submit = state_.config().restarts - e.restarts; });
+  const JobId job_id = e.submitted.job;
+  if (state_.FindJob(job_id) != nullptr) return;  // a repeat
+  state_.AddJob(e.submitted, now_);
+  state_.EditJob(job_id, [&](Job& j) { j.restarts_at_submit = state_.config().restarts - e.restarts; });
+  const Job* job = state_.FindJob(job_id);
+  const Status status = CheckGraph(e.submitted.graph);
+  std::string error = status.ok() ? "" : status.message();
+  for (uint32_t s = 0; s < job->stages.size() && error.empty(); ++s) {
+    const bool there = s < e.plans.size() && e.plans[s].job == job_id && e.plans[s].stage == s;
+    error = !there ? "a stage is without its plan" : e.plans[s].error.empty() ? CheckPlan(*job, e.plans[s]) : e.plans[s].error;
+    if (error.empty()) state_.SetPlan(e.plans[s], now_);
+  }
+  if (!error.empty()) {
+    Fail(job_id, false, "another release of the master took the job over and cannot run it: " + error,
+         {ReasonCode::kPlanFailed, "", {}});
+    return;
+  }
   for (const KeptOutput& output : e.outputs) {
-    const TaskId id{e.job, output.stage, output.task};
+    const TaskId id{job_id, output.stage, output.task};
     const Task* task = state_.FindTask(id);
     if (task == nullptr || task->state != TaskState::kPending || !task->attempts.empty()) continue;
     state_.KeepOutput(id, output);
@@ -68,10 +82,10 @@ void Core::On(const JobTakenOver& e) {
     for (uint32_t t = 0; t < job->stages[s].tasks.size(); ++t) {
       const Task& task = job->stages[s].tasks[t];
       if (task.state != TaskState::kCommitted || !task.copies.empty()) continue;
-      if (!job->graph.stages[s].is_final && state_.Needed(*job, {e.job, s, t})) ReturnTask({e.job, s, t});
+      if (!job->graph.stages[s].is_final && state_.Needed(*job, {job_id, s, t})) ReturnTask({job_id, s, t});
     }
   }
-  CommitIfComplete(e.job);
+  CommitIfComplete(job_id);
 }
 
 void Core::CommitIfComplete(JobId id) {

@@ -254,15 +254,19 @@ struct KeptOutput {
   }
 };
 
-// Behind JobSubmitted and StagePlanned of a job that ran under another kSchedulerVersion: these
-// outputs stand, its attempts are gone. restarts: at least as many as the master had since the job
-// was submitted first, so that no attempt's number comes twice.
+// A job that ran under another kSchedulerVersion goes on from its committed outputs; its attempts are
+// gone. In one event, since half of it would be another job. restarts: at least as many as the master
+// had since the job was submitted first, so that no attempt's number comes twice.
 struct JobTakenOver {
-  JobId job;
+  JobSubmitted submitted;
+  std::vector<StagePlanned> plans;  // by stage
   uint32_t restarts = 0;
   std::vector<KeptOutput> outputs;
   template <class V>
-  static void Fields(V&& v) { v(&JobTakenOver::job, &JobTakenOver::restarts, &JobTakenOver::outputs); }
+  static void Fields(V&& v) {
+    using T = JobTakenOver;
+    v(&T::submitted, &T::plans, &T::restarts, &T::outputs);
+  }
 };
 
 using Event = std::variant<ConfigChanged, WorkerRegistered, WorkerLost, WorkerDraining, JobSubmitted,

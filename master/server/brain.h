@@ -22,6 +22,7 @@
 #include "master/journal/journal.h"
 #include "master/journal/outbox.h"
 #include "master/sched/scheduler.h"
+#include "master/sched/state.h"
 #include "master/server/job_table.h"
 #include "master/server/loop.h"
 #include "master/server/planner.h"
@@ -189,6 +190,7 @@ class Brain {
   Status ReplayEvent(const journal::Record& record, uint64_t offset);
   void NoteOutstanding(const sched::StampedEvent& event, const std::vector<sched::Decision>& decisions);
   void BeginEpoch();
+  void LeaveForeign();
   void TakeOver();
 
   // snapshot.cc
@@ -259,7 +261,7 @@ class Brain {
   // the hard records say.
   bool foreign_ = false;
   uint64_t closed_ = 0, snapshot_at_ = 0;  // sequences: of the last closed segment's end, of the snapshot
-  bool making_snapshot_ = false;
+  bool making_snapshot_ = false, scheduler_restored_ = false;
   uint64_t events_ = 0;  // of this journal, all epochs
   Instant stamp_base_{1'000'000'000}, stamp_start_, last_stamp_;
 

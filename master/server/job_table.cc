@@ -178,6 +178,17 @@ void JobTable::EndWorker(WorkerId worker, Incarnation incarnation, Instant at, u
   }
 }
 
+void JobTable::EndAllAttempts(Instant at, const std::string& why) {
+  for (auto& [id, job] : jobs_) {
+    if (job.live_attempts == 0) continue;
+    for (auto& [attempt_id, attempt] : job.attempts) {
+      if (!Live(attempt.state)) continue;
+      attempt.message = why;
+      End(&attempt, AttemptState::kKilled, at, 0);
+    }
+  }
+}
+
 void JobTable::Note(What what, const AttemptId& attempt, JobId id, WorkerId worker,
                     const sched::Reason& reason, Instant at) {
   JobView* job = Find(id);
@@ -195,7 +206,6 @@ struct EventFolder {
   uint64_t sequence;
 
   void operator()(const sched::JobSubmitted& e) {
-    if (table.Find(e.job) != nullptr) return;  // taken over from another build
     SubmitExtra submit;
     MR_CHECK(DecodeFields(extra, &submit), "the journal holds a job without its spec");
     JobView& job = table.jobs_[e.job];
@@ -308,13 +318,10 @@ struct EventFolder {
   void operator()(const sched::ProfileLoaded&) {}
   void operator()(const sched::TimerDue&) {}
   void operator()(const sched::JobTakenOver& e) {
-    JobView* job = table.Find(e.job);
+    const JobId id = e.submitted.job;
+    JobView* job = table.Find(id);
     if (job == nullptr) return;
-    for (auto& [id, attempt] : job->attempts) {
-      if (!Live(attempt.state)) continue;
-      attempt.message = "another release of the master launched it";
-      table.End(&attempt, AttemptState::kKilled, at, sequence);
-    }
+    for (const sched::StagePlanned& plan : e.plans) (*this)(plan);
     std::set<std::pair<uint32_t, uint32_t>> kept;
     for (const sched::KeptOutput& output : e.outputs) kept.emplace(output.stage, output.task);
     for (uint32_t s = 0; s < job->stages.size(); ++s) {
@@ -325,7 +332,7 @@ struct EventFolder {
         --stage.done;
       }
     }
-    table.Note(What::kTakenOver, {}, e.job, {}, {}, at);
+    table.Note(What::kTakenOver, {}, id, {}, {}, at);
   }
 
   AttemptView* Own(const AttemptId& id, WorkerId worker, Incarnation incarnation) {

@@ -152,6 +152,8 @@ class JobTable {
   }
   std::map<JobId, JobView>& jobs() { return jobs_; }
 
+  // None of them is known to the scheduler any more.
+  void EndAllAttempts(Instant at, const std::string& why);
   // The job's end was told: it may be shortened and forgotten when others have ended after it.
   void Settle(JobId id);
   // Does so. Not while anything of this turn still names jobs.

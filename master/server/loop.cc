@@ -27,12 +27,20 @@ void Loop::Stop() {
   }
   wake_.notify_all();
   if (thread_.joinable()) thread_.join();
+  // Now, and not with the loop: what they hold may belong to threads that end before it.
+  std::vector<std::function<void()>> dropped;
+  {
+    std::lock_guard lock(mutex_);
+    dropped.swap(queue_);
+  }
+  timers_.clear();
 }
 
 void Loop::Post(std::function<void()> fn) {
   bool first;
   {
     std::lock_guard lock(mutex_);
+    if (stopping_) return;
     first = queue_.empty();
     if (first) oldest_ = Now();
     queue_.push_back(std::move(fn));

@@ -24,7 +24,7 @@ class Loop {
   ~Loop();  // Stop()
 
   void Start();
-  // Ends the thread after the closure that runs now; what is still queued is dropped.
+  // Ends the thread after the closure that runs now; what is still queued or comes later is dropped.
   void Stop();
 
   // Any thread; calls from one thread keep their order.

@@ -39,13 +39,14 @@ struct Master::Impl {
   Options options;
   uint64_t cluster_id = 0;
   uint16_t port = 0, http_port = 0;
-  // Threads that post to others are stopped before those: see ~Master.
-  rpc::KjThread kj{"rpc"};
+  // Threads that post to others are stopped before those: see ~Impl.
   Loop loop{[this] { brain->Flush(); }};
   Pool pool{kPoolThreads};
   std::unique_ptr<Shell> shell;
   std::unique_ptr<HttpFront> http;
   std::unique_ptr<Brain> brain;
+  // Gone before all of these: calls that were never answered hold services, which name the shell.
+  rpc::KjThread kj{"rpc"};
 
   Status Start() {
     MR_RETURN_IF_ERROR(MakeDirectories(options.directory + "/lib"));

@@ -21,11 +21,12 @@ class Pool {
   void Post(std::function<void()> work) {
     {
       std::lock_guard lock(mutex_);
+      if (stopping_) return;
       queue_.push_back(std::move(work));
     }
     wake_.notify_one();
   }
-  // Finishes what runs; what is still queued is dropped.
+  // Finishes what runs; what is still queued or comes later is dropped.
   void Stop() {
     {
       std::lock_guard lock(mutex_);
@@ -34,6 +35,12 @@ class Pool {
     wake_.notify_all();
     for (auto& thread : threads_) {
       if (thread.joinable()) thread.join();
+    }
+    // Now, and not with the pool: what they hold may belong to threads that end before it.
+    std::deque<std::function<void()>> dropped;
+    {
+      std::lock_guard lock(mutex_);
+      dropped.swap(queue_);
     }
   }
 

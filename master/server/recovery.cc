@@ -12,7 +12,6 @@ namespace {
 
 // A later release may refuse what an earlier one took.
 Status CheckSubmitted(JobId job, const std::string& extra) {
-  if (extra.empty()) return Status::Ok();  // taken over
   SubmitExtra submit;
   if (!DecodeFields(extra, &submit)) return Corrupted("the journal holds " + Name(job) + " without its spec");
   SpecBytes bytes(submit.spec);
@@ -35,7 +34,8 @@ Status Brain::Recover() {
   const journal::Recovery& recovery = journal_->recovery();
   for (const auto& warning : journal_->read().warnings) LOG(ERROR) << "journal: " << warning;
   LOG(INFO) << "journal: read " << journal_->read().records << " records"
-            << (journal_->read().snapshot == 0 ? "" : " behind the snapshot at " + std::to_string(journal_->read().snapshot));
+            << (journal_->read().snapshot == 0 ? ""
+                                               : " behind the snapshot at " + std::to_string(journal_->read().snapshot));
   if (recovery.cut_bytes > 0) {
     LOG(WARNING) << "journal: cut off " << recovery.cut_bytes << " bytes of an interrupted write at offset "
                  << recovery.end.offset << " (" << recovery.cut_records << " records that nobody was told about)";
@@ -58,6 +58,7 @@ Result<journal::DirectoryRead> Brain::ReplayOnly(uint64_t until) {
 
 void Brain::BeginEpoch() {
   epoch_ = journal_->recovery().end.epoch + 1;
+  if (foreign_) LeaveForeign();
   journal_->Start(
       epoch_, [this](uint64_t sequence) { loop_.Post([this, sequence] { outbox_.Release(sequence); }); },
       [this](uint64_t sequence) {
@@ -70,7 +71,7 @@ void Brain::BeginEpoch() {
   journal_->WaitDurable(Append(journal::RecordClass::kHard, RecordKind::kEpoch,
                                EncodeFields(EpochStarted{epoch_, options_.scheduler_version, WallClockMs()})));
   Feed(sched::ConfigChanged{options_.policies, options_.seed, options_.scheduler_version, Millis(100)});
-  if (foreign_) TakeOver();
+  TakeOver();
   const auto unplanned = std::move(unplanned_);
   for (const auto& [job, stage] : unplanned) Feed(PlannedStage({job, stage, {}}));
   for (const auto& [key, at] : replayed_timers_) SetTimer({key.first, key.second, at});
@@ -97,26 +98,38 @@ void Brain::BeginEpoch() {
   TickDfs();
 }
 
-// Jobs that ran under another build begin again here, from the outputs that they have committed.
-void Brain::TakeOver() {
+// Behind the records of another build: whatever that had under way is not known here.
+void Brain::LeaveForeign() {
   foreign_ = false;
   unplanned_.clear();
   replayed_timers_.clear();
+  jobs_.EndAllAttempts(last_stamp_, "another release of the master launched it");
+}
+
+// Jobs that ran under another build go on from the outputs that they have committed. Looks at what the
+// scheduler lacks, so that a crash in the midst of this is made up for by the next start.
+void Brain::TakeOver() {
   for (auto& [id, worker] : workers_.all()) {
     if (!worker.alive) continue;
+    const sched::Worker* known = scheduler_->state().FindWorker(id);
+    if (known != nullptr && known->alive && known->incarnation == worker.info.incarnation) continue;
     Feed(worker.info);
     Feed(sched::WorkerDraining{id, worker.info.incarnation, true});
   }
-  std::vector<JobId> running;
+  std::vector<JobId> lacking;
   for (const auto& [id, job] : jobs_.jobs()) {
-    if (!Ended(job.state) && job.state != JobState::kCommitting) running.push_back(id);
+    if (Ended(job.state) || job.state == JobState::kCommitting) continue;
+    if (scheduler_->state().FindJob(id) == nullptr) lacking.push_back(id);
   }
-  for (const JobId id : running) {
+  for (const JobId id : lacking) {
     const JobView& job = *jobs_.Find(id);
-    // Where an input's content changed, what is committed and what must run again is not in the table.
-    sched::JobTakenOver taken{id, epoch_, {}};
-    for (uint32_t s = 0; s < job.stages.size() && !job.rolled_back; ++s) {
-      for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) {
+    sched::JobTakenOver taken{SubmittedJob(id, job.spec), {}, epoch_, {}};
+    for (uint32_t s = 0; s < job.stages.size(); ++s) {
+      taken.plans.push_back(PlannedStage({id, s, {}}));
+      // Where blocks are is not known yet.
+      for (sched::TaskPlan& task : taken.plans.back().tasks) task.preferred.clear();
+      // Where an input's content changed, the table does not say what of the committed still stands.
+      for (uint32_t t = 0; t < job.stages[s].tasks.size() && !job.rolled_back; ++t) {
         const TaskView& task = job.stages[s].tasks[t];
         if (!task.committed) continue;
         taken.outputs.push_back({s, t, task.generation, task.winner, task.manifest, {}});
@@ -125,15 +138,14 @@ void Brain::TakeOver() {
     }
     LOG(WARNING) << Name(id) << " ran under another release: it goes on from " << taken.outputs.size()
                  << " committed outputs";
-    Feed(SubmittedJob(id, job.spec));
     Feed(std::move(taken));
   }
 }
 
 Status Brain::Replay(const journal::Record& record, uint64_t offset) {
   const auto bad = [&](const std::string& what) {
-    return Corrupted("record " + std::to_string(record.sequence) + " at offset " + std::to_string(offset) + " of the journal in " +
-                     options_.directory + "/journal: " + what);
+    return Corrupted("record " + std::to_string(record.sequence) + " at offset " + std::to_string(offset) +
+                     " of the journal in " + options_.directory + "/journal: " + what);
   };
   switch (static_cast<RecordKind>(record.kind)) {
     case RecordKind::kEvent: return ReplayEvent(record, offset);
@@ -144,9 +156,7 @@ Status Brain::Replay(const journal::Record& record, uint64_t offset) {
         foreign_ = true;
         scheduler_ = std::make_unique<sched::Scheduler>();
       } else if (epoch.scheduler_version == options_.scheduler_version && foreign_) {
-        foreign_ = false;  // what it took over comes as events
-        unplanned_.clear();
-        replayed_timers_.clear();
+        LeaveForeign();  // what it took over comes as events
       }
       return Status::Ok();
     }

@@ -29,7 +29,8 @@ Status Brain::Save(journal::SnapshotWriter* writer) const {
     };
   };
   add(RecordKind::kSnapshotHead)(EncodeFields(head));
-  if (!foreign_) scheduler_->Save(add(RecordKind::kSnapshotScheduler));
+  // Between an epoch and its first event there is nothing to save.
+  if (!foreign_ && scheduler_->state().config().known) scheduler_->Save(add(RecordKind::kSnapshotScheduler));
   jobs_.Save(add(RecordKind::kSnapshotJobs));
   add(RecordKind::kSnapshotDfs)(namespace_.Snapshot());
   return status;
@@ -40,7 +41,7 @@ Status Brain::Restore(const journal::Record& record) {
     case RecordKind::kSnapshotHead: {
       SnapshotHead head;
       if (!DecodeFields(record.payload, &head)) {
-        return Corrupted("the snapshot in " + options_.directory + "/journal was written by a later release; start that one");
+        return Corrupted("a snapshot's head cannot be read");
       }
       foreign_ = head.scheduler_version != options_.scheduler_version;
       events_ = head.events;
@@ -58,10 +59,13 @@ Status Brain::Restore(const journal::Record& record) {
       uncleaned_.insert(head.uncleaned.begin(), head.uncleaned.end());
       return Status::Ok();
     }
-    case RecordKind::kSnapshotScheduler: return foreign_ ? Status::Ok() : scheduler_->RestorePart(record.payload);
+    case RecordKind::kSnapshotScheduler:
+      if (foreign_) return Status::Ok();
+      scheduler_restored_ = true;
+      return scheduler_->RestorePart(record.payload);
     case RecordKind::kSnapshotJobs: return jobs_.RestorePart(record.payload);
     case RecordKind::kSnapshotDfs:
-      if (!foreign_) MR_RETURN_IF_ERROR(scheduler_->FinishRestore());
+      if (scheduler_restored_) MR_RETURN_IF_ERROR(scheduler_->FinishRestore());
       return namespace_.Restore(std::string(record.payload));
     default: return Corrupted("a record of no kind that snapshots have");
   }

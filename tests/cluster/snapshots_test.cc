@@ -94,19 +94,18 @@ TEST_F(SnapshotsTest, FilesEndedJobsAndCommittedTasksStayOverManyKills) {
   ASSERT_NE(run.exit, 0);
   const std::string ended = cluster_->Mrctl({"job", "show", "job_1_0001", "-o", "json"}).out;
   ASSERT_NE(ended.find("SUCCEEDED"), std::string::npos) << ended;
-  // Each map naps, so that there is a midst; its input is in the block store.
-  auto client = cluster_->MrctlInBackground({"submit", "stream", "--map", "sleep 1; cat", "--reduce", "cat", "--input",
+  // From the fifth on the maps wait for a word, so that there is a midst.
+  const std::string map = "while [ $MR_TASK -ge 4 ] && [ ! -e '" + dir + "/go' ]; do sleep 0.1; done; cat";
+  auto client = cluster_->MrctlInBackground({"submit", "stream", "--map", map, "--reduce", "cat", "--input",
                                              "dfs:///kept", "--output", "file://" + dir + "/out"},
                                             "client");
   ASSERT_TRUE(client.ok());
   const std::string job = "job_1_0002";
-  for (const Instant limit = Now() + Seconds(30); Committed(job) < 2 && Now() < limit;) {
+  for (const Instant limit = Now() + Seconds(30); Committed(job) < 4 && Now() < limit;) {
   }
-  size_t committed = Committed(job);
-  ASSERT_GE(committed, 2u) << cluster_->Logs();
+  ASSERT_EQ(Committed(job), 4u) << cluster_->Logs();
   for (int kill = 0; kill < 4; ++kill) {
     ASSERT_TRUE(MakeUntilSnapshot()) << cluster_->Logs();
-    committed = std::max(committed, Committed(job));
     EXPECT_NE(cluster_->Mrctl({"job", "show", job, "-o", "json"}).out.find("RUNNING"), std::string::npos) << kill;
     cluster_->KillMaster();
     EXPECT_LT(JournalBytes(), kBound);
@@ -114,11 +113,14 @@ TEST_F(SnapshotsTest, FilesEndedJobsAndCommittedTasksStayOverManyKills) {
     ASSERT_TRUE(cluster_->WaitForWorkers(2).ok()) << cluster_->Logs();
     ExpectAllMade("kill " + std::to_string(kill));
     EXPECT_EQ(cluster_->Mrctl({"job", "show", "job_1_0001", "-o", "json"}).out, ended);
-    EXPECT_GE(Committed(job), committed) << "a committed task is not committed any more";
+    EXPECT_EQ(Committed(job), 4u) << "a committed task is not committed any more";
   }
   EXPECT_FALSE(PathExists(Journal() + "/journal")) << "nothing needs the first segment";
+  std::ofstream(dir + "/go") << "x";
   const RunResult waited = cluster_->Mrctl({"wait", job}, Seconds(90));
   EXPECT_EQ(waited.exit, 0) << waited.err << cluster_->Logs();
+  // The attempts that ran over all the kills are those that were committed in the end.
+  EXPECT_EQ(CountOf(cluster_->Mrctl({"job", "attempts", job}).out, "_m_000004_"), 1u);
   EXPECT_EQ(SortedLines(ReadParts(dir + "/out")), Shell("sort '" + dir + "/in'"));
   ASSERT_EQ(cluster_->Mrctl({"fs", "get", "/kept", dir + "/back"}).exit, 0);
   EXPECT_EQ(ReadFile(dir + "/back").value(), ReadFile(dir + "/in").value());

@@ -22,7 +22,10 @@ class TakeoverTest : public testing::Test {
     worker.slots.total = 8;
     Step(worker);
     Step(WorkerDraining{kWorker, 5, true});
-    JobSubmitted job;
+  }
+  static JobTakenOver Taken(std::vector<KeptOutput> outputs) {
+    JobTakenOver taken;
+    JobSubmitted& job = taken.submitted;
     job.job = kJob;
     job.graph.stages.resize(2);
     job.graph.stages[0].name = "map";
@@ -31,9 +34,11 @@ class TakeoverTest : public testing::Test {
     job.graph.stages[1].slot_kind = SlotKind::kReduce;
     job.graph.stages[1].is_final = true;
     job.graph.stages[1].inputs = {{true, EdgeKind::kAllToAll, 0}};
-    Step(job);
-    Step(StagePlanned{kJob, 0, 2, {{}, {}}, ""});
-    Step(StagePlanned{kJob, 1, 1, {{0, {}, {{0, 0, 1, 0, 2}}}, {0, {}, {{0, 1, 2, 0, 2}}}}, ""});
+    taken.plans.push_back({kJob, 0, 2, {{}, {}}, ""});
+    taken.plans.push_back({kJob, 1, 1, {{0, {}, {{0, 0, 1, 0, 2}}}, {0, {}, {{0, 1, 2, 0, 2}}}}, ""});
+    taken.restarts = 4;
+    taken.outputs = std::move(outputs);
+    return taken;
   }
   void Step(Event event) {
     now_ = now_ + Millis(1);
@@ -64,31 +69,42 @@ class TakeoverTest : public testing::Test {
 };
 
 TEST_F(TakeoverTest, OutputsWithACopyStandAndTheRestRuns) {
-  Step(JobTakenOver{kJob, 4, {Kept(0, 0, 5), Kept(0, 1, 5), Kept(1, 1, 5)}});
+  Step(Taken({Kept(0, 0, 5), Kept(0, 1, 5), Kept(1, 1, 5)}));
   Step(WorkerDraining{kWorker, 5, false});
   EXPECT_THAT(Launched(), testing::ElementsAre("1.0 g1"));
 }
 
 TEST_F(TakeoverTest, AnOutputThatNobodyHoldsAnyMoreIsMadeAgain) {
-  Step(JobTakenOver{kJob, 4, {Kept(0, 0, 5), Kept(0, 1, 4), Kept(1, 1, 5)}});
+  Step(Taken({Kept(0, 0, 5), Kept(0, 1, 4), Kept(1, 1, 5)}));
   Step(WorkerDraining{kWorker, 5, false});
   EXPECT_THAT(Launched(), testing::Contains("0.1 g3"));
   EXPECT_THAT(Launched(), testing::Not(testing::Contains("0.0 g3")));
 }
 
 TEST_F(TakeoverTest, AJobWhoseOutputsAllStandIsCommitted) {
-  Step(JobTakenOver{kJob, 4, {Kept(1, 0, 5), Kept(1, 1, 5)}});
+  Step(Taken({Kept(1, 0, 5), Kept(1, 1, 5)}));
   ASSERT_TRUE(std::holds_alternative<CommitJob>(last_.at(0)));
 }
 
-TEST_F(TakeoverTest, ARepeatOrAnUnknownJobChangesNothing) {
-  const auto before = scheduler_.Digest();
-  Step(JobTakenOver{{9, 9}, 4, {Kept(0, 0, 5)}});
-  EXPECT_EQ(scheduler_.Digest(), before);
-  Step(JobTakenOver{kJob, 4, {Kept(0, 0, 5)}});
+TEST_F(TakeoverTest, OutputsOfTasksThatAreNotThereAreIgnored) {
+  Step(Taken({Kept(0, 0, 5), Kept(7, 0, 5), Kept(0, 9, 5), Kept(0, 0, 5)}));
+  EXPECT_EQ(scheduler_.state().FindStage({kJob, 0})->committed, 1u);
+}
+
+TEST_F(TakeoverTest, ARepeatChangesNothing) {
+  Step(Taken({Kept(0, 0, 5)}));
   const auto once = scheduler_.Digest();
-  Step(JobTakenOver{kJob, 4, {Kept(0, 0, 5), Kept(7, 0, 5), Kept(0, 9, 5)}});
+  Step(Taken({Kept(0, 0, 5), Kept(0, 1, 5)}));
   EXPECT_EQ(scheduler_.Digest(), once);
+}
+
+TEST_F(TakeoverTest, AJobThatThisBuildCannotRunFailsAndSaysWhy) {
+  JobTakenOver taken = Taken({});
+  taken.plans.pop_back();
+  Step(taken);
+  const auto* failed = std::get_if<FailJob>(&last_.at(0));
+  ASSERT_NE(failed, nullptr);
+  EXPECT_THAT(failed->message, testing::HasSubstr("another release of the master"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "common/io/files.h"
@@ -220,41 +221,6 @@ TEST_F(SnapshotTest, EndedJobsAreBoundedAndTheForgottenSaidToBe) {
   }
 }
 
-TEST(JobTableTest, JobsInBriefKeepTheirTotalsThroughASnapshot) {
-  JobTable table(2000);
-  const auto submit = [&](uint32_t n) {
-    capnp::MallocMessageBuilder message;
-    auto spec = message.initRoot<rpc::JobSpec>();
-    test::FillTwoStages(spec, "/input", "/out" + std::to_string(n), 1);
-    SubmitExtra extra{CanonicalBytes(spec.asReader()), "id" + std::to_string(n), 1, {}};
-    extra.plan.stages = {{1, {1}, {{0, "file:///input", 0, 10, 10}}, 10, {}}, {1, {1}, {}, 10, {}}};
-    const JobId id{1, n};
-    table.Fold({{}, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}}, EncodeFields(extra), {}, n);
-    table.Fold({{}, sched::StagePlanned{id, 1, 1, {{}}, ""}}, "", {}, n);
-    FinishedExtra finished;
-    finished.outputs = {{"part-r-00000", "", 7, 1, {}, {}}};
-    const AttemptId attempt{{id, 1, 0}, 1};
-    table.Fold({{}, sched::AttemptFinished{attempt, {}, 0, {}, {}, {}, {}}}, EncodeFields(finished),
-               {sched::Accept{attempt, {}, 0, true, {{attempt.task, 1}, 1, {}, 0}, {}, {}}, sched::CommitJob{id, {}}}, n);
-    table.Settle(id);
-    table.Shrink();
-  };
-  for (uint32_t n = 1; n <= 2100; ++n) submit(n);
-  EXPECT_EQ(table.jobs().size(), 2000u);
-  EXPECT_EQ(table.Find(JobId{1, 100}), nullptr);
-  EXPECT_EQ(table.FindSubmission("id100"), nullptr);
-  JobTable again(2000);
-  table.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part).ok()); });
-  for (JobTable* each : {&table, &again}) {
-    ASSERT_NE(each->Find(JobId{1, 101}), nullptr);
-    EXPECT_TRUE(each->Find(JobId{1, 101})->brief);
-    EXPECT_EQ(each->Find(JobId{1, 101})->totals.bytes, 7u);
-    EXPECT_FALSE(each->Find(JobId{1, 2100})->brief);
-    EXPECT_EQ(each->FindSubmission("id2000")->id, (JobId{1, 2000}));
-    EXPECT_THAT(each->Unknown({1, 5}).message(), testing::HasSubstr("2000 ended jobs"));
-  }
-}
-
 class UpgradeTest : public SnapshotTest {};
 
 TEST_F(UpgradeTest, EndedJobsStayAndRunningOnesGoOnFromTheirCommittedOutputs) {
@@ -354,6 +320,59 @@ TEST_F(UpgradeTest, BuildsMayTakeOverFromEachOtherAgainAndAgain) {
   EXPECT_EQ(std::set<AttemptId>(worker.launched.begin(), worker.launched.end()).size(), worker.launched.size())
       << "an attempt's number came twice";
   EXPECT_EQ(std::count_if(worker.launched.begin(), worker.launched.end(), [](const AttemptId& a) { return a.task.stage == 0; }), 3);
+}
+
+// A crash may come behind any record of a journal that three builds wrote, and a snapshot behind any
+// record of what follows.
+TEST_F(UpgradeTest, EveryPlaceInAJournalIsOneToBeginAt) {
+  FakeWorker worker(io_, "one");
+  JobId held;
+  uint64_t committed_at = 0;
+  for (const uint32_t version : {kOtherVersion, sched::kSchedulerVersion, sched::kSchedulerVersion, kOtherVersion}) {
+    options_.scheduler_version = version;
+    const Status started = StartMaster();
+    ASSERT_TRUE(started.ok()) << started.ToString();
+    ASSERT_TRUE(worker.Register(options_.port).ok());
+    if (!held.valid()) held = HoldAJob(worker, "held");
+    ASSERT_TRUE(io_.Until([&] { return worker.held.size() == 2; }));
+    EXPECT_THAT(client_->Job(held).done, testing::ElementsAre(3, 0));
+    StopMaster();
+    if (committed_at == 0) {
+      const auto read = journal::ReadDirectory(JournalDirectory(), 0, UINT64_MAX,
+                                               [](const journal::Record&, uint64_t) { return Status::Ok(); });
+      committed_at = read->last.end.offset;
+    }
+  }
+  std::vector<uint64_t> places;
+  ASSERT_TRUE(journal::ReadDirectory(JournalDirectory(), 0, UINT64_MAX, [&](const journal::Record&, uint64_t offset) {
+                places.push_back(offset);
+                return Status::Ok();
+              }).ok());
+  EXPECT_GT(places.size(), 30u);
+  const std::string saved = root_ + "/saved";
+  for (const uint64_t place : places) {
+    std::filesystem::remove_all(saved);
+    std::filesystem::copy(options_.directory, saved, std::filesystem::copy_options::recursive);
+    std::filesystem::resize_file(saved + "/journal/journal", place);
+    Master::Options options = options_;
+    options.directory = saved;
+    options.port = 0;
+    options.snapshot_bytes = 1;
+    options.scheduler_version = sched::kSchedulerVersion;
+    for (int life = 0; life < 2; ++life) {
+      const auto started = Master::Start(options);
+      ASSERT_TRUE(started.ok()) << place << ", life " << life << ": " << started.status().ToString();
+      ASSERT_TRUE(io_.Until([&] { return !journal::ListFiles(saved + "/journal")->snapshots.empty(); }));
+      if (place < committed_at) continue;
+      EXPECT_THAT(FakeClient(io_, (*started)->port()).Job(held).done, testing::ElementsAre(3, 0)) << place << " " << life;
+    }
+    const Replayed after(saved);
+    ASSERT_TRUE(after.status.ok()) << place << ": " << after.status.ToString();
+    if (place < committed_at) continue;
+    const sched::Stage* maps = after.brain.scheduler().state().FindStage({held, 0});
+    ASSERT_NE(maps, nullptr) << place << ": the scheduler does not know the job";
+    EXPECT_EQ(maps->committed, 3u) << place;
+  }
 }
 
 TEST_F(UpgradeTest, AHardRecordThatCannotBeReadIsToldAndNothingIsChanged) {
