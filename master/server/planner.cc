@@ -126,16 +126,21 @@ class Planner {
     for (uint32_t i = 0; i < stage.inputs.size(); ++i) {
       const InputSpec& input = stage.inputs[i];
       if (input.is_edge) continue;
+      std::vector<InputFile> files;
+      uint64_t total = 0;
       for (const std::string& uri : input.files.uris) {
-        MR_ASSIGN_OR_RETURN(const auto files, FilesOf(uri, context_));
-        for (const InputFile& file : files) {
+        MR_ASSIGN_OR_RETURN(auto some, FilesOf(uri, context_));
+        for (InputFile& file : some) {
           MR_RETURN_IF_ERROR(CheckReadable(file, input.files.format));
-          plan->input_bytes += file.bytes;
-          for (Split& split : CutFile(file, i, input.files, context_.block_bytes)) {
-            plan->splits.push_back(std::move(split));
-          }
-          if (plan->splits.size() > kMaxTasks) return Status::Ok();  // refused by the caller
+          total += file.bytes;
+          files.push_back(std::move(file));
         }
+      }
+      plan->input_bytes += total;
+      const uint64_t step = DefaultSplitBytes(total, context_.block_bytes);
+      for (const InputFile& file : files) {
+        for (Split& split : CutFile(file, i, input.files, step)) plan->splits.push_back(std::move(split));
+        if (plan->splits.size() > kMaxTasks) return Status::Ok();  // refused by the caller
       }
     }
     return Status::Ok();
@@ -223,10 +228,16 @@ Status CheckFileOutput(const std::string& uri, bool overwrite) {
   return Status::Ok();
 }
 
-std::vector<Split> CutFile(const InputFile& file, uint32_t input, const FileSource& source, uint64_t block_bytes) {
+uint64_t DefaultSplitBytes(uint64_t total, uint64_t block_bytes) {
+  uint64_t step = block_bytes;
+  while (step / 2 >= kMinSplitBytes && step / 2 * kSmallJobSplits >= total) step /= 2;
+  return step;
+}
+
+std::vector<Split> CutFile(const InputFile& file, uint32_t input, const FileSource& source, uint64_t default_step) {
   std::vector<Split> splits;
   if (file.bytes == 0) return splits;
-  uint64_t step = source.max_split_bytes != 0 ? source.max_split_bytes : block_bytes;
+  uint64_t step = source.max_split_bytes != 0 ? source.max_split_bytes : default_step;
   if (const uint64_t record = RecordBytesOf(source.format); record != 0) {
     step = std::max(record, step / record * record);
   }

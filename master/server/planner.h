@@ -44,7 +44,15 @@ Result<std::vector<InputFile>> ExpandFileUri(const std::string& uri);
 // directory above it can be written.
 Status CheckFileOutput(const std::string& uri, bool overwrite);
 
+// How an input of `total` bytes is cut where nobody said: blocks, halved as long as that gives no more
+// than kSmallJobSplits of at least kMinSplitBytes; so an interactive job has a task for each core of a
+// small cluster. Of input and block size alone, so that equal jobs have equal tasks everywhere; a
+// half of a block never straddles two.
+uint64_t DefaultSplitBytes(uint64_t total, uint64_t block_bytes);
+inline constexpr uint64_t kSmallJobSplits = 8;          // guess
+inline constexpr uint64_t kMinSplitBytes = 1ull << 20;  // some 8 ms of counting words, a task costs about 1 (measured)
+
 // Splits of one file, in order; none for an empty file.
-std::vector<Split> CutFile(const InputFile& file, uint32_t input, const FileSource& source, uint64_t block_bytes);
+std::vector<Split> CutFile(const InputFile& file, uint32_t input, const FileSource& source, uint64_t default_step);
 
 }  // namespace mr::master

@@ -19,7 +19,7 @@ namespace mr::master {
 struct FileSource {
   std::vector<std::string> uris;
   std::string format;
-  uint64_t max_split_bytes = 0;  // 0 = the block size
+  uint64_t max_split_bytes = 0;  // 0 = DefaultSplitBytes
   uint64_t sample_bytes = 0;
 };
 

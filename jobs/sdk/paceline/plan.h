@@ -23,7 +23,7 @@ namespace mr {
 struct FileOptions {
   std::string format = "text";   // text | kv | csv | jsonl | fixed:N | record
   uint64_t sample_bytes = 0;     // not 0: only about so much of each split
-  uint64_t max_split_bytes = 0;  // 0: the block size
+  uint64_t max_split_bytes = 0;  // 0: a block, or less where the input is small
 };
 
 struct ShuffleOptions {
