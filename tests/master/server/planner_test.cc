@@ -82,9 +82,9 @@ TEST_F(PlannerTest, CutsFixedRecordsAtTheirBordersAndCompressedFilesNever) {
 TEST_F(PlannerTest, ASmallInputIsCutSoThatASmallClusterIsBusy) {
   constexpr uint64_t kMiB = 1 << 20, kBlock = 64 * kMiB;
   EXPECT_EQ(DefaultSplitBytes(0, kBlock), kMinSplitBytes);
-  EXPECT_EQ(DefaultSplitBytes(4'404'412, kBlock), kMiB);
-  EXPECT_EQ(DefaultSplitBytes(8 * kMiB, kBlock), kMiB);
-  EXPECT_EQ(DefaultSplitBytes(8 * kMiB + 1, kBlock), 2 * kMiB);
+  EXPECT_EQ(DefaultSplitBytes(4'404'412, kBlock), 2 * kMiB);
+  EXPECT_EQ(DefaultSplitBytes(16 * kMiB, kBlock), 2 * kMiB);
+  EXPECT_EQ(DefaultSplitBytes(16 * kMiB + 1, kBlock), 4 * kMiB);
   EXPECT_EQ(DefaultSplitBytes(64 * kMiB, kBlock), 8 * kMiB);
   EXPECT_EQ(DefaultSplitBytes(10'000 * kMiB, kBlock), kBlock);
   EXPECT_EQ(DefaultSplitBytes(100, 4096), 4096u) << "blocks below the least are not cut";
