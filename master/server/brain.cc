@@ -13,9 +13,10 @@ namespace {
 // differs is then found near where it began.
 constexpr uint64_t kDigestEvery = 256;
 
-// How long the record of a committed task may wait for those of others (guess: a sync takes some
-// 0.2 ms, and with a fifth as many of them the disk is left to the jobs).
-constexpr Duration kCommitDelay = Millis(1);
+// How long the record of a committed task may wait for those of others (measured: 10,000 empty
+// tasks cost the master a tenth less CPU than with 1 ms; what may be lost is run again, and a job's end
+// does not wait).
+constexpr Duration kCommitDelay = Millis(4);
 
 bool CopyLess(const sched::Copy& a, const sched::Copy& b) {
   return std::tie(a.output, a.attempt, a.worker, a.incarnation) <
