@@ -151,6 +151,7 @@ class JobTable {
     return it != jobs_.end() && !it->second.brief;
   }
   std::map<JobId, JobView>& jobs() { return jobs_; }
+  const std::map<JobId, JobView>& jobs() const { return jobs_; }
 
   // The job's end was told: it may be shortened and forgotten when others have ended after it.
   void Settle(JobId id);

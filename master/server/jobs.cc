@@ -14,8 +14,9 @@ namespace {
 constexpr int kPublishAttempts = 5;
 constexpr Duration kPublishRetry = Seconds(1);
 
-// On a pool thread.
+// Blocks.
 void ClearStaging(const std::string& output_uri, const std::string& job, uint64_t cluster_id) {
+  if (!output_uri.starts_with("file://")) return;
   if (Status status = RemoveStaging(output_uri, job, cluster_id); !status.ok()) {
     LOG(WARNING) << job << ": what it keeps beside its output stays: " << status.ToString();
   }
@@ -197,8 +198,14 @@ void Brain::CleanUp(JobId id) {
     return;
   }
   outlets_.InPool([uri = job->spec.output_uri, name = Name(id), cluster = options_.cluster_id] {
-    if (uri.starts_with("file://")) ClearStaging(uri, name, cluster);
+    ClearStaging(uri, name, cluster);
   });
+}
+
+void Brain::ClearAllStaging() const {
+  for (const auto& [id, job] : jobs_.jobs()) {
+    if (!job.told || uncleaned_.contains(id)) ClearStaging(job.spec.output_uri, Name(id), options_.cluster_id);
+  }
 }
 
 }  // namespace mr::master

@@ -164,6 +164,22 @@ TEST_F(LocalTest, StopsOnCtrlCWith130) {
   EXPECT_TRUE(AllGone());
 }
 
+TEST_F(LocalTest, LeavesNothingBesideTheOutputOfAJobThatWasStopped) {
+  WriteBible(Path("in"), 100'000);
+  for (const int signal : {SIGINT, SIGKILL}) {
+    Process process = Begin({"stream", "--map", "cat; sleep 60", "--input", "in", "--output", "made/out"});
+    const auto staged = [&] {
+      const auto names = ListDirectory(Path("made"));
+      return names.ok() && !names->empty();
+    };
+    ASSERT_TRUE(Until(Seconds(20), staged)) << BeginErr();
+    process.Signal(signal);
+    process.Wait(Seconds(15));
+    EXPECT_TRUE(Until(Seconds(15), [&] { return AllGone(); }));
+    EXPECT_THAT(*ListDirectory(Path("made")), IsEmpty()) << "after signal " << signal;
+  }
+}
+
 TEST_F(LocalTest, StopsWhenTheTimeoutRunsOutWith124) {
   const RunResult run = Run({"--timeout", "2s", "sleep", "--ms", "60000", "--tasks", "2"});
   EXPECT_EQ(run.exit, 124) << run.err;
