@@ -194,6 +194,9 @@ TEST_F(LocalTest, RefusesBadInputBeforeAnythingStarts) {
   const RunResult unknown = Run({"wordcuont", "--input", "in"});
   EXPECT_EQ(unknown.exit, 2);
   EXPECT_THAT(unknown.err, HasSubstr("did you mean 'wordcount'"));
+  const RunResult mistyped = Run({"grep", "--inputt", "in", "-e", "a"});
+  EXPECT_EQ(mistyped.exit, 2);
+  EXPECT_THAT(mistyped.err, HasSubstr("did you mean submit's own --input?")) << "also behind JOB";
   EXPECT_EQ(Run({"grep", "-e", "(", "--input", "in"}).exit, 2);
   EXPECT_EQ(Run({"wordcount", "--format", "texd", "--input", "in"}).exit, 2);
   EXPECT_EQ(Run({"--lib", "in", "wordcount", "--input", "in"}).exit, 2);
