@@ -260,6 +260,8 @@ class Brain {
   // The last master was of another kSchedulerVersion: the scheduler knows nothing, the tables what
   // the hard records say.
   bool foreign_ = false;
+  // Of the replay: what another build left began to be taken over, and that has not come to its end.
+  bool taking_over_ = false;
   uint64_t closed_ = 0, snapshot_at_ = 0;  // sequences: of the last closed segment's end, of the snapshot
   bool making_snapshot_ = false;
   uint64_t events_ = 0;  // of this journal, all epochs

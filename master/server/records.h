@@ -21,6 +21,7 @@ enum class RecordKind : uint8_t {
   kDigest = 5,     // DigestTaken
   kDfs = 6,        // dfs::Record by EncodeFields
   kDrained = 7,    // WorkerDrained
+  kTakenOver = 8,  // nothing: all that another build left is taken over
   // Of snapshots only, in this order.
   kSnapshotHead = 64,       // SnapshotHead
   kSnapshotScheduler = 65,  // a part of sched::Scheduler::Save

@@ -57,6 +57,10 @@ Result<journal::DirectoryRead> Brain::ReplayOnly(uint64_t until) {
 }
 
 void Brain::BeginEpoch() {
+  if (taking_over_) {
+    foreign_ = true;
+    scheduler_ = std::make_unique<sched::Scheduler>();
+  }
   epoch_ = journal_->recovery().end.epoch + 1;
   journal_->Start(
       epoch_, [this](uint64_t sequence) { loop_.Post([this, sequence] { outbox_.Release(sequence); }); },
@@ -128,6 +132,9 @@ void Brain::TakeOver() {
     Feed(SubmittedJob(id, job.spec));
     Feed(std::move(taken));
   }
+  // Until this is on disk the next start begins it again, from the same tables.
+  taking_over_ = false;
+  Append(journal::RecordClass::kHard, RecordKind::kTakenOver, {});
 }
 
 Status Brain::Replay(const journal::Record& record, uint64_t offset) {
@@ -140,16 +147,17 @@ Status Brain::Replay(const journal::Record& record, uint64_t offset) {
     case RecordKind::kEpoch: {
       EpochStarted epoch;
       if (!DecodeFields(record.payload, &epoch)) return bad("not an epoch");
-      if (epoch.scheduler_version != options_.scheduler_version && !foreign_) {
-        foreign_ = true;
-        scheduler_ = std::make_unique<sched::Scheduler>();
-      } else if (epoch.scheduler_version == options_.scheduler_version && foreign_) {
-        foreign_ = false;  // what it took over comes as events
+      const bool ours = epoch.scheduler_version == options_.scheduler_version;
+      if (ours == foreign_ || taking_over_) scheduler_ = std::make_unique<sched::Scheduler>();
+      taking_over_ = ours && (foreign_ || taking_over_);
+      if (taking_over_) {  // what it took over comes as events
         unplanned_.clear();
         replayed_timers_.clear();
       }
+      foreign_ = !ours;
       return Status::Ok();
     }
+    case RecordKind::kTakenOver: taking_over_ = false; return Status::Ok();
     case RecordKind::kWorker: {
       WorkerNamed named;
       if (!DecodeFields(record.payload, &named)) return bad("not a worker's name");

@@ -8,6 +8,7 @@
 namespace mr::master {
 
 Status Brain::Save(journal::SnapshotWriter* writer) const {
+  if (taking_over_) return Unavailable("the jobs of another release are being taken over at this place of the journal");
   SnapshotHead head;
   head.scheduler_version = foreign_ ? 0 : options_.scheduler_version;
   head.events = events_;
