@@ -130,6 +130,13 @@ TEST_F(PlannerTest, NamesTheNearestFileWhereAnInputIsMissing) {
   EXPECT_THAT(missing.status().message(), testing::HasSubstr(root_ + "/bible.txt"));
 }
 
+TEST_F(PlannerTest, SaysThatAnInputIsALinkToNothing) {
+  ASSERT_EQ(symlink("nowhere", (root_ + "/link").c_str()), 0);
+  const auto missing = ExpandFileUri("file://" + root_ + "/link");
+  EXPECT_EQ(missing.status().code(), Code::kNotFound);
+  EXPECT_THAT(missing.status().message(), testing::HasSubstr("is a link to something that does not exist"));
+}
+
 TEST_F(PlannerTest, GivesAllToAllPortsAPartitionPerReadingTask) {
   const auto spec = Job({Files("map", {Put("in", 10'000)}, 4096), Edge("reduce", 0, sched::EdgeKind::kAllToAll, 5)});
   auto plan = PlanJob(spec, {4, 1 << 20, {}});
