@@ -110,8 +110,13 @@ Status MakeDirectories(const std::string& path) {
 }
 
 Status RemoveTree(const std::string& path) {
+  // An entry that somebody else removes at the same time is an error to remove_all: as many as there are.
+  constexpr int kTries = 1'000'000;
   std::error_code error;
-  std::filesystem::remove_all(path, error);
+  for (int i = 0; i < kTries; ++i) {
+    std::filesystem::remove_all(path, error);
+    if (error != std::errc::no_such_file_or_directory) break;
+  }
   if (error) return ErrnoStatus(error.value(), "cannot remove " + path);
   return Status::Ok();
 }

@@ -157,7 +157,7 @@ class FileWriterImpl final : public FileWriter {
       if (status.ok()) return NextBlock();
       if (attempt + 1 >= client_->options.write_tries) {
         return status.With("block " + std::to_string(written_.blocks.size()) + " could not be made durable in " +
-                           std::to_string(attempt + 1) + " tries, the last one:");
+                           std::to_string(attempt + 1) + " tries, the last one");
       }
       return Again(attempt);
     });

@@ -171,6 +171,19 @@ std::string Suggest(const std::string& word, const std::vector<std::string>& nam
   return DidYouMean(word, views);
 }
 
+// Whether they are mistyped only the job's plan can say.
+std::vector<std::pair<std::string, std::string>> NearOurs(const std::vector<std::string>& words,
+                                                          const std::vector<std::string>& names) {
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  std::vector<std::pair<std::string, std::string>> near;
+  for (const std::string& word : words) {
+    if (!word.starts_with("--")) continue;
+    const std::string name = word.substr(0, word.find('='));
+    if (std::string ours = Nearest(name, views); !ours.empty()) near.emplace_back(name, std::move(ours));
+  }
+  return near;
+}
+
 Status UnknownWord(const CLI::App* root, const CLI::App* sub, const std::vector<std::string>& extras,
                    const std::string& fallback) {
   for (const std::string& word : extras) {
@@ -228,6 +241,7 @@ Result<Command> ParseCommandLine(const std::vector<std::string>& argv) {
       command.submit.job = std::move(split.job);
       command.submit.job_args = std::move(split.job_args);
       command.submit.job_help = split.job_help;
+      command.submit.near_ours = NearOurs(command.submit.job_args, OptionNames(&root, sub));
     }
   }
   const std::string job = command.submit.job;

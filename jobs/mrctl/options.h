@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/status.h"
@@ -32,6 +33,7 @@ struct GlobalOptions {
 struct SubmitOptions {
   std::string job;                     // JOB as typed
   std::vector<std::string> job_args;   // flags and arguments of the job's plan()
+  std::vector<std::pair<std::string, std::string>> near_ours;  // an option in job_args, submit's most like it
   std::string lib;
   std::string name, queue, format, output, output_format, scheduler, submission_id;
   int priority = 0;

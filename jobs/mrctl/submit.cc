@@ -137,7 +137,13 @@ class Submission {
   // What the job itself refused is told with where its flags are listed.
   Status Explained(const Status& status) {
     if (status.message().rfind(plan_.options.job + ": ", 0) != 0) return status;
-    return WithHint(status, "mrctl submit " + plan_.options.job + " --help shows what it takes");
+    std::string hint = "mrctl submit " + plan_.options.job + " --help shows what it takes";
+    for (const auto& [word, ours] : plan_.options.near_ours) {
+      if (status.message().find("unknown option '" + word + "'") == std::string::npos) continue;
+      hint = "did you mean submit's own " + ours + "? " + hint;
+      break;
+    }
+    return WithHint(status, hint);
   }
 
   // Paths that exist only during this run.

@@ -141,6 +141,8 @@ class Brain {
   using SubmitReply = std::function<void(Status, JobId)>;
   void Submit(std::string spec_bytes, JobSpec spec, const std::string& submission_id, SubmitReply reply);
   void KillJob(JobId job, const std::string& why, std::function<void(Status)> reply);
+  // Of jobs that have not ended. When no thread works here any more; blocks.
+  void ClearAllStaging() const;
   void LibraryStored(const std::string& sha256) { libraries_.insert(sha256); }
   bool LibraryKnown(const std::string& sha256) const { return libraries_.contains(sha256); }
 

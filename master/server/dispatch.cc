@@ -60,7 +60,7 @@ void Brain::FillLaunch(const JobView& job, const sched::Launch& launch, rpc::Lau
 
 namespace {
 
-void FillStage(const JobView& job, uint32_t index, rpc::StageInfo::Builder out) {
+void FillStage(const JobView& job, uint32_t index, uint64_t cluster_id, rpc::StageInfo::Builder out) {
   SpecBytes bytes(job.spec_bytes);
   const auto spec = bytes.reader();
   const StagePlan& plan = job.plan.stages[index];
@@ -87,7 +87,7 @@ void FillStage(const JobView& job, uint32_t index, rpc::StageInfo::Builder out) 
   // partition, and equal jobs give equal bytes.
   out.setPartitionSeed(1);
   if (job.spec.stages[index].is_final && job.spec.output_uri.starts_with("file://")) {
-    out.setStagingUri(StagingUri(job.spec.output_uri, Name(job.id)).c_str());
+    out.setStagingUri(StagingUri(job.spec.output_uri, Name(job.id), cluster_id).c_str());
   } else if (job.spec.stages[index].is_final) {
     out.setStagingUri("dfs:///.staging/" + Name(job.id));
   }
@@ -179,7 +179,7 @@ void Brain::SendStage(WorkerView* worker, const JobView& job, uint32_t stage) {
   if (worker == nullptr || worker->session == 0) return;
   if (!worker->stages.insert({job.id, stage}).second) return;
   Send(worker, job.spec_bytes.size() + 4096, [this, id = job.id, stage](rpc::Command::Builder out) {
-    FillStage(*jobs_.Find(id), stage, out.initStage());
+    FillStage(*jobs_.Find(id), stage, options_.cluster_id, out.initStage());
   });
   for (const InputSpec& input : job.spec.stages[stage].inputs) {
     if (input.is_edge) SendDirectory(worker, jobs_.Find(job.id), input.stage);

@@ -151,6 +151,7 @@ class JobTable {
     return it != jobs_.end() && !it->second.brief;
   }
   std::map<JobId, JobView>& jobs() { return jobs_; }
+  const std::map<JobId, JobView>& jobs() const { return jobs_; }
 
   // None of them is known to the scheduler any more.
   void EndAllAttempts(Instant at, const std::string& why);

@@ -14,6 +14,14 @@ namespace {
 constexpr int kPublishAttempts = 5;
 constexpr Duration kPublishRetry = Seconds(1);
 
+// Blocks.
+void ClearStaging(const std::string& output_uri, const std::string& job, uint64_t cluster_id) {
+  if (!output_uri.starts_with("file://")) return;
+  if (Status status = RemoveStaging(output_uri, job, cluster_id); !status.ok()) {
+    LOG(WARNING) << job << ": what it keeps beside its output stays: " << status.ToString();
+  }
+}
+
 }  // namespace
 
 void Brain::Submit(std::string spec_bytes, JobSpec spec, const std::string& submission_id, SubmitReply reply) {
@@ -136,15 +144,17 @@ void Brain::Publish(JobId id, int attempt) {
     return JobDone(id);
   }
   auto request = std::make_shared<PublishRequest>();
-  *request = {Name(id), job->spec.output_uri, job->spec.overwrite, job->Outputs()};
+  *request = {Name(id), job->spec.output_uri, job->spec.overwrite, job->Outputs(), options_.cluster_id};
   outlets_.InPool([this, id, attempt, request] {
     auto status = std::make_shared<Status>(PublishFiles(*request));
+    // The answer does not depend on it.
+    if (status->ok()) ClearStaging(request->output_uri, request->job, request->cluster_id);
     loop_.Post([this, id, attempt, status] { Published(id, attempt, *status); });
   });
 }
 
 void Brain::Published(JobId id, int attempt, const Status& status) {
-  if (!status.ok() && attempt < kPublishAttempts) {
+  if (!status.ok() && status.code() != Code::kRejected && attempt < kPublishAttempts) {
     LOG(WARNING) << Name(id) << ": publishing its output failed, will be tried again: " << status.ToString();
     loop_.At(Now() + kPublishRetry, [this, id, attempt] { Publish(id, attempt + 1); });
     return;
@@ -154,12 +164,14 @@ void Brain::Published(JobId id, int attempt, const Status& status) {
   const uint64_t sequence =
       Append(journal::RecordClass::kHard, RecordKind::kPublished, EncodeFields(JobPublished{id, error}));
   unpublished_.erase(id);
+  if (!error.empty()) uncleaned_.insert(id);
   outbox_.Hold(sequence, [this, id, error] {
     JobView* job = jobs_.Find(id);
     job->state = error.empty() ? JobState::kSucceeded : JobState::kFailed;
     job->error = error;
     job->ended = Stamp();
     JobDone(id);
+    CleanUp(id);
   });
 }
 
@@ -185,12 +197,15 @@ void Brain::CleanUp(JobId id) {
              nullptr, [](const Status&) {});
     return;
   }
-  outlets_.InPool([uri = job->spec.output_uri, name = Name(id)] {
-    if (!uri.starts_with("file://")) return;
-    if (Status status = RemoveStaging(uri, name); !status.ok()) {
-      LOG(WARNING) << name << ": its staging directory stays: " << status.ToString();
-    }
+  outlets_.InPool([uri = job->spec.output_uri, name = Name(id), cluster = options_.cluster_id] {
+    ClearStaging(uri, name, cluster);
   });
+}
+
+void Brain::ClearAllStaging() const {
+  for (const auto& [id, job] : jobs_.jobs()) {
+    if (!job.told || uncleaned_.contains(id)) ClearStaging(job.spec.output_uri, Name(id), options_.cluster_id);
+  }
 }
 
 }  // namespace mr::master

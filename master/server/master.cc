@@ -71,10 +71,14 @@ struct Master::Impl {
     return Status::Ok();
   }
 
-  ~Impl() {
-    // The loop first: the end of its sessions must not look like the end of its workers.
+  // The loop first: the end of its sessions must not look like the end of its workers.
+  void StopThreads() {
     loop.Stop();
     pool.Stop();
+  }
+
+  ~Impl() {
+    StopThreads();
     if (http != nullptr) http->Close();
     if (shell != nullptr) shell->Close();
     brain = nullptr;
@@ -83,6 +87,12 @@ struct Master::Impl {
 
 Master::Master(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Master::~Master() = default;
+
+void Master::EndForGood() {
+  // Behind the pool: where it was publishing, that output is whole now, or will never be there.
+  impl_->StopThreads();
+  impl_->brain->ClearAllStaging();
+}
 
 Result<std::unique_ptr<Master>> Master::Start(const Options& options) {
   MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(options.policies).With("--scheduler"));

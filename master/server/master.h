@@ -30,6 +30,8 @@ class Master {
   static Result<std::unique_ptr<Master>> Start(const Options& options);
   // Stops serving, syncs the journal. Jobs go on at the next start.
   ~Master();
+  // Stops, and removes what jobs that have not ended keep beside their outputs: there is no next start.
+  void EndForGood();
 
   uint16_t port() const;
   uint16_t http_port() const;

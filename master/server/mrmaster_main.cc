@@ -114,6 +114,7 @@ int Main() {
   }
   const bool lifeline = WaitForEnd(signals);
   LOG(INFO) << (lifeline ? "the lifeline ended" : "asked to stop");
+  if (lifeline && FLAGS_ephemeral) (*master)->EndForGood();
   master.value().reset();
   if (lifeline && FLAGS_ephemeral) {
     if (Status status = RemoveTree(FLAGS_data); !status.ok()) return Fail(status);

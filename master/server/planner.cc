@@ -17,6 +17,7 @@ namespace {
 constexpr std::string_view kFileScheme = "file://";
 
 Status Missing(const std::string& path) {
+  if (PathExists(path)) return NotFound("input " + path + " is a link to something that does not exist");
   const std::string parent = ParentOf(path);
   const auto names = ListDirectory(parent);
   if (!names.ok()) return NotFound("input " + path + " does not exist (nor can " + parent + " be listed)");

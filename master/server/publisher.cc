@@ -14,9 +14,11 @@ namespace {
 
 std::string PathOf(const std::string& uri) { return uri.substr(std::string("file://").size()); }
 
-std::string Hidden(const std::string& path, const std::string& job, const char* suffix) {
+std::string Hidden(const std::string& path, const std::string& job, uint64_t cluster_id, const char* suffix) {
   const size_t slash = path.rfind('/');
-  return path.substr(0, slash + 1) + "." + path.substr(slash + 1) + "." + job + suffix;
+  char cluster[20];
+  std::snprintf(cluster, sizeof cluster, ".%016llx", static_cast<unsigned long long>(cluster_id));
+  return path.substr(0, slash + 1) + "." + path.substr(slash + 1) + "." + job + cluster + suffix;
 }
 
 // Whether `directory` already holds this job's finished output.
@@ -51,10 +53,19 @@ Status Swap(const std::string& made, const std::string& old, const std::string& 
   return Status::Ok();
 }
 
+// Takes the place of nothing, or of an empty directory.
+Status Place(const std::string& made, const std::string& output) {
+  if (rename(made.c_str(), output.c_str()) == 0) return Status::Ok();
+  if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOTDIR) {
+    return ErrnoStatus(errno, "cannot move " + made + " to " + output);
+  }
+  return Rejected("somebody else has put files at " + output + " since the job was accepted; they were left as they are");
+}
+
 }  // namespace
 
-std::string StagingUri(const std::string& output_uri, const std::string& job) {
-  return "file://" + Hidden(PathOf(output_uri), job, ".staging");
+std::string StagingUri(const std::string& output_uri, const std::string& job, uint64_t cluster_id) {
+  return "file://" + Hidden(PathOf(output_uri), job, cluster_id, ".staging");
 }
 
 OutputTotals TotalsOf(const std::vector<FileOutput>& parts) {
@@ -90,28 +101,24 @@ std::string SuccessDocument(const PublishRequest& request, size_t max_bytes) {
 
 Status PublishFiles(const PublishRequest& request) {
   const std::string output = PathOf(request.output_uri);
-  const std::string staging = PathOf(StagingUri(request.output_uri, request.job));
-  const std::string made = Hidden(output, request.job, ".new"), aside = Hidden(output, request.job, ".old");
+  const auto hidden = [&](const char* suffix) { return Hidden(output, request.job, request.cluster_id, suffix); };
+  const std::string made = hidden(".new"), aside = hidden(".old");
   if (!IsPublished(output, request)) {
-    const std::string target = request.overwrite ? made : output;
-    if (!IsPublished(target, request)) {
-      MR_RETURN_IF_ERROR(MakeDirectories(target));
-      for (const FileOutput& part : request.parts) MR_RETURN_IF_ERROR(MovePart(part, target));
-      MR_RETURN_IF_ERROR(SyncDirectory(target));
-      MR_RETURN_IF_ERROR(WriteFileDurably(target + "/_SUCCESS", SuccessDocument(request)));
+    if (!IsPublished(made, request)) {
+      MR_RETURN_IF_ERROR(MakeDirectories(made));
+      for (const FileOutput& part : request.parts) MR_RETURN_IF_ERROR(MovePart(part, made));
+      MR_RETURN_IF_ERROR(SyncDirectory(made));
+      MR_RETURN_IF_ERROR(WriteFileDurably(made + "/_SUCCESS", SuccessDocument(request)));
     }
-    if (request.overwrite) MR_RETURN_IF_ERROR(Swap(made, output, aside));
+    MR_RETURN_IF_ERROR(request.overwrite ? Swap(made, output, aside) : Place(made, output));
     MR_RETURN_IF_ERROR(SyncDirectory(ParentOf(output)));
   }
-  if (request.overwrite) {
-    MR_RETURN_IF_ERROR(RemoveTree(aside));
-    MR_RETURN_IF_ERROR(RemoveTree(made));
-  }
-  return RemoveTree(staging);
+  return request.overwrite ? RemoveTree(aside) : Status::Ok();
 }
 
-Status RemoveStaging(const std::string& output_uri, const std::string& job) {
-  return RemoveTree(PathOf(StagingUri(output_uri, job)));
+Status RemoveStaging(const std::string& output_uri, const std::string& job, uint64_t cluster_id) {
+  MR_RETURN_IF_ERROR(RemoveTree(Hidden(PathOf(output_uri), job, cluster_id, ".new")));
+  return RemoveTree(PathOf(StagingUri(output_uri, job, cluster_id)));
 }
 
 }  // namespace mr::master

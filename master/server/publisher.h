@@ -1,5 +1,6 @@
 // Puts a committed job's staged files where the user expects them, and clears staging. All of it is
 // idempotent: it is repeated after a crash at any point, with the same end. Blocks: pool threads.
+// Hidden names hold the cluster's id: jobs of two clusters that share a path have the same names.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +18,11 @@ struct PublishRequest {
   std::string output_uri;  // file:///a/out
   bool overwrite = false;
   std::vector<FileOutput> parts;  // sorted by name
+  uint64_t cluster_id = 0;
 };
 
-// file:///a/.out.<job>.staging, the hidden sibling under which attempts write.
-std::string StagingUri(const std::string& output_uri, const std::string& job);
+// file:///a/.out.<job>.<cluster>.staging, the hidden sibling under which attempts write.
+std::string StagingUri(const std::string& output_uri, const std::string& job, uint64_t cluster_id);
 
 // Totals over parts: what _SUCCESS and the job's status say.
 struct OutputTotals {
@@ -38,11 +40,12 @@ OutputTotals TotalsOf(const std::vector<FileOutput>& parts);
 // The text of _SUCCESS. Without its list of parts where it would be longer than max_bytes.
 std::string SuccessDocument(const PublishRequest& request, size_t max_bytes = SIZE_MAX);
 
-// Renames every staged part into the output directory, syncs, writes _SUCCESS last, removes staging.
-// With overwrite the new directory is made beside the old one and swapped in.
+// Renames every staged part into a hidden directory beside the output, syncs, writes _SUCCESS last, and
+// renames that: the output is there as a whole or not at all. kRejected: somebody else has put files
+// there since the job was accepted (without overwrite); they stay as they are.
 Status PublishFiles(const PublishRequest& request);
 
-// Removes the staging directory of a job that ended without output.
-Status RemoveStaging(const std::string& output_uri, const std::string& job);
+// Removes what a job that has ended keeps beside its output.
+Status RemoveStaging(const std::string& output_uri, const std::string& job, uint64_t cluster_id);
 
 }  // namespace mr::master

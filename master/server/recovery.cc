@@ -184,6 +184,7 @@ Status Brain::Replay(const journal::Record& record, uint64_t offset) {
       jobs_.Settle(published.job);
       jobs_.Shrink();
       unpublished_.erase(published.job);
+      if (!published.error.empty()) uncleaned_.insert(published.job);
       return Status::Ok();
     }
     case RecordKind::kDigest: {

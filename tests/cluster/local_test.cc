@@ -164,6 +164,22 @@ TEST_F(LocalTest, StopsOnCtrlCWith130) {
   EXPECT_TRUE(AllGone());
 }
 
+TEST_F(LocalTest, LeavesNothingBesideTheOutputOfAJobThatWasStopped) {
+  WriteBible(Path("in"), 100'000);
+  for (const int signal : {SIGINT, SIGKILL}) {
+    Process process = Begin({"stream", "--map", "cat; sleep 60", "--input", "in", "--output", "made/out"});
+    const auto staged = [&] {
+      const auto names = ListDirectory(Path("made"));
+      return names.ok() && !names->empty();
+    };
+    ASSERT_TRUE(Until(Seconds(20), staged)) << BeginErr();
+    process.Signal(signal);
+    process.Wait(Seconds(15));
+    EXPECT_TRUE(Until(Seconds(15), [&] { return AllGone(); }));
+    EXPECT_THAT(*ListDirectory(Path("made")), IsEmpty()) << "after signal " << signal;
+  }
+}
+
 TEST_F(LocalTest, StopsWhenTheTimeoutRunsOutWith124) {
   const RunResult run = Run({"--timeout", "2s", "sleep", "--ms", "60000", "--tasks", "2"});
   EXPECT_EQ(run.exit, 124) << run.err;
@@ -178,6 +194,9 @@ TEST_F(LocalTest, RefusesBadInputBeforeAnythingStarts) {
   const RunResult unknown = Run({"wordcuont", "--input", "in"});
   EXPECT_EQ(unknown.exit, 2);
   EXPECT_THAT(unknown.err, HasSubstr("did you mean 'wordcount'"));
+  const RunResult mistyped = Run({"grep", "--inputt", "in", "-e", "a"});
+  EXPECT_EQ(mistyped.exit, 2);
+  EXPECT_THAT(mistyped.err, HasSubstr("did you mean submit's own --input?")) << "also behind JOB";
   EXPECT_EQ(Run({"grep", "-e", "(", "--input", "in"}).exit, 2);
   EXPECT_EQ(Run({"wordcount", "--format", "texd", "--input", "in"}).exit, 2);
   EXPECT_EQ(Run({"--lib", "in", "wordcount", "--input", "in"}).exit, 2);

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "common/io/codec.h"
 #include "common/io/crc32c.h"
 #include "common/io/files.h"
@@ -32,6 +34,18 @@ TEST(FilesTest, ADurableWriteIsWholeAndReadsBack) {
   EXPECT_EQ(*ReadFile(dir + "/a"), "hello");
   EXPECT_EQ(ListDirectory(dir)->size(), 1u);
   EXPECT_EQ(ReadFile(dir + "/b").status().code(), Code::kNotFound);
+}
+
+TEST(FilesTest, TwoMayRemoveOneTree) {
+  const std::string dir = testing::TempDir() + "/remove_tree";
+  for (int i = 0; i < 500; ++i) ASSERT_TRUE(MakeDirectories(dir + "/" + std::to_string(i) + "/below").ok());
+  Status other;
+  std::thread thread([&] { other = RemoveTree(dir); });
+  const Status mine = RemoveTree(dir);
+  thread.join();
+  EXPECT_TRUE(mine.ok()) << mine.ToString();
+  EXPECT_TRUE(other.ok()) << other.ToString();
+  EXPECT_FALSE(PathExists(dir));
 }
 
 TEST(FilesTest, ALockIsHeldByOneDescriptor) {

@@ -141,6 +141,13 @@ TEST_F(PlannerTest, NamesTheNearestFileWhereAnInputIsMissing) {
   EXPECT_THAT(missing.status().message(), testing::HasSubstr(root_ + "/bible.txt"));
 }
 
+TEST_F(PlannerTest, SaysThatAnInputIsALinkToNothing) {
+  ASSERT_EQ(symlink("nowhere", (root_ + "/link").c_str()), 0);
+  const auto missing = ExpandFileUri("file://" + root_ + "/link");
+  EXPECT_EQ(missing.status().code(), Code::kNotFound);
+  EXPECT_THAT(missing.status().message(), testing::HasSubstr("is a link to something that does not exist"));
+}
+
 TEST_F(PlannerTest, GivesAllToAllPortsAPartitionPerReadingTask) {
   const auto spec = Job({Files("map", {Put("in", 10'000)}, 4096), Edge("reduce", 0, sched::EdgeKind::kAllToAll, 5)});
   auto plan = PlanJob(spec, {4, 1 << 20, {}});
@@ -211,16 +218,19 @@ TEST_F(PlannerTest, RefusesAnOutputThatHoldsFilesUnlessItMayBeReplaced) {
 class PublisherTest : public PlannerTest {
  protected:
   PublishRequest Request(bool overwrite) {
-    PublishRequest request{"job_1_0001", "file://" + root_ + "/out", overwrite, {}};
+    PublishRequest request{"job_1_0001", "file://" + root_ + "/out", overwrite, {}, kCluster};
     for (const char* name : {"part-r-00000", "part-r-00001"}) {
-      const std::string directory = StagingUri(request.output_uri, request.job).substr(7) + "/attempt";
+      const std::string directory = StagingUri(request.output_uri, request.job, kCluster).substr(7) + "/attempt";
       EXPECT_TRUE(MakeDirectories(directory).ok());
       EXPECT_TRUE(WriteFileDurably(directory + "/" + name, name).ok());
       request.parts.push_back({name, directory + "/" + name, 12, 1, {}, {}});
     }
     return request;
   }
+  static constexpr uint64_t kCluster = 0xc1;
+  std::string Hidden(const char* suffix) { return root_ + "/.out.job_1_0001.00000000000000c1" + suffix; }
   void ExpectWhole() {
+    EXPECT_TRUE(RemoveStaging("file://" + root_ + "/out", "job_1_0001", kCluster).ok());
     EXPECT_THAT(ListDirectory(root_ + "/out").value(),
                 testing::ElementsAre("_SUCCESS", "part-r-00000", "part-r-00001"));
     EXPECT_EQ(ReadFile(root_ + "/out/part-r-00001").value(), "part-r-00001");
@@ -239,8 +249,8 @@ TEST_F(PublisherTest, EndsAlikeHoweverOftenItIsRepeated) {
 
 TEST_F(PublisherTest, GoesOnWhereItWasInterrupted) {
   const auto request = Request(false);
-  ASSERT_TRUE(MakeDirectories(root_ + "/out").ok());
-  ASSERT_EQ(rename(request.parts[0].staged.c_str(), (root_ + "/out/part-r-00000").c_str()), 0);
+  ASSERT_TRUE(MakeDirectories(Hidden(".new")).ok());
+  ASSERT_EQ(rename(request.parts[0].staged.c_str(), (Hidden(".new") + "/part-r-00000").c_str()), 0);
   ASSERT_TRUE(PublishFiles(request).ok());
   ExpectWhole();
 }
@@ -260,7 +270,32 @@ TEST_F(PublisherTest, FailsWhereAPartIsNowhere) {
   auto request = Request(false);
   ASSERT_TRUE(RemoveTree(request.parts[1].staged).ok());
   EXPECT_FALSE(PublishFiles(request).ok());
-  EXPECT_FALSE(PathExists(root_ + "/out/_SUCCESS"));
+  EXPECT_FALSE(PathExists(root_ + "/out")) << "an output is there as a whole or not at all";
+}
+
+TEST_F(PublisherTest, TakesThePlaceOfAnEmptyDirectory) {
+  ASSERT_TRUE(MakeDirectories(root_ + "/out").ok());
+  ASSERT_TRUE(PublishFiles(Request(false)).ok());
+  ExpectWhole();
+}
+
+// Two jobs that were accepted while the output was not there yet.
+TEST_F(PublisherTest, LeavesWhatAnotherJobHasPublishedMeanwhile) {
+  const auto request = Request(false);
+  ASSERT_TRUE(MakeDirectories(root_ + "/out").ok());
+  Put("out/part-r-00000", 3);
+  EXPECT_EQ(PublishFiles(request).code(), Code::kRejected);
+  EXPECT_EQ(PublishFiles(request).code(), Code::kRejected) << "however often it is tried";
+  EXPECT_THAT(ListDirectory(root_ + "/out").value(), testing::ElementsAre("part-r-00000"));
+  EXPECT_EQ(FileSize(root_ + "/out/part-r-00000").value(), 3u);
+  ASSERT_TRUE(RemoveStaging(request.output_uri, request.job, kCluster).ok());
+  EXPECT_THAT(ListDirectory(root_).value(), testing::ElementsAre("out"));
+}
+
+// Each local cluster's first job is job_1_0001.
+TEST_F(PublisherTest, JobsOfTwoClustersShareNoStaging) {
+  EXPECT_EQ(StagingUri("file:///a/out", "job_1_0001", kCluster), "file:///a/.out.job_1_0001.00000000000000c1.staging");
+  EXPECT_NE(StagingUri("file:///a/out", "job_1_0001", 1), StagingUri("file:///a/out", "job_1_0001", 2));
 }
 
 // ---- Specs --------------------------------------------------------------------------------------

@@ -375,6 +375,28 @@ TEST_F(UpgradeTest, EveryPlaceInAJournalIsOneToBeginAt) {
   }
 }
 
+// As after a kill between the record of the new epoch and those of what it takes over.
+TEST_F(UpgradeTest, ATakeOverThatWasInterruptedIsBegunAgain) {
+  options_.scheduler_version = kOtherVersion;
+  FakeWorker worker(io_, "one");
+  ASSERT_TRUE(StartMaster().ok());
+  ASSERT_TRUE(worker.Register(options_.port).ok());
+  const JobId held = HoldAJob(worker, "held");
+  StopMaster();
+  CloseSegment(journal::RecordClass::kHard, RecordKind::kEpoch, EncodeFields(EpochStarted{2, sched::kSchedulerVersion, 0}));
+  options_.scheduler_version = sched::kSchedulerVersion;
+  const Status started = StartMaster();
+  ASSERT_TRUE(started.ok()) << started.ToString();
+  EXPECT_THAT(client_->Job(held).done, testing::ElementsAre(3, 0));
+  ASSERT_TRUE(worker.Register(options_.port).ok());
+  worker.hold = [](const AttemptId&) { return false; };
+  worker.FinishHeld();
+  ASSERT_TRUE(client_->UntilState(held, rpc::JobState::SUCCEEDED)) << client_->Job(held).error;
+  const auto told = Told();
+  ASSERT_TRUE(StartMaster().ok()) << "also with a snapshot that was made at that place";
+  EXPECT_EQ(Told(), told);
+}
+
 TEST_F(UpgradeTest, AHardRecordThatCannotBeReadIsToldAndNothingIsChanged) {
   options_.scheduler_version = kOtherVersion;
   ASSERT_TRUE(StartMaster().ok());
