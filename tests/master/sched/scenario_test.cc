@@ -9,7 +9,9 @@ namespace mr::sched {
 namespace {
 
 // Lists that a scenario without a `policies` line must hold under.
-constexpr const char* kLists[] = {"fifo"};
+constexpr const char* kLists[] = {
+    "fifo", "fifo,hadoop_speculation(min_age=1s)", "fifo,dryad_speculation(done=0.5)", "fifo,spark_speculation",
+    "fifo,late(min_age=1s)"};
 
 std::vector<std::string> Files() {
   std::vector<std::string> files;
