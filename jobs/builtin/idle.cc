@@ -1,6 +1,8 @@
 // empty and sleep: jobs that do nothing, at once or after a while. For measuring what the engine
 // itself costs, and for tests that need a task to be running.
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <thread>
 
 #include "jobs/builtin/builtin.h"
@@ -23,7 +25,11 @@ class Nap : public Mapper<std::string, std::string, std::string, std::string> {
  public:
   void Map(std::string_view, std::string_view, Out&) {}
   void End(Out&) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(context().config().Int("ms")));
+    // A worker's label slowdown=F makes it slow, for tests of speculation.
+    const char* slowdown = std::getenv("MR_LABEL_SLOWDOWN");
+    const double factor = slowdown == nullptr ? 1 : std::max(0.0, std::strtod(slowdown, nullptr));
+    const double ms = factor * static_cast<double>(context().config().Int("ms"));
+    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(ms));
   }
 };
 
@@ -71,7 +77,7 @@ void AddIdle(Library& library) {
                          "  --isolate              a process for each attempt")
       .AddJob<PlanSleep>("sleep",
                          "tasks that nap, to test the engine\n"
-                         "  --ms N                 how long (default 1000)\n"
+                         "  --ms N                 how long (default 1000); times F on a worker with --label slowdown=F\n"
                          "  --tasks N              how many (default 1)");
 }
 

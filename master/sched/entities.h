@@ -3,6 +3,7 @@
 // Fields() lists what is not derived: the state's image is made of it (state_image.cc).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <set>
@@ -13,6 +14,7 @@
 #include "master/sched/event.h"
 #include "master/sched/index_set.h"
 #include "master/sched/model.h"
+#include "master/sched/statistics.h"
 
 namespace mr::sched {
 
@@ -52,6 +54,7 @@ struct Attempt {
   Duration ran, waited;
   uint64_t history = 0;         // hash over all samples, also those no longer kept
   std::vector<Sample> samples;  // the last 8 while it is live, the last one afterwards
+  Rating rating;                // derived
 
   bool live() const { return state == AttemptState::kLaunched || state == AttemptState::kRunning; }
   bool holds_slot() const { return live() || state == AttemptState::kEnding; }
@@ -64,6 +67,10 @@ struct Attempt {
       &T::samples);
   }
 };
+
+// The progress score of a live or committed attempt, in billionths: of a map the share of its input
+// that is taken, of a reduce (copy + sort + reduce) / 3, each such a share. 0 where no total is known.
+int64_t ScoreOf(const Attempt& attempt);
 
 // One copy of a task's output, without what the task says already.
 struct CopyPlace {
@@ -124,6 +131,13 @@ struct Task {
   }
 };
 
+// The task has, or had, a speculative copy in this generation that nobody but itself ended.
+bool Copied(const Task& task);
+// Of its input; 0 where it is not known.
+inline uint64_t InputBytes(const Task& task, const Attempt& a) {
+  return std::max(task.plan.input_bytes, a.samples.empty() ? 0 : a.samples.back().total_bytes);
+}
+
 // Tasks whose preference is this place (a worker or a rack), and which of them are in the pool.
 struct LocalList {
   std::vector<uint32_t> tasks;  // ascending
@@ -138,8 +152,6 @@ struct Pool {
   std::set<WorkerId> local_workers;  // workers whose list is not empty
   uint32_t size() const { return retry.size() + fresh.size(); }
 };
-
-using AttemptKey = std::pair<uint32_t, uint32_t>;  // task, number
 
 // Tasks of one stage that wait for the same upstream stages as wholes. Mostly one class per stage;
 // stages with split fat partitions have more.
@@ -175,6 +187,7 @@ struct Stage {
   std::vector<PartialReaders> partial_readers;
   std::set<AttemptKey> active;  // attempts with a slot
   std::set<uint32_t> bare;      // committed, but without any copy: nobody needs them now
+  StageStatistics statistics;
 
   bool planned() const { return plan_state == PlanState::kPlanned; }
   bool complete() const { return planned() && committed == tasks.size(); }
@@ -206,6 +219,7 @@ struct Job {
   uint32_t holding = 0;   // attempts with a slot
   uint32_t fetching = 0;  // live attempts without all inputs
   uint32_t taking_back = 0;  // attempts being taken back
+  JobStatistics statistics;
   bool running() const { return state == JobState::kRunning; }
   template <class V>
   static void Fields(V&& v) {
@@ -220,6 +234,13 @@ struct Job {
 struct SlotUse {
   std::array<uint32_t, 2> slots{};  // by kind
   uint64_t memory = 0;
+};
+
+// Slots of workers that live and do not drain; by kind: where caps let it run.
+struct SlotCount {
+  uint32_t total = 0;
+  std::array<uint32_t, 2> by_kind{};
+  bool operator==(const SlotCount&) const = default;
 };
 
 struct Worker {
@@ -240,6 +261,7 @@ struct Worker {
   SlotUse used;
   std::set<AttemptId> attempts;                     // with a slot here
   std::set<std::pair<TaskId, uint32_t>> copies;     // task, attempt
+  SlotCount counted;                                // as it stands in the cluster's
 
   uint32_t used_total() const { return used.slots[0] + used.slots[1]; }
   template <class V>

@@ -5,7 +5,11 @@
 
 #include "common/base/digest.h"
 #include "common/base/text.h"
+#include "master/sched/policies/dryad_speculation.h"
 #include "master/sched/policies/fifo.h"
+#include "master/sched/policies/hadoop_speculation.h"
+#include "master/sched/policies/late.h"
+#include "master/sched/policies/spark_speculation.h"
 
 namespace mr::sched {
 
@@ -20,6 +24,10 @@ struct PolicyEntry {
 // All policies there are. A new one is a file in policies/ and a line here.
 constexpr PolicyEntry kPolicies[] = {
     {"fifo", true, &MakeFifo},
+    {"hadoop_speculation", false, &MakeHadoopSpeculation},
+    {"dryad_speculation", false, &MakeDryadSpeculation},
+    {"spark_speculation", false, &MakeSparkSpeculation},
+    {"late", false, &MakeLate},
 };
 
 std::string_view Trim(std::string_view s) {
@@ -95,13 +103,20 @@ Result<const PolicyEntry*> Find(const std::string& name) {
 
 }  // namespace
 
-Result<double> PolicyParams::Number(const std::string& name, double otherwise, double low,
-                                    double high) {
+std::optional<std::string> PolicyParams::Take(const std::string& name) {
   known_.push_back(name);
   const auto it = values_.find(name);
-  if (it == values_.end()) return otherwise;
-  const std::string text = it->second;
+  if (it == values_.end()) return std::nullopt;
+  std::string text = it->second;
   values_.erase(it);
+  return text;
+}
+
+Result<double> PolicyParams::Number(const std::string& name, double otherwise, double low,
+                                    double high) {
+  const std::optional<std::string> given = Take(name);
+  if (!given) return otherwise;
+  const std::string& text = *given;
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || !(value >= low && value <= high)) {
@@ -109,6 +124,23 @@ Result<double> PolicyParams::Number(const std::string& name, double otherwise, d
                            " to " + std::to_string(high) + ", not '" + text + "'");
   }
   return value;
+}
+
+Result<Duration> PolicyParams::Time(const std::string& name, Duration otherwise) {
+  const std::optional<std::string> text = Take(name);
+  if (!text) return otherwise;
+  if (*text == "0" || *text == "0s") return Duration{};
+  const Result<Duration> value = ParseDuration(*text);
+  if (!value.ok()) return value.status().With("parameter '" + name + "'");
+  return *value;
+}
+
+Result<bool> PolicyParams::Flag(const std::string& name, bool otherwise) {
+  const std::optional<std::string> text = Take(name);
+  if (!text) return otherwise;
+  if (*text == "on") return true;
+  if (*text == "off") return false;
+  return InvalidArgument("parameter '" + name + "' must be on or off, not '" + *text + "'");
 }
 
 Status PolicyParams::AllTaken() const {
@@ -159,6 +191,14 @@ void Pipeline::Refine(const Trigger& trigger, const View& view, Plan* plan,
     plan->Enter(policy->name());
     policy->Refine(trigger, view, rng, *plan);
   }
+}
+
+bool Pipeline::Seeks(const View& view, SlotKind kind) const {
+  return std::any_of(policies_.begin(), policies_.end(), [&](const auto& p) { return p->Seeks(view, kind); });
+}
+
+bool Pipeline::WantsStatistics() const {
+  return std::any_of(policies_.begin(), policies_.end(), [](const auto& p) { return p->WantsStatistics(); });
 }
 
 }  // namespace mr::sched

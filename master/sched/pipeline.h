@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,10 +21,15 @@ class PolicyParams {
   // The number under `name`, or `otherwise` where there is none. kInvalidArgument outside
   // [low, high] or where it is no number.
   Result<double> Number(const std::string& name, double otherwise, double low, double high);
+  // The same for "60s", "250ms", "0s"; and for "on" or "off".
+  Result<Duration> Time(const std::string& name, Duration otherwise);
+  Result<bool> Flag(const std::string& name, bool otherwise);
   // kInvalidArgument where a parameter was given that nobody asked for.
   Status AllTaken() const;
 
  private:
+  std::optional<std::string> Take(const std::string& name);
+
   std::map<std::string, std::string> values_;
   std::vector<std::string> known_;
 };
@@ -38,6 +44,10 @@ class Pipeline {
   // Runs every policy on the draft; with `only`, the one of this name.
   void Refine(const Trigger& trigger, const View& view, Plan* plan,
               std::string_view only = {}) const;
+
+  // Of any policy.
+  bool Seeks(const View& view, SlotKind kind) const;
+  bool WantsStatistics() const;
 
  private:
   std::vector<std::unique_ptr<Policy>> policies_;

@@ -19,6 +19,11 @@ class Policy {
   // Const: a policy remembers nothing itself. What is worth remembering is a fact, written through
   // the plan and read through the view. Draws from rng on slot offers only.
   virtual void Refine(const Trigger& trigger, const View& view, Rng& rng, Plan& plan) const = 0;
+  // Whether it has a use for a free slot of this kind though nothing is pending: then free workers are
+  // offered every offer_period.
+  virtual bool Seeks(const View&, SlotKind) const { return false; }
+  // Whether it reads statistics of attempts (statistics.h), which cost a little with every report.
+  virtual bool WantsStatistics() const { return false; }
 };
 
 }  // namespace mr::sched

@@ -1,6 +1,7 @@
 #include "master/sched/reason.h"
 
 #include <cmath>
+#include <cstdio>
 
 namespace mr::sched {
 
@@ -15,6 +16,14 @@ std::string Count(const Reason& reason, size_t i, const char* one, const char* m
 std::string Number(const Reason& reason, size_t i) {
   if (i >= reason.numbers.size()) return "?";
   return std::to_string(static_cast<long long>(std::llround(reason.numbers[i])));
+}
+
+// With two digits behind the point.
+std::string Decimal(const Reason& reason, size_t i) {
+  if (i >= reason.numbers.size() || !std::isfinite(reason.numbers[i])) return "?";
+  char text[64];
+  std::snprintf(text, sizeof text, "%.2f", reason.numbers[i]);
+  return text;
 }
 
 std::string Sentence(const Reason& r) {
@@ -62,6 +71,16 @@ std::string Sentence(const Reason& r) {
     case ReasonCode::kIndeterminate:
       return "a repeated task gave other content (" +
              Count(r, 0, "reader rolled back", "readers rolled back") + ")";
+    case ReasonCode::kLongestToEnd:
+      return "a copy: it is slow, at " + Decimal(r, 1) + " % per second against a limit of " +
+             Decimal(r, 2) + ", and of the slow ones it would end last, in " + Decimal(r, 0) + " s";
+    case ReasonCode::kBehindAverage:
+      return "a copy: it is at " + Number(r, 0) + " %, the average of its stage at " + Number(r, 1) + " %";
+    case ReasonCode::kEndOfPhase:
+      return "a copy: " + Number(r, 0) + " of " + Number(r, 1) + " tasks of its stage are done";
+    case ReasonCode::kBeyondMedian:
+      return "a copy: it has run for " + Decimal(r, 0) + " s, and half of its stage took no more than " +
+             Decimal(r, 1) + " s";
   }
   return "unknown reason " + std::to_string(static_cast<int>(r.code));
 }
@@ -92,6 +111,10 @@ const char* ReasonName(ReasonCode code) {
     case ReasonCode::kConsumedStale: return "consumed_stale";
     case ReasonCode::kRebound: return "rebound";
     case ReasonCode::kIndeterminate: return "indeterminate";
+    case ReasonCode::kLongestToEnd: return "longest_to_end";
+    case ReasonCode::kBehindAverage: return "behind_average";
+    case ReasonCode::kEndOfPhase: return "end_of_phase";
+    case ReasonCode::kBeyondMedian: return "beyond_median";
   }
   return "unknown";
 }

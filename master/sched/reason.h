@@ -32,6 +32,10 @@ enum class ReasonCode : uint8_t {
   kConsumedStale = 19,    // it read an output that is no longer the committed one
   kRebound = 20,          // the copy it read from is gone        {copies left}
   kIndeterminate = 21,    // a re-run gave other content          {consumers rolled back}
+  kLongestToEnd = 22,     // copied: slow, and ends last          {seconds left, rate, limit: % per s}
+  kBehindAverage = 23,    // copied: its score is low             {its score, average: %}
+  kEndOfPhase = 24,       // copied: most others are done         {done, tasks}
+  kBeyondMedian = 25,     // copied: it runs long                 {seconds, median of the done}
 };
 
 struct Reason {

@@ -23,6 +23,7 @@ struct Scheduler::Impl {
     auto parsed = Pipeline::Parse(state.config().policies);
     MR_CHECK(parsed.ok(), "ConfigChanged with a bad list: " + parsed.status().ToString());
     pipeline = *std::move(parsed);
+    state.KeepStatistics(pipeline.WantsStatistics());
   }
 
   // Asks the policies about one trigger and folds their plan in. Returns how many edits it had.
@@ -106,17 +107,35 @@ struct Scheduler::Impl {
     }
   }
 
+  // Slots for which nothing is pending, to whom has a use for them all the same: one per worker and
+  // round, until each free worker has declined.
+  void OfferIdle() {
+    for (const SlotKind kind : kKinds) {
+      WorkerId cursor = state.offer_cursor();
+      WorkerId declined_first;
+      while (pipeline.Seeks(View(state, now), kind)) {
+        auto it = state.free(kind).upper_bound(cursor);
+        if (it == state.free(kind).end()) it = state.free(kind).begin();
+        if (it == state.free(kind).end() || *it == declined_first) break;
+        cursor = *it;
+        if (Offer(cursor, false)) declined_first = {};
+        else if (!declined_first.valid()) declined_first = cursor;
+      }
+    }
+  }
+
   void AskForSlots() {
     if (state.starved().empty()) return;
     const std::vector<StageKey> starved(state.starved().begin(), state.starved().end());
     for (const StageKey& key : starved) Ask(SlotsWanted{key});
   }
 
-  // Something holds work back though there is room (a policy, or memory): look again.
+  // Something holds work back though there is room (a policy, or memory), or there may be a use for
+  // idle slots soon: look again.
   void ArmOfferTimer() {
     for (const SlotKind kind : kKinds) {
       if (state.free(kind).empty()) continue;
-      if (state.ready(kind).empty() && state.early(kind).empty()) continue;
+      if (state.ready(kind).empty() && state.early(kind).empty() && state.speculable(kind).empty()) continue;
       core.WakeCoreAt(now + state.config().offer_period);
       return;
     }
@@ -132,6 +151,7 @@ struct Scheduler::Impl {
     if (!core.changed.empty()) Ask(AttemptsChanged{core.changed});
     if (core.offer_all || state.work_count() != work || !core.due.empty()) OfferAll();
     else OfferFreed();
+    if (core.offer_all) OfferIdle();
     AskForSlots();
     ArmOfferTimer();
   }

@@ -165,6 +165,7 @@ void State::EndJob(JobId id, JobState state, const std::string& message, Instant
       Index(job, task, TaskOf(task), false);
     }
   }
+  DropStatistics(job);
   EditJob(id, [&](Job& j) {
     j.state = state;
     j.message = message;
@@ -265,6 +266,7 @@ void State::FinishTask(const TaskId& id, Task& task) {
   const Stage& stage = job.stages[id.stage];
   digest_ += Hash(id, task);
   Index(job, id, task, true);
+  RerateTask(id);
   const Before was = before_;
   if (was.committed != (task.state == TaskState::kCommitted)) CommitMoved(id);
   if (was.fetching != (job.fetching > 0)) {
@@ -377,6 +379,7 @@ void State::TakeSlot(const AttemptId& id, Attempt& attempt, int direction) {
   w.used.slots[KindIndex(spec.slot_kind)] += step;
   w.used.memory += static_cast<uint64_t>(static_cast<int64_t>(direction)) * spec.memory_bytes;
   job.holding += step;
+  if (attempt.cause == Cause::kSpeculative) copies_[KindIndex(spec.slot_kind)] += step;
   if (direction > 0) {
     w.attempts.insert(id);
     stage.active.insert({id.task.task, id.number});

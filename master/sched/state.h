@@ -91,6 +91,11 @@ class State {
   const std::set<StageKey>& ready(SlotKind kind) const { return ready_[KindIndex(kind)]; }
   const std::set<StageKey>& early(SlotKind kind) const { return early_[KindIndex(kind)]; }
   const std::set<StageKey>& starved() const { return starved_; }
+  // Stages with a candidate for a speculative copy; empty unless statistics are kept.
+  const std::set<StageKey>& speculable(SlotKind kind) const { return speculable_[KindIndex(kind)]; }
+  // Speculative attempts with a slot of this kind.
+  uint32_t copies(SlotKind kind) const { return copies_[KindIndex(kind)]; }
+  const SlotCount& slots() const { return slots_; }
   // Workers with room for an attempt of this kind that may be offered.
   const std::set<WorkerId>& free(SlotKind kind) const { return free_[KindIndex(kind)]; }
   const std::set<std::pair<Instant, TaskId>>& held_tasks() const { return held_tasks_; }
@@ -167,6 +172,7 @@ class State {
     digest_ -= Hash(id.task, attempt);
     edit(attempt);
     digest_ += Hash(id.task, attempt);
+    Rerate(id);
   }
   // REQUIRES an attempt with a slot; `state` may be kEnding (keeps it) or an end (gives it up).
   void MoveAttempt(const AttemptId& id, AttemptState state, Instant now);
@@ -185,6 +191,10 @@ class State {
   void SetTimer(const std::string& policy, uint64_t id, Instant at);
   void EraseTimer(const std::string& policy, uint64_t id);
   void CountOffer(WorkerId launched_on);  // valid id: the cursor moves there
+
+  // Statistics of attempts (statistics.h): from now on, or not any more. Walks everything on a change.
+  void KeepStatistics(bool on);
+  std::string CheckStatistics() const;  // a part of CheckState
 
   // The digest computed anew from every entity; tests compare it with Digest().
   uint64_t RecomputeDigest() const;
@@ -223,7 +233,15 @@ class State {
   void CommitMoved(const TaskId& id);
   void Refresh(Job& job, uint32_t stage);
   void RefreshAll(Job& job);
-  void RefreshWorker(const Worker& w);
+  void RefreshWorker(Worker& w);
+
+  // state_rate.cc: statistics of attempts.
+  static Rating RatingOf(const StageSpec& spec, const Task& task, const Attempt& attempt);
+  static SlotCount SlotsOf(const Worker& worker);
+  void Rerate(const AttemptId& id);
+  void Rerate(Job& job, const TaskId& id, Attempt& attempt);
+  void RerateTask(const TaskId& id);
+  void DropStatistics(Job& job);
   void BuildClasses(Job& job, uint32_t stage);
   void BuildLists(Stage& stage);
   void IndexStage(Job& job, uint32_t stage);
@@ -256,6 +274,10 @@ class State {
 
   std::array<std::set<StageKey>, 2> ready_, early_;
   std::set<StageKey> starved_;
+  bool keep_statistics_ = false;
+  std::array<std::set<StageKey>, 2> speculable_;
+  std::array<uint32_t, 2> copies_{};
+  SlotCount slots_;
   std::array<std::set<WorkerId>, 2> free_;
   std::set<std::pair<Instant, TaskId>> held_tasks_;
   std::set<std::pair<Instant, WorkerId>> held_workers_;

@@ -211,7 +211,11 @@ const char* State::Word(const AttemptId& id) const {
   return "?";
 }
 
-void State::RefreshWorker(const Worker& w) {
+void State::RefreshWorker(Worker& w) {
+  const SlotCount count = SlotsOf(w);
+  slots_.total += count.total - w.counted.total;
+  for (const size_t kind : {0, 1}) slots_.by_kind[kind] += count.by_kind[kind] - w.counted.by_kind[kind];
+  w.counted = count;
   const bool offered = w.alive && !w.draining && w.held_until.ns == 0;
   for (const SlotKind kind : {SlotKind::kMap, SlotKind::kReduce}) {
     std::set<WorkerId>& free = free_[KindIndex(kind)];

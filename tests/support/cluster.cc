@@ -144,8 +144,11 @@ Status Cluster::StartMember(Member& member, std::vector<std::string> argv) {
 Status Cluster::StartMaster() { return StartMember(master_, {BinaryDirectory() + "/mrmaster"}); }
 
 Status Cluster::StartWorker(int index) {
-  return StartMember(*workers_.at(index), {BinaryDirectory() + "/mrworker", "--master", master_address(),
-                                           "--slots", std::to_string(options_.slots)});
+  std::vector<std::string> argv = {BinaryDirectory() + "/mrworker", "--master", master_address(), "--slots",
+                                   std::to_string(options_.slots)};
+  const auto i = static_cast<size_t>(index);
+  if (i < options_.labels.size()) argv.insert(argv.end(), {"--label", options_.labels[i]});
+  return StartMember(*workers_.at(i), std::move(argv));
 }
 
 void Cluster::KillMaster() { master_.process.Kill(); }

@@ -143,7 +143,9 @@ void Scenario::Event_(const Words& w) {
   }
   if (verb == "progress") {
     const uint64_t taken = Number(OptionOf(w, "taken", "0"));
-    return Send(AttemptProgress{worker, life, {{id, 0, taken, 100, 0, false}}});
+    const auto phase = static_cast<uint8_t>(Number(OptionOf(w, "phase", "0")));
+    const uint64_t total = Number(OptionOf(w, "total", "100"));
+    return Send(AttemptProgress{worker, life, {{id, phase, taken, total, 0, false}}});
   }
   if (verb == "read") {
     Consume(id);

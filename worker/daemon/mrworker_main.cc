@@ -86,6 +86,18 @@ std::vector<std::string> SplitLabels(const std::string& text) {
   return labels;
 }
 
+// Operators see a label rack_unit=7 as MR_LABEL_RACK_UNIT=7. Before there is a thread.
+void ExportLabel(const std::string& label) {
+  const size_t equals = label.find('=');
+  std::string name = "MR_LABEL_" + label.substr(0, equals);
+  for (char& c : name) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    const bool kept = (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!kept) c = '_';
+  }
+  ::setenv(name.c_str(), label.c_str() + equals + 1, 1);
+}
+
 bool Given(const char* flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default; }
 
 std::string WrongSlots() {
@@ -121,6 +133,7 @@ int Main(int argc, char** argv) {
     if (label.find('=') == 0 || label.find('=') == std::string::npos) {
       return Usage("--label '" + label + "' is no k=v pair; write --label disk=ssd,zone=b");
     }
+    ExportLabel(label);
   }
   ::signal(SIGPIPE, SIG_IGN);
   // Descriptors that were meant for us alone.

@@ -68,6 +68,49 @@ TEST(SnapshotTest, ASchedulerMadeFromAnImageGoesOnAsTheOneThatWasSaved) {
   }
 }
 
+// Thresholds for attempts of milliseconds. With the last list, each policy sees what others did.
+constexpr const char* kSpeculation[] = {
+    "fifo,hadoop_speculation(min_age=20ms,gap=0.05)",
+    "fifo,dryad_speculation(done=0.5)",
+    "fifo,spark_speculation(min_age=1ms,quantile=0.3,multiplier=1)",
+    "fifo,late(min_age=20ms,slow_task=0.6,slow_node=0.1,cap=0.5)",
+    "fifo,late(min_age=20ms,slow_task=0.9,skew_check=on),dryad_speculation(done=0.5),"
+    "hadoop_speculation(min_age=10ms),spark_speculation(quantile=0.3)",
+};
+
+TEST(RandomClusterTest, InvariantsHoldWithSpeculation) {
+  for (const char* list : kSpeculation) {
+    int copies = 0, succeeded = 0;
+    for (uint64_t seed = 400; seed < 406; ++seed) {
+      RandomCluster cluster(seed, list);
+      ASSERT_EQ(cluster.Run(800, 1), "") << Rerun(seed, 800) << " '" << list << "'";
+      copies += cluster.copies_launched();
+      succeeded += cluster.jobs_succeeded();
+    }
+    EXPECT_GT(copies, 20) << list;
+    EXPECT_GT(succeeded, 18) << list;
+  }
+}
+
+TEST(DeterminismTest, EqualHistoriesWithSpeculationHaveEqualDigests) {
+  for (const char* list : kSpeculation) {
+    RandomCluster first(500, list), second(500, list);
+    ASSERT_EQ(first.Run(2000, 500), "") << Rerun(500, 2000) << " '" << list << "'";
+    ASSERT_EQ(second.Run(2000, 500), "");
+    ASSERT_EQ(first.digests(), second.digests()) << list;
+  }
+}
+
+TEST(SnapshotTest, SpeculationGoesOnFromAnImage) {
+  for (const char* list : kSpeculation) {
+    for (uint64_t seed = 600; seed < 604; ++seed) {
+      RandomCluster cluster(seed, list);
+      cluster.MakeTwinEvery(37);
+      ASSERT_EQ(cluster.Run(800, 100), "") << Rerun(seed, 800) << " '" << list << "'";
+    }
+  }
+}
+
 TEST(SnapshotTest, AnImageThatIsNotWholeIsRefused) {
   Scheduler saved, restored;
   (void)saved.Step({{}, ConfigChanged{"fifo", 1, kSchedulerVersion, Millis(100)}});

@@ -7,6 +7,7 @@
 #include "master/sched/job_graph.h"
 #include "master/sched/pipeline.h"
 #include "master/sched/plan.h"
+#include "master/sched/ranked.h"
 #include "master/sched/reason.h"
 #include "master/sched/scheduler.h"
 
@@ -41,6 +42,58 @@ TEST(PolicyParamsTest, NumbersAreCheckedAndLeftoversNamed) {
   EXPECT_THAT(params.AllTaken().message(), HasSubstr("'cpa' (did you mean 'cap'?)"));
   PolicyParams high(std::map<std::string, std::string>{{"cap", "1.5"}});
   EXPECT_FALSE(high.Number("cap", 0.1, 0, 1).ok());
+}
+
+TEST(PolicyParamsTest, TimesAndFlagsAreChecked) {
+  PolicyParams params({{"age", "250ms"}, {"zero", "0s"}, {"bare", "60"}, {"on", "on"}, {"maybe", "maybe"}});
+  EXPECT_EQ(*params.Time("age", Seconds(60)), Millis(250));
+  EXPECT_EQ(*params.Time("zero", Seconds(60)), Duration{});
+  EXPECT_EQ(*params.Time("other", Seconds(60)), Seconds(60));
+  EXPECT_THAT(params.Time("bare", {}).status().message(), HasSubstr("parameter 'bare'"));
+  EXPECT_TRUE(*params.Flag("on", false));
+  EXPECT_THAT(params.Flag("maybe", false).status().message(), HasSubstr("on or off, not 'maybe'"));
+  EXPECT_TRUE(params.AllTaken().ok());
+}
+
+TEST(PolicyListTest, SpeculationTakesItsThresholds) {
+  for (const char* list :
+       {"fifo,late(cap=0.2,slow_task=0.3,slow_node=0.1,min_age=1s,skew_check=on)", "late(min_age=0s)",
+        "hadoop_speculation(gap=0.1,min_age=1s)", "dryad_speculation(done=0.9,min_age=1s,skew_check=off)",
+        "spark_speculation(quantile=0.75,multiplier=1.5,min_age=1s,efficiency=0,long_run=2)"}) {
+    EXPECT_TRUE(Scheduler::CheckPolicies(list).ok()) << Scheduler::CheckPolicies(list).message();
+  }
+  EXPECT_THAT(Scheduler::CheckPolicies("late(cap=2)").message(), HasSubstr("parameter 'cap'"));
+}
+
+TEST(RankedTest, IsASortedSequenceWithRanks) {
+  Rng rng(5);
+  Ranked<int> ranked;
+  std::multiset<int> model;
+  for (int i = 0; i < 6000; ++i) {
+    const int x = static_cast<int>(rng.Below(300));
+    if (rng.Below(5) > 1 || model.count(x) == 0) {
+      ranked.Insert(x);
+      model.insert(x);
+    } else {
+      ranked.Erase(x);
+      model.erase(model.find(x));
+    }
+    ASSERT_EQ(ranked.size(), model.size());
+    if (i % 200 != 0) continue;
+    ASSERT_EQ(ranked.All(), std::vector<int>(model.begin(), model.end()));
+    const size_t k = rng.Below(model.size());
+    ASSERT_EQ(ranked.At(k), *std::next(model.begin(), static_cast<std::ptrdiff_t>(k)));
+  }
+}
+
+TEST(RankedTest, APercentileLiesBetweenRanks) {
+  Ranked<double> values;
+  EXPECT_EQ(Percentile(values, 0.25), 0);
+  values.Insert(3);
+  EXPECT_EQ(Percentile(values, 0.25), 3);
+  values.Insert(1);
+  EXPECT_EQ(Percentile(values, 0.25), 1.5);
+  EXPECT_EQ(Percentile(values, 1), 3);
 }
 
 StageSpec Spec(const char* name, std::vector<StageInput> inputs, bool is_final) {
@@ -78,7 +131,7 @@ TEST(JobGraphTest, ManyToOneRangesCoverAllUpstreamTasksOnce) {
 }
 
 TEST(ReasonTest, EachCodeHasANameAndASentence) {
-  for (int code = 0; code <= static_cast<int>(ReasonCode::kIndeterminate); ++code) {
+  for (int code = 0; code <= static_cast<int>(ReasonCode::kBeyondMedian); ++code) {
     const auto reason = static_cast<ReasonCode>(code);
     EXPECT_STRNE(ReasonName(reason), "unknown") << code;
     EXPECT_THAT(Explain({reason, "", {}}), testing::Not(HasSubstr("unknown"))) << code;

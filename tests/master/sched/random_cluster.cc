@@ -13,8 +13,10 @@ constexpr uint32_t kMaxJobs = 60;
 constexpr const char* kRacks[] = {"", "a", "b"};
 }  // namespace
 
-RandomCluster::RandomCluster(uint64_t seed)
-    : rng_(Rng::Stream(seed, "cluster")), decisions_(std::variant_size_v<Decision>, 0) {
+RandomCluster::RandomCluster(uint64_t seed, std::string policies)
+    : rng_(Rng::Stream(seed, "cluster")),
+      decisions_(std::variant_size_v<Decision>, 0),
+      policies_(std::move(policies)) {
   for (uint32_t w = 1; w <= kWorkers; ++w) {
     Worker& worker = workers_[WorkerId{w}];
     worker.rack = kRacks[rng_.Below(3)];
@@ -22,7 +24,7 @@ RandomCluster::RandomCluster(uint64_t seed)
     if (Chance(0.3)) worker.slots.map = 1;
     if (Chance(0.3)) worker.slots.reduce = 1;
   }
-  Step(ConfigChanged{"fifo", seed, kSchedulerVersion, Millis(100)});
+  Step(ConfigChanged{policies_, seed, kSchedulerVersion, Millis(100)});
 }
 
 void RandomCluster::Broken(const std::string& what) {
@@ -88,6 +90,15 @@ void RandomCluster::Do(const Launch& d) {
     ++total;
     same += jobs_.at(id.task.job).submitted.graph.stages[id.task.stage].slot_kind == spec.slot_kind;
     if (spec.side_effects && id.task == d.attempt.task) Broken("two attempts with side effects");
+  }
+  if (d.cause == Cause::kSpeculative) {
+    ++copies_;
+    const mr::sched::Task& task = *scheduler_.state().FindTask(d.attempt.task);
+    if (task.live > 2) Broken("more than one copy of a task");
+    if (spec.side_effects) Broken("a copy of an attempt with side effects");
+    for (const auto& other : task.attempts) {
+      if (other.number != d.attempt.number && other.worker == d.worker) Broken("a copy where the task ran");
+    }
   }
   const uint32_t cap = spec.slot_kind == SlotKind::kMap ? w.slots.map : w.slots.reduce;
   if (total > w.slots.total || (cap != 0 && same > cap)) Broken("a slot is used twice");
@@ -274,7 +285,7 @@ void RandomCluster::ToggleDrain() {
 }
 
 void RandomCluster::Restart() {
-  Step(ConfigChanged{"fifo", 1, kSchedulerVersion, Millis(100)});
+  Step(ConfigChanged{policies_, 1, kSchedulerVersion, Millis(100)});
   for (auto& [id, w] : workers_) {
     if (w.alive) Register(id);
   }

@@ -19,7 +19,7 @@ namespace mr::sched {
 
 class RandomCluster {
  public:
-  explicit RandomCluster(uint64_t seed);
+  explicit RandomCluster(uint64_t seed, std::string policies = "fifo");
 
   // Runs `events` random events, then without faults until all jobs ended. check_every: how often
   // the whole state is checked. Returns "" or what did not hold, with the step.
@@ -33,6 +33,7 @@ class RandomCluster {
   void MakeTwinEvery(int n) { twin_every_ = n; }
   // How often each decision kind came, by variant index.
   const std::vector<int>& decisions() const { return decisions_; }
+  int copies_launched() const { return copies_; }
 
  private:
   struct Attempt {
@@ -95,7 +96,8 @@ class RandomCluster {
   std::vector<uint64_t> digests_;
   std::vector<int> decisions_;
   std::string error_;
-  int succeeded_ = 0, check_every_ = 1;
+  int succeeded_ = 0, check_every_ = 1, copies_ = 0;
+  std::string policies_;
   uint32_t next_job_ = 1;
   uint64_t next_incarnation_ = 1;
   std::map<WorkerId, Worker> workers_;

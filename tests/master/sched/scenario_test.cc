@@ -1,6 +1,7 @@
 // Runs every file of tests/scenarios: with the policies that it names, or with each list below.
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "tests/support/scenario.h"
@@ -9,7 +10,9 @@ namespace mr::sched {
 namespace {
 
 // Lists that a scenario without a `policies` line must hold under.
-constexpr const char* kLists[] = {"fifo"};
+constexpr const char* kLists[] = {
+    "fifo", "fifo,hadoop_speculation(min_age=1s)", "fifo,dryad_speculation(done=0.5)", "fifo,spark_speculation",
+    "fifo,late(min_age=1s)"};
 
 std::vector<std::string> Files() {
   std::vector<std::string> files;
@@ -38,6 +41,38 @@ INSTANTIATE_TEST_SUITE_P(Files, ScenarioTest, testing::ValuesIn(Files()), [](con
   std::replace_if(name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
   return name;
 });
+
+// The text with another policy than fifo in its list, and without the reasons that would tell it.
+std::string Swapped(std::string text, const std::string& policy) {
+  const size_t begin = text.find("fifo,") + 5;
+  text.replace(begin, text.find('\n', begin) - begin, policy);
+  for (size_t at; (at = text.find(" because=")) != std::string::npos;) {
+    text.erase(at, text.find_first_of(" \n", at + 1) - at);
+  }
+  return text;
+}
+
+TEST(SwapTest, NoSpeculationPolicyPassesForAnother) {
+  const std::map<std::string, std::string> policies = {
+      {"hadoop_speculation", "hadoop_speculation(min_age=1s)"},
+      {"dryad_speculation", "dryad_speculation(done=0.5)"},
+      {"spark_speculation", "spark_speculation(quantile=0.5,multiplier=1.5)"},
+      {"late", "late(min_age=1s,slow_task=0.5,cap=1)"}};
+  std::map<std::pair<std::string, std::string>, int> told;
+  for (const std::string& file : Files()) {
+    std::ifstream in(file);
+    std::stringstream text;
+    text << in.rdbuf();
+    for (const auto& [right, list] : policies) {
+      if (text.str().find("\npolicies fifo," + right) == std::string::npos) continue;
+      for (const auto& [wrong, other] : policies) {
+        if (wrong != right) told[{right, wrong}] += !Scenario(file, "fifo").Run(Swapped(text.str(), other)).empty();
+      }
+    }
+  }
+  EXPECT_EQ(told.size(), policies.size() * (policies.size() - 1));
+  for (const auto& [pair, files] : told) EXPECT_GT(files, 0) << pair.second << " in place of " << pair.first;
+}
 
 TEST(ScenarioRunnerTest, SaysWhichLineDidNotHold) {
   const std::string text =

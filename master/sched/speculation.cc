@@ -1,0 +1,76 @@
+#include "master/sched/speculation.h"
+
+#include <algorithm>
+
+namespace mr::sched {
+
+namespace {
+
+// Its time per byte may be so much above that of finished attempts until it counts as slow whatever
+// its input is: half of the 1.5 x median that makes an outlier (Mantri), since its own time to the
+// end is an estimate.
+constexpr double kSkewSlack = 1.25;
+
+bool NothingPending(const State& state, SlotKind kind) {
+  return state.ready(kind).empty() && state.early(kind).empty();
+}
+
+// At its rate, from start to end, it takes no longer per byte than those that finished.
+bool ExplainedByInput(const StageStatistics& s, const Task& task, const Attempt& a, Duration age) {
+  const uint64_t bytes = InputBytes(task, a);
+  const int64_t score = ScoreOf(a);
+  if (bytes == 0 || score == 0 || s.measured_bytes == 0) return false;
+  const double whole = static_cast<double>(age.ns) * static_cast<double>(kWholeScore) / static_cast<double>(score);
+  const double others = static_cast<double>(s.measured_ns) / static_cast<double>(s.measured_bytes);
+  return whole / static_cast<double>(bytes) <= kSkewSlack * others;
+}
+
+}  // namespace
+
+Result<Speculation::Options> Speculation::ReadOptions(PolicyParams* params, Duration min_age) {
+  Options options;
+  MR_ASSIGN_OR_RETURN(options.min_age, params->Time("min_age", min_age));
+  MR_ASSIGN_OR_RETURN(options.skew_check, params->Flag("skew_check", false));
+  return options;
+}
+
+void Speculation::Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const {
+  const auto* offer = std::get_if<SlotOffer>(&trigger);
+  if (offer == nullptr || offer->local_only) return;
+  const auto launches = [](const Edit& e) { return std::holds_alternative<Launch>(e); };
+  if (std::any_of(plan.edits().begin(), plan.edits().end(), launches)) return;
+  const State& state = view.state();
+  const Worker& worker = *state.FindWorker(offer->worker);
+  for (const SlotKind kind : {SlotKind::kMap, SlotKind::kReduce}) {
+    if (state.free(kind).count(worker.id) == 0 || !NothingPending(state, kind)) continue;
+    if (state.speculable(kind).empty() || !BelowCap(state, kind)) continue;
+    for (const StageKey& key : state.speculable(kind)) {
+      const auto choice = Pick(view, key.stage, &worker);
+      if (!choice) continue;
+      const TaskId task{key.stage.job, key.stage.stage, choice->slow.first};
+      if (plan.Launch(task, worker.id, Cause::kSpeculative, choice->reason)) return;
+    }
+  }
+}
+
+bool Speculation::Seeks(const View& view, SlotKind kind) const {
+  const State& state = view.state();
+  if (state.speculable(kind).empty() || !NothingPending(state, kind) || !BelowCap(state, kind)) return false;
+  return std::any_of(state.speculable(kind).begin(), state.speculable(kind).end(),
+                     [&](const StageKey& key) { return Pick(view, key.stage, nullptr).has_value(); });
+}
+
+bool Speculation::Eligible(const View& view, StageId stage, AttemptKey key, const Worker* worker) const {
+  const State& state = view.state();
+  const Stage& s = *state.FindStage(stage);
+  const Task& task = s.tasks[key.first];
+  const AttemptId id{{stage.job, stage.stage, key.first}, key.second};
+  const Attempt& a = *state.FindAttempt(id);
+  if (Age(view, a) < options_.min_age || state.Waiting(id)) return false;
+  if (options_.skew_check && ExplainedByInput(s.statistics, task, a, Age(view, a))) return false;
+  return worker == nullptr || std::none_of(task.attempts.begin(), task.attempts.end(), [&](const Attempt& ran) {
+           return ran.worker == worker->id;
+         });
+}
+
+}  // namespace mr::sched

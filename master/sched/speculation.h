@@ -1,0 +1,52 @@
+// What all speculation policies share: when they may act, on which worker a copy may run, and the
+// check whether an attempt is slow only because it has more to do than others.
+#pragma once
+
+#include <optional>
+
+#include "master/sched/pipeline.h"
+#include "master/sched/policy.h"
+
+namespace mr::sched {
+
+// Candidates that a policy looks at for one offer, the likeliest first: an offer costs the same in a
+// stage of 100,000 attempts. A guess: more than a stage has slow tasks at one instant.
+inline constexpr size_t kCandidatesSeen = 256;
+
+class Speculation : public Policy {
+ public:
+  struct Options {
+    Duration min_age;        // no attempt is judged before it ran so long
+    bool skew_check = false;
+  };
+  // Reads `min_age` and `skew_check`.
+  static Result<Options> ReadOptions(PolicyParams* params, Duration min_age);
+
+  // One copy, on an offer with which no policy before it did anything, of a kind of slot for which
+  // nothing is pending: failed tasks first, then pending ones, then speculation (LATE 2.1).
+  void Refine(const Trigger& trigger, const View& view, Rng& rng, Plan& plan) const final;
+  bool Seeks(const View& view, SlotKind kind) const final;
+  bool WantsStatistics() const final { return true; }
+
+ protected:
+  struct Choice {
+    AttemptKey slow;
+    Reason reason;
+  };
+
+  explicit Speculation(Options options) : options_(options) {}
+
+  // Which attempt of this stage is to be copied to this worker (null: to any).
+  virtual std::optional<Choice> Pick(const View& view, StageId stage, const Worker* worker) const = 0;
+  virtual bool BelowCap(const State&, SlotKind) const { return true; }
+
+  // Old enough, not waiting for inputs, not kept by its input, and its task never ran on the worker.
+  bool Eligible(const View& view, StageId stage, AttemptKey attempt, const Worker* worker) const;
+  static Duration Age(const View& view, const Attempt& a) { return view.now() - a.started_at; }
+  const Options& options() const { return options_; }
+
+ private:
+  Options options_;
+};
+
+}  // namespace mr::sched

@@ -1,0 +1,211 @@
+// Statistics of running and finished attempts, see statistics.h. Rerate takes an attempt out by the
+// values with which it went in, so that it may be called after any change.
+#include <algorithm>
+
+#include "master/sched/state.h"
+
+namespace mr::sched {
+
+namespace {
+
+constexpr double kNsPerSecond = 1e9;
+
+template <class T>
+void Put(Ranked<T>& set, const T& value, bool in) {
+  if (in) set.Insert(value);
+  else set.Erase(value);
+}
+
+bool Same(const StageStatistics& a, const StageStatistics& b) {
+  return a.by_rate.All() == b.by_rate.All() && a.by_score.All() == b.by_score.All() &&
+         a.by_start.All() == b.by_start.All() && a.rates.All() == b.rates.All() &&
+         a.durations.All() == b.durations.All() && a.scores == b.scores && a.running == b.running &&
+         a.measured_ns == b.measured_ns && a.measured_bytes == b.measured_bytes;
+}
+
+void Count(const Rating& r, AttemptKey key, bool in, StageStatistics* s) {
+  if (!r.running && !r.finished) return;
+  const int64_t sign = in ? 1 : -1;
+  s->scores += sign * r.score;
+  if (r.running) s->running += static_cast<uint32_t>(sign);
+  if (r.rate > 0) Put(s->rates, r.rate, in);
+  if (r.candidate) {
+    if (r.rate > 0) Put(s->by_rate, {r.rate, key}, in);
+    Put(s->by_score, {r.score, key}, in);
+    Put(s->by_start, {r.started, key}, in);
+  }
+  if (!r.finished) return;
+  Put(s->durations, r.lasted, in);
+  if (r.bytes == 0) return;
+  s->measured_ns += sign * r.lasted;
+  if (in) s->measured_bytes += r.bytes;
+  else s->measured_bytes -= r.bytes;
+}
+
+void Count(const Rating& r, WorkerId worker, bool in, JobStatistics* s) {
+  if (!r.running && !r.finished) return;
+  int64_t& progress = s->progress[worker];
+  uint32_t& attempts = s->attempts[worker];
+  if (attempts > 0) s->by_progress.Erase(progress);
+  progress += in ? r.score : -r.score;
+  if (in) ++attempts;
+  else --attempts;
+  if (attempts > 0) {
+    s->by_progress.Insert(progress);
+  } else {
+    s->progress.erase(worker);
+    s->attempts.erase(worker);
+  }
+}
+
+}  // namespace
+
+int64_t ScoreOf(const Attempt& a) {
+  if (a.state == AttemptState::kCommitted) return kWholeScore;
+  if (a.samples.empty()) return 0;
+  const Sample& s = a.samples.back();
+  double part = 0;
+  if (s.total_bytes > 0) {
+    part = std::min(1.0, static_cast<double>(s.taken_bytes) / static_cast<double>(s.total_bytes));
+  }
+  if (s.phase > 3) part = 1;
+  else if (s.phase > 0) part = (s.phase - 1 + part) / 3;
+  return static_cast<int64_t>(part * static_cast<double>(kWholeScore));
+}
+
+bool Copied(const Task& task) {
+  for (const Attempt& a : task.attempts) {
+    if (a.cause != Cause::kSpeculative || a.generation != task.generation) continue;
+    const bool no_fault = a.state == AttemptState::kDiscarded ||
+                          (a.state == AttemptState::kFailed && a.failure == FailureKind::kLost);
+    if (!no_fault) return true;
+  }
+  return false;
+}
+
+Rating State::RatingOf(const StageSpec& spec, const Task& task, const Attempt& a) {
+  Rating r;
+  r.running = a.state == AttemptState::kRunning;
+  r.finished = a.state == AttemptState::kCommitted;
+  if (!r.running && !r.finished) return r;
+  r.started = (a.started_at.ns != 0 ? a.started_at : a.launched_at).ns;
+  r.score = ScoreOf(a);
+  if (r.finished) {
+    r.lasted = std::max<int64_t>(1, a.ended_at.ns - r.started);
+    r.rate = kNsPerSecond / static_cast<double>(r.lasted);
+    r.bytes = InputBytes(task, a);
+    return r;
+  }
+  r.candidate = !spec.side_effects && task.state == TaskState::kRunning && task.live == 1 &&
+                task.wanted == 1 && a.generation == task.generation && !Copied(task);
+  if (r.score > 0 && a.samples.back().at.ns > r.started) {
+    r.rate = static_cast<double>(r.score) / static_cast<double>(a.samples.back().at.ns - r.started);
+  }
+  return r;
+}
+
+void State::Rerate(const AttemptId& id) {
+  if (!keep_statistics_) return;
+  Job& job = jobs_.at(id.task.job);
+  if (!job.running()) return;
+  Rerate(job, id.task, AttemptOf(id));
+}
+
+void State::Rerate(Job& job, const TaskId& id, Attempt& a) {
+  Stage& stage = job.stages[id.stage];
+  const Rating rating = RatingOf(job.graph.stages[id.stage], stage.tasks[id.task], a);
+  if (rating == a.rating) return;
+  StageStatistics& s = stage.statistics;
+  const bool had = !s.by_start.empty();
+  Count(a.rating, {id.task, a.number}, false, &s);
+  Count(a.rating, a.worker, false, &job.statistics);
+  a.rating = rating;
+  Count(a.rating, {id.task, a.number}, true, &s);
+  Count(a.rating, a.worker, true, &job.statistics);
+  if (had == !s.by_start.empty()) return;
+  const StageKey key{-int64_t{job.priority}, job.arrival, id.stage_id()};
+  std::set<StageKey>& index = speculable_[KindIndex(job.graph.stages[id.stage].slot_kind)];
+  if (had) index.erase(key);
+  else index.insert(key);
+}
+
+void State::RerateTask(const TaskId& id) {
+  if (!keep_statistics_) return;
+  Job& job = jobs_.at(id.job);
+  if (!job.running()) return;
+  for (Attempt& a : job.stages[id.stage].tasks[id.task].attempts) Rerate(job, id, a);
+}
+
+void State::DropStatistics(Job& job) {
+  for (uint32_t s = 0; s < job.stages.size(); ++s) {
+    Stage& stage = job.stages[s];
+    const StageKey key{-int64_t{job.priority}, job.arrival, {job.id, s}};
+    speculable_[KindIndex(job.graph.stages[s].slot_kind)].erase(key);
+    stage.statistics = {};
+    for (Task& task : stage.tasks) {
+      for (Attempt& a : task.attempts) a.rating = {};
+    }
+  }
+  job.statistics = {};
+}
+
+void State::KeepStatistics(bool on) {
+  if (on == keep_statistics_) return;
+  keep_statistics_ = on;
+  for (auto& [id, job] : jobs_) {
+    if (!job.running()) continue;
+    if (!on) {
+      DropStatistics(job);
+      continue;
+    }
+    for (uint32_t s = 0; s < job.stages.size(); ++s) {
+      for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) RerateTask({id, s, t});
+    }
+  }
+}
+
+std::string State::CheckStatistics() const {
+  std::array<std::set<StageKey>, 2> speculable;
+  std::array<uint32_t, 2> copies{};
+  for (const auto& [id, job] : jobs_) {
+    JobStatistics of_job;
+    for (uint32_t s = 0; s < job.stages.size(); ++s) {
+      const StageSpec& spec = job.graph.stages[s];
+      StageStatistics of_stage;
+      for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) {
+        const Task& task = job.stages[s].tasks[t];
+        for (const Attempt& a : task.attempts) {
+          copies[KindIndex(spec.slot_kind)] += a.holds_slot() && a.cause == Cause::kSpeculative;
+          if (!keep_statistics_ || !job.running()) continue;
+          const Rating rating = RatingOf(spec, task, a);
+          Count(rating, {t, a.number}, true, &of_stage);
+          Count(rating, a.worker, true, &of_job);
+        }
+      }
+      if (!Same(of_stage, job.stages[s].statistics)) return Name(id) + ": a stage's statistics are wrong";
+      if (of_stage.by_start.empty()) continue;
+      speculable[KindIndex(spec.slot_kind)].insert({-int64_t{job.priority}, job.arrival, {id, s}});
+    }
+    if (of_job.progress != job.statistics.progress || of_job.attempts != job.statistics.attempts ||
+        of_job.by_progress.All() != job.statistics.by_progress.All()) {
+      return Name(id) + ": the progress of its workers is wrong";
+    }
+  }
+  if (speculable != speculable_) return "the stages with candidates for a copy are wrong";
+  if (copies != copies_) return "the copies are counted wrong";
+  SlotCount slots;
+  for (const auto& [id, w] : workers_) {
+    const SlotCount one = SlotsOf(w);
+    slots.total += one.total;
+    for (const size_t kind : {0, 1}) slots.by_kind[kind] += one.by_kind[kind];
+  }
+  return slots == slots_ ? "" : "the slots of the cluster are counted wrong";
+}
+
+SlotCount State::SlotsOf(const Worker& w) {
+  if (!w.alive || w.draining) return {};
+  const auto of = [&](uint32_t cap) { return cap == 0 ? w.slots.total : std::min(cap, w.slots.total); };
+  return {w.slots.total, {of(w.slots.map), of(w.slots.reduce)}};
+}
+
+}  // namespace mr::sched

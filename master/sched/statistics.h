@@ -1,0 +1,54 @@
+// What speculation asks of a stage and of a job: how fast attempts are against each other. Derived
+// from attempts, so neither hashed nor saved; kept by the state's setters (state_rate.cc) as long as
+// a policy of the list wants it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "common/base/ids.h"
+#include "common/base/time.h"
+#include "master/sched/ranked.h"
+
+namespace mr::sched {
+
+// Progress scores are counted in billionths, so that sums do not depend on the order of additions.
+inline constexpr int64_t kWholeScore = 1'000'000'000;
+
+using AttemptKey = std::pair<uint32_t, uint32_t>;  // task, number
+
+// How one attempt stands in the statistics of its stage.
+struct Rating {
+  bool running = false, finished = false;
+  bool candidate = false;  // it runs alone, and its task may get a copy
+  double rate = 0;         // score per second when it last reported; 0 = not known
+  int64_t score = 0;       // billionths
+  int64_t started = 0;     // ns
+  int64_t lasted = 0;      // ns, of finished ones
+  uint64_t bytes = 0;      // of its input, of finished ones; 0 = not known
+  bool operator==(const Rating&) const = default;
+};
+
+struct StageStatistics {
+  // Of candidates.
+  Ranked<std::pair<double, AttemptKey>> by_rate;    // only known rates
+  Ranked<std::pair<int64_t, AttemptKey>> by_score;
+  Ranked<std::pair<int64_t, AttemptKey>> by_start;
+  // Of attempts that run or finished.
+  Ranked<double> rates;  // only known rates
+  int64_t scores = 0;    // their sum
+  uint32_t running = 0;
+  // Of finished ones.
+  Ranked<int64_t> durations;  // ns
+  int64_t measured_ns = 0;    // durations of those whose input is known,
+  uint64_t measured_bytes = 0;  // and these inputs
+};
+
+struct JobStatistics {
+  std::map<WorkerId, int64_t> progress;  // sum of scores of what runs or finished there
+  std::map<WorkerId, uint32_t> attempts;  // how many these are
+  Ranked<int64_t> by_progress;           // the values of `progress`
+};
+
+}  // namespace mr::sched

@@ -1,0 +1,187 @@
+// Speculation by the numbers of its papers: small clusters in virtual time, driven event by event.
+#include <cmath>
+#include <map>
+
+#include "master/sched/scheduler.h"
+#include "master/sched/state.h"
+
+namespace mr::sched {
+namespace {
+
+// Workers with one slot each, on which a task takes so many seconds; a report each second.
+class Nodes {
+ public:
+  Nodes(const std::string& policies, std::vector<double> seconds) : seconds_(std::move(seconds)) {
+    Send(ConfigChanged{policies, 1, kSchedulerVersion, Millis(100)});
+    for (uint32_t w = 1; w <= seconds_.size(); ++w) {
+      WorkerRegistered e;
+      e.worker = {w};
+      e.incarnation = w;
+      e.slots.total = 1;
+      Send(e);
+    }
+  }
+
+  // Seconds until a job of one stage with so many tasks has ended.
+  double Run(uint32_t tasks) {
+    JobSubmitted job;
+    job.job = {1, 1};
+    StageSpec map;
+    map.inputs = {StageInput{}};
+    map.is_final = true;
+    job.graph.stages = {map};
+    Send(job);
+    Send(StagePlanned{{1, 1}, 0, 1, std::vector<TaskPlan>(tasks), ""});
+    while (scheduler_.state().FindJob({1, 1})->running()) {
+      now_ = now_ + Millis(100);
+      Advance();
+      if (now_ > Instant{Seconds(3600).ns}) return -1;
+    }
+    return (now_ - Instant{}).seconds();
+  }
+  int copies() const { return copies_; }
+
+ private:
+  void Send(const Event& event) {
+    for (const Decision& d : scheduler_.Step({now_, event})) {
+      if (const auto* launch = std::get_if<Launch>(&d)) {
+        began_[launch->attempt] = now_;
+        copies_ += launch->cause == Cause::kSpeculative;
+      }
+      if (const auto* wake = std::get_if<WakeAt>(&d)) timer_ = wake->at;
+      if (const auto* kill = std::get_if<Kill>(&d)) killed_.push_back(*kill);
+    }
+    EXPECT_EQ(CheckState(scheduler_.state()), "");
+  }
+
+  void Advance() {
+    const std::map<AttemptId, Instant> began = began_;
+    for (const auto& [id, at] : began) {
+      const Attempt* a = scheduler_.state().FindAttempt(id);
+      if (!a->live()) continue;
+      const double share = (now_ - at).seconds() / seconds_[a->worker.value - 1];
+      if (share >= 1 - 1e-9) {
+        Send(AttemptFinished{id, a->worker, a->incarnation, {1, 1, {id.task.task, 1}}, {}, {}, {}});
+      } else if ((now_ - at).ns % Seconds(1).ns == 0) {
+        const auto taken = static_cast<uint64_t>(std::floor(share * 1e6));
+        Send(AttemptProgress{a->worker, a->incarnation, {{id, 0, taken, 1'000'000, 0, true}}});
+      } else if (a->state == AttemptState::kLaunched) {
+        Send(AttemptStarted{id, a->worker, a->incarnation});
+      }
+    }
+    while (!killed_.empty()) {
+      const Kill kill = killed_.back();
+      killed_.pop_back();
+      Send(AttemptKilled{kill.attempt, kill.worker, kill.incarnation});
+    }
+    if (timer_ > Instant{} && timer_ <= now_) {
+      timer_ = {};
+      Send(TimerDue{"core", 0});
+    }
+  }
+
+  std::vector<double> seconds_;
+  Scheduler scheduler_;
+  Instant now_, timer_;
+  std::map<AttemptId, Instant> began_;
+  std::vector<Kill> killed_;
+  int copies_ = 0;
+};
+
+// LATE, section 4: ten nodes at a minute a task, X at 2.9, Y at 10; X asks before the others do.
+std::vector<double> SlowNodeExample() {
+  std::vector<double> minutes(10, 60);
+  minutes.insert(minutes.begin(), {2.9 * 60, 600});
+  return minutes;
+}
+
+TEST(LateTest, WithoutItsThresholdASlowNodeTakesTheCopy) {
+  Nodes nodes("fifo,late(slow_node=0)", SlowNodeExample());
+  EXPECT_NEAR(nodes.Run(32), 5.8 * 60, 3);
+  EXPECT_EQ(nodes.copies(), 1);
+}
+
+TEST(LateTest, WithItsThresholdTheCopyWaitsForAFastNode) {
+  Nodes nodes("fifo,late", SlowNodeExample());
+  EXPECT_NEAR(nodes.Run(32), 4.0 * 60, 3);
+  EXPECT_EQ(nodes.copies(), 1);
+}
+
+TEST(LateTest, WithoutSpeculationTheSlowestNodeIsWaitedFor) {
+  Nodes nodes("fifo", SlowNodeExample());
+  EXPECT_NEAR(nodes.Run(32), 600, 3);
+}
+
+TEST(LateTest, ShortTasksNeedAShorterMinimalAge) {
+  const std::vector<double> nodes = {1, 1, 1, 1, 1, 20};
+  EXPECT_NEAR(Nodes("fifo,late", nodes).Run(6), 20, 0.5);
+  EXPECT_NEAR(Nodes("fifo,late(min_age=1s)", nodes).Run(6), 2.5, 1);
+}
+
+// The end-of-phase baseline, and those that look at every attempt, on the same nodes.
+TEST(SpeculationTest, EachPolicyActsAtItsOwnTime) {
+  std::vector<double> nodes(20, 10);
+  nodes[0] = 100;  // 9 % done when the others are
+  EXPECT_NEAR(Nodes("fifo", nodes).Run(20), 100, 0.5);
+  EXPECT_NEAR(Nodes("fifo,dryad_speculation", nodes).Run(20), 20, 0.5);
+  EXPECT_NEAR(Nodes("fifo,spark_speculation", nodes).Run(20), 40, 1.5) << "3 x the median, and then a copy";
+  EXPECT_NEAR(Nodes("fifo,hadoop_speculation", nodes).Run(20), 70, 1.5) << "it waits for its minute";
+  EXPECT_NEAR(Nodes("fifo,late(min_age=20s)", nodes).Run(20), 30, 1.5);
+}
+
+// LATE, section 4.4: 5 %/s to the half, then 1 %/s; started at 0 and at 10, seen at 20. The estimates
+// are 13.3 s and 10 s, so that the first is copied, though the second ends later in truth.
+TEST(LateTest, ItsEstimateIsWrongWhereProgressSlowsDown) {
+  Scheduler scheduler;
+  std::vector<Decision> out;
+  const auto send = [&](double at, const Event& e) {
+    out = scheduler.Step({{FromSeconds(at).ns}, e});
+    EXPECT_EQ(CheckState(scheduler.state()), "");
+  };
+  const auto worker = [&](double at, uint32_t w) {
+    WorkerRegistered e;
+    e.worker = {w};
+    e.incarnation = w;
+    e.slots.total = 1;
+    send(at, e);
+  };
+  const auto report = [&](double at, uint32_t task, uint32_t w, uint64_t percent) {
+    send(at, AttemptProgress{{w}, w, {{{{{1, 1}, 0, task}, 1}, 0, percent, 100, 0, true}}});
+  };
+  const auto finish = [&](double at, uint32_t task, uint32_t w) {
+    send(at, AttemptFinished{{{{1, 1}, 0, task}, 1}, {w}, w, {1, 1, {task, 1}}, {}, {}, {}});
+  };
+  send(0, ConfigChanged{"fifo,late(min_age=1s,slow_task=0.5)", 1, kSchedulerVersion, Millis(100)});
+  for (const uint32_t w : {1u, 2u}) worker(0, w);
+  JobSubmitted job;
+  job.job = {1, 1};
+  StageSpec map;
+  map.inputs = {StageInput{}};
+  map.is_final = true;
+  job.graph.stages = {map};
+  send(0, job);
+  send(0, StagePlanned{{1, 1}, 0, 1, std::vector<TaskPlan>(5), ""});  // 0 on w1, 1 on w2
+  report(0, 0, 1, 0);
+  report(0, 1, 2, 0);
+  for (uint32_t t = 1; t <= 3; ++t) {
+    finish(3 * t, t, 2);
+    report(3 * t, t + 1, 2, 0);
+  }
+  // Task 4 began on w2 at 9 s; by 20 s it is as if it had begun at 10.
+  report(20, 4, 2, 55);
+  report(20, 0, 1, 60);
+  worker(20, 3);
+  send(20.1, TimerDue{"core", 0});
+  const Launch* copy = nullptr;
+  for (const Decision& d : out) {
+    if (const auto* launch = std::get_if<Launch>(&d)) copy = launch;
+  }
+  ASSERT_NE(copy, nullptr);
+  EXPECT_EQ(copy->attempt.task.task, 0u);
+  EXPECT_EQ(copy->reason.code, ReasonCode::kLongestToEnd);
+  EXPECT_NEAR(copy->reason.numbers[0], 13.3, 0.1);
+  EXPECT_THAT(Explain(copy->reason), testing::HasSubstr("[late]"));
+}
+
+}  // namespace
+}  // namespace mr::sched
