@@ -62,6 +62,9 @@ std::string Sentence(const Reason& r) {
     case ReasonCode::kIndeterminate:
       return "a repeated task gave other content (" +
              Count(r, 0, "reader rolled back", "readers rolled back") + ")";
+    case ReasonCode::kPreempted:
+      return "its queue held " + Count(r, 0, "slot", "slots") + ", its share is " + Number(r, 1) +
+             ", and a queue below its own share had waited too long";
   }
   return "unknown reason " + std::to_string(static_cast<int>(r.code));
 }
@@ -92,6 +95,7 @@ const char* ReasonName(ReasonCode code) {
     case ReasonCode::kConsumedStale: return "consumed_stale";
     case ReasonCode::kRebound: return "rebound";
     case ReasonCode::kIndeterminate: return "indeterminate";
+    case ReasonCode::kPreempted: return "preempted";
   }
   return "unknown";
 }

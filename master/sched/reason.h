@@ -32,6 +32,7 @@ enum class ReasonCode : uint8_t {
   kConsumedStale = 19,    // it read an output that is no longer the committed one
   kRebound = 20,          // the copy it read from is gone        {copies left}
   kIndeterminate = 21,    // a re-run gave other content          {consumers rolled back}
+  kPreempted = 22,        // its queue held too many slots        {slots held, its share}
 };
 
 struct Reason {

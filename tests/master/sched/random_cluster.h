@@ -19,7 +19,8 @@ namespace mr::sched {
 
 class RandomCluster {
  public:
-  explicit RandomCluster(uint64_t seed);
+  // With another list than "fifo", jobs are in queues whose settings change now and then.
+  explicit RandomCluster(uint64_t seed, std::string policies = "fifo");
 
   // Runs `events` random events, then without faults until all jobs ended. check_every: how often
   // the whole state is checked. Returns "" or what did not hold, with the step.
@@ -87,6 +88,7 @@ class RandomCluster {
   bool TakeInputs(Attempt& a);
   bool Chance(double p) { return rng_.Uniform() < p; }
 
+  const std::string policies_;
   Rng rng_;
   Scheduler scheduler_;
   std::unique_ptr<Scheduler> twin_;
