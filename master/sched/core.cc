@@ -38,6 +38,12 @@ void Core::On(const ConfigChanged& e) {
   offer_all = true;
 }
 
+void Core::On(const QueueSet& e) {
+  if (!(e.weight > 0)) return;
+  state_.SetQueue(e);
+  offer_all = true;
+}
+
 void Core::On(const ProfileLoaded& e) {
   if (state_.FindJob(e.job) == nullptr) return;
   state_.EditJob(e.job, [&](Job& job) {

@@ -59,6 +59,7 @@ class Core {
   void On(const ProfileLoaded& e);
   void On(const TimerDue& e);
   void On(const JobTakenOver& e);
+  void On(const QueueSet& e);
 
   void Do(const Launch& edit);
   void Do(const Kill& edit);

@@ -220,6 +220,7 @@ struct Job {
   uint32_t fetching = 0;  // live attempts without all inputs
   uint32_t taking_back = 0;  // attempts being taken back
   JobStatistics statistics;
+  std::array<uint32_t, 2> held{}, ready_stages{}, early_stages{};  // by slot kind
   bool running() const { return state == JobState::kRunning; }
   template <class V>
   static void Fields(V&& v) {
@@ -228,6 +229,36 @@ struct Job {
     v(&T::id, &T::name, &T::queue, &T::priority, &T::deadline, &T::max_attempts, &T::policies,
       &T::graph, &T::state, &T::message, &T::arrival, &T::restarts_at_submit, &T::share,
       &T::submitted_at, &T::ended_at, &T::submit_hash, &T::stages);
+  }
+};
+
+// A job in the order in which fair serves the jobs of a queue: priority, then fewest slots held, then
+// arrival.
+struct JobRank {
+  int64_t rank = 0;  // minus the priority
+  uint32_t held = 0;
+  uint64_t arrival = 0;
+  JobId job;
+  auto operator<=>(const JobRank&) const = default;
+};
+
+// Exists from its first setting or job on, and stays.
+struct Queue {
+  std::string name;
+  uint64_t number = 0;  // 1, 2, ... by first mention
+  double weight = 1;
+  uint32_t min_share = 0, max_share = 0;  // slots; 0 = none, no limit
+  // Derived. By slot kind: slots held; jobs with a stage in State::ready and in State::early.
+  std::array<uint32_t, 2> held{};
+  std::array<std::set<JobRank>, 2> ready, early;
+  std::set<std::pair<Instant, AttemptId>> live;  // by launch
+
+  uint32_t held_total() const { return held[0] + held[1]; }
+  bool has_ready() const { return !ready[0].empty() || !ready[1].empty(); }
+  template <class V>
+  static void Fields(V&& v) {
+    using T = Queue;
+    v(&T::name, &T::number, &T::weight, &T::min_share, &T::max_share);
   }
 };
 
@@ -259,6 +290,7 @@ struct Worker {
   uint32_t refused_in_row = 0;  // since it last started one
   // Derived.
   SlotUse used;
+  uint32_t usable = 0;                              // slots that State::usable_slots counts
   std::set<AttemptId> attempts;                     // with a slot here
   std::set<std::pair<TaskId, uint32_t>> copies;     // task, attempt
   SlotCount counted;                                // as it stands in the cluster's

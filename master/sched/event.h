@@ -269,10 +269,24 @@ struct JobTakenOver {
   }
 };
 
+// An operator's wishes for a queue of this name, whether it has jobs yet or not; all of them, each time.
+// Slots of both kinds. weight > 0; min_share: served first below it; max_share: 0 = no limit.
+struct QueueSet {
+  std::string queue;
+  double weight = 1;
+  uint32_t min_share = 0, max_share = 0;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = QueueSet;
+    v(&T::queue, &T::weight, &T::min_share, &T::max_share);
+  }
+};
+
 using Event = std::variant<ConfigChanged, WorkerRegistered, WorkerLost, WorkerDraining, JobSubmitted,
                            JobKillAsked, StagePlanned, AttemptStarted, AttemptProgress,
                            AttemptFinished, AttemptFailed, AttemptRefused, AttemptKilled, FetchDone,
-                           FetchFailed, CopyMade, CopyLost, ProfileLoaded, TimerDue, JobTakenOver>;
+                           FetchFailed, CopyMade, CopyLost, ProfileLoaded, TimerDue, JobTakenOver,
+                           QueueSet>;
 
 // Instants never go back from one event to the next; equal instants keep their given order.
 struct StampedEvent {

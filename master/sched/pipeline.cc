@@ -5,7 +5,9 @@
 
 #include "common/base/digest.h"
 #include "common/base/text.h"
+#include "master/sched/policies/delay.h"
 #include "master/sched/policies/dryad_speculation.h"
+#include "master/sched/policies/fair.h"
 #include "master/sched/policies/fifo.h"
 #include "master/sched/policies/hadoop_speculation.h"
 #include "master/sched/policies/late.h"
@@ -18,16 +20,19 @@ namespace {
 struct PolicyEntry {
   std::string_view name;
   bool places_work;  // launches first attempts; a list needs one such policy
+  bool cluster;      // one for all jobs; the others a job may choose for itself
   Result<std::unique_ptr<Policy>> (*make)(PolicyParams* params);
 };
 
 // All policies there are. A new one is a file in policies/ and a line here.
 constexpr PolicyEntry kPolicies[] = {
-    {"fifo", true, &MakeFifo},
-    {"hadoop_speculation", false, &MakeHadoopSpeculation},
-    {"dryad_speculation", false, &MakeDryadSpeculation},
-    {"spark_speculation", false, &MakeSparkSpeculation},
-    {"late", false, &MakeLate},
+    {"fifo", true, true, &MakeFifo},
+    {"fair", true, true, &MakeFair},
+    {"delay", false, true, &MakeDelay},
+    {"hadoop_speculation", false, false, &MakeHadoopSpeculation},
+    {"dryad_speculation", false, false, &MakeDryadSpeculation},
+    {"spark_speculation", false, false, &MakeSparkSpeculation},
+    {"late", false, false, &MakeLate},
 };
 
 std::string_view Trim(std::string_view s) {
@@ -143,6 +148,18 @@ Result<bool> PolicyParams::Flag(const std::string& name, bool otherwise) {
   return InvalidArgument("parameter '" + name + "' must be on or off, not '" + *text + "'");
 }
 
+Result<size_t> PolicyParams::Choice(const std::string& name, const std::vector<std::string_view>& words) {
+  const std::optional<std::string> text = Take(name);
+  if (!text) return size_t{0};
+  std::string all;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == *text) return i;
+    all += (all.empty() ? "" : " or ") + std::string(words[i]);
+  }
+  return InvalidArgument("parameter '" + name + "' must be " + all + ", not '" + *text + "'" +
+                         DidYouMean(*text, words));
+}
+
 Status PolicyParams::AllTaken() const {
   if (values_.empty()) return Status::Ok();
   const std::string& name = values_.begin()->first;
@@ -178,6 +195,25 @@ Result<Pipeline> Pipeline::Parse(std::string_view list) {
     pipeline.policies_.insert(pipeline.policies_.begin(), std::move(fifo));
   }
   return pipeline;
+}
+
+Status Pipeline::CheckJobScope(std::string_view list) {
+  MR_RETURN_IF_ERROR(Parse(list).status());
+  if (Trim(list).empty()) return Status::Ok();
+  for (const std::string_view text : Split(list)) {
+    MR_ASSIGN_OR_RETURN(const Item item, ParseItem(text));
+    MR_ASSIGN_OR_RETURN(const PolicyEntry* entry, Find(item.name));
+    if (!entry->cluster) continue;
+    return InvalidArgument("policy '" + item.name + "' is one for the whole cluster, and no job can choose it: "
+                           "leave it out, or start the master with it in --scheduler");
+  }
+  return Status::Ok();
+}
+
+Sharing Pipeline::sharing() const {
+  Sharing sharing;
+  for (const auto& policy : policies_) policy->Ask(&sharing);
+  return sharing;
 }
 
 void Pipeline::Refine(const Trigger& trigger, const View& view, Plan* plan,

@@ -24,6 +24,8 @@ class PolicyParams {
   // The same for "60s", "250ms", "0s"; and for "on" or "off".
   Result<Duration> Time(const std::string& name, Duration otherwise);
   Result<bool> Flag(const std::string& name, bool otherwise);
+  // One of `words`, the first where none is given; as its index. kInvalidArgument for another.
+  Result<size_t> Choice(const std::string& name, const std::vector<std::string_view>& words);
   // kInvalidArgument where a parameter was given that nobody asked for.
   Status AllTaken() const;
 
@@ -40,6 +42,11 @@ class Pipeline {
   Pipeline() = default;
   // A list without a policy that places work (fifo, fair) begins with fifo.
   static Result<Pipeline> Parse(std::string_view list);
+  // kInvalidArgument where the list, good by itself, is no job's to choose: a policy of cluster scope.
+  static Status CheckJobScope(std::string_view list);
+
+  // What these policies ask of the state's indexes.
+  Sharing sharing() const;
 
   // Runs every policy on the draft; with `only`, the one of this name.
   void Refine(const Trigger& trigger, const View& view, Plan* plan,

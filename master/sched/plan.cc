@@ -72,6 +72,16 @@ bool Plan::Withdraw(const TaskId& task) {
   return true;
 }
 
+bool Plan::PassOver(JobId job) {
+  const auto ours = [&](const Edit& e) {
+    const auto* launch = std::get_if<sched::Launch>(&e);
+    return launch != nullptr && launch->attempt.task.job == job;
+  };
+  if (std::erase_if(edits_, ours) == 0) return false;
+  passed_.insert(job);
+  return true;
+}
+
 bool Plan::Kill(const AttemptId& id, Reason reason) {
   const Attempt* a = view_.state().FindAttempt(id);
   if (a == nullptr || !a->live() || Ends(edits_, id)) return false;

@@ -3,6 +3,7 @@
 // last policy the core folds the draft in, in its order.
 #pragma once
 
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -34,6 +35,9 @@ class Plan {
   bool Launch(const TaskId& task, WorkerId worker, Cause cause, Reason reason);
   // Takes a launch of this task out of the draft again; false where there is none.
   bool Withdraw(const TaskId& task);
+  // In an answer to a slot offer: withdraws this job's launches, and once more the slot is offered,
+  // to the other jobs.
+  bool PassOver(JobId job);
   // Ends a live attempt; not a failure.
   bool Kill(const AttemptId& attempt, Reason reason);
   // Ends a live attempt that still waits for inputs. Refused once it has, or can get, all of them.
@@ -51,6 +55,7 @@ class Plan {
   void WakeAt(uint64_t id, Instant at);
 
   const std::vector<Edit>& edits() const { return edits_; }
+  const std::set<JobId>& passed() const { return passed_; }
 
  private:
   bool HasCopy(const Copy& copy) const;
@@ -59,6 +64,7 @@ class Plan {
   const View& view_;
   std::string policy_;
   std::vector<Edit> edits_;
+  std::set<JobId> passed_;
 };
 
 }  // namespace mr::sched

@@ -16,6 +16,8 @@ class Policy {
   virtual ~Policy() = default;
   // Lower-case, stable: stands in --scheduler, in reasons and facts, and at the journal's head.
   virtual std::string_view name() const = 0;
+  // What it needs of the state's indexes.
+  virtual void Ask(Sharing*) const {}
   // Const: a policy remembers nothing itself. What is worth remembering is a fact, written through
   // the plan and read through the view. Draws from rng on slot offers only.
   virtual void Refine(const Trigger& trigger, const View& view, Rng& rng, Plan& plan) const = 0;

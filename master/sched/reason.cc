@@ -81,6 +81,9 @@ std::string Sentence(const Reason& r) {
     case ReasonCode::kBeyondMedian:
       return "a copy: it has run for " + Decimal(r, 0) + " s, and half of its stage took no more than " +
              Decimal(r, 1) + " s";
+    case ReasonCode::kPreempted:
+      return "its queue held " + Count(r, 0, "slot", "slots") + ", its share is " + Number(r, 1) +
+             ", and a queue below its own share had waited too long";
   }
   return "unknown reason " + std::to_string(static_cast<int>(r.code));
 }
@@ -115,6 +118,7 @@ const char* ReasonName(ReasonCode code) {
     case ReasonCode::kBehindAverage: return "behind_average";
     case ReasonCode::kEndOfPhase: return "end_of_phase";
     case ReasonCode::kBeyondMedian: return "beyond_median";
+    case ReasonCode::kPreempted: return "preempted";
   }
   return "unknown";
 }

@@ -36,6 +36,7 @@ enum class ReasonCode : uint8_t {
   kBehindAverage = 23,    // copied: its score is low             {its score, average: %}
   kEndOfPhase = 24,       // copied: most others are done         {done, tasks}
   kBeyondMedian = 25,     // copied: it runs long                 {seconds, median of the done}
+  kPreempted = 26,        // its queue held too many slots        {slots held, its share}
 };
 
 struct Reason {

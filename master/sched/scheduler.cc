@@ -24,6 +24,7 @@ struct Scheduler::Impl {
     MR_CHECK(parsed.ok(), "ConfigChanged with a bad list: " + parsed.status().ToString());
     pipeline = *std::move(parsed);
     state.KeepStatistics(pipeline.WantsStatistics());
+    state.SetSharing(pipeline.sharing());
   }
 
   // Asks the policies about one trigger and folds their plan in. Returns how many edits it had.
@@ -46,8 +47,18 @@ struct Scheduler::Impl {
   // True where the offer ended in a launch.
   bool Offer(WorkerId worker, bool local_only) {
     const uint32_t before = state.FindWorker(worker)->used_total();
-    Ask(SlotOffer{worker, local_only});
-    const bool launched = state.FindWorker(worker)->used_total() > before;
+    SlotOffer offer{worker, local_only, {}};
+    bool launched = false;
+    while (true) {
+      const View view(state, now);
+      Plan plan(view);
+      pipeline.Refine(offer, view, &plan);
+      if (!plan.edits().empty()) core.Fold(plan);
+      launched = state.FindWorker(worker)->used_total() > before;
+      const size_t passed = offer.passed.size();
+      offer.passed.insert(plan.passed().begin(), plan.passed().end());
+      if (launched || offer.passed.size() == passed) break;
+    }
     state.CountOffer(launched ? worker : WorkerId{});
     return launched;
   }
@@ -153,6 +164,8 @@ struct Scheduler::Impl {
     else OfferFreed();
     if (core.offer_all) OfferIdle();
     AskForSlots();
+    const bool waits = !state.ready(SlotKind::kMap).empty() || !state.ready(SlotKind::kReduce).empty();
+    if (waits && (core.config_changed || state.work_count() != work)) Ask(WorkWaits{});
     ArmOfferTimer();
   }
 };
@@ -161,6 +174,8 @@ Scheduler::Scheduler() : impl_(std::make_unique<Impl>()) {}
 Scheduler::~Scheduler() = default;
 
 Status Scheduler::CheckPolicies(const std::string& list) { return Pipeline::Parse(list).status(); }
+
+Status Scheduler::CheckJobPolicies(const std::string& list) { return Pipeline::CheckJobScope(list); }
 
 std::vector<Decision> Scheduler::Step(const StampedEvent& event) {
   MR_CHECK(impl_->state.config().known || std::holds_alternative<ConfigChanged>(event.event),

@@ -21,7 +21,7 @@ namespace mr::sched {
 
 // Of events and their meaning; stored at the journal's head. A soft record is replayed only by the
 // build whose number it carries.
-inline constexpr uint32_t kSchedulerVersion = 2;
+inline constexpr uint32_t kSchedulerVersion = 3;
 
 class State;
 
@@ -34,6 +34,8 @@ class Scheduler {
 
   // Checks a policy list without taking it: unknown name, bad parameter.
   static Status CheckPolicies(const std::string& list);
+  // Checks a job's own list: also kInvalidArgument where a policy in it is one for the whole cluster.
+  static Status CheckJobPolicies(const std::string& list);
 
   // Folds the event in, runs the policies that it concerns, and returns what must now be done, in
   // the order in which it must be done.

@@ -84,6 +84,25 @@ void State::SetConfig(const ConfigChanged& e) {
   digest_ += Hash(config_);
 }
 
+void State::SetQueue(const QueueSet& e) {
+  Queue& q = PutQueue(e.queue);
+  digest_ -= Hash(q);
+  q.weight = e.weight;
+  q.min_share = e.min_share;
+  q.max_share = e.max_share;
+  digest_ += Hash(q);
+}
+
+Queue& State::PutQueue(const std::string& name) {
+  const auto [it, added] = queues_.try_emplace(name);
+  if (added) {
+    it->second.name = name;
+    it->second.number = queues_.size();
+    digest_ += Hash(it->second);
+  }
+  return it->second;
+}
+
 void State::PutWorker(const WorkerRegistered& e) {
   const bool known = workers_.count(e.worker) != 0;
   Worker& w = workers_[e.worker];
@@ -130,6 +149,7 @@ void State::AddJob(const JobSubmitted& e, Instant now) {
   job.id = e.job;
   job.name = e.name;
   job.queue = e.queue;
+  PutQueue(e.queue);
   job.priority = e.priority;
   job.deadline = e.deadline;
   job.max_attempts = e.max_attempts;
@@ -273,7 +293,9 @@ void State::FinishTask(const TaskId& id, Task& task) {
     RefreshAll(job);
   } else {
     Refresh(job, id.stage);
-    if (was.none_pending != (stage.pending == 0) || was.complete != stage.complete()) {
+    const bool share_moved =
+        sharing_.slow_start < 1 && was.committed != (task.state == TaskState::kCommitted);
+    if (share_moved || was.none_pending != (stage.pending == 0) || was.complete != stage.complete()) {
       for (const uint32_t reader : stage.readers) Refresh(job, reader);
     }
   }
@@ -324,7 +346,10 @@ void State::LeaveAttempt(Task& task, const AttemptId& id, AttemptState state, In
     MR_CHECK(a.holds_slot(), "an attempt ends once");
     const bool was_live = a.live();
     a.state = state;
-    if (was_live && !a.live()) --task.live;
+    if (was_live && !a.live()) {
+      --task.live;
+      queues_.at(jobs_.at(id.task.job).queue).live.erase({a.launched_at, id});
+    }
     if (a.holds_slot()) return;
     --task.holding;
     a.ended_at = now;
@@ -378,9 +403,15 @@ void State::TakeSlot(const AttemptId& id, Attempt& attempt, int direction) {
   const uint32_t step = static_cast<uint32_t>(direction);
   w.used.slots[KindIndex(spec.slot_kind)] += step;
   w.used.memory += static_cast<uint64_t>(static_cast<int64_t>(direction)) * spec.memory_bytes;
+  Queue& queue = queues_.at(job.queue);
+  RankJob(job, -1);
   job.holding += step;
   if (attempt.cause == Cause::kSpeculative) copies_[KindIndex(spec.slot_kind)] += step;
+  job.held[KindIndex(spec.slot_kind)] += step;
+  RankJob(job, +1);
+  queue.held[KindIndex(spec.slot_kind)] += step;
   if (direction > 0) {
+    if (attempt.live()) queue.live.insert({attempt.launched_at, id});
     w.attempts.insert(id);
     stage.active.insert({id.task.task, id.number});
   } else {

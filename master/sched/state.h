@@ -61,6 +61,14 @@ struct StageKey {
   auto operator<=>(const StageKey&) const = default;
 };
 
+// What the policy list asks of the indexes. Derived from Config::policies.
+struct Sharing {
+  // A stage is early once this share of its upstream tasks is committed, or nothing there is pending.
+  double slow_start = 1;
+  bool by_kind = false;  // JobRank::held counts slots of the index's kind, not of both
+  bool operator==(const Sharing&) const = default;
+};
+
 class State {
  public:
   State() { digest_ = HashCounters(); }
@@ -74,6 +82,10 @@ class State {
   const std::map<WorkerId, Worker>& workers() const { return workers_; }
   const std::map<FactKey, FactValue>& facts() const { return facts_; }
   const std::map<std::pair<std::string, uint64_t>, Instant>& timers() const { return timers_; }
+  const std::map<std::string, Queue>& queues() const { return queues_; }
+  const Sharing& sharing() const { return sharing_; }
+  // Slots of workers that are alive and not draining.
+  uint32_t usable_slots() const { return usable_slots_; }
   uint64_t offers() const { return offers_; }
   WorkerId offer_cursor() const { return offer_cursor_; }
 
@@ -111,6 +123,9 @@ class State {
   // Upstream tasks that are not committed; upstream tasks without a live attempt.
   uint32_t UpstreamUnfinished(const Job& job, uint32_t stage) const;
   uint32_t UpstreamPending(const Job& job, uint32_t stage) const;
+  // See Sharing::slow_start.
+  bool EarlyDue(const Job& job, uint32_t stage) const;
+  JobRank RankOf(const Job& job, size_t kind) const;
   // Some reader of this output is not committed, or its stage is not planned yet.
   bool Needed(const Job& job, const TaskId& id) const;
   // Slots and memory only; whether it is offered at all: free().
@@ -128,6 +143,8 @@ class State {
 
   // Writing. Each REQUIRES that what it names exists.
   void SetConfig(const ConfigChanged& event);
+  void SetSharing(const Sharing& sharing);  // walks all running jobs
+  void SetQueue(const QueueSet& event);
   void PutWorker(const WorkerRegistered& event);  // comes, or comes back: alive and not held
   template <class F>
   void EditWorker(WorkerId id, F&& edit) {
@@ -215,6 +232,7 @@ class State {
   // state_hash.cc: everything that is not derived.
   static uint64_t Hash(const Config& config);
   static uint64_t Hash(const Worker& worker);
+  static uint64_t Hash(const Queue& queue);
   static uint64_t Hash(const Job& job);
   static uint64_t Hash(const StageId& id, const Stage& stage);
   static uint64_t Hash(const TaskId& id, const Task& task);
@@ -242,6 +260,9 @@ class State {
   void Rerate(Job& job, const TaskId& id, Attempt& attempt);
   void RerateTask(const TaskId& id);
   void DropStatistics(Job& job);
+  Queue& PutQueue(const std::string& name);
+  // The job out of its queue's indexes (-1), or in by its present values (+1).
+  void RankJob(const Job& job, int direction);
   void BuildClasses(Job& job, uint32_t stage);
   void BuildLists(Stage& stage);
   void IndexStage(Job& job, uint32_t stage);
@@ -266,6 +287,9 @@ class State {
   Config config_;
   std::map<JobId, Job> jobs_;
   std::map<WorkerId, Worker> workers_;
+  std::map<std::string, Queue> queues_;
+  Sharing sharing_;
+  uint32_t usable_slots_ = 0;
   std::map<FactKey, FactValue> facts_;
   std::map<std::pair<std::string, uint64_t>, Instant> timers_;
   uint64_t arrivals_ = 0, offers_ = 0;

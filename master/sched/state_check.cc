@@ -127,7 +127,7 @@ std::string CheckStage(const State& state, const Job& job, uint32_t s) {
   }
   const bool on = job.running() && stage.planned();
   if (stage.in_ready != (on && ready)) return at + "its readiness is wrong";
-  if (stage.in_early != (on && blocked && state.UpstreamPending(job, s) == 0)) {
+  if (stage.in_early != (on && blocked && state.EarlyDue(job, s))) {
     return at + "its early readiness is wrong";
   }
   if (stage.in_starved != (stage.in_ready && job.fetching > 0)) return at + "starved is wrong";
@@ -139,6 +139,40 @@ std::string CheckStage(const State& state, const Job& job, uint32_t s) {
     return at + "the stage indexes are wrong";
   }
   return "";
+}
+
+std::string CheckQueues(const State& state) {
+  std::map<std::string, Queue> queues;
+  for (const auto& [name, q] : state.queues()) queues[name].number = q.number;
+  for (const auto& [id, job] : state.jobs()) {
+    if (queues.count(job.queue) == 0) return Name(id) + ": its queue is not known";
+    Queue& q = queues.at(job.queue);
+    std::array<bool, 2> ready{}, early{};
+    for (uint32_t s = 0; s < job.stages.size(); ++s) {
+      const size_t kind = KindIndex(job.graph.stages[s].slot_kind);
+      ready[kind] = ready[kind] || job.stages[s].in_ready;
+      early[kind] = early[kind] || job.stages[s].in_early;
+      for (const auto& [task, number] : job.stages[s].active) {
+        const AttemptId attempt{{id, s, task}, number};
+        const Attempt* a = state.FindAttempt(attempt);
+        ++q.held[kind];
+        if (a->live()) q.live.insert({a->launched_at, attempt});
+      }
+    }
+    for (const size_t kind : {0, 1}) {
+      if (ready[kind]) q.ready[kind].insert(state.RankOf(job, kind));
+      if (early[kind]) q.early[kind].insert(state.RankOf(job, kind));
+    }
+  }
+  for (const auto& [name, q] : state.queues()) {
+    const Queue& want = queues.at(name);
+    if (q.held != want.held || q.ready != want.ready || q.early != want.early || q.live != want.live) {
+      return "queue '" + name + "' is indexed wrong";
+    }
+  }
+  uint32_t usable = 0;
+  for (const auto& [id, w] : state.workers()) usable += w.alive && !w.draining ? w.slots.total : 0;
+  return usable == state.usable_slots() ? "" : "the usable slots are counted wrong";
 }
 
 std::string CheckWorker(const State& state, const Worker& w) {
@@ -170,6 +204,7 @@ std::string CheckWorker(const State& state, const Worker& w) {
 std::string CheckState(const State& state) {
   if (state.Digest() != state.RecomputeDigest()) return "the digest is not that of the state";
   if (std::string error = state.CheckStatistics(); !error.empty()) return error;
+  if (std::string error = CheckQueues(state); !error.empty()) return error;
   for (const auto& [id, w] : state.workers()) {
     if (std::string error = CheckWorker(state, w); !error.empty()) return error;
   }

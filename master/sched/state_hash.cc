@@ -13,7 +13,7 @@ namespace {
 
 // One per kind of entity, so that two kinds with equal words differ.
 enum class Tag : uint64_t {
-  kConfig = 1, kWorker, kJob, kStage, kTask, kAttempt, kCopy, kFact, kTimer, kCounters,
+  kConfig = 1, kWorker, kJob, kStage, kTask, kAttempt, kCopy, kFact, kTimer, kCounters, kQueue,
 };
 
 class Mixer {
@@ -65,6 +65,15 @@ uint64_t State::Hash(const Worker& w) {
       .Word(w.fetch_failures)
       .Word(w.refused)
       .Word(w.refused_in_row)
+      .hash();
+}
+
+uint64_t State::Hash(const Queue& q) {
+  return Mixer(Tag::kQueue)
+      .Text(q.name)
+      .Word(q.number)
+      .Word(std::bit_cast<uint64_t>(q.weight))
+      .Pair(q.min_share, q.max_share)
       .hash();
 }
 
@@ -160,6 +169,7 @@ uint64_t State::RecomputeDigest() const {
   uint64_t digest = HashCounters();
   if (config_.known) digest += Hash(config_);
   for (const auto& [id, w] : workers_) digest += Hash(w);
+  for (const auto& [name, queue] : queues_) digest += Hash(queue);
   for (const auto& [id, job] : jobs_) {
     digest += Hash(job);
     for (uint32_t s = 0; s < job.stages.size(); ++s) {

@@ -31,11 +31,12 @@ struct Head {
   std::vector<Fact> facts;
   std::vector<Timer> timers;
   std::vector<JobId> ended;
+  std::vector<Queue> queues;
   template <class V>
   static void Fields(V&& v) {
     using T = Head;
     v(&T::digest, &T::config, &T::arrivals, &T::offers, &T::offer_cursor, &T::workers, &T::facts, &T::timers,
-      &T::ended);
+      &T::ended, &T::queues);
   }
 };
 
@@ -61,8 +62,9 @@ Status Unreadable(const char* what) {
 }  // namespace
 
 void State::Save(const std::function<void(std::string)>& part) const {
-  Head head{digest_, config_, arrivals_, offers_, offer_cursor_, {}, {}, {}, ended_};
+  Head head{digest_, config_, arrivals_, offers_, offer_cursor_, {}, {}, {}, ended_, {}};
   for (const auto& [id, worker] : workers_) head.workers.push_back(worker);
+  for (const auto& [name, queue] : queues_) head.queues.push_back(queue);
   for (const auto& [key, value] : facts_) head.facts.push_back({key, value});
   for (const auto& [key, at] : timers_) head.timers.push_back({key.first, key.second, at});
   part(EncodeFields(head));
@@ -88,6 +90,7 @@ Status State::RestorePart(std::string_view part) {
     offers_ = head.offers;
     offer_cursor_ = head.offer_cursor;
     ended_ = head.ended;
+    for (Queue& queue : head.queues) queues_[queue.name] = std::move(queue);
     for (const Fact& fact : head.facts) facts_[fact.key] = fact.value;
     for (const Timer& timer : head.timers) timers_[{timer.policy, timer.id}] = timer.at;
     for (Worker& worker : head.workers) {
@@ -99,6 +102,7 @@ Status State::RestorePart(std::string_view part) {
     if (!DecodeFields(part, &image)) return Unreadable("job");
     for (const ProfileEntry& entry : image.profile) image.job.profile[entry.name] = entry.value;
     const JobId id = image.job.id;
+    if (queues_.count(image.job.queue) == 0) return Unreadable("job of these queues");
     for (const Stage& stage : image.job.stages) {
       for (const Task& task : stage.tasks) {
         for (const CopyPlace& place : task.copies) {

@@ -211,7 +211,46 @@ const char* State::Word(const AttemptId& id) const {
   return "?";
 }
 
+void State::RankJob(const Job& job, int direction) {
+  Queue& queue = queues_.at(job.queue);
+  for (const size_t kind : {0, 1}) {
+    const JobRank rank = RankOf(job, kind);
+    const auto move = [&](bool in, std::set<JobRank>* index) {
+      if (!in) return;
+      if (direction > 0) index->insert(rank);
+      else index->erase(rank);
+    };
+    move(job.ready_stages[kind] > 0, &queue.ready[kind]);
+    move(job.early_stages[kind] > 0, &queue.early[kind]);
+  }
+}
+
+JobRank State::RankOf(const Job& job, size_t kind) const {
+  return {-int64_t{job.priority}, sharing_.by_kind ? job.held[kind] : job.holding, job.arrival, job.id};
+}
+
+void State::SetSharing(const Sharing& sharing) {
+  if (sharing == sharing_) return;
+  for (const auto& [id, job] : jobs_) RankJob(job, -1);
+  sharing_ = sharing;
+  for (const auto& [id, job] : jobs_) RankJob(job, +1);
+  for (auto& [id, job] : jobs_) RefreshAll(job);
+}
+
+bool State::EarlyDue(const Job& job, uint32_t stage) const {
+  if (UpstreamPending(job, stage) == 0) return true;
+  if (sharing_.slow_start >= 1) return false;
+  uint32_t all = 0;
+  for (const StageInput& input : job.graph.stages[stage].inputs) {
+    if (input.is_edge) all += static_cast<uint32_t>(job.stages[input.upstream].tasks.size());
+  }
+  return all - UpstreamUnfinished(job, stage) >= sharing_.slow_start * all;
+}
+
 void State::RefreshWorker(Worker& w) {
+  usable_slots_ -= w.usable;
+  w.usable = w.alive && !w.draining ? w.slots.total : 0;
+  usable_slots_ += w.usable;
   const SlotCount count = SlotsOf(w);
   slots_.total += count.total - w.counted.total;
   for (const size_t kind : {0, 1}) slots_.by_kind[kind] += count.by_kind[kind] - w.counted.by_kind[kind];
@@ -238,20 +277,25 @@ void State::Refresh(Job& job, uint32_t s) {
       if (c.ready.size() > 0) (full ? ready : blocked) = true;
       if (!c.blocked.empty()) blocked = true;
     }
-    early = blocked && UpstreamPending(job, s) == 0;
+    early = blocked && EarlyDue(job, s);
   }
   const StageKey key{-int64_t{job.priority}, job.arrival, {job.id, s}};
   const size_t kind = KindIndex(job.graph.stages[s].slot_kind);
-  const auto set = [&](bool on, bool* was, std::set<StageKey>* index) {
+  const auto set = [&](bool on, bool* was, std::set<StageKey>* index, uint32_t* stages) {
     if (on == *was) return;
     *was = on;
+    if (stages != nullptr) {
+      RankJob(job, -1);
+      on ? ++*stages : --*stages;
+      RankJob(job, +1);
+    }
     if (on) index->insert(key);
     else index->erase(key);
     if (on) ++work_count_;
   };
-  set(ready, &stage.in_ready, &ready_[kind]);
-  set(early, &stage.in_early, &early_[kind]);
-  set(ready && job.fetching > 0, &stage.in_starved, &starved_);
+  set(ready, &stage.in_ready, &ready_[kind], &job.ready_stages[kind]);
+  set(early, &stage.in_early, &early_[kind], &job.early_stages[kind]);
+  set(ready && job.fetching > 0, &stage.in_starved, &starved_, nullptr);
 }
 
 void State::BuildPartialReaders(Job& job, uint32_t s) {

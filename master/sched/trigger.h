@@ -1,6 +1,7 @@
 // What happened, as policies are told: why they are asked now.
 #pragma once
 
+#include <set>
 #include <variant>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace mr::sched {
 struct SlotOffer {
   WorkerId worker;
   bool local_only = false;
+  std::set<JobId> passed;  // of which nothing is to be launched: Plan::PassOver
 };
 
 // These attempts were launched, moved on, reported or ended. Ordered as it happened; may repeat.
@@ -33,6 +35,9 @@ struct SlotsWanted {
   StageKey stage;
 };
 
-using Trigger = std::variant<SlotOffer, AttemptsChanged, TimersDue, SlotsWanted>;
+// Work appeared in this step, and some of it found no slot.
+struct WorkWaits {};
+
+using Trigger = std::variant<SlotOffer, AttemptsChanged, TimersDue, SlotsWanted, WorkWaits>;
 
 }  // namespace mr::sched

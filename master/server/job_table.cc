@@ -317,6 +317,7 @@ struct EventFolder {
   void operator()(const sched::CopyLost&) {}
   void operator()(const sched::ProfileLoaded&) {}
   void operator()(const sched::TimerDue&) {}
+  void operator()(const sched::QueueSet&) {}
   void operator()(const sched::JobTakenOver& e) {
     const JobId id = e.submitted.job;
     JobView* job = table.Find(id);

@@ -244,7 +244,7 @@ struct Reader {
       list += (list.empty() ? "" : ",") + spec.policies.back();
     }
     if (!list.empty()) {
-      if (Status status = sched::Scheduler::CheckPolicies(list); !status.ok()) faults.Add(status.message());
+      if (Status status = sched::Scheduler::CheckJobPolicies(list); !status.ok()) faults.Add(status.message());
     }
   }
 };

@@ -118,6 +118,10 @@ void Scenario::Event_(const Words& w) {
   if (verb == "tick") return;  // only the timers
   if (verb == "restart") return Send(ConfigChanged{policies_, 1, kSchedulerVersion, Millis(100)});
   const std::string subject = w.size() > 1 ? w[1] : "";
+  if (verb == "queue") {
+    return Send(QueueSet{subject, std::atof(OptionOf(w, "weight", "1").c_str()), Number(OptionOf(w, "min", "0")),
+                         Number(OptionOf(w, "max", "0"))});
+  }
   if (verb == "kill") return Send(JobKillAsked{ParseJob(subject), "asked"});
   if (verb == "lost" || verb == "drain" || verb == "undrain" || verb == "register") {
     const WorkerId id = ParseWorker(subject);
@@ -200,6 +204,7 @@ void Scenario::Submit(const Words& w) {
   e.job = {1, static_cast<uint32_t>(names_.size()) + 1};
   e.name = name;
   e.priority = std::atoi(OptionOf(w, "priority", "0").c_str());
+  e.queue = OptionOf(w, "queue", "");
   names_[e.job] = name;
   open_job_ = name;
   const std::string maps = OptionOf(w, "maps", "");
@@ -327,7 +332,10 @@ void Scenario::FinishAll() {
       moved = true;
     }
     if (!moved && timers_.empty()) return;
-    if (!moved) RunTimers(now_ + Seconds(10));
+    if (moved) continue;
+    const auto next = std::min_element(timers_.begin(), timers_.end(),
+                                       [](const WakeAt& a, const WakeAt& b) { return a.at < b.at; });
+    RunTimers(std::max(now_ + Seconds(10), next->at));
   }
   Broken("finish_all does not come to an end");
 }

@@ -131,7 +131,7 @@ TEST(JobGraphTest, ManyToOneRangesCoverAllUpstreamTasksOnce) {
 }
 
 TEST(ReasonTest, EachCodeHasANameAndASentence) {
-  for (int code = 0; code <= static_cast<int>(ReasonCode::kBeyondMedian); ++code) {
+  for (int code = 0; code <= static_cast<int>(ReasonCode::kPreempted); ++code) {
     const auto reason = static_cast<ReasonCode>(code);
     EXPECT_STRNE(ReasonName(reason), "unknown") << code;
     EXPECT_THAT(Explain({reason, "", {}}), testing::Not(HasSubstr("unknown"))) << code;

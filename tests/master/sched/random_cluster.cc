@@ -11,12 +11,11 @@ namespace {
 constexpr uint32_t kWorkers = 5;
 constexpr uint32_t kMaxJobs = 60;
 constexpr const char* kRacks[] = {"", "a", "b"};
+constexpr const char* kQueues[] = {"q1", "q2", "q3"};
 }  // namespace
 
 RandomCluster::RandomCluster(uint64_t seed, std::string policies)
-    : rng_(Rng::Stream(seed, "cluster")),
-      decisions_(std::variant_size_v<Decision>, 0),
-      policies_(std::move(policies)) {
+    : policies_(std::move(policies)), rng_(Rng::Stream(seed, "cluster")), decisions_(std::variant_size_v<Decision>, 0) {
   for (uint32_t w = 1; w <= kWorkers; ++w) {
     Worker& worker = workers_[WorkerId{w}];
     worker.rack = kRacks[rng_.Below(3)];
@@ -167,6 +166,7 @@ void RandomCluster::Submit() {
   e.job = {1, next_job_++};
   e.name = "j" + std::to_string(e.job.seq);
   e.priority = static_cast<int32_t>(rng_.Below(3)) - 1;
+  if (policies_ != "fifo") e.queue = kQueues[rng_.Below(3)];
   Job& job = jobs_[e.job];
   job.indeterminate = Chance(0.2);
   const uint32_t stages = 1 + static_cast<uint32_t>(rng_.Below(5));
@@ -395,6 +395,11 @@ void RandomCluster::RandomEvent(bool faults) {
   if (faults && Chance(0.01)) return LoseCopy();
   if (faults && Chance(0.003)) return Restart();
   if (faults && Chance(0.03)) return Submit();
+  if (faults && policies_ != "fifo" && Chance(0.02)) {
+    const uint32_t least = static_cast<uint32_t>(rng_.Below(4));
+    const uint32_t most = Chance(0.5) ? 0 : 1 + static_cast<uint32_t>(rng_.Below(6));
+    return Step(QueueSet{kQueues[rng_.Below(3)], 0.5 + static_cast<double>(rng_.Below(4)), least, most});
+  }
   if (faults && Chance(0.002) && !jobs_.empty()) {
     return Step(JobKillAsked{{1, 1 + static_cast<uint32_t>(rng_.Below(next_job_ - 1))}, "asked"});
   }

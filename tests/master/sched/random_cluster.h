@@ -19,6 +19,7 @@ namespace mr::sched {
 
 class RandomCluster {
  public:
+  // With another list than "fifo", jobs are in queues whose settings change now and then.
   explicit RandomCluster(uint64_t seed, std::string policies = "fifo");
 
   // Runs `events` random events, then without faults until all jobs ended. check_every: how often
@@ -88,6 +89,7 @@ class RandomCluster {
   bool TakeInputs(Attempt& a);
   bool Chance(double p) { return rng_.Uniform() < p; }
 
+  const std::string policies_;
   Rng rng_;
   Scheduler scheduler_;
   std::unique_ptr<Scheduler> twin_;
@@ -97,7 +99,6 @@ class RandomCluster {
   std::vector<int> decisions_;
   std::string error_;
   int succeeded_ = 0, check_every_ = 1, copies_ = 0;
-  std::string policies_;
   uint32_t next_job_ = 1;
   uint64_t next_incarnation_ = 1;
   std::map<WorkerId, Worker> workers_;

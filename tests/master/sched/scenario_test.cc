@@ -11,7 +11,8 @@ namespace {
 
 // Lists that a scenario without a `policies` line must hold under.
 constexpr const char* kLists[] = {
-    "fifo", "fifo,hadoop_speculation(min_age=1s)", "fifo,dryad_speculation(done=0.5)", "fifo,spark_speculation",
+    "fifo", "fair", "fair(reduces=greedy)", "fair,delay",
+    "fifo,hadoop_speculation(min_age=1s)", "fifo,dryad_speculation(done=0.5)", "fifo,spark_speculation",
     "fifo,late(min_age=1s)"};
 
 std::vector<std::string> Files() {
@@ -34,6 +35,25 @@ TEST_P(ScenarioTest, Holds) {
     EXPECT_EQ(Scenario(name, list).Run(text.str()), "") << "with " << list;
     if (Scenario::NamesPolicies(text.str())) break;
   }
+}
+
+// What a file named for a policy shows is that policy's doing: without it, it does not hold.
+TEST(PolicyScenarioTest, FailsUnderFifoAlone) {
+  int files = 0;
+  for (const std::string& path : Files()) {
+    const std::string name = std::filesystem::path(path).filename().string();
+    if (name.rfind("fair_", 0) != 0 && name.rfind("delay_", 0) != 0) continue;
+    std::ifstream in(path);
+    std::stringstream text;
+    text << in.rdbuf();
+    std::string swapped = text.str();
+    const size_t line = swapped.find("\npolicies ");
+    ASSERT_NE(line, std::string::npos) << name;
+    swapped.replace(line, swapped.find('\n', line + 1) - line, "\npolicies fifo");
+    EXPECT_NE(Scenario(name, "fifo").Run(swapped), "") << name;
+    ++files;
+  }
+  EXPECT_GE(files, 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, ScenarioTest, testing::ValuesIn(Files()), [](const auto& info) {

@@ -1,0 +1,125 @@
+#include "master/sched/policies/delay.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace mr::sched {
+
+namespace {
+
+constexpr char kJobScope[] = "job";
+constexpr char kSince[] = "since", kLast[] = "last";
+
+enum class Distance { kNode, kRack, kAny };
+
+uint64_t IdOf(JobId job) { return uint64_t{job.epoch} << 32 | job.seq; }
+JobId JobOf(uint64_t id) { return {static_cast<uint32_t>(id >> 32), static_cast<uint32_t>(id)}; }
+
+class Delay final : public Policy {
+ public:
+  Delay(bool paper, Duration node, Duration rack) : paper_(paper), node_(node), rack_(rack) {}
+
+  std::string_view name() const override { return "delay"; }
+
+  void Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const override {
+    const State& state = view.state();
+    if (std::holds_alternative<SlotOffer>(trigger)) {
+      const std::vector<Edit> edits = plan.edits();
+      for (const Edit& edit : edits) {
+        const auto* launch = std::get_if<Launch>(&edit);
+        if (launch != nullptr && launch->cause == Cause::kFirst) Judge(*launch, view, &plan);
+      }
+    } else if (const auto* changed = std::get_if<AttemptsChanged>(&trigger)) {
+      for (const AttemptId& id : changed->attempts) Clean(state, id.task.job, &plan);
+    } else if (const auto* due = std::get_if<TimersDue>(&trigger)) {
+      for (const uint64_t id : due->ids) Clean(state, JobOf(id), &plan);
+    }
+  }
+
+ private:
+  std::optional<Instant> Fact(const State& state, JobId job, const char* what) const {
+    const FactValue* fact = state.FindFact({std::string(name()), kJobScope, IdOf(job), what});
+    if (fact == nullptr) return std::nullopt;
+    return Instant{std::get<int64_t>(*fact)};
+  }
+
+  void ForgetJob(const State& state, JobId job, Plan* plan) const {
+    for (const char* what : {kSince, kLast}) {
+      if (Fact(state, job, what)) plan->Forget(kJobScope, IdOf(job), what);
+    }
+  }
+
+  void Clean(const State& state, JobId id, Plan* plan) const {
+    const Job* job = state.FindJob(id);
+    if (job == nullptr || !job->running()) ForgetJob(state, id, plan);
+  }
+
+  // kNode too where no worker that is left holds the input.
+  static Distance DistanceOf(const State& state, const Task& task, const Worker& w) {
+    bool alive = false, rack = false;
+    for (const WorkerId id : task.plan.preferred) {
+      if (id == w.id) return Distance::kNode;
+      const Worker* holder = state.FindWorker(id);
+      if (holder == nullptr || !holder->alive || holder->draining) continue;
+      alive = true;
+      rack = rack || holder->rack == w.rack;
+    }
+    if (!alive) return Distance::kNode;
+    return rack ? Distance::kRack : Distance::kAny;
+  }
+
+  void Judge(const Launch& launch, const View& view, Plan* plan) const {
+    const State& state = view.state();
+    const JobId job = launch.attempt.task.job;
+    const Task& task = *state.FindTask(launch.attempt.task);
+    if (task.plan.preferred.empty()) return;
+    const Distance distance = DistanceOf(state, task, *state.FindWorker(launch.worker));
+    const Instant now = view.now();
+    std::optional<Instant> since = Fact(state, job, kSince);
+    if (distance == Distance::kNode) {
+      if (paper_) plan->Remember(kJobScope, IdOf(job), kSince, now.ns);
+      else if (since && Calm(state, job, now)) ForgetJob(state, job, plan);
+      return;
+    }
+    if (!since || (!paper_ && Calm(state, job, now))) {
+      since = now;
+      plan->Remember(kJobScope, IdOf(job), kSince, now.ns);
+    }
+    if (!paper_) NoteRefusal(state, job, now, plan);
+    const Instant rack_at = *since + node_, any_at = rack_at + rack_;
+    const Instant at = distance == Distance::kRack ? rack_at : any_at;
+    if (now >= at || !plan->PassOver(job)) return;
+    const Instant wake = now < rack_at ? rack_at : any_at;
+    const auto timer = state.timers().find({std::string(name()), IdOf(job)});
+    if (timer == state.timers().end() || timer->second != wake) plan->WakeAt(IdOf(job), wake);
+  }
+
+  // No offer has been refused, or would have been without the wait, for long.
+  bool Calm(const State& state, JobId job, Instant now) const {
+    const std::optional<Instant> last = Fact(state, job, kLast);
+    return last && now > *last + node_ + rack_ + state.config().offer_period;
+  }
+
+  // To within an offer period, so that not each offer makes a decision.
+  void NoteRefusal(const State& state, JobId job, Instant now, Plan* plan) const {
+    const std::optional<Instant> last = Fact(state, job, kLast);
+    if (!last || now >= *last + state.config().offer_period) plan->Remember(kJobScope, IdOf(job), kLast, now.ns);
+  }
+
+  const bool paper_;
+  const Duration node_, rack_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Policy>> MakeDelay(PolicyParams* params) {
+  MR_ASSIGN_OR_RETURN(const size_t clock, params->Choice("clock", {"offer", "paper"}));
+  const double wait = clock == 1 ? 15 : 3;
+  MR_ASSIGN_OR_RETURN(const double node, params->Number("node", wait, 0, 1e6));
+  MR_ASSIGN_OR_RETURN(const double rack, params->Number("rack", wait, 0, 1e6));
+  const auto duration = [](double seconds) { return Duration{std::llround(seconds * 1e9)}; };
+  return std::unique_ptr<Policy>(std::make_unique<Delay>(clock == 1, duration(node), duration(rack)));
+}
+
+}  // namespace mr::sched

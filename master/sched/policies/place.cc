@@ -1,0 +1,185 @@
+#include "master/sched/policies/place.h"
+
+namespace mr::sched {
+
+namespace {
+
+Reason Because(ReasonCode code, double number) { return {code, "", {number}}; }
+
+// The first of these tasks that need not wait for another worker. `task_of` tells members of the
+// set to tasks.
+template <class F>
+uint32_t FirstFor(const State& state, const StageId& id, WorkerId worker, const IndexSet& set, F&& task_of) {
+  const Worker& w = *state.FindWorker(worker);
+  const StageSpec& spec = state.Spec(id);
+  const Stage& stage = *state.FindStage(id);
+  if (set.empty()) return IndexSet::kNone;
+  for (uint32_t i = set.First(); i != IndexSet::kNone; i = set.Next(i + 1)) {
+    if (!state.BetterElsewhere(spec, stage.tasks[task_of(i)], w)) return task_of(i);
+  }
+  return IndexSet::kNone;
+}
+
+uint32_t FirstFor(const State& state, const StageId& id, WorkerId worker, const IndexSet& set) {
+  return FirstFor(state, id, worker, set, [](uint32_t i) { return i; });
+}
+
+uint32_t FirstLocal(const State& state, const StageId& id, WorkerId worker, const LocalList& list) {
+  return FirstFor(state, id, worker, list.pending, [&](uint32_t i) { return list.tasks[i]; });
+}
+
+Reason WhyAgain(const Task& task) {
+  if (task.lost) return Because(ReasonCode::kOutputLost, task.generation);
+  return Because(ReasonCode::kRetryAfterFailure, task.failures + task.other_failures);
+}
+
+// Whether an attempt of `early` here would take the room of a task of this job that has its inputs.
+bool WouldTakeRoom(const State& state, const Job& job, const StageSpec& early, const Worker& w) {
+  SlotUse after = w.used;
+  ++after.slots[KindIndex(early.slot_kind)];
+  after.memory += early.memory_bytes;
+  for (uint32_t s = 0; s < job.stages.size(); ++s) {
+    if (!job.stages[s].in_ready) continue;
+    const StageSpec& spec = job.graph.stages[s];
+    if (state.Room(w, w.used, spec.slot_kind, spec.memory_bytes) &&
+        !state.Room(w, after, spec.slot_kind, spec.memory_bytes)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Cause CauseOf(const Task& task) {
+  if (task.live > 0) return Cause::kClone;
+  return task.next_number > 1 ? Cause::kRetry : Cause::kFirst;
+}
+
+}  // namespace
+
+std::optional<Choice> ChooseLocal(const State& state, const StageId& id,
+                                         const SlotOffer& offer) {
+  const Job& job = *state.FindJob(id.job);
+  for (const TaskClass& c : job.stages[id.stage].classes) {
+    const auto it = c.ready.by_worker.find(offer.worker);
+    if (it == c.ready.by_worker.end() || !state.FullReady(job, id.stage, c)) continue;
+    const uint32_t task = FirstLocal(state, id, offer.worker, it->second);
+    if (task == IndexSet::kNone) continue;
+    const Task& t = job.stages[id.stage].tasks[task];
+    if (c.ready.retry.Contains(task)) return Choice{task, WhyAgain(t)};
+    return Choice{task, Because(ReasonCode::kLocalInput, it->second.pending.size())};
+  }
+  return std::nullopt;
+}
+
+std::optional<Choice> ChooseReady(const State& state, const StageId& id,
+                                         const SlotOffer& offer) {
+  const Job& job = *state.FindJob(id.job);
+  const Stage& stage = job.stages[id.stage];
+  const Worker& worker = *state.FindWorker(offer.worker);
+  for (const TaskClass& c : stage.classes) {
+    if (c.ready.size() == 0 || !state.FullReady(job, id.stage, c)) continue;
+    const uint32_t again = FirstFor(state, id, offer.worker, c.ready.retry);
+    if (again != IndexSet::kNone) return Choice{again, WhyAgain(stage.tasks[again])};
+  }
+  if (auto local = ChooseLocal(state, id, offer)) return local;
+  for (const TaskClass& c : stage.classes) {
+    const auto it = c.ready.by_rack.find(worker.rack);
+    if (it == c.ready.by_rack.end() || !state.FullReady(job, id.stage, c)) continue;
+    const uint32_t task = FirstLocal(state, id, offer.worker, it->second);
+    if (task != IndexSet::kNone) {
+      return Choice{task, Because(ReasonCode::kRackInput, it->second.pending.size())};
+    }
+  }
+  for (const TaskClass& c : stage.classes) {
+    if (c.ready.fresh.empty() || !state.FullReady(job, id.stage, c)) continue;
+    const uint32_t task = FirstFor(state, id, offer.worker, c.ready.fresh);
+    if (task == IndexSet::kNone) continue;
+    return Choice{task, Because(ReasonCode::kAnyWorker, worker.slots.total - worker.used_total())};
+  }
+  return std::nullopt;
+}
+
+std::optional<Choice> ChooseEarly(const State& state, const StageId& id,
+                                         const SlotOffer& offer) {
+  const Job& job = *state.FindJob(id.job);
+  const auto first = [&](const IndexSet& set) { return FirstFor(state, id, offer.worker, set); };
+  if (WouldTakeRoom(state, job, state.Spec(id), *state.FindWorker(offer.worker))) return std::nullopt;
+  const uint32_t unfinished = state.UpstreamUnfinished(job, id.stage);
+  for (const TaskClass& c : job.stages[id.stage].classes) {
+    uint32_t task = IndexSet::kNone;
+    if (!state.FullReady(job, id.stage, c)) {
+      task = first(c.ready.retry);
+      if (task == IndexSet::kNone) task = first(c.ready.fresh);
+    }
+    if (task == IndexSet::kNone) task = first(c.blocked);
+    if (task == IndexSet::kNone) continue;
+    return Choice{task, Because(ReasonCode::kWaitingEarly, unfinished)};
+  }
+  return std::nullopt;
+}
+
+bool LaunchOf(const State& state, const StageId& stage, const SlotOffer& offer, Choose choose, Plan* plan) {
+  std::optional<Choice> choice = choose(state, stage, offer);
+  if (!choice) return false;
+  const TaskId task{stage.job, stage.stage, choice->task};
+  return plan->Launch(task, offer.worker, CauseOf(*state.FindTask(task)), choice->reason);
+}
+
+bool LaunchInOrder(const State& state, const SlotOffer& offer, bool ready, bool with_maps, Choose choose,
+                   Plan* plan) {
+  const std::set<StageKey> none;
+  const auto stages = [&](SlotKind kind) -> const std::set<StageKey>& {
+    if (state.free(kind).count(offer.worker) == 0) return none;
+    return ready ? state.ready(kind) : state.early(kind);
+  };
+  const std::set<StageKey>& maps = with_maps ? stages(SlotKind::kMap) : none;
+  const std::set<StageKey>& reduces = stages(SlotKind::kReduce);
+  auto m = maps.begin();
+  auto r = reduces.begin();
+  while (m != maps.end() || r != reduces.end()) {
+    const bool map = r == reduces.end() || (m != maps.end() && *m < *r);
+    const StageKey& key = map ? *m++ : *r++;
+    if (offer.passed.count(key.stage.job) == 0 && LaunchOf(state, key.stage, offer, choose, plan)) return true;
+  }
+  return false;
+}
+
+void TakeBackFor(const StageId& stage, const State& state, Plan* plan) {
+  const Job& job = *state.FindJob(stage.job);
+  uint32_t need = 0;
+  for (const TaskClass& c : job.stages[stage.stage].classes) {
+    if (state.FullReady(job, stage.stage, c)) need += c.ready.size();
+  }
+  if (need <= job.taking_back) return;
+  need -= job.taking_back;
+  const Reason reason = Because(ReasonCode::kUpstreamReturned, need);
+  for (uint32_t s = static_cast<uint32_t>(job.stages.size()); s-- > 0 && need > 0;) {
+    for (const TaskClass& c : job.stages[s].classes) {
+      for (const size_t partial : {1, 0}) {
+        if (partial == 0 && state.FullReady(job, s, c)) continue;
+        const std::set<AttemptKey>& set = c.fetching[partial];
+        for (auto it = set.rbegin(); it != set.rend() && need > 0; ++it) {
+          const AttemptId id{{job.id, s, it->first}, it->second};
+          if (SlotHelps(state, id, stage) && plan->TakeBack(id, reason)) --need;
+        }
+      }
+    }
+  }
+}
+
+bool SlotHelps(const State& state, const AttemptId& id, const StageId& stage) {
+  const Worker& w = *state.FindWorker(state.FindAttempt(id)->worker);
+  if (!w.alive || w.draining) return false;
+  const StageSpec& theirs = state.Spec(id.task.stage_id());
+  const StageSpec& ours = state.Spec(stage);
+  if (state.free(ours.slot_kind).count(w.id) != 0 &&
+      state.Room(w, w.used, ours.slot_kind, ours.memory_bytes)) {
+    return false;  // it waits for something else than a slot
+  }
+  SlotUse use = w.used;
+  --use.slots[KindIndex(theirs.slot_kind)];
+  use.memory -= theirs.memory_bytes;
+  return state.Room(w, use, ours.slot_kind, ours.memory_bytes);
+}
+
+}  // namespace mr::sched
