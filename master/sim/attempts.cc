@@ -1,0 +1,369 @@
+// How a simulated attempt moves: read, or copy, sort, reduce; its reports; its end.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "common/base/digest.h"
+#include "common/base/fields.h"
+#include "master/sched/state.h"
+#include "master/sim/simulation.h"
+
+namespace mr::sim {
+
+namespace {
+
+// As fast as nothing else stops it.
+constexpr double kNoLimit = 1e12;
+constexpr double kTwoPi = 6.283185307179586;
+// A reader that waits looks again when this part of its inputs is new, or all of them are there.
+constexpr uint32_t kBatches = 20;
+// Up to so many outputs the hosts that they are read from are told apart.
+constexpr uint32_t kFewSources = 16;
+// Records are not modelled: a record per so many bytes, a guess.
+constexpr double kRecordBytes = 100;
+
+double StragglerFactor(Rng rng, const TaskModel& m) {
+  if (m.sigma == 0 && m.tail == 0) return 1;
+  const double radius = std::sqrt(-2 * std::log(1 - rng.Uniform()));
+  double factor = std::exp(m.sigma * radius * std::cos(kTwoPi * rng.Uniform()));
+  if (rng.Uniform() < m.tail) factor *= std::min(rng.Pareto(2, m.tail_alpha), m.tail_cap);
+  return factor;
+}
+
+// The same for each attempt of the task, whenever and wherever it runs.
+sched::Manifest ManifestOf(const TaskId& id, double bytes) {
+  const uint64_t content = MixHash(MixHash(id.job.seq, id.stage), id.task);
+  return {static_cast<uint64_t>(bytes / kRecordBytes), static_cast<uint64_t>(bytes), {content, ~content}};
+}
+
+}  // namespace
+
+void Simulation::Start(uint32_t index) {
+  Attempt& a = attempts_[index];
+  const StageModel& model = ModelOf(a.id.task);
+  const sched::Task& task = *scheduler_.state().FindTask(a.id.task);
+  a.at = At::kRunning;
+  a.started = a.reported_at = now_;
+  a.bytes = std::max(1.0, static_cast<double>(task.plan.input_bytes));
+  a.timed = !model.durations.empty();
+  if (a.timed) {
+    // The first attempt takes the time of the record, others that of some task of its stage.
+    const size_t n = model.durations.size();
+    const size_t record = a.id.number == 1 ? a.id.task.task % n : Luck(a.id.task, a.id.number, 3).Below(n);
+    a.trace_seconds = std::max(1e-6, static_cast<double>(model.durations[record]));
+  } else {
+    a.factor = StragglerFactor(Luck(a.id.task, a.id.number, 2), experiment_.tasks);
+  }
+  for (const sched::Slice& slice : task.plan.slices) a.needed += slice.task_end - slice.task_begin;
+  Worker& w = workers_[a.worker];
+  if (experiment_.tasks.report_period.ns > 0 && !w.reporting) {
+    w.reporting = true;
+    queue_.Push(now_ + experiment_.tasks.report_period, Kind::kReport, a.worker);
+  }
+  const AttemptId id = a.id;
+  const uint32_t stamp = a.stamp, worker = a.worker;
+  Step(sched::AttemptStarted{id, {worker + 1}, attempts_[index].incarnation});
+  if (attempts_[index].stamp != stamp) return;
+  Attempt& started = attempts_[index];
+  if (!task.plan.slices.empty()) {
+    started.phase = Phase::kCopy;
+    TryCopy(index);
+    return;
+  }
+  uses_.clear();
+  if (!started.timed) ReadRoute(started, &uses_, &started.cross, &started.local);
+  Move(index, started.bytes, LimitOf(started), uses_);
+}
+
+double Simulation::LimitOf(const Attempt& a) const {
+  const Worker& w = workers_[a.worker];
+  const double speed = experiment_.cluster.workers[a.worker].speed / (w.slow * a.factor);
+  const TaskModel& m = experiment_.tasks;
+  if (a.phase == Phase::kCopy) return kNoLimit;
+  if (a.timed) return a.phase == Phase::kSort ? kNoLimit : a.bytes / a.trace_seconds * speed;
+  const double cost = a.phase == Phase::kRead ? m.map_cost : a.phase == Phase::kSort ? m.sort_cost : m.reduce_cost;
+  return speed / cost;
+}
+
+void Simulation::Move(uint32_t index, double bytes, double limit, const std::vector<Flows::Use>& uses) {
+  Attempt& a = attempts_[index];
+  a.flow_bytes = bytes;
+  a.limit = limit;
+  a.flow = flows_.Start(now_, bytes, limit, uses);
+  if (flow_of_.size() <= a.flow) flow_of_.resize(a.flow + 1, kNone);
+  flow_of_[a.flow] = index;
+}
+
+// Where its block is: on this disk, else from a replica that is up, in this rack if there is one.
+void Simulation::ReadRoute(const Attempt& a, std::vector<Flows::Use>* uses, double* cross, double* local) const {
+  const auto& specs = experiment_.cluster.workers;
+  const std::vector<WorkerId>& replicas = scheduler_.state().FindTask(a.id.task)->plan.preferred;
+  const uint32_t rack = specs[a.worker].rack;
+  uint32_t from = kNone;
+  for (const WorkerId& r : replicas) {
+    const uint32_t w = r.value - 1;
+    if (w == a.worker) {
+      uses->push_back({workers_[w].disk, 1});
+      *local = 1;
+      return;
+    }
+    if (!workers_[w].up) continue;
+    if (from == kNone || (specs[from].rack != rack && specs[w].rack == rack)) from = w;
+  }
+  uses->push_back({workers_[a.worker].downlink, 1});
+  if (from == kNone) return;  // a replica elsewhere: only its arrival costs
+  uses->push_back({workers_[from].disk, 1});
+  uses->push_back({workers_[from].uplink, 1});
+  if (specs[from].rack == rack) return;
+  *cross = 1;
+  if (rack_up_[specs[from].rack] != kNone) uses->push_back({rack_up_[specs[from].rack], 1});
+  if (rack_down_[rack] != kNone) uses->push_back({rack_down_[rack], 1});
+}
+
+// The outputs that it reads, as one flow: of its bytes the parts that come from each rack and, where
+// they are few, from each host.
+void Simulation::CopyRoute(const Attempt& a, std::vector<Flows::Use>* uses, double* cross, double* local) const {
+  const auto& specs = experiment_.cluster.workers;
+  const uint32_t rack = specs[a.worker].rack;
+  const StageModel& model = ModelOf(a.id.task);
+  const Job& job = jobs_[a.id.task.job.seq - 1];
+  std::vector<double> by_rack(experiment_.cluster.racks.size(), 0);
+  std::map<uint32_t, double> by_worker;
+  double all = 0;
+  for (const sched::Slice& slice : scheduler_.state().FindTask(a.id.task)->plan.slices) {
+    const Stage& up = job.stages[model.inputs[slice.input].upstream];
+    const uint32_t n = slice.task_end - slice.task_begin;
+    if (n > kFewSources) {
+      all += up.readable;
+      for (size_t r = 0; r < by_rack.size(); ++r) by_rack[r] += up.by_rack[r];
+      continue;
+    }
+    for (uint32_t t = slice.task_begin; t < slice.task_end; ++t) {
+      if (up.tasks[t].copies == 0) continue;
+      all += 1;
+      by_rack[specs[up.tasks[t].worker].rack] += 1;
+      by_worker[up.tasks[t].worker] += 1;
+    }
+  }
+  if (all <= 0) return;
+  const auto here = by_worker.find(a.worker);
+  *local = here == by_worker.end() ? 0 : here->second / all;
+  if (*local > 0) uses->push_back({workers_[a.worker].disk, *local});
+  if (*local < 1) uses->push_back({workers_[a.worker].downlink, 1 - *local});
+  for (const auto& [w, n] : by_worker) {
+    if (w != a.worker) uses->push_back({workers_[w].uplink, n / all});
+  }
+  for (uint32_t r = 0; r < by_rack.size(); ++r) {
+    if (r == rack || by_rack[r] <= 0) continue;
+    *cross += by_rack[r] / all;
+    if (rack_up_[r] != kNone) uses->push_back({rack_up_[r], by_rack[r] / all});
+  }
+  if (*cross > 0 && rack_down_[rack] != kNone) uses->push_back({rack_down_[rack], *cross});
+}
+
+uint32_t Simulation::Available(const Attempt& a) const {
+  const StageModel& model = ModelOf(a.id.task);
+  const Job& job = jobs_[a.id.task.job.seq - 1];
+  uint32_t n = 0;
+  for (const sched::Slice& slice : scheduler_.state().FindTask(a.id.task)->plan.slices) {
+    const Stage& up = job.stages[model.inputs[slice.input].upstream];
+    if (slice.task_begin == 0 && slice.task_end == up.tasks.size()) {
+      n += up.readable;
+      continue;
+    }
+    for (uint32_t t = slice.task_begin; t < slice.task_end; ++t) n += up.tasks[t].copies > 0;
+  }
+  return n;
+}
+
+void Simulation::TryCopy(uint32_t index) {
+  Attempt& a = attempts_[index];
+  if (jobs_[a.id.task.job.seq - 1].over) return;  // to be killed
+  if (a.taken >= a.needed) {
+    a.inputs_done = now_;
+    a.phase = Phase::kSort;
+    const uint32_t stamp = a.stamp;
+    const sched::ProgressReport report{a.id, 1, static_cast<uint64_t>(a.before), static_cast<uint64_t>(3 * a.bytes),
+                                       static_cast<uint64_t>(a.before / kRecordBytes), true};
+    a.reported = a.before;
+    a.reported_at = now_;
+    Step(sched::AttemptProgress{{a.worker + 1}, a.incarnation, {report}});
+    Attempt& after = attempts_[index];
+    if (after.stamp == stamp) Move(index, after.bytes, LimitOf(after), {});
+    return;
+  }
+  const uint32_t available = Available(a);
+  const uint32_t fresh = available > a.taken ? available - a.taken : 0;
+  const bool enough = fresh > 0 && (available >= a.needed || fresh >= std::max(1u, a.needed / kBatches));
+  if (!enough) {
+    if (a.idle) return;
+    a.idle = true;
+    const StageModel& model = ModelOf(a.id.task);
+    for (const sched::StageInput& in : model.inputs) {
+      if (in.is_edge) jobs_[a.id.task.job.seq - 1].stages[in.upstream].idle.emplace_back(index, a.stamp);
+    }
+    return;
+  }
+  a.batch = std::min(fresh, a.needed - a.taken);
+  a.cross = a.local = 0;
+  uses_.clear();
+  if (!a.timed) CopyRoute(a, &uses_, &a.cross, &a.local);
+  Move(index, a.bytes * a.batch / a.needed, kNoLimit, uses_);
+}
+
+void Simulation::WakeReaders(const TaskId& id) {
+  auto& idle = StageOf(id).idle;
+  if (idle.empty()) return;
+  std::vector<std::pair<uint32_t, uint32_t>> readers;
+  readers.swap(idle);
+  for (const auto& [a, stamp] : readers) {
+    if (attempts_[a].stamp != stamp || !attempts_[a].idle) continue;
+    const uint32_t available = Available(attempts_[a]);
+    const uint32_t needed = attempts_[a].needed, taken = attempts_[a].taken;
+    if (available < needed && available < taken + std::max(1u, needed / kBatches)) {
+      idle.emplace_back(a, stamp);
+      continue;
+    }
+    attempts_[a].idle = false;
+    // Not from within the step that made the output: a copy of no bytes would step again.
+    Move(a, 0, kNoLimit, {});
+    attempts_[a].batch = 0;
+  }
+}
+
+double Simulation::MovedBy(const Attempt& a) const {
+  if (a.flow == kNone) return a.before;
+  return a.before + a.flow_bytes - flows_.Left(now_, a.flow);
+}
+
+void Simulation::StopFlow(Attempt& a) {
+  if (a.flow == kNone) return;
+  const double moved = a.flow_bytes - flows_.End(now_, a.flow);
+  flow_of_[a.flow] = kNone;
+  a.flow = kNone;
+  a.before += moved;
+  if (a.phase == Phase::kRead || a.phase == Phase::kCopy) {
+    totals_.read_bytes += moved;
+    totals_.local_bytes += moved * a.local;
+    totals_.cross_rack_bytes += moved * a.cross;
+  }
+}
+
+void Simulation::Next(uint32_t index) {
+  Attempt& a = attempts_[index];
+  StopFlow(a);
+  switch (a.phase) {
+    case Phase::kCopy:
+      a.taken += a.batch;
+      a.batch = 0;
+      return TryCopy(index);
+    case Phase::kSort:
+      a.phase = Phase::kReduce;
+      return Move(index, a.bytes, LimitOf(a), {});
+    case Phase::kRead:
+    case Phase::kReduce: return Finish(index);
+  }
+}
+
+void Simulation::Finish(uint32_t index) {
+  Attempt& a = attempts_[index];
+  const StageModel& model = ModelOf(a.id.task);
+  a.at = At::kReporting;
+  Message message;
+  message.attempt = index;
+  message.stamp = a.stamp;
+  sched::AttemptFinished& e = message.report;
+  e.attempt = a.id;
+  e.worker = {a.worker + 1};
+  e.incarnation = a.incarnation;
+  e.manifest = ManifestOf(a.id.task, static_cast<double>(model.output_bytes) / model.tasks);
+  e.consumed.reserve(a.needed);
+  for (const sched::Slice& slice : scheduler_.state().FindTask(a.id.task)->plan.slices) {
+    const uint32_t s = model.inputs[slice.input].upstream;
+    const StageModel& up = experiment_.jobs[a.id.task.job.seq - 1].stages[s];
+    for (uint32_t t = slice.task_begin; t < slice.task_end; ++t) {
+      const TaskId id{a.id.task.job, s, t};
+      e.consumed.push_back({s, t, std::max(1u, StageOf(id).tasks[t].committed),
+                            ManifestOf(id, static_cast<double>(up.output_bytes) / up.tasks).content});
+    }
+  }
+  e.ran = now_ - std::max(a.started, a.inputs_done);
+  e.waited = a.inputs_done.ns > 0 ? a.inputs_done - a.started : Duration{};
+  SendMessage(std::move(message));
+}
+
+void Simulation::SendMessage(Message message) {
+  const auto put = [&](Message m, Instant at) {
+    uint32_t slot = static_cast<uint32_t>(messages_.size());
+    if (free_messages_.empty()) {
+      messages_.push_back(std::move(m));
+    } else {
+      slot = free_messages_.back();
+      free_messages_.pop_back();
+      messages_[slot] = std::move(m);
+    }
+    queue_.Push(at, Kind::kMessage, slot);
+  };
+  Duration delay;
+  while (Chance(experiment_.faults.lost)) delay = delay + experiment_.faults.resend;
+  if (Chance(experiment_.faults.late)) delay = delay + FromSeconds(chance_.Uniform() * experiment_.faults.late_by.seconds());
+  if (Chance(experiment_.faults.twice)) put(message, now_ + delay + experiment_.faults.resend);
+  put(std::move(message), now_ + delay);
+}
+
+void Simulation::Deliver(uint32_t slot) {
+  const Message message = std::move(messages_[slot]);
+  free_messages_.push_back(slot);
+  const Attempt& a = attempts_[message.attempt];
+  won_seconds_ = -1;
+  if (a.stamp == message.stamp) {
+    const double seconds = (now_ - a.launched).seconds();
+    Free(message.attempt);
+    won_seconds_ = seconds;
+  }
+  Step(message.report);
+  won_seconds_ = -1;
+}
+
+void Simulation::Free(uint32_t index) {
+  Attempt& a = attempts_[index];
+  StopFlow(a);
+  totals_.wasted += (now_ - a.launched).seconds();
+  Worker& w = workers_[a.worker];
+  w.attempts[a.place] = w.attempts.back();
+  attempts_[w.attempts[a.place]].place = a.place;
+  w.attempts.pop_back();
+  Job& job = jobs_[a.id.task.job.seq - 1];
+  uint32_t* link = &job.stages[a.id.task.stage].tasks[a.id.task.task].first;
+  while (*link != index) link = &attempts_[*link].next;
+  *link = a.next;
+  if (--job.holding == 0 && job.over) job.stages = {};
+  ++a.stamp;
+  a.at = At::kNowhere;
+  a.idle = false;
+  free_attempts_.push_back(index);
+  --live_;
+  moved_at_ = now_;
+}
+
+// One frame for all attempts of the worker that moved by 5 % or have not reported for ten periods.
+void Simulation::Report(uint32_t w) {
+  Worker& worker = workers_[w];
+  worker.reporting = worker.up && !worker.attempts.empty();
+  if (!worker.reporting) return;
+  queue_.Push(now_ + experiment_.tasks.report_period, Kind::kReport, w);
+  sched::AttemptProgress e{{w + 1}, worker.incarnation, {}};
+  for (const uint32_t index : worker.attempts) {
+    Attempt& a = attempts_[index];
+    if (a.at != At::kRunning) continue;
+    const double total = a.phase == Phase::kRead ? a.bytes : 3 * a.bytes, moved = MovedBy(a);
+    if (moved - a.reported < .05 * total && now_ - a.reported_at < experiment_.tasks.report_period * 10) continue;
+    a.reported = moved;
+    a.reported_at = now_;
+    e.reports.push_back({a.id, static_cast<uint8_t>(a.phase), static_cast<uint64_t>(moved), static_cast<uint64_t>(total),
+                         static_cast<uint64_t>(moved / kRecordBytes), a.phase != Phase::kCopy});
+  }
+  if (!e.reports.empty()) Step(std::move(e));
+}
+
+}  // namespace mr::sim

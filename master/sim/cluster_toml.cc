@@ -1,0 +1,95 @@
+// The cluster file. toml11 takes ten seconds to compile: nothing else is here.
+#include <toml.hpp>
+
+#include <sstream>
+
+#include "common/base/text.h"
+#include "master/sim/model.h"
+
+namespace mr::sim {
+
+namespace {
+
+double Number(const toml::value& v) {
+  return v.is_integer() ? static_cast<double>(v.as_integer()) : toml::get<double>(v);
+}
+
+struct Knob {
+  std::string_view name;
+  double* value;
+  double lowest;
+};
+
+Status Read(const toml::value& table, const std::string& what, std::vector<Knob> knobs, std::string* rack) {
+  std::vector<std::string_view> names;
+  for (const Knob& k : knobs) names.push_back(k.name);
+  names.push_back(rack == nullptr ? "worker" : "rack");
+  for (const auto& [key, value] : table.as_table()) {
+    if (key == "rack" && rack != nullptr) {
+      *rack = value.as_string().str;
+      continue;
+    }
+    bool known = key == "name" && rack == nullptr;
+    for (const Knob& k : knobs) {
+      if (k.name != key) continue;
+      known = true;
+      *k.value = Number(value);
+      if (!(*k.value >= k.lowest)) {
+        return InvalidArgument(what + ": " + key + " is " + std::to_string(*k.value) + ", which is too small");
+      }
+    }
+    if (!known) return InvalidArgument(what + ": unknown key '" + key + "'" + DidYouMean(key, names));
+  }
+  return Status::Ok();
+}
+
+Status AddWorkers(const toml::value& table, const std::string& what, ClusterSpec* cluster) {
+  WorkerSpec w;
+  double count = 1, slots = 1, maps = 0, reduces = 0;
+  std::string rack;
+  MR_RETURN_IF_ERROR(Read(table, what,
+                          {{"count", &count, 1}, {"slots", &slots, 1}, {"map_slots", &maps, 0}, {"reduce_slots", &reduces, 0},
+                           {"speed", &w.speed, 1e-3}, {"disk", &w.disk, 1}, {"up", &w.up, 1}, {"down", &w.down, 1}},
+                          &rack));
+  if (count > 100'000 || slots > 10'000) return InvalidArgument(what + ": at most 100000 workers of 10000 slots");
+  w.slots = {static_cast<uint32_t>(slots), static_cast<uint32_t>(maps), static_cast<uint32_t>(reduces)};
+  while (w.rack < cluster->racks.size() && cluster->racks[w.rack].name != rack) ++w.rack;
+  if (w.rack == cluster->racks.size()) cluster->racks.push_back({rack, 0, 0});
+  cluster->workers.insert(cluster->workers.end(), static_cast<size_t>(count), w);
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<ClusterSpec> ParseClusterToml(const std::string& text, const std::string& name) {
+  ClusterSpec cluster;
+  try {
+    std::istringstream in(text);
+    const toml::value file = toml::parse(in, name);
+    for (const auto& [key, value] : file.as_table()) {
+      if (key != "rack" && key != "worker") {
+        return InvalidArgument(name + ": unknown key '" + key + "'; there are [[rack]] and [[worker]]");
+      }
+    }
+    if (file.contains("rack")) {
+      for (const toml::value& t : file.at("rack").as_array()) {
+        RackSpec rack;
+        if (t.contains("name")) rack.name = t.at("name").as_string().str;
+        MR_RETURN_IF_ERROR(Read(t, name + ": rack '" + rack.name + "'", {{"up", &rack.up, 0}, {"down", &rack.down, 0}}, nullptr));
+        cluster.racks.push_back(rack);
+      }
+    }
+    if (file.contains("worker")) {
+      size_t n = 0;
+      for (const toml::value& t : file.at("worker").as_array()) {
+        MR_RETURN_IF_ERROR(AddWorkers(t, name + ": worker group " + std::to_string(++n), &cluster));
+      }
+    }
+  } catch (const std::exception& e) {
+    return InvalidArgument(name + ": not a cluster file: " + e.what());
+  }
+  if (cluster.workers.empty()) return InvalidArgument(name + ": no [[worker]] in it; write count, slots, rack, speed");
+  return cluster;
+}
+
+}  // namespace mr::sim

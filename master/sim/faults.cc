@@ -1,0 +1,93 @@
+// What goes wrong, by the fault plan.
+#include "master/sched/state.h"
+#include "master/sim/simulation.h"
+
+namespace mr::sim {
+
+void Simulation::Break(uint32_t index) {
+  const Fault& fault = experiment_.faults.faults[index];
+  if (fault.worker >= workers_.size()) return;
+  switch (fault.kind) {
+    case FaultKind::kCrash: return Crash(fault);
+    case FaultKind::kOutputLost: return LoseOutput(fault);
+    case FaultKind::kContention:
+      Contend(fault.worker, fault.factor);
+      if (fault.lasts > 0) queue_.Push(now_ + FromSeconds(fault.lasts), Kind::kCalm, fault.worker, index);
+      return;
+  }
+}
+
+// Everything on it is gone at once; the master learns of it by its lease, or when it is back.
+void Simulation::Crash(const Fault& fault) {
+  Worker& w = workers_[fault.worker];
+  if (!w.up) return;
+  w.up = false;
+  while (!w.attempts.empty()) Free(w.attempts.back());
+  queue_.Push(now_ + experiment_.faults.lease, Kind::kLost, fault.worker, static_cast<uint32_t>(w.incarnation));
+  if (fault.lasts > 0) queue_.Push(now_ + FromSeconds(fault.lasts), Kind::kBack, fault.worker);
+}
+
+void Simulation::Lost(uint32_t worker, Incarnation incarnation) {
+  if (workers_[worker].incarnation == incarnation) Step(sched::WorkerLost{{worker + 1}, incarnation, "lease"});
+}
+
+void Simulation::Back(uint32_t worker) {
+  Worker& w = workers_[worker];
+  if (w.up) return;
+  w.up = true;
+  ++w.incarnation;
+  moved_at_ = now_;
+  Register(worker);
+}
+
+void Simulation::Register(uint32_t worker) {
+  const WorkerSpec& spec = experiment_.cluster.workers[worker];
+  sched::WorkerRegistered e;
+  e.worker = {worker + 1};
+  e.incarnation = workers_[worker].incarnation;
+  e.rack = experiment_.cluster.racks[spec.rack].name;
+  e.slots = spec.slots;
+  Step(std::move(e));
+}
+
+// The first output that the worker serves: a bad disk block, say.
+void Simulation::LoseOutput(const Fault& fault) {
+  const sched::Worker* w = scheduler_.state().FindWorker({fault.worker + 1});
+  if (w == nullptr || w->copies.empty()) return;
+  const auto [id, attempt] = *w->copies.begin();
+  for (const sched::CopyPlace& place : scheduler_.state().FindTask(id)->copies) {
+    if (place.worker.value != fault.worker + 1 || place.attempt != attempt) continue;
+    const sched::Copy copy = scheduler_.state().MakeCopy(id, place);
+    return Step(sched::CopyLost{copy, "its digest is bad"});
+  }
+}
+
+void Simulation::Contend(uint32_t worker, double factor) {
+  Worker& w = workers_[worker];
+  w.slow *= factor;
+  for (const uint32_t index : w.attempts) {
+    Attempt& a = attempts_[index];
+    if (a.flow == kNone || a.phase == Phase::kCopy) continue;
+    a.limit = LimitOf(a);
+    flows_.SetLimit(now_, a.flow, a.limit);
+  }
+}
+
+// An output is gone: what is being copied of this job is copied again, from what is left.
+void Simulation::RestartCopies(JobId id) {
+  for (Stage& stage : jobs_[id.seq - 1].stages) {
+    for (const Task& task : stage.tasks) {
+      for (uint32_t index = task.first; index != kNone; index = attempts_[index].next) {
+        Attempt& a = attempts_[index];
+        if (a.at != At::kRunning || a.phase != Phase::kCopy || a.flow == kNone || a.batch == 0) continue;
+        const double before = a.before;
+        StopFlow(a);
+        a.before = before;
+        a.batch = 0;
+        Move(index, 0, 1e12, {});
+      }
+    }
+  }
+}
+
+}  // namespace mr::sim

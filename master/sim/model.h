@@ -1,0 +1,101 @@
+// What a simulation is made of: a cluster, jobs, how long tasks take, what goes wrong. Plain data;
+// times in seconds and rates in bytes per second where they are doubles.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/base/time.h"
+#include "master/sched/model.h"
+
+namespace mr::sim {
+
+// One Gbit/s, the hosts' interfaces in Dolly's cluster (papers.md 1.4).
+inline constexpr double kGigabit = 125e6;
+
+struct WorkerSpec {
+  uint32_t rack = 0;
+  sched::Slots slots;
+  double speed = 1;           // of computing
+  double disk = 240e6;        // LATE's 61.8 MB/s of one disk (papers.md 3.2), by four disks, a guess
+  double up = kGigabit, down = kGigabit;
+};
+
+struct RackSpec {
+  std::string name;
+  double up = 0, down = 0;  // 0: full bisection, never short
+};
+
+struct ClusterSpec {
+  std::vector<RackSpec> racks;
+  std::vector<WorkerSpec> workers;  // WorkerId i + 1
+  uint32_t slots() const;
+};
+
+// "150x12" (workers x slots), "62x4m2r" (caps per kind), or the path of a TOML file (README.md).
+// kInvalidArgument with what is wrong; kNotFound where the file is missing.
+Result<ClusterSpec> ParseCluster(const std::string& spec);
+Result<ClusterSpec> ParseClusterToml(const std::string& text, const std::string& name);
+
+struct StageModel {
+  std::string name;
+  sched::SlotKind kind = sched::SlotKind::kMap;
+  uint32_t tasks = 1;
+  uint64_t bytes = 0;               // of input, over all tasks
+  uint64_t output_bytes = 0;
+  std::vector<sched::StageInput> inputs;
+  std::vector<float> durations;     // seconds, by task, of a trace; empty: made from bytes and cost
+};
+
+struct JobModel {
+  double submit = 0;
+  std::string name;
+  std::vector<StageModel> stages;
+  uint32_t tasks() const;
+};
+// A map stage, and an all-to-all reduce stage where reduces > 0.
+JobModel MapReduce(double submit, std::string name, uint32_t maps, uint64_t input, uint32_t reduces,
+                   uint64_t shuffle, uint64_t output);
+
+struct TaskModel {
+  // Seconds per byte at speed 1: 10 MB/s of a map and of a reduce, a guess near Hadoop's of 2010; the
+  // merge is four times as fast.
+  double map_cost = 1e-7, sort_cost = 2.5e-8, reduce_cost = 1e-7;
+  // Straggler factor of each attempt (papers.md 1.4): lognormal(0, sigma), and with probability
+  // tail times min(Pareto(2, 1.26), cap).
+  double sigma = 0.15, tail = 0.05, tail_alpha = 1.26, tail_cap = 8;
+  Duration launch_delay = Millis(10);  // decision to first byte: a guess
+  Duration kill_delay = Millis(10);
+  Duration report_period = Seconds(1);  // 0: no progress reports
+};
+// The same without chance: for examples worked by hand.
+TaskModel Exact();
+
+enum class FaultKind : uint8_t { kCrash, kOutputLost, kContention };
+struct Fault {
+  FaultKind kind = FaultKind::kCrash;
+  double at = 0;
+  uint32_t worker = 0;
+  double lasts = 0;   // crash: until it is back, 0 = never; contention: until it ends
+  double factor = 1;  // contention: times as slow
+};
+
+struct FaultPlan {
+  std::vector<Fault> faults;
+  double late = 0, lost = 0, twice = 0;  // probability, of each launch and report of an end
+  Duration lease = Seconds(10);          // from a crash to WorkerLost
+  Duration late_by = Seconds(30);        // at most
+  Duration resend = Seconds(3);          // of a lost message
+};
+
+// Jobs from a file of SWIM (tab separated: id, submit, gap, input, shuffle, output): a map per 128 MiB of
+// input, a reduce per GiB of shuffle (papers.md 1.4).
+Result<std::vector<JobModel>> ParseSwim(const std::string& text, const std::string& name);
+// "generate:facebook", "generate:bing,jobs=500,gap=2": see generate.cc.
+Result<std::vector<JobModel>> Generate(const std::string& spec, uint64_t seed);
+// Either. A relative file is also looked for below `data` (and its swim-facebook), where not empty.
+Result<std::vector<JobModel>> LoadWorkload(const std::string& workload, const std::string& data, uint64_t seed);
+
+}  // namespace mr::sim

@@ -1,0 +1,102 @@
+// mrsim: parse, build the experiment, run, print.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "common/base/text.h"
+#include "common/io/files.h"
+#include "master/sim/options.h"
+#include "master/sim/report.h"
+#include "master/sim/swarm.h"
+
+namespace mr::sim {
+
+namespace {
+
+// Published (README.md); those of mrctl where they mean the same.
+enum ExitCode : int { kOk = 0, kBroken = 1, kUsage = 2, kNotFound = 7, kInternal = 70 };
+
+bool WantsJson(const std::vector<std::string>& args) {
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i] == "-ojson" || (args[i] == "-o" && i + 1 < args.size() && args[i + 1] == "json")) return true;
+  }
+  return false;
+}
+
+int Fail(const Status& status, bool json) {
+  if (json) {
+    (void)WriteAll(1, std::string("{\"version\":1,\"error\":{\"code\":\"") + CodeName(status.code()) + "\",\"message\":\"" +
+                          JsonEscape(status.message()) + "\",\"hint\":\"\"}}\n");
+  } else {
+    std::fprintf(stderr, "mrsim: %s\n", status.message().c_str());
+  }
+  if (status.code() == Code::kInvalidArgument) return kUsage;
+  return status.code() == Code::kNotFound ? kNotFound : kInternal;
+}
+
+// A bar of jobs ended, drawn over itself.
+void Draw(size_t done, size_t all, Instant now) {
+  constexpr size_t kWidth = 30;
+  const size_t full = all == 0 ? kWidth : kWidth * done / all;
+  std::fprintf(stderr, "\r[%s%s] %zu/%zu jobs, %s simulated   ", std::string(full, '#').c_str(),
+               std::string(kWidth - full, '.').c_str(), done, all, HumanDuration({now.ns}).c_str());
+}
+
+bool Terminal() {
+  const char* term = std::getenv("TERM");
+  return isatty(2) == 1 && (term == nullptr || std::string(term) != "dumb");
+}
+
+Result<int> RunOne(const Options& o) {
+  Experiment experiment;
+  MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(o.scheduler));
+  MR_ASSIGN_OR_RETURN(experiment.tasks.report_period, ParseDuration(o.report_period));
+  MR_ASSIGN_OR_RETURN(experiment.cluster, ParseCluster(o.cluster));
+  const char* from = std::getenv("MR_DATA");
+  MR_ASSIGN_OR_RETURN(experiment.jobs, LoadWorkload(o.workload, !o.data.empty() ? o.data : from != nullptr ? from : "", o.seed));
+  experiment.policies = o.scheduler;
+  experiment.seed = o.seed;
+  const Header header{o.workload, o.cluster, o.scheduler, o.seed, experiment.cluster.slots()};
+  Simulation run(std::move(experiment));
+  const bool bar = !o.no_progress && Terminal();
+  const std::string wrong = run.Run(bar ? Draw : std::function<void(size_t, size_t, Instant)>());
+  if (bar) std::fputs("\r\033[K", stderr);
+  if (!wrong.empty()) return Internal("the simulation stopped " + wrong);
+  MR_RETURN_IF_ERROR(WriteAll(1, o.form == "json" ? Json(header, run) : Table(header, run)));
+  return kOk;
+}
+
+Result<int> RunSwarm(const Options& o) {
+  MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(o.scheduler));
+  uint32_t broken = 0;
+  for (uint32_t i = 0; i < o.count; ++i) {
+    const std::string wrong = RunChecked(RandomExperiment(o.seed + i, o.scheduler));
+    if (wrong.empty()) continue;
+    ++broken;
+    std::fprintf(stderr, "mrsim swarm --count 1 --seed %llu --scheduler '%s'  # %s\n",
+                 static_cast<unsigned long long>(o.seed + i), o.scheduler.c_str(), wrong.c_str());
+  }
+  std::printf("%u configurations, %u broken\n", o.count, broken);
+  return broken == 0 ? kOk : kBroken;
+}
+
+}  // namespace
+
+int Main(const std::vector<std::string>& args) {
+  const bool json = WantsJson(args);
+  auto options = ParseOptions(args);
+  if (!options.ok()) return Fail(options.status(), json);
+  if (!options->help.empty()) {
+    (void)WriteAll(1, options->help);
+    return kOk;
+  }
+  auto exit = options->verb == "run" ? RunOne(*options) : RunSwarm(*options);
+  return exit.ok() ? *exit : Fail(exit.status(), json);
+}
+
+}  // namespace mr::sim
+
+int main(int argc, char** argv) { return mr::sim::Main({argv + 1, argv + argc}); }

@@ -1,0 +1,42 @@
+// CLI11 takes nine seconds to compile: nothing else is here.
+#include "master/sim/options.h"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+
+namespace mr::sim {
+
+Result<Options> ParseOptions(std::vector<std::string> args) {
+  Options o;
+  CLI::App app{"Runs workloads on a modelled cluster in virtual time, under the master's own scheduler.", "mrsim"};
+  app.footer("Exit: 0 done, 1 an invariant did not hold, 2 usage, 7 no such file, 70 internal.");
+  app.require_subcommand(1);
+  CLI::App* run = app.add_subcommand("run", "a workload on a cluster: completion times, slot-seconds, bytes");
+  run->add_option("--workload", o.workload, "SWIM file, or generate:facebook|bing[,jobs=N][,gap=SECONDS]")->required();
+  run->add_option("--cluster", o.cluster, "WORKERSxSLOTS (150x12), caps per kind (62x4m2r), or a .toml file");
+  run->add_option("--data", o.data, "where traces are (MR_DATA)");
+  run->add_option("--report-period", o.report_period, "how often workers report progress, as 1s; 0s: never");
+  run->add_option("-o", o.form, "table or json")->check(CLI::IsMember({"table", "json"}));
+  run->add_flag("--no-progress", o.no_progress, "no progress bar");
+  CLI::App* swarm = app.add_subcommand("swarm", "random clusters, jobs and faults; invariants after each event");
+  swarm->add_option("--count", o.count, "how many; number i has seed S + i")->check(CLI::Range(1u, 10'000'000u));
+  for (CLI::App* verb : {run, swarm}) {
+    verb->add_option("--scheduler", o.scheduler, "policies, comma-separated");
+    verb->add_option("--seed", o.seed, "of everything that is left to chance");
+  }
+  std::reverse(args.begin(), args.end());  // as CLI11 takes a vector
+  try {
+    app.parse(args);
+  } catch (const CLI::CallForHelp&) {
+    o.help = run->parsed() ? run->help() : swarm->parsed() ? swarm->help() : app.help();
+    return o;
+  } catch (const CLI::ParseError& e) {
+    return InvalidArgument(std::string(e.what()) + "; see mrsim --help");
+  }
+  o.verb = run->parsed() ? "run" : "swarm";
+  return o;
+}
+
+}  // namespace mr::sim

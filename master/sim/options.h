@@ -1,0 +1,23 @@
+// The command line of mrsim.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+
+namespace mr::sim {
+
+struct Options {
+  std::string verb;  // "run" or "swarm"
+  std::string help;  // not empty: print it and stop
+  std::string workload, cluster = "150x12", scheduler = "fifo", data, form = "table", report_period = "1s";
+  uint64_t seed = 1;
+  uint32_t count = 100;
+  bool no_progress = false;
+};
+
+// args: without the program's name. kInvalidArgument: usage.
+Result<Options> ParseOptions(std::vector<std::string> args);
+
+}  // namespace mr::sim

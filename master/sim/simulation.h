@@ -1,0 +1,199 @@
+// Runs a workload on a modelled cluster in virtual time, under the very scheduler that the master
+// runs (sched::Scheduler). A function of its arguments: the same ones give the same events, decisions
+// and Digest(), in any process. Luck (replicas, straggler factors) is drawn per task and attempt, so that it
+// does not depend on what the scheduler decides: policies are compared on the same luck.
+//
+// Thread: any one. Memory: the job models, and what the scheduler keeps.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/base/rng.h"
+#include "master/sched/scheduler.h"
+#include "master/sim/event_queue.h"
+#include "master/sim/flows.h"
+#include "master/sim/model.h"
+
+namespace mr::sim {
+
+struct Experiment {
+  ClusterSpec cluster;
+  std::vector<JobModel> jobs;  // by submit
+  TaskModel tasks;
+  FaultPlan faults;
+  std::string policies = "fifo";  // REQUIRES a list that sched::Scheduler::CheckPolicies takes
+  uint64_t seed = 1;
+  bool check = false;  // the whole state, and what the simulator knows itself, after each event
+};
+
+struct JobResult {
+  bool succeeded = false;
+  uint32_t tasks = 0;
+  double submitted = 0, ended = 0;  // seconds
+  std::string message;              // of one that failed
+};
+
+struct Totals {
+  uint64_t events = 0, starts = 0, commits = 0;  // commits: one per task and generation of its output
+  uint64_t copies = 0;        // attempts that run beside or instead of one: speculative, clones, restarts
+  uint64_t retries = 0;
+  uint64_t binds = 0, replicas = 0;
+  // Of slots, in seconds: of attempts that committed, and of all others; `busy` is the same, counted as
+  // slots over time.
+  double useful = 0, wasted = 0, busy = 0;
+  double read_bytes = 0, local_bytes = 0, cross_rack_bytes = 0;  // bytes moved, whether used or not
+  double end = 0;  // seconds, when the last job ended
+};
+
+class Simulation {
+ public:
+  explicit Simulation(Experiment experiment);
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
+
+  // To the end of all jobs. Returns "" or what did not hold. progress: called now and then, with
+  // jobs ended and all jobs; may be null.
+  std::string Run(const std::function<void(size_t, size_t, Instant)>& progress);
+
+  const std::vector<JobResult>& jobs() const { return results_; }
+  const Totals& totals() const { return totals_; }
+  // Of all events and digests so far.
+  uint64_t Digest() const { return digest_; }
+
+ private:
+  static constexpr uint32_t kNone = ~0u;
+  enum class Phase : uint8_t { kRead = 0, kCopy = 1, kSort = 2, kReduce = 3 };
+  enum class At : uint8_t { kNowhere, kLaunching, kRunning, kReporting };
+
+  struct Attempt {
+    AttemptId id;
+    Incarnation incarnation = 0;
+    uint32_t worker = 0, generation = 0, stamp = 0;
+    uint32_t next = kNone;  // of the same task
+    uint32_t place = 0;     // in its worker's list
+    uint32_t flow = kNone;
+    At at = At::kNowhere;
+    Phase phase = Phase::kRead;
+    bool idle = false;      // in kCopy, for outputs that are not there yet
+    bool timed = false;     // by a trace: no bytes, no resources
+    uint32_t needed = 0, taken = 0, batch = 0;  // upstream outputs: of all, had, under way
+    Instant launched, started, inputs_done, reported_at;
+    double bytes = 0;       // of input
+    double before = 0;      // moved in earlier flows, over all phases
+    double flow_bytes = 0, limit = 0;
+    double reported = 0;
+    double factor = 1, trace_seconds = 0;
+    double cross = 0, local = 0;  // share of the flow's bytes
+  };
+  struct Task {
+    uint32_t first = kNone;       // attempt
+    uint32_t committed = 0;       // generation; 0: never
+    uint32_t copies = 0, worker = 0;
+  };
+  struct Stage {
+    std::vector<Task> tasks;
+    uint32_t readable = 0;               // tasks with a copy
+    std::vector<uint32_t> by_rack;       // of these
+    std::vector<std::pair<uint32_t, uint32_t>> idle;  // readers: attempt, stamp
+  };
+  struct Job {
+    std::vector<Stage> stages;
+    uint32_t holding = 0;
+    bool over = false;
+  };
+  struct Worker {
+    bool up = true;
+    Incarnation incarnation = 1;
+    double slow = 1;  // contention
+    uint32_t disk = 0, uplink = 0, downlink = 0;
+    bool reporting = false;
+    std::vector<uint32_t> attempts;
+  };
+  struct Message {
+    sched::AttemptFinished report;
+    uint32_t attempt = 0, stamp = 0;
+  };
+
+  // simulation.cc: the loop, and decisions.
+  void Step(sched::Event event);
+  void Handle(const Item& item);
+  void Do(const sched::Launch& d);
+  void Do(const sched::Accept& d);
+  void Do(const sched::DropCopy& d);
+  void Do(const sched::CommitJob& d);
+  void Do(const sched::FailJob& d);
+  void Do(const sched::ReplicateCopy& d);
+  void Carry(const sched::Decision& decision);
+  void KillSoon(const AttemptId& id);
+  void EndJob(JobId id, bool succeeded, const std::string& message);
+  void Submit(uint32_t job);
+  void Plan(uint32_t job, uint32_t stage);
+  void FireTimer(uint32_t timer);
+  void Broken(const std::string& what);
+  uint32_t Find(const AttemptId& id) const;
+  const StageModel& ModelOf(const TaskId& id) const { return experiment_.jobs[id.job.seq - 1].stages[id.stage]; }
+  Stage& StageOf(const TaskId& id) { return jobs_[id.job.seq - 1].stages[id.stage]; }
+  Rng Luck(const TaskId& id, uint32_t number, uint64_t purpose) const;
+
+  // attempts.cc: how attempts move.
+  void Start(uint32_t a);
+  void Next(uint32_t a);                 // its flow is done
+  void TryCopy(uint32_t a);
+  uint32_t Available(const Attempt& a) const;
+  void CopyRoute(const Attempt& a, std::vector<Flows::Use>* uses, double* cross, double* local) const;
+  void ReadRoute(const Attempt& a, std::vector<Flows::Use>* uses, double* cross, double* local) const;
+  void Move(uint32_t a, double bytes, double limit, const std::vector<Flows::Use>& uses);
+  double LimitOf(const Attempt& a) const;  // of its phase
+  void StopFlow(Attempt& a);
+  void Finish(uint32_t a);
+  void SendMessage(Message message);
+  void Deliver(uint32_t message);
+  void Free(uint32_t a);                 // its slot, in the simulator's books: as wasted
+  double MovedBy(const Attempt& a) const;
+  void Report(uint32_t worker);
+  void WakeReaders(const TaskId& id);
+
+  // faults.cc.
+  void Break(uint32_t fault);
+  void Crash(const Fault& fault);
+  void Lost(uint32_t worker, Incarnation incarnation);
+  void Back(uint32_t worker);
+  void LoseOutput(const Fault& fault);
+  void Contend(uint32_t worker, double factor);
+  void RestartCopies(JobId job);
+  void Register(uint32_t worker);
+  bool Chance(double p) { return p > 0 && chance_.Uniform() < p; }
+
+  Experiment experiment_;
+  sched::Scheduler scheduler_;
+  Rng chance_;  // of messages
+  EventQueue queue_;
+  Flows flows_;
+  Instant now_;
+  uint64_t digest_ = 0;
+  std::string error_;
+  Totals totals_;
+  size_t ended_ = 0;
+  Instant moved_at_;       // when something last began or ended
+  uint32_t live_ = 0;      // attempts
+  double won_seconds_ = -1;
+  Instant busy_since_;
+
+  std::vector<JobResult> results_;
+  std::vector<Job> jobs_;
+  std::vector<Worker> workers_;
+  std::vector<uint32_t> rack_up_, rack_down_;  // links; kNone: never short
+  std::vector<Attempt> attempts_;
+  std::vector<uint32_t> free_attempts_, flow_of_;  // flow_of_: flow -> attempt
+  std::vector<Message> messages_;
+  std::vector<uint32_t> free_messages_;
+  std::vector<sched::WakeAt> timers_;
+  std::vector<uint32_t> free_timers_;
+  std::vector<sched::ReplicateCopy> replicas_;
+  std::vector<Flows::Due> due_;
+  std::vector<Flows::Use> uses_;
+};
+
+}  // namespace mr::sim

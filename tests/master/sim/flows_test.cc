@@ -1,0 +1,138 @@
+// Max-min fair rates against examples worked by hand.
+#include "master/sim/flows.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "common/base/rng.h"
+
+namespace mr::sim {
+namespace {
+
+struct Net {
+  Flows flows;
+  std::vector<Flows::Due> due;
+  uint32_t Start(double bytes, double limit, std::vector<Flows::Use> uses, Instant now = {}) {
+    return flows.Start(now, bytes, limit, uses);
+  }
+  double Rate(uint32_t flow, Instant now = {}) {
+    flows.Settle(now, &due);
+    return flows.rate(flow);
+  }
+};
+
+TEST(FlowsTest, FlowAloneGoesAtItsLimitOrItsLinks) {
+  Net n;
+  const uint32_t link = n.flows.AddLink(100);
+  const uint32_t a = n.Start(1000, 40, {{link}});
+  EXPECT_DOUBLE_EQ(n.Rate(a), 40);
+  n.flows.End({}, a);
+  const uint32_t b = n.Start(1000, 400, {{link}});
+  EXPECT_DOUBLE_EQ(n.Rate(b), 100);
+}
+
+TEST(FlowsTest, WhatASlowFlowLeavesGoesToTheOthers) {
+  Net n;
+  const uint32_t link = n.flows.AddLink(100);
+  const uint32_t slow = n.Start(1, 10, {{link}}), b = n.Start(1, 1e9, {{link}}), c = n.Start(1, 1e9, {{link}});
+  EXPECT_DOUBLE_EQ(n.Rate(slow), 10);
+  EXPECT_DOUBLE_EQ(n.Rate(b), 45);
+  EXPECT_DOUBLE_EQ(n.Rate(c), 45);
+}
+
+// Links 10 and 4; flow 1 takes both, 2 the first, 3 the second. The second gives 2 and 2; flow 2 has 8.
+TEST(FlowsTest, ParkingLot) {
+  Net n;
+  const uint32_t wide = n.flows.AddLink(10), narrow = n.flows.AddLink(4);
+  const uint32_t both = n.Start(1, 1e9, {{wide}, {narrow}}), first = n.Start(1, 1e9, {{wide}}), second = n.Start(1, 1e9, {{narrow}});
+  EXPECT_DOUBLE_EQ(n.Rate(both), 2);
+  EXPECT_DOUBLE_EQ(n.Rate(second), 2);
+  EXPECT_DOUBLE_EQ(n.Rate(first), 8);
+}
+
+// Of one reader's bytes a quarter crosses the uplink of 10; two such readers go at 20 each.
+TEST(FlowsTest, ShareOfALinkIsWhatCounts) {
+  Net n;
+  const uint32_t uplink = n.flows.AddLink(10), x = n.flows.AddLink(100), y = n.flows.AddLink(100);
+  const uint32_t a = n.Start(1, 1e9, {{x}, {uplink, .25}}), b = n.Start(1, 1e9, {{y}, {uplink, .25}});
+  EXPECT_DOUBLE_EQ(n.Rate(a), 20);
+  EXPECT_DOUBLE_EQ(n.Rate(b), 20);
+}
+
+// 100 bytes each on a link of 10: alone for 5 s (50 left), then at 5 each: 10 s more; the other has 50
+// left at 15 s and ends at 20 s.
+TEST(FlowsTest, EndsMoveWhenRatesDo) {
+  Net n;
+  const uint32_t link = n.flows.AddLink(10);
+  const uint32_t a = n.Start(100, 1e9, {{link}});
+  n.flows.Settle({}, &n.due);
+  EXPECT_EQ(n.due.back().at, Instant{} + Seconds(10));
+  const uint32_t first_version = n.due.back().version;
+  const Instant five = Instant{} + Seconds(5), fifteen = Instant{} + Seconds(15);
+  n.due.clear();
+  const uint32_t b = n.Start(100, 1e9, {{link}}, five);
+  n.flows.Settle(five, &n.due);
+  ASSERT_EQ(n.due.size(), 2u);
+  EXPECT_FALSE(n.flows.Current(a, first_version));
+  for (const Flows::Due& d : n.due) EXPECT_EQ(d.at, five + Seconds(d.flow == a ? 10 : 20));
+  EXPECT_NEAR(n.flows.End(fifteen, a), 0, 1e-6);
+  n.due.clear();
+  n.flows.Settle(fifteen, &n.due);
+  ASSERT_EQ(n.due.size(), 1u);
+  EXPECT_EQ(n.due[0].flow, b);
+  EXPECT_EQ(n.due[0].at, Instant{} + Seconds(20));
+}
+
+TEST(FlowsTest, SlowedFlowGivesWayAndTakesBack) {
+  Net n;
+  const uint32_t link = n.flows.AddLink(10);
+  const uint32_t a = n.Start(100, 8, {{link}}), b = n.Start(100, 8, {{link}});
+  EXPECT_DOUBLE_EQ(n.Rate(a), 5);
+  n.flows.SetLimit({}, a, 1);
+  EXPECT_DOUBLE_EQ(n.Rate(b), 8);
+  n.flows.SetLimit({}, a, 8);
+  EXPECT_DOUBLE_EQ(n.Rate(b), 5);
+}
+
+// What is kept from change to change is what a fresh computation gives.
+TEST(FlowsTest, ChangesLeadToTheSameRatesAsAFreshStart) {
+  Rng rng(7);
+  Net n;
+  std::vector<double> capacity;
+  for (int l = 0; l < 12; ++l) {
+    capacity.push_back(1 + 99 * rng.Uniform());
+    n.flows.AddLink(capacity.back());
+  }
+  struct Live {
+    uint32_t id;
+    double limit;
+    std::vector<Flows::Use> uses;
+  };
+  std::vector<Live> live;
+  for (int round = 0; round < 400; ++round) {
+    if (live.size() > 15 || (!live.empty() && rng.Uniform() < .4)) {
+      const size_t i = rng.Below(live.size());
+      n.flows.End({}, live[i].id);
+      live.erase(live.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      Live f{0, 1 + 60 * rng.Uniform(), {}};
+      for (uint32_t l = 0; l < 12; ++l) {
+        if (rng.Uniform() < .2) f.uses.push_back({l, rng.Uniform() < .5 ? 1 : .1 + .9 * rng.Uniform()});
+      }
+      f.id = n.Start(1e6, f.limit, f.uses);
+      live.push_back(f);
+    }
+    n.flows.Settle({}, &n.due);
+    Net fresh;
+    for (const double c : capacity) fresh.flows.AddLink(c);
+    std::vector<uint32_t> ids;
+    for (const Live& f : live) ids.push_back(fresh.Start(1e6, f.limit, f.uses));
+    for (size_t i = 0; i < live.size(); ++i) {
+      ASSERT_NEAR(n.flows.rate(live[i].id), fresh.Rate(ids[i]), 1e-6) << "round " << round;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mr::sim

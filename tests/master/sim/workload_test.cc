@@ -1,0 +1,131 @@
+// Where jobs and clusters come from, and what the numbers of a report mean.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "master/sim/model.h"
+#include "master/sim/report.h"
+
+namespace mr::sim {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(SwimTest, MapPer128MibReducePerGibOfShuffle) {
+  const auto jobs = ParseSwim("job0\t5\t0\t134217729\t1073741824\t7\njob1\t3\t1\t0\t0\t0\n", "t");
+  ASSERT_TRUE(jobs.ok()) << jobs.status().message();
+  ASSERT_EQ(jobs->size(), 2u);
+  EXPECT_EQ((*jobs)[0].name, "job1");  // by time
+  EXPECT_EQ((*jobs)[0].tasks(), 1u);   // map-only, of no bytes
+  const JobModel& job = (*jobs)[1];
+  ASSERT_EQ(job.stages.size(), 2u);
+  EXPECT_EQ(job.stages[0].tasks, 2u);
+  EXPECT_EQ(job.stages[1].tasks, 1u);
+  EXPECT_EQ(job.stages[1].bytes, 1073741824u);
+}
+
+TEST(SwimTest, BadLineIsNamed) {
+  for (const char* bad : {"job0\t5\t0\t1\t1\n", "job0\t5\t0\tx\t1\t1\n", ""}) {
+    const auto jobs = ParseSwim(bad, "file");
+    ASSERT_FALSE(jobs.ok()) << bad;
+    EXPECT_THAT(jobs.status().message(), HasSubstr("file:"));
+  }
+}
+
+// papers.md 1.4: 5 894 jobs, 75 % map-only, 91.2/3.3/2.0/2.1/1.4 % by size, in all 228 k tasks.
+TEST(SwimTest, FacebookOf2009IsWhatItIsSaidToBe) {
+  const char* data = std::getenv("MR_DATA");
+  if (data == nullptr) GTEST_SKIP() << "MR_DATA is not set: it says where the traces are";
+  const auto jobs = LoadWorkload("FB-2009_samples_24_times_1hr_0.tsv", data, 1);
+  ASSERT_TRUE(jobs.ok()) << jobs.status().message();
+  EXPECT_EQ(jobs->size(), 5894u);
+  uint64_t tasks = 0, small = 0, map_only = 0;
+  for (const JobModel& job : *jobs) {
+    tasks += job.tasks();
+    small += job.tasks() <= 10;
+    map_only += job.stages.size() == 1;
+  }
+  EXPECT_NEAR(static_cast<double>(tasks), 228e3, 1e3);
+  EXPECT_NEAR(static_cast<double>(small) / 5894, .912, .001);
+  EXPECT_NEAR(static_cast<double>(map_only) / 5894, .75, .01);
+}
+
+TEST(WorkloadTest, MissingFileSaysWhereItWasLookedFor) {
+  const auto jobs = LoadWorkload("no-such.tsv", "/nowhere", 1);
+  ASSERT_FALSE(jobs.ok());
+  EXPECT_EQ(jobs.status().code(), Code::kNotFound);
+  EXPECT_THAT(jobs.status().message(), HasSubstr("/nowhere/swim-facebook/no-such.tsv"));
+}
+
+TEST(GenerateTest, SharesAndGapsAreThoseAskedFor) {
+  const auto jobs = Generate("generate:bing,jobs=20000,gap=2", 1);
+  ASSERT_TRUE(jobs.ok());
+  ASSERT_EQ(jobs->size(), 20000u);
+  double small = 0, large = 0;
+  for (const JobModel& job : *jobs) {
+    small += job.tasks() <= 10;
+    large += job.tasks() > 500;
+  }
+  EXPECT_NEAR(small / 20000, .61, .02);
+  EXPECT_NEAR(large / 20000, .02, .005);
+  EXPECT_NEAR(jobs->back().submit / 20000, 2, .3);
+}
+
+TEST(GenerateTest, UnknownWordIsRefused) {
+  const auto jobs = Generate("generate:facebok", 1);
+  ASSERT_FALSE(jobs.ok());
+  EXPECT_THAT(jobs.status().message(), HasSubstr("did you mean 'facebook'"));
+  EXPECT_FALSE(Generate("generate:jobs=0", 1).ok());
+  EXPECT_FALSE(Generate("generated", 1).ok());
+}
+
+TEST(ClusterTest, ShortForms) {
+  const auto plain = ParseCluster("150x12");
+  ASSERT_TRUE(plain.ok());
+  EXPECT_EQ(plain->slots(), 1800u);
+  const auto kinds = ParseCluster("62x4m2r");
+  ASSERT_TRUE(kinds.ok());
+  EXPECT_EQ(kinds->workers[61].slots, (sched::Slots{6, 4, 2}));
+  for (const char* bad : {"", "150", "x12", "0x3", "3x0", "3x4m", "3x4m2", "3x4mr", "3x4r2m", "3x4 ", "9999999x1"}) {
+    EXPECT_FALSE(ParseCluster(bad).ok()) << bad;
+  }
+  EXPECT_EQ(ParseCluster("/nowhere/c.toml").status().code(), Code::kNotFound);
+}
+
+TEST(ClusterTest, TomlFile) {
+  const auto c = ParseClusterToml(
+      "[[rack]]\nname = \"a\"\nup = 1e9\ndown = 2000000000\n"
+      "[[worker]]\ncount = 3\nslots = 6\nmap_slots = 4\nreduce_slots = 2\nrack = \"a\"\n"
+      "[[worker]]\nrack = \"b\"\nspeed = 0.5\ndisk = 1e8\n", "c.toml");
+  ASSERT_TRUE(c.ok()) << c.status().message();
+  ASSERT_EQ(c->workers.size(), 4u);
+  EXPECT_EQ(c->racks.size(), 2u);
+  EXPECT_EQ(c->racks[0].down, 2e9);
+  EXPECT_EQ(c->workers[2].slots, (sched::Slots{6, 4, 2}));
+  EXPECT_EQ(c->workers[3].rack, 1u);
+  EXPECT_EQ(c->workers[3].speed, 0.5);
+  EXPECT_THAT(ParseClusterToml("[[worker]]\nsloots = 3\n", "c").status().message(), HasSubstr("did you mean 'slots'"));
+  EXPECT_FALSE(ParseClusterToml("[[worker]]\nspeed = 0\n", "c").ok());
+  EXPECT_FALSE(ParseClusterToml("[[worker]\n", "c").ok());
+  EXPECT_FALSE(ParseClusterToml("", "c").ok());
+}
+
+TEST(ReportTest, BinsAndPercentilesByNearestRank) {
+  std::vector<JobResult> jobs;
+  for (int i = 1; i <= 100; ++i) jobs.push_back({true, 10, 0, static_cast<double>(i), ""});
+  jobs.push_back({true, 11, 5, 12, ""});
+  jobs.push_back({false, 11, 0, 1000, "failed"});
+  const auto bins = BinsOf(jobs);
+  EXPECT_EQ(bins[0].jobs, 100u);
+  EXPECT_DOUBLE_EQ(bins[0].mean, 50.5);
+  EXPECT_DOUBLE_EQ(bins[0].p50, 50);
+  EXPECT_DOUBLE_EQ(bins[0].p95, 95);
+  EXPECT_DOUBLE_EQ(bins[0].p99, 99);
+  EXPECT_EQ(bins[1].jobs, 1u);
+  EXPECT_DOUBLE_EQ(bins[1].p99, 7);
+  EXPECT_EQ(bins[5].jobs, 101u);
+}
+
+}  // namespace
+}  // namespace mr::sim
