@@ -82,14 +82,16 @@ std::string Core::CheckConsumed(const AttemptFinished& e) const {
   std::vector<std::pair<uint32_t, uint32_t>> seen;
   seen.reserve(e.consumed.size());
   for (const Consumed& c : e.consumed) {
-    const Task* up = state_.FindTask({id.job, c.stage, c.task});
+    // Not by FindTask, which looks the job up: a reduce of a large job has read thousands.
+    const bool exists = c.stage < job.stages.size() && c.task < job.stages[c.stage].tasks.size();
+    const Task* up = exists ? &job.stages[c.stage].tasks[c.task] : nullptr;
     if (up == nullptr || !up->has_content || c.generation > up->generation ||
         c.content != up->manifest.content) {
       return text(c.stage, c.task) + " that it consumed is not the committed one";
     }
     seen.emplace_back(c.stage, c.task);
   }
-  std::sort(seen.begin(), seen.end());
+  if (!std::is_sorted(seen.begin(), seen.end())) std::sort(seen.begin(), seen.end());
   for (const Slice& slice : state_.FindTask(id)->plan.slices) {
     const uint32_t up = inputs[slice.input].upstream;
     auto it = std::lower_bound(seen.begin(), seen.end(), std::pair{up, slice.task_begin});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace mr::sim {
 
@@ -9,6 +10,11 @@ uint32_t Flows::AddLink(double capacity) {
   links_.emplace_back();
   links_.back().capacity = capacity;
   return static_cast<uint32_t>(links_.size() - 1);
+}
+
+double Flows::Bounded(const Flow& flow, double limit) const {
+  for (const Use& use : flow.uses) limit = std::min(limit, links_[use.link].capacity / use.share);
+  return limit;
 }
 
 // Its links as they are now: those that are short, before or after a change, spread it.
@@ -33,10 +39,10 @@ uint32_t Flows::Start(Instant now, double bytes, double limit, std::span<const U
   flow.at = now;
   flow.left = bytes;
   flow.rate = 0;
-  flow.limit = limit;
   flow.fresh = true;
   ++flow.version;
   flow.uses.assign(uses.begin(), uses.end());
+  flow.limit = limit = Bounded(flow, limit);
   flow.places.clear();
   for (uint32_t u = 0; u < flow.uses.size(); ++u) {
     Link& link = links_[flow.uses[u].link];
@@ -52,6 +58,7 @@ uint32_t Flows::Start(Instant now, double bytes, double limit, std::span<const U
 void Flows::SetLimit(Instant, uint32_t id, double limit) {
   Flow& flow = flows_[id];
   Touch(flow);
+  limit = Bounded(flow, limit);
   for (const Use& use : flow.uses) links_[use.link].demand += use.share * (limit - flow.limit);
   flow.limit = limit;
   Touch(flow);
@@ -131,29 +138,37 @@ void Flows::Fill() {
   });
   // A rest of rounding is no share.
   constexpr double kNoShare = 1e-9;
-  for (size_t next = 0;;) {
-    while (next < by_limit_.size() && flows_[by_limit_[next]].fixed) ++next;
-    if (next == by_limit_.size()) return;
-    Link* full = nullptr;
-    double level = 0;
-    for (const uint32_t l : part_links_) {
-      Link& link = links_[l];
-      if (!link.tight() || link.shares <= kNoShare) continue;
-      const double here = link.room / link.shares;
-      if (full == nullptr || here < level) full = &link, level = here;
+  const auto level_of = [this](uint32_t l) { return links_[l].room / links_[l].shares; };
+  levels_.clear();
+  for (const uint32_t l : part_links_) {
+    if (links_[l].tight() && links_[l].shares > kNoShare) levels_.emplace_back(level_of(l), l);
+  }
+  std::make_heap(levels_.begin(), levels_.end(), std::greater<>());
+  for (size_t next = 0; next < by_limit_.size();) {
+    if (flows_[by_limit_[next]].fixed) {
+      ++next;
+      continue;
+    }
+    // A level never falls: a flow that is fixed takes no more than its part of the room.
+    while (!levels_.empty()) {
+      const auto [level, l] = levels_.front();
+      if (links_[l].shares > kNoShare && level_of(l) <= level) break;
+      std::pop_heap(levels_.begin(), levels_.end(), std::greater<>());
+      levels_.pop_back();
+      if (links_[l].shares <= kNoShare) continue;
+      levels_.emplace_back(level_of(l), l);
+      std::push_heap(levels_.begin(), levels_.end(), std::greater<>());
     }
     Flow& slowest = flows_[by_limit_[next]];
-    if (full == nullptr || slowest.limit <= level) {
+    if (levels_.empty() || slowest.limit <= levels_.front().first) {
       Fix(slowest, slowest.limit);
       continue;
     }
-    bool any = false;
-    for (const Member& m : full->members) {
-      if (flows_[m.flow].fixed) continue;
-      Fix(flows_[m.flow], level);
-      any = true;
+    const auto [level, l] = levels_.front();
+    for (const Member& m : links_[l].members) {
+      if (!flows_[m.flow].fixed) Fix(flows_[m.flow], level);
     }
-    if (!any) full->shares = 0;
+    links_[l].shares = 0;
   }
 }
 

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "common/base/time.h"
@@ -63,9 +64,13 @@ class Flows {
     uint32_t mark = 0;
     bool dirty = false;
     std::vector<Member> members;
-    bool tight() const { return demand > capacity; }
+    // Short of capacity, and not by the rounding of many additions.
+    bool tight() const { return demand > capacity * (1 + 1e-9); }
   };
 
+  // No flow can go faster than its links alone would let it: with that said, a link with one such flow
+  // is not short of anything.
+  double Bounded(const Flow& flow, double limit) const;
   void Touch(const Flow& flow);
   void Gather(uint32_t link);
   void Fill();
@@ -76,6 +81,7 @@ class Flows {
   std::vector<Link> links_;
   std::vector<uint32_t> dirty_links_, dirty_flows_;
   std::vector<uint32_t> part_, part_links_, by_limit_;  // of one Settle
+  std::vector<std::pair<double, uint32_t>> levels_;     // a heap: the level at which a link was full when last asked
   uint32_t mark_ = 0;
 };
 
