@@ -10,10 +10,12 @@ namespace {
 
 constexpr double kNsPerSecond = 1e9;
 
+// Replaces what stood in the set by what is to stand there; most changes leave most sets alone.
 template <class T>
-void Put(Ranked<T>& set, const T& value, bool in) {
-  if (in) set.Insert(value);
-  else set.Erase(value);
+void Move(Ranked<T>& set, bool was, const T& old, bool is, const T& value) {
+  if (was == is && (!is || old == value)) return;
+  if (was) set.Erase(old);
+  if (is) set.Insert(value);
 }
 
 bool Same(const StageStatistics& a, const StageStatistics& b) {
@@ -23,23 +25,18 @@ bool Same(const StageStatistics& a, const StageStatistics& b) {
          a.measured_ns == b.measured_ns && a.measured_bytes == b.measured_bytes;
 }
 
-void Count(const Rating& r, AttemptKey key, bool in, StageStatistics* s) {
-  if (!r.running && !r.finished) return;
-  const int64_t sign = in ? 1 : -1;
-  s->scores += sign * r.score;
-  if (r.running) s->running += static_cast<uint32_t>(sign);
-  if (r.rate > 0) Put(s->rates, r.rate, in);
-  if (r.candidate) {
-    if (r.rate > 0) Put(s->by_rate, {r.rate, key}, in);
-    Put(s->by_score, {r.score, key}, in);
-    Put(s->by_start, {r.started, key}, in);
-  }
-  if (!r.finished) return;
-  Put(s->durations, r.lasted, in);
-  if (r.bytes == 0) return;
-  s->measured_ns += sign * r.lasted;
-  if (in) s->measured_bytes += r.bytes;
-  else s->measured_bytes -= r.bytes;
+void Change(const Rating& a, const Rating& b, AttemptKey key, StageStatistics* s) {
+  using ByRate = std::pair<double, AttemptKey>;
+  using ByNumber = std::pair<int64_t, AttemptKey>;
+  s->scores += b.score - a.score;
+  s->running += static_cast<uint32_t>(b.running) - static_cast<uint32_t>(a.running);
+  Move(s->rates, a.rate > 0, a.rate, b.rate > 0, b.rate);
+  Move(s->by_rate, a.candidate && a.rate > 0, ByRate{a.rate, key}, b.candidate && b.rate > 0, ByRate{b.rate, key});
+  Move(s->by_score, a.candidate, ByNumber{a.score, key}, b.candidate, ByNumber{b.score, key});
+  Move(s->by_start, a.candidate, ByNumber{a.started, key}, b.candidate, ByNumber{b.started, key});
+  Move(s->durations, a.finished, a.lasted, b.finished, b.lasted);
+  s->measured_ns += (b.bytes > 0 ? b.lasted : 0) - (a.bytes > 0 ? a.lasted : 0);
+  s->measured_bytes += b.bytes - a.bytes;
 }
 
 void Count(const Rating& r, WorkerId worker, bool in, JobStatistics* s) {
@@ -117,11 +114,13 @@ void State::Rerate(Job& job, const TaskId& id, Attempt& a) {
   if (rating == a.rating) return;
   StageStatistics& s = stage.statistics;
   const bool had = !s.by_start.empty();
-  Count(a.rating, {id.task, a.number}, false, &s);
-  Count(a.rating, a.worker, false, &job.statistics);
+  Change(a.rating, rating, {id.task, a.number}, &s);
+  const bool counted = a.rating.running || a.rating.finished, counts = rating.running || rating.finished;
+  if (counted != counts || a.rating.score != rating.score) {
+    Count(a.rating, a.worker, false, &job.statistics);
+    Count(rating, a.worker, true, &job.statistics);
+  }
   a.rating = rating;
-  Count(a.rating, {id.task, a.number}, true, &s);
-  Count(a.rating, a.worker, true, &job.statistics);
   if (had == !s.by_start.empty()) return;
   const StageKey key{-int64_t{job.priority}, job.arrival, id.stage_id()};
   std::set<StageKey>& index = speculable_[KindIndex(job.graph.stages[id.stage].slot_kind)];
@@ -178,7 +177,7 @@ std::string State::CheckStatistics() const {
           copies[KindIndex(spec.slot_kind)] += a.holds_slot() && a.cause == Cause::kSpeculative;
           if (!keep_statistics_ || !job.running()) continue;
           const Rating rating = RatingOf(spec, task, a);
-          Count(rating, {t, a.number}, true, &of_stage);
+          Change({}, rating, {t, a.number}, &of_stage);
           Count(rating, a.worker, true, &of_job);
         }
       }
