@@ -179,7 +179,7 @@ class Simulation {
   Instant moved_at_;       // when something last began or ended
   uint32_t live_ = 0;      // attempts
   double won_seconds_ = -1;
-  Instant busy_since_;
+  uint32_t outside_ = 0;   // submissions, faults and returns still to come
 
   std::vector<JobResult> results_;
   std::vector<Job> jobs_;
