@@ -56,7 +56,7 @@ std::string Simulation::Run(const std::function<void(size_t, size_t, Instant)>& 
     due_.clear();
     flows_.Settle(now_, &due_);
     for (const Flows::Due& d : due_) queue_.Push(d.at, Kind::kFlow, d.flow, d.version);
-    if (live_ == 0 && outside_ == 0 && now_ - moved_at_ > kStuck) Broken("no attempt has run for an hour, and jobs are not done");
+    if (moving_ == 0 && outside_ == 0 && now_ - moved_at_ > kStuck) Broken("no attempt has moved for an hour, and jobs are not done");
     if (progress && n % kProgressEvery == 0) progress(ended_, jobs_.size(), now_);
   }
   return error_;

@@ -164,6 +164,17 @@ TEST(SimulationTest, JobThatNobodyCanRunIsSaid) {
   EXPECT_NE(run.Run(nullptr).find("jobs are not done"), std::string::npos);
 }
 
+// The reduce has begun, and waits for a map whose worker is gone; nobody tells the master so.
+TEST(SimulationTest, ReaderThatWaitsForEverIsSaid) {
+  Experiment s = Plain(2, 1);
+  s.cluster.workers[1].speed = .01;
+  s.jobs = {MapReduce(0, "j", 2, 200 * kMegabyte, 1, 100 * kMegabyte, 0)};
+  s.faults.lease = Seconds(1'000'000);
+  s.faults.faults.push_back({FaultKind::kCrash, 50, 1, 0, 1});
+  Simulation run(std::move(s));
+  EXPECT_NE(run.Run(nullptr).find("no attempt has moved"), std::string::npos);
+}
+
 TEST(SimulationTest, LostOutputIsMadeAgain) {
   Experiment s = Plain(2, 1);
   s.jobs = {MapReduce(0, "j", 2, 200 * kMegabyte, 2, 2'000 * kMegabyte, 0)};
