@@ -92,6 +92,7 @@ void Simulation::Move(uint32_t index, double bytes, double limit, const std::vec
   a.flow = flows_.Start(now_, bytes, limit, uses);
   if (flow_of_.size() <= a.flow) flow_of_.resize(a.flow + 1, kNone);
   flow_of_[a.flow] = index;
+  ++moving_;
 }
 
 // Where its block is: on this disk, else from a replica that is up, in this rack if there is one.
@@ -240,6 +241,8 @@ void Simulation::StopFlow(Attempt& a) {
   if (a.flow == kNone) return;
   const double moved = a.flow_bytes - flows_.End(now_, a.flow);
   flow_of_[a.flow] = kNone;
+  --moving_;
+  moved_at_ = now_;
   a.flow = kNone;
   a.before += moved;
   if (a.phase == Phase::kRead || a.phase == Phase::kCopy) {

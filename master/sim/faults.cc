@@ -24,7 +24,9 @@ void Simulation::Crash(const Fault& fault) {
   w.up = false;
   while (!w.attempts.empty()) Free(w.attempts.back());
   queue_.Push(now_ + experiment_.faults.lease, Kind::kLost, fault.worker, static_cast<uint32_t>(w.incarnation));
-  if (fault.lasts > 0) queue_.Push(now_ + FromSeconds(fault.lasts), Kind::kBack, fault.worker);
+  if (fault.lasts <= 0) return;
+  queue_.Push(now_ + FromSeconds(fault.lasts), Kind::kBack, fault.worker);
+  ++outside_;
 }
 
 void Simulation::Lost(uint32_t worker, Incarnation incarnation) {

@@ -7,9 +7,9 @@
 namespace mr::sim {
 
 namespace {
-// Nothing runs, begins or ends for so long, though jobs are not done: they never will be. Far above
-// back-offs (6.4 s), leases and resends.
-constexpr Duration kStuck = Seconds(86'400);
+// Nothing runs, begins or ends for so long, nothing is to come from outside, and jobs are not done: they
+// never will be. Far above back-offs (6.4 s), leases and resends.
+constexpr Duration kStuck = Seconds(3'600);
 constexpr uint64_t kProgressEvery = 1 << 14;
 }  // namespace
 
@@ -44,17 +44,19 @@ std::string Simulation::Run(const std::function<void(size_t, size_t, Instant)>& 
   for (uint32_t f = 0; f < experiment_.faults.faults.size(); ++f) {
     queue_.Push({FromSeconds(experiment_.faults.faults[f].at).ns}, Kind::kFault, f);
   }
+  outside_ = static_cast<uint32_t>(jobs_.size() + experiment_.faults.faults.size());
   for (uint64_t n = 0; ended_ < jobs_.size() || live_ > 0; ++n) {
     if (queue_.empty()) Broken("nothing is left to happen, and jobs are not done");
     if (!error_.empty()) return error_;
     const Item item = queue_.Pop();
     totals_.busy += live_ * (item.at - now_).seconds();
     now_ = item.at;
+    outside_ -= item.kind == Kind::kSubmit || item.kind == Kind::kFault || item.kind == Kind::kBack;
     Handle(item);
     due_.clear();
     flows_.Settle(now_, &due_);
     for (const Flows::Due& d : due_) queue_.Push(d.at, Kind::kFlow, d.flow, d.version);
-    if (live_ == 0 && now_ - moved_at_ > kStuck) Broken("no attempt has run for a day, and jobs are not done");
+    if (moving_ == 0 && outside_ == 0 && now_ - moved_at_ > kStuck) Broken("no attempt has moved for an hour, and jobs are not done");
     if (progress && n % kProgressEvery == 0) progress(ended_, jobs_.size(), now_);
   }
   return error_;

@@ -176,10 +176,11 @@ class Simulation {
   std::string error_;
   Totals totals_;
   size_t ended_ = 0;
-  Instant moved_at_;       // when something last began or ended
+  Instant moved_at_;       // when a job, an attempt or a flow last began or ended
   uint32_t live_ = 0;      // attempts
+  uint32_t moving_ = 0;    // of these, those with a flow: the others are launched, wait, or report
   double won_seconds_ = -1;
-  Instant busy_since_;
+  uint32_t outside_ = 0;   // submissions, faults and returns still to come
 
   std::vector<JobResult> results_;
   std::vector<Job> jobs_;

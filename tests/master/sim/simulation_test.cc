@@ -144,6 +144,37 @@ TEST(SimulationTest, CrashOfEachWorkerIsSurvived) {
   EXPECT_GT(again, 0u) << "no crash took an output that was needed again";
 }
 
+// The only worker is away for two hours, and a job arrives a day later.
+TEST(SimulationTest, LongWaitIsNoEnd) {
+  Experiment s = Plain(1, 1);
+  s.jobs = {Timed({10, 10}), Timed({10})};
+  s.jobs[1].submit = 100'000;
+  s.faults.faults.push_back({FaultKind::kCrash, 5, 0, 7200, 1});
+  Simulation run(std::move(s));
+  ASSERT_EQ(run.Run(nullptr), "");
+  EXPECT_NEAR(EndOf(run), 7225, 10);
+  EXPECT_NEAR(run.jobs()[1].ended, 100'010, 1);
+}
+
+TEST(SimulationTest, JobThatNobodyCanRunIsSaid) {
+  Experiment s = Plain(1, 1);
+  s.jobs = {Timed({10})};
+  s.faults.faults.push_back({FaultKind::kCrash, 5, 0, 0, 1});
+  Simulation run(std::move(s));
+  EXPECT_NE(run.Run(nullptr).find("jobs are not done"), std::string::npos);
+}
+
+// The reduce has begun, and waits for a map whose worker is gone; nobody tells the master so.
+TEST(SimulationTest, ReaderThatWaitsForEverIsSaid) {
+  Experiment s = Plain(2, 1);
+  s.cluster.workers[1].speed = .01;
+  s.jobs = {MapReduce(0, "j", 2, 200 * kMegabyte, 1, 100 * kMegabyte, 0)};
+  s.faults.lease = Seconds(1'000'000);
+  s.faults.faults.push_back({FaultKind::kCrash, 50, 1, 0, 1});
+  Simulation run(std::move(s));
+  EXPECT_NE(run.Run(nullptr).find("no attempt has moved"), std::string::npos);
+}
+
 TEST(SimulationTest, LostOutputIsMadeAgain) {
   Experiment s = Plain(2, 1);
   s.jobs = {MapReduce(0, "j", 2, 200 * kMegabyte, 2, 2'000 * kMegabyte, 0)};
