@@ -5,6 +5,7 @@
 
 #include "common/base/digest.h"
 #include "common/base/text.h"
+#include "master/sched/policies/blacklist.h"
 #include "master/sched/policies/delay.h"
 #include "master/sched/policies/fair.h"
 #include "master/sched/policies/fifo.h"
@@ -25,6 +26,7 @@ constexpr PolicyEntry kPolicies[] = {
     {"fifo", true, true, &MakeFifo},
     {"fair", true, true, &MakeFair},
     {"delay", false, true, &MakeDelay},
+    {"blacklist", false, true, &MakeBlacklist},
 };
 
 std::string_view Trim(std::string_view s) {

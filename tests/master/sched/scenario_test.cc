@@ -9,7 +9,7 @@ namespace mr::sched {
 namespace {
 
 // Lists that a scenario without a `policies` line must hold under.
-constexpr const char* kLists[] = {"fifo", "fair", "fair(reduces=greedy)", "fair,delay"};
+constexpr const char* kLists[] = {"fifo", "fair", "fair(reduces=greedy)", "fair,delay", "fair,blacklist"};
 
 std::vector<std::string> Files() {
   std::vector<std::string> files;
@@ -38,7 +38,8 @@ TEST(PolicyScenarioTest, FailsUnderFifoAlone) {
   int files = 0;
   for (const std::string& path : Files()) {
     const std::string name = std::filesystem::path(path).filename().string();
-    if (name.rfind("fair_", 0) != 0 && name.rfind("delay_", 0) != 0) continue;
+    const auto is_of = [&](const std::string& policy) { return name.rfind(policy + "_", 0) == 0; };
+    if (!is_of("fair") && !is_of("delay") && !is_of("blacklist")) continue;
     std::ifstream in(path);
     std::stringstream text;
     text << in.rdbuf();
