@@ -370,6 +370,26 @@ Status Client::Drain(WorkerId id, bool on) {
   }));
 }
 
+Result<std::vector<QueueStatus>> Client::Queues() {
+  return impl_->Call<std::vector<QueueStatus>>([](Master& master) {
+    return master.queuesRequest().send().then([](auto&& reply) -> Result<std::vector<QueueStatus>> {
+      return ListFromWire<QueueStatus>(reply.getQueues());
+    });
+  });
+}
+
+Status Client::SetQueue(const std::string& queue, std::optional<double> weight, std::optional<uint32_t> min_share,
+                        std::optional<uint32_t> max_share) {
+  return Drop(impl_->Call<bool>([&](Master& master) {
+    auto request = master.setQueueRequest();
+    request.setQueue(queue.c_str());
+    request.setWeight(weight.value_or(0));
+    request.setMinShare(min_share ? int64_t{*min_share} : -1);
+    request.setMaxShare(max_share ? int64_t{*max_share} : -1);
+    return request.send().then([](auto&& reply) { return Answer<bool>(reply, kNothing); });
+  }));
+}
+
 Status Client::Watch(JobId id) {
   auto state = std::make_shared<WatchState>();
   impl_->watching = state;

@@ -48,6 +48,10 @@ class Client {
   // text and note only.
   Result<AttemptLog> Logs(AttemptId id);
   Status Drain(WorkerId id, bool on);
+  Result<std::vector<QueueStatus>> Queues();
+  // What is absent stays as it is.
+  Status SetQueue(const std::string& queue, std::optional<double> weight, std::optional<uint32_t> min_share,
+                  std::optional<uint32_t> max_share);
 
   // Asks for a job's changes; they are taken by NextStatus. Replaces the watch before it.
   Status Watch(JobId id);

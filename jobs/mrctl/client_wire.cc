@@ -106,4 +106,9 @@ WorkerStatus FromWire(rpc::WorkerStatus::Reader r) {
   return s;
 }
 
+QueueStatus FromWire(rpc::QueueStatus::Reader r) {
+  return {r.getName().cStr(), r.getWeight(), r.getMinShare(), r.getMaxShare(), r.getJobs(), r.getHeldSlots(),
+          r.getWaits()};
+}
+
 }  // namespace mr::ctl

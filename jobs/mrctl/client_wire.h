@@ -9,6 +9,7 @@
 namespace mr::ctl {
 
 JobStatus FromWire(rpc::JobStatus::Reader r);
+QueueStatus FromWire(rpc::QueueStatus::Reader r);
 TaskStatus FromWire(JobId job, rpc::TaskStatus::Reader r);
 AttemptStatus FromWire(rpc::AttemptStatus::Reader r);
 WorkerStatus FromWire(rpc::WorkerStatus::Reader r);

@@ -57,6 +57,13 @@ struct WorkerStatus {
   std::vector<std::string> labels;
 };
 
+struct QueueStatus {
+  std::string id;
+  double weight = 1;
+  uint32_t min_share = 0, max_share = 0, jobs = 0, held_slots = 0;
+  bool waits = false;
+};
+
 struct MasterInfo {
   std::string version, policies;
   uint64_t cluster_id = 0;

@@ -24,7 +24,7 @@ Result<int> Dispatch(const Command& command, const Settings& settings) {
   if (verb == "submit" || verb == "explain") return RunSubmit(command, settings);
   if (verb == "logs") return RunLogs(command, settings);
   if (verb == "fs") return RunFs(command, settings);
-  if (verb == "workers" || verb == "worker" || verb == "version") return RunClusterVerb(command, settings);
+  if (verb == "workers" || verb == "worker" || verb == "version" || verb == "queues" || verb == "queue") return RunClusterVerb(command, settings);
   return RunJobVerb(command, settings);
 }
 

@@ -143,6 +143,14 @@ void Build(CLI::App* root, Command* c) {
     app->parse_complete_callback([c, name] { c->sub = name; });
   }
   worker->require_subcommand(1);
+  root->add_subcommand("queues", "all queues")->fallthrough();
+  CLI::App* queue = root->add_subcommand("queue", "one queue: set")->fallthrough()->require_subcommand(1);
+  CLI::App* set = queue->add_subcommand("set", "shares of a queue; what is not given stays as it is")->fallthrough();
+  set->add_option("queue", c->args, "its name")->required()->expected(1);
+  set->add_option("--weight", c->weight, "slots in proportion to it");
+  set->add_option("--min-share", c->min_share, "slots that it gets before others");
+  set->add_option("--max-share", c->max_share, "slots that it never exceeds; 0 = no limit");
+  set->parse_complete_callback([c] { c->sub = "set"; });
   AddFsOptions(root->add_subcommand("fs", "the block store's files")->fallthrough(), c);
   root->add_subcommand("version", "of mrctl and of the master")->fallthrough();
 }

@@ -59,7 +59,9 @@ struct Command {
   int replication = 0;
   std::string block_size;
   uint64_t lines = 10;
-  // worker drain
+  // queue set; absent: as it is
+  std::optional<double> weight;
+  std::optional<uint32_t> min_share, max_share;
   // Not empty: print this on stdout and exit 0 (help).
   std::string help;
 };

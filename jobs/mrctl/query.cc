@@ -100,6 +100,28 @@ Result<int> RunVersion(const Settings& settings) {
   return kExitOk;
 }
 
+Result<int> RunQueues(const Command& command, const Settings& settings) {
+  Client client(settings.master);
+  if (command.verb == "queues") {
+    MR_ASSIGN_OR_RETURN(const auto queues, client.Queues());
+    Print(RenderQueues(queues, settings.form));
+    return kExitOk;
+  }
+  if (!command.weight && !command.min_share && !command.max_share) {
+    return WithHint(InvalidArgument("nothing to set is given"), "add --weight, --min-share or --max-share");
+  }
+  if (command.weight && !(*command.weight > 0)) return InvalidArgument("--weight must be above 0");
+  const std::string& queue = command.args.at(0);
+  MR_RETURN_IF_ERROR(client.SetQueue(queue, command.weight, command.min_share, command.max_share));
+  if (settings.quiet) return kExitOk;
+  MR_ASSIGN_OR_RETURN(const MasterInfo info, client.Info());
+  std::fprintf(stderr, "queue %s is set\n", queue.c_str());
+  if (info.policies.find("fair") == std::string::npos) {
+    std::fprintf(stderr, "this master does not look at queues: its --scheduler is '%s', without fair\n", info.policies.c_str());
+  }
+  return kExitOk;
+}
+
 }  // namespace
 
 Result<int> RunJobVerb(const Command& command, const Settings& settings) {
@@ -126,6 +148,7 @@ Result<int> RunClusterVerb(const Command& command, const Settings& settings) {
     }
     return kExitOk;
   }
+  if (command.verb == "queues" || command.verb == "queue") return RunQueues(command, settings);
   Client client(settings.master);
   MR_ASSIGN_OR_RETURN(const auto workers, client.Workers());
   Print(RenderWorkers(workers, settings.form));

@@ -145,6 +145,18 @@ std::string RenderWorkers(const std::vector<WorkerStatus>& workers, OutputForm f
   return table.Text();
 }
 
+std::string RenderQueues(const std::vector<QueueStatus>& queues, OutputForm form) {
+  if (form != OutputForm::kTable) return JsonQueues(queues, form);
+  Table table({"ID", "WEIGHT", "MIN", "MAX", "SLOTS", "JOBS", "WAITS"});
+  for (const QueueStatus& q : queues) {
+    char weight[32];
+    std::snprintf(weight, sizeof weight, "%g", q.weight);
+    table.Add({q.id, weight, std::to_string(q.min_share), q.max_share == 0 ? "-" : std::to_string(q.max_share),
+               std::to_string(q.held_slots), std::to_string(q.jobs), q.waits ? "yes" : "no"});
+  }
+  return table.Text();
+}
+
 std::string RenderLogs(const std::vector<AttemptLog>& logs, OutputForm form) {
   if (form != OutputForm::kTable) return JsonLogs(logs, form);
   std::string text;

@@ -41,6 +41,7 @@ std::string RenderTasks(const std::vector<TaskStatus>& tasks, OutputForm form);
 std::string RenderAttempts(const std::vector<AttemptStatus>& attempts, OutputForm form);
 std::string RenderCounters(const std::vector<CounterValue>& counters, OutputForm form);
 std::string RenderWorkers(const std::vector<WorkerStatus>& workers, OutputForm form);
+std::string RenderQueues(const std::vector<QueueStatus>& queues, OutputForm form);
 // Each log under a line that names attempt, worker and state.
 std::string RenderLogs(const std::vector<AttemptLog>& logs, OutputForm form);
 std::string RenderFiles(const std::vector<FileRow>& files, OutputForm form);
@@ -60,6 +61,7 @@ std::string JsonTasks(const std::vector<TaskStatus>& tasks, OutputForm form);
 std::string JsonAttempts(const std::vector<AttemptStatus>& attempts, OutputForm form);
 std::string JsonCounters(const std::vector<CounterValue>& counters, OutputForm form);
 std::string JsonWorkers(const std::vector<WorkerStatus>& workers, OutputForm form);
+std::string JsonQueues(const std::vector<QueueStatus>& queues, OutputForm form);
 std::string JsonLogs(const std::vector<AttemptLog>& logs, OutputForm form);
 std::string JsonFiles(const std::vector<FileRow>& files, OutputForm form);
 std::string JsonVersion(const std::string& own, const MasterInfo* master, OutputForm form);

@@ -80,6 +80,11 @@ Json ToJson(const WorkerStatus& w) {
           {"incarnation", std::to_string(w.incarnation)}, {"pid", w.pid}, {"labels", w.labels}};
 }
 
+Json ToJson(const QueueStatus& q) {
+  return {{"id", q.id}, {"weight", q.weight}, {"min_share", q.min_share}, {"max_share", q.max_share},
+          {"jobs", q.jobs}, {"held_slots", q.held_slots}, {"waits", q.waits}};
+}
+
 Json ToJson(const FileRow& f) {
   return {{"id", f.path}, {"type", f.directory ? "directory" : "file"}, {"bytes", f.bytes},
           {"replication", f.replication}, {"least_replicas", f.least_replicas}, {"block_bytes", f.block_bytes}, {"blocks", f.blocks},
@@ -121,6 +126,7 @@ std::string JsonTasks(const std::vector<TaskStatus>& v, OutputForm form) { retur
 std::string JsonAttempts(const std::vector<AttemptStatus>& v, OutputForm form) { return List("attempts", All(v), form); }
 std::string JsonCounters(const std::vector<CounterValue>& v, OutputForm form) { return List("counters", All(v), form); }
 std::string JsonWorkers(const std::vector<WorkerStatus>& v, OutputForm form) { return List("workers", All(v), form); }
+std::string JsonQueues(const std::vector<QueueStatus>& v, OutputForm form) { return List("queues", All(v), form); }
 std::string JsonLogs(const std::vector<AttemptLog>& v, OutputForm form) { return List("logs", All(v), form); }
 std::string JsonFiles(const std::vector<FileRow>& v, OutputForm form) { return List("files", All(v), form); }
 

@@ -12,7 +12,7 @@ inline constexpr char kVersion[] = "0.1.0";
 Result<int> RunSubmit(const Command& command, const Settings& settings);  // also explain
 Result<int> RunJobVerb(const Command& command, const Settings& settings);  // jobs job wait attach kill why
 Result<int> RunLogs(const Command& command, const Settings& settings);
-Result<int> RunClusterVerb(const Command& command, const Settings& settings);  // workers worker version
+Result<int> RunClusterVerb(const Command& command, const Settings& settings);  // workers worker queues queue version
 Result<int> RunFs(const Command& command, const Settings& settings);
 
 // To standard output, unbuffered in between; a reader that went away is not an error.

@@ -5,6 +5,7 @@
 
 #include "common/base/digest.h"
 #include "common/base/text.h"
+#include "master/sched/policies/blacklist.h"
 #include "master/sched/policies/delay.h"
 #include "master/sched/policies/dryad_speculation.h"
 #include "master/sched/policies/fair.h"
@@ -29,6 +30,7 @@ constexpr PolicyEntry kPolicies[] = {
     {"fifo", true, true, &MakeFifo},
     {"fair", true, true, &MakeFair},
     {"delay", false, true, &MakeDelay},
+    {"blacklist", false, true, &MakeBlacklist},
     {"hadoop_speculation", false, false, &MakeHadoopSpeculation},
     {"dryad_speculation", false, false, &MakeDryadSpeculation},
     {"spark_speculation", false, false, &MakeSparkSpeculation},

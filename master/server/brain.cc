@@ -106,6 +106,7 @@ Brain::Fed Brain::Feed(sched::Event event, std::string extra) {
 
 Brain::Fed Brain::FeedOne(sched::Event event, std::string extra) {
   EventRecord record{{Stamp(), std::move(event)}, std::move(extra)};
+  NoteQueue(record.stamped.event);
   Fed fed;
   fed.decisions = scheduler_->Step(record.stamped);
   for (const auto& decision : fed.decisions) {

@@ -134,6 +134,13 @@ class Brain {
   void Progress(sched::AttemptProgress progress);
   // Answered when it is in the journal: it outlives this master, and this life of the worker.
   void Drain(WorkerId worker, bool on, std::function<void(Status)> reply);
+  // What is absent stays as it is. kInvalidArgument: nothing has changed.
+  struct QueueWish {
+    std::string queue;
+    std::optional<double> weight;
+    std::optional<uint32_t> min_share, max_share;
+  };
+  void SetQueue(const QueueWish& wish, std::function<void(Status)> reply);
   // The worker ends by itself soon; until it is lost it gets nothing new.
   void Leaving(WorkerId worker, Incarnation incarnation);
 
@@ -164,6 +171,7 @@ class Brain {
   Status FillAttempts(JobId job, rpc::MasterForClient::AttemptsResults::Builder out);
   Status FillCounters(JobId job, rpc::MasterForClient::CountersResults::Builder out);
   void FillWorkers(rpc::MasterForClient::WorkersResults::Builder out);
+  void FillQueues(rpc::MasterForClient::QueuesResults::Builder out);
   Result<std::vector<std::string>> Why(const std::string& subject);
 
   JobTable& jobs() { return jobs_; }
@@ -181,6 +189,7 @@ class Brain {
   };
   // One event's whole way. Events that its decisions ask for follow at once.
   Fed Feed(sched::Event event, std::string extra = {});
+  void NoteQueue(const sched::Event& event);
   Fed FeedOne(sched::Event event, std::string extra);
   void CarryOut(const sched::Decision& decision, uint64_t sequence);
   void AfterFold(const JobTable::Change& change);
@@ -278,6 +287,7 @@ class Brain {
 
   std::multiset<std::pair<std::string, uint64_t>> timers_;   // armed, of policies
   std::multimap<std::pair<std::string, uint64_t>, Instant> replayed_timers_;
+  std::map<std::string, sched::QueueSet> queues_;  // as operators set them, under whatever build
   std::set<std::pair<JobId, uint32_t>> unplanned_;  // asked for in the replay, not answered
   std::set<JobId> unpublished_, uncleaned_;
   std::set<sched::Copy, bool (*)(const sched::Copy&, const sched::Copy&)> probing_;

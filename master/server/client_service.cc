@@ -270,6 +270,27 @@ class ClientService final : public rpc::MasterForClient::Server {
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> queues(QueuesContext context) override {
+    return Fill<rpc::MasterForClient::QueuesResults>(context, [](Brain& brain, auto out) { brain.FillQueues(out); });
+  }
+
+  kj::Promise<void> setQueue(SetQueueContext context) override {
+    const auto params = context.getParams();
+    const auto share = [](int64_t slots) {
+      constexpr int64_t kMost = std::numeric_limits<uint32_t>::max();
+      return slots < 0 ? std::optional<uint32_t>() : static_cast<uint32_t>(slots < kMost ? slots : kMost);
+    };
+    Brain::QueueWish wish{params.getQueue().cStr(), {}, share(params.getMinShare()), share(params.getMaxShare())};
+    if (params.getWeight() != 0) wish.weight = params.getWeight();
+    auto answer = MakeAnswer<Status>(shell_.kj());
+    shell_.PostToMaster([brain = &shell_.brain(), wish, fulfill = std::move(answer.fulfill)] {
+      brain->SetQueue(wish, fulfill);
+    });
+    return answer.promise.then([context](Status status) mutable {
+      rpc::ToOutcome(status, context.getResults().initOutcome());
+    });
+  }
+
   kj::Promise<void> null(NullContext) override { return kj::READY_NOW; }
 
   kj::Promise<void> drain(DrainContext context) override {

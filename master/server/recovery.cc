@@ -116,6 +116,14 @@ void Brain::TakeOver() {
     Feed(worker.info);
     Feed(sched::WorkerDraining{id, worker.info.incarnation, true});
   }
+  for (const auto& [name, set] : std::map<std::string, sched::QueueSet>(queues_)) {
+    const auto known = scheduler_->state().queues().find(name);
+    if (known != scheduler_->state().queues().end() && known->second.weight == set.weight &&
+        known->second.min_share == set.min_share && known->second.max_share == set.max_share) {
+      continue;
+    }
+    Feed(set);
+  }
   std::vector<JobId> lacking;
   for (const auto& [id, job] : jobs_.jobs()) {
     if (Ended(job.state) || job.state == JobState::kCommitting) continue;
@@ -229,6 +237,7 @@ Status Brain::ReplayEvent(const journal::Record& record, uint64_t offset) {
   if (const auto* submitted = std::get_if<sched::JobSubmitted>(&event.stamped.event)) {
     MR_RETURN_IF_ERROR(CheckSubmitted(submitted->job, event.extra));
   }
+  NoteQueue(event.stamped.event);
   last_stamp_ = std::max(last_stamp_, event.stamped.at);
   const auto decisions = foreign_ ? *event.outcome : scheduler_->Step(event.stamped);
   NoteOutstanding(event.stamped, decisions);

@@ -28,7 +28,9 @@ Status Brain::Save(journal::SnapshotWriter* writer) const {
       if (status.ok()) status = writer->Add(static_cast<uint8_t>(kind), part);
     };
   };
-  add(RecordKind::kSnapshotHead)(EncodeFields(head));
+  std::vector<sched::QueueSet> queues;
+  for (const auto& [name, set] : queues_) queues.push_back(set);
+  add(RecordKind::kSnapshotHead)(EncodeFields(head) + EncodeFields(queues));
   // Between an epoch and its first event there is nothing to save.
   if (!foreign_ && scheduler_->state().config().known) scheduler_->Save(add(RecordKind::kSnapshotScheduler));
   jobs_.Save(add(RecordKind::kSnapshotJobs));
@@ -40,9 +42,12 @@ Status Brain::Restore(const journal::Record& record) {
   switch (static_cast<RecordKind>(record.kind)) {
     case RecordKind::kSnapshotHead: {
       SnapshotHead head;
-      if (!DecodeFields(record.payload, &head)) {
-        return Corrupted("a snapshot's head cannot be read");
-      }
+      std::vector<sched::QueueSet> queues;  // none in snapshots of releases without them
+      FieldReader reader(record.payload);
+      reader.Get(head);
+      if (reader.ok() && !reader.AtEnd()) reader.Get(queues);
+      if (!reader.ok() || !reader.AtEnd()) return Corrupted("a snapshot's head cannot be read");
+      for (const sched::QueueSet& set : queues) queues_[set.queue] = set;
       foreign_ = head.scheduler_version != options_.scheduler_version;
       events_ = head.events;
       last_stamp_ = head.last_stamp;

@@ -86,6 +86,28 @@ TEST(MasterRestartTest, AJobInItsMidstGoesOnFromItsCommittedTasks) {
   EXPECT_GE(old_commits, committed) << attempts;
 }
 
+TEST(QueueTest, SettingsOutliveTheMasterThatTookThem) {
+  Cluster cluster({.workers = 1, .slots = 2});
+  ASSERT_TRUE(cluster.Start().ok());
+  ASSERT_TRUE(cluster.WaitForWorkers(1).ok());
+  const RunResult set = cluster.Mrctl({"queue", "set", "night", "--weight", "2.5", "--max-share", "7"});
+  EXPECT_EQ(set.exit, 0) << set.err << cluster.Logs();
+  EXPECT_EQ(CountOf(set.err, "does not look at queues"), 1u) << "its list is fifo: " << set.err;
+  EXPECT_EQ(cluster.Mrctl({"queue", "set", "night", "--min-share", "8"}).exit, 2) << "above its max share";
+  EXPECT_EQ(cluster.Mrctl({"queue", "set", "night"}).exit, 2);
+  cluster.KillMaster();
+  ASSERT_TRUE(cluster.StartMaster().ok()) << cluster.Logs();
+  const std::string json = cluster.Mrctl({"queues", "-o", "json"}).out;
+  EXPECT_EQ(CountOf(json, R"({"id":"night","weight":2.5,"min_share":0,"max_share":7,)"), 1u) << json;
+  EXPECT_EQ(CountOf(cluster.Mrctl({"queues"}).out, "night"), 1u);
+  const std::string dir = cluster.directory();
+  WriteBible(dir + "/in", 2'000);
+  const RunResult run = cluster.Mrctl({"submit", "wordcount", "--scheduler", "fair", "--queue", "night", "--input",
+                                       "file://" + dir + "/in", "--output", "file://" + dir + "/out"});
+  EXPECT_EQ(run.exit, 2) << run.err;
+  EXPECT_EQ(CountOf(run.err, "whole cluster"), 1u) << run.err;
+}
+
 TEST(DrainTest, ADrainOutlivesTheMasterThatTookIt) {
   Cluster cluster({.workers = 2, .slots = 2});
   ASSERT_TRUE(cluster.Start().ok());

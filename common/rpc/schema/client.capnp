@@ -34,6 +34,10 @@ interface MasterForClient {
   null @15 ();
   # Does nothing: the benchmarks' unit of cost.
   drain @16 (worker :UInt32, on :Bool) -> (outcome :Common.Outcome);
+  queues @17 () -> (queues :List(QueueStatus));
+  # Those that have been set or named by a job, and "default".
+  setQueue @18 (queue :Text, weight :Float64, minShare :Int64, maxShare :Int64) -> (outcome :Common.Outcome);
+  # A weight of 0, a share below 0: stays as it is. Answered when it is in the journal.
 }
 
 interface JobWatcher { changed @0 (status :JobStatus); }
@@ -119,4 +123,17 @@ struct WorkerStatus {
   usedBytes @10 :UInt64;
   capacityBytes @11 :UInt64;
   pid @12 :UInt32;
+}
+
+struct QueueStatus {
+  name @0 :Text;
+  weight @1 :Float64;
+  minShare @2 :UInt32;
+  maxShare @3 :UInt32;
+  # Slots; a max share of 0 is no limit.
+  jobs @4 :UInt32;
+  # That have not ended.
+  heldSlots @5 :UInt32;
+  waits @6 :Bool;
+  # It has a task that could run at once and has no slot.
 }

@@ -116,7 +116,7 @@ class Fair final : public Policy {
       return slots;
     };
     for (int i = 0; i < 64 && sum(high) < total && high < 1e12; ++i) high *= 2;
-    for (int i = 0; i < 64; ++i) (sum((low + high) / 2) < total ? low : high) = (low + high) / 2;
+    for (int i = 0; i < 44; ++i) (sum((low + high) / 2) < total ? low : high) = (low + high) / 2;
     std::map<uint64_t, double> shares;
     for (const auto& [name, q] : state.queues()) shares[q.number] = share(q, high);
     return shares;
@@ -139,7 +139,7 @@ class Fair final : public Policy {
 
   // A queue that comes to its share, be it for a moment, waits anew.
   void NoteLaunch(const State& state, const Queue& q, Plan* plan) const {
-    if (!AnyBelow(state)) return;
+    if (!AnyBelow(state) || (Since(state, q, 0) == nullptr && Since(state, q, 1) == nullptr)) return;
     const double share = Shares(state)[q.number];
     for (const size_t kind : {0, 1}) {
       if (Since(state, q, kind) != nullptr && Held(q) + 1 >= Enough(q, share, kind)) {

@@ -50,6 +50,18 @@ TEST(OptionsTest, NamesTheNearestWordForAMistypedOne) {
   EXPECT_EQ(Refused({"job", "shwo", "job_1_0001"}).exit, kExitUsage);
 }
 
+TEST(OptionsTest, OfAQueueOnlyWhatIsGivenIsSet) {
+  const Command c = Parse({"queue", "set", "night", "--weight", "2.5", "--max-share", "7"});
+  EXPECT_EQ(c.verb, "queue");
+  EXPECT_THAT(c.args, ElementsAre("night"));
+  EXPECT_EQ(c.weight, 2.5);
+  EXPECT_EQ(c.max_share, 7u);
+  EXPECT_FALSE(c.min_share.has_value());
+  EXPECT_EQ(Refused({"queue", "set", "night", "--min-share", "-1"}).exit, kExitUsage);
+  EXPECT_EQ(Refused({"queue", "set"}).exit, kExitUsage);
+  EXPECT_EQ(Refused({"queue"}).exit, kExitUsage);
+}
+
 TEST(OptionsTest, RefusesACommandWithoutItsArgument) {
   EXPECT_EQ(Refused({}).exit, kExitUsage);
   EXPECT_EQ(Refused({"submit"}).exit, kExitUsage);

@@ -55,6 +55,16 @@ TEST(RenderTest, AlignsColumnsAndLeavesNoSpaceBehind) {
   EXPECT_EQ(table.Text(), "A         B\nlong one  x\n");
 }
 
+TEST(RenderTest, ShowsQueuesAsATableAndAsJson) {
+  const std::vector<QueueStatus> queues = {{"default", 1, 0, 0, 2, 5, true}, {"night", 2.5, 1, 7, 0, 0, false}};
+  EXPECT_EQ(RenderQueues(queues, OutputForm::kTable),
+            "ID       WEIGHT  MIN  MAX  SLOTS  JOBS  WAITS\n"
+            "default  1       0    -    5      2     yes\n"
+            "night    2.5     1    7    0      0     no\n");
+  EXPECT_THAT(RenderQueues(queues, OutputForm::kJson),
+              HasSubstr(R"({"id":"night","weight":2.5,"min_share":1,"max_share":7,"jobs":0,"held_slots":0,"waits":false})"));
+}
+
 TEST(RenderTest, GroupsDigits) {
   EXPECT_EQ(Grouped(7), "7");
   EXPECT_EQ(Grouped(999), "999");

@@ -61,10 +61,11 @@ TEST(DeterminismTest, EqualHistoriesHaveEqualDigestsInTwoProcesses) {
 }
 
 // Queues, waits and preemption on, and jobs that end all the same.
-constexpr const char* kSharing[] = {"fair,delay", "fair(reduces=greedy),delay(clock=paper)",
+constexpr const char* kSharing[] = {"fair,delay", "fifo,blacklist(window=0.2,most=0.5)",
+                                    "fair(reduces=greedy),delay(clock=paper)",
                                     "fair(min_share_timeout=0.1,fair_share_timeout=0.2),delay(node=0.1,rack=0.1)"};
 
-TEST(RandomClusterTest, InvariantsHoldAndJobsEndUnderFairAndDelay) {
+TEST(RandomClusterTest, InvariantsHoldAndJobsEndUnderPoliciesOfTheCluster) {
   for (const char* policies : kSharing) {
     std::vector<int> decisions(std::variant_size_v<Decision>, 0);
     for (uint64_t seed = 500; seed < 505; ++seed) {
@@ -77,7 +78,7 @@ TEST(RandomClusterTest, InvariantsHoldAndJobsEndUnderFairAndDelay) {
   }
 }
 
-TEST(DeterminismTest, EqualHistoriesHaveEqualDigestsUnderFairAndDelay) {
+TEST(DeterminismTest, EqualHistoriesHaveEqualDigestsUnderPoliciesOfTheCluster) {
   for (const char* policies : kSharing) {
     RandomCluster first(600, policies), second(600, policies);
     ASSERT_EQ(first.Run(2000, 500), "");

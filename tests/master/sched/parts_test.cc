@@ -34,6 +34,23 @@ TEST(PolicyListTest, SaysWhatIsWrongAndWhatWasMeant) {
   EXPECT_EQ(Scheduler::CheckPolicies("x").code(), Code::kInvalidArgument);
 }
 
+TEST(PolicyListTest, AJobMayNotChooseWhatIsForTheWholeCluster) {
+  for (const char* list : {"fifo", "fair", "delay(clock=paper)", "blacklist"}) {
+    EXPECT_TRUE(Scheduler::CheckPolicies(list).ok()) << list;
+    const Status status = Scheduler::CheckJobPolicies(list);
+    EXPECT_EQ(status.code(), Code::kInvalidArgument) << list;
+    EXPECT_THAT(status.message(), HasSubstr("whole cluster")) << list;
+  }
+  EXPECT_TRUE(Scheduler::CheckJobPolicies("").ok());
+  EXPECT_THAT(Scheduler::CheckJobPolicies("roulette").message(), HasSubstr("known policies"));
+}
+
+TEST(PolicyParamsTest, WordsAreOneOfThoseThatAreKnown) {
+  EXPECT_TRUE(Scheduler::CheckPolicies("fair(reduces=greedy,slowstart=0.2)").ok());
+  EXPECT_THAT(Scheduler::CheckPolicies("fair(reduces=gredy)").message(), HasSubstr("did you mean 'greedy'?"));
+  EXPECT_THAT(Scheduler::CheckPolicies("fair(slowstart=2)").message(), HasSubstr("not '2'"));
+}
+
 TEST(PolicyParamsTest, NumbersAreCheckedAndLeftoversNamed) {
   PolicyParams params({{"cap", "0.2"}, {"age", "soon"}, {"cpa", "1"}});
   EXPECT_EQ(*params.Number("cap", 0.1, 0, 1), 0.2);

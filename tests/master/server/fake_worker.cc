@@ -293,6 +293,26 @@ Status FakeClient::Drain(uint32_t worker, bool on) {
   return rpc::FromOutcome(request.send().wait(io_.io.waitScope).getOutcome());
 }
 
+Status FakeClient::SetQueue(const std::string& queue, double weight, int64_t min_share, int64_t max_share) {
+  auto request = master_->setQueueRequest();
+  request.setQueue(queue.c_str());
+  request.setWeight(weight);
+  request.setMinShare(min_share);
+  request.setMaxShare(max_share);
+  return rpc::FromOutcome(request.send().wait(io_.io.waitScope).getOutcome());
+}
+
+std::vector<std::string> FakeClient::Queues() {
+  auto response = master_->queuesRequest().send().wait(io_.io.waitScope);
+  std::vector<std::string> lines;
+  for (auto q : response.getQueues()) {
+    char line[200];
+    std::snprintf(line, sizeof line, "%s %g %u %u", q.getName().cStr(), q.getWeight(), q.getMinShare(), q.getMaxShare());
+    lines.emplace_back(line);
+  }
+  return lines;
+}
+
 std::pair<std::string, uint32_t> FakeClient::Worker(uint32_t id) {
   auto response = master_->workersRequest().send().wait(io_.io.waitScope);
   for (auto worker : response.getWorkers()) {

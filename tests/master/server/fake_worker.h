@@ -113,6 +113,10 @@ class FakeClient {
   };
   Seen Job(JobId id);
   Status Drain(uint32_t worker, bool on);
+  // weight 0, a share below 0: as it is.
+  Status SetQueue(const std::string& queue, double weight, int64_t min_share, int64_t max_share);
+  // Each as "name weight min max".
+  std::vector<std::string> Queues();
   // The state and pid of a worker, as `mrctl workers` prints them; "" where it is not known.
   std::pair<std::string, uint32_t> Worker(uint32_t id);
   std::vector<std::string> Why(const std::string& subject);

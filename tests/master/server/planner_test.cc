@@ -344,6 +344,8 @@ TEST(SpecTest, NamesWhatIsWrong) {
   EXPECT_EQ(fault([](auto s) { s.setName(""); }, "name"), Code::kInvalidArgument);
   fault([](auto s) { s.getStages()[1].setName("map"); }, "two stages are named 'map'");
   fault([](auto s) { s.getStages()[0].setOperator(""); }, "no operator");
+  EXPECT_EQ(fault([](auto s) { s.initPolicies(1).set(0, "delay(node=1)"); }, "'delay' is one for the whole cluster"),
+            Code::kInvalidArgument);
   fault([](auto s) { s.getStages()[1].getInputs()[0].getEdge().setStage(1); }, "earlier stage");
   fault([](auto s) { s.getStages()[1].getInputs()[0].getEdge().setPort(3); }, "no port 3");
   fault([](auto s) { s.getStages()[1].getInputs()[0].getEdge().setKind(rpc::EdgeKind::UNSET); }, "edge kind");

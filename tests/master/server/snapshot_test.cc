@@ -223,6 +223,29 @@ TEST_F(SnapshotTest, EndedJobsAreBoundedAndTheForgottenSaidToBe) {
 
 class UpgradeTest : public SnapshotTest {};
 
+TEST_F(UpgradeTest, QueuesStayAsOperatorsSetThem) {
+  options_.snapshot_bytes = 16 << 10;
+  const auto kept = [&] { return client_->Queues(); };
+  const testing::Matcher<std::vector<std::string>> want = testing::ElementsAre("default 1 0 0", "night 2.5 1 7");
+  for (const uint32_t version : {kOtherVersion, sched::kSchedulerVersion, sched::kSchedulerVersion, kOtherVersion}) {
+    options_.scheduler_version = version;
+    FakeWorker worker(io_, "one");
+    const Status started = StartMaster();
+    ASSERT_TRUE(started.ok()) << started.ToString();
+    if (kept().size() == 1) {
+      ASSERT_TRUE(client_->SetQueue("night", 2, 1, 9).ok());
+      ASSERT_TRUE(client_->SetQueue("night", 2.5, -1, 7).ok());
+      EXPECT_EQ(client_->SetQueue("night", -1, -1, -1).code(), Code::kInvalidArgument);
+      EXPECT_EQ(client_->SetQueue("night", 0, 8, -1).code(), Code::kInvalidArgument) << "min above max";
+      ASSERT_TRUE(worker.Register(options_.port).ok());
+      RunJobs(8);
+      ASSERT_TRUE(UntilSnapshot(1));
+    }
+    EXPECT_THAT(kept(), want) << "build " << version;
+    StopMaster();
+  }
+}
+
 TEST_F(UpgradeTest, EndedJobsStayAndRunningOnesGoOnFromTheirCommittedOutputs) {
   options_.scheduler_version = kOtherVersion;
   FakeWorker worker(io_, "one");
