@@ -17,7 +17,7 @@ constexpr size_t kMaxText = 16 << 10;    // of what a peer says to people
 constexpr uint32_t kMaxRows = 64;        // inline partition table
 constexpr uint32_t kLibraryPiece = 1 << 20;
 
-std::string Str(capnp::Text::Reader text) { return {text.begin(), std::min(text.size(), kMaxText)}; }
+std::string Said(capnp::Text::Reader text) { return {text.begin(), std::min(text.size(), kMaxText)}; }
 
 sched::Copy CopyFrom(rpc::Copy::Reader in) {
   return {{rpc::FromWire(in.getTask()), in.getGeneration()},
@@ -28,14 +28,14 @@ sched::Copy CopyFrom(rpc::Copy::Reader in) {
 
 RegisterIn RegisterFrom(rpc::WorkerInfo::Reader in) {
   RegisterIn out;
-  out.extra = {Str(in.getName()), in.getHttpPort(), in.getCapacityBytes(), in.getUsedBytes(), in.getPid()};
+  out.extra = {Said(in.getName()), in.getHttpPort(), in.getCapacityBytes(), in.getUsedBytes(), in.getPid()};
   out.leaving = in.getLeaving();
   out.info.incarnation = in.getIncarnation();
-  out.info.address = Str(in.getAddress());
-  out.info.rack = Str(in.getRack());
+  out.info.address = Said(in.getAddress());
+  out.info.rack = Said(in.getRack());
   out.info.slots = {in.getSlots(), in.getMapSlots(), in.getReduceSlots()};
   out.info.memory_bytes = in.getMemoryBytes();
-  for (auto label : in.getLabels()) out.info.labels.push_back(Str(label));
+  for (auto label : in.getLabels()) out.info.labels.push_back(Said(label));
   for (auto copy : in.getInventory()) out.info.inventory.push_back(CopyFrom(copy));
   for (auto attempt : in.getRunning()) out.info.running.push_back(rpc::FromWire(attempt));
   for (auto block : in.getBlocks()) out.blocks.push_back(dfs::FromWire(block));
@@ -43,7 +43,7 @@ RegisterIn RegisterFrom(rpc::WorkerInfo::Reader in) {
 }
 
 FileOutput OutputFrom(rpc::FileOutput::Reader in) {
-  FileOutput out{Str(in.getName()), Str(in.getStaged()), in.getBytes(), in.getRecords(),
+  FileOutput out{Said(in.getName()), Said(in.getStaged()), in.getBytes(), in.getRecords(),
                  rpc::FromWire(in.getContent()), {}};
   for (auto block : in.getBlocks()) {
     StagedBlock b{block.getId(), block.getGeneration(), block.getLength(), block.getDigest(), {}};
@@ -70,7 +70,7 @@ void FinishedFrom(rpc::Finished::Reader in, ReportIn* out) {
   for (auto output : manifest.getOutputs()) extra.outputs.push_back(OutputFrom(output));
   for (auto c : in.getCounters()) {
     if (extra.counters.size() == 256) break;
-    extra.counters.push_back({Str(c.getGroup()), Str(c.getName()), c.getValue()});
+    extra.counters.push_back({Said(c.getGroup()), Said(c.getName()), c.getValue()});
   }
 }
 
@@ -89,19 +89,19 @@ ReportIn ReportFrom(rpc::Report::Reader in) {
       out.kind = ReportIn::Kind::kFailed;
       const uint8_t kind = failed.getKind();
       out.failure = kind >= 1 && kind <= 5 ? static_cast<sched::FailureKind>(kind) : sched::FailureKind::kEnvironment;
-      out.message = Str(failed.getMessage());
-      out.failed_extra = {Str(failed.getRecord()), Str(failed.getStderrTail())};
+      out.message = Said(failed.getMessage());
+      out.failed_extra = {Said(failed.getRecord()), Said(failed.getStderrTail())};
       break;
     }
     case rpc::Report::REFUSED:
       out.kind = ReportIn::Kind::kRefused;
-      out.message = Str(in.getRefused());
+      out.message = Said(in.getRefused());
       break;
     case rpc::Report::KILLED: out.kind = ReportIn::Kind::kKilled; break;
     case rpc::Report::FETCH_FAILED:
       out.kind = ReportIn::Kind::kFetchFailed;
       out.fetch.from = CopyFrom(in.getFetchFailed().getCopy());
-      out.message = Str(in.getFetchFailed().getWhy());
+      out.message = Said(in.getFetchFailed().getWhy());
       break;
     case rpc::Report::FETCH_DONE: {
       const auto done = in.getFetchDone();
@@ -215,7 +215,7 @@ class WorkerService final : public rpc::MasterForWorker::Server {
 
   kj::Promise<void> library(LibraryContext context) override {
     const auto params = context.getParams();
-    const std::string sha256 = Str(params.getSha256());
+    const std::string sha256 = Said(params.getSha256());
     KJ_REQUIRE(sha256.size() == 64 && sha256.find_first_not_of("0123456789abcdef") == std::string::npos,
                "not the name of a library");
     struct Piece {
