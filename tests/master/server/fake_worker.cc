@@ -140,10 +140,7 @@ void FakeWorker::OnCommand(rpc::Command::Reader command) {
 
 void FakeWorker::Fail(const AttemptId& attempt, Fate fate) {
   auto request = link_->master->reportRequest();
-  request.initWorker().setId(id);
-  request.getWorker().setIncarnation(incarnation_);
-  auto report = request.initReports(1)[0];
-  rpc::ToWire(attempt, report.initAttempt());
+  auto report = NewReport(attempt, request);
   if (fate == Fate::kRefused) {
     report.setRefused("no such luck");
   } else {
@@ -151,7 +148,7 @@ void FakeWorker::Fail(const AttemptId& attempt, Fate fate) {
     failed.setKind(fate == Fate::kUserFailure ? 1 : 2);
     failed.setMessage(fate == Fate::kUserFailure ? "bad record\nand more" : "no space left on device");
   }
-  link_->tasks.add(request.send().ignoreResult());
+  Send(kj::mv(request));
 }
 
 void FakeWorker::FinishHeld() {
