@@ -66,10 +66,13 @@ void Shell::Apply(uint64_t session, Message batch) {
     size.wordCount += 8;  // the parameters' own
     auto request = it->second.applyRequest(size);
     request.setBatch(root);
-    // An apply that fails is a session that broke; what it carried is settled when the worker
-    // registers again, or is lost.
-    kj_.Spawn(request.send().ignoreResult().catch_([session](kj::Exception&& e) {
+    // An apply that fails is a session that broke, also where its connection lives: the worker would
+    // wait for the number of this batch for ever. It is told at its next beat to register again,
+    // and what the batch carried is settled then, or when the worker is lost.
+    kj_.Spawn(request.send().ignoreResult().catch_([this, session](kj::Exception&& e) {
       LOG(INFO) << "commands did not reach session " << session << ": " << e.getDescription().cStr();
+      sessions_.erase(session);
+      loop_.Post([this, session] { brain_->SessionEnded(session); });
     }));
   });
 }

@@ -33,6 +33,7 @@ class FakeWorker::Commands final : public rpc::Worker::Server {
 
  protected:
   kj::Promise<void> apply(ApplyContext context) override {
+    KJ_REQUIRE(!worker_.refuses_calls, "this call fails, as the test wants it");
     worker_.OnBatch(context.getParams().getBatch());
     return kj::READY_NOW;
   }
@@ -93,7 +94,8 @@ kj::Promise<void> FakeWorker::BeatLoop() {
   auto request = link_->beats->beatRequest();
   request.initWorker().setId(id);
   request.getWorker().setIncarnation(incarnation_);
-  return request.send().ignoreResult().then([this] {
+  return request.send().then([this](capnp::Response<rpc::Heartbeats::BeatResults> response) {
+    known = response.getKnown();
     return io_.io.provider->getTimer().afterDelay(200 * kj::MILLISECONDS).then([this] { return BeatLoop(); });
   });
 }

@@ -69,6 +69,8 @@ class FakeWorker {
   };
   std::map<uint32_t, std::map<uint32_t, Copy>> directory;  // by stage and task
   uint32_t id = 0;
+  bool known = true;          // what its last beat was told
+  bool refuses_calls = false;  // calls with commands fail; the connection lives
   uint32_t inputs = 3;  // tasks of stage 0
 
  private:

@@ -236,6 +236,19 @@ TEST_F(MasterTest, TriesAUsersFailureOnAnotherWorkerAndFailsTheJobWithinASecondO
   EXPECT_FALSE(on_both.empty()) << Why(client, *job);
 }
 
+TEST_F(MasterTest, AWorkerThatMissedABatchOfCommandsIsToldToRegisterAgain) {
+  FakeWorker worker(io_, "one");
+  ASSERT_TRUE(worker.Register(port_).ok());
+  FakeClient client(io_, port_);
+  worker.refuses_calls = true;
+  auto job = client.Submit(Spec());
+  ASSERT_TRUE(job.ok());
+  ASSERT_TRUE(io_.Until([&] { return !worker.known; })) << "it would wait for the batch that it missed";
+  worker.refuses_calls = false;
+  ASSERT_TRUE(worker.Register(port_).ok());
+  EXPECT_TRUE(client.UntilState(*job, rpc::JobState::SUCCEEDED)) << Why(client, *job);
+}
+
 TEST_F(MasterTest, NamesAFailedReduceAsOneAlsoInItsLog) {
   FakeWorker worker(io_, "one");
   worker.fate = [](const AttemptId& a) {
