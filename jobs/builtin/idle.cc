@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <random>
 #include <thread>
 
 #include "jobs/builtin/builtin.h"
@@ -21,16 +22,57 @@ class EmptyReduce : public Reducer<std::string, std::string, Text, Text> {
   void Reduce(std::string_view, Values<std::string>&, Out&) {}
 };
 
-class Nap : public Mapper<std::string, std::string, std::string, std::string> {
+// A worker's label slowdown=F makes its naps F times as long, for tests of speculation.
+double Slowdown() {
+  const char* slowdown = std::getenv("MR_LABEL_SLOWDOWN");
+  return slowdown == nullptr ? 1 : std::max(0.0, std::strtod(slowdown, nullptr));
+}
+
+void SleepFor(double ms) { std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(ms)); }
+
+// Naps, then deals `steps` records to each reduce, of which each map has its share.
+class Nap : public Mapper<int64_t, int64_t, int64_t, int64_t>, public Partitioner<int64_t> {
  public:
-  void Map(std::string_view, std::string_view, Out&) {}
-  void End(Out&) {
-    // A worker's label slowdown=F makes it slow, for tests of speculation.
-    const char* slowdown = std::getenv("MR_LABEL_SLOWDOWN");
-    const double factor = slowdown == nullptr ? 1 : std::max(0.0, std::strtod(slowdown, nullptr));
-    const double ms = factor * static_cast<double>(context().config().Int("ms"));
-    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(ms));
+  void Map(int64_t, int64_t, Out&) {}
+  void End(Out& out) {
+    const Config config = context().config();
+    SleepFor(Slowdown() * static_cast<double>(config.Int("ms")));
+    const int64_t steps = config.Int("steps"), reduces = context().partitions();
+    for (int64_t step = context().task(); step < steps; step += context().tasks()) {
+      for (int64_t r = 0; r < reduces; ++r) out.Emit(r, step);
+    }
   }
+  uint32_t Partition(int64_t reduce, uint32_t partitions) { return static_cast<uint32_t>(reduce) % partitions; }
+};
+
+class OnlyNap : public Mapper<int64_t, int64_t, Text, Text> {
+ public:
+  void Map(int64_t, int64_t, Out&) {}
+  void End(Out&) { SleepFor(Slowdown() * static_cast<double>(context().config().Int("ms"))); }
+};
+
+// A nap for each record, so that it moves on as it sleeps: of U(0, 2t), where t is the mean, as LATE's
+// reduces do (LATE 5.4). Each attempt draws its own; the answer is how many there were.
+class NapPerStep : public Reducer<int64_t, int64_t, Text, Text> {
+ public:
+  void Open() {
+    std::seed_seq seed(context().attempt_id().begin(), context().attempt_id().end());
+    rng_.seed(seed);
+    const Config config = context().config();
+    mean_ms_ = Slowdown() * static_cast<double>(config.Int("ms")) / static_cast<double>(config.Int("steps"));
+  }
+  void Reduce(int64_t reduce, Values<int64_t>& steps, Out& out) {
+    int64_t n = 0;
+    for (const int64_t step : steps) {
+      SleepFor(std::uniform_real_distribution<double>(0, 2 * mean_ms_)(rng_));
+      n += step >= 0;
+    }
+    out.Emit(reduce, n);
+  }
+
+ private:
+  std::mt19937 rng_;
+  double mean_ms_ = 0;
 };
 
 void PlanEmpty(const std::vector<std::string>& argv, JobPlan& plan) {
@@ -53,11 +95,22 @@ void PlanEmpty(const std::vector<std::string>& argv, JobPlan& plan) {
 }
 
 void PlanSleep(const std::vector<std::string>& argv, JobPlan& plan) {
-  int64_t ms = 1000, tasks = 1;
-  Args("sleep").Add("--ms", &ms, 0, 86'400'000).Add("--tasks", &tasks, 1, 100'000).Parse(argv);
-  plan.Map("sleep", "sleep.map")
-      .Tasks(static_cast<uint32_t>(tasks))
-      .Configure(Config().Set("ms", ms))
+  constexpr int64_t kDay = 86'400'000;
+  int64_t ms = 1000, tasks = 1, reduces = 0, reduce_ms = 1000, steps = 100;
+  Args args("sleep");
+  args.Add("--ms", &ms, 0, kDay).Add("--tasks", &tasks, 1, 100'000);
+  args.Add("--reduces", &reduces, 0, 100'000).Add("--reduce-ms", &reduce_ms, 0, kDay);
+  args.Add("--steps", &steps, 1, 1'000'000).Parse(argv);
+  auto& map = plan.Map("sleep", reduces == 0 ? "sleep.only_map" : "sleep.map").Tasks(static_cast<uint32_t>(tasks));
+  map.Configure(Config().Set("ms", ms).Set("steps", reduces == 0 ? 0 : steps));
+  if (reduces == 0) {
+    map.WriteFiles();
+    return;
+  }
+  plan.Reduce("steps", "sleep.reduce")
+      .Tasks(static_cast<uint32_t>(reduces))
+      .Configure(Config().Set("ms", reduce_ms).Set("steps", steps))
+      .Group(map.Shuffle({.custom_partition = true}))
       .WriteFiles();
 }
 
@@ -69,6 +122,8 @@ void AddIdle(Library& library) {
       .Add<EmptyMap>("empty.isolated_map", MR_DETERMINISTIC)
       .Add<EmptyReduce>("empty.isolated_reduce", MR_DETERMINISTIC)
       .Add<Nap>("sleep.map", kPure)
+      .Add<OnlyNap>("sleep.only_map", kPure)
+      .Add<NapPerStep>("sleep.reduce", kPure)
       .AddJob<PlanEmpty>("empty",
                          "tasks that do nothing, to measure the engine\n"
                          "  --maps N               map tasks (default 10)\n"
@@ -78,7 +133,10 @@ void AddIdle(Library& library) {
       .AddJob<PlanSleep>("sleep",
                          "tasks that nap, to test the engine\n"
                          "  --ms N                 how long (default 1000); times F on a worker with --label slowdown=F\n"
-                         "  --tasks N              how many (default 1)");
+                         "  --tasks N              how many (default 1)\n"
+                         "  --reduces N            then tasks that nap step by step (default 0)\n"
+                         "  --reduce-ms N          how long, all steps together, on average (default 1000)\n"
+                         "  --steps N              of each (default 100)");
 }
 
 }  // namespace mr::builtin

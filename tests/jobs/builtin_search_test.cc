@@ -93,5 +93,12 @@ TEST(SleepTest, ANapOfNothingEnds) {
   EXPECT_THAT(PlanRefusal("sleep", {"--ms", "1s"}), HasSubstr("whole number"));
 }
 
+TEST(SleepTest, EachReduceNapsForEachStepOnce) {
+  const LocalResult result = LocalJob(Builtins()).Run(
+      "sleep", {"--ms", "0", "--tasks", "3", "--reduces", "2", "--reduce-ms", "0", "--steps", "10"});
+  ASSERT_TRUE(result.ok) << result.error;
+  EXPECT_THAT(result.parts, testing::ElementsAre("0\t10\n", "1\t10\n"));
+}
+
 }  // namespace
 }  // namespace mr::builtin
