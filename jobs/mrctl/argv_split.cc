@@ -22,6 +22,7 @@ bool HasValue(std::string_view word) {
 constexpr std::pair<std::string_view, std::string_view> kClaims[] = {
     {"grep", "-v"},
     {"grep", "-o"},
+    {"sleep", "--reduces"},
     {"sort", "--format"},
     {"stream", "-v"},
 };

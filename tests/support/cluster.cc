@@ -148,6 +148,7 @@ Status Cluster::StartWorker(int index) {
                                    std::to_string(options_.slots)};
   const auto i = static_cast<size_t>(index);
   if (i < options_.labels.size()) argv.insert(argv.end(), {"--label", options_.labels[i]});
+  if (i < options_.flags_of.size()) argv.insert(argv.end(), options_.flags_of[i].begin(), options_.flags_of[i].end());
   return StartMember(*workers_.at(i), std::move(argv));
 }
 

@@ -57,6 +57,7 @@ struct ClusterOptions {
   int slots = 2;
   std::vector<std::string> master_flags;  // behind the class's own, so they win
   std::vector<std::string> worker_flags;
+  std::vector<std::vector<std::string>> flags_of;  // one worker's own; none where there are fewer
   std::vector<std::string> labels;  // of each worker: "k=v,k=v"; none where there are fewer
   std::vector<std::string> env;  // "NAME=value" for all daemons
   Duration ready_limit = Seconds(20);
