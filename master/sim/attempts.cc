@@ -19,6 +19,7 @@ constexpr double kTwoPi = 6.283185307179586;
 constexpr uint32_t kBatches = 20;
 // Up to so many outputs the hosts that they are read from are told apart.
 constexpr uint32_t kFewSources = 16;
+constexpr double kTimedParts = 1e6;
 // Records are not modelled: a record per so many bytes, a guess.
 constexpr double kRecordBytes = 100;
 
@@ -51,6 +52,10 @@ void Simulation::Start(uint32_t index) {
     const size_t n = model.durations.size();
     const size_t record = a.id.number == 1 ? a.id.task.task % n : Luck(a.id.task, a.id.number, 3).Below(n);
     a.trace_seconds = std::max(1e-6, static_cast<double>(model.durations[record]));
+    if (!model.shares.empty()) a.shares = model.shares[record];
+    // Where the record has no bytes, progress is counted in these.
+    a.counted = task.plan.input_bytes > 0;
+    if (!a.counted) a.bytes = kTimedParts;
   } else {
     a.factor = StragglerFactor(Luck(a.id.task, a.id.number, 2), experiment_.tasks);
   }
@@ -79,8 +84,12 @@ double Simulation::LimitOf(const Attempt& a) const {
   const Worker& w = workers_[a.worker];
   const double speed = experiment_.cluster.workers[a.worker].speed / (w.slow * a.factor);
   const TaskModel& m = experiment_.tasks;
+  if (a.timed) {
+    const double left = 1 - double{a.shares.copy} - double{a.shares.sort};
+    const double share = a.phase == Phase::kRead ? 1 : a.phase == Phase::kCopy ? a.shares.copy : a.phase == Phase::kSort ? a.shares.sort : left;
+    return share <= 0 ? kNoLimit : std::min(kNoLimit, a.bytes / (a.trace_seconds * share) * speed);
+  }
   if (a.phase == Phase::kCopy) return kNoLimit;
-  if (a.timed) return a.phase == Phase::kSort ? kNoLimit : a.bytes / a.trace_seconds * speed;
   const double cost = a.phase == Phase::kRead ? m.map_cost : a.phase == Phase::kSort ? m.sort_cost : m.reduce_cost;
   return speed / cost;
 }
@@ -209,7 +218,7 @@ void Simulation::TryCopy(uint32_t index) {
   a.cross = a.local = 0;
   uses_.clear();
   if (!a.timed) CopyRoute(a, &uses_, &a.cross, &a.local);
-  Move(index, a.bytes * a.batch / a.needed, kNoLimit, uses_);
+  Move(index, a.bytes * a.batch / a.needed, LimitOf(a), uses_);
 }
 
 void Simulation::WakeReaders(const TaskId& id) {
@@ -245,7 +254,7 @@ void Simulation::StopFlow(Attempt& a) {
   moved_at_ = now_;
   a.flow = kNone;
   a.before += moved;
-  if (a.phase == Phase::kRead || a.phase == Phase::kCopy) {
+  if (a.counted && (a.phase == Phase::kRead || a.phase == Phase::kCopy)) {
     totals_.read_bytes += moved;
     totals_.local_bytes += moved * a.local;
     totals_.cross_rack_bytes += moved * a.cross;

@@ -39,6 +39,11 @@ struct ClusterSpec {
 Result<ClusterSpec> ParseCluster(const std::string& spec);
 Result<ClusterSpec> ParseClusterToml(const std::string& text, const std::string& name);
 
+// Parts of a recorded attempt's time; the rest is reduce.
+struct PhaseShares {
+  float copy = 0, sort = 0;
+};
+
 struct StageModel {
   std::string name;
   sched::SlotKind kind = sched::SlotKind::kMap;
@@ -46,7 +51,15 @@ struct StageModel {
   uint64_t bytes = 0;               // of input, over all tasks
   uint64_t output_bytes = 0;
   std::vector<sched::StageInput> inputs;
-  std::vector<float> durations;     // seconds, by task, of a trace; empty: made from bytes and cost
+  // Seconds, by task, of a trace; empty: made from bytes and cost. The first attempt of task t takes the
+  // t-th of them (modulo their number), any other attempt one of them by chance.
+  std::vector<float> durations;
+  // What a trace says besides; each may be empty.
+  std::vector<PhaseShares> shares;               // by record of `durations`
+  std::vector<uint64_t> task_bytes;              // of input, by task; else `bytes` is split evenly
+  std::vector<std::vector<uint32_t>> preferred;  // by task: workers with the block, modulo the cluster's
+  uint64_t input_key = 0;                        // not 0: blocks lie as those of each stage of this key
+  uint64_t BytesOf(uint32_t task) const { return task_bytes.empty() ? bytes / tasks : task_bytes[task]; }
 };
 
 struct JobModel {
@@ -90,12 +103,9 @@ struct FaultPlan {
   Duration resend = Seconds(3);          // of a lost message
 };
 
-// Jobs from a file of SWIM (tab separated: id, submit, gap, input, shuffle, output): a map per 128 MiB of
-// input, a reduce per GiB of shuffle (papers.md 1.4).
-Result<std::vector<JobModel>> ParseSwim(const std::string& text, const std::string& name);
 // "generate:facebook", "generate:bing,jobs=500,gap=2": see generate.cc.
 Result<std::vector<JobModel>> Generate(const std::string& spec, uint64_t seed);
-// Either. A relative file is also looked for below `data` (and its swim-facebook), where not empty.
+// That, or a trace (workload.h), of the format that its first line has.
 Result<std::vector<JobModel>> LoadWorkload(const std::string& workload, const std::string& data, uint64_t seed);
 
 }  // namespace mr::sim

@@ -11,6 +11,7 @@
 #include "master/sim/options.h"
 #include "master/sim/report.h"
 #include "master/sim/swarm.h"
+#include "master/sim/workload.h"
 
 namespace mr::sim {
 
@@ -56,7 +57,9 @@ Result<int> RunOne(const Options& o) {
   MR_ASSIGN_OR_RETURN(experiment.tasks.report_period, ParseDuration(o.report_period));
   MR_ASSIGN_OR_RETURN(experiment.cluster, ParseCluster(o.cluster));
   const char* from = std::getenv("MR_DATA");
-  MR_ASSIGN_OR_RETURN(experiment.jobs, LoadWorkload(o.workload, !o.data.empty() ? o.data : from != nullptr ? from : "", o.seed));
+  MR_ASSIGN_OR_RETURN(Trace trace, LoadTrace({o.workload, !o.data.empty() ? o.data : from != nullptr ? from : "", o.format, o.seed}));
+  for (const std::string& note : trace.notes) std::fprintf(stderr, "mrsim: %s: %s\n", o.workload.c_str(), note.c_str());
+  experiment.jobs = std::move(trace.jobs);
   experiment.policies = o.scheduler;
   experiment.seed = o.seed;
   const Header header{o.workload, o.cluster, o.scheduler, o.seed, experiment.cluster.slots()};

@@ -11,7 +11,7 @@ namespace mr::sim {
 struct Options {
   std::string verb;  // "run" or "swarm"
   std::string help;  // not empty: print it and stop
-  std::string workload, cluster = "150x12", scheduler = "fifo", data, form = "table", report_period = "1s";
+  std::string workload, cluster = "150x12", scheduler = "fifo", data, format, form = "table", report_period = "1s";
   uint64_t seed = 1;
   uint32_t count = 100;
   bool no_progress = false;

@@ -1,5 +1,7 @@
 #include "master/sim/simulation.h"
 
+#include <algorithm>
+
 #include "common/base/digest.h"
 #include "master/sched/job_graph.h"
 #include "master/sched/state.h"
@@ -204,7 +206,7 @@ void Simulation::Plan(uint32_t j, uint32_t s) {
   e.tasks.resize(model.tasks);
   for (uint32_t t = 0; t < model.tasks; ++t) {
     sched::TaskPlan& plan = e.tasks[t];
-    plan.input_bytes = model.bytes / model.tasks;
+    plan.input_bytes = model.BytesOf(t);
     for (uint32_t i = 0; i < model.inputs.size(); ++i) {
       const sched::StageInput& in = model.inputs[i];
       if (in.is_edge) {
@@ -212,7 +214,14 @@ void Simulation::Plan(uint32_t j, uint32_t s) {
                                               in.edge == sched::EdgeKind::kAllToAll ? model.tasks : 1, model.tasks}, t));
         continue;
       }
-      Rng rng = Luck({e.job, s, t}, 0, 1);
+      if (!model.preferred.empty()) {
+        for (const uint32_t w : model.preferred[t]) {
+          const WorkerId worker{static_cast<uint32_t>(w % specs.size()) + 1};
+          if (std::find(plan.preferred.begin(), plan.preferred.end(), worker) == plan.preferred.end()) plan.preferred.push_back(worker);
+        }
+        continue;
+      }
+      Rng rng = model.input_key == 0 ? Luck({e.job, s, t}, 0, 1) : Rng(MixHash(MixHash(experiment_.seed, model.input_key), t));
       const auto any = [&] { return static_cast<uint32_t>(rng.Below(specs.size())); };
       const uint32_t first = any();
       uint32_t second = any(), third = any();

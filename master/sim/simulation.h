@@ -77,7 +77,8 @@ class Simulation {
     At at = At::kNowhere;
     Phase phase = Phase::kRead;
     bool idle = false;      // in kCopy, for outputs that are not there yet
-    bool timed = false;     // by a trace: no bytes, no resources
+    bool timed = false;     // by a trace: no resources
+    bool counted = true;    // its bytes are bytes, not parts of its time
     uint32_t needed = 0, taken = 0, batch = 0;  // upstream outputs: of all, had, under way
     Instant launched, started, inputs_done, reported_at;
     double bytes = 0;       // of input
@@ -85,6 +86,7 @@ class Simulation {
     double flow_bytes = 0, limit = 0;
     double reported = 0;
     double factor = 1, trace_seconds = 0;
+    PhaseShares shares;     // of these seconds
     double cross = 0, local = 0;  // share of the flow's bytes
   };
   struct Task {

@@ -49,6 +49,8 @@ TEST(MrsimTest, ExitCodes) {
   EXPECT_EQ(Mrsim("run --workload generate:facebook --scheduler nosuch").exit, 2);
   EXPECT_EQ(Mrsim("run --workload generate:facebook --report-period 3").exit, 2);
   EXPECT_EQ(Mrsim("run --workload /nowhere/x.tsv").exit, 7);
+  EXPECT_EQ(Mrsim("run --workload " MR_SIM).exit, 2);
+  EXPECT_EQ(Mrsim("run --workload generate:bing --format bong").exit, 2);
   EXPECT_EQ(Mrsim("run --workload generate:facebook --cluster /nowhere/x.toml").exit, 7);
   EXPECT_EQ(Mrsim("--help").exit, 0);
   EXPECT_EQ(Mrsim("swarm --count 3 --seed 9").exit, 0);

@@ -6,6 +6,7 @@
 
 #include "master/sim/model.h"
 #include "master/sim/report.h"
+#include "master/sim/traces/trace.h"
 
 namespace mr::sim {
 namespace {
@@ -13,12 +14,12 @@ namespace {
 using testing::HasSubstr;
 
 TEST(SwimTest, MapPer128MibReducePerGibOfShuffle) {
-  const auto jobs = ParseSwim("job0\t5\t0\t134217729\t1073741824\t7\njob1\t3\t1\t0\t0\t0\n", "t");
+  const auto jobs = ParseSwim({"t", "job0\t5\t0\t134217729\t1073741824\t7\njob1\t3\t1\t0\t0\t0\n"});
   ASSERT_TRUE(jobs.ok()) << jobs.status().message();
-  ASSERT_EQ(jobs->size(), 2u);
-  EXPECT_EQ((*jobs)[0].name, "job1");  // by time
-  EXPECT_EQ((*jobs)[0].tasks(), 1u);   // map-only, of no bytes
-  const JobModel& job = (*jobs)[1];
+  ASSERT_EQ(jobs->jobs.size(), 2u);
+  EXPECT_EQ(jobs->jobs[0].name, "job1");  // by time
+  EXPECT_EQ(jobs->jobs[0].tasks(), 1u);   // map-only, of no bytes
+  const JobModel& job = jobs->jobs[1];
   ASSERT_EQ(job.stages.size(), 2u);
   EXPECT_EQ(job.stages[0].tasks, 2u);
   EXPECT_EQ(job.stages[1].tasks, 1u);
@@ -27,7 +28,7 @@ TEST(SwimTest, MapPer128MibReducePerGibOfShuffle) {
 
 TEST(SwimTest, BadLineIsNamed) {
   for (const char* bad : {"job0\t5\t0\t1\t1\n", "job0\t5\t0\tx\t1\t1\n", ""}) {
-    const auto jobs = ParseSwim(bad, "file");
+    const auto jobs = ParseSwim({"file", bad});
     ASSERT_FALSE(jobs.ok()) << bad;
     EXPECT_THAT(jobs.status().message(), HasSubstr("file:"));
   }
@@ -55,7 +56,7 @@ TEST(WorkloadTest, MissingFileSaysWhereItWasLookedFor) {
   const auto jobs = LoadWorkload("no-such.tsv", "/nowhere", 1);
   ASSERT_FALSE(jobs.ok());
   EXPECT_EQ(jobs.status().code(), Code::kNotFound);
-  EXPECT_THAT(jobs.status().message(), HasSubstr("/nowhere/swim-facebook/no-such.tsv"));
+  EXPECT_THAT(jobs.status().message(), HasSubstr("in the folders of /nowhere"));
 }
 
 TEST(GenerateTest, SharesAndGapsAreThoseAskedFor) {
