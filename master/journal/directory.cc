@@ -89,8 +89,12 @@ Result<Listing> ListFiles(const std::string& directory) {
 }
 
 Result<DirectoryRead> ReadDirectory(const std::string& directory, uint64_t cluster_id, uint64_t until,
-                                    const OnRecord& on_record) {
-  MR_ASSIGN_OR_RETURN(const Listing files, ListFiles(directory));
+                                    const OnRecord& on_record, From from) {
+  MR_ASSIGN_OR_RETURN(Listing files, ListFiles(directory));
+  if (from == From::kOldest) {
+    if (!files.segments.empty() && files.segments[0].after == 0) files.snapshots.clear();
+    std::reverse(files.snapshots.begin(), files.snapshots.end());
+  }
   DirectoryRead read;
   Header before;  // the chain as the last file read has left it
   const auto other_cluster = [&](const std::string& path, uint64_t id) {

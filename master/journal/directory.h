@@ -43,11 +43,16 @@ struct DirectoryRead {
   std::vector<std::string> warnings;  // of damaged snapshots that were passed over
 };
 
-// Gives the newest whole snapshot's records and then those of the segments behind it. until: stops
-// at the end of the segment that ends there; UINT64_MAX = reads all. cluster_id 0 = any.
-// kCorrupted, saying what to do, where acknowledged records are damaged or missing. Changes nothing.
+// Where a reading begins: kNewest, the shortest way to the present; kOldest, the longest history that
+// the files hold (no snapshot where all segments are there, else the oldest whole one).
+enum class From : uint8_t { kNewest, kOldest };
+
+// Gives a whole snapshot's records and then those of the segments behind it. until: stops at the end
+// of the segment that ends there; UINT64_MAX = reads all. cluster_id 0 = any.
+// kCorrupted, saying what to do, where acknowledged records are damaged or missing. Changes nothing,
+// and takes no lock: beside a running master the last records may be half written, and a file may go.
 Result<DirectoryRead> ReadDirectory(const std::string& directory, uint64_t cluster_id, uint64_t until,
-                                    const OnRecord& on_record);
+                                    const OnRecord& on_record, From from = From::kNewest);
 
 // A snapshot in the making: DIR/snapshot.N.tmp until Finish() has made it durable, gone with the
 // object where that did not come to pass. Any thread.

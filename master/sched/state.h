@@ -215,6 +215,8 @@ class State {
 
   // The digest computed anew from every entity; tests compare it with Digest().
   uint64_t RecomputeDigest() const;
+  // The digest's summands by name ("task job_1_0001/0/7"), to find where two states differ. Slow.
+  std::map<std::string, uint64_t> Entities() const;
 
   // state_image.cc: see Scheduler::Save and Restore.
   void Save(const std::function<void(std::string)>& part) const;
@@ -241,6 +243,8 @@ class State {
   static uint64_t Hash(const FactKey& key, const FactValue& value);
   static uint64_t HashTimer(const std::string& policy, uint64_t id, Instant at);
   uint64_t HashCounters() const;
+  template <class Visit>
+  void EachHash(Visit visit) const;
 
   // state_index.cc: what is derived.
   bool Schedulable(const Job& job, const StageSpec& spec, const Task& task) const;

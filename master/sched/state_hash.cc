@@ -165,27 +165,56 @@ uint64_t State::HashCounters() const {
   return Mixer(Tag::kCounters).Word(arrivals_).Word(offers_).Word(offer_cursor_.value).hash();
 }
 
-uint64_t State::RecomputeDigest() const {
-  uint64_t digest = HashCounters();
-  if (config_.known) digest += Hash(config_);
-  for (const auto& [id, w] : workers_) digest += Hash(w);
-  for (const auto& [name, queue] : queues_) digest += Hash(queue);
+// visit(hash, name): name() gives the entity's. The digest is the sum of the hashes.
+template <class Visit>
+void State::EachHash(Visit visit) const {
+  const auto of = [](JobId job, uint32_t stage) { return Name(job) + "/" + std::to_string(stage); };
+  visit(HashCounters(), [] { return std::string("counters of offers and arrivals"); });
+  if (config_.known) visit(Hash(config_), [] { return std::string("configuration"); });
+  for (const auto& [id, w] : workers_) visit(Hash(w), [&id = id] { return "worker " + Name(id); });
+  for (const auto& [name, queue] : queues_) visit(Hash(queue), [&name = name] { return "queue '" + name + "'"; });
   for (const auto& [id, job] : jobs_) {
-    digest += Hash(job);
+    visit(Hash(job), [&id = id] { return "job " + Name(id); });
     for (uint32_t s = 0; s < job.stages.size(); ++s) {
       const Stage& stage = job.stages[s];
-      digest += Hash(StageId{id, s}, stage);
+      const std::string in = of(id, s);
+      visit(Hash(StageId{id, s}, stage), [&] { return "stage " + in; });
       for (uint32_t t = 0; t < stage.tasks.size(); ++t) {
         const TaskId task{id, s, t};
-        digest += Hash(task, stage.tasks[t]);
-        for (const Attempt& a : stage.tasks[t].attempts) digest += Hash(task, a);
-        for (const CopyPlace& c : stage.tasks[t].copies) digest += Hash(task, c);
+        const auto named = [&] { return in + "/" + std::to_string(t); };
+        visit(Hash(task, stage.tasks[t]), [&] { return "task " + named(); });
+        for (const Attempt& a : stage.tasks[t].attempts) {
+          visit(Hash(task, a), [&] { return "attempt " + named() + "/" + std::to_string(a.number); });
+        }
+        for (const CopyPlace& c : stage.tasks[t].copies) {
+          visit(Hash(task, c), [&] {
+            return "copy of " + named() + " by attempt " + std::to_string(c.attempt) + " on " + Name(c.worker);
+          });
+        }
       }
     }
   }
-  for (const auto& [key, value] : facts_) digest += Hash(key, value);
-  for (const auto& [key, at] : timers_) digest += HashTimer(key.first, key.second, at);
+  for (const auto& [key, value] : facts_) {
+    visit(Hash(key, value), [&key = key] {
+      return "fact " + key.policy + "/" + key.scope + "/" + std::to_string(key.id) + "/" + key.name;
+    });
+  }
+  for (const auto& [key, at] : timers_) {
+    visit(HashTimer(key.first, key.second, at),
+          [&key = key] { return "timer " + key.first + "/" + std::to_string(key.second); });
+  }
+}
+
+uint64_t State::RecomputeDigest() const {
+  uint64_t digest = 0;
+  EachHash([&digest](uint64_t hash, const auto&) { digest += hash; });
   return digest;
+}
+
+std::map<std::string, uint64_t> State::Entities() const {
+  std::map<std::string, uint64_t> entities;
+  EachHash([&entities](uint64_t hash, const auto& name) { entities[name()] += hash; });
+  return entities;
 }
 
 }  // namespace mr::sched

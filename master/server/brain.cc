@@ -9,10 +9,6 @@
 namespace mr::master {
 namespace {
 
-// A digest of the scheduler's state goes into the journal every so many events; a replay that
-// differs is then found near where it began.
-constexpr uint64_t kDigestEvery = 256;
-
 // How long the record of a committed task may wait for those of others (measured: 10,000 empty
 // tasks cost the master a tenth less CPU than with 1 ms; what may be lost is run again, and a job's end
 // does not wait).
@@ -35,15 +31,10 @@ journal::RecordClass ClassOf(const sched::Event& event) {
   return soft ? journal::RecordClass::kSoft : journal::RecordClass::kHard;
 }
 
-// The decisions that a later release must not come to otherwise.
 std::vector<sched::Decision> Promises(const std::vector<sched::Decision>& decisions) {
   std::vector<sched::Decision> out;
   for (const sched::Decision& d : decisions) {
-    if (std::holds_alternative<sched::Accept>(d) || std::holds_alternative<sched::DropCopy>(d) ||
-        std::holds_alternative<sched::CommitJob>(d) || std::holds_alternative<sched::FailJob>(d) ||
-        std::holds_alternative<sched::MarkIndeterminate>(d)) {
-      out.push_back(d);
-    }
+    if (IsPromise(d)) out.push_back(d);
   }
   return out;
 }
@@ -74,6 +65,7 @@ uint64_t Brain::Append(journal::RecordClass record_class, RecordKind kind, std::
 
 uint64_t Brain::AppendEvent(EventRecord* record, const std::vector<sched::Decision>& decisions) {
   record->outcome = Promises(decisions);
+  record->digest = scheduler_->Digest();
   const journal::RecordClass record_class =
       record->outcome->empty() ? ClassOf(record->stamped.event) : journal::RecordClass::kHard;
   // Nobody waits to hear that one of many tasks is committed; that the job is, somebody may.
@@ -120,9 +112,6 @@ Brain::Fed Brain::FeedOne(sched::Event event, std::string extra) {
       MR_CHECK(ApplyCommit(commit->job, record.extra, fed.sequence).ok());
     }
     CarryOut(decision, fed.sequence);
-  }
-  if (events_ % kDigestEvery == 0) {
-    Append(journal::RecordClass::kSoft, RecordKind::kDigest, EncodeFields(DigestTaken{events_, scheduler_->Digest()}));
   }
   return fed;
 }

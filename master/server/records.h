@@ -32,20 +32,32 @@ enum class RecordKind : uint8_t {
 // goes with the event's kind, or nothing. One record, so that neither exists without the other.
 // outcome: the decisions that are promises (accepted outputs and their copies, ends of jobs). A build
 // of the same kSchedulerVersion comes to them itself, another one takes them from here; none in
-// records of the first release.
+// records of the first release. digest: of the scheduler's state behind the event, so that a replay
+// that differs is found at the record where it begins; none in records of older releases.
 struct EventRecord {
   sched::StampedEvent stamped;
   std::string extra;
   std::optional<std::vector<sched::Decision>> outcome;
+  std::optional<uint64_t> digest;
   template <class V>
-  static void Fields(V&& v) { v(&EventRecord::stamped, &EventRecord::extra, &EventRecord::outcome); }
+  static void Fields(V&& v) {
+    v(&EventRecord::stamped, &EventRecord::extra, &EventRecord::outcome, &EventRecord::digest);
+  }
 };
 inline bool DecodeEvent(std::string_view bytes, EventRecord* out) {
   FieldReader reader(bytes);
   reader.Get(out->stamped);
   reader.Get(out->extra);
   if (reader.ok() && !reader.AtEnd()) reader.Get(out->outcome);
+  if (reader.ok() && !reader.AtEnd()) reader.Get(out->digest);
   return reader.ok() && reader.AtEnd();
+}
+
+// Whether a record's outcome holds it: what a later release must not come to otherwise.
+inline bool IsPromise(const sched::Decision& d) {
+  return std::holds_alternative<sched::Accept>(d) || std::holds_alternative<sched::DropCopy>(d) ||
+         std::holds_alternative<sched::CommitJob>(d) || std::holds_alternative<sched::FailJob>(d) ||
+         std::holds_alternative<sched::MarkIndeterminate>(d);
 }
 
 struct EpochStarted {
@@ -79,7 +91,8 @@ struct JobPublished {
   static void Fields(V&& v) { v(&JobPublished::job, &JobPublished::error); }
 };
 
-// Of the scheduler's state after `events` events of this journal.
+// Of the scheduler's state after `events` events of this journal: what releases wrote each 256 events
+// before each event's record had its own digest. Read, not written.
 struct DigestTaken {
   uint64_t events = 0;
   uint64_t digest = 0;

@@ -20,6 +20,12 @@ Status CheckSubmitted(JobId job, const std::string& extra) {
   return spec.status().With("the journal's " + Name(job) + " is not valid to this release (start the one that wrote it)");
 }
 
+std::string Differs(uint64_t events) {
+  return "the replay of " + std::to_string(events) +
+         " events gives another state than the one that was recorded. This release does not decide "
+         "as the one that wrote the journal; start that release, or report this as a bug (mrsim replay shows the place)";
+}
+
 }  // namespace
 
 Status Brain::Recover() {
@@ -199,11 +205,7 @@ Status Brain::Replay(const journal::Record& record, uint64_t offset) {
       if (foreign_) return Status::Ok();
       DigestTaken digest;
       if (!DecodeFields(record.payload, &digest)) return bad("not a digest");
-      if (digest.events != events_ || digest.digest != scheduler_->Digest()) {
-        return bad("the replay of " + std::to_string(events_) +
-                   " events gives another state than the one that was recorded. This release does not decide "
-                   "as the one that wrote the journal; start that release, or report this as a bug");
-      }
+      if (digest.events != events_ || digest.digest != scheduler_->Digest()) return bad(Differs(events_));
       return Status::Ok();
     }
     case RecordKind::kDfs: {
@@ -240,6 +242,10 @@ Status Brain::ReplayEvent(const journal::Record& record, uint64_t offset) {
   NoteQueue(event.stamped.event);
   last_stamp_ = std::max(last_stamp_, event.stamped.at);
   const auto decisions = foreign_ ? *event.outcome : scheduler_->Step(event.stamped);
+  if (!foreign_ && event.digest && *event.digest != scheduler_->Digest()) {
+    return Corrupted("record " + std::to_string(record.sequence) + " at offset " + std::to_string(offset) +
+                     " of the journal in " + options_.directory + "/journal: " + Differs(events_));
+  }
   NoteOutstanding(event.stamped, decisions);
   (void)jobs_.Fold(event.stamped, event.extra, decisions, record.sequence);
   for (const auto& decision : decisions) {

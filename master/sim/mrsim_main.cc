@@ -96,7 +96,9 @@ int Main(const std::vector<std::string>& args) {
     (void)WriteAll(1, options->help);
     return kOk;
   }
-  auto exit = options->verb == "run" ? RunOne(*options) : RunSwarm(*options);
+  auto exit = options->verb == "run"      ? RunOne(*options)
+              : options->verb == "replay" ? RunReplay(options->replay)
+                                          : RunSwarm(*options);
   return exit.ok() ? *exit : Fail(exit.status(), json);
 }
 

@@ -8,6 +8,19 @@
 
 namespace mr::sim {
 
+namespace {
+
+CLI::App* AddReplay(CLI::App* app, ReplayCommand* c) {
+  CLI::App* replay = app->add_subcommand("replay", "a real master's journal, step by step, against its own digests");
+  replay->add_option("JOURNAL", c->journal, "a master's --data, or the directory 'journal' in it")->required();
+  replay->add_option("-o", c->form, "table or json")->check(CLI::IsMember({"table", "json"}));
+  replay->footer("Exit: 0 equal, 1 diverged, 2 usage, 3 of another scheduler version, 7 no such journal, 9 torn at its end\n"
+                 "(equal up to there), 10 damaged (equal up to there), 70 internal.");
+  return replay;
+}
+
+}  // namespace
+
 Result<Options> ParseOptions(std::vector<std::string> args) {
   Options o;
   CLI::App app{"Runs workloads on a modelled cluster in virtual time, under the master's own scheduler.", "mrsim"};
@@ -23,6 +36,7 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
   run->add_flag("--no-progress", o.no_progress, "no progress bar");
   CLI::App* swarm = app.add_subcommand("swarm", "random clusters, jobs and faults; invariants after each event");
   swarm->add_option("--count", o.count, "how many; number i has seed S + i")->check(CLI::Range(1u, 10'000'000u));
+  CLI::App* replay = AddReplay(&app, &o.replay);
   for (CLI::App* verb : {run, swarm}) {
     verb->add_option("--scheduler", o.scheduler, "policies, comma-separated");
     verb->add_option("--seed", o.seed, "of everything that is left to chance");
@@ -31,12 +45,13 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
   try {
     app.parse(args);
   } catch (const CLI::CallForHelp&) {
-    o.help = run->parsed() ? run->help() : swarm->parsed() ? swarm->help() : app.help();
+    o.help = run->parsed() ? run->help() : swarm->parsed() ? swarm->help()
+             : replay->parsed() ? replay->help() : app.help();
     return o;
   } catch (const CLI::ParseError& e) {
     return InvalidArgument(std::string(e.what()) + "; see mrsim --help");
   }
-  o.verb = run->parsed() ? "run" : "swarm";
+  o.verb = app.get_subcommands().front()->get_name();
   return o;
 }
 

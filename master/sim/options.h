@@ -5,16 +5,18 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "master/sim/replay/command.h"
 
 namespace mr::sim {
 
 struct Options {
-  std::string verb;  // "run" or "swarm"
+  std::string verb;  // "run", "swarm" or "replay"
   std::string help;  // not empty: print it and stop
   std::string workload, cluster = "150x12", scheduler = "fifo", data, format, form = "table", report_period = "1s";
   uint64_t seed = 1;
   uint32_t count = 100;
   bool no_progress = false;
+  ReplayCommand replay;
 };
 
 // args: without the program's name. kInvalidArgument: usage.

@@ -174,6 +174,24 @@ TEST_F(DirectoryTest, WhatIsHalfMadeGoes) {
   for (const auto& name : names) EXPECT_FALSE(name.ends_with(".tmp")) << name;
 }
 
+TEST_F(DirectoryTest, TheOldestStartGivesAllThatIsStillThere) {
+  const auto oldest = [this] {
+    seen_.clear();
+    EXPECT_TRUE(ReadDirectory(directory_, 7, UINT64_MAX, Collect(), From::kOldest).ok());
+    return seen_;
+  };
+  Write({"a", "b"});
+  Snapshot();
+  EXPECT_THAT(oldest(), testing::ElementsAre("a", "b"));
+  Write({"c", "d"});
+  Snapshot();
+  Write({"e"});
+  ASSERT_EQ(Snapshots(), 2u);
+  EXPECT_THAT(oldest(), testing::ElementsAre("=a", "=b", "c", "d", "e"));
+  ASSERT_TRUE(Open().ok());
+  EXPECT_THAT(seen_, testing::ElementsAre("=a", "=b", "=c", "=d", "e"));
+}
+
 TEST_F(DirectoryTest, ASnapshotsRecordMayBeLongerThanAJournals) {
   Write({"a"});
   const uint64_t at = ListFiles(directory_)->segments.back().after;
