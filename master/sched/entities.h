@@ -198,6 +198,18 @@ struct Stage {
   }
 };
 
+// What a job's attempts of one cause came to. Counts of attempts; the time is that of the slots of
+// those that gave theirs up and did not commit.
+struct CauseCount {
+  uint32_t launched = 0, won = 0;  // won: committed
+  Duration wasted;
+  bool operator==(const CauseCount&) const = default;
+};
+inline constexpr size_t kCauses = 5;
+inline size_t CauseIndex(Cause cause) { return static_cast<size_t>(cause) - 1; }
+
+struct JobList;  // state.h
+
 struct Job {
   JobId id;
   std::string name, queue;
@@ -220,6 +232,8 @@ struct Job {
   uint32_t fetching = 0;  // live attempts without all inputs
   uint32_t taking_back = 0;  // attempts being taken back
   JobStatistics statistics;
+  std::array<CauseCount, kCauses> causes{};
+  const JobList* list = nullptr;  // the policies that serve it
   std::array<uint32_t, 2> held{}, ready_stages{}, early_stages{};  // by slot kind
   bool running() const { return state == JobState::kRunning; }
   template <class V>

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "common/base/digest.h"
 #include "common/base/text.h"
 #include "master/sched/policies/blacklist.h"
 #include "master/sched/policies/delay.h"
@@ -18,12 +17,18 @@ namespace mr::sched {
 
 namespace {
 
+// What --speculation and --clone of a job speak of.
+enum class Family { kOther, kSpeculation, kCloning };
+
 struct PolicyEntry {
   std::string_view name;
   bool places_work;  // launches first attempts; a list needs one such policy
   bool cluster;      // one for all jobs; the others a job may choose for itself
   Result<std::unique_ptr<Policy>> (*make)(PolicyParams* params);
+  Family family = Family::kOther;
 };
+
+constexpr char kNone[] = "none";  // in place of a job's own list: no policy
 
 // All policies there are. A new one is a file in policies/ and a line here.
 constexpr PolicyEntry kPolicies[] = {
@@ -31,10 +36,10 @@ constexpr PolicyEntry kPolicies[] = {
     {"fair", true, true, &MakeFair},
     {"delay", false, true, &MakeDelay},
     {"blacklist", false, true, &MakeBlacklist},
-    {"hadoop_speculation", false, false, &MakeHadoopSpeculation},
-    {"dryad_speculation", false, false, &MakeDryadSpeculation},
-    {"spark_speculation", false, false, &MakeSparkSpeculation},
-    {"late", false, false, &MakeLate},
+    {"hadoop_speculation", false, false, &MakeHadoopSpeculation, Family::kSpeculation},
+    {"dryad_speculation", false, false, &MakeDryadSpeculation, Family::kSpeculation},
+    {"spark_speculation", false, false, &MakeSparkSpeculation, Family::kSpeculation},
+    {"late", false, false, &MakeLate, Family::kSpeculation},
 };
 
 std::string_view Trim(std::string_view s) {
@@ -188,20 +193,24 @@ Result<Pipeline> Pipeline::Parse(std::string_view list) {
     if (const Status taken = params.AllTaken(); !taken.ok()) {
       return taken.With("policy '" + item.name + "'");
     }
-    pipeline.policies_.push_back(*std::move(policy));
+    pipeline.members_.push_back({*std::move(policy), entry->cluster});
     places_work = places_work || entry->places_work;
   }
   if (!places_work) {
     PolicyParams none({});
     MR_ASSIGN_OR_RETURN(std::unique_ptr<Policy> fifo, MakeFifo(&none));
-    pipeline.policies_.insert(pipeline.policies_.begin(), std::move(fifo));
+    pipeline.members_.insert(pipeline.members_.begin(), Member{std::move(fifo), true});
   }
   return pipeline;
 }
 
-Status Pipeline::CheckJobScope(std::string_view list) {
-  MR_RETURN_IF_ERROR(Parse(list).status());
-  if (Trim(list).empty()) return Status::Ok();
+Result<Pipeline> Pipeline::ParseOfJob(std::string_view list) {
+  if (Trim(list).empty() || Trim(list) == kNone) return Pipeline();
+  for (const std::string_view text : Split(list)) {
+    MR_ASSIGN_OR_RETURN(const Item item, ParseItem(text));
+    if (item.name == kNone) return InvalidArgument("'none' stands alone: it is a list without a policy");
+  }
+  MR_ASSIGN_OR_RETURN(Pipeline pipeline, Parse(list));
   for (const std::string_view text : Split(list)) {
     MR_ASSIGN_OR_RETURN(const Item item, ParseItem(text));
     MR_ASSIGN_OR_RETURN(const PolicyEntry* entry, Find(item.name));
@@ -209,34 +218,49 @@ Status Pipeline::CheckJobScope(std::string_view list) {
     return InvalidArgument("policy '" + item.name + "' is one for the whole cluster, and no job can choose it: "
                            "leave it out, or start the master with it in --scheduler");
   }
-  return Status::Ok();
+  pipeline.members_.erase(pipeline.members_.begin());  // the fifo that Parse put there
+  return pipeline;
+}
+
+Result<std::vector<std::string>> Pipeline::ForJob(const std::string& cluster, const std::vector<std::string>& own,
+                                                  Wish speculation, Wish clones) {
+  std::string list;
+  for (const std::string& item : own) list += (list.empty() ? "" : ",") + item;
+  MR_RETURN_IF_ERROR(ParseOfJob(list).status());
+  const std::string base = Trim(list) == kNone ? "" : own.empty() ? cluster : list;
+  std::vector<std::string> kept;
+  bool speculates = false, clones_some = false, dropped = false;
+  for (const std::string_view text : Trim(base).empty() ? std::vector<std::string_view>{} : Split(base)) {
+    MR_ASSIGN_OR_RETURN(const Item item, ParseItem(text));
+    MR_ASSIGN_OR_RETURN(const PolicyEntry* entry, Find(item.name));
+    if (entry->cluster) continue;
+    speculates = speculates || entry->family == Family::kSpeculation;
+    clones_some = clones_some || entry->family == Family::kCloning;
+    const bool off = (entry->family == Family::kSpeculation && speculation == Wish::kOff) ||
+                     (entry->family == Family::kCloning && clones == Wish::kOff);
+    if (off) dropped = true;
+    else kept.emplace_back(text);
+  }
+  const auto missing = [&](const char* option, const char* kind) {
+    return InvalidArgument(std::string(option) + " on: there is no policy for " + kind + " in " +
+                           (own.empty() ? "the cluster's list '" + cluster + "'" : "the job's --scheduler") +
+                           "; name one with --scheduler, or leave it at auto");
+  };
+  if (speculation == Wish::kOn && !speculates) return missing("--speculation", "speculative copies");
+  if (clones == Wish::kOn && !clones_some) return missing("--clone", "clones");
+  if (!dropped) return own;
+  if (kept.empty()) kept.emplace_back(kNone);
+  return kept;
 }
 
 Sharing Pipeline::sharing() const {
   Sharing sharing;
-  for (const auto& policy : policies_) policy->Ask(&sharing);
+  for (const Member& m : members_) m.policy->Ask(&sharing);
   return sharing;
 }
 
-void Pipeline::Refine(const Trigger& trigger, const View& view, Plan* plan,
-                      std::string_view only) const {
-  for (const auto& policy : policies_) {
-    if (!only.empty() && policy->name() != only) continue;
-    // The stream of this policy at this offer: a function of the state, so that a replay that
-    // begins at a snapshot draws the same.
-    const uint64_t seed = MixHash(view.state().config().seed, Hash64(policy->name()));
-    Rng rng(MixHash(seed, view.state().offers()));
-    plan->Enter(policy->name());
-    policy->Refine(trigger, view, rng, *plan);
-  }
-}
-
-bool Pipeline::Seeks(const View& view, SlotKind kind) const {
-  return std::any_of(policies_.begin(), policies_.end(), [&](const auto& p) { return p->Seeks(view, kind); });
-}
-
 bool Pipeline::WantsStatistics() const {
-  return std::any_of(policies_.begin(), policies_.end(), [](const auto& p) { return p->WantsStatistics(); });
+  return std::any_of(members_.begin(), members_.end(), [](const Member& m) { return m.policy->WantsStatistics(); });
 }
 
 }  // namespace mr::sched

@@ -1,4 +1,4 @@
-// Turns "fifo,late(cap=0.2)" into policies, and runs them in that order on one draft.
+// Turns "fifo,late(cap=0.2)" into policies, in that order. Who is asked when: policy_lists.h.
 #pragma once
 
 #include <map>
@@ -10,6 +10,7 @@
 
 #include "common/base/status.h"
 #include "master/sched/policy.h"
+#include "master/sched/scheduler.h"
 
 namespace mr::sched {
 
@@ -38,26 +39,30 @@ class PolicyParams {
 
 class Pipeline {
  public:
+  struct Member {
+    std::unique_ptr<Policy> policy;
+    bool cluster = false;  // it serves all jobs; the others those without a list of their own
+  };
+
   // An empty pipeline does nothing.
   Pipeline() = default;
-  // A list without a policy that places work (fifo, fair) begins with fifo.
+  // The cluster's list. One without a policy that places work (fifo, fair) begins with fifo.
   static Result<Pipeline> Parse(std::string_view list);
-  // kInvalidArgument where the list, good by itself, is no job's to choose: a policy of cluster scope.
-  static Status CheckJobScope(std::string_view list);
+  // A job's own. "none" alone stands for no policy at all. kInvalidArgument also for a list, good by
+  // itself, that is no job's to choose: with a policy of cluster scope.
+  static Result<Pipeline> ParseOfJob(std::string_view list);
+  // What a job's own list (empty: it has none) comes to under these wishes, against the cluster's list.
+  // kInvalidArgument: on, and no such policy in the list; a list that the above refuse.
+  static Result<std::vector<std::string>> ForJob(const std::string& cluster, const std::vector<std::string>& own,
+                                                 Wish speculation, Wish clones);
 
+  const std::vector<Member>& members() const { return members_; }
   // What these policies ask of the state's indexes.
   Sharing sharing() const;
-
-  // Runs every policy on the draft; with `only`, the one of this name.
-  void Refine(const Trigger& trigger, const View& view, Plan* plan,
-              std::string_view only = {}) const;
-
-  // Of any policy.
-  bool Seeks(const View& view, SlotKind kind) const;
-  bool WantsStatistics() const;
+  bool WantsStatistics() const;  // any of those that serve only some jobs
 
  private:
-  std::vector<std::unique_ptr<Policy>> policies_;
+  std::vector<Member> members_;
 };
 
 }  // namespace mr::sched

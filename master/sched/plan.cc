@@ -32,12 +32,21 @@ Reason Plan::Signed(Reason reason) const {
   return reason;
 }
 
+bool Plan::Serves(JobId id) const {
+  if (list_ == nullptr) return true;
+  const Job* job = view_.state().FindJob(id);
+  return job != nullptr && job->list == list_;
+}
+
+std::string Plan::Owner() const { return list_ == nullptr ? policy_ : policy_ + list_->suffix; }
+
 bool Plan::Launch(const TaskId& id, WorkerId worker, Cause cause, Reason reason) {
   const State& state = view_.state();
   const Job* job = state.FindJob(id.job);
   const Task* task = state.FindTask(id);
   const Worker* w = state.FindWorker(worker);
   if (job == nullptr || !job->running() || task == nullptr || w == nullptr) return false;
+  if (!Serves(id.job)) return false;
   if (task->state == TaskState::kCommitted || task->held_until.ns != 0) return false;
   const StageSpec& spec = job->graph.stages[id.stage];
   const uint32_t drafted = Drafted(edits_, id);
@@ -63,6 +72,7 @@ bool Plan::Launch(const TaskId& id, WorkerId worker, Cause cause, Reason reason)
 }
 
 bool Plan::Withdraw(const TaskId& task) {
+  if (!Serves(task.job)) return false;
   const auto it = std::find_if(edits_.begin(), edits_.end(), [&](const Edit& e) {
     const auto* launch = std::get_if<sched::Launch>(&e);
     return launch != nullptr && launch->attempt.task == task;
@@ -73,6 +83,7 @@ bool Plan::Withdraw(const TaskId& task) {
 }
 
 bool Plan::PassOver(JobId job) {
+  if (!Serves(job)) return false;
   const auto ours = [&](const Edit& e) {
     const auto* launch = std::get_if<sched::Launch>(&e);
     return launch != nullptr && launch->attempt.task.job == job;
@@ -84,14 +95,14 @@ bool Plan::PassOver(JobId job) {
 
 bool Plan::Kill(const AttemptId& id, Reason reason) {
   const Attempt* a = view_.state().FindAttempt(id);
-  if (a == nullptr || !a->live() || Ends(edits_, id)) return false;
+  if (a == nullptr || !a->live() || !Serves(id.task.job) || Ends(edits_, id)) return false;
   edits_.push_back(sched::Kill{id, a->worker, a->incarnation, Signed(std::move(reason))});
   return true;
 }
 
 bool Plan::TakeBack(const AttemptId& id, Reason reason) {
   const Attempt* a = view_.state().FindAttempt(id);
-  if (a == nullptr || !view_.state().Waiting(id) || Ends(edits_, id)) return false;
+  if (a == nullptr || !view_.state().Waiting(id) || !Serves(id.task.job) || Ends(edits_, id)) return false;
   edits_.push_back(sched::TakeBack{id, a->worker, a->incarnation, Signed(std::move(reason))});
   return true;
 }
@@ -105,14 +116,14 @@ bool Plan::HasCopy(const Copy& copy) const {
 
 bool Plan::Bind(const AttemptId& reader, const Copy& copy, Reason reason) {
   const Attempt* a = view_.state().FindAttempt(reader);
-  if (a == nullptr || !a->live() || !HasCopy(copy)) return false;
+  if (a == nullptr || !a->live() || !Serves(reader.task.job) || !HasCopy(copy)) return false;
   edits_.push_back(sched::Bind{reader, copy, Signed(std::move(reason))});
   return true;
 }
 
 bool Plan::Replicate(const Copy& from, WorkerId to, Reason reason) {
   const Worker* w = view_.state().FindWorker(to);
-  if (w == nullptr || !w->alive || w->draining || !HasCopy(from)) return false;
+  if (w == nullptr || !w->alive || w->draining || !Serves(from.output.task.job) || !HasCopy(from)) return false;
   for (const CopyPlace& c : view_.state().FindTask(from.output.task)->copies) {
     if (c.worker == to) return false;
   }
@@ -122,14 +133,14 @@ bool Plan::Replicate(const Copy& from, WorkerId to, Reason reason) {
 
 bool Plan::SetShare(JobId id, uint32_t slots, Reason reason) {
   const Job* job = view_.state().FindJob(id);
-  if (job == nullptr || !job->running()) return false;
+  if (job == nullptr || !job->running() || !Serves(id)) return false;
   edits_.push_back(sched::SetShare{id, slots, Signed(std::move(reason))});
   return true;
 }
 
 bool Plan::WantAttempts(const TaskId& id, uint32_t attempts) {
   const Task* task = view_.state().FindTask(id);
-  if (task == nullptr || task->state == TaskState::kCommitted || attempts == 0) return false;
+  if (task == nullptr || task->state == TaskState::kCommitted || attempts == 0 || !Serves(id.job)) return false;
   if (attempts > 1 && view_.state().Spec(id.stage_id()).side_effects) return false;
   edits_.push_back(Want{id, attempts});
   return true;
@@ -137,13 +148,13 @@ bool Plan::WantAttempts(const TaskId& id, uint32_t attempts) {
 
 void Plan::Remember(const std::string& scope, uint64_t id, const std::string& name,
                     FactValue value) {
-  edits_.push_back(sched::Remember{policy_, scope, id, name, value, false});
+  edits_.push_back(sched::Remember{Owner(), scope, id, name, value, false});
 }
 
 void Plan::Forget(const std::string& scope, uint64_t id, const std::string& name) {
-  edits_.push_back(sched::Remember{policy_, scope, id, name, int64_t{0}, true});
+  edits_.push_back(sched::Remember{Owner(), scope, id, name, int64_t{0}, true});
 }
 
-void Plan::WakeAt(uint64_t id, Instant at) { edits_.push_back(sched::WakeAt{policy_, id, at}); }
+void Plan::WakeAt(uint64_t id, Instant at) { edits_.push_back(sched::WakeAt{Owner(), id, at}); }
 
 }  // namespace mr::sched

@@ -26,8 +26,12 @@ class Plan {
  public:
   explicit Plan(const View& view) : view_(view) {}
 
-  // Which policy speaks; the pipeline sets it. It stands in reasons, facts and timers.
-  void Enter(std::string_view policy) { policy_ = policy; }
+  // Which policy speaks, and for the jobs of which list (null: all); the pipeline sets it. It stands in
+  // reasons, and with the list's mark in facts and timers. What it says of other jobs is refused.
+  void Enter(std::string_view policy, const JobList* list = nullptr) {
+    policy_ = policy;
+    list_ = list;
+  }
 
   // A new attempt. Refused: no room for it, worker draining or held, task committed or in back-off,
   // enough live attempts (clone, speculative and restart may go one past `wanted`), a second live
@@ -60,9 +64,12 @@ class Plan {
  private:
   bool HasCopy(const Copy& copy) const;
   Reason Signed(Reason reason) const;
+  bool Serves(JobId job) const;
+  std::string Owner() const;
 
   const View& view_;
   std::string policy_;
+  const JobList* list_ = nullptr;
   std::vector<Edit> edits_;
   std::set<JobId> passed_;
 };

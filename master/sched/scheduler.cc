@@ -4,7 +4,7 @@
 
 #include "common/base/check.h"
 #include "master/sched/core.h"
-#include "master/sched/pipeline.h"
+#include "master/sched/policy_lists.h"
 #include "master/sched/state.h"
 
 namespace mr::sched {
@@ -16,24 +16,22 @@ constexpr SlotKind kKinds[] = {SlotKind::kMap, SlotKind::kReduce};
 struct Scheduler::Impl {
   State state;
   Core core{&state};
-  Pipeline pipeline;
+  PolicyLists lists;
   Instant now;
 
-  void TakeConfig() {
-    auto parsed = Pipeline::Parse(state.config().policies);
-    MR_CHECK(parsed.ok(), "ConfigChanged with a bad list: " + parsed.status().ToString());
-    pipeline = *std::move(parsed);
-    state.KeepStatistics(pipeline.WantsStatistics());
-    state.SetSharing(pipeline.sharing());
-  }
-
-  // Asks the policies about one trigger and folds their plan in. Returns how many edits it had.
-  size_t Ask(const Trigger& trigger, std::string_view only = {}) {
+  // Asks the policies about one trigger and folds their plan in.
+  void Ask(const Trigger& trigger) {
     const View view(state, now);
     Plan plan(view);
-    pipeline.Refine(trigger, view, &plan, only);
+    lists.Refine(trigger, state, now, &plan);
     if (!plan.edits().empty()) core.Fold(plan);
-    return plan.edits().size();
+  }
+
+  void AskTimer(const std::string& owner, uint64_t id) {
+    const View view(state, now);
+    Plan plan(view);
+    lists.RefineTimer(owner, id, state, now, &plan);
+    if (!plan.edits().empty()) core.Fold(plan);
   }
 
   bool WorkFor(WorkerId worker) const {
@@ -45,14 +43,14 @@ struct Scheduler::Impl {
   }
 
   // True where the offer ended in a launch.
-  bool Offer(WorkerId worker, bool local_only) {
+  bool Offer(WorkerId worker, bool local_only, bool idle = false) {
     const uint32_t before = state.FindWorker(worker)->used_total();
-    SlotOffer offer{worker, local_only, {}};
+    SlotOffer offer{worker, local_only, idle, {}};
     bool launched = false;
     while (true) {
       const View view(state, now);
       Plan plan(view);
-      pipeline.Refine(offer, view, &plan);
+      lists.Refine(offer, state, now, &plan);
       if (!plan.edits().empty()) core.Fold(plan);
       launched = state.FindWorker(worker)->used_total() > before;
       const size_t passed = offer.passed.size();
@@ -118,18 +116,18 @@ struct Scheduler::Impl {
     }
   }
 
-  // Slots for which nothing is pending, to whom has a use for them all the same: one per worker and
-  // round, until each free worker has declined.
+  // Slots that nothing pending took, to whom has a use for them all the same: one per worker and round,
+  // until each free worker has declined.
   void OfferIdle() {
     for (const SlotKind kind : kKinds) {
       WorkerId cursor = state.offer_cursor();
       WorkerId declined_first;
-      while (pipeline.Seeks(View(state, now), kind)) {
+      while (lists.Seeks(state, now, kind)) {
         auto it = state.free(kind).upper_bound(cursor);
         if (it == state.free(kind).end()) it = state.free(kind).begin();
         if (it == state.free(kind).end() || *it == declined_first) break;
         cursor = *it;
-        if (Offer(cursor, false)) declined_first = {};
+        if (Offer(cursor, false, true)) declined_first = {};
         else if (!declined_first.valid()) declined_first = cursor;
       }
     }
@@ -157,8 +155,9 @@ struct Scheduler::Impl {
     core.Begin(now, out);
     const uint64_t work = state.work_count();
     core.Fold(event.event);
-    if (core.config_changed) TakeConfig();
-    for (const auto& [policy, id] : core.due) Ask(TimersDue{{id}}, policy);
+    if (core.config_changed) lists.TakeCluster(&state);
+    lists.TakeJobs(&state);
+    for (const auto& [owner, id] : core.due) AskTimer(owner, id);
     if (!core.changed.empty()) Ask(AttemptsChanged{core.changed});
     if (core.offer_all || state.work_count() != work || !core.due.empty()) OfferAll();
     else OfferFreed();
@@ -175,7 +174,13 @@ Scheduler::~Scheduler() = default;
 
 Status Scheduler::CheckPolicies(const std::string& list) { return Pipeline::Parse(list).status(); }
 
-Status Scheduler::CheckJobPolicies(const std::string& list) { return Pipeline::CheckJobScope(list); }
+Status Scheduler::CheckJobPolicies(const std::string& list) { return Pipeline::ParseOfJob(list).status(); }
+
+Result<std::vector<std::string>> Scheduler::PoliciesOfJob(const std::string& cluster,
+                                                          const std::vector<std::string>& own, Wish speculation,
+                                                          Wish clones) {
+  return Pipeline::ForJob(cluster, own, speculation, clones);
+}
 
 std::vector<Decision> Scheduler::Step(const StampedEvent& event) {
   MR_CHECK(impl_->state.config().known || std::holds_alternative<ConfigChanged>(event.event),
@@ -194,7 +199,8 @@ Status Scheduler::RestorePart(std::string_view part) { return impl_->state.Resto
 Status Scheduler::FinishRestore() {
   MR_RETURN_IF_ERROR(impl_->state.FinishRestore());
   MR_RETURN_IF_ERROR(CheckPolicies(impl_->state.config().policies));
-  impl_->TakeConfig();
+  impl_->lists.TakeCluster(&impl_->state);
+  impl_->lists.TakeJobs(&impl_->state);
   return Status::Ok();
 }
 

@@ -21,9 +21,12 @@ namespace mr::sched {
 
 // Of events and their meaning; stored at the journal's head. A soft record is replayed only by the
 // build whose number it carries.
-inline constexpr uint32_t kSchedulerVersion = 3;
+inline constexpr uint32_t kSchedulerVersion = 4;
 
 class State;
+
+// How a user asks for or against a family of policies, whatever their names.
+enum class Wish { kAuto, kOn, kOff };
 
 class Scheduler {
  public:
@@ -36,6 +39,13 @@ class Scheduler {
   static Status CheckPolicies(const std::string& list);
   // Checks a job's own list: also kInvalidArgument where a policy in it is one for the whole cluster.
   static Status CheckJobPolicies(const std::string& list);
+
+  // The list that a job is submitted with: its own (empty: the cluster's serves it) under the user's
+  // wishes. off drops the policies of that family from the list that would serve it.
+  // kInvalidArgument: on, and there is no such policy; a list that the above refuse.
+  static Result<std::vector<std::string>> PoliciesOfJob(const std::string& cluster,
+                                                        const std::vector<std::string>& own, Wish speculation,
+                                                        Wish clones);
 
   // Folds the event in, runs the policies that it concerns, and returns what must now be done, in
   // the order in which it must be done.

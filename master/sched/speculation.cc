@@ -11,8 +11,10 @@ namespace {
 // end is an estimate.
 constexpr double kSkewSlack = 1.25;
 
-bool NothingPending(const State& state, SlotKind kind) {
-  return state.ready(kind).empty() && state.early(kind).empty();
+// Its queue has all that it may hold, and a copy would be more.
+bool QueueFull(const State& state, const Job& job) {
+  const Queue& q = state.queues().at(job.queue);
+  return state.sharing().max_shares && q.max_share != 0 && q.held_total() >= q.max_share;
 }
 
 // At its rate, from start to end, it takes no longer per byte than those that finished.
@@ -36,15 +38,16 @@ Result<Speculation::Options> Speculation::ReadOptions(PolicyParams* params, Dura
 
 void Speculation::Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const {
   const auto* offer = std::get_if<SlotOffer>(&trigger);
-  if (offer == nullptr || offer->local_only) return;
+  if (offer == nullptr || !offer->idle || !plan.passed().empty()) return;
   const auto launches = [](const Edit& e) { return std::holds_alternative<Launch>(e); };
   if (std::any_of(plan.edits().begin(), plan.edits().end(), launches)) return;
   const State& state = view.state();
   const Worker& worker = *state.FindWorker(offer->worker);
   for (const SlotKind kind : {SlotKind::kMap, SlotKind::kReduce}) {
-    if (state.free(kind).count(worker.id) == 0 || !NothingPending(state, kind)) continue;
-    if (state.speculable(kind).empty() || !BelowCap(state, kind)) continue;
-    for (const StageKey& key : state.speculable(kind)) {
+    if (state.free(kind).count(worker.id) == 0) continue;
+    if (view.speculable(kind).empty() || !BelowCap(state, kind)) continue;
+    for (const StageKey& key : view.speculable(kind)) {
+      if (QueueFull(state, *state.FindJob(key.stage.job))) continue;
       const auto choice = Pick(view, key.stage, &worker);
       if (!choice) continue;
       const TaskId task{key.stage.job, key.stage.stage, choice->slow.first};
@@ -55,9 +58,10 @@ void Speculation::Refine(const Trigger& trigger, const View& view, Rng&, Plan& p
 
 bool Speculation::Seeks(const View& view, SlotKind kind) const {
   const State& state = view.state();
-  if (state.speculable(kind).empty() || !NothingPending(state, kind) || !BelowCap(state, kind)) return false;
-  return std::any_of(state.speculable(kind).begin(), state.speculable(kind).end(),
-                     [&](const StageKey& key) { return Pick(view, key.stage, nullptr).has_value(); });
+  if (view.speculable(kind).empty() || !BelowCap(state, kind)) return false;
+  return std::any_of(view.speculable(kind).begin(), view.speculable(kind).end(), [&](const StageKey& key) {
+    return !QueueFull(state, *state.FindJob(key.stage.job)) && Pick(view, key.stage, nullptr).has_value();
+  });
 }
 
 bool Speculation::Eligible(const View& view, StageId stage, AttemptKey key, const Worker* worker) const {

@@ -22,8 +22,9 @@ class Speculation : public Policy {
   // Reads `min_age` and `skew_check`.
   static Result<Options> ReadOptions(PolicyParams* params, Duration min_age);
 
-  // One copy, on an offer with which no policy before it did anything, of a kind of slot for which
-  // nothing is pending: failed tasks first, then pending ones, then speculation (LATE 2.1).
+  // One copy, on an idle offer with which no policy before it did anything: failed tasks first, then
+  // pending ones, then speculation (LATE 2.1). Work that this worker cannot take now, since it is too
+  // large for it or waits for a place near its input, keeps nobody from a copy.
   void Refine(const Trigger& trigger, const View& view, Rng& rng, Plan& plan) const final;
   bool Seeks(const View& view, SlotKind kind) const final;
   bool WantsStatistics() const final { return true; }

@@ -154,6 +154,7 @@ void State::AddJob(const JobSubmitted& e, Instant now) {
   job.deadline = e.deadline;
   job.max_attempts = e.max_attempts;
   job.policies = e.policies;
+  JoinList(job);
   job.graph = e.graph;
   job.arrival = arrivals_;
   job.restarts_at_submit = config_.restarts;
@@ -212,6 +213,7 @@ void State::RemoveJob(JobId id) {
       for (const Attempt& a : task.attempts) digest_ -= Hash({id, s, t}, a);
     }
   }
+  LeaveList(job);
   jobs_.erase(id);
 }
 
@@ -315,7 +317,7 @@ void State::ReleaseTask(const TaskId& id) {
 }
 
 uint32_t State::AddAttempt(const TaskId& id, WorkerId worker, Cause cause, Instant now) {
-  const Job& job = jobs_.at(id.job);
+  Job& job = jobs_.at(id.job);
   uint32_t number = 0;
   EditTask(id, [&](Task& t) {
     number = std::max(t.next_number, 1000 * (config_.restarts - job.restarts_at_submit) + 1);
@@ -337,6 +339,7 @@ uint32_t State::AddAttempt(const TaskId& id, WorkerId worker, Cause cause, Insta
     t.state = TaskState::kRunning;
     digest_ += Hash(id, t.attempts.back());
     TakeSlot({id, number}, t.attempts.back(), +1);
+    ++job.causes[CauseIndex(cause)].launched;
   });
   return number;
 }
@@ -356,7 +359,9 @@ void State::LeaveAttempt(Task& task, const AttemptId& id, AttemptState state, In
     if (a.samples.size() > 1) a.samples = {a.samples.back()};
   });
   Attempt& a = AttemptOf(id);
-  if (!a.holds_slot()) TakeSlot(id, a, -1);
+  if (a.holds_slot()) return;
+  TakeSlot(id, a, -1);
+  CountEnd(a, &jobs_.at(id.task.job).causes[CauseIndex(a.cause)]);
 }
 
 void State::MoveAttempt(const AttemptId& id, AttemptState state, Instant now) {

@@ -66,12 +66,22 @@ struct Sharing {
   // A stage is early once this share of its upstream tasks is committed, or nothing there is pending.
   double slow_start = 1;
   bool by_kind = false;  // JobRank::held counts slots of the index's kind, not of both
+  bool max_shares = false;  // queues' max shares bind
   bool operator==(const Sharing&) const = default;
+};
+
+// The jobs that one list of job-scope policies serves. Derived from the jobs that are known.
+struct JobList {
+  std::string text;    // as the jobs have it; "": jobs without a list of their own
+  std::string suffix;  // of the names under which these policies keep facts and timers; "" where text is
+  uint32_t jobs = 0;
+  bool statistics = false;  // a policy of the list wants them
+  std::array<std::set<StageKey>, 2> speculable;  // as State::speculable, of these jobs
 };
 
 class State {
  public:
-  State() { digest_ = HashCounters(); }
+  State();
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
@@ -105,7 +115,13 @@ class State {
   const std::set<StageKey>& starved() const { return starved_; }
   // Stages with a candidate for a speculative copy; empty unless statistics are kept.
   const std::set<StageKey>& speculable(SlotKind kind) const { return speculable_[KindIndex(kind)]; }
-  // Speculative attempts with a slot of this kind.
+  // By the text of their list: those of the jobs that are known, and always the cluster's (""). The
+  // count rises whenever one comes or goes.
+  const std::map<std::string, JobList>& lists() const { return lists_; }
+  uint64_t lists_count() const { return lists_count_; }
+  // Lists with a candidate, by the first stage that has one.
+  const std::map<StageKey, const JobList*>& speculating(SlotKind kind) const { return speculating_[KindIndex(kind)]; }
+  // Speculative attempts with a slot of this kind, whatever list they are of.
   uint32_t copies(SlotKind kind) const { return copies_[KindIndex(kind)]; }
   const SlotCount& slots() const { return slots_; }
   // Workers with room for an attempt of this kind that may be offered.
@@ -209,9 +225,12 @@ class State {
   void EraseTimer(const std::string& policy, uint64_t id);
   void CountOffer(WorkerId launched_on);  // valid id: the cursor moves there
 
-  // Statistics of attempts (statistics.h): from now on, or not any more. Walks everything on a change.
-  void KeepStatistics(bool on);
-  std::string CheckStatistics() const;  // a part of CheckState
+  // Statistics of attempts (statistics.h) of the jobs of this list: from now on, or not any more. Walks
+  // these jobs on a change.
+  void KeepStatistics(const JobList& list, bool on);
+  // Parts of CheckState.
+  std::string CheckStatistics() const;
+  std::string CheckLists() const;
 
   // The digest computed anew from every entity; tests compare it with Digest().
   uint64_t RecomputeDigest() const;
@@ -264,6 +283,12 @@ class State {
   void Rerate(Job& job, const TaskId& id, Attempt& attempt);
   void RerateTask(const TaskId& id);
   void DropStatistics(Job& job);
+  void SetSpeculable(const Job& job, uint32_t stage, bool is);
+  // state_lists.cc
+  void JoinList(Job& job);
+  void LeaveList(const Job& job);
+  static void CountAttempt(const Attempt& a, std::array<CauseCount, kCauses>* causes);
+  static void CountEnd(const Attempt& a, CauseCount* count);  // nothing as long as it has a slot
   Queue& PutQueue(const std::string& name);
   // The job out of its queue's indexes (-1), or in by its present values (+1).
   void RankJob(const Job& job, int direction);
@@ -302,7 +327,9 @@ class State {
 
   std::array<std::set<StageKey>, 2> ready_, early_;
   std::set<StageKey> starved_;
-  bool keep_statistics_ = false;
+  std::map<std::string, JobList> lists_;
+  uint64_t lists_count_ = 0;
+  std::array<std::map<StageKey, const JobList*>, 2> speculating_;
   std::array<std::set<StageKey>, 2> speculable_;
   std::array<uint32_t, 2> copies_{};
   SlotCount slots_;

@@ -204,6 +204,7 @@ std::string CheckWorker(const State& state, const Worker& w) {
 std::string CheckState(const State& state) {
   if (state.Digest() != state.RecomputeDigest()) return "the digest is not that of the state";
   if (std::string error = state.CheckStatistics(); !error.empty()) return error;
+  if (std::string error = state.CheckLists(); !error.empty()) return error;
   if (std::string error = CheckQueues(state); !error.empty()) return error;
   for (const auto& [id, w] : state.workers()) {
     if (std::string error = CheckWorker(state, w); !error.empty()) return error;

@@ -120,6 +120,7 @@ Status State::RestorePart(std::string_view part) {
 
 void State::IndexRestored(Job& job) {
   ListReaders(job);
+  JoinList(job);
   for (uint32_t s = 0; s < job.stages.size(); ++s) {
     Stage& stage = job.stages[s];
     if (!stage.planned()) continue;
@@ -129,6 +130,7 @@ void State::IndexRestored(Job& job) {
       if (task.held_until.ns != 0) held_tasks_.insert({task.held_until, id});
       for (const CopyPlace& place : task.copies) workers_.at(place.worker).copies.insert({id, place.attempt});
       for (Attempt& attempt : task.attempts) {
+        CountAttempt(attempt, &job.causes);
         if (!attempt.holds_slot()) continue;
         TakeSlot({id, attempt.number}, attempt, +1);
         if (attempt.taken_back) ++job.taking_back;

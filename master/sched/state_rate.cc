@@ -102,9 +102,8 @@ Rating State::RatingOf(const StageSpec& spec, const Task& task, const Attempt& a
 }
 
 void State::Rerate(const AttemptId& id) {
-  if (!keep_statistics_) return;
   Job& job = jobs_.at(id.task.job);
-  if (!job.running()) return;
+  if (!job.list->statistics || !job.running()) return;
   Rerate(job, id.task, AttemptOf(id));
 }
 
@@ -121,46 +120,25 @@ void State::Rerate(Job& job, const TaskId& id, Attempt& a) {
     Count(rating, a.worker, true, &job.statistics);
   }
   a.rating = rating;
-  if (had == !s.by_start.empty()) return;
-  const StageKey key{-int64_t{job.priority}, job.arrival, id.stage_id()};
-  std::set<StageKey>& index = speculable_[KindIndex(job.graph.stages[id.stage].slot_kind)];
-  if (had) index.erase(key);
-  else index.insert(key);
+  if (had == s.by_start.empty()) SetSpeculable(job, id.stage, !had);
 }
 
 void State::RerateTask(const TaskId& id) {
-  if (!keep_statistics_) return;
   Job& job = jobs_.at(id.job);
-  if (!job.running()) return;
+  if (!job.list->statistics || !job.running()) return;
   for (Attempt& a : job.stages[id.stage].tasks[id.task].attempts) Rerate(job, id, a);
 }
 
 void State::DropStatistics(Job& job) {
   for (uint32_t s = 0; s < job.stages.size(); ++s) {
     Stage& stage = job.stages[s];
-    const StageKey key{-int64_t{job.priority}, job.arrival, {job.id, s}};
-    speculable_[KindIndex(job.graph.stages[s].slot_kind)].erase(key);
+    if (!stage.statistics.by_start.empty()) SetSpeculable(job, s, false);
     stage.statistics = {};
     for (Task& task : stage.tasks) {
       for (Attempt& a : task.attempts) a.rating = {};
     }
   }
   job.statistics = {};
-}
-
-void State::KeepStatistics(bool on) {
-  if (on == keep_statistics_) return;
-  keep_statistics_ = on;
-  for (auto& [id, job] : jobs_) {
-    if (!job.running()) continue;
-    if (!on) {
-      DropStatistics(job);
-      continue;
-    }
-    for (uint32_t s = 0; s < job.stages.size(); ++s) {
-      for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) RerateTask({id, s, t});
-    }
-  }
 }
 
 std::string State::CheckStatistics() const {
@@ -175,7 +153,7 @@ std::string State::CheckStatistics() const {
         const Task& task = job.stages[s].tasks[t];
         for (const Attempt& a : task.attempts) {
           copies[KindIndex(spec.slot_kind)] += a.holds_slot() && a.cause == Cause::kSpeculative;
-          if (!keep_statistics_ || !job.running()) continue;
+          if (!job.list->statistics || !job.running()) continue;
           const Rating rating = RatingOf(spec, task, a);
           Change({}, rating, {t, a.number}, &of_stage);
           Count(rating, a.worker, true, &of_job);

@@ -16,6 +16,9 @@ namespace mr::sched {
 struct SlotOffer {
   WorkerId worker;
   bool local_only = false;
+  // Made for whom nothing pending is left that this worker could take now: once an offer period, after
+  // all that is pending has been offered. Policies that place work are asked first all the same.
+  bool idle = false;
   std::set<JobId> passed;  // of which nothing is to be launched: Plan::PassOver
 };
 

@@ -1,5 +1,9 @@
-// What policies may see: the state as it is before their own plan, and the instant of the event.
+// What policies may see: the state as it is before their own plan, and the instant of the event. A
+// policy of job scope sees it for the jobs that its list serves.
 #pragma once
+
+#include <string>
+#include <string_view>
 
 #include "common/base/time.h"
 #include "master/sched/state.h"
@@ -8,13 +12,36 @@ namespace mr::sched {
 
 class View {
  public:
-  View(const State& state, Instant now) : state_(state), now_(now) {}
+  // list null: all jobs.
+  View(const State& state, Instant now, std::string_view policy = {}, const JobList* list = nullptr)
+      : state_(state), now_(now), policy_(policy), list_(list) {}
   const State& state() const { return state_; }
   Instant now() const { return now_; }
+
+  // The asked policy acts on this job.
+  bool Serves(const Job& job) const { return list_ == nullptr || job.list == list_; }
+  // State::speculable, of the jobs that it serves.
+  const std::set<StageKey>& speculable(SlotKind kind) const {
+    return list_ == nullptr ? state_.speculable(kind) : list_->speculable[KindIndex(kind)];
+  }
+  // What this policy wrote by Plan::Remember: each list of jobs has facts and timers of its own. Null
+  // where there is none.
+  const FactValue* FindFact(const std::string& scope, uint64_t id, const std::string& name) const {
+    return state_.FindFact({owner(), scope, id, name});
+  }
+  // When it is to be woken for this id.
+  const Instant* FindTimer(uint64_t id) const {
+    const auto it = state_.timers().find({owner(), id});
+    return it == state_.timers().end() ? nullptr : &it->second;
+  }
+  // Under which its facts and timers stand: the policy's name, and for a job's own list its mark.
+  std::string owner() const { return std::string(policy_) + (list_ == nullptr ? "" : list_->suffix); }
 
  private:
   const State& state_;
   Instant now_;
+  std::string_view policy_;
+  const JobList* list_;
 };
 
 }  // namespace mr::sched

@@ -205,6 +205,7 @@ void Scenario::Submit(const Words& w) {
   e.name = name;
   e.priority = std::atoi(OptionOf(w, "priority", "0").c_str());
   e.queue = OptionOf(w, "queue", "");
+  if (const std::string list = OptionOf(w, "policies", ""); !list.empty()) e.policies = {list};
   names_[e.job] = name;
   open_job_ = name;
   const std::string maps = OptionOf(w, "maps", "");

@@ -23,6 +23,7 @@ class Fair final : public Policy {
   void Ask(Sharing* sharing) const override {
     sharing->slow_start = slow_start_;
     sharing->by_kind = greedy_;
+    sharing->max_shares = true;
   }
 
   void Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const override {

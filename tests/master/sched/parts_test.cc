@@ -45,6 +45,28 @@ TEST(PolicyListTest, AJobMayNotChooseWhatIsForTheWholeCluster) {
   EXPECT_THAT(Scheduler::CheckJobPolicies("roulette").message(), HasSubstr("known policies"));
 }
 
+TEST(PolicyListTest, WishesOfAJobDropWhatTheyName) {
+  using List = std::vector<std::string>;
+  const auto of = [](const std::string& cluster, const List& own, Wish speculation, Wish clones) {
+    auto list = Scheduler::PoliciesOfJob(cluster, own, speculation, clones);
+    return list.ok() ? *list : List{list.status().message()};
+  };
+  const std::string cluster = "fair(slowstart=0.2),late(cap=0.2,min_age=1s),spark_speculation,blacklist";
+  EXPECT_EQ(of(cluster, {}, Wish::kAuto, Wish::kAuto), List{}) << "the cluster's own serves it";
+  EXPECT_EQ(of(cluster, {}, Wish::kOn, Wish::kAuto), List{});
+  EXPECT_EQ(of(cluster, {}, Wish::kOff, Wish::kOff), List{"none"});
+  EXPECT_EQ(of(cluster, {"late(cap=1)"}, Wish::kOff, Wish::kAuto), List{"none"});
+  EXPECT_EQ(of(cluster, {"late(cap=1)"}, Wish::kOn, Wish::kOff), List{"late(cap=1)"});
+  EXPECT_EQ(of("fifo", {"late"}, Wish::kOn, Wish::kAuto), List{"late"});
+  EXPECT_THAT(of("fifo", {}, Wish::kOn, Wish::kAuto)[0], HasSubstr("in the cluster's list 'fifo'"));
+  EXPECT_THAT(of(cluster, {}, Wish::kAuto, Wish::kOn)[0], HasSubstr("--clone on"));
+  EXPECT_THAT(of(cluster, {"none"}, Wish::kOn, Wish::kAuto)[0], HasSubstr("in the job's --scheduler"));
+  EXPECT_THAT(of(cluster, {"fair"}, Wish::kAuto, Wish::kAuto)[0], HasSubstr("whole cluster"));
+  EXPECT_TRUE(Scheduler::CheckJobPolicies("none").ok());
+  EXPECT_THAT(Scheduler::CheckJobPolicies("late,none").message(), HasSubstr("stands alone"));
+  EXPECT_THAT(Scheduler::CheckPolicies("none").message(), HasSubstr("no policy 'none'")) << "a cluster has one";
+}
+
 TEST(PolicyParamsTest, WordsAreOneOfThoseThatAreKnown) {
   EXPECT_TRUE(Scheduler::CheckPolicies("fair(reduces=greedy,slowstart=0.2)").ok());
   EXPECT_THAT(Scheduler::CheckPolicies("fair(reduces=gredy)").message(), HasSubstr("did you mean 'greedy'?"));
@@ -250,6 +272,48 @@ TEST_F(PlanTest, AnInvalidGraphFailsTheJobAndNothingElse) {
   const auto decisions = Send(job);
   ASSERT_EQ(decisions.size(), 1u);
   EXPECT_THAT(std::get<FailJob>(decisions[0]).message, HasSubstr("'m' is read by no stage"));
+}
+
+// Two jobs with lists of their own: what a policy of one says of the other is refused, and neither
+// reads what the other keeps in mind.
+TEST_F(PlanTest, APolicyOfAJobsListSpeaksOfThatJobAlone) {
+  for (const uint32_t seq : {2u, 3u}) {
+    JobSubmitted job;
+    job.job = {1, seq};
+    job.policies = {seq == 2 ? "late(cap=0.2)" : "late(cap=0.3)"};
+    job.graph.stages = {Spec("m", {StageInput{}}, true)};
+    Send(job);
+    Send(StagePlanned{{1, seq}, 0, 1, std::vector<TaskPlan>(1), ""});
+  }
+  WorkerRegistered w;
+  w.worker = {2};
+  w.incarnation = 5;
+  w.slots.total = 6;
+  ASSERT_EQ(Send(w).size(), 4u) << "all tasks go there";
+  const State& state = scheduler_.state();
+  const JobList* second = state.FindJob({1, 2})->list;
+  const JobList* third = state.FindJob({1, 3})->list;
+  const View view(state, {});
+  Plan plan(view);
+  const TaskId of_second{{1, 2}, 0, 0}, of_third{{1, 3}, 0, 0};
+  plan.Enter("late", second);
+  EXPECT_FALSE(plan.Launch(of_third, {2}, Cause::kSpeculative, {}));
+  EXPECT_FALSE(plan.Launch(Task(0), {2}, Cause::kSpeculative, {}));
+  EXPECT_FALSE(plan.Kill({of_third, 1}, {}));
+  EXPECT_FALSE(plan.WantAttempts(of_third, 2));
+  EXPECT_TRUE(plan.Launch(of_second, {2}, Cause::kSpeculative, {}));
+  plan.Remember("worker", 1, "rate", int64_t{7});
+  plan.Enter("late", third);
+  EXPECT_FALSE(plan.Withdraw(of_second));
+  EXPECT_FALSE(plan.PassOver({1, 2}));
+  plan.WakeAt(1, {});
+  const auto& fact = std::get<Remember>(plan.edits().at(1));
+  const auto& timer = std::get<WakeAt>(plan.edits().at(2));
+  EXPECT_EQ(fact.policy, View(state, {}, "late", second).owner());
+  EXPECT_EQ(timer.policy, View(state, {}, "late", third).owner());
+  EXPECT_NE(fact.policy, timer.policy);
+  State empty;
+  EXPECT_EQ(View(empty, {}, "late", &empty.lists().at("")).owner(), "late") << "the cluster's has no mark";
 }
 
 TEST(FactsTest, AreHashedAndForgotten) {

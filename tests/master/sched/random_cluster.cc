@@ -166,7 +166,12 @@ void RandomCluster::Submit() {
   e.job = {1, next_job_++};
   e.name = "j" + std::to_string(e.job.seq);
   e.priority = static_cast<int32_t>(rng_.Below(3)) - 1;
-  if (policies_ != "fifo") e.queue = kQueues[rng_.Below(3)];
+  if (policies_ != "fifo") {
+    static const std::vector<std::string> kLists[] = {
+        {}, {}, {"none"}, {"late(min_age=0s,cap=1)"}, {"dryad_speculation(done=0.5)", "hadoop_speculation(min_age=1s)"}};
+    e.queue = kQueues[rng_.Below(3)];
+    e.policies = kLists[rng_.Below(std::size(kLists))];
+  }
   Job& job = jobs_[e.job];
   job.indeterminate = Chance(0.2);
   const uint32_t stages = 1 + static_cast<uint32_t>(rng_.Below(5));

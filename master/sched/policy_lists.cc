@@ -1,0 +1,163 @@
+#include "master/sched/policy_lists.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "common/base/check.h"
+#include "common/base/digest.h"
+
+namespace mr::sched {
+
+namespace {
+
+constexpr SlotKind kKinds[] = {SlotKind::kMap, SlotKind::kReduce};
+
+// The trigger as the policies of this list are told it; nullopt: they are not. Attempts of jobs that
+// are forgotten already go to the jobs without a list.
+std::optional<Trigger> PartOf(const Trigger& trigger, const State& state, const JobList& list) {
+  const auto* changed = std::get_if<AttemptsChanged>(&trigger);
+  if (changed == nullptr) return trigger;
+  AttemptsChanged part;
+  for (const AttemptId& id : changed->attempts) {
+    const Job* job = state.FindJob(id.task.job);
+    if (job == nullptr ? list.text.empty() : job->list == &list) part.attempts.push_back(id);
+  }
+  if (part.attempts.empty()) return std::nullopt;
+  return part;
+}
+
+}  // namespace
+
+void PolicyLists::TakeCluster(State* state) {
+  auto parsed = Pipeline::Parse(state->config().policies);
+  MR_CHECK(parsed.ok(), "ConfigChanged with a bad list: " + parsed.status().ToString());
+  cluster_ = *std::move(parsed);
+  const auto& members = cluster_.members();
+  end_ = members.size();
+  while (end_ > 0 && members[end_ - 1].cluster) --end_;
+  for (first_ = 0; first_ < end_ && members[first_].cluster;) ++first_;
+  if (end_ == 0) first_ = end_ = members.size();
+  common_ = &state->lists().at("");
+  state->KeepStatistics(*common_, cluster_.WantsStatistics());
+  state->SetSharing(cluster_.sharing());
+}
+
+void PolicyLists::TakeJobs(State* state) {
+  if (seen_ == state->lists_count()) return;
+  seen_ = state->lists_count();
+  std::map<std::string, Own> own;
+  for (const auto& [text, list] : state->lists()) {
+    if (text.empty()) continue;
+    Own& kept = own[list.suffix];
+    if (const auto it = own_.find(list.suffix); it != own_.end()) {
+      kept.pipeline = std::move(it->second.pipeline);
+    } else if (auto parsed = Pipeline::ParseOfJob(text); parsed.ok()) {
+      kept.pipeline = *std::move(parsed);
+    }
+    kept.list = &list;
+    state->KeepStatistics(list, kept.pipeline.WantsStatistics());
+  }
+  own_ = std::move(own);
+}
+
+void PolicyLists::Run(const Policy& policy, const JobList* list, const Trigger& trigger, const State& state,
+                      Instant now, Plan* plan) const {
+  const View view(state, now, policy.name(), list);
+  // The stream of this policy at this offer: a function of the state, so that a replay that begins at a
+  // snapshot draws the same.
+  const uint64_t name = list == nullptr || list->suffix.empty() ? Hash64(policy.name()) : Hash64(view.owner());
+  Rng rng(MixHash(MixHash(state.config().seed, name), state.offers()));
+  plan->Enter(policy.name(), list);
+  policy.Refine(trigger, view, rng, *plan);
+}
+
+void PolicyLists::RunList(const JobList& list, const Trigger& trigger, const State& state, Instant now,
+                          Plan* plan) const {
+  const auto it = own_.find(list.suffix);
+  if (it == own_.end() || it->second.pipeline.members().empty()) return;
+  const auto part = PartOf(trigger, state, list);
+  if (!part) return;
+  for (const auto& member : it->second.pipeline.members()) Run(*member.policy, &list, *part, state, now, plan);
+}
+
+std::vector<const JobList*> PolicyLists::Concerned(const Trigger& trigger, const State& state, const Plan& plan,
+                                                   bool after) const {
+  std::vector<const JobList*> lists;
+  const auto add = [&](const JobList* list) {
+    if (list == common_ || std::find(lists.begin(), lists.end(), list) != lists.end()) return;
+    lists.push_back(list);
+  };
+  if (std::holds_alternative<SlotOffer>(trigger)) {
+    for (const Edit& edit : plan.edits()) {
+      const auto* launch = std::get_if<Launch>(&edit);
+      if (launch != nullptr && !after) add(state.FindJob(launch->attempt.task.job)->list);
+    }
+    // The jobs' order decides who copies first, whatever their lists.
+    for (const SlotKind kind : kKinds) {
+      bool behind = false;
+      for (const auto& [key, list] : state.speculating(kind)) {
+        if (list == common_) behind = true;
+        else if (behind == after) add(list);
+      }
+    }
+  } else if (after) {
+    return lists;
+  } else if (const auto* wanted = std::get_if<SlotsWanted>(&trigger)) {
+    add(state.FindJob(wanted->stage.stage.job)->list);
+  } else if (const auto* changed = std::get_if<AttemptsChanged>(&trigger)) {
+    for (const AttemptId& id : changed->attempts) {
+      if (const Job* job = state.FindJob(id.task.job); job != nullptr) add(job->list);
+    }
+  } else {
+    for (const auto& [suffix, own] : own_) add(own.list);
+  }
+  return lists;
+}
+
+void PolicyLists::Refine(const Trigger& trigger, const State& state, Instant now, Plan* plan) const {
+  const auto& members = cluster_.members();
+  const auto ask_own = [&](bool after) {
+    if (own_.empty()) return;
+    for (const JobList* list : Concerned(trigger, state, *plan, after)) RunList(*list, trigger, state, now, plan);
+  };
+  const std::optional<Trigger> part = own_.empty() ? trigger : PartOf(trigger, state, *common_);
+  for (size_t i = 0; i <= members.size(); ++i) {
+    if (i == first_) ask_own(false);
+    if (i == end_) ask_own(true);
+    if (i == members.size()) break;
+    if (members[i].cluster) Run(*members[i].policy, nullptr, trigger, state, now, plan);
+    else if (part) Run(*members[i].policy, common_, *part, state, now, plan);
+  }
+}
+
+void PolicyLists::RefineTimer(const std::string& owner, uint64_t id, const State& state, Instant now,
+                              Plan* plan) const {
+  const size_t mark = owner.find('@');
+  const Trigger trigger = TimersDue{{id}};
+  const auto own = mark == std::string::npos ? own_.end() : own_.find(owner.substr(mark));
+  if (mark != std::string::npos && own == own_.end()) return;  // its last job is forgotten
+  const Pipeline& pipeline = mark == std::string::npos ? cluster_ : own->second.pipeline;
+  for (const auto& member : pipeline.members()) {
+    if (member.policy->name() != std::string_view(owner).substr(0, mark)) continue;
+    const JobList* list = member.cluster ? nullptr : mark == std::string::npos ? common_ : own->second.list;
+    Run(*member.policy, list, trigger, state, now, plan);
+  }
+}
+
+bool PolicyLists::Seeks(const State& state, Instant now, SlotKind kind) const {
+  const auto any = [&](const Pipeline& pipeline, const JobList* list) {
+    return std::any_of(pipeline.members().begin(), pipeline.members().end(), [&](const auto& member) {
+      const JobList* served = member.cluster ? nullptr : list;
+      return member.policy->Seeks(View(state, now, member.policy->name(), served), kind);
+    });
+  };
+  if (any(cluster_, common_)) return true;
+  if (own_.empty()) return false;
+  for (const auto& [key, list] : state.speculating(kind)) {
+    const auto it = own_.find(list->suffix);
+    if (list != common_ && it != own_.end() && any(it->second.pipeline, list)) return true;
+  }
+  return false;
+}
+
+}  // namespace mr::sched
