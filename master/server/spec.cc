@@ -283,7 +283,7 @@ sched::JobGraph GraphOf(const JobSpec& spec) {
   for (const StageSpec& s : spec.stages) {
     sched::StageSpec out;
     out.name = s.name;
-    out.slot_kind = s.reads_files() ? sched::SlotKind::kMap : sched::SlotKind::kReduce;
+    out.slot_kind = s.is_map() ? sched::SlotKind::kMap : sched::SlotKind::kReduce;
     out.side_effects = (s.flags & MR_SIDE_EFFECTS) != 0;
     out.is_final = s.is_final;
     if (spec.max_failures != 0) out.max_failures = spec.max_failures;

@@ -43,7 +43,9 @@ struct StageSpec {
     }
     return false;
   }
-  TaskLetter letter() const { return reads_files() ? TaskLetter::kMap : TaskLetter::kReduce; }
+  // One that makes its records itself is a map, too.
+  bool is_map() const { return inputs.empty() || reads_files(); }
+  TaskLetter letter() const { return is_map() ? TaskLetter::kMap : TaskLetter::kReduce; }
 };
 
 struct JobSpec {

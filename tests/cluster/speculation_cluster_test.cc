@@ -69,6 +69,7 @@ TEST(SpeculationClusterTest, NapsAreCopiedByEachPolicy) {
     EXPECT_LT((Now() - begin).seconds(), 20) << policy;
     const std::string attempts = cluster.Mrctl({"job", "attempts", "job_1_0001"}).out;
     EXPECT_NE(attempts.find("killed"), std::string::npos) << policy << "\n" << attempts;
+    EXPECT_TRUE(PathExists(cluster.directory() + "/out/part-m-00000")) << attempts;
   }
 }
 

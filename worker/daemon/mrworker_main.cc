@@ -24,7 +24,7 @@ DEFINE_string(advertise, "", "host by which other workers reach this one; defaul
 DEFINE_int32(port, 7071, "RPC port; 0 = any");
 DEFINE_int32(http_port, 7081, "HTTP port (/healthz, /readyz, /metrics); 0 = any");
 DEFINE_int32(slots, 0, "attempts that run at once; default: one per core");
-DEFINE_int32(map_slots, 0, "cap for attempts that read files; 0 = --slots");
+DEFINE_int32(map_slots, 0, "cap for attempts that read files or nothing; 0 = --slots");
 DEFINE_int32(reduce_slots, 0, "cap for attempts that read other stages; 0 = --slots");
 DEFINE_string(rack, "", "rack of this machine, for placement");
 DEFINE_string(label, "", "comma-separated k=v pairs");

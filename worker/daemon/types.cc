@@ -6,7 +6,7 @@ TaskLetter StageInfo::letter() const {
   for (const StageInput& input : inputs) {
     if (!input.is_edge) return TaskLetter::kMap;
   }
-  return TaskLetter::kReduce;
+  return inputs.empty() ? TaskLetter::kMap : TaskLetter::kReduce;
 }
 
 uint32_t StageInfo::partitions() const {

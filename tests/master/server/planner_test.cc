@@ -327,6 +327,11 @@ TEST(SpecTest, TakesAGoodOneAndKeepsItsBytes) {
   ASSERT_TRUE(spec.ok()) << spec.status().ToString();
   EXPECT_TRUE(spec->stages[0].reads_files());
   EXPECT_TRUE(spec->stages[1].is_final);
+  JobSpec without_input = *spec;
+  without_input.stages[0].inputs.clear();
+  const sched::JobGraph graph = GraphOf(without_input);
+  EXPECT_EQ(graph.stages[0].slot_kind, sched::SlotKind::kMap) << "what makes its records itself runs on map slots";
+  EXPECT_EQ(graph.stages[1].slot_kind, sched::SlotKind::kReduce);
   capnp::MallocMessageBuilder message;
   auto builder = message.initRoot<rpc::JobSpec>();
   builder.setName("x");
