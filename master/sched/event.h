@@ -104,8 +104,8 @@ struct AttemptStarted {
 struct ProgressReport {
   AttemptId attempt;
   uint8_t phase = 0;         // 0 read/map, 1 shuffle, 2 merge, 3 reduce, 4 write
-  uint64_t taken_bytes = 0;  // by the operator, over all phases
-  uint64_t total_bytes = 0;  // expected; 0 where not known
+  uint64_t taken_bytes = 0;  // by the operator, of what it reads in this phase
+  uint64_t total_bytes = 0;  // of this phase, expected; 0 where not known
   uint64_t records = 0;
   bool inputs_done = false;
   template <class V>

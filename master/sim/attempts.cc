@@ -46,18 +46,24 @@ void Simulation::Start(uint32_t index) {
   a.at = At::kRunning;
   a.started = a.reported_at = now_;
   a.bytes = std::max(1.0, static_cast<double>(task.plan.input_bytes));
-  a.timed = !model.durations.empty();
-  if (a.timed) {
+  a.timed = model.naps > 0 || !model.durations.empty();
+  if (model.naps > 0) {
+    Rng rng = Luck(a.id.task, a.id.number, 4);
+    for (uint32_t n = 0; n < model.naps; ++n) a.trace_seconds += model.longest_nap * rng.Uniform();
+    a.trace_seconds = std::max(1e-6, a.trace_seconds);
+  } else if (a.timed) {
     // The first attempt takes the time of the record, others that of some task of its stage.
     const size_t n = model.durations.size();
     const size_t record = a.id.number == 1 ? a.id.task.task % n : Luck(a.id.task, a.id.number, 3).Below(n);
     a.trace_seconds = std::max(1e-6, static_cast<double>(model.durations[record]));
     if (!model.shares.empty()) a.shares = model.shares[record];
-    // Where the record has no bytes, progress is counted in these.
-    a.counted = task.plan.input_bytes > 0;
-    if (!a.counted) a.bytes = kTimedParts;
   } else {
     a.factor = StragglerFactor(Luck(a.id.task, a.id.number, 2), experiment_.tasks);
+  }
+  if (a.timed) {
+    // Where there are no bytes, progress is counted in these.
+    a.counted = task.plan.input_bytes > 0;
+    if (!a.counted) a.bytes = kTimedParts;
   }
   for (const sched::Slice& slice : task.plan.slices) a.needed += slice.task_end - slice.task_begin;
   Worker& w = workers_[a.worker];
@@ -76,29 +82,35 @@ void Simulation::Start(uint32_t index) {
     return;
   }
   uses_.clear();
-  if (!started.timed) ReadRoute(started, &uses_, &started.cross, &started.local);
-  Move(index, started.bytes, LimitOf(started), uses_);
+  if (!started.timed) {
+    ReadRoute(started, &uses_, &started.cross, &started.local);
+    AddDisk(started, experiment_.tasks.map_disk * OutputPerByte(started));
+  }
+  Move(index, started.bytes, uses_);
 }
 
 double Simulation::LimitOf(const Attempt& a) const {
   const Worker& w = workers_[a.worker];
-  const double speed = experiment_.cluster.workers[a.worker].speed / (w.slow * a.factor);
   const TaskModel& m = experiment_.tasks;
+  double speed = experiment_.cluster.workers[a.worker].speed / (w.slow * a.factor);
   if (a.timed) {
+    if (ModelOf(a.id.task).same_everywhere) speed = 1;
     const double left = 1 - double{a.shares.copy} - double{a.shares.sort};
     const double share = a.phase == Phase::kRead ? 1 : a.phase == Phase::kCopy ? a.shares.copy : a.phase == Phase::kSort ? a.shares.sort : left;
     return share <= 0 ? kNoLimit : std::min(kNoLimit, a.bytes / (a.trace_seconds * share) * speed);
   }
   if (a.phase == Phase::kCopy) return kNoLimit;
+  speed *= CoreShare(a.worker);
   const double cost = a.phase == Phase::kRead ? m.map_cost : a.phase == Phase::kSort ? m.sort_cost : m.reduce_cost;
   return speed / cost;
 }
 
-void Simulation::Move(uint32_t index, double bytes, double limit, const std::vector<Flows::Use>& uses) {
+void Simulation::Move(uint32_t index, double bytes, const std::vector<Flows::Use>& uses) {
   Attempt& a = attempts_[index];
+  Began(a);
   a.flow_bytes = bytes;
-  a.limit = limit;
-  a.flow = flows_.Start(now_, bytes, limit, uses);
+  a.limit = LimitOf(a);
+  a.flow = flows_.Start(now_, bytes, a.limit, uses);
   if (flow_of_.size() <= a.flow) flow_of_.resize(a.flow + 1, kNone);
   flow_of_[a.flow] = index;
   ++moving_;
@@ -193,14 +205,16 @@ void Simulation::TryCopy(uint32_t index) {
     a.inputs_done = now_;
     a.phase = Phase::kSort;
     const uint32_t stamp = a.stamp;
-    const sched::ProgressReport report{a.id, 1, static_cast<uint64_t>(a.before), static_cast<uint64_t>(3 * a.bytes),
+    const sched::ProgressReport report{a.id, 1, static_cast<uint64_t>(a.bytes), static_cast<uint64_t>(a.bytes),
                                        static_cast<uint64_t>(a.before / kRecordBytes), true};
     a.reported = a.before;
     a.reported_at = now_;
     Step(sched::AttemptProgress{{a.worker + 1}, a.incarnation, {report}});
     Attempt& after = attempts_[index];
-    if (after.stamp == stamp) Move(index, after.bytes, LimitOf(after), {});
-    return;
+    if (after.stamp != stamp) return;
+    uses_.clear();
+    if (!after.timed) AddDisk(after, experiment_.tasks.sort_disk);
+    return Move(index, after.bytes, uses_);
   }
   const uint32_t available = Available(a);
   const uint32_t fresh = available > a.taken ? available - a.taken : 0;
@@ -217,8 +231,11 @@ void Simulation::TryCopy(uint32_t index) {
   a.batch = std::min(fresh, a.needed - a.taken);
   a.cross = a.local = 0;
   uses_.clear();
-  if (!a.timed) CopyRoute(a, &uses_, &a.cross, &a.local);
-  Move(index, a.bytes * a.batch / a.needed, LimitOf(a), uses_);
+  if (!a.timed) {
+    CopyRoute(a, &uses_, &a.cross, &a.local);
+    AddDisk(a, experiment_.tasks.copy_disk);
+  }
+  Move(index, a.bytes * a.batch / a.needed, uses_);
 }
 
 void Simulation::WakeReaders(const TaskId& id) {
@@ -236,7 +253,7 @@ void Simulation::WakeReaders(const TaskId& id) {
     }
     attempts_[a].idle = false;
     // Not from within the step that made the output: a copy of no bytes would step again.
-    Move(a, 0, kNoLimit, {});
+    Move(a, 0, {});
     attempts_[a].batch = 0;
   }
 }
@@ -253,6 +270,7 @@ void Simulation::StopFlow(Attempt& a) {
   --moving_;
   moved_at_ = now_;
   a.flow = kNone;
+  Ceased(a);
   a.before += moved;
   if (a.counted && (a.phase == Phase::kRead || a.phase == Phase::kCopy)) {
     totals_.read_bytes += moved;
@@ -271,7 +289,9 @@ void Simulation::Next(uint32_t index) {
       return TryCopy(index);
     case Phase::kSort:
       a.phase = Phase::kReduce;
-      return Move(index, a.bytes, LimitOf(a), {});
+      uses_.clear();
+      if (!a.timed) AddOutput(a);
+      return Move(index, a.bytes, uses_);
     case Phase::kRead:
     case Phase::kReduce: return Finish(index);
   }
@@ -369,11 +389,13 @@ void Simulation::Report(uint32_t w) {
     Attempt& a = attempts_[index];
     if (a.at != At::kRunning) continue;
     const double total = a.phase == Phase::kRead ? a.bytes : 3 * a.bytes, moved = MovedBy(a);
-    if (moved - a.reported < .05 * total && now_ - a.reported_at < experiment_.tasks.report_period * 10) continue;
+    if (moved - a.reported < experiment_.tasks.report_share * total && now_ - a.reported_at < experiment_.tasks.report_period * 10) continue;
     a.reported = moved;
     a.reported_at = now_;
-    e.reports.push_back({a.id, static_cast<uint8_t>(a.phase), static_cast<uint64_t>(moved), static_cast<uint64_t>(total),
-                         static_cast<uint64_t>(moved / kRecordBytes), a.phase != Phase::kCopy});
+    // Scores are by thirds: what it has done of its phase.
+    const double of_phase = a.phase == Phase::kRead ? moved : moved - (static_cast<int>(a.phase) - 1) * a.bytes;
+    e.reports.push_back({a.id, static_cast<uint8_t>(a.phase), static_cast<uint64_t>(std::max(0.0, of_phase)),
+                         static_cast<uint64_t>(a.bytes), static_cast<uint64_t>(moved / kRecordBytes), a.phase != Phase::kCopy});
   }
   if (!e.reports.empty()) Step(std::move(e));
 }

@@ -65,14 +65,8 @@ void Simulation::LoseOutput(const Fault& fault) {
 }
 
 void Simulation::Contend(uint32_t worker, double factor) {
-  Worker& w = workers_[worker];
-  w.slow *= factor;
-  for (const uint32_t index : w.attempts) {
-    Attempt& a = attempts_[index];
-    if (a.flow == kNone || a.phase == Phase::kCopy) continue;
-    a.limit = LimitOf(a);
-    flows_.SetLimit(now_, a.flow, a.limit);
-  }
+  workers_[worker].slow *= factor;
+  Relimit(worker);
 }
 
 // An output is gone: what is being copied of this job is copied again, from what is left.
@@ -86,7 +80,7 @@ void Simulation::RestartCopies(JobId id) {
         StopFlow(a);
         a.before = before;
         a.batch = 0;
-        Move(index, 0, 1e12, {});
+        Move(index, 0, {});
       }
     }
   }

@@ -19,12 +19,23 @@ double Flows::Bounded(const Flow& flow, double limit) const {
 
 // Its links as they are now: those that are short, before or after a change, spread it.
 void Flows::Touch(const Flow& flow) {
-  for (const Use& use : flow.uses) {
-    Link& link = links_[use.link];
-    if (link.dirty || !link.tight()) continue;
-    link.dirty = true;
-    dirty_links_.push_back(use.link);
-  }
+  for (const Use& use : flow.uses) Touch(use.link);
+}
+
+void Flows::Touch(uint32_t l) {
+  Link& link = links_[l];
+  if (link.dirty || !link.tight()) return;
+  link.dirty = true;
+  dirty_links_.push_back(l);
+}
+
+void Flows::SetCapacity(Instant now, uint32_t l, double capacity) {
+  Link& link = links_[l];
+  if (link.capacity == capacity) return;
+  Touch(l);
+  link.capacity = capacity;
+  for (const Member& m : link.members) SetLimit(now, m.flow, flows_[m.flow].asked);
+  Touch(l);
 }
 
 uint32_t Flows::Start(Instant now, double bytes, double limit, std::span<const Use> uses) {
@@ -42,6 +53,7 @@ uint32_t Flows::Start(Instant now, double bytes, double limit, std::span<const U
   flow.fresh = true;
   ++flow.version;
   flow.uses.assign(uses.begin(), uses.end());
+  flow.asked = limit;
   flow.limit = limit = Bounded(flow, limit);
   flow.places.clear();
   for (uint32_t u = 0; u < flow.uses.size(); ++u) {
@@ -58,6 +70,7 @@ uint32_t Flows::Start(Instant now, double bytes, double limit, std::span<const U
 void Flows::SetLimit(Instant, uint32_t id, double limit) {
   Flow& flow = flows_[id];
   Touch(flow);
+  flow.asked = limit;
   limit = Bounded(flow, limit);
   for (const Use& use : flow.uses) links_[use.link].demand += use.share * (limit - flow.limit);
   flow.limit = limit;

@@ -31,6 +31,8 @@ class Flows {
   // bytes >= 0; limit: bytes per second, > 0; each link at most once. The rate is known after Settle.
   uint32_t Start(Instant now, double bytes, double limit, std::span<const Use> uses);
   void SetLimit(Instant now, uint32_t flow, double limit);
+  // From now on; of a link whose flows are few, since each is looked at.
+  void SetCapacity(Instant now, uint32_t link, double capacity);
   // Ends it; returns the bytes that it had left. Its number will be used again.
   double End(Instant now, uint32_t flow);
   double Left(Instant now, uint32_t flow) const;
@@ -48,7 +50,7 @@ class Flows {
  private:
   struct Flow {
     Instant at;  // when `left` was true
-    double left = 0, rate = 0, limit = 0;
+    double left = 0, rate = 0, asked = 0, limit = 0;  // limit: asked, bounded by its links
     uint32_t version = 0, mark = 0;
     bool fresh = false, fixed = false;
     double next_rate = 0;
@@ -71,6 +73,7 @@ class Flows {
   // No flow can go faster than its links alone would let it: with that said, a link with one such flow
   // is not short of anything.
   double Bounded(const Flow& flow, double limit) const;
+  void Touch(uint32_t link);
   void Touch(const Flow& flow);
   void Gather(uint32_t link);
   void Fill();

@@ -15,12 +15,25 @@ namespace mr::sim {
 // One Gbit/s, the hosts' interfaces in Dolly's cluster (papers.md 1.4).
 inline constexpr double kGigabit = 125e6;
 
+// A machine that several workers (virtual machines) share. Its interfaces are those of its first worker.
+struct HostSpec {
+  // Bytes per second of disk that each of its workers has, by how many of them use theirs (the first: by
+  // one; the last goes on for more).
+  std::vector<double> disk;
+};
+
+inline constexpr uint32_t kNoHost = ~0u;
+
 struct WorkerSpec {
   uint32_t rack = 0;
   sched::Slots slots;
   double speed = 1;           // of computing
   double disk = 240e6;        // LATE's 61.8 MB/s of one disk (papers.md 3.2), by four disks, a guess
   double up = kGigabit, down = kGigabit;
+  uint32_t host = kNoHost;    // in ClusterSpec::hosts, whose disk is shared then
+  double cores = 0;           // shared by what computes there; 0: one for each
+  // Load that is not ours: processes that compute for ever, and such as write to the disk for ever.
+  uint32_t cpu_hogs = 0, disk_hogs = 0;
 };
 
 struct RackSpec {
@@ -30,6 +43,7 @@ struct RackSpec {
 
 struct ClusterSpec {
   std::vector<RackSpec> racks;
+  std::vector<HostSpec> hosts;
   std::vector<WorkerSpec> workers;  // WorkerId i + 1
   uint32_t slots() const;
 };
@@ -60,6 +74,10 @@ struct StageModel {
   std::vector<std::vector<uint32_t>> preferred;  // by task: workers with the block, modulo the cluster's
   uint64_t input_key = 0;                        // not 0: blocks lie as those of each stage of this key
   uint64_t BytesOf(uint32_t task) const { return task_bytes.empty() ? bytes / tasks : task_bytes[task]; }
+  // An attempt naps so often, each time for U(0, longest_nap) seconds, and does nothing else; 0: none.
+  uint32_t naps = 0;
+  double longest_nap = 0;
+  bool same_everywhere = false;     // durations and naps: whatever the speed of the worker
 };
 
 struct JobModel {
@@ -79,9 +97,14 @@ struct TaskModel {
   // Straggler factor of each attempt (papers.md 1.4): lognormal(0, sigma), and with probability
   // tail times min(Pareto(2, 1.26), cap).
   double sigma = 0.15, tail = 0.05, tail_alpha = 1.26, tail_cap = 8;
+  // Bytes of disk: written per byte of a map's output; per byte copied, merged, reduced (read), and per byte
+  // of the output, which goes to output_replicas workers, the first of them its own. 0: not felt.
+  double map_disk = 0, copy_disk = 0, sort_disk = 0, reduce_disk = 0, output_disk = 0;
+  uint32_t output_replicas = 1;
   Duration launch_delay = Millis(10);  // decision to first byte: a guess
   Duration kill_delay = Millis(10);
   Duration report_period = Seconds(1);  // 0: no progress reports
+  double report_share = .05;            // of an attempt's work is reported at once, less after ten periods
 };
 // The same without chance: for examples worked by hand.
 TaskModel Exact();

@@ -10,6 +10,7 @@
 #include "common/io/files.h"
 #include "master/sim/options.h"
 #include "master/sim/report.h"
+#include "master/sim/reproduce.h"
 #include "master/sim/swarm.h"
 #include "master/sim/workload.h"
 
@@ -86,6 +87,18 @@ Result<int> RunSwarm(const Options& o) {
   return broken == 0 ? kOk : kBroken;
 }
 
+Result<int> RunReproduce(const Options& o) {
+  const char* from = std::getenv("MR_DATA");
+  ReproduceOptions options{o.figure, !o.data.empty() ? o.data : from != nullptr ? from : "", o.seeds, nullptr};
+  const bool line = !o.no_progress && Terminal();
+  if (line) options.progress = [](const std::string& now) { std::fprintf(stderr, "\r\033[K%s ...", now.c_str()); };
+  const Result<Reproduction> done = Reproduce(options);
+  if (line) std::fputs("\r\033[K", stderr);
+  MR_RETURN_IF_ERROR(done.status());
+  MR_RETURN_IF_ERROR(WriteAll(1, o.form == "json" ? Json(*done) : Table(*done)));
+  return o.check && done->missed() > 0 ? kBroken : kOk;
+}
+
 }  // namespace
 
 int Main(const std::vector<std::string>& args) {
@@ -96,9 +109,10 @@ int Main(const std::vector<std::string>& args) {
     (void)WriteAll(1, options->help);
     return kOk;
   }
-  auto exit = options->verb == "run"      ? RunOne(*options)
-              : options->verb == "replay" ? RunReplay(options->replay)
-                                          : RunSwarm(*options);
+  auto exit = options->verb == "run"         ? RunOne(*options)
+              : options->verb == "replay"    ? RunReplay(options->replay)
+              : options->verb == "reproduce" ? RunReproduce(*options)
+                                             : RunSwarm(*options);
   return exit.ok() ? *exit : Fail(exit.status(), json);
 }
 

@@ -24,7 +24,7 @@ CLI::App* AddReplay(CLI::App* app, ReplayCommand* c) {
 Result<Options> ParseOptions(std::vector<std::string> args) {
   Options o;
   CLI::App app{"Runs workloads on a modelled cluster in virtual time, under the master's own scheduler.", "mrsim"};
-  app.footer("Exit: 0 done, 1 an invariant did not hold, 2 usage, 7 no such file, 70 internal.");
+  app.footer("Exit: 0 done, 1 an invariant (with --check: a band) did not hold, 2 usage, 7 no such file, 70 internal.");
   app.require_subcommand(1);
   CLI::App* run = app.add_subcommand("run", "a workload on a cluster: completion times, slot-seconds, bytes");
   run->add_option("--workload", o.workload, "a trace, or generate:facebook|bing[,jobs=N][,gap=SECONDS]")->required();
@@ -37,6 +37,13 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
   CLI::App* swarm = app.add_subcommand("swarm", "random clusters, jobs and faults; invariants after each event");
   swarm->add_option("--count", o.count, "how many; number i has seed S + i")->check(CLI::Range(1u, 10'000'000u));
   CLI::App* replay = AddReplay(&app, &o.replay);
+  CLI::App* reproduce = app.add_subcommand("reproduce", "figures of a paper: its numbers and ours");
+  reproduce->add_option("figure", o.figure, "a study, or one of its figures, as late or late:fig10")->required();
+  reproduce->add_option("--seeds", o.seeds, "medians of so many runs")->check(CLI::Range(1u, 1000u));
+  reproduce->add_option("--data", o.data, "where traces are (MR_DATA)");
+  reproduce->add_option("-o", o.form, "table or json")->check(CLI::IsMember({"table", "json"}));
+  reproduce->add_flag("--check", o.check, "exit 1 where a band is missed");
+  reproduce->add_flag("--no-progress", o.no_progress, "no progress line");
   for (CLI::App* verb : {run, swarm}) {
     verb->add_option("--scheduler", o.scheduler, "policies, comma-separated");
     verb->add_option("--seed", o.seed, "of everything that is left to chance");
@@ -46,7 +53,8 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
     app.parse(args);
   } catch (const CLI::CallForHelp&) {
     o.help = run->parsed() ? run->help() : swarm->parsed() ? swarm->help()
-             : replay->parsed() ? replay->help() : app.help();
+             : replay->parsed() ? replay->help() : reproduce->parsed() ? reproduce->help()
+             : app.help();
     return o;
   } catch (const CLI::ParseError& e) {
     return InvalidArgument(std::string(e.what()) + "; see mrsim --help");

@@ -10,11 +10,14 @@
 namespace mr::sim {
 
 struct Options {
-  std::string verb;  // "run", "swarm" or "replay"
+  std::string verb;  // "run", "swarm", "replay" or "reproduce"
   std::string help;  // not empty: print it and stop
   std::string workload, cluster = "150x12", scheduler = "fifo", data, format, form = "table", report_period = "1s";
   uint64_t seed = 1;
   uint32_t count = 100;
+  std::string figure;  // of reproduce: STUDY[:FIGURE]
+  uint32_t seeds = 5;
+  bool check = false;
   bool no_progress = false;
   ReplayCommand replay;
 };

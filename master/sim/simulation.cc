@@ -20,13 +20,7 @@ Simulation::Simulation(Experiment experiment) : experiment_(std::move(experiment
     rack_up_.push_back(rack.up > 0 ? flows_.AddLink(rack.up) : kNone);
     rack_down_.push_back(rack.down > 0 ? flows_.AddLink(rack.down) : kNone);
   }
-  for (const WorkerSpec& spec : experiment_.cluster.workers) {
-    Worker w;
-    w.disk = flows_.AddLink(spec.disk);
-    w.uplink = flows_.AddLink(spec.up);
-    w.downlink = flows_.AddLink(spec.down);
-    workers_.push_back(w);
-  }
+  SetUpMachines();
   for (const JobModel& job : experiment_.jobs) {
     results_.push_back({false, job.tasks(), job.submit, 0, ""});
   }
@@ -38,7 +32,7 @@ void Simulation::Broken(const std::string& what) {
 }
 
 std::string Simulation::Run(const std::function<void(size_t, size_t, Instant)>& progress) {
-  Step(sched::ConfigChanged{experiment_.policies, experiment_.seed, sched::kSchedulerVersion, Millis(100)});
+  Step(sched::ConfigChanged{experiment_.policies, experiment_.seed, sched::kSchedulerVersion, experiment_.offer_period});
   for (uint32_t w = 0; w < workers_.size(); ++w) Register(w);
   for (uint32_t j = 0; j < jobs_.size(); ++j) {
     queue_.Push({FromSeconds(experiment_.jobs[j].submit).ns}, Kind::kSubmit, j);
@@ -69,8 +63,9 @@ void Simulation::Handle(const Item& item) {
     case Kind::kSubmit: return Submit(item.a);
     case Kind::kPlan: return Plan(item.a, item.b);
     case Kind::kFlow:
-      if (flows_.Current(item.a, item.b)) Next(flow_of_[item.a]);
-      return;
+      if (!flows_.Current(item.a, item.b)) return;
+      if (flow_of_[item.a] != kNone) return Next(flow_of_[item.a]);
+      return RestartHog(item.a);
     case Kind::kMessage: return Deliver(item.a);
     case Kind::kTimer: return FireTimer(item.a);
     case Kind::kReport: return Report(item.a);

@@ -24,6 +24,7 @@ struct Experiment {
   TaskModel tasks;
   FaultPlan faults;
   std::string policies = "fifo";  // REQUIRES a list that sched::Scheduler::CheckPolicies takes
+  Duration offer_period = Millis(100);  // the papers' heartbeat is of 3 s
   uint64_t seed = 1;
   bool check = false;  // the whole state, and what the simulator knows itself, after each event
 };
@@ -77,8 +78,9 @@ class Simulation {
     At at = At::kNowhere;
     Phase phase = Phase::kRead;
     bool idle = false;      // in kCopy, for outputs that are not there yet
-    bool timed = false;     // by a trace: no resources
+    bool timed = false;     // by a trace or by naps: no resources
     bool counted = true;    // its bytes are bytes, not parts of its time
+    bool computes = false;  // its flow takes a part of the worker's cores
     uint32_t needed = 0, taken = 0, batch = 0;  // upstream outputs: of all, had, under way
     Instant launched, started, inputs_done, reported_at;
     double bytes = 0;       // of input
@@ -110,8 +112,13 @@ class Simulation {
     Incarnation incarnation = 1;
     double slow = 1;  // contention
     uint32_t disk = 0, uplink = 0, downlink = 0;
+    uint32_t moving = 0, computing = 0;  // attempts with a flow, and those of them that compute
     bool reporting = false;
     std::vector<uint32_t> attempts;
+  };
+  struct Host {
+    std::vector<uint32_t> workers;
+    uint32_t busy = 0;  // of these: something of it moves, or writes for ever
   };
   struct Message {
     sched::AttemptFinished report;
@@ -146,8 +153,9 @@ class Simulation {
   uint32_t Available(const Attempt& a) const;
   void CopyRoute(const Attempt& a, std::vector<Flows::Use>* uses, double* cross, double* local) const;
   void ReadRoute(const Attempt& a, std::vector<Flows::Use>* uses, double* cross, double* local) const;
-  void Move(uint32_t a, double bytes, double limit, const std::vector<Flows::Use>& uses);
+  void Move(uint32_t a, double bytes, const std::vector<Flows::Use>& uses);
   double LimitOf(const Attempt& a) const;  // of its phase
+  double OutputPerByte(const Attempt& a) const;
   void StopFlow(Attempt& a);
   void Finish(uint32_t a);
   void SendMessage(Message message);
@@ -156,6 +164,18 @@ class Simulation {
   double MovedBy(const Attempt& a) const;
   void Report(uint32_t worker);
   void WakeReaders(const TaskId& id);
+
+  // load.cc: what shares a machine.
+  void SetUpMachines();
+  void RestartHog(uint32_t flow);
+  void Began(Attempt& a);  // a flow
+  void Ceased(Attempt& a);
+  void CountBusy(uint32_t worker, bool busy);
+  void Relimit(uint32_t worker);
+  double CoreShare(uint32_t worker) const;
+  void AddUse(uint32_t link, double share);  // to uses_
+  void AddDisk(const Attempt& a, double share) { AddUse(workers_[a.worker].disk, share); }
+  void AddOutput(const Attempt& a);
 
   // faults.cc.
   void Break(uint32_t fault);
@@ -187,9 +207,11 @@ class Simulation {
   std::vector<JobResult> results_;
   std::vector<Job> jobs_;
   std::vector<Worker> workers_;
+  std::vector<Host> hosts_;
   std::vector<uint32_t> rack_up_, rack_down_;  // links; kNone: never short
   std::vector<Attempt> attempts_;
   std::vector<uint32_t> free_attempts_, flow_of_;  // flow_of_: flow -> attempt
+  std::vector<uint32_t> hog_of_;  // flow -> worker, of those that are no attempt's
   std::vector<Message> messages_;
   std::vector<uint32_t> free_messages_;
   std::vector<sched::WakeAt> timers_;

@@ -95,6 +95,23 @@ TEST(FlowsTest, SlowedFlowGivesWayAndTakesBack) {
   EXPECT_DOUBLE_EQ(n.Rate(b), 5);
 }
 
+// 100 bytes at 10; of a link that gives 5 from the second second on, and 20 from the fourth: 10, 10, 80.
+TEST(FlowsTest, CapacityChangesWhileFlowsMove) {
+  Net n;
+  const uint32_t link = n.flows.AddLink(10);
+  const uint32_t a = n.Start(100, 1e9, {{link}});
+  EXPECT_DOUBLE_EQ(n.Rate(a), 10);
+  n.flows.SetCapacity(Instant{} + Seconds(1), link, 5);
+  EXPECT_DOUBLE_EQ(n.Rate(a, Instant{} + Seconds(1)), 5);
+  n.flows.SetCapacity(Instant{} + Seconds(3), link, 20);
+  EXPECT_DOUBLE_EQ(n.Rate(a, Instant{} + Seconds(3)), 20);
+  EXPECT_NEAR(n.flows.Left(Instant{} + Seconds(3), a), 80, 1e-9);
+  const uint32_t b = n.Start(100, 4, {{link}}, Instant{} + Seconds(3));
+  n.flows.SetCapacity(Instant{} + Seconds(3), link, 6);
+  EXPECT_DOUBLE_EQ(n.Rate(a, Instant{} + Seconds(3)), 3);
+  EXPECT_DOUBLE_EQ(n.Rate(b, Instant{} + Seconds(3)), 3);
+}
+
 // What is kept from change to change is what a fresh computation gives.
 TEST(FlowsTest, ChangesLeadToTheSameRatesAsAFreshStart) {
   Rng rng(7);

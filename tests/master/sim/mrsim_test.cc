@@ -56,6 +56,18 @@ TEST(MrsimTest, ExitCodes) {
   EXPECT_EQ(Mrsim("swarm --count 3 --seed 9").exit, 0);
 }
 
+TEST(MrsimTest, ReproducesAFigure) {
+  const Answer table = Mrsim("reproduce late:fig11 --seeds 1"), json = Mrsim("reproduce late:fig11 --seeds 1 -o json");
+  EXPECT_EQ(table.exit, 0);
+  for (const char* part : {"PARAMETERS", "slow_task=0.25", "OURS", " met"}) EXPECT_THAT(table.text, HasSubstr(part));
+  EXPECT_THAT(json.text, testing::StartsWith("{\"version\":1,\"study\":\"late\""));
+  EXPECT_EQ(json.text.find('\n'), json.text.size() - 1);
+  EXPECT_EQ(Mrsim("reproduce late:fig11 --seeds 1 --check").exit, 0);
+  EXPECT_EQ(Mrsim("reproduce late:fig99").exit, 2);
+  EXPECT_EQ(Mrsim("reproduce nosuch").exit, 2);
+  EXPECT_EQ(Mrsim("reproduce").exit, 2);
+}
+
 TEST(MrsimTest, JsonOnFailureIsOneDocument) {
   const Answer a = Mrsim("run --workload /nowhere/x.tsv -o json");
   EXPECT_EQ(a.exit, 7);

@@ -1,0 +1,133 @@
+// What shares a machine: its cores, its disk, the disk of the host that several workers live on, and
+// load that is not ours.
+#include <algorithm>
+
+#include "master/sim/simulation.h"
+
+namespace mr::sim {
+
+namespace {
+// A process that writes for ever: for days of virtual time, and then again.
+constexpr double kForEver = 1e14;
+}  // namespace
+
+void Simulation::SetUpMachines() {
+  const ClusterSpec& cluster = experiment_.cluster;
+  hosts_.resize(cluster.hosts.size());
+  for (const WorkerSpec& spec : cluster.workers) {
+    const auto index = static_cast<uint32_t>(workers_.size());
+    Worker w;
+    w.disk = flows_.AddLink(spec.host == kNoHost ? spec.disk : cluster.hosts[spec.host].disk.front());
+    if (spec.host != kNoHost && !hosts_[spec.host].workers.empty()) {
+      const Worker& first = workers_[hosts_[spec.host].workers.front()];
+      w.uplink = first.uplink;
+      w.downlink = first.downlink;
+    } else {
+      w.uplink = flows_.AddLink(spec.up);
+      w.downlink = flows_.AddLink(spec.down);
+    }
+    if (spec.host != kNoHost) hosts_[spec.host].workers.push_back(index);
+    workers_.push_back(w);
+  }
+  for (uint32_t i = 0; i < workers_.size(); ++i) {
+    const uint32_t hogs = cluster.workers[i].disk_hogs;
+    if (hogs > 0) CountBusy(i, true);
+    for (uint32_t n = 0; n < hogs; ++n) {
+      const Flows::Use use{workers_[i].disk, 1};
+      const uint32_t flow = flows_.Start(now_, kForEver, kForEver, {&use, 1});
+      if (flow_of_.size() <= flow) flow_of_.resize(flow + 1, kNone);
+      hog_of_.resize(flow + 1, kNone);
+      hog_of_[flow] = i;
+    }
+  }
+}
+
+void Simulation::RestartHog(uint32_t flow) {
+  const Flows::Use use{workers_[hog_of_[flow]].disk, 1};
+  flows_.End(now_, flow);
+  flows_.Start(now_, kForEver, kForEver, {&use, 1});  // with the same number
+}
+
+// Its limit is not known yet; those of the others change.
+void Simulation::Began(Attempt& a) {
+  Worker& w = workers_[a.worker];
+  if (w.moving++ == 0 && experiment_.cluster.workers[a.worker].disk_hogs == 0) CountBusy(a.worker, true);
+  a.computes = !a.timed && a.phase != Phase::kCopy;
+  if (!a.computes) return;
+  ++w.computing;
+  if (experiment_.cluster.workers[a.worker].cores > 0) Relimit(a.worker);
+}
+
+void Simulation::Ceased(Attempt& a) {
+  Worker& w = workers_[a.worker];
+  if (--w.moving == 0 && experiment_.cluster.workers[a.worker].disk_hogs == 0) CountBusy(a.worker, false);
+  if (!a.computes) return;
+  a.computes = false;
+  --w.computing;
+  if (experiment_.cluster.workers[a.worker].cores > 0) Relimit(a.worker);
+}
+
+void Simulation::CountBusy(uint32_t worker, bool busy) {
+  const uint32_t h = experiment_.cluster.workers[worker].host;
+  if (h == kNoHost) return;
+  Host& host = hosts_[h];
+  if (busy) ++host.busy;
+  else --host.busy;
+  const std::vector<double>& disk = experiment_.cluster.hosts[h].disk;
+  const double each = disk[std::min<size_t>(std::max(1u, host.busy), disk.size()) - 1];
+  for (const uint32_t w : host.workers) flows_.SetCapacity(now_, workers_[w].disk, each);
+}
+
+void Simulation::Relimit(uint32_t worker) {
+  for (const uint32_t index : workers_[worker].attempts) {
+    Attempt& a = attempts_[index];
+    if (a.flow == kNone) continue;
+    a.limit = LimitOf(a);
+    flows_.SetLimit(now_, a.flow, a.limit);
+  }
+}
+
+// Of one core. Processes that compute share the cores evenly; one that waits for its disk gives nothing
+// back.
+double Simulation::CoreShare(uint32_t worker) const {
+  const WorkerSpec& spec = experiment_.cluster.workers[worker];
+  const uint32_t want = workers_[worker].computing + spec.cpu_hogs;
+  return spec.cores <= 0 || want == 0 ? 1 : std::min(1.0, spec.cores / want);
+}
+
+void Simulation::AddUse(uint32_t link, double share) {
+  if (share <= 0) return;
+  for (Flows::Use& use : uses_) {
+    if (use.link != link) continue;
+    use.share += share;
+    return;
+  }
+  uses_.push_back({link, share});
+}
+
+double Simulation::OutputPerByte(const Attempt& a) const {
+  const StageModel& model = ModelOf(a.id.task);
+  return static_cast<double>(model.output_bytes) / std::max(1.0, static_cast<double>(model.bytes));
+}
+
+// What a reduce reads from its disk and writes: to its own, and as a stream to each further replica.
+void Simulation::AddOutput(const Attempt& a) {
+  const TaskModel& m = experiment_.tasks;
+  const auto& specs = experiment_.cluster.workers;
+  const double out = OutputPerByte(a);
+  AddDisk(a, m.reduce_disk + m.output_disk * out);
+  Rng rng = Luck(a.id.task, a.id.number, 5);
+  for (uint32_t r = 1; r < m.output_replicas && specs.size() > 1 && out > 0; ++r) {
+    uint32_t to = static_cast<uint32_t>(rng.Below(specs.size() - 1));
+    to += to >= a.worker;
+    AddUse(workers_[a.worker].uplink, out);
+    AddUse(workers_[to].downlink, out);
+    AddUse(workers_[to].disk, m.output_disk * out);
+    const uint32_t from_rack = specs[a.worker].rack, to_rack = specs[to].rack;
+    if (from_rack == to_rack) continue;
+    if (rack_up_[from_rack] != kNone) AddUse(rack_up_[from_rack], out);
+    if (rack_down_[to_rack] != kNone) AddUse(rack_down_[to_rack], out);
+  }
+}
+
+}  // namespace mr::sim

@@ -1,0 +1,154 @@
+// What shares a machine, in cases whose end can be worked out by hand. A map computes at 10 MB/s.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "master/sim/simulation.h"
+
+namespace mr::sim {
+namespace {
+
+constexpr uint64_t kMB = 1'000'000;
+
+Experiment Bare(uint32_t workers, uint32_t slots, double disk) {
+  Experiment s;
+  s.cluster.racks.push_back({});
+  WorkerSpec w;
+  w.slots.total = slots;
+  w.disk = disk;
+  s.cluster.workers.assign(workers, w);
+  s.tasks = Exact();
+  s.check = true;
+  return s;
+}
+
+Experiment Maps(Experiment s, uint32_t maps) {
+  s.jobs = {MapReduce(0, "j", maps, maps * 100 * kMB, 0, 0, 0)};
+  return s;
+}
+
+double Seconds(Experiment s) {
+  Simulation run(std::move(s));
+  EXPECT_EQ(run.Run(nullptr), "");
+  return run.jobs()[0].ended;
+}
+
+// Two workers of one host have 5 MB/s each while both read, and 10 MB/s when one does: two maps in 20 s,
+// and a third in 10 s more.
+TEST(LoadTest, WorkersOfAHostShareItsDiskWhileTheyUseIt) {
+  Experiment s = Bare(2, 1, 1);
+  s.cluster.hosts = {{{10e6, 5e6}}};
+  for (WorkerSpec& w : s.cluster.workers) w.host = 0;
+  EXPECT_NEAR(Seconds(Maps(s, 1)), 10, 1e-3);
+  EXPECT_NEAR(Seconds(Maps(s, 2)), 20, 1e-3);
+  EXPECT_NEAR(Seconds(Maps(s, 3)), 30, 1e-3);
+}
+
+// The reduce runs on the second and sends its 80 MB to the first, at the 8 MB/s of the first's interface.
+TEST(LoadTest, WorkersOfAHostShareItsInterfaces) {
+  Experiment s = Bare(2, 1, 1e9);
+  s.cluster.hosts = {{{1e9}}};
+  for (WorkerSpec& w : s.cluster.workers) w.host = 0;
+  s.cluster.workers[0].up = 8e6;
+  s.tasks.output_replicas = 2;
+  s.jobs = {MapReduce(0, "j", 1, kMB, 1, kMB, 80 * kMB)};
+  EXPECT_NEAR(Seconds(s), 10.25, .1);
+}
+
+TEST(LoadTest, CoresAreSharedByWhatComputes) {
+  Experiment s = Bare(1, 2, 1e9);
+  EXPECT_NEAR(Seconds(Maps(s, 2)), 10, 1e-3) << "a core for each";
+  s.cluster.workers[0].cores = 1;
+  EXPECT_NEAR(Seconds(Maps(s, 2)), 20, 1e-3);
+  EXPECT_NEAR(Seconds(Maps(s, 3)), 30, 1e-3) << "the third has the core alone";
+  s.cluster.workers[0].cpu_hogs = 3;
+  EXPECT_NEAR(Seconds(Maps(s, 1)), 40, 1e-3);
+}
+
+// A disk of 20 MB/s, three that write for ever: 5 MB/s.
+TEST(LoadTest, ProcessesThatWriteForEverTakeTheirShareOfTheDisk) {
+  Experiment s = Bare(1, 1, 20e6);
+  EXPECT_NEAR(Seconds(Maps(s, 1)), 10, 1e-3);
+  s.cluster.workers[0].disk_hogs = 3;
+  EXPECT_NEAR(Seconds(Maps(s, 1)), 20, 1e-3);
+}
+
+// Months of virtual time at a petabyte's end of each writer.
+TEST(LoadTest, ProcessesThatWriteForEverNeverEnd) {
+  Experiment s = Bare(1, 1, 20e9);
+  s.cluster.workers[0].disk_hogs = 1;
+  s.jobs = {MapReduce(0, "j", 1, kMB, 0, 0, 0)};
+  s.jobs[0].stages[0].durations = {1e5f};
+  EXPECT_NEAR(Seconds(s), 1e5, 1);
+}
+
+// Read 100 MB and write three times as much, on 20 MB/s.
+TEST(LoadTest, MapsWriteTheirOutputToDisk) {
+  Experiment s = Bare(1, 1, 20e6);
+  s.tasks.map_disk = 3;
+  s.jobs = {MapReduce(0, "j", 1, 100 * kMB, 0, 0, 100 * kMB)};
+  EXPECT_NEAR(Seconds(s), 20, 1e-3);
+}
+
+// Map 10 s. The reduce runs on the other: 50 MB arrive and are written at 50 MB/s of disk, 1 s; merged at two
+// bytes of disk each, 2 s; reduced at 10 MB/s, 5 s. Interfaces of 5 MB/s: 10 s to arrive, 10 s for the replica.
+TEST(LoadTest, ReducesWriteAndReplicate) {
+  for (const double down : {1e9, 5e6}) {
+    Experiment s = Bare(2, 1, 50e6);
+    s.cluster.workers[0].up = s.cluster.workers[1].up = 1e9;
+    s.cluster.workers[0].down = s.cluster.workers[1].down = down;
+    s.tasks.copy_disk = 1;
+    s.tasks.sort_disk = 2;
+    s.tasks.reduce_disk = 1;
+    s.tasks.output_disk = 1;
+    s.tasks.output_replicas = 2;
+    s.jobs = {MapReduce(0, "j", 1, 100 * kMB, 1, 50 * kMB, 50 * kMB)};
+    EXPECT_NEAR(Seconds(s), down > 5e6 ? 18 : 32, 1e-2);
+    s.tasks.reduce_disk = 9;  // (9 + 1) bytes of disk for each: 10 s
+    EXPECT_NEAR(Seconds(s), down > 5e6 ? 23 : 32, 1e-2);
+  }
+}
+
+// 100 naps of up to 1.4 s, 70 s +- 4 s; ten times that on a slow worker, unless it is told otherwise.
+TEST(LoadTest, NapsAddUpAndDependOnTheWorker) {
+  Experiment s = Bare(1, 1, 1e9);
+  s.jobs = {MapReduce(0, "j", 1, kMB, 0, 0, 0)};
+  s.jobs[0].stages[0].naps = 100;
+  s.jobs[0].stages[0].longest_nap = 1.4;
+  const double once = Seconds(s);
+  EXPECT_NEAR(once, 70, 17);
+  s.cluster.workers[0].speed = .1;
+  EXPECT_NEAR(Seconds(s), 10 * once, .01);
+  s.jobs[0].stages[0].same_everywhere = true;
+  EXPECT_NEAR(Seconds(s), once, .01);
+}
+
+// A reduce that sleeps has copied and merged nothing at once: its score begins at two thirds. At 70 s three
+// are done, the fourth at 0.70 is more than 0.2 behind their average of 0.92, and gets a copy.
+TEST(LoadTest, ReducesReportByThirds) {
+  Experiment s = Bare(4, 1, 1e9);
+  s.policies = "fifo,hadoop_speculation";
+  s.cluster.workers[3].speed = .1;
+  s.jobs = {MapReduce(0, "j", 4, 4 * kMB, 4, 4 * kMB, 0)};
+  s.jobs[0].stages[0].durations = {1};
+  s.jobs[0].stages[0].same_everywhere = true;
+  s.jobs[0].stages[1].durations = {70};
+  EXPECT_NEAR(Seconds(s), 1 + 70 + 70, 1);
+  s.policies = "fifo";
+  EXPECT_NEAR(Seconds(s), 701, 1);
+}
+
+// An offer comes a minute after what happened last, three ends at 51 s: the copy begins at 111 s.
+TEST(LoadTest, OffersComeEveryPeriod) {
+  Experiment s = Bare(4, 1, 1e9);
+  s.policies = "fifo,hadoop_speculation";
+  s.cluster.workers[3].speed = .01;
+  s.offer_period = mr::Seconds(60);
+  s.jobs = {MapReduce(0, "j", 4, 4 * kMB, 4, 4 * kMB, 0)};
+  s.jobs[0].stages[0].durations = {1};
+  s.jobs[0].stages[0].same_everywhere = true;
+  s.jobs[0].stages[1].durations = {50};
+  EXPECT_NEAR(Seconds(s), 111 + 50, .1);
+}
+
+}  // namespace
+}  // namespace mr::sim

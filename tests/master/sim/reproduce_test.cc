@@ -1,0 +1,35 @@
+// Bands that hold are held here with few seeds, so that a change that breaks one is seen.
+#include "master/sim/reproduce.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace mr::sim {
+namespace {
+
+TEST(ReproduceTest, BandsAreJudged) {
+  EXPECT_EQ(Judge(Gain("", 1.4), 1.31), Verdict::kMet);
+  EXPECT_EQ(Judge(Gain("", 1.4), 1.29), Verdict::kMissed);
+  EXPECT_EQ(Judge(Gain("", 1.4), 1.5), Verdict::kAbove);
+  EXPECT_EQ(Judge(Within("", 745, .05), 720), Verdict::kMet);
+  EXPECT_EQ(Judge(Within("", 745, .05), 790), Verdict::kMissed);
+  EXPECT_EQ(Judge({"", 3}, 2), Verdict::kShown);
+  EXPECT_EQ(Judge({"", kNoNumber, 0, .4}, kNoNumber), Verdict::kMissed);
+}
+
+TEST(ReproduceTest, UnknownNamesAreRefused) {
+  EXPECT_EQ(Reproduce({"lat", "", 1, nullptr}).status().code(), Code::kInvalidArgument);
+  const auto r = Reproduce({"late:fig99", "", 1, nullptr});
+  EXPECT_THAT(r.status().message(), testing::HasSubstr("fig10"));
+}
+
+class LateFigures : public testing::TestWithParam<const char*> {};
+TEST_P(LateFigures, HoldTheirBands) {
+  const auto r = Reproduce({std::string("late:") + GetParam(), "", 3, nullptr});
+  ASSERT_TRUE(r.ok()) << r.status().ToString();
+  EXPECT_EQ(r->missed(), 0u) << Table(*r);
+}
+INSTANTIATE_TEST_SUITE_P(Late, LateFigures, testing::Values("fig10", "fig11", "fig12"));
+
+}  // namespace
+}  // namespace mr::sim
