@@ -126,7 +126,7 @@ struct FaultPlan {
   Duration resend = Seconds(3);          // of a lost message
 };
 
-// "generate:facebook", "generate:bing,jobs=500,gap=2": see generate.cc.
+// "generate:facebook", "generate:bing,jobs=500,gap=2", "generate:mumak": see generate.cc.
 Result<std::vector<JobModel>> Generate(const std::string& spec, uint64_t seed);
 // That, or a trace (workload.h), of the format that its first line has.
 Result<std::vector<JobModel>> LoadWorkload(const std::string& workload, const std::string& data, uint64_t seed);

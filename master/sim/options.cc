@@ -27,7 +27,7 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
   app.footer("Exit: 0 done, 1 an invariant (with --check: a band) did not hold, 2 usage, 7 no such file, 70 internal.");
   app.require_subcommand(1);
   CLI::App* run = app.add_subcommand("run", "a workload on a cluster: completion times, slot-seconds, bytes");
-  run->add_option("--workload", o.workload, "a trace, or generate:facebook|bing[,jobs=N][,gap=SECONDS]")->required();
+  run->add_option("--workload", o.workload, "a trace, or generate:facebook|bing|mumak|google[,jobs=N][,gap=SECONDS]")->required();
   run->add_option("--format", o.format, "of the trace, where its first line does not say: swim, rumen, google, alibaba, tpch[:EXECUTORS], wfinstances, coflow");
   run->add_option("--cluster", o.cluster, "WORKERSxSLOTS (150x12), caps per kind (62x4m2r), or a .toml file");
   run->add_option("--data", o.data, "where traces are, itself or in its folders (MR_DATA)");

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "master/sim/model.h"
@@ -79,6 +80,50 @@ TEST(GenerateTest, UnknownWordIsRefused) {
   EXPECT_THAT(jobs.status().message(), HasSubstr("did you mean 'facebook'"));
   EXPECT_FALSE(Generate("generate:jobs=0", 1).ok());
   EXPECT_FALSE(Generate("generated", 1).ok());
+}
+
+double At(std::vector<double> sorted, double p) {
+  std::sort(sorted.begin(), sorted.end());
+  const double x = p * static_cast<double>(sorted.size() - 1);
+  const auto i = static_cast<size_t>(x);
+  return i + 1 < sorted.size() ? sorted[i] + (x - static_cast<double>(i)) * (sorted[i + 1] - sorted[i]) : sorted[i];
+}
+struct Phases {
+  std::vector<double> factors, widths, medians;  // factors: max / median of phases of 20 tasks or more
+};
+Phases PhasesOf(const std::vector<JobModel>& jobs) {
+  Phases p;
+  for (const JobModel& job : jobs) {
+    for (const StageModel& s : job.stages) {
+      const std::vector<double> d(s.durations.begin(), s.durations.end());
+      p.widths.push_back(s.tasks);
+      p.medians.push_back(At(d, .5));
+      if (s.tasks >= 20) p.factors.push_back(*std::max_element(d.begin(), d.end()) / At(d, .5));
+    }
+  }
+  return p;
+}
+
+// The generator that stands in for a record has the record's straggler factors and widths.
+TEST(GenerateTest, MeasuredMixesAreLikeTheRecords) {
+  const Phases mumak = PhasesOf(*Generate("generate:mumak,jobs=18", 3)), google = PhasesOf(*Generate("generate:google,jobs=12000", 3));
+  // As written down beside the tables.
+  EXPECT_NEAR(At(mumak.factors, .5), 2.0, .1);
+  EXPECT_NEAR(At(mumak.factors, .75), 3.35, .2);
+  EXPECT_NEAR(At(mumak.factors, .9), 4.6, .5);
+  EXPECT_NEAR(At(google.factors, .5), 1.23, .1);
+  EXPECT_NEAR(At(google.factors, .9), 5.35, 1.1);
+  const char* data = std::getenv("MR_DATA");
+  if (data == nullptr) GTEST_SKIP() << "MR_DATA is not set: not compared with the records themselves";
+  const Phases mumak_record = PhasesOf(*LoadWorkload("mumak19_jobs.tsv", data, 1));
+  const Phases google_record = PhasesOf(*LoadWorkload("GOOG_subtrace.first6000jobs.tr", data, 1));
+  for (const auto& [made, record] : {std::pair(mumak, mumak_record), std::pair(google, google_record)}) {
+    for (const double p : {.5, .75, .9}) {
+      EXPECT_NEAR(At(made.factors, p) / At(record.factors, p), 1, .2) << "max / median, p" << p;
+      EXPECT_NEAR(At(made.medians, p) / At(record.medians, p), 1, .15) << "median duration, p" << p;
+    }
+    for (const double p : {.5, .8, .9, .95}) EXPECT_NEAR(At(made.widths, p) / At(record.widths, p), 1, .15) << "width, p" << p;
+  }
 }
 
 TEST(ClusterTest, ShortForms) {

@@ -1,0 +1,13 @@
+// Jobs by what was measured on recorded workloads; submitted at 0.
+#pragma once
+
+#include "common/base/rng.h"
+#include "master/sim/model.h"
+
+namespace mr::sim {
+
+// round: what is left of the measured jobs; empty at first, kept by the caller.
+JobModel MumakJob(Rng& rng, uint32_t number, std::vector<uint32_t>* round);
+JobModel GoogleJob(Rng& rng, uint32_t number);
+
+}  // namespace mr::sim
