@@ -13,6 +13,7 @@
 
 #include "master/sched/event.h"
 #include "master/sched/index_set.h"
+#include "master/sched/local_lists.h"
 #include "master/sched/model.h"
 #include "master/sched/statistics.h"
 
@@ -138,18 +139,10 @@ inline uint64_t InputBytes(const Task& task, const Attempt& a) {
   return std::max(task.plan.input_bytes, a.samples.empty() ? 0 : a.samples.back().total_bytes);
 }
 
-// Tasks whose preference is this place (a worker or a rack), and which of them are in the pool.
-struct LocalList {
-  std::vector<uint32_t> tasks;  // ascending
-  IndexSet pending;             // positions in `tasks`
-};
-
 // Schedulable tasks that miss no partial input, by the questions that policies ask.
 struct Pool {
   IndexSet retry, fresh;
-  std::map<WorkerId, LocalList> by_worker;
-  std::map<std::string, LocalList> by_rack;
-  std::set<WorkerId> local_workers;  // workers whose list is not empty
+  LocalLists by_worker, by_rack;  // places: values of worker ids; State::RackNumber
   uint32_t size() const { return retry.size() + fresh.size(); }
 };
 
@@ -303,6 +296,7 @@ struct Worker {
   uint64_t refused = 0;         // launches that it did not start, over all of its lives
   uint32_t refused_in_row = 0;  // since it last started one
   // Derived.
+  uint32_t rack_number = 0;  // State::RackNumber
   SlotUse used;
   uint32_t usable = 0;                              // slots that State::usable_slots counts
   std::set<AttemptId> attempts;                     // with a slot here

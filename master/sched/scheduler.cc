@@ -61,6 +61,22 @@ struct Scheduler::Impl {
     return launched;
   }
 
+  // The workers with room that hold the input of something pending, by the fewer of the two to look at: in
+  // a full cluster one worker is free, and thousands hold inputs of each stage.
+  void AddLocal(const LocalLists& lists, SlotKind kind, std::set<WorkerId>* workers) const {
+    const std::set<WorkerId>& free = state.free(kind);
+    if (free.size() < lists.places().size()) {
+      for (const WorkerId w : free) {
+        if (lists.CountPending(lists.Find(w.value)) > 0) workers->insert(w);
+      }
+      return;
+    }
+    for (uint32_t l = 0; l < lists.places().size(); ++l) {
+      const WorkerId w{lists.places()[l]};
+      if (lists.CountPending(lists.At(l)) > 0 && free.count(w) != 0) workers->insert(w);
+    }
+  }
+
   // To each worker first what it holds the input of, so that no other takes it away.
   void OfferLocal() {
     std::set<WorkerId> workers;
@@ -68,11 +84,7 @@ struct Scheduler::Impl {
       if (state.free(kind).empty()) continue;
       for (const StageKey& key : state.ready(kind)) {
         const Stage& stage = *state.FindStage(key.stage);
-        for (const TaskClass& c : stage.classes) {
-          for (const WorkerId w : c.ready.local_workers) {
-            if (state.free(kind).count(w) != 0) workers.insert(w);
-          }
-        }
+        for (const TaskClass& c : stage.classes) AddLocal(c.ready.by_worker, kind, &workers);
       }
     }
     for (const WorkerId w : workers) {

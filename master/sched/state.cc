@@ -115,6 +115,7 @@ void State::PutWorker(const WorkerRegistered& e) {
   w.refused_in_row = 0;
   w.address = e.address;
   w.rack = e.rack;
+  w.rack_number = RackNumber(e.rack);
   w.slots = e.slots;
   w.memory_bytes = e.memory_bytes;
   w.labels = e.labels;

@@ -270,11 +270,14 @@ class State {
   void Index(Job& job, const TaskId& id, Task& task, bool in);
   void PoolInsert(Pool& pool, uint32_t index, const Task& task);
   void PoolErase(Pool& pool, uint32_t index, const Task& task);
+  void SetLocal(Pool& pool, uint32_t index, const Task& task, bool pending);
   // After a task's commit came or went: readers by partial slices miss one less or one more.
   void CommitMoved(const TaskId& id);
   void Refresh(Job& job, uint32_t stage);
   void RefreshAll(Job& job);
   void RefreshWorker(Worker& w);
+  // Racks in the order in which they were first seen: for indexes only, since it differs after a restore.
+  uint32_t RackNumber(const std::string& rack);
 
   // state_rate.cc: statistics of attempts.
   static Rating RatingOf(const StageSpec& spec, const Task& task, const Attempt& attempt);
@@ -319,6 +322,7 @@ class State {
   std::map<std::string, Queue> queues_;
   Sharing sharing_;
   uint32_t usable_slots_ = 0;
+  std::map<std::string, uint32_t> rack_numbers_;
   std::map<FactKey, FactValue> facts_;
   std::map<std::pair<std::string, uint64_t>, Instant> timers_;
   uint64_t arrivals_ = 0, offers_ = 0;

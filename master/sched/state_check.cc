@@ -92,16 +92,17 @@ std::string CheckPools(const Job& job, uint32_t s) {
   for (size_t i = 0; i < stage.classes.size(); ++i) {
     const TaskClass& c = stage.classes[i];
     if (c.uncommitted != uncommitted[i]) return Name(job.id) + ": a class counts wrong";
-    const auto& workers = c.ready.local_workers;
-    for (const auto& [w, list] : c.ready.by_worker) {
-      uint32_t pending = 0;
-      for (uint32_t p = 0; p < list.tasks.size(); ++p) {
-        const uint32_t t = list.tasks[p];
-        const bool in = c.ready.retry.Contains(t) || c.ready.fresh.Contains(t);
-        if (in != list.pending.Contains(p)) return Name(job.id) + ": a local list is wrong";
-        pending += in;
+    for (const LocalLists* lists : {&c.ready.by_worker, &c.ready.by_rack}) {
+      for (uint32_t l = 0; l < lists->places().size(); ++l) {
+        const LocalLists::List list = lists->At(l);
+        uint32_t pending = 0;
+        for (uint32_t p = list.begin; p < list.end; ++p) {
+          const bool in = c.ready.retry.Contains(lists->task(p)) || c.ready.fresh.Contains(lists->task(p));
+          if (in != lists->Pending(p)) return Name(job.id) + ": a local list is wrong";
+          pending += in;
+        }
+        if (pending != lists->CountPending(list)) return Name(job.id) + ": a local list counts wrong";
       }
-      if ((pending > 0) != (workers.count(w) != 0)) return Name(job.id) + ": local workers are wrong";
     }
   }
   return "";

@@ -95,6 +95,7 @@ Status State::RestorePart(std::string_view part) {
     for (const Timer& timer : head.timers) timers_[{timer.policy, timer.id}] = timer.at;
     for (Worker& worker : head.workers) {
       if (worker.held_until.ns != 0) held_workers_.insert({worker.held_until, worker.id});
+      worker.rack_number = RackNumber(worker.rack);
       RefreshWorker(workers_[worker.id] = std::move(worker));
     }
   } else {

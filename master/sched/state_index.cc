@@ -49,42 +49,24 @@ void State::Index(Job& job, const TaskId& id, Task& task, bool in) {
 
 void State::PoolInsert(Pool& pool, uint32_t index, const Task& task) {
   (task.next_number > 1 && task.live == 0 ? pool.retry : pool.fresh).Insert(index);
-  if (bulk_) return;
-  const auto add = [index](LocalList& list) {
-    const auto it = std::lower_bound(list.tasks.begin(), list.tasks.end(), index);
-    if (it == list.tasks.end() || *it != index) return false;
-    list.pending.Insert(static_cast<uint32_t>(it - list.tasks.begin()));
-    return true;
-  };
-  for (const WorkerId w : task.plan.preferred) {
-    if (const auto it = pool.by_worker.find(w); it != pool.by_worker.end() && add(it->second)) {
-      pool.local_workers.insert(w);
-    }
-    const auto worker = workers_.find(w);
-    if (worker == workers_.end()) continue;
-    const auto rack = pool.by_rack.find(worker->second.rack);
-    if (rack != pool.by_rack.end()) add(rack->second);
-  }
+  if (!bulk_) SetLocal(pool, index, task, true);
 }
 
 void State::PoolErase(Pool& pool, uint32_t index, const Task& task) {
   pool.retry.Erase(index);
   pool.fresh.Erase(index);
-  const auto remove = [index](LocalList& list) {
-    const auto it = std::lower_bound(list.tasks.begin(), list.tasks.end(), index);
-    if (it == list.tasks.end() || *it != index) return;
-    list.pending.Erase(static_cast<uint32_t>(it - list.tasks.begin()));
-  };
+  SetLocal(pool, index, task, false);
+}
+
+void State::SetLocal(Pool& pool, uint32_t index, const Task& task, bool pending) {
   for (const WorkerId w : task.plan.preferred) {
-    if (const auto it = pool.by_worker.find(w); it != pool.by_worker.end()) {
-      remove(it->second);
-      if (it->second.pending.empty()) pool.local_workers.erase(w);
-    }
-    const auto worker = workers_.find(w);
-    if (worker == workers_.end()) continue;
-    const auto rack = pool.by_rack.find(worker->second.rack);
-    if (rack != pool.by_rack.end()) remove(rack->second);
+    pool.by_worker.Set(w.value, index, pending);
+    if (const Worker* worker = FindWorker(w)) pool.by_rack.Set(worker->rack_number, index, pending);
   }
+}
+
+uint32_t State::RackNumber(const std::string& rack) {
+  return rack_numbers_.try_emplace(rack, static_cast<uint32_t>(rack_numbers_.size())).first->second;
 }
 
 void State::CommitMoved(const TaskId& id) {
@@ -352,30 +334,21 @@ void State::BuildClasses(Job& job, uint32_t s) {
 
 void State::BuildLists(Stage& stage) {
   const uint32_t n = static_cast<uint32_t>(stage.tasks.size());
-  for (TaskClass& c : stage.classes) {
-    c.ready = Pool{IndexSet(n), IndexSet(n), {}, {}, {}};
-    c.blocked = IndexSet(n);
-  }
-  struct Lists {
-    LocalList* worker = nullptr;
-    LocalList* rack = nullptr;  // null where the worker is not known
-  };
-  std::vector<std::map<WorkerId, Lists>> lists(stage.classes.size());
-  const auto add = [](LocalList* list, uint32_t t) {
-    if (list->tasks.empty() || list->tasks.back() != t) list->tasks.push_back(t);
-  };
+  using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;
+  std::vector<Pairs> workers(stage.classes.size()), racks(stage.classes.size());
   for (uint32_t t = 0; t < n; ++t) {
     const Task& task = stage.tasks[t];
-    Pool& pool = stage.classes[task.task_class].ready;
     for (const WorkerId w : task.plan.preferred) {
-      const auto [it, fresh] = lists[task.task_class].try_emplace(w);
-      if (fresh) {
-        it->second.worker = &pool.by_worker[w];
-        if (const Worker* worker = FindWorker(w)) it->second.rack = &pool.by_rack[worker->rack];
-      }
-      add(it->second.worker, t);
-      if (it->second.rack != nullptr) add(it->second.rack, t);
+      workers[task.task_class].emplace_back(w.value, t);
+      if (const Worker* worker = FindWorker(w)) racks[task.task_class].emplace_back(worker->rack_number, t);
     }
+  }
+  for (size_t i = 0; i < stage.classes.size(); ++i) {
+    TaskClass& c = stage.classes[i];
+    c.ready = Pool{IndexSet(n), IndexSet(n), {}, {}};
+    c.ready.by_worker.Build(std::move(workers[i]));
+    c.ready.by_rack.Build(std::move(racks[i]));
+    c.blocked = IndexSet(n);
   }
 }
 
@@ -387,18 +360,15 @@ void State::IndexStage(Job& job, uint32_t s) {
   for (uint32_t t = 0; t < stage.tasks.size(); ++t) Index(job, {job.id, s, t}, stage.tasks[t], true);
   bulk_ = false;
   for (TaskClass& c : stage.classes) {
-    const auto fill = [&c](LocalList& list) {
-      list.pending = IndexSet(static_cast<uint32_t>(list.tasks.size()));
-      for (uint32_t i = 0; i < list.tasks.size(); ++i) {
-        const uint32_t t = list.tasks[i];
-        if (c.ready.fresh.Contains(t) || c.ready.retry.Contains(t)) list.pending.Insert(i);
+    for (LocalLists* lists : {&c.ready.by_worker, &c.ready.by_rack}) {
+      for (uint32_t l = 0; l < lists->places().size(); ++l) {
+        const LocalLists::List list = lists->At(l);
+        for (uint32_t i = list.begin; i < list.end; ++i) {
+          const uint32_t t = lists->task(i);
+          if (c.ready.fresh.Contains(t) || c.ready.retry.Contains(t)) lists->SetAt(list, i, true);
+        }
       }
-    };
-    for (auto& [w, list] : c.ready.by_worker) {
-      fill(list);
-      if (!list.pending.empty()) c.ready.local_workers.insert(w);
     }
-    for (auto& [rack, list] : c.ready.by_rack) fill(list);
   }
 }
 

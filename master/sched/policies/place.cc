@@ -6,26 +6,28 @@ namespace {
 
 Reason Because(ReasonCode code, double number) { return {code, "", {number}}; }
 
-// The first of these tasks that need not wait for another worker. `task_of` tells members of the
-// set to tasks.
-template <class F>
-uint32_t FirstFor(const State& state, const StageId& id, WorkerId worker, const IndexSet& set, F&& task_of) {
+// The first of these tasks that need not wait for another worker.
+uint32_t FirstFor(const State& state, const StageId& id, WorkerId worker, const IndexSet& set) {
+  if (set.empty()) return IndexSet::kNone;
   const Worker& w = *state.FindWorker(worker);
   const StageSpec& spec = state.Spec(id);
   const Stage& stage = *state.FindStage(id);
-  if (set.empty()) return IndexSet::kNone;
-  for (uint32_t i = set.First(); i != IndexSet::kNone; i = set.Next(i + 1)) {
-    if (!state.BetterElsewhere(spec, stage.tasks[task_of(i)], w)) return task_of(i);
+  for (uint32_t t = set.First(); t != IndexSet::kNone; t = set.Next(t + 1)) {
+    if (!state.BetterElsewhere(spec, stage.tasks[t], w)) return t;
   }
   return IndexSet::kNone;
 }
 
-uint32_t FirstFor(const State& state, const StageId& id, WorkerId worker, const IndexSet& set) {
-  return FirstFor(state, id, worker, set, [](uint32_t i) { return i; });
-}
-
-uint32_t FirstLocal(const State& state, const StageId& id, WorkerId worker, const LocalList& list) {
-  return FirstFor(state, id, worker, list.pending, [&](uint32_t i) { return list.tasks[i]; });
+uint32_t FirstLocal(const State& state, const StageId& id, WorkerId worker, const LocalLists& lists,
+                    const LocalLists::List& list) {
+  const Worker& w = *state.FindWorker(worker);
+  const StageSpec& spec = state.Spec(id);
+  const Stage& stage = *state.FindStage(id);
+  uint32_t i = lists.NextPending(list, list.begin);
+  for (; i != IndexSet::kNone; i = lists.NextPending(list, i + 1)) {
+    if (!state.BetterElsewhere(spec, stage.tasks[lists.task(i)], w)) return lists.task(i);
+  }
+  return IndexSet::kNone;
 }
 
 Reason WhyAgain(const Task& task) {
@@ -60,13 +62,14 @@ std::optional<Choice> ChooseLocal(const State& state, const StageId& id,
                                          const SlotOffer& offer) {
   const Job& job = *state.FindJob(id.job);
   for (const TaskClass& c : job.stages[id.stage].classes) {
-    const auto it = c.ready.by_worker.find(offer.worker);
-    if (it == c.ready.by_worker.end() || !state.FullReady(job, id.stage, c)) continue;
-    const uint32_t task = FirstLocal(state, id, offer.worker, it->second);
+    const LocalLists& lists = c.ready.by_worker;
+    const LocalLists::List list = lists.Find(offer.worker.value);
+    if (lists.CountPending(list) == 0 || !state.FullReady(job, id.stage, c)) continue;
+    const uint32_t task = FirstLocal(state, id, offer.worker, lists, list);
     if (task == IndexSet::kNone) continue;
     const Task& t = job.stages[id.stage].tasks[task];
     if (c.ready.retry.Contains(task)) return Choice{task, WhyAgain(t)};
-    return Choice{task, Because(ReasonCode::kLocalInput, it->second.pending.size())};
+    return Choice{task, Because(ReasonCode::kLocalInput, lists.CountPending(list))};
   }
   return std::nullopt;
 }
@@ -83,11 +86,12 @@ std::optional<Choice> ChooseReady(const State& state, const StageId& id,
   }
   if (auto local = ChooseLocal(state, id, offer)) return local;
   for (const TaskClass& c : stage.classes) {
-    const auto it = c.ready.by_rack.find(worker.rack);
-    if (it == c.ready.by_rack.end() || !state.FullReady(job, id.stage, c)) continue;
-    const uint32_t task = FirstLocal(state, id, offer.worker, it->second);
+    const LocalLists& lists = c.ready.by_rack;
+    const LocalLists::List list = lists.Find(worker.rack_number);
+    if (lists.CountPending(list) == 0 || !state.FullReady(job, id.stage, c)) continue;
+    const uint32_t task = FirstLocal(state, id, offer.worker, lists, list);
     if (task != IndexSet::kNone) {
-      return Choice{task, Because(ReasonCode::kRackInput, it->second.pending.size())};
+      return Choice{task, Because(ReasonCode::kRackInput, lists.CountPending(list))};
     }
   }
   for (const TaskClass& c : stage.classes) {
