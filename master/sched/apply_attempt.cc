@@ -62,7 +62,8 @@ void Core::EndAttempt(const AttemptId& id, AttemptState state, FailureKind kind)
 void Core::Charge(const AttemptId& attempt, FailureKind kind, const std::string& message) {
   const TaskId& id = attempt.task;
   const Job& job = *state_.FindJob(id.job);
-  if (!job.running()) return;
+  // One that makes a committed output a second time costs nothing where it fails.
+  if (!job.running() || state_.FindTask(id)->state == TaskState::kCommitted) return;
   const StageSpec& spec = job.graph.stages[id.stage];
   const bool user = kind == FailureKind::kUser, environment = kind == FailureKind::kEnvironment;
   state_.EditTask(id, [&](Task& t) {
@@ -205,6 +206,7 @@ void Core::On(const FetchDone& e) {
 void Core::On(const FetchFailed& e) {
   if (state_.FindWorker(e.from.worker) == nullptr) return;
   state_.EditWorker(e.from.worker, [](Worker& w) { ++w.fetch_failures; });
+  suspected.push_back(e.from);
 }
 
 }  // namespace mr::sched

@@ -24,11 +24,13 @@ void Core::On(const AttemptFinished& e) {
   const Job& job = *state_.FindJob(e.attempt.task.job);
   const Task& task = *state_.FindTask(e.attempt.task);
   if (!a->holds_slot()) {
-    if (a->state == AttemptState::kCommitted && task.state == TaskState::kCommitted &&
-        task.winner == a->number) {  // a repeat of the winning report: the same answer
-      const CopyPlace place{task.generation, a->number, a->worker, a->incarnation};
-      Emit(Accept{e.attempt, e.worker, e.incarnation, true, state_.MakeCopy(e.attempt.task, place),
-                  task.manifest, {ReasonCode::kFirstReport, "", {}}});
+    const CopyPlace place{task.generation, a->number, a->worker, a->incarnation};
+    const bool won = task.winner == a->number;
+    const bool kept = std::find(task.copies.begin(), task.copies.end(), place) != task.copies.end();
+    if (a->state == AttemptState::kCommitted && task.state == TaskState::kCommitted && (won || kept)) {
+      // A repeat of a report that was taken: the same answer.
+      Emit(Accept{e.attempt, e.worker, e.incarnation, won, state_.MakeCopy(e.attempt.task, place), task.manifest,
+                  {won ? ReasonCode::kFirstReport : ReasonCode::kEqualDigest, "", {}}});
     } else {
       Answer(e, job.running() ? ReasonCode::kStale : ReasonCode::kJobEnded);
     }
@@ -51,10 +53,13 @@ void Core::On(const AttemptFinished& e) {
   CommitTask(e);
 }
 
-// A valid attempt whose task needs it no more.
+// An attempt whose task has been committed, or lost since it began.
 void Core::LateReport(const AttemptFinished& e) {
   const Job& job = *state_.FindJob(e.attempt.task.job);
   const Task& task = *state_.FindTask(e.attempt.task);
+  // Losers are being killed by now; one that is not was launched to make the output a second time.
+  const bool wanted = job.running() && task.state == TaskState::kCommitted && state_.FindAttempt(e.attempt)->live();
+  if (wanted && task.manifest.content == e.manifest.content) return KeepCopy(e);
   EndAttempt(e.attempt, AttemptState::kDiscarded, FailureKind::kPreempted);
   if (!job.running()) {
     Answer(e, ReasonCode::kJobEnded);
@@ -68,6 +73,23 @@ void Core::LateReport(const AttemptFinished& e) {
                            {ReasonCode::kDifferentDigest, "", {0}}});
     Answer(e, ReasonCode::kDifferentDigest, {double(task.winner)});
   }
+}
+
+void Core::KeepCopy(const AttemptFinished& e) {
+  const TaskId& id = e.attempt.task;
+  state_.EditAttempt(e.attempt, [&](Attempt& a) {
+    a.ran = e.ran;
+    a.waited = e.waited;
+  });
+  state_.MoveAttempt(e.attempt, AttemptState::kCommitted, now_);
+  changed.push_back(e.attempt);
+  freed.insert(e.worker);
+  const Task& task = *state_.FindTask(id);
+  const CopyPlace place{task.generation, e.attempt.number, e.worker, e.incarnation};
+  state_.AddCopy(id, place);
+  state_.EditWorker(e.worker, [](Worker& w) { ++w.outputs_made; });
+  Emit(Accept{e.attempt, e.worker, e.incarnation, false, state_.MakeCopy(id, place), task.manifest,
+              {ReasonCode::kEqualDigest, "", {double(task.winner)}}});
 }
 
 // What is wrong with what it consumed, or "".
@@ -119,7 +141,10 @@ void Core::CommitTask(const AttemptFinished& e) {
   changed.push_back(e.attempt);
   freed.insert(e.worker);
   const CopyPlace place{task.generation, e.attempt.number, e.worker, e.incarnation};
-  if (!spec.is_final) state_.AddCopy(id, place);
+  if (!spec.is_final) {
+    state_.AddCopy(id, place);
+    state_.EditWorker(e.worker, [](Worker& w) { ++w.outputs_made; });
+  }
   Emit(Accept{e.attempt, e.worker, e.incarnation, true, state_.MakeCopy(id, place), e.manifest,
               {ReasonCode::kFirstReport, "", {}}});
   const size_t attempts = task.attempts.size();
@@ -145,8 +170,25 @@ void Core::LoseCopy(const TaskId& id, const CopyPlace& place, ReasonCode code) {
   Emit(DropCopy{copy, {code, "", {double(place.generation)}}});
   const Job& job = *state_.FindJob(id.job);
   const Task& task = *state_.FindTask(id);
+  if (job.running()) state_.EditWorker(place.worker, [](Worker& w) { ++w.outputs_lost; });
   if (!job.running() || task.state != TaskState::kCommitted || !task.copies.empty()) return;
-  if (!job.graph.stages[id.stage].is_final && state_.Needed(job, id)) ReturnTask(id);
+  if (job.graph.stages[id.stage].is_final) return;
+  if (state_.Needed(job, id)) ReturnTask(id);
+  else EndRemakesOf(id);
+}
+
+void Core::EndRemakesOf(const TaskId& input) {
+  const Job& job = *state_.FindJob(input.job);
+  std::vector<AttemptId> waiting;
+  for (const uint32_t r : job.stages[input.stage].readers) {
+    for (const auto& [t, number] : job.stages[r].active) {
+      const Task& reader = job.stages[r].tasks[t];
+      const AttemptId id{{input.job, r, t}, number};
+      const Attempt& a = *state_.FindAttempt(id);
+      if (reader.state == TaskState::kCommitted && a.live() && !a.inputs_done) waiting.push_back(id);
+    }
+  }
+  for (const AttemptId& id : waiting) KillNow(id, {ReasonCode::kOutputLost, "", {double(input.task)}});
 }
 
 // A committed task has to run again.
@@ -157,6 +199,10 @@ void Core::ReturnTask(const TaskId& id) {
     t.winner = 0;
     t.lost = true;
     t.pending_since = now_;
+    // One that makes it a second time already makes what is needed now.
+    for (const Attempt& a : t.attempts) {
+      if (a.live()) state_.EditAttempt({id, a.number}, [&](Attempt& live) { live.generation = t.generation; });
+    }
   });
   NeedInputs(id);
 }
@@ -222,7 +268,10 @@ void Core::On(const CopyMade& e) {
     Emit(DropCopy{e.copy, {ReasonCode::kStale, "", {}}});
     return;
   }
-  state_.AddCopy(id, {e.copy.output.generation, e.copy.attempt, e.copy.worker, e.copy.incarnation});
+  const CopyPlace place{e.copy.output.generation, e.copy.attempt, e.copy.worker, e.copy.incarnation};
+  if (std::find(task->copies.begin(), task->copies.end(), place) != task->copies.end()) return;  // a repeat
+  state_.AddCopy(id, place);
+  state_.EditWorker(e.copy.worker, [](Worker& w) { ++w.outputs_made; });
 }
 
 void Core::On(const CopyLost& e) {
@@ -231,6 +280,7 @@ void Core::On(const CopyLost& e) {
   if (task == nullptr) return;
   const CopyPlace place{e.copy.output.generation, e.copy.attempt, e.copy.worker, e.copy.incarnation};
   if (std::find(task->copies.begin(), task->copies.end(), place) == task->copies.end()) return;
+  suspected.push_back(e.copy);
   LoseCopy(id, place, ReasonCode::kOutputLost);
 }
 

@@ -107,6 +107,7 @@ void Core::Fail(JobId id, bool killed, const std::string& message, Reason reason
 
 void Core::End(JobId id, JobState state, const std::string& message) {
   state_.EndJob(id, state, message, now_);
+  ended.push_back(id);
   const Job& job = *state_.FindJob(id);
   std::vector<AttemptId> live;
   for (uint32_t s = 0; s < job.stages.size(); ++s) {

@@ -57,9 +57,12 @@ void Core::EndStrangers(const WorkerRegistered& e) {
   }
   for (const Copy& c : e.inventory) {
     const Task* task = state_.FindTask(c.output.task);
-    const CopyPlace place{c.output.generation, c.attempt, e.worker, e.incarnation};
     if (task != nullptr) {
-      if (std::find(task->copies.begin(), task->copies.end(), place) != task->copies.end()) continue;
+      // By attempt: one whose output was lost while it ran still names the generation that it was launched for.
+      const auto same = [&](const CopyPlace& p) {
+        return p.attempt == c.attempt && p.worker == e.worker && p.incarnation == e.incarnation;
+      };
+      if (std::any_of(task->copies.begin(), task->copies.end(), same)) continue;
       const Attempt* a = state_.FindAttempt({c.output.task, c.attempt});
       if (a != nullptr && a->holds_slot() && a->incarnation == e.incarnation) continue;
     }

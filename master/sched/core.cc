@@ -13,6 +13,8 @@ void Core::Begin(Instant now, std::vector<Decision>* out) {
   changed.clear();
   freed.clear();
   due.clear();
+  suspected.clear();
+  ended.clear();
   offer_all = false;
   config_changed = false;
 }

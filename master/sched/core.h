@@ -35,6 +35,8 @@ class Core {
   std::vector<AttemptId> changed;
   std::set<WorkerId> freed;  // a slot fell free, or the worker may be offered again
   std::vector<std::pair<std::string, uint64_t>> due;  // policies' timers
+  std::vector<Copy> suspected;  // could not be read, or are lost
+  std::vector<JobId> ended;
   bool offer_all = false;
   bool config_changed = false;
 
@@ -106,9 +108,12 @@ class Core {
   // Outputs.
   void CommitTask(const AttemptFinished& e);
   void LateReport(const AttemptFinished& e);
+  void KeepCopy(const AttemptFinished& e);
   std::string CheckConsumed(const AttemptFinished& e) const;
   void LoseCopy(const TaskId& id, const CopyPlace& place, ReasonCode code);
   void ReturnTask(const TaskId& id);
+  // Attempts that make an output a second time, and would wait for this input, which nobody makes again.
+  void EndRemakesOf(const TaskId& input);
   void NeedInputs(const TaskId& id);
   uint32_t RollBackReaders(const TaskId& id);
   uint32_t RollBack(const TaskId& id);

@@ -21,7 +21,8 @@ namespace mr::sched {
 
 enum class JobState : uint8_t { kRunning = 1, kSucceeded = 2, kFailed = 3, kKilled = 4 };
 
-// kPending: no live attempt. kRunning: at least one.
+// kPending: no live attempt. kRunning: at least one. kCommitted: there may be one that makes its output a
+// second time (Plan::Remake).
 enum class TaskState : uint8_t { kPending = 1, kRunning = 2, kCommitted = 3 };
 
 // kEnding: Kill or TakeBack is under way, the slot is still taken. kDiscarded: it finished, but its
@@ -166,6 +167,14 @@ struct PartialReaders {
 
 enum class PlanState : uint8_t { kNotAsked = 1, kAsked = 2, kPlanned = 3 };
 
+// What one rack has of a stage: outputs whose first copy is there, their bytes, and attempts that are live or
+// have committed.
+struct RackShare {
+  uint64_t bytes = 0;
+  uint32_t outputs = 0, attempts = 0;
+  bool operator==(const RackShare&) const = default;
+};
+
 struct Stage {
   PlanState plan_state = PlanState::kNotAsked;
   uint32_t partitions = 0;
@@ -180,6 +189,7 @@ struct Stage {
   std::vector<PartialReaders> partial_readers;
   std::set<AttemptKey> active;  // attempts with a slot
   std::set<uint32_t> bare;      // committed, but without any copy: nobody needs them now
+  std::map<std::string, RackShare> racks;  // only Sharing::by_rack; none that is all 0
   StageStatistics statistics;
 
   bool planned() const { return plan_state == PlanState::kPlanned; }
@@ -281,6 +291,12 @@ struct SlotCount {
   bool operator==(const SlotCount&) const = default;
 };
 
+// Of one rack, by kind: slots of workers that live and do not drain, and those of them that are free.
+struct RackSlots {
+  std::array<uint32_t, 2> slots{}, free{};
+  bool operator==(const RackSlots&) const = default;
+};
+
 struct Worker {
   WorkerId id;
   Incarnation incarnation = 0;
@@ -294,6 +310,8 @@ struct Worker {
   uint64_t fixed_hash = 0;  // of what registration said
   uint64_t fetched_bytes = 0, fetch_us = 0, fetch_failures = 0;  // of reads served by it
   uint64_t refused = 0;         // launches that it did not start, over all of its lives
+  // Outputs that could be read here, and those of them that went while their job ran; over all of its lives.
+  uint64_t outputs_made = 0, outputs_lost = 0;
   uint32_t refused_in_row = 0;  // since it last started one
   // Derived.
   uint32_t rack_number = 0;  // State::RackNumber
@@ -302,6 +320,9 @@ struct Worker {
   std::set<AttemptId> attempts;                     // with a slot here
   std::set<std::pair<TaskId, uint32_t>> copies;     // task, attempt
   SlotCount counted;                                // as it stands in the cluster's
+  uint64_t counted_made = 0, counted_lost = 0;      // the same of outputs
+  RackSlots in_rack;                                // and as it stands in its rack's
+  std::string counted_rack;
 
   uint32_t used_total() const { return used.slots[0] + used.slots[1]; }
   template <class V>
@@ -309,7 +330,7 @@ struct Worker {
     using T = Worker;
     v(&T::id, &T::incarnation, &T::alive, &T::draining, &T::held_until, &T::address, &T::rack,
       &T::slots, &T::memory_bytes, &T::labels, &T::fixed_hash, &T::fetched_bytes, &T::fetch_us,
-      &T::fetch_failures, &T::refused, &T::refused_in_row);
+      &T::fetch_failures, &T::refused, &T::refused_in_row, &T::outputs_made, &T::outputs_lost);
   }
 };
 

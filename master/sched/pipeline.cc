@@ -11,6 +11,9 @@
 #include "master/sched/policies/fifo.h"
 #include "master/sched/policies/hadoop_speculation.h"
 #include "master/sched/policies/late.h"
+#include "master/sched/policies/mantri_placement.h"
+#include "master/sched/policies/mantri_recompute.h"
+#include "master/sched/policies/mantri_replication.h"
 #include "master/sched/policies/spark_speculation.h"
 
 namespace mr::sched {
@@ -40,6 +43,9 @@ constexpr PolicyEntry kPolicies[] = {
     {"dryad_speculation", false, false, &MakeDryadSpeculation, Family::kSpeculation},
     {"spark_speculation", false, false, &MakeSparkSpeculation, Family::kSpeculation},
     {"late", false, false, &MakeLate, Family::kSpeculation},
+    {"mantri_placement", false, false, &MakeMantriPlacement},
+    {"mantri_replication", false, false, &MakeMantriReplication},
+    {"mantri_recompute", false, false, &MakeMantriRecompute},
 };
 
 std::string_view Trim(std::string_view s) {

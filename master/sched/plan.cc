@@ -54,20 +54,43 @@ bool Plan::Launch(const TaskId& id, WorkerId worker, Cause cause, Reason reason)
   const bool extra =
       cause == Cause::kClone || cause == Cause::kSpeculative || cause == Cause::kRestart;
   if (task->live + drafted >= task->wanted + (extra ? 1 : 0)) return false;
-  if (state.BetterElsewhere(spec, *task, *w)) return false;
+  if (state.BetterElsewhere(spec, *task, *w) || !HasRoom(*w, spec)) return false;
+  edits_.push_back(sched::Launch{
+      {id, 0}, worker, w->incarnation, cause, task->generation, Signed(std::move(reason))});
+  return true;
+}
 
-  SlotUse use = w->used;  // with what the draft launches there
+bool Plan::HasRoom(const Worker& w, const StageSpec& spec) const {
+  const State& state = view_.state();
+  SlotUse use = w.used;
   for (const Edit& e : edits_) {
     const auto* launch = std::get_if<sched::Launch>(&e);
-    if (launch == nullptr || launch->worker != worker) continue;
+    if (launch == nullptr || launch->worker != w.id) continue;
     const StageSpec& other = state.Spec(launch->attempt.task.stage_id());
     ++use.slots[KindIndex(other.slot_kind)];
     use.memory += other.memory_bytes;
   }
-  if (state.free(spec.slot_kind).count(worker) == 0) return false;
-  if (!state.Room(*w, use, spec.slot_kind, spec.memory_bytes)) return false;
+  return state.free(spec.slot_kind).count(w.id) != 0 && state.Room(w, use, spec.slot_kind, spec.memory_bytes);
+}
+
+bool Plan::Remake(const TaskId& id, WorkerId worker, Reason reason) {
+  const State& state = view_.state();
+  const Job* job = state.FindJob(id.job);
+  const Task* task = state.FindTask(id);
+  const Worker* w = state.FindWorker(worker);
+  if (job == nullptr || !job->running() || task == nullptr || w == nullptr) return false;
+  if (!Serves(id.job)) return false;
+  if (task->state != TaskState::kCommitted || task->live + Drafted(edits_, id) > 0) return false;
+  const StageSpec& spec = job->graph.stages[id.stage];
+  if (spec.is_final || spec.side_effects || !state.InputsComplete(*job, id.stage, *task)) return false;
+  for (const Slice& slice : task->plan.slices) {
+    const std::set<uint32_t>& bare = job->stages[spec.inputs[slice.input].upstream].bare;
+    const auto it = bare.lower_bound(slice.task_begin);
+    if (it != bare.end() && *it < slice.task_end) return false;
+  }
+  if (state.TimesFailedOn(*task, *w) > 0 || !HasRoom(*w, spec)) return false;
   edits_.push_back(sched::Launch{
-      {id, 0}, worker, w->incarnation, cause, task->generation, Signed(std::move(reason))});
+      {id, 0}, worker, w->incarnation, Cause::kRetry, task->generation, Signed(std::move(reason))});
   return true;
 }
 
@@ -153,6 +176,16 @@ void Plan::Remember(const std::string& scope, uint64_t id, const std::string& na
 
 void Plan::Forget(const std::string& scope, uint64_t id, const std::string& name) {
   edits_.push_back(sched::Remember{Owner(), scope, id, name, int64_t{0}, true});
+}
+
+void Plan::ForgetAll(const std::string& scope, uint64_t id) {
+  const std::string owner = Owner();
+  const auto& facts = view_.state().facts();
+  for (auto it = facts.lower_bound({owner, scope, id, ""}); it != facts.end(); ++it) {
+    const FactKey& key = it->first;
+    if (key.policy != owner || key.scope != scope || key.id != id) return;
+    Forget(scope, id, key.name);
+  }
 }
 
 void Plan::WakeAt(uint64_t id, Instant at) { edits_.push_back(sched::WakeAt{Owner(), id, at}); }

@@ -22,6 +22,9 @@ struct Want {
 using Edit = std::variant<Launch, Kill, TakeBack, Bind, ReplicateCopy, SetShare, Remember, WakeAt,
                           Want>;
 
+// As the id of a fact or a timer.
+inline uint64_t FactId(JobId job) { return uint64_t{job.epoch} << 32 | job.seq; }
+
 class Plan {
  public:
   explicit Plan(const View& view) : view_(view) {}
@@ -37,6 +40,10 @@ class Plan {
   // enough live attempts (clone, speculative and restart may go one past `wanted`), a second live
   // attempt of a stage with side effects, or it failed here and another worker is to have it first.
   bool Launch(const TaskId& task, WorkerId worker, Cause cause, Reason reason);
+  // A further attempt of a committed task, whose output may be lost before its readers have it: its report adds
+  // a copy, or is the commit if the output has gone by then. Refused: no room, files, side effects, one runs
+  // already, an input cannot be read.
+  bool Remake(const TaskId& task, WorkerId worker, Reason reason);
   // Takes a launch of this task out of the draft again; false where there is none.
   bool Withdraw(const TaskId& task);
   // In an answer to a slot offer: withdraws this job's launches, and once more the slot is offered,
@@ -55,6 +62,8 @@ class Plan {
   bool WantAttempts(const TaskId& task, uint32_t attempts);
   void Remember(const std::string& scope, uint64_t id, const std::string& name, FactValue value);
   void Forget(const std::string& scope, uint64_t id, const std::string& name);
+  // All facts of this policy with this scope and id.
+  void ForgetAll(const std::string& scope, uint64_t id);
   // TimersDue{id} at this instant; replaces an earlier wish for the same id.
   void WakeAt(uint64_t id, Instant at);
 
@@ -63,6 +72,8 @@ class Plan {
 
  private:
   bool HasCopy(const Copy& copy) const;
+  // With what the draft launches there.
+  bool HasRoom(const Worker& w, const StageSpec& spec) const;
   Reason Signed(Reason reason) const;
   bool Serves(JobId job) const;
   std::string Owner() const;

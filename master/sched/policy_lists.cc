@@ -39,12 +39,15 @@ void PolicyLists::TakeCluster(State* state) {
   if (end_ == 0) first_ = end_ = members.size();
   common_ = &state->lists().at("");
   state->KeepStatistics(*common_, cluster_.WantsStatistics());
-  state->SetSharing(cluster_.sharing());
+  Sharing sharing = cluster_.sharing();
+  for (const auto& [suffix, own] : own_) sharing.by_rack = sharing.by_rack || own.pipeline.sharing().by_rack;
+  state->SetSharing(sharing);
 }
 
 void PolicyLists::TakeJobs(State* state) {
   if (seen_ == state->lists_count()) return;
   seen_ = state->lists_count();
+  Sharing sharing = cluster_.sharing();
   std::map<std::string, Own> own;
   for (const auto& [text, list] : state->lists()) {
     if (text.empty()) continue;
@@ -56,7 +59,9 @@ void PolicyLists::TakeJobs(State* state) {
     }
     kept.list = &list;
     state->KeepStatistics(list, kept.pipeline.WantsStatistics());
+    sharing.by_rack = sharing.by_rack || kept.pipeline.sharing().by_rack;
   }
+  state->SetSharing(sharing);
   own_ = std::move(own);
 }
 
@@ -104,6 +109,10 @@ std::vector<const JobList*> PolicyLists::Concerned(const Trigger& trigger, const
     return lists;
   } else if (const auto* wanted = std::get_if<SlotsWanted>(&trigger)) {
     add(state.FindJob(wanted->stage.stage.job)->list);
+  } else if (const auto* ended = std::get_if<JobsEnded>(&trigger)) {
+    for (const JobId id : ended->jobs) {
+      if (const Job* job = state.FindJob(id); job != nullptr) add(job->list);
+    }
   } else if (const auto* changed = std::get_if<AttemptsChanged>(&trigger)) {
     for (const AttemptId& id : changed->attempts) {
       if (const Job* job = state.FindJob(id.task.job); job != nullptr) add(job->list);

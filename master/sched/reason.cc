@@ -84,6 +84,11 @@ std::string Sentence(const Reason& r) {
     case ReasonCode::kPreempted:
       return "its queue held " + Count(r, 0, "slot", "slots") + ", its share is " + Number(r, 1) +
              ", and a queue below its own share had waited too long";
+    case ReasonCode::kRedoCostsMore:
+      return "a copy takes " + Decimal(r, 1) + " s; losing it would cost " + Decimal(r, 0) +
+             " s, times as likely as outputs are lost there";
+    case ReasonCode::kWorkerSuspected:
+      return "made a second time: a read from worker " + Number(r, 0) + ", which holds it, has failed";
   }
   return "unknown reason " + std::to_string(static_cast<int>(r.code));
 }
@@ -119,6 +124,8 @@ const char* ReasonName(ReasonCode code) {
     case ReasonCode::kEndOfPhase: return "end_of_phase";
     case ReasonCode::kBeyondMedian: return "beyond_median";
     case ReasonCode::kPreempted: return "preempted";
+    case ReasonCode::kRedoCostsMore: return "redo_costs_more";
+    case ReasonCode::kWorkerSuspected: return "worker_suspected";
   }
   return "unknown";
 }

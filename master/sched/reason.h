@@ -37,6 +37,8 @@ enum class ReasonCode : uint8_t {
   kEndOfPhase = 24,       // copied: most others are done         {done, tasks}
   kBeyondMedian = 25,     // copied: it runs long                 {seconds, median of the done}
   kPreempted = 26,        // its queue held too many slots        {slots held, its share}
+  kRedoCostsMore = 27,    // replicated: a loss would cost more   {expected s to make it again, s to copy it}
+  kWorkerSuspected = 28,  // made a second time: a read failed there {worker}
 };
 
 struct Reason {

@@ -171,6 +171,8 @@ struct Scheduler::Impl {
     lists.TakeJobs(&state);
     for (const auto& [owner, id] : core.due) AskTimer(owner, id);
     if (!core.changed.empty()) Ask(AttemptsChanged{core.changed});
+    for (const Copy& copy : core.suspected) Ask(CopySuspected{copy});
+    if (!core.ended.empty()) Ask(JobsEnded{core.ended});
     if (core.offer_all || state.work_count() != work || !core.due.empty()) OfferAll();
     else OfferFreed();
     if (core.offer_all) OfferIdle();

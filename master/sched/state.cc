@@ -126,7 +126,10 @@ void State::PutWorker(const WorkerRegistered& e) {
   digest_ += Hash(w);
   ReleaseWorker(e.worker);
   RefreshWorker(w);
-  if (moved) RebuildLists();
+  if (moved) {
+    RebuildLists();
+    RecountRacks();
+  }
 }
 
 void State::HoldWorker(WorkerId id, Instant until) {
@@ -280,6 +283,7 @@ Task& State::BeginTask(const TaskId& id) {
   before_ = {task.state == TaskState::kCommitted, stage.pending == 0, stage.complete(),
              job.fetching > 0};
   Index(job, id, task, false);
+  CountRacks(job.stages[id.stage], task, -1);
   digest_ -= Hash(id, task);
   return task;
 }
@@ -289,6 +293,7 @@ void State::FinishTask(const TaskId& id, Task& task) {
   const Stage& stage = job.stages[id.stage];
   digest_ += Hash(id, task);
   Index(job, id, task, true);
+  CountRacks(job.stages[id.stage], task, +1);
   RerateTask(id);
   const Before was = before_;
   if (was.committed != (task.state == TaskState::kCommitted)) CommitMoved(id);
@@ -337,7 +342,7 @@ uint32_t State::AddAttempt(const TaskId& id, WorkerId worker, Cause cause, Insta
     t.attempts.push_back(a);
     ++t.live;
     ++t.holding;
-    t.state = TaskState::kRunning;
+    if (t.state != TaskState::kCommitted) t.state = TaskState::kRunning;
     digest_ += Hash(id, t.attempts.back());
     TakeSlot({id, number}, t.attempts.back(), +1);
     ++job.causes[CauseIndex(cause)].launched;
@@ -454,7 +459,9 @@ void State::AddSample(const AttemptId& id, const Sample& sample, bool inputs_don
 void State::AddCopy(const TaskId& id, const CopyPlace& place) {
   Task& task = TaskOf(id);
   if (std::find(task.copies.begin(), task.copies.end(), place) != task.copies.end()) return;
+  CountRacks(StageOf(id), task, -1);
   task.copies.push_back(place);
+  CountRacks(StageOf(id), task, +1);
   digest_ += Hash(id, place);
   workers_.at(place.worker).copies.insert({id, place.attempt});
   StageOf(id).bare.erase(id.task);
@@ -466,7 +473,9 @@ void State::RemoveCopy(const TaskId& id, const CopyPlace& place) {
   if (it == task.copies.end()) return;
   digest_ -= Hash(id, place);
   workers_.at(place.worker).copies.erase({id, place.attempt});
+  CountRacks(StageOf(id), task, -1);
   task.copies.erase(it);
+  CountRacks(StageOf(id), task, +1);
   if (task.copies.empty() && task.state == TaskState::kCommitted) StageOf(id).bare.insert(id.task);
 }
 

@@ -67,6 +67,7 @@ struct Sharing {
   double slow_start = 1;
   bool by_kind = false;  // JobRank::held counts slots of the index's kind, not of both
   bool max_shares = false;  // queues' max shares bind
+  bool by_rack = false;  // Stage::racks and State::racks() are kept
   bool operator==(const Sharing&) const = default;
 };
 
@@ -96,6 +97,9 @@ class State {
   const Sharing& sharing() const { return sharing_; }
   // Slots of workers that are alive and not draining.
   uint32_t usable_slots() const { return usable_slots_; }
+  // Over all workers, those that are gone, too.
+  uint64_t outputs_made() const { return outputs_made_; }
+  uint64_t outputs_lost() const { return outputs_lost_; }
   uint64_t offers() const { return offers_; }
   WorkerId offer_cursor() const { return offer_cursor_; }
 
@@ -124,6 +128,8 @@ class State {
   // Speculative attempts with a slot of this kind, whatever list they are of.
   uint32_t copies(SlotKind kind) const { return copies_[KindIndex(kind)]; }
   const SlotCount& slots() const { return slots_; }
+  // Empty unless Sharing::by_rack.
+  const std::map<std::string, RackSlots>& racks() const { return racks_; }
   // Workers with room for an attempt of this kind that may be offered.
   const std::set<WorkerId>& free(SlotKind kind) const { return free_[KindIndex(kind)]; }
   const std::set<std::pair<Instant, TaskId>>& held_tasks() const { return held_tasks_; }
@@ -231,6 +237,7 @@ class State {
   // Parts of CheckState.
   std::string CheckStatistics() const;
   std::string CheckLists() const;
+  std::string CheckRacks() const;
 
   // The digest computed anew from every entity; tests compare it with Digest().
   uint64_t RecomputeDigest() const;
@@ -279,6 +286,11 @@ class State {
   // Racks in the order in which they were first seen: for indexes only, since it differs after a restore.
   uint32_t RackNumber(const std::string& rack);
 
+  // state_rack.cc: Stage::racks and racks().
+  void CountRacks(Stage& stage, const Task& task, int direction) const;
+  void CountRack(Worker& worker);
+  void RecountRacks();
+
   // state_rate.cc: statistics of attempts.
   static Rating RatingOf(const StageSpec& spec, const Task& task, const Attempt& attempt);
   static SlotCount SlotsOf(const Worker& worker);
@@ -323,6 +335,7 @@ class State {
   Sharing sharing_;
   uint32_t usable_slots_ = 0;
   std::map<std::string, uint32_t> rack_numbers_;
+  uint64_t outputs_made_ = 0, outputs_lost_ = 0;
   std::map<FactKey, FactValue> facts_;
   std::map<std::pair<std::string, uint64_t>, Instant> timers_;
   uint64_t arrivals_ = 0, offers_ = 0;
@@ -337,6 +350,7 @@ class State {
   std::array<std::set<StageKey>, 2> speculable_;
   std::array<uint32_t, 2> copies_{};
   SlotCount slots_;
+  std::map<std::string, RackSlots> racks_;
   std::array<std::set<WorkerId>, 2> free_;
   std::set<std::pair<Instant, TaskId>> held_tasks_;
   std::set<std::pair<Instant, WorkerId>> held_workers_;

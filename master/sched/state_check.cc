@@ -36,8 +36,8 @@ std::string CheckTask(const State& state, const Job& job, const TaskId& id, cons
   }
   if (live != task.live || holding != task.holding) return At(id) + "attempt counts are wrong";
   if (spec.side_effects && live > 1) return At(id) + "two live attempts with side effects";
-  if ((task.state == TaskState::kRunning) != (live > 0)) return At(id) + "state and attempts differ";
   const bool committed = task.state == TaskState::kCommitted;
+  if (committed ? live > 1 : (task.state == TaskState::kRunning) != (live > 0)) return At(id) + "state and attempts differ";
   if (committed && (task.winner == 0 || !task.has_content)) return At(id) + "committed, no winner";
   uint32_t missing = 0;
   for (const Slice& s : task.plan.slices) {
@@ -172,7 +172,13 @@ std::string CheckQueues(const State& state) {
     }
   }
   uint32_t usable = 0;
-  for (const auto& [id, w] : state.workers()) usable += w.alive && !w.draining ? w.slots.total : 0;
+  uint64_t made = 0, lost = 0;
+  for (const auto& [id, w] : state.workers()) {
+    usable += w.alive && !w.draining ? w.slots.total : 0;
+    made += w.outputs_made;
+    lost += w.outputs_lost;
+  }
+  if (made != state.outputs_made() || lost != state.outputs_lost()) return "outputs made and lost are counted wrong";
   return usable == state.usable_slots() ? "" : "the usable slots are counted wrong";
 }
 
@@ -206,6 +212,7 @@ std::string CheckState(const State& state) {
   if (state.Digest() != state.RecomputeDigest()) return "the digest is not that of the state";
   if (std::string error = state.CheckStatistics(); !error.empty()) return error;
   if (std::string error = state.CheckLists(); !error.empty()) return error;
+  if (std::string error = state.CheckRacks(); !error.empty()) return error;
   if (std::string error = CheckQueues(state); !error.empty()) return error;
   for (const auto& [id, w] : state.workers()) {
     if (std::string error = CheckWorker(state, w); !error.empty()) return error;

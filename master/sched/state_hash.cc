@@ -65,6 +65,8 @@ uint64_t State::Hash(const Worker& w) {
       .Word(w.fetch_failures)
       .Word(w.refused)
       .Word(w.refused_in_row)
+      .Word(w.outputs_made)
+      .Word(w.outputs_lost)
       .hash();
 }
 

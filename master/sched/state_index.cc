@@ -215,6 +215,7 @@ void State::SetSharing(const Sharing& sharing) {
   if (sharing == sharing_) return;
   for (const auto& [id, job] : jobs_) RankJob(job, -1);
   sharing_ = sharing;
+  RecountRacks();
   for (const auto& [id, job] : jobs_) RankJob(job, +1);
   for (auto& [id, job] : jobs_) RefreshAll(job);
 }
@@ -233,10 +234,15 @@ void State::RefreshWorker(Worker& w) {
   usable_slots_ -= w.usable;
   w.usable = w.alive && !w.draining ? w.slots.total : 0;
   usable_slots_ += w.usable;
+  outputs_made_ += w.outputs_made - w.counted_made;
+  outputs_lost_ += w.outputs_lost - w.counted_lost;
+  w.counted_made = w.outputs_made;
+  w.counted_lost = w.outputs_lost;
   const SlotCount count = SlotsOf(w);
   slots_.total += count.total - w.counted.total;
   for (const size_t kind : {0, 1}) slots_.by_kind[kind] += count.by_kind[kind] - w.counted.by_kind[kind];
   w.counted = count;
+  CountRack(w);
   const bool offered = w.alive && !w.draining && w.held_until.ns == 0;
   for (const SlotKind kind : {SlotKind::kMap, SlotKind::kReduce}) {
     std::set<WorkerId>& free = free_[KindIndex(kind)];

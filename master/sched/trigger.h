@@ -41,6 +41,16 @@ struct SlotsWanted {
 // Work appeared in this step, and some of it found no slot.
 struct WorkWaits {};
 
-using Trigger = std::variant<SlotOffer, AttemptsChanged, TimersDue, SlotsWanted, WorkWaits>;
+// A reader could not read this copy, or the host found it lost (then the state knows it no more).
+struct CopySuspected {
+  Copy copy;
+};
+
+// These jobs are over: what a policy remembers of them is to be forgotten.
+struct JobsEnded {
+  std::vector<JobId> jobs;
+};
+
+using Trigger = std::variant<SlotOffer, AttemptsChanged, TimersDue, SlotsWanted, WorkWaits, CopySuspected, JobsEnded>;
 
 }  // namespace mr::sched

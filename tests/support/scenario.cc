@@ -155,8 +155,10 @@ void Scenario::Event_(const Words& w) {
     Consume(id);
     return Send(AttemptProgress{worker, life, {{id, 1, 1, 100, 0, true}}});
   }
-  if (verb == "copy_lost" || verb == "fetch_failed") {
-    const Copy copy{{id.task, a->generation}, id.number, worker, life};
+  if (verb == "copy_lost" || verb == "fetch_failed" || verb == "copy_made") {
+    Copy copy{{id.task, a->generation}, id.number, worker, life};
+    if (w.size() > 2) copy.worker = ParseWorker(w[2]), copy.incarnation = workers_[copy.worker].incarnation;
+    if (verb == "copy_made") return Send(CopyMade{copy});
     if (verb == "copy_lost") return Send(CopyLost{copy, "probe"});
     return Send(FetchFailed{id, copy, "reset"});
   }
@@ -306,7 +308,7 @@ void Scenario::Finished(const Words& w) {
   e.consumed = consumed_[id];
   if (Has(w, "forgets_input")) e.consumed.pop_back();
   const uint64_t content = HashFields(id.task) + Number(OptionOf(w, "content", "0"));
-  e.manifest = {10, 100, {content, content}};
+  e.manifest = {10, Number(OptionOf(w, "bytes", "100")), {content, content}};
   reports_[id] = e;
   Send(e);
 }

@@ -108,6 +108,9 @@ std::string Scenario::Text(const Decision& decision) const {
   if (const auto* d = std::get_if<DropCopy>(&decision)) {
     return "drop_copy " + Label(d->copy.output.task) + " " + Name(d->copy.worker) + because(d->reason);
   }
+  if (const auto* d = std::get_if<ReplicateCopy>(&decision)) {
+    return "replicate " + Label(d->from.output.task) + " " + Name(d->from.worker) + " " + Name(d->to) + because(d->reason);
+  }
   const auto job = [&](JobId id) { return names_.count(id) ? names_.at(id) : Name(id); };
   if (const auto* d = std::get_if<PlanStage>(&decision)) {
     return "plan " + job(d->job) + " stage=" + std::to_string(d->stage) + because(d->reason);

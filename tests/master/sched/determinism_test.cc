@@ -122,6 +122,32 @@ TEST(RandomClusterTest, InvariantsHoldWithSpeculation) {
   }
 }
 
+// Replicas, outputs that are made a second time, reduces by racks; with speculation beside them.
+constexpr const char* kMantri[] = {
+    "fair,mantri_placement(wait=20ms),mantri_replication(always=on),mantri_recompute",
+    "fifo,mantri_placement(wait=1s),mantri_recompute,mantri_replication(budget=1,bandwidth=1e9),late(min_age=20ms,slow_task=0.6)",
+};
+
+TEST(RandomClusterTest, InvariantsHoldWithReplicasAndRemakes) {
+  std::vector<int> decisions(std::variant_size_v<Decision>, 0);
+  int remakes = 0, kept = 0;
+  for (const char* list : kMantri) {
+    for (uint64_t seed = 700; seed < 715; ++seed) {
+      RandomCluster cluster(seed, list);
+      ASSERT_EQ(cluster.Run(1500, 1), "") << Rerun(seed, 1500) << " '" << list << "'";
+      for (size_t i = 0; i < decisions.size(); ++i) decisions[i] += cluster.decisions()[i];
+      remakes += cluster.remakes();
+      kept += cluster.copies_kept();
+    }
+    RandomCluster twin(720, list);
+    twin.MakeTwinEvery(37);
+    ASSERT_EQ(twin.Run(1500, 100), "") << list;
+  }
+  EXPECT_GT(decisions[Decision(ReplicateCopy{}).index()], 100);
+  EXPECT_GT(remakes, 20);
+  EXPECT_GT(kept, 10);
+}
+
 TEST(DeterminismTest, EqualHistoriesWithSpeculationHaveEqualDigests) {
   for (const char* list : kSpeculation) {
     RandomCluster first(500, list), second(500, list);

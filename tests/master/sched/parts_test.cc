@@ -170,7 +170,7 @@ TEST(JobGraphTest, ManyToOneRangesCoverAllUpstreamTasksOnce) {
 }
 
 TEST(ReasonTest, EachCodeHasANameAndASentence) {
-  for (int code = 0; code <= static_cast<int>(ReasonCode::kPreempted); ++code) {
+  for (int code = 0; code <= static_cast<int>(ReasonCode::kWorkerSuspected); ++code) {
     const auto reason = static_cast<ReasonCode>(code);
     EXPECT_STRNE(ReasonName(reason), "unknown") << code;
     EXPECT_THAT(Explain({reason, "", {}}), testing::Not(HasSubstr("unknown"))) << code;

@@ -67,6 +67,7 @@ void RandomCluster::Carry(const Decision& decision) {
   if (const auto* d = std::get_if<Kill>(&decision)) EndAttempt(d->attempt, d->worker, d->incarnation);
   if (const auto* d = std::get_if<TakeBack>(&decision)) EndAttempt(d->attempt, d->worker, d->incarnation);
   if (const auto* d = std::get_if<PlanStage>(&decision)) plans_.push_back(*d);
+  if (const auto* d = std::get_if<ReplicateCopy>(&decision)) replicas_.push_back(*d);
   if (const auto* d = std::get_if<WakeAt>(&decision)) timers_.push_back(*d);
   if (const auto* d = std::get_if<FailJob>(&decision)) {
     if (jobs_[d->job].over) Broken("a job ends twice");
@@ -84,6 +85,7 @@ void RandomCluster::Do(const Launch& d) {
   if (job.over) Broken("a launch of an ended job");
   const auto& stages = job.submitted.graph.stages;
   const StageSpec& spec = stages[d.attempt.task.stage];
+  remakes_ += scheduler_.state().FindTask(d.attempt.task)->state == TaskState::kCommitted;
   uint32_t total = 1, same = 1;
   for (const auto& [id, a] : w.attempts) {
     ++total;
@@ -111,22 +113,45 @@ void RandomCluster::Do(const Accept& d) {
   Output& out = outputs_[task];
   const uint32_t generation = d.copy.output.generation;
   const AttemptFinished& report = reports_[task];
+  const auto serve = [&] {
+    Worker& w = workers_.at(d.worker);
+    if (!w.alive || w.incarnation != d.incarnation) return;
+    w.copies[{task, d.attempt.number}] = d.copy;
+    out.copies.emplace(d.worker, d.attempt.number);
+  };
+  if (!d.winner) {
+    if (out.generation != generation || out.content != d.manifest.content) Broken("a copy of another output is kept");
+    ++kept_;
+    return serve();
+  }
   if (!won_.insert({task, generation}).second) {
     if (out.generation != generation || out.attempt != d.attempt.number) Broken("two winners");
     return;
   }
-  out = {generation, d.attempt.number, d.manifest.content, true, report.consumed};
-  Worker& w = workers_.at(d.worker);
-  if (w.alive && w.incarnation == d.incarnation) w.copies[{task, d.attempt.number}] = d.copy;
+  out = {generation, d.attempt.number, d.manifest.content, {}, report.consumed};
+  serve();
+}
+
+// Some are never made, some by a worker that has had another life since.
+void RandomCluster::MakeReplica() {
+  const ReplicateCopy ask = replicas_.front();
+  replicas_.pop_front();
+  Worker& to = workers_.at(ask.to);
+  const TaskId& task = ask.from.output.task;
+  if (!to.alive || jobs_.at(task.job).over || Chance(0.2)) return;
+  Copy copy = ask.from;
+  copy.worker = ask.to;
+  copy.incarnation = to.incarnation;
+  Output& out = outputs_[task];
+  to.copies[{task, copy.attempt}] = copy;
+  out.copies.emplace(ask.to, copy.attempt);  // unless the scheduler drops it
+  Step(CopyMade{copy});
 }
 
 void RandomCluster::Do(const DropCopy& d) {
   const TaskId& task = d.copy.output.task;
   const auto it = outputs_.find(task);
-  if (it != outputs_.end() && it->second.generation == d.copy.output.generation &&
-      it->second.attempt == d.copy.attempt) {
-    it->second.readable = false;
-  }
+  if (it != outputs_.end()) it->second.copies.erase({d.copy.worker, d.copy.attempt});
   workers_.at(d.copy.worker).copies.erase({task, d.copy.attempt});
 }
 
@@ -327,7 +352,7 @@ bool RandomCluster::TakeInputs(Attempt& a) {
   a.consumed.clear();
   for (const auto& [stage, t] : reads) {
     const auto out = outputs_.find({a.id.task.job, stage, t});
-    if (out == outputs_.end() || !out->second.readable) return false;
+    if (out == outputs_.end() || !out->second.readable()) return false;
     a.consumed.push_back({stage, t, out->second.generation, out->second.content});
   }
   a.inputs_done = true;
@@ -419,6 +444,7 @@ void RandomCluster::RandomEvent(bool faults) {
     if (!jobs_.at(ask.job).over) Plan(ask);
     return;
   }
+  if (!replicas_.empty() && Chance(0.3)) return MakeReplica();
   if (Chance(0.05) && DeliverTimers()) return;
   Act(faults);
 }

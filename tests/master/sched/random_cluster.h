@@ -35,6 +35,9 @@ class RandomCluster {
   // How often each decision kind came, by variant index.
   const std::vector<int>& decisions() const { return decisions_; }
   int copies_launched() const { return copies_; }
+  // Launches of tasks that had committed already, and their reports that were kept as copies.
+  int remakes() const { return remakes_; }
+  int copies_kept() const { return kept_; }
 
  private:
   struct Attempt {
@@ -54,7 +57,8 @@ class RandomCluster {
   struct Output {
     uint32_t generation = 0, attempt = 0;
     Digest128 content;
-    bool readable = false;
+    std::set<std::pair<WorkerId, uint32_t>> copies;  // worker, attempt
+    bool readable() const { return !copies.empty(); }
     std::vector<Consumed> consumed;
   };
   struct Job {
@@ -69,6 +73,7 @@ class RandomCluster {
   void Do(const Launch& d);
   void Do(const Accept& d);
   void Do(const DropCopy& d);
+  void MakeReplica();
   void Do(const CommitJob& d);
   void EndAttempt(const AttemptId& id, WorkerId worker, Incarnation incarnation);
   void Broken(const std::string& what);
@@ -98,7 +103,7 @@ class RandomCluster {
   std::vector<uint64_t> digests_;
   std::vector<int> decisions_;
   std::string error_;
-  int succeeded_ = 0, check_every_ = 1, copies_ = 0;
+  int succeeded_ = 0, check_every_ = 1, copies_ = 0, remakes_ = 0, kept_ = 0;
   uint32_t next_job_ = 1;
   uint64_t next_incarnation_ = 1;
   std::map<WorkerId, Worker> workers_;
@@ -108,6 +113,7 @@ class RandomCluster {
   std::map<TaskId, AttemptFinished> reports_;
   std::deque<AttemptFinished> sent_;
   std::deque<PlanStage> plans_;
+  std::deque<ReplicateCopy> replicas_;
   std::vector<WakeAt> timers_;
 };
 

@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kLists[] = {
     "fifo", "fair", "fair(reduces=greedy)", "fair,delay", "fair,blacklist",
     "fifo,hadoop_speculation(min_age=1s)", "fifo,dryad_speculation(done=0.5)", "fifo,spark_speculation",
-    "fifo,late(min_age=1s)"};
+    "fifo,late(min_age=1s)", "fifo,mantri_placement", "fifo,mantri_replication", "fifo,mantri_recompute"};
 
 std::vector<std::string> Files() {
   std::vector<std::string> files;
@@ -93,6 +93,27 @@ TEST(SwapTest, NoSpeculationPolicyPassesForAnother) {
   }
   EXPECT_EQ(told.size(), policies.size() * (policies.size() - 1));
   for (const auto& [pair, files] : told) EXPECT_GT(files, 0) << pair.second << " in place of " << pair.first;
+}
+
+// Nor does nothing: blacklist has no part in these files.
+TEST(SwapTest, NoPolicyOfMantriPassesForAnother) {
+  const std::vector<std::string> policies = {"mantri_placement", "mantri_replication", "mantri_recompute"};
+  int files = 0;
+  for (const std::string& file : Files()) {
+    const std::string name = std::filesystem::path(file).filename().string();
+    for (const std::string& right : policies) {
+      if (name.rfind(right + "_", 0) != 0) continue;
+      std::ifstream in(file);
+      std::stringstream text;
+      text << in.rdbuf();
+      for (const std::string& wrong : {policies[0], policies[1], policies[2], std::string("blacklist")}) {
+        if (wrong == right) continue;
+        EXPECT_NE(Scenario(file, "fifo").Run(Swapped(text.str(), wrong)), "") << wrong << " in " << name;
+      }
+      ++files;
+    }
+  }
+  EXPECT_GE(files, 5);
 }
 
 TEST(ScenarioRunnerTest, SaysWhichLineDidNotHold) {

@@ -1,0 +1,165 @@
+#include "master/sched/policies/mantri_placement.h"
+
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "master/sched/policies/rack_shares.h"
+
+namespace mr::sched {
+
+namespace {
+
+constexpr char kOfStages[] = "stages";  // facts: by job; names end in the stage
+constexpr char kHeldSince[] = "since/", kHeldLast[] = "last/", kBasis[] = "basis/", kQuota[] = "quota/";
+
+// What is known of a stage's input: tasks that began upstream, bytes by rack that they made or will make.
+struct Input {
+  int64_t began = 0;
+  bool complete = true;
+  std::map<std::string, double> bytes;
+  std::map<std::string, uint32_t> running;
+};
+
+Input InputOf(const Job& job, uint32_t stage) {
+  Input input;
+  const auto& inputs = job.graph.stages[stage].inputs;
+  uint64_t full = 0;
+  for (const TaskClass& c : job.stages[stage].classes) full |= c.full_inputs;
+  for (uint32_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].is_edge || inputs[i].edge != EdgeKind::kAllToAll || (full >> i & 1) == 0) continue;
+    const Stage& up = job.stages[inputs[i].upstream];
+    double bytes = 0, outputs = 0;
+    for (const auto& [name, rack] : up.racks) {
+      bytes += static_cast<double>(rack.bytes);
+      outputs += rack.outputs;
+    }
+    const double mean = bytes > 0 ? bytes / outputs : 1;
+    for (const auto& [name, rack] : up.racks) {
+      const uint32_t running = rack.attempts - std::min(rack.attempts, rack.outputs);
+      const double here = static_cast<double>(rack.bytes) + mean * running;
+      if (here > 0) input.bytes[name] += here;
+      input.running[name] += running;
+      input.began += std::max(rack.attempts, rack.outputs);
+    }
+    input.complete = input.complete && up.complete();
+  }
+  return input;
+}
+
+class MantriPlacement final : public Policy {
+ public:
+  explicit MantriPlacement(Duration wait) : wait_(wait) {}
+
+  std::string_view name() const override { return "mantri_placement"; }
+  void Ask(Sharing* sharing) const override { sharing->by_rack = true; }
+
+  void Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const override {
+    if (const auto* ended = std::get_if<JobsEnded>(&trigger)) {
+      for (const JobId job : ended->jobs) plan.ForgetAll(kOfStages, FactId(job));
+    }
+    if (!std::holds_alternative<SlotOffer>(trigger)) return;
+    const std::vector<Edit> edits = plan.edits();
+    for (const Edit& edit : edits) {
+      const auto* launch = std::get_if<Launch>(&edit);
+      if (launch != nullptr && launch->cause == Cause::kFirst) Judge(*launch, view, &plan);
+    }
+  }
+
+ private:
+  static std::optional<int64_t> Fact(const View& view, JobId job, const std::string& what) {
+    const FactValue* fact = view.FindFact(kOfStages, FactId(job), what);
+    if (fact == nullptr) return std::nullopt;
+    return std::get<int64_t>(*fact);
+  }
+
+  void Judge(const Launch& launch, const View& view, Plan* plan) const {
+    const State& state = view.state();
+    const TaskId& id = launch.attempt.task;
+    const Job& job = *state.FindJob(id.job);
+    if (!view.Serves(job)) return;
+    bool shuffles = false;
+    for (const StageInput& in : job.graph.stages[id.stage].inputs) {
+      shuffles = shuffles || (in.is_edge && in.edge == EdgeKind::kAllToAll && job.stages[in.upstream].racks.size() > 1);
+    }
+    if (!shuffles) return;
+    const std::string& rack = state.FindWorker(launch.worker)->rack;
+    const Stage& stage = job.stages[id.stage];
+    const auto there = stage.racks.find(rack);
+    const int64_t has = there == stage.racks.end() ? 0 : there->second.attempts;
+    if (has < QuotaOf(view, job, id.stage, rack, plan)) return;
+    if (MayHoldBack(view, id, plan)) plan->PassOver(id.job);
+  }
+
+  // Tasks that the rack is to have of this stage.
+  static int64_t QuotaOf(const View& view, const Job& job, uint32_t s, const std::string& rack, Plan* plan) {
+    const std::string stage = std::to_string(s);
+    const Input input = InputOf(job, s);
+    const auto n = static_cast<uint32_t>(job.stages[s].tasks.size());
+    if (input.bytes.size() < 2) return n;
+    const int64_t basis = 2 * input.began + (input.complete ? 1 : 0);
+    const std::optional<int64_t> before = Fact(view, job.id, kBasis + stage);
+    const bool stale = !before || *before % 2 != basis % 2 || basis / 2 > *before / 2 + *before / 16;
+    if (!stale) return Fact(view, job.id, kQuota + stage + "/" + rack).value_or(0);
+    plan->Remember(kOfStages, FactId(job.id), kBasis + stage, basis);
+    int64_t quota = 0;
+    for (const auto& [name, tasks] : Quotas(view.state(), job, s, input, n)) {
+      plan->Remember(kOfStages, FactId(job.id), kQuota + stage + "/" + name, int64_t{tasks});
+      if (name == rack) quota = tasks;
+    }
+    return quota;
+  }
+
+  static std::map<std::string, uint32_t> Quotas(const State& state, const Job& job, uint32_t s, const Input& input,
+                                                uint32_t n) {
+    const size_t kind = KindIndex(job.graph.stages[s].slot_kind);
+    std::map<std::string, RackLoad> racks;
+    for (const auto& [name, bytes] : input.bytes) racks[name] = {bytes, 1, 1, 0};
+    double room = 0, slots = 0;
+    for (const auto& [name, rack] : state.racks()) {
+      const auto there = job.stages[s].racks.find(name);
+      RackLoad& load = racks.try_emplace(name, RackLoad{0, 1, 1, 0}).first->second;
+      const auto ahead = input.running.find(name);
+      load.most = rack.free[kind] + (ahead == input.running.end() ? 0 : ahead->second);
+      load.most = std::min<double>(load.most, rack.slots[kind]) + (there == job.stages[s].racks.end() ? 0 : there->second.attempts);
+      room += load.most;
+      slots += rack.slots[kind];
+    }
+    std::vector<RackLoad> loads;
+    for (auto& [name, load] : racks) {
+      const auto rack = state.racks().find(name);
+      if (room < n && rack != state.racks().end()) load.most = std::max(load.most, std::ceil(n * rack->second.slots[kind] / slots));
+      load.most = std::min(1.0, load.most / n);
+      loads.push_back(load);
+    }
+    const std::vector<uint32_t> tasks = WholeTasks(loads, BestShares(loads), n);
+    std::map<std::string, uint32_t> quotas;
+    for (const auto& [name, load] : racks) quotas.emplace(name, tasks[quotas.size()]);
+    return quotas;
+  }
+
+  bool MayHoldBack(const View& view, const TaskId& id, Plan* plan) const {
+    const std::string stage = std::to_string(id.stage);
+    const int64_t now = view.now().ns, period = view.state().config().offer_period.ns;
+    const std::optional<int64_t> last = Fact(view, id.job, kHeldLast + stage);
+    std::optional<int64_t> since = Fact(view, id.job, kHeldSince + stage);
+    if (!since || (last && now > *last + wait_.ns + period)) {
+      since = now;
+      plan->Remember(kOfStages, FactId(id.job), kHeldSince + stage, now);
+    }
+    // To within an offer period, so that not each offer makes a decision.
+    if (!last || now >= *last + period) plan->Remember(kOfStages, FactId(id.job), kHeldLast + stage, now);
+    return now < *since + wait_.ns;
+  }
+
+  const Duration wait_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Policy>> MakeMantriPlacement(PolicyParams* params) {
+  MR_ASSIGN_OR_RETURN(const Duration wait, params->Time("wait", Seconds(3)));
+  return std::unique_ptr<Policy>(std::make_unique<MantriPlacement>(wait));
+}
+
+}  // namespace mr::sched

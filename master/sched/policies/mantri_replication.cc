@@ -1,0 +1,150 @@
+#include "master/sched/policies/mantri_replication.h"
+
+#include <algorithm>
+
+namespace mr::sched {
+
+namespace {
+
+constexpr char kOfJob[] = "job", kTokens[] = "tokens", kRedo[] = "redo";
+constexpr double kPriorOutputs = 20;
+// Below it, what a worker has served says more of small reads than of its links. A guess.
+constexpr uint64_t kMeasuredBytes = uint64_t{64} << 20;
+// Workers looked at for a place, and places to choose from: a copy is not worth a walk over the cluster.
+constexpr int kWorkersSeen = 256;
+constexpr size_t kPlaces = 4;
+
+class MantriReplication final : public Policy {
+ public:
+  MantriReplication(double budget, double bandwidth, bool always)
+      : budget_(budget), bandwidth_(bandwidth), always_(always) {}
+
+  std::string_view name() const override { return "mantri_replication"; }
+
+  void Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const override {
+    const State& state = view.state();
+    if (const auto* ended = std::get_if<JobsEnded>(&trigger)) {
+      for (const JobId job : ended->jobs) plan.ForgetAll(kOfJob, FactId(job));
+    }
+    const auto* changed = std::get_if<AttemptsChanged>(&trigger);
+    if (changed == nullptr || (state.outputs_lost() == 0 && !always_)) return;
+    std::map<FactKey, double> facts;  // as they are with this plan
+    for (const AttemptId& id : std::set<AttemptId>(changed->attempts.begin(), changed->attempts.end())) {
+      const Attempt* a = state.FindAttempt(id);
+      if (a == nullptr || a->state != AttemptState::kCommitted || a->ended_at != view.now()) continue;
+      const Job& job = *state.FindJob(id.task.job);
+      const Task& task = *state.FindTask(id.task);
+      const bool wins = job.running() && task.winner == id.number && !task.copies.empty();
+      if (wins) Judge(view, job, id.task, task, *a, &facts, &plan);
+    }
+    for (const auto& [key, value] : facts) {
+      const FactValue* old = state.FindFact(key);
+      if (old == nullptr ? value != 0 : std::get<double>(*old) != value) plan.Remember(key.scope, key.id, key.name, value);
+    }
+  }
+
+ private:
+  static double& Fact(const View& view, JobId job, const std::string& what, std::map<FactKey, double>* facts) {
+    const FactKey key{view.owner(), kOfJob, FactId(job), what};
+    const auto [it, added] = facts->try_emplace(key, 0);
+    const FactValue* fact = added ? view.state().FindFact(key) : nullptr;
+    if (fact != nullptr) it->second = std::get<double>(*fact);
+    return it->second;
+  }
+
+  void Judge(const View& view, const Job& job, const TaskId& id, const Task& task, const Attempt& a,
+             std::map<FactKey, double>* facts, Plan* plan) const {
+    const State& state = view.state();
+    const Worker& from = *state.FindWorker(a.worker);
+    double inputs = 0;
+    for (const Slice& slice : task.plan.slices) {
+      const uint32_t up = job.graph.stages[id.stage].inputs[slice.input].upstream;
+      const double part = static_cast<double>(slice.task_end - slice.task_begin) /
+                          static_cast<double>(std::max<size_t>(1, job.stages[up].tasks.size()));
+      inputs += part * Fact(view, job.id, kRedo + std::to_string(up), facts);
+    }
+    const double r = LossRate(state, from);
+    double redo = RedoSeconds(r, (a.ended_at - a.started_at).seconds(), inputs);
+    const double bytes = static_cast<double>(task.manifest.bytes);
+    const double rep = bytes / Bandwidth(from);
+    double& tokens = Fact(view, job.id, kTokens, facts);
+    // One that is made again has been paid for.
+    if (task.generation == 1) {
+      const uint64_t processed = InputBytes(task, a);
+      tokens += budget_ * (processed > 0 ? static_cast<double>(processed) : bytes);
+    }
+    const bool worth = redo > rep && bytes <= tokens && WaitsForASlot(job, id);
+    if (always_ || worth) {
+      const Worker* to = PlaceFor(state, from, task, id.task);
+      const Copy copy = state.MakeCopy(id, task.copies.front());
+      if (to != nullptr && plan->Replicate(copy, to->id, {ReasonCode::kRedoCostsMore, "", {redo, rep}})) {
+        redo *= LossRate(state, *to);
+        tokens -= always_ ? 0 : bytes;
+      }
+    }
+    if (task.generation == 1) Fact(view, job.id, kRedo + std::to_string(id.stage), facts) += redo;
+  }
+
+  double Bandwidth(const Worker& w) const {
+    if (w.fetched_bytes < kMeasuredBytes || w.fetch_us == 0) return bandwidth_;
+    return static_cast<double>(w.fetched_bytes) * 1e6 / static_cast<double>(w.fetch_us);
+  }
+
+  // A reader of this output does not run yet.
+  static bool WaitsForASlot(const Job& job, const TaskId& id) {
+    const Stage& stage = job.stages[id.stage];
+    for (const uint32_t r : stage.readers) {
+      const Stage& reader = job.stages[r];
+      if (!reader.planned()) return true;
+      const auto& inputs = job.graph.stages[r].inputs;
+      for (const TaskClass& c : reader.classes) {
+        for (uint32_t i = 0; i < inputs.size() && c.uncommitted > 0 && reader.pending > 0; ++i) {
+          if ((c.full_inputs >> i & 1) != 0 && inputs[i].upstream == id.stage) return true;
+        }
+      }
+    }
+    for (const PartialReaders& p : stage.partial_readers) {
+      for (uint32_t i = p.begin[id.task]; i < p.begin[id.task + 1]; ++i) {
+        if (job.stages[p.stage].tasks[p.readers[i]].state == TaskState::kPending) return true;
+      }
+    }
+    return false;
+  }
+
+  // A worker of the same rack that loses less, the next ones after it in turn; null where there is none.
+  const Worker* PlaceFor(const State& state, const Worker& from, const Task& task, uint32_t turn) const {
+    const auto& workers = state.workers();
+    std::vector<const Worker*> places;
+    auto it = workers.upper_bound(from.id);
+    for (int seen = 0; seen < kWorkersSeen && places.size() < kPlaces; ++seen, ++it) {
+      if (it == workers.end()) it = workers.begin();
+      const Worker& w = it->second;
+      if (w.id == from.id) break;
+      if (!w.alive || w.draining || w.rack != from.rack) continue;
+      const bool holds = std::any_of(task.copies.begin(), task.copies.end(), [&](const auto& c) { return c.worker == w.id; });
+      if (!holds && (always_ || LossRate(state, w) < LossRate(state, from))) places.push_back(&w);
+    }
+    return places.empty() ? nullptr : places[turn % places.size()];
+  }
+
+  const double budget_, bandwidth_;
+  const bool always_;
+};
+
+}  // namespace
+
+double LossRate(const State& state, const Worker& w) {
+  if (state.outputs_made() == 0) return 0;
+  const double cluster = static_cast<double>(state.outputs_lost()) / static_cast<double>(state.outputs_made());
+  const double lost = static_cast<double>(w.outputs_lost) + kPriorOutputs * cluster;
+  return std::min(1.0, lost / (static_cast<double>(w.outputs_made) + kPriorOutputs));
+}
+
+Result<std::unique_ptr<Policy>> MakeMantriReplication(PolicyParams* params) {
+  MR_ASSIGN_OR_RETURN(const double budget, params->Number("budget", 0.1, 0, 1));
+  MR_ASSIGN_OR_RETURN(const double bandwidth, params->Number("bandwidth", 125e6, 1, 1e12));
+  MR_ASSIGN_OR_RETURN(const bool always, params->Flag("always", false));
+  return std::unique_ptr<Policy>(std::make_unique<MantriReplication>(budget, bandwidth, always));
+}
+
+}  // namespace mr::sched

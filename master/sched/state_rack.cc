@@ -1,0 +1,96 @@
+// What racks have of a stage, and of slots: kept while a policy of the list places work by racks.
+#include <algorithm>
+
+#include "master/sched/state.h"
+
+namespace mr::sched {
+
+void State::CountRacks(Stage& stage, const Task& task, int direction) const {
+  if (!sharing_.by_rack) return;
+  const uint32_t step = static_cast<uint32_t>(direction);
+  const auto of = [&](WorkerId worker) -> RackShare& { return stage.racks[workers_.at(worker).rack]; };
+  const auto tidy = [&](WorkerId worker) {
+    const auto it = stage.racks.find(workers_.at(worker).rack);
+    if (it->second == RackShare{}) stage.racks.erase(it);
+  };
+  if (!task.copies.empty()) {
+    RackShare& rack = of(task.copies.front().worker);
+    rack.bytes += static_cast<uint64_t>(static_cast<int64_t>(direction)) * task.manifest.bytes;
+    rack.outputs += step;
+    if (direction < 0) tidy(task.copies.front().worker);
+  }
+  for (const Attempt& a : task.attempts) {
+    const bool won = task.state == TaskState::kCommitted && a.number == task.winner;
+    if (!a.live() && !won) continue;
+    of(a.worker).attempts += step;
+    if (direction < 0) tidy(a.worker);
+  }
+}
+
+void State::CountRack(Worker& w) {
+  if (!sharing_.by_rack) return;
+  if (w.in_rack != RackSlots{}) {
+    RackSlots& old = racks_.at(w.counted_rack);
+    for (const size_t kind : {0, 1}) {
+      old.slots[kind] -= w.in_rack.slots[kind];
+      old.free[kind] -= w.in_rack.free[kind];
+    }
+    if (old == RackSlots{}) racks_.erase(w.counted_rack);
+  }
+  w.in_rack = {SlotsOf(w).by_kind, {}};
+  for (const SlotKind kind : {SlotKind::kMap, SlotKind::kReduce}) {
+    const size_t k = KindIndex(kind);
+    const uint32_t left = w.slots.total - std::min(w.slots.total, w.used_total());
+    const uint32_t cap = w.in_rack.slots[k] - std::min(w.in_rack.slots[k], w.used.slots[k]);
+    w.in_rack.free[k] = w.held_until.ns == 0 ? std::min(left, cap) : 0;
+  }
+  w.counted_rack = w.rack;
+  if (w.in_rack == RackSlots{}) return;
+  RackSlots& rack = racks_[w.rack];
+  for (const size_t kind : {0, 1}) {
+    rack.slots[kind] += w.in_rack.slots[kind];
+    rack.free[kind] += w.in_rack.free[kind];
+  }
+}
+
+void State::RecountRacks() {
+  racks_.clear();
+  for (auto& [id, w] : workers_) {
+    w.in_rack = {};
+    CountRack(w);
+  }
+  for (auto& [id, job] : jobs_) {
+    for (Stage& stage : job.stages) {
+      stage.racks.clear();
+      for (const Task& task : stage.tasks) CountRacks(stage, task, +1);
+    }
+  }
+}
+
+std::string State::CheckRacks() const {
+  std::map<std::string, RackSlots> racks;
+  for (const auto& [id, w] : workers_) {
+    if (!sharing_.by_rack || !w.alive || w.draining) continue;
+    for (const SlotKind kind : {SlotKind::kMap, SlotKind::kReduce}) {
+      const size_t k = KindIndex(kind);
+      racks[w.rack].slots[k] += SlotsOf(w).by_kind[k];
+      SlotUse use = w.used;
+      while (w.held_until.ns == 0 && Room(w, use, kind, 0)) {
+        ++racks[w.rack].free[k];
+        ++use.slots[k];
+      }
+    }
+  }
+  std::erase_if(racks, [](const auto& r) { return r.second == RackSlots{}; });
+  if (racks != racks_) return "the slots of racks are counted wrong";
+  for (const auto& [id, job] : jobs_) {
+    for (const Stage& stage : job.stages) {
+      Stage fresh;
+      for (const Task& task : stage.tasks) CountRacks(fresh, task, +1);
+      if (fresh.racks != stage.racks) return Name(id) + ": what racks have of a stage is wrong";
+    }
+  }
+  return "";
+}
+
+}  // namespace mr::sched

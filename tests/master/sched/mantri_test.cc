@@ -1,0 +1,231 @@
+// Mantri's placement and replication by the numbers of the paper, and the core's part in making an output a
+// second time.
+#include <algorithm>
+#include <numeric>
+
+#include "common/base/rng.h"
+#include "master/sched/core.h"
+#include "master/sched/policies/mantri_replication.h"
+#include "master/sched/policies/rack_shares.h"
+
+namespace mr::sched {
+namespace {
+
+// papers.md 2.3.
+TEST(RackSharesTest, ThePapersVector) {
+  const std::vector<RackLoad> racks = {{80}, {10}, {10}};
+  const std::vector<double> best = BestShares(racks);
+  EXPECT_NEAR(best[0], .8, 1e-9);
+  EXPECT_NEAR(best[1], .1, 1e-9);
+  EXPECT_NEAR(best[2], .1, 1e-9);
+  EXPECT_NEAR(ShuffleCost(racks, best), 16, 1e-9);
+  EXPECT_NEAR(ShuffleCost(racks, {1.0 / 3, 1.0 / 3, 1.0 / 3}), 160.0 / 3, 1e-9);
+  EXPECT_EQ(WholeTasks(racks, best, 10), (std::vector<uint32_t>{8, 1, 1}));
+  EXPECT_EQ(WholeTasks(racks, best, 3), (std::vector<uint32_t>{3, 0, 0})) << "2, 1, 0 takes 26.7, this 20";
+}
+
+TEST(RackSharesTest, ARackWithoutDataTakesNoneAndOneWithAllTakesAll) {
+  EXPECT_EQ(WholeTasks({{100}, {0}}, BestShares({{100}, {0}}), 7), (std::vector<uint32_t>{7, 0}));
+  EXPECT_NEAR(ShuffleCost({{100}, {0}}, BestShares({{100}, {0}})), 0, 1e-9);
+}
+
+TEST(RackSharesTest, SlotsAreALimit) {
+  const std::vector<RackLoad> racks = {{80, 1, 1, .5}, {10, 1, 1, .3}, {10, 1, 1, 1}};
+  const std::vector<double> best = BestShares(racks);
+  EXPECT_NEAR(best[0], .5, 1e-9);
+  EXPECT_NEAR(std::accumulate(best.begin(), best.end(), 0.0), 1, 1e-9);
+  EXPECT_EQ(WholeTasks(racks, best, 10)[0], 5u);
+  const std::vector<RackLoad> full = {{50, 1, 1, .1}, {50, 1, 1, .1}};
+  EXPECT_EQ(WholeTasks(full, BestShares(full), 10), (std::vector<uint32_t>{5, 5})) << "nobody has room: all the same";
+}
+
+// Against all placements in steps of a 24th: none is better, and the best of them is hardly worse. Whole tasks
+// against all whole placements: what rounding one by one gives is within what one task more on a link costs.
+TEST(RackSharesTest, NoPlacementIsBetter) {
+  Rng rng(11);
+  constexpr int kSteps = 24;
+  for (int round = 0; round < 300; ++round) {
+    std::vector<RackLoad> racks(3);
+    for (RackLoad& r : racks) r = {100 * rng.Uniform(), .5 + rng.Uniform(), .5 + rng.Uniform(), rng.Uniform() < .3 ? .5 : 1};
+    const std::vector<double> best = BestShares(racks);
+    const double cost = ShuffleCost(racks, best);
+    double all = 0, slack = 0;
+    for (const RackLoad& r : racks) all += r.data;
+    for (const RackLoad& r : racks) slack = std::max({slack, r.data / r.up, (all - r.data) / r.down});
+    double least = 1e300;
+    for (int i = 0; i <= kSteps; ++i) {
+      for (int j = 0; i + j <= kSteps; ++j) {
+        const std::vector<double> a = {i / 24.0, j / 24.0, (kSteps - i - j) / 24.0};
+        bool fits = true;
+        for (size_t r = 0; r < 3; ++r) fits = fits && a[r] <= racks[r].most + 1e-9;
+        if (fits) least = std::min(least, ShuffleCost(racks, a));
+      }
+    }
+    ASSERT_LE(cost, least * (1 + 1e-9)) << "round " << round;
+    ASSERT_NEAR(std::accumulate(best.begin(), best.end(), 0.0), 1, 1e-9);
+    for (size_t r = 0; r < 3; ++r) ASSERT_LE(best[r], racks[r].most + 1e-9);
+    const std::vector<uint32_t> tasks = WholeTasks(racks, best, kSteps);
+    ASSERT_EQ(tasks[0] + tasks[1] + tasks[2], static_cast<uint32_t>(kSteps));
+    const double whole = ShuffleCost(racks, {tasks[0] / 24.0, tasks[1] / 24.0, tasks[2] / 24.0});
+    ASSERT_LE(whole, least + slack / kSteps) << "round " << round;
+    ASSERT_GE(whole, least * (1 - 1e-9));
+  }
+}
+
+// papers.md 2.4: M1 -> M2 with r = .1, t = (100, 10).
+TEST(MantriReplicationTest, ThePapersVector) {
+  const double first = RedoSeconds(.1, 100, 0);
+  EXPECT_NEAR(first, 10, 1e-12);
+  EXPECT_NEAR(RedoSeconds(.1, 10, first), 2, 1e-12);
+}
+
+// Three workers of one slot, a map and a reduce; the map has run on the first.
+class RemakeTest : public testing::Test {
+ protected:
+  static constexpr uint64_t kContent = 7;
+  const TaskId map_{{1, 1}, 0, 0}, reduce_{{1, 1}, 1, 0};
+
+  RemakeTest() {
+    Send(ConfigChanged{"fifo", 1, 1});
+    for (const uint32_t w : {1u, 2u, 3u}) {
+      WorkerRegistered e;
+      e.worker = {w};
+      e.incarnation = w;
+      e.slots.total = 1;
+      Send(e);
+    }
+    JobSubmitted job;
+    job.job = {1, 1};
+    StageSpec map, reduce;
+    map.inputs = {StageInput{}};
+    reduce.inputs = {StageInput{true, EdgeKind::kAllToAll, 0}};
+    reduce.is_final = true;
+    job.graph.stages = {map, reduce};
+    Send(job);
+    Send(StagePlanned{{1, 1}, 0, 1, {TaskPlan{}}, ""});
+    Send(StagePlanned{{1, 1}, 1, 1, {TaskPlan{0, {}, {Slice{0, 0, 1, 0, 1}}}}, ""});
+    Ask([&](Plan& plan) {
+      EXPECT_FALSE(plan.Remake(map_, {1}, {})) << "nothing is committed";
+      EXPECT_TRUE(plan.Launch(map_, {1}, Cause::kFirst, {}));
+    });
+    Finish(1, kContent);
+    Ask([&](Plan& plan) {
+      EXPECT_FALSE(plan.Remake(reduce_, {2}, {}));
+      EXPECT_TRUE(plan.Remake(map_, {2}, {}));
+      EXPECT_FALSE(plan.Remake(map_, {3}, {})) << "once is enough";
+    });
+    EXPECT_EQ(task().state, TaskState::kCommitted);
+    EXPECT_EQ(task().live, 1u);
+  }
+
+  const Task& task() const { return *state_.FindTask(map_); }
+  void Send(const Event& event) {
+    out_.clear();
+    core_.Begin({}, &out_);
+    core_.Fold(event);
+    EXPECT_EQ(CheckState(state_), "");
+  }
+  template <class F>
+  void Ask(F&& write) {
+    const View view(state_, {});
+    Plan plan(view);
+    write(plan);
+    core_.Fold(plan);
+    EXPECT_EQ(CheckState(state_), "");
+  }
+  void Finish(uint32_t number, uint64_t content) {
+    Send(AttemptFinished{{map_, number}, {number}, number, {1, 1, {content, content}}, {}, {}, {}});
+  }
+  template <class D>
+  const D* Find() const {
+    for (const Decision& d : out_) {
+      if (const auto* found = std::get_if<D>(&d)) return found;
+    }
+    return nullptr;
+  }
+
+  State state_;
+  Core core_{&state_};
+  std::vector<Decision> out_;
+};
+
+TEST_F(RemakeTest, AnEqualReportAddsACopyAndItsRepeatIsAnsweredAlike) {
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    Finish(2, kContent);
+    ASSERT_NE(Find<Accept>(), nullptr);
+    EXPECT_FALSE(Find<Accept>()->winner);
+    EXPECT_EQ(Find<Accept>()->copy.worker, WorkerId{2});
+    EXPECT_EQ(task().copies.size(), 2u);
+  }
+  EXPECT_EQ(task().winner, 1u);
+  Send(WorkerLost{{1}, 1, "lease"});
+  EXPECT_EQ(task().state, TaskState::kCommitted);
+  EXPECT_EQ(task().generation, 1u);
+  Send(WorkerLost{{2}, 2, "lease"});
+  EXPECT_EQ(task().state, TaskState::kPending);
+  EXPECT_EQ(task().generation, 2u);
+}
+
+TEST_F(RemakeTest, ItIsTheRerunIfTheOutputIsLostMeanwhile) {
+  Send(CopyLost{{{map_, 1}, 1, {1}, 1}, "probe"});
+  EXPECT_EQ(task().state, TaskState::kRunning);
+  EXPECT_EQ(task().generation, 2u);
+  EXPECT_TRUE(state_.ready(SlotKind::kMap).empty()) << "nothing else is to be launched";
+  Finish(2, kContent);
+  ASSERT_NE(Find<Accept>(), nullptr);
+  EXPECT_TRUE(Find<Accept>()->winner);
+  EXPECT_EQ(task().state, TaskState::kCommitted);
+  // Its worker knows the output by the generation for which it was launched, and keeps it all the same.
+  WorkerRegistered again;
+  again.worker = {2};
+  again.incarnation = 2;
+  again.slots.total = 1;
+  again.inventory = {{{map_, 1}, 2, {2}, 2}};
+  Send(again);
+  EXPECT_EQ(Find<DropCopy>(), nullptr);
+  EXPECT_EQ(task().copies.size(), 1u);
+}
+
+TEST_F(RemakeTest, OtherContentIsDroppedAndMarksTheOperator) {
+  Finish(2, kContent + 1);
+  EXPECT_NE(Find<MarkIndeterminate>(), nullptr);
+  ASSERT_NE(Find<Refuse>(), nullptr);
+  EXPECT_EQ(Find<Refuse>()->reason.code, ReasonCode::kDifferentDigest);
+  EXPECT_EQ(task().copies.size(), 1u);
+}
+
+TEST_F(RemakeTest, ItsFailuresAreNobodysFault) {
+  Send(AttemptFailed{{map_, 2}, {2}, 2, FailureKind::kUser, "exit 1"});
+  EXPECT_EQ(task().state, TaskState::kCommitted);
+  EXPECT_EQ(task().failures, 0u);
+  Ask([&](Plan& plan) {
+    EXPECT_FALSE(plan.Remake(map_, {2}, {})) << "it failed here";
+    EXPECT_TRUE(plan.Remake(map_, {3}, {}));
+  });
+}
+
+TEST_F(RemakeTest, TheEndOfTheJobEndsIt) {
+  Ask([&](Plan& plan) { EXPECT_TRUE(plan.Launch(reduce_, {3}, Cause::kFirst, {})); });
+  Send(AttemptFinished{{reduce_, 1}, {3}, 3, {1, 1, {1, 1}}, {{0, 0, 1, {kContent, kContent}}}, {}, {}});
+  ASSERT_NE(Find<CommitJob>(), nullptr);
+  ASSERT_NE(Find<Kill>(), nullptr);
+  EXPECT_EQ(Find<Kill>()->attempt, (AttemptId{map_, 2}));
+  EXPECT_EQ(Find<DropCopy>(), nullptr) << "the end of the job says so for all copies";
+  EXPECT_TRUE(state_.FindWorker({1})->copies.empty());
+}
+
+// Of each worker: what it made and lost against the cluster's rate, which it leans on.
+TEST_F(RemakeTest, LossRatesAreLongTerm) {
+  EXPECT_EQ(LossRate(state_, *state_.FindWorker({1})), 0) << "nothing has been lost anywhere";
+  Finish(2, kContent);
+  Send(CopyLost{{{map_, 1}, 1, {1}, 1}, "probe"});
+  EXPECT_EQ(state_.outputs_made(), 2u);
+  EXPECT_EQ(state_.outputs_lost(), 1u);
+  EXPECT_NEAR(LossRate(state_, *state_.FindWorker({1})), (1 + 20 * .5) / (1 + 20), 1e-12);
+  EXPECT_NEAR(LossRate(state_, *state_.FindWorker({3})), .5, 1e-12);
+  Send(WorkerLost{{2}, 2, "lease"});
+  EXPECT_EQ(state_.outputs_lost(), 2u);
+}
+
+}  // namespace
+}  // namespace mr::sched
