@@ -116,6 +116,11 @@ void Core::Do(const WakeAt& edit) {
   Emit(edit);
 }
 
+void Core::Do(const Spare& edit) {
+  state_.EditAttempt(edit.attempt, [](Attempt& a) { a.spared = true; });
+  Emit(edit);
+}
+
 void Core::Do(const Want& edit) {
   state_.EditTask(edit.task, [&](Task& task) { task.wanted = edit.attempts; });
 }

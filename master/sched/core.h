@@ -72,6 +72,7 @@ class Core {
   void Do(const Remember& edit);
   void Do(const WakeAt& edit);
   void Do(const Want& edit);
+  void Do(const Spare& edit);
 
   template <class D>
   void Emit(D decision) { out_->push_back(std::move(decision)); }

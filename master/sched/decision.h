@@ -170,8 +170,17 @@ struct WakeAt {
   static void Fields(V&& v) { v(&WakeAt::policy, &WakeAt::id, &WakeAt::at); }
 };
 
+// This attempt is slow and is left alone all the same. Nothing to carry out: it is for who asks why.
+struct Spare {
+  AttemptId attempt;
+  WorkerId worker;
+  Reason reason;
+  template <class V>
+  static void Fields(V&& v) { v(&Spare::attempt, &Spare::worker, &Spare::reason); }
+};
+
 using Decision = std::variant<Launch, Bind, Kill, TakeBack, Accept, Refuse, ReplicateCopy, DropCopy,
                               PlanStage, SetShare, CommitJob, FailJob, MarkIndeterminate, Remember,
-                              WakeAt>;
+                              WakeAt, Spare>;
 
 }  // namespace mr::sched

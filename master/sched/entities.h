@@ -52,6 +52,7 @@ struct Attempt {
   FailureKind failure = FailureKind::kUser;  // where state is kFailed or kKilled
   bool inputs_done = false;                  // it needs no upstream copy any more
   bool taken_back = false;
+  bool spared = false;  // slow for its input only: not copied, which has been said once
   Instant launched_at, started_at, first_byte_at, inputs_done_at, ended_at;  // 0 = not yet
   Duration ran, waited;
   uint64_t history = 0;         // hash over all samples, also those no longer kept
@@ -66,7 +67,7 @@ struct Attempt {
     v(&T::number, &T::generation, &T::worker, &T::incarnation, &T::cause, &T::state,
       &T::failure, &T::inputs_done, &T::taken_back, &T::launched_at, &T::started_at,
       &T::first_byte_at, &T::inputs_done_at, &T::ended_at, &T::ran, &T::waited, &T::history,
-      &T::samples);
+      &T::samples, &T::spared);
   }
 };
 
@@ -191,6 +192,10 @@ struct Stage {
   std::set<uint32_t> bare;      // committed, but without any copy: nobody needs them now
   std::map<std::string, RackShare> racks;  // only Sharing::by_rack; none that is all 0
   StageStatistics statistics;
+  // Where inputs differ in size, else empty: all tasks, the largest input first; each task's position
+  // there; and the positions of those that stand in a ready pool and never ran.
+  std::vector<uint32_t> by_input, input_place;
+  IndexSet waiting_by_input;
 
   bool planned() const { return plan_state == PlanState::kPlanned; }
   bool complete() const { return planned() && committed == tasks.size(); }

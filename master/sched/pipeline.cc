@@ -14,6 +14,7 @@
 #include "master/sched/policies/mantri_placement.h"
 #include "master/sched/policies/mantri_recompute.h"
 #include "master/sched/policies/mantri_replication.h"
+#include "master/sched/policies/mantri_restart.h"
 #include "master/sched/policies/spark_speculation.h"
 
 namespace mr::sched {
@@ -46,7 +47,12 @@ constexpr PolicyEntry kPolicies[] = {
     {"mantri_placement", false, false, &MakeMantriPlacement},
     {"mantri_replication", false, false, &MakeMantriReplication},
     {"mantri_recompute", false, false, &MakeMantriRecompute},
+    {"mantri_restart", false, false, &MakeMantriRestart, Family::kSpeculation},
 };
+
+// One name for several policies. Placement first: what is begun anew takes the place of what is left then.
+constexpr std::string_view kMantri = "mantri";
+constexpr std::string_view kMantriParts[] = {"mantri_placement", "mantri_restart", "mantri_replication", "mantri_recompute"};
 
 std::string_view Trim(std::string_view s) {
   while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
@@ -89,14 +95,16 @@ Result<Item> ParseItem(std::string_view text) {
   return item;
 }
 
-// At commas outside of parentheses.
+// At commas outside of parentheses; `mantri` as its parts.
 std::vector<std::string_view> Split(std::string_view list) {
   std::vector<std::string_view> items;
   size_t begin = 0;
   int depth = 0;
   for (size_t i = 0; i <= list.size(); ++i) {
     if (i == list.size() || (list[i] == ',' && depth == 0)) {
-      items.push_back(Trim(list.substr(begin, i - begin)));
+      const std::string_view item = Trim(list.substr(begin, i - begin));
+      if (item != kMantri) items.push_back(item);
+      else items.insert(items.end(), std::begin(kMantriParts), std::end(kMantriParts));
       begin = i + 1;
     } else if (list[i] == '(') {
       ++depth;
@@ -108,6 +116,7 @@ std::vector<std::string_view> Split(std::string_view list) {
 }
 
 Result<const PolicyEntry*> Find(const std::string& name) {
+  if (name == kMantri) return InvalidArgument("'mantri' takes no parameters: give them to mantri_restart and the others that it names");
   std::vector<std::string_view> names;
   std::string all;
   for (const PolicyEntry& entry : kPolicies) {

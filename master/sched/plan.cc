@@ -51,9 +51,10 @@ bool Plan::Launch(const TaskId& id, WorkerId worker, Cause cause, Reason reason)
   const StageSpec& spec = job->graph.stages[id.stage];
   const uint32_t drafted = Drafted(edits_, id);
   if (spec.side_effects && task->holding + drafted > 0) return false;
-  const bool extra =
-      cause == Cause::kClone || cause == Cause::kSpeculative || cause == Cause::kRestart;
-  if (task->live + drafted >= task->wanted + (extra ? 1 : 0)) return false;
+  uint32_t most = task->wanted;
+  if (cause == Cause::kClone || cause == Cause::kRestart) ++most;
+  if (cause == Cause::kSpeculative) most = std::max(most + 1, kMostRunning);
+  if (task->live + drafted >= most) return false;
   if (state.BetterElsewhere(spec, *task, *w) || !HasRoom(*w, spec)) return false;
   edits_.push_back(sched::Launch{
       {id, 0}, worker, w->incarnation, cause, task->generation, Signed(std::move(reason))});
@@ -102,6 +103,26 @@ bool Plan::Withdraw(const TaskId& task) {
   });
   if (it == edits_.end()) return false;
   edits_.erase(it);
+  return true;
+}
+
+bool Plan::Replace(const TaskId& drafted, const TaskId& task, WorkerId worker, Cause cause, Reason reason) {
+  const std::vector<Edit> before = edits_;
+  if (!Withdraw(drafted)) return false;
+  if (Launch(task, worker, cause, std::move(reason))) return true;
+  edits_ = before;
+  return false;
+}
+
+bool Plan::Spare(const AttemptId& id, Reason reason) {
+  const Attempt* a = view_.state().FindAttempt(id);
+  if (a == nullptr || !a->live() || a->spared) return false;
+  const auto same = [&](const Edit& e) {
+    const auto* spare = std::get_if<sched::Spare>(&e);
+    return spare != nullptr && spare->attempt == id;
+  };
+  if (std::any_of(edits_.begin(), edits_.end(), same)) return false;
+  edits_.push_back(sched::Spare{id, a->worker, Signed(std::move(reason))});
   return true;
 }
 

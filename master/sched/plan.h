@@ -20,7 +20,10 @@ struct Want {
 };
 
 using Edit = std::variant<Launch, Kill, TakeBack, Bind, ReplicateCopy, SetShare, Remember, WakeAt,
-                          Want>;
+                          Want, Spare>;
+
+// Attempts of one task that run at a time, speculative ones among them (Mantri 5.4: never more than three).
+inline constexpr uint32_t kMostRunning = 3;
 
 // As the id of a fact or a timer.
 inline uint64_t FactId(JobId job) { return uint64_t{job.epoch} << 32 | job.seq; }
@@ -37,7 +40,8 @@ class Plan {
   }
 
   // A new attempt. Refused: no room for it, worker draining or held, task committed or in back-off,
-  // enough live attempts (clone, speculative and restart may go one past `wanted`), a second live
+  // enough live attempts (a clone or restart may go one past `wanted`, a speculative one to
+  // kMostRunning), a second live
   // attempt of a stage with side effects, or it failed here and another worker is to have it first.
   bool Launch(const TaskId& task, WorkerId worker, Cause cause, Reason reason);
   // A further attempt of a committed task, whose output may be lost before its readers have it: its report adds
@@ -46,6 +50,11 @@ class Plan {
   bool Remake(const TaskId& task, WorkerId worker, Reason reason);
   // Takes a launch of this task out of the draft again; false where there is none.
   bool Withdraw(const TaskId& task);
+  // This launch in the place of that of `drafted`. Refused, and the draft as it was, where one of the two
+  // verbs is.
+  bool Replace(const TaskId& drafted, const TaskId& task, WorkerId worker, Cause cause, Reason reason);
+  // Says why this live attempt is left alone. Refused: it was said before.
+  bool Spare(const AttemptId& attempt, Reason reason);
   // In an answer to a slot offer: withdraws this job's launches, and once more the slot is offered,
   // to the other jobs.
   bool PassOver(JobId job);

@@ -89,6 +89,21 @@ std::string Sentence(const Reason& r) {
              " s, times as likely as outputs are lost there";
     case ReasonCode::kWorkerSuspected:
       return "made a second time: a read from worker " + Number(r, 0) + ", which holds it, has failed";
+    case ReasonCode::kRestartSooner:
+      return "begun anew elsewhere: it had " + Decimal(r, 0) + " s left, and a new attempt takes " + Decimal(r, 1) +
+             " s (by more than a report, " + Decimal(r, 2) + " s)";
+    case ReasonCode::kCopySaves:
+      return "a copy though tasks wait: " + Decimal(r, 0) + " s are left, and at " + Number(r, 1) +
+             " % one copy more takes fewer slot-seconds than the " + Number(r, 2) + " that ran";
+    case ReasonCode::kCopySooner:
+      return "a copy: it has " + Decimal(r, 0) + " s left, and a new attempt takes " + Decimal(r, 1) + " s";
+    case ReasonCode::kSlowestCopy:
+      return "the slowest of its task, with " + Decimal(r, 0) + " s left: only the fastest " + Number(r, 1) + " are kept";
+    case ReasonCode::kExplainedByInput:
+      return "not copied: it takes long since it has " + Decimal(r, 0) + " times the input of others, at " +
+             Decimal(r, 1) + " times their time per byte; a copy would take as long";
+    case ReasonCode::kLargestInput:
+      return "of " + Count(r, 1, "waiting task", "waiting tasks") + " it has most to read (" + Number(r, 0) + " bytes)";
   }
   return "unknown reason " + std::to_string(static_cast<int>(r.code));
 }
@@ -126,6 +141,12 @@ const char* ReasonName(ReasonCode code) {
     case ReasonCode::kPreempted: return "preempted";
     case ReasonCode::kRedoCostsMore: return "redo_costs_more";
     case ReasonCode::kWorkerSuspected: return "worker_suspected";
+    case ReasonCode::kRestartSooner: return "restart_sooner";
+    case ReasonCode::kCopySaves: return "copy_saves";
+    case ReasonCode::kCopySooner: return "copy_sooner";
+    case ReasonCode::kSlowestCopy: return "slowest_copy";
+    case ReasonCode::kExplainedByInput: return "explained_by_input";
+    case ReasonCode::kLargestInput: return "largest_input";
   }
   return "unknown";
 }

@@ -39,6 +39,12 @@ enum class ReasonCode : uint8_t {
   kPreempted = 26,        // its queue held too many slots        {slots held, its share}
   kRedoCostsMore = 27,    // replicated: a loss would cost more   {expected s to make it again, s to copy it}
   kWorkerSuspected = 28,  // made a second time: a read failed there {worker}
+  kRestartSooner = 29,    // ended, begun anew: that is sooner    {seconds left, of a new one, report period}
+  kCopySaves = 30,        // copied though tasks wait             {seconds left, chance that it saves: %, copies}
+  kCopySooner = 31,       // copied: a new one ends sooner        {seconds left, of a new one}
+  kSlowestCopy = 32,      // ended: faster ones of its task run   {seconds left, how many are kept}
+  kExplainedByInput = 33, // not copied: slow for its input only  {times the usual input, the usual time per byte}
+  kLargestInput = 34,     // launched first: it has most to read  {bytes, waiting tasks}
 };
 
 struct Reason {

@@ -6,17 +6,6 @@ namespace mr::sched {
 
 namespace {
 
-// Its time per byte may be so much above that of finished attempts until it counts as slow whatever
-// its input is: half of the 1.5 x median that makes an outlier (Mantri), since its own time to the
-// end is an estimate.
-constexpr double kSkewSlack = 1.25;
-
-// Its queue has all that it may hold, and a copy would be more.
-bool QueueFull(const State& state, const Job& job) {
-  const Queue& q = state.queues().at(job.queue);
-  return state.sharing().max_shares && q.max_share != 0 && q.held_total() >= q.max_share;
-}
-
 // At its rate, from start to end, it takes no longer per byte than those that finished.
 bool ExplainedByInput(const StageStatistics& s, const Task& task, const Attempt& a, Duration age) {
   const uint64_t bytes = InputBytes(task, a);
@@ -28,6 +17,11 @@ bool ExplainedByInput(const StageStatistics& s, const Task& task, const Attempt&
 }
 
 }  // namespace
+
+bool QueueFull(const State& state, const Job& job) {
+  const Queue& q = state.queues().at(job.queue);
+  return state.sharing().max_shares && q.max_share != 0 && q.held_total() >= q.max_share;
+}
 
 Result<Speculation::Options> Speculation::ReadOptions(PolicyParams* params, Duration min_age) {
   Options options;

@@ -13,6 +13,14 @@ namespace mr::sched {
 // stage of 100,000 attempts. A guess: more than a stage has slow tasks at one instant.
 inline constexpr size_t kCandidatesSeen = 256;
 
+// Its time per byte may be so much above that of finished attempts until an attempt counts as slow whatever
+// its input is: half of the 1.5 x median that makes an outlier (Mantri), since its own time to the
+// end is an estimate.
+inline constexpr double kSkewSlack = 1.25;
+
+// Its queue has all that it may hold, and a copy would be more.
+bool QueueFull(const State& state, const Job& job);
+
 class Speculation : public Policy {
  public:
   struct Options {

@@ -292,7 +292,7 @@ class State {
   void RecountRacks();
 
   // state_rate.cc: statistics of attempts.
-  static Rating RatingOf(const StageSpec& spec, const Task& task, const Attempt& attempt);
+  static Rating RatingOf(const StageSpec& spec, const Task& task, const Attempt& attempt, bool sampled);
   static SlotCount SlotsOf(const Worker& worker);
   void Rerate(const AttemptId& id);
   void Rerate(Job& job, const TaskId& id, Attempt& attempt);
@@ -309,6 +309,7 @@ class State {
   void RankJob(const Job& job, int direction);
   void BuildClasses(Job& job, uint32_t stage);
   void BuildLists(Stage& stage);
+  void BuildByInput(Stage& stage);
   void IndexStage(Job& job, uint32_t stage);
   void BuildPartialReaders(Job& job, uint32_t stage);
   void RebuildLists();

@@ -80,6 +80,9 @@ std::string CheckPools(const Job& job, uint32_t s) {
         c.blocked.Contains(t) != (can && task.partial_missing > 0)) {
       return At({job.id, s, t}) + "it stands in the wrong pool";
     }
+    if (!stage.by_input.empty() && stage.waiting_by_input.Contains(stage.input_place[t]) != (ready && !again)) {
+      return At({job.id, s, t}) + "it stands wrong among those by input";
+    }
     for (const Attempt& a : task.attempts) {
       const bool fetching = job.running() && a.live() && !a.inputs_done;
       const size_t partial = task.partial_missing > 0 ? 1 : 0;

@@ -131,7 +131,7 @@ uint64_t State::Hash(const TaskId& id, const Attempt& a) {
       .Pair(a.number, a.generation)
       .Pair(a.worker.value, kinds)
       .Word(a.incarnation)
-      .Word(Flags({a.inputs_done, a.taken_back}))
+      .Word(Flags({a.inputs_done, a.taken_back, a.spared}))
       .At(a.launched_at)
       .At(a.started_at)
       .At(a.first_byte_at)

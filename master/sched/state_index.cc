@@ -35,6 +35,11 @@ void State::Index(Job& job, const TaskId& id, Task& task, bool in) {
     } else {
       PoolErase(c.ready, id.task, task);
     }
+    if (!stage.by_input.empty()) {
+      const bool waits = in && task.partial_missing == 0 && c.ready.fresh.Contains(id.task);
+      if (waits) stage.waiting_by_input.Insert(stage.input_place[id.task]);
+      else stage.waiting_by_input.Erase(stage.input_place[id.task]);
+    }
     if (in) ++work_count_;
   }
   if (!job.running()) return;
@@ -338,8 +343,24 @@ void State::BuildClasses(Job& job, uint32_t s) {
   BuildLists(stage);
 }
 
+void State::BuildByInput(Stage& stage) {
+  stage.by_input.clear();
+  stage.input_place.clear();
+  const auto bytes = [&](uint32_t t) { return stage.tasks[t].plan.input_bytes; };
+  const uint32_t n = static_cast<uint32_t>(stage.tasks.size());
+  uint32_t same = 1;
+  while (same < n && bytes(same) == bytes(0)) ++same;
+  if (same >= n) return;
+  stage.waiting_by_input = IndexSet(n);
+  stage.input_place.resize(n);
+  for (uint32_t t = 0; t < n; ++t) stage.by_input.push_back(t);
+  std::stable_sort(stage.by_input.begin(), stage.by_input.end(), [&](uint32_t a, uint32_t b) { return bytes(a) > bytes(b); });
+  for (uint32_t i = 0; i < n; ++i) stage.input_place[stage.by_input[i]] = i;
+}
+
 void State::BuildLists(Stage& stage) {
   const uint32_t n = static_cast<uint32_t>(stage.tasks.size());
+  BuildByInput(stage);
   using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;
   std::vector<Pairs> workers(stage.classes.size()), racks(stage.classes.size());
   for (uint32_t t = 0; t < n; ++t) {

@@ -97,7 +97,7 @@ std::string State::CheckLists() const {
       for (const Task& task : stage.tasks) {
         for (const Attempt& a : task.attempts) CountAttempt(a, &causes);
       }
-      if (stage.statistics.by_start.empty()) continue;
+      if (!stage.statistics.speculable()) continue;
       const size_t kind = KindIndex(job.graph.stages[s].slot_kind);
       list.speculable[kind].insert({-int64_t{job.priority}, job.arrival, {id, s}});
     }

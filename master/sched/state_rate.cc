@@ -2,6 +2,8 @@
 // values with which it went in, so that it may be called after any change.
 #include <algorithm>
 
+#include "common/base/digest.h"
+#include "master/sched/estimate.h"
 #include "master/sched/state.h"
 
 namespace mr::sched {
@@ -22,10 +24,35 @@ bool Same(const StageStatistics& a, const StageStatistics& b) {
   return a.by_rate.All() == b.by_rate.All() && a.by_score.All() == b.by_score.All() &&
          a.by_start.All() == b.by_start.All() && a.rates.All() == b.rates.All() &&
          a.durations.All() == b.durations.All() && a.scores == b.scores && a.running == b.running &&
-         a.measured_ns == b.measured_ns && a.measured_bytes == b.measured_bytes;
+         a.measured_ns == b.measured_ns && a.measured_bytes == b.measured_bytes &&
+         a.measured_work == b.measured_work && a.measured == b.measured && a.wrapup_ns == b.wrapup_ns &&
+         a.lag_ns == b.lag_ns && a.costs.All() == b.costs.All() && a.by_worker == b.by_worker &&
+         a.by_cost.All() == b.by_cost.All() && a.doubled == b.doubled;
 }
 
-void Change(const Rating& a, const Rating& b, AttemptKey key, StageStatistics* s) {
+bool Sampled(uint32_t task, size_t tasks) {
+  return tasks <= kCostsKept || MixHash(0x9e37, task) % (tasks / kCostsKept + 1) == 0;
+}
+
+// Several attempts run, though one is wanted.
+bool Doubled(const StageSpec& spec, const Task& task) {
+  return !spec.side_effects && task.state == TaskState::kRunning && task.wanted == 1 && task.live > 1;
+}
+
+void ChangeWork(const Rating& a, const Rating& b, WorkerId worker, StageStatistics* s) {
+  s->wrapup_ns += b.wrapup - a.wrapup;
+  s->lag_ns += b.lag - a.lag;
+  const int64_t ns = (b.bytes > 0 ? b.work : 0) - (a.bytes > 0 ? a.work : 0);
+  s->measured_work += ns;
+  s->measured += static_cast<uint32_t>(b.bytes > 0) - static_cast<uint32_t>(a.bytes > 0);
+  if (a.bytes == b.bytes && ns == 0) return;
+  WorkDone& done = s->by_worker[worker];
+  done.ns += ns;
+  done.bytes += b.bytes - a.bytes;
+  if (done.bytes == 0) s->by_worker.erase(worker);
+}
+
+void Change(const Rating& a, const Rating& b, AttemptKey key, WorkerId worker, StageStatistics* s) {
   using ByRate = std::pair<double, AttemptKey>;
   using ByNumber = std::pair<int64_t, AttemptKey>;
   s->scores += b.score - a.score;
@@ -37,6 +64,9 @@ void Change(const Rating& a, const Rating& b, AttemptKey key, StageStatistics* s
   Move(s->durations, a.finished, a.lasted, b.finished, b.lasted);
   s->measured_ns += (b.bytes > 0 ? b.lasted : 0) - (a.bytes > 0 ? a.lasted : 0);
   s->measured_bytes += b.bytes - a.bytes;
+  Move(s->by_cost, a.alone && a.cost > 0, ByRate{-a.cost, key}, b.alone && b.cost > 0, ByRate{-b.cost, key});
+  Move(s->costs, a.sampled && a.cost > 0, a.cost, b.sampled && b.cost > 0, b.cost);
+  if (a.finished || b.finished) ChangeWork(a, b, worker, s);
 }
 
 void Count(const Rating& r, WorkerId worker, bool in, JobStatistics* s) {
@@ -80,7 +110,7 @@ bool Copied(const Task& task) {
   return false;
 }
 
-Rating State::RatingOf(const StageSpec& spec, const Task& task, const Attempt& a) {
+Rating State::RatingOf(const StageSpec& spec, const Task& task, const Attempt& a, bool sampled) {
   Rating r;
   r.running = a.state == AttemptState::kRunning;
   r.finished = a.state == AttemptState::kCommitted;
@@ -91,10 +121,17 @@ Rating State::RatingOf(const StageSpec& spec, const Task& task, const Attempt& a
     r.lasted = std::max<int64_t>(1, a.ended_at.ns - r.started);
     r.rate = kNsPerSecond / static_cast<double>(r.lasted);
     r.bytes = InputBytes(task, a);
+    r.sampled = sampled;
+    r.work = std::max<int64_t>(1, r.lasted - a.waited.ns);
+    if (r.bytes > 0) r.cost = static_cast<double>(r.work) / static_cast<double>(r.bytes);
+    r.wrapup = WrapupOf(a, Instant{r.started}).ns;
+    if (a.started_at.ns != 0) r.lag = (a.started_at - a.launched_at).ns;
     return r;
   }
-  r.candidate = !spec.side_effects && task.state == TaskState::kRunning && task.live == 1 &&
-                task.wanted == 1 && a.generation == task.generation && !Copied(task);
+  r.alone = !spec.side_effects && task.state == TaskState::kRunning && task.live == 1 && task.wanted == 1 &&
+            a.generation == task.generation;
+  r.candidate = r.alone && !Copied(task);
+  if (const auto pace = PaceOf(a)) r.cost = pace->whole_cost;
   if (r.score > 0 && a.samples.back().at.ns > r.started) {
     r.rate = static_cast<double>(r.score) / static_cast<double>(a.samples.back().at.ns - r.started);
   }
@@ -109,30 +146,36 @@ void State::Rerate(const AttemptId& id) {
 
 void State::Rerate(Job& job, const TaskId& id, Attempt& a) {
   Stage& stage = job.stages[id.stage];
-  const Rating rating = RatingOf(job.graph.stages[id.stage], stage.tasks[id.task], a);
+  const Rating rating = RatingOf(job.graph.stages[id.stage], stage.tasks[id.task], a, Sampled(id.task, stage.tasks.size()));
   if (rating == a.rating) return;
   StageStatistics& s = stage.statistics;
-  const bool had = !s.by_start.empty();
-  Change(a.rating, rating, {id.task, a.number}, &s);
+  const bool had = s.speculable();
+  Change(a.rating, rating, {id.task, a.number}, a.worker, &s);
   const bool counted = a.rating.running || a.rating.finished, counts = rating.running || rating.finished;
   if (counted != counts || a.rating.score != rating.score) {
     Count(a.rating, a.worker, false, &job.statistics);
     Count(rating, a.worker, true, &job.statistics);
   }
   a.rating = rating;
-  if (had == s.by_start.empty()) SetSpeculable(job, id.stage, !had);
+  if (had != s.speculable()) SetSpeculable(job, id.stage, !had);
 }
 
 void State::RerateTask(const TaskId& id) {
   Job& job = jobs_.at(id.job);
   if (!job.list->statistics || !job.running()) return;
-  for (Attempt& a : job.stages[id.stage].tasks[id.task].attempts) Rerate(job, id, a);
+  Stage& stage = job.stages[id.stage];
+  StageStatistics& s = stage.statistics;
+  const bool had = s.speculable();
+  if (Doubled(job.graph.stages[id.stage], stage.tasks[id.task])) s.doubled.insert(id.task);
+  else s.doubled.erase(id.task);
+  if (had != s.speculable()) SetSpeculable(job, id.stage, !had);
+  for (Attempt& a : stage.tasks[id.task].attempts) Rerate(job, id, a);
 }
 
 void State::DropStatistics(Job& job) {
   for (uint32_t s = 0; s < job.stages.size(); ++s) {
     Stage& stage = job.stages[s];
-    if (!stage.statistics.by_start.empty()) SetSpeculable(job, s, false);
+    if (stage.statistics.speculable()) SetSpeculable(job, s, false);
     stage.statistics = {};
     for (Task& task : stage.tasks) {
       for (Attempt& a : task.attempts) a.rating = {};
@@ -151,16 +194,17 @@ std::string State::CheckStatistics() const {
       StageStatistics of_stage;
       for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) {
         const Task& task = job.stages[s].tasks[t];
+        if (job.list->statistics && job.running() && Doubled(spec, task)) of_stage.doubled.insert(t);
         for (const Attempt& a : task.attempts) {
           copies[KindIndex(spec.slot_kind)] += a.holds_slot() && a.cause == Cause::kSpeculative;
           if (!job.list->statistics || !job.running()) continue;
-          const Rating rating = RatingOf(spec, task, a);
-          Change({}, rating, {t, a.number}, &of_stage);
+          const Rating rating = RatingOf(spec, task, a, Sampled(t, job.stages[s].tasks.size()));
+          Change({}, rating, {t, a.number}, a.worker, &of_stage);
           Count(rating, a.worker, true, &of_job);
         }
       }
       if (!Same(of_stage, job.stages[s].statistics)) return Name(id) + ": a stage's statistics are wrong";
-      if (of_stage.by_start.empty()) continue;
+      if (!of_stage.speculable()) continue;
       speculable[KindIndex(spec.slot_kind)].insert({-int64_t{job.priority}, job.arrival, {id, s}});
     }
     if (of_job.progress != job.statistics.progress || of_job.attempts != job.statistics.attempts ||

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "common/base/ids.h"
@@ -27,8 +28,25 @@ struct Rating {
   int64_t started = 0;     // ns
   int64_t lasted = 0;      // ns, of finished ones
   uint64_t bytes = 0;      // of its input, of finished ones; 0 = not known
+  bool alone = false;      // it runs, the only live attempt of its task, which may be copied or begun anew
+  bool sampled = false;    // its `cost`, once finished, stands for the stage's (StageStatistics::costs)
+  double cost = 0;         // ns per byte of its input: that it took, or is predicted to take; 0 = not known
+  int64_t work = 0;        // ns, of finished ones: `lasted` without the wait for inputs
+  int64_t wrapup = 0;      // ns, of finished ones: from the last byte of input to the end
+  int64_t lag = 0;         // ns, of finished ones: from launch to start
   bool operator==(const Rating&) const = default;
 };
+
+// What finished attempts of one worker took for how much input.
+struct WorkDone {
+  int64_t ns = 0;
+  uint64_t bytes = 0;
+  bool operator==(const WorkDone&) const = default;
+};
+
+// A stage of more tasks keeps the costs of so many, chosen by their number: exact as to whose they are,
+// whatever the order in which tasks end.
+inline constexpr uint32_t kCostsKept = 1024;
 
 struct StageStatistics {
   // Of candidates.
@@ -43,6 +61,18 @@ struct StageStatistics {
   Ranked<int64_t> durations;  // ns
   int64_t measured_ns = 0;    // durations of those whose input is known,
   uint64_t measured_bytes = 0;  // and these inputs
+  int64_t measured_work = 0;    // and how long they took without the wait for inputs
+  uint32_t measured = 0;        // how many these are
+  int64_t wrapup_ns = 0, lag_ns = 0;      // sums, of all finished ones
+  Ranked<double> costs;                   // ns per byte
+  std::map<WorkerId, WorkDone> by_worker;  // of those whose input is known
+  // The dearest first: (-cost, attempt) of those alone.
+  Ranked<std::pair<double, AttemptKey>> by_cost;
+  // Tasks of which more than one attempt is live and one is wanted.
+  std::set<uint32_t> doubled;
+
+  // Something that runs here may get a copy.
+  bool speculable() const { return !by_start.empty() || !by_cost.empty() || !doubled.empty(); }
 };
 
 struct JobStatistics {

@@ -181,6 +181,7 @@ void Brain::CarryOut(const sched::Decision& decision, uint64_t sequence) {
     void operator()(const sched::SetShare&) {}
     void operator()(const sched::MarkIndeterminate&) {}
     void operator()(const sched::Remember&) {}
+    void operator()(const sched::Spare&) {}
   };
   std::visit(Visitor{*this, sequence}, decision);
 }

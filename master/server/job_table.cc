@@ -48,6 +48,7 @@ const char* Word(What what) {
     case What::kJobKilled: return "job killed";
     case What::kOtherContent: return "other content than before";
     case What::kTakenOver: return "taken over from another release";
+    case What::kSpared: return "left alone";
   }
   return "?";
 }
@@ -465,6 +466,9 @@ struct DecisionFolder {
   void operator()(const sched::SetShare&) {}
   void operator()(const sched::ReplicateCopy&) {}
   void operator()(const sched::Remember&) {}
+  void operator()(const sched::Spare& d) {
+    table.Note(What::kSpared, d.attempt, d.attempt.task.job, d.worker, d.reason, at);
+  }
   void operator()(const sched::WakeAt&) {}
 };
 

@@ -81,7 +81,7 @@ struct StageView {
 // What was decided; numbers stand in snapshots.
 enum class What : uint8_t {
   kLaunched = 1, kCommitted, kKeptAsCopy, kRefused, kAskedToStop, kTakenBack, kBound, kCopyDropped, kStagePlanned,
-  kJobCommitted, kJobFailed, kJobKilled, kOtherContent, kTakenOver,
+  kJobCommitted, kJobFailed, kJobKilled, kOtherContent, kTakenOver, kSpared,
 };
 const char* Word(What what);
 

@@ -217,7 +217,7 @@ void Scenario::Submit(const Words& w) {
                            OptionOf(w, "memory", "0");
   const std::string prefer = OptionOf(w, "prefer", "");
   StageLine(SplitWords("stage map tasks=" + maps + " partitions=" + std::max<std::string>(reduces, "1") +
-                       rest + (prefer.empty() ? "" : " prefer=" + prefer)));
+                       rest + (prefer.empty() ? "" : " prefer=" + prefer) + " bytes=" + OptionOf(w, "bytes", "")));
   if (reduces != "0") {
     StageLine(SplitWords("stage reduce tasks=" + reduces + " from=map:all_to_all" + rest));
   }
@@ -240,6 +240,7 @@ void Scenario::StageLine(const Words& w) {
   for (const std::string& worker : SplitAt(OptionOf(w, "prefer", ""), ',')) {
     text.prefer.push_back(ParseWorker(worker));
   }
+  for (const std::string& bytes : SplitAt(OptionOf(w, "bytes", ""), ',')) text.bytes.push_back(Number(bytes));
   const std::vector<std::string> edges = SplitAt(OptionOf(w, "from", ""), ',');
   if (edges.empty() || Has(w, "files")) spec.inputs.push_back({});
   for (const std::string& edge : edges) {
@@ -269,6 +270,7 @@ void Scenario::Answer(const PlanStage& ask) {
   StagePlanned e{ask.job, ask.stage, text.partitions, {}, text.plan_error};
   for (uint32_t t = 0; t < text.tasks; ++t) {
     TaskPlan plan;
+    if (!text.bytes.empty()) plan.input_bytes = text.bytes[t % text.bytes.size()];
     if (!text.prefer.empty()) plan.preferred = {text.prefer[t % text.prefer.size()]};
     for (uint32_t i = 0; i < spec.inputs.size(); ++i) {
       if (!spec.inputs[i].is_edge) continue;

@@ -36,7 +36,8 @@ bool MustBeExpected(const Decision& d) {
          std::holds_alternative<TakeBack>(d) || std::holds_alternative<Bind>(d) ||
          std::holds_alternative<Refuse>(d) || std::holds_alternative<ReplicateCopy>(d) ||
          std::holds_alternative<CommitJob>(d) || std::holds_alternative<FailJob>(d) ||
-         std::holds_alternative<MarkIndeterminate>(d) || std::holds_alternative<SetShare>(d);
+         std::holds_alternative<MarkIndeterminate>(d) || std::holds_alternative<SetShare>(d) ||
+         std::holds_alternative<Spare>(d);
 }
 
 }  // namespace
@@ -123,6 +124,7 @@ std::string Scenario::Text(const Decision& decision) const {
   if (const auto* d = std::get_if<MarkIndeterminate>(&decision)) {
     return "mark_indeterminate " + Label(d->task) + because(d->reason);
   }
+  if (const auto* d = std::get_if<Spare>(&decision)) return of("spare", *d);
   if (const auto* d = std::get_if<WakeAt>(&decision)) return "wake " + d->policy;
   return "decision of kind " + std::to_string(decision.index());
 }

@@ -94,6 +94,15 @@ TEST(PolicyParamsTest, TimesAndFlagsAreChecked) {
   EXPECT_TRUE(params.AllTaken().ok());
 }
 
+TEST(PolicyListTest, MantriIsOneNameForItsParts) {
+  EXPECT_TRUE(Scheduler::CheckPolicies("fair,mantri").ok());
+  EXPECT_TRUE(Scheduler::CheckJobPolicies("mantri").ok());
+  EXPECT_THAT(Scheduler::CheckPolicies("mantri,mantri_restart").message(), HasSubstr("'mantri_restart' stands in the list twice"));
+  EXPECT_THAT(Scheduler::CheckPolicies("mantri(gamma=1)").message(), HasSubstr("give them to mantri_restart"));
+  EXPECT_TRUE(Scheduler::CheckPolicies("mantri_restart(gamma=1,delta=0.5,alpha=1,rho=1,report=1s,min_age=0s)").ok());
+  EXPECT_THAT(Scheduler::CheckPolicies("mantri_restart(alpha=4)").message(), HasSubstr("parameter 'alpha'"));
+}
+
 TEST(PolicyListTest, SpeculationTakesItsThresholds) {
   for (const char* list :
        {"fifo,late(cap=0.2,slow_task=0.3,slow_node=0.1,min_age=1s,skew_check=on)", "late(min_age=0s)",
@@ -170,7 +179,7 @@ TEST(JobGraphTest, ManyToOneRangesCoverAllUpstreamTasksOnce) {
 }
 
 TEST(ReasonTest, EachCodeHasANameAndASentence) {
-  for (int code = 0; code <= static_cast<int>(ReasonCode::kWorkerSuspected); ++code) {
+  for (int code = 0; code <= static_cast<int>(ReasonCode::kLargestInput); ++code) {
     const auto reason = static_cast<ReasonCode>(code);
     EXPECT_STRNE(ReasonName(reason), "unknown") << code;
     EXPECT_THAT(Explain({reason, "", {}}), testing::Not(HasSubstr("unknown"))) << code;

@@ -4,6 +4,7 @@
 
 #include "common/base/fields.h"
 #include "master/sched/job_graph.h"
+#include "master/sched/plan.h"
 
 namespace mr::sched {
 
@@ -95,7 +96,8 @@ void RandomCluster::Do(const Launch& d) {
   if (d.cause == Cause::kSpeculative) {
     ++copies_;
     const mr::sched::Task& task = *scheduler_.state().FindTask(d.attempt.task);
-    if (task.live > 2) Broken("more than one copy of a task");
+    const bool mantri = policies_.find("mantri") != std::string::npos;
+    if (task.live > (mantri ? kMostRunning : 2)) Broken("too many copies of a task");
     if (spec.side_effects) Broken("a copy of an attempt with side effects");
     for (const auto& other : task.attempts) {
       if (other.number != d.attempt.number && other.worker == d.worker) Broken("a copy where the task ran");

@@ -13,7 +13,8 @@ namespace {
 constexpr const char* kLists[] = {
     "fifo", "fair", "fair(reduces=greedy)", "fair,delay", "fair,blacklist",
     "fifo,hadoop_speculation(min_age=1s)", "fifo,dryad_speculation(done=0.5)", "fifo,spark_speculation",
-    "fifo,late(min_age=1s)", "fifo,mantri_placement", "fifo,mantri_replication", "fifo,mantri_recompute"};
+    "fifo,late(min_age=1s)", "fifo,mantri_placement", "fifo,mantri_replication", "fifo,mantri_recompute",
+    "fair,mantri_restart", "fair,delay,mantri"};
 
 std::vector<std::string> Files() {
   std::vector<std::string> files;
@@ -78,7 +79,8 @@ TEST(SwapTest, NoSpeculationPolicyPassesForAnother) {
       {"hadoop_speculation", "hadoop_speculation(min_age=1s)"},
       {"dryad_speculation", "dryad_speculation(done=0.5)"},
       {"spark_speculation", "spark_speculation(quantile=0.5,multiplier=1.5)"},
-      {"late", "late(min_age=1s,slow_task=0.5,cap=1)"}};
+      {"late", "late(min_age=1s,slow_task=0.5,cap=1)"},
+      {"mantri_restart", "mantri_restart"}};
   std::map<std::pair<std::string, std::string>, int> told;
   for (const std::string& file : Files()) {
     std::ifstream in(file);

@@ -1,97 +1,13 @@
 // Speculation by the numbers of its papers: small clusters in virtual time, driven event by event.
 #include <cmath>
-#include <map>
 
 #include "common/base/rng.h"
 #include "master/sched/scheduler.h"
 #include "master/sched/state.h"
+#include "tests/master/sched/nodes.h"
 
 namespace mr::sched {
 namespace {
-
-// Workers with one slot each, on which a task takes so many seconds; a report each second.
-class Nodes {
- public:
-  // check: the whole state, after each event.
-  Nodes(const std::string& policies, std::vector<double> seconds, bool check = true)
-      : seconds_(std::move(seconds)), check_(check) {
-    Send(ConfigChanged{policies, 1, kSchedulerVersion, Millis(100)});
-    for (uint32_t w = 1; w <= seconds_.size(); ++w) {
-      WorkerRegistered e;
-      e.worker = {w};
-      e.incarnation = w;
-      e.slots.total = 1;
-      Send(e);
-    }
-  }
-
-  // Seconds until a job of one stage with so many tasks has ended.
-  double Run(uint32_t tasks) {
-    JobSubmitted job;
-    job.job = {1, 1};
-    StageSpec map;
-    map.inputs = {StageInput{}};
-    map.is_final = true;
-    job.graph.stages = {map};
-    Send(job);
-    Send(StagePlanned{{1, 1}, 0, 1, std::vector<TaskPlan>(tasks), ""});
-    while (scheduler_.state().FindJob({1, 1})->running()) {
-      now_ = now_ + Millis(100);
-      Advance();
-      if (now_ > Instant{Seconds(3600).ns}) return -1;
-    }
-    return (now_ - Instant{}).seconds();
-  }
-  int copies() const { return copies_; }
-
- private:
-  void Send(const Event& event) {
-    for (const Decision& d : scheduler_.Step({now_, event})) {
-      if (const auto* launch = std::get_if<Launch>(&d)) {
-        began_[launch->attempt] = now_;
-        copies_ += launch->cause == Cause::kSpeculative;
-      }
-      if (const auto* wake = std::get_if<WakeAt>(&d)) timer_ = wake->at;
-      if (const auto* kill = std::get_if<Kill>(&d)) killed_.push_back(*kill);
-    }
-    if (!check_) return;
-    EXPECT_EQ(CheckState(scheduler_.state()), "");
-  }
-
-  void Advance() {
-    const std::map<AttemptId, Instant> began = began_;
-    for (const auto& [id, at] : began) {
-      const Attempt* a = scheduler_.state().FindAttempt(id);
-      if (!a->live()) continue;
-      const double share = (now_ - at).seconds() / seconds_[a->worker.value - 1];
-      if (share >= 1 - 1e-9) {
-        Send(AttemptFinished{id, a->worker, a->incarnation, {1, 1, {id.task.task, 1}}, {}, {}, {}});
-      } else if ((now_ - at).ns % Seconds(1).ns == 0) {
-        const auto taken = static_cast<uint64_t>(std::floor(share * 1e6));
-        Send(AttemptProgress{a->worker, a->incarnation, {{id, 0, taken, 1'000'000, 0, true}}});
-      } else if (a->state == AttemptState::kLaunched) {
-        Send(AttemptStarted{id, a->worker, a->incarnation});
-      }
-    }
-    while (!killed_.empty()) {
-      const Kill kill = killed_.back();
-      killed_.pop_back();
-      Send(AttemptKilled{kill.attempt, kill.worker, kill.incarnation});
-    }
-    if (timer_ > Instant{} && timer_ <= now_) {
-      timer_ = {};
-      Send(TimerDue{"core", 0});
-    }
-  }
-
-  std::vector<double> seconds_;
-  bool check_;
-  Scheduler scheduler_;
-  Instant now_, timer_;
-  std::map<AttemptId, Instant> began_;
-  std::vector<Kill> killed_;
-  int copies_ = 0;
-};
 
 // LATE, section 4: ten nodes at a minute a task, X at 2.9, Y at 10; X asks before the others do.
 std::vector<double> SlowNodeExample() {

@@ -1,0 +1,108 @@
+#include "master/sched/estimate.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace mr::sched {
+
+namespace {
+
+// An attempt that moves at all is reported at least so often (worker/daemon/progress.h).
+constexpr Duration kReportPeriod = Seconds(1);
+
+Instant StartOf(const Attempt& a) { return a.started_at.ns != 0 ? a.started_at : a.launched_at; }
+
+}  // namespace
+
+std::optional<Pace> PaceOf(const Attempt& a) {
+  if (a.samples.empty()) return std::nullopt;
+  const Sample& last = a.samples.back();
+  if (last.taken_bytes == 0 || last.total_bytes == 0) return std::nullopt;
+  Pace pace;
+  size_t first = a.samples.size() - 1;
+  while (first > 0 && a.samples[first - 1].phase == last.phase) {
+    pace.longest_gap = std::max(pace.longest_gap, a.samples[first].at - a.samples[first - 1].at);
+    --first;
+  }
+  const Sample& from = a.samples[first];
+  const Instant started = StartOf(a);
+  if (last.taken_bytes > from.taken_bytes) {
+    pace.window_ns = static_cast<double>((last.at - from.at).ns);
+    pace.window_bytes = static_cast<double>(last.taken_bytes - from.taken_bytes);
+  } else {
+    pace.window_ns = static_cast<double>((last.at - started).ns);
+    pace.window_bytes = static_cast<double>(last.taken_bytes);
+    pace.longest_gap = std::max(pace.longest_gap, last.at - started);
+  }
+  pace.ns_per_byte = pace.window_ns / pace.window_bytes;
+  pace.left = last.total_bytes - std::min(last.taken_bytes, last.total_bytes);
+  pace.at = last.at;
+  const double whole = static_cast<double>((last.at - started).ns) + pace.ns_per_byte * static_cast<double>(pace.left);
+  pace.whole_cost = whole / static_cast<double>(last.total_bytes);
+  return pace;
+}
+
+Duration WrapupOf(const Attempt& a, Instant started) {
+  if (a.samples.empty() || a.samples.back().taken_bytes == 0) return {};
+  const Sample& last = a.samples.back();
+  const double read = static_cast<double>((last.at - started).ns);
+  const double unread = static_cast<double>(last.total_bytes - std::min(last.taken_bytes, last.total_bytes));
+  const double rest = static_cast<double>((a.ended_at - last.at).ns) - read * unread / static_cast<double>(last.taken_bytes);
+  return {std::max<int64_t>(0, std::llround(rest))};
+}
+
+std::optional<double> TimeLeft(const Attempt& a, Instant now, double wrapup) {
+  const auto pace = PaceOf(a);
+  if (!pace) return std::nullopt;
+  const Duration silent = now - pace->at, due = std::max(kReportPeriod, pace->longest_gap);
+  const double late = std::max(0.0, static_cast<double>((silent - due).ns));
+  const double left = static_cast<double>(pace->left) * (pace->window_ns + late) / pace->window_bytes;
+  return std::max(0.0, (left - static_cast<double>(std::min(silent, due).ns)) * 1e-9 + wrapup);
+}
+
+NewAttempt::NewAttempt(const StageStatistics& s) {
+  const size_t finished = s.durations.size();
+  if (s.costs.size() < kLeast || finished == 0) return;
+  count_ = std::min(kSamples, s.costs.size());
+  for (size_t i = 0; i < count_; ++i) {
+    costs_[i] = s.costs.At((2 * i + 1) * s.costs.size() / (2 * count_));
+    mean_ += costs_[i] / static_cast<double>(count_);
+  }
+  lag_ = static_cast<double>(s.lag_ns) / static_cast<double>(finished) * 1e-9;
+  wrapup_ = static_cast<double>(s.wrapup_ns) / static_cast<double>(finished) * 1e-9;
+}
+
+double NewAttempt::ChanceBelow(double seconds, double bytes, double location) const {
+  if (count_ == 0) return 0;
+  size_t below = 0;
+  while (below < count_ && costs_[below] * location * bytes * 1e-9 + lag_ < seconds) ++below;
+  return static_cast<double>(below) / static_cast<double>(count_);
+}
+
+double NewAttempt::CostAt(double q) const {
+  const double rank = q * static_cast<double>(count_);
+  return costs_[std::min(static_cast<size_t>(rank), count_ - 1)];
+}
+
+double LocationFactor(const State& state, const StageId& id, WorkerId worker) {
+  const Stage& stage = *state.FindStage(id);
+  const StageStatistics& s = stage.statistics;
+  if (s.measured_bytes == 0 || s.measured_work == 0) return 1;
+  double ns = 0, bytes = 0;
+  if (const auto it = s.by_worker.find(worker); it != s.by_worker.end()) {
+    ns = static_cast<double>(it->second.ns);
+    bytes = static_cast<double>(it->second.bytes);
+  }
+  for (const AttemptId& running : state.FindWorker(worker)->attempts) {
+    if (running.task.stage_id() != id) continue;
+    const Attempt& a = *state.FindAttempt(running);
+    if (!a.rating.running || a.rating.cost == 0) continue;
+    const double taken = static_cast<double>(a.samples.back().taken_bytes);
+    ns += a.rating.cost * taken;
+    bytes += taken;
+  }
+  if (bytes == 0 || ns == 0) return 1;
+  return ns / bytes / (static_cast<double>(s.measured_work) / static_cast<double>(s.measured_bytes));
+}
+
+}  // namespace mr::sched

@@ -1,0 +1,57 @@
+// How long an attempt still takes, and how long a new one would (Mantri, OSDI 2010, section 5.5). Times
+// are in seconds where they are doubles. Pure functions of the state's records.
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "master/sched/state.h"
+
+namespace mr::sched {
+
+// How an attempt reads, by its last reports.
+struct Pace {
+  double ns_per_byte = 0;  // over the last reports of its present phase
+  double window_ns = 0, window_bytes = 0;
+  uint64_t left = 0;       // bytes
+  Instant at;              // of the last report
+  Duration longest_gap;    // between two of these reports
+  double whole_cost = 0;   // ns per byte of its whole input that it will have taken, if it goes on like this
+};
+// Nothing where it has taken nothing, or its input is not known.
+std::optional<Pace> PaceOf(const Attempt& attempt);
+// From the last byte of input to the end, of a finished attempt: the last report may be older than that byte.
+Duration WrapupOf(const Attempt& attempt, Instant started);
+
+// t_rem = (d - d_read) * time per byte + t_wrapup. Silence beyond the longest gap between reports counts as
+// time in which nothing was read.
+std::optional<double> TimeLeft(const Attempt& attempt, Instant now, double wrapup);
+
+// What finished tasks of a stage say about a new attempt: t_new = processRate * locationFactor * d + schedLag,
+// of which processRate is a distribution: at most kSamples times per byte, evenly spaced in rank.
+class NewAttempt {
+ public:
+  static constexpr size_t kLeast = 3;     // finished tasks, of which less is known nothing (papers.md 2.2)
+  static constexpr size_t kSamples = 32;  // a guess: a quarter (delta) is eight of them
+
+  explicit NewAttempt(const StageStatistics& statistics);
+  bool known() const { return count_ > 0; }
+  // E(t_new) for d bytes, and P(t_new < seconds).
+  double Expected(double bytes, double location) const { return mean_ * location * bytes * 1e-9 + lag_; }
+  double ChanceBelow(double seconds, double bytes, double location) const;
+  // ns per byte: the mean, and what a share q of new attempts stays below.
+  double mean() const { return mean_; }
+  double CostAt(double q) const;
+  double wrapup() const { return wrapup_; }
+
+ private:
+  std::array<double, kSamples> costs_{};  // ascending
+  size_t count_ = 0;
+  double mean_ = 0, lag_ = 0, wrapup_ = 0;
+};
+
+// Time per byte of this worker in this stage, of what finished and what runs there, as a multiple of that of
+// all: 1 where nothing is known.
+double LocationFactor(const State& state, const StageId& stage, WorkerId worker);
+
+}  // namespace mr::sched

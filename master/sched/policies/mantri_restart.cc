@@ -1,0 +1,179 @@
+#include "master/sched/policies/mantri_restart.h"
+
+#include <algorithm>
+
+#include "master/sched/estimate.h"
+#include "master/sched/policies/mantri_order.h"
+#include "master/sched/policies/mantri_rules.h"
+#include "master/sched/speculation.h"
+
+namespace mr::sched {
+
+namespace {
+
+constexpr size_t kSeenWhileWaiting = 32, kEarliestSeen = 16, kDoubledSeen = 8, kOtherStages = 8;
+
+uint64_t TimerOf(JobId job) { return uint64_t{job.epoch} << 32 | job.seq; }
+JobId JobOfTimer(uint64_t id) { return {static_cast<uint32_t>(id >> 32), static_cast<uint32_t>(id)}; }
+
+class MantriRestart final : public Policy {
+ public:
+  explicit MantriRestart(MantriRules rules) : rules_(rules) {}
+  std::string_view name() const override { return "mantri_restart"; }
+  bool WantsStatistics() const override { return true; }
+
+  void Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const override {
+    if (const auto* offer = std::get_if<SlotOffer>(&trigger)) {
+      Offer(*offer, view, &plan);
+    } else if (const auto* changed = std::get_if<AttemptsChanged>(&trigger)) {
+      for (const AttemptId& id : changed->attempts) {
+        const Job* job = view.state().FindJob(id.task.job);
+        if (job != nullptr && view.Serves(*job)) NoteSkew(view, id, &plan);
+      }
+    } else if (const auto* due = std::get_if<TimersDue>(&trigger)) {
+      for (const uint64_t id : due->ids) Prune(view, JobOfTimer(id), &plan);
+    }
+  }
+
+  bool Seeks(const View& view, SlotKind kind) const override {
+    const auto& stages = view.speculable(kind);
+    return std::any_of(stages.begin(), stages.end(), [&](const StageKey& key) {
+      return !QueueFull(view.state(), *view.state().FindJob(key.stage.job)) &&
+             Best(view, key.stage, nullptr, false, true).has_value();
+    });
+  }
+
+ private:
+  void Offer(const SlotOffer& offer, const View& view, Plan* plan) const {
+    const State& state = view.state();
+    const Launch* drafted = nullptr;
+    for (const Edit& e : plan->edits()) {
+      const auto* launch = std::get_if<Launch>(&e);
+      if (launch == nullptr) continue;
+      if (launch->cause != Cause::kFirst) return;
+      drafted = launch;
+    }
+    const Worker& worker = *state.FindWorker(offer.worker);
+    if (drafted != nullptr) {
+      const Launch first = *drafted;
+      if (InsteadOf(first, view, worker, plan)) return;
+      if (view.Serves(*state.FindJob(first.attempt.task.job))) StartLargest(first, state, plan);
+      return;
+    }
+    if (!offer.idle || !plan->passed().empty()) return;
+    for (const SlotKind kind : {SlotKind::kMap, SlotKind::kReduce}) {
+      if (state.free(kind).count(worker.id) == 0) continue;
+      for (const StageKey& key : view.speculable(kind)) {
+        if (QueueFull(state, *state.FindJob(key.stage.job))) continue;
+        if (Do(Best(view, key.stage, &worker, false, true), view, worker, nullptr, plan)) return;
+      }
+    }
+  }
+
+  // While tasks wait: something better for the slot than the task that was to start in it.
+  bool InsteadOf(const Launch& first, const View& view, const Worker& worker, Plan* plan) const {
+    const State& state = view.state();
+    const JobId id = first.attempt.task.job;
+    const Job& job = *state.FindJob(id);
+    for (uint32_t s = 0; s < job.stages.size() && view.Serves(job); ++s) {
+      if (state.free(job.graph.stages[s].slot_kind).count(worker.id) == 0) continue;
+      if (Do(Best(view, {id, s}, &worker, true, true), view, worker, &first, plan)) return true;
+    }
+    size_t seen = 0;
+    for (const StageKey& key : view.speculable(state.Spec(first.attempt.task.stage_id()).slot_kind)) {
+      if (key.stage.job == id) continue;
+      if (seen++ == kOtherStages) break;
+      if (Do(Best(view, key.stage, &worker, true, false), view, worker, &first, plan)) return true;
+    }
+    return false;
+  }
+
+  bool Do(const std::optional<MantriAct>& act, const View& view, const Worker& worker, const Launch* first, Plan* plan) const {
+    if (!act) return false;
+    const TaskId& task = act->attempt.task;
+    const Cause cause = act->anew ? Cause::kRestart : Cause::kSpeculative;
+    const bool done = first != nullptr ? plan->Replace(first->attempt.task, task, worker.id, cause, act->reason)
+                                       : plan->Launch(task, worker.id, cause, act->reason);
+    if (!done) return false;
+    if (act->anew) return plan->Kill(act->attempt, act->reason);
+    const uint64_t id = TimerOf(task.job);
+    const bool many = view.state().FindTask(task)->live + 1 > rules_.alpha;
+    if (many && view.FindTimer(id) == nullptr) plan->WakeAt(id, view.now());
+    return true;
+  }
+
+  // The best thing to do in this stage with a slot of this worker (null: of a usual one).
+  std::optional<MantriAct> Best(const View& view, const StageId& id, const Worker* worker, bool waiting, bool copies) const {
+    const State& state = view.state();
+    const Stage& stage = *state.FindStage(id);
+    const StageStatistics& s = stage.statistics;
+    if (s.by_cost.empty() && s.by_start.empty() && s.doubled.empty()) return std::nullopt;
+    const NewAttempt fresh(s);
+    if (!fresh.known()) return std::nullopt;
+    const double location = worker != nullptr ? LocationFactor(state, id, worker->id) : 1;
+    std::optional<MantriAct> best;
+    const auto consider = [&](uint32_t task) {
+      auto act = JudgeTask(rules_, view, {id.job, id.stage, task}, worker, fresh, location, waiting, copies);
+      if (act && (!best || act->saves > best->saves)) best = std::move(act);
+    };
+    // What takes less per byte meets no rule: the whole of it is no longer than a new one.
+    const double least = location * std::min(fresh.mean(), 2 * fresh.CostAt(rules_.delta));
+    s.by_cost.Walk(waiting ? kSeenWhileWaiting : kCandidatesSeen, [&](const auto& entry) {
+      if (-entry.first <= least) return false;
+      consider(entry.second.first);
+      return true;
+    });
+    // These may have fallen silent since they were predicted to be quick.
+    const auto usual = Duration{s.measured == 0 ? 0 : s.measured_work / s.measured};
+    s.by_start.Walk(kEarliestSeen, [&](const auto& entry) {
+      if (view.now() - Instant{entry.first} < usual) return false;
+      consider(entry.second.first);
+      return true;
+    });
+    if (!copies || s.doubled.empty()) return best;
+    auto it = s.doubled.lower_bound(static_cast<uint32_t>(state.offers() * kDoubledSeen % stage.tasks.size()));
+    for (size_t i = 0; i < std::min(kDoubledSeen, s.doubled.size()); ++i) {
+      if (it == s.doubled.end()) it = s.doubled.begin();
+      consider(*it++);
+    }
+    return best;
+  }
+
+  // Of tasks with more than alpha copies, Delta after the last began.
+  void Prune(const View& view, JobId id, Plan* plan) const {
+    const Job* job = view.state().FindJob(id);
+    if (job == nullptr || !job->running()) return;
+    std::optional<double> next;
+    for (uint32_t s = 0; s < job->stages.size(); ++s) {
+      const StageStatistics& statistics = job->stages[s].statistics;
+      if (statistics.doubled.empty()) continue;
+      const NewAttempt fresh(statistics);
+      for (const uint32_t t : statistics.doubled) {
+        const Task& task = job->stages[s].tasks[t];
+        if (task.live <= rules_.alpha) continue;
+        const double wait = KeepFastest(rules_, view, {id, s, t}, fresh, plan);
+        if (wait > 0) next = std::min(next.value_or(wait), wait);
+      }
+    }
+    if (next) plan->WakeAt(TimerOf(id), view.now() + FromSeconds(*next));
+  }
+
+  const MantriRules rules_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Policy>> MakeMantriRestart(PolicyParams* params) {
+  MantriRules rules;
+  MR_ASSIGN_OR_RETURN(rules.gamma, params->Number("gamma", rules.gamma, 0, 100));
+  MR_ASSIGN_OR_RETURN(rules.delta, params->Number("delta", rules.delta, 0, 1));
+  MR_ASSIGN_OR_RETURN(rules.alpha, params->Number("alpha", rules.alpha, 1, kMostRunning));
+  MR_ASSIGN_OR_RETURN(rules.rho, params->Number("rho", rules.rho, 0, 1000));
+  MR_ASSIGN_OR_RETURN(const Duration report, params->Time("report", Seconds(10)));
+  MR_ASSIGN_OR_RETURN(const Duration min_age, params->Time("min_age", {}));
+  rules.report = report.seconds();
+  rules.min_age = min_age.seconds();
+  return std::unique_ptr<Policy>(std::make_unique<MantriRestart>(rules));
+}
+
+}  // namespace mr::sched

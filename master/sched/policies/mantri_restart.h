@@ -1,0 +1,40 @@
+// mantri_restart: outliers are begun anew or copied, while their stage runs, where that pays.
+//
+// Ananthanarayanan et al., "Reining in the Outliers in Map-Reduce Clusters using Mantri", OSDI 2010, 5.1 and 5.5:
+//   t_rem = (d - d_read) * time per byte of the last reports + t_wrapup
+//   t_new = processRate * locationFactor * d + schedLag       (estimate.h; a distribution)
+//   Delta = min(10 s, life / 10), between two progress reports;  c = running copies
+//   Delta after a copy began: all but the fastest alpha copies are ended.
+//   On a free slot, while tasks wait:
+//     end and begin anew    t_rem > E(t_new) + Delta, fewer than gamma times
+//     else copy             P(t_rem > t_new (c+1)/c) > delta
+//     else start            the waiting task with the largest input
+//   once all have begun:    copy where E(t_rem - t_new) > rho Delta
+//   (the paper prints this saving with the other sign). Of several, the one that saves most. Never more than
+//   three copies run, and no task gets another one within Delta of the last.
+//
+// An attempt that is slow for its input only has a t_new as long as its t_rem: it is left alone, and that
+// is said once (Plan::Spare).
+//
+// Parameters: gamma, delta, alpha, rho, report (the 10 s), min_age (no attempt is judged before, if Delta
+// is shorter). All follow the length of tasks through Delta.
+//
+// Departs from the paper:
+// - life is E(t_new) at a usual place. The free slot is at hand, so schedLag is from launch to start, and a
+//   task begun anew takes this slot; it does not queue. locationFactor knows the worker, not the network.
+// - "Tasks wait" on an offer on which a policy before it starts a new task of any job: its own tasks are
+//   begun anew or copied in that place; of up to 8 other stages tasks are only begun anew, which gives a slot back.
+// - Looked at: per stage, of the dearest per byte by prediction 32 (256 once all have begun), 16 of the
+//   earliest, 8 of those with copies. No stage is judged before 3 of its tasks finished.
+// - The largest input goes first among tasks that are as near to their input: of this worker or rack 64 are seen.
+#pragma once
+
+#include <memory>
+
+#include "master/sched/pipeline.h"
+
+namespace mr::sched {
+
+Result<std::unique_ptr<Policy>> MakeMantriRestart(PolicyParams* params);
+
+}  // namespace mr::sched

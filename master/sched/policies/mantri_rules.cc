@@ -1,0 +1,73 @@
+#include "master/sched/policies/mantri_rules.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace mr::sched {
+
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+double AgeOf(const Attempt& a, Instant now) {
+  return a.state == AttemptState::kRunning ? (now - a.started_at).seconds() : 0;
+}
+
+}  // namespace
+
+double ReportPeriod(const MantriRules& rules, const NewAttempt& fresh, double bytes) {
+  return std::min(rules.report, fresh.Expected(bytes, 1) / 10);
+}
+
+std::optional<MantriAct> JudgeTask(const MantriRules& rules, const View& view, const TaskId& id, const Worker* worker,
+                                   const NewAttempt& fresh, double location, bool waiting, bool copies) {
+  const Task& task = *view.state().FindTask(id);
+  if (task.live >= kMostRunning || task.live == 0) return std::nullopt;
+  double left = kNever, youngest = kNever, bytes = 0, anew = 0;
+  AttemptId attempt;
+  for (const Attempt& a : task.attempts) {
+    if (worker != nullptr && a.worker == worker->id) return std::nullopt;
+    anew += a.cause == Cause::kRestart && a.generation == task.generation;
+    if (!a.live()) continue;
+    attempt = {id, a.number};
+    const auto t_rem = a.state == AttemptState::kRunning ? TimeLeft(a, view.now(), fresh.wrapup()) : std::nullopt;
+    if (!t_rem || view.state().Waiting(attempt)) return std::nullopt;
+    left = std::min(left, *t_rem);
+    youngest = std::min(youngest, AgeOf(a, view.now()));
+    bytes = std::max(bytes, static_cast<double>(InputBytes(task, a)));
+  }
+  const double delta = ReportPeriod(rules, fresh, bytes), expected = fresh.Expected(bytes, location), c = task.live;
+  if (youngest < std::max(delta, rules.min_age)) return std::nullopt;
+  MantriAct act{left - expected, attempt, false, {ReasonCode::kCopySooner, "", {left, expected}}};
+  if (!waiting) return act.saves > rules.rho * delta ? std::optional(act) : std::nullopt;
+  if (task.live == 1 && act.saves > delta && anew < rules.gamma) {
+    act.anew = true;
+    act.reason = {ReasonCode::kRestartSooner, "", {left, expected, delta}};
+    return act;
+  }
+  const double chance = fresh.ChanceBelow(left * c / (c + 1), bytes, location);
+  if (!copies || chance <= rules.delta) return std::nullopt;
+  act.reason = {ReasonCode::kCopySaves, "", {left, chance * 100, c}};
+  return act;
+}
+
+double KeepFastest(const MantriRules& rules, const View& view, const TaskId& id, const NewAttempt& fresh, Plan* plan) {
+  const Task& task = *view.state().FindTask(id);
+  double bytes = 0, youngest = kNever;
+  std::vector<std::pair<double, uint32_t>> copies;
+  for (const Attempt& a : task.attempts) {
+    if (!a.live()) continue;
+    youngest = std::min(youngest, AgeOf(a, view.now()));
+    bytes = std::max(bytes, static_cast<double>(InputBytes(task, a)));
+    copies.emplace_back(TimeLeft(a, view.now(), fresh.wrapup()).value_or(kNever), a.number);
+  }
+  const double delta = ReportPeriod(rules, fresh, bytes);
+  if (youngest < delta) return std::max(delta - youngest, 1e-3);
+  std::sort(copies.begin(), copies.end());
+  for (size_t i = static_cast<size_t>(rules.alpha); i < copies.size(); ++i) {
+    plan->Kill({id, copies[i].second}, {ReasonCode::kSlowestCopy, "", {copies[i].first, rules.alpha}});
+  }
+  return 0;
+}
+
+}  // namespace mr::sched

@@ -1,0 +1,309 @@
+// mantri_restart by the numbers of its paper: each rule at its threshold, and whole clusters.
+#include <gmock/gmock.h>
+
+#include "common/base/rng.h"
+#include "master/sched/policies/mantri_rules.h"
+#include "tests/master/sched/nodes.h"
+
+namespace mr::sched {
+namespace {
+
+constexpr double kNoRestarts = 0;
+
+// A stage of which tasks 10 to 13 took 10 s for 100 bytes each, on workers 10 to 13, as far as it is not told
+// otherwise. So t_new is 10 s for 100 bytes, and Delta 1 s.
+class MantriRestartTest : public testing::Test {
+ protected:
+  MantriRestartTest() { Begin({10, 10, 10, 10}); }
+
+  void Begin(const std::vector<double>& finished) {
+    ConfigChanged config;
+    config.policies = "fifo";
+    state_.SetConfig(config);
+    for (uint32_t w = 1; w <= 20; ++w) {
+      WorkerRegistered e;
+      e.worker = {w};
+      e.incarnation = 1;
+      e.slots.total = 2;
+      state_.PutWorker(e);
+    }
+    JobSubmitted job;
+    job.job = {1, ++jobs_};
+    job.graph.stages.resize(1);
+    job.graph.stages[0].inputs = {StageInput{}};
+    job.graph.stages[0].is_final = true;
+    state_.AddJob(job, {});
+    state_.KeepStatistics(*state_.FindJob(job.job)->list, true);
+    state_.AskPlan(stage());
+    StagePlanned plan{job.job, 0, 1, std::vector<TaskPlan>(20), ""};
+    for (TaskPlan& t : plan.tasks) t.input_bytes = 100;
+    plan.tasks[5].input_bytes = 500;
+    state_.SetPlan(plan, {});
+    for (uint32_t i = 0; i < finished.size(); ++i) {
+      const AttemptId id = Start(10 + i, 10 + i, 0);
+      Read(id, finished[i], 100);
+      state_.Commit(id, {1, 1, {i, 1}}, Seconds2(finished[i]));
+    }
+  }
+
+  static Instant Seconds2(double at) { return {std::llround(at * 1e9)}; }
+  StageId stage() const { return {{1, jobs_}, 0}; }
+  TaskId TaskOf(uint32_t task) const { return {{1, jobs_}, 0, task}; }
+
+  AttemptId Start(uint32_t task, uint32_t worker, double at, Cause cause = Cause::kFirst) {
+    const AttemptId id{TaskOf(task), state_.AddAttempt(TaskOf(task), {worker}, cause, Seconds2(at))};
+    state_.EditAttempt(id, [&](Attempt& a) {
+      a.state = AttemptState::kRunning;
+      a.started_at = Seconds2(at);
+    });
+    return id;
+  }
+  void Read(const AttemptId& id, double at, uint64_t taken, uint64_t total = 100) {
+    state_.AddSample(id, {Seconds2(at), 0, taken, total, 0}, false);
+  }
+  void End(const AttemptId& id, double at) { state_.MoveAttempt(id, AttemptState::kKilled, Seconds2(at)); }
+
+  std::optional<MantriAct> Judge(uint32_t task, double now, bool waiting, double gamma = kNoRestarts,
+                                 uint32_t worker = 20) const {
+    EXPECT_EQ(state_.CheckStatistics(), "");
+    MantriRules rules;
+    rules.gamma = gamma;
+    const NewAttempt fresh(state_.FindStage(stage())->statistics);
+    if (!fresh.known()) return std::nullopt;
+    const View view(state_, Seconds2(now));
+    return JudgeTask(rules, view, TaskOf(task), state_.FindWorker({worker}), fresh,
+                     LocationFactor(state_, stage(), {worker}), waiting, true);
+  }
+  // An attempt with so many seconds left at that instant, when it has read half.
+  double HalfRead(uint32_t task, double left, uint32_t worker = 1, Cause cause = Cause::kFirst, double begin = 20) {
+    Read(Start(task, worker, begin, cause), begin + left, 50);
+    return begin + left;
+  }
+
+  State state_;
+  uint32_t jobs_ = 0;
+};
+
+TEST_F(MantriRestartTest, WhileTasksWaitASecondCopyMustTakeUnderHalfOfWhatIsLeft) {
+  EXPECT_FALSE(Judge(0, HalfRead(0, 19.9), true));
+  const auto act = Judge(1, HalfRead(1, 20.1), true);
+  ASSERT_TRUE(act);
+  EXPECT_FALSE(act->anew);
+  EXPECT_EQ(act->reason.code, ReasonCode::kCopySaves);
+  EXPECT_NEAR(act->saves, 10.1, 1e-6);
+}
+
+TEST_F(MantriRestartTest, WhileTasksWaitAThirdCopyMustTakeUnderTwoThirdsOfWhatIsLeft) {
+  for (const double left : {14.9, 15.1}) {
+    const uint32_t task = left < 15 ? 0 : 1;
+    Start(task, 1, 0);
+    Read({TaskOf(task), 1}, 20 + left, 20);  // the slower of the two
+    const double now = HalfRead(task, left, 2, Cause::kSpeculative);
+    EXPECT_EQ(Judge(task, now, true).has_value(), left > 15) << left;
+  }
+}
+
+TEST_F(MantriRestartTest, OnceAllHaveBegunACopyMustSaveRhoReportPeriods) {
+  EXPECT_FALSE(Judge(0, HalfRead(0, 12.9), false));
+  EXPECT_TRUE(Judge(1, HalfRead(1, 13.1), false));
+  // As the paper prints it, E(t_new - t_rem) > rho Delta, this one would be copied.
+  Read(Start(2, 3, 20), 29, 90);
+  EXPECT_FALSE(Judge(2, 29, false));
+}
+
+TEST_F(MantriRestartTest, IsBegunAnewWhereThatIsSoonerByMoreThanAReport) {
+  EXPECT_FALSE(Judge(0, HalfRead(0, 10.9), true, 3));
+  const auto act = Judge(1, HalfRead(1, 11.1), true, 3);
+  ASSERT_TRUE(act);
+  EXPECT_TRUE(act->anew);
+  EXPECT_EQ(act->attempt, (AttemptId{TaskOf(1), 1}));
+  EXPECT_EQ(act->reason.code, ReasonCode::kRestartSooner);
+  EXPECT_FALSE(Judge(1, HalfRead(2, 11.1), false, 3)) << "only while tasks wait";
+}
+
+TEST_F(MantriRestartTest, AfterGammaRestartsItIsCopied) {
+  for (int i = 0; i < 2; ++i) End(Start(0, 1 + i, 0, i == 0 ? Cause::kFirst : Cause::kRestart), 5);
+  const double now = HalfRead(0, 30, 3, Cause::kRestart);
+  EXPECT_TRUE(Judge(0, now, true, 3)->anew);
+  EXPECT_FALSE(Judge(0, now, true, 2)->anew);
+}
+
+TEST_F(MantriRestartTest, FiveTimesTheDataIsNotDuplicated) {
+  const AttemptId skewed = Start(5, 1, 20), slow = Start(0, 2, 20);
+  Read(skewed, 40, 200, 500);  // 30 s left, and a new one takes 50
+  Read(slow, 40, 40);          // 30 s left, and a new one takes 10
+  for (const bool waiting : {false, true}) {
+    EXPECT_FALSE(Judge(5, 40, waiting, 3));
+    EXPECT_TRUE(Judge(0, 40, waiting, 3));
+  }
+}
+
+TEST_F(MantriRestartTest, NoMoreThanThreeRunAndNoneWithinAReportOfTheLast) {
+  HalfRead(0, 40, 1);
+  HalfRead(0, 40, 2, Cause::kSpeculative);
+  const AttemptId third = Start(0, 3, 59.5, Cause::kSpeculative);
+  Read(third, 60, 1);
+  EXPECT_FALSE(Judge(0, 60, true)) << "three run";
+  End(third, 60);
+  EXPECT_TRUE(Judge(0, 60, true));
+  HalfRead(1, 40, 4);
+  Read(Start(1, 5, 59.5, Cause::kSpeculative), 60, 1);
+  EXPECT_FALSE(Judge(1, 60, true)) << "the last began half a second ago";
+  EXPECT_TRUE(Judge(1, 61, true));
+}
+
+TEST_F(MantriRestartTest, NothingIsEstimatedWithoutReadBytesOrThreeThatFinished) {
+  Start(0, 1, 20);
+  EXPECT_FALSE(Judge(0, 100, true)) << "no report";
+  Read({TaskOf(0), 1}, 90, 0);
+  EXPECT_FALSE(Judge(0, 100, true)) << "d_read = 0";
+  Read({TaskOf(0), 1}, 100, 10);
+  EXPECT_TRUE(Judge(0, 100, true));
+  EXPECT_FALSE(Judge(0, 100, true, 0, 1)) << "it runs there";
+  Begin({10, 10});
+  EXPECT_FALSE(Judge(0, HalfRead(0, 90), true)) << "two have finished";
+}
+
+TEST_F(MantriRestartTest, ChancesAndMeansAreThoseOfTheSamples) {
+  Begin({5, 5, 10, 40});
+  const NewAttempt fresh(state_.FindStage(stage())->statistics);
+  EXPECT_NEAR(fresh.Expected(100, 1), 15, 1e-6);
+  EXPECT_NEAR(fresh.Expected(200, 2), 60, 1e-6);
+  EXPECT_NEAR(fresh.ChanceBelow(9, 100, 1), .5, 1e-9);
+  EXPECT_NEAR(fresh.ChanceBelow(10.1, 100, 1), .75, 1e-9);
+  EXPECT_NEAR(fresh.ChanceBelow(10.1, 100, 3), 0, 1e-9);
+  // Under twice 5 s, with probability one half: more than a quarter. The mean says no: 15 s.
+  EXPECT_TRUE(Judge(0, HalfRead(0, 10.1), true));
+  EXPECT_FALSE(Judge(1, HalfRead(1, 9.9), true));
+}
+
+TEST_F(MantriRestartTest, TheLastReportsCountNotTheWholeLife) {
+  const AttemptId id = Start(0, 1, 20);
+  for (int i = 1; i <= 10; ++i) Read(id, 20 + i, static_cast<uint64_t>(i) * 5);         // 5 % a second
+  for (int i = 1; i <= 10; ++i) Read(id, 30 + i, 50 + static_cast<uint64_t>(i));        // then 1 %
+  const Attempt& a = *state_.FindAttempt(id);
+  EXPECT_NEAR(*TimeLeft(a, Seconds2(40), 0), 40, 1e-6);
+  EXPECT_NEAR(*TimeLeft(a, Seconds2(41), 0), 39, 1e-6);
+  EXPECT_GT(*TimeLeft(a, Seconds2(80), 0), 200) << "silent for 40 s, after a report each second";
+  EXPECT_NEAR(*TimeLeft(a, Seconds2(40), 7), 47, 1e-6) << "t_wrapup";
+}
+
+TEST_F(MantriRestartTest, WrapUpAndLaunchesAreMeansOfFinishedOnes) {
+  Begin({});
+  for (uint32_t i = 0; i < 4; ++i) {
+    const AttemptId id = Start(10 + i, 10 + i, 0);
+    state_.EditAttempt(id, [](Attempt& a) { a.started_at = Seconds2(2); });
+    Read(id, 6, 50);   // the other half takes until 10
+    state_.Commit(id, {1, 1, {i, 1}}, Seconds2(10 + i));
+  }
+  const NewAttempt fresh(state_.FindStage(stage())->statistics);
+  EXPECT_NEAR(fresh.wrapup(), 1.5, 1e-6);
+  EXPECT_NEAR(fresh.Expected(100, 1), 9.5 + 2, 1e-6) << "schedLag is 2 s";
+}
+
+TEST_F(MantriRestartTest, SlowWorkersAreExpectedToBeSlow) {
+  Begin({10, 10, 10, 50});
+  EXPECT_NEAR(LocationFactor(state_, stage(), {13}), 2.5, 1e-6);
+  EXPECT_NEAR(LocationFactor(state_, stage(), {12}), .5, 1e-6);
+  EXPECT_EQ(LocationFactor(state_, stage(), {20}), 1);
+  HalfRead(0, 30, 14);  // predicted to take 60 s, as seen so far
+  EXPECT_NEAR(LocationFactor(state_, stage(), {14}), 3, 1e-6);
+  EXPECT_TRUE(Judge(0, 50, true, 0, 12));
+  EXPECT_FALSE(Judge(0, 50, true, 0, 13)) << "20 s on average, 50 there";
+}
+
+TEST_F(MantriRestartTest, KeepsTheFastestCopiesOnceTheLastHasRunForAReport) {
+  const AttemptId slowest = Start(0, 1, 20);
+  Read(slowest, 60, 10);
+  HalfRead(0, 20, 2, Cause::kSpeculative);
+  const AttemptId young = Start(0, 3, 59.5, Cause::kSpeculative);
+  Read(young, 60, 5);
+  const NewAttempt fresh(state_.FindStage(stage())->statistics);
+  const auto killed = [&](double now, MantriRules rules) {
+    const View view(state_, Seconds2(now));
+    Plan plan(view);
+    const double wait = KeepFastest(rules, view, TaskOf(0), fresh, &plan);
+    EXPECT_EQ(wait > 0, plan.edits().empty());
+    std::vector<uint32_t> numbers;
+    for (const Edit& e : plan.edits()) numbers.push_back(std::get<Kill>(e).attempt.number);
+    return numbers;
+  };
+  EXPECT_THAT(killed(60, {}), testing::IsEmpty()) << "Delta is a second";
+  EXPECT_THAT(killed(60.6, {}), testing::ElementsAre(slowest.number));
+  MantriRules one;
+  one.alpha = 1;
+  EXPECT_THAT(killed(60.6, one), testing::ElementsAre(young.number, slowest.number));
+}
+
+// Seven tasks on three slots, the long one last: 2 - 1/s of the best in the order of their numbers.
+TEST(MantriOrderTest, LargestInputFirst) {
+  const std::vector<double> sizes = {1, 1, 1, 1, 1, 1, 3}, nodes(3, 10);
+  EXPECT_NEAR(Nodes("fifo", nodes).Run(sizes), 50, 1);
+  EXPECT_NEAR(Nodes("fifo,mantri_restart", nodes).Run(sizes), 30, 1);
+}
+
+TEST(MantriOrderTest, WithinGrahamsBoundOfTheBest) {
+  Rng rng(7);
+  for (int round = 0; round < 20; ++round) {
+    const size_t slots = 2 + rng.Below(4);
+    std::vector<double> sizes;
+    double sum = 0, longest = 0;
+    for (size_t i = 0; i < 3 * slots; ++i) {
+      sizes.push_back(1 + static_cast<double>(rng.Below(9)));
+      sum += sizes.back();
+      longest = std::max(longest, sizes.back());
+    }
+    const double s = static_cast<double>(slots), best = std::max(sum / s, longest);  // or more
+    const double end = Nodes("fifo,mantri_restart(min_age=1h)", std::vector<double>(slots, 10)).Run(sizes) / 10;
+    EXPECT_LE(end, (4.0 / 3 - 1 / (3 * s)) * best * 1.1) << round;
+  }
+}
+
+std::vector<double> ThousandNodes() {
+  Rng rng(11);
+  std::vector<double> nodes;
+  for (int i = 0; i < 1000; ++i) {
+    double normal = -6;
+    for (int k = 0; k < 12; ++k) normal += rng.Uniform();
+    nodes.push_back(15 * std::exp(0.1 * normal) * (i % 50 == 7 ? 10 : 1));
+  }
+  return nodes;
+}
+
+// The cross-check of papers.md 2.6: none 185.5 s, LATE with the benefit check 30.0 s with exactly 20 copies and less
+// slot time than none. This policy does not wait for the minimal age of LATE, so that it ends sooner.
+TEST(MantriClusterTest, CopiesTheTwentySlowOnesOfAThousandAndNothingElse) {
+  const std::vector<double> nodes = ThousandNodes();
+  Nodes none("fifo", nodes, false), late("fifo,late(min_age=15s)", nodes, false), mantri("fifo,mantri_restart", nodes, false);
+  const double end = none.Run(1000);
+  EXPECT_NEAR(end, 185.5, 15);
+  const double late_end = late.Run(1000);
+  const double mantri_end = mantri.Run(1000);
+  EXPECT_NEAR(late_end, 30, 3);
+  EXPECT_LE(mantri_end, late_end);
+  EXPECT_GT(mantri_end, 20);
+  EXPECT_EQ(mantri.copies(), 20);
+  EXPECT_EQ(mantri.restarts(), 0) << "nothing waits";
+  EXPECT_GE(late.copies(), 100);
+  EXPECT_LT(mantri.slot_seconds(), .92 * none.slot_seconds()) << "papers.md: 15 850 against 18 088";
+}
+
+// With one task of ten times the input every policy ends when it does, and only the benefit check refuses
+// to copy it.
+TEST(MantriClusterTest, OneTaskWithTenTimesTheInputIsLeftAlone) {
+  std::vector<double> nodes, sizes(1000, 1);
+  for (int i = 0; i < 1000; ++i) nodes.push_back(15 + .1 * (i % 3));
+  sizes[500] = 10;
+  Nodes mantri("fifo,mantri_restart", nodes, false), late("fifo,late(min_age=15s)", nodes, false),
+      backups("fifo,dryad_speculation", nodes, false);
+  for (Nodes* run : {&mantri, &late, &backups}) {
+    EXPECT_NEAR(run->Run(sizes), 151, 1.5) << "ten times what its node takes";
+  }
+  EXPECT_EQ(mantri.launches(500), 1);
+  EXPECT_EQ(mantri.spared(), 1);
+  EXPECT_EQ(late.launches(500), 2);
+  EXPECT_EQ(backups.launches(500), 2);
+}
+
+}  // namespace
+}  // namespace mr::sched
