@@ -201,6 +201,7 @@ uint32_t Simulation::Available(const Attempt& a) const {
 void Simulation::TryCopy(uint32_t index) {
   Attempt& a = attempts_[index];
   if (jobs_[a.id.task.job.seq - 1].over) return;  // to be killed
+  TryUnreadable(index);
   if (a.taken >= a.needed) {
     a.inputs_done = now_;
     a.phase = Phase::kSort;

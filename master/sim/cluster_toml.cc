@@ -49,8 +49,9 @@ Status AddWorkers(const toml::value& table, const std::string& what, ClusterSpec
   std::string rack;
   MR_RETURN_IF_ERROR(Read(table, what,
                           {{"count", &count, 1}, {"slots", &slots, 1}, {"map_slots", &maps, 0}, {"reduce_slots", &reduces, 0},
-                           {"speed", &w.speed, 1e-3}, {"disk", &w.disk, 1}, {"up", &w.up, 1}, {"down", &w.down, 1}},
+                           {"speed", &w.speed, 1e-3}, {"disk", &w.disk, 1}, {"up", &w.up, 1}, {"down", &w.down, 1}, {"loss", &w.loss, 0}},
                           &rack));
+  if (w.loss > 1) return InvalidArgument(what + ": loss is a probability, from 0 to 1");
   if (count > 100'000 || slots > 10'000) return InvalidArgument(what + ": at most 100000 workers of 10000 slots");
   w.slots = {static_cast<uint32_t>(slots), static_cast<uint32_t>(maps), static_cast<uint32_t>(reduces)};
   while (w.rack < cluster->racks.size() && cluster->racks[w.rack].name != rack) ++w.rack;

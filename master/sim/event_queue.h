@@ -24,7 +24,8 @@ enum class Kind : uint8_t {
   kBack,     // a: worker
   kCalm,     // a: worker, b: fault: the contention ends
   kRefuse,   // a: attempt, b: its stamp: the launch was lost
-  kCopied,   // a: replica
+  kReadFails,  // a: failed read: a reader cannot read a copy
+  kProbed,     // a: failed read: the master knows that the copy is gone
 };
 
 struct Item {

@@ -34,6 +34,7 @@ struct WorkerSpec {
   double cores = 0;           // shared by what computes there; 0: one for each
   // Load that is not ours: processes that compute for ever, and such as write to the disk for ever.
   uint32_t cpu_hogs = 0, disk_hogs = 0;
+  double loss = 0;            // P(an output kept here cannot be read when the first reader comes)
 };
 
 struct RackSpec {
@@ -124,6 +125,7 @@ struct FaultPlan {
   Duration lease = Seconds(10);          // from a crash to WorkerLost
   Duration late_by = Seconds(30);        // at most
   Duration resend = Seconds(3);          // of a lost message
+  Duration probe = Seconds(1);           // from a read that fails to CopyLost: a guess
 };
 
 // "generate:facebook", "generate:bing,jobs=500,gap=2", "generate:mumak": see generate.cc.

@@ -64,6 +64,7 @@ void Simulation::Handle(const Item& item) {
     case Kind::kPlan: return Plan(item.a, item.b);
     case Kind::kFlow:
       if (!flows_.Current(item.a, item.b)) return;
+      if (replicas_.count(item.a) != 0) return EndReplica(item.a);
       if (flow_of_[item.a] != kNone) return Next(flow_of_[item.a]);
       return RestartHog(item.a);
     case Kind::kMessage: return Deliver(item.a);
@@ -88,20 +89,8 @@ void Simulation::Handle(const Item& item) {
       if (item.kind == Kind::kKill) return Step(sched::AttemptKilled{id, worker, life});
       return Step(sched::AttemptRefused{id, worker, life, "the launch did not reach it"});
     }
-    case Kind::kCopied: {
-      const sched::ReplicateCopy r = replicas_[item.a];
-      const Worker& to = workers_[r.to.value - 1];
-      sched::Copy copy = r.from;
-      copy.worker = r.to;
-      copy.incarnation = to.incarnation;
-      if (!to.up || jobs_[copy.output.task.job.seq - 1].over) return;
-      Stage& stage = StageOf(copy.output.task);
-      Task& task = stage.tasks[copy.output.task.task];
-      if (task.committed != copy.output.generation) return;
-      ++stage.by_rack[experiment_.cluster.workers[r.to.value - 1].rack];
-      if (task.copies++ == 0) ++stage.readable;
-      return Step(sched::CopyMade{copy});
-    }
+    case Kind::kReadFails: return ReadFails(item.a);
+    case Kind::kProbed: return Probed(item.a);
   }
 }
 
@@ -289,7 +278,13 @@ void Simulation::Do(const sched::Launch& d) {
 
 void Simulation::Do(const sched::Accept& d) {
   const TaskId& id = d.attempt.task;
-  if (!d.winner || jobs_[id.job.seq - 1].over) return;
+  if (jobs_[id.job.seq - 1].over) return;
+  if (!d.winner) {
+    if (won_seconds_ < 0) return;  // the answer to a repeat
+    won_seconds_ = -1;
+    ++totals_.kept_copies;
+    return Serve(d.copy);
+  }
   Stage& stage = StageOf(id);
   Task& task = stage.tasks[id.task];
   const uint32_t generation = d.copy.output.generation;
@@ -302,30 +297,7 @@ void Simulation::Do(const sched::Accept& d) {
   if (won_seconds_ >= 0) totals_.useful += won_seconds_, totals_.wasted -= won_seconds_;
   won_seconds_ = -1;
   if (scheduler_.state().Spec(id.stage_id()).is_final) return;
-  task.worker = d.worker.value - 1;
-  ++stage.by_rack[experiment_.cluster.workers[task.worker].rack];
-  if (task.copies++ == 0) ++stage.readable;
-  WakeReaders(id);
-}
-
-void Simulation::Do(const sched::DropCopy& d) {
-  const TaskId& id = d.copy.output.task;
-  if (jobs_[id.job.seq - 1].over) return;
-  Stage& stage = StageOf(id);
-  Task& task = stage.tasks[id.task];
-  if (task.copies == 0) return;
-  --stage.by_rack[experiment_.cluster.workers[d.copy.worker.value - 1].rack];
-  if (--task.copies == 0) --stage.readable;
-  RestartCopies(id.job);
-}
-
-void Simulation::Do(const sched::ReplicateCopy& d) {
-  ++totals_.replicas;
-  const StageModel& model = ModelOf(d.from.output.task);
-  const double bytes = static_cast<double>(model.output_bytes) / model.tasks;
-  const double rate = std::min(experiment_.cluster.workers[d.from.worker.value - 1].up, experiment_.cluster.workers[d.to.value - 1].down);
-  replicas_.push_back(d);
-  queue_.Push(now_ + FromSeconds(bytes / rate), Kind::kCopied, static_cast<uint32_t>(replicas_.size() - 1));
+  Serve(d.copy);
 }
 
 void Simulation::Do(const sched::CommitJob& d) {

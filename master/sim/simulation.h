@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -41,10 +42,13 @@ struct Totals {
   uint64_t copies = 0;        // attempts that run beside or instead of one: speculative, clones, restarts
   uint64_t retries = 0;
   uint64_t binds = 0, replicas = 0;
+  uint64_t lost_copies = 0;   // that readers found unreadable
+  uint64_t kept_copies = 0;   // of outputs that were made a second time
   // Of slots, in seconds: of attempts that committed, and of all others; `busy` is the same, counted as
   // slots over time.
   double useful = 0, wasted = 0, busy = 0;
   double read_bytes = 0, local_bytes = 0, cross_rack_bytes = 0;  // bytes moved, whether used or not
+  double replica_bytes = 0;  // in the rack, beside these
   double end = 0;  // seconds, when the last job ended
 };
 
@@ -96,8 +100,19 @@ class Simulation {
     uint32_t committed = 0;       // generation; 0: never
     uint32_t copies = 0, worker = 0;
   };
+  // Copies that no reader will be able to read; told: one has tried.
+  struct Unreadable {
+    sched::Copy copy;
+    bool told = false;
+  };
+  struct FailedRead {
+    AttemptId reader;
+    uint32_t attempt = 0, stamp = 0;  // the reader's
+    sched::Copy copy;
+  };
   struct Stage {
     std::vector<Task> tasks;
+    std::vector<Unreadable> unreadable;
     uint32_t readable = 0;               // tasks with a copy
     std::vector<uint32_t> by_rack;       // of these
     std::vector<std::pair<uint32_t, uint32_t>> idle;  // readers: attempt, stamp
@@ -165,6 +180,16 @@ class Simulation {
   void Report(uint32_t worker);
   void WakeReaders(const TaskId& id);
 
+  // outputs.cc: where outputs can be read.
+  void Serve(const sched::Copy& copy);
+  void EndReplica(uint32_t flow);
+  bool Reads(const Attempt& a, uint32_t stage, uint32_t task) const;
+  void TryUnreadable(uint32_t a);  // the first one that it comes across, if any
+  void Tell(uint32_t a, Unreadable& copy);
+  void ReadFails(uint32_t read);
+  void Probed(uint32_t read);
+  bool Known(const sched::Copy& copy) const;  // to the scheduler
+
   // load.cc: what shares a machine.
   void SetUpMachines();
   void RestartHog(uint32_t flow);
@@ -216,7 +241,8 @@ class Simulation {
   std::vector<uint32_t> free_messages_;
   std::vector<sched::WakeAt> timers_;
   std::vector<uint32_t> free_timers_;
-  std::vector<sched::ReplicateCopy> replicas_;
+  std::map<uint32_t, sched::ReplicateCopy> replicas_;  // under way, by flow
+  std::vector<FailedRead> failed_reads_;
   std::vector<Flows::Due> due_;
   std::vector<Flows::Use> uses_;
 };

@@ -91,6 +91,9 @@ Experiment RandomExperiment(uint64_t seed, const std::string& policies) {
   if (Chance(rng, .3)) s.faults.lost = .2 * rng.Uniform();
   if (Chance(rng, .3)) s.faults.twice = .2 * rng.Uniform();
   s.tasks.report_period = Seconds(Between(rng, 1, 5));
+  if (Chance(rng, .3)) {
+    for (WorkerSpec& w : s.cluster.workers) w.loss = Chance(rng, .3) ? .4 * rng.Uniform() : 0;
+  }
   return s;
 }
 

@@ -11,7 +11,12 @@ namespace mr::sched {
 namespace {
 
 constexpr char kOfStages[] = "stages";  // facts: by job; names end in the stage
-constexpr char kHeldSince[] = "since/", kHeldLast[] = "last/", kBasis[] = "basis/", kQuota[] = "quota/";
+constexpr char kBasis[] = "basis/", kQuota[] = "quota/";
+// Since when, and when last, launches were held back: with all inputs there, and before.
+struct Held {
+  const char *since, *last;
+};
+constexpr Held kReady = {"since/", "last/"}, kEarly = {"early_since/", "early_last/"};
 
 // What is known of a stage's input: tasks that began upstream, bytes by rack that they made or will make.
 struct Input {
@@ -49,7 +54,7 @@ Input InputOf(const Job& job, uint32_t stage) {
 
 class MantriPlacement final : public Policy {
  public:
-  explicit MantriPlacement(Duration wait) : wait_(wait) {}
+  MantriPlacement(Duration wait, Duration early_wait) : wait_(wait), early_wait_(early_wait) {}
 
   std::string_view name() const override { return "mantri_placement"; }
   void Ask(Sharing* sharing) const override { sharing->by_rack = true; }
@@ -139,27 +144,32 @@ class MantriPlacement final : public Policy {
   }
 
   bool MayHoldBack(const View& view, const TaskId& id, Plan* plan) const {
+    const State& state = view.state();
+    const bool ready = state.InputsComplete(*state.FindJob(id.job), id.stage, *state.FindTask(id));
+    const Held held = ready ? kReady : kEarly;
+    const int64_t wait = (ready ? wait_ : early_wait_).ns;
     const std::string stage = std::to_string(id.stage);
-    const int64_t now = view.now().ns, period = view.state().config().offer_period.ns;
-    const std::optional<int64_t> last = Fact(view, id.job, kHeldLast + stage);
-    std::optional<int64_t> since = Fact(view, id.job, kHeldSince + stage);
-    if (!since || (last && now > *last + wait_.ns + period)) {
+    const int64_t now = view.now().ns, period = state.config().offer_period.ns;
+    const std::optional<int64_t> last = Fact(view, id.job, held.last + stage);
+    std::optional<int64_t> since = Fact(view, id.job, held.since + stage);
+    if (!since || (last && now > *last + wait + period)) {
       since = now;
-      plan->Remember(kOfStages, FactId(id.job), kHeldSince + stage, now);
+      plan->Remember(kOfStages, FactId(id.job), held.since + stage, now);
     }
     // To within an offer period, so that not each offer makes a decision.
-    if (!last || now >= *last + period) plan->Remember(kOfStages, FactId(id.job), kHeldLast + stage, now);
-    return now < *since + wait_.ns;
+    if (!last || now >= *last + period) plan->Remember(kOfStages, FactId(id.job), held.last + stage, now);
+    return now < *since + wait;
   }
 
-  const Duration wait_;
+  const Duration wait_, early_wait_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Policy>> MakeMantriPlacement(PolicyParams* params) {
   MR_ASSIGN_OR_RETURN(const Duration wait, params->Time("wait", Seconds(3)));
-  return std::unique_ptr<Policy>(std::make_unique<MantriPlacement>(wait));
+  MR_ASSIGN_OR_RETURN(const Duration early_wait, params->Time("early_wait", Seconds(60)));
+  return std::unique_ptr<Policy>(std::make_unique<MantriPlacement>(wait, early_wait));
 }
 
 }  // namespace mr::sched
