@@ -54,6 +54,7 @@ struct Attempt {
   bool taken_back = false;
   bool spared = false;  // slow for its input only: not copied, which has been said once
   Instant launched_at, started_at, first_byte_at, inputs_done_at, ended_at;  // 0 = not yet
+  Instant sort_at, reduce_at;  // the first report from its second and from its third phase; 0 = none yet
   Duration ran, waited;
   uint64_t history = 0;         // hash over all samples, also those no longer kept
   std::vector<Sample> samples;  // the last 8 while it is live, the last one afterwards
@@ -67,13 +68,15 @@ struct Attempt {
     v(&T::number, &T::generation, &T::worker, &T::incarnation, &T::cause, &T::state,
       &T::failure, &T::inputs_done, &T::taken_back, &T::launched_at, &T::started_at,
       &T::first_byte_at, &T::inputs_done_at, &T::ended_at, &T::ran, &T::waited, &T::history,
-      &T::samples, &T::spared);
+      &T::samples, &T::spared, &T::sort_at, &T::reduce_at);
   }
 };
 
 // The progress score of a live or committed attempt, in billionths: of a map the share of its input
 // that is taken, of a reduce (copy + sort + reduce) / 3, each such a share. 0 where no total is known.
 int64_t ScoreOf(const Attempt& attempt);
+// Of its phase, what is done; 0 where no total is known.
+double PhaseShare(const Sample& sample);
 
 // One copy of a task's output, without what the task says already.
 struct CopyPlace {
@@ -205,16 +208,6 @@ struct Stage {
     v(&T::plan_state, &T::partitions, &T::indeterminate, &T::plan_hash, &T::tasks);
   }
 };
-
-// What a job's attempts of one cause came to. Counts of attempts; the time is that of the slots of
-// those that gave theirs up and did not commit.
-struct CauseCount {
-  uint32_t launched = 0, won = 0;  // won: committed
-  Duration wasted;
-  bool operator==(const CauseCount&) const = default;
-};
-inline constexpr size_t kCauses = 5;
-inline size_t CauseIndex(Cause cause) { return static_cast<size_t>(cause) - 1; }
 
 struct JobList;  // state.h
 

@@ -28,6 +28,21 @@ enum class FailureKind : uint8_t { kUser = 1, kEnvironment = 2, kLost = 3, kKill
 // Why an attempt exists.
 enum class Cause : uint8_t { kFirst = 1, kRetry = 2, kClone = 3, kSpeculative = 4, kRestart = 5 };
 
+inline constexpr size_t kCauses = 5;
+inline size_t CauseIndex(Cause cause) { return static_cast<size_t>(cause) - 1; }
+// "first", "retry", "clone", "speculative" or "restart".
+const char* CauseName(Cause cause);
+
+// What a job's attempts of one cause came to. Counts of attempts; the time is that of the slots of
+// those that gave theirs up and did not commit.
+struct CauseCount {
+  uint64_t launched = 0, won = 0;  // won: committed
+  Duration wasted;
+  template <class V>
+  static void Fields(V&& v) { v(&CauseCount::launched, &CauseCount::won, &CauseCount::wasted); }
+  bool operator==(const CauseCount&) const = default;
+};
+
 // One input of a stage: splits of files, or an edge from another stage of the job.
 struct StageInput {
   bool is_edge = false;

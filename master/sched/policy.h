@@ -2,7 +2,9 @@
 // the order of authority, and a later policy may take back what an earlier one put there.
 #pragma once
 
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "common/base/rng.h"
 #include "master/sched/plan.h"
@@ -24,6 +26,10 @@ class Policy {
   // Whether it has a use for a free slot of this kind though nothing is pending: then free workers are
   // offered every offer_period.
   virtual bool Seeks(const View&, SlotKind) const { return false; }
+  // For people who ask. Why it lets this attempt, which runs, run alone now; why it gives this worker
+  // less than others.
+  virtual std::optional<Reason> WhyAlone(const View&, const AttemptId&) const { return std::nullopt; }
+  virtual std::vector<Reason> WhyShuns(const View&, WorkerId) const { return {}; }
   // Whether it reads statistics of attempts (statistics.h), which cost a little with every report.
   virtual bool WantsStatistics() const { return false; }
 };

@@ -169,4 +169,36 @@ bool PolicyLists::Seeks(const State& state, Instant now, SlotKind kind) const {
   return false;
 }
 
+std::vector<Reason> PolicyLists::WhyAlone(const AttemptId& id, const State& state, Instant now) const {
+  std::vector<Reason> reasons;
+  const Job* job = state.FindJob(id.task.job);
+  const Attempt* a = state.FindAttempt(id);
+  if (job == nullptr || !job->running() || a == nullptr || a->state != AttemptState::kRunning) return reasons;
+  const auto own = own_.find(job->list->suffix);
+  const Pipeline& pipeline = own == own_.end() ? cluster_ : own->second.pipeline;
+  for (const auto& member : pipeline.members()) {
+    auto reason = member.policy->WhyAlone(View(state, now, member.policy->name(), job->list), id);
+    if (!reason) continue;
+    reason->policy = member.policy->name();
+    reasons.push_back(*std::move(reason));
+  }
+  return reasons;
+}
+
+std::vector<Reason> PolicyLists::WhyShuns(WorkerId worker, const State& state, Instant now) const {
+  std::vector<Reason> reasons;
+  const auto ask = [&](const Pipeline& pipeline, const JobList* list) {
+    for (const auto& member : pipeline.members()) {
+      const View view(state, now, member.policy->name(), member.cluster ? nullptr : list);
+      for (Reason& reason : member.policy->WhyShuns(view, worker)) {
+        reason.policy = member.policy->name();
+        reasons.push_back(std::move(reason));
+      }
+    }
+  };
+  ask(cluster_, common_);
+  for (const auto& [suffix, own] : own_) ask(own.pipeline, own.list);
+  return reasons;
+}
+
 }  // namespace mr::sched

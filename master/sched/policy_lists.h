@@ -30,6 +30,10 @@ class PolicyLists {
   // Of any policy: Policy::Seeks.
   bool Seeks(const State& state, Instant now, SlotKind kind) const;
 
+  // Policy::WhyAlone and WhyShuns of each policy that serves the attempt's job, and of all.
+  std::vector<Reason> WhyAlone(const AttemptId& attempt, const State& state, Instant now) const;
+  std::vector<Reason> WhyShuns(WorkerId worker, const State& state, Instant now) const;
+
  private:
   struct Own {
     Pipeline pipeline;

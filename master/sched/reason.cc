@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "master/sched/model.h"
+
 namespace mr::sched {
 
 namespace {
@@ -24,6 +26,12 @@ std::string Decimal(const Reason& reason, size_t i) {
   char text[64];
   std::snprintf(text, sizeof text, "%.2f", reason.numbers[i]);
   return text;
+}
+
+// Of the two numbers of its id.
+std::string JobName(const Reason& reason) {
+  if (reason.numbers.size() < 2) return "a job";
+  return Name(JobId{static_cast<uint32_t>(reason.numbers[0]), static_cast<uint32_t>(reason.numbers[1])});
 }
 
 std::string Sentence(const Reason& r) {
@@ -81,6 +89,27 @@ std::string Sentence(const Reason& r) {
     case ReasonCode::kBeyondMedian:
       return "a copy: it has run for " + Decimal(r, 0) + " s, and half of its stage took no more than " +
              Decimal(r, 1) + " s";
+    case ReasonCode::kNotSlow:
+      return "not copied: at " + Decimal(r, 0) + " % per second it is not among the slow ones, below " + Decimal(r, 1);
+    case ReasonCode::kNoGain:
+      return "not copied: it would end in " + Decimal(r, 0) + " s, and a copy would take " + Decimal(r, 1) + " s";
+    case ReasonCode::kAtCap:
+      return "not copied now: " + Count(r, 0, "copy runs", "copies run") + " already, and no more may at a time";
+    case ReasonCode::kSlowButNotYet:
+      return "slow, at " + Decimal(r, 1) + " % per second against a limit of " + Decimal(r, 2) + " and with " + Decimal(r, 0) +
+             " s to go: it is copied as soon as a worker on which it never ran, and that is not slow itself, has a free slot";
+    case ReasonCode::kSideEffects:
+      return "not copied: its operator has side effects outside of the engine, and never runs twice at a time";
+    case ReasonCode::kCopiedOnce: return "not copied again: its task has, or had, a copy";
+    case ReasonCode::kWaitsForInputs: return "not copied: it waits for inputs, and so would a copy";
+    case ReasonCode::kTooYoung:
+      return "not judged yet: it has run for " + Decimal(r, 0) + " s, and is left alone until " + Decimal(r, 1) + " s";
+    case ReasonCode::kListed:
+      return "attempts keep failing there (score " + Decimal(r, 0) + ", listed from " + Decimal(r, 1) +
+             " on): no first attempts as long as others can take them";
+    case ReasonCode::kSlowNode:
+      return "no copies of " + JobName(r) + " there: its attempts made " + Decimal(r, 2) +
+             " tasks' worth of progress, and workers below " + Decimal(r, 3) + " count as slow";
     case ReasonCode::kPreempted:
       return "its queue held " + Count(r, 0, "slot", "slots") + ", its share is " + Number(r, 1) +
              ", and a queue below its own share had waited too long";
@@ -138,6 +167,16 @@ const char* ReasonName(ReasonCode code) {
     case ReasonCode::kBehindAverage: return "behind_average";
     case ReasonCode::kEndOfPhase: return "end_of_phase";
     case ReasonCode::kBeyondMedian: return "beyond_median";
+    case ReasonCode::kNotSlow: return "not_slow";
+    case ReasonCode::kNoGain: return "no_gain";
+    case ReasonCode::kAtCap: return "at_cap";
+    case ReasonCode::kSlowButNotYet: return "slow_but_not_yet";
+    case ReasonCode::kSideEffects: return "side_effects";
+    case ReasonCode::kCopiedOnce: return "copied_once";
+    case ReasonCode::kWaitsForInputs: return "waits_for_inputs";
+    case ReasonCode::kTooYoung: return "too_young";
+    case ReasonCode::kListed: return "listed";
+    case ReasonCode::kSlowNode: return "slow_node";
     case ReasonCode::kPreempted: return "preempted";
     case ReasonCode::kRedoCostsMore: return "redo_costs_more";
     case ReasonCode::kWorkerSuspected: return "worker_suspected";
@@ -149,6 +188,17 @@ const char* ReasonName(ReasonCode code) {
     case ReasonCode::kLargestInput: return "largest_input";
   }
   return "unknown";
+}
+
+const char* CauseName(Cause cause) {
+  switch (cause) {
+    case Cause::kFirst: return "first";
+    case Cause::kRetry: return "retry";
+    case Cause::kClone: return "clone";
+    case Cause::kSpeculative: return "speculative";
+    case Cause::kRestart: return "restart";
+  }
+  return "?";
 }
 
 std::string Explain(const Reason& reason) {

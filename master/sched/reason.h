@@ -45,6 +45,17 @@ enum class ReasonCode : uint8_t {
   kSlowestCopy = 32,      // ended: faster ones of its task run   {seconds left, how many are kept}
   kExplainedByInput = 33, // not copied: slow for its input only  {times the usual input, the usual time per byte}
   kLargestInput = 34,     // launched first: it has most to read  {bytes, waiting tasks}
+  // Why nothing was decided; said to who asks.
+  kNotSlow = 64,          // no copy: as fast as others            {rate, limit: % per s}
+  kNoGain = 65,           // no copy: it would not end sooner      {seconds left, seconds anew}
+  kAtCap = 66,            // no copy: as many run as may           {copies}
+  kSlowButNotYet = 67,    // it gets a copy where a worker is free {seconds left, rate, limit: % per s}
+  kSideEffects = 68,      // no copy: its operator acts outside
+  kCopiedOnce = 69,       // no copy: it had one
+  kWaitsForInputs = 70,   // no copy: that would wait as well
+  kTooYoung = 71,         // no copy yet                           {seconds, minimal age}
+  kListed = 73,           // no new attempts here: too many failed {score, limit}
+  kSlowNode = 74,         // no copies here: slow for this job     {epoch, seq, progress, limit}
 };
 
 struct Reason {

@@ -218,6 +218,14 @@ Status Scheduler::FinishRestore() {
   return Status::Ok();
 }
 
+std::vector<Reason> Scheduler::WhyAlone(const AttemptId& attempt, Instant now) const {
+  return impl_->lists.WhyAlone(attempt, impl_->state, now);
+}
+
+std::vector<Reason> Scheduler::WhyShuns(WorkerId worker, Instant now) const {
+  return impl_->lists.WhyShuns(worker, impl_->state, now);
+}
+
 const State& Scheduler::state() const { return impl_->state; }
 
 }  // namespace mr::sched

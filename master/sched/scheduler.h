@@ -23,6 +23,9 @@ namespace mr::sched {
 // build whose number it carries.
 inline constexpr uint32_t kSchedulerVersion = 4;
 
+// The list of a master that was started without one (adr/0010).
+inline constexpr char kDefaultPolicies[] = "fair,late(min_age=1s,skew_check=on,gain=1.25),blacklist";
+
 class State;
 
 // How a user asks for or against a family of policies, whatever their names.
@@ -63,6 +66,11 @@ class Scheduler {
   // that comes out is not the one that was saved; the scheduler is of no use then.
   Status RestorePart(std::string_view part);
   Status FinishRestore();
+
+  // For people who ask, at `now`: why policies let this attempt run alone (nothing where it does not
+  // run, or none has a say), and why this worker gets less than others. Changes nothing.
+  std::vector<Reason> WhyAlone(const AttemptId& attempt, Instant now) const;
+  std::vector<Reason> WhyShuns(WorkerId worker, Instant now) const;
 
   // Read-only, for status pages, planning and tests; valid until the next Step.
   const State& state() const;

@@ -58,6 +58,27 @@ bool Speculation::Seeks(const View& view, SlotKind kind) const {
   });
 }
 
+std::optional<Reason> Speculation::WhyAlone(const View& view, const AttemptId& id) const {
+  const State& state = view.state();
+  const Stage& s = *state.FindStage(id.task.stage_id());
+  const Task& task = s.tasks[id.task.task];
+  const Attempt& a = *state.FindAttempt(id);
+  if (state.Spec(id.task.stage_id()).side_effects) return Reason{ReasonCode::kSideEffects, "", {}};
+  if (Copied(task)) return Reason{ReasonCode::kCopiedOnce, "", {}};
+  if (state.Waiting(id)) return Reason{ReasonCode::kWaitsForInputs, "", {}};
+  const Duration age = Age(view, a);
+  if (age < options_.min_age) return Reason{ReasonCode::kTooYoung, "", {age.seconds(), options_.min_age.seconds()}};
+  if (options_.skew_check && ExplainedByInput(s.statistics, task, a, age)) {
+    const StageStatistics& done = s.statistics;
+    const double bytes = static_cast<double>(InputBytes(task, a)), read = static_cast<double>(done.measured_bytes);
+    const double whole = static_cast<double>(age.ns) * static_cast<double>(kWholeScore) / static_cast<double>(ScoreOf(a));
+    return Reason{ReasonCode::kExplainedByInput, "",
+                  {bytes * static_cast<double>(done.durations.size()) / read,
+                   whole / bytes * read / static_cast<double>(done.measured_ns)}};
+  }
+  return Keeps(view, id);
+}
+
 bool Speculation::Eligible(const View& view, StageId stage, AttemptKey key, const Worker* worker) const {
   const State& state = view.state();
   const Stage& s = *state.FindStage(stage);

@@ -36,6 +36,7 @@ class Speculation : public Policy {
   void Refine(const Trigger& trigger, const View& view, Rng& rng, Plan& plan) const final;
   bool Seeks(const View& view, SlotKind kind) const final;
   bool WantsStatistics() const final { return true; }
+  std::optional<Reason> WhyAlone(const View& view, const AttemptId& attempt) const final;
 
  protected:
   struct Choice {
@@ -47,6 +48,8 @@ class Speculation : public Policy {
 
   // Which attempt of this stage is to be copied to this worker (null: to any).
   virtual std::optional<Choice> Pick(const View& view, StageId stage, const Worker* worker) const = 0;
+  // What of the policy's own rules keeps this attempt, which is eligible somewhere, from a copy now.
+  virtual std::optional<Reason> Keeps(const View&, const AttemptId&) const { return std::nullopt; }
   virtual bool BelowCap(const State&, SlotKind) const { return true; }
 
   // Old enough, not waiting for inputs, not kept by its input, and its task never ran on the worker.

@@ -443,6 +443,8 @@ void State::AddSample(const AttemptId& id, const Sample& sample, bool inputs_don
     if (a.first_byte_at.ns == 0 && sample.taken_bytes > 0) a.first_byte_at = sample.at;
     if (inputs_done && a.inputs_done_at.ns == 0) a.inputs_done_at = sample.at;
     a.inputs_done = a.inputs_done || inputs_done;
+    if (sample.phase >= 2 && a.sort_at.ns == 0) a.sort_at = sample.at;
+    if (sample.phase >= 3 && a.reduce_at.ns == 0) a.reduce_at = sample.at;
     a.history = MixHash(MixHash(a.history, static_cast<uint64_t>(sample.at.ns)), sample.phase);
     a.history = MixHash(MixHash(a.history, sample.taken_bytes), sample.total_bytes);
     a.history = MixHash(a.history, sample.records);

@@ -137,6 +137,8 @@ uint64_t State::Hash(const TaskId& id, const Attempt& a) {
       .At(a.first_byte_at)
       .At(a.inputs_done_at)
       .At(a.ended_at)
+      .At(a.sort_at)
+      .At(a.reduce_at)
       .For(a.ran)
       .For(a.waited)
       .Word(a.history)

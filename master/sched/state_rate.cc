@@ -24,7 +24,7 @@ bool Same(const StageStatistics& a, const StageStatistics& b) {
   return a.by_rate.All() == b.by_rate.All() && a.by_score.All() == b.by_score.All() &&
          a.by_start.All() == b.by_start.All() && a.rates.All() == b.rates.All() &&
          a.durations.All() == b.durations.All() && a.scores == b.scores && a.running == b.running &&
-         a.measured_ns == b.measured_ns && a.measured_bytes == b.measured_bytes &&
+         a.phase_ns == b.phase_ns && a.phase_n == b.phase_n && a.measured_ns == b.measured_ns && a.measured_bytes == b.measured_bytes &&
          a.measured_work == b.measured_work && a.measured == b.measured && a.wrapup_ns == b.wrapup_ns &&
          a.lag_ns == b.lag_ns && a.costs.All() == b.costs.All() && a.by_worker == b.by_worker &&
          a.by_cost.All() == b.by_cost.All() && a.doubled == b.doubled;
@@ -67,6 +67,27 @@ void Change(const Rating& a, const Rating& b, AttemptKey key, WorkerId worker, S
   Move(s->by_cost, a.alone && a.cost > 0, ByRate{-a.cost, key}, b.alone && b.cost > 0, ByRate{-b.cost, key});
   Move(s->costs, a.sampled && a.cost > 0, a.cost, b.sampled && b.cost > 0, b.cost);
   if (a.finished || b.finished) ChangeWork(a, b, worker, s);
+  for (size_t i = 0; i < b.phases.size(); ++i) {
+    s->phase_ns[i] += b.phases[i] - a.phases[i];
+    s->phase_n[i] += static_cast<uint32_t>(b.phases[i] > 0) - static_cast<uint32_t>(a.phases[i] > 0);
+  }
+}
+
+// See Rating::phases. A phase that was over between two reports took a nanosecond.
+std::array<int64_t, 3> PhasesOf(const Attempt& a, int64_t started) {
+  std::array<int64_t, 3> phases{};
+  if (a.samples.empty() || a.samples.back().phase == 0) return phases;
+  const Sample& s = a.samples.back();
+  const int64_t began[] = {started, a.sort_at.ns, a.reduce_at.ns};
+  const int64_t ended[] = {a.sort_at.ns, a.reduce_at.ns, a.state == AttemptState::kCommitted ? a.ended_at.ns : 0};
+  for (size_t i = 0; i < phases.size() && began[i] != 0; ++i) {
+    if (ended[i] != 0) {
+      phases[i] = std::max<int64_t>(1, ended[i] - began[i]);
+    } else if (const double share = PhaseShare(s); s.phase == i + 1 && share > 0) {
+      phases[i] = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(s.at.ns - began[i]) / share));
+    }
+  }
+  return phases;
 }
 
 void Count(const Rating& r, WorkerId worker, bool in, JobStatistics* s) {
@@ -87,14 +108,15 @@ void Count(const Rating& r, WorkerId worker, bool in, JobStatistics* s) {
 
 }  // namespace
 
+double PhaseShare(const Sample& s) {
+  return s.total_bytes == 0 ? 0 : std::min(1.0, static_cast<double>(s.taken_bytes) / static_cast<double>(s.total_bytes));
+}
+
 int64_t ScoreOf(const Attempt& a) {
   if (a.state == AttemptState::kCommitted) return kWholeScore;
   if (a.samples.empty()) return 0;
   const Sample& s = a.samples.back();
-  double part = 0;
-  if (s.total_bytes > 0) {
-    part = std::min(1.0, static_cast<double>(s.taken_bytes) / static_cast<double>(s.total_bytes));
-  }
+  double part = PhaseShare(s);
   if (s.phase > 3) part = 1;
   else if (s.phase > 0) part = (s.phase - 1 + part) / 3;
   return static_cast<int64_t>(part * static_cast<double>(kWholeScore));
@@ -117,6 +139,7 @@ Rating State::RatingOf(const StageSpec& spec, const Task& task, const Attempt& a
   if (!r.running && !r.finished) return r;
   r.started = (a.started_at.ns != 0 ? a.started_at : a.launched_at).ns;
   r.score = ScoreOf(a);
+  r.phases = PhasesOf(a, r.started);
   if (r.finished) {
     r.lasted = std::max<int64_t>(1, a.ended_at.ns - r.started);
     r.rate = kNsPerSecond / static_cast<double>(r.lasted);

@@ -3,6 +3,7 @@
 // a policy of the list wants it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -34,6 +35,9 @@ struct Rating {
   int64_t work = 0;        // ns, of finished ones: `lasted` without the wait for inputs
   int64_t wrapup = 0;      // ns, of finished ones: from the last byte of input to the end
   int64_t lag = 0;         // ns, of finished ones: from launch to start
+  // ns that each phase of a reduce takes it, from begin to end: as measured, or by its rate in the one
+  // that it is in; 0 = not known.
+  std::array<int64_t, 3> phases{};
   bool operator==(const Rating&) const = default;
 };
 
@@ -57,6 +61,8 @@ struct StageStatistics {
   Ranked<double> rates;  // only known rates
   int64_t scores = 0;    // their sum
   uint32_t running = 0;
+  std::array<int64_t, 3> phase_ns{};   // of those that know the phase's time (Rating::phases): its sum,
+  std::array<uint32_t, 3> phase_n{};   // and how many they are
   // Of finished ones.
   Ranked<int64_t> durations;  // ns
   int64_t measured_ns = 0;    // durations of those whose input is known,

@@ -8,17 +8,6 @@ namespace mr::sched {
 
 namespace {
 
-const char* CauseName(Cause cause) {
-  switch (cause) {
-    case Cause::kFirst: return "first";
-    case Cause::kRetry: return "retry";
-    case Cause::kClone: return "clone";
-    case Cause::kSpeculative: return "speculative";
-    case Cause::kRestart: return "restart";
-  }
-  return "?";
-}
-
 const char* StateName(JobState state) {
   switch (state) {
     case JobState::kRunning: return "running";

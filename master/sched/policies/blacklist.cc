@@ -28,6 +28,11 @@ class Blacklist final : public Policy {
     }
   }
 
+  std::vector<Reason> WhyShuns(const View& view, WorkerId worker) const override {
+    if (!Listed(view.state(), worker)) return {};
+    return {{ReasonCode::kListed, "", {Score(view.state(), worker.value), threshold_}}};
+  }
+
  private:
   int64_t Integer(const State& state, const char* scope, uint64_t id, const char* what) const {
     const FactValue* fact = state.FindFact({std::string(name()), scope, id, what});

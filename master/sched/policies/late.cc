@@ -1,6 +1,7 @@
 #include "master/sched/policies/late.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "master/sched/speculation.h"
@@ -10,13 +11,14 @@ namespace mr::sched {
 namespace {
 
 constexpr size_t kOldestSeen = 64;
+constexpr size_t kJobsTold = 8;  // of which `why` says that a worker is slow for them
 // An attempt that moves is reported at least so often (worker/daemon/progress.h).
 constexpr Duration kReportPeriod = Seconds(1);
 
 class Late final : public Speculation {
  public:
-  Late(Options options, double cap, double slow_task, double slow_node)
-      : Speculation(options), cap_(cap), slow_task_(slow_task), slow_node_(slow_node) {}
+  Late(Options options, double cap, double slow_task, double slow_node, bool by_phases, double gain)
+      : Speculation(options), cap_(cap), slow_task_(slow_task), slow_node_(slow_node), by_phases_(by_phases), gain_(gain) {}
   std::string_view name() const override { return "late"; }
 
  private:
@@ -37,7 +39,23 @@ class Late final : public Speculation {
     return it != job.progress.end() && static_cast<double>(it->second) < Percentile(job.by_progress, slow_node_);
   }
 
-  static Estimate EstimateOf(const View& view, const Attempt& a) {
+  Estimate EstimateOf(const View& view, const StageStatistics& s, const Attempt& a) const {
+    Estimate e = PlainEstimate(view, a);
+    if (!by_phases_ || a.samples.empty() || a.samples.back().phase == 0 || a.samples.back().phase > 3) return e;
+    const size_t phase = a.samples.back().phase - 1;
+    const Instant began = phase == 0 ? a.started_at : phase == 1 ? a.sort_at : a.reduce_at;
+    const Duration silent = std::min(view.now() - a.samples.back().at, kReportPeriod);
+    std::array<double, 3> usual{};
+    for (size_t i = 0; i < usual.size(); ++i) {
+      if (s.phase_n[i] > 0) usual[i] = static_cast<double>(s.phase_ns[i]) / 1e9 / s.phase_n[i];
+    }
+    const auto left = LeftByPhases({usual.begin(), usual.end()}, phase, PhaseShare(a.samples.back()),
+                                   (view.now() - began - silent).seconds());
+    if (left) e.left = *left;
+    return e;
+  }
+
+  static Estimate PlainEstimate(const View& view, const Attempt& a) {
     const double age = std::max(1e-9, Age(view, a).seconds());
     const bool measured = !a.samples.empty() && (a.samples.back().total_bytes > 0 || a.samples.back().phase > 0);
     if (!measured) return {1 / age, age};
@@ -47,6 +65,47 @@ class Late final : public Speculation {
     const double running = age - std::min(silent, kReportPeriod).seconds();
     const double rate = score / std::max(1e-9, running);
     return {rate, (1 - score) / rate};
+  }
+
+  // What it would take from the start: its input at the pace of the finished, else the median attempt's
+  // time; infinite where nothing is known.
+  static double SecondsAnew(const StageStatistics& s, const Task& task, const Attempt& a) {
+    const uint64_t bytes = InputBytes(task, a);
+    if (bytes > 0 && s.measured_bytes > 0) {
+      return static_cast<double>(bytes) * static_cast<double>(s.measured_ns) / 1e9 / static_cast<double>(s.measured_bytes);
+    }
+    return s.rates.empty() ? std::numeric_limits<double>::infinity() : 1 / Percentile(s.rates, 0.5);
+  }
+
+  std::optional<Reason> Keeps(const View& view, const AttemptId& id) const override {
+    const StageStatistics& s = view.state().FindStage(id.task.stage_id())->statistics;
+    const Task& task = *view.state().FindTask(id.task);
+    const Attempt& a = *view.state().FindAttempt(id);
+    const Estimate e = EstimateOf(view, s, a);
+    const double threshold = Percentile(s.rates, slow_task_), anew = SecondsAnew(s, task, a);
+    if (e.rate >= threshold) return Reason{ReasonCode::kNotSlow, "", {e.rate * 100, threshold * 100}};
+    if (gain_ > 0 && e.left <= gain_ * anew) return Reason{ReasonCode::kNoGain, "", {e.left, anew}};
+    const SlotKind kind = view.state().Spec(id.task.stage_id()).slot_kind;
+    if (!BelowCap(view.state(), kind)) return Reason{ReasonCode::kAtCap, "", {static_cast<double>(view.state().copies(kind))}};
+    return Reason{ReasonCode::kSlowButNotYet, "", {e.left, e.rate * 100, threshold * 100}};
+  }
+
+  std::vector<Reason> WhyShuns(const View& view, WorkerId worker) const override {
+    std::vector<Reason> reasons;
+    JobId last;
+    for (const SlotKind kind : {SlotKind::kMap, SlotKind::kReduce}) {
+      for (const StageKey& key : view.speculable(kind)) {
+        if (key.stage.job == last || reasons.size() == kJobsTold) continue;
+        last = key.stage.job;
+        const JobStatistics& job = view.state().FindJob(last)->statistics;
+        if (!SlowNode(job, worker)) continue;
+        const double whole = static_cast<double>(kWholeScore);
+        reasons.push_back({ReasonCode::kSlowNode, "",
+                           {static_cast<double>(last.epoch), static_cast<double>(last.seq),
+                            static_cast<double>(job.progress.at(worker)) / whole, Percentile(job.by_progress, slow_node_) / whole}});
+      }
+    }
+    return reasons;
   }
 
   std::optional<Choice> Pick(const View& view, StageId id, const Worker* worker) const override {
@@ -59,8 +118,9 @@ class Late final : public Speculation {
     double longest = 0;
     const auto consider = [&](AttemptKey key) {
       const Attempt& a = *view.state().FindAttempt({{id.job, id.stage, key.first}, key.second});
-      const Estimate e = EstimateOf(view, a);
+      const Estimate e = EstimateOf(view, s, a);
       if (e.rate >= threshold || (best && e.left <= longest)) return;
+      if (gain_ > 0 && e.left <= gain_ * SecondsAnew(s, stage.tasks[key.first], a)) return;
       if (!Eligible(view, id, key, worker)) return;
       longest = e.left;
       best = Choice{key, {ReasonCode::kLongestToEnd, "", {e.left, e.rate * 100, threshold * 100}}};
@@ -79,16 +139,30 @@ class Late final : public Speculation {
   }
 
   double cap_, slow_task_, slow_node_;
+  bool by_phases_;
+  double gain_;  // 0: not asked for
 };
 
 }  // namespace
+
+std::optional<double> LeftByPhases(const std::vector<double>& usual, size_t phase, double share, double seconds) {
+  if (share == 0 && usual[phase] == 0) return std::nullopt;
+  double left = share > 0 ? (1 - share) * seconds / share : std::max(0.0, usual[phase] - seconds);
+  for (size_t i = phase + 1; i < usual.size(); ++i) {
+    if (usual[i] == 0) return std::nullopt;
+    left += usual[i];
+  }
+  return left;
+}
 
 Result<std::unique_ptr<Policy>> MakeLate(PolicyParams* params) {
   MR_ASSIGN_OR_RETURN(const auto options, Speculation::ReadOptions(params, Seconds(60)));
   MR_ASSIGN_OR_RETURN(const double cap, params->Number("cap", 0.1, 0, 1));
   MR_ASSIGN_OR_RETURN(const double slow_task, params->Number("slow_task", 0.25, 0, 1));
   MR_ASSIGN_OR_RETURN(const double slow_node, params->Number("slow_node", 0.25, 0, 1));
-  return std::unique_ptr<Policy>(std::make_unique<Late>(options, cap, slow_task, slow_node));
+  MR_ASSIGN_OR_RETURN(const double gain, params->Number("gain", 0, 0, 100));
+  MR_ASSIGN_OR_RETURN(const size_t estimator, params->Choice("estimator", {"score", "phases"}));
+  return std::unique_ptr<Policy>(std::make_unique<Late>(options, cap, slow_task, slow_node, estimator == 1, gain));
 }
 
 }  // namespace mr::sched

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "common/base/rng.h"
+#include "master/sched/policies/late.h"
 #include "master/sched/scheduler.h"
 #include "master/sched/state.h"
 #include "tests/master/sched/nodes.h"
@@ -37,6 +38,20 @@ TEST(LateTest, ShortTasksNeedAShorterMinimalAge) {
   const std::vector<double> nodes = {1, 1, 1, 1, 1, 20};
   EXPECT_NEAR(Nodes("fifo,late", nodes).Run(6), 20, 0.5);
   EXPECT_NEAR(Nodes("fifo,late(min_age=1s)", nodes).Run(6), 2.5, 1);
+}
+
+// What a master does that was not told otherwise: tasks of a second are copied within seconds, and of
+// tasks that differ by a tenth none is, though the slowest quarter is always below the percentile.
+TEST(LateTest, TheDefaultListSuitsShortTasksAndWastesLittleOnLongOnes) {
+  std::vector<double> short_ones(10, 1), long_ones;
+  short_ones[3] = 20;
+  EXPECT_NEAR(Nodes(kDefaultPolicies, short_ones).Run(10), 2.3, 0.4);
+  for (int i = 0; i < 30; ++i) long_ones.push_back(60 + i % 7);
+  Nodes usual(kDefaultPolicies, long_ones), paper("fifo,late(min_age=1s)", long_ones);
+  usual.Run(20);
+  paper.Run(20);
+  EXPECT_EQ(usual.copies(), 0);
+  EXPECT_GT(paper.copies(), 0);
 }
 
 // The end-of-phase baseline, and those that look at every attempt, on the same nodes.
@@ -122,6 +137,68 @@ TEST(LateTest, ItsEstimateIsWrongWhereProgressSlowsDown) {
   EXPECT_EQ(copy->reason.code, ReasonCode::kLongestToEnd);
   EXPECT_NEAR(copy->reason.numbers[0], 13.3, 0.1);
   EXPECT_THAT(Explain(copy->reason), testing::HasSubstr("[late]"));
+}
+
+// The same two by phases (here: halves). At 20 the first is in the second half for 10 s and has a fifth
+// of it: 40 s to go. The second is about to begin that half, which takes 50 s at the rate of the first.
+TEST(LateTest, ByPhasesTheOrderIsTheTrueOne) {
+  const std::vector<double> usual = {10, 50};
+  EXPECT_NEAR(*LeftByPhases(usual, 1, 0.2, 10), 40, 1e-9);
+  EXPECT_NEAR(*LeftByPhases(usual, 0, 1, 10), 50, 1e-9);
+  EXPECT_NEAR(*LeftByPhases(usual, 1, 0, 4), 46, 1e-9) << "nothing of its own is known in this phase";
+  EXPECT_FALSE(LeftByPhases({10, 0}, 0, 0.5, 5).has_value()) << "nobody has been in the second half";
+}
+
+// Reduces with a slow last phase: by the score task 1, which was long in its copies, ends last (32 s
+// against 23 s); by phases it is task 0, which is slower than others in the phase that counts (224 s
+// against 170 s).
+TEST(LateTest, TheEstimatorByPhasesCopiesAnotherReduce) {
+  const auto copied = [](const std::string& late) {
+    Scheduler scheduler;
+    std::vector<Decision> out;
+    const auto send = [&](double at, const Event& e) {
+      out = scheduler.Step({{FromSeconds(at).ns}, e});
+      EXPECT_EQ(CheckState(scheduler.state()), "");
+    };
+    const auto report = [&](double at, uint32_t task, uint8_t phase, uint64_t percent) {
+      const uint32_t w = task + 1;
+      send(at, AttemptProgress{{w}, w, {{{{{1, 1}, 0, task}, 1}, phase, percent, 100, 0, true}}});
+    };
+    send(0, ConfigChanged{"fifo," + late, 1, kSchedulerVersion, Millis(100)});
+    for (uint32_t w = 1; w <= 4; ++w) {
+      WorkerRegistered e;
+      e.worker = {w};
+      e.incarnation = w;
+      e.slots.total = 1;
+      send(0, e);
+    }
+    JobSubmitted job;
+    job.job = {1, 1};
+    StageSpec stage;
+    stage.inputs = {StageInput{}};
+    stage.is_final = true;
+    job.graph.stages = {stage};
+    send(0, job);
+    send(0, StagePlanned{{1, 1}, 0, 1, std::vector<TaskPlan>(3), ""});
+    for (uint32_t t = 0; t < 3; ++t) report(0, t, 1, 1);
+    // Task 2 shows what phases take: 2 s, 2 s and 60 s.
+    report(2, 2, 2, 50);
+    report(4, 2, 3, 1);
+    report(4, 0, 2, 50);
+    report(8, 0, 3, 1);
+    report(64, 2, 3, 100);
+    send(64, AttemptFinished{{{{1, 1}, 0, 2}, 1}, {3}, 3, {1, 1, {2, 1}}, {}, {}, {}});
+    report(64, 1, 2, 99);
+    report(64, 0, 3, 20);
+    send(64.1, TimerDue{"core", 0});
+    for (const Decision& d : out) {
+      if (const auto* launch = std::get_if<Launch>(&d)) return static_cast<int>(launch->attempt.task.task);
+    }
+    return -1;
+  };
+  const std::string options = "min_age=1s,slow_task=1,slow_node=0,cap=0.1";
+  EXPECT_EQ(copied("late(" + options + ",estimator=phases)"), 0);
+  EXPECT_EQ(copied("late(" + options + ")"), 1);
 }
 
 }  // namespace
