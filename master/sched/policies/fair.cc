@@ -47,7 +47,8 @@ class Fair final : public Policy {
       return;
     }
     if (LaunchInOrder(state, offer, true, false, offer.local_only ? &ChooseLocal : &ChooseReady, plan)) return;
-    if (!offer.local_only) LaunchInOrder(state, offer, false, true, &ChooseEarly, plan);
+    if (offer.local_only || LaunchFair(offer, state, false, &ChooseEarly, plan)) return;
+    LaunchInOrder(state, offer, false, false, &ChooseEarly, plan);
   }
 
   // Queues that may launch something of these kinds, the most deserving first.
