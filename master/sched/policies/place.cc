@@ -1,5 +1,7 @@
 #include "master/sched/policies/place.h"
 
+#include <algorithm>
+
 namespace mr::sched {
 
 namespace {
@@ -45,6 +47,31 @@ bool WouldTakeRoom(const State& state, const Job& job, const StageSpec& early, c
     const StageSpec& spec = job.graph.stages[s];
     if (state.Room(w, w.used, spec.slot_kind, spec.memory_bytes) &&
         !state.Room(w, after, spec.slot_kind, spec.memory_bytes)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Where its job's slow attempts get copies, so many of the workers keep room for one: waiting attempts on
+// all slots would keep each copy out for as long as the slow one runs. A tenth, as LATE's cap; two, since
+// one of them may be where the slow attempt is.
+constexpr size_t kWorkersForCopies = 2;
+constexpr size_t kShareForCopies = 10;
+
+// Whether an attempt of this stage here would leave too little room for copies of what it waits for.
+bool WouldKeepCopiesOut(const State& state, const Job& job, const StageId& early, const Worker& w) {
+  if (job.list == nullptr || !job.list->statistics) return false;
+  const StageSpec& spec = state.Spec(early);
+  SlotUse after = w.used;
+  ++after.slots[KindIndex(spec.slot_kind)];
+  after.memory += spec.memory_bytes;
+  const size_t kept = std::max(kWorkersForCopies, state.workers().size() / kShareForCopies);
+  for (const StageInput& input : spec.inputs) {
+    if (!input.is_edge || job.stages[input.upstream].complete()) continue;
+    const StageSpec& up = job.graph.stages[input.upstream];
+    if (state.free(up.slot_kind).size() <= kept && state.Room(w, w.used, up.slot_kind, up.memory_bytes) &&
+        !state.Room(w, after, up.slot_kind, up.memory_bytes)) {
       return true;
     }
   }
@@ -108,6 +135,7 @@ std::optional<Choice> ChooseEarly(const State& state, const StageId& id,
   const Job& job = *state.FindJob(id.job);
   const auto first = [&](const IndexSet& set) { return FirstFor(state, id, offer.worker, set); };
   if (WouldTakeRoom(state, job, state.Spec(id), *state.FindWorker(offer.worker))) return std::nullopt;
+  if (WouldKeepCopiesOut(state, job, id, *state.FindWorker(offer.worker))) return std::nullopt;
   const uint32_t unfinished = state.UpstreamUnfinished(job, id.stage);
   for (const TaskClass& c : job.stages[id.stage].classes) {
     uint32_t task = IndexSet::kNone;
