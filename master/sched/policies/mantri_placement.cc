@@ -18,22 +18,37 @@ struct Held {
 };
 constexpr Held kReady = {"since/", "last/"}, kEarly = {"early_since/", "early_last/"};
 
-// What is known of a stage's input: tasks that began upstream, bytes by rack that they made or will make.
-struct Input {
+// Calls back for each stage of which this one reads everything by partitions.
+template <class F>
+void EachShuffled(const Job& job, uint32_t stage, F&& f) {
+  const auto& inputs = job.graph.stages[stage].inputs;
+  uint64_t full = 0;
+  for (const TaskClass& c : job.stages[stage].classes) full |= c.full_inputs;
+  for (uint32_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].is_edge && inputs[i].edge == EdgeKind::kAllToAll && (full >> i & 1) != 0) f(job.stages[inputs[i].upstream]);
+  }
+}
+
+// How much is known of a stage's input: twice the upstream tasks that began, and one if all have committed.
+int64_t BasisOf(const Job& job, uint32_t stage) {
   int64_t began = 0;
   bool complete = true;
+  EachShuffled(job, stage, [&](const Stage& up) {
+    for (const auto& [name, rack] : up.racks) began += std::max(rack.attempts, rack.outputs);
+    complete = complete && up.complete();
+  });
+  return 2 * began + (complete ? 1 : 0);
+}
+
+// By rack: bytes that upstream tasks made or will make, and those tasks that run.
+struct Input {
   std::map<std::string, double> bytes;
   std::map<std::string, uint32_t> running;
 };
 
 Input InputOf(const Job& job, uint32_t stage) {
   Input input;
-  const auto& inputs = job.graph.stages[stage].inputs;
-  uint64_t full = 0;
-  for (const TaskClass& c : job.stages[stage].classes) full |= c.full_inputs;
-  for (uint32_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].is_edge || inputs[i].edge != EdgeKind::kAllToAll || (full >> i & 1) == 0) continue;
-    const Stage& up = job.stages[inputs[i].upstream];
+  EachShuffled(job, stage, [&](const Stage& up) {
     double bytes = 0, outputs = 0;
     for (const auto& [name, rack] : up.racks) {
       bytes += static_cast<double>(rack.bytes);
@@ -45,10 +60,8 @@ Input InputOf(const Job& job, uint32_t stage) {
       const double here = static_cast<double>(rack.bytes) + mean * running;
       if (here > 0) input.bytes[name] += here;
       input.running[name] += running;
-      input.began += std::max(rack.attempts, rack.outputs);
     }
-    input.complete = input.complete && up.complete();
-  }
+  });
   return input;
 }
 
@@ -99,13 +112,13 @@ class MantriPlacement final : public Policy {
   // Tasks that the rack is to have of this stage.
   static int64_t QuotaOf(const View& view, const Job& job, uint32_t s, const std::string& rack, Plan* plan) {
     const std::string stage = std::to_string(s);
-    const Input input = InputOf(job, s);
-    const auto n = static_cast<uint32_t>(job.stages[s].tasks.size());
-    if (input.bytes.size() < 2) return n;
-    const int64_t basis = 2 * input.began + (input.complete ? 1 : 0);
+    const int64_t basis = BasisOf(job, s);
     const std::optional<int64_t> before = Fact(view, job.id, kBasis + stage);
     const bool stale = !before || *before % 2 != basis % 2 || basis / 2 > *before / 2 + *before / 16;
     if (!stale) return Fact(view, job.id, kQuota + stage + "/" + rack).value_or(0);
+    const Input input = InputOf(job, s);
+    const auto n = static_cast<uint32_t>(job.stages[s].tasks.size());
+    if (input.bytes.size() < 2) return n;
     plan->Remember(kOfStages, FactId(job.id), kBasis + stage, basis);
     int64_t quota = 0;
     for (const auto& [name, tasks] : Quotas(view.state(), job, s, input, n)) {
@@ -168,7 +181,7 @@ class MantriPlacement final : public Policy {
 
 Result<std::unique_ptr<Policy>> MakeMantriPlacement(PolicyParams* params) {
   MR_ASSIGN_OR_RETURN(const Duration wait, params->Time("wait", Seconds(3)));
-  MR_ASSIGN_OR_RETURN(const Duration early_wait, params->Time("early_wait", Seconds(60)));
+  MR_ASSIGN_OR_RETURN(const Duration early_wait, params->Time("early_wait", Seconds(10)));
   return std::unique_ptr<Policy>(std::make_unique<MantriPlacement>(wait, early_wait));
 }
 

@@ -7,8 +7,9 @@
 //
 // Parameters: wait (3s, as delay's): once a launch of the stage has been held back so long, launches go to any
 // rack, until for as long none would have been held back. So a stage is never starved by a rack that is full.
-// early_wait (60s, a guess): the same while inputs are still being made: then a reduce could only wait on its
-// slot, and the racks with much input are full of those who make it.
+// early_wait (10s, a guess): the same while inputs are still being made: then a reduce could only wait on its
+// slot, and the racks with much input are full of those who make it. Not longer: whoever is held back is offered
+// every free slot again each offer period.
 //
 // Departs from the paper:
 // - Bandwidths are not measured: those of all racks count as equal, as the paper does where it has none.
