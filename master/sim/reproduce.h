@@ -50,6 +50,8 @@ struct Study {
 };
 // Zaharia et al., OSDI 2008 (reproduce_late.cc).
 Study LateStudy();
+// Ananthanarayanan et al., OSDI 2010 (reproduce_mantri.cc).
+Study MantriStudy();
 
 struct ReproduceOptions {
   std::string figure;  // "late", "late:fig10"
