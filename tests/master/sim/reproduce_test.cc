@@ -29,6 +29,15 @@ TEST_P(LateFigures, HoldTheirBands) {
   ASSERT_TRUE(r.ok()) << r.status().ToString();
   EXPECT_EQ(r->missed(), 0u) << Table(*r);
 }
+// Of Mantri, what is met without recorded jobs.
+TEST(MantriFigures, HoldTheirBands) {
+  for (const char* figure : {"placement", "racks", "losses"}) {
+    const auto r = Reproduce({std::string("mantri:") + figure, "", 2, nullptr});
+    ASSERT_TRUE(r.ok()) << r.status().ToString();
+    EXPECT_EQ(r->missed(), 0u) << Table(*r);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Late, LateFigures, testing::Values("fig10", "fig11", "fig12"));
 
 }  // namespace
