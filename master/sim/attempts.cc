@@ -105,12 +105,13 @@ double Simulation::LimitOf(const Attempt& a) const {
   return speed / cost;
 }
 
-void Simulation::Move(uint32_t index, double bytes, const std::vector<Flows::Use>& uses) {
+void Simulation::Move(uint32_t index, double bytes, std::vector<Flows::Use> uses) {
   Attempt& a = attempts_[index];
   Began(a);
   a.flow_bytes = bytes;
   a.limit = LimitOf(a);
-  a.flow = flows_.Start(now_, bytes, a.limit, uses);
+  a.scale = DiskScale(a, &uses);
+  a.flow = flows_.Start(now_, bytes * a.scale, a.limit * a.scale, uses);
   if (flow_of_.size() <= a.flow) flow_of_.resize(a.flow + 1, kNone);
   flow_of_[a.flow] = index;
   ++moving_;
@@ -125,7 +126,7 @@ void Simulation::ReadRoute(const Attempt& a, std::vector<Flows::Use>* uses, doub
   for (const WorkerId& r : replicas) {
     const uint32_t w = r.value - 1;
     if (w == a.worker) {
-      uses->push_back({workers_[w].disk, 1});
+      uses->push_back({workers_[w].disk, experiment_.tasks.read_disk});
       *local = 1;
       return;
     }
@@ -134,7 +135,7 @@ void Simulation::ReadRoute(const Attempt& a, std::vector<Flows::Use>* uses, doub
   }
   uses->push_back({workers_[a.worker].downlink, 1});
   if (from == kNone) return;  // a replica elsewhere: only its arrival costs
-  uses->push_back({workers_[from].disk, 1});
+  uses->push_back({workers_[from].disk, experiment_.tasks.read_disk});
   uses->push_back({workers_[from].uplink, 1});
   if (specs[from].rack == rack) return;
   *cross = 1;
@@ -261,12 +262,12 @@ void Simulation::WakeReaders(const TaskId& id) {
 
 double Simulation::MovedBy(const Attempt& a) const {
   if (a.flow == kNone) return a.before;
-  return a.before + a.flow_bytes - flows_.Left(now_, a.flow);
+  return a.before + a.flow_bytes - flows_.Left(now_, a.flow) / a.scale;
 }
 
 void Simulation::StopFlow(Attempt& a) {
   if (a.flow == kNone) return;
-  const double moved = a.flow_bytes - flows_.End(now_, a.flow);
+  const double moved = a.flow_bytes - flows_.End(now_, a.flow) / a.scale;
   flow_of_[a.flow] = kNone;
   --moving_;
   moved_at_ = now_;

@@ -83,7 +83,7 @@ void Simulation::Relimit(uint32_t worker) {
     Attempt& a = attempts_[index];
     if (a.flow == kNone) continue;
     a.limit = LimitOf(a);
-    flows_.SetLimit(now_, a.flow, a.limit);
+    flows_.SetLimit(now_, a.flow, a.limit * a.scale);
   }
 }
 
@@ -105,6 +105,18 @@ void Simulation::AddUse(uint32_t link, double share) {
   uses_.push_back({link, share});
 }
 
+// Processes share a disk evenly by the bytes that each moves on it: a flow that moves more of them than it
+// has bytes of input is counted in these. Returns how many they are per byte of input.
+double Simulation::DiskScale(const Attempt& a, std::vector<Flows::Use>* uses) const {
+  for (const Flows::Use& use : *uses) {
+    if (use.link != workers_[a.worker].disk || use.share <= 1) continue;
+    const double scale = use.share;
+    for (Flows::Use& other : *uses) other.share /= scale;
+    return scale;
+  }
+  return 1;
+}
+
 double Simulation::OutputPerByte(const Attempt& a) const {
   const StageModel& model = ModelOf(a.id.task);
   return static_cast<double>(model.output_bytes) / std::max(1.0, static_cast<double>(model.bytes));
@@ -122,7 +134,7 @@ void Simulation::AddOutput(const Attempt& a) {
     to += to >= a.worker;
     AddUse(workers_[a.worker].uplink, out);
     AddUse(workers_[to].downlink, out);
-    AddUse(workers_[to].disk, m.output_disk * out);
+    AddUse(workers_[to].disk, m.replica_disk * out);
     const uint32_t from_rack = specs[a.worker].rack, to_rack = specs[to].rack;
     if (from_rack == to_rack) continue;
     if (rack_up_[from_rack] != kNone) AddUse(rack_up_[from_rack], out);

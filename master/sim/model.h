@@ -98,9 +98,9 @@ struct TaskModel {
   // Straggler factor of each attempt (papers.md 1.4): lognormal(0, sigma), and with probability
   // tail times min(Pareto(2, 1.26), cap).
   double sigma = 0.15, tail = 0.05, tail_alpha = 1.26, tail_cap = 8;
-  // Bytes of disk: written per byte of a map's output; per byte copied, merged, reduced (read), and per byte
-  // of the output, which goes to output_replicas workers, the first of them its own. 0: not felt.
-  double map_disk = 0, copy_disk = 0, sort_disk = 0, reduce_disk = 0, output_disk = 0;
+  // Bytes of disk per byte that a phase moves: read of a block; written of a map's output; copied, merged, read
+  // by the reduce; of its output, written on its own worker, and on each of the others of output_replicas. 0: not felt.
+  double read_disk = 1, map_disk = 0, copy_disk = 0, sort_disk = 0, reduce_disk = 0, output_disk = 0, replica_disk = 0;
   uint32_t output_replicas = 1;
   Duration launch_delay = Millis(10);  // decision to first byte: a guess
   Duration kill_delay = Millis(10);

@@ -239,7 +239,9 @@ void Simulation::Do(const sched::Launch& d) {
   if (!worker.up || worker.incarnation != d.incarnation) return;  // the master does not know yet
   ++totals_.starts;
   totals_.retries += d.cause == sched::Cause::kRetry;
-  totals_.copies += d.cause != sched::Cause::kRetry && d.cause != sched::Cause::kFirst;
+  const bool copy = d.cause != sched::Cause::kRetry && d.cause != sched::Cause::kFirst;
+  totals_.copies += copy;
+  totals_.reduce_copies += copy && ModelOf(d.attempt.task).kind == sched::SlotKind::kReduce;
   uint32_t index = static_cast<uint32_t>(attempts_.size());
   if (free_attempts_.empty()) {
     attempts_.emplace_back();

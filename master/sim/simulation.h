@@ -40,6 +40,7 @@ struct JobResult {
 struct Totals {
   uint64_t events = 0, starts = 0, commits = 0;  // commits: one per task and generation of its output
   uint64_t copies = 0;        // attempts that run beside or instead of one: speculative, clones, restarts
+  uint64_t reduce_copies = 0;  // of these, of reduces
   uint64_t retries = 0;
   uint64_t binds = 0, replicas = 0;
   uint64_t lost_copies = 0;   // that readers found unreadable
@@ -89,7 +90,7 @@ class Simulation {
     Instant launched, started, inputs_done, reported_at;
     double bytes = 0;       // of input
     double before = 0;      // moved in earlier flows, over all phases
-    double flow_bytes = 0, limit = 0;
+    double flow_bytes = 0, limit = 0, scale = 1;  // scale: units of the flow per byte
     double reported = 0;
     double factor = 1, trace_seconds = 0;
     PhaseShares shares;     // of these seconds
@@ -168,7 +169,7 @@ class Simulation {
   uint32_t Available(const Attempt& a) const;
   void CopyRoute(const Attempt& a, std::vector<Flows::Use>* uses, double* cross, double* local) const;
   void ReadRoute(const Attempt& a, std::vector<Flows::Use>* uses, double* cross, double* local) const;
-  void Move(uint32_t a, double bytes, const std::vector<Flows::Use>& uses);
+  void Move(uint32_t a, double bytes, std::vector<Flows::Use> uses);
   double LimitOf(const Attempt& a) const;  // of its phase
   double OutputPerByte(const Attempt& a) const;
   void StopFlow(Attempt& a);
@@ -201,6 +202,7 @@ class Simulation {
   void AddUse(uint32_t link, double share);  // to uses_
   void AddDisk(const Attempt& a, double share) { AddUse(workers_[a.worker].disk, share); }
   void AddOutput(const Attempt& a);
+  double DiskScale(const Attempt& a, std::vector<Flows::Use>* uses) const;
 
   // faults.cc.
   void Break(uint32_t fault);

@@ -21,6 +21,7 @@ class HadoopSpeculation final : public Speculation {
     const double average = static_cast<double>(s.scores) / static_cast<double>(attempts);
     const double limit = average - gap_ * static_cast<double>(kWholeScore);
     std::optional<AttemptKey> slow;
+    bool slow_local = false;
     int64_t score = 0;
     s.by_score.Walk(kCandidatesSeen, [&](const auto& entry) {
       if (static_cast<double>(entry.first) >= limit) return false;
@@ -28,11 +29,12 @@ class HadoopSpeculation final : public Speculation {
       const auto& preferred = stage.tasks[entry.second.first].plan.preferred;
       const bool local =
           worker == nullptr || std::find(preferred.begin(), preferred.end(), worker->id) != preferred.end();
-      if (!slow || local) {
+      if (!slow || (local && !slow_local) || (local == slow_local && entry.second < *slow)) {
         slow = entry.second;
+        slow_local = local;
         score = entry.first;
       }
-      return !local;
+      return true;
     });
     if (!slow) return std::nullopt;
     const double percent = 100 / static_cast<double>(kWholeScore);

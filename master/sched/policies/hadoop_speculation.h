@@ -5,12 +5,13 @@
 // All stragglers are equal but for locality; one copy of a task; no limit on copies. What LATE shows
 // to be wrong with it is kept: no attempt above 80 % is ever copied, once a third of the reduces
 // have ended all that still copy are stragglers, and a new attempt on a fast worker may be copied
-// before an old one on a slow worker.
+// before an old one on a slow worker. Of equal stragglers it is the first in the order of tasks, as
+// Hadoop walks them.
 //
 // Parameters: gap (0.2), min_age, skew_check (on|off).
 //
 // Departs from it: the average is over attempts of the stage that run or finished, not over tasks;
-// of equal stragglers the one with the smallest score, among 256.
+// of the 256 stragglers with the smallest scores, not of all.
 #pragma once
 
 #include <memory>

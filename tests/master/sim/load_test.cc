@@ -72,6 +72,15 @@ TEST(LoadTest, ProcessesThatWriteForEverTakeTheirShareOfTheDisk) {
   EXPECT_NEAR(Seconds(Maps(s, 1)), 20, 1e-3);
 }
 
+// A map that moves four bytes of disk for one of input has its half of 20 MB/s like the writer: 2.5 MB/s of input.
+TEST(LoadTest, ProcessesShareADiskByTheBytesOfDiskThatTheyMove) {
+  Experiment s = Bare(1, 1, 20e6);
+  s.tasks.map_disk = 3;
+  s.cluster.workers[0].disk_hogs = 1;
+  s.jobs = {MapReduce(0, "j", 1, 100 * kMB, 0, 0, 100 * kMB)};
+  EXPECT_NEAR(Seconds(s), 40, 1e-3);
+}
+
 // Months of virtual time at a petabyte's end of each writer.
 TEST(LoadTest, ProcessesThatWriteForEverNeverEnd) {
   Experiment s = Bare(1, 1, 20e9);
