@@ -81,7 +81,8 @@ std::string Sentence(const Reason& r) {
              Count(r, 0, "reader rolled back", "readers rolled back") + ")";
     case ReasonCode::kLongestToEnd:
       return "a copy: it is slow, at " + Decimal(r, 1) + " % per second against a limit of " +
-             Decimal(r, 2) + ", and of the slow ones it would end last, in " + Decimal(r, 0) + " s";
+             Decimal(r, 2) + (!r.numbers.empty() && std::isinf(r.numbers[0]) ? ", and has not moved yet"
+                                                       : ", and of the slow ones it would end last, in " + Decimal(r, 0) + " s");
     case ReasonCode::kBehindAverage:
       return "a copy: it is at " + Number(r, 0) + " %, the average of its stage at " + Number(r, 1) + " %";
     case ReasonCode::kEndOfPhase:

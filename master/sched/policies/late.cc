@@ -39,8 +39,8 @@ class Late final : public Speculation {
     return it != job.progress.end() && static_cast<double>(it->second) < Percentile(job.by_progress, slow_node_);
   }
 
-  Estimate EstimateOf(const View& view, const StageStatistics& s, const Attempt& a) const {
-    Estimate e = PlainEstimate(view, a);
+  Estimate EstimateOf(const View& view, const StageStatistics& s, const Task& task, const Attempt& a) const {
+    Estimate e = PlainEstimate(view, task, a);
     if (!by_phases_ || a.samples.empty() || a.samples.back().phase == 0 || a.samples.back().phase > 3) return e;
     const size_t phase = a.samples.back().phase - 1;
     const Instant began = phase == 0 ? a.started_at : phase == 1 ? a.sort_at : a.reduce_at;
@@ -55,9 +55,9 @@ class Late final : public Speculation {
     return e;
   }
 
-  static Estimate PlainEstimate(const View& view, const Attempt& a) {
+  static Estimate PlainEstimate(const View& view, const Task& task, const Attempt& a) {
     const double age = std::max(1e-9, Age(view, a).seconds());
-    const bool measured = !a.samples.empty() && (a.samples.back().total_bytes > 0 || a.samples.back().phase > 0);
+    const bool measured = InputBytes(task, a) > 0 || (!a.samples.empty() && a.samples.back().phase > 0);
     if (!measured) return {1 / age, age};
     const double score = static_cast<double>(ScoreOf(a)) / static_cast<double>(kWholeScore);
     if (score == 0) return {0, std::numeric_limits<double>::infinity()};
@@ -81,7 +81,7 @@ class Late final : public Speculation {
     const StageStatistics& s = view.state().FindStage(id.task.stage_id())->statistics;
     const Task& task = *view.state().FindTask(id.task);
     const Attempt& a = *view.state().FindAttempt(id);
-    const Estimate e = EstimateOf(view, s, a);
+    const Estimate e = EstimateOf(view, s, task, a);
     const double threshold = Percentile(s.rates, slow_task_), anew = SecondsAnew(s, task, a);
     if (e.rate >= threshold) return Reason{ReasonCode::kNotSlow, "", {e.rate * 100, threshold * 100}};
     if (gain_ > 0 && e.left <= gain_ * anew) return Reason{ReasonCode::kNoGain, "", {e.left, anew}};
@@ -118,7 +118,7 @@ class Late final : public Speculation {
     double longest = 0;
     const auto consider = [&](AttemptKey key) {
       const Attempt& a = *view.state().FindAttempt({{id.job, id.stage, key.first}, key.second});
-      const Estimate e = EstimateOf(view, s, a);
+      const Estimate e = EstimateOf(view, s, stage.tasks[key.first], a);
       if (e.rate >= threshold || (best && e.left <= longest)) return;
       if (gain_ > 0 && e.left <= gain_ * SecondsAnew(s, stage.tasks[key.first], a)) return;
       if (!Eligible(view, id, key, worker)) return;

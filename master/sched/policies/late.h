@@ -18,8 +18,9 @@
 // - Percentiles are over running and finished attempts of the stage; of workers, over those on
 //   which something of the job ran: nothing is known against the others.
 // - T_running ends with the last report, plus whatever has passed without one since one was due.
-// - An attempt without byte totals has no score: its rate is at most 1 / T_running, so it is slow
-//   once it ran longer than slow ones took, and as much again is expected of it.
+// - An attempt whose input is known and that has not reported has a score of 0: none is slower. One that
+//   has no byte totals has no score: its rate is at most 1 / T_running, so it is slow once it ran longer
+//   than slow ones took, and as much again is expected of it.
 // - Of 256 attempts with the smallest rates and 64 with the earliest starts, not of all.
 #pragma once
 
