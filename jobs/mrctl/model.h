@@ -30,6 +30,7 @@ struct JobStatus {
 
 struct TaskStatus {
   std::string id, state, worker;
+  std::vector<std::string> copies;  // workers where its output can be read
   uint32_t stage = 0, attempts = 0, generation = 0;
 };
 

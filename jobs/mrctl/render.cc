@@ -109,9 +109,11 @@ std::string RenderJob(const JobStatus& j, OutputForm form) {
 
 std::string RenderTasks(const std::vector<TaskStatus>& tasks, OutputForm form) {
   if (form != OutputForm::kTable) return JsonTasks(tasks, form);
-  Table table({"ID", "STATE", "ATTEMPTS", "GENERATION", "WORKER"});
+  Table table({"ID", "STATE", "ATTEMPTS", "GENERATION", "WORKER", "COPIES"});
   for (const TaskStatus& t : tasks) {
-    table.Add({t.id, t.state, std::to_string(t.attempts), std::to_string(t.generation), Dash(t.worker)});
+    std::string copies;
+    for (const std::string& worker : t.copies) copies += (copies.empty() ? "" : ",") + worker;
+    table.Add({t.id, t.state, std::to_string(t.attempts), std::to_string(t.generation), Dash(t.worker), Dash(copies)});
   }
   return table.Text();
 }

@@ -56,7 +56,7 @@ Json ToJson(const JobStatus& j) {
 
 Json ToJson(const TaskStatus& t) {
   return {{"id", t.id}, {"stage", t.stage}, {"state", t.state}, {"attempts", t.attempts},
-          {"generation", t.generation}, {"worker", t.worker}};
+          {"generation", t.generation}, {"worker", t.worker}, {"copies", t.copies}};
 }
 
 Json ToJson(const AttemptStatus& a) {

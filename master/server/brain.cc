@@ -176,8 +176,8 @@ void Brain::CarryOut(const sched::Decision& decision, uint64_t sequence) {
       });
     }
     void operator()(const sched::WakeAt& d) { brain.SetTimer(d); }
-    // Copies are not made on purpose yet by any policy; shares, facts and marks are the core's own.
-    void operator()(const sched::ReplicateCopy&) {}
+    void operator()(const sched::ReplicateCopy& d) { brain.SendReplicate(d.from, d.to); }
+    // Shares, facts and marks are the core's own.
     void operator()(const sched::SetShare&) {}
     void operator()(const sched::MarkIndeterminate&) {}
     void operator()(const sched::Remember&) {}

@@ -63,7 +63,7 @@ class NoOutlets final : public Outlets {
 // What a worker reports of one attempt.
 struct ReportIn {
   uint64_t number = 0;
-  enum class Kind { kStarted, kFinished, kFailed, kRefused, kKilled, kFetchFailed, kFetchDone, kUnknown };
+  enum class Kind { kStarted, kFinished, kFailed, kRefused, kKilled, kFetchFailed, kFetchDone, kCopyMade, kCopyNotMade, kUnknown };
   Kind kind = Kind::kUnknown;
   AttemptId attempt;
   sched::AttemptFinished finished;
@@ -71,7 +71,8 @@ struct ReportIn {
   sched::FailureKind failure = sched::FailureKind::kUser;
   std::string message;
   FailedExtra failed_extra;
-  sched::FetchDone fetch;  // also of kFetchFailed, with message
+  // From: also of kFetchFailed and kCopyNotMade, with message; of kCopyMade the new one.
+  sched::FetchDone fetch;
 };
 // kLater: its record is not on disk yet; another one follows in a batch of commands.
 enum class Verdict : uint8_t { kNoted, kWinner, kCopyKept, kCopyDropped, kDiffers, kStale, kLater };
@@ -221,7 +222,8 @@ class Brain {
   // reports.cc
   uint64_t FeedReport(WorkerView* worker, WorkerId id, Incarnation incarnation, ReportIn& report, Verdict* verdict);
   Verdict FinishedVerdict(const ReportIn& report, const std::vector<sched::Decision>& decisions);
-  void FetchFailed(const ReportIn& report, WorkerId id);
+  void Suspect(const sched::Copy& copy);
+  uint64_t CopyMade(WorkerId id, Incarnation incarnation, const ReportIn& report, Verdict* verdict);
   void Lose(WorkerId worker, const std::string& why);
   void CheckLeases();
   void Tick();  // CheckLeases, each 250 ms
@@ -236,6 +238,7 @@ class Brain {
   void SendDirectory(WorkerView* worker, JobView* job, uint32_t stage);
   void SendDelta(const std::vector<sched::Copy>& added, const std::vector<sched::Copy>& removed);
   void FillEntry(const CopyView& copy, rpc::DirectoryEntry::Builder out);
+  void SendReplicate(const sched::Copy& from, WorkerId to);
   void EndJobAt(WorkerView* worker, JobId job);
 
   // files.cc

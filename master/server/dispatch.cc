@@ -284,9 +284,25 @@ void Brain::SendDelta(const std::vector<sched::Copy>& added, const std::vector<s
   }
 }
 
+// Nothing where the worker is away: it is asked again when it has registered.
+void Brain::SendReplicate(const sched::Copy& from, WorkerId to) {
+  WorkerView* worker = workers_.Find(to);
+  const CopyView* view = jobs_.FindCopy(from);
+  if (worker == nullptr || !worker->alive || worker->session == 0 || view == nullptr) return;
+  worker->holds.insert(from.output.task.job);
+  Send(worker, 64 + kEntryBytes + view->extra->rows.size() * kRowBytes,
+       [this, view = *view](rpc::Command::Builder out) {
+         auto replicate = out.initReplicateCopy();
+         rpc::ToWire(view.copy.output.task.job, replicate.initJob());
+         replicate.setStage(view.copy.output.task.stage);
+         FillEntry(view, replicate.initSource());
+       });
+}
+
 void Brain::EndJobAt(WorkerView* worker, JobId id) {
   const auto begin = worker->stages.lower_bound({id, 0});
   bool told = begin != worker->stages.end() && begin->job == id;
+  told |= worker->holds.erase(id) > 0;
   while (!worker->stages.empty()) {
     const auto it = worker->stages.lower_bound({id, 0});
     if (it == worker->stages.end() || it->job != id) break;

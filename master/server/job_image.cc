@@ -18,6 +18,14 @@ struct TableHead {
   }
 };
 
+// Behind the head, from the release on that copies outputs on purpose.
+struct CopiesTail {
+  JobTable::CopyCounts counts;
+  std::vector<Replication> replications;
+  template <class V>
+  static void Fields(V&& v) { v(&CopiesTail::counts, &CopiesTail::replications); }
+};
+
 struct CopyImage {
   sched::Copy copy;
   sched::Manifest manifest;
@@ -186,14 +194,23 @@ Result<JobView> ViewOf(JobImage image) {
 }  // namespace
 
 void JobTable::Save(const std::function<void(std::string)>& part) const {
-  part(EncodeFields(TableHead{counts_, newest_forgotten_, {whole_.begin(), whole_.end()}, {brief_.begin(), brief_.end()}}));
+  CopiesTail tail{copy_counts_, {}};
+  for (const auto& [key, replication] : replications_) tail.replications.push_back(replication);
+  part(EncodeFields(TableHead{counts_, newest_forgotten_, {whole_.begin(), whole_.end()}, {brief_.begin(), brief_.end()}}) +
+       EncodeFields(tail));
   for (const auto& [id, job] : jobs_) part(EncodeFields(ImageOf(job)));
 }
 
 Status JobTable::RestorePart(std::string_view part) {
   if (!restoring_) {
     TableHead head;
-    if (!DecodeFields(part, &head)) return Unreadable("list of jobs");
+    CopiesTail tail;
+    FieldReader reader(part);
+    reader.Get(head);
+    if (reader.ok() && !reader.AtEnd()) reader.Get(tail);
+    if (!reader.ok() || !reader.AtEnd()) return Unreadable("list of jobs");
+    copy_counts_ = tail.counts;
+    for (const Replication& r : tail.replications) replications_[{r.to, r.from.output}] = r;
     counts_ = head.counts;
     newest_forgotten_ = head.newest_forgotten;
     whole_.assign(head.whole.begin(), head.whole.end());

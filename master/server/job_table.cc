@@ -49,6 +49,8 @@ const char* Word(What what) {
     case What::kOtherContent: return "other content than before";
     case What::kTakenOver: return "taken over from another release";
     case What::kSpared: return "left alone";
+    case What::kReplicated: return "to be copied";
+    case What::kCopyMade: return "copied";
   }
   return "?";
 }
@@ -142,6 +144,18 @@ const CopyView* JobTable::FindCopy(const sched::Copy& copy) {
   return nullptr;
 }
 
+std::vector<Replication> JobTable::ReplicationsTo(WorkerId to) const {
+  std::vector<Replication> all;
+  for (auto it = replications_.lower_bound({to, {}}); it != replications_.end() && it->first.first == to; ++it) {
+    all.push_back(it->second);
+  }
+  return all;
+}
+
+void JobTable::EndReplications(JobId job) {
+  std::erase_if(replications_, [job](const auto& entry) { return entry.first.second.task.job == job; });
+}
+
 JobView* JobTable::FindSubmission(const std::string& submission_id) {
   const auto it = submissions_.find(submission_id);
   return it == submissions_.end() ? nullptr : Find(it->second);
@@ -203,8 +217,10 @@ void JobTable::Note(What what, const AttemptId& attempt, JobId id, WorkerId work
 struct EventFolder {
   JobTable& table;
   const std::string& extra;
+  const std::vector<sched::Decision>& decisions;
   Instant at;
   uint64_t sequence;
+  JobTable::Change* change;
 
   void operator()(const sched::JobSubmitted& e) {
     SubmitExtra submit;
@@ -285,6 +301,7 @@ struct EventFolder {
   }
   void operator()(const sched::WorkerLost& e) {
     table.EndWorker(e.worker, e.incarnation, at, sequence, "its worker was lost: " + e.why);
+    for (const Replication& r : table.ReplicationsTo(e.worker)) table.EndReplication(r.to, r.from.output);
   }
   void operator()(const sched::WorkerRegistered& e) {
     for (auto& [id, job] : table.jobs_) {
@@ -314,7 +331,26 @@ struct EventFolder {
   void operator()(const sched::WorkerDraining&) {}
   void operator()(const sched::FetchDone&) {}
   void operator()(const sched::FetchFailed&) {}
-  void operator()(const sched::CopyMade&) {}
+  // Here to stay where no decision of the same step drops it.
+  void operator()(const sched::CopyMade& e) {
+    const TaskId& id = e.copy.output.task;
+    const auto asked = table.replications_.extract({e.copy.worker, e.copy.output});
+    JobView* job = table.Find(id.job);
+    const bool refused = std::any_of(decisions.begin(), decisions.end(), [&e](const sched::Decision& d) {
+      const auto* drop = std::get_if<sched::DropCopy>(&d);
+      return drop != nullptr && drop->copy == e.copy;
+    });
+    if (refused || job == nullptr || job->brief || table.FindCopy(e.copy) != nullptr) return;
+    if (id.stage >= job->stages.size() || id.task >= job->stages[id.stage].tasks.size()) return;
+    TaskView& task = job->stages[id.stage].tasks[id.task];
+    if (task.output == nullptr) return;
+    task.copies.push_back({e.copy, task.manifest, task.output});
+    change->added.push_back(e.copy);
+    ++table.copy_counts_.made;
+    table.copy_counts_.bytes += task.manifest.bytes;
+    table.Note(What::kCopyMade, {id, e.copy.attempt}, id.job, e.copy.worker,
+               asked.empty() ? sched::Reason{} : asked.mapped().reason, at);
+  }
   void operator()(const sched::CopyLost&) {}
   void operator()(const sched::ProfileLoaded&) {}
   void operator()(const sched::TimerDue&) {}
@@ -445,6 +481,7 @@ struct DecisionFolder {
     if (job == nullptr) return;
     job->state = JobState::kCommitting;
     job->ended = at;
+    table.EndReplications(d.job);
     table.Note(What::kJobCommitted, {}, d.job, {}, d.reason, at);
   }
   void operator()(const sched::FailJob& d) {
@@ -452,6 +489,7 @@ struct DecisionFolder {
     if (job == nullptr) return;
     job->state = d.killed ? JobState::kKilled : JobState::kFailed;
     job->ended = at;
+    table.EndReplications(d.job);
     if (!d.message.empty()) job->error = d.message;
     table.Note(d.killed ? What::kJobKilled : What::kJobFailed, {}, d.job, {}, d.reason, at);
   }
@@ -464,7 +502,11 @@ struct DecisionFolder {
     if (AttemptView* attempt = table.Find(id)) attempt->stop_asked = true;
   }
   void operator()(const sched::SetShare&) {}
-  void operator()(const sched::ReplicateCopy&) {}
+  void operator()(const sched::ReplicateCopy& d) {
+    const TaskId& id = d.from.output.task;
+    table.replications_[{d.to, d.from.output}] = {d.from, d.to, d.reason};
+    table.Note(What::kReplicated, {id, d.from.attempt}, id.job, d.to, d.reason, at);
+  }
   void operator()(const sched::Remember&) {}
   void operator()(const sched::Spare& d) {
     table.Note(What::kSpared, d.attempt, d.attempt.task.job, d.worker, d.reason, at);
@@ -475,7 +517,7 @@ struct DecisionFolder {
 JobTable::Change JobTable::Fold(const sched::StampedEvent& event, const std::string& extra,
                                 const std::vector<sched::Decision>& decisions, uint64_t sequence) {
   Change change;
-  std::visit(EventFolder{*this, extra, event.at, sequence}, event.event);
+  std::visit(EventFolder{*this, extra, decisions, event.at, sequence, &change}, event.event);
   DecisionFolder folder{*this, event, extra, event.at, sequence, &change};
   for (const auto& decision : decisions) std::visit(folder, decision);
   return change;

@@ -67,6 +67,15 @@ struct TaskView {
   std::vector<CopyView> copies;
 };
 
+// A copy that a worker was asked to make, and that is not there yet.
+struct Replication {
+  sched::Copy from;
+  WorkerId to;
+  sched::Reason reason;
+  template <class V>
+  static void Fields(V&& v) { v(&Replication::from, &Replication::to, &Replication::reason); }
+};
+
 struct StageView {
   bool planned = false;
   std::vector<TaskView> tasks;
@@ -81,7 +90,7 @@ struct StageView {
 // What was decided; numbers stand in snapshots.
 enum class What : uint8_t {
   kLaunched = 1, kCommitted, kKeptAsCopy, kRefused, kAskedToStop, kTakenBack, kBound, kCopyDropped, kStagePlanned,
-  kJobCommitted, kJobFailed, kJobKilled, kOtherContent, kTakenOver, kSpared,
+  kJobCommitted, kJobFailed, kJobKilled, kOtherContent, kTakenOver, kSpared, kReplicated, kCopyMade,
 };
 const char* Word(What what);
 
@@ -144,6 +153,10 @@ class JobTable {
   // As people know it; of an unknown job as if it read files.
   std::string NameOf(const AttemptId& id) const;
   const CopyView* FindCopy(const sched::Copy& copy);
+  // Those that this worker has been asked for; what they are made from may be gone meanwhile.
+  std::vector<Replication> ReplicationsTo(WorkerId to) const;
+  // It came to nothing.
+  void EndReplication(WorkerId to, const OutputId& output) { replications_.erase({to, output}); }
   JobView* FindSubmission(const std::string& submission_id);
   // Known, and not in brief.
   bool Whole(JobId id) const {
@@ -175,6 +188,12 @@ class JobTable {
     }
   };
   const Counts& counts() const { return counts_; }
+  struct CopyCounts {
+    uint64_t made = 0, bytes = 0;  // copies made on purpose; uncompressed
+    template <class V>
+    static void Fields(V&& v) { v(&CopyCounts::made, &CopyCounts::bytes); }
+  };
+  const CopyCounts& copy_counts() const { return copy_counts_; }
 
  private:
   friend struct EventFolder;
@@ -184,9 +203,13 @@ class JobTable {
   void Note(What what, const AttemptId& attempt, JobId job, WorkerId worker, const sched::Reason& reason,
             Instant at);
 
+  void EndReplications(JobId job);
+
   std::map<JobId, JobView> jobs_;
   std::map<std::string, JobId> submissions_;
+  std::map<std::pair<WorkerId, OutputId>, Replication> replications_;
   Counts counts_;
+  CopyCounts copy_counts_;
   const size_t ended_jobs_;
   std::deque<JobId> whole_, brief_;  // settled, oldest first
   size_t whole_tasks_ = 0;

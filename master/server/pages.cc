@@ -59,6 +59,8 @@ std::string MetricsText(Brain& brain, Duration loop_lag) {
   total("mr_attempts_failed_total", "Attempts that failed.", counts.failed);
   total("mr_attempts_killed_total", "Attempts stopped, lost or refused.", counts.killed);
   total("mr_attempts_refused_total", "Of these: not started by their worker.", counts.refused);
+  total("mr_output_copies_made_total", "Further copies of outputs, made on purpose.", brain.jobs().copy_counts().made);
+  total("mr_output_copied_bytes_total", "Uncompressed bytes of these.", brain.jobs().copy_counts().bytes);
   out += "# HELP mr_worker_refused_total Attempts that this worker did not start.\n"
          "# TYPE mr_worker_refused_total counter\n";
   for (const auto& [id, worker] : brain.scheduler().state().workers()) {

@@ -58,6 +58,7 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   worker.leaving = in.leaving;
   worker.stages.clear();
   worker.directories.clear();
+  worker.holds.clear();
   worker.batches = 0;
   outgoing_[id] = {};
 
@@ -85,6 +86,10 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
     const JobView* job = jobs_.Find(copy.output.task.job);
     if (job == nullptr || (Ended(job->state) && job->told)) forgotten.insert(copy.output.task.job);
   }
+  for (const auto& copy : inventory) {
+    if (!forgotten.contains(copy.output.task.job)) worker.holds.insert(copy.output.task.job);
+  }
+  for (const Replication& r : jobs_.ReplicationsTo(id)) SendReplicate(r.from, id);
   for (const auto& attempt : running) {
     const AttemptView* known = jobs_.Find(attempt);
     if (known != nullptr && Live(known->state) && known->worker == id && !known->stop_asked) {
@@ -243,7 +248,17 @@ uint64_t Brain::FeedReport(WorkerView*, WorkerId id, Incarnation incarnation, Re
       report.fetch.reader = attempt;
       Feed(report.fetch);
       return 0;
-    case ReportIn::Kind::kFetchFailed: FetchFailed(report, id); return 0;
+    case ReportIn::Kind::kFetchFailed:
+      Feed(sched::FetchFailed{attempt, report.fetch.from, report.message});
+      Suspect(report.fetch.from);
+      return 0;
+    case ReportIn::Kind::kCopyMade: return CopyMade(id, incarnation, report, verdict);
+    case ReportIn::Kind::kCopyNotMade:
+      LOG(INFO) << "no copy of the output of " << jobs_.NameOf(attempt) << " was made on " << Name(id) << ": "
+                << report.message;
+      jobs_.EndReplication(id, report.fetch.from.output);
+      Suspect(report.fetch.from);
+      return 0;
     case ReportIn::Kind::kUnknown: *verdict = Verdict::kStale; return 0;
   }
   CleanUp(job);
@@ -264,10 +279,18 @@ Verdict Brain::FinishedVerdict(const ReportIn& report, const std::vector<sched::
   return Verdict::kStale;
 }
 
+// Whole and checked, as its worker says. A repeat gets the same answer: the step is the same again.
+uint64_t Brain::CopyMade(WorkerId id, Incarnation incarnation, const ReportIn& report, Verdict* verdict) {
+  sched::Copy copy = report.fetch.from;
+  copy.worker = id;
+  copy.incarnation = incarnation;
+  const Fed fed = Feed(sched::CopyMade{copy});
+  *verdict = jobs_.FindCopy(copy) != nullptr ? Verdict::kCopyKept : Verdict::kStale;
+  return fed.sequence;
+}
+
 // A reader's word alone condemns nothing: the master looks itself.
-void Brain::FetchFailed(const ReportIn& report, WorkerId) {
-  const sched::Copy copy = report.fetch.from;
-  Feed(sched::FetchFailed{report.attempt, copy, report.message});
+void Brain::Suspect(const sched::Copy& copy) {
   if (jobs_.FindCopy(copy) == nullptr || probing_.contains(copy)) return;
   const WorkerView* worker = workers_.FindAlive(copy.worker, copy.incarnation);
   if (worker == nullptr) {

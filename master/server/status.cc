@@ -168,6 +168,8 @@ Status Brain::FillTasks(JobId id, rpc::MasterForClient::TasksResults::Builder ou
       status.setAttempts(task.attempts);
       status.setGeneration(task.generation);
       status.setWorker(task.worker.value);
+      auto copies = status.initCopies(static_cast<unsigned>(task.copies.size()));
+      for (unsigned c = 0; c < copies.size(); ++c) copies.set(c, task.copies[c].copy.worker.value);
     }
   }
   return Status::Ok();

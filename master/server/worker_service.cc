@@ -112,6 +112,15 @@ ReportIn ReportFrom(rpc::Report::Reader in) {
       out.fetch.readers = done.getReaders();
       break;
     }
+    case rpc::Report::COPY_MADE:
+      out.kind = ReportIn::Kind::kCopyMade;
+      out.fetch.from = CopyFrom(in.getCopyMade());
+      break;
+    case rpc::Report::COPY_NOT_MADE:
+      out.kind = ReportIn::Kind::kCopyNotMade;
+      out.fetch.from = CopyFrom(in.getCopyNotMade().getCopy());
+      out.message = Said(in.getCopyNotMade().getWhy());
+      break;
     default: break;
   }
   if (!out.attempt.valid()) out.kind = ReportIn::Kind::kUnknown;

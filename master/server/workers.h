@@ -48,6 +48,7 @@ struct WorkerView {
   // What this session was told already.
   std::set<StageId> stages;
   std::map<StageId, uint64_t> directories;  // version sent
+  std::set<JobId> holds;  // of which it has outputs, or was asked to copy some, without any stage
 
   // "live", "draining", "away" or "lost".
   const char* Word() const;

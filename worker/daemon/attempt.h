@@ -48,8 +48,8 @@ bool SameCopy(const CopyLocation& a, const CopyLocation& b);
 // How much of a read had reached the child when its copy failed.
 enum class Delivered : uint8_t {
   kNothing = 0,
-  kWholePartitions = 1,  // some partitions are complete, none is half there
-  kPartOfPartition = 2,  // cannot be taken back from the child
+  kWholePartitions = 1,  // some of it, behind which a copy of equal content can go on
+  kPartOfPartition = 2,  // what no other copy can go on from: it cannot be taken back from the child
 };
 
 // The master's answer to a final report.
@@ -134,7 +134,7 @@ class AttemptMachine {
     Read what;
     ReadState state = ReadState::kIdle;
     uint32_t tries = 0;    // that failed
-    bool pinned = false;   // partitions of `from` were delivered: only equal content may follow
+    bool pinned = false;   // some of `from` was delivered: only equal content may follow
     CopyPtr from;          // being read, or read last
   };
   struct Upstream {

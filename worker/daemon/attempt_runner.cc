@@ -331,8 +331,7 @@ void AttemptRunner::Do(const action::KeepOutput&) {
 
 void AttemptRunner::Do(const action::DropOutput&) { lane_->Drop(); }
 
-void AttemptRunner::Tell(
-    std::variant<Started, Finished, Failed, Refused, Killed, FetchFailed, FetchDone> what, bool final) {
+void AttemptRunner::Tell(decltype(Report::what) what, bool final) {
   std::function<void(Verdict)> answered;
   if (final) {
     answered = [weak = weak_from_this()](Verdict verdict) {
@@ -343,12 +342,6 @@ void AttemptRunner::Tell(
 }
 
 void AttemptRunner::Do(const action::ReportStarted&) { Tell(Started{}, false); }
-
-namespace {
-CopyName NameOf(const CopyLocation& copy) {
-  return {copy.output, copy.attempt, {copy.worker, copy.incarnation}};
-}
-}  // namespace
 
 void AttemptRunner::Do(const action::ReportFetchDone& a) {
   const FetchMeasure& measure = traces_[a.read].measure;
@@ -390,16 +383,34 @@ void AttemptRunner::ChildEnded(TaskResult result, std::optional<Result<Manifest>
   Handle(std::move(e));
 }
 
+bool AttemptRunner::PassesAgain(ReadTrace* trace, Open* open, const std::string& batch, bool last) {
+  if (!open->resumed) return false;
+  open->again.Add(batch);
+  const bool all = open->again.batches == open->given.batches;
+  if (last || (all && open->again.content.Finish() != open->given.content.Finish())) trace->broken = true;
+  if (all) open->resumed = false;  // what comes now is new
+  return true;
+}
+
 void AttemptRunner::OnBatch(uint32_t read, uint32_t partition, std::string batch, bool last,
                             std::function<void()> taken) {
   FaultPoint("fetch");
   ReadTrace& trace = traces_[read];
-  if (trace.whole.contains(partition)) return taken();
+  if (trace.broken || trace.whole.contains(partition)) return taken();
+  const auto begun = trace.open.find(partition);
+  if (begun != trace.open.end() && PassesAgain(&trace, &begun->second, batch, last)) {
+    taken();
+    // The machine ends the attempt; the rest of this read is dropped.
+    if (trace.broken) {
+      OnReadFailed(read, Corrupted("a copy of an input differs from the one that was read before"), true);
+    }
+    return;
+  }
   if (last) {
     trace.whole.insert(partition);
     trace.open.erase(partition);
   } else {
-    trace.open.insert(partition);
+    trace.open[partition].given.Add(batch);
   }
   const Read& what = machine_.read(read);
   task_->Feed(what.input, what.task, partition, std::move(batch), last, std::move(taken));
@@ -410,11 +421,15 @@ void AttemptRunner::OnReadDone(uint32_t read, const FetchMeasure& measure) {
   Handle(event::ReadDone{read});
 }
 
-void AttemptRunner::OnReadFailed(uint32_t read, const Status& why, bool partly_delivered) {
-  const ReadTrace& trace = traces_[read];
-  const Delivered delivered = partly_delivered || !trace.open.empty() ? Delivered::kPartOfPartition
-                              : trace.whole.empty()                   ? Delivered::kNothing
-                                                                      : Delivered::kWholePartitions;
+void AttemptRunner::OnReadFailed(uint32_t read, const Status& why, bool) {
+  ReadTrace& trace = traces_[read];
+  for (auto& [partition, open] : trace.open) {
+    open.again = {};
+    open.resumed = true;
+  }
+  const Delivered delivered = trace.broken                                ? Delivered::kPartOfPartition
+                              : trace.whole.empty() && trace.open.empty() ? Delivered::kNothing
+                                                                          : Delivered::kWholePartitions;
   Handle(event::ReadFailed{read, delivered, why.ToString()});
 }
 

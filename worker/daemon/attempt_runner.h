@@ -8,6 +8,7 @@
 
 #include <kj/async.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -40,11 +41,29 @@ class AttemptRunner : public std::enable_shared_from_this<AttemptRunner>, privat
   class Lane;   // output: sink and strand
   class Link;   // the child's observer
   class Feeder; // one slice's fetcher and its observer
+  // Batches of one partition, in order, and what they were.
+  struct Passed {
+    uint64_t batches = 0;
+    Hasher128 content;
+    void Add(const std::string& batch) {
+      ++batches;
+      content.Update(batch);
+    }
+  };
+  // A partition of which the child has the first batches. From another copy of equal content the same
+  // ones come again, since their borders are a function of the content; they are compared and dropped.
+  struct Open {
+    Passed given, again;
+    bool resumed = false;
+  };
   struct ReadTrace {
-    std::set<uint32_t> whole;    // partitions that reached the child
-    std::set<uint32_t> open;     // begun and not whole
+    std::set<uint32_t> whole;        // partitions that reached the child
+    std::map<uint32_t, Open> open;   // begun and not whole
+    bool broken = false;             // what came again was something else
     FetchMeasure measure;
   };
+  // Whether this batch has reached the child already.
+  static bool PassesAgain(ReadTrace* trace, Open* open, const std::string& batch, bool last);
 
   AttemptRunner(Services& services, std::shared_ptr<const StageInfo> stage, Launch launch);
   void taskFailed(kj::Exception&& exception) override;
@@ -69,7 +88,7 @@ class AttemptRunner : public std::enable_shared_from_this<AttemptRunner>, privat
 
   void Subscribe();
   Result<TaskSpec> MakeSpec(std::string library, std::vector<SplitInput> splits);
-  void Tell(std::variant<Started, Finished, Failed, Refused, Killed, FetchFailed, FetchDone> what, bool final);
+  void Tell(decltype(Report::what) what, bool final);
   // stored: what came of storing the output, where that was begun at once.
   void ChildEnded(TaskResult result, std::optional<Result<Manifest>> stored);
   void Stored(Result<Manifest> manifest);

@@ -88,6 +88,7 @@ struct Daemon::Impl {
     Directory directory;
     std::unique_ptr<BlockHost> blocks;
     std::unique_ptr<FetchPool> fetches;
+    std::unique_ptr<Replicator> replicator;
     std::unique_ptr<ShuffleServing> serving;
     std::unique_ptr<LibraryCache> libraries;
     std::unique_ptr<InputOpener> inputs;
@@ -146,6 +147,7 @@ void Daemon::Impl::Build() {
   FetchPool::Options fetch_options;
   fetch_options.incarnation = incarnation;
   l.fetches = std::make_unique<FetchPool>(loop, store, pool.poster(), fetch_options);
+  l.replicator = std::make_unique<Replicator>(loop, *l.fetches, store);
   l.serving = std::make_unique<ShuffleServing>(store, pool.poster(), incarnation);
   l.libraries = std::make_unique<LibraryCache>(
       loop, pool.poster(), options.builtin_library, Path("lib"),
@@ -155,8 +157,9 @@ void Daemon::Impl::Build() {
                                 [&l](FetchObserver& o) { return l.fetches->NewFetcher(&o); },
                                 [&l](const StageInfo& stage, AttemptId a) { return l.blocks->MakeSink(stage, a); },
                                 [&l](Report report, std::function<void(Verdict)> answered) {
-                                  l.session->Report(std::move(report), std::move(answered));
+                                  return l.session->Report(std::move(report), std::move(answered));
                                 },
+                                [&l](uint64_t report) { l.session->Withdraw(report); }, *l.replicator,
                                 {{}, incarnation}, Path("scratch"), Path("log"), nullptr, nullptr});
   Worker::Options worker_options;
   worker_options.slots = options.slots;
@@ -213,7 +216,8 @@ HttpReply Daemon::Impl::Page(const std::string& path) const {
     return looped->session->registered() ? HttpReply{200, "ok\n"} : HttpReply{503, "not registered with a master\n"};
   }
   if (path == "/metrics") {
-    return {200, WorkerMetrics(*looped->worker, *looped->session, *looped->serving, *store, options.slots),
+    return {200, WorkerMetrics(*looped->worker, *looped->session, *looped->serving, *looped->replicator, *store,
+                               options.slots),
             "text/plain; version=0.0.4; charset=utf-8"};
   }
   return {404, "there are /healthz, /readyz and /metrics\n"};

@@ -11,7 +11,7 @@ void Line(std::string* out, const char* name, const char* type, const char* help
 }  // namespace
 
 std::string WorkerMetrics(const Worker& worker, const Session& session, const ShuffleServing& serving,
-                          const ShuffleStore& store, const SlotLimits& slots) {
+                          const Replicator& replicator, const ShuffleStore& store, const SlotLimits& slots) {
   std::string out;
   Line(&out, "mr_worker_registered", "gauge", "1 while there is a session with the master.", session.registered());
   Line(&out, "mr_worker_draining", "gauge", "1 while no new attempts are taken.", worker.draining());
@@ -24,6 +24,11 @@ std::string WorkerMetrics(const Worker& worker, const Session& session, const Sh
   Line(&out, "mr_worker_shuffle_bytes", "gauge", "Stored bytes of shuffle outputs.", store.bytes());
   Line(&out, "mr_worker_shuffle_served_bytes_total", "counter", "Bytes of chunks sent.", serving.counters().bytes);
   Line(&out, "mr_worker_shuffle_replies_total", "counter", "Replies with chunks.", serving.counters().replies);
+  const Replicator::Counters& replicas = replicator.counters();
+  Line(&out, "mr_worker_replicas_made_total", "counter", "Copies made of others' outputs.", replicas.made);
+  Line(&out, "mr_worker_replicas_failed_total", "counter", "Copies that could not be made.", replicas.failed);
+  Line(&out, "mr_worker_replicated_bytes_total", "counter", "Uncompressed bytes of these.", replicas.bytes);
+  Line(&out, "mr_worker_replicas_under_way", "gauge", "Copies that are still to be made.", replicator.under_way());
   Line(&out, "mr_worker_reports_unanswered", "gauge", "Reports that the master has not answered.", session.unanswered());
   return out;
 }

@@ -10,6 +10,6 @@
 namespace mr::worker {
 
 std::string WorkerMetrics(const Worker& worker, const Session& session, const ShuffleServing& serving,
-                          const ShuffleStore& store, const SlotLimits& slots);
+                          const Replicator& replicator, const ShuffleStore& store, const SlotLimits& slots);
 
 }  // namespace mr::worker

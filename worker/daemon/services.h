@@ -14,6 +14,7 @@
 #include "worker/daemon/types.h"
 #include "worker/host/task_host.h"
 #include "worker/shuffle/fetch.h"
+#include "worker/shuffle/replicate.h"
 
 namespace mr::worker {
 
@@ -30,7 +31,11 @@ struct Services {
   // For a dfs:// staging URI; may be empty where the daemon has no block store.
   std::function<std::unique_ptr<OutputSink>(const StageInfo&, AttemptId)> make_dfs_sink;
   // Sends a report until it is answered; `answered` is called on the loop, once. Empty: no interest.
-  std::function<void(Report, std::function<void(Verdict)>)> report;
+  // Returns its number, by which it can be withdrawn.
+  std::function<uint64_t(Report, std::function<void(Verdict)>)> report;
+  // Before the reports without an answer go again: this one shall not, and gets no answer.
+  std::function<void(uint64_t)> withdraw;
+  Replicator& replicator;
   WorkerRef self;  // id 0 until registered
   std::string scratch_directory, log_directory;
   // Called on the loop when an attempt's output is to stay (its copy can be read from here on), and

@@ -391,7 +391,7 @@ void Session::Stop() {
   impl_->Break("stopped");
 }
 
-void Session::Report(worker::Report report, std::function<void(Verdict)> answered) {
+uint64_t Session::Report(worker::Report report, std::function<void(Verdict)> answered) {
   const bool may_wait = MayWait(report);
   const uint64_t number = impl_->next_number++;
   if (std::holds_alternative<Started>(report.what)) {
@@ -405,7 +405,10 @@ void Session::Report(worker::Report report, std::function<void(Verdict)> answere
   } else {
     impl_->ScheduleFlush();
   }
+  return number;
 }
+
+void Session::Withdraw(uint64_t report) { impl_->unanswered.erase(report); }
 
 void Session::RegisterAgain(const std::string& why) {
   if (impl_->registered) impl_->Break(why);

@@ -44,7 +44,10 @@ class Session {
   void Stop();
   // Any time; sent when there is a registration, in the order of the calls. `answered` (may be
   // empty): once, on the loop; never for a start, which is left out where the end follows at once.
-  void Report(worker::Report report, std::function<void(Verdict)> answered);
+  // Returns its number.
+  uint64_t Report(worker::Report report, std::function<void(Verdict)> answered);
+  // Between a registration's answer and the reports that go again behind it: this one does not.
+  void Withdraw(uint64_t report);
   // The master says that it does not know this session.
   void RegisterAgain(const std::string& why);
   bool registered() const;

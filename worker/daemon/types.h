@@ -27,6 +27,10 @@ struct CopyName {
   WorkerRef worker;
 };
 
+inline CopyName NameOf(const CopyLocation& copy) {
+  return {copy.output, copy.attempt, {copy.worker, copy.incarnation}};
+}
+
 struct BlockName {
   BlockId id;
   uint32_t generation = 0;
@@ -95,9 +99,10 @@ struct EndJob { JobId job; };
 struct DeleteBlock { BlockName block; };
 struct ReplicateBlock { BlockName block; std::string to_address; };
 struct Drain { bool on = false; };
+struct ReplicateCopy { CopyPtr from; };
 
 using Command = std::variant<Launch, Kill, TakeBack, StageInfo, DirectoryDelta, Bind, DropCopy, EndJob,
-                             DeleteBlock, ReplicateBlock, Drain>;
+                             DeleteBlock, ReplicateBlock, Drain, ReplicateCopy>;
 
 // What the master says at one time; verdicts are by the reports' numbers.
 struct CommandBatch {
@@ -145,10 +150,12 @@ struct Refused { std::string why; };
 struct Killed {};
 struct FetchFailed { CopyName copy; std::string why; };
 struct FetchDone { CopyName copy; uint64_t bytes = 0; Duration took; uint32_t readers = 1; };
+struct CopyMade { CopyName copy; };
+struct CopyNotMade { CopyName from; std::string why; };
 
 struct Report {
-  AttemptId attempt;
-  std::variant<Started, Finished, Failed, Refused, Killed, FetchFailed, FetchDone> what;
+  AttemptId attempt;  // of a copy: the one whose output it is
+  std::variant<Started, Finished, Failed, Refused, Killed, FetchFailed, FetchDone, CopyMade, CopyNotMade> what;
 };
 
 struct ProgressFrame {

@@ -233,6 +233,12 @@ struct ReportWriter {
     f.setTookUs(Us(done.took));
     f.setReaders(done.readers);
   }
+  void operator()(const CopyMade& made) { worker::ToWire(made.copy, out.initCopyMade()); }
+  void operator()(const CopyNotMade& failed) {
+    auto f = out.initCopyNotMade();
+    worker::ToWire(failed.from, f.initCopy());
+    f.setWhy(Cut(failed.why));
+  }
 };
 
 }  // namespace
@@ -257,6 +263,11 @@ Result<Command> FromWire(rpc::Command::Reader in) {
       return Command(ReplicateBlock{FromBlock(replicate.getBlock()), Text(replicate.getToAddress())});
     }
     case rpc::Command::DRAIN: return Command(Drain{in.getDrain()});
+    case rpc::Command::REPLICATE_COPY: {
+      const auto replicate = in.getReplicateCopy();
+      return Command(ReplicateCopy{
+          FromEntry({rpc::FromWire(replicate.getJob()), replicate.getStage()}, replicate.getSource())});
+    }
   }
   return InvalidArgument("a command of unknown kind: the master is of a later release");
 }

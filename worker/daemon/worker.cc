@@ -8,6 +8,8 @@ Worker::Worker(Services& services, Options options) : services_(services), optio
   services_.on_kept = [this](const CopyName& copy) {
     kept_[CopyKey{copy.output.task, copy.attempt}] = copy.output.generation;
   };
+  services_.replicator.set_on_done(
+      [this](const CopyLocation& from, const Result<uint64_t>& bytes) { Replicated(from, bytes); });
   services_.on_ended = [this](AttemptId attempt) { Ended(attempt); };
 }
 
@@ -88,7 +90,10 @@ void Worker::On(const EndJob& end) {
     if (id.task.job == end.job) of_job.push_back(runner);
   }
   for (const auto& runner : of_job) runner->Handle(event::KillAsked{});
-  std::erase_if(kept_, [&](const auto& entry) { return entry.first.task.job == end.job; });
+  const auto of_this = [&](const auto& entry) { return entry.first.task.job == end.job; };
+  std::erase_if(kept_, of_this);
+  std::erase_if(unheard_, of_this);
+  services_.replicator.EndJob(end.job);
   std::erase_if(stages_, [&](const auto& entry) { return entry.first.job == end.job; });
   services_.directory.EndJob(end.job);
   services_.host.EndJob(end.job);
@@ -103,11 +108,48 @@ void Worker::On(const ReplicateBlock& command) {
   if (options_.replicate_block) options_.replicate_block(command);
 }
 
+void Worker::On(const ReplicateCopy& command) {
+  const CopyLocation& from = *command.from;
+  const CopyKey key{from.output.task, from.attempt};
+  if (leaving_) {
+    services_.report({{from.output.task, from.attempt}, CopyNotMade{NameOf(from), "this worker leaves"}}, nullptr);
+  } else if (!kept_.contains(key)) {
+    services_.replicator.Add(from);
+  } else if (!unheard_.contains(key)) {
+    const CopyName name{{key.task, kept_[key]}, key.attempt, services_.self};
+    services_.report({{key.task, key.attempt}, CopyMade{name}}, nullptr);
+  }
+}
+
+void Worker::Replicated(const CopyLocation& from, const Result<uint64_t>& bytes) {
+  const AttemptId attempt{from.output.task, from.attempt};
+  if (!bytes.ok()) {
+    LOG(WARNING) << "no copy of " << Name(attempt, TaskLetter::kMap) << " was made from " << from.address << ": "
+                 << bytes.status().ToString();
+    services_.report({attempt, CopyNotMade{NameOf(from), bytes.status().ToString()}}, nullptr);
+    return;
+  }
+  // In the inventory from here on: the master may count on it before its answer is here.
+  const CopyKey key{from.output.task, from.attempt};
+  kept_[key] = from.output.generation;
+  const CopyName name{from.output, from.attempt, services_.self};
+  unheard_[key] = services_.report({attempt, CopyMade{name}}, [this, key, name](Verdict verdict) {
+    unheard_.erase(key);
+    if (verdict != Verdict::kCopyKept) Drop(name);
+  });
+}
+
 void Worker::Drop(const CopyName& copy) {
   // Of an earlier life nothing is here; the same names may mean other bytes now.
   if (copy.worker.incarnation != 0 && copy.worker.incarnation != services_.self.incarnation) return;
   const CopyKey key{copy.output.task, copy.attempt};
   kept_.erase(key);
+  const auto unheard = unheard_.find(key);
+  if (unheard != unheard_.end()) {
+    services_.withdraw(unheard->second);
+    unheard_.erase(unheard);
+  }
+  services_.replicator.Cancel(key);
   services_.pool.Post([&store = services_.store, key] { store.Drop(key); });
 }
 
@@ -169,6 +211,7 @@ void Worker::KillAll() {
 
 void Worker::StartOver() {
   KillAll();
+  services_.replicator.CancelAll();
   for (const CopyName& copy : Inventory()) Drop(copy);
 }
 

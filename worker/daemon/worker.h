@@ -38,8 +38,8 @@ class Worker {
   // No new launches, because it leaves or because the master says so.
   bool draining() const { return draining_ || leaving_; }
 
-  // Registration. The inventory lists what the master has said to keep; `running` also attempts
-  // that are over but whose report has no answer yet.
+  // Registration. The inventory lists what the master has said to keep, and replicas of which it may
+  // have heard; `running` also attempts that are over but whose report has no answer yet.
   std::vector<CopyName> Inventory() const;
   std::vector<AttemptId> Running() const;
   void Registered(WorkerRef self, const std::vector<CopyName>& drop);
@@ -71,10 +71,12 @@ class Worker {
   void On(const DeleteBlock& command);
   void On(const ReplicateBlock& command);
   void On(const Drain& drain) { draining_ = drain.on; }
+  void On(const ReplicateCopy& command);
 
   // Why it cannot be launched here; empty: it can.
   std::string WhyNot(const Launch& launch, const StageInfo* stage) const;
   void Drop(const CopyName& copy);
+  void Replicated(const CopyLocation& from, const Result<uint64_t>& bytes);
   void Ended(AttemptId attempt);
   AttemptRunner* Find(AttemptId attempt) const;
 
@@ -85,6 +87,7 @@ class Worker {
   std::map<StageId, std::shared_ptr<const StageInfo>> stages_;
   std::map<AttemptId, std::shared_ptr<AttemptRunner>> attempts_;
   std::map<CopyKey, uint32_t> kept_;  // generation
+  std::map<CopyKey, uint64_t> unheard_;  // replicas of kept_: report that has no answer yet
   ProgressGate progress_;
   Counters counters_;
 };

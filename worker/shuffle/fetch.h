@@ -63,9 +63,8 @@ class FetchObserver {
   virtual void OnSegmentDone(const CopyLocation& from, const FetchMeasure& measure) = 0;
   // This copy cannot be read (unreachable, gone, damaged); ask for it elsewhere. Partitions whose
   // `last` was delivered are good and stay delivered: ask only for the others. partly_delivered:
-  // batches of a partition above the window were handed out before it failed; they cannot be taken
-  // back, so the attempt fails for its environment. Otherwise nothing of the failing partitions
-  // was delivered.
+  // batches of a partition above the window were handed out before it failed; asked for elsewhere,
+  // it comes from its begin again. Otherwise nothing of the failing partitions was delivered.
   virtual void OnSegmentFailed(const CopyLocation& from, const Status& why,
                                bool partly_delivered) = 0;
 };
@@ -104,6 +103,8 @@ class FetchPool {
   std::unique_ptr<Fetcher> NewFetcher(FetchObserver* observer) { return NewFetcher(observer, {}); }
 
   struct State;
+  // For those who share its channels and tables (replicate.cc).
+  const std::shared_ptr<State>& state() const { return state_; }
 
  private:
   std::shared_ptr<State> state_;

@@ -1,6 +1,6 @@
 // One way to read chunks of one peer's copies, shared by all fetchers of the worker: over a
 // connection, or from this worker's own store. Hands out stored chunks whole and unchecked; the
-// fetcher checks. Lives on the loop. For fetch*.cc only.
+// fetcher checks. Lives on the loop. For fetch*.cc and replicate.cc only.
 #pragma once
 
 #include <deque>

@@ -1,5 +1,5 @@
 // The checks that fetched bytes pass before anybody reads them. Pure, run on the pool. For
-// fetch*.cc only.
+// fetch*.cc and replicate.cc only.
 #pragma once
 
 #include <memory>

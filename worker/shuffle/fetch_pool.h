@@ -1,5 +1,5 @@
 // What fetchers share: channels to peers and the tables they have fetched. Lives on the loop. For
-// fetch*.cc only.
+// fetch*.cc and replicate.cc only.
 #pragma once
 
 #include <list>

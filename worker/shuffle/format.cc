@@ -26,6 +26,18 @@ std::string EncodeStoreKey(const CopyKey& key, uint32_t partition, uint32_t chun
   return out;
 }
 
+void EncodeStored(const StoredChunk& chunk, std::string* out) {
+  ChunkHeader header;
+  header.codec = chunk.codec;
+  header.raw_bytes = chunk.raw_bytes;
+  header.records = chunk.records;
+  header.wire_digest = chunk.wire_digest;
+  out->clear();
+  out->reserve(sizeof header + chunk.bytes.size());
+  out->append(reinterpret_cast<const char*>(&header), sizeof header);
+  out->append(chunk.bytes);
+}
+
 void EncodeChunk(std::string_view raw, uint32_t records, int level, std::string* out) {
   thread_local std::string packed;
   std::string_view bytes = raw;

@@ -31,6 +31,8 @@ static_assert(sizeof(ChunkHeader) == 24);
 // The value of a chunk: header and compressed bytes. level as for Compress; kStored from it where
 // that is not smaller. `out` is overwritten; reusing it saves fresh memory for each chunk.
 void EncodeChunk(std::string_view raw, uint32_t records, int level, std::string* out);
+// The value of a chunk that has its stored form already.
+void EncodeStored(const StoredChunk& chunk, std::string* out);
 // Checks the header and the digest: kCorrupted where they do not fit the bytes.
 Result<StoredChunk> DecodeChunk(std::string_view value);
 

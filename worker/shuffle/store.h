@@ -86,6 +86,8 @@ class ShuffleStore {
     // Partitions ascend; chunks of one in order. raw_batch is one checked batch of `records`, at
     // most kMaxRawChunk long. Compresses, digests, stores. After a failure the writer is useless.
     virtual Status Add(uint32_t partition, uint32_t records, std::string_view raw_batch) = 0;
+    // The same of a chunk as another store has it, kept in that form; raw_batch is what it holds.
+    virtual Status AddStored(uint32_t partition, const StoredChunk& chunk, std::string_view raw_batch) = 0;
     // From here on the copy can be read. All `partitions` rows, empty ones too.
     virtual Result<std::vector<PartitionRow>> Finish() = 0;
   };

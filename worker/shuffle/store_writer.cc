@@ -20,30 +20,18 @@ class StoreWriter : public ShuffleStore::Writer {
       : store_(store), key_(key), rows_(partitions) {}
 
   Status Add(uint32_t partition, uint32_t records, std::string_view raw_batch) override {
-    if (failed_) return Rejected("this output has failed before");
-    failed_ = true;  // until this call has got through
-    if (partition >= rows_.size() || partition < partition_) {
-      return InvalidArgument("partition " + std::to_string(partition) + " after " +
-                             std::to_string(partition_) + " of " + std::to_string(rows_.size()));
-    }
-    if (raw_batch.empty() || raw_batch.size() > kMaxRawChunk) {
-      return InvalidArgument("a batch of " + std::to_string(raw_batch.size()) +
-                             " bytes cannot be a chunk");
-    }
-    if (partition != partition_) ClosePartition();
-    partition_ = partition;
+    MR_RETURN_IF_ERROR(Open(partition, raw_batch));
     EncodeChunk(raw_batch, records, level_.value_or(kFirstLevel), &value_);
     if (!level_ && raw_batch.size() >= kRatioSampleBytes) {
       level_ = LevelForRatio(raw_batch.size(), value_.size() - sizeof(ChunkHeader));
     }
-    PartitionRow& row = rows_[partition];
-    content_.Update(raw_batch);
-    row.records += records;
-    row.bytes += raw_batch.size();
-    MR_RETURN_IF_ERROR(Store(EncodeStoreKey(key_, partition, row.chunks)));
-    ++row.chunks;
-    failed_ = false;
-    return Status::Ok();
+    return Close(records, raw_batch);
+  }
+
+  Status AddStored(uint32_t partition, const StoredChunk& chunk, std::string_view raw_batch) override {
+    MR_RETURN_IF_ERROR(Open(partition, raw_batch));
+    EncodeStored(chunk, &value_);
+    return Close(chunk.records, raw_batch);
   }
 
   Result<std::vector<PartitionRow>> Finish() override {
@@ -64,6 +52,35 @@ class StoreWriter : public ShuffleStore::Writer {
   }
 
  private:
+  // Before a chunk of this partition; after a failure no other call gets past it.
+  Status Open(uint32_t partition, std::string_view raw_batch) {
+    if (failed_) return Rejected("this output has failed before");
+    failed_ = true;
+    if (partition >= rows_.size() || partition < partition_) {
+      return InvalidArgument("partition " + std::to_string(partition) + " after " +
+                             std::to_string(partition_) + " of " + std::to_string(rows_.size()));
+    }
+    if (raw_batch.empty() || raw_batch.size() > kMaxRawChunk) {
+      return InvalidArgument("a batch of " + std::to_string(raw_batch.size()) +
+                             " bytes cannot be a chunk");
+    }
+    if (partition != partition_) ClosePartition();
+    partition_ = partition;
+    return Status::Ok();
+  }
+
+  // value_ is this batch as a chunk.
+  Status Close(uint32_t records, std::string_view raw_batch) {
+    PartitionRow& row = rows_[partition_];
+    content_.Update(raw_batch);
+    row.records += records;
+    row.bytes += raw_batch.size();
+    MR_RETURN_IF_ERROR(Store(EncodeStoreKey(key_, partition_, row.chunks)));
+    ++row.chunks;
+    failed_ = false;
+    return Status::Ok();
+  }
+
   void ClosePartition() {
     if (rows_.empty()) return;
     rows_[partition_].content = content_.Finish();

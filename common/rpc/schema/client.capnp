@@ -93,6 +93,8 @@ struct TaskStatus {
   attempts @4 :UInt32;
   generation @5 :UInt32;
   worker @6 :UInt32;
+  copies @7 :List(UInt32);
+  # Workers where its output can be read now.
 }
 
 struct AttemptStatus {

@@ -120,7 +120,16 @@ struct Command {
     deleteBlock @8 :BlockReport;
     replicateBlock @9 :ReplicateBlock;
     drain @10 :Bool;
+    replicateCopy @11 :ReplicateCopy;
+    # Asked again after a registration: one that is under way or done changes nothing.
   }
+}
+
+struct ReplicateCopy {
+  # The worker makes a copy of its own of this output, under the same attempt's number.
+  job @0 :Common.JobId;
+  stage @1 :UInt32;
+  source @2 :DirectoryEntry;
 }
 
 struct ReplicateBlock { block @0 :BlockReport; toAddress @1 :Text; }
@@ -254,6 +263,10 @@ struct Report {
     killed @5 :Void;
     fetchFailed @6 :FetchFailed;
     fetchDone @7 :FetchDone;
+    copyMade @9 :Copy;
+    # This worker's own, whole and checked. Verdict: copyKept, else it is dropped.
+    copyNotMade @10 :FetchFailed;
+    # The copy is the source. It costs nothing but the copy, and may be asked for again.
   }
 }
 

@@ -135,6 +135,15 @@ void FakeWorker::OnCommand(rpc::Command::Reader command) {
       Send(kj::mv(request));
       break;
     }
+    case rpc::Command::REPLICATE_COPY: {
+      const auto source = command.getReplicateCopy().getSource();
+      const AttemptId attempt{{rpc::FromWire(command.getReplicateCopy().getJob()), command.getReplicateCopy().getStage(),
+                               source.getTask()},
+                              source.getAttempt()};
+      asked_to_copy.push_back(attempt);
+      if (replicates) MakeCopy(attempt, source.getGeneration());
+      break;
+    }
     case rpc::Command::DRAIN: drained = command.getDrain(); break;
     default: break;
   }
@@ -150,6 +159,17 @@ void FakeWorker::Fail(const AttemptId& attempt, Fate fate) {
     failed.setKind(fate == Fate::kUserFailure ? 1 : 2);
     failed.setMessage(fate == Fate::kUserFailure ? "bad record\nand more" : "no space left on device");
   }
+  Send(kj::mv(request));
+}
+
+void FakeWorker::MakeCopy(const AttemptId& attempt, uint32_t generation) {
+  copies_.insert(attempt);
+  generations_[attempt] = generation;
+  auto request = link_->master->reportRequest();
+  auto copy = NewReport(attempt, request).initCopyMade();
+  rpc::ToWire(attempt.task, copy.initTask());
+  copy.setGeneration(generation);
+  copy.setAttempt(attempt.number);
   Send(kj::mv(request));
 }
 
@@ -318,6 +338,15 @@ std::pair<std::string, uint32_t> FakeClient::Worker(uint32_t id) {
     if (worker.getId() == id) return {worker.getState().cStr(), worker.getPid()};
   }
   return {};
+}
+
+std::map<uint32_t, uint32_t> FakeClient::TasksByCopies(JobId id) {
+  auto request = master().tasksRequest();
+  rpc::ToWire(id, request.initJob());
+  auto response = request.send().wait(io_.io.waitScope);
+  std::map<uint32_t, uint32_t> by_copies;
+  for (auto task : response.getTasks()) ++by_copies[task.getCopies().size()];
+  return by_copies;
 }
 
 std::vector<std::string> FakeClient::Why(const std::string& subject) {

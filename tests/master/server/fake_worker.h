@@ -58,6 +58,9 @@ class FakeWorker {
   bool leaving = false;  // as it says when it registers
   bool drained = false;  // as the master said last
 
+  // Whether copies that it is asked to make are made, at once.
+  bool replicates = false;
+  std::vector<AttemptId> asked_to_copy;
   std::vector<AttemptId> launched;
   std::set<AttemptId> held;
   std::map<AttemptId, std::string> verdicts;
@@ -83,6 +86,7 @@ class FakeWorker {
   void OnCommand(rpc::Command::Reader command);
   void Run(const AttemptId& attempt);
   void Finish(const AttemptId& attempt);
+  void MakeCopy(const AttemptId& attempt, uint32_t generation);
   void Fail(const AttemptId& attempt, Fate fate);
   kj::Promise<void> BeatLoop();
 
@@ -121,6 +125,8 @@ class FakeClient {
   std::vector<std::string> Queues();
   // The state and pid of a worker, as `mrctl workers` prints them; "" where it is not known.
   std::pair<std::string, uint32_t> Worker(uint32_t id);
+  // Tasks of a job by how many copies of their outputs can be read.
+  std::map<uint32_t, uint32_t> TasksByCopies(JobId id);
   std::vector<std::string> Why(const std::string& subject);
   bool UntilState(JobId id, rpc::JobState state, double seconds = 20);
 

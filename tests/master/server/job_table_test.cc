@@ -44,5 +44,64 @@ TEST(JobTableTest, JobsInBriefKeepTheirTotalsThroughASnapshot) {
   }
 }
 
+TEST(JobTableTest, CopiesAskedForAndMadeAreKnownThroughASnapshotUntilTheirEnd) {
+  JobTable table;
+  capnp::MallocMessageBuilder message;
+  auto spec = message.initRoot<rpc::JobSpec>();
+  test::FillTwoStages(spec, "/input", "/out", 1);
+  SubmitExtra extra{CanonicalBytes(spec.asReader()), "id", 1, {}};
+  extra.plan.stages = {{2, {1}, {{0, "file:///input", 0, 10, 10}}, 10, {}}, {1, {1}, {}, 10, {}}};
+  const JobId id{1, 1};
+  constexpr WorkerId kOne{1}, kTwo{2};
+  uint64_t sequence = 0;
+  const auto fold = [&](sched::Event event, std::vector<sched::Decision> decisions = {}, const std::string& with = {}) {
+    return table.Fold({{}, std::move(event)}, with, decisions, ++sequence);
+  };
+  fold(sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}, {}, EncodeFields(extra));
+  fold(sched::StagePlanned{id, 0, 1, {{}, {}}, ""});
+  std::vector<sched::Copy> first;
+  for (uint32_t t = 0; t < 2; ++t) {
+    const AttemptId attempt{{id, 0, t}, 1};
+    first.push_back({{attempt.task, 1}, 1, kOne, 11});
+    fold(sched::AttemptFinished{attempt, kOne, 11, {}, {}, {}, {}},
+         {sched::Accept{attempt, kOne, 11, true, first[t], {1, 100, {}}, {}},
+          sched::ReplicateCopy{first[t], kTwo, {sched::ReasonCode::kStale, "why_not", {}}}},
+         EncodeFields(FinishedExtra{1, {{}}, {}, {}, "", ""}));
+  }
+  ASSERT_EQ(table.ReplicationsTo(kTwo).size(), 2u);
+  const sched::Copy made{first[0].output, 1, kTwo, 22}, refused{first[1].output, 1, kTwo, 22};
+  EXPECT_EQ(fold(sched::CopyMade{made}).added, std::vector<sched::Copy>{made});
+  EXPECT_TRUE(fold(sched::CopyMade{made}).added.empty()) << "said again";
+  JobTable again;
+  table.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part).ok()); });
+  for (JobTable* each : {&table, &again}) {
+    ASSERT_EQ(each->ReplicationsTo(kTwo).size(), 1u);
+    EXPECT_EQ(each->ReplicationsTo(kTwo)[0].from, first[1]);
+    const CopyView* view = each->FindCopy(made);
+    ASSERT_NE(view, nullptr);
+    EXPECT_EQ(view->manifest.bytes, 100u);
+    EXPECT_EQ(view->extra->rows.size(), 1u);
+    EXPECT_EQ(each->copy_counts().made, 1u);
+    EXPECT_EQ(each->copy_counts().bytes, 100u);
+    const auto& why = each->Find(id)->why[{0, 0}];
+    EXPECT_EQ(why.back().what, What::kCopyMade);
+    EXPECT_EQ(why.back().reason.policy, "why_not") << "of the decision to make it";
+  }
+  EXPECT_TRUE(fold(sched::CopyMade{refused}, {sched::DropCopy{refused, {}}}).added.empty());
+  EXPECT_EQ(table.FindCopy(refused), nullptr);
+  EXPECT_TRUE(table.ReplicationsTo(kTwo).empty());
+  EXPECT_EQ(fold(sched::CopyLost{first[0], ""}, {sched::DropCopy{first[0], {}}}).removed, std::vector<sched::Copy>{first[0]});
+  EXPECT_NE(table.FindCopy(made), nullptr);
+  // A worker that is lost, and a job that has ended, are asked for nothing.
+  fold(sched::WorkerLost{kTwo, 22, ""});
+  EXPECT_EQ(again.ReplicationsTo(kTwo).size(), 1u);
+  again.Fold({{}, sched::WorkerLost{kTwo, 22, ""}}, "", {}, 1);
+  EXPECT_TRUE(again.ReplicationsTo(kTwo).empty());
+  fold(sched::FetchDone{}, {sched::ReplicateCopy{made, kOne, {}}});
+  EXPECT_EQ(table.ReplicationsTo(kOne).size(), 1u);
+  fold(sched::JobKillAsked{id, ""}, {sched::FailJob{id, true, "", {}}});
+  EXPECT_TRUE(table.ReplicationsTo(kOne).empty());
+}
+
 }  // namespace
 }  // namespace mr::master

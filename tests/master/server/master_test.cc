@@ -37,6 +37,7 @@ class MasterTest : public testing::Test {
     options.directory = root_ + "/master";
     options.port = port_;
     options.advertise = advertise_;
+    if (!policies_.empty()) options.policies = policies_;
     auto started = Master::Start(options);
     ASSERT_TRUE(started.ok()) << started.status().ToString();
     master_ = *std::move(started);
@@ -68,7 +69,7 @@ class MasterTest : public testing::Test {
 
   std::string root_;
   uint16_t port_ = 0;
-  std::string advertise_;
+  std::string advertise_, policies_;
   TestIo io_;
   std::unique_ptr<Master> master_;
 };
@@ -151,6 +152,44 @@ TEST_F(MasterTest, KeepsCommittedTasksOverARestartInMidJob) {
   ASSERT_TRUE(client->UntilState(*job, rpc::JobState::SUCCEEDED)) << client->Job(*job).error;
   EXPECT_EQ(Launches(worker, 0), 3u) << "a committed task ran again";
   EXPECT_EQ(client->Job(*job).parts, 2u);
+}
+
+TEST_F(MasterTest, AsksForACopyAgainAfterARestartAndReadersGoOnFromIt) {
+  master_ = nullptr;
+  policies_ = "fifo,mantri_replication(always=on)";
+  StartMaster();
+  FakeWorker one(io_, "one", 2), two(io_, "two", 2);
+  one.hold = two.hold = [](const AttemptId& a) { return a.task.stage == 1; };
+  ASSERT_TRUE(one.Register(port_).ok());
+  ASSERT_TRUE(two.Register(port_).ok());
+  auto client = std::make_unique<FakeClient>(io_, port_);
+  auto job = client->Submit(Spec("out", 1));
+  ASSERT_TRUE(job.ok());
+  const auto asked = [&] { return one.asked_to_copy.size() + two.asked_to_copy.size(); };
+  ASSERT_TRUE(io_.Until([&] { return asked() == 3 && one.held.size() + two.held.size() == 1; }));
+  using Counts = std::map<uint32_t, uint32_t>;
+  EXPECT_EQ(client->TasksByCopies(*job), (Counts{{0, 1}, {1, 3}}));
+  for (const bool made : {false, true}) {
+    client = nullptr;
+    master_ = nullptr;
+    StartMaster();
+    one.asked_to_copy.clear();
+    two.asked_to_copy.clear();
+    one.replicates = two.replicates = true;
+    ASSERT_TRUE(one.Register(port_).ok());
+    ASSERT_TRUE(two.Register(port_).ok());
+    client = std::make_unique<FakeClient>(io_, port_);
+    EXPECT_TRUE(io_.Until([&] { return client->TasksByCopies(*job) == Counts{{0, 1}, {2, 3}}; })) << Why(*client, *job);
+    EXPECT_EQ(asked(), made ? 0u : 3u);
+  }
+  FakeWorker& reader = one.held.empty() ? two : one;
+  FakeWorker& other = one.held.empty() ? one : two;
+  const size_t maps = Launches(one, 0) + Launches(two, 0);
+  other.Disconnect();
+  EXPECT_TRUE(io_.Until([&] { return client->TasksByCopies(*job) == Counts{{0, 1}, {1, 3}}; }));
+  reader.FinishHeld();
+  ASSERT_TRUE(client->UntilState(*job, rpc::JobState::SUCCEEDED)) << Why(*client, *job);
+  EXPECT_EQ(Launches(one, 0) + Launches(two, 0), maps) << "an output that has another copy was made again";
 }
 
 TEST_F(MasterTest, ReplaysItsJournalToTheLiveDigest) {

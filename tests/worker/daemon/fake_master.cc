@@ -50,6 +50,15 @@ FakeMaster::Heard FromReport(rpc::Report::Reader report) {
     case rpc::Report::KILLED: heard.what = "killed"; break;
     case rpc::Report::FETCH_FAILED: heard.what = "fetch_failed"; break;
     case rpc::Report::FETCH_DONE: heard.what = "fetch_done"; break;
+    case rpc::Report::COPY_MADE:
+      heard.what = "copy_made";
+      heard.copy = FromWire(report.getCopyMade());
+      break;
+    case rpc::Report::COPY_NOT_MADE:
+      heard.what = "copy_not_made";
+      heard.copy = FromWire(report.getCopyNotMade().getCopy());
+      heard.message = report.getCopyNotMade().getWhy().cStr();
+      break;
   }
   return heard;
 }
@@ -94,6 +103,7 @@ class FakeMaster::ForWorker : public rpc::MasterForWorker::Server {
     result.setMasterEpoch(m_.epoch_);
     result.setReattachMs(m_.reattach_ms_);
     result.setStartOver(m_.start_over_);
+    if (m_.drops_inventory_) result.setDropCopies(info.getInventory());
     m_.registrations_.push_back(std::move(r));
     m_.known_ = true;
     m_.changed_.notify_all();
@@ -106,7 +116,7 @@ class FakeMaster::ForWorker : public rpc::MasterForWorker::Server {
     std::lock_guard lock(m_.mutex_);
     for (uint32_t i = 0; i < reports.size(); ++i) {
       m_.heard_.push_back(FromReport(reports[i]));
-      const bool finished = m_.heard_.back().what == "finished";
+      const bool finished = m_.heard_.back().what == "finished" || m_.heard_.back().what == "copy_made";
       if (finished && m_.keep_verdicts_) {
         m_.kept_.push_back(reports[i].getNumber());
         replies[i].setLater();
@@ -208,6 +218,10 @@ void FakeMaster::SetReattachWindow(uint32_t ms) {
 void FakeMaster::SetStartOver(bool on) {
   std::lock_guard lock(mutex_);
   start_over_ = on;
+}
+void FakeMaster::SetDropsInventory(bool on) {
+  std::lock_guard lock(mutex_);
+  drops_inventory_ = on;
 }
 void FakeMaster::SetVerdict(Verdict verdict) {
   std::lock_guard lock(mutex_);

@@ -29,7 +29,7 @@ class FakeMaster {
   // A report as far as tests look at it.
   struct Heard {
     AttemptId attempt;
-    std::string what;  // started finished failed refused killed fetch_failed fetch_done
+    std::string what;  // started finished failed refused killed fetch_failed fetch_done copy_made ...
     std::string message;
     uint8_t failure_kind = 0;
     uint64_t records = 0;
@@ -37,6 +37,7 @@ class FakeMaster {
     std::vector<PartitionRow> table;
     std::string output_name, output_path;
     std::vector<Consumed> consumed;
+    CopyName copy;
   };
 
   FakeMaster();
@@ -53,7 +54,9 @@ class FakeMaster {
   void SetReattachWindow(uint32_t ms);
   // Whether they are told that the worker was given up.
   void SetStartOver(bool on);
-  // Replies to finished reports (default: winner).
+  // Whether they are told that nobody knows the copies that they list.
+  void SetDropsInventory(bool on);
+  // Replies to finished reports and to those of copies (default: winner).
   void SetVerdict(Verdict verdict);
   // Bytes that `library` serves.
   void SetLibrary(std::string bytes);
@@ -94,6 +97,7 @@ class FakeMaster {
   std::vector<Heard> heard_;
   Verdict verdict_ = Verdict::kWinner;
   bool known_ = true, answers_beats_ = true, start_over_ = false;
+  bool drops_inventory_ = false;
   bool leaving_ = false;
   uint32_t reattach_ms_ = 0;
   uint64_t beats_ = 0;

@@ -78,6 +78,12 @@ TestDataServer::TestDataServer(std::shared_ptr<ShuffleStore> store, PostToPool p
   port_ = port.get_future().get();
 }
 
+uint64_t TestDataServer::replies() {
+  uint64_t replies = 0;
+  loop_.Run([&] { replies = serving_->counters().replies; });
+  return replies;
+}
+
 void TestDataServer::Kill() {
   loop_.Run([this] { server_.reset(); });
 }

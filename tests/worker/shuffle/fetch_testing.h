@@ -69,6 +69,8 @@ class TestDataServer {
   void Kill();
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   uint16_t port() const { return port_; }
+  // With chunks.
+  uint64_t replies();
 
  private:
   rpc::KjThread loop_{"data-server"};

@@ -1,0 +1,152 @@
+// Replicas made by real workers, and readers that go on from another copy.
+#include "tests/worker/daemon/worker_daemon_testing.h"
+
+namespace mr::worker {
+namespace {
+
+// A second worker under a master of its own makes copies of what the first one has.
+class ReplicaDaemonTest : public WorkerDaemonTest {
+ protected:
+  void SetUp() override {
+    WorkerDaemonTest::SetUp();
+    holder_ = master_.WaitForRegistration(1);
+    SendStages();
+    made_ = RunMap(kText, Attempt(0, 0));
+    StartWorkerOf(other_, "other", &second_, &second_lifeline_);
+    reader_ = other_.WaitForRegistration(1);
+    other_.SetVerdict(Verdict::kCopyKept);
+  }
+  void ExpectServed(const FakeMaster::Registration& worker) {
+    for (uint32_t p = 0; p < kPartitions; ++p) {
+      if (made_.table[p].records == 0) continue;
+      const auto raw = FetchChunk(worker, Attempt(0, 0), p);
+      ASSERT_TRUE(raw.ok()) << raw.status().ToString();
+      EXPECT_EQ(Hash128(*raw), made_.table[p].content);
+    }
+  }
+  FakeMaster other_;
+  UniqueFd second_lifeline_;
+  test::Process second_;
+  FakeMaster::Registration holder_, reader_;
+  FakeMaster::Heard made_;
+};
+
+TEST_F(ReplicaDaemonTest, AReplicaIsMadeOnceReportedServedAndInTheInventory) {
+  AskForReplica(other_, made_, holder_);
+  const auto heard = other_.WaitForReport(Attempt(0, 0), {"copy_made", "copy_not_made"});
+  ASSERT_EQ(heard.what, "copy_made") << heard.message << WorkerLog();
+  EXPECT_EQ(heard.copy.worker.incarnation, reader_.incarnation);
+  EXPECT_EQ(heard.copy.output.generation, 1u);
+  ExpectServed(reader_);
+  // Asked for again, it is said again and not made again.
+  AskForReplica(other_, made_, holder_);
+  other_.WaitForReports(Attempt(0, 0), "copy_made", 2);
+  worker_.Kill();
+  AskForReplica(other_, made_, holder_);
+  other_.WaitForReports(Attempt(0, 0), "copy_made", 3);
+  ExpectServed(reader_);
+  other_.Restart();
+  const auto again = other_.WaitForRegistration(2);
+  ASSERT_EQ(again.inventory.size(), 1u);
+  EXPECT_EQ(again.inventory[0].output.task, Attempt(0, 0).task);
+  EXPECT_EQ(again.inventory[0].attempt, 1u);
+  other_.Send(1, [](capnp::List<rpc::Command>::Builder c) { rpc::ToWire(kJob, c[0].initEndJob()); });
+  other_.Restart();
+  EXPECT_THAT(other_.WaitForRegistration(3).inventory, testing::IsEmpty()) << "it went with its job";
+}
+
+TEST_F(ReplicaDaemonTest, OneOfWhichTheMasterDoesNotKnowIsDroppedAndNotReportedAgain) {
+  other_.KeepVerdicts();
+  AskForReplica(other_, made_, holder_);
+  other_.WaitForReport(Attempt(0, 0), {"copy_made"});
+  // Its answer was lost: it is in the inventory, and said again.
+  other_.Restart();
+  EXPECT_EQ(other_.WaitForRegistration(2).inventory.size(), 1u);
+  other_.WaitForReports(Attempt(0, 0), "copy_made", 2);
+  other_.SetDropsInventory(true);
+  other_.Restart();
+  EXPECT_EQ(other_.WaitForRegistration(3).inventory.size(), 1u);
+  other_.SetDropsInventory(false);
+  other_.Restart();
+  EXPECT_THAT(other_.WaitForRegistration(4).inventory, testing::IsEmpty());
+  EXPECT_EQ(other_.ReportsOf(Attempt(0, 0), "copy_made"), 2u);
+  // What the master refuses goes too.
+  other_.GiveVerdicts();
+  other_.SetVerdict(Verdict::kStale);
+  AskForReplica(other_, made_, holder_);
+  other_.WaitForReports(Attempt(0, 0), "copy_made", 3);
+  other_.Send(0, [](capnp::List<rpc::Command>::Builder) {});  // the answer was heard before this
+  other_.Restart();
+  EXPECT_THAT(other_.WaitForRegistration(5).inventory, testing::IsEmpty());
+}
+
+TEST_F(ReplicaDaemonTest, AReaderWhoseCopyIsGoneGoesOnFromTheReplica) {
+  AskForReplica(other_, made_, holder_);
+  ASSERT_EQ(other_.WaitForReport(Attempt(0, 0), {"copy_made", "copy_not_made"}).what, "copy_made");
+  // The holder of the first copy is gone, and its reader does not know of another one yet.
+  worker_.Kill();
+  lifeline_.reset();
+  StartWorkerOf(master_, "third", &worker_, &lifeline_);
+  master_.WaitForRegistration(2);
+  SendStages();
+  LaunchReduce(Attempt(1, 0));
+  SendDirectory(1, made_, holder_);
+  master_.WaitForReport(Attempt(1, 0), {"fetch_failed"});
+  SendDirectory(2, made_, reader_);
+  const auto finished = master_.WaitForReport(Attempt(1, 0), {"finished", "failed"});
+  EXPECT_EQ(finished.what, "finished") << finished.message << "\n" << WorkerLog();
+  EXPECT_THAT(finished.consumed, testing::ElementsAre(Consumed{0, 0, 1, made_.content}));
+}
+
+// Partitions above the reader's window are fed as they come; their holder dies in the midst of them.
+TEST_F(WorkerDaemonTest, AReaderGoesOnInTheMidstOfALargePartitionFromAnotherCopy) {
+  std::string text;
+  for (uint32_t i = 0; i < 1'200'000; ++i) text += "quite_a_word_" + std::to_string(100'000'000 + i * 7) + (i % 10 == 9 ? "\n" : " ");
+  FakeMaster other;
+  test::Process holder;
+  UniqueFd lifeline;
+  const std::string token = directory_ / "token";
+  std::ofstream(token) << "x";
+  // The window has room for eight replies: so the child has some of them when the holder dies.
+  env_ = {"MR_FAULT=serve:12:" + token};
+  std::vector<FakeMaster::Heard> made;
+  for (uint32_t life = 1; life <= 2; ++life) {
+    StartWorkerOf(other, "other", &holder, &lifeline);
+    const auto registered = other.WaitForRegistration(life);
+    to_ = &other;
+    SendStages();
+    made.push_back(RunMap(text, Attempt(0, 0, life)));
+    for (const PartitionRow& row : made.back().table) ASSERT_GT(row.bytes, 9u << 20);
+    to_ = &master_;
+    if (life == 1) {
+      master_.WaitForRegistration(1);
+      SendStages();
+      LaunchReduce(Attempt(1, 0));
+    }
+    SendDirectory(life, made.back(), registered);
+    if (life == 1) {
+      master_.WaitForReport(Attempt(1, 0), {"fetch_failed", "failed"});
+      EXPECT_NE(holder.Wait(Seconds(20)), std::nullopt);
+      env_.clear();
+    }
+  }
+  EXPECT_EQ(made[0].content, made[1].content);
+  const auto finished = master_.WaitForReport(Attempt(1, 0), {"finished", "failed"});
+  EXPECT_EQ(finished.what, "finished") << finished.message << "\n" << WorkerLog();
+  EXPECT_EQ(finished.records, 1'200'000u) << "each word once";
+}
+
+TEST_F(ReplicaDaemonTest, OneThatCannotBeMadeIsSaidAndCostsNothingElse) {
+  auto wrong = made_;
+  wrong.content.low ^= 1;
+  AskForReplica(other_, wrong, holder_);
+  const auto heard = other_.WaitForReport(Attempt(0, 0), {"copy_made", "copy_not_made"});
+  EXPECT_EQ(heard.what, "copy_not_made");
+  EXPECT_EQ(heard.copy.worker.incarnation, holder_.incarnation) << "the source";
+  EXPECT_THAT(heard.message, testing::HasSubstr("differs from the committed digest"));
+  AskForReplica(other_, made_, holder_);
+  EXPECT_EQ(other_.WaitForReport(Attempt(0, 0), {"copy_made"}).what, "copy_made");
+}
+
+}  // namespace
+}  // namespace mr::worker

@@ -1,0 +1,212 @@
+// Replicas over loopback: what is there afterwards is what was stored elsewhere, or nothing.
+#include "worker/shuffle/replicate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "tests/worker/shuffle/fetch_testing.h"
+
+namespace mr::worker {
+namespace {
+
+class ReplicateTest : public testing::Test {
+ protected:
+  ReplicateTest() : held_(OpenStore("held")), own_(OpenStore("own")) {}
+  ~ReplicateTest() noexcept override { Stop(); }
+
+  void Serve(TamperingStore::Tamper tamper = nullptr) {
+    std::shared_ptr<ShuffleStore> served = held_;
+    if (tamper) served = std::make_shared<TamperingStore>(held_, tamper);
+    server_ = std::make_unique<TestDataServer>(served, threads_.poster(), kServer);
+  }
+  void Start(Replicator::Options options = {}, FetchPool::Options fetch = {}) {
+    fetch.incarnation = kReader;
+    loop_.Run([&] {
+      pool_ = std::make_unique<FetchPool>(loop_, own_, threads_.poster(), fetch);
+      replicator_ = std::make_unique<Replicator>(loop_, *pool_, own_, options);
+      replicator_->set_on_done([this](const CopyLocation& from, const Result<uint64_t>& bytes) {
+        std::lock_guard lock(mutex_);
+        ended_.emplace(CopyKey{from.output.task, from.attempt}, bytes);
+        order_.push_back({from.output.task, from.attempt});
+        changed_.notify_all();
+      });
+    });
+  }
+  void Stop() {
+    loop_.Run([&] {
+      replicator_.reset();
+      pool_.reset();
+    });
+  }
+  std::shared_ptr<ShuffleStore> OpenStore(const std::string& name) {
+    auto opened = ShuffleStore::Open({.directory = directory_.path() + "/" + name});
+    MR_CHECK(opened.ok(), opened.status().ToString());
+    return *std::move(opened);
+  }
+  // Stored at the server; where it can be read.
+  CopyLocation Store(uint32_t task, const TestOutput& output, bool inline_table) {
+    const auto rows = StoreOutput(*held_, Copy(1, task), output);
+    return LocationOf(Copy(1, task), rows, server_->address(), kServer, inline_table);
+  }
+  void Ask(const CopyLocation& from) {
+    loop_.Run([&] { replicator_->Add(from); });
+  }
+  Result<uint64_t> WaitFor(uint32_t task) {
+    std::unique_lock lock(mutex_);
+    const auto ended = [&] { return ended_.contains(Copy(1, task)); };
+    const bool there = changed_.wait_for(lock, std::chrono::seconds(30), ended);
+    if (!there) return Internal("the replica did not end");
+    return ended_.at(Copy(1, task));
+  }
+  // Each chunk as it is held, under a table of the same digest.
+  void ExpectSame(uint32_t task, const TestOutput& output) {
+    const auto table = own_->Table(Copy(1, task)), held = held_->Table(Copy(1, task));
+    ASSERT_TRUE(table.ok() && held.ok()) << table.status().ToString();
+    EXPECT_TRUE(*table == *held);
+    for (uint32_t p = 0; p < output.size(); ++p) {
+      for (uint32_t c = 0; c < output[p].size(); ++c) {
+        const auto a = own_->Get(Copy(1, task), p, c), b = held_->Get(Copy(1, task), p, c);
+        ASSERT_TRUE(a.ok() && b.ok()) << task << " " << p << " " << c << a.status().ToString();
+        EXPECT_TRUE(a->bytes == b->bytes && a->codec == b->codec && a->raw_bytes == b->raw_bytes &&
+                    a->records == b->records && a->wire_digest == b->wire_digest);
+      }
+    }
+  }
+
+  TempDirectory directory_;
+  const std::shared_ptr<ShuffleStore> held_, own_;
+  TestPool threads_;
+  std::unique_ptr<TestDataServer> server_;
+  rpc::KjThread loop_{"replicas"};
+  std::unique_ptr<FetchPool> pool_;
+  std::unique_ptr<Replicator> replicator_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<CopyKey, Result<uint64_t>> ended_;
+  std::vector<CopyKey> order_;  // in which they ended
+};
+
+TEST_F(ReplicateTest, OutputsOfAllShapesBecomeTheSameCopies) {
+  Serve();
+  Start();
+  std::map<uint32_t, TestOutput> outputs;
+  for (uint32_t task = 0; task < 20; ++task) outputs[task] = MakeOutput(task, 7, 1 + task % 3, 100);
+  outputs[20] = MakeOutput(20, 3, 8, 4000, 256);          // 16 MiB, a file of its own
+  outputs[21] = MakeOutput(21, 40'000, 1, 1);             // a table above one message
+  outputs[22] = MakeOutput(22, 2, 1, 2, 15 << 20 >> 1);   // chunks above one message and the window
+  outputs[23] = TestOutput(5);                            // nothing in it
+  for (const auto& [task, output] : outputs) Ask(Store(task, output, task % 2 == 0));
+  for (const auto& [task, output] : outputs) {
+    const auto bytes = WaitFor(task);
+    ASSERT_TRUE(bytes.ok()) << task << ": " << bytes.status().ToString();
+    uint64_t expected = 0;
+    for (const auto& partition : output) {
+      for (const auto& batch : partition) expected += batch.size();
+    }
+    EXPECT_EQ(*bytes, expected);
+    ExpectSame(task, output);
+  }
+  EXPECT_EQ(replicator_->counters().made, outputs.size());
+}
+
+TEST_F(ReplicateTest, WhatIsDamagedAnywhereBecomesNoCopy) {
+  std::optional<uint32_t> bad_partition;
+  Serve([&](uint32_t partition, uint32_t chunk, StoredChunk* stored) {
+    if (partition != bad_partition || chunk != 0) return;
+    stored->bytes[stored->bytes.size() / 2] ^= 1;
+    stored->wire_digest = Hash64(stored->bytes);  // only the content tells
+  });
+  Start();
+  const TestOutput output = MakeOutput(3, 7, 2, 100, 64);
+  for (const uint32_t bad : {1u, kTablePartition}) {
+    bad_partition = bad;
+    const uint32_t task = bad == 1 ? 1 : 2;
+    Ask(Store(task, output, false));
+    const auto bytes = WaitFor(task);
+    EXPECT_EQ(bytes.status().code(), Code::kCorrupted) << bytes.status().ToString();
+    EXPECT_FALSE(own_->Has(Copy(1, task)));
+  }
+  bad_partition.reset();
+  CopyLocation other = Store(3, output, true);
+  other.table[1].records += 1;
+  Ask(other);
+  EXPECT_EQ(WaitFor(3).status().code(), Code::kCorrupted);
+  EXPECT_EQ(replicator_->counters().failed, 3u);
+  EXPECT_EQ(own_->bytes(), 0u);
+}
+
+TEST_F(ReplicateTest, AHolderThatIsGoneIsTriedAFewTimesAndOneWithoutTheOutputOnce) {
+  Serve();
+  Start({.tries = 3, .first_pause = Millis(1)});
+  CopyLocation from = Store(1, MakeOutput(1, 3, 1, 10), true);
+  held_->Drop(Copy(1, 1));
+  Ask(from);
+  EXPECT_EQ(WaitFor(1).status().code(), Code::kNotFound);
+  from = Store(2, MakeOutput(2, 3, 1, 10), true);
+  server_->Kill();
+  Ask(from);
+  EXPECT_EQ(WaitFor(2).status().code(), Code::kUnavailable);
+  EXPECT_EQ(own_->bytes(), 0u);
+}
+
+TEST_F(ReplicateTest, OneAtATimeWithinItsWindow) {
+  Serve();
+  Start({.at_once = 1, .window_bytes = 100 << 10});
+  const TestOutput output = MakeOutput(1, 1, 30, 200, 256);  // chunks of 55 KiB
+  const CopyLocation large = Store(1, output, true), small = Store(2, MakeOutput(2, 1, 1, 1), true);
+  loop_.Run([&] {
+    replicator_->Add(large);
+    replicator_->Add(small);
+    replicator_->Add(large);  // asked for again
+  });
+  ASSERT_TRUE(WaitFor(1).ok());
+  ASSERT_TRUE(WaitFor(2).ok());
+  ExpectSame(1, output);
+  EXPECT_THAT(order_, testing::ElementsAre(Copy(1, 1), Copy(1, 2)));
+  EXPECT_GE(server_->replies(), 31u) << "two chunks do not fit into the window, so each has a reply of its own";
+}
+
+TEST_F(ReplicateTest, WhatIsCancelledOrOfAnEndedJobIsNotStored) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool open = false, reading = false;
+  Serve([&](uint32_t, uint32_t, StoredChunk*) {
+    std::unique_lock lock(mutex);
+    reading = true;
+    changed.notify_all();
+    changed.wait(lock, [&] { return open; });
+  });
+  Start({.at_once = 1});
+  const TestOutput output = MakeOutput(1, 3, 2, 100);
+  for (uint32_t task = 1; task <= 4; ++task) Ask(Store(task, output, true));
+  {
+    std::unique_lock lock(mutex);
+    ASSERT_TRUE(changed.wait_for(lock, std::chrono::seconds(30), [&] { return reading; }));
+  }
+  loop_.Run([&] {
+    replicator_->Cancel(Copy(1, 1));  // it is on its way
+    replicator_->Cancel(Copy(1, 3));  // it waits
+  });
+  {
+    std::lock_guard lock(mutex);
+    open = true;
+    changed.notify_all();
+  }
+  ASSERT_TRUE(WaitFor(2).ok());
+  ASSERT_TRUE(WaitFor(4).ok());
+  loop_.Run([&] {
+    EXPECT_EQ(replicator_->under_way(), 0u);
+    replicator_->Add(Store(5, output, true));
+    replicator_->EndJob({1, 1});
+    EXPECT_EQ(replicator_->under_way(), 0u);
+  });
+  EXPECT_FALSE(own_->Has(Copy(1, 1)));
+  EXPECT_FALSE(own_->Has(Copy(1, 3)));
+  std::lock_guard lock(mutex_);
+  EXPECT_THAT(ended_, testing::SizeIs(2)) << "nothing is said of what was cancelled";
+}
+
+}  // namespace
+}  // namespace mr::worker
