@@ -95,7 +95,7 @@ size_t Characters(const std::string& text) {
 }
 
 // As much of it as has room, whole characters.
-std::string Cut(const std::string& text, double room) {
+std::string Shortened(const std::string& text, double room) {
   const auto most = static_cast<size_t>(std::max(2.0, room / kCharacter));
   if (Characters(text) <= most) return text;
   std::string cut;
@@ -161,7 +161,7 @@ void DrawAxes(std::string* out, const Chart& c, const Scale& x, const Scale& y, 
     }
   } else {
     const double room = (x.to - x.from) / static_cast<double>(c.x.names.size());
-    for (size_t i = 0; i < c.x.names.size(); ++i) across(x.At(static_cast<double>(i)), Cut(c.x.names[i], room - 4));
+    for (size_t i = 0; i < c.x.names.size(); ++i) across(x.At(static_cast<double>(i)), Shortened(c.x.names[i], room - 4));
   }
   if (c.y.names.empty()) {
     for (const double t : y.Ticks()) {
@@ -172,7 +172,7 @@ void DrawAxes(std::string* out, const Chart& c, const Scale& x, const Scale& y, 
     const double room = c.height / static_cast<double>(c.y.names.size());
     const auto every = static_cast<size_t>(std::max(1.0, std::ceil(kNameRoom / room)));
     for (size_t i = 0; i < c.y.names.size(); i += every) {
-      Text(out, x.from - 6, y.At(static_cast<double>(i)) + 4, "end", Cut(c.y.names[i], kLeft - 28), room < 14 ? " font-size=\"10\"" : "");
+      Text(out, x.from - 6, y.At(static_cast<double>(i)) + 4, "end", Shortened(c.y.names[i], kLeft - 28), room < 14 ? " font-size=\"10\"" : "");
     }
   }
   Text(out, (x.from + x.to) / 2, bottom + 36, "middle", c.x.label);
