@@ -33,7 +33,7 @@ class Core {
 
   // What this step touched.
   std::vector<AttemptId> changed;
-  std::set<WorkerId> freed;  // a slot fell free, or the worker may be offered again
+  FlatSet<WorkerId> freed;  // a slot fell free, or the worker may be offered again
   std::vector<std::pair<std::string, uint64_t>> due;  // policies' timers
   std::vector<Copy> suspected;  // could not be read, or are lost
   std::vector<JobId> ended;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "master/sched/event.h"
+#include "master/sched/flat_set.h"
 #include "master/sched/index_set.h"
 #include "master/sched/local_lists.h"
 #include "master/sched/model.h"
@@ -191,7 +192,7 @@ struct Stage {
   std::vector<TaskClass> classes;
   std::vector<uint32_t> readers;  // stages that read this one, ascending, once each
   std::vector<PartialReaders> partial_readers;
-  std::set<AttemptKey> active;  // attempts with a slot
+  Ranked<AttemptKey> active;  // attempts with a slot
   std::set<uint32_t> bare;      // committed, but without any copy: nobody needs them now
   std::map<std::string, RackShare> racks;  // only Sharing::by_rack; none that is all 0
   StageStatistics statistics;
@@ -210,6 +211,7 @@ struct Stage {
 };
 
 struct JobList;  // state.h
+struct Queue;
 
 struct Job {
   JobId id;
@@ -235,6 +237,7 @@ struct Job {
   JobStatistics statistics;
   std::array<CauseCount, kCauses> causes{};
   const JobList* list = nullptr;  // the policies that serve it
+  Queue* in_queue = nullptr;      // of its name; queues stay
   std::array<uint32_t, 2> held{}, ready_stages{}, early_stages{};  // by slot kind
   bool running() const { return state == JobState::kRunning; }
   template <class V>
@@ -266,7 +269,7 @@ struct Queue {
   // Derived. By slot kind: slots held; jobs with a stage in State::ready and in State::early.
   std::array<uint32_t, 2> held{};
   std::array<std::set<JobRank>, 2> ready, early;
-  std::set<std::pair<Instant, AttemptId>> live;  // by launch
+  Ranked<std::pair<Instant, AttemptId>> live;  // by launch
 
   uint32_t held_total() const { return held[0] + held[1]; }
   bool has_ready() const { return !ready[0].empty() || !ready[1].empty(); }
@@ -314,9 +317,8 @@ struct Worker {
   // Derived.
   uint32_t rack_number = 0;  // State::RackNumber
   SlotUse used;
-  uint32_t usable = 0;                              // slots that State::usable_slots counts
-  std::set<AttemptId> attempts;                     // with a slot here
-  std::set<std::pair<TaskId, uint32_t>> copies;     // task, attempt
+  FlatSet<AttemptId> attempts;                      // with a slot here
+  Ranked<std::pair<TaskId, uint32_t>> copies;       // task, attempt
   SlotCount counted;                                // as it stands in the cluster's
   uint64_t counted_made = 0, counted_lost = 0;      // the same of outputs
   RackSlots in_rack;                                // and as it stands in its rack's

@@ -129,13 +129,15 @@ void PolicyLists::Refine(const Trigger& trigger, const State& state, Instant now
     if (own_.empty()) return;
     for (const JobList* list : Concerned(trigger, state, *plan, after)) RunList(*list, trigger, state, now, plan);
   };
-  const std::optional<Trigger> part = own_.empty() ? trigger : PartOf(trigger, state, *common_);
+  std::optional<Trigger> common;  // a copy only where there are own lists
+  if (!own_.empty()) common = PartOf(trigger, state, *common_);
+  const Trigger* part = own_.empty() ? &trigger : common ? &*common : nullptr;
   for (size_t i = 0; i <= members.size(); ++i) {
     if (i == first_) ask_own(false);
     if (i == end_) ask_own(true);
     if (i == members.size()) break;
     if (members[i].cluster) Run(*members[i].policy, nullptr, trigger, state, now, plan);
-    else if (part) Run(*members[i].policy, common_, *part, state, now, plan);
+    else if (part != nullptr) Run(*members[i].policy, common_, *part, state, now, plan);
   }
 }
 

@@ -1,11 +1,13 @@
 // A sorted sequence with ranks: insert, erase and "the k-th smallest" in short sorted blocks, so
 // that a percentile of 100,000 values costs a look at a few hundred block sizes. Equal values may
-// stand in it more than once.
+// stand in it more than once. Also the house's set of many small values: an element costs its own size
+// and half as much again, no node and no allocation, and a search stays in one array of block ends.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "common/base/check.h"
@@ -22,16 +24,15 @@ class Ranked {
     ++size_;
     if (blocks_.empty()) {
       blocks_.push_back({value});
+      lasts_.push_back(value);
+      sizes_.push_back(1);
       return;
     }
     const size_t b = BlockOf(value);
     std::vector<T>& block = blocks_[b];
     block.insert(std::upper_bound(block.begin(), block.end(), value), value);
-    if (block.size() < 2 * kBlock) return;
-    std::vector<T> upper(block.begin() + kBlock, block.end());
-    block.resize(kBlock);
-    block.shrink_to_fit();
-    blocks_.insert(blocks_.begin() + static_cast<std::ptrdiff_t>(b) + 1, std::move(upper));
+    if (block.size() == 2 * kBlock) Split(b);
+    Note(b);
   }
 
   // REQUIRES that it is there.
@@ -43,13 +44,23 @@ class Ranked {
     MR_CHECK(it != block.end() && !(value < *it), "erased what is not there");
     block.erase(it);
     --size_;
-    if (block.empty()) blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(b));
+    if (!block.empty()) return Note(b);
+    const auto at = static_cast<std::ptrdiff_t>(b);
+    blocks_.erase(blocks_.begin() + at);
+    lasts_.erase(lasts_.begin() + at);
+    sizes_.erase(sizes_.begin() + at);
+  }
+
+  bool Contains(const T& value) const {
+    if (blocks_.empty()) return false;
+    const std::vector<T>& block = blocks_[BlockOf(value)];
+    return std::binary_search(block.begin(), block.end(), value);
   }
 
   // REQUIRES rank < size().
   const T& At(size_t rank) const {
     size_t b = 0;
-    while (rank >= blocks_[b].size()) rank -= blocks_[b++].size();
+    while (rank >= sizes_[b]) rank -= sizes_[b++];
     return blocks_[b][rank];
   }
 
@@ -63,23 +74,71 @@ class Ranked {
     }
   }
 
+  // In descending order, while `visit` answers true.
+  template <class F>
+  void WalkBack(F&& visit) const {
+    for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
+      for (auto value = block->rbegin(); value != block->rend(); ++value) {
+        if (!visit(*value)) return;
+      }
+    }
+  }
+
+  // For loops; any change ends it.
+  class Iterator {
+   public:
+    Iterator(const std::vector<std::vector<T>>* blocks, size_t block) : blocks_(blocks), block_(block) {}
+    const T& operator*() const { return (*blocks_)[block_][at_]; }
+    Iterator& operator++() {
+      if (++at_ == (*blocks_)[block_].size()) ++block_, at_ = 0;
+      return *this;
+    }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    const std::vector<std::vector<T>>* blocks_;
+    size_t block_, at_ = 0;
+  };
+  Iterator begin() const { return {&blocks_, 0}; }
+  Iterator end() const { return {&blocks_, blocks_.size()}; }
+
   std::vector<T> All() const {
     std::vector<T> all;
+    all.reserve(size_);
     for (const std::vector<T>& block : blocks_) all.insert(all.end(), block.begin(), block.end());
     return all;
   }
 
  private:
-  static constexpr size_t kBlock = 256;
+  static constexpr size_t kBlock = 64;
 
   // The first block whose last value is not smaller, else the last one.
   size_t BlockOf(const T& value) const {
-    const auto it = std::lower_bound(blocks_.begin(), blocks_.end(), value,
-                                     [](const std::vector<T>& b, const T& v) { return b.back() < v; });
-    return it == blocks_.end() ? blocks_.size() - 1 : static_cast<size_t>(it - blocks_.begin());
+    const auto it = std::lower_bound(lasts_.begin(), lasts_.end(), value);
+    return it == lasts_.end() ? lasts_.size() - 1 : static_cast<size_t>(it - lasts_.begin());
+  }
+  void Note(size_t b) {
+    lasts_[b] = blocks_[b].back();
+    sizes_[b] = static_cast<uint32_t>(blocks_[b].size());
+  }
+  // What grows at its end leaves full blocks behind, not half of each.
+  void Split(size_t b) {
+    const size_t keep = b + 1 == blocks_.size() ? 2 * kBlock - 1 : kBlock;
+    std::vector<T>& block = blocks_[b];
+    const auto from = static_cast<std::ptrdiff_t>(keep);
+    std::vector<T> upper(block.begin() + from, block.end());
+    block.resize(keep);
+    if (keep == kBlock) block.shrink_to_fit();
+    const auto at = static_cast<std::ptrdiff_t>(b) + 1;
+    lasts_.insert(lasts_.begin() + at, upper.back());
+    sizes_.insert(sizes_.begin() + at, static_cast<uint32_t>(upper.size()));
+    blocks_.insert(blocks_.begin() + at, std::move(upper));
+    Note(b);
   }
 
   std::vector<std::vector<T>> blocks_;  // none of them empty
+  std::vector<T> lasts_;                // of each block
+  std::vector<uint32_t> sizes_;         // of each block
   size_t size_ = 0;
 };
 

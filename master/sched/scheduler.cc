@@ -47,6 +47,7 @@ struct Scheduler::Impl {
     const uint32_t before = state.FindWorker(worker)->used_total();
     SlotOffer offer{worker, local_only, idle, {}};
     bool launched = false;
+    state.Look();
     while (true) {
       const View view(state, now);
       Plan plan(view);
@@ -65,6 +66,7 @@ struct Scheduler::Impl {
   // a full cluster one worker is free, and thousands hold inputs of each stage.
   void AddLocal(const LocalLists& lists, SlotKind kind, std::set<WorkerId>* workers) const {
     const std::set<WorkerId>& free = state.free(kind);
+    state.Look(std::min(free.size(), lists.places().size()));
     if (free.size() < lists.places().size()) {
       for (const WorkerId w : free) {
         if (lists.CountPending(lists.Find(w.value)) > 0) workers->insert(w);
@@ -121,7 +123,7 @@ struct Scheduler::Impl {
   }
 
   void OfferFreed() {
-    const std::set<WorkerId> freed = core.freed;
+    const FlatSet<WorkerId> freed = core.freed;
     for (const WorkerId w : freed) {
       while (WorkFor(w) && Offer(w, false)) {
       }
@@ -131,6 +133,7 @@ struct Scheduler::Impl {
   // Slots that nothing pending took, to whom has a use for them all the same: one per worker and round,
   // until each free worker has declined.
   void OfferIdle() {
+    state.BeginIdleRound();
     for (const SlotKind kind : kKinds) {
       WorkerId cursor = state.offer_cursor();
       WorkerId declined_first;

@@ -40,22 +40,46 @@ void Speculation::Refine(const Trigger& trigger, const View& view, Rng&, Plan& p
   for (const SlotKind kind : {SlotKind::kMap, SlotKind::kReduce}) {
     if (state.free(kind).count(worker.id) == 0) continue;
     if (view.speculable(kind).empty() || !BelowCap(state, kind)) continue;
-    for (const StageKey& key : view.speculable(kind)) {
-      if (QueueFull(state, *state.FindJob(key.stage.job))) continue;
-      const auto choice = Pick(view, key.stage, &worker);
+    for (Seen& seen : SeenBy(view, kind)) {
+      if (!HasAny(view, &seen)) continue;
+      const auto choice = Pick(view, seen.key.stage, &worker);
       if (!choice) continue;
-      const TaskId task{key.stage.job, key.stage.stage, choice->slow.first};
+      const TaskId task{seen.key.stage.job, seen.key.stage.stage, choice->slow.first};
       if (plan.Launch(task, worker.id, Cause::kSpeculative, choice->reason)) return;
     }
   }
 }
 
 bool Speculation::Seeks(const View& view, SlotKind kind) const {
+  if (view.speculable(kind).empty() || !BelowCap(view.state(), kind)) return false;
+  std::vector<Seen>& stages = SeenBy(view, kind);
+  return std::any_of(stages.begin(), stages.end(), [&](Seen& seen) { return HasAny(view, &seen); });
+}
+
+std::vector<Speculation::Seen>& Speculation::SeenBy(const View& view, SlotKind kind) const {
   const State& state = view.state();
-  if (view.speculable(kind).empty() || !BelowCap(state, kind)) return false;
-  return std::any_of(view.speculable(kind).begin(), view.speculable(kind).end(), [&](const StageKey& key) {
-    return !QueueFull(state, *state.FindJob(key.stage.job)) && Pick(view, key.stage, nullptr).has_value();
-  });
+  std::vector<Seen>& stages = seen_[KindIndex(kind)];
+  if (round_[KindIndex(kind)] == state.idle_rounds()) return stages;
+  round_[KindIndex(kind)] = state.idle_rounds();
+  stages.clear();
+  for (const StageKey& key : view.speculable(kind)) {
+    const Job* job = state.FindJob(key.stage.job);
+    stages.push_back({key, job, &job->stages[key.stage.stage]});
+  }
+  return stages;
+}
+
+bool Speculation::HasAny(const View& view, Seen* seen) const {
+  const StageStatistics& s = seen->stage->statistics;
+  if (!seen->looked || seen->changes != s.changes) {
+    seen->looked = true;
+    view.state().Look();
+    seen->changes = s.changes;
+    // One look is enough for a stage of which nothing is Eligible yet.
+    const bool old = !s.by_start.empty() && view.now() - Instant{s.by_start.At(0).first} >= options_.min_age;
+    seen->any = old && Pick(view, seen->key.stage, nullptr).has_value();
+  }
+  return seen->any && !QueueFull(view.state(), *seen->job);
 }
 
 std::optional<Reason> Speculation::WhyAlone(const View& view, const AttemptId& id) const {
@@ -79,13 +103,22 @@ std::optional<Reason> Speculation::WhyAlone(const View& view, const AttemptId& i
   return Keeps(view, id);
 }
 
+const Attempt& Speculation::AttemptOf(const Stage& stage, AttemptKey key) {
+  const std::vector<Attempt>& attempts = stage.tasks[key.first].attempts;
+  // Numbers ascend, and the wanted one is nearly always the last.
+  auto it = attempts.rbegin();
+  while (it->number != key.second) ++it;
+  return *it;
+}
+
 bool Speculation::Eligible(const View& view, StageId stage, AttemptKey key, const Worker* worker) const {
   const State& state = view.state();
+  state.Look();
   const Stage& s = *state.FindStage(stage);
   const Task& task = s.tasks[key.first];
-  const AttemptId id{{stage.job, stage.stage, key.first}, key.second};
-  const Attempt& a = *state.FindAttempt(id);
-  if (Age(view, a) < options_.min_age || state.Waiting(id)) return false;
+  const Attempt& a = AttemptOf(s, key);
+  if (Age(view, a) < options_.min_age) return false;
+  if (!a.inputs_done && !state.InputsComplete(*state.FindJob(stage.job), stage.stage, task)) return false;
   if (options_.skew_check && ExplainedByInput(s.statistics, task, a, Age(view, a))) return false;
   return worker == nullptr || std::none_of(task.attempts.begin(), task.attempts.end(), [&](const Attempt& ran) {
            return ran.worker == worker->id;

@@ -52,12 +52,29 @@ class Speculation : public Policy {
   virtual std::optional<Reason> Keeps(const View&, const AttemptId&) const { return std::nullopt; }
   virtual bool BelowCap(const State&, SlotKind) const { return true; }
 
+  // REQUIRES that it is there.
+  static const Attempt& AttemptOf(const Stage& stage, AttemptKey key);
   // Old enough, not waiting for inputs, not kept by its input, and its task never ran on the worker.
   bool Eligible(const View& view, StageId stage, AttemptKey attempt, const Worker* worker) const;
   static Duration Age(const View& view, const Attempt& a) { return view.now() - a.started_at; }
   const Options& options() const { return options_; }
 
  private:
+  // What one stage of speculable() had for any worker when last looked at.
+  struct Seen {
+    StageKey key;
+    const Job* job = nullptr;
+    const Stage* stage = nullptr;
+    uint64_t changes = 0;
+    bool looked = false, any = false;
+  };
+  std::vector<Seen>& SeenBy(const View& view, SlotKind kind) const;
+  bool HasAny(const View& view, Seen* seen) const;
+
+  // A stage that has nothing for any worker has nothing for each of them: in a round of idle offers it is
+  // looked at again when it changed only. Never decides anything else than a look at the state would.
+  mutable std::array<std::vector<Seen>, 2> seen_;
+  mutable std::array<uint64_t, 2> round_{~uint64_t{0}, ~uint64_t{0}};
   Options options_;
 };
 

@@ -33,8 +33,11 @@ uint64_t HashPlan(const StagePlanned& plan) {
 }  // namespace
 
 const Job* State::FindJob(JobId id) const {
+  const Job*& lately = lately_[id.seq % kLately];
+  if (lately != nullptr && lately->id == id) return lately;
   const auto it = jobs_.find(id);
-  return it == jobs_.end() ? nullptr : &it->second;
+  if (it == jobs_.end()) return nullptr;
+  return lately = &it->second;
 }
 
 const Stage* State::FindStage(StageId id) const {
@@ -58,6 +61,7 @@ const Attempt* State::FindAttempt(const AttemptId& id) const {
 }
 
 const Worker* State::FindWorker(WorkerId id) const {
+  if (id.value < worker_at_.size()) return worker_at_[id.value];
   const auto it = workers_.find(id);
   return it == workers_.end() ? nullptr : &it->second;
 }
@@ -67,9 +71,23 @@ const FactValue* State::FindFact(const FactKey& key) const {
   return it == facts_.end() ? nullptr : &it->second;
 }
 
-const StageSpec& State::Spec(StageId id) const { return jobs_.at(id.job).graph.stages[id.stage]; }
+const StageSpec& State::Spec(StageId id) const {
+  const Job* job = FindJob(id.job);
+  MR_CHECK(job != nullptr, "no such job");
+  return job->graph.stages[id.stage];
+}
 
-Stage& State::StageOf(const TaskId& id) { return jobs_.at(id.job).stages[id.stage]; }
+Job& State::JobOf(JobId id) {
+  const Job* job = FindJob(id);
+  MR_CHECK(job != nullptr, "no such job");
+  return const_cast<Job&>(*job);
+}
+Worker& State::WorkerOf(WorkerId id) {
+  const Worker* worker = FindWorker(id);
+  MR_CHECK(worker != nullptr, "no such worker");
+  return const_cast<Worker&>(*worker);
+}
+Stage& State::StageOf(const TaskId& id) { return JobOf(id.job).stages[id.stage]; }
 Task& State::TaskOf(const TaskId& id) { return StageOf(id).tasks[id.task]; }
 Attempt& State::AttemptOf(const AttemptId& id) {
   const Attempt* attempt = FindAttempt(id);
@@ -103,9 +121,25 @@ Queue& State::PutQueue(const std::string& name) {
   return it->second;
 }
 
+// Ids are given out from 1 on: a table of them, but for one that lies far off.
+Worker& State::AddWorker(WorkerId id) {
+  constexpr uint32_t kGap = 100'000;
+  Worker& w = workers_[id];
+  if (id.value >= worker_at_.size() && id.value < worker_at_.size() + kGap) {
+    const size_t before = worker_at_.size();
+    worker_at_.resize(id.value + 1, nullptr);
+    // What was far off may not be so any more.
+    for (auto it = workers_.lower_bound({static_cast<uint32_t>(before)}); it != workers_.upper_bound(id); ++it) {
+      worker_at_[it->first.value] = &it->second;
+    }
+  }
+  if (id.value < worker_at_.size()) worker_at_[id.value] = &w;
+  return w;
+}
+
 void State::PutWorker(const WorkerRegistered& e) {
-  const bool known = workers_.count(e.worker) != 0;
-  Worker& w = workers_[e.worker];
+  const bool known = FindWorker(e.worker) != nullptr;
+  Worker& w = AddWorker(e.worker);
   if (known) digest_ -= Hash(w);
   const bool moved = known && w.rack != e.rack;
   w.id = e.worker;
@@ -139,7 +173,7 @@ void State::HoldWorker(WorkerId id, Instant until) {
 }
 
 void State::ReleaseWorker(WorkerId id) {
-  const Instant until = workers_.at(id).held_until;
+  const Instant until = WorkerOf(id).held_until;
   if (until.ns == 0) return;
   held_workers_.erase({until, id});
   EditWorker(id, [](Worker& w) { w.held_until = {}; });
@@ -153,7 +187,7 @@ void State::AddJob(const JobSubmitted& e, Instant now) {
   job.id = e.job;
   job.name = e.name;
   job.queue = e.queue;
-  PutQueue(e.queue);
+  job.in_queue = &PutQueue(e.queue);
   job.priority = e.priority;
   job.deadline = e.deadline;
   job.max_attempts = e.max_attempts;
@@ -181,7 +215,7 @@ void State::ListReaders(Job& job) {
 }
 
 void State::EndJob(JobId id, JobState state, const std::string& message, Instant now) {
-  Job& job = jobs_.at(id);
+  Job& job = JobOf(id);
   for (uint32_t s = 0; s < job.stages.size(); ++s) {
     for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) {
       const TaskId task{id, s, t};
@@ -207,7 +241,7 @@ void State::EndJob(JobId id, JobState state, const std::string& message, Instant
 }
 
 void State::RemoveJob(JobId id) {
-  const Job& job = jobs_.at(id);
+  const Job& job = JobOf(id);
   digest_ -= Hash(job);
   for (uint32_t s = 0; s < job.stages.size(); ++s) {
     digest_ -= Hash({id, s}, job.stages[s]);
@@ -218,6 +252,7 @@ void State::RemoveJob(JobId id) {
     }
   }
   LeaveList(job);
+  lately_[id.seq % kLately] = nullptr;
   jobs_.erase(id);
 }
 
@@ -225,7 +260,7 @@ void State::PruneEndedJobs() {
   size_t tasks = 0, jobs = 0;
   std::vector<JobId> kept;
   for (auto it = ended_.rbegin(); it != ended_.rend(); ++it) {
-    const Job& job = jobs_.at(*it);
+    const Job& job = JobOf(*it);
     for (const Stage& s : job.stages) tasks += s.tasks.size();
     ++jobs;
     const bool newest = jobs == 1;
@@ -240,14 +275,14 @@ void State::PruneEndedJobs() {
 }
 
 void State::AskPlan(StageId id) {
-  Stage& stage = jobs_.at(id.job).stages[id.stage];
+  Stage& stage = JobOf(id.job).stages[id.stage];
   digest_ -= Hash(id, stage);
   stage.plan_state = PlanState::kAsked;
   digest_ += Hash(id, stage);
 }
 
 void State::MarkStageIndeterminate(StageId id) {
-  Stage& stage = jobs_.at(id.job).stages[id.stage];
+  Stage& stage = JobOf(id.job).stages[id.stage];
   digest_ -= Hash(id, stage);
   stage.indeterminate = true;
   digest_ += Hash(id, stage);
@@ -255,7 +290,7 @@ void State::MarkStageIndeterminate(StageId id) {
 
 void State::SetPlan(const StagePlanned& e, Instant now) {
   const StageId id{e.job, e.stage};
-  Job& job = jobs_.at(e.job);
+  Job& job = JobOf(e.job);
   Stage& stage = job.stages[e.stage];
   digest_ -= Hash(id, stage);
   stage.plan_state = PlanState::kPlanned;
@@ -277,7 +312,7 @@ void State::SetPlan(const StagePlanned& e, Instant now) {
 }
 
 Task& State::BeginTask(const TaskId& id) {
-  Job& job = jobs_.at(id.job);
+  Job& job = JobOf(id.job);
   const Stage& stage = job.stages[id.stage];
   Task& task = job.stages[id.stage].tasks[id.task];
   before_ = {task.state == TaskState::kCommitted, stage.pending == 0, stage.complete(),
@@ -289,7 +324,7 @@ Task& State::BeginTask(const TaskId& id) {
 }
 
 void State::FinishTask(const TaskId& id, Task& task) {
-  Job& job = jobs_.at(id.job);
+  Job& job = JobOf(id.job);
   const Stage& stage = job.stages[id.stage];
   digest_ += Hash(id, task);
   Index(job, id, task, true);
@@ -323,7 +358,7 @@ void State::ReleaseTask(const TaskId& id) {
 }
 
 uint32_t State::AddAttempt(const TaskId& id, WorkerId worker, Cause cause, Instant now) {
-  Job& job = jobs_.at(id.job);
+  Job& job = JobOf(id.job);
   uint32_t number = 0;
   EditTask(id, [&](Task& t) {
     number = std::max(t.next_number, 1000 * (config_.restarts - job.restarts_at_submit) + 1);
@@ -332,7 +367,7 @@ uint32_t State::AddAttempt(const TaskId& id, WorkerId worker, Cause cause, Insta
     a.number = number;
     a.generation = t.generation;
     a.worker = worker;
-    a.incarnation = workers_.at(worker).incarnation;
+    a.incarnation = WorkerOf(worker).incarnation;
     a.cause = cause;
     a.launched_at = now;
     a.inputs_done = true;  // without edges nothing has to come
@@ -357,7 +392,7 @@ void State::LeaveAttempt(Task& task, const AttemptId& id, AttemptState state, In
     a.state = state;
     if (was_live && !a.live()) {
       --task.live;
-      queues_.at(jobs_.at(id.task.job).queue).live.erase({a.launched_at, id});
+      JobOf(id.task.job).in_queue->live.Erase({a.launched_at, id});
     }
     if (a.holds_slot()) return;
     --task.holding;
@@ -367,7 +402,7 @@ void State::LeaveAttempt(Task& task, const AttemptId& id, AttemptState state, In
   Attempt& a = AttemptOf(id);
   if (a.holds_slot()) return;
   TakeSlot(id, a, -1);
-  CountEnd(a, &jobs_.at(id.task.job).causes[CauseIndex(a.cause)]);
+  CountEnd(a, &JobOf(id.task.job).causes[CauseIndex(a.cause)]);
 }
 
 void State::MoveAttempt(const AttemptId& id, AttemptState state, Instant now) {
@@ -408,13 +443,13 @@ void State::KeepOutput(const TaskId& id, const KeptOutput& output) {
 
 void State::TakeSlot(const AttemptId& id, Attempt& attempt, int direction) {
   const StageSpec& spec = Spec(id.task.stage_id());
-  Job& job = jobs_.at(id.task.job);
+  Job& job = JobOf(id.task.job);
   Stage& stage = job.stages[id.task.stage];
-  Worker& w = workers_.at(attempt.worker);
+  Worker& w = WorkerOf(attempt.worker);
   const uint32_t step = static_cast<uint32_t>(direction);
   w.used.slots[KindIndex(spec.slot_kind)] += step;
   w.used.memory += static_cast<uint64_t>(static_cast<int64_t>(direction)) * spec.memory_bytes;
-  Queue& queue = queues_.at(job.queue);
+  Queue& queue = *job.in_queue;
   RankJob(job, -1);
   job.holding += step;
   if (attempt.cause == Cause::kSpeculative) copies_[KindIndex(spec.slot_kind)] += step;
@@ -422,20 +457,20 @@ void State::TakeSlot(const AttemptId& id, Attempt& attempt, int direction) {
   RankJob(job, +1);
   queue.held[KindIndex(spec.slot_kind)] += step;
   if (direction > 0) {
-    if (attempt.live()) queue.live.insert({attempt.launched_at, id});
+    if (attempt.live()) queue.live.Insert({attempt.launched_at, id});
     w.attempts.insert(id);
-    stage.active.insert({id.task.task, id.number});
+    stage.active.Insert({id.task.task, id.number});
   } else {
     if (attempt.taken_back) --job.taking_back;
     w.attempts.erase(id);
-    stage.active.erase({id.task.task, id.number});
+    stage.active.Erase({id.task.task, id.number});
   }
   RefreshWorker(w);
 }
 
 void State::MarkTakenBack(const AttemptId& id) {
   EditAttempt(id, [](Attempt& a) { a.taken_back = true; });
-  ++jobs_.at(id.task.job).taking_back;
+  ++JobOf(id.task.job).taking_back;
 }
 
 void State::AddSample(const AttemptId& id, const Sample& sample, bool inputs_done) {
@@ -465,7 +500,7 @@ void State::AddCopy(const TaskId& id, const CopyPlace& place) {
   task.copies.push_back(place);
   CountRacks(StageOf(id), task, +1);
   digest_ += Hash(id, place);
-  workers_.at(place.worker).copies.insert({id, place.attempt});
+  WorkerOf(place.worker).copies.Insert({id, place.attempt});
   StageOf(id).bare.erase(id.task);
 }
 
@@ -474,7 +509,7 @@ void State::RemoveCopy(const TaskId& id, const CopyPlace& place) {
   const auto it = std::find(task.copies.begin(), task.copies.end(), place);
   if (it == task.copies.end()) return;
   digest_ -= Hash(id, place);
-  workers_.at(place.worker).copies.erase({id, place.attempt});
+  WorkerOf(place.worker).copies.Erase({id, place.attempt});
   CountRacks(StageOf(id), task, -1);
   task.copies.erase(it);
   CountRacks(StageOf(id), task, +1);

@@ -95,8 +95,6 @@ class State {
   const std::map<std::pair<std::string, uint64_t>, Instant>& timers() const { return timers_; }
   const std::map<std::string, Queue>& queues() const { return queues_; }
   const Sharing& sharing() const { return sharing_; }
-  // Slots of workers that are alive and not draining.
-  uint32_t usable_slots() const { return usable_slots_; }
   // Over all workers, those that are gone, too.
   uint64_t outputs_made() const { return outputs_made_; }
   uint64_t outputs_lost() const { return outputs_lost_; }
@@ -127,6 +125,7 @@ class State {
   const std::map<StageKey, const JobList*>& speculating(SlotKind kind) const { return speculating_[KindIndex(kind)]; }
   // Speculative attempts with a slot of this kind, whatever list they are of.
   uint32_t copies(SlotKind kind) const { return copies_[KindIndex(kind)]; }
+  // Of workers that are alive and not draining.
   const SlotCount& slots() const { return slots_; }
   // Empty unless Sharing::by_rack.
   const std::map<std::string, RackSlots>& racks() const { return racks_; }
@@ -136,6 +135,15 @@ class State {
   const std::set<std::pair<Instant, WorkerId>>& held_workers() const { return held_workers_; }
   // Rises whenever a task becomes schedulable or a stage ready.
   uint64_t work_count() const { return work_count_; }
+
+  // Rounds of idle offers so far. Within one nothing changes but by what policies decide: they may keep
+  // what they saw.
+  uint64_t idle_rounds() const { return idle_rounds_; }
+
+  // Offers, and workers, places and candidates that were looked at for them: what deciding costs, the same
+  // on any machine. Not part of the state.
+  uint64_t looks() const { return looks_; }
+  void Look(uint64_t n = 1) const { looks_ += n; }
 
   // All upstream tasks that class `c` reads as wholes are committed.
   bool FullReady(const Job& job, uint32_t stage, const TaskClass& c) const;
@@ -170,7 +178,7 @@ class State {
   void PutWorker(const WorkerRegistered& event);  // comes, or comes back: alive and not held
   template <class F>
   void EditWorker(WorkerId id, F&& edit) {
-    Worker& w = workers_.at(id);
+    Worker& w = WorkerOf(id);
     digest_ -= Hash(w);
     edit(w);
     digest_ += Hash(w);
@@ -183,7 +191,7 @@ class State {
   // Not for what indexes or counters use.
   template <class F>
   void EditJob(JobId id, F&& edit) {
-    Job& job = jobs_.at(id);
+    Job& job = JobOf(id);
     digest_ -= Hash(job);
     edit(job);
     digest_ += Hash(job);
@@ -229,6 +237,7 @@ class State {
   void EraseFact(const FactKey& key);
   void SetTimer(const std::string& policy, uint64_t id, Instant at);
   void EraseTimer(const std::string& policy, uint64_t id);
+  void BeginIdleRound() { ++idle_rounds_; }
   void CountOffer(WorkerId launched_on);  // valid id: the cursor moves there
 
   // Statistics of attempts (statistics.h) of the jobs of this list: from now on, or not any more. Walks
@@ -251,6 +260,8 @@ class State {
 
  private:
 
+  Job& JobOf(JobId id);
+  Worker& WorkerOf(WorkerId id);
   Stage& StageOf(const TaskId& id);
   Task& TaskOf(const TaskId& id);
   Attempt& AttemptOf(const AttemptId& id);
@@ -276,13 +287,13 @@ class State {
   bool Schedulable(const Job& job, const StageSpec& spec, const Task& task) const;
   void Index(Job& job, const TaskId& id, Task& task, bool in);
   void PoolInsert(Pool& pool, uint32_t index, const Task& task);
-  void PoolErase(Pool& pool, uint32_t index, const Task& task);
-  void SetLocal(Pool& pool, uint32_t index, const Task& task, bool pending);
+  static void PoolErase(Pool& pool, uint32_t index);
   // After a task's commit came or went: readers by partial slices miss one less or one more.
   void CommitMoved(const TaskId& id);
   void Refresh(Job& job, uint32_t stage);
   void RefreshAll(Job& job);
   void RefreshWorker(Worker& w);
+  Worker& AddWorker(WorkerId id);
   // Racks in the order in which they were first seen: for indexes only, since it differs after a restore.
   uint32_t RackNumber(const std::string& rack);
 
@@ -325,6 +336,9 @@ class State {
     bool committed = false, none_pending = false, complete = false, fetching = false;
   };
 
+  // Jobs asked for lately, by their number's last digits: an event speaks of few jobs, many times.
+  static constexpr size_t kLately = 1'024;
+  mutable std::array<const Job*, kLately> lately_{};
   uint64_t digest_ = 0;
   uint64_t image_digest_ = 0;  // that a restored image must have
   Before before_;
@@ -332,9 +346,9 @@ class State {
   Config config_;
   std::map<JobId, Job> jobs_;
   std::map<WorkerId, Worker> workers_;
+  std::vector<Worker*> worker_at_;  // by id, as far as ids are dense
   std::map<std::string, Queue> queues_;
   Sharing sharing_;
-  uint32_t usable_slots_ = 0;
   std::map<std::string, uint32_t> rack_numbers_;
   uint64_t outputs_made_ = 0, outputs_lost_ = 0;
   std::map<FactKey, FactValue> facts_;
@@ -356,6 +370,8 @@ class State {
   std::set<std::pair<Instant, TaskId>> held_tasks_;
   std::set<std::pair<Instant, WorkerId>> held_workers_;
   uint64_t work_count_ = 0;
+  uint64_t idle_rounds_ = 0;
+  mutable uint64_t looks_ = 0;
 };
 
 // What is wrong with the state, or "". Walks everything: for tests.

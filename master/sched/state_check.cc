@@ -26,7 +26,7 @@ std::string CheckTask(const State& state, const Job& job, const TaskId& id, cons
     if (a.holds_slot() != (w->attempts.count({id, a.number}) != 0)) {
       return At(id) + "its worker does not agree that it holds a slot";
     }
-    if (a.holds_slot() != (stage.active.count({id.task, a.number}) != 0)) {
+    if (a.holds_slot() != (stage.active.Contains({id.task, a.number}))) {
       return At(id) + "the stage's active attempts are wrong";
     }
     if (a.holds_slot() && (!w->alive || w->incarnation != a.incarnation)) {
@@ -52,7 +52,7 @@ std::string CheckTask(const State& state, const Job& job, const TaskId& id, cons
     const Worker* w = state.FindWorker(c.worker);
     if (w == nullptr || !w->alive || w->incarnation != c.incarnation) return At(id) + "a dead copy";
     if (!committed || c.generation != task.generation) return At(id) + "a copy of an old output";
-    if (w->copies.count({id, c.attempt}) == 0) return At(id) + "its worker does not know the copy";
+    if (!w->copies.Contains({id, c.attempt})) return At(id) + "its worker does not know the copy";
   }
   if (!job.running()) return task.copies.empty() ? "" : At(id) + "a copy of an ended job";
   const bool bare = committed && !spec.is_final && task.copies.empty();
@@ -149,7 +149,7 @@ std::string CheckQueues(const State& state) {
   std::map<std::string, Queue> queues;
   for (const auto& [name, q] : state.queues()) queues[name].number = q.number;
   for (const auto& [id, job] : state.jobs()) {
-    if (queues.count(job.queue) == 0) return Name(id) + ": its queue is not known";
+    if (queues.count(job.queue) == 0 || job.in_queue != &state.queues().at(job.queue)) return Name(id) + ": its queue is not known";
     Queue& q = queues.at(job.queue);
     std::array<bool, 2> ready{}, early{};
     for (uint32_t s = 0; s < job.stages.size(); ++s) {
@@ -160,7 +160,7 @@ std::string CheckQueues(const State& state) {
         const AttemptId attempt{{id, s, task}, number};
         const Attempt* a = state.FindAttempt(attempt);
         ++q.held[kind];
-        if (a->live()) q.live.insert({a->launched_at, attempt});
+        if (a->live()) q.live.Insert({a->launched_at, attempt});
       }
     }
     for (const size_t kind : {0, 1}) {
@@ -170,19 +170,16 @@ std::string CheckQueues(const State& state) {
   }
   for (const auto& [name, q] : state.queues()) {
     const Queue& want = queues.at(name);
-    if (q.held != want.held || q.ready != want.ready || q.early != want.early || q.live != want.live) {
+    if (q.held != want.held || q.ready != want.ready || q.early != want.early || q.live.All() != want.live.All()) {
       return "queue '" + name + "' is indexed wrong";
     }
   }
-  uint32_t usable = 0;
   uint64_t made = 0, lost = 0;
   for (const auto& [id, w] : state.workers()) {
-    usable += w.alive && !w.draining ? w.slots.total : 0;
     made += w.outputs_made;
     lost += w.outputs_lost;
   }
-  if (made != state.outputs_made() || lost != state.outputs_lost()) return "outputs made and lost are counted wrong";
-  return usable == state.usable_slots() ? "" : "the usable slots are counted wrong";
+  return made == state.outputs_made() && lost == state.outputs_lost() ? "" : "outputs made and lost are counted wrong";
 }
 
 std::string CheckWorker(const State& state, const Worker& w) {

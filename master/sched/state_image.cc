@@ -96,7 +96,8 @@ Status State::RestorePart(std::string_view part) {
     for (Worker& worker : head.workers) {
       if (worker.held_until.ns != 0) held_workers_.insert({worker.held_until, worker.id});
       worker.rack_number = RackNumber(worker.rack);
-      RefreshWorker(workers_[worker.id] = std::move(worker));
+      Worker& added = AddWorker(worker.id);
+      RefreshWorker(added = std::move(worker));
     }
   } else {
     JobImage image;
@@ -120,6 +121,7 @@ Status State::RestorePart(std::string_view part) {
 }
 
 void State::IndexRestored(Job& job) {
+  job.in_queue = &queues_.at(job.queue);
   ListReaders(job);
   JoinList(job);
   for (uint32_t s = 0; s < job.stages.size(); ++s) {
@@ -129,7 +131,7 @@ void State::IndexRestored(Job& job) {
       Task& task = stage.tasks[t];
       const TaskId id{job.id, s, t};
       if (task.held_until.ns != 0) held_tasks_.insert({task.held_until, id});
-      for (const CopyPlace& place : task.copies) workers_.at(place.worker).copies.insert({id, place.attempt});
+      for (const CopyPlace& place : task.copies) workers_.at(place.worker).copies.Insert({id, place.attempt});
       for (Attempt& attempt : task.attempts) {
         CountAttempt(attempt, &job.causes);
         if (!attempt.holds_slot()) continue;

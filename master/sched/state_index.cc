@@ -33,7 +33,7 @@ void State::Index(Job& job, const TaskId& id, Task& task, bool in) {
     } else if (in) {
       PoolInsert(c.ready, id.task, task);
     } else {
-      PoolErase(c.ready, id.task, task);
+      PoolErase(c.ready, id.task);
     }
     if (!stage.by_input.empty()) {
       const bool waits = in && task.partial_missing == 0 && c.ready.fresh.Contains(id.task);
@@ -54,20 +54,16 @@ void State::Index(Job& job, const TaskId& id, Task& task, bool in) {
 
 void State::PoolInsert(Pool& pool, uint32_t index, const Task& task) {
   (task.next_number > 1 && task.live == 0 ? pool.retry : pool.fresh).Insert(index);
-  if (!bulk_) SetLocal(pool, index, task, true);
+  if (bulk_) return;
+  pool.by_worker.Set(index, true);
+  pool.by_rack.Set(index, true);
 }
 
-void State::PoolErase(Pool& pool, uint32_t index, const Task& task) {
+void State::PoolErase(Pool& pool, uint32_t index) {
   pool.retry.Erase(index);
   pool.fresh.Erase(index);
-  SetLocal(pool, index, task, false);
-}
-
-void State::SetLocal(Pool& pool, uint32_t index, const Task& task, bool pending) {
-  for (const WorkerId w : task.plan.preferred) {
-    pool.by_worker.Set(w.value, index, pending);
-    if (const Worker* worker = FindWorker(w)) pool.by_rack.Set(worker->rack_number, index, pending);
-  }
+  pool.by_worker.Set(index, false);
+  pool.by_rack.Set(index, false);
 }
 
 uint32_t State::RackNumber(const std::string& rack) {
@@ -75,7 +71,7 @@ uint32_t State::RackNumber(const std::string& rack) {
 }
 
 void State::CommitMoved(const TaskId& id) {
-  Job& job = jobs_.at(id.job);
+  Job& job = JobOf(id.job);
   const Stage& stage = job.stages[id.stage];
   const bool committed = stage.tasks[id.task].state == TaskState::kCommitted;
   for (const PartialReaders& p : stage.partial_readers) {
@@ -108,7 +104,7 @@ bool State::InputsComplete(const Job& job, uint32_t stage, const Task& task) con
 bool State::Waiting(const AttemptId& id) const {
   const Attempt* a = FindAttempt(id);
   if (a == nullptr || !a->live() || a->inputs_done) return false;
-  return !InputsComplete(jobs_.at(id.task.job), id.task.stage, *FindTask(id.task));
+  return !InputsComplete(*FindJob(id.task.job), id.task.stage, *FindTask(id.task));
 }
 
 uint32_t State::UpstreamUnfinished(const Job& job, uint32_t stage) const {
@@ -199,7 +195,7 @@ const char* State::Word(const AttemptId& id) const {
 }
 
 void State::RankJob(const Job& job, int direction) {
-  Queue& queue = queues_.at(job.queue);
+  Queue& queue = *job.in_queue;
   for (const size_t kind : {0, 1}) {
     const JobRank rank = RankOf(job, kind);
     const auto move = [&](bool in, std::set<JobRank>* index) {
@@ -236,9 +232,6 @@ bool State::EarlyDue(const Job& job, uint32_t stage) const {
 }
 
 void State::RefreshWorker(Worker& w) {
-  usable_slots_ -= w.usable;
-  w.usable = w.alive && !w.draining ? w.slots.total : 0;
-  usable_slots_ += w.usable;
   outputs_made_ += w.outputs_made - w.counted_made;
   outputs_lost_ += w.outputs_lost - w.counted_lost;
   w.counted_made = w.outputs_made;
@@ -373,8 +366,8 @@ void State::BuildLists(Stage& stage) {
   for (size_t i = 0; i < stage.classes.size(); ++i) {
     TaskClass& c = stage.classes[i];
     c.ready = Pool{IndexSet(n), IndexSet(n), {}, {}};
-    c.ready.by_worker.Build(std::move(workers[i]));
-    c.ready.by_rack.Build(std::move(racks[i]));
+    c.ready.by_worker.Build(std::move(workers[i]), n);
+    c.ready.by_rack.Build(std::move(racks[i]), n);
     c.blocked = IndexSet(n);
   }
 }
@@ -392,7 +385,7 @@ void State::IndexStage(Job& job, uint32_t s) {
         const LocalLists::List list = lists->At(l);
         for (uint32_t i = list.begin; i < list.end; ++i) {
           const uint32_t t = lists->task(i);
-          if (c.ready.fresh.Contains(t) || c.ready.retry.Contains(t)) lists->SetAt(list, i, true);
+          if (c.ready.fresh.Contains(t) || c.ready.retry.Contains(t)) lists->SetAt(l, i, true);
         }
       }
     }

@@ -92,18 +92,27 @@ std::array<int64_t, 3> PhasesOf(const Attempt& a, int64_t started) {
 
 void Count(const Rating& r, WorkerId worker, bool in, JobStatistics* s) {
   if (!r.running && !r.finished) return;
-  int64_t& progress = s->progress[worker];
-  uint32_t& attempts = s->attempts[worker];
-  if (attempts > 0) s->by_progress.Erase(progress);
-  progress += in ? r.score : -r.score;
-  if (in) ++attempts;
-  else --attempts;
-  if (attempts > 0) {
-    s->by_progress.Insert(progress);
-  } else {
-    s->progress.erase(worker);
-    s->attempts.erase(worker);
+  const auto it = s->progress.try_emplace(worker).first;
+  WorkerProgress& p = it->second;
+  if (p.attempts > 0) s->by_progress.Erase(p.scores);
+  p.scores += in ? r.score : -r.score;
+  if (in) ++p.attempts;
+  else --p.attempts;
+  if (p.attempts > 0) s->by_progress.Insert(p.scores);
+  else s->progress.erase(it);
+}
+
+// The attempt's share by its new values, in place of that by its old ones.
+void Recount(const Rating& was, const Rating& is, WorkerId worker, JobStatistics* s) {
+  const bool counted = was.running || was.finished, counts = is.running || is.finished;
+  const auto it = counted && counts ? s->progress.find(worker) : s->progress.end();
+  if (it == s->progress.end()) {
+    Count(was, worker, false, s);
+    return Count(is, worker, true, s);
   }
+  s->by_progress.Erase(it->second.scores);
+  it->second.scores += is.score - was.score;
+  s->by_progress.Insert(it->second.scores);
 }
 
 }  // namespace
@@ -162,7 +171,7 @@ Rating State::RatingOf(const StageSpec& spec, const Task& task, const Attempt& a
 }
 
 void State::Rerate(const AttemptId& id) {
-  Job& job = jobs_.at(id.task.job);
+  Job& job = JobOf(id.task.job);
   if (!job.list->statistics || !job.running()) return;
   Rerate(job, id.task, AttemptOf(id));
 }
@@ -173,18 +182,18 @@ void State::Rerate(Job& job, const TaskId& id, Attempt& a) {
   if (rating == a.rating) return;
   StageStatistics& s = stage.statistics;
   const bool had = s.speculable();
+  ++s.changes;
   Change(a.rating, rating, {id.task, a.number}, a.worker, &s);
   const bool counted = a.rating.running || a.rating.finished, counts = rating.running || rating.finished;
   if (counted != counts || a.rating.score != rating.score) {
-    Count(a.rating, a.worker, false, &job.statistics);
-    Count(rating, a.worker, true, &job.statistics);
+    Recount(a.rating, rating, a.worker, &job.statistics);
   }
   a.rating = rating;
   if (had != s.speculable()) SetSpeculable(job, id.stage, !had);
 }
 
 void State::RerateTask(const TaskId& id) {
-  Job& job = jobs_.at(id.job);
+  Job& job = JobOf(id.job);
   if (!job.list->statistics || !job.running()) return;
   Stage& stage = job.stages[id.stage];
   StageStatistics& s = stage.statistics;
@@ -230,7 +239,7 @@ std::string State::CheckStatistics() const {
       if (!of_stage.speculable()) continue;
       speculable[KindIndex(spec.slot_kind)].insert({-int64_t{job.priority}, job.arrival, {id, s}});
     }
-    if (of_job.progress != job.statistics.progress || of_job.attempts != job.statistics.attempts ||
+    if (of_job.progress != job.statistics.progress ||
         of_job.by_progress.All() != job.statistics.by_progress.All()) {
       return Name(id) + ": the progress of its workers is wrong";
     }

@@ -53,6 +53,7 @@ struct WorkDone {
 inline constexpr uint32_t kCostsKept = 1024;
 
 struct StageStatistics {
+  uint64_t changes = 0;  // rises with each change of the rest
   // Of candidates.
   Ranked<std::pair<double, AttemptKey>> by_rate;    // only known rates
   Ranked<std::pair<int64_t, AttemptKey>> by_score;
@@ -81,10 +82,15 @@ struct StageStatistics {
   bool speculable() const { return !by_start.empty() || !by_cost.empty() || !doubled.empty(); }
 };
 
+struct WorkerProgress {
+  int64_t scores = 0;     // sum over what runs or finished there
+  uint32_t attempts = 0;  // how many these are
+  bool operator==(const WorkerProgress&) const = default;
+};
+
 struct JobStatistics {
-  std::map<WorkerId, int64_t> progress;  // sum of scores of what runs or finished there
-  std::map<WorkerId, uint32_t> attempts;  // how many these are
-  Ranked<int64_t> by_progress;           // the values of `progress`
+  std::map<WorkerId, WorkerProgress> progress;
+  Ranked<int64_t> by_progress;  // the scores in `progress`
 };
 
 }  // namespace mr::sched

@@ -145,10 +145,9 @@ void Flows::Fill() {
     for (const Member& m : link.members) link.shares += flows_[m.flow].uses[m.use].share;
   }
   for (const uint32_t f : part_) flows_[f].fixed = false;
-  by_limit_ = part_;
-  std::sort(by_limit_.begin(), by_limit_.end(), [this](uint32_t x, uint32_t y) {
-    return flows_[x].limit != flows_[y].limit ? flows_[x].limit < flows_[y].limit : x < y;
-  });
+  by_limit_.clear();
+  for (const uint32_t f : part_) by_limit_.emplace_back(flows_[f].limit, f);
+  std::sort(by_limit_.begin(), by_limit_.end());
   // A rest of rounding is no share.
   constexpr double kNoShare = 1e-9;
   const auto level_of = [this](uint32_t l) { return links_[l].room / links_[l].shares; };
@@ -158,7 +157,7 @@ void Flows::Fill() {
   }
   std::make_heap(levels_.begin(), levels_.end(), std::greater<>());
   for (size_t next = 0; next < by_limit_.size();) {
-    if (flows_[by_limit_[next]].fixed) {
+    if (flows_[by_limit_[next].second].fixed) {
       ++next;
       continue;
     }
@@ -172,7 +171,7 @@ void Flows::Fill() {
       levels_.emplace_back(level_of(l), l);
       std::push_heap(levels_.begin(), levels_.end(), std::greater<>());
     }
-    Flow& slowest = flows_[by_limit_[next]];
+    Flow& slowest = flows_[by_limit_[next].second];
     if (levels_.empty() || slowest.limit <= levels_.front().first) {
       Fix(slowest, slowest.limit);
       continue;

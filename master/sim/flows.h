@@ -83,7 +83,8 @@ class Flows {
   std::vector<uint32_t> free_;
   std::vector<Link> links_;
   std::vector<uint32_t> dirty_links_, dirty_flows_;
-  std::vector<uint32_t> part_, part_links_, by_limit_;  // of one Settle
+  std::vector<uint32_t> part_, part_links_;             // of one Settle
+  std::vector<std::pair<double, uint32_t>> by_limit_;   // the flows of the part
   std::vector<std::pair<double, uint32_t>> levels_;     // a heap: the level at which a link was full when last asked
   uint32_t mark_ = 0;
 };

@@ -105,7 +105,7 @@ class Fair final : public Policy {
 
   // By queue number, in Queue order.
   static std::map<uint64_t, double> Shares(const State& state) {
-    const double total = state.usable_slots();
+    const double total = state.slots().total;
     const auto share = [&](const Queue& q, double ratio) {
       double most = q.has_ready() ? total : q.live.size();
       if (q.max_share != 0) most = std::min<double>(most, q.max_share);
@@ -205,16 +205,17 @@ class Fair final : public Policy {
     for (const auto& [over, other] : above) {
       double left = other->live.size();
       const double share = shares.at(other->number);
-      for (auto it = other->live.rbegin(); it != other->live.rend() && need > 0; ++it) {
-        if (left - 1 + kNearly < share) break;
-        const AttemptId& id = it->second;
-        if (state.Spec(id.task.stage_id()).side_effects) continue;
+      other->live.WalkBack([&](const std::pair<Instant, AttemptId>& live) {
+        if (need == 0 || left - 1 + kNearly < share) return false;
+        const AttemptId& id = live.second;
+        if (state.Spec(id.task.stage_id()).side_effects) return true;
         const auto helps = [&](const StageId& stage) { return SlotHelps(state, id, stage); };
-        if (std::none_of(stages.begin(), stages.end(), helps)) continue;
-        if (!plan->Kill(id, {ReasonCode::kPreempted, "", {static_cast<double>(other->held_total()), share}})) continue;
+        if (std::none_of(stages.begin(), stages.end(), helps)) return true;
+        if (!plan->Kill(id, {ReasonCode::kPreempted, "", {static_cast<double>(other->held_total()), share}})) return true;
         --left;
         --need;
-      }
+        return true;
+      });
     }
   }
 

@@ -36,7 +36,7 @@ class Late final : public Speculation {
 
   bool SlowNode(const JobStatistics& job, WorkerId worker) const {
     const auto it = job.progress.find(worker);
-    return it != job.progress.end() && static_cast<double>(it->second) < Percentile(job.by_progress, slow_node_);
+    return it != job.progress.end() && static_cast<double>(it->second.scores) < Percentile(job.by_progress, slow_node_);
   }
 
   Estimate EstimateOf(const View& view, const StageStatistics& s, const Task& task, const Attempt& a) const {
@@ -102,7 +102,7 @@ class Late final : public Speculation {
         const double whole = static_cast<double>(kWholeScore);
         reasons.push_back({ReasonCode::kSlowNode, "",
                            {static_cast<double>(last.epoch), static_cast<double>(last.seq),
-                            static_cast<double>(job.progress.at(worker)) / whole, Percentile(job.by_progress, slow_node_) / whole}});
+                            static_cast<double>(job.progress.at(worker).scores) / whole, Percentile(job.by_progress, slow_node_) / whole}});
       }
     }
     return reasons;
@@ -117,7 +117,7 @@ class Late final : public Speculation {
     std::optional<Choice> best;
     double longest = 0;
     const auto consider = [&](AttemptKey key) {
-      const Attempt& a = *view.state().FindAttempt({{id.job, id.stage, key.first}, key.second});
+      const Attempt& a = AttemptOf(stage, key);
       const Estimate e = EstimateOf(view, s, stage.tasks[key.first], a);
       if (e.rate >= threshold || (best && e.left <= longest)) return;
       if (gain_ > 0 && e.left <= gain_ * SecondsAnew(s, stage.tasks[key.first], a)) return;
