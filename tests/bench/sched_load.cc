@@ -1,0 +1,301 @@
+#include "tests/bench/sched_load.h"
+
+#include <malloc.h>
+#include <time.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "common/base/check.h"
+#include "common/base/digest.h"
+#include "common/base/rng.h"
+#include "master/sched/job_graph.h"
+#include "master/sched/scheduler.h"
+#include "master/sched/state.h"
+
+namespace mr::bench {
+
+namespace {
+
+using namespace sched;
+
+constexpr int64_t kTick = 100'000'000;  // ns
+constexpr uint32_t kWheel = 1 << 14;    // ticks; nothing lies further ahead
+constexpr uint64_t kInput = uint64_t{128} << 20;
+
+double BytesInUse() { const struct mallinfo2 m = mallinfo2();
+  return static_cast<double>(m.uordblks + m.hblkhd); }
+
+class Host {
+ public:
+  explicit Host(const Load& load) : load_(load), wheel_(kWheel), slots_(load.workers * load.slots) {
+    free_.resize(load.workers);
+    for (uint32_t w = 0; w < load.workers; ++w) {
+      for (uint32_t s = load.slots; s-- > 0;) free_[w].push_back(static_cast<uint8_t>(s));
+    }
+    Step(ConfigChanged{load.policies, 1, kSchedulerVersion, Millis(100)});
+    for (uint32_t w = 0; w < load.workers; ++w) {
+      WorkerRegistered e;
+      e.worker = {w + 1};
+      e.incarnation = 1;
+      e.rack = "r" + std::to_string(w % load.racks);
+      e.slots = {load.slots, 0, 0};
+      Step(std::move(e));
+      if (load.report_period > 0) Push(1 + w % Period(), {Kind::kFrame, w, 0});
+    }
+  }
+
+  Cost Run() {
+    const double empty = BytesInUse();
+    uint32_t submitted = 0;
+    int64_t next_batch = 0;
+    while (ended_ < load_.jobs) {
+      if (submitted < load_.jobs && tick_ >= next_batch) {
+        const double begin = CpuSeconds();
+        const double spent = cost_.cpu_seconds;
+        for (uint32_t i = 0; i < load_.batch && submitted < load_.jobs; ++i) Submit(++submitted);
+        cost_.plan_seconds += CpuSeconds() - begin - (cost_.cpu_seconds - spent);
+        next_batch = tick_ + static_cast<int64_t>(load_.gap * 10);
+      }
+      if (cost_.tasks_live == 0 && running_ == slots_.size() && tick_ > 2 * Period()) {
+        cost_.tasks_live = uint64_t{submitted} * (load_.maps + load_.reduces) - finished_;
+        cost_.bytes_per_live_task = (BytesInUse() - empty) / static_cast<double>(cost_.tasks_live);
+      }
+      const double begin = CpuSeconds();
+      Turn();
+      cost_.cpu_seconds += CpuSeconds() - begin;
+      if (load_.stop_after != 0 && cost_.events >= load_.stop_after) break;
+    }
+    cost_.virtual_seconds = static_cast<double>(tick_) * 0.1;
+    cost_.looks = scheduler_.state().looks();
+    cost_.digest = MixHash(digest_, scheduler_.Digest());
+    return cost_;
+  }
+
+  // All slots taken, and so many frames of each worker.
+  void Fill(uint32_t frames) {
+    for (uint32_t j = 1; j <= load_.jobs; ++j) Submit(j);
+    MR_CHECK(running_ == slots_.size(), "all slots are taken");
+    for (uint32_t i = 0; i < slots_.size(); ++i) Begin(i);
+    for (uint32_t n = 0; n < frames; ++n) {
+      tick_ += 1;
+      for (uint32_t w = 0; w < load_.workers; ++w) Frame(w);
+    }
+  }
+
+ private:
+  enum class Kind : uint8_t { kStart, kFinish, kKilled, kFrame, kTimer };
+  struct Item {
+    Kind kind = Kind::kStart;
+    uint32_t index = 0;  // of a slot, a worker, a timer
+    uint32_t stamp = 0;  // of the slot's attempt
+  };
+  struct Slot {
+    AttemptId attempt;
+    uint32_t stamp = 0;
+    bool busy = false, started = false;
+    int64_t from = 0, until = 0;  // ticks
+  };
+
+  uint32_t Period() const { return std::max(1u, static_cast<uint32_t>(load_.report_period * 10)); }
+  void Push(int64_t ticks, Item item) {
+    wheel_[static_cast<uint64_t>(tick_ + std::clamp<int64_t>(ticks, 1, kWheel - 1)) % kWheel].push_back(item);
+  }
+
+  void Turn() {
+    ++tick_;
+    std::vector<Item> now;
+    now.swap(wheel_[static_cast<uint64_t>(tick_) % kWheel]);
+    for (const Item& item : now) Handle(item);
+    now.clear();
+  }
+
+  void Handle(const Item& item) {
+    if (item.kind == Kind::kFrame) {
+      Push(Period(), item);
+      return Frame(item.index);
+    }
+    if (item.kind == Kind::kTimer) {
+      const WakeAt wake = timers_[item.index];
+      return Step(TimerDue{wake.policy, wake.id});
+    }
+    Slot& slot = slots_[item.index];
+    if (!slot.busy || slot.stamp != item.stamp) return;
+    const AttemptId id = slot.attempt;
+    const WorkerId worker{item.index / load_.slots + 1};
+    if (item.kind == Kind::kStart) return Begin(item.index);
+    Free(item.index);
+    if (item.kind == Kind::kKilled) return Step(AttemptKilled{id, worker, 1});
+    AttemptFinished e;
+    e.attempt = id;
+    e.worker = worker;
+    e.incarnation = 1;
+    e.manifest = ManifestOf(id.task);
+    e.ran = Nanos((tick_ - slot.from) * kTick);
+    for (const Slice& slice : scheduler_.state().FindTask(id.task)->plan.slices) {
+      e.consumed.reserve(slice.task_end - slice.task_begin);
+      for (uint32_t t = slice.task_begin; t < slice.task_end; ++t) {
+        e.consumed.push_back({0, t, 1, ManifestOf({id.task.job, 0, t}).content});
+      }
+    }
+    ++finished_;
+    Step(std::move(e));
+  }
+
+  void Begin(uint32_t index) {
+    Slot& slot = slots_[index];
+    slot.started = true;
+    slot.from = tick_;
+    // Seconds: 20 to 60, and one in twenty up to eight times as long.
+    Rng rng(MixHash(MixHash(slot.attempt.task.job.seq, slot.attempt.task.stage), uint64_t{slot.attempt.task.task} << 32 | slot.attempt.number));
+    double seconds = 20 + 40 * rng.Uniform();
+    if (rng.Uniform() < 0.05) seconds *= std::min(rng.Pareto(2, 1.26), 8.0);
+    const int64_t ticks = static_cast<int64_t>(seconds * 10);
+    slot.until = tick_ + ticks;
+    Push(ticks, {Kind::kFinish, index, slot.stamp});
+    Step(AttemptStarted{slot.attempt, {index / load_.slots + 1}, 1});
+  }
+
+  void Frame(uint32_t w) {
+    AttemptProgress e{{w + 1}, 1, {}};
+    for (uint32_t i = w * load_.slots; i < (w + 1) * load_.slots; ++i) {
+      const Slot& slot = slots_[i];
+      if (!slot.busy || !slot.started || tick_ == slot.from) continue;
+      const double part = static_cast<double>(tick_ - slot.from) / static_cast<double>(slot.until - slot.from);
+      const bool map = slot.attempt.task.stage == 0;
+      e.reports.push_back({slot.attempt, static_cast<uint8_t>(map ? 0 : 3), static_cast<uint64_t>(part * kInput), kInput,
+                           static_cast<uint64_t>(part * 1e6), true});
+    }
+    if (e.reports.empty()) return;
+    cost_.reports += e.reports.size();
+    Step(std::move(e));
+  }
+
+  void Submit(uint32_t j) {
+    JobSubmitted e;
+    e.job = {1, j};
+    e.name = "job";
+    e.queue = std::string(1, static_cast<char>('a' + j % 4));
+    StageSpec map, reduce;
+    map.name = "map";
+    map.inputs.push_back({});
+    map.is_final = load_.reduces == 0;
+    reduce.name = "reduce";
+    reduce.slot_kind = SlotKind::kReduce;
+    reduce.is_final = true;
+    reduce.inputs.push_back({true, EdgeKind::kAllToAll, 0});
+    e.graph.stages.push_back(map);
+    if (load_.reduces > 0) e.graph.stages.push_back(reduce);
+    Step(std::move(e));
+  }
+
+  void Plan(const PlanStage& d) {
+    StagePlanned e;
+    e.job = d.job;
+    e.stage = d.stage;
+    e.partitions = d.stage == 0 ? std::max(1u, load_.reduces) : 1;
+    e.tasks.resize(d.stage == 0 ? load_.maps : load_.reduces);
+    for (uint32_t t = 0; t < e.tasks.size(); ++t) {
+      TaskPlan& plan = e.tasks[t];
+      plan.input_bytes = kInput;
+      if (d.stage > 0) {
+        plan.slices.push_back(SliceOf({EdgeKind::kAllToAll, 0, load_.maps, 0, load_.reduces, load_.reduces}, t));
+        continue;
+      }
+      Rng rng(MixHash(d.job.seq, t));
+      while (plan.preferred.size() < std::min(3u, load_.workers)) {
+        const WorkerId w{static_cast<uint32_t>(rng.Below(load_.workers)) + 1};
+        if (std::find(plan.preferred.begin(), plan.preferred.end(), w) == plan.preferred.end()) plan.preferred.push_back(w);
+      }
+    }
+    Step(std::move(e));
+  }
+
+  void Step(Event event) {
+    const std::vector<Decision> decisions = scheduler_.Step({{tick_ * kTick}, std::move(event)});
+    ++cost_.events;
+    digest_ = MixHash(digest_, scheduler_.Digest());
+    for (const Decision& decision : decisions) {
+      if (const auto* launch = std::get_if<Launch>(&decision)) Do(*launch);
+      else if (const auto* kill = std::get_if<Kill>(&decision)) End(kill->attempt, kill->worker);
+      else if (const auto* back = std::get_if<TakeBack>(&decision)) End(back->attempt, back->worker);
+      else if (const auto* plan = std::get_if<PlanStage>(&decision)) Plan(*plan);
+      else if (const auto* wake = std::get_if<WakeAt>(&decision)) {
+        timers_.push_back(*wake);
+        Push((wake->at.ns + kTick - 1) / kTick - tick_, {Kind::kTimer, static_cast<uint32_t>(timers_.size() - 1), 0});
+      }
+      ended_ += std::holds_alternative<CommitJob>(decision);
+      MR_CHECK(!std::holds_alternative<FailJob>(decision), "no job fails");
+    }
+  }
+
+  void Do(const Launch& d) {
+    std::vector<uint8_t>& free = free_[d.worker.value - 1];
+    MR_CHECK(!free.empty(), "a slot is free");
+    const uint32_t index = (d.worker.value - 1) * load_.slots + free.back();
+    free.pop_back();
+    Slot& slot = slots_[index];
+    slot.attempt = d.attempt;
+    slot.busy = true;
+    slot.started = false;
+    ++slot.stamp;
+    ++running_;
+    ++cost_.starts;
+    cost_.copies += d.cause == Cause::kSpeculative;
+    Push(1, {Kind::kStart, index, slot.stamp});
+  }
+
+  void End(const AttemptId& id, WorkerId worker) {
+    for (uint32_t i = (worker.value - 1) * load_.slots; i < worker.value * load_.slots; ++i) {
+      if (slots_[i].busy && slots_[i].attempt == id) Push(1, {Kind::kKilled, i, slots_[i].stamp});
+    }
+  }
+
+  void Free(uint32_t index) {
+    slots_[index].busy = false;
+    free_[index / load_.slots].push_back(static_cast<uint8_t>(index % load_.slots));
+    --running_;
+  }
+
+  static Manifest ManifestOf(const TaskId& id) {
+    const uint64_t content = MixHash(MixHash(id.job.seq, id.stage), id.task);
+    return {1'000'000, kInput, {content, ~content}};
+  }
+
+  const Load load_;
+  Scheduler scheduler_;
+  int64_t tick_ = 0;
+  std::vector<std::vector<Item>> wheel_;
+  std::vector<Slot> slots_;
+  std::vector<std::vector<uint8_t>> free_;
+  std::vector<WakeAt> timers_;
+  uint32_t running_ = 0, ended_ = 0;
+  uint64_t finished_ = 0, digest_ = 0;
+  Cost cost_;
+};
+
+}  // namespace
+
+double CpuSeconds() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+Cost Run(const Load& load) { return Host(load).Run(); }
+
+double BytesPerRunningTask(const std::string& policies) {
+  Load load;
+  load.policies = policies;
+  load.workers = 1'000;
+  load.racks = 25;
+  load.jobs = load.batch = 8;
+  load.maps = 1'000;
+  load.reduces = 0;
+  Host host(load);
+  const double empty = BytesInUse();
+  host.Fill(8);
+  return (BytesInUse() - empty) / (8.0 * 1'000);
+}
+
+}  // namespace mr::bench

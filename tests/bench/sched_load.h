@@ -1,0 +1,43 @@
+// A synthetic load on the bare scheduler: jobs of maps and reduces on a cluster whose workers start, report
+// and finish what they are told to, in virtual time. The host costs little beside the scheduler, and what
+// it costs is counted as the scheduler's.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace mr::bench {
+
+struct Load {
+  std::string policies = "fifo";
+  uint32_t workers = 10'000, slots = 8, racks = 250;
+  uint32_t jobs = 1'000, maps = 980, reduces = 20;
+  // Jobs of one batch are submitted at once, the batches so many seconds apart.
+  uint32_t batch = 1'000;
+  double gap = 0;
+  double report_period = 20;  // seconds between a worker's frames of progress
+  uint64_t stop_after = 0;    // events; 0: to the end of all jobs
+};
+
+struct Cost {
+  double cpu_seconds = 0;  // of the steps and of the host, without submission and planning
+  double plan_seconds = 0;
+  uint64_t events = 0, starts = 0, copies = 0, reports = 0;
+  double virtual_seconds = 0;
+  uint64_t tasks_live = 0;        // not committed when memory was measured: once all slots are taken
+  double bytes_per_live_task = 0;
+  uint64_t looks = 0;  // State::looks
+  uint64_t digest = 0;
+};
+
+// REQUIRES policies that sched::Scheduler::CheckPolicies takes.
+Cost Run(const Load& load);
+
+// Bytes of an attempt that runs and has reported eight times, with its task and all that the indexes say
+// of the two, beyond an empty cluster.
+double BytesPerRunningTask(const std::string& policies);
+
+// Of this thread.
+double CpuSeconds();
+
+}  // namespace mr::bench
