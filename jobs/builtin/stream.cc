@@ -126,11 +126,12 @@ class StreamReduce : public RawOperator<Text, Text> {
 
 void PlanStream(const std::vector<std::string>& argv, JobPlan& plan) {
   std::string map, combine, reduce;
+  bool side_effects = false;
   Args args("stream");
-  args.Add("--map", &map).Add("--combine", &combine).Add("--reduce", &reduce).Parse(argv);
+  args.Add("--map", &map).Add("--combine", &combine).Add("--reduce", &reduce).Add("--side-effects", &side_effects).Parse(argv);
   if (map.empty()) args.Refuse("give a command: --map CMD (cat passes lines on as they are)");
   if (reduce.empty() && !combine.empty()) args.Refuse("--combine needs a --reduce behind it");
-  auto& stage = plan.Map("map", "stream.map").ReadFiles();
+  auto& stage = plan.Map("map", side_effects ? "stream.map.alone" : "stream.map").ReadFiles();
   Config config;
   config.Set("command", map).Set("map_only", reduce.empty());
   if (!combine.empty()) config.Set("combine", combine);
@@ -139,7 +140,7 @@ void PlanStream(const std::vector<std::string>& argv, JobPlan& plan) {
     stage.WriteFiles();
     return;
   }
-  plan.Reduce("reduce", "stream.reduce")
+  plan.Reduce("reduce", side_effects ? "stream.reduce.alone" : "stream.reduce")
       .Configure(Config().Set("command", reduce))
       .Group(stage.Shuffle({.combine = !combine.empty()}))
       .WriteFiles();
@@ -151,11 +152,14 @@ void AddStream(Library& library) {
   // What a command does is unknown: nothing is promised of it.
   library.Add<StreamMap>("stream.map", 0)
       .Add<StreamReduce>("stream.reduce", 0)
+      .Add<StreamMap>("stream.map.alone", MR_SIDE_EFFECTS)
+      .Add<StreamReduce>("stream.reduce.alone", MR_SIDE_EFFECTS)
       .AddJob<PlanStream>("stream",
                     "run commands as operators, lines `key TAB value` on stdin and stdout\n"
                     "  --map CMD              reads the input's lines\n"
                     "  --combine CMD          folds lines of a map task, ordered by key\n"
-                    "  --reduce CMD           reads the maps' lines, ordered by key");
+                    "  --reduce CMD           reads the maps' lines, ordered by key\n"
+                    "  --side-effects         they act outside (a database, a mail): never two attempts at a time");
 }
 
 }  // namespace mr::builtin

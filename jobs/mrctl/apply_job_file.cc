@@ -79,6 +79,8 @@ Status ApplyJobFile(const KeyTable& table, const std::string& file, SubmitOption
       {"label", List(&o->labels)},
       {"submission_id", Text(&o->submission_id)},
       {"scheduler", Text(&o->scheduler)},
+      {"speculation", Text(&o->speculation)},
+      {"clone", Text(&o->clone)},
       {"max_attempts", Number(&o->max_attempts)},
       {"memory", Text(&o->memory)},
       {"deadline", Text(&o->deadline)},

@@ -61,6 +61,7 @@ JobStatus FromWire(rpc::JobStatus::Reader r) {
   s.output_digest = rpc::FromWire(r.getOutputDigest()).Hex();
   s.submission_id = r.getSubmissionId().cStr();
   s.last_failure = r.getLastFailure().cStr();
+  for (auto c : r.getCauses()) s.causes.push_back({c.getCause().cStr(), c.getLaunched(), c.getWon(), c.getWastedUs()});
   return s;
 }
 

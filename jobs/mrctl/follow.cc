@@ -89,9 +89,11 @@ std::string ErrorText(const JobStatus& job, const std::string& master) {
 std::string EndText(const JobStatus& job, const std::string& master) {
   const std::string took = HumanDuration(Micros(static_cast<int64_t>(job.elapsed_us)));
   if (job.state == JobState::kSucceeded) {
+    std::string extra;
+    for (const std::string& line : ExtraAttempts(job)) extra += "  " + line + "\n";
     return Name(job.id) + " succeeded in " + took + ": " + Grouped(job.output_records) + " records, " +
            HumanBytes(job.output_bytes) + " in " + std::to_string(job.output_parts) +
-           (job.output_parts == 1 ? " part of " : " parts of ") + job.output_uri + "\n";
+           (job.output_parts == 1 ? " part of " : " parts of ") + job.output_uri + "\n" + extra;
   }
   std::string text = Name(job.id) + (job.state == JobState::kKilled ? " was killed after " : " failed after ") + took + "\n";
   const std::string error = ErrorText(job, master);

@@ -191,6 +191,8 @@ Status BuildJobSpec(const Plan& plan, const SpecOptions& options, rpc::JobSpec::
   SetPairs(options.labels, out.initLabels(static_cast<unsigned>(options.labels.size())));
   auto policies = out.initPolicies(static_cast<unsigned>(options.policies.size()));
   for (unsigned i = 0; i < options.policies.size(); ++i) policies.set(i, options.policies[i].c_str());
+  out.setSpeculation(options.speculation);
+  out.setClones(options.clones);
   InputTable table(plan, options.inputs);
   auto stages = out.initStages(static_cast<unsigned>(plan.stages.size()));
   for (unsigned i = 0; i < plan.stages.size(); ++i) {
@@ -209,6 +211,14 @@ Result<KeyValues> ParseKeyValues(const std::vector<std::string>& words, const ch
     pairs.emplace_back(word.substr(0, equals), word.substr(equals + 1));
   }
   return pairs;
+}
+
+Result<rpc::Wish> ParseWish(const std::string& word, const char* option) {
+  if (word.empty() || word == "auto") return rpc::Wish::AUTO;
+  if (word == "on") return rpc::Wish::ON;
+  if (word == "off") return rpc::Wish::OFF;
+  constexpr std::string_view kWords[] = {"on", "off", "auto"};
+  return InvalidArgument(std::string(option) + " takes on, off or auto, not '" + word + "'" + DidYouMean(word, kWords));
 }
 
 std::vector<std::string> SplitPolicies(std::string_view list) {

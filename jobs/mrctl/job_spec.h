@@ -29,6 +29,7 @@ struct SpecOptions {
   uint64_t memory_bytes = 0;
   uint64_t deadline_ms = 0;
   std::vector<std::string> policies;
+  rpc::Wish speculation = rpc::Wish::AUTO, clones = rpc::Wish::AUTO;
   KeyValues conf, env, labels;
   // A bare path that the job's own arguments named: what it means (uri.h) is said by these.
   bool bare_is_local = false;
@@ -41,6 +42,8 @@ Status BuildJobSpec(const Plan& plan, const SpecOptions& options, rpc::JobSpec::
 
 // "k=v" words; kInvalidArgument names `option`.
 Result<KeyValues> ParseKeyValues(const std::vector<std::string>& words, const char* option);
+// "on", "off", "auto" or "" (auto); kInvalidArgument names `option`.
+Result<rpc::Wish> ParseWish(const std::string& word, const char* option);
 // "a,b(x=1,y=2),c" at the commas outside of parentheses.
 std::vector<std::string> SplitPolicies(std::string_view list);
 

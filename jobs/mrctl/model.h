@@ -17,6 +17,12 @@ struct StageStatus {
   uint64_t input_bytes = 0, taken_bytes = 0, output_bytes = 0, output_records = 0, elapsed_us = 0;
 };
 
+// Attempts of a job by why they were launched: "first", "retry", "speculative", "restart", "clone".
+struct CauseStatus {
+  std::string cause;
+  uint64_t launched = 0, won = 0, wasted_us = 0;  // wasted: slot time of those that ended and did not commit
+};
+
 struct JobStatus {
   JobId id;
   std::string name, queue, output_uri, error, output_digest, submission_id;
@@ -26,6 +32,7 @@ struct JobStatus {
   uint64_t submitted_unix_ms = 0, elapsed_us = 0, output_bytes = 0, output_records = 0;
   uint32_t output_parts = 0;
   std::vector<StageStatus> stages;
+  std::vector<CauseStatus> causes;
 };
 
 struct TaskStatus {

@@ -56,7 +56,9 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
   AddList(app, "--env", &s->env, "NAME=VALUE that operators see");
   AddList(app, "--label", &s->labels, "KEY=VALUE that is kept with the job");
   app->add_option("--submission-id", s->submission_id, "the same id and job again gives the same job");
-  app->add_option("--scheduler", s->scheduler, "policies of the job, comma-separated");
+  app->add_option("--scheduler", s->scheduler, "policies of the job in place of the cluster's, or none");
+  app->add_option("--speculation", s->speculation, "on, off or auto: copies of slow attempts (auto: as the list has it)");
+  app->add_option("--clone", s->clone, "on, off or auto: several attempts from the start");
   app->add_option("--max-attempts", s->max_attempts, "failures of one task that fail the job (4)");
   app->add_option("--memory", s->memory, "of each attempt, as 512m");
 }

@@ -35,7 +35,7 @@ struct SubmitOptions {
   std::vector<std::string> job_args;   // flags and arguments of the job's plan()
   std::vector<std::pair<std::string, std::string>> near_ours;  // an option in job_args, submit's most like it
   std::string lib;
-  std::string name, queue, format, output, output_format, scheduler, submission_id;
+  std::string name, queue, format, output, output_format, scheduler, submission_id, speculation, clone;
   int priority = 0;
   std::vector<std::string> inputs, conf, env, labels;
   bool overwrite = false, detach = false, dry_run = false, strict_deadline = false, job_help = false;

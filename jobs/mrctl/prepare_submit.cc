@@ -59,6 +59,8 @@ Status SetNumbers(const SubmitOptions& o, SpecOptions* spec) {
     if (deadline->millis() == 0) return InvalidArgument("--deadline must be at least 1ms");
     spec->deadline_ms = static_cast<uint64_t>(deadline->millis());
   }
+  MR_ASSIGN_OR_RETURN(spec->speculation, ParseWish(o.speculation, "--speculation"));
+  MR_ASSIGN_OR_RETURN(spec->clones, ParseWish(o.clone, "--clone"));
   MR_ASSIGN_OR_RETURN(spec->conf, ParseKeyValues(o.conf, "--conf"));
   MR_ASSIGN_OR_RETURN(spec->env, ParseKeyValues(o.env, "--env"));
   MR_ASSIGN_OR_RETURN(spec->labels, ParseKeyValues(o.labels, "--label"));

@@ -57,6 +57,17 @@ std::string Grouped(uint64_t n) {
   return text;
 }
 
+std::vector<std::string> ExtraAttempts(const JobStatus& job) {
+  std::vector<std::string> lines;
+  for (const CauseStatus& c : job.causes) {
+    if (c.launched == 0 || c.cause == "first" || c.cause == "retry") continue;
+    const bool one = c.launched == 1;
+    const std::string name = c.cause == "speculative" ? (one ? "speculative copy" : "speculative copies") : one ? c.cause : c.cause + "s";
+    lines.push_back(Grouped(c.launched) + " " + name + " launched, " + Grouped(c.won) + " won, " + Elapsed(c.wasted_us) + " of their slot time wasted");
+  }
+  return lines;
+}
+
 std::string RenderJobs(const std::vector<JobStatus>& jobs, OutputForm form) {
   if (form != OutputForm::kTable) return JsonJobs(jobs, form);
   Table table({"ID", "NAME", "STATE", "TASKS", "RUNNING", "ELAPSED", "SUBMITTED", "OUTPUT"});
@@ -102,6 +113,10 @@ std::string RenderJob(const JobStatus& j, OutputForm form) {
     line("records", Grouped(j.output_records));
     line("digest", j.output_digest);
   }
+  for (const std::string& extra : ExtraAttempts(j)) line("extra", extra);
+  uint64_t wasted_us = 0;
+  for (const CauseStatus& c : j.causes) wasted_us += c.wasted_us;
+  if (wasted_us > 0) line("wasted", Elapsed(wasted_us) + " of slot time, by attempts that did not commit");
   if (!j.error.empty()) line("error", j.error);
   if (!j.last_failure.empty()) line("failure", j.last_failure);
   return text + "\n" + RenderStages(j, form);

@@ -34,6 +34,10 @@ Json ToJson(const StageStatus& s) {
 }
 
 Json ToJson(const JobStatus& j) {
+  Json causes = Json::object();
+  for (const CauseStatus& c : j.causes) {
+    causes[c.cause] = {{"launched", c.launched}, {"won", c.won}, {"wasted_slot_s", static_cast<double>(c.wasted_us) / 1e6}};
+  }
   Json stages = Json::array();
   for (const StageStatus& stage : j.stages) stages.push_back(ToJson(stage));
   return {{"id", Name(j.id)},
@@ -51,6 +55,7 @@ Json ToJson(const JobStatus& j) {
           {"output_digest", j.output_digest},
           {"error", j.error},
           {"last_failure", j.last_failure},
+          {"attempts", std::move(causes)},
           {"stages", std::move(stages)}};
 }
 

@@ -174,6 +174,8 @@ class Brain {
   void FillWorkers(rpc::MasterForClient::WorkersResults::Builder out);
   void FillQueues(rpc::MasterForClient::QueuesResults::Builder out);
   Result<std::vector<std::string>> Why(const std::string& subject);
+  // Of each stage of a job that has tasks without a slot: what keeps them.
+  std::vector<std::string> WhyPending(const JobView& job) const;
 
   JobTable& jobs() { return jobs_; }
   WorkerTable& workers() { return workers_; }
@@ -212,7 +214,9 @@ class Brain {
   // jobs.cc
   void Planned(const std::string& key, Result<JobPlan> plan);
   sched::StagePlanned PlannedStage(const sched::PlanStage& plan);
-  static sched::JobSubmitted SubmittedJob(JobId id, const JobSpec& spec);
+  sched::JobSubmitted SubmittedJob(JobId id, const JobSpec& spec) const;
+  // The list that serves it; empty: the cluster's.
+  Result<std::vector<std::string>> PoliciesOf(const JobSpec& spec) const;
   void Publish(JobId job, int attempt);
   void Published(JobId job, int attempt, const Status& status);
   void CleanUp(JobId job);

@@ -142,6 +142,14 @@ JobImage ImageOf(const JobView& job) {
   return image;
 }
 
+// Behind the image, since earlier releases wrote none; then they are counted from here on.
+std::string TailOf(const CauseCounts& causes) {
+  std::string bytes;
+  FieldWriter writer(&bytes);
+  for (const sched::CauseCount& c : causes) writer.Put(c);
+  return bytes;
+}
+
 Status Unreadable(const std::string& what) { return Corrupted("a snapshot's " + what + " cannot be read"); }
 
 Result<JobView> ViewOf(JobImage image) {
@@ -197,8 +205,8 @@ void JobTable::Save(const std::function<void(std::string)>& part) const {
   CopiesTail tail{copy_counts_, {}};
   for (const auto& [key, replication] : replications_) tail.replications.push_back(replication);
   part(EncodeFields(TableHead{counts_, newest_forgotten_, {whole_.begin(), whole_.end()}, {brief_.begin(), brief_.end()}}) +
-       EncodeFields(tail));
-  for (const auto& [id, job] : jobs_) part(EncodeFields(ImageOf(job)));
+       EncodeFields(tail) + TailOf(causes_));
+  for (const auto& [id, job] : jobs_) part(EncodeFields(ImageOf(job)) + TailOf(job.causes));
 }
 
 Status JobTable::RestorePart(std::string_view part) {
@@ -208,6 +216,9 @@ Status JobTable::RestorePart(std::string_view part) {
     FieldReader reader(part);
     reader.Get(head);
     if (reader.ok() && !reader.AtEnd()) reader.Get(tail);
+    if (reader.ok() && !reader.AtEnd()) {
+      for (sched::CauseCount& c : causes_) reader.Get(c);
+    }
     if (!reader.ok() || !reader.AtEnd()) return Unreadable("list of jobs");
     copy_counts_ = tail.counts;
     for (const Replication& r : tail.replications) replications_[{r.to, r.from.output}] = r;
@@ -219,8 +230,15 @@ Status JobTable::RestorePart(std::string_view part) {
     return Status::Ok();
   }
   JobImage image;
-  if (!DecodeFields(part, &image)) return Unreadable("job");
+  CauseCounts causes{};
+  FieldReader reader(part);
+  reader.Get(image);
+  if (reader.ok() && !reader.AtEnd()) {
+    for (sched::CauseCount& c : causes) reader.Get(c);
+  }
+  if (!reader.ok() || !reader.AtEnd()) return Unreadable("job");
   MR_ASSIGN_OR_RETURN(JobView job, ViewOf(std::move(image)));
+  job.causes = causes;
   if (!job.submission_id.empty()) submissions_[job.submission_id] = job.id;
   if (job.brief) {
     brief_bytes_ += job.spec_bytes.size();

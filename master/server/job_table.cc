@@ -176,6 +176,11 @@ void JobTable::End(AttemptView* attempt, AttemptState state, Instant at, uint64_
     ++stage.failed;
     ++counts_.failed;
   }
+  const size_t cause = sched::CauseIndex(attempt->cause);
+  for (sched::CauseCount* count : {&job->causes[cause], &causes_[cause]}) {
+    if (state == AttemptState::kCommitted) ++count->won;
+    else count->wasted = count->wasted + (at - attempt->launched);
+  }
   if (state == AttemptState::kKilled) ++counts_.killed;
   if (state == AttemptState::kCommitted) ++counts_.committed;
   if (state != AttemptState::kCommitted) stage.taken_bytes -= std::min(stage.taken_bytes, attempt->taken_bytes);
@@ -407,6 +412,7 @@ struct DecisionFolder {
     ++task.live;
     ++job->live_attempts;
     ++table.counts_.launched;
+    for (CauseCounts* causes : {&job->causes, &table.causes_}) ++(*causes)[sched::CauseIndex(d.cause)].launched;
     task.worker = d.worker;
     if (!stage.started) {
       stage.started = true;

@@ -4,6 +4,7 @@
 // in brief (state, stages, totals), and the oldest are forgotten. Of the master's thread.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <functional>
 #include <map>
@@ -48,6 +49,8 @@ struct AttemptView {
       &T::sequence);
   }
 };
+
+using CauseCounts = std::array<sched::CauseCount, sched::kCauses>;  // by CauseIndex
 
 // A copy that readers may use.
 struct CopyView {
@@ -128,6 +131,7 @@ struct JobView {
   std::vector<StageView> stages;
   std::map<AttemptId, AttemptView> attempts;
   uint32_t live_attempts = 0;
+  CauseCounts causes{};  // as sched::Job::causes, and kept when the job is brief
   std::map<std::pair<uint32_t, uint32_t>, std::deque<WhyLine>> why;  // (stage, task)
   std::deque<WhyLine> why_job;
   std::vector<FileOutput> Outputs() const;  // of all final stages, by name
@@ -194,6 +198,7 @@ class JobTable {
     static void Fields(V&& v) { v(&CopyCounts::made, &CopyCounts::bytes); }
   };
   const CopyCounts& copy_counts() const { return copy_counts_; }
+  const CauseCounts& causes() const { return causes_; }  // of all jobs, likewise
 
  private:
   friend struct EventFolder;
@@ -210,6 +215,7 @@ class JobTable {
   std::map<std::pair<WorkerId, OutputId>, Replication> replications_;
   Counts counts_;
   CopyCounts copy_counts_;
+  CauseCounts causes_{};
   const size_t ended_jobs_;
   std::deque<JobId> whole_, brief_;  // settled, oldest first
   size_t whole_tasks_ = 0;

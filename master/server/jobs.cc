@@ -39,6 +39,8 @@ void Brain::Submit(std::string spec_bytes, JobSpec spec, const std::string& subm
       return;
     }
   }
+  const auto policies = PoliciesOf(spec);
+  if (!policies.ok()) return reply(policies.status(), {});
   if (!spec.library.empty() && !LibraryKnown(spec.library)) {
     return reply(NotFound("operator library " + spec.library + " has not been uploaded"), {});
   }
@@ -91,7 +93,11 @@ void Brain::Planned(const std::string& key, Result<JobPlan> plan) {
   });
 }
 
-sched::JobSubmitted Brain::SubmittedJob(JobId id, const JobSpec& spec) {
+Result<std::vector<std::string>> Brain::PoliciesOf(const JobSpec& spec) const {
+  return sched::Scheduler::PoliciesOfJob(options_.policies, spec.policies, spec.speculation, spec.clones);
+}
+
+sched::JobSubmitted Brain::SubmittedJob(JobId id, const JobSpec& spec) const {
   sched::JobSubmitted event;
   event.job = id;
   event.name = spec.name;
@@ -99,7 +105,9 @@ sched::JobSubmitted Brain::SubmittedJob(JobId id, const JobSpec& spec) {
   event.priority = spec.priority;
   event.deadline = spec.deadline;
   event.max_attempts = spec.max_failures;
-  event.policies = spec.policies;
+  // A job that this list cannot serve as it wished was accepted under another one, and keeps what it has.
+  auto policies = PoliciesOf(spec);
+  event.policies = policies.ok() ? *std::move(policies) : spec.policies;
   event.graph = GraphOf(spec);
   return event;
 }

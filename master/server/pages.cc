@@ -61,6 +61,20 @@ std::string MetricsText(Brain& brain, Duration loop_lag) {
   total("mr_attempts_refused_total", "Of these: not started by their worker.", counts.refused);
   total("mr_output_copies_made_total", "Further copies of outputs, made on purpose.", brain.jobs().copy_counts().made);
   total("mr_output_copied_bytes_total", "Uncompressed bytes of these.", brain.jobs().copy_counts().bytes);
+  const auto by_cause = [&](const char* name, const char* help, const auto& value) {
+    out += std::string("# HELP ") + name + " " + help + "\n# TYPE " + name + " counter\n";
+    for (size_t i = 0; i < sched::kCauses; ++i) {
+      char line[64];
+      std::snprintf(line, sizeof line, "\"} %.17g\n", value(brain.jobs().causes()[i]));
+      out += std::string(name) + "{cause=\"" + sched::CauseName(static_cast<sched::Cause>(i + 1)) + line;
+    }
+  };
+  by_cause("mr_cause_launched_total", "Attempts launched, by cause.",
+           [](const sched::CauseCount& c) { return static_cast<double>(c.launched); });
+  by_cause("mr_cause_won_total", "Of these: whose output was committed.",
+           [](const sched::CauseCount& c) { return static_cast<double>(c.won); });
+  by_cause("mr_cause_wasted_slot_seconds_total", "Slot time of attempts that ended without a commit, by cause.",
+           [](const sched::CauseCount& c) { return c.wasted.seconds(); });
   out += "# HELP mr_worker_refused_total Attempts that this worker did not start.\n"
          "# TYPE mr_worker_refused_total counter\n";
   for (const auto& [id, worker] : brain.scheduler().state().workers()) {

@@ -222,6 +222,16 @@ struct Reader {
     }
   }
 
+  sched::Wish ReadWish(rpc::Wish wish, const char* what) {
+    switch (wish) {
+      case rpc::Wish::AUTO: return sched::Wish::kAuto;
+      case rpc::Wish::ON: return sched::Wish::kOn;
+      case rpc::Wish::OFF: return sched::Wish::kOff;
+    }
+    faults.Add(std::string("unknown wish for ") + what);
+    return sched::Wish::kAuto;
+  }
+
   void ReadHead() {
     spec.name = Str(in.getName());
     spec.queue = in.getQueue().size() == 0 ? "default" : Str(in.getQueue());
@@ -246,6 +256,8 @@ struct Reader {
     if (!list.empty()) {
       if (Status status = sched::Scheduler::CheckJobPolicies(list); !status.ok()) faults.Add(status.message());
     }
+    spec.speculation = ReadWish(in.getSpeculation(), "speculation");
+    spec.clones = ReadWish(in.getClones(), "clones");
   }
 };
 

@@ -12,6 +12,7 @@
 #include "common/base/status.h"
 #include "common/base/time.h"
 #include "master/sched/model.h"
+#include "master/sched/scheduler.h"
 #include "schema/job.capnp.h"
 
 namespace mr::master {
@@ -54,7 +55,8 @@ struct JobSpec {
   uint32_t max_failures = 0;
   uint64_t memory_bytes = 0;
   Duration deadline;
-  std::vector<std::string> policies;
+  std::vector<std::string> policies;  // its own list
+  sched::Wish speculation = sched::Wish::kAuto, clones = sched::Wish::kAuto;
   std::vector<StageSpec> stages;
   std::string output_uri;  // without a '/' at its end
   bool overwrite = false;

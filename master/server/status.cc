@@ -13,17 +13,6 @@ namespace {
 // Watchers hear of changes at most so often; of the end at once.
 constexpr Duration kPushEvery = Millis(50);
 
-const char* Word(sched::Cause cause) {
-  switch (cause) {
-    case sched::Cause::kFirst: return "first";
-    case sched::Cause::kRetry: return "retry";
-    case sched::Cause::kClone: return "clone";
-    case sched::Cause::kSpeculative: return "speculative";
-    case sched::Cause::kRestart: return "restart";
-  }
-  return "?";
-}
-
 uint64_t MicrosOf(Duration duration) { return duration.ns > 0 ? static_cast<uint64_t>(duration.ns) / 1000 : 0; }
 
 // A job's end is said when it is on disk, not before.
@@ -89,6 +78,18 @@ void Brain::Fill(const JobView& job, rpc::JobStatus::Builder out) const {
   out.setElapsedUs(MicrosOf((Ended(job.state) ? job.ended : now) - job.submitted));
   auto stages = out.initStages(static_cast<unsigned>(job.stages.size()));
   for (unsigned s = 0; s < job.stages.size(); ++s) FillStageStatus(job, s, now, stages[s]);
+  // Only those that came: a list of many jobs is one message.
+  const auto came = [](const sched::CauseCount& c) { return c.launched > 0; };
+  auto causes = out.initCauses(static_cast<unsigned>(std::count_if(job.causes.begin(), job.causes.end(), came)));
+  unsigned at = 0;
+  for (size_t i = 0; i < sched::kCauses; ++i) {
+    if (!came(job.causes[i])) continue;
+    auto count = causes[at++];
+    count.setCause(sched::CauseName(static_cast<sched::Cause>(i + 1)));
+    count.setLaunched(job.causes[i].launched);
+    count.setWon(job.causes[i].won);
+    count.setWastedUs(MicrosOf(job.causes[i].wasted));
+  }
   if (job.state != JobState::kCommitting && job.state != JobState::kSucceeded) return;
   const OutputTotals totals = job.brief ? job.totals : TotalsOf(job.Outputs());
   out.setOutputBytes(totals.bytes);
@@ -187,7 +188,7 @@ Status Brain::FillAttempts(JobId id, rpc::MasterForClient::AttemptsResults::Buil
     rpc::ToWire(attempt_id, status.initId());
     status.setLetter(static_cast<uint8_t>(job->letter(attempt_id.task.stage)));
     status.setState(Word(attempt.state));
-    status.setCause(Word(attempt.cause));
+    status.setCause(sched::CauseName(attempt.cause));
     status.setWorker(attempt.worker.value);
     const bool committed = attempt.state == AttemptState::kCommitted || attempt.state == AttemptState::kCopy;
     status.setProgress(committed ? 1.0
@@ -253,6 +254,38 @@ void Brain::FillWorkers(rpc::MasterForClient::WorkersResults::Builder out) {
   }
 }
 
+std::vector<std::string> Brain::WhyPending(const JobView& job) const {
+  std::vector<std::string> lines;
+  const sched::State& state = scheduler_->state();
+  const sched::Job* known = state.FindJob(job.id);
+  if (known == nullptr || !known->running()) return lines;
+  const sched::Queue& queue = state.queues().at(known->queue);
+  for (uint32_t s = 0; s < known->stages.size(); ++s) {
+    const sched::StageSpec& spec = known->graph.stages[s];
+    if (!known->stages[s].in_ready) continue;
+    const sched::SlotKind kind = spec.slot_kind;
+    std::string why;
+    const auto fits = [&](WorkerId w) {
+      const sched::Worker& worker = *state.FindWorker(w);
+      return state.Room(worker, worker.used, kind, spec.memory_bytes);
+    };
+    if (state.slots().total == 0) {
+      why = "no worker is there that may take them";
+    } else if (state.free(kind).empty()) {
+      why = "all " + std::to_string(state.slots().by_kind[sched::KindIndex(kind)]) + " slots for them are taken";
+    } else if (std::none_of(state.free(kind).begin(), state.free(kind).end(), fits)) {
+      why = "no worker with a free slot has " + HumanBytes(spec.memory_bytes) + " of memory left";
+    } else if (state.sharing().max_shares && queue.max_share != 0 && queue.held_total() >= queue.max_share) {
+      why = "queue '" + queue.name + "' holds " + std::to_string(queue.held_total()) + " slots, its max share is " +
+            std::to_string(queue.max_share);
+    } else {
+      why = "slots are free, and a policy holds them back (waiting for a place near their input, or for a better worker)";
+    }
+    lines.push_back("stage '" + spec.name + "' has tasks that could run and do not: " + why);
+  }
+  return lines;
+}
+
 Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
   std::vector<std::string> lines;
   if (const auto worker_id = ParseWorkerId(subject)) {
@@ -272,13 +305,20 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
       first += "; it did not start " + std::to_string(known->refused) + " of the attempts that it was given, " +
                std::to_string(known->refused_in_row) + " of them since it last started one";
     }
-    lines.insert(lines.begin(), first);
+    std::vector<std::string> head = {first};
+    if (known != nullptr && known->held_until.ns != 0) {
+      head.push_back("it gets nothing for another " + HumanDuration(std::max(Duration{}, known->held_until - Stamp())) +
+                     ", since it did not start what it was given");
+    }
+    for (const sched::Reason& reason : scheduler_->WhyShuns(*worker_id, Stamp())) head.push_back(Explain(reason));
+    lines.insert(lines.begin(), head.begin(), head.end());
     return lines;
   }
   if (const auto job_id = ParseJobId(subject)) {
     const JobView* job = jobs_.Find(*job_id);
     if (job == nullptr) return jobs_.Unknown(*job_id);
     lines.push_back(subject + " is " + Word(ToldState(*job)) + (job->error.empty() ? "" : ": " + job->error));
+    for (const std::string& line : WhyPending(*job)) lines.push_back(line);
     for (const auto& line : job->why_job) lines.push_back(Line(*job, line));
     for (const auto& [id, attempt] : job->attempts) {
       if (attempt.state != AttemptState::kFailed || lines.size() > 256) continue;
@@ -301,6 +341,18 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
     for (const auto& line : it->second) {
       if (is_task || line.attempt == *attempt) lines.push_back(Line(*job, line));
     }
+  }
+  const auto alone = [&](const AttemptId& id) {
+    for (const sched::Reason& reason : scheduler_->WhyAlone(id, Stamp())) {
+      lines.push_back(jobs_.NameOf(id) + " is " + Explain(reason));
+    }
+  };
+  if (is_task) {
+    for (auto a = job->attempts.lower_bound({attempt->task, 0}); a != job->attempts.end() && a->first.task == attempt->task; ++a) {
+      if (Live(a->second.state)) alone(a->first);
+    }
+  } else {
+    alone(*attempt);
   }
   if (is_task) {
     const auto begin = job->attempts.lower_bound({attempt->task, 0});

@@ -352,6 +352,8 @@ void Simulation::Deliver(uint32_t slot) {
   won_seconds_ = -1;
   if (a.stamp == message.stamp) {
     const double seconds = (now_ - a.launched).seconds();
+    won_duration_ = now_ - a.launched;
+    won_cause_ = a.cause;
     Free(message.attempt);
     won_seconds_ = seconds;
   }
@@ -363,6 +365,8 @@ void Simulation::Free(uint32_t index) {
   Attempt& a = attempts_[index];
   StopFlow(a);
   totals_.wasted += (now_ - a.launched).seconds();
+  Duration& wasted = totals_.causes[sched::CauseIndex(a.cause)].wasted;
+  wasted = wasted + (now_ - a.launched);
   Worker& w = workers_[a.worker];
   w.attempts[a.place] = w.attempts.back();
   attempts_[w.attempts[a.place]].place = a.place;

@@ -68,6 +68,12 @@ std::string Table(const Header& h, const Simulation& run) {
   Print(&out, "slot-seconds  %.0f useful, %.0f wasted, utilisation %.1f %%\n", t.useful, t.wasted, 100 * Utilisation(h, t));
   Print(&out, "attempts      %llu started, %llu copies, %llu retries\n", static_cast<unsigned long long>(t.starts),
         static_cast<unsigned long long>(t.copies), static_cast<unsigned long long>(t.retries));
+  for (size_t i = 0; i < sched::kCauses; ++i) {
+    const sched::CauseCount& c = t.causes[i];
+    if (c.launched == 0) continue;
+    Print(&out, "  %-11s %llu launched, %llu won, %.0f slot-seconds wasted\n", sched::CauseName(static_cast<sched::Cause>(i + 1)),
+          static_cast<unsigned long long>(c.launched), static_cast<unsigned long long>(c.won), c.wasted.seconds());
+  }
   Print(&out, "bytes         %s read, %s on the same host, %s across racks\n",
         HumanBytes(static_cast<uint64_t>(t.read_bytes)).c_str(), HumanBytes(static_cast<uint64_t>(t.local_bytes)).c_str(),
         HumanBytes(static_cast<uint64_t>(t.cross_rack_bytes)).c_str());
@@ -88,6 +94,14 @@ std::string Json(const Header& h, const Simulation& run) {
   Print(&out, "\"useful_slot_s\":%.6f,\"wasted_slot_s\":%.6f,\"utilisation\":%.6f,", t.useful, t.wasted, Utilisation(h, t));
   Print(&out, "\"starts\":%llu,\"copies\":%llu,\"retries\":%llu,", static_cast<unsigned long long>(t.starts),
         static_cast<unsigned long long>(t.copies), static_cast<unsigned long long>(t.retries));
+  out += "\"causes\":{";
+  for (size_t i = 0; i < sched::kCauses; ++i) {
+    const sched::CauseCount& c = t.causes[i];
+    Print(&out, "%s\"%s\":{\"launched\":%llu,\"won\":%llu,\"wasted_slot_s\":%.6f}", i > 0 ? "," : "",
+          sched::CauseName(static_cast<sched::Cause>(i + 1)), static_cast<unsigned long long>(c.launched),
+          static_cast<unsigned long long>(c.won), c.wasted.seconds());
+  }
+  out += "},";
   Print(&out, "\"read_bytes\":%.0f,\"local_bytes\":%.0f,\"cross_rack_bytes\":%.0f,", t.read_bytes, t.local_bytes, t.cross_rack_bytes);
   Print(&out, "\"events\":%llu,\"digest\":\"%016llx\"}\n", static_cast<unsigned long long>(t.events),
         static_cast<unsigned long long>(run.Digest()));

@@ -238,6 +238,7 @@ void Simulation::Do(const sched::Launch& d) {
   if (jobs_[d.attempt.task.job.seq - 1].over) Broken("a launch of an ended job");
   if (!worker.up || worker.incarnation != d.incarnation) return;  // the master does not know yet
   ++totals_.starts;
+  ++totals_.causes[sched::CauseIndex(d.cause)].launched;
   totals_.retries += d.cause == sched::Cause::kRetry;
   const bool copy = d.cause != sched::Cause::kRetry && d.cause != sched::Cause::kFirst;
   totals_.copies += copy;
@@ -257,6 +258,7 @@ void Simulation::Do(const sched::Launch& d) {
   a.incarnation = d.incarnation;
   a.worker = w;
   a.generation = d.generation;
+  a.cause = d.cause;
   a.at = At::kLaunching;
   a.launched = now_;
   Task& task = StageOf(d.attempt.task).tasks[d.attempt.task.task];
@@ -296,7 +298,13 @@ void Simulation::Do(const sched::Accept& d) {
   }
   task.committed = generation;
   ++totals_.commits;
-  if (won_seconds_ >= 0) totals_.useful += won_seconds_, totals_.wasted -= won_seconds_;
+  if (won_seconds_ >= 0) {
+    totals_.useful += won_seconds_;
+    totals_.wasted -= won_seconds_;
+    sched::CauseCount& count = totals_.causes[sched::CauseIndex(won_cause_)];
+    ++count.won;
+    count.wasted = count.wasted - won_duration_;
+  }
   won_seconds_ = -1;
   if (scheduler_.state().Spec(id.stage_id()).is_final) return;
   Serve(d.copy);

@@ -48,6 +48,7 @@ struct Totals {
   // Of slots, in seconds: of attempts that committed, and of all others; `busy` is the same, counted as
   // slots over time.
   double useful = 0, wasted = 0, busy = 0;
+  std::array<sched::CauseCount, sched::kCauses> causes{};  // by sched::CauseIndex
   double read_bytes = 0, local_bytes = 0, cross_rack_bytes = 0;  // bytes moved, whether used or not
   double replica_bytes = 0;  // in the rack, beside these
   double end = 0;  // seconds, when the last job ended
@@ -82,6 +83,7 @@ class Simulation {
     uint32_t flow = kNone;
     At at = At::kNowhere;
     Phase phase = Phase::kRead;
+    sched::Cause cause = sched::Cause::kFirst;
     bool idle = false;      // in kCopy, for outputs that are not there yet
     bool timed = false;     // by a trace or by naps: no resources
     bool counted = true;    // its bytes are bytes, not parts of its time
@@ -229,6 +231,8 @@ class Simulation {
   uint32_t live_ = 0;      // attempts
   uint32_t moving_ = 0;    // of these, those with a flow: the others are launched, wait, or report
   double won_seconds_ = -1;
+  Duration won_duration_;  // the same, exactly
+  sched::Cause won_cause_ = sched::Cause::kFirst;
   uint32_t outside_ = 0;   // submissions, faults and returns still to come
 
   std::vector<JobResult> results_;

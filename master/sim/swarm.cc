@@ -107,6 +107,13 @@ std::string RunChecked(Experiment experiment) {
   }
   const Totals& t = run.totals();
   if (std::abs(t.useful + t.wasted - t.busy) > 1e-6 * (1 + t.busy)) return "slot-seconds do not add up";
+  double wasted = 0;
+  uint64_t launched = 0;
+  for (const sched::CauseCount& c : t.causes) {
+    wasted += c.wasted.seconds();
+    launched += c.launched;
+  }
+  if (std::abs(wasted - t.wasted) > 1e-6 * (1 + t.busy) || launched != t.starts) return "the causes do not add up";
   return "";
 }
 

@@ -87,7 +87,7 @@ TEST(MasterRestartTest, AJobInItsMidstGoesOnFromItsCommittedTasks) {
 }
 
 TEST(QueueTest, SettingsOutliveTheMasterThatTookThem) {
-  Cluster cluster({.workers = 1, .slots = 2});
+  Cluster cluster({.workers = 1, .slots = 2, .master_flags = {"--scheduler=fifo"}});
   ASSERT_TRUE(cluster.Start().ok());
   ASSERT_TRUE(cluster.WaitForWorkers(1).ok());
   const RunResult set = cluster.Mrctl({"queue", "set", "night", "--weight", "2.5", "--max-share", "7"});

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "common/io/clock.h"
+#include "common/io/files.h"
 #include "tests/support/answers.h"
 #include "tests/support/cluster.h"
 
@@ -71,6 +72,104 @@ TEST(SpeculationClusterTest, NapsAreCopiedByEachPolicy) {
     EXPECT_NE(attempts.find("killed"), std::string::npos) << policy << "\n" << attempts;
     EXPECT_TRUE(PathExists(cluster.directory() + "/out/part-m-00000")) << attempts;
   }
+}
+
+// The number behind "key": in the part of the text that begins with `after`; -1 where there is none.
+double NumberAfter(const std::string& text, const std::string& after, const std::string& key) {
+  const size_t from = text.find(after);
+  const size_t at = from == std::string::npos ? from : text.find("\"" + key + "\":", from);
+  return at == std::string::npos ? -1 : std::atof(text.c_str() + at + key.size() + 3);
+}
+
+// One cluster with a slow worker and a list that copies; what a job wishes decides.
+class ChoiceTest : public testing::Test {
+ protected:
+  static constexpr int kNaps = 5;  // seconds on the slow worker
+  ChoiceTest() {
+    EXPECT_TRUE(cluster_.Start().ok());
+    // Three maps: as many splits of a line each.
+    EXPECT_TRUE(MakeDirectories(cluster_.directory() + "/in").ok());
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(WriteFileDurably(cluster_.directory() + "/in/" + std::to_string(i), "a\n").ok());
+  }
+
+  // A map naps on the slow worker and counts itself at its start.
+  RunResult Stream(const std::string& out, std::vector<std::string> options, std::vector<std::string> flags = {}) {
+    std::vector<std::string> argv = {"-o", "json", "submit"};
+    argv.insert(argv.end(), options.begin(), options.end());
+    argv.insert(argv.end(), {"--input", "file://" + cluster_.directory() + "/in", "--output",
+                             "file://" + cluster_.directory() + "/" + out, "stream"});
+    argv.insert(argv.end(), {"--map", "echo reporter:counter:test,begun,1 >&2; cat; sleep $MR_LABEL_SLOWDOWN"});
+    argv.insert(argv.end(), flags.begin(), flags.end());
+    return cluster_.Mrctl(argv, Seconds(60));
+  }
+  int Exit(std::vector<std::string> options) {
+    options.insert(options.begin(), "submit");
+    options.insert(options.end(), {"sleep", "--ms", "1", "--tasks", "1", "--output", "file://" + cluster_.directory() + "/never"});
+    const RunResult run = cluster_.Mrctl(options, Seconds(60));
+    said_ = run.err;
+    return run.exit;
+  }
+
+  Cluster cluster_{{.workers = 3,
+                    .slots = 1,
+                    .master_flags = {"--scheduler=fifo,dryad_speculation(done=0.5)"},
+                    .labels = {"slowdown=" + std::to_string(kNaps), "slowdown=1", "slowdown=1"}}};
+  std::string said_;
+};
+
+TEST_F(ChoiceTest, AJobsWishDecidesAndItsCopiesAreCounted) {
+  const RunResult copied = Stream("copied", {});
+  ASSERT_EQ(copied.exit, 0) << copied.err << cluster_.Logs();
+  EXPECT_GE(NumberAfter(copied.out, "speculative", "launched"), 1) << copied.out;
+  EXPECT_EQ(NumberAfter(copied.out, "speculative", "won"), NumberAfter(copied.out, "speculative", "launched"));
+  EXPECT_LT(NumberAfter(copied.out, "{", "elapsed_us"), (kNaps - 1) * 1e6) << "the slow worker was waited for";
+  const std::string counters = cluster_.Mrctl({"-o", "json", "job", "counters", "job_1_0001"}).out;
+  EXPECT_EQ(NumberAfter(counters, "test/begun", "value"), 3) << "what losers counted counts: " << counters;
+  const std::string show = cluster_.Mrctl({"job", "show", "job_1_0001"}).out;
+  EXPECT_NE(show.find("1 speculative copy launched, 1 won"), std::string::npos) << show;
+  EXPECT_NE(show.find("of slot time, by attempts that did not commit"), std::string::npos) << show;
+
+  for (const std::string list : {"--speculation=off", "--scheduler=none"}) {
+    const RunResult off = Stream("off" + list, {list});
+    ASSERT_EQ(off.exit, 0) << off.err << cluster_.Logs();
+    EXPECT_EQ(off.out.find("speculative"), std::string::npos) << list << off.out;
+    EXPECT_GE(NumberAfter(off.out, "{", "elapsed_us"), kNaps * 1e6 - 1e5) << list;
+  }
+  // Neither does an operator that acts outside get one, whatever the list; and `why` says so.
+  const RunResult alone = Stream("alone", {"--speculation=on"}, {"--side-effects"});
+  ASSERT_EQ(alone.exit, 0) << alone.err << cluster_.Logs();
+  EXPECT_EQ(alone.out.find("speculative"), std::string::npos) << alone.out;
+}
+
+TEST_F(ChoiceTest, AWishThatCannotBeMetExitsWithTwo) {
+  EXPECT_EQ(Exit({"--clone", "on"}), 2);
+  EXPECT_NE(said_.find("--clone on: there is no policy"), std::string::npos) << said_;
+  EXPECT_EQ(Exit({"--scheduler", "none", "--speculation", "on"}), 2) << said_;
+  EXPECT_EQ(Exit({"--speculation", "maybe"}), 2);
+  EXPECT_NE(said_.find("on, off or auto"), std::string::npos) << said_;
+  EXPECT_EQ(Exit({"--scheduler", "fair"}), 2) << said_;
+  EXPECT_EQ(Exit({"--scheduler", "late(cap=7)"}), 2) << said_;
+  EXPECT_EQ(Exit({"--local", "--scheduler", "fair", "--speculation", "on"}), 2) << said_;
+  ASSERT_TRUE(WriteFileDurably(cluster_.directory() + "/job.toml", "version = 1\njob = \"sleep\"\nclone = \"on\"\n").ok());
+  EXPECT_EQ(cluster_.Mrctl({"submit", cluster_.directory() + "/job.toml", "--output",
+                            "file://" + cluster_.directory() + "/never", "--ms", "1", "--tasks", "1"}).exit, 2);
+}
+
+TEST_F(ChoiceTest, WhyTellsOfCopiesAndOfTheirAbsence) {
+  const RunResult run = cluster_.Mrctl({"-q", "submit", "--detach", "sleep", "--ms", "3000", "--tasks", "4", "--scheduler",
+                                        "late(min_age=1s)", "--output", "file://" + cluster_.directory() + "/out"});
+  ASSERT_EQ(run.exit, 0) << run.err;
+  std::string why;
+  for (int i = 0; i < 100 && why.find("slots for them are taken") == std::string::npos; ++i) {
+    why = cluster_.Mrctl({"why", "job_1_0001"}).out;
+  }
+  EXPECT_NE(why.find("stage 'sleep' has tasks that could run and do not: all 3 slots"), std::string::npos) << why;
+  for (int i = 0; i < 100 && why.find("not judged yet: it has run for") == std::string::npos; ++i) {
+    why = cluster_.Mrctl({"why", "task_1_0001_0_m_000000"}).out;
+  }
+  EXPECT_NE(why.find("is left alone until 1.00 s [late]"), std::string::npos) << why << cluster_.Mrctl({"why", "task_1_0001_0_m_000000"}).err;
+  EXPECT_EQ(cluster_.Mrctl({"kill", "job_1_0001"}).exit, 0);
+  EXPECT_NE(cluster_.Mrctl({"why", "w1"}).out.find(" is live"), std::string::npos);
 }
 
 }  // namespace

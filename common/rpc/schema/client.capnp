@@ -66,6 +66,16 @@ struct JobStatus {
   lastFailure @15 :Text;
   # Of a job that has not ended: which attempt did not run to its end last, where and why, in one
   # line; empty where all did.
+  causes @16 :List(CauseCount);
+}
+
+struct CauseCount {
+  # Attempts of a job by why they were launched.
+  cause @0 :Text;
+  launched @1 :UInt64;
+  won @2 :UInt64;
+  wastedUs @3 :UInt64;
+  # Slot time of those that ended and did not commit.
 }
 
 struct StageStatus {

@@ -8,6 +8,9 @@ $Cxx.namespace("mr::rpc");
 
 enum EdgeKind { unset @0; allToAll @1; manyToOne @2; oneToOne @3; broadcast @4; }
 
+enum Wish { auto @0; on @1; off @2; }
+# What a user asks of a family of policies: as the list has it; there must be one; none for this job.
+
 struct JobSpec {
   name @0 :Text;
   queue @1 :Text;
@@ -30,6 +33,8 @@ struct JobSpec {
   # What an attempt sorts in memory before it spills; 0 = default. Part of what makes output bytes
   # reproducible, therefore of the job and not of the machine.
   labels @13 :List(KeyValue);
+  speculation @14 :Wish;
+  clones @15 :Wish;
   struct KeyValue { key @0 :Text; value @1 :Text; }
 }
 

@@ -49,6 +49,19 @@ TEST(RenderTest, KeepsJsonWholeWhateverBytesAnOperatorWrote) {
   EXPECT_THAT(RenderJob(job, OutputForm::kJson), HasSubstr("\xef\xbf\xbd"));
 }
 
+TEST(RenderTest, TellsOfCopiesWhereThereWereAny) {
+  JobStatus job = Job();
+  job.causes = {{"first", 40, 38, 2'500'000}, {"speculative", 3, 2, 1'500'000}, {"restart", 0, 0, 0}};
+  const std::string text = RenderJob(job, OutputForm::kTable);
+  EXPECT_THAT(text, HasSubstr("3 speculative copies launched, 2 won, 1.5 s of their slot time wasted\n"));
+  EXPECT_THAT(text, HasSubstr("4.0 s of slot time, by attempts that did not commit\n"));
+  EXPECT_THAT(text, Not(HasSubstr("restart")));
+  EXPECT_THAT(RenderJob(job, OutputForm::kJson),
+              HasSubstr(R"("speculative":{"launched":3,"won":2,"wasted_slot_s":1.5})"));
+  job.causes.clear();
+  EXPECT_THAT(RenderJob(job, OutputForm::kTable), Not(HasSubstr("slot time")));
+}
+
 TEST(RenderTest, AlignsColumnsAndLeavesNoSpaceBehind) {
   Table table({"A", "B"});
   table.Add({"long one", "x"});
