@@ -30,6 +30,7 @@ std::optional<Pace> PaceOf(const Attempt& a) {
     pace.window_ns = static_cast<double>((last.at - from.at).ns);
     pace.window_bytes = static_cast<double>(last.taken_bytes - from.taken_bytes);
   } else {
+    pace.from_start = true;
     pace.window_ns = static_cast<double>((last.at - started).ns);
     pace.window_bytes = static_cast<double>(last.taken_bytes);
     pace.longest_gap = std::max(pace.longest_gap, last.at - started);
@@ -60,16 +61,19 @@ std::optional<double> TimeLeft(const Attempt& a, Instant now, double wrapup) {
   return std::max(0.0, (left - static_cast<double>(std::min(silent, due).ns)) * 1e-9 + wrapup);
 }
 
-NewAttempt::NewAttempt(const StageStatistics& s) {
-  const size_t finished = s.durations.size();
-  if (s.costs.size() < kLeast || finished == 0) return;
-  count_ = std::min(kSamples, s.costs.size());
+NewAttempt::NewAttempt(const StageStatistics& s, bool running) {
+  const Ranked<double>& costs = running ? s.told : s.costs;
+  const bool enough = s.costs.size() >= kLeast || (2 * s.told.size() >= s.sampled && running);
+  if (costs.size() < kLeast || !enough) return;
+  early_ = s.costs.size() < kLeast;
+  count_ = std::min(kSamples, costs.size());
   for (size_t i = 0; i < count_; ++i) {
-    costs_[i] = s.costs.At((2 * i + 1) * s.costs.size() / (2 * count_));
+    costs_[i] = costs.At((2 * i + 1) * costs.size() / (2 * count_));
     mean_ += costs_[i] / static_cast<double>(count_);
   }
-  lag_ = static_cast<double>(s.lag_ns) / static_cast<double>(finished) * 1e-9;
-  wrapup_ = static_cast<double>(s.wrapup_ns) / static_cast<double>(finished) * 1e-9;
+  const size_t finished = s.durations.size();
+  lag_ = static_cast<double>(s.lag_ns) / static_cast<double>(finished + s.running) * 1e-9;
+  if (finished > 0) wrapup_ = static_cast<double>(s.wrapup_ns) / static_cast<double>(finished) * 1e-9;
 }
 
 double NewAttempt::ChanceBelow(double seconds, double bytes, double location) const {
@@ -84,10 +88,12 @@ double NewAttempt::CostAt(double q) const {
   return costs_[std::min(static_cast<size_t>(rank), count_ - 1)];
 }
 
-double LocationFactor(const State& state, const StageId& id, WorkerId worker) {
+double LocationFactor(const State& state, const StageId& id, WorkerId worker, double usual) {
   const Stage& stage = *state.FindStage(id);
   const StageStatistics& s = stage.statistics;
-  if (s.measured_bytes == 0 || s.measured_work == 0) return 1;
+  const bool measured = s.measured_bytes > 0 && s.measured_work > 0;
+  if (measured) usual = static_cast<double>(s.measured_work) / static_cast<double>(s.measured_bytes);
+  if (usual <= 0) return 1;
   double ns = 0, bytes = 0;
   if (const auto it = s.by_worker.find(worker); it != s.by_worker.end()) {
     ns = static_cast<double>(it->second.ns);
@@ -96,13 +102,14 @@ double LocationFactor(const State& state, const StageId& id, WorkerId worker) {
   for (const AttemptId& running : state.FindWorker(worker)->attempts) {
     if (running.task.stage_id() != id) continue;
     const Attempt& a = *state.FindAttempt(running);
-    if (!a.rating.running || a.rating.cost == 0) continue;
+    const double cost = measured ? a.rating.cost : a.rating.told;
+    if (!a.rating.running || cost == 0) continue;
     const double taken = static_cast<double>(a.samples.back().taken_bytes);
-    ns += a.rating.cost * taken;
+    ns += cost * taken;
     bytes += taken;
   }
   if (bytes == 0 || ns == 0) return 1;
-  return ns / bytes / (static_cast<double>(s.measured_work) / static_cast<double>(s.measured_bytes));
+  return ns / bytes / usual;
 }
 
 }  // namespace mr::sched

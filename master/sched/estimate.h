@@ -13,6 +13,7 @@ namespace mr::sched {
 struct Pace {
   double ns_per_byte = 0;  // over the last reports of its present phase
   double window_ns = 0, window_bytes = 0;
+  bool from_start = false;  // for want of a second report the window is its life, with what went before the first byte
   uint64_t left = 0;       // bytes
   Instant at;              // of the last report
   Duration longest_gap;    // between two of these reports
@@ -27,15 +28,18 @@ Duration WrapupOf(const Attempt& attempt, Instant started);
 // time in which nothing was read.
 std::optional<double> TimeLeft(const Attempt& attempt, Instant now, double wrapup);
 
-// What finished tasks of a stage say about a new attempt: t_new = processRate * locationFactor * d + schedLag,
+// What attempts of a stage say about a new one: t_new = processRate * locationFactor * d + schedLag,
 // of which processRate is a distribution: at most kSamples times per byte, evenly spaced in rank.
 class NewAttempt {
  public:
-  static constexpr size_t kLeast = 3;     // finished tasks, of which less is known nothing (papers.md 2.2)
+  static constexpr size_t kLeast = 3;     // of less nothing is known (papers.md 2.2)
   static constexpr size_t kSamples = 32;  // a guess: a quarter (delta) is eight of them
 
-  explicit NewAttempt(const StageStatistics& statistics);
+  // Of finished ones. running: those that run and have read a tenth tell as well (Rating::told). As the quick ones tell
+  // first, nothing is known before half have, or kLeast have finished.
+  NewAttempt(const StageStatistics& statistics, bool running);
   bool known() const { return count_ > 0; }
+  bool early() const { return early_; }  // known by what runs only
   // E(t_new) for d bytes, and P(t_new < seconds).
   double Expected(double bytes, double location) const { return mean_ * location * bytes * 1e-9 + lag_; }
   double ChanceBelow(double seconds, double bytes, double location) const;
@@ -48,10 +52,11 @@ class NewAttempt {
   std::array<double, kSamples> costs_{};  // ascending
   size_t count_ = 0;
   double mean_ = 0, lag_ = 0, wrapup_ = 0;
+  bool early_ = false;
 };
 
 // Time per byte of this worker in this stage, of what finished and what runs there, as a multiple of that of
-// all: 1 where nothing is known.
-double LocationFactor(const State& state, const StageId& stage, WorkerId worker);
+// all that finished, before that of `usual` ns: 1 where nothing is known.
+double LocationFactor(const State& state, const StageId& stage, WorkerId worker, double usual);
 
 }  // namespace mr::sched

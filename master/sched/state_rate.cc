@@ -11,6 +11,9 @@ namespace mr::sched {
 namespace {
 
 constexpr double kNsPerSecond = 1e9;
+// The share of its input after which an attempt's rate says what all of it takes: two steps of its reports
+// (worker/daemon/progress.h).
+constexpr double kTold = .1;
 
 // Replaces what stood in the set by what is to stand there; most changes leave most sets alone.
 template <class T>
@@ -26,7 +29,7 @@ bool Same(const StageStatistics& a, const StageStatistics& b) {
          a.durations.All() == b.durations.All() && a.scores == b.scores && a.running == b.running &&
          a.phase_ns == b.phase_ns && a.phase_n == b.phase_n && a.measured_ns == b.measured_ns && a.measured_bytes == b.measured_bytes &&
          a.measured_work == b.measured_work && a.measured == b.measured && a.wrapup_ns == b.wrapup_ns &&
-         a.lag_ns == b.lag_ns && a.costs.All() == b.costs.All() && a.by_worker == b.by_worker &&
+         a.lag_ns == b.lag_ns && a.sampled == b.sampled && a.told.All() == b.told.All() && a.costs.All() == b.costs.All() && a.by_worker == b.by_worker &&
          a.by_cost.All() == b.by_cost.All() && a.doubled == b.doubled;
 }
 
@@ -41,7 +44,6 @@ bool Doubled(const StageSpec& spec, const Task& task) {
 
 void ChangeWork(const Rating& a, const Rating& b, WorkerId worker, StageStatistics* s) {
   s->wrapup_ns += b.wrapup - a.wrapup;
-  s->lag_ns += b.lag - a.lag;
   const int64_t ns = (b.bytes > 0 ? b.work : 0) - (a.bytes > 0 ? a.work : 0);
   s->measured_work += ns;
   s->measured += static_cast<uint32_t>(b.bytes > 0) - static_cast<uint32_t>(a.bytes > 0);
@@ -65,7 +67,11 @@ void Change(const Rating& a, const Rating& b, AttemptKey key, WorkerId worker, S
   s->measured_ns += (b.bytes > 0 ? b.lasted : 0) - (a.bytes > 0 ? a.lasted : 0);
   s->measured_bytes += b.bytes - a.bytes;
   Move(s->by_cost, a.alone && a.cost > 0, ByRate{-a.cost, key}, b.alone && b.cost > 0, ByRate{-b.cost, key});
-  Move(s->costs, a.sampled && a.cost > 0, a.cost, b.sampled && b.cost > 0, b.cost);
+  s->lag_ns += b.lag - a.lag;
+  s->sampled += static_cast<uint32_t>(b.sampled) - static_cast<uint32_t>(a.sampled);
+  Move(s->told, a.sampled && a.told > 0, a.told, b.sampled && b.told > 0, b.told);
+  const bool was = a.sampled && a.finished && a.cost > 0, is = b.sampled && b.finished && b.cost > 0;
+  Move(s->costs, was, a.cost, is, b.cost);
   if (a.finished || b.finished) ChangeWork(a, b, worker, s);
   for (size_t i = 0; i < b.phases.size(); ++i) {
     s->phase_ns[i] += b.phases[i] - a.phases[i];
@@ -88,6 +94,18 @@ std::array<int64_t, 3> PhasesOf(const Attempt& a, int64_t started) {
     }
   }
   return phases;
+}
+
+// Of one that runs: ns per byte of its whole input, counted from when it had its inputs. Nothing before two reports of
+// the work itself (a reduce's third phase), a share of kTold apart.
+double ToldBy(const Attempt& a, int64_t started, const Pace& pace) {
+  const Sample& last = a.samples.back();
+  if (last.phase == 1 || last.phase == 2) return 0;
+  if (pace.from_start || last.phase > 3) return 0;
+  if (static_cast<double>(last.taken_bytes) < kTold * static_cast<double>(last.total_bytes)) return 0;
+  const int64_t from = last.phase == 0 ? started : std::max(started, a.inputs_done_at.ns);
+  const double whole = static_cast<double>(last.at.ns - from) + pace.ns_per_byte * static_cast<double>(pace.left);
+  return whole / static_cast<double>(last.total_bytes);
 }
 
 void Count(const Rating& r, WorkerId worker, bool in, JobStatistics* s) {
@@ -149,21 +167,24 @@ Rating State::RatingOf(const StageSpec& spec, const Task& task, const Attempt& a
   r.started = (a.started_at.ns != 0 ? a.started_at : a.launched_at).ns;
   r.score = ScoreOf(a);
   r.phases = PhasesOf(a, r.started);
+  r.sampled = sampled;
+  if (a.started_at.ns != 0) r.lag = (a.started_at - a.launched_at).ns;
   if (r.finished) {
     r.lasted = std::max<int64_t>(1, a.ended_at.ns - r.started);
     r.rate = kNsPerSecond / static_cast<double>(r.lasted);
     r.bytes = InputBytes(task, a);
-    r.sampled = sampled;
     r.work = std::max<int64_t>(1, r.lasted - a.waited.ns);
-    if (r.bytes > 0) r.cost = static_cast<double>(r.work) / static_cast<double>(r.bytes);
+    if (r.bytes > 0) r.cost = r.told = static_cast<double>(r.work) / static_cast<double>(r.bytes);
     r.wrapup = WrapupOf(a, Instant{r.started}).ns;
-    if (a.started_at.ns != 0) r.lag = (a.started_at - a.launched_at).ns;
     return r;
   }
   r.alone = !spec.side_effects && task.state == TaskState::kRunning && task.live == 1 && task.wanted == 1 &&
             a.generation == task.generation;
   r.candidate = r.alone && !Copied(task);
-  if (const auto pace = PaceOf(a)) r.cost = pace->whole_cost;
+  if (const auto pace = PaceOf(a)) {
+    r.cost = pace->whole_cost;
+    r.told = ToldBy(a, r.started, *pace);
+  }
   if (r.score > 0 && a.samples.back().at.ns > r.started) {
     r.rate = static_cast<double>(r.score) / static_cast<double>(a.samples.back().at.ns - r.started);
   }

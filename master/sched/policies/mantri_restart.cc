@@ -28,7 +28,9 @@ class MantriRestart final : public Policy {
     } else if (const auto* changed = std::get_if<AttemptsChanged>(&trigger)) {
       for (const AttemptId& id : changed->attempts) {
         const Job* job = view.state().FindJob(id.task.job);
-        if (job != nullptr && view.Serves(*job)) NoteSkew(view, id, &plan);
+        if (job == nullptr || !view.Serves(*job)) continue;
+        NoteSkew(view, id, &plan);
+        if (rules_.outpaced && job->running()) Outpace(view, id.task, &plan);
       }
     } else if (const auto* due = std::get_if<TimersDue>(&trigger)) {
       for (const uint64_t id : due->ids) Prune(view, JobOfTimer(id), &plan);
@@ -108,9 +110,9 @@ class MantriRestart final : public Policy {
     const Stage& stage = *state.FindStage(id);
     const StageStatistics& s = stage.statistics;
     if (s.by_cost.empty() && s.by_start.empty() && s.doubled.empty()) return std::nullopt;
-    const NewAttempt fresh(s);
+    const NewAttempt fresh(s, rules_.running);
     if (!fresh.known()) return std::nullopt;
-    const double location = worker != nullptr ? LocationFactor(state, id, worker->id) : 1;
+    const double location = worker != nullptr ? LocationFactor(state, id, worker->id, fresh.mean()) : 1;
     std::optional<MantriAct> best;
     const auto consider = [&](uint32_t task) {
       auto act = JudgeTask(rules_, view, {id.job, id.stage, task}, worker, fresh, location, waiting, copies);
@@ -139,6 +141,14 @@ class MantriRestart final : public Policy {
     return best;
   }
 
+  // When an attempt of a copied task has reported.
+  void Outpace(const View& view, const TaskId& id, Plan* plan) const {
+    const Stage& stage = *view.state().FindStage(id.stage_id());
+    if (stage.tasks[id.task].live < 2 || stage.statistics.doubled.count(id.task) == 0) return;
+    const NewAttempt fresh(stage.statistics, rules_.running);
+    if (fresh.known()) KeepFastest(rules_, view, id, fresh, plan);
+  }
+
   // Of tasks with more than alpha copies, Delta after the last began.
   void Prune(const View& view, JobId id, Plan* plan) const {
     const Job* job = view.state().FindJob(id);
@@ -147,7 +157,7 @@ class MantriRestart final : public Policy {
     for (uint32_t s = 0; s < job->stages.size(); ++s) {
       const StageStatistics& statistics = job->stages[s].statistics;
       if (statistics.doubled.empty()) continue;
-      const NewAttempt fresh(statistics);
+      const NewAttempt fresh(statistics, rules_.running);
       for (const uint32_t t : statistics.doubled) {
         const Task& task = job->stages[s].tasks[t];
         if (task.live <= rules_.alpha) continue;
@@ -169,6 +179,9 @@ Result<std::unique_ptr<Policy>> MakeMantriRestart(PolicyParams* params) {
   MR_ASSIGN_OR_RETURN(rules.delta, params->Number("delta", rules.delta, 0, 1));
   MR_ASSIGN_OR_RETURN(rules.alpha, params->Number("alpha", rules.alpha, 1, kMostRunning));
   MR_ASSIGN_OR_RETURN(rules.rho, params->Number("rho", rules.rho, 0, 1000));
+  MR_ASSIGN_OR_RETURN(const size_t samples, params->Choice("samples", {"running", "finished"}));
+  MR_ASSIGN_OR_RETURN(rules.outpaced, params->Flag("outpaced", rules.outpaced));
+  rules.running = samples == 0;
   MR_ASSIGN_OR_RETURN(const Duration report, params->Time("report", Seconds(10)));
   MR_ASSIGN_OR_RETURN(const Duration min_age, params->Time("min_age", {}));
   rules.report = report.seconds();

@@ -17,15 +17,23 @@
 // is said once (Plan::Spare).
 //
 // Parameters: gamma, delta, alpha, rho, report (the 10 s), min_age (no attempt is judged before, if Delta
-// is shorter). All follow the length of tasks through Delta.
+// is shorter), samples, outpaced. All follow the length of tasks through Delta.
 //
 // Departs from the paper:
+// - processRate is of finished tasks there (from memory of it): in a stage of one wave too late, as a straggler of twice
+//   the median has no more left by then than a new attempt takes. samples=running, the default, counts those that run
+//   too, a straggler's own slow rate among them, once they have read a tenth; reduces in their third phase, from when
+//   they had their inputs. Nothing is done before half of the stage has told so much, or three have finished.
+// - outpaced, the default: the slower of two attempts is ended once it will be done more than rho Delta after the other
+//   (what a copy must save). A copied straggler gives its slot back then, instead of running to the copy's end.
+// - No attempt is ended for its rate before it has reported twice, or been silent for three Delta. A task gets at most
+//   2 + gamma copies in its life.
 // - life is E(t_new) at a usual place. The free slot is at hand, so schedLag is from launch to start, and a
 //   task begun anew takes this slot; it does not queue. locationFactor knows the worker, not the network.
 // - "Tasks wait" on an offer on which a policy before it starts a new task of any job: its own tasks are
 //   begun anew or copied in that place; of up to 8 other stages tasks are only begun anew, which gives a slot back.
 // - Looked at: per stage, of the dearest per byte by prediction 32 (256 once all have begun), 16 of the
-//   earliest, 8 of those with copies. No stage is judged before 3 of its tasks finished.
+//   earliest, 8 of those with copies. At least 3 tasks have told or finished.
 // - The largest input goes first among tasks that are as near to their input: of this worker or rack 64 are seen.
 #pragma once
 

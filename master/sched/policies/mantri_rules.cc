@@ -9,6 +9,9 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
+// Report periods after which a copy without two reports is taken to be stuck: one more than these take it.
+constexpr double kUntold = 3;
+
 double AgeOf(const Attempt& a, Instant now) {
   return a.state == AttemptState::kRunning ? (now - a.started_at).seconds() : 0;
 }
@@ -23,23 +26,27 @@ std::optional<MantriAct> JudgeTask(const MantriRules& rules, const View& view, c
                                    const NewAttempt& fresh, double location, bool waiting, bool copies) {
   const Task& task = *view.state().FindTask(id);
   if (task.live >= kMostRunning || task.live == 0) return std::nullopt;
-  double left = kNever, youngest = kNever, bytes = 0, anew = 0;
+  double left = kNever, youngest = kNever, bytes = 0, anew = 0, made = 0;
   AttemptId attempt;
   for (const Attempt& a : task.attempts) {
     if (worker != nullptr && a.worker == worker->id) return std::nullopt;
     anew += a.cause == Cause::kRestart && a.generation == task.generation;
+    made += a.cause == Cause::kSpeculative && a.generation == task.generation;
     if (!a.live()) continue;
     attempt = {id, a.number};
     const auto t_rem = a.state == AttemptState::kRunning ? TimeLeft(a, view.now(), fresh.wrapup()) : std::nullopt;
     if (!t_rem || view.state().Waiting(attempt)) return std::nullopt;
+    // Beside others that began a moment ago its start-up would count as slowness.
+    if (fresh.early() && PaceOf(a)->from_start) return std::nullopt;
     left = std::min(left, *t_rem);
     youngest = std::min(youngest, AgeOf(a, view.now()));
     bytes = std::max(bytes, static_cast<double>(InputBytes(task, a)));
   }
   const double delta = ReportPeriod(rules, fresh, bytes), expected = fresh.Expected(bytes, location), c = task.live;
   if (youngest < std::max(delta, rules.min_age)) return std::nullopt;
+  copies = copies && made < kMostRunning - 1 + rules.gamma;
   MantriAct act{left - expected, attempt, false, {ReasonCode::kCopySooner, "", {left, expected}}};
-  if (!waiting) return act.saves > rules.rho * delta ? std::optional(act) : std::nullopt;
+  if (!waiting) return copies && act.saves > rules.rho * delta ? std::optional(act) : std::nullopt;
   if (task.live == 1 && act.saves > delta && anew < rules.gamma) {
     act.anew = true;
     act.reason = {ReasonCode::kRestartSooner, "", {left, expected, delta}};
@@ -53,20 +60,36 @@ std::optional<MantriAct> JudgeTask(const MantriRules& rules, const View& view, c
 
 double KeepFastest(const MantriRules& rules, const View& view, const TaskId& id, const NewAttempt& fresh, Plan* plan) {
   const Task& task = *view.state().FindTask(id);
-  double bytes = 0, youngest = kNever;
+  double bytes = 0, youngest = kNever, untold = kNever;
   std::vector<std::pair<double, uint32_t>> copies;
   for (const Attempt& a : task.attempts) {
     if (!a.live()) continue;
     youngest = std::min(youngest, AgeOf(a, view.now()));
     bytes = std::max(bytes, static_cast<double>(InputBytes(task, a)));
+    const auto pace = PaceOf(a);
+    if (!pace || pace->from_start) untold = std::min(untold, AgeOf(a, view.now()));
     copies.emplace_back(TimeLeft(a, view.now(), fresh.wrapup()).value_or(kNever), a.number);
   }
   const double delta = ReportPeriod(rules, fresh, bytes);
   if (youngest < delta) return std::max(delta - youngest, 1e-3);
+  if (untold < kUntold * delta) return std::max(kUntold * delta - untold, 1e-3);
   std::sort(copies.begin(), copies.end());
-  for (size_t i = static_cast<size_t>(rules.alpha); i < copies.size(); ++i) {
+  const size_t kept = std::min(copies.size(), static_cast<size_t>(rules.alpha));
+  for (size_t i = kept; i < copies.size(); ++i) {
     plan->Kill({id, copies[i].second}, {ReasonCode::kSlowestCopy, "", {copies[i].first, rules.alpha}});
   }
+  if (!rules.outpaced || kept < 2) return 0;
+  const auto paced = [&](uint32_t number) {
+    const auto pace = PaceOf(*view.state().FindAttempt({id, number}));
+    return pace && !pace->from_start;
+  };
+  const auto ended = std::count_if(task.attempts.begin(), task.attempts.end(), [&](const Attempt& a) {
+    return a.generation == task.generation && (a.state == AttemptState::kKilled || a.state == AttemptState::kEnding);
+  });
+  if (static_cast<double>(ended) >= rules.gamma) return 0;
+  const auto& [left, number] = copies[kept - 1];
+  if (left - copies[0].first <= rules.rho * delta || !paced(number) || !paced(copies[0].second)) return 0;
+  plan->Kill({id, number}, {ReasonCode::kSlowestCopy, "", {left, static_cast<double>(kept - 1)}});
   return 0;
 }
 

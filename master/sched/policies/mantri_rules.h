@@ -15,6 +15,8 @@ struct MantriRules {
   double rho = 3;      // report periods that a copy must save once all have begun (likewise)
   double report = 10;  // seconds: the longest report period
   double min_age = 0;  // seconds
+  bool running = true;   // attempts that run tell of new ones, too
+  bool outpaced = true;  // the slower of two copies is ended where it cannot win
 };
 
 // What is to be done with a task, and the seconds that it saves.
@@ -31,7 +33,8 @@ double ReportPeriod(const MantriRules& rules, const NewAttempt& fresh, double by
 // else it is only begun anew. location: of the worker.
 std::optional<MantriAct> JudgeTask(const MantriRules& rules, const View& view, const TaskId& id, const Worker* worker,
                                    const NewAttempt& fresh, double location, bool waiting, bool copies);
-// Ends all attempts of a task but the fastest alpha, Delta after the last began. Seconds until then; 0: done.
+// Ends all attempts of a task but the fastest alpha, Delta after the last began, and such as are outpaced. Seconds
+// until then; 0: done.
 double KeepFastest(const MantriRules& rules, const View& view, const TaskId& id, const NewAttempt& fresh, Plan* plan);
 
 }  // namespace mr::sched

@@ -58,6 +58,13 @@ class MantriRestartTest : public testing::Test {
     });
     return id;
   }
+  // It reads a byte each `pace` s, and has reported twice when it has read a tenth.
+  AttemptId Tell(uint32_t task, double pace, uint64_t total = 100) {
+    const AttemptId id = Start(task, 1 + task, 0);
+    Read(id, static_cast<double>(total / 20) * pace, total / 20, total);
+    Read(id, static_cast<double>(total / 10) * pace, total / 10, total);
+    return id;
+  }
   void Read(const AttemptId& id, double at, uint64_t taken, uint64_t total = 100) {
     state_.AddSample(id, {Seconds2(at), 0, taken, total, 0}, false);
   }
@@ -68,11 +75,11 @@ class MantriRestartTest : public testing::Test {
     EXPECT_EQ(state_.CheckStatistics(), "");
     MantriRules rules;
     rules.gamma = gamma;
-    const NewAttempt fresh(state_.FindStage(stage())->statistics);
+    const NewAttempt fresh(state_.FindStage(stage())->statistics, running_);
     if (!fresh.known()) return std::nullopt;
     const View view(state_, Seconds2(now));
     return JudgeTask(rules, view, TaskOf(task), state_.FindWorker({worker}), fresh,
-                     LocationFactor(state_, stage(), {worker}), waiting, true);
+                     LocationFactor(state_, stage(), {worker}, 0), waiting, true);
   }
   // An attempt with so many seconds left at that instant, when it has read half.
   double HalfRead(uint32_t task, double left, uint32_t worker = 1, Cause cause = Cause::kFirst, double begin = 20) {
@@ -82,6 +89,7 @@ class MantriRestartTest : public testing::Test {
 
   State state_;
   uint32_t jobs_ = 0;
+  bool running_ = false;  // samples of those that run, too
 };
 
 TEST_F(MantriRestartTest, WhileTasksWaitASecondCopyMustTakeUnderHalfOfWhatIsLeft) {
@@ -145,7 +153,8 @@ TEST_F(MantriRestartTest, NoMoreThanThreeRunAndNoneWithinAReportOfTheLast) {
   Read(third, 60, 1);
   EXPECT_FALSE(Judge(0, 60, true)) << "three run";
   End(third, 60);
-  EXPECT_TRUE(Judge(0, 60, true));
+  EXPECT_FALSE(Judge(0, 60, true)) << "as many copies were made as may run, and none may be replaced";
+  EXPECT_TRUE(Judge(0, 60, true, 1));
   HalfRead(1, 40, 4);
   Read(Start(1, 5, 59.5, Cause::kSpeculative), 60, 1);
   EXPECT_FALSE(Judge(1, 60, true)) << "the last began half a second ago";
@@ -164,9 +173,59 @@ TEST_F(MantriRestartTest, NothingIsEstimatedWithoutReadBytesOrThreeThatFinished)
   EXPECT_FALSE(Judge(0, HalfRead(0, 90), true)) << "two have finished";
 }
 
+TEST_F(MantriRestartTest, RunningOnesTellWhenHalfOfThemHaveReadATenth) {
+  Begin({});
+  running_ = true;
+  for (uint32_t t = 6; t < 9; ++t) Tell(t, .1);
+  Tell(0, .3);  // 30 s for what takes others 10
+  for (uint32_t t = 15; t < 20; ++t) Start(t, t, 0);
+  EXPECT_FALSE(Judge(0, 5, false)) << "four of nine";
+  Tell(5, .1, 500);
+  const NewAttempt fresh(state_.FindStage(stage())->statistics, true);
+  ASSERT_TRUE(fresh.known());
+  EXPECT_TRUE(fresh.early());
+  EXPECT_NEAR(fresh.Expected(100, 1), 14, 1e-6) << "its own time is one of five";
+  EXPECT_TRUE(Judge(0, 5, false));
+  EXPECT_FALSE(Judge(5, 5, false)) << "45 s left for five times the data, of which a new one takes 70";
+  running_ = false;
+  EXPECT_FALSE(Judge(0, 5, false)) << "none has finished";
+}
+
+TEST_F(MantriRestartTest, WhatGoesBeforeTheFirstByteIsNoSlowness) {
+  Begin({});
+  running_ = true;
+  for (uint32_t t = 6; t < 10; ++t) Tell(t, .1);
+  const AttemptId id = Start(0, 2, 0);
+  Read(id, 6, 1);
+  EXPECT_FALSE(Judge(0, 6, false)) << "a byte in 6 s, as far as it is known";
+  Read(id, 6.1, 2);
+  EXPECT_FALSE(Judge(0, 6.1, false)) << "it took a tenth of a second";
+  Read(id, 16, 3);
+  EXPECT_TRUE(Judge(0, 16, false));
+}
+
+TEST_F(MantriRestartTest, ReducesTellInTheirThirdPhaseWithoutTheWaitForMaps) {
+  Begin({});
+  for (uint32_t t = 6; t < 9; ++t) {
+    const AttemptId id = Start(t, t, 0);
+    const auto read = [&](double at, uint8_t phase, uint64_t taken, bool inputs_done) {
+      state_.AddSample(id, {Seconds2(at), phase, taken, 100, 0}, inputs_done);
+    };
+    read(50, 1, 50, false);
+    read(90, 1, 90, false);
+    read(100, 1, 100, true);
+    read(101, 2, 100, true);
+    EXPECT_EQ(state_.FindAttempt(id)->rating.told, 0);
+    read(102, 3, 10, true);
+    read(103, 3, 20, true);
+  }
+  const NewAttempt fresh(state_.FindStage(stage())->statistics, true);
+  EXPECT_NEAR(fresh.Expected(100, 1), 11, 1e-6);
+}
+
 TEST_F(MantriRestartTest, ChancesAndMeansAreThoseOfTheSamples) {
   Begin({5, 5, 10, 40});
-  const NewAttempt fresh(state_.FindStage(stage())->statistics);
+  const NewAttempt fresh(state_.FindStage(stage())->statistics, false);
   EXPECT_NEAR(fresh.Expected(100, 1), 15, 1e-6);
   EXPECT_NEAR(fresh.Expected(200, 2), 60, 1e-6);
   EXPECT_NEAR(fresh.ChanceBelow(9, 100, 1), .5, 1e-9);
@@ -196,20 +255,62 @@ TEST_F(MantriRestartTest, WrapUpAndLaunchesAreMeansOfFinishedOnes) {
     Read(id, 6, 50);   // the other half takes until 10
     state_.Commit(id, {1, 1, {i, 1}}, Seconds2(10 + i));
   }
-  const NewAttempt fresh(state_.FindStage(stage())->statistics);
+  const NewAttempt fresh(state_.FindStage(stage())->statistics, false);
   EXPECT_NEAR(fresh.wrapup(), 1.5, 1e-6);
   EXPECT_NEAR(fresh.Expected(100, 1), 9.5 + 2, 1e-6) << "schedLag is 2 s";
 }
 
 TEST_F(MantriRestartTest, SlowWorkersAreExpectedToBeSlow) {
   Begin({10, 10, 10, 50});
-  EXPECT_NEAR(LocationFactor(state_, stage(), {13}), 2.5, 1e-6);
-  EXPECT_NEAR(LocationFactor(state_, stage(), {12}), .5, 1e-6);
-  EXPECT_EQ(LocationFactor(state_, stage(), {20}), 1);
+  EXPECT_NEAR(LocationFactor(state_, stage(), {13}, 0), 2.5, 1e-6);
+  EXPECT_NEAR(LocationFactor(state_, stage(), {12}, 0), .5, 1e-6);
+  EXPECT_EQ(LocationFactor(state_, stage(), {20}, 0), 1);
   HalfRead(0, 30, 14);  // predicted to take 60 s, as seen so far
-  EXPECT_NEAR(LocationFactor(state_, stage(), {14}), 3, 1e-6);
+  EXPECT_NEAR(LocationFactor(state_, stage(), {14}, 0), 3, 1e-6);
   EXPECT_TRUE(Judge(0, 50, true, 0, 12));
   EXPECT_FALSE(Judge(0, 50, true, 0, 13)) << "20 s on average, 50 there";
+}
+
+TEST_F(MantriRestartTest, OfTwoCopiesTheOneThatCannotWinIsEnded) {
+  const NewAttempt fresh(state_.FindStage(stage())->statistics, false);
+  const auto killed = [&](uint32_t task, double now, MantriRules rules) {
+    Plan plan(View(state_, Seconds2(now)));
+    KeepFastest(rules, View(state_, Seconds2(now)), TaskOf(task), fresh, &plan);
+    return plan.edits().empty() ? 0 : std::get<Kill>(plan.edits()[0]).attempt.number;
+  };
+  const auto copied = [&](uint32_t task, uint64_t taken) {
+    const AttemptId slow = Start(task, 1, 20), copy = Start(task, 2, 50, Cause::kSpeculative);
+    Read(copy, 59, 80);
+    for (const double at : {55, 60}) Read(slow, at, at < 60 ? taken - 5 : taken);
+    return copy;
+  };
+  AttemptId copy = copied(0, 90);
+  EXPECT_EQ(killed(0, 60, {}), 0u) << "one report of the copy";
+  Read(copy, 60, 90);  // a second left, and 10 of the other
+  EXPECT_EQ(killed(0, 60, {}), 1u);
+  MantriRules rules;
+  rules.outpaced = false;
+  EXPECT_EQ(killed(0, 60, rules), 0u);
+  rules = {};
+  rules.gamma = 0;
+  EXPECT_EQ(killed(0, 60, rules), 0u) << "a task that lost so many to others keeps both";
+  copy = copied(1, 97);
+  Read(copy, 60, 90);
+  EXPECT_EQ(killed(1, 60, {}), 0u) << "2 s later, and it must be more than three report periods";
+}
+
+TEST_F(MantriRestartTest, ACopyIsNotEndedBeforeItHasReportedTwice) {
+  HalfRead(0, 20, 1);
+  HalfRead(0, 20, 2, Cause::kSpeculative);
+  Start(0, 3, 59.5, Cause::kSpeculative);
+  const NewAttempt fresh(state_.FindStage(stage())->statistics, false);
+  for (const double age : {1.5, 2.5, 3.5}) {
+    const View view(state_, Seconds2(59.5 + age));
+    Plan plan(view);
+    const double wait = KeepFastest({}, view, TaskOf(0), fresh, &plan);
+    EXPECT_EQ(plan.edits().size(), age > 3 ? 1u : 0u) << "three report periods without a word";
+    EXPECT_NEAR(wait, std::max(0.0, 3 - age), 1e-6);
+  }
 }
 
 TEST_F(MantriRestartTest, KeepsTheFastestCopiesOnceTheLastHasRunForAReport) {
@@ -218,7 +319,8 @@ TEST_F(MantriRestartTest, KeepsTheFastestCopiesOnceTheLastHasRunForAReport) {
   HalfRead(0, 20, 2, Cause::kSpeculative);
   const AttemptId young = Start(0, 3, 59.5, Cause::kSpeculative);
   Read(young, 60, 5);
-  const NewAttempt fresh(state_.FindStage(stage())->statistics);
+  Read(young, 60.5, 6);
+  const NewAttempt fresh(state_.FindStage(stage())->statistics, false);
   const auto killed = [&](double now, MantriRules rules) {
     const View view(state_, Seconds2(now));
     Plan plan(view);
