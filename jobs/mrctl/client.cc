@@ -349,6 +349,36 @@ Result<std::vector<WorkerStatus>> Client::Workers() {
   });
 }
 
+Result<JobHistory> Client::History(JobId id) {
+  struct Page {
+    JobHistory history;
+    uint32_t next = 0;
+  };
+  JobHistory all;
+  for (uint32_t from = 0; true;) {
+    MR_ASSIGN_OR_RETURN(Page page, impl_->Call<Page>([id, from](Master& master) {
+      auto request = master.historyRequest();
+      rpc::ToWire(id, request.initJob());
+      request.setFrom(from);
+      return request.send().then([](auto&& reply) {
+        return Answer<Page>(reply, [](auto& r) -> Result<Page> {
+          Page p{{r.getHead().cStr(), r.getText().cStr(), {}}, r.getNext()};
+          for (auto job : r.getBeside()) p.history.beside.push_back(rpc::FromWire(job));
+          return p;
+        });
+      });
+    }));
+    if (from == 0) {
+      all = std::move(page.history);
+    } else {
+      all.text += page.history.text;
+    }
+    if (page.next == 0) return all;
+    if (page.next <= from) return Internal("the master gives the same part of a history again");
+    from = page.next;
+  }
+}
+
 Result<AttemptLog> Client::Logs(AttemptId id) {
   return impl_->Call<AttemptLog>([id](Master& master) {
     auto request = master.logsRequest();

@@ -45,6 +45,8 @@ class Client {
   Status Kill(JobId id, const std::string& why);
   Result<std::vector<std::string>> Why(const std::string& subject);
   Result<std::vector<WorkerStatus>> Workers();
+  // All of it, in as many calls as that takes. kRejected: it has not ended.
+  Result<JobHistory> History(JobId id);
   // text and note only.
   Result<AttemptLog> Logs(AttemptId id);
   Status Drain(WorkerId id, bool on);

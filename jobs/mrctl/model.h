@@ -72,6 +72,12 @@ struct QueueStatus {
   bool waits = false;
 };
 
+// Lines of master/history's document, which mrsim reads.
+struct JobHistory {
+  std::string head, text;     // the document's beginning; the job's lines
+  std::vector<JobId> beside;  // jobs that ran beside it
+};
+
 struct MasterInfo {
   std::string version, policies;
   uint64_t cluster_id = 0;

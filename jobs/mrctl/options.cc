@@ -126,6 +126,16 @@ void AddJobVerbs(CLI::App* root, Command* c) {
   }
 }
 
+void AddWhatif(CLI::App* root, Command* c) {
+  CLI::App* app = root->add_subcommand("whatif", "a job that succeeded, simulated under another list or number of workers")->fallthrough();
+  app->add_option("id", c->args, "job_...")->required();
+  app->add_option("--scheduler", c->whatif.scheduler, "policies, comma-separated, as fair,late(cap=0.2)");
+  app->add_option("--workers", c->whatif.workers, "so many workers, as fast as those that there were")->check(CLI::Range(1u, 100'000u));
+  app->add_option("--slots", c->whatif.slots, "so many slots on each")->check(CLI::Range(1u, 10'000u));
+  app->footer("Simulated with mrsim from the times of the job's attempts; first as it was, which shows the model's error.\n"
+              "Exit: 0, 2 usage or a bad list, 3 the job has not ended or did not succeed, 5 no master, 7 no such job.");
+}
+
 void Build(CLI::App* root, Command* c) {
   root->require_subcommand(1);
   root->fallthrough();
@@ -137,6 +147,7 @@ void Build(CLI::App* root, Command* c) {
     AddSubmitOptions(app, &c->submit);
   }
   AddJobVerbs(root, c);
+  AddWhatif(root, c);
   root->add_subcommand("workers", "all workers")->fallthrough();
   CLI::App* worker = root->add_subcommand("worker", "one worker: drain, undrain")->fallthrough();
   for (const char* name : {"drain", "undrain"}) {

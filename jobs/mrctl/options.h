@@ -45,12 +45,19 @@ struct SubmitOptions {
   int local = 0;  // number of workers; 0: on a cluster
 };
 
+// What is to be otherwise; 0 and "": as it was.
+struct WhatifOptions {
+  std::string scheduler;
+  uint32_t workers = 0, slots = 0;
+};
+
 // One verb with its arguments. fs and job have a second word in `sub`.
 struct Command {
   std::string verb, sub;
   std::vector<std::string> args;
   GlobalOptions global;
   SubmitOptions submit;
+  WhatifOptions whatif;
   // kill
   std::string why;
   std::optional<uint64_t> tail;  // logs

@@ -5,7 +5,7 @@
 // decisions are carried out. Commands to workers leave at the end of the turn, without waiting for a
 // disk; whatever acknowledges something waits in the outbox until its record is durable. Files:
 // brain.cc (events), recovery.cc, jobs.cc, reports.cc, dispatch.cc (commands), files.cc (block
-// store), status.cc (reading), snapshot.cc.
+// store), status.cc and history.cc (reading), snapshot.cc.
 #pragma once
 
 #include <capnp/message.h>
@@ -170,6 +170,8 @@ class Brain {
   void Fill(const JobView& job, rpc::JobStatus::Builder out) const;
   Status FillTasks(JobId job, rpc::MasterForClient::TasksResults::Builder out);
   Status FillAttempts(JobId job, rpc::MasterForClient::AttemptsResults::Builder out);
+  // from: the page's first task.
+  Status FillHistory(JobId job, uint32_t from, rpc::MasterForClient::HistoryResults::Builder out);
   Status FillCounters(JobId job, rpc::MasterForClient::CountersResults::Builder out);
   void FillWorkers(rpc::MasterForClient::WorkersResults::Builder out);
   void FillQueues(rpc::MasterForClient::QueuesResults::Builder out);

@@ -143,6 +143,14 @@ class ClientService final : public rpc::MasterForClient::Server {
           rpc::ToOutcome(status, out.initOutcome());
         });
   }
+  kj::Promise<void> history(HistoryContext context) override {
+    const auto params = context.getParams();
+    return Fill<rpc::MasterForClient::HistoryResults>(
+        context, [id = rpc::FromWire(params.getJob()), from = params.getFrom()](Brain& brain, auto out) {
+          const Status status = brain.FillHistory(id, from, out);
+          rpc::ToOutcome(status, out.initOutcome());
+        });
+  }
   kj::Promise<void> workers(WorkersContext context) override {
     return Fill<rpc::MasterForClient::WorkersResults>(context,
                                                       [](Brain& brain, auto out) { brain.FillWorkers(out); });

@@ -207,7 +207,8 @@ void Simulation::TryCopy(uint32_t index) {
     a.inputs_done = now_;
     a.phase = Phase::kSort;
     const uint32_t stamp = a.stamp;
-    const sched::ProgressReport report{a.id, 1, static_cast<uint64_t>(a.bytes), static_cast<uint64_t>(a.bytes),
+    const sched::ProgressReport report{a.id, 1, static_cast<uint64_t>(a.bytes),
+                                       ModelOf(a.id.task).silent ? 0 : static_cast<uint64_t>(a.bytes),
                                        static_cast<uint64_t>(a.before / kRecordBytes), true};
     a.reported = a.before;
     a.reported_at = now_;
@@ -393,7 +394,7 @@ void Simulation::Report(uint32_t w) {
   sched::AttemptProgress e{{w + 1}, worker.incarnation, {}};
   for (const uint32_t index : worker.attempts) {
     Attempt& a = attempts_[index];
-    if (a.at != At::kRunning) continue;
+    if (a.at != At::kRunning || ModelOf(a.id.task).silent) continue;
     const double total = a.phase == Phase::kRead ? a.bytes : 3 * a.bytes, moved = MovedBy(a);
     if (moved - a.reported < experiment_.tasks.report_share * total && now_ - a.reported_at < experiment_.tasks.report_period * 10) continue;
     a.reported = moved;

@@ -23,7 +23,7 @@ struct Knob {
 Status Read(const toml::value& table, const std::string& what, std::vector<Knob> knobs, std::string* rack) {
   std::vector<std::string_view> names;
   for (const Knob& k : knobs) names.push_back(k.name);
-  names.push_back(rack == nullptr ? "worker" : "rack");
+  if (rack != nullptr) names.push_back("rack");
   for (const auto& [key, value] : table.as_table()) {
     if (key == "rack" && rack != nullptr) {
       *rack = value.as_string().str;
@@ -68,7 +68,7 @@ Result<ClusterSpec> ParseClusterToml(const std::string& text, const std::string&
     std::istringstream in(text);
     const toml::value file = toml::parse(in, name);
     for (const auto& [key, value] : file.as_table()) {
-      if (key != "rack" && key != "worker") {
+      if (key != "rack" && key != "worker" && key != "task") {
         return InvalidArgument(name + ": unknown key '" + key + "'; there are [[rack]] and [[worker]]");
       }
     }
@@ -91,6 +91,27 @@ Result<ClusterSpec> ParseClusterToml(const std::string& text, const std::string&
   }
   if (cluster.workers.empty()) return InvalidArgument(name + ": no [[worker]] in it; write count, slots, rack, speed");
   return cluster;
+}
+
+Result<TaskModel> ParseTasksToml(const std::string& text, const std::string& name) {
+  TaskModel m;
+  try {
+    std::istringstream in(text);
+    const toml::value file = toml::parse(in, name);
+    if (!file.contains("task")) return InvalidArgument(name + ": no [task] in it; mrsim replay JOURNAL --write-model makes one");
+    double launch = m.launch_delay.seconds(), kill = m.kill_delay.seconds(), report = m.report_period.seconds();
+    MR_RETURN_IF_ERROR(Read(file.at("task"), name + ": task",
+                            {{"map_cost", &m.map_cost, 1e-15}, {"sort_cost", &m.sort_cost, 1e-15}, {"reduce_cost", &m.reduce_cost, 1e-15},
+                             {"sigma", &m.sigma, 0}, {"tail", &m.tail, 0}, {"tail_alpha", &m.tail_alpha, 1e-3}, {"tail_cap", &m.tail_cap, 1},
+                             {"launch_delay", &launch, 0}, {"kill_delay", &kill, 0}, {"report_period", &report, 0}},
+                            nullptr));
+    m.launch_delay = FromSeconds(launch);
+    m.kill_delay = FromSeconds(kill);
+    m.report_period = FromSeconds(report);
+  } catch (const std::exception& e) {
+    return InvalidArgument(name + ": not a model file: " + e.what());
+  }
+  return m;
 }
 
 }  // namespace mr::sim

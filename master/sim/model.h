@@ -35,6 +35,7 @@ struct WorkerSpec {
   // Load that is not ours: processes that compute for ever, and such as write to the disk for ever.
   uint32_t cpu_hogs = 0, disk_hogs = 0;
   double loss = 0;            // P(an output kept here cannot be read when the first reader comes)
+  double from = 0;            // seconds; when it registers
 };
 
 struct RackSpec {
@@ -73,6 +74,8 @@ struct StageModel {
   std::vector<PhaseShares> shares;               // by record of `durations`
   std::vector<uint64_t> task_bytes;              // of input, by task; else `bytes` is split evenly
   std::vector<std::vector<uint32_t>> preferred;  // by task: workers with the block, modulo the cluster's
+  bool silent = false;                           // attempts say nothing of their progress, as naps do
+  bool side_effects = false;                     // never more than one attempt at a time
   uint64_t input_key = 0;                        // not 0: blocks lie as those of each stage of this key
   uint64_t BytesOf(uint32_t task) const { return task_bytes.empty() ? bytes / tasks : task_bytes[task]; }
   // An attempt naps so often, each time for U(0, longest_nap) seconds, and does nothing else; 0: none.
@@ -85,6 +88,9 @@ struct JobModel {
   double submit = 0;
   std::string name;
   std::vector<StageModel> stages;
+  std::string queue;
+  int32_t priority = 0;
+  std::vector<std::string> policies;  // of the job's own
   uint32_t tasks() const;
 };
 // A map stage, and an all-to-all reduce stage where reduces > 0.
@@ -109,6 +115,9 @@ struct TaskModel {
 };
 // The same without chance: for examples worked by hand.
 TaskModel Exact();
+
+// The table [task] of a model file (README.md); what it does not name is as by default.
+Result<TaskModel> ParseTasksToml(const std::string& text, const std::string& name);
 
 enum class FaultKind : uint8_t { kCrash, kOutputLost, kContention };
 struct Fault {

@@ -19,7 +19,7 @@ namespace mr::sim {
 namespace {
 
 // Published (README.md); those of mrctl where they mean the same.
-enum ExitCode : int { kOk = 0, kBroken = 1, kUsage = 2, kNotFound = 7, kInternal = 70 };
+enum ExitCode : int { kOk = 0, kBroken = 1, kUsage = 2, kRejected = 3, kNotFound = 7, kInternal = 70 };
 
 bool WantsJson(const std::vector<std::string>& args) {
   for (size_t i = 0; i < args.size(); ++i) {
@@ -36,6 +36,7 @@ int Fail(const Status& status, bool json) {
     std::fprintf(stderr, "mrsim: %s\n", status.message().c_str());
   }
   if (status.code() == Code::kInvalidArgument) return kUsage;
+  if (status.code() == Code::kRejected) return kRejected;
   return status.code() == Code::kNotFound ? kNotFound : kInternal;
 }
 
@@ -55,15 +56,26 @@ bool Terminal() {
 Result<int> RunOne(const Options& o) {
   Experiment experiment;
   MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(o.scheduler));
-  MR_ASSIGN_OR_RETURN(experiment.tasks.report_period, ParseDuration(o.report_period));
-  MR_ASSIGN_OR_RETURN(experiment.cluster, ParseCluster(o.cluster));
+  std::string cluster = o.cluster.empty() ? "150x12" : o.cluster;
+  MR_ASSIGN_OR_RETURN(experiment.cluster, ParseCluster(cluster));
+  if (!o.model.empty()) {
+    MR_ASSIGN_OR_RETURN(const std::string text, ReadFile(o.model));
+    MR_ASSIGN_OR_RETURN(experiment.tasks, ParseTasksToml(text, o.model));
+    if (o.cluster.empty()) {
+      cluster = o.model;
+      MR_ASSIGN_OR_RETURN(experiment.cluster, ParseClusterToml(text, o.model));
+    }
+  }
+  if (!o.report_period.empty()) {
+    MR_ASSIGN_OR_RETURN(experiment.tasks.report_period, ParseDuration(o.report_period));
+  }
   const char* from = std::getenv("MR_DATA");
   MR_ASSIGN_OR_RETURN(Trace trace, LoadTrace({o.workload, !o.data.empty() ? o.data : from != nullptr ? from : "", o.format, o.seed}));
   for (const std::string& note : trace.notes) std::fprintf(stderr, "mrsim: %s: %s\n", o.workload.c_str(), note.c_str());
   experiment.jobs = std::move(trace.jobs);
   experiment.policies = o.scheduler;
   experiment.seed = o.seed;
-  const Header header{o.workload, o.cluster, o.scheduler, o.seed, experiment.cluster.slots()};
+  const Header header{o.workload, cluster, o.scheduler, o.seed, experiment.cluster.slots()};
   Simulation run(std::move(experiment));
   const bool bar = !o.no_progress && Terminal();
   const std::string wrong = run.Run(bar ? Draw : std::function<void(size_t, size_t, Instant)>());

@@ -11,10 +11,20 @@ namespace mr::sim {
 namespace {
 
 CLI::App* AddReplay(CLI::App* app, ReplayCommand* c) {
-  CLI::App* replay = app->add_subcommand("replay", "a real master's journal, step by step, against its own digests");
-  replay->add_option("JOURNAL", c->journal, "a master's --data, or the directory 'journal' in it")->required();
+  CLI::App* replay = app->add_subcommand("replay", "a real master's journal, step by step, against its own digests; what if");
+  replay->add_option("JOURNAL", c->journal,
+                     "a master's --data, or the directory 'journal' in it; for what-if also a history's file (- is standard input)")
+      ->required();
+  replay->add_option("--scheduler", c->change.scheduler, "what if: this list of policies");
+  replay->add_option("--workers", c->change.workers, "what if: so many workers, as fast as those that there were")
+      ->check(CLI::Range(1u, 100'000u));
+  replay->add_option("--slots", c->change.slots, "what if: so many slots on each")->check(CLI::Range(1u, 10'000u));
+  replay->add_option("--job", c->job, "what if: this job and those that ran beside it");
+  replay->add_option("--write-history", c->history_out, "write the jobs' history to this file");
+  replay->add_option("--write-model", c->model_out, "write costs, delays and speeds that the history shows, for mrsim run --model");
   replay->add_option("-o", c->form, "table or json")->check(CLI::IsMember({"table", "json"}));
-  replay->footer("Exit: 0 equal, 1 diverged, 2 usage, 3 of another scheduler version, 7 no such journal, 9 torn at its end\n"
+  replay->footer("Exit: 0 equal, 1 diverged, 2 usage, 3 of another scheduler version (what-if: the\n"
+                 "jobs cannot be simulated), 7 no such journal, 9 torn at its end\n"
                  "(equal up to there), 10 damaged (equal up to there), 70 internal.");
   return replay;
 }
@@ -30,6 +40,7 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
   run->add_option("--workload", o.workload, "a trace, or generate:facebook|bing|mumak|google[,jobs=N][,gap=SECONDS]")->required();
   run->add_option("--format", o.format, "of the trace, where its first line does not say: swim, rumen, google, alibaba, tpch[:EXECUTORS], wfinstances, coflow");
   run->add_option("--cluster", o.cluster, "WORKERSxSLOTS (150x12), caps per kind (62x4m2r), or a .toml file");
+  run->add_option("--model", o.model, "a file by replay --write-model: costs, delays; its workers, where no --cluster is given");
   run->add_option("--data", o.data, "where traces are, itself or in its folders (MR_DATA)");
   run->add_option("--report-period", o.report_period, "how often workers report progress, as 1s; 0s: never");
   run->add_option("-o", o.form, "table or json")->check(CLI::IsMember({"table", "json"}));

@@ -12,7 +12,7 @@ namespace mr::sim {
 struct Options {
   std::string verb;  // "run", "swarm", "replay" or "reproduce"
   std::string help;  // not empty: print it and stop
-  std::string workload, cluster = "150x12", scheduler = "fifo", data, format, form = "table", report_period = "1s";
+  std::string workload, cluster, model, scheduler = "fifo", data, format, form = "table", report_period;
   uint64_t seed = 1;
   uint32_t count = 100;
   std::string figure;  // of reproduce: STUDY[:FIGURE]

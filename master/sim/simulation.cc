@@ -33,14 +33,25 @@ void Simulation::Broken(const std::string& what) {
 
 std::string Simulation::Run(const std::function<void(size_t, size_t, Instant)>& progress) {
   Step(sched::ConfigChanged{experiment_.policies, experiment_.seed, sched::kSchedulerVersion, experiment_.offer_period});
-  for (uint32_t w = 0; w < workers_.size(); ++w) Register(w);
+  for (const sched::QueueSet& queue : experiment_.queues) Step(queue);
+  uint32_t later = 0;
+  for (uint32_t w = 0; w < workers_.size(); ++w) {
+    const double from = experiment_.cluster.workers[w].from;
+    if (from <= 0) {
+      Register(w);
+      continue;
+    }
+    workers_[w].up = false;
+    queue_.Push({FromSeconds(from).ns}, Kind::kBack, w);
+    ++later;
+  }
   for (uint32_t j = 0; j < jobs_.size(); ++j) {
     queue_.Push({FromSeconds(experiment_.jobs[j].submit).ns}, Kind::kSubmit, j);
   }
   for (uint32_t f = 0; f < experiment_.faults.faults.size(); ++f) {
     queue_.Push({FromSeconds(experiment_.faults.faults[f].at).ns}, Kind::kFault, f);
   }
-  outside_ = static_cast<uint32_t>(jobs_.size() + experiment_.faults.faults.size());
+  outside_ = static_cast<uint32_t>(jobs_.size() + experiment_.faults.faults.size()) + later;
   for (uint64_t n = 0; ended_ < jobs_.size() || live_ > 0; ++n) {
     if (queue_.empty()) Broken("nothing is left to happen, and jobs are not done");
     if (!error_.empty()) return error_;
@@ -148,6 +159,9 @@ void Simulation::Submit(uint32_t j) {
   sched::JobSubmitted e;
   e.job = {1, j + 1};
   e.name = model.name;
+  e.queue = model.queue;
+  e.priority = model.priority;
+  e.policies = model.policies;
   std::vector<bool> read(model.stages.size(), false);
   for (const StageModel& s : model.stages) {
     for (const sched::StageInput& in : s.inputs) {
@@ -159,6 +173,7 @@ void Simulation::Submit(uint32_t j) {
     spec.name = model.stages[s].name;
     spec.slot_kind = model.stages[s].kind;
     spec.is_final = !read[s];
+    spec.side_effects = model.stages[s].side_effects;
     spec.inputs = model.stages[s].inputs;
     e.graph.stages.push_back(std::move(spec));
   }

@@ -24,6 +24,7 @@ struct Experiment {
   std::vector<JobModel> jobs;  // by submit
   TaskModel tasks;
   FaultPlan faults;
+  std::vector<sched::QueueSet> queues;  // set before the first job
   std::string policies = "fifo";  // REQUIRES a list that sched::Scheduler::CheckPolicies takes
   Duration offer_period = Millis(100);  // the papers' heartbeat is of 3 s
   uint64_t seed = 1;
@@ -66,6 +67,7 @@ class Simulation {
 
   const std::vector<JobResult>& jobs() const { return results_; }
   const Totals& totals() const { return totals_; }
+  const sched::Scheduler& scheduler() const { return scheduler_; }  // for what the run was
   // Of all events and digests so far.
   uint64_t Digest() const { return digest_; }
 

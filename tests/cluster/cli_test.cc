@@ -344,5 +344,34 @@ TEST_F(CliTest, RunsAJobFromStoreToStoreAndToStandardOutput) {
   EXPECT_EQ(SortedLines(printed.out), ExpectedWordCount(Path("in")));
 }
 
+TEST_F(CliTest, WhatifSimulatesAJobThatRan) {
+  // Eight naps on eight slots: one wave; on two slots four.
+  const std::string id = Submit({"sleep", "--ms", "400", "--tasks", "8", "--output", Uri("whatif")});
+  EXPECT_EQ(Mrctl({"whatif", id, "--workers", "4"}).exit, 3) << "it has not ended";
+  ASSERT_EQ(Mrctl({"wait", id}).exit, 0);
+  const RunResult table = Mrctl({"whatif", id, "--workers", "1", "--slots", "2"});
+  ASSERT_EQ(table.exit, 0) << table.err;
+  EXPECT_THAT(table.out, HasSubstr("what if  "));
+  EXPECT_THAT(table.out, HasSubstr(id));
+  EXPECT_THAT(table.out, HasSubstr("model's error"));
+  const RunResult json = Mrctl({"whatif", id, "--workers", "1", "--slots", "2", "-o", "json"});
+  ASSERT_EQ(json.exit, 0) << json.err;
+  EXPECT_EQ(std::count(json.out.begin(), json.out.end(), '\n'), 1);
+  const auto number = [&json](const std::string& name) {
+    const size_t at = json.out.find("\"" + name + "\":");
+    return at == std::string::npos ? -1.0 : std::stod(json.out.substr(at + name.size() + 3));
+  };
+  EXPECT_GT(number("happened_s"), .4);
+  EXPECT_LT(std::abs(number("error")), .25) << json.out;
+  EXPECT_GT(number("whatif_s"), 3 * number("model_s")) << json.out;
+
+  EXPECT_EQ(Mrctl({"whatif", "job_1_9999", "--workers", "4"}).exit, 7);
+  const RunResult bad = Mrctl({"whatif", id, "--scheduler", "nosuch", "-o", "json"});
+  EXPECT_EQ(bad.exit, 2);
+  EXPECT_THAT(bad.out, StartsWith("{\"version\":1,\"error\":{\"code\":\"invalid_argument\""));
+  EXPECT_EQ(Mrctl({"whatif", id}).exit, 2) << "nothing is to be otherwise";
+  EXPECT_EQ(RunMrctl({"--master", "127.0.0.1:1", "whatif", id, "--workers", "4"}).exit, 5);
+}
+
 }  // namespace
 }  // namespace mr::test

@@ -38,6 +38,9 @@ interface MasterForClient {
   # Those that have been set or named by a job, and "default".
   setQueue @18 (queue :Text, weight :Float64, minShare :Int64, maxShare :Int64) -> (outcome :Common.Outcome);
   # A weight of 0, a share below 0: stays as it is. Answered when it is in the journal.
+  history @19 (job :Common.JobId, from :UInt32) -> (outcome :Common.Outcome, head :Text, text :Text, next :UInt32, beside :List(Common.JobId));
+  # What an ended job's run was, as lines of master/history's document, in pages of about 512 KiB. from: 0, then
+  # `next` until that is 0. With the first page: the document's head, and ended jobs that ran beside it.
 }
 
 interface JobWatcher { changed @0 (status :JobStatus); }

@@ -1,14 +1,81 @@
 #include "master/sim/replay/command.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "common/io/files.h"
 #include "master/sim/replay/replay.h"
+#include "master/sim/replay/whatif.h"
 
 namespace mr::sim {
 
+namespace {
+
+constexpr size_t kMostInput = size_t{1} << 30;  // a guess: a history of some million attempts
+
+Result<std::string> ReadInput() {
+  std::string text;
+  char piece[65536];
+  while (true) {
+    const ssize_t n = read(0, piece, sizeof piece);
+    if (n < 0) return ErrnoStatus(errno, "cannot read standard input");
+    if (n == 0) return text;
+    text.append(piece, static_cast<size_t>(n));
+    if (text.size() > kMostInput) return InvalidArgument("standard input: more than 1 GiB");
+  }
+}
+
+bool IsFile(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+// Of a journal, or the file that is one. *replayed: what the journal's replay came to.
+Result<history::Document> LoadHistory(const std::string& source, std::optional<Replayed>* replayed) {
+  if (source == "-" || IsFile(source)) {
+    MR_ASSIGN_OR_RETURN(const std::string text, source == "-" ? ReadInput() : ReadFile(source));
+    return history::Read(text, source == "-" ? "standard input" : source);
+  }
+  HistoryCollector collector;
+  MR_ASSIGN_OR_RETURN(*replayed, ReplayJournal(source, [&](const auto& event, const auto& decisions, const auto& scheduler) {
+                        collector.On(event, decisions, scheduler);
+                      }));
+  return collector.Take();
+}
+
+}  // namespace
+
 Result<int> RunReplay(const ReplayCommand& c) {
-  MR_ASSIGN_OR_RETURN(const Replayed replayed, ReplayJournal(c.journal));
-  MR_RETURN_IF_ERROR(WriteAll(1, c.form == "json" ? Json(replayed) : Table(replayed)));
-  return ExitOf(replayed.verdict);
+  std::optional<JobId> job;
+  if (!c.job.empty()) {
+    job = ParseJobId(c.job);
+    if (!job) return InvalidArgument("'" + c.job + "' is not a job id, as job_1_0001");
+  }
+  // Before minutes of reading.
+  if (!c.change.scheduler.empty()) MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(c.change.scheduler));
+  std::optional<Replayed> replayed;
+  MR_ASSIGN_OR_RETURN(const history::Document document, LoadHistory(c.journal, &replayed));
+  if (!c.wants_change() && c.history_out.empty() && c.model_out.empty() && replayed) {
+    MR_RETURN_IF_ERROR(WriteAll(1, c.form == "json" ? Json(*replayed) : Table(*replayed)));
+    return ExitOf(replayed->verdict);
+  }
+  // A history is what was recorded; where this build would have decided otherwise, it is not its own any more.
+  if (replayed && replayed->verdict != Verdict::kEqual && replayed->verdict != Verdict::kTorn) {
+    return Rejected("the journal's replay is not equal (" + std::string(Word(replayed->verdict)) +
+                    "), so what happened is not known: mrsim replay " + c.journal + " shows the place");
+  }
+  if (!c.history_out.empty()) {
+    MR_RETURN_IF_ERROR(WriteFileDurably(c.history_out, history::Write(document)));
+  }
+  if (!c.model_out.empty()) {
+    MR_ASSIGN_OR_RETURN(const HistoryModel model, ModelOf(document, job));
+    MR_RETURN_IF_ERROR(WriteFileDurably(c.model_out, CalibrationToml(model)));
+  }
+  const bool wrote = !c.history_out.empty() || !c.model_out.empty();
+  if (wrote && c.change.scheduler.empty() && c.change.workers == 0 && c.change.slots == 0) return 0;
+  MR_ASSIGN_OR_RETURN(const WhatIf whatif, RunWhatIf(document, job, c.change));
+  MR_RETURN_IF_ERROR(WriteAll(1, c.form == "json" ? Json(whatif) : Table(whatif)));
+  return 0;
 }
 
 }  // namespace mr::sim

@@ -4,12 +4,15 @@
 #include <string>
 
 #include "common/base/status.h"
+#include "master/sim/replay/history_model.h"
 
 namespace mr::sim {
 
 struct ReplayCommand {
-  std::string journal;  // or a master's --data
-  std::string form = "table";
+  std::string journal;  // or a master's --data; of what-if also a history's file, "-" = standard input
+  std::string form = "table", job, history_out, model_out;
+  Change change;
+  bool wants_change() const { return !change.scheduler.empty() || change.workers > 0 || change.slots > 0 || !job.empty(); }
 };
 
 // Prints to standard output; the exit code (README.md).

@@ -62,6 +62,17 @@ TEST(OptionsTest, OfAQueueOnlyWhatIsGivenIsSet) {
   EXPECT_EQ(Refused({"queue"}).exit, kExitUsage);
 }
 
+TEST(OptionsTest, WhatifTakesAJobAndWhatIsToBeOtherwise) {
+  const Command c = Parse({"whatif", "job_1_0002", "--scheduler", "fair,late(cap=0.2)", "--workers", "16", "--slots", "4"});
+  EXPECT_EQ(c.verb, "whatif");
+  EXPECT_THAT(c.args, ElementsAre("job_1_0002"));
+  EXPECT_EQ(c.whatif.scheduler, "fair,late(cap=0.2)");
+  EXPECT_EQ(c.whatif.workers, 16u);
+  EXPECT_EQ(c.whatif.slots, 4u);
+  EXPECT_EQ(Refused({"whatif", "job_1_0002", "--workers", "0"}).exit, kExitUsage);
+  EXPECT_EQ(Refused({"whatif"}).exit, kExitUsage);
+}
+
 TEST(OptionsTest, RefusesACommandWithoutItsArgument) {
   EXPECT_EQ(Refused({}).exit, kExitUsage);
   EXPECT_EQ(Refused({"submit"}).exit, kExitUsage);

@@ -1,0 +1,102 @@
+// What a job's run was, as a document: which attempts of which tasks ran where and when. Taken from the
+// scheduler's state while it knows the job, written as text by a master (`mrctl whatif`) or a replay of its
+// journal, and read by the simulator. Plain data; instants are the master's stamps, in nanoseconds.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/status.h"
+#include "master/sched/entities.h"
+
+namespace mr::sched { class State; }
+
+namespace mr::history {
+
+struct Attempt {
+  uint32_t number = 0;
+  sched::Cause cause = sched::Cause::kFirst;
+  sched::AttemptState state = sched::AttemptState::kLaunched;
+  WorkerId worker;
+  Instant launched, started, inputs_done, ended;  // 0: not yet, or not known
+  // Its last report of progress; `reported` 0: there was none. Bytes of that phase (0 read, 1 shuffle,
+  // 2 merge, 3 reduce, 4 write); total 0: not known.
+  Instant reported;
+  uint64_t taken = 0, total = 0;
+  uint8_t phase = 0;
+  bool operator==(const Attempt&) const = default;
+};
+
+struct Task {
+  uint64_t input_bytes = 0, output_bytes = 0;  // 0: not known, or nothing
+  uint32_t winner = 0;                         // attempt number; 0: not committed
+  std::vector<WorkerId> preferred;
+  std::vector<sched::Slice> slices;
+  std::vector<Attempt> attempts;
+  const Attempt* Winner() const;  // null: not committed
+  bool operator==(const Task&) const = default;
+};
+
+struct Stage {
+  sched::StageSpec spec;
+  std::vector<Task> tasks;  // empty where it was never planned
+  bool operator==(const Stage&) const = default;
+};
+
+struct Job {
+  JobId id;
+  std::string name, queue;
+  int32_t priority = 0;
+  sched::JobState state = sched::JobState::kRunning;
+  std::vector<std::string> policies;
+  Instant submitted, ended;
+  std::vector<Stage> stages;
+  uint32_t tasks() const;
+  bool operator==(const Job&) const = default;
+};
+
+struct Worker {
+  WorkerId id;
+  std::string rack;
+  sched::Slots slots;
+  Instant from, until;  // 0: before all jobs; until the end
+  bool operator==(const Worker&) const = default;
+};
+
+struct Document {
+  std::string policies;
+  uint64_t seed = 1;
+  std::vector<sched::QueueSet> queues;
+  std::vector<Worker> workers;
+  std::vector<Job> jobs;  // by submission
+  uint32_t left_out = 0;  // jobs that ran beside these and are not here
+};
+
+// Attempts that have no end yet get none.
+Job JobOf(const sched::Job& job);
+Job JobWithoutStages(const sched::Job& job);
+Task TaskOf(const sched::Task& task);
+Worker WorkerOf(const sched::Worker& worker);
+// Policies, seed, queues and the workers that are there now; no jobs.
+Document FrameOf(const sched::State& state);
+
+// Lines of words separated by tabs; the first is "paceline-history 1". Head, then WriteJob for each job.
+std::string WriteHead(const Document& document);
+std::string WriteJob(const Job& job);
+// The job's lines from its task `from` on (counted over all stages), until `bytes` of them; `next`: where to
+// go on, 0: that was all.
+struct Page {
+  std::string text;
+  uint32_t next = 0;
+};
+Page WritePage(const sched::Job& job, uint32_t from, size_t bytes);
+std::string Write(const Document& document);
+// Whether the text claims to be one.
+bool IsHistory(std::string_view text);
+// kInvalidArgument with the line that is wrong; kRejected for a later version. name: for messages.
+Result<Document> Read(std::string_view text, const std::string& name);
+
+}  // namespace mr::history

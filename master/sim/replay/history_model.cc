@@ -1,0 +1,390 @@
+#include "master/sim/replay/history_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace mr::sim {
+
+namespace {
+
+using history::Attempt;
+using history::Document;
+using history::Task;
+
+// Guesses: the part of its work that an attempt must have reported before its end is guessed from it; how
+// far durations differ at least (log scale; that of TaskModel); of how many attempts a median is believed.
+constexpr double kLeastProgress = .05;
+constexpr double kLeastSpread = .15;
+constexpr double kFew = 3;
+constexpr double kMadToSigma = 1.4826;  // of a normal distribution
+constexpr int kRounds = 4;  // of medians of stages and of workers, which need each other
+// As workers report: when an attempt moved by 5 %, at most each 20 ms and at least each second (design.md 4).
+constexpr double kReportStep = .05, kLeastPeriod = .02, kMostPeriod = 1;
+
+double Between(Instant from, Instant to) { return (to - from).seconds(); }
+
+struct Weighed {
+  double value = 0, weight = 1;
+};
+
+// Where half of the weight is on either side; 0 of nothing.
+double Median(std::vector<Weighed> values) {
+  std::sort(values.begin(), values.end(), [](const Weighed& a, const Weighed& b) { return a.value < b.value; });
+  double left = 0;
+  for (const Weighed& v : values) left += v.weight / 2;
+  for (const Weighed& v : values) {
+    left -= v.weight;
+    if (left <= 0) return v.value;
+  }
+  return 0;
+}
+
+double Median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// How long an attempt worked: from when it ran and all of its inputs were there.
+struct Time {
+  double seconds = 0;
+  double copy = 0;   // of these, until it had its inputs, where it began after they were all there
+  double tail = 0;   // the same of one that had begun before
+  bool whole = false;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::map<WorkerId, uint32_t> index) : index_(std::move(index)) {}
+
+  // When the last output that the task reads was committed; 0: it reads none.
+  static Instant Ready(const history::Job& job, const history::Stage& stage, const Task& task) {
+    Instant ready;
+    for (const sched::Slice& slice : task.slices) {
+      const auto& upstream = job.stages[stage.spec.inputs[slice.input].upstream].tasks;
+      for (uint32_t t = slice.task_begin; t < slice.task_end; ++t) {
+        const Attempt* winner = upstream[t].Winner();
+        if (winner != nullptr) ready = std::max(ready, winner->ended);
+      }
+    }
+    return ready;
+  }
+
+  // Of one that started and ended; the estimate where it was stopped and its progress says enough.
+  static Time TimeOf(const history::Job& job, const Attempt& a, Instant ready) {
+    const Instant ended = a.ended.ns > 0 ? a.ended : job.ended;
+    const bool early = ready > a.started;
+    const Instant begin = early && ready < ended ? ready : a.started;
+    Time time{Between(begin, ended), 0, 0, a.state == sched::AttemptState::kCommitted || a.state == sched::AttemptState::kDiscarded};
+    if (a.inputs_done > begin && a.inputs_done <= ended && ready.ns > 0) {
+      (early ? time.tail : time.copy) = Between(begin, a.inputs_done);
+    }
+    if (time.whole || a.total == 0 || a.reported <= begin) return time;
+    // Bytes are those of the phase: only the one that reads files, and the last, say how long all of it takes.
+    if (a.phase != 0 && a.phase != 3) return time;
+    const Instant phase_began = a.phase == 0 ? begin : std::max(begin, a.inputs_done);
+    const double done = std::min(1.0, static_cast<double>(a.taken) / static_cast<double>(a.total));
+    if (done >= kLeastProgress && a.reported > phase_began) {
+      time.seconds = std::max(time.seconds, Between(begin, phase_began) + Between(phase_began, a.reported) / done);
+      time.whole = true;
+    }
+    return time;
+  }
+
+  std::optional<uint32_t> IndexOf(WorkerId id) const {
+    const auto it = index_.find(id);
+    return it == index_.end() ? std::nullopt : std::optional<uint32_t>(it->second);
+  }
+
+ private:
+  std::map<WorkerId, uint32_t> index_;
+};
+
+// Longest prefix of common ground: what all parts of the model need of a stage.
+struct StageTimes {
+  struct One {
+    Time time;
+    uint32_t worker = 0, number = 0, task = 0;
+  };
+  std::vector<One> attempts;
+};
+
+StageTimes TimesOf(const Reader& reader, const history::Job& job, const history::Stage& stage) {
+  StageTimes times;
+  for (uint32_t t = 0; t < stage.tasks.size(); ++t) {
+    const Task& task = stage.tasks[t];
+    const Instant ready = Reader::Ready(job, stage, task);
+    for (const Attempt& a : task.attempts) {
+      if (a.started.ns == 0) continue;
+      const bool stopped = a.state == sched::AttemptState::kKilled || a.state == sched::AttemptState::kEnding;
+      const Time time = Reader::TimeOf(job, a, ready);
+      if ((!time.whole && !stopped) || time.seconds <= 0) continue;
+      times.attempts.push_back({time, reader.IndexOf(a.worker).value_or(0), a.number, t});
+    }
+  }
+  return times;
+}
+
+// The record of one task: the first attempt that tells how long it takes there, else one of its others.
+const StageTimes::One* RecordOf(const std::vector<const StageTimes::One*>& of_task) {
+  const StageTimes::One* best = nullptr;
+  for (const StageTimes::One* one : of_task) {
+    if (best == nullptr || one->number < best->number) best = one;
+  }
+  return best;
+}
+
+StageModel StageOf(const history::Stage& stage, const StageTimes& times, const std::vector<double>& speeds,
+                   const Reader& reader, uint32_t* unknown) {
+  StageModel model;
+  model.name = stage.spec.name;
+  model.kind = stage.spec.slot_kind;
+  model.tasks = static_cast<uint32_t>(stage.tasks.size());
+  model.inputs = stage.spec.inputs;
+  model.side_effects = stage.spec.side_effects;
+  std::vector<double> known;
+  std::vector<std::vector<const StageTimes::One*>> by_task(stage.tasks.size());
+  for (const auto& one : times.attempts) {
+    by_task[one.task].push_back(&one);
+    if (one.time.whole) known.push_back(one.time.seconds * speeds[one.worker]);
+  }
+  const double median = Median(known);
+  const auto add = [&](const StageTimes::One& one) {
+    // One that was stopped, and said nothing of its progress: at least so long, and else like the others.
+    const double seconds = std::max(one.time.seconds * speeds[one.worker], one.time.whole ? 0 : median);
+    model.durations.push_back(static_cast<float>(seconds));
+    model.shares.push_back({static_cast<float>(std::min(1.0, one.time.copy / one.time.seconds)),
+                            static_cast<float>(std::min(1.0, one.time.tail / one.time.seconds))});
+  };
+  std::vector<const StageTimes::One*> copies;
+  bool placed = false;
+  model.silent = true;
+  for (uint32_t t = 0; t < stage.tasks.size(); ++t) {
+    const Task& task = stage.tasks[t];
+    uint64_t total = task.input_bytes;
+    for (const Attempt& a : task.attempts) {
+      total = std::max(total, a.total);
+      model.silent = model.silent && a.total == 0;
+    }
+    model.task_bytes.push_back(total);
+    model.bytes += total;
+    model.output_bytes += task.output_bytes;
+    model.preferred.emplace_back();
+    for (const WorkerId w : task.preferred) {
+      if (const auto index = reader.IndexOf(w)) model.preferred.back().push_back(*index);
+    }
+    placed = placed || !model.preferred.back().empty();
+    const StageTimes::One* record = RecordOf(by_task[t]);
+    if (record != nullptr) {
+      add(*record);
+    } else {
+      ++*unknown;
+      model.durations.push_back(static_cast<float>(median));
+      model.shares.emplace_back();
+    }
+    for (const StageTimes::One* one : by_task[t]) {
+      if (one != record && one->time.whole) copies.push_back(one);
+    }
+  }
+  for (const StageTimes::One* one : copies) add(*one);
+  if (!placed) model.preferred.clear();
+  return model;
+}
+
+std::string Count(size_t n, const char* what) { return std::to_string(n) + " " + what; }
+
+}  // namespace
+
+// Per worker the median of its ratios, each weighed by its stage's time: milliseconds are mostly noise. Then
+// drawn towards 0 as far as ratios differ within workers as much as between them (empirical Bayes).
+std::vector<double> EstimateSpeeds(const std::vector<SpeedSample>& samples, size_t workers) {
+  std::vector<double> speeds(workers, 1);
+  for (int round = 0; round < kRounds; ++round) {
+    std::map<uint32_t, std::vector<double>> of_stage;
+    for (const SpeedSample& s : samples) {
+      if (s.whole) of_stage[s.stage].push_back(s.seconds * speeds[s.worker]);
+    }
+    std::map<uint32_t, double> medians;
+    for (auto& [stage, seconds] : of_stage) {
+      if (seconds.size() > 1) medians[stage] = Median(std::move(seconds));
+    }
+    std::vector<std::vector<Weighed>> ratios(workers);
+    for (const SpeedSample& s : samples) {
+      const auto it = medians.find(s.stage);
+      if (it == medians.end() || it->second <= 0) continue;
+      // One that was stopped says something only where it had already taken longer than others take.
+      if (s.whole || s.seconds > it->second) ratios[s.worker].push_back({std::log(it->second / s.seconds), it->second});
+    }
+    std::vector<double> middle(workers, 0), effective(workers, 0);
+    std::vector<Weighed> apart;
+    for (size_t w = 0; w < workers; ++w) {
+      double sum = 0, squares = 0;
+      for (const Weighed& r : ratios[w]) {
+        sum += r.weight;
+        squares += r.weight * r.weight;
+      }
+      if (squares <= 0) continue;
+      effective[w] = sum * sum / squares;
+      middle[w] = Median(ratios[w]);
+      for (const Weighed& r : ratios[w]) {
+        if (ratios[w].size() > 2) apart.push_back({std::abs(r.value - middle[w]), r.weight});
+      }
+    }
+    const double within = std::max(kLeastSpread, kMadToSigma * Median(std::move(apart)));
+    double between = 0, known = 0;
+    for (size_t w = 0; w < workers; ++w) {
+      if (effective[w] <= 0) continue;
+      between += middle[w] * middle[w] - within * within / effective[w];
+      ++known;
+    }
+    between = known > 0 ? std::max(0.0, between / known) : 0;
+    for (size_t w = 0; w < workers; ++w) {
+      if (effective[w] <= 0 || between <= 0) continue;
+      const double trust = between / (between + within * within / effective[w]) * std::min(1.0, effective[w] / kFew);
+      speeds[w] = std::exp(middle[w] * trust);
+    }
+  }
+  return speeds;
+}
+
+Result<HistoryModel> ModelOf(const Document& document, std::optional<JobId> only) {
+  HistoryModel model;
+  const history::Job* wanted = nullptr;
+  for (const history::Job& job : document.jobs) {
+    if (only && job.id == *only) wanted = &job;
+  }
+  if (only && wanted == nullptr) return NotFound("the history has no " + Name(*only) + " that has ended");
+  if (wanted != nullptr && wanted->state != sched::JobState::kSucceeded) {
+    return Rejected(Name(*only) + " did not succeed: how long its tasks would have taken is not known");
+  }
+  size_t others = document.left_out;
+  for (const history::Job& job : document.jobs) {
+    if (wanted != nullptr && (job.submitted > wanted->ended || job.ended < wanted->submitted)) continue;
+    if (job.state != sched::JobState::kSucceeded || job.tasks() == 0) {
+      ++others;
+      continue;
+    }
+    model.jobs.push_back(&job);
+  }
+  if (model.jobs.empty()) return Rejected("the history has no job that succeeded: nothing to simulate");
+  if (others > 0) model.notes.push_back(Count(others, "jobs did not succeed or are not in the history: the slots that they took are not modelled"));
+  std::stable_sort(model.jobs.begin(), model.jobs.end(), [](const auto* a, const auto* b) { return a->submitted < b->submitted; });
+  Instant begin = model.jobs[0]->submitted, end;
+  for (const history::Job* job : model.jobs) end = std::max(end, job->ended);
+
+  // Workers, by id, of lives that met these jobs; and those that only attempts tell of.
+  std::map<WorkerId, uint32_t> index;
+  Experiment& e = model.as_it_was;
+  std::map<std::string, uint32_t> racks;
+  const auto worker = [&](const history::Worker& w) {
+    if (!index.emplace(w.id, static_cast<uint32_t>(model.workers.size())).second) return false;
+    const auto rack = racks.emplace(w.rack, static_cast<uint32_t>(racks.size()));
+    if (rack.second) e.cluster.racks.push_back({w.rack, 0, 0});
+    WorkerSpec spec;
+    spec.rack = rack.first->second;
+    spec.slots = w.slots;
+    spec.from = w.from > begin ? Between(begin, w.from) : 0;
+    model.workers.push_back(w.id);
+    e.cluster.workers.push_back(spec);
+    return true;
+  };
+  for (const history::Worker& w : document.workers) {
+    if ((w.until.ns > 0 && w.until < begin) || w.from > end) continue;
+    if (!worker(w)) {
+      // A further life: it came back.
+      for (Fault& f : e.faults.faults) {
+        if (f.worker == index.at(w.id) && f.lasts == 0) f.lasts = std::max(1e-3, Between(begin, w.from) - f.at);
+      }
+    }
+    if (w.until.ns > 0 && w.until < end) {
+      e.faults.faults.push_back({FaultKind::kCrash, Between(begin, w.until), index.at(w.id), 0, 1});
+    }
+  }
+  e.faults.lease = Duration{};  // at which the master learnt of it
+  if (!e.faults.faults.empty()) model.notes.push_back(Count(e.faults.faults.size(), "losses of workers are part of the history"));
+  size_t unlisted = 0;
+  for (const history::Job* job : model.jobs) {
+    for (const auto& stage : job->stages) {
+      for (const auto& task : stage.tasks) {
+        for (const Attempt& a : task.attempts) {
+          history::Worker w = document.workers.empty() ? history::Worker{} : document.workers[0];
+          if (w.slots.total == 0) w.slots.total = 1;
+          w.id = a.worker;
+          w.from = w.until = {};
+          unlisted += a.worker.valid() && index.count(a.worker) == 0 && worker(w);
+        }
+      }
+    }
+  }
+  if (unlisted > 0) model.notes.push_back(Count(unlisted, "workers are known from their attempts only: their slots are taken to be those of the first"));
+  if (model.workers.empty()) return Rejected("the history names no worker");
+
+  const Reader reader(index);
+  std::vector<std::vector<StageTimes>> times;
+  std::vector<SpeedSample> samples;
+  std::vector<double> delays, seconds;
+  uint32_t stages = 0;
+  for (const history::Job* job : model.jobs) {
+    times.emplace_back();
+    for (const auto& stage : job->stages) {
+      times.back().push_back(TimesOf(reader, *job, stage));
+      for (const auto& one : times.back().back().attempts) {
+        samples.push_back({stages, one.worker, one.time.seconds, one.time.whole});
+        seconds.push_back(one.time.seconds);
+      }
+      ++stages;
+      for (const auto& task : stage.tasks) {
+        for (const Attempt& a : task.attempts) {
+          if (a.started.ns > 0) delays.push_back(Between(a.launched, a.started));
+        }
+      }
+    }
+  }
+  const std::vector<double> speeds = EstimateSpeeds(samples, model.workers.size());
+  for (size_t w = 0; w < speeds.size(); ++w) e.cluster.workers[w].speed = speeds[w];
+  uint32_t unknown = 0;
+  for (size_t j = 0; j < model.jobs.size(); ++j) {
+    const history::Job& job = *model.jobs[j];
+    JobModel out{Between(begin, job.submitted), job.name, {}, job.queue, job.priority, job.policies};
+    for (size_t s = 0; s < job.stages.size(); ++s) out.stages.push_back(StageOf(job.stages[s], times[j][s], speeds, reader, &unknown));
+    e.jobs.push_back(std::move(out));
+  }
+  if (unknown > 0) model.notes.push_back(Count(unknown, "tasks without a record took the median of their stage"));
+  e.tasks = Exact();
+  e.tasks.launch_delay = FromSeconds(Median(delays));
+  e.tasks.report_period = FromSeconds(std::clamp(Median(seconds) * kReportStep, kLeastPeriod, kMostPeriod));
+  e.queues = document.queues;
+  e.policies = document.policies;
+  e.seed = document.seed;
+  return model;
+}
+
+Experiment Changed(const HistoryModel& model, const Change& change) {
+  Experiment e = model.as_it_was;
+  if (!change.scheduler.empty()) {
+    e.policies = change.scheduler;
+    for (JobModel& job : e.jobs) job.policies.clear();
+  }
+  auto& workers = e.cluster.workers;
+  if (change.workers > 0 && change.workers != workers.size()) {
+    std::vector<WorkerSpec> recorded = workers;
+    std::stable_sort(recorded.begin(), recorded.end(), [](const auto& a, const auto& b) { return a.speed > b.speed; });
+    workers.clear();
+    for (uint64_t i = 0; i < change.workers; ++i) {
+      workers.push_back(recorded[(2 * i + 1) * recorded.size() / (2 * uint64_t{change.workers})]);
+      workers.back().from = 0;
+    }
+    e.faults.faults.clear();
+    for (JobModel& job : e.jobs) {
+      for (StageModel& stage : job.stages) stage.preferred.clear();
+    }
+  }
+  if (change.slots > 0) {
+    for (WorkerSpec& w : workers) w.slots = {change.slots, 0, 0};
+  }
+  return e;
+}
+
+}  // namespace mr::sim

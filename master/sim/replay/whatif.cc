@@ -1,0 +1,134 @@
+#include "master/sim/replay/whatif.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+
+#include "common/base/text.h"
+
+namespace mr::sim {
+
+namespace {
+
+Spent SpentBy(const std::vector<const history::Job*>& jobs) {
+  Spent spent;
+  for (const history::Job* job : jobs) {
+    for (const auto& stage : job->stages) {
+      for (const auto& task : stage.tasks) {
+        for (const history::Attempt& a : task.attempts) {
+          const double seconds = ((a.ended.ns > 0 ? a.ended : job->ended) - a.launched).seconds();
+          (a.state == sched::AttemptState::kCommitted ? spent.useful : spent.wasted) += seconds;
+          spent.copies += a.cause != sched::Cause::kFirst && a.cause != sched::Cause::kRetry;
+        }
+      }
+    }
+  }
+  return spent;
+}
+
+Spent SpentBy(const Totals& t) { return {t.useful, t.wasted, t.copies}; }
+
+__attribute__((format(printf, 2, 3))) void Print(std::string* out, const char* format, ...) {
+  char text[640];
+  va_list args;
+  va_start(args, format);
+  std::vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  *out += text;
+}
+
+void JsonSpent(std::string* out, const char* name, const std::string& scheduler, uint32_t workers, uint32_t slots, const Spent& s) {
+  Print(out, ",\"%s\":{\"scheduler\":\"", name);
+  *out += JsonEscape(scheduler);
+  Print(out, "\",\"workers\":%u,\"slots\":%u,\"useful_slot_s\":%.6f,\"wasted_slot_s\":%.6f,\"copies\":%llu}", workers, slots, s.useful,
+        s.wasted, static_cast<unsigned long long>(s.copies));
+}
+
+}  // namespace
+
+Result<WhatIf> RunWhatIf(const history::Document& document, std::optional<JobId> only, const Change& change) {
+  if (!change.scheduler.empty()) MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(change.scheduler));
+  if (const Status was = sched::Scheduler::CheckPolicies(document.policies); !was.ok()) {
+    return Rejected("the history's own list '" + document.policies + "' is none of this release: " + was.message());
+  }
+  MR_ASSIGN_OR_RETURN(HistoryModel model, ModelOf(document, only));
+  const Experiment changed = Changed(model, change);
+  WhatIf out;
+  out.notes = model.notes;
+  out.was_scheduler = model.as_it_was.policies;
+  out.then_scheduler = changed.policies;
+  out.was_workers = static_cast<uint32_t>(model.as_it_was.cluster.workers.size());
+  out.then_workers = static_cast<uint32_t>(changed.cluster.workers.size());
+  out.was_slots = model.as_it_was.cluster.slots();
+  out.then_slots = changed.cluster.slots();
+  out.happened = SpentBy(model.jobs);
+  Simulation was(std::move(model.as_it_was));
+  if (const std::string wrong = was.Run(nullptr); !wrong.empty()) {
+    return Rejected("the model of the history does not come to an end: " + wrong);
+  }
+  Simulation then(changed);
+  if (const std::string wrong = then.Run(nullptr); !wrong.empty()) {
+    return Rejected("so changed, the jobs do not come to an end: " + wrong);
+  }
+  out.model = SpentBy(was.totals());
+  out.then = SpentBy(then.totals());
+  std::vector<double> errors;
+  size_t failed = 0;
+  for (size_t j = 0; j < model.jobs.size(); ++j) {
+    const history::Job& job = *model.jobs[j];
+    failed += !was.jobs()[j].succeeded || !then.jobs()[j].succeeded;
+    if (only && job.id != *only) continue;
+    const auto took = [j](const Simulation& run) { return run.jobs()[j].ended - run.jobs()[j].submitted; };
+    out.rows.push_back({job.id, job.name, job.tasks(), (job.ended - job.submitted).seconds(), took(was), took(then)});
+    errors.push_back(std::abs(out.rows.back().error()));
+  }
+  if (failed > 0) out.notes.push_back(std::to_string(failed) + " jobs failed in the simulation: their times mean nothing");
+  std::sort(errors.begin(), errors.end());
+  out.median_error = errors[errors.size() / 2];
+  out.worst_error = errors.back();
+  return out;
+}
+
+std::string Table(const WhatIf& w) {
+  std::string out;
+  Print(&out, "was      %s, %u workers, %u slots\n", w.was_scheduler.c_str(), w.was_workers, w.was_slots);
+  Print(&out, "what if  %s, %u workers, %u slots\n\n", w.then_scheduler.c_str(), w.then_workers, w.then_slots);
+  Print(&out, "%-14s %-16s %7s %11s %11s %8s %11s %8s\n", "JOB", "NAME", "TASKS", "HAPPENED s", "MODEL s", "ERROR", "WHAT IF s", "CHANGE");
+  for (const WhatIf::Row& row : w.rows) {
+    Print(&out, "%-14s %-16.40s %7u %11.3f %11.3f %+7.1f%% %11.3f %+7.1f%%\n", Name(row.id).c_str(), row.name.c_str(), row.tasks,
+          row.happened, row.model, 100 * row.error(), row.then, 100 * row.change());
+  }
+  const auto spent = [&out](const char* name, const Spent& s) {
+    Print(&out, "%-9s %12.1f %12.1f %8llu\n", name, s.useful, s.wasted, static_cast<unsigned long long>(s.copies));
+  };
+  Print(&out, "\n%-9s %12s %12s %8s   slot-seconds of all jobs of the model\n", "", "USEFUL", "WASTED", "COPIES");
+  spent("happened", w.happened);
+  spent("model", w.model);
+  spent("what if", w.then);
+  Print(&out,
+        "\nmodel's error: simulated as it was, a job's completion is off by %.1f %% (median), %.1f %% at most; a change\n"
+        "smaller than that says nothing. CHANGE compares the two simulations.\n",
+        100 * w.median_error, 100 * w.worst_error);
+  for (const std::string& note : w.notes) out += "note: " + note + "\n";
+  return out;
+}
+
+std::string Json(const WhatIf& w) {
+  std::string out = "{\"version\":1,\"jobs\":[";
+  for (const WhatIf::Row& row : w.rows) {
+    if (&row != &w.rows[0]) out += ",";
+    out += "{\"id\":\"" + Name(row.id) + "\",\"name\":\"" + JsonEscape(row.name) + "\"";
+    Print(&out, ",\"tasks\":%u,\"happened_s\":%.6f,\"model_s\":%.6f,\"error\":%.6f,\"whatif_s\":%.6f,\"change\":%.6f}", row.tasks,
+          row.happened, row.model, row.error(), row.then, row.change());
+  }
+  out += "]";
+  JsonSpent(&out, "happened", w.was_scheduler, w.was_workers, w.was_slots, w.happened);
+  JsonSpent(&out, "model", w.was_scheduler, w.was_workers, w.was_slots, w.model);
+  JsonSpent(&out, "whatif", w.then_scheduler, w.then_workers, w.then_slots, w.then);
+  Print(&out, ",\"error_median\":%.6f,\"error_worst\":%.6f,\"notes\":[", w.median_error, w.worst_error);
+  for (const std::string& note : w.notes) out += (&note == &w.notes[0] ? "\"" : ",\"") + JsonEscape(note) + "\"";
+  return out + "]}\n";
+}
+
+}  // namespace mr::sim

@@ -1,0 +1,212 @@
+// What-if, over histories that the simulator itself made: what happened is known there.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "master/sched/state.h"
+#include "master/sim/replay/whatif.h"
+
+namespace mr::sim {
+namespace {
+
+// Two kinds of worker, half of them slower by `factor`; six jobs of maps and reduces that overlap.
+Experiment Mixed(const std::string& policies, double factor = 2) {
+  Experiment e;
+  e.cluster.racks.push_back({"here", 0, 0});
+  WorkerSpec w;
+  w.slots.total = 2;
+  e.cluster.workers.assign(8, w);
+  for (size_t i = 0; i < 8; i += 2) e.cluster.workers[i].speed = 1 / factor;
+  e.tasks.tail = 0;
+  e.tasks.sigma = .1;
+  e.policies = policies;
+  e.seed = 7;
+  for (int j = 0; j < 6; ++j) {
+    e.jobs.push_back(MapReduce(4.0 * j, "job" + std::to_string(j), 24, 24 * 30'000'000, 4, 4 * 20'000'000, 1000));
+  }
+  return e;
+}
+
+history::Document HistoryOf(Experiment experiment) {
+  Simulation run(std::move(experiment));
+  EXPECT_EQ(run.Run(nullptr), "");
+  history::Document document = history::FrameOf(run.scheduler().state());
+  for (const auto& [id, job] : run.scheduler().state().jobs()) document.jobs.push_back(history::JobOf(job));
+  return document;
+}
+
+double Mean(const WhatIf& w, double WhatIf::Row::* field) {
+  double sum = 0;
+  for (const auto& row : w.rows) sum += row.*field;
+  return sum / static_cast<double>(w.rows.size());
+}
+
+TEST(HistoryTest, IsTheSameAfterBeingWrittenAndRead) {
+  Experiment e = Mixed("fair,late(min_age=1s)");
+  e.jobs[0].queue = "night";
+  e.jobs[1].name = "tabs\tand\nlines";
+  e.queues = {{"night", 2.5, 1, 7}};
+  const history::Document document = HistoryOf(std::move(e));
+  const std::string text = history::Write(document);
+  const auto again = history::Read(text, "it");
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  EXPECT_EQ(history::Write(*again), text);
+  EXPECT_EQ(again->workers, document.workers);
+  ASSERT_EQ(again->jobs.size(), 6u);
+  EXPECT_EQ(again->jobs[0].stages[0].tasks, document.jobs[0].stages[0].tasks);
+  EXPECT_EQ(again->jobs[0].queue, "night");
+  EXPECT_EQ(again->jobs[1].name, "tabs and lines");
+  EXPECT_EQ(again->policies, "fair,late(min_age=1s)");
+}
+
+TEST(HistoryTest, WhatIsNoneIsRefusedWithItsLine) {
+  const std::string text = history::Write(HistoryOf(Mixed("fifo")));
+  EXPECT_EQ(history::Read("x\n", "it").status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(history::Read("paceline-history\t2\n", "it").status().code(), Code::kRejected);
+  for (const char* bad : {"attempt\t1", "stage\ts\t1\t0\t1\t-", "task\t1\t1\t1\t-\t0:0:1:0:99", "worker\t0\t-\t1\t0\t0\t0\t0", "what"}) {
+    const auto read = history::Read("paceline-history\t1\n" + std::string(bad) + "\n", "it");
+    ASSERT_FALSE(read.ok()) << bad;
+    EXPECT_EQ(read.status().code(), Code::kInvalidArgument);
+    EXPECT_TRUE(read.status().message().starts_with("it:2: ")) << read.status().message();
+  }
+  // Cut or changed anywhere, it is refused or read, and never anything else.
+  for (size_t at = 1; at < text.size(); at += 97) {
+    (void)history::Read(text.substr(0, at), "it");
+    std::string changed = text;
+    changed[at] = '9';
+    (void)history::Read(changed, "it");
+  }
+}
+
+TEST(WhatIfTest, SpeedsComeOutOfDurations) {
+  std::vector<SpeedSample> samples;
+  const double speeds[] = {1, 1, .5, 1, .25, 1};
+  for (uint32_t stage = 0; stage < 4; ++stage) {
+    for (uint32_t n = 0; n < 60; ++n) samples.push_back({stage, n % 6, (stage + 1) * (1 + .01 * (n % 3)) / speeds[n % 6], true});
+  }
+  const auto estimated = EstimateSpeeds(samples, 7);
+  for (size_t w = 0; w < 6; ++w) EXPECT_NEAR(estimated[w] / speeds[w], 1, .1) << w;
+  EXPECT_EQ(estimated[6], 1) << "of a worker without attempts nothing is known";
+  // One attempt alone says little.
+  EXPECT_GT(EstimateSpeeds({{0, 0, 1, true}, {0, 0, 1, true}, {0, 1, 10, true}}, 2)[1], .3);
+}
+
+TEST(WhatIfTest, AHistoryAsItWasComesOutAsItWas) {
+  for (const char* policies : {"fifo", "fair,late(min_age=1s)"}) {
+    const auto document = HistoryOf(Mixed(policies));
+    const auto same = RunWhatIf(document, {}, {});
+    ASSERT_TRUE(same.ok()) << same.status().ToString();
+    EXPECT_LT(same->median_error, .05) << policies << "\n" << Table(*same);
+    EXPECT_LT(same->worst_error, .15) << policies << "\n" << Table(*same);
+    EXPECT_NEAR(same->model.useful / same->happened.useful, 1, .05) << policies;
+    for (const auto& row : same->rows) EXPECT_EQ(row.model, row.then) << "nothing was changed";
+  }
+}
+
+TEST(WhatIfTest, MoreWorkersAreFasterAndFewerSlower) {
+  const auto document = HistoryOf(Mixed("fifo"));
+  const auto time = [&](uint32_t workers, uint32_t slots) {
+    const auto w = RunWhatIf(document, {}, {"", workers, slots});
+    EXPECT_TRUE(w.ok()) << w.status().ToString();
+    EXPECT_EQ(w->then_slots, workers * slots);
+    return Mean(*w, &WhatIf::Row::then);
+  };
+  const double four = time(4, 2), eight = time(8, 2), sixteen = time(16, 2);
+  EXPECT_GT(four, 1.5 * eight);
+  EXPECT_LT(sixteen, .9 * eight);
+  EXPECT_LT(time(8, 4), .9 * eight);
+  // What the truth is, the simulator can be asked.
+  Experiment truth = Mixed("fifo");
+  truth.cluster.workers.insert(truth.cluster.workers.end(), truth.cluster.workers.begin(), truth.cluster.workers.end());
+  const auto doubled = HistoryOf(std::move(truth));
+  double sum = 0;
+  for (const auto& job : doubled.jobs) sum += (job.ended - job.submitted).seconds();
+  EXPECT_NEAR(sixteen / (sum / 6), 1, .1);
+}
+
+// One of the workers is five times as slow, and there is room for copies.
+Experiment OneSlow(const std::string& policies) {
+  Experiment e = Mixed(policies, 1);
+  e.cluster.workers[3].speed = .2;
+  e.jobs.resize(3);
+  for (size_t j = 0; j < 3; ++j) e.jobs[j] = MapReduce(30.0 * static_cast<double>(j), "slow", 16, 16 * 30'000'000, 0, 0, 1000);
+  return e;
+}
+
+TEST(WhatIfTest, AnotherListIsTriedOnTheSameLuck) {
+  const auto document = HistoryOf(OneSlow("fifo"));
+  const auto late = RunWhatIf(document, {}, {"fifo,late(min_age=1s)", 0, 0});
+  ASSERT_TRUE(late.ok()) << late.status().ToString();
+  EXPECT_EQ(late->happened.copies, 0u);
+  EXPECT_EQ(late->model.copies, 0u);
+  EXPECT_GE(late->then.copies, 3u);
+  EXPECT_LT(Mean(*late, &WhatIf::Row::then), .8 * Mean(*late, &WhatIf::Row::model)) << Table(*late);
+  // And back: what stopped originals would have taken is not known exactly, but that it is longer.
+  const auto copied = HistoryOf(OneSlow("fifo,late(min_age=1s)"));
+  const auto none = RunWhatIf(copied, {}, {"fifo", 0, 0});
+  ASSERT_TRUE(none.ok());
+  EXPECT_GE(none->happened.copies, 3u);
+  EXPECT_EQ(none->then.copies, 0u);
+  EXPECT_GT(Mean(*none, &WhatIf::Row::then), 1.25 * Mean(*none, &WhatIf::Row::model)) << Table(*none);
+  EXPECT_EQ(RunWhatIf(document, {}, {"nosuch", 0, 0}).status().code(), Code::kInvalidArgument);
+}
+
+TEST(WhatIfTest, AJobsOwnRowAndWhatIsMissingIsSaid) {
+  const auto document = HistoryOf(Mixed("fifo"));
+  const auto one = RunWhatIf(document, JobId{1, 3}, {"", 16, 0});
+  ASSERT_TRUE(one.ok());
+  ASSERT_EQ(one->rows.size(), 1u);
+  EXPECT_EQ(one->rows[0].id, (JobId{1, 3}));
+  EXPECT_EQ(RunWhatIf(document, JobId{1, 9}, {}).status().code(), Code::kNotFound);
+  history::Document failed = document;
+  failed.jobs[2].state = sched::JobState::kFailed;
+  EXPECT_EQ(RunWhatIf(failed, JobId{1, 3}, {}).status().code(), Code::kRejected);
+  const auto rest = RunWhatIf(failed, {}, {});
+  ASSERT_TRUE(rest.ok());
+  EXPECT_EQ(rest->rows.size(), 5u);
+  EXPECT_THAT(rest->notes, testing::Contains(testing::HasSubstr("1 jobs did not succeed")));
+}
+
+// A worker goes at 10 s and another comes at 20 s: the model has both.
+TEST(WhatIfTest, WorkersThatWentAndCameAreInTheModel) {
+  Experiment e = Mixed("fifo");
+  e.cluster.workers[7].from = 20;
+  e.faults.faults = {{FaultKind::kCrash, 10, 1, 0, 1}};
+  e.faults.lease = {};
+  history::Document document = HistoryOf(std::move(e));
+  document.workers.insert(document.workers.begin() + 1, history::Worker{{2}, "here", {2, 0, 0}, {}, Instant{10'000'000'000}});
+  document.workers.back().from = Instant{20'000'000'000};
+  const auto same = RunWhatIf(document, {}, {});
+  ASSERT_TRUE(same.ok()) << same.status().ToString();
+  EXPECT_EQ(same->was_workers, 8u);
+  EXPECT_LT(same->worst_error, .15) << Table(*same);
+  for (history::Worker& w : document.workers) w.from = w.until = {};
+  EXPECT_GT(RunWhatIf(document, {}, {})->worst_error, same->worst_error) << "as if all had always been there";
+}
+
+// What a history shows of costs and speeds is what it was made with, and a run can take it.
+TEST(WhatIfTest, ParametersComeOutOfAHistory) {
+  Experiment e = Mixed("fifo", 2);
+  e.tasks.map_cost = 3e-7;
+  e.tasks.launch_delay = Millis(40);
+  const auto document = HistoryOf(std::move(e));
+  const auto model = ModelOf(document, {});
+  ASSERT_TRUE(model.ok()) << model.status().ToString();
+  const std::string toml = CalibrationToml(*model);
+  const auto tasks = ParseTasksToml(toml, "it");
+  ASSERT_TRUE(tasks.ok()) << tasks.status().ToString() << toml;
+  const auto cluster = ParseClusterToml(toml, "it");
+  ASSERT_TRUE(cluster.ok()) << cluster.status().ToString() << toml;
+  ASSERT_EQ(cluster->workers.size(), 8u);
+  EXPECT_NEAR(cluster->workers[1].speed / cluster->workers[0].speed, 2, .25);
+  // Speeds are relative: the cost is of the speed that is called 1.
+  EXPECT_NEAR(tasks->map_cost / cluster->workers[1].speed / 3e-7, 1, .15);
+  EXPECT_EQ(tasks->launch_delay, Millis(40));
+  EXPECT_NEAR(tasks->sigma, .1, .05);
+  EXPECT_EQ(cluster->racks[0].name, "here");
+  EXPECT_EQ(ParseTasksToml("[[worker]]\n", "it").status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(ParseTasksToml("[task]\nmap_csot = 1.0\n", "it").status().code(), Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace mr::sim
