@@ -19,8 +19,7 @@ bool ExplainedByInput(const StageStatistics& s, const Task& task, const Attempt&
 }  // namespace
 
 bool QueueFull(const State& state, const Job& job) {
-  const Queue& q = state.queues().at(job.queue);
-  return state.sharing().max_shares && q.max_share != 0 && q.held_total() >= q.max_share;
+  return state.QueueFull(job, SlotKind::kMap);
 }
 
 Result<Speculation::Options> Speculation::ReadOptions(PolicyParams* params, Duration min_age) {

@@ -156,6 +156,8 @@ class State {
   // See Sharing::slow_start.
   bool EarlyDue(const Job& job, uint32_t stage) const;
   JobRank RankOf(const Job& job, size_t kind) const;
+  // Its queue holds all that it may, and an attempt of this kind would count as more.
+  bool QueueFull(const Job& job, SlotKind kind) const;
   // Some reader of this output is not committed, or its stage is not planned yet.
   bool Needed(const Job& job, const TaskId& id) const;
   // Slots and memory only; whether it is offered at all: free().

@@ -107,6 +107,13 @@ bool State::Waiting(const AttemptId& id) const {
   return !InputsComplete(*FindJob(id.task.job), id.task.stage, *FindTask(id.task));
 }
 
+bool State::QueueFull(const Job& job, SlotKind kind) const {
+  const Queue& q = queues_.at(job.queue);
+  if (!sharing_.max_shares || q.max_share == 0) return false;
+  if (!sharing_.by_kind) return q.held_total() >= q.max_share;
+  return kind == SlotKind::kMap && q.held[KindIndex(kind)] >= q.max_share;
+}
+
 uint32_t State::UpstreamUnfinished(const Job& job, uint32_t stage) const {
   uint32_t n = 0;
   for (const StageInput& input : job.graph.stages[stage].inputs) {

@@ -90,7 +90,7 @@ struct JobModel {
   std::vector<StageModel> stages;
   std::string queue;
   int32_t priority = 0;
-  std::vector<std::string> policies;  // of the job's own
+  std::vector<std::string> policies;  // of job scope, in place of the cluster's; empty: those
   uint32_t tasks() const;
 };
 // A map stage, and an all-to-all reduce stage where reduces > 0.

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "master/sim/options.h"
 #include "master/sim/report.h"
 #include "master/sim/reproduce.h"
+#include "master/sim/shrink.h"
 #include "master/sim/swarm.h"
 #include "master/sim/workload.h"
 
@@ -86,15 +88,25 @@ Result<int> RunOne(const Options& o) {
 }
 
 Result<int> RunSwarm(const Options& o) {
-  MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(o.scheduler));
+  constexpr size_t kLastEvents = 20;
+  constexpr std::clock_t kShrinkFor = 60;  // CPU seconds
+  if (o.scheduler != kAnyPolicies) MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(o.scheduler));
   uint32_t broken = 0;
+  const bool bar = !o.no_progress && Terminal();
   for (uint32_t i = 0; i < o.count; ++i) {
+    if (bar && i % 16 == 0) std::fprintf(stderr, "\r%u/%u configurations ", i, o.count);
     const std::string wrong = RunChecked(RandomExperiment(o.seed + i, o.scheduler));
     if (wrong.empty()) continue;
-    ++broken;
-    std::fprintf(stderr, "mrsim swarm --count 1 --seed %llu --scheduler '%s'  # %s\n",
+    std::fprintf(stderr, "%smrsim swarm --count 1 --seed %llu --scheduler '%s'  # %s\n", bar ? "\r\033[K" : "",
                  static_cast<unsigned long long>(o.seed + i), o.scheduler.c_str(), wrong.c_str());
+    if (++broken > 1) continue;  // one is enough to look at closely
+    const std::clock_t stop = std::clock() + kShrinkFor * CLOCKS_PER_SEC;
+    const auto check = [stop](const Experiment& e) { return std::clock() < stop ? RunChecked(e) : std::string(); };
+    const Shrunk small = Shrink(RandomExperiment(o.seed + i, o.scheduler), check);
+    std::fprintf(stderr, "shrunk in %u runs to: %s\n%s... its last events:\n%s", small.runs, small.wrong.c_str(),
+                 Describe(small.experiment).c_str(), LastEvents(small.experiment, kLastEvents).c_str());
   }
+  if (bar) std::fputs("\r\033[K", stderr);
   std::printf("%u configurations, %u broken\n", o.count, broken);
   return broken == 0 ? kOk : kBroken;
 }

@@ -55,8 +55,11 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
   reproduce->add_option("-o", o.form, "table or json")->check(CLI::IsMember({"table", "json"}));
   reproduce->add_flag("--check", o.check, "exit 1 where a band is missed");
   reproduce->add_flag("--no-progress", o.no_progress, "no progress line");
+  swarm->add_flag("--no-progress", o.no_progress, "no progress line");
+  run->add_option("--scheduler", o.scheduler, "policies, comma-separated");
+  std::string swarm_scheduler = "any";
+  swarm->add_option("--scheduler", swarm_scheduler, "policies, comma-separated; any: a random list each time");
   for (CLI::App* verb : {run, swarm}) {
-    verb->add_option("--scheduler", o.scheduler, "policies, comma-separated");
     verb->add_option("--seed", o.seed, "of everything that is left to chance");
   }
   std::reverse(args.begin(), args.end());  // as CLI11 takes a vector
@@ -70,6 +73,7 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
   } catch (const CLI::ParseError& e) {
     return InvalidArgument(std::string(e.what()) + "; see mrsim --help");
   }
+  if (swarm->parsed()) o.scheduler = swarm_scheduler;
   o.verb = app.get_subcommands().front()->get_name();
   return o;
 }

@@ -106,12 +106,16 @@ void Simulation::Handle(const Item& item) {
 }
 
 void Simulation::Step(sched::Event event) {
-  const std::vector<sched::Decision> decisions = scheduler_.Step({now_, std::move(event)});
-  ++totals_.events;
+  const sched::StampedEvent stamped{now_, std::move(event)};
+  const std::vector<sched::Decision> decisions = scheduler_.Step(stamped);
+  if (experiment_.watch) experiment_.watch(stamped, decisions);
+  if (++totals_.events == experiment_.most_events) Broken("after so many events jobs are not done");
   digest_ = MixHash(digest_, scheduler_.Digest());
   for (const sched::Decision& d : decisions) Carry(d);
   if (!experiment_.check) return;
   if (const std::string wrong = CheckState(scheduler_.state()); !wrong.empty()) Broken(wrong);
+  if (!experiment_.also) return;
+  if (const std::string wrong = experiment_.also(scheduler_.state()); !wrong.empty()) Broken(wrong);
 }
 
 void Simulation::Carry(const sched::Decision& decision) {

@@ -62,12 +62,55 @@ JobModel RandomJob(Rng& rng, uint32_t number) {
   return job;
 }
 
+// What places work, what it waits for, whom it avoids, what it copies: one of each, or none. Times as short as
+// the jobs, so that preemption, waits and copies happen.
+constexpr const char* kPlace[] = {"fifo", "fair", "fair(reduces=greedy)", "fair(min_share_timeout=1,fair_share_timeout=3)",
+                                  "fair(slowstart=0.5)", ""};
+constexpr const char* kWait[] = {"", "", "delay", "delay(clock=paper)", "delay(node=1,rack=2)"};
+constexpr const char* kAvoid[] = {"", "", "blacklist(window=20)", "blacklist(window=5,threshold=0.2,most=0.5)"};
+constexpr const char* kCopy[] = {"", "late", "late(cap=0.5,min_age=2s)", "hadoop_speculation(min_age=3s)", "dryad_speculation(min_age=2s)",
+                                 "dryad_speculation(done=0.5)", "spark_speculation(quantile=0.5,multiplier=1.2)", "spark_speculation"};
+
+// Far more than a configuration takes whose jobs come to their ends.
+constexpr uint64_t kMostEvents = 100'000;
+
+template <size_t N>
+std::string Pick(Rng& rng, const char* const (&from)[N]) { return from[rng.Below(N)]; }
+
+// Queues that jobs of the list share; a queue may also be made by a job alone.
+void AddQueues(Rng& rng, Experiment* s) {
+  const uint32_t queues = Between(rng, 1, 3);
+  for (uint32_t q = 0; q < queues; ++q) {
+    sched::QueueSet set;
+    set.queue = "q" + std::to_string(q);
+    set.weight = Between(rng, 1, 4);
+    if (Chance(rng, .5)) set.min_share = Between(rng, 1, 8);
+    if (Chance(rng, .3)) set.max_share = Between(rng, std::max(1u, set.min_share), 16);
+    if (Chance(rng, .8)) s->queues.push_back(set);
+  }
+  for (JobModel& job : s->jobs) {
+    if (Chance(rng, .8)) job.queue = "q" + std::to_string(rng.Below(queues));
+  }
+}
+
 }  // namespace
+
+std::string RandomPolicies(uint64_t seed) {
+  Rng rng = Rng::Stream(seed, "policies");
+  std::string list;
+  for (const std::string& part : {Pick(rng, kPlace), Pick(rng, kWait), Pick(rng, kAvoid), Pick(rng, kCopy)}) {
+    if (part.empty()) continue;
+    const std::string more = list + (list.empty() ? "" : ",") + part;
+    // A policy that this build does not have is left out.
+    if (sched::Scheduler::CheckPolicies(more).ok()) list = more;
+  }
+  return list.empty() ? "fifo" : list;
+}
 
 Experiment RandomExperiment(uint64_t seed, const std::string& policies) {
   Rng rng = Rng::Stream(seed, "swarm");
   Experiment s;
-  s.policies = policies;
+  s.policies = policies == kAnyPolicies ? RandomPolicies(seed) : policies;
   s.seed = seed;
   s.check = true;
   s.cluster = RandomCluster(rng);
@@ -94,11 +137,19 @@ Experiment RandomExperiment(uint64_t seed, const std::string& policies) {
   if (Chance(rng, .3)) {
     for (WorkerSpec& w : s.cluster.workers) w.loss = Chance(rng, .3) ? .4 * rng.Uniform() : 0;
   }
+  if (Chance(rng, .5)) AddQueues(rng, &s);
+  for (JobModel& job : s.jobs) {
+    if (Chance(rng, .2)) job.priority = static_cast<int32_t>(rng.Below(3));
+    if (policies != kAnyPolicies || !Chance(rng, .2)) continue;
+    const std::string own = Pick(rng, kCopy);
+    if (!own.empty() && sched::Scheduler::CheckJobPolicies(own).ok()) job.policies = {own};
+  }
   return s;
 }
 
 std::string RunChecked(Experiment experiment) {
   experiment.check = true;
+  experiment.most_events = kMostEvents;
   Simulation run(std::move(experiment));
   const std::string wrong = run.Run(nullptr);
   if (!wrong.empty()) return wrong;

@@ -202,11 +202,12 @@ void TakeBackFor(const StageId& stage, const State& state, Plan* plan) {
 bool SlotHelps(const State& state, const AttemptId& id, const StageId& stage) {
   const Worker& w = *state.FindWorker(state.FindAttempt(id)->worker);
   if (!w.alive || w.draining) return false;
-  const Queue& queue = state.queues().at(state.FindJob(id.task.job)->queue);
-  // Whatever is free elsewhere, the queue may not take it.
-  if (state.sharing().max_shares && queue.max_share != 0 && queue.held_total() >= queue.max_share) return true;
   const StageSpec& theirs = state.Spec(id.task.stage_id());
   const StageSpec& ours = state.Spec(stage);
+  // Whatever is free elsewhere, the queue may not take it; with greedy reduces only maps count there.
+  if (state.QueueFull(*state.FindJob(id.task.job), ours.slot_kind)) {
+    return !state.sharing().by_kind || theirs.slot_kind == SlotKind::kMap;
+  }
   if (state.free(ours.slot_kind).count(w.id) != 0 &&
       state.Room(w, w.used, ours.slot_kind, ours.memory_bytes)) {
     return false;  // it waits for something else than a slot

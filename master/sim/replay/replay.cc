@@ -10,22 +10,13 @@
 #include "master/journal/directory.h"
 #include "master/sched/state.h"
 #include "master/server/records.h"
+#include "master/sim/describe.h"
 
 namespace mr::sim {
 
 namespace {
 
 using master::RecordKind;
-
-constexpr const char* kEventNames[] = {
-    "ConfigChanged",   "WorkerRegistered", "WorkerLost",    "WorkerDraining",  "JobSubmitted",  "JobKillAsked",
-    "StagePlanned",    "AttemptStarted",   "AttemptProgress", "AttemptFinished", "AttemptFailed", "AttemptRefused",
-    "AttemptKilled",   "FetchDone",        "FetchFailed",   "CopyMade",        "CopyLost",      "ProfileLoaded",
-    "TimerDue",        "JobTakenOver",     "QueueSet"};
-static_assert(std::size(kEventNames) == std::variant_size_v<sched::Event>, "a new event has a name here");
-
-// Letters of names are not known here: as if it read files.
-std::string Subject(const AttemptId& id) { return Name(id, TaskLetter::kMap); }
 
 using Entities = std::map<std::string, uint64_t>;
 
@@ -154,7 +145,7 @@ class Replayer {
     if (record.sequence == stop_at_) before = scheduler_->state().Entities();
     const auto decisions = scheduler_->Step(event.stamped);
     ++out_.events;
-    ++out_.by_kind[kEventNames[e.index()]];
+    ++out_.by_kind[EventName(e)];
     Count(e, decisions);
     if (record.sequence == stop_at_) {
       Explain(before, scheduler_->state().Entities(), look_);
@@ -221,33 +212,6 @@ Result<std::string> FindJournal(const std::string& path) {
 }
 
 }  // namespace
-
-std::string Describe(const sched::Event& event) {
-  std::string text = kEventNames[event.index()];
-  std::visit(
-      [&text](const auto& e) {
-        if constexpr (requires { e.attempt; }) {
-          text += " of " + Subject(e.attempt);
-        } else if constexpr (requires { e.reader; }) {
-          text += " by " + Subject(e.reader);
-        } else if constexpr (requires { e.job; }) {
-          text += " of " + Name(e.job);
-        } else if constexpr (requires { e.submitted; }) {
-          text += " of " + Name(e.submitted.job);
-        } else if constexpr (requires { e.policy; }) {
-          text += " of " + e.policy + "/" + std::to_string(e.id);
-        } else if constexpr (requires { e.policies; }) {
-          text += " to '" + e.policies + "'";
-        } else if constexpr (requires { e.queue; }) {
-          text += " of '" + e.queue + "'";
-        } else if constexpr (requires { e.copy; }) {
-          text += " of " + Subject({e.copy.output.task, e.copy.attempt});
-        }
-        if constexpr (requires { e.worker; }) text += " on " + Name(e.worker);
-      },
-      event);
-  return text;
-}
 
 Result<Replayed> ReplayJournal(const std::string& path, const OnStep& on_step) {
   MR_ASSIGN_OR_RETURN(const std::string directory, FindJournal(path));

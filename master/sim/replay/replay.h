@@ -14,6 +14,7 @@
 
 #include "common/base/status.h"
 #include "master/sched/scheduler.h"
+#include "master/sim/describe.h"
 
 namespace mr::sim {
 
@@ -67,8 +68,5 @@ std::string Table(const Replayed& replayed);
 std::string Json(const Replayed& replayed);
 // Published (README.md).
 int ExitOf(Verdict verdict);
-
-// "AttemptFinished of attempt_1_0001_0_m_000003_1"
-std::string Describe(const sched::Event& event);
 
 }  // namespace mr::sim

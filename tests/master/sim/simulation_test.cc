@@ -246,9 +246,5 @@ TEST(SimulationTest, SameSeedSameDigestOtherSeedAnother) {
   EXPECT_NE(digest(3), digest(4));
 }
 
-TEST(SwarmTest, EveryConfigurationEndsAsItShould) {
-  for (uint64_t seed = 1; seed <= 150; ++seed) ASSERT_EQ(RunChecked(RandomExperiment(seed, "fifo")), "") << "seed " << seed;
-}
-
 }  // namespace
 }  // namespace mr::sim

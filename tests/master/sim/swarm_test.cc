@@ -1,0 +1,105 @@
+// The swarm reaches what it is meant to reach, and makes small what it finds.
+#include "master/sim/swarm.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "master/sched/reason.h"
+#include "master/sched/state.h"
+#include "master/sim/shrink.h"
+
+namespace mr::sim {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(SwarmTest, EveryConfigurationEndsAsItShould) {
+  for (uint64_t seed = 1; seed <= 50; ++seed) ASSERT_EQ(RunChecked(RandomExperiment(seed, kAnyPolicies)), "") << "seed " << seed;
+}
+
+TEST(SwarmTest, PreemptionCopiesLossAndWaitsHappen) {
+  std::set<std::string> reasons, policies;
+  size_t queues = 0;
+  for (uint64_t seed = 1; seed <= 120; ++seed) {
+    Experiment e = RandomExperiment(seed, kAnyPolicies);
+    queues += e.queues.size();
+    e.check = false;
+    e.watch = [&](const sched::StampedEvent&, const std::vector<sched::Decision>& decisions) {
+      for (const sched::Decision& d : decisions) {
+        std::visit([&](const auto& x) {
+          if constexpr (requires { x.reason; }) {
+            reasons.insert(sched::ReasonName(x.reason.code));
+            policies.insert(x.reason.policy);
+          }
+        }, d);
+      }
+    };
+    Simulation run(std::move(e));
+    ASSERT_EQ(run.Run(nullptr), "") << "seed " << seed;
+  }
+  EXPECT_GT(queues, 50u);
+  for (const auto code : {sched::ReasonCode::kPreempted, sched::ReasonCode::kOutputLost, sched::ReasonCode::kLongestToEnd,
+                          sched::ReasonCode::kBehindAverage, sched::ReasonCode::kEndOfPhase, sched::ReasonCode::kBeyondMedian,
+                          sched::ReasonCode::kLocalInput, sched::ReasonCode::kRetryAfterFailure, sched::ReasonCode::kTaskCommitted}) {
+    EXPECT_EQ(reasons.count(sched::ReasonName(code)), 1u) << sched::ReasonName(code);
+  }
+  for (const char* policy : {"fifo", "fair", "late", "hadoop_speculation", "dryad_speculation", "spark_speculation"}) {
+    EXPECT_EQ(policies.count(policy), 1u) << policy;
+  }
+}
+
+// Held by nobody: after a crash a task is tried again.
+std::string NoTaskIsTriedTwice(const sched::State& state) {
+  for (const auto& [id, job] : state.jobs()) {
+    for (const sched::Stage& stage : job.stages) {
+      for (const sched::Task& task : stage.tasks) {
+        if (task.attempts.size() > 1) return Name(id) + ": a task is tried twice";
+      }
+    }
+  }
+  return "";
+}
+
+TEST(ShrinkTest, BrokenInvariantEndsAsOneTaskAndOneFault) {
+  const Checker check = [](const Experiment& e) {
+    Experiment with = e;
+    with.also = NoTaskIsTriedTwice;
+    return RunChecked(std::move(with));
+  };
+  // A large configuration without copies, so that it takes a fault to break it.
+  uint64_t seed = 1;
+  const auto good = [&] {
+    const Experiment e = RandomExperiment(seed, "fair,delay");
+    return e.jobs.size() >= 3 && e.cluster.workers.size() >= 10 && e.faults.faults.size() >= 4 && e.faults.lost == 0 && !check(e).empty();
+  };
+  while (!good()) ++seed;
+  const Shrunk small = Shrink(RandomExperiment(seed, "fair,delay"), check);
+  EXPECT_THAT(small.wrong, HasSubstr("a task is tried twice"));
+  EXPECT_EQ(check(small.experiment), small.wrong) << "what is printed does not break";
+  ASSERT_EQ(small.experiment.jobs.size(), 1u);
+  EXPECT_LE(small.experiment.jobs[0].stages.size(), 2u);
+  EXPECT_LE(small.experiment.jobs[0].tasks(), 4u);
+  EXPECT_LE(small.experiment.cluster.workers.size(), 2u);
+  EXPECT_EQ(small.experiment.faults.faults.size(), 1u);
+  EXPECT_EQ(small.experiment.policies.find(','), std::string::npos) << small.experiment.policies;
+  EXPECT_LT(small.runs, 500u);
+  EXPECT_THAT(Describe(small.experiment), HasSubstr("fault at "));
+  Experiment again = small.experiment;
+  again.check = true;
+  again.also = NoTaskIsTriedTwice;
+  const std::string last = LastEvents(again, 5);
+  EXPECT_THAT(last, HasSubstr("-> Launch attempt_1_0001_"));
+  EXPECT_LE(std::count(last.begin(), last.end(), '\n'), 20);
+}
+
+TEST(ShrinkTest, ClassIsWhatBrokeNotWhereOrWhen) {
+  EXPECT_EQ(ClassOf("at 17 ns, event 3: job_1_0001 stage 2: task counts are wrong"),
+            ClassOf("at 5 ns, event 99: job_1_0004 stage 0: task counts are wrong"));
+  EXPECT_NE(ClassOf("at 17 ns, event 3: a slot is used twice"), ClassOf("at 17 ns, event 3: a job ends twice"));
+  EXPECT_EQ(ClassOf(""), "");
+}
+
+}  // namespace
+}  // namespace mr::sim
