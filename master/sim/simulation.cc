@@ -109,7 +109,9 @@ void Simulation::Step(sched::Event event) {
   const sched::StampedEvent stamped{now_, std::move(event)};
   const std::vector<sched::Decision> decisions = scheduler_.Step(stamped);
   if (experiment_.watch) experiment_.watch(stamped, decisions);
-  if (++totals_.events == experiment_.most_events) Broken("after so many events jobs are not done");
+  ++totals_.events;
+  told_ += !std::holds_alternative<sched::TimerDue>(stamped.event);
+  if (told_ == experiment_.most_events) Broken("after so many events jobs are not done");
   digest_ = MixHash(digest_, scheduler_.Digest());
   for (const sched::Decision& d : decisions) Carry(d);
   if (!experiment_.check) return;

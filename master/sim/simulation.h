@@ -30,7 +30,7 @@ struct Experiment {
   uint64_t seed = 1;
   bool check = false;  // the whole state, and what the simulator knows itself, after each event
   std::vector<sched::QueueSet> queues;  // set before anything is submitted
-  uint64_t most_events = 0;  // 0: no bound; what needs more goes in circles
+  uint64_t most_events = 0;  // timers aside; 0: no bound; what needs more goes in circles
   // One more thing that must hold where `check`: "" or what does not. May be null, as the next.
   std::function<std::string(const sched::State&)> also;
   // Sees each event with the decisions that answer it.
@@ -232,6 +232,7 @@ class Simulation {
   Flows flows_;
   Instant now_;
   uint64_t digest_ = 0;
+  uint64_t told_ = 0;  // events but timers
   std::string error_;
   Totals totals_;
   size_t ended_ = 0;

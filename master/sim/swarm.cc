@@ -72,7 +72,7 @@ constexpr const char* kCopy[] = {"", "late", "late(cap=0.5,min_age=2s)", "hadoop
                                  "dryad_speculation(done=0.5)", "spark_speculation(quantile=0.5,multiplier=1.2)", "spark_speculation"};
 
 // Far more than a configuration takes whose jobs come to their ends.
-constexpr uint64_t kMostEvents = 100'000;
+constexpr uint64_t kMostEvents = 15'000;
 
 template <size_t N>
 std::string Pick(Rng& rng, const char* const (&from)[N]) { return from[rng.Below(N)]; }
