@@ -29,7 +29,6 @@ struct Experiment {
   Duration offer_period = Millis(100);  // the papers' heartbeat is of 3 s
   uint64_t seed = 1;
   bool check = false;  // the whole state, and what the simulator knows itself, after each event
-  std::vector<sched::QueueSet> queues;  // set before anything is submitted
   uint64_t most_events = 0;  // timers aside; 0: no bound; what needs more goes in circles
   // One more thing that must hold where `check`: "" or what does not. May be null, as the next.
   std::function<std::string(const sched::State&)> also;
