@@ -219,6 +219,12 @@ Result<Pipeline> Pipeline::Parse(std::string_view list) {
   return pipeline;
 }
 
+std::vector<std::string> Pipeline::Items(std::string_view list) {
+  if (Trim(list).empty()) return {};
+  const std::vector<std::string_view> items = Split(list);
+  return {items.begin(), items.end()};
+}
+
 Result<Pipeline> Pipeline::ParseOfJob(std::string_view list) {
   if (Trim(list).empty() || Trim(list) == kNone) return Pipeline();
   for (const std::string_view text : Split(list)) {

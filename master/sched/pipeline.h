@@ -48,6 +48,8 @@ class Pipeline {
   Pipeline() = default;
   // The cluster's list. One without a policy that places work (fifo, fair) begins with fifo.
   static Result<Pipeline> Parse(std::string_view list);
+  // Its policies one by one, each as it is written, `mantri` as its parts. Checks nothing.
+  static std::vector<std::string> Items(std::string_view list);
   // A job's own. "none" alone stands for no policy at all. kInvalidArgument also for a list, good by
   // itself, that is no job's to choose: with a policy of cluster scope.
   static Result<Pipeline> ParseOfJob(std::string_view list);

@@ -1,16 +1,18 @@
 // mrsim: parse, build the experiment, run, print.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "common/base/text.h"
 #include "common/io/files.h"
+#include "master/sim/compare.h"
 #include "master/sim/options.h"
-#include "master/sim/report.h"
 #include "master/sim/reproduce.h"
 #include "master/sim/shrink.h"
 #include "master/sim/swarm.h"
@@ -42,11 +44,11 @@ int Fail(const Status& status, bool json) {
   return status.code() == Code::kNotFound ? kNotFound : kInternal;
 }
 
-// A bar of jobs ended, drawn over itself.
-void Draw(size_t done, size_t all, Instant now) {
+// A bar of jobs ended, drawn over itself. first: of what several runs are told apart by, or "".
+void Draw(const std::string& first, size_t done, size_t all, Instant now) {
   constexpr size_t kWidth = 30;
   const size_t full = all == 0 ? kWidth : kWidth * done / all;
-  std::fprintf(stderr, "\r[%s%s] %zu/%zu jobs, %s simulated   ", std::string(full, '#').c_str(),
+  std::fprintf(stderr, "\r%s[%s%s] %zu/%zu jobs, %s simulated   ", first.c_str(), std::string(full, '#').c_str(),
                std::string(kWidth - full, '.').c_str(), done, all, HumanDuration({now.ns}).c_str());
 }
 
@@ -55,35 +57,80 @@ bool Terminal() {
   return isatty(2) == 1 && (term == nullptr || std::string(term) != "dumb");
 }
 
-Result<int> RunOne(const Options& o) {
-  Experiment experiment;
+// Before a long run: whether its picture can be written at its end.
+Status CheckPlot(const std::string& path) {
+  Status status = Status::Ok();
+  if (std::error_code ignored; std::filesystem::is_directory(path, ignored)) {
+    status = InvalidArgument(path + " is a directory");
+  } else {
+    const std::string trial = path + ".tmp";  // as WriteFileDurably
+    status = OpenFile(trial, O_WRONLY | O_CREAT).status();
+    if (status.ok()) (void)unlink(trial.c_str());
+  }
+  if (status.ok()) return status;
+  return InvalidArgument("--plot: " + status.message() + "; name a file that can be written (nothing has been run)");
+}
+
+Result<std::vector<PolicyList>> ListsOf(const Options& o) {
+  if (!o.compare.empty()) return ListsToCompare(o.compare);
+  if (!o.ablate.empty()) return ListsToAblate(o.ablate);
   MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(o.scheduler));
+  return std::vector<PolicyList>{{o.scheduler, ""}};
+}
+
+Result<int> RunLists(const Options& o) {
+  CompareOptions run;
+  MR_ASSIGN_OR_RETURN(run.lists, ListsOf(o));
+  Experiment frame;
   std::string cluster = o.cluster.empty() ? "150x12" : o.cluster;
-  MR_ASSIGN_OR_RETURN(experiment.cluster, ParseCluster(cluster));
+  MR_ASSIGN_OR_RETURN(frame.cluster, ParseCluster(cluster));
   if (!o.model.empty()) {
     MR_ASSIGN_OR_RETURN(const std::string text, ReadFile(o.model));
-    MR_ASSIGN_OR_RETURN(experiment.tasks, ParseTasksToml(text, o.model));
+    MR_ASSIGN_OR_RETURN(frame.tasks, ParseTasksToml(text, o.model));
     if (o.cluster.empty()) {
       cluster = o.model;
-      MR_ASSIGN_OR_RETURN(experiment.cluster, ParseClusterToml(text, o.model));
+      MR_ASSIGN_OR_RETURN(frame.cluster, ParseClusterToml(text, o.model));
     }
   }
   if (!o.report_period.empty()) {
-    MR_ASSIGN_OR_RETURN(experiment.tasks.report_period, ParseDuration(o.report_period));
+    MR_ASSIGN_OR_RETURN(frame.tasks.report_period, ParseDuration(o.report_period));
   }
-  const char* from = std::getenv("MR_DATA");
-  MR_ASSIGN_OR_RETURN(Trace trace, LoadTrace({o.workload, !o.data.empty() ? o.data : from != nullptr ? from : "", o.format, o.seed}));
-  for (const std::string& note : trace.notes) std::fprintf(stderr, "mrsim: %s: %s\n", o.workload.c_str(), note.c_str());
-  experiment.jobs = std::move(trace.jobs);
-  experiment.policies = o.scheduler;
-  experiment.seed = o.seed;
-  const Header header{o.workload, cluster, o.scheduler, o.seed, experiment.cluster.slots()};
-  Simulation run(std::move(experiment));
+  if (!o.plot.empty()) MR_RETURN_IF_ERROR(CheckPlot(o.plot));
+  run.seed = o.seed;
+  run.seeds = o.run_seeds;
+  run.plot_job = o.plot_job;
+  run.keep_completions = !o.plot.empty();
+  run.make = [&](uint64_t seed) -> Result<Experiment> {
+    Experiment experiment = frame;
+    const char* from = std::getenv("MR_DATA");
+    MR_ASSIGN_OR_RETURN(Trace trace,
+        LoadTrace({o.workload, !o.data.empty() ? o.data : from != nullptr ? from : "", o.format, seed}));
+    for (const std::string& note : trace.notes) {
+      if (seed == o.seed) std::fprintf(stderr, "mrsim: %s: %s\n", o.workload.c_str(), note.c_str());
+    }
+    experiment.jobs = std::move(trace.jobs);
+    experiment.seed = seed;
+    return experiment;
+  };
+  const size_t runs = run.lists.size() * run.seeds;
   const bool bar = !o.no_progress && Terminal();
-  const std::string wrong = run.Run(bar ? Draw : std::function<void(size_t, size_t, Instant)>());
+  if (bar) {
+    run.progress = [&](size_t list, uint32_t seed, size_t done, size_t all, Instant now) {
+      Draw(runs == 1 ? "" : Printed("run %zu/%zu ", seed * run.lists.size() + list + 1, runs), done, all, now);
+    };
+  }
+  const auto results = RunLists(run);
   if (bar) std::fputs("\r\033[K", stderr);
-  if (!wrong.empty()) return Internal("the simulation stopped " + wrong);
-  MR_RETURN_IF_ERROR(WriteAll(1, o.form == "json" ? Json(header, run) : Table(header, run)));
+  MR_RETURN_IF_ERROR(results.status());
+  const Header header{o.workload, cluster, o.seed, o.run_seeds, frame.cluster.slots()};
+  if (!o.plot.empty()) MR_RETURN_IF_ERROR(WriteFileDurably(o.plot, Plot(header, *results, o.plot_job)).With("--plot"));
+  const bool json = o.form == "json";
+  if (run.lists.size() > 1) {
+    MR_RETURN_IF_ERROR(WriteAll(1, json ? ComparisonJson(header, *results) : ComparisonTable(header, *results)));
+  } else {
+    const Summary& summary = results->front().summary;
+    MR_RETURN_IF_ERROR(WriteAll(1, json ? Json(header, summary) : Table(header, summary)));
+  }
   return kOk;
 }
 
@@ -133,7 +180,7 @@ int Main(const std::vector<std::string>& args) {
     (void)WriteAll(1, options->help);
     return kOk;
   }
-  auto exit = options->verb == "run"         ? RunOne(*options)
+  auto exit = options->verb == "run"         ? RunLists(*options)
               : options->verb == "replay"    ? RunReplay(options->replay)
               : options->verb == "reproduce" ? RunReproduce(*options)
                                              : RunSwarm(*options);

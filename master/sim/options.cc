@@ -56,7 +56,13 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
   reproduce->add_flag("--check", o.check, "exit 1 where a band is missed");
   reproduce->add_flag("--no-progress", o.no_progress, "no progress line");
   swarm->add_flag("--no-progress", o.no_progress, "no progress line");
-  run->add_option("--scheduler", o.scheduler, "policies, comma-separated");
+  CLI::Option* one = run->add_option("--scheduler", o.scheduler, "policies, comma-separated");
+  CLI::Option* many = run->add_option("--compare", o.compare, "two lists or more, each one value, on the same luck: --compare fifo 'fair,late(cap=0.2)'");
+  run->add_option("--ablate", o.ablate, "this list, and it without each of its policies in turn")->excludes(one)->excludes(many);
+  many->excludes(one);
+  run->add_option("--seeds", o.run_seeds, "medians over so many seeds, from --seed on")->check(CLI::Range(1u, 1000u));
+  CLI::Option* plot = run->add_option("--plot", o.plot, "write distributions of completion to this file, as SVG");
+  run->add_option("--plot-job", o.plot_job, "and who ran what of the N-th job on which slot")->check(CLI::Range(1u, 100'000'000u))->needs(plot);
   std::string swarm_scheduler = "any";
   swarm->add_option("--scheduler", swarm_scheduler, "policies, comma-separated; any: a random list each time");
   for (CLI::App* verb : {run, swarm}) {

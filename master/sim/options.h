@@ -17,6 +17,10 @@ struct Options {
   uint32_t count = 100;
   std::string figure;  // of reproduce: STUDY[:FIGURE]
   uint32_t seeds = 5;
+  // Of run: instead of one --scheduler.
+  std::vector<std::string> compare;
+  std::string ablate, plot;
+  uint32_t run_seeds = 1, plot_job = 0;
   bool check = false;
   bool no_progress = false;
   ReplayCommand replay;

@@ -5,6 +5,7 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "common/base/digest.h"
 #include "common/base/text.h"
 
 namespace mr::sim {
@@ -13,6 +14,35 @@ namespace {
 
 constexpr uint32_t kLargest[] = {10, 50, 150, 500, ~0u};
 
+// Numbers of an summary beside its bins, as they stand in JSON.
+struct NumberOf {
+  const char* key;
+  double Summary::*value;
+};
+constexpr NumberOf kNumbers[] = {{"jobs", &Summary::jobs},
+                                 {"failed_jobs", &Summary::failed},
+                                 {"makespan_s", &Summary::makespan},
+                                 {"useful_slot_s", &Summary::useful},
+                                 {"wasted_slot_s", &Summary::wasted},
+                                 {"utilisation", &Summary::utilisation},
+                                 {"starts", &Summary::starts},
+                                 {"copies", &Summary::copies},
+                                 {"copies_won", &Summary::copies_won},
+                                 {"retries", &Summary::retries},
+                                 {"read_bytes", &Summary::read_bytes},
+                                 {"local_bytes", &Summary::local_bytes},
+                                 {"cross_rack_bytes", &Summary::cross_rack_bytes},
+                                 {"events", &Summary::events}};
+struct NumberOfBin {
+  const char* key;
+  const char* ratio;
+  double Bin::*value;
+};
+constexpr NumberOfBin kBinNumbers[] = {{"mean_s", "mean_ratio", &Bin::mean},
+                                       {"p50_s", "p50_ratio", &Bin::p50},
+                                       {"p95_s", "p95_ratio", &Bin::p95},
+                                       {"p99_s", "p99_ratio", &Bin::p99}};
+
 // Nearest rank; 0 of nothing.
 double Percentile(const std::vector<double>& sorted, double p) {
   if (sorted.empty()) return 0;
@@ -20,22 +50,29 @@ double Percentile(const std::vector<double>& sorted, double p) {
   return sorted[std::max<size_t>(rank, 1) - 1];
 }
 
-__attribute__((format(printf, 2, 3))) void Print(std::string* out, const char* format, ...) {
+// Of an even number of values the mean of those in the middle.
+double MiddleOf(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+}
+
+std::string Bytes(double bytes) { return HumanBytes(static_cast<uint64_t>(bytes)); }
+
+// Whole numbers without a point.
+std::string JsonOf(double value) {
+  return Printed(value == std::floor(value) && std::fabs(value) < 1e15 ? "%.0f" : "%.6f", value);
+}
+
+}  // namespace
+
+std::string Printed(const char* format, ...) {
   char text[512];
   va_list args;
   va_start(args, format);
   std::vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  *out += text;
+  return text;
 }
-
-double Utilisation(const Header& h, const Totals& t) { return t.end > 0 ? t.busy / (t.end * h.slots) : 0; }
-
-size_t Failed(const Simulation& run) {
-  return static_cast<size_t>(std::count_if(run.jobs().begin(), run.jobs().end(), [](const auto& j) { return !j.succeeded; }));
-}
-
-}  // namespace
 
 std::array<Bin, kBinNames.size()> BinsOf(const std::vector<JobResult>& jobs) {
   std::array<Bin, kBinNames.size()> bins;
@@ -51,61 +88,128 @@ std::array<Bin, kBinNames.size()> BinsOf(const std::vector<JobResult>& jobs) {
     std::sort(times[b].begin(), times[b].end());
     double sum = 0;
     for (const double t : times[b]) sum += t;
-    bins[b] = {kBinNames[b], times[b].size(), times[b].empty() ? 0 : sum / static_cast<double>(times[b].size()),
-               Percentile(times[b], .5), Percentile(times[b], .95), Percentile(times[b], .99)};
+    const auto n = static_cast<double>(times[b].size());
+    bins[b] = {kBinNames[b], n, n > 0 ? sum / n : 0, Percentile(times[b], .5), Percentile(times[b], .95),
+               Percentile(times[b], .99)};
   }
   return bins;
 }
 
-std::string Table(const Header& h, const Simulation& run) {
+Summary SummaryOf(const std::string& scheduler, uint32_t slots, const Simulation& run) {
   const Totals& t = run.totals();
-  std::string out;
-  Print(&out, "%-10s %8s %10s %10s %10s %10s\n", "TASKS", "JOBS", "MEAN s", "P50 s", "P95 s", "P99 s");
-  for (const Bin& b : BinsOf(run.jobs())) {
-    Print(&out, "%-10s %8zu %10.2f %10.2f %10.2f %10.2f\n", b.name, b.jobs, b.mean, b.p50, b.p95, b.p99);
-  }
-  Print(&out, "\nmakespan      %.1f s, %zu jobs failed\n", t.end, Failed(run));
-  Print(&out, "slot-seconds  %.0f useful, %.0f wasted, utilisation %.1f %%\n", t.useful, t.wasted, 100 * Utilisation(h, t));
-  Print(&out, "attempts      %llu started, %llu copies, %llu retries\n", static_cast<unsigned long long>(t.starts),
-        static_cast<unsigned long long>(t.copies), static_cast<unsigned long long>(t.retries));
+  Summary o;
+  o.scheduler = scheduler;
+  o.bins = BinsOf(run.jobs());
+  o.jobs = static_cast<double>(run.jobs().size());
+  for (const JobResult& job : run.jobs()) o.failed += !job.succeeded;
+  o.makespan = t.end;
+  o.useful = t.useful;
+  o.wasted = t.wasted;
+  o.utilisation = t.end > 0 ? t.busy / (t.end * slots) : 0;
+  o.starts = static_cast<double>(t.starts);
+  o.copies = static_cast<double>(t.copies);
   for (size_t i = 0; i < sched::kCauses; ++i) {
     const sched::CauseCount& c = t.causes[i];
-    if (c.launched == 0) continue;
-    Print(&out, "  %-11s %llu launched, %llu won, %.0f slot-seconds wasted\n", sched::CauseName(static_cast<sched::Cause>(i + 1)),
-          static_cast<unsigned long long>(c.launched), static_cast<unsigned long long>(c.won), c.wasted.seconds());
+    o.causes[i] = {static_cast<double>(c.launched), static_cast<double>(c.won), c.wasted.seconds()};
+    const auto cause = static_cast<sched::Cause>(i + 1);
+    if (cause != sched::Cause::kFirst && cause != sched::Cause::kRetry) o.copies_won += o.causes[i].won;
   }
-  Print(&out, "bytes         %s read, %s on the same host, %s across racks\n",
-        HumanBytes(static_cast<uint64_t>(t.read_bytes)).c_str(), HumanBytes(static_cast<uint64_t>(t.local_bytes)).c_str(),
-        HumanBytes(static_cast<uint64_t>(t.cross_rack_bytes)).c_str());
-  return out;
+  o.retries = static_cast<double>(t.retries);
+  o.read_bytes = t.read_bytes;
+  o.local_bytes = t.local_bytes;
+  o.cross_rack_bytes = t.cross_rack_bytes;
+  o.events = static_cast<double>(t.events);
+  o.digest = run.Digest();
+  return o;
 }
 
-std::string Json(const Header& h, const Simulation& run) {
-  const Totals& t = run.totals();
-  std::string out = "{\"version\":1,\"workload\":\"" + JsonEscape(h.workload) + "\",\"cluster\":\"" + JsonEscape(h.cluster) +
-                    "\",\"scheduler\":\"" + JsonEscape(h.scheduler) + "\",";
-  Print(&out, "\"seed\":%llu,\"slots\":%u,\"bins\":[", static_cast<unsigned long long>(h.seed), h.slots);
-  const auto bins = BinsOf(run.jobs());
-  for (size_t b = 0; b < bins.size(); ++b) {
-    Print(&out, "%s{\"id\":\"%s\",\"jobs\":%zu,\"mean_s\":%.6f,\"p50_s\":%.6f,\"p95_s\":%.6f,\"p99_s\":%.6f}", b > 0 ? "," : "",
-          bins[b].name, bins[b].jobs, bins[b].mean, bins[b].p50, bins[b].p95, bins[b].p99);
+Summary MedianOf(const std::vector<Summary>& runs) {
+  Summary o = runs.front();
+  const auto median = [&](const auto& of) {
+    std::vector<double> values;
+    for (const Summary& r : runs) values.push_back(of(r));
+    return MiddleOf(std::move(values));
+  };
+  for (const NumberOf& n : kNumbers) o.*n.value = median([&](const Summary& r) { return r.*n.value; });
+  for (size_t i = 0; i < sched::kCauses; ++i) {
+    for (const auto value : {&Summary::OfCause::launched, &Summary::OfCause::won, &Summary::OfCause::wasted}) {
+      o.causes[i].*value = median([&](const Summary& r) { return r.causes[i].*value; });
+    }
   }
-  Print(&out, "],\"jobs\":%zu,\"failed_jobs\":%zu,\"makespan_s\":%.6f,", run.jobs().size(), Failed(run), t.end);
-  Print(&out, "\"useful_slot_s\":%.6f,\"wasted_slot_s\":%.6f,\"utilisation\":%.6f,", t.useful, t.wasted, Utilisation(h, t));
-  Print(&out, "\"starts\":%llu,\"copies\":%llu,\"retries\":%llu,", static_cast<unsigned long long>(t.starts),
-        static_cast<unsigned long long>(t.copies), static_cast<unsigned long long>(t.retries));
+  for (size_t b = 0; b < o.bins.size(); ++b) {
+    o.bins[b].jobs = median([&](const Summary& r) { return r.bins[b].jobs; });
+    for (const NumberOfBin& n : kBinNumbers) {
+      // A run without such jobs says nothing of their times.
+      std::vector<double> values;
+      for (const Summary& r : runs) {
+        if (r.bins[b].jobs > 0) values.push_back(r.bins[b].*n.value);
+      }
+      if (!values.empty()) o.bins[b].*n.value = MiddleOf(std::move(values));
+    }
+  }
+  for (size_t i = 1; i < runs.size(); ++i) o.digest = MixHash(o.digest, runs[i].digest);
+  return o;
+}
+
+std::string Table(const Header& h, const Summary& o) {
+  std::string out;
+  const uint64_t last = h.seed + h.seeds - 1;
+  if (h.seeds > 1) out += "Medians of seeds " + std::to_string(h.seed) + " to " + std::to_string(last) + ".\n\n";
+  out += Printed("%-10s %8s %10s %10s %10s %10s\n", "TASKS", "JOBS", "MEAN s", "P50 s", "P95 s", "P99 s");
+  for (const Bin& b : o.bins) {
+    out += Printed("%-10s %8.0f %10.2f %10.2f %10.2f %10.2f\n", b.name, b.jobs, b.mean, b.p50, b.p95, b.p99);
+  }
+  out += Printed("\nmakespan      %.1f s, %.0f jobs failed\n", o.makespan, o.failed);
+  out += Printed("slot-seconds  %.0f useful, %.0f wasted, utilisation %.1f %%\n", o.useful, o.wasted,
+                 100 * o.utilisation);
+  out += Printed("attempts      %.0f started, %.0f retries; copies: %.0f launched, %.0f won\n", o.starts, o.retries,
+                 o.copies, o.copies_won);
+  for (size_t i = 0; i < sched::kCauses; ++i) {
+    if (o.causes[i].launched == 0) continue;
+    out += Printed("  %-11s %.0f launched, %.0f won, %.0f slot-seconds wasted\n",
+                   sched::CauseName(static_cast<sched::Cause>(i + 1)), o.causes[i].launched, o.causes[i].won,
+                   o.causes[i].wasted);
+  }
+  return out + "bytes         " + Bytes(o.read_bytes) + " read, " + Bytes(o.local_bytes) + " on the same host, " +
+         Bytes(o.cross_rack_bytes) + " across racks\n";
+}
+
+std::string JsonHead(const Header& h) {
+  return "\"workload\":\"" + JsonEscape(h.workload) + "\",\"cluster\":\"" + JsonEscape(h.cluster) +
+         Printed("\",\"seed\":%llu,\"seeds\":%u,\"slots\":%u,", static_cast<unsigned long long>(h.seed), h.seeds,
+             h.slots);
+}
+
+std::string JsonBody(const Summary& o, const Summary* first) {
+  std::string out = "\"scheduler\":\"" + JsonEscape(o.scheduler) + "\",\"bins\":[";
+  for (size_t b = 0; b < o.bins.size(); ++b) {
+    out += std::string(b > 0 ? "," : "") + "{\"id\":\"" + o.bins[b].name + "\",\"jobs\":" + JsonOf(o.bins[b].jobs);
+    for (const NumberOfBin& n : kBinNumbers) {
+      const double value = o.bins[b].*n.value;
+      out += std::string(",\"") + n.key + "\":" + JsonOf(value);
+      if (first == nullptr) continue;
+      const double base = first->bins[b].*n.value;
+      out += std::string(",\"") + n.ratio + "\":" + (base > 0 && o.bins[b].jobs > 0 ? JsonOf(value / base) : "null");
+    }
+    out += "}";
+  }
+  out += "],";
+  for (const NumberOf& n : kNumbers) {
+    // A byte is not divided, though a share of a flow may be.
+    const bool bytes = std::string_view(n.key).ends_with("bytes");
+    out += std::string("\"") + n.key + "\":" + (bytes ? Printed("%.0f", o.*n.value) : JsonOf(o.*n.value)) + ",";
+  }
   out += "\"causes\":{";
   for (size_t i = 0; i < sched::kCauses; ++i) {
-    const sched::CauseCount& c = t.causes[i];
-    Print(&out, "%s\"%s\":{\"launched\":%llu,\"won\":%llu,\"wasted_slot_s\":%.6f}", i > 0 ? "," : "",
-          sched::CauseName(static_cast<sched::Cause>(i + 1)), static_cast<unsigned long long>(c.launched),
-          static_cast<unsigned long long>(c.won), c.wasted.seconds());
+    out += Printed("%s\"%s\":{\"launched\":", i > 0 ? "," : "", sched::CauseName(static_cast<sched::Cause>(i + 1))) +
+           JsonOf(o.causes[i].launched) + ",\"won\":" + JsonOf(o.causes[i].won) +
+           Printed(",\"wasted_slot_s\":%.6f}", o.causes[i].wasted);
   }
   out += "},";
-  Print(&out, "\"read_bytes\":%.0f,\"local_bytes\":%.0f,\"cross_rack_bytes\":%.0f,", t.read_bytes, t.local_bytes, t.cross_rack_bytes);
-  Print(&out, "\"events\":%llu,\"digest\":\"%016llx\"}\n", static_cast<unsigned long long>(t.events),
-        static_cast<unsigned long long>(run.Digest()));
-  return out;
+  return out + Printed("\"digest\":\"%016llx\"", static_cast<unsigned long long>(o.digest));
 }
+
+std::string Json(const Header& h, const Summary& o) { return "{\"version\":1," + JsonHead(h) + JsonBody(o, nullptr) +
+    "}\n"; }
 
 }  // namespace mr::sim

@@ -13,18 +13,46 @@ namespace mr::sim {
 inline constexpr std::array<const char*, 6> kBinNames = {"1-10", "11-50", "51-150", "151-500", "501-", "all"};
 struct Bin {
   const char* name = "";
-  size_t jobs = 0;
+  double jobs = 0;
   double mean = 0, p50 = 0, p95 = 0, p99 = 0;  // of jobs that succeeded
 };
 std::array<Bin, kBinNames.size()> BinsOf(const std::vector<JobResult>& jobs);
 
+// What one list of policies came to: in one run, or the medians of several, number by number.
+struct Summary {
+  std::string scheduler;
+  std::array<Bin, kBinNames.size()> bins;
+  double jobs = 0, failed = 0;
+  double makespan = 0;  // seconds
+  // Slot-seconds of attempts that committed, and of all others; utilisation: of all slots until the last job ended.
+  double useful = 0, wasted = 0, utilisation = 0;
+  double starts = 0, copies = 0, copies_won = 0, retries = 0;
+  struct OfCause {
+    double launched = 0, won = 0, wasted = 0;  // slot-seconds
+  };
+  std::array<OfCause, sched::kCauses> causes;  // by sched::CauseIndex
+  double read_bytes = 0, local_bytes = 0, cross_rack_bytes = 0;
+  double events = 0;
+  uint64_t digest = 0;  // of all runs
+};
+Summary SummaryOf(const std::string& scheduler, uint32_t slots, const Simulation& run);
+// REQUIRES: runs of one list, at least one.
+Summary MedianOf(const std::vector<Summary>& runs);
+
 struct Header {
-  std::string workload, cluster, scheduler;
+  std::string workload, cluster;
   uint64_t seed = 0;
+  uint32_t seeds = 1;  // from `seed` on
   uint32_t slots = 0;
 };
-std::string Table(const Header& header, const Simulation& run);
+std::string Table(const Header& header, const Summary& summary);
 // One document and a newline.
-std::string Json(const Header& header, const Simulation& run);
+std::string Json(const Header& header, const Summary& summary);
+
+// Parts of these that a comparison shares (compare.h).
+std::string JsonHead(const Header& header);  // `"workload":...,`
+// `"scheduler":...`; first: with ratios to its bins; may be null.
+std::string JsonBody(const Summary& summary, const Summary* first);
+std::string Printed(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 }  // namespace mr::sim

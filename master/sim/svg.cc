@@ -43,8 +43,8 @@ size_t CharacterLength(std::string_view s) {
     code = code << 6 | (byte(i) & 0x3f);
   }
   constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool taken = code >= kLeast[n] && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) && code != 0xfffe && code != 0xffff;
-  return taken ? n : 0;
+  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
+  return code >= kLeast[n] && code <= 0x10ffff && !surrogate && code != 0xfffe && code != 0xffff ? n : 0;
 }
 
 bool Draws(const Axis& axis, double v) { return std::isfinite(v) && (!axis.log || v > 0); }
@@ -63,7 +63,8 @@ struct Scale {
       const bool few = std::log10(high / low) < 2.5;
       for (double ten = std::pow(10, std::floor(std::log10(low))); ten <= high; ten *= 10) {
         for (const double part : {1.0, 2.0, 5.0}) {
-          if ((few || part == 1) && ten * part >= low * (1 - 1e-9) && ten * part <= high * (1 + 1e-9)) ticks.push_back(ten * part);
+          const bool within = ten * part >= low * (1 - 1e-9) && ten * part <= high * (1 + 1e-9);
+          if ((few || part == 1) && within) ticks.push_back(ten * part);
         }
       }
       return ticks;
@@ -71,7 +72,9 @@ struct Scale {
     const double rough = (high - low) / kTicks, ten = std::pow(10, std::floor(std::log10(rough)));
     const double step = ten * (rough / ten < 1.5 ? 1 : rough / ten < 3.5 ? 2 : rough / ten < 7.5 ? 5 : 10);
     const double first = std::ceil(low / step - 1e-9);
-    for (int k = 0; k <= 2 * kTicks && (first + k) * step <= high + 1e-9 * step; ++k) ticks.push_back((first + k) * step);
+    for (int k = 0; k <= 2 * kTicks && (first + k) * step <= high + 1e-9 * step; ++k) {
+      ticks.push_back((first + k) * step);
+    }
     return ticks;
   }
 };
@@ -161,7 +164,9 @@ void DrawAxes(std::string* out, const Chart& c, const Scale& x, const Scale& y, 
     }
   } else {
     const double room = (x.to - x.from) / static_cast<double>(c.x.names.size());
-    for (size_t i = 0; i < c.x.names.size(); ++i) across(x.At(static_cast<double>(i)), Shortened(c.x.names[i], room - 4));
+    for (size_t i = 0; i < c.x.names.size(); ++i) {
+      across(x.At(static_cast<double>(i)), Shortened(c.x.names[i], room - 4));
+    }
   }
   if (c.y.names.empty()) {
     for (const double t : y.Ticks()) {
@@ -172,13 +177,15 @@ void DrawAxes(std::string* out, const Chart& c, const Scale& x, const Scale& y, 
     const double room = c.height / static_cast<double>(c.y.names.size());
     const auto every = static_cast<size_t>(std::max(1.0, std::ceil(kNameRoom / room)));
     for (size_t i = 0; i < c.y.names.size(); i += every) {
-      Text(out, x.from - 6, y.At(static_cast<double>(i)) + 4, "end", Shortened(c.y.names[i], kLeft - 28), room < 14 ? " font-size=\"10\"" : "");
+      Text(out, x.from - 6, y.At(static_cast<double>(i)) + 4, "end", Shortened(c.y.names[i], kLeft - 28),
+           room < 14 ? " font-size=\"10\"" : "");
     }
   }
   Text(out, (x.from + x.to) / 2, bottom + 36, "middle", c.x.label);
+  const double label = c.y.names.empty() ? kLeft - 56 : 14;
   char turned[64];
-  std::snprintf(turned, sizeof turned, " transform=\"rotate(-90 14 %.1f)\"", top + c.height / 2);
-  Text(out, 14, top + c.height / 2, "middle", c.y.label, turned);
+  std::snprintf(turned, sizeof turned, " transform=\"rotate(-90 %.0f %.1f)\"", label, top + c.height / 2);
+  Text(out, label, top + c.height / 2, "middle", c.y.label, turned);
 }
 
 void DrawLine(std::string* out, const Chart& c, const ChartLine& line, const Scale& x, const Scale& y) {
@@ -191,7 +198,8 @@ void DrawLine(std::string* out, const Chart& c, const ChartLine& line, const Sca
     const bool near = begun && std::abs(px - last_x) < kNearPixels && std::abs(py - last_y) < kNearPixels;
     if (near && i + 1 < n) continue;
     if (!begun) {
-      Put(out, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\" d=\"M%.2f %.2f", XmlEscape(line.colour).c_str(), px, py);
+      Put(out, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\" d=\"M%.2f %.2f", XmlEscape(line.colour).c_str(),
+          px, py);
     } else if (line.steps) {
       Put(out, "H%.2fV%.2f", px, py);
     } else {
@@ -209,13 +217,14 @@ void DrawBoxes(std::string* out, const Chart& c, const Scale& x, const Scale& y)
     if (!Draws(c.x, b.x0) || !Draws(c.x, b.x1) || !Draws(c.y, b.y0) || !Draws(c.y, b.y1)) continue;
     const auto [left, right] = std::minmax({x.At(b.x0), x.At(b.x1)});
     const auto [up, down] = std::minmax({y.At(b.y0), y.At(b.y1)});
-    Put(out, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\"", left, up, std::max(.5, right - left),
-        down - up, XmlEscape(b.colour).c_str());
+    Put(out, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\"", left, up,
+        std::max(.5, right - left), down - up, XmlEscape(b.colour).c_str());
     Tip(out, b.tip, "rect");
   }
   for (const ChartDot& d : c.dots) {
     if (!Draws(c.x, d.x) || !Draws(c.y, d.y)) continue;
-    Put(out, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"4\" fill=\"%s\" fill-opacity=\"0.6\"", x.At(d.x), y.At(d.y), XmlEscape(d.colour).c_str());
+    Put(out, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"4\" fill=\"%s\" fill-opacity=\"0.6\"", x.At(d.x), y.At(d.y),
+        XmlEscape(d.colour).c_str());
     Tip(out, d.tip, "circle");
   }
 }
@@ -228,7 +237,8 @@ double DrawChart(std::string* out, const Chart& c, double top, size_t number) {
   Text(out, kLeft, top + 16, "start", c.title, " font-size=\"14\" font-weight=\"bold\"");
   for (size_t k = 0; k < keys.size(); ++k) {
     const double y = top + 24 + kLegendRow * static_cast<double>(places[k].second);
-    Put(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"12\" height=\"12\" fill=\"%s\"/>\n", places[k].first, y, XmlEscape(keys[k].colour).c_str());
+    Put(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"12\" height=\"12\" fill=\"%s\"/>\n", places[k].first, y,
+        XmlEscape(keys[k].colour).c_str());
     Text(out, places[k].first + 16, y + 10, "start", keys[k].name);
   }
   const double from = top + 32 + kLegendRow * static_cast<double>(rows);
@@ -248,12 +258,14 @@ double DrawChart(std::string* out, const Chart& c, double top, size_t number) {
   const bool down = !c.y.names.empty();
   const Scale y = ScaleOf(c.y, ys, down ? from : from + c.height, down ? from + c.height : from);
   DrawAxes(out, c, x, y, from);
-  Put(out, "<clipPath id=\"c%zu\"><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/></clipPath>\n<g clip-path=\"url(#c%zu)\">\n",
-      number, kLeft - 1, from - 4, kWidth - kRight - kLeft + 6, c.height + 5, number);
+  Put(out, "<clipPath id=\"c%zu\"><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/></clipPath>\n", number,
+      kLeft - 1, from - 4, kWidth - kRight - kLeft + 6, c.height + 5);
+  Put(out, "<g clip-path=\"url(#c%zu)\">\n", number);
   DrawBoxes(out, c, x, y);
   for (const ChartLine& line : c.lines) DrawLine(out, c, line, x, y);
   *out += "</g>\n";
-  Put(out, "<path d=\"M%.1f %.1fV%.1fH%.1f\" fill=\"none\" stroke=\"#333\"/>\n", kLeft, from, from + c.height, kWidth - kRight);
+  Put(out, "<path d=\"M%.1f %.1fV%.1fH%.1f\" fill=\"none\" stroke=\"#333\"/>\n", kLeft, from, from + c.height,
+      kWidth - kRight);
   return from + c.height + kBottom;
 }
 
@@ -277,7 +289,8 @@ std::string XmlEscape(std::string_view text) {
 }
 
 std::string ChartColour(size_t i) {
-  constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#f0e442"};
+  constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                      "#e69f00", "#56b4e9", "#000000", "#f0e442"};
   return kColours[i % std::size(kColours)];
 }
 
@@ -294,7 +307,8 @@ Chart GroupedBars(const std::string& title, const std::string& y_label, const st
       const double left = static_cast<double>(g) - .4 + wide * static_cast<double>(n);
       char number[32];
       std::snprintf(number, sizeof number, "%.6g", values[g][n]);
-      c.boxes.push_back({left, left + wide * .94, 0, values[g][n], ChartColour(n), groups[g] + ", " + names[n] + ": " + number});
+      const std::string tip = groups[g] + ", " + names[n] + ": " + number;
+      c.boxes.push_back({left, left + wide * .94, 0, values[g][n], ChartColour(n), tip});
     }
   }
   return c;
