@@ -60,6 +60,7 @@ struct Attempt {
   uint64_t history = 0;         // hash over all samples, also those no longer kept
   std::vector<Sample> samples;  // the last 8 while it is live, the last one afterwards
   Rating rating;                // derived
+  bool uncounted = false;       // derived: `rating` is from before the last report
 
   bool live() const { return state == AttemptState::kLaunched || state == AttemptState::kRunning; }
   bool holds_slot() const { return live() || state == AttemptState::kEnding; }

@@ -20,8 +20,8 @@ class Policy {
   virtual std::string_view name() const = 0;
   // What it needs of the state's indexes.
   virtual void Ask(Sharing*) const {}
-  // Const: a policy remembers nothing itself. What is worth remembering is a fact, written through
-  // the plan and read through the view. Draws from rng on slot offers only.
+  // Const: a policy remembers nothing itself, but for what it saw in this round of idle offers (State::idle_rounds).
+  // What is worth remembering is a fact, written through the plan and read through the view. Draws from rng on slot offers only.
   virtual void Refine(const Trigger& trigger, const View& view, Rng& rng, Plan& plan) const = 0;
   // Whether it has a use for a free slot of this kind though nothing is pending: then free workers are
   // offered every offer_period.
@@ -30,8 +30,10 @@ class Policy {
   // less than others.
   virtual std::optional<Reason> WhyAlone(const View&, const AttemptId&) const { return std::nullopt; }
   virtual std::vector<Reason> WhyShuns(const View&, WorkerId) const { return {}; }
-  // Whether it reads statistics of attempts (statistics.h), which cost a little with every report.
+  // Whether it reads statistics of attempts (statistics.h), which cost a little with every report; and whether
+  // it does so at idle offers and for people who ask alone: then a report waits for one of these to be counted.
   virtual bool WantsStatistics() const { return false; }
+  virtual bool ReadsStatisticsWhenIdle() const { return false; }
 };
 
 }  // namespace mr::sched

@@ -133,7 +133,9 @@ struct Scheduler::Impl {
   // Slots that nothing pending took, to whom has a use for them all the same: one per worker and round,
   // until each free worker has declined.
   void OfferIdle() {
+    if (state.free(SlotKind::kMap).empty() && state.free(SlotKind::kReduce).empty()) return;
     state.BeginIdleRound();
+    state.CountReports();
     for (const SlotKind kind : kKinds) {
       WorkerId cursor = state.offer_cursor();
       WorkerId declined_first;
@@ -222,10 +224,12 @@ Status Scheduler::FinishRestore() {
 }
 
 std::vector<Reason> Scheduler::WhyAlone(const AttemptId& attempt, Instant now) const {
+  impl_->state.CountReports();
   return impl_->lists.WhyAlone(attempt, impl_->state, now);
 }
 
 std::vector<Reason> Scheduler::WhyShuns(WorkerId worker, Instant now) const {
+  impl_->state.CountReports();
   return impl_->lists.WhyShuns(worker, impl_->state, now);
 }
 

@@ -16,6 +16,11 @@ bool ExplainedByInput(const StageStatistics& s, const Task& task, const Attempt&
   return whole / static_cast<double>(bytes) <= kSkewSlack * others;
 }
 
+bool RanOn(const Task& task, const Worker& worker) {
+  return std::any_of(task.attempts.begin(), task.attempts.end(),
+                     [&](const Attempt& a) { return a.worker == worker.id; });
+}
+
 }  // namespace
 
 bool QueueFull(const State& state, const Job& job) {
@@ -41,7 +46,7 @@ void Speculation::Refine(const Trigger& trigger, const View& view, Rng&, Plan& p
     if (view.speculable(kind).empty() || !BelowCap(state, kind)) continue;
     for (Seen& seen : SeenBy(view, kind)) {
       if (!HasAny(view, &seen)) continue;
-      const auto choice = Pick(view, seen.key.stage, &worker);
+      const auto choice = PickFor(view, seen, worker);
       if (!choice) continue;
       const TaskId task{seen.key.stage.job, seen.key.stage.stage, choice->slow.first};
       if (plan.Launch(task, worker.id, Cause::kSpeculative, choice->reason)) return;
@@ -76,9 +81,17 @@ bool Speculation::HasAny(const View& view, Seen* seen) const {
     seen->changes = s.changes;
     // One look is enough for a stage of which nothing is Eligible yet.
     const bool old = !s.by_start.empty() && view.now() - Instant{s.by_start.At(0).first} >= options_.min_age;
-    seen->any = old && Pick(view, seen->key.stage, nullptr).has_value();
+    seen->best = old ? Pick(view, seen->key.stage, nullptr) : std::nullopt;
   }
-  return seen->any && !QueueFull(view.state(), *seen->job);
+  return seen->best && !QueueFull(view.state(), *seen->job);
+}
+
+// A worker that declines costs no walk over candidates, unless it ran the one that is chosen for all.
+std::optional<Speculation::Choice> Speculation::PickFor(const View& view, const Seen& seen,
+                                                        const Worker& worker) const {
+  if (Shuns(*seen.job, worker.id)) return std::nullopt;
+  if (ChoosesAlike() && !RanOn(seen.stage->tasks[seen.best->slow.first], worker)) return seen.best;
+  return Pick(view, seen.key.stage, &worker);
 }
 
 std::optional<Reason> Speculation::WhyAlone(const View& view, const AttemptId& id) const {
@@ -119,9 +132,7 @@ bool Speculation::Eligible(const View& view, StageId stage, AttemptKey key, cons
   if (Age(view, a) < options_.min_age) return false;
   if (!a.inputs_done && !state.InputsComplete(*state.FindJob(stage.job), stage.stage, task)) return false;
   if (options_.skew_check && ExplainedByInput(s.statistics, task, a, Age(view, a))) return false;
-  return worker == nullptr || std::none_of(task.attempts.begin(), task.attempts.end(), [&](const Attempt& ran) {
-           return ran.worker == worker->id;
-         });
+  return worker == nullptr || !RanOn(task, *worker);
 }
 
 }  // namespace mr::sched

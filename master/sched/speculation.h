@@ -36,6 +36,7 @@ class Speculation : public Policy {
   void Refine(const Trigger& trigger, const View& view, Rng& rng, Plan& plan) const final;
   bool Seeks(const View& view, SlotKind kind) const final;
   bool WantsStatistics() const final { return true; }
+  bool ReadsStatisticsWhenIdle() const final { return true; }
   std::optional<Reason> WhyAlone(const View& view, const AttemptId& attempt) const final;
 
  protected:
@@ -48,6 +49,11 @@ class Speculation : public Policy {
 
   // Which attempt of this stage is to be copied to this worker (null: to any).
   virtual std::optional<Choice> Pick(const View& view, StageId stage, const Worker* worker) const = 0;
+  // Its choice is the first, in an order that is the same for all workers, of what is Eligible there: then the
+  // choice for any worker is this one's, too, where it never ran the task.
+  virtual bool ChoosesAlike() const { return true; }
+  // This worker gets no copies of this job's tasks.
+  virtual bool Shuns(const Job&, WorkerId) const { return false; }
   // What of the policy's own rules keeps this attempt, which is eligible somewhere, from a copy now.
   virtual std::optional<Reason> Keeps(const View&, const AttemptId&) const { return std::nullopt; }
   virtual bool BelowCap(const State&, SlotKind) const { return true; }
@@ -66,10 +72,12 @@ class Speculation : public Policy {
     const Job* job = nullptr;
     const Stage* stage = nullptr;
     uint64_t changes = 0;
-    bool looked = false, any = false;
+    bool looked = false;
+    std::optional<Choice> best;  // for any worker
   };
   std::vector<Seen>& SeenBy(const View& view, SlotKind kind) const;
   bool HasAny(const View& view, Seen* seen) const;
+  std::optional<Choice> PickFor(const View& view, const Seen& seen, const Worker& worker) const;
 
   // A stage that has nothing for any worker has nothing for each of them: in a round of idle offers it is
   // looked at again when it changed only. Never decides anything else than a look at the state would.

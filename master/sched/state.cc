@@ -489,7 +489,11 @@ void State::AddSample(const AttemptId& id, const Sample& sample, bool inputs_don
   if (inputs_done && !AttemptOf(id).inputs_done) {
     EditTask(id.task, [&](Task&) { EditAttempt(id, add); });
   } else {
-    EditAttempt(id, add);
+    Attempt& attempt = AttemptOf(id);
+    digest_ -= Hash(id.task, attempt);
+    add(attempt);
+    digest_ += Hash(id.task, attempt);
+    RerateReported(id, attempt);
   }
 }
 

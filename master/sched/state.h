@@ -76,7 +76,8 @@ struct JobList {
   std::string text;    // as the jobs have it; "": jobs without a list of their own
   std::string suffix;  // of the names under which these policies keep facts and timers; "" where text is
   uint32_t jobs = 0;
-  bool statistics = false;  // a policy of the list wants them
+  bool statistics = false;  // a policy of the list wants them,
+  bool at_once = false;     // and each report counted in them as it comes
   std::array<std::set<StageKey>, 2> speculable;  // as State::speculable, of these jobs
 };
 
@@ -243,8 +244,9 @@ class State {
   void CountOffer(WorkerId launched_on);  // valid id: the cursor moves there
 
   // Statistics of attempts (statistics.h) of the jobs of this list: from now on, or not any more. Walks
-  // these jobs on a change.
-  void KeepStatistics(const JobList& list, bool on);
+  // these jobs on a change. Unless at once, reports count in them from the next CountReports on.
+  void KeepStatistics(const JobList& list, bool on, bool at_once = true);
+  void CountReports();
   // Parts of CheckState.
   std::string CheckStatistics() const;
   std::string CheckLists() const;
@@ -309,6 +311,7 @@ class State {
   static SlotCount SlotsOf(const Worker& worker);
   void Rerate(const AttemptId& id);
   void Rerate(Job& job, const TaskId& id, Attempt& attempt);
+  void RerateReported(const AttemptId& id, Attempt& attempt);
   void RerateTask(const TaskId& id);
   void DropStatistics(Job& job);
   void SetSpeculable(const Job& job, uint32_t stage, bool is);
@@ -373,6 +376,7 @@ class State {
   std::set<std::pair<Instant, WorkerId>> held_workers_;
   uint64_t work_count_ = 0;
   uint64_t idle_rounds_ = 0;
+  std::vector<AttemptId> uncounted_;  // whose last report the statistics do not know yet; repeats are allowed
   mutable uint64_t looks_ = 0;
 };
 

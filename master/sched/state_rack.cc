@@ -8,22 +8,20 @@ namespace mr::sched {
 void State::CountRacks(Stage& stage, const Task& task, int direction) const {
   if (!sharing_.by_rack) return;
   const uint32_t step = static_cast<uint32_t>(direction);
-  const auto of = [&](WorkerId worker) -> RackShare& { return stage.racks[workers_.at(worker).rack]; };
-  const auto tidy = [&](WorkerId worker) {
-    const auto it = stage.racks.find(workers_.at(worker).rack);
-    if (it->second == RackShare{}) stage.racks.erase(it);
+  const auto count = [&](WorkerId worker, auto&& add) {
+    const auto it = stage.racks.try_emplace(FindWorker(worker)->rack).first;
+    add(it->second);
+    if (direction < 0 && it->second == RackShare{}) stage.racks.erase(it);
   };
   if (!task.copies.empty()) {
-    RackShare& rack = of(task.copies.front().worker);
-    rack.bytes += static_cast<uint64_t>(static_cast<int64_t>(direction)) * task.manifest.bytes;
-    rack.outputs += step;
-    if (direction < 0) tidy(task.copies.front().worker);
+    count(task.copies.front().worker, [&](RackShare& rack) {
+      rack.bytes += static_cast<uint64_t>(static_cast<int64_t>(direction)) * task.manifest.bytes;
+      rack.outputs += step;
+    });
   }
   for (const Attempt& a : task.attempts) {
     const bool won = task.state == TaskState::kCommitted && a.number == task.winner;
-    if (!a.live() && !won) continue;
-    of(a.worker).attempts += step;
-    if (direction < 0) tidy(a.worker);
+    if (a.live() || won) count(a.worker, [&](RackShare& rack) { rack.attempts += step; });
   }
 }
 

@@ -197,7 +197,27 @@ void State::Rerate(const AttemptId& id) {
   Rerate(job, id.task, AttemptOf(id));
 }
 
+// A candidate's report decides nothing before somebody looks: its stage is speculable anyway. In a full
+// cluster, where nobody does, most reports are never counted by themselves.
+void State::RerateReported(const AttemptId& id, Attempt& a) {
+  Job& job = JobOf(id.task.job);
+  if (!job.list->statistics || !job.running()) return;
+  if (job.list->at_once || !a.rating.candidate) return Rerate(job, id.task, a);
+  if (a.uncounted) return;
+  a.uncounted = true;
+  uncounted_.push_back(id);
+}
+
+void State::CountReports() {
+  for (const AttemptId& id : uncounted_) {
+    const Attempt* a = FindAttempt(id);
+    if (a != nullptr && a->uncounted) Rerate(id);
+  }
+  uncounted_.clear();
+}
+
 void State::Rerate(Job& job, const TaskId& id, Attempt& a) {
+  a.uncounted = false;
   Stage& stage = job.stages[id.stage];
   const Rating rating = RatingOf(job.graph.stages[id.stage], stage.tasks[id.task], a, Sampled(id.task, stage.tasks.size()));
   if (rating == a.rating) return;
@@ -231,7 +251,10 @@ void State::DropStatistics(Job& job) {
     if (stage.statistics.speculable()) SetSpeculable(job, s, false);
     stage.statistics = {};
     for (Task& task : stage.tasks) {
-      for (Attempt& a : task.attempts) a.rating = {};
+      for (Attempt& a : task.attempts) {
+        a.rating = {};
+        a.uncounted = false;
+      }
     }
   }
   job.statistics = {};
@@ -240,6 +263,7 @@ void State::DropStatistics(Job& job) {
 std::string State::CheckStatistics() const {
   std::array<std::set<StageKey>, 2> speculable;
   std::array<uint32_t, 2> copies{};
+  const std::set<AttemptId> uncounted(uncounted_.begin(), uncounted_.end());
   for (const auto& [id, job] : jobs_) {
     JobStatistics of_job;
     for (uint32_t s = 0; s < job.stages.size(); ++s) {
@@ -251,7 +275,8 @@ std::string State::CheckStatistics() const {
         for (const Attempt& a : task.attempts) {
           copies[KindIndex(spec.slot_kind)] += a.holds_slot() && a.cause == Cause::kSpeculative;
           if (!job.list->statistics || !job.running()) continue;
-          const Rating rating = RatingOf(spec, task, a, Sampled(t, job.stages[s].tasks.size()));
+          if (a.uncounted && uncounted.count({{id, s, t}, a.number}) == 0) return Name(id) + ": a report is lost";
+          const Rating rating = a.uncounted ? a.rating : RatingOf(spec, task, a, Sampled(t, job.stages[s].tasks.size()));
           Change({}, rating, {t, a.number}, a.worker, &of_stage);
           Count(rating, a.worker, true, &of_job);
         }

@@ -14,6 +14,8 @@ class HadoopSpeculation final : public Speculation {
   std::string_view name() const override { return "hadoop_speculation"; }
 
  private:
+  bool ChoosesAlike() const override { return false; }  // near its input first
+
   std::optional<Choice> Pick(const View& view, StageId id, const Worker* worker) const override {
     const Stage& stage = *view.state().FindStage(id);
     const StageStatistics& s = stage.statistics;

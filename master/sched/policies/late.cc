@@ -39,6 +39,8 @@ class Late final : public Speculation {
     return it != job.progress.end() && static_cast<double>(it->second.scores) < Percentile(job.by_progress, slow_node_);
   }
 
+  bool Shuns(const Job& job, WorkerId worker) const override { return SlowNode(job.statistics, worker); }
+
   Estimate EstimateOf(const View& view, const StageStatistics& s, const Task& task, const Attempt& a) const {
     Estimate e = PlainEstimate(view, task, a);
     if (!by_phases_ || a.samples.empty() || a.samples.back().phase == 0 || a.samples.back().phase > 3) return e;
@@ -109,10 +111,8 @@ class Late final : public Speculation {
   }
 
   std::optional<Choice> Pick(const View& view, StageId id, const Worker* worker) const override {
-    const Job& job = *view.state().FindJob(id.job);
-    const Stage& stage = job.stages[id.stage];
+    const Stage& stage = *view.state().FindStage(id);
     const StageStatistics& s = stage.statistics;
-    if (worker != nullptr && SlowNode(job.statistics, worker->id)) return std::nullopt;
     const double threshold = Percentile(s.rates, slow_task_);
     std::optional<Choice> best;
     double longest = 0;
