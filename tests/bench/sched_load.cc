@@ -23,7 +23,8 @@ constexpr int64_t kTick = 100'000'000;  // ns
 constexpr uint32_t kWheel = 1 << 14;    // ticks; nothing lies further ahead
 constexpr uint64_t kInput = uint64_t{128} << 20;
 
-double BytesInUse() { const struct mallinfo2 m = mallinfo2();
+double BytesInUse() {
+  const struct mallinfo2 m = mallinfo2();
   return static_cast<double>(m.uordblks + m.hblkhd); }
 
 class Host {
@@ -61,12 +62,18 @@ class Host {
         cost_.tasks_live = uint64_t{submitted} * (load_.maps + load_.reduces) - finished_;
         cost_.bytes_per_live_task = (BytesInUse() - empty) / static_cast<double>(cost_.tasks_live);
       }
+      if (tick_ > 0 && tick_ == static_cast<int64_t>(load_.warm_seconds * 10)) warm_ = cost_;
       const double begin = CpuSeconds();
       Turn();
       cost_.cpu_seconds += CpuSeconds() - begin;
       if (load_.stop_after != 0 && cost_.events >= load_.stop_after) break;
     }
-    cost_.virtual_seconds = static_cast<double>(tick_) * 0.1;
+    cost_.virtual_seconds = static_cast<double>(tick_) * 0.1 - load_.warm_seconds;
+    cost_.cpu_seconds -= warm_.cpu_seconds;
+    cost_.events -= warm_.events;
+    cost_.starts -= warm_.starts;
+    cost_.copies -= warm_.copies;
+    cost_.reports -= warm_.reports;
     cost_.looks = scheduler_.state().looks();
     cost_.digest = MixHash(digest_, scheduler_.Digest());
     return cost_;
@@ -146,9 +153,10 @@ class Host {
     Slot& slot = slots_[index];
     slot.started = true;
     slot.from = tick_;
-    // Seconds: 20 to 60, and one in twenty up to eight times as long.
-    Rng rng(MixHash(MixHash(slot.attempt.task.job.seq, slot.attempt.task.stage), uint64_t{slot.attempt.task.task} << 32 | slot.attempt.number));
-    double seconds = 20 + 40 * rng.Uniform();
+    // Seconds: a minute and up to half of one more or less, and one in twenty up to eight times as long.
+    const TaskId& task = slot.attempt.task;
+    Rng rng(MixHash(MixHash(task.job.seq, task.stage), uint64_t{task.task} << 32 | slot.attempt.number));
+    double seconds = 30 + 60 * rng.Uniform();
     if (rng.Uniform() < 0.05) seconds *= std::min(rng.Pareto(2, 1.26), 8.0);
     const int64_t ticks = static_cast<int64_t>(seconds * 10);
     slot.until = tick_ + ticks;
@@ -205,7 +213,8 @@ class Host {
       Rng rng(MixHash(d.job.seq, t));
       while (plan.preferred.size() < std::min(3u, load_.workers)) {
         const WorkerId w{static_cast<uint32_t>(rng.Below(load_.workers)) + 1};
-        if (std::find(plan.preferred.begin(), plan.preferred.end(), w) == plan.preferred.end()) plan.preferred.push_back(w);
+        const auto end = plan.preferred.end();
+        if (std::find(plan.preferred.begin(), end, w) == end) plan.preferred.push_back(w);
       }
     }
     Step(std::move(e));
@@ -271,7 +280,7 @@ class Host {
   std::vector<WakeAt> timers_;
   uint32_t running_ = 0, ended_ = 0;
   uint64_t finished_ = 0, digest_ = 0;
-  Cost cost_;
+  Cost cost_, warm_;
 };
 
 }  // namespace

@@ -5,31 +5,82 @@
 #include "common/base/rng.h"
 #include "master/sched/flat_set.h"
 #include "master/sched/local_lists.h"
+#include "master/sched/scheduler.h"
+#include "master/sched/state.h"
 #include "tests/bench/sched_load.h"
 
 namespace mr::bench {
 namespace {
 
-// Looks per launch, of the same jobs.
-double Looks(const char* policies, uint32_t workers) {
+// Looks per launch.
+double Looks(const char* policies, uint32_t workers, uint32_t jobs) {
   Load load;
   load.policies = policies;
   load.workers = workers;
   load.slots = 1;
   load.racks = std::max(1u, workers / 40);
-  load.jobs = load.batch = 30;
+  load.jobs = load.batch = jobs;
   load.maps = 490;
   load.reduces = 10;
   load.report_period = 20;
   const Cost cost = Run(load);
-  EXPECT_GE(cost.starts, 30u * 500);
+  EXPECT_GE(cost.starts, jobs * 500);
   return static_cast<double>(cost.looks) / static_cast<double>(cost.starts);
 }
 
 TEST(SchedCostTest, AnEventLooksAtAsMuchIn3000WorkersAsIn100) {
   for (const char* policies : {"fifo", "fair"}) {
-    const double small = Looks(policies, 100), large = Looks(policies, 3'000);
-    EXPECT_LE(large, 1.5 * small) << policies << ": " << small << " looks a launch with 100 workers, " << large << " with 3000";
+    const double small = Looks(policies, 100, 30), large = Looks(policies, 3'000, 30);
+    EXPECT_LE(large, 1.5 * small) << policies << ": " << small << " looks a launch with 100 workers, " << large
+                                  << " with 3000";
+  }
+}
+
+// Speculation looks at each stage once per round of idle offers, of which there are the more the longer slots are
+// idle: of as much work per worker, so that both clusters are idle for as long.
+TEST(SchedCostTest, SpeculationLooksAtAsMuchIn3000WorkersAsIn100) {
+  const char* policies = "fifo,late";
+  const double small = Looks(policies, 100, 2), large = Looks(policies, 3'000, 60);
+  EXPECT_GT(small, Looks("fifo", 100, 2));
+  EXPECT_LE(large, 1.5 * small) << small << " looks a launch with 100 workers, " << large << " with 3000";
+}
+
+// Two slots, three tasks: nobody is offered a slot, so nobody looks.
+TEST(SchedCostTest, InAFullClusterAReportCountsWhenSomebodyAsks) {
+  using namespace sched;
+  for (const char* policies : {"fifo,late", "fifo,mantri_restart"}) {
+    Scheduler scheduler;
+    const auto send = [&](int64_t at, Event e) {
+      (void)scheduler.Step({{at * 1'000'000'000}, std::move(e)});
+      EXPECT_EQ(CheckState(scheduler.state()), "");
+    };
+    const AttemptId attempt{{{1, 1}, 0, 0}, 1};
+    send(0, ConfigChanged{policies, 1, kSchedulerVersion, Millis(100)});
+    WorkerRegistered worker;
+    worker.worker = {1};
+    worker.incarnation = 1;
+    worker.slots.total = 2;
+    send(0, worker);
+    JobSubmitted job;
+    job.job = {1, 1};
+    job.queue = "default";
+    job.graph.stages.resize(1);
+    job.graph.stages[0].inputs.resize(1);
+    job.graph.stages[0].is_final = true;
+    send(0, job);
+    StagePlanned plan;
+    plan.job = {1, 1};
+    plan.partitions = 1;
+    plan.tasks.resize(3);
+    send(0, plan);
+    send(0, AttemptStarted{attempt, {1}, 1});
+    send(5, AttemptProgress{{1}, 1, {{attempt, 0, 50, 100, 0, true}}});
+    const StageStatistics& statistics = scheduler.state().FindStage({{1, 1}, 0})->statistics;
+    const bool at_once = std::string_view(policies) != "fifo,late";
+    EXPECT_EQ(statistics.by_rate.size(), at_once ? 1u : 0u) << policies;
+    scheduler.WhyAlone(attempt, {6'000'000'000});
+    EXPECT_EQ(statistics.by_rate.size(), 1u) << policies;
+    EXPECT_EQ(CheckState(scheduler.state()), "");
   }
 }
 
