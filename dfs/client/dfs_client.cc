@@ -224,7 +224,7 @@ kj::Promise<Status> DfsClient::SetReplication(std::string path, uint32_t replica
   return Send(kj::mv(request));
 }
 
-std::string StagingRoot(const std::string& job) { return "/.staging/" + job; }
+std::string StagingRoot(const std::string& job) { return std::string(kStaging) + "/" + job; }
 
 std::string StagingPath(const std::string& job, const std::string& attempt, const std::string& part) {
   return StagingRoot(job) + "/" + attempt + "/" + part;

@@ -22,6 +22,7 @@
 #include "dfs/block/block_server.h"
 #include "dfs/block/block_store.h"
 #include "dfs/meta/namespace.h"
+#include "dfs/meta/staging.h"
 #include "schema/control.capnp.h"
 #include "schema/dfs.capnp.h"
 

@@ -5,6 +5,7 @@
 
 #include "common/base/text.h"
 #include "dfs/meta/placement.h"
+#include "dfs/meta/staging.h"
 #include "dfs/meta/state.h"
 
 namespace mr::dfs {
@@ -266,6 +267,7 @@ Namespace::Prepared Namespace::PrepareCommit(OutputCommitted request) const {
   MR_RETURN_IF_ERROR(CheckPath(request.directory));
   if (request.replication != 0) MR_RETURN_IF_ERROR(CheckReplication(request.replication));
   const std::string what = "output " + request.directory + " ";
+  if (IsStaging(request.directory)) return Rejected(what + "cannot be made: /.staging belongs to running jobs");
   if (const auto file = s.FileOnTheWay(SplitPath(request.directory).first); !file.empty()) {
     return Rejected(what + "cannot be made: " + file + " is a file");
   }

@@ -39,6 +39,12 @@ Result<std::string> StorePath(const std::string& word) {
   return UriPath(uri);
 }
 
+// Of a path that is to be made or moved. Removing stays possible: what a crash has left is in an operator's way.
+Status CheckNotStaging(const std::string& path) {
+  if (!dfs::IsStaging(path)) return Status::Ok();
+  return WithHint(Rejected(path + ": /.staging belongs to running jobs, which remove it"), "choose another directory");
+}
+
 FileRow RowOf(const dfs::FileInfo& info) {
   FileRow row;
   row.path = info.path;
@@ -166,6 +172,7 @@ class FsCommand {
   }
 
   Status Mkdir(const std::string& path) {
+    MR_RETURN_IF_ERROR(CheckNotStaging(path));
     if (!command_.parents && store_.Stat(path).ok()) {
       return WithHint(Rejected(path + " exists"), "-p takes an existing directory as it is");
     }
@@ -184,6 +191,8 @@ class FsCommand {
     MR_ASSIGN_OR_RETURN(const std::string from, StorePath(command_.args[0]));
     MR_ASSIGN_OR_RETURN(std::string to, StorePath(command_.args[1]));
     if (auto info = store_.Stat(to); info.ok() && info->is_directory) to = Join(to, BaseName(from));
+    MR_RETURN_IF_ERROR(CheckNotStaging(from));
+    MR_RETURN_IF_ERROR(CheckNotStaging(to));
     return store_.Rename(from, to);
   }
 
@@ -201,6 +210,7 @@ class FsCommand {
       const std::string& source = command_.args[i];
       if (source == "-") {
         if (into) return InvalidArgument("standard input needs the name of a file to become");
+        MR_RETURN_IF_ERROR(CheckNotStaging(target));
         MR_RETURN_IF_ERROR(store_.PutFd(target, put_, 0).status());
         continue;
       }
@@ -212,6 +222,7 @@ class FsCommand {
   }
 
   Status PutTree(const std::string& source, const std::string& target) {
+    MR_RETURN_IF_ERROR(CheckNotStaging(target));
     if (stdfs::is_directory(source)) {
       MR_RETURN_IF_ERROR(store_.Mkdir(target));
       MR_ASSIGN_OR_RETURN(const auto names, ListDirectory(source));

@@ -334,6 +334,27 @@ TEST_F(CliTest, MovesFilesThroughTheBlockStoreUnchanged) {
   EXPECT_EQ(Mrctl({"fs", "ls", "/d"}).exit, 7);
 }
 
+TEST_F(CliTest, StagingBelongsToJobs) {
+  ASSERT_EQ(Mrctl({"fs", "put", Path("in"), "/mine"}).exit, 0) << cluster_->Logs();
+  ASSERT_TRUE(MakeDirectories(Path("tree/.staging")).ok());
+  for (const std::vector<std::string>& argv : std::vector<std::vector<std::string>>{
+           {"fs", "put", Path("in"), "/.staging/x"}, {"fs", "put", Path("in"), "/.staging"},
+           {"fs", "put", Path("in"), "dfs:///a/../.staging/x"}, {"fs", "put", Path("tree/.staging"), "/"},
+           {"fs", "mkdir", "-p", "/.staging/d"}, {"fs", "mv", "/mine", "/.staging"}, {"fs", "mv", "/.staging", "/theirs"}}) {
+    const RunResult run = Mrctl(argv);
+    EXPECT_EQ(run.exit, 3) << argv[1] << " " << argv.back() << "\n" << run.err;
+    EXPECT_THAT(run.err, HasSubstr("/.staging belongs to running jobs")) << argv[1] << " " << argv.back();
+  }
+  EXPECT_EQ(Mrctl({"fs", "stat", "/.staging"}).exit, 7) << "something was made";
+  const RunResult job = Mrctl({"submit", "wordcount", "--input", "/mine", "--output", "/.staging/out"});
+  EXPECT_EQ(job.exit, 3) << job.err;
+  EXPECT_THAT(job.err, HasSubstr("/.staging belongs to running jobs"));
+  // Others may have such a name.
+  EXPECT_EQ(Mrctl({"fs", "put", Path("in"), "/.stagings"}).exit, 0);
+  EXPECT_EQ(Mrctl({"fs", "mkdir", "-p", "/d/.staging"}).exit, 0);
+  EXPECT_EQ(Mrctl({"fs", "rm", "-r", "/d"}).exit, 0);
+}
+
 TEST_F(CliTest, RunsAJobFromStoreToStoreAndToStandardOutput) {
   ASSERT_EQ(Mrctl({"fs", "put", Path("in"), "/in"}).exit, 0) << cluster_->Logs();
   const RunResult stored = Mrctl({"submit", "wordcount", "--input", "/in", "--output", "/out"});
