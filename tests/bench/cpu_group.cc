@@ -2,10 +2,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <sstream>
 #include <vector>
 
@@ -16,6 +18,9 @@ namespace {
 
 // Short, so that a limit of 2 % still runs twenty times a second; the kernel takes no quota below 1 ms.
 constexpr long kPeriodUs = 50'000;
+
+constexpr char kPrefix[] = "paceline-";
+constexpr char kUnified[] = "/sys/fs/cgroup";
 
 Status Write(const std::string& path, const std::string& text) {
   const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
@@ -43,15 +48,29 @@ std::vector<pid_t> WithDescendants(pid_t pid) {
 
 }  // namespace
 
+std::string CpuGroup::Root() {
+  return PathExists(std::string(kUnified) + "/cgroup.controllers") ? kUnified : std::string(kUnified) + "/cpu";
+}
+
+int RemoveStaleGroups(const std::string& root) {
+  const auto names = ListDirectory(root);
+  if (!names.ok()) return 0;
+  int removed = 0;
+  for (const std::string& name : *names) {
+    pid_t maker = 0;
+    if (std::sscanf(name.c_str(), "paceline-%d-", &maker) != 1 || maker <= 0) continue;
+    if (::kill(maker, 0) == 0 || errno != ESRCH) continue;
+    removed += ::rmdir((root + "/" + name).c_str()) == 0;  // refused where processes are in it
+  }
+  return removed;
+}
+
 Result<CpuGroup> CpuGroup::Make(const std::string& name) {
   CpuGroup group;
-  std::string root = "/sys/fs/cgroup/cpu";
-  group.unified_ = PathExists("/sys/fs/cgroup/cgroup.controllers");
-  if (group.unified_) {
-    root = "/sys/fs/cgroup";
-    MR_RETURN_IF_ERROR(Write(root + "/cgroup.subtree_control", "+cpu"));
-  }
-  const std::string path = root + "/" + name;
+  const std::string root = Root();
+  group.unified_ = root == kUnified;
+  if (group.unified_) MR_RETURN_IF_ERROR(Write(root + "/cgroup.subtree_control", "+cpu"));
+  const std::string path = root + "/" + kPrefix + std::to_string(::getpid()) + "-" + name;
   if (::mkdir(path.c_str(), 0755) != 0) return ErrnoStatus(errno, "cannot make the control group " + path);
   group.path_ = path;
   return group;

@@ -16,8 +16,10 @@ class CpuGroup {
   CpuGroup& operator=(CpuGroup&&) = delete;
   ~CpuGroup();  // its processes go back to the parent group
 
-  // kUnavailable with what is missing: a controller that may be written.
+  // For this process: "paceline-<pid>-<name>". kUnavailable with what is missing: a controller that may be written.
   static Result<CpuGroup> Make(const std::string& name);
+  // Where groups are made, on this machine.
+  static std::string Root();
   // The process, and all that descend from it now or later.
   Status Take(pid_t pid) const;
   // cpus: 0.2 is a fifth of one core. At least 0.02.
@@ -27,5 +29,8 @@ class CpuGroup {
   std::string path_;
   bool unified_ = false;
 };
+
+// Removes groups that a process made which was killed since: those that are empty, and whose maker is gone. How many.
+int RemoveStaleGroups(const std::string& root);
 
 }  // namespace mr::bench

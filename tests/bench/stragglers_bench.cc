@@ -78,8 +78,10 @@ class Workers {
     OrDie(cluster_.Start(), "the cluster");
     link_.emplace(kLinkHost, cluster_.worker_port(kSlowLink), kLinkBytesPerSecond);
     link_->LeadTo(cluster_.worker_port(kSlowLink));
+    const int stale = RemoveStaleGroups(CpuGroup::Root());
+    if (stale > 0) std::fprintf(stderr, "bench: removed %d control groups of a run that was killed\n", stale);
     for (int w = 0; w < cluster_.workers(); ++w) {
-      groups_.push_back(OrDie(CpuGroup::Make("paceline-" + std::to_string(::getpid()) + "-" + std::to_string(w)), "a limit of CPU"));
+      groups_.push_back(OrDie(CpuGroup::Make(std::to_string(w)), "a limit of CPU"));
       OrDie(groups_.back().Take(cluster_.worker_pid(w)), "a limit of CPU");
     }
     client_.emplace(cluster_.master_address());
