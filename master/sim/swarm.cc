@@ -7,7 +7,9 @@ namespace mr::sim {
 
 namespace {
 
-uint32_t Between(Rng& rng, uint32_t low, uint32_t high) { return low + static_cast<uint32_t>(rng.Below(high - low + 1)); }
+uint32_t Between(Rng& rng, uint32_t low, uint32_t high) {
+  return low + static_cast<uint32_t>(rng.Below(high - low + 1));
+}
 bool Chance(Rng& rng, double p) { return rng.Uniform() < p; }
 
 ClusterSpec RandomCluster(Rng& rng) {
@@ -64,12 +66,25 @@ JobModel RandomJob(Rng& rng, uint32_t number) {
 
 // What places work, what it waits for, whom it avoids, what it copies: one of each, or none. Times as short as
 // the jobs, so that preemption, waits and copies happen.
-constexpr const char* kPlace[] = {"fifo", "fair", "fair(reduces=greedy)", "fair(min_share_timeout=1,fair_share_timeout=3)",
+constexpr const char* kPlace[] = {"fifo", "fair", "fair(reduces=greedy)",
+                                  "fair(min_share_timeout=1,fair_share_timeout=3)",
                                   "fair(slowstart=0.5)", ""};
 constexpr const char* kWait[] = {"", "", "delay", "delay(clock=paper)", "delay(node=1,rack=2)"};
 constexpr const char* kAvoid[] = {"", "", "blacklist(window=20)", "blacklist(window=5,threshold=0.2,most=0.5)"};
-constexpr const char* kCopy[] = {"", "late", "late(cap=0.5,min_age=2s)", "hadoop_speculation(min_age=3s)", "dryad_speculation(min_age=2s)",
-                                 "dryad_speculation(done=0.5)", "spark_speculation(quantile=0.5,multiplier=1.2)", "spark_speculation"};
+constexpr const char* kCopy[] = {"",
+                                 "late",
+                                 "late(cap=0.5,min_age=2s)",
+                                 "hadoop_speculation(min_age=3s)",
+                                 "dryad_speculation(min_age=2s)",
+                                 "dryad_speculation(done=0.5)",
+                                 "spark_speculation(quantile=0.5,multiplier=1.2)",
+                                 "spark_speculation",
+                                 "mantri",
+                                 "mantri",
+                                 "mantri_restart(min_age=2s)",
+                                 "mantri_restart(samples=finished,alpha=3,outpaced=off)",
+                                 "mantri_replication(always=on)",
+                                 "mantri_placement(wait=1s),mantri_recompute"};
 
 // Far more than a configuration takes whose jobs come to their ends.
 constexpr uint64_t kMostEvents = 15'000;
@@ -126,8 +141,8 @@ Experiment RandomExperiment(uint64_t seed, const std::string& policies) {
     fault.worker = static_cast<uint32_t>(rng.Below(workers));
     fault.lasts = Chance(rng, .7) ? 60 * rng.Uniform() : 0;
     fault.factor = 1 + 9 * rng.Uniform();
-    // The first worker comes back soon: somebody must finish the work.
-    if (fault.worker == 0 && fault.kind == FaultKind::kCrash) fault.lasts = 1 + 30 * rng.Uniform();
+    // The first worker is well again soon: somebody must finish the work.
+    if (fault.worker == 0 && fault.kind != FaultKind::kOutputLost) fault.lasts = 1 + 30 * rng.Uniform();
     s.faults.faults.push_back(fault);
   }
   if (Chance(rng, .3)) s.faults.late = .2 * rng.Uniform();
