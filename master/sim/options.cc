@@ -11,9 +11,11 @@ namespace mr::sim {
 namespace {
 
 CLI::App* AddReplay(CLI::App* app, ReplayCommand* c) {
-  CLI::App* replay = app->add_subcommand("replay", "a real master's journal, step by step, against its own digests; what if");
+  CLI::App* replay =
+      app->add_subcommand("replay", "a real master's journal, step by step, against its own digests; what if");
   replay->add_option("JOURNAL", c->journal,
-                     "a master's --data, or the directory 'journal' in it; for what-if also a history's file (- is standard input)")
+                     "a master's --data, or the directory 'journal' in it; for what-if also a history's file "
+                     "(- is standard input)")
       ->required();
   replay->add_option("--scheduler", c->change.scheduler, "what if: this list of policies");
   replay->add_option("--workers", c->change.workers, "what if: so many workers, as fast as those that there were")
@@ -21,7 +23,8 @@ CLI::App* AddReplay(CLI::App* app, ReplayCommand* c) {
   replay->add_option("--slots", c->change.slots, "what if: so many slots on each")->check(CLI::Range(1u, 10'000u));
   replay->add_option("--job", c->job, "what if: this job and those that ran beside it");
   replay->add_option("--write-history", c->history_out, "write the jobs' history to this file");
-  replay->add_option("--write-model", c->model_out, "write costs, delays and speeds that the history shows, for mrsim run --model");
+  replay->add_option("--write-model", c->model_out,
+                     "write costs, delays and speeds that the history shows, for mrsim run --model");
   replay->add_option("-o", c->form, "table or json")->check(CLI::IsMember({"table", "json"}));
   replay->footer("Exit: 0 equal, 1 diverged, 2 usage, 3 of another scheduler version (what-if: the\n"
                  "jobs cannot be simulated), 7 no such journal, 9 torn at its end\n"
@@ -37,10 +40,15 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
   app.footer("Exit: 0 done, 1 an invariant (with --check: a band) did not hold, 2 usage, 7 no such file, 70 internal.");
   app.require_subcommand(1);
   CLI::App* run = app.add_subcommand("run", "a workload on a cluster: completion times, slot-seconds, bytes");
-  run->add_option("--workload", o.workload, "a trace, or generate:facebook|bing|mumak|google[,jobs=N][,gap=SECONDS]")->required();
-  run->add_option("--format", o.format, "of the trace, where its first line does not say: swim, rumen, google, alibaba, tpch[:EXECUTORS], wfinstances, coflow");
+  run->add_option("--workload", o.workload,
+                  "a trace, or generate:facebook|bing|mumak|google[,jobs=N][,gap=SECONDS]")
+      ->required();
+  run->add_option("--format", o.format,
+                  "of the trace, where its first line does not say: swim, rumen, google, alibaba, tpch[:EXECUTORS], "
+                  "wfinstances, coflow");
   run->add_option("--cluster", o.cluster, "WORKERSxSLOTS (150x12), caps per kind (62x4m2r), or a .toml file");
-  run->add_option("--model", o.model, "a file by replay --write-model: costs, delays; its workers, where no --cluster is given");
+  run->add_option("--model", o.model,
+                  "a file by replay --write-model: costs, delays; its workers, where no --cluster is given");
   run->add_option("--data", o.data, "where traces are, itself or in its folders (MR_DATA)");
   run->add_option("--report-period", o.report_period, "how often workers report progress, as 1s; 0s: never");
   run->add_option("-o", o.form, "table or json")->check(CLI::IsMember({"table", "json"}));
@@ -57,12 +65,18 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
   reproduce->add_flag("--no-progress", o.no_progress, "no progress line");
   swarm->add_flag("--no-progress", o.no_progress, "no progress line");
   CLI::Option* one = run->add_option("--scheduler", o.scheduler, "policies, comma-separated");
-  CLI::Option* many = run->add_option("--compare", o.compare, "two lists or more, each one value, on the same luck: --compare fifo 'fair,late(cap=0.2)'");
-  run->add_option("--ablate", o.ablate, "this list, and it without each of its policies in turn")->excludes(one)->excludes(many);
+  CLI::Option* many = run->add_option("--compare", o.compare,
+                                      "two lists or more, each one value, on the same luck: "
+                                      "--compare fifo 'fair,late(cap=0.2)'");
+  run->add_option("--ablate", o.ablate, "this list, and it without each of its policies in turn")
+      ->excludes(one)
+      ->excludes(many);
   many->excludes(one);
   run->add_option("--seeds", o.run_seeds, "medians over so many seeds, from --seed on")->check(CLI::Range(1u, 1000u));
   CLI::Option* plot = run->add_option("--plot", o.plot, "write distributions of completion to this file, as SVG");
-  run->add_option("--plot-job", o.plot_job, "and who ran what of the N-th job on which slot")->check(CLI::Range(1u, 100'000'000u))->needs(plot);
+  run->add_option("--plot-job", o.plot_job, "and who ran what of the N-th job on which slot")
+      ->check(CLI::Range(1u, 100'000'000u))
+      ->needs(plot);
   std::string swarm_scheduler = "any";
   swarm->add_option("--scheduler", swarm_scheduler, "policies, comma-separated; any: a random list each time");
   for (CLI::App* verb : {run, swarm}) {

@@ -99,7 +99,8 @@ TEST(SvgTest, StandsWhereItsValuesSay) {
   c.boxes.push_back({2, 4, .5, 1, "#123456", "tip"});
   c.lines.push_back({"", "#000", {0, 4}, {0, .5}, true});
   const std::string svg = Svg("t", {c});
-  EXPECT_THAT(svg, HasSubstr("<rect x=\"324.00\" y=\"76.00\" width=\"204.00\" height=\"130.00\" fill=\"#123456\"><title>tip</title></rect>"));
+  EXPECT_THAT(svg, HasSubstr("<rect x=\"324.00\" y=\"76.00\" width=\"204.00\" height=\"130.00\" fill=\"#123456\">"
+                             "<title>tip</title></rect>"));
   EXPECT_THAT(svg, HasSubstr("d=\"M120.00 336.00H528.00V206.00\""));
   EXPECT_THAT(svg, HasSubstr(">time, s</text>"));
   for (const char* tick : {">0</text>", ">2</text>", ">8</text>", ">0.2</text>", ">1</text>"}) EXPECT_THAT(svg,
