@@ -100,6 +100,19 @@ class SnapshotTest : public testing::Test {
       return client_->master().workersRequest().send().wait(io_.io.waitScope).getWorkers()[0].getState() == "lost";
     });
   }
+  // Of the state and of what is told; the worker stays away.
+  void ExpectTheSameAfterARestart(FakeWorker& worker) {
+    const auto told = Told();
+    worker.Disconnect();
+    ASSERT_TRUE(UntilLost());
+    const uint64_t live = master_->StateDigest();
+    StopMaster();
+    const auto replayed = ReplayedDigest(options_.directory);
+    ASSERT_TRUE(replayed.ok()) << replayed.status().ToString();
+    EXPECT_EQ(*replayed, live);
+    ASSERT_TRUE(StartMaster().ok());
+    EXPECT_EQ(Told(), told);
+  }
   bool UntilSnapshot(size_t n) {
     return io_.Until([&] { return journal::ListFiles(JournalDirectory())->snapshots.size() >= n; });
   }
@@ -183,16 +196,7 @@ TEST_F(SnapshotTest, TheJournalStaysSmallAndTheStateWhatItWas) {
   for (int round = 0; round < 3; ++round) {
     RunJobs(8);
     ASSERT_TRUE(UntilSnapshot(1));
-    const auto told = Told();
-    worker.Disconnect();
-    ASSERT_TRUE(UntilLost());
-    const uint64_t live = master_->StateDigest();
-    StopMaster();
-    const auto replayed = ReplayedDigest(options_.directory);
-    ASSERT_TRUE(replayed.ok()) << replayed.status().ToString();
-    EXPECT_EQ(*replayed, live);
-    ASSERT_TRUE(StartMaster().ok());
-    EXPECT_EQ(Told(), told);
+    ASSERT_NO_FATAL_FAILURE(ExpectTheSameAfterARestart(worker));
     ASSERT_TRUE(worker.Register(options_.port).ok());
   }
   EXPECT_TRUE(UntilSnapshot(2));
@@ -272,16 +276,7 @@ TEST_F(UpgradeTest, EndedJobsStayAndRunningOnesGoOnFromTheirCommittedOutputs) {
     EXPECT_GT(worker.launched[i].number, 1000u) << "a number comes twice";
   }
   // From here on it is a journal of this build like any other.
-  const auto after = Told();
-  worker.Disconnect();
-  ASSERT_TRUE(UntilLost());
-  const uint64_t live = master_->StateDigest();
-  StopMaster();
-  const auto replayed = ReplayedDigest(options_.directory);
-  ASSERT_TRUE(replayed.ok()) << replayed.status().ToString();
-  EXPECT_EQ(*replayed, live);
-  ASSERT_TRUE(StartMaster().ok());
-  EXPECT_EQ(Told(), after);
+  ASSERT_NO_FATAL_FAILURE(ExpectTheSameAfterARestart(worker));
 }
 
 TEST_F(UpgradeTest, ASnapshotOfAnotherBuildIsReadToo) {
@@ -310,16 +305,7 @@ TEST_F(UpgradeTest, ASnapshotOfAnotherBuildIsReadToo) {
   const uint64_t before = journal::ListFiles(JournalDirectory())->snapshots.back().after;
   ASSERT_NO_FATAL_FAILURE(RunJobs(12));
   ASSERT_TRUE(io_.Until([&] { return journal::ListFiles(JournalDirectory())->snapshots.back().after > before; }));
-  const auto later = Told();
-  worker.Disconnect();
-  ASSERT_TRUE(UntilLost());
-  const uint64_t live = master_->StateDigest();
-  StopMaster();
-  const auto replayed = ReplayedDigest(options_.directory);
-  ASSERT_TRUE(replayed.ok()) << replayed.status().ToString();
-  EXPECT_EQ(*replayed, live);
-  ASSERT_TRUE(StartMaster().ok());
-  EXPECT_EQ(Told(), later);
+  ASSERT_NO_FATAL_FAILURE(ExpectTheSameAfterARestart(worker));
 }
 
 TEST_F(UpgradeTest, BuildsMayTakeOverFromEachOtherAgainAndAgain) {
