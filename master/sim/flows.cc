@@ -6,6 +6,11 @@
 
 namespace mr::sim {
 
+namespace {
+// Fillings after which a part grows to all that it can reach: each begins anew. Few changes need a third.
+constexpr int kRounds = 8;
+}  // namespace
+
 uint32_t Flows::AddLink(double capacity) {
   links_.emplace_back();
   links_.back().capacity = capacity;
@@ -104,83 +109,100 @@ double Flows::Left(Instant now, uint32_t id) const {
   return std::max(0.0, flow.left - flow.rate * (now - flow.at).seconds());
 }
 
-// All flows that this link, and the short links of its flows, carry.
-void Flows::Gather(uint32_t first) {
-  if (links_[first].mark == mark_) return;
-  links_[first].mark = mark_;
-  size_t next = part_links_.size();
-  part_links_.push_back(first);
-  for (; next < part_links_.size(); ++next) {
-    for (const Member& m : links_[part_links_[next]].members) {
-      Flow& flow = flows_[m.flow];
-      if (flow.mark == mark_) continue;
-      flow.mark = mark_;
-      part_.push_back(m.flow);
-      for (const Use& use : flow.uses) {
-        Link& link = links_[use.link];
-        if (link.mark == mark_ || !link.tight()) continue;
-        link.mark = mark_;
-        part_links_.push_back(use.link);
-      }
-    }
+// Filling raises all rates together: a flow stops at its limit, all flows of a link when it is full. Which of
+// these come when on one link depends on the stops of its own flows alone. So a part of the links is filled as
+// all of them would be, where the others' flows stop when they did before: as long as no flow of the part
+// that another short link carries comes to another stop. Then that link joins the part (Spread).
+
+void Flows::Take(uint32_t l) {
+  if (links_[l].mark == mark_) return;
+  links_[l].mark = mark_;
+  part_links_.push_back(l);
+  for (const Member& m : links_[l].members) {
+    if (flows_[m.flow].mark == mark_) continue;
+    flows_[m.flow].mark = mark_;
+    part_.push_back(m.flow);
   }
 }
 
-void Flows::Fix(Flow& flow, double rate) {
+// False: no link joined the part. all: the links of all flows that the part can reach, whatever became of them.
+bool Flows::Spread(bool all) {
+  const size_t before = part_links_.size(), filled = part_.size();
+  for (size_t i = 0; i < (all ? part_.size() : filled); ++i) {
+    const Flow& flow = flows_[part_[i]];
+    if (!all && !flow.fresh && flow.next == flow.stop) continue;
+    for (const Use& use : flow.uses) {
+      if (links_[use.link].tight()) Take(use.link);
+    }
+  }
+  return part_links_.size() > before;
+}
+
+Flows::Latest Flows::LatestOf(uint32_t f) const {
+  const Flow& flow = flows_[f];
+  if (flow.fresh || flow.stop.link == kByLimit || links_[flow.stop.link].mark == mark_) return {flow.limit, 0, f, f};
+  size_t u = 0;
+  while (flow.uses[u].link != flow.stop.link) ++u;
+  return {flow.stop.level, flow.stop.link + 1, flow.places[u], f};
+}
+
+void Flows::Fix(Flow& flow, double level, uint32_t by) {
   flow.fixed = true;
-  flow.next_rate = rate;
+  flow.next = {level, by};
   for (const Use& use : flow.uses) {
     Link& link = links_[use.link];
-    link.room = std::max(0.0, link.room - use.share * rate);
+    link.room = std::max(0.0, link.room - use.share * level);
     link.shares -= use.share;
   }
 }
 
-// Raises all rates together; a flow stops at its limit, all flows of a link when it is full.
 void Flows::Fill() {
+  // A rest of rounding is no share.
+  constexpr double kNoShare = 1e-9;
+  levels_.clear();
   for (const uint32_t l : part_links_) {
     Link& link = links_[l];
     link.room = link.capacity;
     link.shares = 0;
     for (const Member& m : link.members) link.shares += flows_[m.flow].uses[m.use].share;
+    if (link.tight() && link.shares > kNoShare) levels_.emplace_back(LevelOf(l), l);
   }
-  for (const uint32_t f : part_) flows_[f].fixed = false;
-  by_limit_.clear();
-  for (const uint32_t f : part_) by_limit_.emplace_back(flows_[f].limit, f);
-  std::sort(by_limit_.begin(), by_limit_.end());
-  // A rest of rounding is no share.
-  constexpr double kNoShare = 1e-9;
-  const auto level_of = [this](uint32_t l) { return links_[l].room / links_[l].shares; };
-  levels_.clear();
-  for (const uint32_t l : part_links_) {
-    if (links_[l].tight() && links_[l].shares > kNoShare) levels_.emplace_back(level_of(l), l);
+  looks_ += part_.size();
+  latest_.clear();
+  for (const uint32_t f : part_) {
+    flows_[f].fixed = false;
+    latest_.push_back(LatestOf(f));
   }
+  std::make_heap(latest_.begin(), latest_.end(), std::greater<>());
   std::make_heap(levels_.begin(), levels_.end(), std::greater<>());
-  for (size_t next = 0; next < by_limit_.size();) {
-    if (flows_[by_limit_[next].second].fixed) {
-      ++next;
-      continue;
-    }
-    // A level never falls: a flow that is fixed takes no more than its part of the room.
-    while (!levels_.empty()) {
-      const auto [level, l] = levels_.front();
-      if (links_[l].shares > kNoShare && level_of(l) <= level) break;
-      std::pop_heap(levels_.begin(), levels_.end(), std::greater<>());
-      levels_.pop_back();
-      if (links_[l].shares <= kNoShare) continue;
-      levels_.emplace_back(level_of(l), l);
-      std::push_heap(levels_.begin(), levels_.end(), std::greater<>());
-    }
-    Flow& slowest = flows_[by_limit_[next].second];
-    if (levels_.empty() || slowest.limit <= levels_.front().first) {
-      Fix(slowest, slowest.limit);
+  const auto pop = [](auto* heap) {
+    std::pop_heap(heap->begin(), heap->end(), std::greater<>());
+    heap->pop_back();
+  };
+  for (size_t left = part_.size(); left > 0;) {
+    const Latest first = latest_.front();
+    if (levels_.empty() || std::pair{first.level, first.link} < std::pair{levels_.front().first, levels_.front().second + 1}) {
+      if (Flow& flow = flows_[first.flow]; !flow.fixed) {
+        Fix(flow, first.level, first.link - 1);
+        --left;
+      }
+      pop(&latest_);
       continue;
     }
     const auto [level, l] = levels_.front();
-    for (const Member& m : links_[l].members) {
-      if (!flows_[m.flow].fixed) Fix(flows_[m.flow], level);
+    pop(&levels_);
+    if (links_[l].shares <= kNoShare) continue;
+    // A level never falls: a flow that stops takes no more than its part of the room.
+    if (const double now = LevelOf(l); now > level) {
+      levels_.emplace_back(now, l);
+      std::push_heap(levels_.begin(), levels_.end(), std::greater<>());
+      continue;
     }
-    links_[l].shares = 0;
+    for (const Member& m : links_[l].members) {
+      if (flows_[m.flow].fixed) continue;
+      Fix(flows_[m.flow], level, l);
+      --left;
+    }
   }
 }
 
@@ -191,7 +213,7 @@ void Flows::Settle(Instant now, std::vector<Due>* due) {
   part_links_.clear();
   for (const uint32_t l : dirty_links_) {
     links_[l].dirty = false;
-    Gather(l);
+    Take(l);
   }
   for (const uint32_t f : dirty_flows_) {
     if (flows_[f].mark == mark_ || flows_[f].limit <= 0) continue;
@@ -200,12 +222,15 @@ void Flows::Settle(Instant now, std::vector<Due>* due) {
   }
   dirty_links_.clear();
   dirty_flows_.clear();
-  Fill();
+  int rounds = 0;
+  do Fill();
+  while (Spread(++rounds >= kRounds));
   // A link without room must not stop a flow for ever by rounding.
   constexpr double kSlowest = 1;
   for (const uint32_t f : part_) {
     Flow& flow = flows_[f];
-    const double rate = std::max(kSlowest, flow.next_rate);
+    flow.stop = flow.next;
+    const double rate = std::max(kSlowest, flow.stop.level);
     if (!flow.fresh && rate == flow.rate) continue;
     flow.left = Left(now, f);
     flow.at = now;

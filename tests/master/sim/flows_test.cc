@@ -151,5 +151,56 @@ TEST(FlowsTest, ChangesLeadToTheSameRatesAsAFreshStart) {
   }
 }
 
+// Disks with three readers each, and one that takes its bytes from each to the next: all hang together. Of their
+// many flows a change looks at those nearby only, and leaves what filling all of them gives.
+TEST(FlowsTest, ChangeLooksNoFurtherThanRatesMove) {
+  constexpr uint32_t kLinks = 2'000;
+  Rng rng(3);
+  Net n, fresh;
+  for (uint32_t l = 0; l < kLinks; ++l) {
+    const double capacity = 50 + 100 * rng.Uniform();
+    n.flows.AddLink(capacity);
+    fresh.flows.AddLink(capacity);
+  }
+  std::vector<std::vector<Flows::Use>> uses;
+  for (uint32_t l = 0; l < kLinks; ++l) {
+    for (int i = 0; i < 3; ++i) uses.push_back({{l}});
+    uses.push_back({{l}, {(l + 1) % kLinks}});
+  }
+  std::vector<uint32_t> ids;
+  for (const auto& u : uses) ids.push_back(n.Start(1e6, 100, u));
+  n.flows.Settle({}, &n.due);
+  const uint64_t before = n.flows.looks();
+  for (int i = 0; i < 200; ++i) {
+    const size_t at = rng.Below(uses.size());
+    n.flows.End({}, ids[at]);
+    n.flows.Settle({}, &n.due);
+    ids[at] = n.Start(1e6, 100, uses[at]);
+    n.flows.Settle({}, &n.due);
+  }
+  EXPECT_LT(n.flows.looks() - before, 400 * 60);
+  std::vector<uint32_t> anew;
+  for (const auto& u : uses) anew.push_back(fresh.Start(1e6, 100, u));
+  fresh.flows.Settle({}, &fresh.due);
+  for (size_t i = 0; i < uses.size(); ++i) ASSERT_NEAR(n.flows.rate(ids[i]), fresh.flows.rate(anew[i]), 1e-9) << i;
+}
+
+// A row in which each link is shared with the next, and what one gains the other loses: all rates move with the
+// first, and each is looked at a few times, not once for each link before it.
+TEST(FlowsTest, ChangeThatMovesAllRatesIsNoSquare) {
+  constexpr uint32_t kLinks = 500;
+  Net n;
+  for (uint32_t l = 0; l < kLinks; ++l) n.flows.AddLink(10 + 6 * l);
+  for (uint32_t l = 0; l + 1 < kLinks; ++l) n.Start(1e6, 1e9, {{l}, {l + 1}});
+  const uint32_t first = n.Start(1e6, 1, {{0}});
+  n.flows.Settle({}, &n.due);
+  n.due.clear();
+  const uint64_t before = n.flows.looks();
+  n.flows.SetLimit({}, first, 4);
+  n.flows.Settle({}, &n.due);
+  EXPECT_EQ(n.due.size(), kLinks);
+  EXPECT_LT(n.flows.looks() - before, 10 * kLinks);
+}
+
 }  // namespace
 }  // namespace mr::sim
