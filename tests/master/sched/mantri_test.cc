@@ -4,9 +4,9 @@
 #include <numeric>
 
 #include "common/base/rng.h"
-#include "master/sched/core.h"
 #include "master/sched/policies/mantri_replication.h"
 #include "master/sched/policies/rack_shares.h"
+#include "tests/master/sched/small_job.h"
 
 namespace mr::sched {
 namespace {
@@ -80,73 +80,28 @@ TEST(MantriReplicationTest, ThePapersVector) {
 }
 
 // Three workers of one slot, a map and a reduce; the map has run on the first.
-class RemakeTest : public testing::Test {
+class RemakeTest : public CoreTest {
  protected:
   static constexpr uint64_t kContent = 7;
-  const TaskId map_{{1, 1}, 0, 0}, reduce_{{1, 1}, 1, 0};
+  static constexpr TaskId kReduce{{1, 1}, 1, 0};
 
-  RemakeTest() {
-    Send(ConfigChanged{"fifo", 1, 1});
-    for (const uint32_t w : {1u, 2u, 3u}) {
-      WorkerRegistered e;
-      e.worker = {w};
-      e.incarnation = w;
-      e.slots.total = 1;
-      Send(e);
-    }
-    JobSubmitted job;
-    job.job = {1, 1};
-    StageSpec map, reduce;
-    map.inputs = {StageInput{}};
-    reduce.inputs = {StageInput{true, EdgeKind::kAllToAll, 0}};
-    reduce.is_final = true;
-    job.graph.stages = {map, reduce};
-    Send(job);
-    Send(StagePlanned{{1, 1}, 0, 1, {TaskPlan{}}, ""});
+  RemakeTest() : CoreTest(3) {
     Send(StagePlanned{{1, 1}, 1, 1, {TaskPlan{0, {}, {Slice{0, 0, 1, 0, 1}}}}, ""});
-    Ask([&](Plan& plan) {
-      EXPECT_FALSE(plan.Remake(map_, {1}, {})) << "nothing is committed";
-      EXPECT_TRUE(plan.Launch(map_, {1}, Cause::kFirst, {}));
+    Ask([](Plan& plan) {
+      EXPECT_FALSE(plan.Remake(kMap, {1}, {})) << "nothing is committed";
+      EXPECT_TRUE(plan.Launch(kMap, {1}, Cause::kFirst, {}));
     });
     Finish(1, kContent);
-    Ask([&](Plan& plan) {
-      EXPECT_FALSE(plan.Remake(reduce_, {2}, {}));
-      EXPECT_TRUE(plan.Remake(map_, {2}, {}));
-      EXPECT_FALSE(plan.Remake(map_, {3}, {})) << "once is enough";
+    Ask([](Plan& plan) {
+      EXPECT_FALSE(plan.Remake(kReduce, {2}, {}));
+      EXPECT_TRUE(plan.Remake(kMap, {2}, {}));
+      EXPECT_FALSE(plan.Remake(kMap, {3}, {})) << "once is enough";
     });
     EXPECT_EQ(task().state, TaskState::kCommitted);
     EXPECT_EQ(task().live, 1u);
   }
 
-  const Task& task() const { return *state_.FindTask(map_); }
-  void Send(const Event& event) {
-    out_.clear();
-    core_.Begin({}, &out_);
-    core_.Fold(event);
-    EXPECT_EQ(CheckState(state_), "");
-  }
-  template <class F>
-  void Ask(F&& write) {
-    const View view(state_, {});
-    Plan plan(view);
-    write(plan);
-    core_.Fold(plan);
-    EXPECT_EQ(CheckState(state_), "");
-  }
-  void Finish(uint32_t number, uint64_t content) {
-    Send(AttemptFinished{{map_, number}, {number}, number, {1, 1, {content, content}}, {}, {}, {}});
-  }
-  template <class D>
-  const D* Find() const {
-    for (const Decision& d : out_) {
-      if (const auto* found = std::get_if<D>(&d)) return found;
-    }
-    return nullptr;
-  }
-
-  State state_;
-  Core core_{&state_};
-  std::vector<Decision> out_;
+  const Task& task() const { return *state_.FindTask(kMap); }
 };
 
 TEST_F(RemakeTest, AnEqualReportAddsACopyAndItsRepeatIsAnsweredAlike) {
@@ -167,7 +122,7 @@ TEST_F(RemakeTest, AnEqualReportAddsACopyAndItsRepeatIsAnsweredAlike) {
 }
 
 TEST_F(RemakeTest, ItIsTheRerunIfTheOutputIsLostMeanwhile) {
-  Send(CopyLost{{{map_, 1}, 1, {1}, 1}, "probe"});
+  Send(CopyLost{{{kMap, 1}, 1, {1}, 1}, "probe"});
   EXPECT_EQ(task().state, TaskState::kRunning);
   EXPECT_EQ(task().generation, 2u);
   EXPECT_TRUE(state_.ready(SlotKind::kMap).empty()) << "nothing else is to be launched";
@@ -176,11 +131,8 @@ TEST_F(RemakeTest, ItIsTheRerunIfTheOutputIsLostMeanwhile) {
   EXPECT_TRUE(Find<Accept>()->winner);
   EXPECT_EQ(task().state, TaskState::kCommitted);
   // Its worker knows the output by the generation for which it was launched, and keeps it all the same.
-  WorkerRegistered again;
-  again.worker = {2};
-  again.incarnation = 2;
-  again.slots.total = 1;
-  again.inventory = {{{map_, 1}, 2, {2}, 2}};
+  WorkerRegistered again = OneSlotWorker(2);
+  again.inventory = {{{kMap, 1}, 2, {2}, 2}};
   Send(again);
   EXPECT_EQ(Find<DropCopy>(), nullptr);
   EXPECT_EQ(task().copies.size(), 1u);
@@ -195,21 +147,21 @@ TEST_F(RemakeTest, OtherContentIsDroppedAndMarksTheOperator) {
 }
 
 TEST_F(RemakeTest, ItsFailuresAreNobodysFault) {
-  Send(AttemptFailed{{map_, 2}, {2}, 2, FailureKind::kUser, "exit 1"});
+  Send(AttemptFailed{{kMap, 2}, {2}, 2, FailureKind::kUser, "exit 1"});
   EXPECT_EQ(task().state, TaskState::kCommitted);
   EXPECT_EQ(task().failures, 0u);
   Ask([&](Plan& plan) {
-    EXPECT_FALSE(plan.Remake(map_, {2}, {})) << "it failed here";
-    EXPECT_TRUE(plan.Remake(map_, {3}, {}));
+    EXPECT_FALSE(plan.Remake(kMap, {2}, {})) << "it failed here";
+    EXPECT_TRUE(plan.Remake(kMap, {3}, {}));
   });
 }
 
 TEST_F(RemakeTest, TheEndOfTheJobEndsIt) {
-  Ask([&](Plan& plan) { EXPECT_TRUE(plan.Launch(reduce_, {3}, Cause::kFirst, {})); });
-  Send(AttemptFinished{{reduce_, 1}, {3}, 3, {1, 1, {1, 1}}, {{0, 0, 1, {kContent, kContent}}}, {}, {}});
+  Ask([&](Plan& plan) { EXPECT_TRUE(plan.Launch(kReduce, {3}, Cause::kFirst, {})); });
+  Send(AttemptFinished{{kReduce, 1}, {3}, 3, {1, 1, {1, 1}}, {{0, 0, 1, {kContent, kContent}}}, {}, {}});
   ASSERT_NE(Find<CommitJob>(), nullptr);
   ASSERT_NE(Find<Kill>(), nullptr);
-  EXPECT_EQ(Find<Kill>()->attempt, (AttemptId{map_, 2}));
+  EXPECT_EQ(Find<Kill>()->attempt, (AttemptId{kMap, 2}));
   EXPECT_EQ(Find<DropCopy>(), nullptr) << "the end of the job says so for all copies";
   EXPECT_TRUE(state_.FindWorker({1})->copies.empty());
 }
@@ -218,7 +170,7 @@ TEST_F(RemakeTest, TheEndOfTheJobEndsIt) {
 TEST_F(RemakeTest, LossRatesAreLongTerm) {
   EXPECT_EQ(LossRate(state_, *state_.FindWorker({1})), 0) << "nothing has been lost anywhere";
   Finish(2, kContent);
-  Send(CopyLost{{{map_, 1}, 1, {1}, 1}, "probe"});
+  Send(CopyLost{{{kMap, 1}, 1, {1}, 1}, "probe"});
   EXPECT_EQ(state_.outputs_made(), 2u);
   EXPECT_EQ(state_.outputs_lost(), 1u);
   EXPECT_NEAR(LossRate(state_, *state_.FindWorker({1})), (1 + 20 * .5) / (1 + 20), 1e-12);

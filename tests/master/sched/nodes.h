@@ -11,6 +11,7 @@
 
 #include "master/sched/scheduler.h"
 #include "master/sched/state.h"
+#include "tests/master/sched/small_job.h"
 
 namespace mr::sched {
 
@@ -20,13 +21,7 @@ class Nodes {
   Nodes(const std::string& policies, std::vector<double> seconds, bool check = true)
       : seconds_(std::move(seconds)), check_(check) {
     Send(ConfigChanged{policies, 1, kSchedulerVersion, Millis(100)});
-    for (uint32_t w = 1; w <= seconds_.size(); ++w) {
-      WorkerRegistered e;
-      e.worker = {w};
-      e.incarnation = w;
-      e.slots.total = 1;
-      Send(e);
-    }
+    for (uint32_t w = 1; w <= seconds_.size(); ++w) Send(OneSlotWorker(w));
   }
 
   // Seconds until a job of one stage with so many tasks has ended.
@@ -34,13 +29,7 @@ class Nodes {
   // The same of tasks of these sizes: that many times the bytes and the time.
   double Run(std::vector<double> sizes) {
     sizes_ = std::move(sizes);
-    JobSubmitted job;
-    job.job = {1, 1};
-    StageSpec map;
-    map.inputs = {StageInput{}};
-    map.is_final = true;
-    job.graph.stages = {map};
-    Send(job);
+    Send(SmallMapJob());
     StagePlanned plan{{1, 1}, 0, 1, std::vector<TaskPlan>(sizes_.size()), ""};
     for (size_t t = 0; t < sizes_.size(); ++t) plan.tasks[t].input_bytes = Bytes(static_cast<uint32_t>(t));
     Send(plan);

@@ -88,48 +88,24 @@ TEST(SpeculationTest, AThousandNodesWithTwoPercentSlowOnes) {
 // LATE, section 4.4: 5 %/s to the half, then 1 %/s; started at 0 and at 10, seen at 20. The estimates
 // are 13.3 s and 10 s, so that the first is copied, though the second ends later in truth.
 TEST(LateTest, ItsEstimateIsWrongWhereProgressSlowsDown) {
-  Scheduler scheduler;
-  std::vector<Decision> out;
-  const auto send = [&](double at, const Event& e) {
-    out = scheduler.Step({{FromSeconds(at).ns}, e});
-    EXPECT_EQ(CheckState(scheduler.state()), "");
-  };
-  const auto worker = [&](double at, uint32_t w) {
-    WorkerRegistered e;
-    e.worker = {w};
-    e.incarnation = w;
-    e.slots.total = 1;
-    send(at, e);
-  };
-  const auto report = [&](double at, uint32_t task, uint32_t w, uint64_t percent) {
-    send(at, AttemptProgress{{w}, w, {{{{{1, 1}, 0, task}, 1}, 0, percent, 100, 0, true}}});
-  };
-  const auto finish = [&](double at, uint32_t task, uint32_t w) {
-    send(at, AttemptFinished{{{{1, 1}, 0, task}, 1}, {w}, w, {1, 1, {task, 1}}, {}, {}, {}});
-  };
-  send(0, ConfigChanged{"fifo,late(min_age=1s,slow_task=0.5)", 1, kSchedulerVersion, Millis(100)});
-  for (const uint32_t w : {1u, 2u}) worker(0, w);
-  JobSubmitted job;
-  job.job = {1, 1};
-  StageSpec map;
-  map.inputs = {StageInput{}};
-  map.is_final = true;
-  job.graph.stages = {map};
-  send(0, job);
-  send(0, StagePlanned{{1, 1}, 0, 1, std::vector<TaskPlan>(5), ""});  // 0 on w1, 1 on w2
-  report(0, 0, 1, 0);
-  report(0, 1, 2, 0);
+  SteppedScheduler run;
+  run.Send(0, ConfigChanged{"fifo,late(min_age=1s,slow_task=0.5)", 1, kSchedulerVersion, Millis(100)});
+  for (const uint32_t w : {1u, 2u}) run.Send(0, OneSlotWorker(w));
+  run.Send(0, SmallMapJob());
+  run.Send(0, StagePlanned{{1, 1}, 0, 1, std::vector<TaskPlan>(5), ""});  // 0 on w1, 1 on w2
+  run.Report(0, 0, 1, 0, 0);
+  run.Report(0, 1, 2, 0, 0);
   for (uint32_t t = 1; t <= 3; ++t) {
-    finish(3 * t, t, 2);
-    report(3 * t, t + 1, 2, 0);
+    run.Finish(3 * t, t, 2);
+    run.Report(3 * t, t + 1, 2, 0, 0);
   }
   // Task 4 began on w2 at 9 s; by 20 s it is as if it had begun at 10.
-  report(20, 4, 2, 55);
-  report(20, 0, 1, 60);
-  worker(20, 3);
-  send(20.1, TimerDue{"core", 0});
+  run.Report(20, 4, 2, 0, 55);
+  run.Report(20, 0, 1, 0, 60);
+  run.Send(20, OneSlotWorker(3));
+  run.Send(20.1, TimerDue{"core", 0});
   const Launch* copy = nullptr;
-  for (const Decision& d : out) {
+  for (const Decision& d : run.out) {
     if (const auto* launch = std::get_if<Launch>(&d)) copy = launch;
   }
   ASSERT_NE(copy, nullptr);
@@ -154,32 +130,15 @@ TEST(LateTest, ByPhasesTheOrderIsTheTrueOne) {
 // against 170 s).
 TEST(LateTest, TheEstimatorByPhasesCopiesAnotherReduce) {
   const auto copied = [](const std::string& late) {
-    Scheduler scheduler;
-    std::vector<Decision> out;
-    const auto send = [&](double at, const Event& e) {
-      out = scheduler.Step({{FromSeconds(at).ns}, e});
-      EXPECT_EQ(CheckState(scheduler.state()), "");
-    };
+    SteppedScheduler run;
+    // Task t runs on worker t + 1.
     const auto report = [&](double at, uint32_t task, uint8_t phase, uint64_t percent) {
-      const uint32_t w = task + 1;
-      send(at, AttemptProgress{{w}, w, {{{{{1, 1}, 0, task}, 1}, phase, percent, 100, 0, true}}});
+      run.Report(at, task, task + 1, phase, percent);
     };
-    send(0, ConfigChanged{"fifo," + late, 1, kSchedulerVersion, Millis(100)});
-    for (uint32_t w = 1; w <= 4; ++w) {
-      WorkerRegistered e;
-      e.worker = {w};
-      e.incarnation = w;
-      e.slots.total = 1;
-      send(0, e);
-    }
-    JobSubmitted job;
-    job.job = {1, 1};
-    StageSpec stage;
-    stage.inputs = {StageInput{}};
-    stage.is_final = true;
-    job.graph.stages = {stage};
-    send(0, job);
-    send(0, StagePlanned{{1, 1}, 0, 1, std::vector<TaskPlan>(3), ""});
+    run.Send(0, ConfigChanged{"fifo," + late, 1, kSchedulerVersion, Millis(100)});
+    for (uint32_t w = 1; w <= 4; ++w) run.Send(0, OneSlotWorker(w));
+    run.Send(0, SmallMapJob());
+    run.Send(0, StagePlanned{{1, 1}, 0, 1, std::vector<TaskPlan>(3), ""});
     for (uint32_t t = 0; t < 3; ++t) report(0, t, 1, 1);
     // Task 2 shows what phases take: 2 s, 2 s and 60 s.
     report(2, 2, 2, 50);
@@ -187,11 +146,11 @@ TEST(LateTest, TheEstimatorByPhasesCopiesAnotherReduce) {
     report(4, 0, 2, 50);
     report(8, 0, 3, 1);
     report(64, 2, 3, 100);
-    send(64, AttemptFinished{{{{1, 1}, 0, 2}, 1}, {3}, 3, {1, 1, {2, 1}}, {}, {}, {}});
+    run.Finish(64, 2, 3);
     report(64, 1, 2, 99);
     report(64, 0, 3, 20);
-    send(64.1, TimerDue{"core", 0});
-    for (const Decision& d : out) {
+    run.Send(64.1, TimerDue{"core", 0});
+    for (const Decision& d : run.out) {
       if (const auto* launch = std::get_if<Launch>(&d)) return static_cast<int>(launch->attempt.task.task);
     }
     return -1;
