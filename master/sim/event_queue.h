@@ -26,6 +26,7 @@ enum class Kind : uint8_t {
   kRefuse,   // a: attempt, b: its stamp: the launch was lost
   kReadFails,  // a: failed read: a reader cannot read a copy
   kProbed,     // a: failed read: the master knows that the copy is gone
+  kServing,    // what readers take of each disk is looked at once more
 };
 
 struct Item {

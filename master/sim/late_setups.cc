@@ -23,12 +23,13 @@ Experiment Plain(const std::string& policies, uint64_t seed) {
   return e;
 }
 
-// Bytes of disk per byte, all of a reduce's while it copies: that phase is the slowest, and the others are quick
-// (LATE 2.2). What a map spills stays in memory.
+// Bytes of disk per byte. A map reads and writes, and a reduce writes its output to two disks, in one stream as dd does.
+// All that copying costs is felt while a reduce copies: that phase is the slowest, and the others are quick (LATE 2.2).
 void SetDisk(TaskModel* m) {
-  m->read_disk = kDiskCost;
-  m->copy_disk = 5 * kDiskCost;    // written; read and written to merge; read to reduce; served, here by who asks
-  m->output_disk = 2 * kDiskCost;  // its own, and one for somebody else
+  m->read_disk = m->map_disk = 1;
+  m->copy_disk = 4 * kCopyCost;  // written; read and written to merge; read to reduce
+  m->serve_disk = kCopyCost;
+  m->output_disk = m->replica_disk = 1;
   m->output_replicas = 2;
 }
 

@@ -1,7 +1,9 @@
 // What shares a machine: its cores, its disk, the disk of the host that several workers live on, and
 // load that is not ours.
 #include <algorithm>
+#include <map>
 
+#include "master/sched/state.h"
 #include "master/sim/simulation.h"
 
 namespace mr::sim {
@@ -9,6 +11,10 @@ namespace mr::sim {
 namespace {
 // A process that writes for ever: for days of virtual time, and then again.
 constexpr double kForEver = 1e14;
+// What readers take of disks is looked at so often: a few times between heartbeats. A guess.
+constexpr Duration kServingPeriod = Seconds(1);
+// And is not more than this of a disk: a guess; the studies come to 0.8 but for their first second.
+constexpr double kMostServed = .9;
 }  // namespace
 
 void Simulation::SetUpMachines() {
@@ -17,7 +23,8 @@ void Simulation::SetUpMachines() {
   for (const WorkerSpec& spec : cluster.workers) {
     const auto index = static_cast<uint32_t>(workers_.size());
     Worker w;
-    w.disk = flows_.AddLink(spec.host == kNoHost ? spec.disk : cluster.hosts[spec.host].disk.front());
+    w.disk_rate = spec.host == kNoHost ? spec.disk : cluster.hosts[spec.host].disk.front();
+    w.disk = flows_.AddLink(w.disk_rate);
     if (spec.host != kNoHost && !hosts_[spec.host].workers.empty()) {
       const Worker& first = workers_[hosts_[spec.host].workers.front()];
       w.uplink = first.uplink;
@@ -75,7 +82,47 @@ void Simulation::CountBusy(uint32_t worker, bool busy) {
   else --host.busy;
   const std::vector<double>& disk = experiment_.cluster.hosts[h].disk;
   const double each = disk[std::min<size_t>(std::max(1u, host.busy), disk.size()) - 1];
-  for (const uint32_t w : host.workers) flows_.SetCapacity(now_, workers_[w].disk, each);
+  for (const uint32_t w : host.workers) SetDisk(w, each, workers_[w].served);
+}
+
+void Simulation::SetDisk(uint32_t worker, double rate, double served) {
+  Worker& w = workers_[worker];
+  w.disk_rate = rate;
+  w.served = served;
+  flows_.SetCapacity(now_, w.disk, rate - std::min(served, kMostServed * rate));
+}
+
+// Readers have what they ask for before what runs where it is kept: many small reads, of which few wait
+// for one disk at a time. Of a whole stage they take from each output alike.
+void Simulation::ChargeSources() {
+  queue_.Push(now_ + kServingPeriod, Kind::kServing, 0);
+  std::vector<double> served(workers_.size(), 0);
+  std::map<std::pair<uint32_t, uint32_t>, double> of_stage;  // job, stage: bytes per second
+  const auto serve = [&](const Stage& stage, uint32_t begin, uint32_t end, double bytes) {
+    const double each = bytes * experiment_.tasks.serve_disk / std::max(1u, std::min(stage.readable, end - begin));
+    for (uint32_t t = begin; t < end; ++t) {
+      if (stage.tasks[t].copies > 0) served[stage.tasks[t].worker] += each;
+    }
+  };
+  for (const Worker& w : workers_) {
+    for (const uint32_t index : w.attempts) {
+      const Attempt& a = attempts_[index];
+      const uint32_t job = a.id.task.job.seq - 1;
+      if (a.flow == kNone || a.phase != Phase::kCopy || a.timed || jobs_[job].over) continue;
+      for (const sched::Slice& slice : scheduler_.state().FindTask(a.id.task)->plan.slices) {
+        const uint32_t up = ModelOf(a.id.task).inputs[slice.input].upstream, n = slice.task_end - slice.task_begin;
+        const double rate = flows_.rate(a.flow) / a.scale * n / a.needed;
+        const Stage& stage = jobs_[job].stages[up];
+        if (n == stage.tasks.size()) of_stage[{job, up}] += rate;
+        else serve(stage, slice.task_begin, slice.task_end, rate);
+      }
+    }
+  }
+  for (const auto& [key, rate] : of_stage) {
+    const Stage& stage = jobs_[key.first].stages[key.second];
+    serve(stage, 0, static_cast<uint32_t>(stage.tasks.size()), rate);
+  }
+  for (uint32_t w = 0; w < workers_.size(); ++w) SetDisk(w, workers_[w].disk_rate, served[w]);
 }
 
 void Simulation::Relimit(uint32_t worker) {

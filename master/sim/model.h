@@ -108,6 +108,8 @@ struct TaskModel {
   // by the reduce; of its output, written on its own worker, and on each of the others of output_replicas. 0: not felt.
   double read_disk = 1, map_disk = 0, copy_disk = 0, sort_disk = 0, reduce_disk = 0, output_disk = 0, replica_disk = 0;
   uint32_t output_replicas = 1;
+  // Of the disks where outputs are kept, per byte that readers copy; 0: not felt (adr/0001).
+  double serve_disk = 0;
   Duration launch_delay = Millis(10);  // decision to first byte: a guess
   Duration kill_delay = Millis(10);
   Duration report_period = Seconds(1);  // 0: no progress reports

@@ -51,6 +51,7 @@ std::string Simulation::Run(const std::function<void(size_t, size_t, Instant)>& 
   for (uint32_t f = 0; f < experiment_.faults.faults.size(); ++f) {
     queue_.Push({FromSeconds(experiment_.faults.faults[f].at).ns}, Kind::kFault, f);
   }
+  if (experiment_.tasks.serve_disk > 0) queue_.Push(now_, Kind::kServing, 0);
   outside_ = static_cast<uint32_t>(jobs_.size() + experiment_.faults.faults.size()) + later;
   for (uint64_t n = 0; ended_ < jobs_.size() || live_ > 0; ++n) {
     if (queue_.empty()) Broken("nothing is left to happen, and jobs are not done");
@@ -102,6 +103,7 @@ void Simulation::Handle(const Item& item) {
     }
     case Kind::kReadFails: return ReadFails(item.a);
     case Kind::kProbed: return Probed(item.a);
+    case Kind::kServing: return ChargeSources();
   }
 }
 

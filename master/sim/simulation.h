@@ -137,6 +137,7 @@ class Simulation {
     Incarnation incarnation = 1;
     double slow = 1;  // contention
     uint32_t disk = 0, uplink = 0, downlink = 0;
+    double disk_rate = 0, served = 0;    // bytes of disk per second: in all, and of these to readers
     uint32_t moving = 0, computing = 0;  // attempts with a flow, and those of them that compute
     bool reporting = false;
     std::vector<uint32_t> attempts;
@@ -206,6 +207,8 @@ class Simulation {
   void Began(Attempt& a);  // a flow
   void Ceased(Attempt& a);
   void CountBusy(uint32_t worker, bool busy);
+  void SetDisk(uint32_t worker, double rate, double served);
+  void ChargeSources();
   void Relimit(uint32_t worker);
   double CoreShare(uint32_t worker) const;
   void AddUse(uint32_t link, double share);  // to uses_

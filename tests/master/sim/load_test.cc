@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "master/sim/simulation.h"
 
 namespace mr::sim {
@@ -114,6 +116,23 @@ TEST(LoadTest, ReducesWriteAndReplicate) {
     EXPECT_NEAR(Seconds(s), down > 5e6 ? 18 : 32, 1e-2);
     s.tasks.reduce_disk = 9;  // (9 + 1) bytes of disk for each: 10 s
     EXPECT_NEAR(Seconds(s), down > 5e6 ? 23 : 32, 1e-2);
+  }
+}
+
+// One reads 1000 MB of outputs that are all on the first worker, at the 10 MB/s of its own interface: of 20 MB/s of
+// disk there that leaves a map, which would compute at 10 MB/s, 20, 5 or (what is never taken) 2 MB/s.
+TEST(LoadTest, ReadersTakeOfTheDisksThatServeThem) {
+  for (const auto& [each, seconds] : std::map<double, double>{{0, 10}, {1.5, 20}, {10, 50}}) {
+    Experiment s = Bare(2, 1, 20e6);
+    s.cluster.workers[0].slots = {18, 18, 0};
+    s.cluster.workers[1].slots = {1, 0, 1};
+    s.cluster.workers[1].down = 10e6;
+    s.tasks.serve_disk = each;
+    s.jobs = {MapReduce(0, "many outputs", 18, kMB, 1, 1000 * kMB, 0), MapReduce(5, "beside", 1, 100 * kMB, 0, 0, 0)};
+    Simulation run(std::move(s));
+    EXPECT_EQ(run.Run(nullptr), "");
+    EXPECT_NEAR(run.jobs()[1].ended - 5, seconds, .01) << each;
+    EXPECT_NEAR(run.jobs()[0].ended, 225, .5) << "the reader is not held up";
   }
 }
 

@@ -32,15 +32,15 @@ TEST_P(LateFigures, HoldTheirBands) {
 INSTANTIATE_TEST_SUITE_P(Late, LateFigures, testing::Values("packed", "fig10", "fig11", "fig12"));
 
 // Where copies pay by so much as in the paper, though Hadoop's do, too.
-class LateWithStragglers : public testing::TestWithParam<const char*> {};
-TEST_P(LateWithStragglers, IsFasterThanNoCopies) {
+class LateAndNoCopies : public testing::TestWithParam<const char*> {};
+TEST_P(LateAndNoCopies, IsFasterThanNoCopies) {
   const auto r = Reproduce({std::string("late:") + GetParam(), "", 3, nullptr});
   ASSERT_TRUE(r.ok()) << r.status().ToString();
   const LineResult& none = r->figures[0].lines[1];
   ASSERT_EQ(none.line.what, "none / LATE");
   EXPECT_NE(none.verdict, Verdict::kMissed) << Table(*r);
 }
-INSTANTIATE_TEST_SUITE_P(Late, LateWithStragglers, testing::Values("grep", "wordcount"));
+INSTANTIATE_TEST_SUITE_P(Late, LateAndNoCopies, testing::Values("heterogeneous", "grep", "wordcount"));
 
 // Of Mantri, what is met without recorded jobs.
 TEST(MantriFigures, HoldTheirBands) {
