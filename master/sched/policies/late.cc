@@ -42,6 +42,8 @@ class Late final : public Speculation {
   bool Shuns(const Job& job, WorkerId worker) const override { return SlowNode(job.statistics, worker); }
 
   Estimate EstimateOf(const View& view, const StageStatistics& s, const Task& task, const Attempt& a) const {
+    // Its score says nothing of what it does with an input that it has taken whole.
+    if (ScoreOf(a) == kWholeScore && !s.durations.empty()) return EstimateByAge(view, a);
     Estimate e = PlainEstimate(view, task, a);
     if (!by_phases_ || a.samples.empty() || a.samples.back().phase == 0 || a.samples.back().phase > 3) return e;
     const size_t phase = a.samples.back().phase - 1;
@@ -57,14 +59,18 @@ class Late final : public Speculation {
     return e;
   }
 
-  static Estimate PlainEstimate(const View& view, const Task& task, const Attempt& a) {
+  static Estimate EstimateByAge(const View& view, const Attempt& a) {
     const double age = std::max(1e-9, Age(view, a).seconds());
+    return {1 / age, age};
+  }
+
+  static Estimate PlainEstimate(const View& view, const Task& task, const Attempt& a) {
     const bool measured = InputBytes(task, a) > 0 || (!a.samples.empty() && a.samples.back().phase > 0);
-    if (!measured) return {1 / age, age};
+    if (!measured) return EstimateByAge(view, a);
     const double score = static_cast<double>(ScoreOf(a)) / static_cast<double>(kWholeScore);
     if (score == 0) return {0, std::numeric_limits<double>::infinity()};
     const Duration silent = view.now() - a.samples.back().at;
-    const double running = age - std::min(silent, kReportPeriod).seconds();
+    const double running = Age(view, a).seconds() - std::min(silent, kReportPeriod).seconds();
     const double rate = score / std::max(1e-9, running);
     return {rate, (1 - score) / rate};
   }

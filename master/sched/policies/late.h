@@ -20,7 +20,8 @@
 // - T_running ends with the last report, plus whatever has passed without one since one was due.
 // - An attempt whose input is known and that has not reported has a score of 0: none is slower. One that
 //   has no byte totals has no score: its rate is at most 1 / T_running, so it is slow once it ran longer
-//   than slow ones took, and as much again is expected of it.
+//   than slow ones took, and as much again is expected of it. Likewise, once others have finished, one that has
+//   taken all of its input and still runs: a command that was piped a small split has a score of 1 at once.
 // - Of 256 attempts with the smallest rates and 64 with the earliest starts, not of all.
 #pragma once
 
