@@ -247,6 +247,7 @@ class State {
   // these jobs on a change. Unless at once, reports count in them from the next CountReports on.
   void KeepStatistics(const JobList& list, bool on, bool at_once = true);
   void CountReports();
+  size_t uncounted() const { return uncounted_.size(); }
   // Parts of CheckState.
   std::string CheckStatistics() const;
   std::string CheckLists() const;
@@ -312,6 +313,7 @@ class State {
   void Rerate(const AttemptId& id);
   void Rerate(Job& job, const TaskId& id, Attempt& attempt);
   void RerateReported(const AttemptId& id, Attempt& attempt);
+  void ForgetCounted();
   void RerateTask(const TaskId& id);
   void DropStatistics(Job& job);
   void SetSpeculable(const Job& job, uint32_t stage, bool is);
@@ -377,6 +379,8 @@ class State {
   uint64_t work_count_ = 0;
   uint64_t idle_rounds_ = 0;
   std::vector<AttemptId> uncounted_;  // whose last report the statistics do not know yet; repeats are allowed
+  static constexpr size_t kLeastUncounted = 4'096;
+  size_t most_uncounted_ = kLeastUncounted;  // of which some may have been counted since
   mutable uint64_t looks_ = 0;
 };
 

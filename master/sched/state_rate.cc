@@ -206,6 +206,16 @@ void State::RerateReported(const AttemptId& id, Attempt& a) {
   if (a.uncounted) return;
   a.uncounted = true;
   uncounted_.push_back(id);
+  if (uncounted_.size() >= most_uncounted_) ForgetCounted();
+}
+
+// Where nobody looks for days, those that have ended meanwhile would stay for days. Each is looked at about once.
+void State::ForgetCounted() {
+  std::erase_if(uncounted_, [this](const AttemptId& id) {
+    const Attempt* a = FindAttempt(id);
+    return a == nullptr || !a->uncounted;
+  });
+  most_uncounted_ = std::max(kLeastUncounted, 2 * uncounted_.size());
 }
 
 void State::CountReports() {

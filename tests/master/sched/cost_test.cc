@@ -84,6 +84,40 @@ TEST(SchedCostTest, InAFullClusterAReportCountsWhenSomebodyAsks) {
   }
 }
 
+// Nor is what has ended kept for somebody to ask.
+TEST(SchedCostTest, ReportsThatNobodyAsksForTakeNoMemoryOnceTheirAttemptsHaveEnded) {
+  using namespace sched;
+  constexpr uint32_t kTasks = 20'000;
+  Scheduler scheduler;
+  int64_t at = 0;
+  const auto send = [&](Event e) { return scheduler.Step({{++at * 1'000'000}, std::move(e)}); };
+  send(ConfigChanged{"fifo,late", 1, kSchedulerVersion, Millis(100)});
+  WorkerRegistered worker;
+  worker.worker = {1};
+  worker.incarnation = 1;
+  worker.slots.total = 1;
+  send(worker);
+  JobSubmitted job;
+  job.job = {1, 1};
+  job.queue = "default";
+  job.graph.stages.resize(1);
+  job.graph.stages[0].inputs.resize(1);
+  job.graph.stages[0].is_final = true;
+  send(job);
+  send(StagePlanned{{1, 1}, 0, 1, std::vector<TaskPlan>(kTasks), ""});
+  size_t most = 0;
+  for (uint32_t t = 0; t + 1 < kTasks; ++t) {
+    const AttemptId attempt{{{1, 1}, 0, t}, 1};
+    send(AttemptStarted{attempt, {1}, 1});
+    send(AttemptProgress{{1}, 1, {{attempt, 0, 50, 100, 0, true}}});
+    most = std::max(most, scheduler.state().uncounted());
+    send(AttemptFinished{attempt, {1}, 1, {1, 1, {t, 1}}, {}, {}, {}});
+  }
+  EXPECT_GT(most, 1'000u) << "else somebody asked";
+  EXPECT_LT(most, kTasks / 4);
+  EXPECT_EQ(CheckState(scheduler.state()), "");
+}
+
 TEST(LocalListsTest, SaysWhatIsPendingWhere) {
   Rng rng(7);
   constexpr uint32_t kTasks = 300;
