@@ -195,6 +195,7 @@ class Brain {
   // One event's whole way. Events that its decisions ask for follow at once.
   Fed Feed(sched::Event event, std::string extra = {});
   void NoteQueue(const sched::Event& event);
+  static Status CheckQueueName(const std::string& queue);
   Fed FeedOne(sched::Event event, std::string extra);
   void CarryOut(const sched::Decision& decision, uint64_t sequence);
   void AfterFold(const JobTable::Change& change);

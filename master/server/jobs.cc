@@ -39,6 +39,8 @@ void Brain::Submit(std::string spec_bytes, JobSpec spec, const std::string& subm
       return;
     }
   }
+  // Here and not where a spec is read: the journal may hold jobs of releases that took any name.
+  if (const Status status = CheckQueueName(spec.queue); !status.ok()) return reply(status, {});
   const auto policies = PoliciesOf(spec);
   if (!policies.ok()) return reply(policies.status(), {});
   if (!spec.library.empty() && !LibraryKnown(spec.library)) {

@@ -1,4 +1,5 @@
 // Queues as operators set and see them; what they mean for jobs is the scheduler's business.
+#include <algorithm>
 #include <cmath>
 
 #include "master/server/brain.h"
@@ -7,6 +8,12 @@ namespace mr::master {
 
 void Brain::NoteQueue(const sched::Event& event) {
   if (const auto* set = std::get_if<sched::QueueSet>(&event)) queues_[set->queue] = *set;
+}
+
+Status Brain::CheckQueueName(const std::string& queue) {
+  const bool printable = std::all_of(queue.begin(), queue.end(), [](char c) { return c >= ' ' && c <= '~'; });
+  if (!queue.empty() && queue.size() <= 200 && printable) return Status::Ok();
+  return InvalidArgument("a queue's name must be 1 to 200 printable bytes");
 }
 
 void Brain::SetQueue(const QueueWish& wish, std::function<void(Status)> reply) {
@@ -18,10 +25,7 @@ void Brain::SetQueue(const QueueWish& wish, std::function<void(Status)> reply) {
   const auto refuse = [&](const std::string& why) {
     reply(InvalidArgument("queue '" + wish.queue + "' cannot be set: " + why + "; it stays as it was"));
   };
-  const bool printable = std::all_of(wish.queue.begin(), wish.queue.end(), [](char c) { return c >= ' ' && c <= '~'; });
-  if (wish.queue.empty() || wish.queue.size() > 200 || !printable) {
-    return reply(InvalidArgument("a queue's name must be 1 to 200 printable bytes"));
-  }
+  if (const Status status = CheckQueueName(wish.queue); !status.ok()) return reply(status);
   // Far beyond every use, and far from where doubles lose count.
   if (!(set.weight >= 1e-3 && set.weight <= 1e6)) return refuse("its weight must be from 0.001 to 1000000");
   if (set.max_share != 0 && set.max_share < set.min_share) {

@@ -115,6 +115,13 @@ TEST_F(MasterTest, RefusesBadJobsWithTheReason) {
   ASSERT_TRUE(MakeDirectories(root_ + "/out").ok());
   ASSERT_TRUE(WriteFileDurably(root_ + "/out/there", "x").ok());
   EXPECT_EQ(client.Submit(Spec()).status().code(), Code::kRejected);
+  for (const std::string& queue : {std::string("a\nb"), std::string(201, 'q')}) {
+    const auto job = client.Submit([&](rpc::JobSpec::Builder spec) {
+      Spec("queued")(spec);
+      spec.setQueue(queue.c_str());
+    });
+    EXPECT_EQ(job.status().code(), Code::kInvalidArgument) << "no queue that 'queue set' takes: " << queue;
+  }
   const auto invalid = client.Submit([](rpc::JobSpec::Builder spec) { spec.setName("empty"); });
   EXPECT_EQ(invalid.status().code(), Code::kInvalidArgument);
 }
