@@ -15,6 +15,7 @@
 
 #include "common/base/text.h"
 #include "common/io/clock.h"
+#include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/guardian.h"
 #include "jobs/mrctl/tools.h"
 #include "jobs/mrctl/wait.h"
@@ -127,7 +128,16 @@ Result<uint16_t> LocalCluster::WaitReady(Daemon& daemon) {
     }
     char piece[128];
     const ssize_t n = read(daemon.ready.get(), piece, sizeof piece);
-    if (n <= 0) return Broken(daemon, "ended before it was ready");
+    if (n <= 0) {
+      int status = 0;
+      daemon.ended = waitpid(daemon.pid, &status, 0) == daemon.pid;
+      // What is wrong with a flag that it was given is wrong with ours.
+      const std::string last = LastLines(daemon.log, 1), mark = "invalid_argument: ";
+      const size_t said = last.find(mark);
+      const bool usage = daemon.ended && WIFEXITED(status) && WEXITSTATUS(status) == kExitUsage;
+      if (usage && said != std::string::npos) return InvalidArgument(last.substr(said + mark.size()));
+      return Broken(daemon, "ended before it was ready");
+    }
     text.append(piece, static_cast<size_t>(n));
   }
   daemon.ready.reset();

@@ -33,7 +33,7 @@ class LocalCluster {
   LocalCluster& operator=(const LocalCluster&) = delete;
 
   // Starts the daemons and waits until they serve. kInternal with the end of the log of the one
-  // that did not come up.
+  // that did not come up; kInvalidArgument where it refused what we were told to give it.
   Status Start();
 
   const std::string& address() const { return address_; }      // of the master

@@ -109,8 +109,8 @@ Result<SubmitPlan> PrepareSubmit(SubmitOptions o, const Settings& settings, cons
   spec.output_format = o.output_format;
   spec.reduces = o.reduces;
   spec.max_failures = o.max_attempts;
-  // A local master gets the list as its own, where policies of cluster scope are allowed too.
-  if (!local) spec.policies = SplitPolicies(o.scheduler);
+  // A local master gets the list as its own, where policies of cluster scope are allowed too; "none" is one of jobs.
+  if (!local || o.scheduler == "none") spec.policies = SplitPolicies(o.scheduler);
   plan.options = std::move(o);
   return plan;
 }

@@ -101,7 +101,7 @@ class Submission {
     ToolRun planning = StartPlan(plan_.library, plan_.options.job, plan_.options.job_args);
     // The guardian of a local cluster is forked before the client's thread exists.
     if (local && !plan_.options.dry_run) {
-      MR_ASSIGN_OR_RETURN(cluster_, LocalCluster::Prepare({plan_.options.local, plan_.options.scheduler}));
+      MR_ASSIGN_OR_RETURN(cluster_, LocalCluster::Prepare({plan_.options.local, plan_.spec.policies.empty() ? plan_.options.scheduler : ""}));
     } else if (!plan_.options.dry_run) {
       client_ = std::make_unique<Client>(settings_.master);
     }

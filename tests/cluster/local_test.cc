@@ -186,6 +186,16 @@ TEST_F(LocalTest, StopsWhenTheTimeoutRunsOutWith124) {
   EXPECT_TRUE(AllGone());
 }
 
+TEST_F(LocalTest, ABadListOfPoliciesIsAWrongFlagAndNoneIsAList) {
+  WriteBible(Path("in"), 10'000);
+  const RunResult bad = Run({"wordcount", "--input", "in", "--output", "out", "--scheduler", "fair,lat"});
+  EXPECT_EQ(bad.exit, 2) << bad.err;
+  EXPECT_THAT(bad.err, HasSubstr("mrctl: --scheduler: there is no policy 'lat' (did you mean 'late'?)"));
+  const RunResult none = Run({"wordcount", "--input", "in", "--output", "out", "--scheduler", "none"});
+  EXPECT_EQ(none.exit, 0) << none.err;
+  EXPECT_TRUE(AllGone());
+}
+
 TEST_F(LocalTest, RefusesBadInputBeforeAnythingStarts) {
   WriteBible(Path("in"), 1'000);
   EXPECT_EQ(Run({"wordcount", "--input", "absent"}).exit, 7);
