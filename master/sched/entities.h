@@ -197,6 +197,7 @@ struct Stage {
   std::set<uint32_t> bare;      // committed, but without any copy: nobody needs them now
   std::map<std::string, RackShare> racks;  // only Sharing::by_rack; none that is all 0
   StageStatistics statistics;
+  std::vector<AttemptKey> uncounted;  // whose last report the statistics do not know yet; repeats are allowed
   // Where inputs differ in size, else empty: all tasks, the largest input first; each task's position
   // there; and the positions of those that stand in a ready pool and never ran.
   std::vector<uint32_t> by_input, input_place;

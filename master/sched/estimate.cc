@@ -52,13 +52,16 @@ Duration WrapupOf(const Attempt& a, Instant started) {
   return {std::max<int64_t>(0, std::llround(rest))};
 }
 
+double TimeLeft(const Pace& pace, Instant now, double wrapup) {
+  const Duration silent = now - pace.at, due = std::max(kReportPeriod, pace.longest_gap);
+  const double late = std::max(0.0, static_cast<double>((silent - due).ns));
+  const double left = static_cast<double>(pace.left) * (pace.window_ns + late) / pace.window_bytes;
+  return std::max(0.0, (left - static_cast<double>(std::min(silent, due).ns)) * 1e-9 + wrapup);
+}
+
 std::optional<double> TimeLeft(const Attempt& a, Instant now, double wrapup) {
   const auto pace = PaceOf(a);
-  if (!pace) return std::nullopt;
-  const Duration silent = now - pace->at, due = std::max(kReportPeriod, pace->longest_gap);
-  const double late = std::max(0.0, static_cast<double>((silent - due).ns));
-  const double left = static_cast<double>(pace->left) * (pace->window_ns + late) / pace->window_bytes;
-  return std::max(0.0, (left - static_cast<double>(std::min(silent, due).ns)) * 1e-9 + wrapup);
+  return pace ? std::optional(TimeLeft(*pace, now, wrapup)) : std::nullopt;
 }
 
 NewAttempt::NewAttempt(const StageStatistics& s, bool running) {
@@ -89,8 +92,7 @@ double NewAttempt::CostAt(double q) const {
 }
 
 double LocationFactor(const State& state, const StageId& id, WorkerId worker, double usual) {
-  const Stage& stage = *state.FindStage(id);
-  const StageStatistics& s = stage.statistics;
+  const StageStatistics& s = state.Counted(id);
   const bool measured = s.measured_bytes > 0 && s.measured_work > 0;
   if (measured) usual = static_cast<double>(s.measured_work) / static_cast<double>(s.measured_bytes);
   if (usual <= 0) return 1;

@@ -26,6 +26,7 @@ Duration WrapupOf(const Attempt& attempt, Instant started);
 
 // t_rem = (d - d_read) * time per byte + t_wrapup. Silence beyond the longest gap between reports counts as
 // time in which nothing was read.
+double TimeLeft(const Pace& pace, Instant now, double wrapup);
 std::optional<double> TimeLeft(const Attempt& attempt, Instant now, double wrapup);
 
 // What attempts of a stage say about a new one: t_new = processRate * locationFactor * d + schedLag,
@@ -35,6 +36,7 @@ class NewAttempt {
   static constexpr size_t kLeast = 3;     // of less nothing is known (papers.md 2.2)
   static constexpr size_t kSamples = 32;  // a guess: a quarter (delta) is eight of them
 
+  NewAttempt() = default;  // nothing is known
   // Of finished ones. running: those that run and have read a tenth tell as well (Rating::told). As the quick ones tell
   // first, nothing is known before half have, or kLeast have finished.
   NewAttempt(const StageStatistics& statistics, bool running);

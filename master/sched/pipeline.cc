@@ -284,10 +284,4 @@ bool Pipeline::WantsStatistics() const {
   return std::any_of(members_.begin(), members_.end(), [](const Member& m) { return m.policy->WantsStatistics(); });
 }
 
-bool Pipeline::WantsStatisticsAtOnce() const {
-  return std::any_of(members_.begin(), members_.end(), [](const Member& m) {
-    return m.policy->WantsStatistics() && !m.policy->ReadsStatisticsWhenIdle();
-  });
-}
-
 }  // namespace mr::sched

@@ -62,7 +62,6 @@ class Pipeline {
   // What these policies ask of the state's indexes.
   Sharing sharing() const;
   bool WantsStatistics() const;  // any of those that serve only some jobs
-  bool WantsStatisticsAtOnce() const;  // one of them not only when idle
 
  private:
   std::vector<Member> members_;

@@ -30,10 +30,9 @@ class Policy {
   // less than others.
   virtual std::optional<Reason> WhyAlone(const View&, const AttemptId&) const { return std::nullopt; }
   virtual std::vector<Reason> WhyShuns(const View&, WorkerId) const { return {}; }
-  // Whether it reads statistics of attempts (statistics.h), which cost a little with every report; and whether
-  // it does so at idle offers and for people who ask alone: then a report waits for one of these to be counted.
+  // Whether it reads statistics of attempts (statistics.h), which cost a little with every report. At idle offers and
+  // for people who ask all reports are counted in them; elsewhere State::Counted sees to it.
   virtual bool WantsStatistics() const { return false; }
-  virtual bool ReadsStatisticsWhenIdle() const { return false; }
 };
 
 }  // namespace mr::sched

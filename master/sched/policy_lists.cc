@@ -38,7 +38,7 @@ void PolicyLists::TakeCluster(State* state) {
   for (first_ = 0; first_ < end_ && members[first_].cluster;) ++first_;
   if (end_ == 0) first_ = end_ = members.size();
   common_ = &state->lists().at("");
-  state->KeepStatistics(*common_, cluster_.WantsStatistics(), cluster_.WantsStatisticsAtOnce());
+  state->KeepStatistics(*common_, cluster_.WantsStatistics());
   Sharing sharing = cluster_.sharing();
   for (const auto& [suffix, own] : own_) sharing.by_rack = sharing.by_rack || own.pipeline.sharing().by_rack;
   state->SetSharing(sharing);
@@ -58,7 +58,7 @@ void PolicyLists::TakeJobs(State* state) {
       kept.pipeline = *std::move(parsed);
     }
     kept.list = &list;
-    state->KeepStatistics(list, kept.pipeline.WantsStatistics(), kept.pipeline.WantsStatisticsAtOnce());
+    state->KeepStatistics(list, kept.pipeline.WantsStatistics());
     sharing.by_rack = sharing.by_rack || kept.pipeline.sharing().by_rack;
   }
   state->SetSharing(sharing);

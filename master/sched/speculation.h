@@ -36,7 +36,6 @@ class Speculation : public Policy {
   void Refine(const Trigger& trigger, const View& view, Rng& rng, Plan& plan) const final;
   bool Seeks(const View& view, SlotKind kind) const final;
   bool WantsStatistics() const final { return true; }
-  bool ReadsStatisticsWhenIdle() const final { return true; }
   std::optional<Reason> WhyAlone(const View& view, const AttemptId& attempt) const final;
 
  protected:

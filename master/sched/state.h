@@ -76,8 +76,7 @@ struct JobList {
   std::string text;    // as the jobs have it; "": jobs without a list of their own
   std::string suffix;  // of the names under which these policies keep facts and timers; "" where text is
   uint32_t jobs = 0;
-  bool statistics = false;  // a policy of the list wants them,
-  bool at_once = false;     // and each report counted in them as it comes
+  bool statistics = false;  // a policy of the list wants them
   std::array<std::set<StageKey>, 2> speculable;  // as State::speculable, of these jobs
 };
 
@@ -149,6 +148,9 @@ class State {
   // All upstream tasks that class `c` reads as wholes are committed.
   bool FullReady(const Job& job, uint32_t stage, const TaskClass& c) const;
   bool InputsComplete(const Job& job, uint32_t stage, const Task& task) const;
+  // The statistics of a stage with every report in them. Const: what they say follows from the attempts, and when it
+  // is worked out is nobody's concern.
+  const StageStatistics& Counted(const StageId& id) const;
   // A live attempt that does not have, and cannot yet get, all of its inputs.
   bool Waiting(const AttemptId& id) const;
   // Upstream tasks that are not committed; upstream tasks without a live attempt.
@@ -244,10 +246,11 @@ class State {
   void CountOffer(WorkerId launched_on);  // valid id: the cursor moves there
 
   // Statistics of attempts (statistics.h) of the jobs of this list: from now on, or not any more. Walks
-  // these jobs on a change. Unless at once, reports count in them from the next CountReports on.
-  void KeepStatistics(const JobList& list, bool on, bool at_once = true);
+  // these jobs on a change.
+  void KeepStatistics(const JobList& list, bool on);
+  // Until then candidates' reports since the last time are not in the statistics.
   void CountReports();
-  size_t uncounted() const { return uncounted_.size(); }
+  size_t uncounted() const;  // reports that are kept for it
   // Parts of CheckState.
   std::string CheckStatistics() const;
   std::string CheckLists() const;
@@ -313,7 +316,7 @@ class State {
   void Rerate(const AttemptId& id);
   void Rerate(Job& job, const TaskId& id, Attempt& attempt);
   void RerateReported(const AttemptId& id, Attempt& attempt);
-  void ForgetCounted();
+  void CountReports(Job& job, uint32_t stage);
   void RerateTask(const TaskId& id);
   void DropStatistics(Job& job);
   void SetSpeculable(const Job& job, uint32_t stage, bool is);
@@ -378,9 +381,7 @@ class State {
   std::set<std::pair<Instant, WorkerId>> held_workers_;
   uint64_t work_count_ = 0;
   uint64_t idle_rounds_ = 0;
-  std::vector<AttemptId> uncounted_;  // whose last report the statistics do not know yet; repeats are allowed
-  static constexpr size_t kLeastUncounted = 4'096;
-  size_t most_uncounted_ = kLeastUncounted;  // of which some may have been counted since
+  FlatSet<StageId> uncounted_;  // that have Stage::uncounted
   mutable uint64_t looks_ = 0;
 };
 

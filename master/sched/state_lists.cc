@@ -45,9 +45,7 @@ void State::LeaveList(const Job& job) {
   ++lists_count_;
 }
 
-void State::KeepStatistics(const JobList& list, bool on, bool at_once) {
-  if (at_once && !list.at_once) CountReports();
-  lists_.at(list.text).at_once = at_once;
+void State::KeepStatistics(const JobList& list, bool on) {
   if (on == list.statistics) return;
   lists_.at(list.text).statistics = on;
   for (auto& [id, job] : jobs_) {

@@ -14,6 +14,8 @@ constexpr double kNsPerSecond = 1e9;
 // The share of its input after which an attempt's rate says what all of it takes: two steps of its reports
 // (worker/daemon/progress.h).
 constexpr double kTold = .1;
+// Reports of a stage that are not counted yet, whatever it runs. A guess.
+constexpr size_t kLeastKept = 256;
 
 // Replaces what stood in the set by what is to stand there; most changes leave most sets alone.
 template <class T>
@@ -198,32 +200,48 @@ void State::Rerate(const AttemptId& id) {
 }
 
 // A candidate's report decides nothing before somebody looks: its stage is speculable anyway. In a full
-// cluster, where nobody does, most reports are never counted by themselves.
+// cluster, where few stages are looked at, most reports are never counted by themselves.
 void State::RerateReported(const AttemptId& id, Attempt& a) {
   Job& job = JobOf(id.task.job);
   if (!job.list->statistics || !job.running()) return;
-  if (job.list->at_once || !a.rating.candidate) return Rerate(job, id.task, a);
+  if (!a.rating.candidate) return Rerate(job, id.task, a);
   if (a.uncounted) return;
   a.uncounted = true;
-  uncounted_.push_back(id);
-  if (uncounted_.size() >= most_uncounted_) ForgetCounted();
+  std::vector<AttemptKey>& uncounted = job.stages[id.task.stage].uncounted;
+  if (uncounted.empty()) uncounted_.insert(id.task.stage_id());
+  uncounted.emplace_back(id.task.task, id.number);
+  // Where nobody looks for days, what has ended meanwhile would stay for days. Half of these have, at least.
+  if (uncounted.size() > 2 * job.stages[id.task.stage].statistics.running + kLeastKept) CountReports(job, id.task.stage);
 }
 
-// Where nobody looks for days, those that have ended meanwhile would stay for days. Each is looked at about once.
-void State::ForgetCounted() {
-  std::erase_if(uncounted_, [this](const AttemptId& id) {
-    const Attempt* a = FindAttempt(id);
-    return a == nullptr || !a->uncounted;
-  });
-  most_uncounted_ = std::max(kLeastUncounted, 2 * uncounted_.size());
+size_t State::uncounted() const {
+  size_t n = 0;
+  for (const StageId& id : uncounted_) n += FindStage(id)->uncounted.size();
+  return n;
+}
+
+void State::CountReports(Job& job, uint32_t stage) {
+  for (const auto& [task, number] : job.stages[stage].uncounted) {
+    const AttemptId id{{job.id, stage, task}, number};
+    Attempt& a = AttemptOf(id);
+    if (a.uncounted) Rerate(job, id.task, a);
+  }
+  job.stages[stage].uncounted.clear();
+  uncounted_.erase({job.id, stage});
 }
 
 void State::CountReports() {
-  for (const AttemptId& id : uncounted_) {
-    const Attempt* a = FindAttempt(id);
-    if (a != nullptr && a->uncounted) Rerate(id);
+  const FlatSet<StageId> uncounted = uncounted_;
+  for (const StageId& id : uncounted) CountReports(JobOf(id.job), id.stage);
+}
+
+const StageStatistics& State::Counted(const StageId& id) const {
+  const Stage& stage = *FindStage(id);
+  if (!stage.uncounted.empty()) {
+    State* self = const_cast<State*>(this);
+    self->CountReports(self->JobOf(id.job), id.stage);
   }
-  uncounted_.clear();
+  return stage.statistics;
 }
 
 void State::Rerate(Job& job, const TaskId& id, Attempt& a) {
@@ -260,6 +278,8 @@ void State::DropStatistics(Job& job) {
     Stage& stage = job.stages[s];
     if (stage.statistics.speculable()) SetSpeculable(job, s, false);
     stage.statistics = {};
+    stage.uncounted.clear();
+    uncounted_.erase({job.id, s});
     for (Task& task : stage.tasks) {
       for (Attempt& a : task.attempts) {
         a.rating = {};
@@ -273,24 +293,25 @@ void State::DropStatistics(Job& job) {
 std::string State::CheckStatistics() const {
   std::array<std::set<StageKey>, 2> speculable;
   std::array<uint32_t, 2> copies{};
-  const std::set<AttemptId> uncounted(uncounted_.begin(), uncounted_.end());
   for (const auto& [id, job] : jobs_) {
     JobStatistics of_job;
     for (uint32_t s = 0; s < job.stages.size(); ++s) {
       const StageSpec& spec = job.graph.stages[s];
       StageStatistics of_stage;
+      const std::set<AttemptKey> uncounted(job.stages[s].uncounted.begin(), job.stages[s].uncounted.end());
       for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) {
         const Task& task = job.stages[s].tasks[t];
         if (job.list->statistics && job.running() && Doubled(spec, task)) of_stage.doubled.insert(t);
         for (const Attempt& a : task.attempts) {
           copies[KindIndex(spec.slot_kind)] += a.holds_slot() && a.cause == Cause::kSpeculative;
           if (!job.list->statistics || !job.running()) continue;
-          if (a.uncounted && uncounted.count({{id, s, t}, a.number}) == 0) return Name(id) + ": a report is lost";
+          if (a.uncounted && uncounted.count({t, a.number}) == 0) return Name(id) + ": a report is lost";
           const Rating rating = a.uncounted ? a.rating : RatingOf(spec, task, a, Sampled(t, job.stages[s].tasks.size()));
           Change({}, rating, {t, a.number}, a.worker, &of_stage);
           Count(rating, a.worker, true, &of_job);
         }
       }
+      if (uncounted.empty() == (uncounted_.count({id, s}) > 0)) return Name(id) + ": a stage with late reports is not known";
       if (!Same(of_stage, job.stages[s].statistics)) return Name(id) + ": a stage's statistics are wrong";
       if (!of_stage.speculable()) continue;
       speculable[KindIndex(spec.slot_kind)].insert({-int64_t{job.priority}, job.arrival, {id, s}});

@@ -56,20 +56,21 @@ void StartLargest(const Launch& drafted, const State& state, Plan* plan) {
   plan->Replace(id, {id.job, id.stage, best}, drafted.worker, drafted.cause, {ReasonCode::kLargestInput, "", {bytes, waiting}});
 }
 
-void NoteSkew(const View& view, const AttemptId& id, Plan* plan) {
-  const Stage* stage = view.state().FindStage(id.task.stage_id());
-  if (stage == nullptr) return;
-  const StageStatistics& s = stage->statistics;
+void NoteSkew(const View& view, const Job& job, const AttemptId& id, Plan* plan) {
+  const Stage& stage = job.stages[id.task.stage];
+  const StageStatistics& s = stage.statistics;
   if (s.measured < NewAttempt::kLeast || s.durations.size() < NewAttempt::kLeast) return;
   const Attempt* a = view.state().FindAttempt(id);
-  if (a == nullptr || !a->rating.running || !a->rating.alone || a->spared || a->rating.cost == 0) return;
-  const double bytes = static_cast<double>(InputBytes(stage->tasks[id.task.task], *a));
+  if (a == nullptr || !a->rating.running || !a->rating.alone || a->spared) return;
+  const double bytes = static_cast<double>(InputBytes(stage.tasks[id.task.task], *a));
   const double usual_bytes = static_cast<double>(s.measured_bytes) / s.measured;
+  if (bytes < kOutlier * usual_bytes) return;
   const double usual_cost = static_cast<double>(s.measured_work) / static_cast<double>(s.measured_bytes);
-  if (bytes < kOutlier * usual_bytes || a->rating.cost > kSkewSlack * usual_cost) return;
+  const auto pace = PaceOf(*a);  // and not Rating::cost, which knows no report that is not counted yet
+  if (!pace || pace->whole_cost == 0 || pace->whole_cost > kSkewSlack * usual_cost) return;
   const double median = Percentile(s.durations, .5);
-  if (a->rating.cost * bytes < kOutlier * median || static_cast<double>((view.now() - a->started_at).ns) < median) return;
-  plan->Spare(id, {ReasonCode::kExplainedByInput, "", {bytes / usual_bytes, a->rating.cost / usual_cost}});
+  if (pace->whole_cost * bytes < kOutlier * median || static_cast<double>((view.now() - a->started_at).ns) < median) return;
+  plan->Spare(id, {ReasonCode::kExplainedByInput, "", {bytes / usual_bytes, pace->whole_cost / usual_cost}});
 }
 
 }  // namespace mr::sched

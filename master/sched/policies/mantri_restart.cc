@@ -1,24 +1,27 @@
 #include "master/sched/policies/mantri_restart.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "master/sched/estimate.h"
 #include "master/sched/policies/mantri_order.h"
 #include "master/sched/policies/mantri_rules.h"
+#include "master/sched/policies/mantri_stage.h"
 #include "master/sched/speculation.h"
 
 namespace mr::sched {
 
 namespace {
 
-constexpr size_t kSeenWhileWaiting = 32, kEarliestSeen = 16, kDoubledSeen = 8, kOtherStages = 8;
+constexpr double kNothing = std::numeric_limits<double>::infinity();
+constexpr size_t kSeenWhileWaiting = 32, kDoubledSeen = 8, kOtherStages = 8;
 
 uint64_t TimerOf(JobId job) { return uint64_t{job.epoch} << 32 | job.seq; }
 JobId JobOfTimer(uint64_t id) { return {static_cast<uint32_t>(id >> 32), static_cast<uint32_t>(id)}; }
 
 class MantriRestart final : public Policy {
  public:
-  explicit MantriRestart(MantriRules rules) : rules_(rules) {}
+  explicit MantriRestart(MantriRules rules) : rules_(rules), stages_(rules) {}
   std::string_view name() const override { return "mantri_restart"; }
   bool WantsStatistics() const override { return true; }
 
@@ -28,10 +31,12 @@ class MantriRestart final : public Policy {
     } else if (const auto* changed = std::get_if<AttemptsChanged>(&trigger)) {
       for (const AttemptId& id : changed->attempts) {
         const Job* job = view.state().FindJob(id.task.job);
-        if (job == nullptr || !view.Serves(*job)) continue;
-        NoteSkew(view, id, &plan);
-        if (rules_.outpaced && job->running()) Outpace(view, id.task, &plan);
+        if (job == nullptr || !view.Serves(*job) || !job->running()) continue;
+        NoteSkew(view, *job, id, &plan);
+        if (rules_.outpaced) Outpace(view, *job, id.task, &plan);
       }
+    } else if (const auto* ended = std::get_if<JobsEnded>(&trigger)) {
+      for (const JobId job : ended->jobs) stages_.Forget(job);
     } else if (const auto* due = std::get_if<TimersDue>(&trigger)) {
       for (const uint64_t id : due->ids) Prune(view, JobOfTimer(id), &plan);
     }
@@ -109,29 +114,36 @@ class MantriRestart final : public Policy {
     const State& state = view.state();
     const Stage& stage = *state.FindStage(id);
     const StageStatistics& s = stage.statistics;
-    if (s.by_cost.empty() && s.by_start.empty() && s.doubled.empty()) return std::nullopt;
-    const NewAttempt fresh(s, rules_.running);
+    if (!s.speculable()) return std::nullopt;
+    const size_t depth = waiting ? kSeenWhileWaiting : kCandidatesSeen;
+    const MantriStage& seen = stages_.Look(state, id, depth);
+    const NewAttempt& fresh = seen.fresh;
     if (!fresh.known()) return std::nullopt;
-    const double location = worker != nullptr ? LocationFactor(state, id, worker->id, fresh.mean()) : 1;
+    std::optional<double> factor;
+    const auto location = [&] {
+      if (!factor) factor = worker != nullptr ? LocationFactor(state, id, worker->id, fresh.mean()) : 1;
+      return *factor;
+    };
     std::optional<MantriAct> best;
     const auto consider = [&](uint32_t task) {
-      auto act = JudgeTask(rules_, view, {id.job, id.stage, task}, worker, fresh, location, waiting, copies);
+      auto act = JudgeTask(rules_, view, {id.job, id.stage, task}, worker, fresh, location(), waiting, copies);
       if (act && (!best || act->saves > best->saves)) best = std::move(act);
     };
-    // What takes less per byte meets no rule: the whole of it is no longer than a new one.
-    const double least = location * std::min(fresh.mean(), 2 * fresh.CostAt(rules_.delta));
-    s.by_cost.Walk(waiting ? kSeenWhileWaiting : kCandidatesSeen, [&](const auto& entry) {
-      if (-entry.first <= least) return false;
-      consider(entry.second.first);
-      return true;
-    });
+    const auto may = [&](const MantriCandidate& c) {
+      return MayAct(rules_, fresh, c, view.now(), best ? best->saves : -kNothing, waiting, copies, location);
+    };
+    for (const MantriCandidate& c : seen.dearest) {
+      if (c.rank >= depth) break;
+      if (!may(c)) continue;
+      // What takes less per byte meets no rule: the whole of it is no longer than a new one.
+      if (c.cost <= location() * std::min(fresh.mean(), 2 * fresh.CostAt(rules_.delta))) break;
+      consider(c.task);
+    }
     // These may have fallen silent since they were predicted to be quick.
-    const auto usual = Duration{s.measured == 0 ? 0 : s.measured_work / s.measured};
-    s.by_start.Walk(kEarliestSeen, [&](const auto& entry) {
-      if (view.now() - Instant{entry.first} < usual) return false;
-      consider(entry.second.first);
-      return true;
-    });
+    for (const MantriCandidate& c : seen.earliest) {
+      if (view.now() - c.started < seen.usual) break;
+      if (may(c)) consider(c.task);
+    }
     if (!copies || s.doubled.empty()) return best;
     auto it = s.doubled.lower_bound(static_cast<uint32_t>(state.offers() * kDoubledSeen % stage.tasks.size()));
     for (size_t i = 0; i < std::min(kDoubledSeen, s.doubled.size()); ++i) {
@@ -142,10 +154,10 @@ class MantriRestart final : public Policy {
   }
 
   // When an attempt of a copied task has reported.
-  void Outpace(const View& view, const TaskId& id, Plan* plan) const {
-    const Stage& stage = *view.state().FindStage(id.stage_id());
+  void Outpace(const View& view, const Job& job, const TaskId& id, Plan* plan) const {
+    const Stage& stage = job.stages[id.stage];
     if (stage.tasks[id.task].live < 2 || stage.statistics.doubled.count(id.task) == 0) return;
-    const NewAttempt fresh(stage.statistics, rules_.running);
+    const NewAttempt fresh(view.state().Counted(id.stage_id()), rules_.running);
     if (fresh.known()) KeepFastest(rules_, view, id, fresh, plan);
   }
 
@@ -155,8 +167,8 @@ class MantriRestart final : public Policy {
     if (job == nullptr || !job->running()) return;
     std::optional<double> next;
     for (uint32_t s = 0; s < job->stages.size(); ++s) {
-      const StageStatistics& statistics = job->stages[s].statistics;
-      if (statistics.doubled.empty()) continue;
+      if (job->stages[s].statistics.doubled.empty()) continue;
+      const StageStatistics& statistics = view.state().Counted({id, s});
       const NewAttempt fresh(statistics, rules_.running);
       for (const uint32_t t : statistics.doubled) {
         const Task& task = job->stages[s].tasks[t];
@@ -169,6 +181,7 @@ class MantriRestart final : public Policy {
   }
 
   const MantriRules rules_;
+  mutable MantriStages stages_;  // for speed alone
 };
 
 }  // namespace

@@ -76,10 +76,12 @@ TEST(SchedCostTest, InAFullClusterAReportCountsWhenSomebodyAsks) {
     send(0, AttemptStarted{attempt, {1}, 1});
     send(5, AttemptProgress{{1}, 1, {{attempt, 0, 50, 100, 0, true}}});
     const StageStatistics& statistics = scheduler.state().FindStage({{1, 1}, 0})->statistics;
-    const bool at_once = std::string_view(policies) != "fifo,late";
-    EXPECT_EQ(statistics.by_rate.size(), at_once ? 1u : 0u) << policies;
+    EXPECT_EQ(statistics.by_rate.size(), 0u) << policies;
     scheduler.WhyAlone(attempt, {6'000'000'000});
     EXPECT_EQ(statistics.by_rate.size(), 1u) << policies;
+    send(10, AttemptProgress{{1}, 1, {{attempt, 0, 60, 100, 0, true}}});
+    const double rate = statistics.rates.At(0);
+    EXPECT_NE(scheduler.state().Counted({{1, 1}, 0}).rates.At(0), rate) << policies;
     EXPECT_EQ(CheckState(scheduler.state()), "");
   }
 }
@@ -113,8 +115,8 @@ TEST(SchedCostTest, ReportsThatNobodyAsksForTakeNoMemoryOnceTheirAttemptsHaveEnd
     most = std::max(most, scheduler.state().uncounted());
     send(AttemptFinished{attempt, {1}, 1, {1, 1, {t, 1}}, {}, {}, {}});
   }
-  EXPECT_GT(most, 1'000u) << "else somebody asked";
-  EXPECT_LT(most, kTasks / 4);
+  EXPECT_GT(most, 100u) << "else somebody asked";
+  EXPECT_LT(most, kTasks / 20);
   EXPECT_EQ(CheckState(scheduler.state()), "");
 }
 

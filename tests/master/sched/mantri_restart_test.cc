@@ -1,8 +1,11 @@
 // mantri_restart by the numbers of its paper: each rule at its threshold, and whole clusters.
 #include <gmock/gmock.h>
 
+#include <limits>
+
 #include "common/base/rng.h"
 #include "master/sched/policies/mantri_rules.h"
+#include "master/sched/policies/mantri_stage.h"
 #include "tests/master/sched/nodes.h"
 
 namespace mr::sched {
@@ -75,7 +78,7 @@ class MantriRestartTest : public testing::Test {
     EXPECT_EQ(state_.CheckStatistics(), "");
     MantriRules rules;
     rules.gamma = gamma;
-    const NewAttempt fresh(state_.FindStage(stage())->statistics, running_);
+    const NewAttempt fresh(state_.Counted(stage()), running_);
     if (!fresh.known()) return std::nullopt;
     const View view(state_, Seconds2(now));
     return JudgeTask(rules, view, TaskOf(task), state_.FindWorker({worker}), fresh,
@@ -181,7 +184,7 @@ TEST_F(MantriRestartTest, RunningOnesTellWhenHalfOfThemHaveReadATenth) {
   for (uint32_t t = 15; t < 20; ++t) Start(t, t, 0);
   EXPECT_FALSE(Judge(0, 5, false)) << "four of nine";
   Tell(5, .1, 500);
-  const NewAttempt fresh(state_.FindStage(stage())->statistics, true);
+  const NewAttempt fresh(state_.Counted(stage()), true);
   ASSERT_TRUE(fresh.known());
   EXPECT_TRUE(fresh.early());
   EXPECT_NEAR(fresh.Expected(100, 1), 14, 1e-6) << "its own time is one of five";
@@ -215,17 +218,18 @@ TEST_F(MantriRestartTest, ReducesTellInTheirThirdPhaseWithoutTheWaitForMaps) {
     read(90, 1, 90, false);
     read(100, 1, 100, true);
     read(101, 2, 100, true);
+    (void)state_.Counted(stage());
     EXPECT_EQ(state_.FindAttempt(id)->rating.told, 0);
     read(102, 3, 10, true);
     read(103, 3, 20, true);
   }
-  const NewAttempt fresh(state_.FindStage(stage())->statistics, true);
+  const NewAttempt fresh(state_.Counted(stage()), true);
   EXPECT_NEAR(fresh.Expected(100, 1), 11, 1e-6);
 }
 
 TEST_F(MantriRestartTest, ChancesAndMeansAreThoseOfTheSamples) {
   Begin({5, 5, 10, 40});
-  const NewAttempt fresh(state_.FindStage(stage())->statistics, false);
+  const NewAttempt fresh(state_.Counted(stage()), false);
   EXPECT_NEAR(fresh.Expected(100, 1), 15, 1e-6);
   EXPECT_NEAR(fresh.Expected(200, 2), 60, 1e-6);
   EXPECT_NEAR(fresh.ChanceBelow(9, 100, 1), .5, 1e-9);
@@ -255,7 +259,7 @@ TEST_F(MantriRestartTest, WrapUpAndLaunchesAreMeansOfFinishedOnes) {
     Read(id, 6, 50);   // the other half takes until 10
     state_.Commit(id, {1, 1, {i, 1}}, Seconds2(10 + i));
   }
-  const NewAttempt fresh(state_.FindStage(stage())->statistics, false);
+  const NewAttempt fresh(state_.Counted(stage()), false);
   EXPECT_NEAR(fresh.wrapup(), 1.5, 1e-6);
   EXPECT_NEAR(fresh.Expected(100, 1), 9.5 + 2, 1e-6) << "schedLag is 2 s";
 }
@@ -272,7 +276,7 @@ TEST_F(MantriRestartTest, SlowWorkersAreExpectedToBeSlow) {
 }
 
 TEST_F(MantriRestartTest, OfTwoCopiesTheOneThatCannotWinIsEnded) {
-  const NewAttempt fresh(state_.FindStage(stage())->statistics, false);
+  const NewAttempt fresh(state_.Counted(stage()), false);
   const auto killed = [&](uint32_t task, double now, MantriRules rules) {
     Plan plan(View(state_, Seconds2(now)));
     KeepFastest(rules, View(state_, Seconds2(now)), TaskOf(task), fresh, &plan);
@@ -303,7 +307,7 @@ TEST_F(MantriRestartTest, ACopyIsNotEndedBeforeItHasReportedTwice) {
   HalfRead(0, 20, 1);
   HalfRead(0, 20, 2, Cause::kSpeculative);
   Start(0, 3, 59.5, Cause::kSpeculative);
-  const NewAttempt fresh(state_.FindStage(stage())->statistics, false);
+  const NewAttempt fresh(state_.Counted(stage()), false);
   for (const double age : {1.5, 2.5, 3.5}) {
     const View view(state_, Seconds2(59.5 + age));
     Plan plan(view);
@@ -320,7 +324,7 @@ TEST_F(MantriRestartTest, KeepsTheFastestCopiesOnceTheLastHasRunForAReport) {
   const AttemptId young = Start(0, 3, 59.5, Cause::kSpeculative);
   Read(young, 60, 5);
   Read(young, 60.5, 6);
-  const NewAttempt fresh(state_.FindStage(stage())->statistics, false);
+  const NewAttempt fresh(state_.Counted(stage()), false);
   const auto killed = [&](double now, MantriRules rules) {
     const View view(state_, Seconds2(now));
     Plan plan(view);
@@ -405,6 +409,56 @@ TEST(MantriClusterTest, OneTaskWithTenTimesTheInputIsLeftAlone) {
   EXPECT_EQ(mantri.spared(), 1);
   EXPECT_EQ(late.launches(500), 2);
   EXPECT_EQ(backups.launches(500), 2);
+}
+
+// What a look beforehand says against what JudgeTask says, of tasks that read at any pace, on workers of any speed; and
+// what is kept of a stage is what a new look would see.
+TEST_F(MantriRestartTest, NothingThatIsToBeDoneIsPassedOver) {
+  Begin({5, 8, 9, 12, 30});
+  MantriRules rules;
+  rules.min_age = 1;
+  constexpr double kAny = -std::numeric_limits<double>::infinity();
+  struct Mode {
+    bool waiting, copies;
+    int acts = 0;
+  };
+  Mode modes[] = {{false, true}, {true, true}, {true, false}};
+  MantriStages kept(rules);
+  Rng rng(5);
+  double now = 30;
+  std::vector<double> taken(10);
+  for (uint32_t t = 0; t < 10; ++t) Start(t, 1 + t, now);
+  for (int step = 0; step < 200; ++step) {
+    now += rng.Uniform();
+    const auto task = static_cast<uint32_t>(rng.Below(10));
+    taken[task] += rng.Uniform() * (task + 1) * .5;
+    if (taken[task] < 100) Read({TaskOf(task), 1}, now, static_cast<uint64_t>(taken[task]));
+    MantriStages anew(rules);
+    const MantriStage& seen = kept.Look(state_, stage(), 256);
+    const MantriStage& now_seen = anew.Look(state_, stage(), 256);
+    ASSERT_EQ(seen.dearest.size(), now_seen.dearest.size());
+    for (size_t i = 0; i < seen.dearest.size(); ++i) {
+      const MantriCandidate& c = seen.dearest[i];
+      ASSERT_EQ(c.task, now_seen.dearest[i].task);
+      ASSERT_EQ(c.pace.at, now_seen.dearest[i].pace.at);
+      const uint32_t worker = 11 + static_cast<uint32_t>(rng.Below(10));
+      const double location = LocationFactor(state_, stage(), {worker}, seen.fresh.mean());
+      for (Mode& mode : modes) {
+        const View view(state_, Seconds2(now));
+        const auto act = JudgeTask(rules, view, TaskOf(c.task), state_.FindWorker({worker}), seen.fresh, location,
+                                   mode.waiting, mode.copies);
+        const auto may = [&](double least) {
+          return MayAct(rules, seen.fresh, c, view.now(), least, mode.waiting, mode.copies, [&] { return location; });
+        };
+        ASSERT_EQ(may(kAny), act.has_value()) << "these have run nowhere else, and were not begun anew";
+        if (!act) continue;
+        ++mode.acts;
+        EXPECT_TRUE(may(act->saves - 1));
+        EXPECT_FALSE(may(act->saves));
+      }
+    }
+  }
+  for (const Mode& mode : modes) EXPECT_GT(mode.acts, 10);
 }
 
 }  // namespace

@@ -1,0 +1,63 @@
+// What mantri_restart knows of a stage, kept as long as nothing in its statistics changes: in a large cluster a
+// thousand slots fall free each second, and each is held against the same few attempts of the same stages. Never
+// says anything else than a look at the state would.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "master/sched/estimate.h"
+#include "master/sched/policies/mantri_rules.h"
+
+namespace mr::sched {
+
+// The only live attempt of its task.
+struct MantriCandidate {
+  uint32_t task = 0;
+  size_t rank = 0;     // among the dearest
+  double cost = 0;     // ns per byte, as predicted; 0: not known
+  Instant started;
+  Pace pace;
+  double bytes = 0;    // of its input
+  double period = 0;   // Delta, seconds
+};
+
+struct MantriStage {
+  static constexpr size_t kEarliest = 16;
+
+  uint64_t changes = 0;  // StageStatistics::changes when it was looked at
+  size_t depth = 0;      // how many of the dearest were
+  NewAttempt fresh;
+  Duration usual;        // that a finished one took
+  std::vector<MantriCandidate> dearest, earliest;  // the dearest first; the earliest first
+};
+
+// False: JudgeTask finds nothing to do for it either, or nothing that saves more than `least`. location() is that of the
+// worker, asked for only where the answer depends on it.
+template <class Location>
+bool MayAct(const MantriRules& rules, const NewAttempt& fresh, const MantriCandidate& c, Instant now, double least,
+            bool waiting, bool copies, Location&& location) {
+  const double period = c.period;
+  if ((now - c.started).seconds() < std::max(period, rules.min_age)) return false;
+  const double left = TimeLeft(c.pace, now, fresh.wrapup());
+  const double needed = waiting ? period : rules.rho * period;
+  const bool may_copy = waiting && copies && fresh.ChanceBelow(left / 2, c.bytes, 0) > rules.delta;
+  if (!may_copy && left - fresh.Expected(c.bytes, 0) <= std::max(needed, least)) return false;
+  const double at = location(), saves = left - fresh.Expected(c.bytes, at);
+  if (saves <= least) return false;
+  return saves > needed || (may_copy && fresh.ChanceBelow(left / 2, c.bytes, at) > rules.delta);
+}
+
+class MantriStages {
+ public:
+  explicit MantriStages(const MantriRules& rules) : rules_(rules) {}
+  // With so many of the dearest at least. Good until the next call, or a change of the state.
+  const MantriStage& Look(const State& state, const StageId& id, size_t depth);
+  void Forget(JobId job);
+
+ private:
+  const MantriRules rules_;
+  std::map<StageId, MantriStage> stages_;
+};
+
+}  // namespace mr::sched
