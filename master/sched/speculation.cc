@@ -23,10 +23,6 @@ bool RanOn(const Task& task, const Worker& worker) {
 
 }  // namespace
 
-bool QueueFull(const State& state, const Job& job) {
-  return state.QueueFull(job, SlotKind::kMap);
-}
-
 Result<Speculation::Options> Speculation::ReadOptions(PolicyParams* params, Duration min_age) {
   Options options;
   MR_ASSIGN_OR_RETURN(options.min_age, params->Time("min_age", min_age));
@@ -83,7 +79,8 @@ bool Speculation::HasAny(const View& view, Seen* seen) const {
     const bool old = !s.by_start.empty() && view.now() - Instant{s.by_start.At(0).first} >= options_.min_age;
     seen->best = old ? Pick(view, seen->key.stage, nullptr) : std::nullopt;
   }
-  return seen->best && !QueueFull(view.state(), *seen->job);
+  const SlotKind kind = seen->job->graph.stages[seen->key.stage.stage].slot_kind;
+  return seen->best && !view.state().QueueFull(*seen->job, kind);
 }
 
 // A worker that declines costs no walk over candidates, unless it ran the one that is chosen for all.

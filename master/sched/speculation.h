@@ -18,9 +18,6 @@ inline constexpr size_t kCandidatesSeen = 256;
 // end is an estimate.
 inline constexpr double kSkewSlack = 1.25;
 
-// Its queue has all that it may hold, and a copy would be more.
-bool QueueFull(const State& state, const Job& job);
-
 class Speculation : public Policy {
  public:
   struct Options {

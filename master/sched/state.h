@@ -161,8 +161,8 @@ class State {
   JobRank RankOf(const Job& job, size_t kind) const;
   // Its queue holds all that it may, and an attempt of this kind would count as more.
   bool QueueFull(const Job& job, SlotKind kind) const;
-  // Some reader of this output is not committed, or its stage is not planned yet.
-  bool Needed(const Job& job, const TaskId& id) const;
+  // Some reader of this output is not committed (waits: does not run either), or its stage is not planned yet.
+  bool Needed(const Job& job, const TaskId& id, bool waits = false) const;
   // Slots and memory only; whether it is offered at all: free().
   bool Room(const Worker& w, const SlotUse& used, SlotKind kind, uint64_t memory_bytes) const;
   // Failures of this task that the present life of this worker reported.

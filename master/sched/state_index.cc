@@ -132,11 +132,12 @@ uint32_t State::UpstreamPending(const Job& job, uint32_t stage) const {
   return n;
 }
 
-bool State::Needed(const Job& job, const TaskId& id) const {
+bool State::Needed(const Job& job, const TaskId& id, bool waits) const {
   const Stage& stage = job.stages[id.stage];
   for (const uint32_t r : stage.readers) {
     const Stage& reader = job.stages[r];
     if (!reader.planned()) return true;
+    if (waits && reader.pending == 0) continue;
     const auto& inputs = job.graph.stages[r].inputs;
     for (const TaskClass& c : reader.classes) {
       if (c.uncommitted == 0) continue;
@@ -147,7 +148,8 @@ bool State::Needed(const Job& job, const TaskId& id) const {
   }
   for (const PartialReaders& p : stage.partial_readers) {
     for (uint32_t i = p.begin[id.task]; i < p.begin[id.task + 1]; ++i) {
-      if (job.stages[p.stage].tasks[p.readers[i]].state != TaskState::kCommitted) return true;
+      const TaskState reader = job.stages[p.stage].tasks[p.readers[i]].state;
+      if (waits ? reader == TaskState::kPending : reader != TaskState::kCommitted) return true;
     }
   }
   return false;

@@ -73,7 +73,7 @@ class MantriReplication final : public Policy {
       const uint64_t processed = InputBytes(task, a);
       tokens += budget_ * (processed > 0 ? static_cast<double>(processed) : bytes);
     }
-    const bool worth = redo > rep && bytes <= tokens && WaitsForASlot(job, id);
+    const bool worth = redo > rep && bytes <= tokens && state.Needed(job, id, true);
     if (always_ || worth) {
       const Worker* to = PlaceFor(state, from, task, id.task);
       const Copy copy = state.MakeCopy(id, task.copies.front());
@@ -88,27 +88,6 @@ class MantriReplication final : public Policy {
   double Bandwidth(const Worker& w) const {
     if (w.fetched_bytes < kMeasuredBytes || w.fetch_us == 0) return bandwidth_;
     return static_cast<double>(w.fetched_bytes) * 1e6 / static_cast<double>(w.fetch_us);
-  }
-
-  // A reader of this output does not run yet.
-  static bool WaitsForASlot(const Job& job, const TaskId& id) {
-    const Stage& stage = job.stages[id.stage];
-    for (const uint32_t r : stage.readers) {
-      const Stage& reader = job.stages[r];
-      if (!reader.planned()) return true;
-      const auto& inputs = job.graph.stages[r].inputs;
-      for (const TaskClass& c : reader.classes) {
-        for (uint32_t i = 0; i < inputs.size() && c.uncommitted > 0 && reader.pending > 0; ++i) {
-          if ((c.full_inputs >> i & 1) != 0 && inputs[i].upstream == id.stage) return true;
-        }
-      }
-    }
-    for (const PartialReaders& p : stage.partial_readers) {
-      for (uint32_t i = p.begin[id.task]; i < p.begin[id.task + 1]; ++i) {
-        if (job.stages[p.stage].tasks[p.readers[i]].state == TaskState::kPending) return true;
-      }
-    }
-    return false;
   }
 
   // A worker of the same rack that loses less, the next ones after it in turn; null where there is none.

@@ -45,7 +45,7 @@ class MantriRestart final : public Policy {
   bool Seeks(const View& view, SlotKind kind) const override {
     const auto& stages = view.speculable(kind);
     return std::any_of(stages.begin(), stages.end(), [&](const StageKey& key) {
-      return !QueueFull(view.state(), *view.state().FindJob(key.stage.job)) &&
+      return !view.state().QueueFull(*view.state().FindJob(key.stage.job), kind) &&
              Best(view, key.stage, nullptr, false, true).has_value();
     });
   }
@@ -71,7 +71,7 @@ class MantriRestart final : public Policy {
     for (const SlotKind kind : {SlotKind::kMap, SlotKind::kReduce}) {
       if (state.free(kind).count(worker.id) == 0) continue;
       for (const StageKey& key : view.speculable(kind)) {
-        if (QueueFull(state, *state.FindJob(key.stage.job))) continue;
+        if (state.QueueFull(*state.FindJob(key.stage.job), kind)) continue;
         if (Do(Best(view, key.stage, &worker, false, true), view, worker, nullptr, plan)) return;
       }
     }
