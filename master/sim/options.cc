@@ -5,10 +5,19 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <charconv>
 
 namespace mr::sim {
 
 namespace {
+
+// CLI11 takes -1 for the largest number, and what is larger than it, too.
+std::string IsWhole(const std::string& text) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole ? "" : "'" + text + "' is not a whole number below 2^64";
+}
 
 CLI::App* AddReplay(CLI::App* app, ReplayCommand* c) {
   CLI::App* replay =
@@ -80,7 +89,7 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
   std::string swarm_scheduler = "any";
   swarm->add_option("--scheduler", swarm_scheduler, "policies, comma-separated; any: a random list each time");
   for (CLI::App* verb : {run, swarm}) {
-    verb->add_option("--seed", o.seed, "of everything that is left to chance");
+    verb->add_option("--seed", o.seed, "of everything that is left to chance")->check(IsWhole);
   }
   std::reverse(args.begin(), args.end());  // as CLI11 takes a vector
   try {
