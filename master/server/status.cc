@@ -364,6 +364,10 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
   if (const AttemptView* view = jobs_.Find(*attempt); view != nullptr && !is_task) {
     lines.push_back(std::string("it is ") + Word(view->state) + (view->message.empty() ? "" : ": " + view->message));
   }
+  if (lines.empty() && is_task && attempt->task.task < job->stages[attempt->task.stage].tasks.size()) {
+    lines = WhyPending(*job);
+    lines.insert(lines.begin(), subject + " has not been launched yet");
+  }
   if (lines.empty()) return NotFound("nothing was decided about " + subject);
   return lines;
 }

@@ -91,6 +91,16 @@ TEST_F(MasterTest, TakesAJobFromSubmissionToPublishedOutput) {
   for (const auto& name : ListDirectory(root_).value()) EXPECT_FALSE(name.starts_with(".out.")) << name;
 }
 
+TEST_F(MasterTest, SaysWhyATaskHasNotBeenLaunched) {
+  FakeClient client(io_, port_);
+  auto job = client.Submit(Spec());
+  ASSERT_TRUE(job.ok()) << job.status().ToString();
+  ASSERT_TRUE(io_.Until([&] { return !client.TasksByCopies(*job).empty(); }));
+  EXPECT_THAT(client.Why(Name(TaskId{*job, 0, 2}, TaskLetter::kMap)),
+              testing::ElementsAre(testing::HasSubstr("has not been launched yet"),
+                                   testing::HasSubstr("no worker is there that may take them")));
+}
+
 TEST_F(MasterTest, GivesTheSameJobForARepeatedSubmissionIdAndRefusesAnotherSpec) {
   FakeClient client(io_, port_);
   auto first = client.Submit(Spec(), "mine"), again = client.Submit(Spec(), "mine");
