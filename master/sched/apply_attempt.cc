@@ -22,6 +22,14 @@ Duration Backoff(Duration period, uint32_t count, uint32_t max_shift) {
   return period * (int64_t{1} << std::min(count - 1, max_shift));
 }
 
+// All lines of it, at once.
+template <class T>
+void FetchWhole(const T* what) {
+  constexpr size_t kLine = 64;
+  const char* begin = reinterpret_cast<const char*>(what);
+  for (size_t i = 0; i < sizeof(T); i += kLine) __builtin_prefetch(begin + i);
+}
+
 TaskLetter LetterOf(const StageSpec& spec) {
   const bool files = std::any_of(spec.inputs.begin(), spec.inputs.end(), [](const auto& in) { return !in.is_edge; });
   return files ? TaskLetter::kMap : TaskLetter::kReduce;
@@ -128,6 +136,7 @@ void Core::StartsAgain(WorkerId id) {
 }
 
 void Core::On(const AttemptStarted& e) {
+  Fetch(e.attempt, e.worker);
   const Attempt* a = Holding(e.attempt, e.worker, e.incarnation);
   if (a == nullptr) {
     if (!Current(e.worker, e.incarnation)) return;
@@ -143,10 +152,18 @@ void Core::On(const AttemptStarted& e) {
   changed.push_back(e.attempt);
 }
 
+// What an event about an attempt reads and writes: among 10,000 workers and a million tasks none of it is near.
+void Core::Fetch(const AttemptId& id, WorkerId worker) const {
+  if (const Worker* w = state_.FindWorker(worker)) FetchWhole(w);
+  const Task* task = state_.FindTask(id.task);
+  if (task == nullptr) return;
+  FetchWhole(task);
+  if (!task->attempts.empty()) FetchWhole(&task->attempts.back());
+}
+
 // The attempts of one worker are strangers to each other in memory: to wait for all of them at once costs
 // half of waiting for one after the other.
 void Core::Fetch(const AttemptProgress& e) const {
-  constexpr size_t kLine = 64;
   std::vector<const Task*> tasks;
   for (const ProgressReport& r : e.reports) {
     const Task* task = state_.FindTask(r.attempt.task);
@@ -156,8 +173,7 @@ void Core::Fetch(const AttemptProgress& e) const {
   }
   for (const Task* task : tasks) {
     if (task->attempts.empty()) continue;
-    const char* last = reinterpret_cast<const char*>(&task->attempts.back());
-    for (size_t i = 0; i < sizeof(Attempt); i += kLine) __builtin_prefetch(last + i);
+    FetchWhole(&task->attempts.back());
   }
   for (const Task* task : tasks) {
     if (task->attempts.empty() || task->attempts.back().samples.empty()) continue;

@@ -16,6 +16,7 @@ void Core::Answer(const AttemptFinished& e, ReasonCode code, std::vector<double>
 }
 
 void Core::On(const AttemptFinished& e) {
+  Fetch(e.attempt, e.worker);
   const Attempt* a = state_.FindAttempt(e.attempt);
   if (a == nullptr || a->worker != e.worker || a->incarnation != e.incarnation) {
     Answer(e, ReasonCode::kStale);
@@ -101,27 +102,27 @@ std::string Core::CheckConsumed(const AttemptFinished& e) const {
     return "the output of task " + std::to_string(task) + " of stage '" +
            job.graph.stages[stage].name + "'";
   };
-  std::vector<std::pair<uint32_t, uint32_t>> seen;
+  // Stage and task in one word, in order: most reports name them so.
+  std::vector<uint64_t> seen;
   seen.reserve(e.consumed.size());
+  const auto word = [](uint32_t stage, uint32_t task) { return uint64_t{stage} << 32 | task; };
+  bool sorted = true;
   for (const Consumed& c : e.consumed) {
-    // Not by FindTask, which looks the job up: a reduce of a large job has read thousands.
-    const bool exists = c.stage < job.stages.size() && c.task < job.stages[c.stage].tasks.size();
-    const Task* up = exists ? &job.stages[c.stage].tasks[c.task] : nullptr;
-    if (up == nullptr || !up->has_content || c.generation > up->generation ||
-        c.content != up->manifest.content) {
+    const bool exists = c.stage < job.stages.size() && c.task < job.stages[c.stage].contents.size();
+    const Content* up = exists ? &job.stages[c.stage].contents[c.task] : nullptr;
+    if (up == nullptr || up->generation == 0 || c.generation > up->generation || c.content != up->digest) {
       return text(c.stage, c.task) + " that it consumed is not the committed one";
     }
-    seen.emplace_back(c.stage, c.task);
+    sorted = sorted && (seen.empty() || seen.back() <= word(c.stage, c.task));
+    seen.push_back(word(c.stage, c.task));
   }
-  if (!std::is_sorted(seen.begin(), seen.end())) std::sort(seen.begin(), seen.end());
+  if (!sorted) std::sort(seen.begin(), seen.end());
   for (const Slice& slice : state_.FindTask(id)->plan.slices) {
     const uint32_t up = inputs[slice.input].upstream;
-    auto it = std::lower_bound(seen.begin(), seen.end(), std::pair{up, slice.task_begin});
+    auto it = std::lower_bound(seen.begin(), seen.end(), word(up, slice.task_begin));
     for (uint32_t t = slice.task_begin; t < slice.task_end; ++t) {
-      while (it != seen.end() && *it < std::pair{up, t}) ++it;
-      if (it == seen.end() || *it != std::pair{up, t}) {
-        return "it did not say that it consumed " + text(up, t);
-      }
+      while (it != seen.end() && *it < word(up, t)) ++it;
+      if (it == seen.end() || *it != word(up, t)) return "it did not say that it consumed " + text(up, t);
     }
   }
   return "";
@@ -133,11 +134,7 @@ void Core::CommitTask(const AttemptFinished& e) {
   const StageSpec& spec = state_.Spec(id.stage_id());
   const bool differs = task.has_content && task.manifest.content != e.manifest.content;
   const Digest128 old = task.manifest.content;
-  state_.EditAttempt(e.attempt, [&](Attempt& a) {
-    a.ran = e.ran;
-    a.waited = e.waited;
-  });
-  state_.Commit(e.attempt, e.manifest, now_);
+  state_.Commit(e.attempt, e.manifest, now_, e.ran, e.waited);
   changed.push_back(e.attempt);
   freed.insert(e.worker);
   const CopyPlace place{task.generation, e.attempt.number, e.worker, e.incarnation};

@@ -35,7 +35,7 @@ void Core::Reconcile(const WorkerRegistered& e) {
     EndAttempt(id, live ? AttemptState::kFailed : AttemptState::kKilled, FailureKind::kLost);
     if (live) Charge(id, FailureKind::kLost, "the worker came back without the attempt");
   }
-  const std::vector<std::pair<TaskId, uint32_t>> copies = w.copies.All();
+  const std::vector<CopyKey> copies = w.copies.All();
   for (const auto& [task, attempt] : copies) {
     if (served.count({task, attempt}) != 0) continue;
     const std::vector<CopyPlace> places = state_.FindTask(task)->copies;
@@ -85,7 +85,7 @@ void Core::DropWorker(WorkerId id) {
     EndAttempt(attempt, live ? AttemptState::kFailed : AttemptState::kKilled, FailureKind::kLost);
     if (live) Charge(attempt, FailureKind::kLost, "worker " + Name(id) + " was lost");
   }
-  const std::vector<std::pair<TaskId, uint32_t>> copies = w.copies.All();
+  const std::vector<CopyKey> copies = w.copies.All();
   for (const auto& [task, attempt] : copies) {
     const Task* t = state_.FindTask(task);
     if (t == nullptr) continue;

@@ -93,6 +93,7 @@ class Core {
   // The attempt that holds a slot under this id, worker and incarnation, else null.
   const Attempt* Holding(const AttemptId& id, WorkerId worker, Incarnation incarnation) const;
   void Fetch(const AttemptProgress& e) const;  // into the cache
+  void Fetch(const AttemptId& id, WorkerId worker) const;
   void KillNow(const AttemptId& id, Reason reason);
   void EndAttempt(const AttemptId& id, AttemptState state, FailureKind kind);
   // Counts the failure of an attempt against its task's budget of this kind; fails the job past it.

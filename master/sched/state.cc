@@ -297,6 +297,7 @@ void State::SetPlan(const StagePlanned& e, Instant now) {
   stage.partitions = e.partitions;
   stage.plan_hash = HashPlan(e);
   stage.tasks.resize(e.tasks.size());
+  stage.contents.resize(e.tasks.size());
   for (uint32_t t = 0; t < e.tasks.size(); ++t) {
     stage.tasks[t].plan = e.tasks[t];
     stage.tasks[t].pending_since = now;
@@ -309,6 +310,11 @@ void State::SetPlan(const StagePlanned& e, Instant now) {
   }
   IndexStage(job, e.stage);
   RefreshAll(job);
+}
+
+void State::NoteContent(Stage& stage, uint32_t t) {
+  const Task& task = stage.tasks[t];
+  stage.contents[t] = {task.manifest.content, task.has_content ? task.generation : 0};
 }
 
 Task& State::BeginTask(const TaskId& id) {
@@ -327,6 +333,7 @@ void State::FinishTask(const TaskId& id, Task& task) {
   Job& job = JobOf(id.job);
   const Stage& stage = job.stages[id.stage];
   digest_ += Hash(id, task);
+  NoteContent(job.stages[id.stage], id.task);
   Index(job, id, task, true);
   CountRacks(job.stages[id.stage], task, +1);
   RerateTask(id);
@@ -385,11 +392,13 @@ uint32_t State::AddAttempt(const TaskId& id, WorkerId worker, Cause cause, Insta
   return number;
 }
 
-void State::LeaveAttempt(Task& task, const AttemptId& id, AttemptState state, Instant now) {
+template <class F>
+void State::LeaveAttempt(Task& task, const AttemptId& id, AttemptState state, Instant now, F&& also) {
   EditAttempt(id, [&](Attempt& a) {
     MR_CHECK(a.holds_slot(), "an attempt ends once");
     const bool was_live = a.live();
     a.state = state;
+    also(a);
     if (was_live && !a.live()) {
       --task.live;
       JobOf(id.task.job).in_queue->live.Erase({a.launched_at, id});
@@ -407,17 +416,20 @@ void State::LeaveAttempt(Task& task, const AttemptId& id, AttemptState state, In
 
 void State::MoveAttempt(const AttemptId& id, AttemptState state, Instant now) {
   EditTask(id.task, [&](Task& t) {
-    LeaveAttempt(t, id, state, now);
+    LeaveAttempt(t, id, state, now, [](Attempt&) {});
     if (t.state == TaskState::kCommitted) return;
     if (t.live == 0 && t.state == TaskState::kRunning) t.pending_since = now;
     t.state = t.live > 0 ? TaskState::kRunning : TaskState::kPending;
   });
 }
 
-void State::Commit(const AttemptId& id, const Manifest& manifest, Instant now) {
+void State::Commit(const AttemptId& id, const Manifest& manifest, Instant now, Duration ran, Duration waited) {
   EditTask(id.task, [&](Task& t) {
     MR_CHECK(t.state != TaskState::kCommitted, "a task commits once per generation");
-    LeaveAttempt(t, id, AttemptState::kCommitted, now);
+    LeaveAttempt(t, id, AttemptState::kCommitted, now, [&](Attempt& a) {
+      a.ran = ran;
+      a.waited = waited;
+    });
     t.state = TaskState::kCommitted;
     t.winner = id.number;
     t.manifest = manifest;

@@ -229,7 +229,7 @@ class State {
   // REQUIRES an attempt with a slot; `state` may be kEnding (keeps it) or an end (gives it up).
   void MoveAttempt(const AttemptId& id, AttemptState state, Instant now);
   // The attempt's report is the task's commit: ends it, frees its slot, fixes the content.
-  void Commit(const AttemptId& id, const Manifest& manifest, Instant now);
+  void Commit(const AttemptId& id, const Manifest& manifest, Instant now, Duration ran = {}, Duration waited = {});
   // Of a task without attempts: this is its commit.
   void KeepOutput(const TaskId& id, const KeptOutput& output);
   void MarkTakenBack(const AttemptId& id);  // before it moves to kEnding
@@ -273,6 +273,7 @@ class State {
   Stage& StageOf(const TaskId& id);
   Task& TaskOf(const TaskId& id);
   Attempt& AttemptOf(const AttemptId& id);
+  static void NoteContent(Stage& stage, uint32_t task);
   Task& BeginTask(const TaskId& id);             // out of the indexes and the digest
   void FinishTask(const TaskId& id, Task& task);  // back in
 
@@ -334,7 +335,8 @@ class State {
   void IndexStage(Job& job, uint32_t stage);
   void BuildPartialReaders(Job& job, uint32_t stage);
   void RebuildLists();
-  void LeaveAttempt(Task& task, const AttemptId& id, AttemptState state, Instant now);
+  template <class F>
+  void LeaveAttempt(Task& task, const AttemptId& id, AttemptState state, Instant now, F&& also);
   void TakeSlot(const AttemptId& id, Attempt& attempt, int direction);
   void RemoveJob(JobId id);
   void PruneEndedJobs();

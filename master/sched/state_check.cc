@@ -48,6 +48,10 @@ std::string CheckTask(const State& state, const Job& job, const TaskId& id, cons
     }
   }
   if (missing != task.partial_missing) return At(id) + "missing inputs are counted wrong";
+  const Content& content = job.stages[id.stage].contents[id.task];
+  if (content.digest != task.manifest.content || content.generation != (task.has_content ? task.generation : 0)) {
+    return At(id) + "its content is noted wrong";
+  }
   for (const CopyPlace& c : task.copies) {
     const Worker* w = state.FindWorker(c.worker);
     if (w == nullptr || !w->alive || w->incarnation != c.incarnation) return At(id) + "a dead copy";

@@ -127,10 +127,12 @@ void State::IndexRestored(Job& job) {
   for (uint32_t s = 0; s < job.stages.size(); ++s) {
     Stage& stage = job.stages[s];
     if (!stage.planned()) continue;
+    stage.contents.resize(stage.tasks.size());
     for (uint32_t t = 0; t < stage.tasks.size(); ++t) {
       Task& task = stage.tasks[t];
       const TaskId id{job.id, s, t};
       if (task.held_until.ns != 0) held_tasks_.insert({task.held_until, id});
+      NoteContent(stage, t);
       for (const CopyPlace& place : task.copies) workers_.at(place.worker).copies.Insert({id, place.attempt});
       for (Attempt& attempt : task.attempts) {
         CountAttempt(attempt, &job.causes);

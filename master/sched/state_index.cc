@@ -252,9 +252,12 @@ void State::RefreshWorker(Worker& w) {
   CountRack(w);
   const bool offered = w.alive && !w.draining && w.held_until.ns == 0;
   for (const SlotKind kind : {SlotKind::kMap, SlotKind::kReduce}) {
-    std::set<WorkerId>& free = free_[KindIndex(kind)];
-    if (offered && Room(w, w.used, kind, 0)) free.insert(w.id);
-    else free.erase(w.id);
+    const bool is = offered && Room(w, w.used, kind, 0);
+    bool& was = w.is_free[KindIndex(kind)];
+    if (is == was) continue;
+    was = is;
+    if (is) free_[KindIndex(kind)].insert(w.id);
+    else free_[KindIndex(kind)].erase(w.id);
   }
 }
 

@@ -205,9 +205,9 @@ class Fair final : public Policy {
     for (const auto& [over, other] : above) {
       double left = other->live.size();
       const double share = shares.at(other->number);
-      other->live.WalkBack([&](const std::pair<Instant, AttemptId>& live) {
+      other->live.WalkBack([&](const LaunchKey& live) {
         if (need == 0 || left - 1 + kNearly < share) return false;
-        const AttemptId& id = live.second;
+        const AttemptId& id = live.attempt;
         if (state.Spec(id.task.stage_id()).side_effects) return true;
         const auto helps = [&](const StageId& stage) { return SlotHelps(state, id, stage); };
         if (std::none_of(stages.begin(), stages.end(), helps)) return true;
