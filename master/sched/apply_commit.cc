@@ -271,6 +271,13 @@ void Core::On(const CopyMade& e) {
   state_.EditWorker(e.copy.worker, [](Worker& w) { ++w.outputs_made; });
 }
 
+void Core::On(const CopyNotMade& e) {
+  const TaskId& id = e.from.output.task;
+  const Task* task = state_.FindTask(id);
+  if (task == nullptr || !state_.FindJob(id.job)->running() || task->state != TaskState::kCommitted) return;
+  if (task->generation == e.from.output.generation && !task->copies.empty()) not_made.push_back(e);
+}
+
 void Core::On(const CopyLost& e) {
   const TaskId& id = e.copy.output.task;
   const Task* task = state_.FindTask(id);

@@ -14,6 +14,7 @@ void Core::Begin(Instant now, std::vector<Decision>* out) {
   freed.clear();
   due.clear();
   suspected.clear();
+  not_made.clear();
   ended.clear();
   offer_all = false;
   config_changed = false;

@@ -36,6 +36,7 @@ class Core {
   FlatSet<WorkerId> freed;  // a slot fell free, or the worker may be offered again
   std::vector<std::pair<std::string, uint64_t>> due;  // policies' timers
   std::vector<Copy> suspected;  // could not be read, or are lost
+  std::vector<CopyNotMade> not_made;  // of outputs that could still be copied
   std::vector<JobId> ended;
   bool offer_all = false;
   bool config_changed = false;
@@ -58,6 +59,7 @@ class Core {
   void On(const FetchFailed& e);
   void On(const CopyMade& e);
   void On(const CopyLost& e);
+  void On(const CopyNotMade& e);
   void On(const ProfileLoaded& e);
   void On(const TimerDue& e);
   void On(const JobTakenOver& e);

@@ -282,11 +282,20 @@ struct QueueSet {
   }
 };
 
+// The copy of `from` that this worker was asked to make is not coming: by its word, or since it is lost.
+struct CopyNotMade {
+  Copy from;
+  WorkerId worker;
+  std::string why;
+  template <class V>
+  static void Fields(V&& v) { v(&CopyNotMade::from, &CopyNotMade::worker, &CopyNotMade::why); }
+};
+
 using Event = std::variant<ConfigChanged, WorkerRegistered, WorkerLost, WorkerDraining, JobSubmitted,
                            JobKillAsked, StagePlanned, AttemptStarted, AttemptProgress,
                            AttemptFinished, AttemptFailed, AttemptRefused, AttemptKilled, FetchDone,
                            FetchFailed, CopyMade, CopyLost, ProfileLoaded, TimerDue, JobTakenOver,
-                           QueueSet>;
+                           QueueSet, CopyNotMade>;
 
 // Instants never go back from one event to the next; equal instants keep their given order.
 struct StampedEvent {

@@ -132,6 +132,8 @@ std::string Sentence(const Reason& r) {
     case ReasonCode::kExplainedByInput:
       return "not copied: it takes long since it has " + Decimal(r, 0) + " times the input of others, at " +
              Decimal(r, 1) + " times their time per byte; a copy would take as long";
+    case ReasonCode::kCopyElsewhere:
+      return "worker w" + Number(r, 0) + " could not make the copy (try " + Number(r, 1) + ")";
     case ReasonCode::kLargestInput:
       return "of " + Count(r, 1, "waiting task", "waiting tasks") + " it has most to read (" + Number(r, 0) + " bytes)";
   }
@@ -186,6 +188,7 @@ const char* ReasonName(ReasonCode code) {
     case ReasonCode::kCopySooner: return "copy_sooner";
     case ReasonCode::kSlowestCopy: return "slowest_copy";
     case ReasonCode::kExplainedByInput: return "explained_by_input";
+    case ReasonCode::kCopyElsewhere: return "copy_elsewhere";
     case ReasonCode::kLargestInput: return "largest_input";
   }
   return "unknown";

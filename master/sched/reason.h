@@ -45,6 +45,7 @@ enum class ReasonCode : uint8_t {
   kSlowestCopy = 32,      // ended: faster ones of its task run   {seconds left, how many are kept}
   kExplainedByInput = 33, // not copied: slow for its input only  {times the usual input, the usual time per byte}
   kLargestInput = 34,     // launched first: it has most to read  {bytes, waiting tasks}
+  kCopyElsewhere = 35,    // replicated: another worker could not {worker, which try this is}
   // Why nothing was decided; said to who asks.
   kNotSlow = 64,          // no copy: as fast as others            {rate, limit: % per s}
   kNoGain = 65,           // no copy: it would not end sooner      {seconds left, seconds anew}

@@ -46,11 +46,18 @@ struct CopySuspected {
   Copy copy;
 };
 
+// The copy of `from` that this worker was asked to make is not coming; the output is still committed.
+struct CopyFailed {
+  Copy from;
+  WorkerId to;
+};
+
 // These jobs are over: what a policy remembers of them is to be forgotten.
 struct JobsEnded {
   std::vector<JobId> jobs;
 };
 
-using Trigger = std::variant<SlotOffer, AttemptsChanged, TimersDue, SlotsWanted, WorkWaits, CopySuspected, JobsEnded>;
+using Trigger = std::variant<SlotOffer, AttemptsChanged, TimersDue, SlotsWanted, WorkWaits, CopySuspected, JobsEnded,
+                             CopyFailed>;
 
 }  // namespace mr::sched

@@ -229,6 +229,7 @@ class Brain {
   // reports.cc
   uint64_t FeedReport(WorkerView* worker, WorkerId id, Incarnation incarnation, ReportIn& report, Verdict* verdict);
   Verdict FinishedVerdict(const ReportIn& report, const std::vector<sched::Decision>& decisions);
+  void NotCopied(const sched::Copy& from, WorkerId to, const std::string& why);
   void Suspect(const sched::Copy& copy);
   uint64_t CopyMade(WorkerId id, Incarnation incarnation, const ReportIn& report, Verdict* verdict);
   void Lose(WorkerId worker, const std::string& why);

@@ -150,6 +150,38 @@ std::string TailOf(const CauseCounts& causes) {
   return bytes;
 }
 
+// Behind that: texts of reasons, by their place in the image's list.
+struct WhyText {
+  uint32_t line = 0;
+  std::string text;
+  template <class V>
+  static void Fields(V&& v) { v(&WhyText::line, &WhyText::text); }
+};
+
+// In the order of the image.
+std::vector<WhyLine*> LinesOf(JobView* job) {
+  std::vector<WhyLine*> all;
+  for (auto& [key, lines] : job->why) {
+    for (WhyLine& l : lines) all.push_back(&l);
+  }
+  for (WhyLine& l : job->why_job) all.push_back(&l);
+  return all;
+}
+
+std::string TextsOf(const JobView& job) {
+  std::vector<WhyText> texts;
+  uint32_t at = 0;
+  const auto add = [&](const std::deque<WhyLine>& lines) {
+    for (const WhyLine& l : lines) {
+      if (!l.text.empty()) texts.push_back({at, l.text});
+      ++at;
+    }
+  };
+  for (const auto& [key, lines] : job.why) add(lines);
+  add(job.why_job);
+  return EncodeFields(texts);
+}
+
 Status Unreadable(const std::string& what) { return Corrupted("a snapshot's " + what + " cannot be read"); }
 
 Result<JobView> ViewOf(JobImage image) {
@@ -193,7 +225,7 @@ Result<JobView> ViewOf(JobImage image) {
     job.attempts.emplace(attempt.id, std::move(attempt));
   }
   for (WhyImage& w : image.why) {
-    WhyLine line{w.at, w.what, w.attempt, w.worker, std::move(w.reason)};
+    WhyLine line{w.at, w.what, w.attempt, w.worker, std::move(w.reason), ""};
     (w.of_job ? job.why_job : job.why[{w.stage, w.task}]).push_back(std::move(line));
   }
   return job;
@@ -206,7 +238,7 @@ void JobTable::Save(const std::function<void(std::string)>& part) const {
   for (const auto& [key, replication] : replications_) tail.replications.push_back(replication);
   part(EncodeFields(TableHead{counts_, newest_forgotten_, {whole_.begin(), whole_.end()}, {brief_.begin(), brief_.end()}}) +
        EncodeFields(tail) + TailOf(causes_));
-  for (const auto& [id, job] : jobs_) part(EncodeFields(ImageOf(job)) + TailOf(job.causes));
+  for (const auto& [id, job] : jobs_) part(EncodeFields(ImageOf(job)) + TailOf(job.causes) + TextsOf(job));
 }
 
 Status JobTable::RestorePart(std::string_view part) {
@@ -236,8 +268,15 @@ Status JobTable::RestorePart(std::string_view part) {
   if (reader.ok() && !reader.AtEnd()) {
     for (sched::CauseCount& c : causes) reader.Get(c);
   }
+  std::vector<WhyText> texts;
+  if (reader.ok() && !reader.AtEnd()) reader.Get(texts);
   if (!reader.ok() || !reader.AtEnd()) return Unreadable("job");
   MR_ASSIGN_OR_RETURN(JobView job, ViewOf(std::move(image)));
+  const std::vector<WhyLine*> lines = texts.empty() ? std::vector<WhyLine*>() : LinesOf(&job);
+  for (WhyText& t : texts) {
+    if (t.line >= lines.size()) return Unreadable(Name(job.id));
+    lines[t.line]->text = std::move(t.text);
+  }
   job.causes = causes;
   if (!job.submission_id.empty()) submissions_[job.submission_id] = job.id;
   if (job.brief) {

@@ -51,6 +51,7 @@ const char* Word(What what) {
     case What::kSpared: return "left alone";
     case What::kReplicated: return "to be copied";
     case What::kCopyMade: return "copied";
+    case What::kCopyNotMade: return "not copied";
   }
   return "?";
 }
@@ -210,11 +211,11 @@ void JobTable::EndAllAttempts(Instant at, const std::string& why) {
 }
 
 void JobTable::Note(What what, const AttemptId& attempt, JobId id, WorkerId worker,
-                    const sched::Reason& reason, Instant at) {
+                    const sched::Reason& reason, Instant at, std::string text) {
   JobView* job = Find(id);
   if (job == nullptr || job->brief) return;
   auto& lines = attempt.number == 0 ? job->why_job : job->why[{attempt.task.stage, attempt.task.task}];
-  lines.push_back({at, what, attempt, worker, reason});
+  lines.push_back({at, what, attempt, worker, reason, std::move(text)});
   if (lines.size() > kWhyPerTask) lines.pop_front();
 }
 
@@ -306,7 +307,7 @@ struct EventFolder {
   }
   void operator()(const sched::WorkerLost& e) {
     table.EndWorker(e.worker, e.incarnation, at, sequence, "its worker was lost: " + e.why);
-    for (const Replication& r : table.ReplicationsTo(e.worker)) table.EndReplication(r.to, r.from.output);
+    for (const Replication& r : table.ReplicationsTo(e.worker)) table.replications_.erase({r.to, r.from.output});
   }
   void operator()(const sched::WorkerRegistered& e) {
     for (auto& [id, job] : table.jobs_) {
@@ -357,6 +358,11 @@ struct EventFolder {
                asked.empty() ? sched::Reason{} : asked.mapped().reason, at);
   }
   void operator()(const sched::CopyLost&) {}
+  void operator()(const sched::CopyNotMade& e) {
+    table.replications_.erase({e.worker, e.from.output});
+    const TaskId& id = e.from.output.task;
+    table.Note(What::kCopyNotMade, {id, e.from.attempt}, id.job, e.worker, {}, at, OneLine(e.why));
+  }
   void operator()(const sched::ProfileLoaded&) {}
   void operator()(const sched::TimerDue&) {}
   void operator()(const sched::QueueSet&) {}

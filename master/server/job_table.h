@@ -94,6 +94,7 @@ struct StageView {
 enum class What : uint8_t {
   kLaunched = 1, kCommitted, kKeptAsCopy, kRefused, kAskedToStop, kTakenBack, kBound, kCopyDropped, kStagePlanned,
   kJobCommitted, kJobFailed, kJobKilled, kOtherContent, kTakenOver, kSpared, kReplicated, kCopyMade,
+  kCopyNotMade,
 };
 const char* Word(What what);
 
@@ -104,6 +105,7 @@ struct WhyLine {
   AttemptId attempt;  // zero where the job is meant
   WorkerId worker;
   sched::Reason reason;
+  std::string text;  // what a worker said; not empty: instead of the reason
 };
 // Guesses, as in the scheduler: ended jobs stay whole while both hold. Those in brief may hold so
 // many bytes of specs together.
@@ -159,8 +161,7 @@ class JobTable {
   const CopyView* FindCopy(const sched::Copy& copy);
   // Those that this worker has been asked for; what they are made from may be gone meanwhile.
   std::vector<Replication> ReplicationsTo(WorkerId to) const;
-  // It came to nothing.
-  void EndReplication(WorkerId to, const OutputId& output) { replications_.erase({to, output}); }
+  bool Replicating(WorkerId to, const OutputId& output) const { return replications_.contains({to, output}); }
   JobView* FindSubmission(const std::string& submission_id);
   // Known, and not in brief.
   bool Whole(JobId id) const {
@@ -206,7 +207,7 @@ class JobTable {
   void End(AttemptView* attempt, AttemptState state, Instant at, uint64_t sequence);
   void EndWorker(WorkerId worker, Incarnation incarnation, Instant at, uint64_t sequence, const std::string& why);
   void Note(What what, const AttemptId& attempt, JobId job, WorkerId worker, const sched::Reason& reason,
-            Instant at);
+            Instant at, std::string text = "");
 
   void EndReplications(JobId job);
 

@@ -147,7 +147,9 @@ void Brain::Lose(WorkerId id, const std::string& why) {
   worker->session = 0;
   worker->heartbeat_connections = 0;
   outgoing_[id] = {};
+  const std::vector<Replication> asked = jobs_.ReplicationsTo(id);
   Feed(sched::WorkerLost{id, worker->info.incarnation, why});
+  for (const Replication& r : asked) NotCopied(r.from, id, "it was lost: " + why);
   ApplyDfs(dfs::WorkerGone{Stamp(), id, worker->info.incarnation});
   for (const JobId job : std::set<JobId>(uncleaned_)) CleanUp(job);
   for (auto& [job_id, job] : jobs_.jobs()) {
@@ -254,9 +256,8 @@ uint64_t Brain::FeedReport(WorkerView*, WorkerId id, Incarnation incarnation, Re
       return 0;
     case ReportIn::Kind::kCopyMade: return CopyMade(id, incarnation, report, verdict);
     case ReportIn::Kind::kCopyNotMade:
-      LOG(INFO) << "no copy of the output of " << jobs_.NameOf(attempt) << " was made on " << Name(id) << ": "
-                << report.message;
-      jobs_.EndReplication(id, report.fetch.from.output);
+      // Not for a repeat of the report: it would count as another try.
+      if (jobs_.Replicating(id, report.fetch.from.output)) NotCopied(report.fetch.from, id, report.message);
       Suspect(report.fetch.from);
       return 0;
     case ReportIn::Kind::kUnknown: *verdict = Verdict::kStale; return 0;
@@ -287,6 +288,12 @@ uint64_t Brain::CopyMade(WorkerId id, Incarnation incarnation, const ReportIn& r
   const Fed fed = Feed(sched::CopyMade{copy});
   *verdict = jobs_.FindCopy(copy) != nullptr ? Verdict::kCopyKept : Verdict::kStale;
   return fed.sequence;
+}
+
+void Brain::NotCopied(const sched::Copy& from, WorkerId to, const std::string& why) {
+  LOG(INFO) << "no copy of the output of " << jobs_.NameOf({from.output.task, from.attempt}) << " was made on "
+            << Name(to) << ": " << why;
+  Feed(sched::CopyNotMade{from, to, why});
 }
 
 // A reader's word alone condemns nothing: the master looks itself.

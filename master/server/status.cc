@@ -58,7 +58,7 @@ std::string Line(const JobView& job, const WhyLine& line) {
     text += " " + Name(line.attempt, job.letter(line.attempt.task.stage));
   }
   if (line.worker.valid()) text += " on " + Name(line.worker);
-  return text + ": " + Explain(line.reason);
+  return text + ": " + (line.text.empty() ? Explain(line.reason) : line.text);
 }
 
 }  // namespace

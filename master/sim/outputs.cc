@@ -81,7 +81,10 @@ void Simulation::EndReplica(uint32_t flow) {
   const TaskId& id = d.from.output.task;
   const Worker& from = workers_[d.from.worker.value - 1];
   const Worker& to = workers_[d.to.value - 1];
-  if (!from.up || from.incarnation != d.from.incarnation || !to.up || jobs_[id.job.seq - 1].over) return;
+  if (jobs_[id.job.seq - 1].over) return;
+  if (!from.up || from.incarnation != d.from.incarnation || !to.up) {
+    return Step(sched::CopyNotMade{d.from, d.to, to.up ? "its source is gone" : "its worker was lost"});
+  }
   if (StageOf(id).tasks[id.task].committed != d.from.output.generation) return;
   sched::Copy copy = d.from;
   copy.worker = d.to;

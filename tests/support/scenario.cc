@@ -155,8 +155,9 @@ void Scenario::Event_(const Words& w) {
     Consume(id);
     return Send(AttemptProgress{worker, life, {{id, 1, 1, 100, 0, true}}});
   }
-  if (verb == "copy_lost" || verb == "fetch_failed" || verb == "copy_made") {
+  if (verb == "copy_lost" || verb == "fetch_failed" || verb == "copy_made" || verb == "copy_not_made") {
     Copy copy{{id.task, a->generation}, id.number, worker, life};
+    if (verb == "copy_not_made") return Send(CopyNotMade{copy, ParseWorker(w.at(2)), "no space left"});
     if (w.size() > 2) copy.worker = ParseWorker(w[2]), copy.incarnation = workers_[copy.worker].incarnation;
     if (verb == "copy_made") return Send(CopyMade{copy});
     if (verb == "copy_lost") return Send(CopyLost{copy, "probe"});

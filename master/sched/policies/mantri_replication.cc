@@ -1,18 +1,21 @@
 #include "master/sched/policies/mantri_replication.h"
 
 #include <algorithm>
+#include <set>
 
 namespace mr::sched {
 
 namespace {
 
-constexpr char kOfJob[] = "job", kTokens[] = "tokens", kRedo[] = "redo";
+constexpr char kOfJob[] = "job", kTokens[] = "tokens", kRedo[] = "redo", kFailed[] = "failed";
 constexpr double kPriorOutputs = 20;
 // Below it, what a worker has served says more of small reads than of its links. A guess.
 constexpr uint64_t kMeasuredBytes = uint64_t{64} << 20;
 // Workers looked at for a place, and places to choose from: a copy is not worth a walk over the cluster.
 constexpr int kWorkersSeen = 256;
 constexpr size_t kPlaces = 4;
+// Of one output, on as many workers: what fails three times is not the workers' fault. A guess.
+constexpr size_t kTries = 3;
 
 class MantriReplication final : public Policy {
  public:
@@ -26,6 +29,7 @@ class MantriReplication final : public Policy {
     if (const auto* ended = std::get_if<JobsEnded>(&trigger)) {
       for (const JobId job : ended->jobs) plan.ForgetAll(kOfJob, FactId(job));
     }
+    if (const auto* failed = std::get_if<CopyFailed>(&trigger)) return Again(*failed, view, &plan);
     const auto* changed = std::get_if<AttemptsChanged>(&trigger);
     if (changed == nullptr || (state.outputs_lost() == 0 && !always_)) return;
     std::map<FactKey, double> facts;  // as they are with this plan
@@ -85,13 +89,39 @@ class MantriReplication final : public Policy {
     if (task.generation == 1) Fact(view, job.id, kRedo + std::to_string(id.stage), facts) += redo;
   }
 
+  // Facts hold on which workers it came to nothing.
+  void Again(const CopyFailed& failed, const View& view, Plan* plan) const {
+    const State& state = view.state();
+    const OutputId& output = failed.from.output;
+    const Task& task = *state.FindTask(output.task);
+    if (!view.Serves(*state.FindJob(output.task.job)) || task.copies.size() > 1) return;
+    const std::string prefix = std::string(kFailed) + std::to_string(output.task.stage) + "/" +
+                               std::to_string(output.task.task) + "/" + std::to_string(output.generation) + "/";
+    const uint64_t job = FactId(output.task.job);
+    std::set<WorkerId> tried = {failed.to};
+    const std::string owner = view.owner();
+    for (auto fact = state.facts().lower_bound({owner, kOfJob, job, prefix}); fact != state.facts().end(); ++fact) {
+      const FactKey& key = fact->first;
+      if (key.policy != owner || key.scope != kOfJob || key.id != job || !key.name.starts_with(prefix)) break;
+      tried.insert({static_cast<uint32_t>(std::get<int64_t>(fact->second))});
+    }
+    if (tried.size() >= kTries) return;
+    const Worker* to = PlaceFor(state, *state.FindWorker(task.copies.front().worker), task, output.task.task, tried);
+    if (to == nullptr) return;
+    plan->Remember(kOfJob, job, prefix + std::to_string(failed.to.value), int64_t{failed.to.value});
+    plan->Replicate(state.MakeCopy(output.task, task.copies.front()), to->id,
+                    {ReasonCode::kCopyElsewhere, "",
+                     {static_cast<double>(failed.to.value), static_cast<double>(tried.size() + 1)}});
+  }
+
   double Bandwidth(const Worker& w) const {
     if (w.fetched_bytes < kMeasuredBytes || w.fetch_us == 0) return bandwidth_;
     return static_cast<double>(w.fetched_bytes) * 1e6 / static_cast<double>(w.fetch_us);
   }
 
   // A worker of the same rack that loses less, the next ones after it in turn; null where there is none.
-  const Worker* PlaceFor(const State& state, const Worker& from, const Task& task, uint32_t turn) const {
+  const Worker* PlaceFor(const State& state, const Worker& from, const Task& task, uint32_t turn,
+                         const std::set<WorkerId>& but = {}) const {
     const auto& workers = state.workers();
     std::vector<const Worker*> places;
     auto it = workers.upper_bound(from.id);
@@ -99,7 +129,7 @@ class MantriReplication final : public Policy {
       if (it == workers.end()) it = workers.begin();
       const Worker& w = it->second;
       if (w.id == from.id) break;
-      if (!w.alive || w.draining || w.rack != from.rack) continue;
+      if (!w.alive || w.draining || w.rack != from.rack || but.contains(w.id)) continue;
       const bool holds = std::any_of(task.copies.begin(), task.copies.end(), [&](const auto& c) { return c.worker == w.id; });
       if (!holds && (always_ || LossRate(state, w) < LossRate(state, from))) places.push_back(&w);
     }

@@ -15,6 +15,8 @@
 // - A worker's rate leans on that of the cluster: as if 20 outputs more (a guess) had been made here and lost at it.
 // - Of a slice of a stage the inputs' t_redo is its part of the stage's sum, as it was when they committed.
 // - A copy counts as made once it is asked for: the task's t_redo is then r_i r_k (...), on worker k.
+// - A copy that is not made (a full disk, a worker that leaves or dies) is tried on two other workers (a guess), one
+//   after the other, at the price of the first try.
 // - Nothing is lost yet, anywhere: no rate, no copy, and no tokens.
 #pragma once
 

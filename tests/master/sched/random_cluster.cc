@@ -140,7 +140,8 @@ void RandomCluster::MakeReplica() {
   replicas_.pop_front();
   Worker& to = workers_.at(ask.to);
   const TaskId& task = ask.from.output.task;
-  if (!to.alive || jobs_.at(task.job).over || Chance(0.2)) return;
+  if (jobs_.at(task.job).over) return;
+  if (!to.alive || Chance(0.2)) return Step(CopyNotMade{ask.from, ask.to, to.alive ? "a full disk" : "lost"});
   Copy copy = ask.from;
   copy.worker = ask.to;
   copy.incarnation = to.incarnation;

@@ -66,7 +66,7 @@ Status FakeWorker::Register(uint16_t port) {
   auto info = request.initInfo();
   info.setName(name_.c_str());
   info.setIncarnation(incarnation_);
-  info.setAddress("127.0.0.1:1");
+  info.setAddress(data_address.c_str());
   info.setSlots(slots_);
   info.setLeaving(leaving);
   info.setPid(4711);
@@ -141,7 +141,14 @@ void FakeWorker::OnCommand(rpc::Command::Reader command) {
                                source.getTask()},
                               source.getAttempt()};
       asked_to_copy.push_back(attempt);
-      if (replicates) MakeCopy(attempt, source.getGeneration());
+      if (replicates) {
+        copies_.insert(attempt);
+        generations_[attempt] = source.getGeneration();
+        TellOfCopy(true, attempt, source.getGeneration(), {}, 0);
+      } else if (!why_no_copy.empty()) {
+        TellOfCopy(false, attempt, source.getGeneration(), {source.getWorker().getId()},
+                   source.getWorker().getIncarnation(), why_no_copy);
+      }
       break;
     }
     case rpc::Command::DRAIN: drained = command.getDrain(); break;
@@ -162,14 +169,24 @@ void FakeWorker::Fail(const AttemptId& attempt, Fate fate) {
   Send(kj::mv(request));
 }
 
-void FakeWorker::MakeCopy(const AttemptId& attempt, uint32_t generation) {
-  copies_.insert(attempt);
-  generations_[attempt] = generation;
+void FakeWorker::TellOfCopy(bool made, const AttemptId& of, uint32_t generation, WorkerId at, uint64_t incarnation,
+                            const std::string& why) {
   auto request = link_->master->reportRequest();
-  auto copy = NewReport(attempt, request).initCopyMade();
-  rpc::ToWire(attempt.task, copy.initTask());
-  copy.setGeneration(generation);
-  copy.setAttempt(attempt.number);
+  auto report = NewReport(of, request);
+  const auto fill = [&](rpc::Copy::Builder copy) {
+    rpc::ToWire(of.task, copy.initTask());
+    copy.setGeneration(generation);
+    copy.setAttempt(of.number);
+    copy.initWorker().setId(at.value);
+    copy.getWorker().setIncarnation(incarnation);
+  };
+  if (made) {
+    fill(report.initCopyMade());
+  } else {
+    auto failed = report.initCopyNotMade();
+    fill(failed.initCopy());
+    failed.setWhy(why.c_str());
+  }
   Send(kj::mv(request));
 }
 

@@ -55,11 +55,17 @@ class FakeWorker {
   // What becomes of a launch: it is done (or held), it fails with this kind, it is not started.
   enum class Fate { kDone, kUserFailure, kEnvironmentFailure, kRefused };
   std::function<Fate(const AttemptId&)> fate = [](const AttemptId&) { return Fate::kDone; };
-  bool leaving = false;  // as it says when it registers
+  std::string data_address = "127.0.0.1:1";  // as it says when it registers; nobody serves there
+  bool leaving = false;                      // likewise
   bool drained = false;  // as the master said last
 
   // Whether copies that it is asked to make are made, at once.
   bool replicates = false;
+  // Else, where not empty: none is, and this is why.
+  std::string why_no_copy;
+  // Tells of a copy at this worker (made), or that there will be none of one at another, as it is.
+  void TellOfCopy(bool made, const AttemptId& of, uint32_t generation, WorkerId at, uint64_t incarnation,
+                  const std::string& why = "");
   std::vector<AttemptId> asked_to_copy;
   std::vector<AttemptId> launched;
   std::set<AttemptId> held;
@@ -86,7 +92,6 @@ class FakeWorker {
   void OnCommand(rpc::Command::Reader command);
   void Run(const AttemptId& attempt);
   void Finish(const AttemptId& attempt);
-  void MakeCopy(const AttemptId& attempt, uint32_t generation);
   void Fail(const AttemptId& attempt, Fate fate);
   kj::Promise<void> BeatLoop();
 

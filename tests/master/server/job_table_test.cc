@@ -86,6 +86,7 @@ TEST(JobTableTest, CopiesAskedForAndMadeAreKnownThroughASnapshotUntilTheirEnd) {
     const auto& why = each->Find(id)->why[{0, 0}];
     EXPECT_EQ(why.back().what, What::kCopyMade);
     EXPECT_EQ(why.back().reason.policy, "why_not") << "of the decision to make it";
+    EXPECT_EQ(why.back().text, "");
   }
   EXPECT_TRUE(fold(sched::CopyMade{refused}, {sched::DropCopy{refused, {}}}).added.empty());
   EXPECT_EQ(table.FindCopy(refused), nullptr);
@@ -101,6 +102,37 @@ TEST(JobTableTest, CopiesAskedForAndMadeAreKnownThroughASnapshotUntilTheirEnd) {
   EXPECT_EQ(table.ReplicationsTo(kOne).size(), 1u);
   fold(sched::JobKillAsked{id, ""}, {sched::FailJob{id, true, "", {}}});
   EXPECT_TRUE(table.ReplicationsTo(kOne).empty());
+}
+
+TEST(JobTableTest, WhyACopyWasNotMadeIsKnownThroughASnapshot) {
+  JobTable table;
+  capnp::MallocMessageBuilder message;
+  auto spec = message.initRoot<rpc::JobSpec>();
+  test::FillTwoStages(spec, "/input", "/out", 1);
+  SubmitExtra extra{CanonicalBytes(spec.asReader()), "id", 1, {}};
+  extra.plan.stages = {{2, {1}, {{0, "file:///input", 0, 10, 10}}, 10, {}}, {1, {1}, {}, 10, {}}};
+  const JobId id{1, 1};
+  const auto fold = [&](sched::Event event, std::vector<sched::Decision> decisions, const std::string& with) {
+    return table.Fold({{}, std::move(event)}, with, decisions, 1);
+  };
+  fold(sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}, {}, EncodeFields(extra));
+  fold(sched::StagePlanned{id, 0, 1, {{}, {}}, ""}, {}, "");
+  const sched::Copy from{{{id, 0, 1}, 1}, 1, {1}, 11};
+  fold(sched::FetchDone{}, {sched::ReplicateCopy{from, {2}, {}}}, "");
+  EXPECT_TRUE(table.Replicating({2}, from.output));
+  fold(sched::CopyNotMade{from, {2}, "no space\nleft"}, {sched::ReplicateCopy{from, {3}, {}}}, "");
+  EXPECT_FALSE(table.Replicating({2}, from.output));
+  EXPECT_TRUE(table.Replicating({3}, from.output));
+  JobTable again;
+  table.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part).ok()); });
+  for (JobTable* each : {&table, &again}) {
+    const auto& why = each->Find(id)->why[{0, 1}];
+    ASSERT_EQ(why.size(), 3u);
+    EXPECT_EQ(why[1].what, What::kCopyNotMade);
+    EXPECT_EQ(why[1].worker, WorkerId{2});
+    EXPECT_EQ(why[1].text, "no space left");
+    EXPECT_EQ(why[0].text + why[2].text, "");
+  }
 }
 
 }  // namespace

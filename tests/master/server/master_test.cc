@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "common/base/rng.h"
 #include "common/io/files.h"
 #include "common/rpc/wire.h"
 #include "tests/master/server/fake_worker.h"
@@ -207,6 +208,63 @@ TEST_F(MasterTest, AsksForACopyAgainAfterARestartAndReadersGoOnFromIt) {
   reader.FinishHeld();
   ASSERT_TRUE(client->UntilState(*job, rpc::JobState::SUCCEEDED)) << Why(*client, *job);
   EXPECT_EQ(Launches(one, 0) + Launches(two, 0), maps) << "an output that has another copy was made again";
+}
+
+TEST_F(MasterTest, ACopyThatOneWorkerCannotMakeIsAskedOfAnotherAndWhySaysSo) {
+  master_ = nullptr;
+  policies_ = "fifo,mantri_replication(always=on)";
+  StartMaster();
+  FakeWorker one(io_, "one", 3), full(io_, "full"), dies(io_, "dies"), good(io_, "good");
+  for (FakeWorker* worker : {&one, &full, &dies, &good}) worker->hold = [](const AttemptId&) { return true; };
+  // The source is asked whether it has the output, and does not answer as long as this lasts.
+  const UniqueFd silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in at{};
+  socklen_t length = sizeof at;
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(::bind(silent.get(), reinterpret_cast<sockaddr*>(&at), sizeof at), 0);
+  ASSERT_EQ(::listen(silent.get(), 10), 0);
+  ASSERT_EQ(::getsockname(silent.get(), reinterpret_cast<sockaddr*>(&at), &length), 0);
+  one.data_address = "127.0.0.1:" + std::to_string(ntohs(at.sin_port));
+  ASSERT_TRUE(one.Register(port_).ok());
+  FakeClient client(io_, port_);
+  auto job = client.Submit(Spec("out", 1));
+  ASSERT_TRUE(job.ok());
+  ASSERT_TRUE(io_.Until([&] { return one.held.size() == 3; }));
+  for (FakeWorker* worker : {&full, &dies, &good}) ASSERT_TRUE(worker->Register(port_).ok());
+  full.why_no_copy = "no space left on device";
+  good.replicates = true;
+  one.FinishHeld();
+  ASSERT_TRUE(io_.Until([&] { return dies.asked_to_copy.size() == 2; }));  // of tasks 1 and, behind w2, 0
+  dies.Disconnect();
+  const std::map<uint32_t, uint32_t> two_of_each = {{0, 1}, {2, 3}};
+  EXPECT_TRUE(io_.Until([&] { return client.TasksByCopies(*job) == two_of_each; })) << Why(client, *job);
+  EXPECT_EQ(good.asked_to_copy.size(), 3u);
+  const std::string why = Why(client, *job), first = Name(AttemptId{{*job, 0, 0}, 1}, TaskLetter::kMap);
+  for (const std::string line : {" on w2: no space left on device\n", " on w3: it was lost: its connections broke\n"}) {
+    EXPECT_THAT(why, testing::HasSubstr("not copied " + first + line));
+  }
+  for (const std::string line : {" on w3: worker w2 could not make the copy (try 2) [mantri_replication]",
+                                 " on w4: worker w3 could not make the copy (try 3)"}) {
+    EXPECT_THAT(why, testing::HasSubstr("to be copied " + first + line));
+  }
+
+  // Said again, of others' copies, or at random, it changes nothing.
+  Rng rng(4711);
+  const auto field = [&] { return static_cast<uint32_t>(rng.Below(2) == 0 ? rng.Below(4) : rng.Next()); };
+  const auto asked = [&] { return full.asked_to_copy.size() + good.asked_to_copy.size(); };
+  const size_t before = asked();
+  for (size_t i = 0; i < 300; ++i) {
+    const AttemptId of{{i % 3 == 0 ? *job : JobId{field(), field()}, field(), field()}, field()};
+    full.TellOfCopy(i % 4 == 0, of, field(), {field()}, i % 5 == 0 ? 1 : rng.Next(), std::string(i, '\xff'));
+  }
+  full.TellOfCopy(false, {{*job, 0, 0}, 1}, 1, {1}, 1, "no space left on device");
+  const AttemptId last{{*job, 0, 77}, 77};
+  full.TellOfCopy(true, last, 1, {1}, 1);
+  ASSERT_TRUE(io_.Until([&] { return full.verdicts[last] == "stale"; })) << full.verdicts[last];
+  EXPECT_EQ(asked(), before);
+  EXPECT_EQ(client.TasksByCopies(*job), two_of_each);
+  one.hold = [](const AttemptId&) { return false; };
 }
 
 TEST_F(MasterTest, ReplaysItsJournalToTheLiveDigest) {
