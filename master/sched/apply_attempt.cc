@@ -176,8 +176,8 @@ void Core::Fetch(const AttemptProgress& e) const {
     FetchWhole(&task->attempts.back());
   }
   for (const Task* task : tasks) {
-    if (task->attempts.empty() || task->attempts.back().samples.empty()) continue;
-    __builtin_prefetch(&task->attempts.back().samples.back());
+    if (task->attempts.empty()) continue;
+    for (const Sample& sample : task->attempts.back().samples) __builtin_prefetch(&sample);
   }
 }
 

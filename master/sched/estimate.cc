@@ -7,9 +7,6 @@ namespace mr::sched {
 
 namespace {
 
-// An attempt that moves at all is reported at least so often (worker/daemon/progress.h).
-constexpr Duration kReportPeriod = Seconds(1);
-
 Instant StartOf(const Attempt& a) { return a.started_at.ns != 0 ? a.started_at : a.launched_at; }
 
 }  // namespace
@@ -37,6 +34,7 @@ std::optional<Pace> PaceOf(const Attempt& a) {
   }
   pace.ns_per_byte = pace.window_ns / pace.window_bytes;
   pace.left = last.total_bytes - std::min(last.taken_bytes, last.total_bytes);
+  pace.rest_ns = static_cast<double>(pace.left) * pace.window_ns / pace.window_bytes;
   pace.at = last.at;
   const double whole = static_cast<double>((last.at - started).ns) + pace.ns_per_byte * static_cast<double>(pace.left);
   pace.whole_cost = whole / static_cast<double>(last.total_bytes);
@@ -50,13 +48,6 @@ Duration WrapupOf(const Attempt& a, Instant started) {
   const double unread = static_cast<double>(last.total_bytes - std::min(last.taken_bytes, last.total_bytes));
   const double rest = static_cast<double>((a.ended_at - last.at).ns) - read * unread / static_cast<double>(last.taken_bytes);
   return {std::max<int64_t>(0, std::llround(rest))};
-}
-
-double TimeLeft(const Pace& pace, Instant now, double wrapup) {
-  const Duration silent = now - pace.at, due = std::max(kReportPeriod, pace.longest_gap);
-  const double late = std::max(0.0, static_cast<double>((silent - due).ns));
-  const double left = static_cast<double>(pace.left) * (pace.window_ns + late) / pace.window_bytes;
-  return std::max(0.0, (left - static_cast<double>(std::min(silent, due).ns)) * 1e-9 + wrapup);
 }
 
 std::optional<double> TimeLeft(const Attempt& a, Instant now, double wrapup) {

@@ -2,12 +2,16 @@
 // are in seconds where they are doubles. Pure functions of the state's records.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
 #include "master/sched/state.h"
 
 namespace mr::sched {
+
+// An attempt that moves at all is reported at least so often (worker/daemon/progress.h).
+inline constexpr Duration kReportPeriod = Seconds(1);
 
 // How an attempt reads, by its last reports.
 struct Pace {
@@ -17,6 +21,7 @@ struct Pace {
   uint64_t left = 0;       // bytes
   Instant at;              // of the last report
   Duration longest_gap;    // between two of these reports
+  double rest_ns = 0;      // that the bytes left take at this pace
   double whole_cost = 0;   // ns per byte of its whole input that it will have taken, if it goes on like this
 };
 // Nothing where it has taken nothing, or its input is not known.
@@ -26,7 +31,15 @@ Duration WrapupOf(const Attempt& attempt, Instant started);
 
 // t_rem = (d - d_read) * time per byte + t_wrapup. Silence beyond the longest gap between reports counts as
 // time in which nothing was read.
-double TimeLeft(const Pace& pace, Instant now, double wrapup);
+inline double TimeLeft(const Pace& pace, Instant now, double wrapup) {
+  const Duration silent = now - pace.at, due = std::max(kReportPeriod, pace.longest_gap);
+  double left = pace.rest_ns;
+  if (silent > due) {
+    const double late = static_cast<double>((silent - due).ns);
+    left = static_cast<double>(pace.left) * (pace.window_ns + late) / pace.window_bytes;
+  }
+  return std::max(0.0, (left - static_cast<double>(std::min(silent, due).ns)) * 1e-9 + wrapup);
+}
 std::optional<double> TimeLeft(const Attempt& attempt, Instant now, double wrapup);
 
 // What attempts of a stage say about a new one: t_new = processRate * locationFactor * d + schedLag,

@@ -486,27 +486,41 @@ void State::MarkTakenBack(const AttemptId& id) {
 }
 
 void State::AddSample(const AttemptId& id, const Sample& sample, bool inputs_done) {
-  const auto add = [&](Attempt& a) {
-    if (a.first_byte_at.ns == 0 && sample.taken_bytes > 0) a.first_byte_at = sample.at;
+  // Most reports move nothing but the history: what else the digest knows is then hashed once.
+  const auto stamp = [&](Attempt& a) {
+    const bool first_byte = a.first_byte_at.ns == 0 && sample.taken_bytes > 0;
+    const bool inputs = inputs_done && (a.inputs_done_at.ns == 0 || !a.inputs_done);
+    const bool sorts = sample.phase >= 2 && a.sort_at.ns == 0, reduces = sample.phase >= 3 && a.reduce_at.ns == 0;
+    if (first_byte) a.first_byte_at = sample.at;
     if (inputs_done && a.inputs_done_at.ns == 0) a.inputs_done_at = sample.at;
     a.inputs_done = a.inputs_done || inputs_done;
-    if (sample.phase >= 2 && a.sort_at.ns == 0) a.sort_at = sample.at;
-    if (sample.phase >= 3 && a.reduce_at.ns == 0) a.reduce_at = sample.at;
+    if (sorts) a.sort_at = sample.at;
+    if (reduces) a.reduce_at = sample.at;
+    return first_byte || inputs || sorts || reduces;
+  };
+  const auto add = [&](Attempt& a) {
     a.history = MixHash(MixHash(a.history, static_cast<uint64_t>(sample.at.ns)), sample.phase);
     a.history = MixHash(MixHash(a.history, sample.taken_bytes), sample.total_bytes);
     a.history = MixHash(a.history, sample.records);
     if (a.samples.size() == kSamplesKept) a.samples.erase(a.samples.begin());
     a.samples.push_back(sample);
   };
-  if (inputs_done && !AttemptOf(id).inputs_done) {
-    EditTask(id.task, [&](Task&) { EditAttempt(id, add); });
-  } else {
-    Attempt& attempt = AttemptOf(id);
-    digest_ -= Hash(id.task, attempt);
-    add(attempt);
-    digest_ += Hash(id.task, attempt);
-    RerateReported(id, attempt);
+  Attempt& attempt = AttemptOf(id);
+  if (inputs_done && !attempt.inputs_done) {
+    EditTask(id.task, [&](Task&) {
+      EditAttempt(id, [&](Attempt& a) {
+        stamp(a);
+        add(a);
+      });
+    });
+    return;
   }
+  uint64_t still = HashButHistory(id.task, attempt);
+  digest_ -= MixHash(still, attempt.history);
+  if (stamp(attempt)) still = HashButHistory(id.task, attempt);
+  add(attempt);
+  digest_ += MixHash(still, attempt.history);
+  RerateReported(id, attempt);
 }
 
 void State::AddCopy(const TaskId& id, const CopyPlace& place) {

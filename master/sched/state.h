@@ -285,6 +285,7 @@ class State {
   static uint64_t Hash(const StageId& id, const Stage& stage);
   static uint64_t Hash(const TaskId& id, const Task& task);
   static uint64_t Hash(const TaskId& id, const Attempt& attempt);
+  static uint64_t HashButHistory(const TaskId& id, const Attempt& attempt);
   static uint64_t Hash(const TaskId& id, const CopyPlace& place);
   static uint64_t Hash(const FactKey& key, const FactValue& value);
   static uint64_t HashTimer(const std::string& policy, uint64_t id, Instant at);

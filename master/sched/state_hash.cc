@@ -123,7 +123,9 @@ uint64_t State::Hash(const TaskId& id, const Task& t) {
   return m.hash();
 }
 
-uint64_t State::Hash(const TaskId& id, const Attempt& a) {
+uint64_t State::Hash(const TaskId& id, const Attempt& a) { return MixHash(HashButHistory(id, a), a.history); }
+
+uint64_t State::HashButHistory(const TaskId& id, const Attempt& a) {
   const uint32_t kinds = static_cast<uint32_t>(a.cause) << 16 |
                          static_cast<uint32_t>(a.state) << 8 | static_cast<uint32_t>(a.failure);
   return Mixer(Tag::kAttempt)
@@ -141,7 +143,6 @@ uint64_t State::Hash(const TaskId& id, const Attempt& a) {
       .At(a.reduce_at)
       .For(a.ran)
       .For(a.waited)
-      .Word(a.history)
       .hash();
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "master/sched/estimate.h"
 #include "master/sched/speculation.h"
 
 namespace mr::sched {
@@ -12,8 +13,6 @@ namespace {
 
 constexpr size_t kOldestSeen = 64;
 constexpr size_t kJobsTold = 8;  // of which `why` says that a worker is slow for them
-// An attempt that moves is reported at least so often (worker/daemon/progress.h).
-constexpr Duration kReportPeriod = Seconds(1);
 
 class Late final : public Speculation {
  public:

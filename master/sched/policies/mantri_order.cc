@@ -56,13 +56,15 @@ void StartLargest(const Launch& drafted, const State& state, Plan* plan) {
   plan->Replace(id, {id.job, id.stage, best}, drafted.worker, drafted.cause, {ReasonCode::kLargestInput, "", {bytes, waiting}});
 }
 
-void NoteSkew(const View& view, const Job& job, const AttemptId& id, Plan* plan) {
-  const Stage& stage = job.stages[id.task.stage];
+void NoteSkew(const View& view, const Stage& stage, const AttemptId& id, Plan* plan) {
   const StageStatistics& s = stage.statistics;
   if (s.measured < NewAttempt::kLeast || s.durations.size() < NewAttempt::kLeast) return;
-  const Attempt* a = view.state().FindAttempt(id);
-  if (a == nullptr || !a->rating.running || !a->rating.alone || a->spared) return;
-  const double bytes = static_cast<double>(InputBytes(stage.tasks[id.task.task], *a));
+  const Task& task = stage.tasks[id.task.task];
+  if (task.live != 1) return;
+  auto a = task.attempts.rbegin();  // mostly the last
+  while (a != task.attempts.rend() && a->number != id.number) ++a;
+  if (a == task.attempts.rend() || !a->rating.running || !a->rating.alone || a->spared) return;
+  const double bytes = static_cast<double>(InputBytes(task, *a));
   const double usual_bytes = static_cast<double>(s.measured_bytes) / s.measured;
   if (bytes < kOutlier * usual_bytes) return;
   const double usual_cost = static_cast<double>(s.measured_work) / static_cast<double>(s.measured_bytes);

@@ -11,6 +11,6 @@ namespace mr::sched {
 void StartLargest(const Launch& drafted, const State& state, Plan* plan);
 
 // Plan::Spare for an attempt that runs longer than others, and does so for its input only.
-void NoteSkew(const View& view, const Job& job, const AttemptId& id, Plan* plan);
+void NoteSkew(const View& view, const Stage& stage, const AttemptId& id, Plan* plan);
 
 }  // namespace mr::sched

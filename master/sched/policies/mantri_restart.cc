@@ -32,8 +32,9 @@ class MantriRestart final : public Policy {
       for (const AttemptId& id : changed->attempts) {
         const Job* job = view.state().FindJob(id.task.job);
         if (job == nullptr || !view.Serves(*job) || !job->running()) continue;
-        NoteSkew(view, *job, id, &plan);
-        if (rules_.outpaced) Outpace(view, *job, id.task, &plan);
+        const Stage& stage = job->stages[id.task.stage];
+        NoteSkew(view, stage, id, &plan);
+        if (rules_.outpaced && stage.tasks[id.task.task].live > 1) Outpace(view, stage, id.task, &plan);
       }
     } else if (const auto* ended = std::get_if<JobsEnded>(&trigger)) {
       for (const JobId job : ended->jobs) stages_.Forget(job);
@@ -154,9 +155,8 @@ class MantriRestart final : public Policy {
   }
 
   // When an attempt of a copied task has reported.
-  void Outpace(const View& view, const Job& job, const TaskId& id, Plan* plan) const {
-    const Stage& stage = job.stages[id.stage];
-    if (stage.tasks[id.task].live < 2 || stage.statistics.doubled.count(id.task) == 0) return;
+  void Outpace(const View& view, const Stage& stage, const TaskId& id, Plan* plan) const {
+    if (stage.statistics.doubled.count(id.task) == 0) return;
     const NewAttempt fresh(view.state().Counted(id.stage_id()), rules_.running);
     if (fresh.known()) KeepFastest(rules_, view, id, fresh, plan);
   }
