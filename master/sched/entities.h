@@ -209,6 +209,7 @@ enum class PlanState : uint8_t { kNotAsked = 1, kAsked = 2, kPlanned = 3 };
 struct RackShare {
   uint64_t bytes = 0;
   uint32_t outputs = 0, attempts = 0;
+  uint32_t begun() const { return std::max(attempts, outputs); }
   bool operator==(const RackShare&) const = default;
 };
 
@@ -228,6 +229,7 @@ struct Stage {
   std::vector<Content> contents;  // by task
   std::set<uint32_t> bare;      // committed, but without any copy: nobody needs them now
   std::map<std::string, RackShare> racks;  // only Sharing::by_rack; none that is all 0
+  uint64_t begun_in_racks = 0;             // the sum of RackShare::begun
   StageStatistics statistics;
   std::vector<AttemptKey> uncounted;  // whose last report the statistics do not know yet; repeats are allowed
   // Where inputs differ in size, else empty: all tasks, the largest input first; each task's position

@@ -10,7 +10,9 @@ void State::CountRacks(Stage& stage, const Task& task, int direction) const {
   const uint32_t step = static_cast<uint32_t>(direction);
   const auto count = [&](WorkerId worker, auto&& add) {
     const auto it = stage.racks.try_emplace(FindWorker(worker)->rack).first;
+    stage.begun_in_racks -= it->second.begun();
     add(it->second);
+    stage.begun_in_racks += it->second.begun();
     if (direction < 0 && it->second == RackShare{}) stage.racks.erase(it);
   };
   if (!task.copies.empty()) {
@@ -60,6 +62,7 @@ void State::RecountRacks() {
   for (auto& [id, job] : jobs_) {
     for (Stage& stage : job.stages) {
       stage.racks.clear();
+      stage.begun_in_racks = 0;
       for (const Task& task : stage.tasks) CountRacks(stage, task, +1);
     }
   }
@@ -85,7 +88,7 @@ std::string State::CheckRacks() const {
     for (const Stage& stage : job.stages) {
       Stage fresh;
       for (const Task& task : stage.tasks) CountRacks(fresh, task, +1);
-      if (fresh.racks != stage.racks) return Name(id) + ": what racks have of a stage is wrong";
+      if (fresh.racks != stage.racks || fresh.begun_in_racks != stage.begun_in_racks) return Name(id) + ": what racks have of a stage is wrong";
     }
   }
   return "";

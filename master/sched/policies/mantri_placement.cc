@@ -34,7 +34,7 @@ int64_t BasisOf(const Job& job, uint32_t stage) {
   int64_t began = 0;
   bool complete = true;
   EachShuffled(job, stage, [&](const Stage& up) {
-    for (const auto& [name, rack] : up.racks) began += std::max(rack.attempts, rack.outputs);
+    began += static_cast<int64_t>(up.begun_in_racks);
     complete = complete && up.complete();
   });
   return 2 * began + (complete ? 1 : 0);
