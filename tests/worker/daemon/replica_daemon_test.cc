@@ -1,4 +1,5 @@
 // Replicas made by real workers, and readers that go on from another copy.
+#include "common/base/rng.h"
 #include "tests/worker/daemon/worker_daemon_testing.h"
 
 namespace mr::worker {
@@ -146,6 +147,49 @@ TEST_F(ReplicaDaemonTest, OneThatCannotBeMadeIsSaidAndCostsNothingElse) {
   EXPECT_THAT(heard.message, testing::HasSubstr("differs from the committed digest"));
   AskForReplica(other_, made_, holder_);
   EXPECT_EQ(other_.WaitForReport(Attempt(0, 0), {"copy_made"}).what, "copy_made");
+}
+
+// Whatever the command says: it is answered, or dropped, and the worker goes on.
+TEST_F(ReplicaDaemonTest, RandomCommandsToCopyEndInNoCopyAndTheWorkerGoesOn) {
+  Rng rng(4711);
+  const auto field = [&] { return static_cast<uint32_t>(rng.Below(2) == 0 ? rng.Below(4) : rng.Next()); };
+  const auto wide = [&] { return rng.Below(2) == 0 ? rng.Below(1000) : rng.Next(); };
+  const std::string addresses[] = {"", "nowhere", holder_.address, "127.0.0.1:1", std::string(1000, 'x'), "\x01:\xff"};
+  for (int i = 0; i < 200; ++i) {
+    other_.Send(1, [&](capnp::List<rpc::Command>::Builder commands) {
+      auto replicate = commands[0].initReplicateCopy();
+      if (i % 2 == 0) {
+        // Right but for one thing.
+        rpc::ToWire(kJob, replicate.initJob());
+        FillEntry(made_, holder_, replicate.initSource());
+      }
+      auto source = i % 2 == 0 ? replicate.getSource() : replicate.initSource();
+      switch (i % 2 == 0 ? 1 + rng.Below(7) : 0) {
+        case 0:
+          rpc::ToWire(JobId{field(), field()}, replicate.initJob());
+          replicate.setStage(field());
+          source.setTask(field());
+          source.setGeneration(field());
+          source.setAttempt(field());
+          source.initWorker().setId(field());
+          source.getWorker().setIncarnation(wide());
+          source.setAddress(addresses[rng.Below(std::size(addresses))].c_str());
+          break;
+        case 1: source.setTask(1 + field() % 1000); break;
+        case 2: source.setGeneration(2 + field() % 1000); break;
+        case 3: source.getWorker().setIncarnation(wide()); break;
+        case 4: source.getManifest().setPartitions(field()); break;
+        case 5: source.getManifest().getTable()[0].setChunks(field()); break;
+        case 6: source.getManifest().getTable()[1].setBytes(wide()); break;
+        case 7: rpc::ToWire(Digest128{wide(), wide()}, source.getManifest().initContent()); break;
+      }
+    });
+  }
+  const auto reduce_worker = other_.WaitForRegistration(1);
+  AskForReplica(other_, made_, holder_);
+  const auto heard = other_.WaitForReport(Attempt(0, 0), {"copy_made"});
+  EXPECT_EQ(heard.what, "copy_made") << WorkerLog();
+  ExpectServed(reduce_worker);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 
 #include <optional>
 
@@ -76,7 +78,8 @@ class ReplicateTest : public testing::Test {
   }
 
   TempDirectory directory_;
-  const std::shared_ptr<ShuffleStore> held_, own_;
+  const std::shared_ptr<ShuffleStore> held_;
+  std::shared_ptr<ShuffleStore> own_;
   TestPool threads_;
   std::unique_ptr<TestDataServer> server_;
   rpc::KjThread loop_{"replicas"};
@@ -206,6 +209,42 @@ TEST_F(ReplicateTest, WhatIsCancelledOrOfAnEndedJobIsNotStored) {
   EXPECT_FALSE(own_->Has(Copy(1, 3)));
   std::lock_guard lock(mutex_);
   EXPECT_THAT(ended_, testing::SizeIs(2)) << "nothing is said of what was cancelled";
+}
+
+// A file system of its own, of 12 MiB: a real "no space left on device". Needs the right to mount one.
+class FullDiskTest : public ReplicateTest {
+ protected:
+  FullDiskTest() : small_(directory_.path() + "/small") {
+    MR_CHECK(::mkdir(small_.c_str(), 0755) == 0);
+    mounted_ = ::mount("shuffle_test", small_.c_str(), "tmpfs", 0, "size=12m") == 0;
+  }
+  ~FullDiskTest() noexcept override {
+    Stop();
+    own_ = nullptr;
+    if (mounted_) ::umount2(small_.c_str(), MNT_DETACH);
+  }
+  const std::string small_;
+  bool mounted_ = false;
+};
+
+TEST_F(FullDiskTest, ACopyForWhichThereIsNoRoomIsSaidAndLeavesRoomForSmallerOnes) {
+  if (!mounted_) GTEST_SKIP() << "no right to mount a small file system";
+  own_ = OpenStore("small/own");
+  Serve();
+  Start();
+  Ask(Store(1, MakeOutput(1, 3, 12, 4000, 256), true));  // 24 MiB of which nothing can be made smaller
+  const auto full = WaitFor(1);
+  ASSERT_FALSE(full.ok());
+  EXPECT_THAT(full.status().ToString(), testing::HasSubstr("No space left on device"));
+  EXPECT_FALSE(own_->Has(Copy(1, 1)));
+  EXPECT_THAT(own_->Inventory(), testing::IsEmpty());
+  const TestOutput small = MakeOutput(2, 3, 3, 1000, 256), tiny = MakeOutput(3, 3, 1, 10);
+  Ask(Store(2, small, false));
+  ASSERT_TRUE(WaitFor(2).ok()) << WaitFor(2).status().ToString();
+  ExpectSame(2, small);
+  Ask(Store(3, tiny, false));
+  ASSERT_TRUE(WaitFor(3).ok()) << WaitFor(3).status().ToString();
+  ExpectSame(3, tiny);
 }
 
 }  // namespace
