@@ -4,22 +4,21 @@
 #include <cmath>
 #include <tuple>
 
+#include "master/sched/policies/fair_preemption.h"
 #include "master/sched/policies/place.h"
 
 namespace mr::sched {
 
 namespace {
 
-constexpr char kQueueScope[] = "queue";
-constexpr const char* kBelow[] = {"below_min_since", "below_share_since"};
-constexpr double kNearly = 1e-6;  // shares come from a bisection
+constexpr char kFair[] = "fair";
 
 class Fair final : public Policy {
  public:
   Fair(bool greedy, double slow_start, std::array<Duration, 2> timeouts)
-      : greedy_(greedy), slow_start_(slow_start), timeouts_(timeouts) {}
+      : greedy_(greedy), slow_start_(slow_start), preemption_(kFair, greedy, timeouts) {}
 
-  std::string_view name() const override { return "fair"; }
+  std::string_view name() const override { return kFair; }
   void Ask(Sharing* sharing) const override {
     sharing->slow_start = slow_start_;
     sharing->by_kind = greedy_;
@@ -32,8 +31,8 @@ class Fair final : public Policy {
       Offer(*offer, state, &plan);
     } else if (const auto* wanted = std::get_if<SlotsWanted>(&trigger)) {
       TakeBackFor(wanted->stage.stage, state, &plan);
-    } else if (!greedy_ && (!std::holds_alternative<AttemptsChanged>(trigger) || AnyBelow(state))) {
-      Review(view, &plan);
+    } else if (!greedy_ && (!std::holds_alternative<AttemptsChanged>(trigger) || preemption_.AnyBelow(state))) {
+      preemption_.Review(view, &plan);
     }
   }
 
@@ -94,7 +93,7 @@ class Fair final : public Policy {
           if (!(ready ? job.stages[s].in_ready : job.stages[s].in_early)) continue;
           if (!kinds[KindIndex(job.graph.stages[s].slot_kind)]) continue;
           if (!LaunchOf(state, {job.id, s}, offer, choose, plan)) continue;
-          NoteLaunch(state, *q, plan);
+          preemption_.NoteLaunch(state, *q, plan);
           return true;
         }
       }
@@ -103,125 +102,9 @@ class Fair final : public Policy {
     return false;
   }
 
-  // By queue number, in Queue order.
-  static std::map<uint64_t, double> Shares(const State& state) {
-    const double total = state.slots().total;
-    const auto share = [&](const Queue& q, double ratio) {
-      double most = q.has_ready() ? total : q.live.size();
-      if (q.max_share != 0) most = std::min<double>(most, q.max_share);
-      return std::clamp(ratio * q.weight, std::min<double>(q.min_share, most), most);
-    };
-    double low = 0, high = 1;
-    const auto sum = [&](double ratio) {
-      double slots = 0;
-      for (const auto& [name, q] : state.queues()) slots += share(q, ratio);
-      return slots;
-    };
-    for (int i = 0; i < 64 && sum(high) < total && high < 1e12; ++i) high *= 2;
-    for (int i = 0; i < 44; ++i) (sum((low + high) / 2) < total ? low : high) = (low + high) / 2;
-    std::map<uint64_t, double> shares;
-    for (const auto& [name, q] : state.queues()) shares[q.number] = share(q, high);
-    return shares;
-  }
-
-  // How many slots would end this kind of want.
-  static uint32_t Enough(const Queue& q, double share, size_t kind) {
-    if (kind == 0) return q.min_share;
-    return static_cast<uint32_t>(std::floor(share / 2 + kNearly));
-  }
-
-  bool AnyBelow(const State& state) const {
-    const auto it = state.facts().lower_bound({std::string(name()), "", 0, ""});
-    return it != state.facts().end() && it->first.policy == name();
-  }
-
-  const FactValue* Since(const State& state, const Queue& q, size_t kind) const {
-    return state.FindFact({std::string(name()), kQueueScope, q.number, kBelow[kind]});
-  }
-
-  // A queue that comes to its share, be it for a moment, waits anew.
-  void NoteLaunch(const State& state, const Queue& q, Plan* plan) const {
-    if (!AnyBelow(state) || (Since(state, q, 0) == nullptr && Since(state, q, 1) == nullptr)) return;
-    const double share = Shares(state)[q.number];
-    for (const size_t kind : {0, 1}) {
-      if (Since(state, q, kind) != nullptr && Held(q) + 1 >= Enough(q, share, kind)) {
-        plan->Forget(kQueueScope, q.number, kBelow[kind]);
-      }
-    }
-  }
-
-  void Review(const View& view, Plan* plan) const {
-    const State& state = view.state();
-    const std::map<uint64_t, double> shares = Shares(state);
-    for (const auto& [name, q] : state.queues()) {
-      const double share = shares.at(q.number);
-      for (const size_t kind : {0, 1}) {
-        const FactValue* since = Since(state, q, kind);
-        const bool below = q.has_ready() && timeouts_[kind].ns > 0 && Held(q) < Enough(q, share, kind) &&
-                           Held(q) + kNearly < share;
-        if (!below) {
-          if (since != nullptr) plan->Forget(kQueueScope, q.number, kBelow[kind]);
-          continue;
-        }
-        Instant from = view.now();
-        if (since != nullptr) from.ns = std::get<int64_t>(*since);
-        if (since != nullptr && view.now() >= from + timeouts_[kind]) {
-          const double target = kind == 0 ? std::min<double>(q.min_share, share) : share;
-          Preempt(state, q, static_cast<uint32_t>(target + kNearly), shares, plan);
-          from = view.now();
-        } else if (since != nullptr) {
-          continue;
-        }
-        plan->Remember(kQueueScope, q.number, kBelow[kind], from.ns);
-        plan->WakeAt(2 * q.number + kind, from + timeouts_[kind]);
-      }
-    }
-  }
-
-  // Ends attempts until q would hold `target` slots or has a slot for each of its tasks.
-  void Preempt(const State& state, const Queue& q, uint32_t target, const std::map<uint64_t, double>& shares,
-               Plan* plan) const {
-    std::vector<StageId> stages;
-    uint32_t tasks = 0, need = target - std::min(target, Held(q));
-    for (const auto& jobs : q.ready) {
-      for (auto it = jobs.begin(); it != jobs.end() && tasks < need; ++it) {
-        const Job& job = *state.FindJob(it->job);
-        for (uint32_t s = 0; s < job.stages.size(); ++s) {
-          if (!job.stages[s].in_ready) continue;
-          stages.push_back({job.id, s});
-          for (const TaskClass& c : job.stages[s].classes) tasks += c.ready.size();
-        }
-      }
-    }
-    need = std::min(need, tasks);
-    std::vector<std::pair<double, const Queue*>> above;
-    for (const auto& [name, other] : state.queues()) {
-      const double over = other.live.size() - shares.at(other.number);
-      if (over > kNearly && &other != &q) above.emplace_back(-over, &other);
-    }
-    std::sort(above.begin(), above.end(), [](const auto& a, const auto& b) {
-      return std::tie(a.first, a.second->number) < std::tie(b.first, b.second->number);
-    });
-    for (const auto& [over, other] : above) {
-      double left = other->live.size();
-      const double share = shares.at(other->number);
-      other->live.WalkBack([&](const LaunchKey& live) {
-        if (need == 0 || left - 1 + kNearly < share) return false;
-        const AttemptId& id = live.attempt;
-        if (state.Spec(id.task.stage_id()).side_effects) return true;
-        const auto helps = [&](const StageId& stage) { return SlotHelps(state, id, stage); };
-        if (std::none_of(stages.begin(), stages.end(), helps)) return true;
-        if (!plan->Kill(id, {ReasonCode::kPreempted, "", {static_cast<double>(other->held_total()), share}})) return true;
-        --left;
-        --need;
-        return true;
-      });
-    }
-  }
-
   const bool greedy_;
   const double slow_start_;
-  const std::array<Duration, 2> timeouts_;
+  const FairPreemption preemption_;
 };
 
 }  // namespace

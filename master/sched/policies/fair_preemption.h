@@ -1,0 +1,38 @@
+// The half of fair (fair.h) that takes slots away: what each queue's share is, since when a queue is below it,
+// and whose attempts end for it once that has lasted.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "master/sched/plan.h"
+
+namespace mr::sched {
+
+class FairPreemption {
+ public:
+  // policy: whose facts these are. greedy: see fair.h. timeouts: below the min share, below half of the share; 0 = never.
+  FairPreemption(std::string policy, bool greedy, std::array<Duration, 2> timeouts)
+      : policy_(std::move(policy)), greedy_(greedy), timeouts_(timeouts) {}
+
+  // Some queue is below its share, and waits.
+  bool AnyBelow(const State& state) const;
+  // A queue that comes to its share, be it for a moment, waits anew.
+  void NoteLaunch(const State& state, const Queue& queue, Plan* plan) const;
+  // Notes who is below, and preempts for those that were for too long.
+  void Review(const View& view, Plan* plan) const;
+
+ private:
+  uint32_t Held(const Queue& q) const { return greedy_ ? q.held[KindIndex(SlotKind::kMap)] : q.held_total(); }
+  const FactValue* Since(const State& state, const Queue& q, size_t kind) const;
+  void Preempt(const State& state, const Queue& q, uint32_t target, const std::map<uint64_t, double>& shares,
+               Plan* plan) const;
+
+  const std::string policy_;
+  const bool greedy_;
+  const std::array<Duration, 2> timeouts_;
+};
+
+}  // namespace mr::sched
