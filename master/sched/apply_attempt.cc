@@ -235,6 +235,9 @@ void Core::On(const AttemptKilled& e) {
 }
 
 void Core::On(const FetchDone& e) {
+  state_.EndRead(e.reader, e.from.output.task);
+  const Attempt* reader = state_.FindAttempt(e.reader);
+  if (reader != nullptr && reader->by_bind) state_.CountTransfer(e.readers, e.bytes, e.took);
   if (state_.FindWorker(e.from.worker) == nullptr) return;
   state_.EditWorker(e.from.worker, [&](Worker& w) {
     w.fetched_bytes += e.bytes;

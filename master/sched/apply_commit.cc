@@ -91,6 +91,7 @@ void Core::KeepCopy(const AttemptFinished& e) {
   state_.EditWorker(e.worker, [](Worker& w) { ++w.outputs_made; });
   Emit(Accept{e.attempt, e.worker, e.incarnation, false, state_.MakeCopy(id, place), task.manifest,
               {ReasonCode::kEqualDigest, "", {double(task.winner)}}});
+  if (task.wanted_copies > 1 && task.copies.size() >= task.wanted_copies) EndSiblings(id, task.winner);
 }
 
 // What is wrong with what it consumed, or "".
@@ -144,12 +145,7 @@ void Core::CommitTask(const AttemptFinished& e) {
   }
   Emit(Accept{e.attempt, e.worker, e.incarnation, true, state_.MakeCopy(id, place), e.manifest,
               {ReasonCode::kFirstReport, "", {}}});
-  const size_t attempts = task.attempts.size();
-  for (size_t i = 0; i < attempts; ++i) {
-    if (!task.attempts[i].live()) continue;
-    KillNow({id, task.attempts[i].number},
-            {ReasonCode::kTaskCommitted, "", {double(e.attempt.number)}});
-  }
+  if (spec.is_final || task.copies.size() >= task.wanted_copies || differs) EndSiblings(id, e.attempt.number);
   if (differs) {
     state_.MarkStageIndeterminate(id.stage_id());
     const size_t at = out_->size();
@@ -161,9 +157,22 @@ void Core::CommitTask(const AttemptFinished& e) {
   if (spec.is_final) CommitIfComplete(id.job);
 }
 
+void Core::EndSiblings(const TaskId& id, uint32_t winner) {
+  const Task& task = *state_.FindTask(id);
+  const size_t attempts = task.attempts.size();
+  for (size_t i = 0; i < attempts; ++i) {
+    if (!task.attempts[i].live()) continue;
+    KillNow({id, task.attempts[i].number}, {ReasonCode::kTaskCommitted, "", {double(winner)}});
+  }
+}
+
+void Core::TakeCopy(const TaskId& id, const CopyPlace& place) {
+  for (const AttemptId& reader : state_.RemoveCopy(id, place)) changed.push_back(reader);
+}
+
 void Core::LoseCopy(const TaskId& id, const CopyPlace& place, ReasonCode code) {
   const Copy copy = state_.MakeCopy(id, place);
-  state_.RemoveCopy(id, place);
+  TakeCopy(id, place);
   Emit(DropCopy{copy, {code, "", {double(place.generation)}}});
   const Job& job = *state_.FindJob(id.job);
   const Task& task = *state_.FindTask(id);
@@ -244,7 +253,7 @@ uint32_t Core::RollBack(const TaskId& id) {
   const std::vector<CopyPlace> copies = state_.FindTask(id)->copies;
   const bool committed = state_.FindTask(id)->state == TaskState::kCommitted;
   for (const CopyPlace& place : copies) {
-    state_.RemoveCopy(id, place);
+    TakeCopy(id, place);
     Emit(DropCopy{state_.MakeCopy(id, place),
                   {ReasonCode::kIndeterminate, "", {double(place.generation)}}});
   }

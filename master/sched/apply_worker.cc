@@ -17,6 +17,7 @@ void Core::On(const WorkerRegistered& e) {
   state_.PutWorker(e);
   if (same_life) Reconcile(e);
   EndStrangers(e);
+  if (same_life) BindAgain(e.worker);
   freed.insert(e.worker);
 }
 
@@ -43,6 +44,20 @@ void Core::Reconcile(const WorkerRegistered& e) {
       if (place.worker == e.worker && place.attempt == attempt) {
         LoseCopy(task, place, ReasonCode::kOutputLost);
       }
+    }
+  }
+}
+
+// What it was told may not have reached it.
+void Core::BindAgain(WorkerId worker) {
+  const FlatSet<AttemptId>& attempts = state_.FindWorker(worker)->attempts;
+  for (const AttemptId& id : attempts) {
+    const Attempt* a = state_.FindAttempt(id);
+    if (!a->by_bind || !a->live()) continue;
+    for (const BoundRead& read : state_.FindJob(id.task.job)->bindings.Of(id)) {
+      if (read.done) continue;
+      const TaskId output{id.task.job, read.up_stage, read.up_task};
+      Emit(Bind{id, state_.MakeCopy(output, read.copy), {ReasonCode::kRebound, "", {1}}, read.exclusive});
     }
   }
 }

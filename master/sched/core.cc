@@ -16,6 +16,7 @@ void Core::Begin(Instant now, std::vector<Decision>* out) {
   suspected.clear();
   not_made.clear();
   ended.clear();
+  to_tell.clear();
   offer_all = false;
   config_changed = false;
 }
@@ -79,11 +80,12 @@ void Core::On(const TimerDue& e) {
 void Core::Do(const Launch& edit) {
   const TaskId& task = edit.attempt.task;
   const Job& job = *state_.FindJob(task.job);
-  const uint32_t number = state_.AddAttempt(task, edit.worker, edit.cause, now_);
+  const uint32_t number = state_.AddAttempt(task, edit.worker, edit.cause, now_, edit.by_bind);
   MR_CHECK(job.running(), "a plan launches only tasks of running jobs");
   Launch launch = edit;
   launch.attempt.number = number;
   changed.push_back(launch.attempt);
+  if (launch.by_bind) to_tell.push_back(launch.attempt);
   Emit(std::move(launch));
 }
 
@@ -96,7 +98,14 @@ void Core::Do(const TakeBack& edit) {
   Emit(edit);
 }
 
-void Core::Do(const Bind& edit) { Emit(edit); }
+void Core::Do(const Bind& edit) {
+  const TaskId& output = edit.copy.output.task;
+  if (state_.FindAttempt(edit.reader)->by_bind) {
+    const CopyPlace copy{edit.copy.output.generation, edit.copy.attempt, edit.copy.worker, edit.copy.incarnation};
+    state_.Bind(edit.reader, output, copy, edit.exclusive, now_);
+  }
+  Emit(edit);
+}
 
 void Core::Do(const ReplicateCopy& edit) { Emit(edit); }
 
@@ -123,7 +132,10 @@ void Core::Do(const Spare& edit) {
 }
 
 void Core::Do(const Want& edit) {
-  state_.EditTask(edit.task, [&](Task& task) { task.wanted = edit.attempts; });
+  state_.EditTask(edit.task, [&](Task& task) {
+    if (edit.attempts > 0) task.wanted = edit.attempts;
+    if (edit.copies > 0) task.wanted_copies = edit.copies;
+  });
 }
 
 }  // namespace mr::sched

@@ -38,6 +38,7 @@ class Core {
   std::vector<Copy> suspected;  // could not be read, or are lost
   std::vector<CopyNotMade> not_made;  // of outputs that could still be copied
   std::vector<JobId> ended;
+  std::vector<AttemptId> to_tell;  // launched by_bind
   bool offer_all = false;
   bool config_changed = false;
 
@@ -116,6 +117,11 @@ class Core {
   void KeepCopy(const AttemptFinished& e);
   std::string CheckConsumed(const AttemptFinished& e) const;
   void LoseCopy(const TaskId& id, const CopyPlace& place, ReasonCode code);
+  // From the state; readers that were told to read it count as changed.
+  void TakeCopy(const TaskId& id, const CopyPlace& place);
+  // Attempts of a committed task that would make a copy more than is wanted.
+  void EndSiblings(const TaskId& id, uint32_t winner);
+  void BindAgain(WorkerId worker);
   void ReturnTask(const TaskId& id);
   // Attempts that make an output a second time, and would wait for this input, which nobody makes again.
   void EndRemakesOf(const TaskId& input);

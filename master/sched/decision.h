@@ -12,7 +12,8 @@
 
 namespace mr::sched {
 
-// Start this attempt on this worker. generation: that of the output it is to make.
+// Start this attempt on this worker. generation: that of the output it is to make. by_bind: it is to read the
+// copies that Bind names, not those of the directory.
 struct Launch {
   AttemptId attempt;
   WorkerId worker;
@@ -20,20 +21,23 @@ struct Launch {
   Cause cause = Cause::kFirst;
   uint32_t generation = 1;
   Reason reason;
+  bool by_bind = false;
   template <class V>
   static void Fields(V&& v) {
     using T = Launch;
-    v(&T::attempt, &T::worker, &T::incarnation, &T::cause, &T::generation, &T::reason);
+    v(&T::attempt, &T::worker, &T::incarnation, &T::cause, &T::generation, &T::reason, &T::by_bind);
   }
 };
 
-// This reader is to read this upstream output from this copy, not from the directory's.
+// This reader is to read this upstream output from this copy, not from the directory's. exclusive: no other
+// clone of its task was told the same. Repeated after its worker came back: it changes nothing then.
 struct Bind {
   AttemptId reader;
   Copy copy;
   Reason reason;
+  bool exclusive = false;
   template <class V>
-  static void Fields(V&& v) { v(&Bind::reader, &Bind::copy, &Bind::reason); }
+  static void Fields(V&& v) { v(&Bind::reader, &Bind::copy, &Bind::reason, &Bind::exclusive); }
 };
 
 struct Kill {

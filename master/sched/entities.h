@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "master/sched/bindings.h"
+#include "master/sched/copy_place.h"
 #include "master/sched/event.h"
 #include "master/sched/flat_set.h"
 #include "master/sched/index_set.h"
@@ -55,6 +57,7 @@ struct Attempt {
   bool inputs_done = false;                  // it needs no upstream copy any more
   bool taken_back = false;
   bool spared = false;  // slow for its input only: not copied, which has been said once
+  bool by_bind = false;  // reads the copies that it is told by Bind, and no others
   Instant launched_at, started_at, first_byte_at, inputs_done_at, ended_at;  // 0 = not yet
   Instant sort_at, reduce_at;  // the first report from its second and from its third phase; 0 = none yet
   Duration ran, waited;
@@ -71,7 +74,7 @@ struct Attempt {
     v(&T::number, &T::generation, &T::worker, &T::incarnation, &T::cause, &T::state,
       &T::failure, &T::inputs_done, &T::taken_back, &T::launched_at, &T::started_at,
       &T::first_byte_at, &T::inputs_done_at, &T::ended_at, &T::ran, &T::waited, &T::history,
-      &T::samples, &T::spared, &T::sort_at, &T::reduce_at);
+      &T::samples, &T::spared, &T::sort_at, &T::reduce_at, &T::by_bind);
   }
 };
 
@@ -80,19 +83,6 @@ struct Attempt {
 int64_t ScoreOf(const Attempt& attempt);
 // Of its phase, what is done; 0 where no total is known.
 double PhaseShare(const Sample& sample);
-
-// One copy of a task's output, without what the task says already.
-struct CopyPlace {
-  uint32_t generation = 0, attempt = 0;
-  WorkerId worker;
-  Incarnation incarnation = 0;
-  bool operator==(const CopyPlace&) const = default;
-  template <class V>
-  static void Fields(V&& v) {
-    using T = CopyPlace;
-    v(&T::generation, &T::attempt, &T::worker, &T::incarnation);
-  }
-};
 
 // A copy as its worker knows it.
 struct CopyKey {
@@ -139,6 +129,7 @@ struct Task {
   uint32_t generation = 1;   // of the committed or next output
   uint32_t next_number = 1;
   uint32_t wanted = 1;          // attempts that should be live at a time (clones: more)
+  uint32_t wanted_copies = 1;   // of its output: its clones run on after its commit until it has so many
   uint32_t live = 0;            // attempts launched or running
   uint32_t holding = 0;         // attempts with a slot: live or ending
   uint32_t failures = 0;        // charged: the user's
@@ -160,7 +151,7 @@ struct Task {
     v(&T::plan, &T::state, &T::lost, &T::has_content, &T::generation, &T::next_number,
       &T::wanted, &T::live, &T::holding, &T::failures, &T::other_failures, &T::winner,
       &T::manifest, &T::pending_since, &T::held_until, &T::attempts, &T::copies,
-      &T::environment_failures, &T::failed_on);
+      &T::environment_failures, &T::failed_on, &T::wanted_copies);
   }
 };
 
@@ -266,10 +257,12 @@ struct Job {
   uint64_t submit_hash = 0;
   std::map<std::string, double> profile;
   std::vector<Stage> stages;
+  Bindings bindings;
   // Derived.
   uint32_t holding = 0;   // attempts with a slot
   uint32_t fetching = 0;  // live attempts without all inputs
   uint32_t taking_back = 0;  // attempts being taken back
+  uint32_t by_bind = 0;   // live attempts that read what they are told
   JobStatistics statistics;
   std::array<CauseCount, kCauses> causes{};
   const JobList* list = nullptr;  // the policies that serve it
@@ -279,7 +272,7 @@ struct Job {
   template <class V>
   static void Fields(V&& v) {
     using T = Job;
-    // And the profile, which is a map.
+    // And the profile and the bindings, which are maps.
     v(&T::id, &T::name, &T::queue, &T::priority, &T::deadline, &T::max_attempts, &T::policies,
       &T::graph, &T::state, &T::message, &T::arrival, &T::restarts_at_submit, &T::share,
       &T::submitted_at, &T::ended_at, &T::submit_hash, &T::stages);

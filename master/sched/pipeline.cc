@@ -6,6 +6,8 @@
 #include "common/base/text.h"
 #include "master/sched/policies/blacklist.h"
 #include "master/sched/policies/delay.h"
+#include "master/sched/policies/delay_assignment.h"
+#include "master/sched/policies/dolly.h"
 #include "master/sched/policies/dryad_speculation.h"
 #include "master/sched/policies/fair.h"
 #include "master/sched/policies/fifo.h"
@@ -40,6 +42,8 @@ constexpr PolicyEntry kPolicies[] = {
     {"fair", true, true, &MakeFair},
     {"delay", false, true, &MakeDelay},
     {"blacklist", false, true, &MakeBlacklist},
+    {"dolly", false, false, &MakeDolly, Family::kCloning},
+    {"delay_assignment", false, false, &MakeDelayAssignment},
     {"hadoop_speculation", false, false, &MakeHadoopSpeculation, Family::kSpeculation},
     {"dryad_speculation", false, false, &MakeDryadSpeculation, Family::kSpeculation},
     {"spark_speculation", false, false, &MakeSparkSpeculation, Family::kSpeculation},
@@ -160,6 +164,23 @@ Result<Duration> PolicyParams::Time(const std::string& name, Duration otherwise)
   const Result<Duration> value = ParseDuration(*text);
   if (!value.ok()) return value.status().With("parameter '" + name + "'");
   return *value;
+}
+
+Result<Duration> PolicyParams::TimeOr(const std::string& name,
+                                      const std::vector<std::pair<std::string_view, Duration>>& words) {
+  const auto it = values_.find(name);
+  std::string all;
+  for (const auto& [word, value] : words) {
+    if (it == values_.end() || it->second == word) {
+      Take(name);
+      return value;
+    }
+    all += std::string(word) + ", ";
+  }
+  const std::string text = it->second;
+  Result<Duration> time = Time(name, {});
+  if (time.ok()) return time;
+  return InvalidArgument("parameter '" + name + "' must be " + all + "or a time such as 2.5s, not '" + text + "'");
 }
 
 Result<bool> PolicyParams::Flag(const std::string& name, bool otherwise) {

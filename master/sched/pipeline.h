@@ -24,6 +24,8 @@ class PolicyParams {
   Result<double> Number(const std::string& name, double otherwise, double low, double high);
   // The same for "60s", "250ms", "0s"; and for "on" or "off".
   Result<Duration> Time(const std::string& name, Duration otherwise);
+  // A time, or one of these words, the first where none is given.
+  Result<Duration> TimeOr(const std::string& name, const std::vector<std::pair<std::string_view, Duration>>& words);
   Result<bool> Flag(const std::string& name, bool otherwise);
   // One of `words`, the first where none is given; as its index. kInvalidArgument for another.
   Result<size_t> Choice(const std::string& name, const std::vector<std::string_view>& words);

@@ -158,11 +158,22 @@ bool Plan::HasCopy(const Copy& copy) const {
   return std::find(task->copies.begin(), task->copies.end(), place) != task->copies.end();
 }
 
-bool Plan::Bind(const AttemptId& reader, const Copy& copy, Reason reason) {
+bool Plan::Bind(const AttemptId& reader, const Copy& copy, Reason reason, bool exclusive) {
   const Attempt* a = view_.state().FindAttempt(reader);
   if (a == nullptr || !a->live() || !Serves(reader.task.job) || !HasCopy(copy)) return false;
-  edits_.push_back(sched::Bind{reader, copy, Signed(std::move(reason))});
+  edits_.push_back(sched::Bind{reader, copy, Signed(std::move(reason)), exclusive});
   return true;
+}
+
+bool Plan::ReadByBind(const TaskId& task) {
+  if (!Serves(task.job) || view_.state().FindTask(task)->plan.slices.empty()) return false;
+  for (Edit& e : edits_) {
+    auto* launch = std::get_if<sched::Launch>(&e);
+    if (launch == nullptr || !(launch->attempt.task == task)) continue;
+    launch->by_bind = true;
+    return true;
+  }
+  return false;
 }
 
 bool Plan::Replicate(const Copy& from, WorkerId to, Reason reason) {
@@ -186,7 +197,15 @@ bool Plan::WantAttempts(const TaskId& id, uint32_t attempts) {
   const Task* task = view_.state().FindTask(id);
   if (task == nullptr || task->state == TaskState::kCommitted || attempts == 0 || !Serves(id.job)) return false;
   if (attempts > 1 && view_.state().Spec(id.stage_id()).side_effects) return false;
-  edits_.push_back(Want{id, attempts});
+  edits_.push_back(Want{id, attempts, 0});
+  return true;
+}
+
+bool Plan::WantCopies(const TaskId& id, uint32_t copies) {
+  const Task* task = view_.state().FindTask(id);
+  if (task == nullptr || task->state == TaskState::kCommitted || copies == 0 || !Serves(id.job)) return false;
+  if (view_.state().Spec(id.stage_id()).is_final) return false;
+  edits_.push_back(Want{id, 0, copies});
   return true;
 }
 

@@ -13,10 +13,12 @@
 
 namespace mr::sched {
 
-// A task should have so many live attempts at a time.
+// A task should have so many live attempts at a time, and its output so many copies before attempts that run on
+// after its commit are ended; 0: as before.
 struct Want {
   TaskId task;
   uint32_t attempts = 1;
+  uint32_t copies = 0;
 };
 
 using Edit = std::variant<Launch, Kill, TakeBack, Bind, ReplicateCopy, SetShare, Remember, WakeAt,
@@ -27,6 +29,7 @@ inline constexpr uint32_t kMostRunning = 3;
 
 // As the id of a fact or a timer.
 inline uint64_t FactId(JobId job) { return uint64_t{job.epoch} << 32 | job.seq; }
+inline JobId JobOfFact(uint64_t id) { return {static_cast<uint32_t>(id >> 32), static_cast<uint32_t>(id)}; }
 
 class Plan {
  public:
@@ -63,12 +66,18 @@ class Plan {
   // Ends a live attempt that still waits for inputs. Refused once it has, or can get, all of them.
   bool TakeBack(const AttemptId& attempt, Reason reason);
   // Refused: the reader is not live, or the copy is not known.
-  bool Bind(const AttemptId& reader, const Copy& copy, Reason reason);
+  bool Bind(const AttemptId& reader, const Copy& copy, Reason reason, bool exclusive = false);
+  // The drafted launch of this task reads what it is told by Bind only. Refused: no such launch, or it reads no
+  // outputs.
+  bool ReadByBind(const TaskId& drafted);
   // Refused: the copy is not known, or `to` is gone, draining or holds one already.
   bool Replicate(const Copy& from, WorkerId to, Reason reason);
   bool SetShare(JobId job, uint32_t slots, Reason reason);
   // Refused: the task is committed, or more than one where attempts have side effects.
   bool WantAttempts(const TaskId& task, uint32_t attempts);
+  // Attempts run on after the commit until its output has so many copies. Refused: the task is committed, or its
+  // outputs are files.
+  bool WantCopies(const TaskId& task, uint32_t copies);
   void Remember(const std::string& scope, uint64_t id, const std::string& name, FactValue value);
   void Forget(const std::string& scope, uint64_t id, const std::string& name);
   // All facts of this policy with this scope and id.

@@ -136,6 +136,26 @@ std::string Sentence(const Reason& r) {
       return "worker w" + Number(r, 0) + " could not make the copy (try " + Number(r, 1) + ")";
     case ReasonCode::kLargestInput:
       return "of " + Count(r, 1, "waiting task", "waiting tasks") + " it has most to read (" + Number(r, 0) + " bytes)";
+    case ReasonCode::kCloned:
+      return "each of " + Count(r, 1, "task", "tasks") + " runs as " + Count(r, 0, "attempt", "attempts") +
+             ": an attempt straggles with a chance of " + Decimal(r, 2) + " %";
+    case ReasonCode::kOwnCopy:
+      return "told to read a copy for itself, finished " + Decimal(r, 0) + " s after the first";
+    case ReasonCode::kSharedCopy:
+      return "told to read a copy with others (" + Count(r, 0, "reader", "readers") + "): after " + Decimal(r, 1) +
+             " s there was none for itself";
+    case ReasonCode::kNoMoreCopies:
+      return "its output has " + Count(r, 0, "copy", "copies") + ", and readers have waited " + Decimal(r, 1) +
+             " s for another";
+    case ReasonCode::kNoBudget:
+      return "no clones: they would take " + Count(r, 0, "slot", "slots") + ", and of the " + Number(r, 2) +
+             " for clones " + Number(r, 1) + " are in use";
+    case ReasonCode::kTooBusy:
+      return "no clones: they would take " + Count(r, 0, "slot", "slots") + ", and with " + Number(r, 1) +
+             " in use the cluster may fill " + Number(r, 2);
+    case ReasonCode::kCloneEnough:
+      return "no clones: of " + Count(r, 0, "task", "tasks") + " with a chance of " + Decimal(r, 1) +
+             " % to straggle, or among so few workers, one attempt each is enough";
   }
   return "unknown reason " + std::to_string(static_cast<int>(r.code));
 }
@@ -190,6 +210,13 @@ const char* ReasonName(ReasonCode code) {
     case ReasonCode::kExplainedByInput: return "explained_by_input";
     case ReasonCode::kCopyElsewhere: return "copy_elsewhere";
     case ReasonCode::kLargestInput: return "largest_input";
+    case ReasonCode::kCloned: return "cloned";
+    case ReasonCode::kOwnCopy: return "own_copy";
+    case ReasonCode::kSharedCopy: return "shared_copy";
+    case ReasonCode::kNoMoreCopies: return "no_more_copies";
+    case ReasonCode::kNoBudget: return "no_budget";
+    case ReasonCode::kTooBusy: return "too_busy";
+    case ReasonCode::kCloneEnough: return "clone_enough";
   }
   return "unknown";
 }

@@ -46,6 +46,10 @@ enum class ReasonCode : uint8_t {
   kExplainedByInput = 33, // not copied: slow for its input only  {times the usual input, the usual time per byte}
   kLargestInput = 34,     // launched first: it has most to read  {bytes, waiting tasks}
   kCopyElsewhere = 35,    // replicated: another worker could not {worker, which try this is}
+  kCloned = 36,           // the job's tasks run as clones         {attempts of each, tasks, chance of a straggler: %}
+  kOwnCopy = 37,          // told to read a copy of its own        {seconds after the first copy}
+  kSharedCopy = 38,       // told to read what others read         {readers of it, seconds waited for a copy of its own}
+  kNoMoreCopies = 39,     // ended: its output has its copies      {copies, seconds waited}
   // Why nothing was decided; said to who asks.
   kNotSlow = 64,          // no copy: as fast as others            {rate, limit: % per s}
   kNoGain = 65,           // no copy: it would not end sooner      {seconds left, seconds anew}
@@ -56,6 +60,9 @@ enum class ReasonCode : uint8_t {
   kWaitsForInputs = 70,   // no copy: that would wait as well
   kTooYoung = 71,         // no copy yet                           {seconds, minimal age}
   kListed = 73,           // no new attempts here: too many failed {score, limit}
+  kNoBudget = 75,         // no clones: they would not fit         {slots asked, slots in use, budget}
+  kTooBusy = 76,          // no clones: too few slots are free     {slots asked, slots held, ceiling}
+  kCloneEnough = 77,      // no clones: one attempt is enough      {tasks, chance of a straggler: %}
   kSlowNode = 74,         // no copies here: slow for this job     {epoch, seq, progress, limit}
 };
 

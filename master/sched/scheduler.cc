@@ -182,6 +182,8 @@ struct Scheduler::Impl {
     if (core.offer_all || state.work_count() != work || !core.due.empty()) OfferAll();
     else OfferFreed();
     if (core.offer_all) OfferIdle();
+    // Readers that were launched with this very event hear at once what they are to read.
+    if (!core.to_tell.empty()) Ask(AttemptsChanged{core.to_tell});
     AskForSlots();
     const bool waits = !state.ready(SlotKind::kMap).empty() || !state.ready(SlotKind::kReduce).empty();
     if (waits && (core.config_changed || state.work_count() != work)) Ask(WorkWaits{});

@@ -364,7 +364,7 @@ void State::ReleaseTask(const TaskId& id) {
   EditTask(id, [](Task& t) { t.held_until = {}; });
 }
 
-uint32_t State::AddAttempt(const TaskId& id, WorkerId worker, Cause cause, Instant now) {
+uint32_t State::AddAttempt(const TaskId& id, WorkerId worker, Cause cause, Instant now, bool by_bind) {
   Job& job = JobOf(id.job);
   uint32_t number = 0;
   EditTask(id, [&](Task& t) {
@@ -376,6 +376,7 @@ uint32_t State::AddAttempt(const TaskId& id, WorkerId worker, Cause cause, Insta
     a.worker = worker;
     a.incarnation = WorkerOf(worker).incarnation;
     a.cause = cause;
+    a.by_bind = by_bind;
     a.launched_at = now;
     a.inputs_done = true;  // without edges nothing has to come
     for (const StageInput& input : job.graph.stages[id.stage].inputs) {
@@ -388,6 +389,7 @@ uint32_t State::AddAttempt(const TaskId& id, WorkerId worker, Cause cause, Insta
     digest_ += Hash(id, t.attempts.back());
     TakeSlot({id, number}, t.attempts.back(), +1);
     ++job.causes[CauseIndex(cause)].launched;
+    job.by_bind += by_bind;
   });
   return number;
 }
@@ -402,6 +404,10 @@ void State::LeaveAttempt(Task& task, const AttemptId& id, AttemptState state, In
     if (was_live && !a.live()) {
       --task.live;
       JobOf(id.task.job).in_queue->live.Erase({a.launched_at, id});
+      if (a.by_bind) {
+        DropReads(id);
+        --JobOf(id.task.job).by_bind;
+      }
     }
     if (a.holds_slot()) return;
     --task.holding;
@@ -534,16 +540,24 @@ void State::AddCopy(const TaskId& id, const CopyPlace& place) {
   StageOf(id).bare.erase(id.task);
 }
 
-void State::RemoveCopy(const TaskId& id, const CopyPlace& place) {
+std::vector<AttemptId> State::RemoveCopy(const TaskId& id, const CopyPlace& place) {
   Task& task = TaskOf(id);
   const auto it = std::find(task.copies.begin(), task.copies.end(), place);
-  if (it == task.copies.end()) return;
+  if (it == task.copies.end()) return {};
+  Bindings& bindings = JobOf(id.job).bindings;
+  std::vector<AttemptId> readers;
+  for (const BoundRead& read : bindings.Unfinished(id.stage, id.task, place)) {
+    digest_ -= Hash(id.job, read);
+    bindings.Erase(read);
+    readers.push_back({{id.job, read.stage, read.task}, read.number});
+  }
   digest_ -= Hash(id, place);
   WorkerOf(place.worker).copies.Erase({id, place.attempt});
   CountRacks(StageOf(id), task, -1);
   task.copies.erase(it);
   CountRacks(StageOf(id), task, +1);
   if (task.copies.empty() && task.state == TaskState::kCommitted) StageOf(id).bare.insert(id.task);
+  return readers;
 }
 
 void State::SetFact(const FactKey& key, FactValue value) {

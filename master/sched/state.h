@@ -136,6 +136,10 @@ class State {
   // Rises whenever a task becomes schedulable or a stage ready.
   uint64_t work_count() const { return work_count_; }
 
+  // What reads of bound readers took, by how many read the same copy meanwhile: one, two, ..., kMostReaders or more.
+  static constexpr size_t kMostReaders = 4;
+  const std::array<Transfers, kMostReaders>& transfers() const { return transfers_; }
+
   // Rounds of idle offers so far. Within one nothing changes but by what policies decide: they may keep
   // what they saw.
   uint64_t idle_rounds() const { return idle_rounds_; }
@@ -167,7 +171,12 @@ class State {
   bool Room(const Worker& w, const SlotUse& used, SlotKind kind, uint64_t memory_bytes) const;
   // Failures of this task that the present life of this worker reported.
   uint32_t TimesFailedOn(const Task& task, const Worker& w) const;
-  // The task failed on this worker, and should wait for another one on which it failed less: one
+  // A live attempt of this task is on this worker.
+  static bool LiveOn(const Task& task, WorkerId worker) {
+    return std::any_of(task.attempts.begin(), task.attempts.end(),
+                       [&](const Attempt& a) { return a.live() && a.worker == worker; });
+  }
+  // A clone of it runs on this worker, or the task failed there and should wait for another one on which it failed less: one
   // that has room now or, once it is hopeless here (kMaxEnvironmentFailures), one that may get it.
   bool BetterElsewhere(const StageSpec& spec, const Task& task, const Worker& w) const;
   // Live, not draining, and large enough for an attempt of this stage.
@@ -216,7 +225,7 @@ class State {
   }
   void HoldTask(const TaskId& id, Instant until);
   void ReleaseTask(const TaskId& id);  // no-op where it is not held
-  uint32_t AddAttempt(const TaskId& id, WorkerId worker, Cause cause, Instant now);
+  uint32_t AddAttempt(const TaskId& id, WorkerId worker, Cause cause, Instant now, bool by_bind = false);
   // For what moves no index: progress and times.
   template <class F>
   void EditAttempt(const AttemptId& id, F&& edit) {
@@ -236,8 +245,15 @@ class State {
   void AddSample(const AttemptId& id, const Sample& sample, bool inputs_done);
 
   void AddCopy(const TaskId& id, const CopyPlace& place);
-  void RemoveCopy(const TaskId& id, const CopyPlace& place);
+  // Readers that were told to read it, and have not yet, are told nothing any more: these are returned.
+  std::vector<AttemptId> RemoveCopy(const TaskId& id, const CopyPlace& place);
 
+  // REQUIRES a live by_bind attempt of a running job, and a copy that its task has.
+  void Bind(const AttemptId& reader, const TaskId& output, const CopyPlace& copy, bool exclusive, Instant now);
+  // The reader has all bytes. No-op where it was not told to read the output.
+  void EndRead(const AttemptId& reader, const TaskId& output);
+
+  void CountTransfer(uint32_t readers, uint64_t bytes, Duration took);
   void SetFact(const FactKey& key, FactValue value);
   void EraseFact(const FactKey& key);
   void SetTimer(const std::string& policy, uint64_t id, Instant at);
@@ -287,6 +303,7 @@ class State {
   static uint64_t Hash(const TaskId& id, const Attempt& attempt);
   static uint64_t HashButHistory(const TaskId& id, const Attempt& attempt);
   static uint64_t Hash(const TaskId& id, const CopyPlace& place);
+  static uint64_t Hash(JobId job, const BoundRead& read);
   static uint64_t Hash(const FactKey& key, const FactValue& value);
   static uint64_t HashTimer(const std::string& policy, uint64_t id, Instant at);
   uint64_t HashCounters() const;
@@ -338,6 +355,7 @@ class State {
   void RebuildLists();
   template <class F>
   void LeaveAttempt(Task& task, const AttemptId& id, AttemptState state, Instant now, F&& also);
+  void DropReads(const AttemptId& reader);
   void TakeSlot(const AttemptId& id, Attempt& attempt, int direction);
   void RemoveJob(JobId id);
   void PruneEndedJobs();
@@ -368,6 +386,7 @@ class State {
   std::map<std::pair<std::string, uint64_t>, Instant> timers_;
   uint64_t arrivals_ = 0, offers_ = 0;
   WorkerId offer_cursor_;
+  std::array<Transfers, kMostReaders> transfers_{};
   std::vector<JobId> ended_;  // oldest first
 
   std::array<std::set<StageKey>, 2> ready_, early_;

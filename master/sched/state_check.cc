@@ -37,7 +37,7 @@ std::string CheckTask(const State& state, const Job& job, const TaskId& id, cons
   if (live != task.live || holding != task.holding) return At(id) + "attempt counts are wrong";
   if (spec.side_effects && live > 1) return At(id) + "two live attempts with side effects";
   const bool committed = task.state == TaskState::kCommitted;
-  if (committed ? live > 1 : (task.state == TaskState::kRunning) != (live > 0)) return At(id) + "state and attempts differ";
+  if (committed ? live > std::max(1u, task.wanted_copies) : (task.state == TaskState::kRunning) != (live > 0)) return At(id) + "state and attempts differ";
   if (committed && (task.winner == 0 || !task.has_content)) return At(id) + "committed, no winner";
   uint32_t missing = 0;
   for (const Slice& s : task.plan.slices) {
@@ -149,6 +149,26 @@ std::string CheckStage(const State& state, const Job& job, uint32_t s) {
   return "";
 }
 
+std::string CheckBindings(const State& state, const Job& job) {
+  for (const BoundRead& r : job.bindings.All()) {
+    const TaskId reader{job.id, r.stage, r.task}, output{job.id, r.up_stage, r.up_task};
+    const Attempt* a = state.FindAttempt({reader, r.number});
+    if (a == nullptr || !a->live() || !a->by_bind) return At(reader) + "who does not live was told what to read";
+    const Task* up = state.FindTask(output);
+    if (up == nullptr) return At(reader) + "it reads an unknown output";
+    const bool there = std::find(up->copies.begin(), up->copies.end(), r.copy) != up->copies.end();
+    if (!r.done && !there) return At(reader) + "it was told to read a copy that is gone";
+  }
+  uint32_t by_bind = 0;
+  for (const Stage& stage : job.stages) {
+    for (const Task& task : stage.tasks) {
+      for (const Attempt& a : task.attempts) by_bind += a.live() && a.by_bind;
+    }
+  }
+  if (by_bind != job.by_bind) return Name(job.id) + ": readers that are told what to read are counted wrong";
+  return job.bindings.Check();
+}
+
 std::string CheckQueues(const State& state) {
   std::map<std::string, Queue> queues;
   for (const auto& [name, q] : state.queues()) queues[name].number = q.number;
@@ -236,6 +256,7 @@ std::string CheckState(const State& state) {
     if (holding != job.holding || fetching != job.fetching || taking_back != job.taking_back) {
       return Name(id) + ": its attempts are counted wrong";
     }
+    if (std::string error = CheckBindings(state, job); !error.empty()) return error;
     bool done = job.running();
     for (uint32_t s = 0; s < job.stages.size(); ++s) {
       if (job.graph.stages[s].is_final && !job.stages[s].complete()) done = false;

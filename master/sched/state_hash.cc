@@ -13,7 +13,7 @@ namespace {
 
 // One per kind of entity, so that two kinds with equal words differ.
 enum class Tag : uint64_t {
-  kConfig = 1, kWorker, kJob, kStage, kTask, kAttempt, kCopy, kFact, kTimer, kCounters, kQueue,
+  kConfig = 1, kWorker, kJob, kStage, kTask, kAttempt, kCopy, kFact, kTimer, kCounters, kQueue, kBound,
 };
 
 class Mixer {
@@ -109,7 +109,7 @@ uint64_t State::Hash(const TaskId& id, const Task& t) {
       .Pair(t.generation, t.next_number)
       .Pair(t.wanted, t.winner)
       .Pair(t.failures, t.other_failures)
-      .Word(t.environment_failures)
+      .Pair(t.environment_failures, t.wanted_copies)
       .Pair(t.live, t.holding)
       .Word(t.manifest.records)
       .Word(t.manifest.bytes)
@@ -133,7 +133,7 @@ uint64_t State::HashButHistory(const TaskId& id, const Attempt& a) {
       .Pair(a.number, a.generation)
       .Pair(a.worker.value, kinds)
       .Word(a.incarnation)
-      .Word(Flags({a.inputs_done, a.taken_back, a.spared}))
+      .Word(Flags({a.inputs_done, a.taken_back, a.spared, a.by_bind}))
       .At(a.launched_at)
       .At(a.started_at)
       .At(a.first_byte_at)
@@ -155,6 +155,19 @@ uint64_t State::Hash(const TaskId& id, const CopyPlace& c) {
       .hash();
 }
 
+uint64_t State::Hash(JobId job, const BoundRead& r) {
+  return Mixer(Tag::kBound)
+      .Pair(job.epoch, job.seq)
+      .Pair(r.stage, r.task)
+      .Pair(r.number, Flags({r.exclusive, r.done}))
+      .Pair(r.up_stage, r.up_task)
+      .Pair(r.copy.generation, r.copy.attempt)
+      .Word(r.copy.worker.value)
+      .Word(r.copy.incarnation)
+      .At(r.at)
+      .hash();
+}
+
 uint64_t State::Hash(const FactKey& key, const FactValue& value) {
   Mixer m(Tag::kFact);
   m.Text(key.policy).Text(key.scope).Word(key.id).Text(key.name).Word(value.index());
@@ -167,7 +180,12 @@ uint64_t State::HashTimer(const std::string& policy, uint64_t id, Instant at) {
 }
 
 uint64_t State::HashCounters() const {
-  return Mixer(Tag::kCounters).Word(arrivals_).Word(offers_).Word(offer_cursor_.value).hash();
+  Mixer m(Tag::kCounters);
+  m.Word(arrivals_).Word(offers_).Word(offer_cursor_.value);
+  for (const Transfers& t : transfers_) {
+    if (t.n > 0) m.Word(t.n).Word(t.bytes).Word(t.us);
+  }
+  return m.hash();
 }
 
 // visit(hash, name): name() gives the entity's. The digest is the sum of the hashes.
@@ -180,6 +198,12 @@ void State::EachHash(Visit visit) const {
   for (const auto& [name, queue] : queues_) visit(Hash(queue), [&name = name] { return "queue '" + name + "'"; });
   for (const auto& [id, job] : jobs_) {
     visit(Hash(job), [&id = id] { return "job " + Name(id); });
+    for (const BoundRead& r : job.bindings.All()) {
+      visit(Hash(id, r), [&] {
+        return "read of " + of(id, r.up_stage) + "/" + std::to_string(r.up_task) + " by attempt " + of(id, r.stage) + "/" +
+               std::to_string(r.task) + "/" + std::to_string(r.number);
+      });
+    }
     for (uint32_t s = 0; s < job.stages.size(); ++s) {
       const Stage& stage = job.stages[s];
       const std::string in = of(id, s);

@@ -32,11 +32,12 @@ struct Head {
   std::vector<Timer> timers;
   std::vector<JobId> ended;
   std::vector<Queue> queues;
+  std::vector<Transfers> transfers;
   template <class V>
   static void Fields(V&& v) {
     using T = Head;
     v(&T::digest, &T::config, &T::arrivals, &T::offers, &T::offer_cursor, &T::workers, &T::facts, &T::timers,
-      &T::ended, &T::queues);
+      &T::ended, &T::queues, &T::transfers);
   }
 };
 
@@ -51,8 +52,9 @@ struct ProfileEntry {
 struct JobImage {
   Job job;
   std::vector<ProfileEntry> profile;
+  std::vector<BoundRead> bindings;
   template <class V>
-  static void Fields(V&& v) { v(&JobImage::job, &JobImage::profile); }
+  static void Fields(V&& v) { v(&JobImage::job, &JobImage::profile, &JobImage::bindings); }
 };
 
 Status Unreadable(const char* what) {
@@ -62,7 +64,7 @@ Status Unreadable(const char* what) {
 }  // namespace
 
 void State::Save(const std::function<void(std::string)>& part) const {
-  Head head{digest_, config_, arrivals_, offers_, offer_cursor_, {}, {}, {}, ended_, {}};
+  Head head{digest_, config_, arrivals_, offers_, offer_cursor_, {}, {}, {}, ended_, {}, {transfers_.begin(), transfers_.end()}};
   for (const auto& [id, worker] : workers_) head.workers.push_back(worker);
   for (const auto& [name, queue] : queues_) head.queues.push_back(queue);
   for (const auto& [key, value] : facts_) head.facts.push_back({key, value});
@@ -75,6 +77,7 @@ void State::Save(const std::function<void(std::string)>& part) const {
     std::vector<ProfileEntry> profile;
     for (const auto& [name, value] : job.profile) profile.push_back({name, value});
     writer.Put(profile);
+    writer.Put(job.bindings.All());
     part(std::move(bytes));
   }
 }
@@ -90,6 +93,8 @@ Status State::RestorePart(std::string_view part) {
     offers_ = head.offers;
     offer_cursor_ = head.offer_cursor;
     ended_ = head.ended;
+    if (head.transfers.size() != transfers_.size()) return Unreadable("head of these transfers");
+    std::copy(head.transfers.begin(), head.transfers.end(), transfers_.begin());
     for (Queue& queue : head.queues) queues_[queue.name] = std::move(queue);
     for (const Fact& fact : head.facts) facts_[fact.key] = fact.value;
     for (const Timer& timer : head.timers) timers_[{timer.policy, timer.id}] = timer.at;
@@ -103,6 +108,7 @@ Status State::RestorePart(std::string_view part) {
     JobImage image;
     if (!DecodeFields(part, &image)) return Unreadable("job");
     for (const ProfileEntry& entry : image.profile) image.job.profile[entry.name] = entry.value;
+    for (const BoundRead& read : image.bindings) image.job.bindings.Put(read);
     const JobId id = image.job.id;
     if (queues_.count(image.job.queue) == 0) return Unreadable("job of these queues");
     for (const Stage& stage : image.job.stages) {
@@ -139,6 +145,7 @@ void State::IndexRestored(Job& job) {
         if (!attempt.holds_slot()) continue;
         TakeSlot({id, attempt.number}, attempt, +1);
         if (attempt.taken_back) ++job.taking_back;
+        job.by_bind += attempt.live() && attempt.by_bind;
       }
     }
     BuildPartialReaders(job, s);

@@ -174,6 +174,8 @@ bool State::MayEverRun(const StageSpec& spec, const Worker& w) const {
 }
 
 bool State::BetterElsewhere(const StageSpec& spec, const Task& task, const Worker& w) const {
+  // Clones are to be independent: what is wrong with a worker is wrong with both attempts there.
+  if (task.wanted > 1 && task.live > 0 && LiveOn(task, w.id)) return true;
   const uint32_t here = TimesFailedOn(task, w);
   if (here == 0) return false;
   for (const WorkerId id : free(spec.slot_kind)) {

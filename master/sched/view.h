@@ -29,6 +29,21 @@ class View {
   const FactValue* FindFact(const std::string& scope, uint64_t id, const std::string& name) const {
     return state_.FindFact({owner(), scope, id, name});
   }
+  // Each fact of this scope and id, by name: visit(name, value).
+  template <class Visit>
+  void EachFact(const std::string& scope, uint64_t id, Visit&& visit) const {
+    const std::string mine = owner();
+    for (auto it = state_.facts().lower_bound({mine, scope, id, ""}); it != state_.facts().end(); ++it) {
+      const FactKey& key = it->first;
+      if (key.policy != mine || key.scope != scope || key.id != id) return;
+      visit(key.name, it->second);
+    }
+  }
+  // 0 where there is none.
+  int64_t Number(const std::string& scope, uint64_t id, const std::string& name) const {
+    const FactValue* fact = FindFact(scope, id, name);
+    return fact == nullptr ? 0 : std::get<int64_t>(*fact);
+  }
   // When it is to be woken for this id.
   const Instant* FindTimer(uint64_t id) const {
     const auto it = state_.timers().find({owner(), id});

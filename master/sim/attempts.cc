@@ -219,6 +219,7 @@ void Simulation::TryCopy(uint32_t index) {
     if (!after.timed) AddDisk(after, experiment_.tasks.sort_disk);
     return Move(index, after.bytes, uses_);
   }
+  if (a.by_bind) return ReadTold(index);
   const uint32_t available = Available(a);
   const uint32_t fresh = available > a.taken ? available - a.taken : 0;
   const bool enough = fresh > 0 && (available >= a.needed || fresh >= std::max(1u, a.needed / kBatches));
@@ -289,6 +290,7 @@ void Simulation::Next(uint32_t index) {
     case Phase::kCopy:
       a.taken += a.batch;
       a.batch = 0;
+      if (a.by_bind && !EndTold(index)) return;
       return TryCopy(index);
     case Phase::kSort:
       a.phase = Phase::kReduce;
@@ -378,6 +380,7 @@ void Simulation::Free(uint32_t index) {
   *link = a.next;
   if (--job.holding == 0 && job.over) job.stages = {};
   ++a.stamp;
+  if (a.by_bind) told_reads_.erase(index);
   a.at = At::kNowhere;
   a.idle = false;
   free_attempts_.push_back(index);

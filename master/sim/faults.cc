@@ -80,6 +80,7 @@ void Simulation::RestartCopies(JobId id) {
         StopFlow(a);
         a.before = before;
         a.batch = 0;
+        if (a.by_bind) StartOver(index);
         Move(index, 0, {});
       }
     }

@@ -38,6 +38,13 @@ void Simulation::Serve(const sched::Copy& copy) {
   WakeReaders(id);
 }
 
+size_t Simulation::Served(const TaskId& id) const {
+  const Stage& stage = jobs_[id.job.seq - 1].stages[id.stage];
+  const auto unreadable = std::count_if(stage.unreadable.begin(), stage.unreadable.end(),
+                                        [&](const Unreadable& u) { return u.copy.output.task == id; });
+  return stage.tasks[id.task].copies + static_cast<size_t>(unreadable);
+}
+
 void Simulation::Do(const sched::DropCopy& d) {
   const TaskId& id = d.copy.output.task;
   if (jobs_[id.job.seq - 1].over) return;

@@ -145,8 +145,7 @@ void Simulation::Carry(const sched::Decision& decision) {
     }
     return queue_.Push(std::max(now_, d->at), Kind::kTimer, timer);
   }
-  // A reader of many copies is one flow: which of them is read does not show in its time.
-  totals_.binds += std::holds_alternative<sched::Bind>(decision);
+  if (const auto* d = std::get_if<sched::Bind>(&decision)) return Do(*d);
   if (std::holds_alternative<sched::MarkIndeterminate>(decision)) Broken("a task is called indeterminate that is not");
 }
 
@@ -282,6 +281,7 @@ void Simulation::Do(const sched::Launch& d) {
   a.worker = w;
   a.generation = d.generation;
   a.cause = d.cause;
+  a.by_bind = d.by_bind;
   a.at = At::kLaunching;
   a.launched = now_;
   Task& task = StageOf(d.attempt.task).tasks[d.attempt.task.task];
@@ -307,7 +307,8 @@ void Simulation::Do(const sched::Accept& d) {
   const TaskId& id = d.attempt.task;
   if (jobs_[id.job.seq - 1].over) return;
   if (!d.winner) {
-    if (won_seconds_ < 0) return;  // the answer to a repeat
+    // The answer to a repeat; or its worker crashed, and the master does not know yet.
+    if (won_seconds_ < 0 && Served(id) == scheduler_.state().FindTask(id)->copies.size()) return;
     won_seconds_ = -1;
     ++totals_.kept_copies;
     return Serve(d.copy);

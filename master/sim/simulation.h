@@ -95,6 +95,7 @@ class Simulation {
     bool timed = false;     // by a trace or by naps: no resources
     bool counted = true;    // its bytes are bytes, not parts of its time
     bool computes = false;  // its flow takes a part of the worker's cores
+    bool by_bind = false;   // it reads what it is told: told_reads_
     uint32_t needed = 0, taken = 0, batch = 0;  // upstream outputs: of all, had, under way
     Instant launched, started, inputs_done, reported_at;
     double bytes = 0;       // of input
@@ -146,6 +147,12 @@ class Simulation {
     std::vector<uint32_t> workers;
     uint32_t busy = 0;  // of these: something of it moves, or writes for ever
   };
+  // What a reader by Bind was told to read, and has not read yet.
+  struct Told {
+    sched::Copy copy;
+    Instant since;         // it reads it; 0: not yet
+    uint32_t readers = 1;  // of this copy, with itself, when it began
+  };
   struct Message {
     sched::AttemptFinished report;
     uint32_t attempt = 0, stamp = 0;
@@ -160,6 +167,7 @@ class Simulation {
   void Do(const sched::CommitJob& d);
   void Do(const sched::FailJob& d);
   void Do(const sched::ReplicateCopy& d);
+  void Do(const sched::Bind& d);
   void Carry(const sched::Decision& decision);
   void KillSoon(const AttemptId& id);
   void EndJob(JobId id, bool succeeded, const std::string& message);
@@ -191,8 +199,14 @@ class Simulation {
   void Report(uint32_t worker);
   void WakeReaders(const TaskId& id);
 
+  // bound_reads.cc: readers that are told which copies to read.
+  void ReadTold(uint32_t a);  // all that it was told and does not read yet, at once
+  void StartOver(uint32_t a);  // what it was reading it has still to read
+  bool EndTold(uint32_t a);   // says what it has read; false: it was ended meanwhile
+
   // outputs.cc: where outputs can be read.
   void Serve(const sched::Copy& copy);
+  size_t Served(const TaskId& id) const;  // copies, such as cannot be read among them
   void EndReplica(uint32_t flow);
   bool Reads(const Attempt& a, uint32_t stage, uint32_t task) const;
   void TryUnreadable(uint32_t a);  // the first one that it comes across, if any
@@ -260,6 +274,7 @@ class Simulation {
   std::vector<uint32_t> free_timers_;
   std::map<uint32_t, sched::ReplicateCopy> replicas_;  // under way, by flow
   std::vector<FailedRead> failed_reads_;
+  std::map<uint32_t, std::vector<Told>> told_reads_;  // by attempt
   std::vector<Flows::Due> due_;
   std::vector<Flows::Use> uses_;
 };

@@ -64,13 +64,22 @@ JobModel RandomJob(Rng& rng, uint32_t number) {
   return job;
 }
 
-// What places work, what it waits for, whom it avoids, what it copies: one of each, or none. Times as short as
+// What places work, what it waits for, whom it avoids, what it clones and copies: one of each, or none. Times as short as
 // the jobs, so that preemption, waits and copies happen.
 constexpr const char* kPlace[] = {"fifo", "fair", "fair(reduces=greedy)",
                                   "fair(min_share_timeout=1,fair_share_timeout=3)",
                                   "fair(slowstart=0.5)", ""};
 constexpr const char* kWait[] = {"", "", "delay", "delay(clock=paper)", "delay(node=1,rack=2)"};
 constexpr const char* kAvoid[] = {"", "", "blacklist(window=20)", "blacklist(window=5,threshold=0.2,most=0.5)"};
+constexpr const char* kClone[] = {"",
+                                  "",
+                                  "",
+                                  "dolly",
+                                  "dolly(beta=1,tau=1,p=0.3)",
+                                  "dolly(beta=1,tau=1,p=0.3),delay_assignment",
+                                  "dolly(floor=20,tau=1,admission=preempt),delay_assignment(omega=2s)",
+                                  "dolly(beta=0.5,tau=1,p=0.3,admission=fcfs),delay_assignment(omega=0)",
+                                  "dolly(beta=1,p=0.5,charge=extra,partial=on),delay_assignment(omega=inf)"};
 constexpr const char* kCopy[] = {"",
                                  "late",
                                  "late(cap=0.5,min_age=2s)",
@@ -113,7 +122,7 @@ void AddQueues(Rng& rng, Experiment* s) {
 std::string RandomPolicies(uint64_t seed) {
   Rng rng = Rng::Stream(seed, "policies");
   std::string list;
-  for (const std::string& part : {Pick(rng, kPlace), Pick(rng, kWait), Pick(rng, kAvoid), Pick(rng, kCopy)}) {
+  for (const std::string& part : {Pick(rng, kPlace), Pick(rng, kWait), Pick(rng, kAvoid), Pick(rng, kClone), Pick(rng, kCopy)}) {
     if (part.empty()) continue;
     const std::string more = list + (list.empty() ? "" : ",") + part;
     // A policy that this build does not have is left out.
@@ -156,7 +165,7 @@ Experiment RandomExperiment(uint64_t seed, const std::string& policies) {
   for (JobModel& job : s.jobs) {
     if (Chance(rng, .2)) job.priority = static_cast<int32_t>(rng.Below(3));
     if (policies != kAnyPolicies || !Chance(rng, .2)) continue;
-    const std::string own = Pick(rng, kCopy);
+    const std::string own = Chance(rng, .3) ? Pick(rng, kClone) : Pick(rng, kCopy);
     if (!own.empty() && sched::Scheduler::CheckJobPolicies(own).ok()) job.policies = {own};
   }
   return s;

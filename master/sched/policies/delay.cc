@@ -13,9 +13,6 @@ constexpr char kSince[] = "since", kLast[] = "last";
 
 enum class Distance { kNode, kRack, kAny };
 
-uint64_t IdOf(JobId job) { return uint64_t{job.epoch} << 32 | job.seq; }
-JobId JobOf(uint64_t id) { return {static_cast<uint32_t>(id >> 32), static_cast<uint32_t>(id)}; }
-
 class Delay final : public Policy {
  public:
   Delay(bool paper, Duration node, Duration rack) : paper_(paper), node_(node), rack_(rack) {}
@@ -33,20 +30,20 @@ class Delay final : public Policy {
     } else if (const auto* changed = std::get_if<AttemptsChanged>(&trigger)) {
       for (const AttemptId& id : changed->attempts) Clean(state, id.task.job, &plan);
     } else if (const auto* due = std::get_if<TimersDue>(&trigger)) {
-      for (const uint64_t id : due->ids) Clean(state, JobOf(id), &plan);
+      for (const uint64_t id : due->ids) Clean(state, JobOfFact(id), &plan);
     }
   }
 
  private:
   std::optional<Instant> Fact(const State& state, JobId job, const char* what) const {
-    const FactValue* fact = state.FindFact({std::string(name()), kJobScope, IdOf(job), what});
+    const FactValue* fact = state.FindFact({std::string(name()), kJobScope, FactId(job), what});
     if (fact == nullptr) return std::nullopt;
     return Instant{std::get<int64_t>(*fact)};
   }
 
   void ForgetJob(const State& state, JobId job, Plan* plan) const {
     for (const char* what : {kSince, kLast}) {
-      if (Fact(state, job, what)) plan->Forget(kJobScope, IdOf(job), what);
+      if (Fact(state, job, what)) plan->Forget(kJobScope, FactId(job), what);
     }
   }
 
@@ -78,21 +75,21 @@ class Delay final : public Policy {
     const Instant now = view.now();
     std::optional<Instant> since = Fact(state, job, kSince);
     if (distance == Distance::kNode) {
-      if (paper_) plan->Remember(kJobScope, IdOf(job), kSince, now.ns);
+      if (paper_) plan->Remember(kJobScope, FactId(job), kSince, now.ns);
       else if (since && Calm(state, job, now)) ForgetJob(state, job, plan);
       return;
     }
     if (!since || (!paper_ && Calm(state, job, now))) {
       since = now;
-      plan->Remember(kJobScope, IdOf(job), kSince, now.ns);
+      plan->Remember(kJobScope, FactId(job), kSince, now.ns);
     }
     if (!paper_) NoteRefusal(state, job, now, plan);
     const Instant rack_at = *since + node_, any_at = rack_at + rack_;
     const Instant at = distance == Distance::kRack ? rack_at : any_at;
     if (now >= at || !plan->PassOver(job)) return;
     const Instant wake = now < rack_at ? rack_at : any_at;
-    const auto timer = state.timers().find({std::string(name()), IdOf(job)});
-    if (timer == state.timers().end() || timer->second != wake) plan->WakeAt(IdOf(job), wake);
+    const auto timer = state.timers().find({std::string(name()), FactId(job)});
+    if (timer == state.timers().end() || timer->second != wake) plan->WakeAt(FactId(job), wake);
   }
 
   // No offer has been refused, or would have been without the wait, for long.
@@ -104,7 +101,7 @@ class Delay final : public Policy {
   // To within an offer period, so that not each offer makes a decision.
   void NoteRefusal(const State& state, JobId job, Instant now, Plan* plan) const {
     const std::optional<Instant> last = Fact(state, job, kLast);
-    if (!last || now >= *last + state.config().offer_period) plan->Remember(kJobScope, IdOf(job), kLast, now.ns);
+    if (!last || now >= *last + state.config().offer_period) plan->Remember(kJobScope, FactId(job), kLast, now.ns);
   }
 
   const bool paper_;

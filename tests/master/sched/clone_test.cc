@@ -33,6 +33,26 @@ TEST_F(CloneTest, TheFirstReportWinsAndTheOtherIsKilled) {
   EXPECT_EQ(state_.FindTask(kMap)->failures, 0u);
 }
 
+TEST_F(CloneTest, ClonesRunOnUntilTheOutputHasTheCopiesThatAreWanted) {
+  Ask([](Plan& plan) { EXPECT_TRUE(plan.WantCopies(kMap, 2)); });
+  Finish(1, 7);
+  EXPECT_TRUE(Find<Accept>()->winner);
+  EXPECT_EQ(Find<Kill>(), nullptr);
+  Finish(2, 7);
+  EXPECT_FALSE(Find<Accept>()->winner);
+  EXPECT_EQ(state_.FindTask(kMap)->copies.size(), 2u);
+  EXPECT_EQ(state_.FindTask(kMap)->live, 0u);
+}
+
+TEST_F(CloneTest, ACloneThatRunsOnAndGivesOtherContentMarksTheOperator) {
+  Ask([](Plan& plan) { EXPECT_TRUE(plan.WantCopies(kMap, 2)); });
+  Finish(1, 7);
+  Finish(2, 8);
+  EXPECT_EQ(Refused(), ReasonCode::kDifferentDigest);
+  EXPECT_TRUE(state_.FindStage(kMap.stage_id())->indeterminate);
+  EXPECT_EQ(state_.FindTask(kMap)->copies.size(), 1u);
+}
+
 TEST_F(CloneTest, ALaterReportOfEqualContentIsDroppedNotAnError) {
   Finish(1, 7);
   Finish(2, 7);

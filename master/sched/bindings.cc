@@ -1,0 +1,81 @@
+#include "master/sched/bindings.h"
+
+namespace mr::sched {
+
+const BoundRead* Bindings::Find(const AttemptId& reader, uint32_t up_stage, uint32_t up_task) const {
+  const auto it = reads_.find({reader.task.stage, reader.task.task, reader.number, up_stage, up_task});
+  return it == reads_.end() ? nullptr : &it->second;
+}
+
+uint32_t Bindings::Reading(uint32_t up_stage, uint32_t up_task, const CopyPlace& copy) const {
+  const auto it = reading_.find(CopyOf(up_stage, up_task, copy));
+  return it == reading_.end() ? 0 : it->second;
+}
+
+bool Bindings::Used(const TaskId& reader, uint32_t up_stage, uint32_t up_task, const CopyPlace& copy) const {
+  // From clone to clone, not from read to read: a reader of a thousand outputs has a thousand of them.
+  auto it = reads_.lower_bound({reader.stage, reader.task, 0, 0, 0});
+  while (it != reads_.end() && it->second.stage == reader.stage && it->second.task == reader.task) {
+    const uint32_t number = it->second.number;
+    const auto read = reads_.find({reader.stage, reader.task, number, up_stage, up_task});
+    if (read != reads_.end() && read->second.copy == copy) return true;
+    it = reads_.lower_bound({reader.stage, reader.task, number + 1, 0, 0});
+  }
+  return false;
+}
+
+std::vector<BoundRead> Bindings::Of(const AttemptId& reader) const {
+  std::vector<BoundRead> out;
+  const TaskId& t = reader.task;
+  auto it = reads_.lower_bound({t.stage, t.task, reader.number, 0, 0});
+  for (; it != reads_.end(); ++it) {
+    const BoundRead& r = it->second;
+    if (r.stage != t.stage || r.task != t.task || r.number != reader.number) break;
+    out.push_back(r);
+  }
+  return out;
+}
+
+std::vector<BoundRead> Bindings::All() const {
+  std::vector<BoundRead> out;
+  out.reserve(reads_.size());
+  for (const auto& [key, read] : reads_) out.push_back(read);
+  return out;
+}
+
+std::vector<BoundRead> Bindings::Unfinished(uint32_t up_stage, uint32_t up_task, const CopyPlace& copy) const {
+  std::vector<BoundRead> out;
+  if (Reading(up_stage, up_task, copy) == 0) return out;
+  for (const auto& [key, r] : reads_) {
+    if (r.up_stage == up_stage && r.up_task == up_task && !r.done && r.copy == copy) out.push_back(r);
+  }
+  return out;
+}
+
+void Bindings::Put(const BoundRead& read) {
+  const auto it = reads_.find(KeyOf(read));
+  if (it != reads_.end()) Erase(it->second);
+  reads_[KeyOf(read)] = read;
+  if (!read.done) ++reading_[CopyOf(read.up_stage, read.up_task, read.copy)];
+}
+
+void Bindings::Erase(const BoundRead& read) {
+  const auto it = reads_.find(KeyOf(read));
+  if (it == reads_.end()) return;
+  const BoundRead& r = it->second;
+  if (!r.done) {
+    const auto count = reading_.find(CopyOf(r.up_stage, r.up_task, r.copy));
+    if (--count->second == 0) reading_.erase(count);
+  }
+  reads_.erase(it);
+}
+
+std::string Bindings::Check() const {
+  std::map<CopyKey, uint32_t> reading;
+  for (const auto& [key, r] : reads_) {
+    if (!r.done) ++reading[CopyOf(r.up_stage, r.up_task, r.copy)];
+  }
+  return reading == reading_ ? "" : "readers of copies are counted wrong";
+}
+
+}  // namespace mr::sched

@@ -1,0 +1,17 @@
+// Names of the facts that dolly and its helpers keep.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace mr::sched {
+
+inline constexpr char kOfJob[] = "job";  // id: FactId
+inline constexpr char kOfAll[] = "all";  // id: 0
+inline constexpr char kUsed[] = "used";  // slots of the budget that admitted phases may hold
+// Of a phase: attempts of each task (where more than one); slots charged to the budget; a ReasonCode.
+inline std::string Clones(uint32_t stage) { return "clones/" + std::to_string(stage); }
+inline std::string Charged(uint32_t stage) { return "charged/" + std::to_string(stage); }
+inline std::string Verdict(uint32_t stage) { return "verdict/" + std::to_string(stage); }
+
+}  // namespace mr::sched

@@ -1,0 +1,47 @@
+// The setters of what readers are told to read (bindings.h), and of what that took.
+#include <algorithm>
+
+#include "master/sched/state.h"
+
+namespace mr::sched {
+
+void State::Bind(const AttemptId& reader, const TaskId& output, const CopyPlace& copy, bool exclusive, Instant now) {
+  Bindings& bindings = JobOf(reader.task.job).bindings;
+  const BoundRead* before = bindings.Find(reader, output.stage, output.task);
+  if (before != nullptr) digest_ -= Hash(reader.task.job, *before);
+  BoundRead read{reader.task.stage, reader.task.task, reader.number, output.stage, output.task, copy, exclusive, false, now};
+  bindings.Put(read);
+  digest_ += Hash(reader.task.job, read);
+}
+
+void State::EndRead(const AttemptId& reader, const TaskId& output) {
+  const auto job = jobs_.find(reader.task.job);
+  if (job == jobs_.end()) return;
+  const BoundRead* found = job->second.bindings.Find(reader, output.stage, output.task);
+  if (found == nullptr || found->done) return;
+  BoundRead read = *found;
+  digest_ -= Hash(reader.task.job, read);
+  read.done = true;
+  job->second.bindings.Put(read);
+  digest_ += Hash(reader.task.job, read);
+}
+
+void State::DropReads(const AttemptId& reader) {
+  Bindings& bindings = JobOf(reader.task.job).bindings;
+  for (const BoundRead& read : bindings.Of(reader)) {
+    digest_ -= Hash(reader.task.job, read);
+    bindings.Erase(read);
+  }
+}
+
+void State::CountTransfer(uint32_t readers, uint64_t bytes, Duration took) {
+  if (readers == 0 || bytes == 0 || took.ns <= 0) return;
+  digest_ -= HashCounters();
+  Transfers& of = transfers_[std::min<size_t>(readers, transfers_.size()) - 1];
+  ++of.n;
+  of.bytes += bytes;
+  of.us += static_cast<uint64_t>(took.ns / 1000);
+  digest_ += HashCounters();
+}
+
+}  // namespace mr::sched
