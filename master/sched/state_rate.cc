@@ -28,7 +28,8 @@ void Move(Ranked<T>& set, bool was, const T& old, bool is, const T& value) {
 bool Same(const StageStatistics& a, const StageStatistics& b) {
   return a.by_rate.All() == b.by_rate.All() && a.by_score.All() == b.by_score.All() &&
          a.by_start.All() == b.by_start.All() && a.rates.All() == b.rates.All() &&
-         a.durations.All() == b.durations.All() && a.scores == b.scores && a.running == b.running &&
+         a.durations.All() == b.durations.All() && a.ends.All() == b.ends.All() &&
+         a.scores == b.scores && a.running == b.running &&
          a.phase_ns == b.phase_ns && a.phase_n == b.phase_n && a.measured_ns == b.measured_ns && a.measured_bytes == b.measured_bytes &&
          a.measured_work == b.measured_work && a.measured == b.measured && a.wrapup_ns == b.wrapup_ns &&
          a.lag_ns == b.lag_ns && a.sampled == b.sampled && a.told.All() == b.told.All() && a.costs.All() == b.costs.All() && a.by_worker == b.by_worker &&
@@ -66,6 +67,7 @@ void Change(const Rating& a, const Rating& b, AttemptKey key, WorkerId worker, S
   Move(s->by_score, a.candidate, ByNumber{a.score, key}, b.candidate, ByNumber{b.score, key});
   Move(s->by_start, a.candidate, ByNumber{a.started, key}, b.candidate, ByNumber{b.started, key});
   Move(s->durations, a.finished, a.lasted, b.finished, b.lasted);
+  Move(s->ends, a.finished, a.started + a.lasted, b.finished, b.started + b.lasted);
   s->measured_ns += (b.bytes > 0 ? b.lasted : 0) - (a.bytes > 0 ? a.lasted : 0);
   s->measured_bytes += b.bytes - a.bytes;
   Move(s->by_cost, a.alone && a.cost > 0, ByRate{-a.cost, key}, b.alone && b.cost > 0, ByRate{-b.cost, key});

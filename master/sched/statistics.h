@@ -72,6 +72,7 @@ struct StageStatistics {
   std::array<uint32_t, 3> phase_n{};   // and how many they are
   // Of finished ones.
   Ranked<int64_t> durations;  // ns
+  Ranked<int64_t> ends;       // ns: when they did
   int64_t measured_ns = 0;    // durations of those whose input is known,
   uint64_t measured_bytes = 0;  // and these inputs
   int64_t measured_work = 0;    // and how long they took without the wait for inputs

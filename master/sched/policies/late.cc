@@ -74,14 +74,28 @@ class Late final : public Speculation {
     return {rate, (1 - score) / rate};
   }
 
-  // What it would take from the start: its input at the pace of the finished, else the median attempt's
-  // time; infinite where nothing is known.
-  static double SecondsAnew(const StageStatistics& s, const Task& task, const Attempt& a) {
-    const uint64_t bytes = InputBytes(task, a);
-    if (bytes > 0 && s.measured_bytes > 0) {
-      return static_cast<double>(bytes) * static_cast<double>(s.measured_ns) / 1e9 / static_cast<double>(s.measured_bytes);
+  // How long it ran before the last of its inputs was made: a copy begins with all of them there.
+  static double SecondsBeforeInputs(const View& view, StageId id, const Attempt& a) {
+    const Job& job = *view.state().FindJob(id.job);
+    int64_t made = 0;
+    for (const StageInput& input : job.graph.stages[id.stage].inputs) {
+      if (!input.is_edge) continue;
+      const Ranked<int64_t>& ends = job.stages[input.upstream].statistics.ends;
+      if (!ends.empty()) made = std::max(made, ends.At(ends.size() - 1));
     }
-    return s.rates.empty() ? std::numeric_limits<double>::infinity() : 1 / Percentile(s.rates, 0.5);
+    return static_cast<double>(std::max<int64_t>(0, made - a.started_at.ns)) / 1e9;
+  }
+
+  // What it would take from now: its input at the pace of the finished, else the median attempt's time, but for
+  // what they waited, as it did; infinite where nothing is known.
+  static double SecondsAnew(const View& view, StageId id, const StageStatistics& s, const Task& task, const Attempt& a) {
+    const double before = SecondsBeforeInputs(view, id, a);
+    const auto bytes = static_cast<double>(InputBytes(task, a));
+    if (bytes > 0 && s.measured_bytes > 0) {
+      const double each = bytes / static_cast<double>(s.measured_bytes) / 1e9;
+      return std::max(static_cast<double>(s.measured_work) * each, static_cast<double>(s.measured_ns) * each - before);
+    }
+    return s.rates.empty() ? std::numeric_limits<double>::infinity() : std::max(0.0, 1 / Percentile(s.rates, 0.5) - before);
   }
 
   std::optional<Reason> Keeps(const View& view, const AttemptId& id) const override {
@@ -89,7 +103,7 @@ class Late final : public Speculation {
     const Task& task = *view.state().FindTask(id.task);
     const Attempt& a = *view.state().FindAttempt(id);
     const Estimate e = EstimateOf(view, s, task, a);
-    const double threshold = Percentile(s.rates, slow_task_), anew = SecondsAnew(s, task, a);
+    const double threshold = Percentile(s.rates, slow_task_), anew = SecondsAnew(view, id.task.stage_id(), s, task, a);
     if (e.rate >= threshold) return Reason{ReasonCode::kNotSlow, "", {e.rate * 100, threshold * 100}};
     if (gain_ > 0 && e.left <= gain_ * anew) return Reason{ReasonCode::kNoGain, "", {e.left, anew}};
     const SlotKind kind = view.state().Spec(id.task.stage_id()).slot_kind;
@@ -125,7 +139,7 @@ class Late final : public Speculation {
       const Attempt& a = AttemptOf(stage, key);
       const Estimate e = EstimateOf(view, s, stage.tasks[key.first], a);
       if (e.rate >= threshold || (best && e.left <= longest)) return;
-      if (gain_ > 0 && e.left <= gain_ * SecondsAnew(s, stage.tasks[key.first], a)) return;
+      if (gain_ > 0 && e.left <= gain_ * SecondsAnew(view, id, s, stage.tasks[key.first], a)) return;
       if (!Eligible(view, id, key, worker)) return;
       longest = e.left;
       best = Choice{key, {ReasonCode::kLongestToEnd, "", {e.left, e.rate * 100, threshold * 100}}};

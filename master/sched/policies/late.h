@@ -8,11 +8,12 @@
 // SlowTaskThreshold percentile, the one with the largest time_left.
 //
 // Parameters: cap (SpeculativeCap: share of slots, at least one), slow_task, slow_node (shares),
-// min_age, skew_check (on|off), gain, estimator (score|phases). gain=G: only where time_left is more than
-// G times what the task would take anew (Hadoop's later estimator, [H2] of papers.md 3.1, has 1), so
-// that min_age may be short; 0, the default, does not ask. estimator=phases (section 4.4 names it as what
-// would mend an order that is wrong where progress slows down): of a reduce, the rest of its phase at its
-// rate in this phase, and for the phases to come what they take other attempts of the stage.
+// min_age, skew_check (on|off), gain, estimator (score|phases). gain=G: only where time_left is
+// more than G times what the task would take anew, its inputs being there (Hadoop's later
+// estimator, [H2] of papers.md 3.1, has 1), so that min_age may be short; 0, the default, does not
+// ask. estimator=phases (section 4.4 names it as what would mend an order that is wrong where
+// progress slows down): of a reduce, the rest of its phase at its rate in this phase, and for the
+// phases to come what they take other attempts of the stage.
 //
 // Departs from the paper:
 // - Percentiles are over running and finished attempts of the stage; of workers, over those on
