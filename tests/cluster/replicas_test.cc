@@ -98,5 +98,64 @@ TEST_P(ReplicasTest, KillingTheWorkerThatMadeAllOutputsRunsNothingAgain) {
 INSTANTIATE_TEST_SUITE_P(Master, ReplicasTest, testing::Values(false, true),
                          [](const auto& info) { return info.param ? "KilledToo" : "Alive"; });
 
+// The disk under the shuffle of one worker fails; its slot is taken, so that it only has copies to make.
+TEST(ReplicaRetryTest, ACopyThatAWorkerCannotMakeIsMadeElsewhereAndWhySaysSo) {
+  Cluster cluster({.workers = 3,
+                   .slots = 1,
+                   .master_flags = {"--block_size=16m", "--scheduler=fifo,mantri_replication(always=on)"}});
+  ASSERT_TRUE(cluster.Start().ok());
+  const std::string dir = cluster.directory();
+  // Outputs of more than 4 MiB however they are compressed, which go to files of their own.
+  ASSERT_TRUE(MakeDirectories(dir + "/in").ok());
+  for (const std::string part : {"/in/a", "/in/b"}) {
+    Shell("head -c 8000000 /dev/urandom | base64 > '" + dir + part + "'");
+  }
+  const RunResult slept = cluster.Mrctl(
+      {"submit", "sleep", "--detach", "--ms", "600000", "--tasks", "2", "--output", "file://" + dir + "/slept"});
+  ASSERT_EQ(slept.exit, 0) << slept.err;
+  std::vector<std::string> sleepers;
+  const Instant limit = Now() + Seconds(30);
+  while (sleepers.size() != 2 && Now() < limit) {
+    sleepers.clear();
+    for (const auto& task : Rows(cluster.Mrctl({"job", "tasks", "job_1_0001"}))) {
+      if (task.size() > 4 && task[4][0] == 'w') sleepers.push_back(task[4]);
+    }
+  }
+  ASSERT_EQ(sleepers.size(), 2u) << cluster.Mrctl({"job", "tasks", "job_1_0001"}).out;
+  for (const auto& worker : Rows(cluster.Mrctl({"workers"}))) {
+    for (int i = 0; i < cluster.workers() && worker[0] == sleepers[0]; ++i) {
+      if (worker[2] != "127.0.0.1:" + std::to_string(cluster.worker_port(i))) continue;
+      ASSERT_TRUE(RemoveTree(cluster.worker_data(i) + "/shuffle").ok());
+    }
+  }
+  auto follower = cluster.MrctlInBackground(
+      {"submit", "--conf", "max_split_bytes=16m", "stream", "--map", "cat", "--reduce", "sleep 600", "--reduces", "1",
+       "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/out"},
+      "follower");
+  ASSERT_TRUE(follower.ok());
+  const auto two_copies = [&] {
+    size_t two = 0;
+    for (const auto& task : Rows(cluster.Mrctl({"job", "tasks", kJob}))) {
+      two += task.size() == 6 && task[0].find("_m_") != std::string::npos &&
+             task[5].find(',') != std::string::npos;
+    }
+    return two == 2;
+  };
+  while (!two_copies() && Now() < limit) {
+  }
+  EXPECT_TRUE(two_copies()) << cluster.Mrctl({"job", "tasks", kJob}).out << cluster.Logs();
+  std::string why;
+  for (const char* task : {"task_1_0002_0_m_000000", "task_1_0002_0_m_000001"}) {
+    why += cluster.Mrctl({"why", task}).out;
+  }
+  EXPECT_NE(why.find(" on " + sleepers[0] + ": "), std::string::npos) << why;
+  EXPECT_NE(why.find("not copied attempt_1_0002_0_m_00000"), std::string::npos) << why;
+  EXPECT_NE(why.find(" on " + sleepers[1] + ": worker " + sleepers[0] +
+                     " could not make the copy (try 2) [mantri_replication]"),
+            std::string::npos)
+      << why << cluster.Logs();
+  EXPECT_EQ(cluster.Mrctl({"kill", kJob}).exit, 0);
+}
+
 }  // namespace
 }  // namespace mr::test

@@ -414,6 +414,8 @@ TEST_F(MasterTest, CountsTheLaunchesThatAWorkerRefuses) {
   ASSERT_TRUE(io_.Until([&] { return !client.Job(*job).last_failure.empty(); }));
   EXPECT_THAT(client.Job(*job).last_failure, testing::HasSubstr("was not started by w1, as "));
   EXPECT_THAT(client.Why("w1").at(0), testing::ContainsRegex("it did not start [0-9]+ of the attempts"));
+  EXPECT_THAT(client.Why("w1"), testing::Contains(testing::ContainsRegex("^it gets nothing for another [0-9.]+ .*s, since it "
+                                                                         "did not start what it was given$")));
   EXPECT_THAT(client.Why("task_1_0001_0_m_000000"), testing::Contains(testing::HasSubstr("not started: no such luck")));
   worker.fate = [](const AttemptId&) { return FakeWorker::Fate::kDone; };
   ASSERT_TRUE(client.UntilState(*job, rpc::JobState::SUCCEEDED)) << Why(client, *job);
