@@ -155,6 +155,12 @@ void Scenario::Event_(const Words& w) {
     Consume(id);
     return Send(AttemptProgress{worker, life, {{id, 1, 1, 100, 0, true}}});
   }
+  if (verb == "fetched") {
+    const TaskId up = ParseTask(w.at(2));
+    const BoundRead* read = scheduler_.state().FindJob(id.task.job)->bindings.Find(id, up.stage, up.task);
+    if (read == nullptr) return Broken("it was not told to read " + w[2]);
+    return Send(FetchDone{id, scheduler_.state().MakeCopy(up, read->copy), 1, Millis(1), 1});
+  }
   if (verb == "copy_lost" || verb == "fetch_failed" || verb == "copy_made" || verb == "copy_not_made") {
     Copy copy{{id.task, a->generation}, id.number, worker, life};
     if (verb == "copy_not_made") return Send(CopyNotMade{copy, ParseWorker(w.at(2)), "no space left"});
