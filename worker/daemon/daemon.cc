@@ -149,6 +149,7 @@ void Daemon::Impl::Build() {
   l.fetches = std::make_unique<FetchPool>(loop, store, pool.poster(), fetch_options);
   l.replicator = std::make_unique<Replicator>(loop, *l.fetches, store);
   l.serving = std::make_unique<ShuffleServing>(store, pool.poster(), incarnation);
+  l.fetches->CountReadersIn(l.serving->readers());
   l.libraries = std::make_unique<LibraryCache>(
       loop, pool.poster(), options.builtin_library, Path("lib"),
       [&l](std::string sha256, uint64_t offset) { return l.session->AskLibrary(std::move(sha256), offset); });

@@ -22,7 +22,7 @@ struct Services {
   rpc::KjThread& loop;
   Pool& pool;
   TaskHost& host;
-  ShuffleStore& store;  // on the pool only
+  ShuffleStore& store;  // on the pool, where it may touch the disk
   LibraryCache& libraries;
   Directory& directory;
   InputOpener& inputs;

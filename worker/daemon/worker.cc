@@ -150,7 +150,7 @@ void Worker::Drop(const CopyName& copy) {
     unheard_.erase(unheard);
   }
   services_.replicator.Cancel(key);
-  services_.pool.Post([&store = services_.store, key] { store.Drop(key); });
+  services_.store.Drop(key);  // at once: what leaves from here on is not of it
 }
 
 void Worker::Ended(AttemptId attempt) {

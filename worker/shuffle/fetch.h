@@ -22,6 +22,7 @@
 #include "common/base/status.h"
 #include "common/base/time.h"
 #include "common/rpc/kj_thread.h"
+#include "worker/shuffle/copy_readers.h"
 #include "worker/shuffle/on_pool.h"
 #include "worker/shuffle/store.h"
 
@@ -42,13 +43,14 @@ struct SegmentRequest {
   uint32_t input = 0;
   uint32_t partition_begin = 0, partition_end = 0;
   CopyLocation from;
+  bool counted = false;  // its worker is to count it among the copy's readers
 };
 
 // How one segment's transfer went.
 struct FetchMeasure {
   uint64_t bytes = 0;    // of batches, uncompressed
   Duration took;         // from the first request for it to the last verified byte
-  uint32_t readers = 1;  // most segments that were read from this peer at once meanwhile
+  uint32_t readers = 0;  // of the copy, as its worker counted them, in the mean over the bytes; 0: not counted
 };
 
 // All calls come on the loop, none from within a call of the fetcher, which they may destroy.
@@ -99,6 +101,8 @@ class FetchPool {
   ~FetchPool();
 
   void SetClusterId(uint64_t cluster_id);  // for connections from now on
+  // Where readers from elsewhere are counted; before the first fetcher.
+  void CountReadersIn(std::shared_ptr<CopyReaders> readers);
   std::unique_ptr<Fetcher> NewFetcher(FetchObserver* observer, const FetcherOptions& options);
   std::unique_ptr<Fetcher> NewFetcher(FetchObserver* observer) { return NewFetcher(observer, {}); }
 

@@ -2,9 +2,11 @@
 
 #include <kj/async.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "common/io/clock.h"
 #include "common/rpc/kj_status.h"
 #include "common/rpc/wire.h"
 #include "schema/data.capnp.h"
@@ -18,6 +20,7 @@ struct Progress {
   ChunkWant want;
   StoredChunk chunk;
   uint64_t stored_bytes = 0;  // as the first piece said
+  uint32_t readers = 0;       // as the last piece said
   bool begun = false;
 };
 
@@ -44,7 +47,7 @@ class RemoteChannel final : public FetchChannel,
   ~RemoteChannel() noexcept override {}
 
   void Submit(ChunkWant want) override {
-    queue_.push_back({std::move(want), {}, 0, false});
+    queue_.push_back({.want = std::move(want), .chunk = {}});
     if (pumping_) return;
     pumping_ = true;  // once for all wants of this turn of the loop, so that they share calls
     Start(kj::evalLater([this] {
@@ -138,6 +141,8 @@ class RemoteChannel final : public FetchChannel,
     out.setPartition(p.want.partition);
     out.setChunk(p.want.chunk);
     out.setOffset(p.chunk.bytes.size());
+    out.setReader(p.want.reader);
+    out.setLast(p.want.last);
   }
 
   void OnReply(uint64_t id, capnp::List<rpc::Chunk>::Reader chunks) {
@@ -151,26 +156,32 @@ class RemoteChannel final : public FetchChannel,
     }
     // What was not answered goes back to the front, in order; then what was answered in part.
     for (size_t i = call.size(); i > chunks.size(); --i) queue_.push_front(std::move(call[i - 1]));
-    std::vector<std::pair<ChunkWant, Result<StoredChunk>>> finished;
+    struct Finished {
+      ChunkWant want;
+      Result<StoredChunk> chunk;
+      uint32_t readers;
+    };
+    std::vector<Finished> finished;
     for (uint i = chunks.size(); i > 0; --i) {
       Progress& p = call[i - 1];
       const Status status = Accept(chunks[i - 1], &p);
       if (!status.ok()) {
-        finished.emplace_back(std::move(p.want), status);
+        finished.push_back({std::move(p.want), status, 0});
       } else if (p.chunk.bytes.size() < p.stored_bytes) {
         queue_.push_front(std::move(p));
       } else {
-        finished.emplace_back(std::move(p.want), std::move(p.chunk));
+        finished.push_back({std::move(p.want), std::move(p.chunk), p.readers});
       }
     }
     Pump();
     for (auto it = finished.rbegin(); it != finished.rend(); ++it) {
-      if (it->first.wanted()) it->first.done(std::move(it->second));
+      if (it->want.wanted()) it->want.done(std::move(it->chunk), it->readers);
     }
   }
 
   static Status Accept(rpc::Chunk::Reader piece, Progress* p) {
     MR_RETURN_IF_ERROR(rpc::FromOutcome(piece.getOutcome()));
+    p->readers = piece.getReaders();
     if (!p->begun) {
       p->begun = true;
       p->stored_bytes = piece.getStoredBytes();
@@ -206,7 +217,7 @@ class RemoteChannel final : public FetchChannel,
     }
     for (Progress& p : std::exchange(queue_, {})) all.push_back(std::move(p));
     for (Progress& p : all) {
-      if (p.want.wanted()) p.want.done(why_);
+      if (p.want.wanted()) p.want.done(why_, 0);
     }
   }
 
@@ -241,7 +252,8 @@ class LocalChannel final : public FetchChannel, public std::enable_shared_from_t
   ~LocalChannel() noexcept override {}
 
   void Submit(ChunkWant want) override {
-    queue_.push_back({std::move(want), {}, 0, false});
+    if (want.reader != 0) context_->readers->Asks(want.copy, kHere, want.reader, Now());
+    queue_.push_back({.want = std::move(want), .chunk = {}});
     if (pumping_) return;
     pumping_ = true;
     tasks_.add(kj::evalLater([this] {
@@ -258,6 +270,7 @@ class LocalChannel final : public FetchChannel, public std::enable_shared_from_t
       auto call = TakeForOneCall(&queue_);
       if (call.empty()) return;
       ++reads_;
+      const uint64_t drops = context_->store->drops();
       std::vector<std::tuple<CopyKey, uint32_t, uint32_t>> keys;
       for (const Progress& p : call) keys.emplace_back(p.want.copy, p.want.partition, p.want.chunk);
       tasks_.add(OnPool(context_->post, [keys, store = context_->store] {
@@ -266,16 +279,29 @@ class LocalChannel final : public FetchChannel, public std::enable_shared_from_t
                      chunks.push_back(store->Get(copy, partition, chunk));
                    }
                    return chunks;
-                 }).then([this, call = std::move(call)](std::vector<Result<StoredChunk>> chunks) mutable {
+                 }).then([this, call = std::move(call), drops](std::vector<Result<StoredChunk>> chunks) mutable {
         --reads_;
         Pump();
         for (size_t i = 0; i < call.size(); ++i) {
-          if (call[i].want.wanted()) call[i].want.done(std::move(chunks[i]));
+          const ChunkWant& want = call[i].want;
+          if (chunks[i].ok() && context_->store->drops() != drops && !context_->store->Has(want.copy)) {
+            chunks[i] = NotFound("the copy was dropped while it was being read");
+          }
+          const uint32_t readers = CountReaders(want, chunks[i].ok());
+          if (want.wanted()) want.done(std::move(chunks[i]), readers);
         }
       }));
     }
   }
 
+  uint32_t CountReaders(const ChunkWant& want, bool ok) {
+    if (want.reader == 0) return 0;
+    const uint32_t n = std::max(1u, context_->readers->Count(want.copy, Now()));
+    if (!ok || want.last) context_->readers->Ends(want.copy, kHere, want.reader);
+    return n;
+  }
+
+  static constexpr uint64_t kHere = 0;  // no session has this number
   struct IgnoreErrors : kj::TaskSet::ErrorHandler {
     void taskFailed(kj::Exception&&) override {}  // the pool has stopped: so has the worker
   };

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "common/rpc/connection.h"
+#include "worker/shuffle/copy_readers.h"
 #include "worker/shuffle/fetch.h"
 
 namespace mr::worker {
@@ -22,10 +23,12 @@ struct ChunkWant {
   uint32_t partition = 0;
   uint32_t chunk = 0;
   uint64_t expected_bytes = 0;  // roughly, to fill calls
+  uint64_t reader = 0;          // among the pool's; 0: not counted
+  bool last = false;            // of this reader, of this copy
   // False: nobody waits for it any more; it is dropped without `done`.
   std::function<bool()> wanted;
-  // On the loop, never from within Submit.
-  std::function<void(Result<StoredChunk>)> done;
+  // On the loop, never from within Submit. readers: of the copy, as its worker counts them; 0 where it does not.
+  std::function<void(Result<StoredChunk>, uint32_t readers)> done;
 };
 
 class FetchChannel {
@@ -34,14 +37,13 @@ class FetchChannel {
   virtual void Submit(ChunkWant want) = 0;
   // No further want can succeed: take a new channel.
   virtual bool broken() const = 0;
-
-  uint32_t segments = 0;  // that fetchers read through it now
 };
 
 struct ChannelContext {
   rpc::KjThread* loop = nullptr;
   PostToPool post;
   std::shared_ptr<ShuffleStore> store;
+  std::shared_ptr<CopyReaders> readers;  // of the store's copies
   FetchPool::Options options;
 };
 

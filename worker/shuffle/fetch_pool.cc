@@ -31,6 +31,7 @@ FetchPool::State::State(rpc::KjThread& loop, std::shared_ptr<ShuffleStore> store
   context->loop = &loop;
   context->post = std::move(post);
   context->store = std::move(store);
+  context->readers = std::make_shared<CopyReaders>();
   context->options = options;
   if (context->store != nullptr) local = NewLocalChannel(context);
 }
@@ -58,6 +59,8 @@ FetchPool::~FetchPool() = default;
 void FetchPool::SetClusterId(uint64_t cluster_id) {
   state_->context->options.cluster_id = cluster_id;
 }
+
+void FetchPool::CountReadersIn(std::shared_ptr<CopyReaders> readers) { state_->context->readers = std::move(readers); }
 
 std::unique_ptr<Fetcher> FetchPool::NewFetcher(FetchObserver* observer,
                                                const FetcherOptions& options) {

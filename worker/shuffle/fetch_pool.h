@@ -65,6 +65,7 @@ struct FetchPool::State {
   TableCache tables;
   std::map<std::pair<std::string, Incarnation>, std::shared_ptr<FetchChannel>> channels;
   std::shared_ptr<FetchChannel> local;
+  uint64_t last_reader = 0;  // numbers of segments that are counted
 };
 
 std::unique_ptr<Fetcher> MakeFetcher(std::shared_ptr<FetchPool::State> pool,

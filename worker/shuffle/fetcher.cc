@@ -24,6 +24,10 @@ struct Segment {
   bool over = false;            // done or failed
   Instant began;
   FetchMeasure measure;
+  uint64_t reader = 0;           // as which it is counted; 0: not
+  uint64_t chunks_to_ask = 0;    // of the partitions it asks for; of one that is counted
+  uint64_t counted_bytes = 0;    // that came with a number of readers
+  double readers_by_bytes = 0;
 };
 using SegmentPtr = std::shared_ptr<Segment>;
 
@@ -92,7 +96,6 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>,
     observer_ = nullptr;
     for (const SegmentPtr& segment : live_) {
       segment->over = true;
-      --segment->channel->segments;
     }
     live_.clear();
     new_.clear();
@@ -106,7 +109,7 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>,
     segment->request = std::move(request);
     segment->channel = pool_->ChannelTo(segment->request.from);
     segment->next_partition = segment->request.partition_begin;
-    segment->measure.readers = ++segment->channel->segments;
+    if (segment->request.counted) segment->reader = ++pool_->last_reader;
     live_.insert(segment);
     new_.push_back(std::move(segment));
     PumpSoon();
@@ -168,7 +171,7 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>,
   void AskForTable(const SegmentPtr& segment) {
     ChunkWant want = Want(segment, kTablePartition, 0);
     want.expected_bytes = uint64_t{40} * segment->request.from.partitions;
-    want.done = [weak = weak_from_this(), segment](Result<StoredChunk> chunk) {
+    want.done = [weak = weak_from_this(), segment](Result<StoredChunk> chunk, uint32_t) {
       const auto self = weak.lock();
       if (self == nullptr || segment->over) return;
       if (!chunk.ok()) return self->Fail(segment, chunk.status());
@@ -194,6 +197,11 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>,
 
   void SetTable(const SegmentPtr& segment, Table table) {
     segment->table = std::move(table);
+    if (segment->reader != 0) {
+      for (uint32_t p = segment->next_partition; p < segment->request.partition_end; ++p) {
+        segment->chunks_to_ask += (*segment->table)[p].chunks;
+      }
+    }
     for (Peer& peer : peers_) {
       if (peer.channel == segment->channel) {
         peer.segments.push_back(segment);
@@ -301,10 +309,18 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>,
     const uint32_t chunk = p->asked++;
     ChunkWant want = Want(p->segment, p->number, chunk);
     want.expected_bytes = p->expected_chunk;
-    want.done = [weak = weak_from_this(), p, chunk](Result<StoredChunk> got) {
+    if (p->segment->reader != 0) {
+      want.reader = p->segment->reader;
+      want.last = --p->segment->chunks_to_ask == 0;
+    }
+    want.done = [weak = weak_from_this(), p, chunk](Result<StoredChunk> got, uint32_t readers) {
       const auto self = weak.lock();
       if (self == nullptr || p->segment->over) return;
       if (!got.ok()) return self->Fail(p->segment, got.status());
+      if (readers > 0) {
+        p->segment->counted_bytes += got->bytes.size();
+        p->segment->readers_by_bytes += static_cast<double>(readers) * static_cast<double>(got->bytes.size());
+      }
       p->arrived[chunk] = *std::move(got);
       self->Check(p);
     };
@@ -380,6 +396,10 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>,
     }
     End(segment);
     segment->measure.took = Now() - segment->began;
+    if (segment->counted_bytes > 0) {
+      const double mean = segment->readers_by_bytes / static_cast<double>(segment->counted_bytes);
+      segment->measure.readers = static_cast<uint32_t>(mean + 0.5);
+    }
     observer_->OnSegmentDone(segment->request.from, segment->measure);
   }
 
@@ -411,8 +431,6 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>,
 
   void End(const SegmentPtr& segment) {
     segment->over = true;
-    segment->measure.readers = std::max(segment->measure.readers, segment->channel->segments);
-    --segment->channel->segments;
     live_.erase(segment);
   }
 

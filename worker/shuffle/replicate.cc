@@ -84,7 +84,6 @@ class Replicator::Transfer : public std::enable_shared_from_this<Transfer>, priv
 
   void Start() {
     channel_ = pool_->ChannelTo(from());
-    ++channel_->segments;
     tasks_.add(kj::evalLater([this] { FindTable(); }));
   }
 
@@ -111,7 +110,7 @@ class Replicator::Transfer : public std::enable_shared_from_this<Transfer>, priv
     if (Table known = pool_->tables.Find(from())) return Begin(std::move(known));
     ChunkWant want = Want(kTablePartition, 0);
     want.expected_bytes = uint64_t{40} * from().partitions;
-    want.done = [weak = weak_from_this()](Result<StoredChunk> chunk) {
+    want.done = [weak = weak_from_this()](Result<StoredChunk> chunk, uint32_t) {
       const auto self = weak.lock();
       if (self == nullptr || self->over_) return;
       if (!chunk.ok()) return self->End(chunk.status());
@@ -169,7 +168,7 @@ class Replicator::Transfer : public std::enable_shared_from_this<Transfer>, priv
       ChunkWant want = Want(next_partition_, next_chunk_++);
       want.expected_bytes = expected;
       want.done = [weak = weak_from_this(), number = asked_++, partition = next_partition_,
-                   expected](Result<StoredChunk> chunk) {
+                   expected](Result<StoredChunk> chunk, uint32_t) {
         const auto self = weak.lock();
         if (self == nullptr || self->over_) return;
         if (!chunk.ok()) return self->End(chunk.status());
@@ -216,7 +215,6 @@ class Replicator::Transfer : public std::enable_shared_from_this<Transfer>, priv
 
   void Close() {
     over_ = true;
-    if (channel_ != nullptr) --channel_->segments;
     channel_ = nullptr;
     arrived_.clear();
   }

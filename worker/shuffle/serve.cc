@@ -1,10 +1,12 @@
 #include "worker/shuffle/serve.h"
 
+#include <algorithm>
 #include <deque>
 #include <mutex>
 #include <utility>
 #include <vector>
 
+#include "common/io/clock.h"
 #include "common/io/fault.h"
 #include "common/rpc/kj_status.h"
 #include "common/rpc/wire.h"
@@ -22,17 +24,26 @@ struct Wanted {
   uint32_t partition = 0;
   uint32_t chunk = 0;
   uint64_t offset = 0;
+  uint64_t reader = 0;
+  bool last = false;
 };
 
 // What a reply says of one request: why not, or a piece of the chunk.
-struct Piece {
+struct ReplyPiece {
   Status status;
   std::shared_ptr<const StoredChunk> chunk;
   uint64_t offset = 0;
   uint64_t length = 0;
 };
 
-// The last chunk that did not fit into one reply, since its other pieces are asked for next.
+// The pieces of a reply, and the store's drops before they were read.
+struct Reply {
+  std::vector<ReplyPiece> all;
+  uint64_t drops = 0;
+};
+
+// The last chunk that did not fit into one reply, since its other pieces are asked for next. The copy may be gone by
+// then: whoever takes it from here looks.
 class PartlySent {
  public:
   std::shared_ptr<const StoredChunk> Find(const Wanted& w) {
@@ -65,7 +76,9 @@ std::vector<Wanted> Parse(capnp::List<rpc::ChunkRequest>::Reader requests) {
                       copy.getWorker().getIncarnation(),
                       r.getPartition(),
                       r.getChunk(),
-                      r.getOffset()});
+                      r.getOffset(),
+                      r.getReader(),
+                      r.getLast()});
   }
   return wanted;
 }
@@ -78,6 +91,7 @@ struct ShuffleServing::State {
   Incarnation incarnation = 0;
   uint32_t sessions = 0;  // on the loop
   Counters counters;      // on the loop
+  std::shared_ptr<CopyReaders> readers = std::make_shared<CopyReaders>();
 
   Status CheckCopy(const CopyKey& copy, Incarnation asked) const {
     if (!copy.task.job.valid() || copy.attempt == 0) return InvalidArgument("not a copy's name");
@@ -88,11 +102,12 @@ struct ShuffleServing::State {
   }
 
   // On the pool. A prefix of the requests: the first always, others while they fit whole.
-  std::vector<Piece> Read(const std::vector<Wanted>& wanted, PartlySent* partly_sent) const {
-    std::vector<Piece> pieces;
+  Reply Read(const std::vector<Wanted>& wanted, PartlySent* partly_sent) const {
+    Reply read{{}, store->drops()};
+    std::vector<ReplyPiece>& pieces = read.all;
     uint64_t left = kMaxReplyBytes;
     for (const Wanted& w : wanted) {
-      Piece piece = ReadOne(w, partly_sent);
+      ReplyPiece piece = ReadOne(w, partly_sent);
       const uint64_t rest = piece.length;
       if (rest > left) {
         if (partly_sent != nullptr) partly_sent->Keep(w, piece.chunk);
@@ -103,14 +118,15 @@ struct ShuffleServing::State {
       pieces.push_back(std::move(piece));
       if (left == 0) break;
     }
-    return pieces;
+    return read;
   }
 
-  Piece ReadOne(const Wanted& w, PartlySent* partly_sent) const {
-    Piece piece;
+  ReplyPiece ReadOne(const Wanted& w, PartlySent* partly_sent) const {
+    ReplyPiece piece;
     piece.status = CheckCopy(w.copy, w.incarnation);
     if (!piece.status.ok()) return piece;
     if (partly_sent != nullptr) piece.chunk = partly_sent->Find(w);
+    if (piece.chunk != nullptr && !store->Has(w.copy)) piece.chunk = nullptr;
     if (piece.chunk == nullptr) {
       auto got = store->Get(w.copy, w.partition, w.chunk);
       if (!got.ok()) {
@@ -130,20 +146,44 @@ struct ShuffleServing::State {
     return piece;
   }
 
+  // On the loop, as commands are, so that no byte leaves behind the command that drops its copy.
+  void DropDead(const std::vector<Wanted>& wanted, Reply* pieces) const {
+    if (store->drops() == pieces->drops) return;
+    for (size_t i = 0; i < pieces->all.size(); ++i) {
+      ReplyPiece& piece = pieces->all[i];
+      if (!piece.status.ok() || store->Has(wanted[i].copy)) continue;
+      piece = {};
+      piece.status = NotFound("the copy was dropped while it was being read");
+    }
+  }
+
+  // How many read the copy of this piece; 0 for a reader that is not counted.
+  uint32_t CountReaders(const Wanted& w, const ReplyPiece& piece, uint64_t session, Instant now) {
+    if (w.reader == 0 || session == 0) return 0;
+    const uint32_t n = std::max(1u, readers->Count(w.copy, now));  // its last request may have been answered before
+    const bool whole = piece.status.ok() && piece.offset + piece.length == piece.chunk->bytes.size();
+    if (!piece.status.ok() || (w.last && whole)) readers->Ends(w.copy, session, w.reader);
+    return n;
+  }
+
   // Results: of fetch, here or in a session. Copies the bytes into the message: memory that a reply
   // only refers to would have to live until the reply is written, which a capability server is not
   // told, and a peer that asks ahead without reading must not be able to have it freed before.
   template <class Context>
-  void Answer(Context& context, const std::vector<Piece>& pieces) {
+  void Answer(Context& context, const std::vector<Wanted>& wanted, Reply read, uint64_t session) {
     FaultPoint("serve");
+    DropDead(wanted, &read);
+    const std::vector<ReplyPiece>& pieces = read.all;
+    const Instant now = Now();
     uint64_t words = 16;
-    for (const Piece& p : pieces) words += 24 + (p.length + p.status.message().size()) / 8;
+    for (const ReplyPiece& p : pieces) words += 24 + (p.length + p.status.message().size()) / 8;
     auto chunks = context.getResults(capnp::MessageSize{words, 0}).initChunks(
         static_cast<uint>(pieces.size()));
     for (uint i = 0; i < pieces.size(); ++i) {
-      const Piece& piece = pieces[i];
+      const ReplyPiece& piece = pieces[i];
       auto out = chunks[i];
       rpc::ToOutcome(piece.status, out.initOutcome());
+      out.setReaders(CountReaders(wanted[i], piece, session, now));
       if (!piece.status.ok()) continue;
       const StoredChunk& chunk = *piece.chunk;
       out.setCodec(chunk.codec);
@@ -162,24 +202,31 @@ namespace {
 
 using State = ShuffleServing::State;
 
+// session: 0 outside of one.
 template <class Context>
 kj::Promise<void> ReadAndAnswer(std::shared_ptr<State> state, Context context,
-                                std::shared_ptr<PartlySent> partly_sent) {
-  auto wanted = Parse(context.getParams().getRequests());
+                                std::shared_ptr<PartlySent> partly_sent, uint64_t session) {
+  const auto wanted = std::make_shared<const std::vector<Wanted>>(Parse(context.getParams().getRequests()));
   context.releaseParams();
-  return OnPool(state->post,
-                [state, wanted = std::move(wanted), partly_sent] {
-                  return state->Read(wanted, partly_sent.get());
-                })
-      .then([state, context](std::vector<Piece> pieces) mutable {
-        state->Answer(context, pieces);
+  const Instant now = Now();
+  for (const Wanted& w : *wanted) {
+    if (w.reader != 0 && session != 0) state->readers->Asks(w.copy, session, w.reader, now);
+  }
+  return OnPool(state->post, [state, wanted, partly_sent] { return state->Read(*wanted, partly_sent.get()); })
+      .then([state, context, wanted, session](Reply pieces) mutable {
+        state->Answer(context, *wanted, std::move(pieces), session);
       });
 }
 
 class Session final : public rpc::FetchSession::Server {
  public:
-  explicit Session(std::shared_ptr<State> state) : state_(std::move(state)) { ++state_->sessions; }
-  ~Session() noexcept { --state_->sessions; }
+  explicit Session(std::shared_ptr<State> state) : state_(std::move(state)), id_(state_->readers->NewSession()) {
+    ++state_->sessions;
+  }
+  ~Session() noexcept {
+    --state_->sessions;
+    state_->readers->SessionEnds(id_);
+  }
 
   kj::Promise<void> fetch(FetchContext context) override {
     const uint64_t number = context.getParams().getNumber();
@@ -188,11 +235,12 @@ class Session final : public rpc::FetchSession::Server {
                                               std::to_string(last_)));
     }
     last_ = number;
-    return ReadAndAnswer(state_, context, partly_sent_);
+    return ReadAndAnswer(state_, context, partly_sent_, id_);
   }
 
  private:
   std::shared_ptr<State> state_;
+  const uint64_t id_;
   std::shared_ptr<PartlySent> partly_sent_ = std::make_shared<PartlySent>();
   uint64_t last_ = 0;
 };
@@ -210,8 +258,10 @@ ShuffleServing::~ShuffleServing() = default;
 
 ShuffleServing::Counters ShuffleServing::counters() const { return state_->counters; }
 
+std::shared_ptr<CopyReaders> ShuffleServing::readers() const { return state_->readers; }
+
 kj::Promise<void> ShuffleServing::Fetch(FetchContext context) {
-  return ReadAndAnswer(state_, context, nullptr);
+  return ReadAndAnswer(state_, context, nullptr, 0);
 }
 
 kj::Promise<void> ShuffleServing::Table(TableContext context) {

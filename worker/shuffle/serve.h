@@ -3,7 +3,8 @@
 // The data server of the worker daemon is a DataServer::Server that hands its fetch, table,
 // openFetch and probe calls to one ShuffleServing. Lives on the KJ loop of the data server; the
 // store is read on the pool. All that comes from the wire is checked: a copy of another
-// incarnation, an unknown chunk or an offset past the end is an error in the reply's outcome.
+// incarnation, an unknown chunk or an offset past the end is an error in the reply's outcome. A copy that
+// is dropped while a reply is made is not in it.
 #pragma once
 
 #include <kj/async.h>
@@ -12,6 +13,7 @@
 
 #include "common/base/ids.h"
 #include "schema/data.capnp.h"
+#include "worker/shuffle/copy_readers.h"
 #include "worker/shuffle/on_pool.h"
 #include "worker/shuffle/store.h"
 
@@ -47,6 +49,8 @@ class ShuffleServing {
     uint64_t bytes = 0;  // of chunks, as sent
   };
   Counters counters() const;
+  // Of what is served here; also for who reads it without a connection.
+  std::shared_ptr<CopyReaders> readers() const;
 
   struct State;
 

@@ -201,6 +201,7 @@ void StoreImpl::Forget(std::map<CopyKey, Copy>::iterator copy) {
   --copy->second.cohort->live_copies;
   live_bytes_ -= copy->second.bytes;
   copies_.erase(copy);
+  ++drops_;
 }
 
 void StoreImpl::Drop(const CopyKey& key) {

@@ -8,7 +8,8 @@
 // 256 MiB gets its own. WAL off: the store is wiped when its worker starts, since a new incarnation
 // owns nothing, and what is lost is made again.
 //
-// Thread-safe. All calls may touch the disk: never from an event loop. Writers end before the store.
+// Thread-safe. Calls may touch the disk: never from an event loop, but for Has, Drop and drops. Writers end before
+// the store.
 #pragma once
 
 #include <cstdint>
@@ -99,8 +100,10 @@ class ShuffleStore {
   virtual Result<std::vector<PartitionRow>> Table(const CopyKey& key) = 0;
   virtual bool Has(const CopyKey& key) = 0;
   virtual std::vector<CopyKey> Inventory() = 0;
-  // Not served any more; its space goes with its cohort.
+  // Not served any more from here on; its space goes with its cohort.
   virtual void Drop(const CopyKey& key) = 0;
+  // Rises when a copy goes: who holds bytes of one looks again whether it is there, before they leave.
+  virtual uint64_t drops() const = 0;
   virtual void EndJob(JobId job) = 0;
   virtual uint64_t bytes() const = 0;  // stored, live
   // Returns when what was asked of the background (cohorts to open, to remove) so far is done.

@@ -30,6 +30,7 @@ class StoreImpl : public ShuffleStore {
   bool Has(const CopyKey& key) override;
   std::vector<CopyKey> Inventory() override;
   void Drop(const CopyKey& key) override;
+  uint64_t drops() const override { return drops_.load(); }
   void EndJob(JobId job) override;
   uint64_t bytes() const override;
   void Settle() override { background_->Settle(); }
@@ -68,6 +69,7 @@ class StoreImpl : public ShuffleStore {
   const std::shared_ptr<Background> background_;
   std::atomic<uint64_t> next_file_ = 1;
   std::atomic<uint64_t> live_bytes_ = 0;
+  std::atomic<uint64_t> drops_ = 0;
 
   std::mutex mutex_;  // guards what is below; never held during I/O
   std::map<CopyKey, Copy> copies_;

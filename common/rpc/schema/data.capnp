@@ -33,6 +33,10 @@ struct ChunkRequest {
   chunk @2 :UInt32;
   offset @3 :UInt64;
   # Within the stored chunk: of chunks above 1 MiB, pieces are asked for.
+  reader @4 :UInt64;
+  # Of a session: the same number for all that one reader asks of the copy; 0 is not counted.
+  last @5 :Bool;
+  # It will ask for nothing else of the copy.
 }
 
 struct Chunk {
@@ -46,6 +50,8 @@ struct Chunk {
   # Of the whole chunk.
   wireDigest @5 :UInt64;
   # XXH3-64 of the whole stored chunk.
+  readers @6 :UInt32;
+  # Of this copy, now, the asking one among them; 0 where it is not counted.
 }
 
 interface BlockWriter {

@@ -52,6 +52,7 @@ class TamperingStore : public ShuffleStore {
   bool Has(const CopyKey& key) override { return store_->Has(key); }
   std::vector<CopyKey> Inventory() override { return store_->Inventory(); }
   void Drop(const CopyKey& key) override { store_->Drop(key); }
+  uint64_t drops() const override { return store_->drops(); }
   void EndJob(JobId job) override { store_->EndJob(job); }
   uint64_t bytes() const override { return store_->bytes(); }
   void Settle() override { store_->Settle(); }

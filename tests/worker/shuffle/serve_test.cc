@@ -24,11 +24,14 @@ struct Asked {
   uint32_t partition = 0, chunk = 0;
   uint64_t offset = 0;
   Incarnation incarnation = kServer;
+  uint64_t reader = 0;
+  bool last = false;
 };
 struct Answered {
   Status status;
   std::string data;
   uint32_t stored_bytes = 0;
+  uint32_t readers = 0;
 };
 
 void Describe(const CopyKey& copy, Incarnation incarnation, rpc::Copy::Builder out) {
@@ -43,6 +46,8 @@ void Describe(const std::vector<Asked>& asked, capnp::List<rpc::ChunkRequest>::B
     list[i].setPartition(asked[i].partition);
     list[i].setChunk(asked[i].chunk);
     list[i].setOffset(asked[i].offset);
+    list[i].setReader(asked[i].reader);
+    list[i].setLast(asked[i].last);
   }
 }
 
@@ -52,7 +57,8 @@ std::vector<Answered> Answers(capnp::List<rpc::Chunk>::Reader chunks) {
     const auto data = chunk.getData();
     all.push_back({rpc::FromOutcome(chunk.getOutcome()),
                    std::string(reinterpret_cast<const char*>(data.begin()), data.size()),
-                   chunk.getStoredBytes()});
+                   chunk.getStoredBytes(),
+                   chunk.getReaders()});
   }
   return all;
 }
@@ -166,6 +172,69 @@ TEST_F(ServeTest, ALargeChunkIsSentInPieces) {
     got += (*answers)[0].data;
   }
   EXPECT_TRUE(got == whole);
+}
+
+TEST_F(ServeTest, OfACopyThatIsDroppedBetweenTwoPiecesOfAChunkNoFurtherByteIsServed) {
+  StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 1, 1, 3, 1 << 20));
+  const auto first = FetchInSession(1, {{Copy(1, 1), 0, 0}});
+  ASSERT_TRUE(first.ok() && (*first)[0].status.ok());
+  ASSERT_LT((*first)[0].data.size(), (*first)[0].stored_bytes);
+  store_->Drop(Copy(1, 1));
+  const auto next = FetchInSession(2, {{Copy(1, 1), 0, 0, (*first)[0].data.size()}});
+  ASSERT_TRUE(next.ok());
+  EXPECT_EQ((*next)[0].status.code(), Code::kNotFound);
+  EXPECT_TRUE((*next)[0].data.empty());
+}
+
+TEST_F(ServeTest, OfACopyThatIsDroppedWhileAReplyIsMadeNoByteIsServed) {
+  Disconnect();
+  server_ = std::make_unique<TestDataServer>(
+      std::make_shared<TamperingStore>(store_,
+                                       [this](uint32_t partition, uint32_t, StoredChunk*) {
+                                         if (partition == 1) store_->Drop(Copy(1, 1));
+                                       }),
+      threads_.poster(), kServer);
+  Connect();
+  StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 2, 1, 10));
+  StoreOutput(*store_, Copy(1, 2), MakeOutput(2, 2, 1, 10));
+  const auto answers = Fetch({{Copy(1, 1), 0, 0}, {Copy(1, 2), 0, 0}, {Copy(1, 1), 1, 0}});
+  ASSERT_EQ(answers.size(), 3u);
+  EXPECT_EQ(answers[0].status.code(), Code::kNotFound);
+  EXPECT_TRUE(answers[0].data.empty());
+  EXPECT_TRUE(answers[1].status.ok());
+  EXPECT_EQ(answers[2].status.code(), Code::kNotFound);
+}
+
+TEST_F(ServeTest, ReadersOfACopyCountFromTheirFirstRequestToTheirLast) {
+  StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 1, 3, 10));
+  StoreOutput(*store_, Copy(1, 2), MakeOutput(2, 1, 3, 10));
+  uint64_t number = 0;
+  const auto readers = [&](const CopyKey& copy, uint32_t chunk, uint64_t reader, bool last = false) {
+    const auto answers = FetchInSession(++number, {{copy, 0, chunk, 0, kServer, reader, last}});
+    return answers.ok() && (*answers)[0].status.ok() ? (*answers)[0].readers : ~0u;
+  };
+  EXPECT_EQ(readers(Copy(1, 1), 0, 7), 1u);
+  EXPECT_EQ(readers(Copy(1, 1), 0, 8), 2u);
+  EXPECT_EQ(readers(Copy(1, 2), 0, 9), 1u) << "another copy";
+  EXPECT_EQ(readers(Copy(1, 1), 0, 0), 0u) << "who has no number is not counted";
+  EXPECT_EQ(readers(Copy(1, 1), 1, 7), 2u);
+  EXPECT_EQ(readers(Copy(1, 1), 2, 7, true), 2u);
+  EXPECT_EQ(readers(Copy(1, 1), 2, 8, true), 1u);
+  EXPECT_EQ(readers(Copy(1, 1), 0, 8), 1u);
+}
+
+TEST(CopyReadersTest, WhoAsksNoMoreOrWhoseSessionEndsIsNotCounted) {
+  CopyReaders readers;
+  const Instant now{1'000'000'000};
+  readers.Asks(Copy(1, 1), 5, 1, now);
+  readers.Asks(Copy(1, 1), 6, 1, now);
+  readers.Asks(Copy(1, 1), 6, 2, now + Seconds(1));
+  readers.Asks(Copy(1, 2), 6, 3, now);
+  EXPECT_EQ(readers.Count(Copy(1, 1), now + CopyReaders::kIdle), 3u);
+  EXPECT_EQ(readers.Count(Copy(1, 1), now + CopyReaders::kIdle + Millis(1)), 1u);
+  readers.SessionEnds(6);
+  EXPECT_EQ(readers.Count(Copy(1, 1), now), 0u);
+  EXPECT_EQ(readers.size(), 0u);
 }
 
 TEST_F(ServeTest, WrongNamesAndRangesAreAnsweredWithErrors) {

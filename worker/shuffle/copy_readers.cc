@@ -1,0 +1,31 @@
+#include "worker/shuffle/copy_readers.h"
+
+namespace mr::worker {
+
+void CopyReaders::Asks(const CopyKey& copy, uint64_t session, uint64_t reader, Instant now) {
+  if (asked_.size() >= kMost) std::erase_if(asked_, [now](const auto& entry) { return now - entry.second > kIdle; });
+  if (asked_.size() < kMost) asked_[{copy, session, reader}] = now;
+}
+
+uint32_t CopyReaders::Count(const CopyKey& copy, Instant now) {
+  uint32_t n = 0;
+  for (auto it = asked_.lower_bound({copy, 0, 0}); it != asked_.end() && std::get<0>(it->first) == copy;) {
+    if (now - it->second > kIdle) {
+      it = asked_.erase(it);
+    } else {
+      ++n;
+      ++it;
+    }
+  }
+  return n;
+}
+
+void CopyReaders::Ends(const CopyKey& copy, uint64_t session, uint64_t reader) {
+  asked_.erase({copy, session, reader});
+}
+
+void CopyReaders::SessionEnds(uint64_t session) {
+  std::erase_if(asked_, [session](const auto& entry) { return std::get<1>(entry.first) == session; });
+}
+
+}  // namespace mr::worker
