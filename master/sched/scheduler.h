@@ -24,7 +24,7 @@ namespace mr::sched {
 inline constexpr uint32_t kSchedulerVersion = 5;
 
 // The list of a master that was started without one (adr/0010).
-inline constexpr char kDefaultPolicies[] = "fair,late(min_age=1s,skew_check=on,gain=1.25,estimator=phases),blacklist";
+inline constexpr char kDefaultPolicies[] = "fair,late(min_age=1s,skew_check=on,gain=2.5,estimator=phases),blacklist";
 
 class State;
 

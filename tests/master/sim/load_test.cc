@@ -146,7 +146,7 @@ TEST(LoadTest, ASlowReduceIsCopiedHoweverLongItsMapsTook) {
     s.cluster.workers[w].slots = {4, 2, 2};
     s.cluster.workers[w].speed = 1 / times_as_slow[w];
   }
-  s.policies = "fifo,late(min_age=3s,skew_check=on,gain=1.25,estimator=phases)";
+  s.policies = "fifo,late(min_age=3s,skew_check=on,gain=2.5,estimator=phases)";
   s.tasks.report_period = Millis(50);
   s.jobs = {MapReduce(0, "naps", 16, 16 * kMB, 15, 15 * kMB, 0)};
   s.jobs[0].stages[0].durations = {30};
