@@ -35,10 +35,16 @@ enum class AttemptState : uint8_t {
   kLaunched = 1, kRunning = 2, kEnding = 3, kCommitted = 4, kDiscarded = 5, kFailed = 6, kKilled = 7,
 };
 
+// One report. Half a cache line: eight of them are a third of what a running task takes.
 struct Sample {
+  Sample() = default;
+  Sample(Instant when, uint8_t of_phase, uint64_t taken, uint64_t total, uint64_t n)
+      : at(when), taken_bytes(taken), total_bytes(total),
+        records(static_cast<uint32_t>(std::min<uint64_t>(n, UINT32_MAX))), phase(of_phase) {}
   Instant at;
+  uint64_t taken_bytes = 0, total_bytes = 0;
+  uint32_t records = 0;  // at most 2^32 - 1: more are as many
   uint8_t phase = 0;
-  uint64_t taken_bytes = 0, total_bytes = 0, records = 0;
   template <class V>
   static void Fields(V&& v) {
     using T = Sample;
