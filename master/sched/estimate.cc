@@ -7,6 +7,20 @@ namespace mr::sched {
 
 namespace {
 
+// What fell behind is a quarter at most: a percentile as LATE's for slow tasks (papers.md 3.1). More than that, and
+// those that are done are but the quick ones of many that take long.
+constexpr double kOutlasted = .25;
+// So many at a time; the next ones when these have been copied. A guess.
+constexpr size_t kOutlastedSeen = 16;
+
+// E(x - elapsed | x > elapsed) over samples.
+double LeftBeyond(const double* samples, size_t n, double elapsed) {
+  double sum = 0;
+  size_t beyond = 0;
+  while (beyond < n && samples[n - 1 - beyond] > elapsed) sum += samples[n - 1 - beyond++] - elapsed;
+  return beyond > 0 ? sum / static_cast<double>(beyond) : elapsed;
+}
+
 Instant StartOf(const Attempt& a) { return a.started_at.ns != 0 ? a.started_at : a.launched_at; }
 
 }  // namespace
@@ -55,6 +69,23 @@ std::optional<double> TimeLeft(const Attempt& a, Instant now, double wrapup) {
   return pace ? std::optional(TimeLeft(*pace, now, wrapup)) : std::nullopt;
 }
 
+Standing StandingOf(const Task& task, const Attempt& a) {
+  Standing standing{PaceOf(a), StartOf(a), false, std::nullopt, static_cast<double>(InputBytes(task, a))};
+  const uint8_t phase = a.samples.empty() ? 0 : a.samples.back().phase;
+  const bool read_all = standing.pace && standing.pace->left == 0;
+  if (standing.pace && !read_all) return standing;
+  standing.whole = read_all && (phase == 0 || phase >= 3);
+  if (standing.whole) {
+    for (auto s = a.samples.rbegin(); s != a.samples.rend(); ++s) {
+      if (s->phase != phase || s->taken_bytes < s->total_bytes) break;
+      standing.since = s->at;
+    }
+  } else if (standing.bytes > 0 && (a.inputs_done || task.plan.slices.empty())) {
+    standing.since = std::max(standing.started, a.inputs_done_at);
+  }
+  return standing;
+}
+
 NewAttempt::NewAttempt(const StageStatistics& s, bool running) {
   const Ranked<double>& costs = running ? s.told : s.costs;
   const bool enough = s.costs.size() >= kLeast || (2 * s.told.size() >= s.sampled && running);
@@ -67,6 +98,13 @@ NewAttempt::NewAttempt(const StageStatistics& s, bool running) {
   }
   const size_t finished = s.durations.size();
   lag_ = static_cast<double>(s.lag_ns) / static_cast<double>(finished + s.running) * 1e-9;
+  wrapups_count_ = std::min(kSamples, s.wrapups.size());
+  for (size_t i = 0; i < wrapups_count_; ++i) {
+    wrapups_[i] = static_cast<double>(s.wrapups.At((2 * i + 1) * s.wrapups.size() / (2 * wrapups_count_))) * 1e-9;
+  }
+  const auto most = static_cast<size_t>(static_cast<double>(finished) * kOutlasted / (1 - kOutlasted));
+  const size_t few = std::min(kOutlastedSeen, most - std::min(most, s.doubled.size()));
+  if (!early_ && few > 0) outlasted_.ns = few < s.by_start.size() ? s.by_start.At(few).first : INT64_MAX;
   if (finished > 0) wrapup_ = static_cast<double>(s.wrapup_ns) / static_cast<double>(finished) * 1e-9;
 }
 
@@ -75,6 +113,15 @@ double NewAttempt::ChanceBelow(double seconds, double bytes, double location) co
   size_t below = 0;
   while (below < count_ && costs_[below] * location * bytes * 1e-9 + lag_ < seconds) ++below;
   return static_cast<double>(below) / static_cast<double>(count_);
+}
+
+std::optional<double> NewAttempt::LeftByAge(const Standing& s, Instant now) const {
+  if (s.since && OutlastedMost(s.started)) {
+    const double elapsed = (now - *s.since).seconds();
+    if (s.whole) return LeftBeyond(wrapups_.data(), wrapups_count_, elapsed);
+    if (elapsed > costs_[count_ - 1] * s.bytes * 1e-9) return elapsed;
+  }
+  return s.pace ? std::optional(TimeLeft(*s.pace, now, wrapup_)) : std::nullopt;
 }
 
 double NewAttempt::CostAt(double q) const {

@@ -42,6 +42,17 @@ inline double TimeLeft(const Pace& pace, Instant now, double wrapup) {
 }
 std::optional<double> TimeLeft(const Attempt& attempt, Instant now, double wrapup);
 
+// Where an attempt stands, from which NewAttempt::Left says what it has left.
+struct Standing {
+  std::optional<Pace> pace;
+  Instant started;
+  bool whole = false;  // it has taken all of its input, and reads no more
+  // From when it was known to be whole; else, where its pace says nothing, from when it had its inputs.
+  std::optional<Instant> since;
+  double bytes = 0;  // of its input
+};
+Standing StandingOf(const Task& task, const Attempt& attempt);
+
 // What attempts of a stage say about a new one: t_new = processRate * locationFactor * d + schedLag,
 // of which processRate is a distribution: at most kSamples times per byte, evenly spaced in rank.
 class NewAttempt {
@@ -62,10 +73,26 @@ class NewAttempt {
   double mean() const { return mean_; }
   double CostAt(double q) const;
   double wrapup() const { return wrapup_; }
+  // t_rem of one that runs, in seconds. By its pace, and where that says nothing more, by how long others took, given
+  // that it runs so long already: of their wrap-ups, if it has read all; of their whole times, if it has read nothing
+  // for longer than each of them took. As much again as it took, where it took longer than all; so only for the few
+  // that most others are done before (OutlastedMost).
+  std::optional<double> Left(const Standing& standing, Instant now) const {
+    if (standing.since) return LeftByAge(standing, now);
+    return standing.pace ? std::optional(TimeLeft(*standing.pace, now, wrapup_)) : std::nullopt;
+  }
+  // Of those that are done, and those that run and began no later, three quarters are done (kOutlasted).
+  bool OutlastedMost(Instant started) const { return started < outlasted_; }
 
  private:
-  std::array<double, kSamples> costs_{};  // ascending
-  size_t count_ = 0;
+  using Samples = std::array<double, kSamples>;
+
+  std::optional<double> LeftByAge(const Standing& standing, Instant now) const;
+
+  Samples costs_{};    // ascending
+  Samples wrapups_{};  // seconds, ascending
+  size_t count_ = 0, wrapups_count_ = 0;
+  Instant outlasted_;
   double mean_ = 0, lag_ = 0, wrapup_ = 0;
   bool early_ = false;
 };

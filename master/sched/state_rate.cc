@@ -32,7 +32,8 @@ bool Same(const StageStatistics& a, const StageStatistics& b) {
          a.scores == b.scores && a.running == b.running &&
          a.phase_ns == b.phase_ns && a.phase_n == b.phase_n && a.measured_ns == b.measured_ns && a.measured_bytes == b.measured_bytes &&
          a.measured_work == b.measured_work && a.measured == b.measured && a.wrapup_ns == b.wrapup_ns &&
-         a.lag_ns == b.lag_ns && a.sampled == b.sampled && a.told.All() == b.told.All() && a.costs.All() == b.costs.All() && a.by_worker == b.by_worker &&
+         a.lag_ns == b.lag_ns && a.sampled == b.sampled && a.told.All() == b.told.All() && a.costs.All() == b.costs.All() &&
+         a.wrapups.All() == b.wrapups.All() && a.by_worker == b.by_worker &&
          a.by_cost.All() == b.by_cost.All() && a.doubled == b.doubled;
 }
 
@@ -76,6 +77,7 @@ void Change(const Rating& a, const Rating& b, AttemptKey key, WorkerId worker, S
   Move(s->told, a.sampled && a.told > 0, a.told, b.sampled && b.told > 0, b.told);
   const bool was = a.sampled && a.finished && a.cost > 0, is = b.sampled && b.finished && b.cost > 0;
   Move(s->costs, was, a.cost, is, b.cost);
+  Move(s->wrapups, was, a.wrapup, is, b.wrapup);
   if (a.finished || b.finished) ChangeWork(a, b, worker, s);
   for (size_t i = 0; i < b.phases.size(); ++i) {
     s->phase_ns[i] += b.phases[i] - a.phases[i];

@@ -79,6 +79,7 @@ struct StageStatistics {
   uint32_t measured = 0;        // how many these are
   int64_t wrapup_ns = 0;                  // the sum, of all finished ones
   Ranked<double> costs;                   // ns per byte, of the sampled
+  Ranked<int64_t> wrapups;                // ns, likewise
   std::map<WorkerId, WorkDone> by_worker;  // of those whose input is known
   // The dearest first: (-cost, attempt) of those alone.
   Ranked<std::pair<double, AttemptKey>> by_cost;

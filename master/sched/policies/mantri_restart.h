@@ -28,6 +28,10 @@
 //   (what a copy must save). A copied straggler gives its slot back then, instead of running to the copy's end.
 // - No attempt is ended for its rate before it has reported twice, or been silent for three Delta. A task gets at most
 //   2 + gamma copies in its life.
+// - Where the pace has nothing more to say t_rem is by the distribution of others, given how long it took already
+//   (NewAttempt::Left): of wrap-ups for an attempt that has read all, as what is piped a small split does at once; of whole
+//   times for one that has read nothing for longer than all of them (with d_read = 0 the paper has no estimate). One that
+//   outlasted all is taken to need as much again; only while three quarters of those as old or done are done.
 // - life is E(t_new) at a usual place. The free slot is at hand, so schedLag is from launch to start, and a
 //   task begun anew takes this slot; it does not queue. locationFactor knows the worker, not the network.
 // - "Tasks wait" on an offer on which a policy before it starts a new task of any job: its own tasks are

@@ -34,10 +34,11 @@ std::optional<MantriAct> JudgeTask(const MantriRules& rules, const View& view, c
     made += a.cause == Cause::kSpeculative && a.generation == task.generation;
     if (!a.live()) continue;
     attempt = {id, a.number};
-    const auto t_rem = a.state == AttemptState::kRunning ? TimeLeft(a, view.now(), fresh.wrapup()) : std::nullopt;
+    const Standing standing = StandingOf(task, a);
+    const auto t_rem = a.state == AttemptState::kRunning ? fresh.Left(standing, view.now()) : std::nullopt;
     if (!t_rem || view.state().Waiting(attempt)) return std::nullopt;
     // Beside others that began a moment ago its start-up would count as slowness.
-    if (fresh.early() && PaceOf(a)->from_start) return std::nullopt;
+    if (fresh.early() && standing.pace->from_start) return std::nullopt;
     left = std::min(left, *t_rem);
     youngest = std::min(youngest, AgeOf(a, view.now()));
     bytes = std::max(bytes, static_cast<double>(InputBytes(task, a)));
@@ -66,9 +67,9 @@ double KeepFastest(const MantriRules& rules, const View& view, const TaskId& id,
     if (!a.live()) continue;
     youngest = std::min(youngest, AgeOf(a, view.now()));
     bytes = std::max(bytes, static_cast<double>(InputBytes(task, a)));
-    const auto pace = PaceOf(a);
-    if (!pace || pace->from_start) untold = std::min(untold, AgeOf(a, view.now()));
-    copies.emplace_back(TimeLeft(a, view.now(), fresh.wrapup()).value_or(kNever), a.number);
+    const Standing standing = StandingOf(task, a);
+    if (!standing.pace || standing.pace->from_start) untold = std::min(untold, AgeOf(a, view.now()));
+    copies.emplace_back(fresh.Left(standing, view.now()).value_or(kNever), a.number);
   }
   const double delta = ReportPeriod(rules, fresh, bytes);
   if (youngest < delta) return std::max(delta - youngest, 1e-3);

@@ -24,11 +24,10 @@ const MantriStage& MantriStages::Look(const State& state, const StageId& id, siz
     const Task& task = stage.tasks[key.first];
     const auto a = std::find_if(task.attempts.rbegin(), task.attempts.rend(),
                                 [&](const Attempt& one) { return one.number == key.second; });
-    const auto pace = PaceOf(*a);
+    const Standing standing = StandingOf(task, *a);
     // Nothing is said of those: see JudgeTask.
-    if (!pace || (seen.fresh.early() && pace->from_start)) return;
-    const double bytes = static_cast<double>(InputBytes(task, *a));
-    to->push_back({key.first, place, cost, a->started_at, *pace, bytes, ReportPeriod(rules_, seen.fresh, bytes)});
+    if (standing.pace ? seen.fresh.early() && standing.pace->from_start : !standing.since) return;
+    to->push_back({key.first, place, cost, a->started_at, standing, ReportPeriod(rules_, seen.fresh, standing.bytes)});
   };
   s.by_cost.Walk(depth, [&](const auto& entry) {
     add(-entry.first, entry.second, &seen.dearest);

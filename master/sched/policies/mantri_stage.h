@@ -17,8 +17,7 @@ struct MantriCandidate {
   size_t rank = 0;     // among the dearest
   double cost = 0;     // ns per byte, as predicted; 0: not known
   Instant started;
-  Pace pace;
-  double bytes = 0;    // of its input
+  Standing standing;
   double period = 0;   // Delta, seconds
 };
 
@@ -39,13 +38,15 @@ bool MayAct(const MantriRules& rules, const NewAttempt& fresh, const MantriCandi
             bool waiting, bool copies, Location&& location) {
   const double period = c.period;
   if ((now - c.started).seconds() < std::max(period, rules.min_age)) return false;
-  const double left = TimeLeft(c.pace, now, fresh.wrapup());
+  const auto known = fresh.Left(c.standing, now);
+  if (!known) return false;
+  const double left = *known, bytes = c.standing.bytes;
   const double needed = waiting ? period : rules.rho * period;
-  const bool may_copy = waiting && copies && fresh.ChanceBelow(left / 2, c.bytes, 0) > rules.delta;
-  if (!may_copy && left - fresh.Expected(c.bytes, 0) <= std::max(needed, least)) return false;
-  const double at = location(), saves = left - fresh.Expected(c.bytes, at);
+  const bool may_copy = waiting && copies && fresh.ChanceBelow(left / 2, bytes, 0) > rules.delta;
+  if (!may_copy && left - fresh.Expected(bytes, 0) <= std::max(needed, least)) return false;
+  const double at = location(), saves = left - fresh.Expected(bytes, at);
   if (saves <= least) return false;
-  return saves > needed || (may_copy && fresh.ChanceBelow(left / 2, c.bytes, at) > rules.delta);
+  return saves > needed || (may_copy && fresh.ChanceBelow(left / 2, bytes, at) > rules.delta);
 }
 
 class MantriStages {

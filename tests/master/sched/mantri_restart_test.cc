@@ -166,14 +166,63 @@ TEST_F(MantriRestartTest, NoMoreThanThreeRunAndNoneWithinAReportOfTheLast) {
 
 TEST_F(MantriRestartTest, NothingIsEstimatedWithoutReadBytesOrThreeThatFinished) {
   Start(0, 1, 20);
-  EXPECT_FALSE(Judge(0, 100, true)) << "no report";
-  Read({TaskOf(0), 1}, 90, 0);
-  EXPECT_FALSE(Judge(0, 100, true)) << "d_read = 0";
+  EXPECT_FALSE(Judge(0, 29.9, true)) << "no report";
+  Read({TaskOf(0), 1}, 29.9, 0);
+  EXPECT_FALSE(Judge(0, 29.9, true)) << "d_read = 0, though at 10 s nothing is left";
   Read({TaskOf(0), 1}, 100, 10);
   EXPECT_TRUE(Judge(0, 100, true));
   EXPECT_FALSE(Judge(0, 100, true, 0, 1)) << "it runs there";
   Begin({10, 10});
   EXPECT_FALSE(Judge(0, HalfRead(0, 90), true)) << "two have finished";
+}
+
+// Others read for 10 s and were done at once, or a second later: wrap-ups of 0, 0, 0 and 1 s.
+TEST_F(MantriRestartTest, WhatHasReadAllIsJudgedByTheWrapUpsThatLastedLonger) {
+  Begin({10, 10, 10});
+  const AttemptId last = Start(13, 13, 0);
+  Read(last, 10, 100);
+  state_.Commit(last, {1, 1, {9, 1}}, Seconds2(11));
+  const AttemptId id = Start(0, 1, 20);
+  Read(id, 22, 90);
+  Read(id, 23, 100);
+  Read(id, 24, 100);  // nothing new
+  const NewAttempt fresh(state_.Counted(stage()), false);
+  const Standing standing = StandingOf(*state_.FindTask(TaskOf(0)), *state_.FindAttempt(id));
+  EXPECT_NEAR(*fresh.Left(standing, Seconds2(23.4)), .6, 1e-6) << "of the four the one that took longer than .4 s";
+  EXPECT_NEAR(*fresh.Left(standing, Seconds2(24.5)), 1.5, 1e-6) << "longer than all: as much again";
+  // A new one takes 10.25 s, and three reports of it 3.075.
+  EXPECT_FALSE(Judge(0, 36.3, false));
+  EXPECT_TRUE(Judge(0, 36.4, false));
+  EXPECT_FALSE(Judge(0, 34.2, true, 3)) << "10.25 s and a report";
+  EXPECT_TRUE(Judge(0, 34.3, true, 3)->anew);
+  const AttemptId skewed = Start(5, 2, 20);
+  Read(skewed, 21, 500, 500);
+  EXPECT_FALSE(Judge(5, 60, false)) << "39 s for what takes a new one 51";
+}
+
+TEST_F(MantriRestartTest, WhatHasReadNothingForLongerThanAnyTookIsJudgedByItsAge) {
+  Begin({10, 10, 10, 12});
+  const AttemptId id = Start(0, 1, 20);
+  const NewAttempt fresh(state_.Counted(stage()), false);
+  const auto left = [&](double now) {
+    return fresh.Left(StandingOf(*state_.FindTask(TaskOf(0)), *state_.FindAttempt(id)), Seconds2(now));
+  };
+  EXPECT_FALSE(left(31.9)) << "d_read = 0, no estimate";
+  EXPECT_NEAR(left(33).value_or(0), 13, 1e-6);
+  EXPECT_FALSE(Judge(0, 33, false)) << "10.5 s and three reports";
+  EXPECT_TRUE(Judge(0, 34, false));
+  Read(id, 34, 0);
+  EXPECT_TRUE(Judge(0, 34, false));
+}
+
+// Four quick ones are done, and two run: whatever takes longer than the quick ones may be what the stage takes.
+TEST_F(MantriRestartTest, OnlyTheFewThatOutlastMostOthersAreJudgedByTheirAge) {
+  const AttemptId first = Start(0, 1, 20), second = Start(1, 2, 21);
+  for (const AttemptId& id : {first, second}) Read(id, 22, 100);
+  EXPECT_TRUE(Judge(0, 40, false)) << "four of five took less";
+  EXPECT_FALSE(Judge(1, 40, false)) << "and four of six";
+  End(first, 40);
+  EXPECT_TRUE(Judge(1, 40, false));
 }
 
 TEST_F(MantriRestartTest, RunningOnesTellWhenHalfOfThemHaveReadATenth) {
@@ -440,7 +489,7 @@ TEST_F(MantriRestartTest, NothingThatIsToBeDoneIsPassedOver) {
     for (size_t i = 0; i < seen.dearest.size(); ++i) {
       const MantriCandidate& c = seen.dearest[i];
       ASSERT_EQ(c.task, now_seen.dearest[i].task);
-      ASSERT_EQ(c.pace.at, now_seen.dearest[i].pace.at);
+      ASSERT_EQ(c.standing.pace->at, now_seen.dearest[i].standing.pace->at);
       const uint32_t worker = 11 + static_cast<uint32_t>(rng.Below(10));
       const double location = LocationFactor(state_, stage(), {worker}, seen.fresh.mean());
       for (Mode& mode : modes) {
