@@ -108,6 +108,24 @@ std::string Sentence(const Reason& r) {
     case ReasonCode::kListed:
       return "attempts keep failing there (score " + Decimal(r, 0) + ", listed from " + Decimal(r, 1) +
              " on): no first attempts as long as others can take them";
+    case ReasonCode::kFewTold:
+      return "not judged yet: " + Count(r, 0, "attempt of its stage tells", "attempts of its stage tell") +
+             " how long one takes; " + Number(r, 1) + " must, and half of those that run or some that have finished";
+    case ReasonCode::kNoEstimate:
+      return "not judged yet: in " + Decimal(r, 0) + " s it has not reported enough to say how long it still takes, and "
+             "has not taken longer than others did";
+    case ReasonCode::kCopiesEnough:
+      return "not copied: " + Count(r, 0, "attempt of its task runs", "attempts of its task run") + ", and no more may";
+    case ReasonCode::kSavesLittle:
+      return "not copied: " + Decimal(r, 0) + " s are left, and a new attempt takes " + Decimal(r, 1) +
+             " s; once all have begun, a copy must save more than " + Decimal(r, 2) + " s";
+    case ReasonCode::kSavesLittleNow:
+      return "neither begun anew nor copied: " + Decimal(r, 0) + " s are left, and a new attempt takes " + Decimal(r, 1) +
+             " s; while tasks wait, it must be sooner by more than a report, " + Decimal(r, 2) +
+             " s, or a copy save slot time with a chance above " + Number(r, 4) + " %, and that is " + Number(r, 3) + " %";
+    case ReasonCode::kPays:
+      return "slow: " + Decimal(r, 0) + " s are left, and a new attempt takes " + Decimal(r, 1) +
+             " s: it is copied or begun anew as soon as a worker on which it never ran has a free slot";
     case ReasonCode::kSlowNode:
       return "no copies of " + JobName(r) + " there: its attempts made " + Decimal(r, 2) +
              " tasks' worth of progress, and workers below " + Decimal(r, 3) + " count as slow";
@@ -199,6 +217,12 @@ const char* ReasonName(ReasonCode code) {
     case ReasonCode::kWaitsForInputs: return "waits_for_inputs";
     case ReasonCode::kTooYoung: return "too_young";
     case ReasonCode::kListed: return "listed";
+    case ReasonCode::kFewTold: return "few_told";
+    case ReasonCode::kNoEstimate: return "no_estimate";
+    case ReasonCode::kCopiesEnough: return "copies_enough";
+    case ReasonCode::kSavesLittle: return "saves_little";
+    case ReasonCode::kSavesLittleNow: return "saves_little_now";
+    case ReasonCode::kPays: return "pays";
     case ReasonCode::kSlowNode: return "slow_node";
     case ReasonCode::kPreempted: return "preempted";
     case ReasonCode::kRedoCostsMore: return "redo_costs_more";

@@ -63,6 +63,13 @@ enum class ReasonCode : uint8_t {
   kNoBudget = 75,         // no clones: they would not fit         {slots asked, slots in use, budget}
   kTooBusy = 76,          // no clones: too few slots are free     {slots asked, slots held, ceiling}
   kCloneEnough = 77,      // no clones: one attempt is enough      {tasks, chance of a straggler: %}
+  kFewTold = 78,          // not judged: too few say what takes long {that told, needed}
+  kNoEstimate = 79,       // not judged: nothing is known of it    {seconds since it began}
+  kCopiesEnough = 80,     // no copy: as many of its task run      {attempts}
+  kSavesLittle = 81,      // no copy: it would save too little     {seconds left, of a new one, least to save}
+  // The same while tasks wait: {seconds left, of a new one, report period, chance that a copy saves: %, least: %}
+  kSavesLittleNow = 82,
+  kPays = 83,             // copied where a worker is free         {seconds left, of a new one}
   kSlowNode = 74,         // no copies here: slow for this job     {epoch, seq, progress, limit}
 };
 

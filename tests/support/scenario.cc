@@ -318,6 +318,7 @@ void Scenario::Finished(const Words& w) {
   if (Has(w, "forgets_input")) e.consumed.pop_back();
   const uint64_t content = HashFields(id.task) + Number(OptionOf(w, "content", "0"));
   e.manifest = {10, Number(OptionOf(w, "bytes", "100")), {content, content}};
+  e.waited = Seconds(static_cast<int64_t>(Number(OptionOf(w, "waited", "0"))));
   reports_[id] = e;
   Send(e);
 }

@@ -68,7 +68,7 @@ class MantriReplication final : public Policy {
       inputs += part * Fact(view, job.id, kRedo + std::to_string(up), facts);
     }
     const double r = LossRate(state, from);
-    double redo = RedoSeconds(r, (a.ended_at - a.started_at).seconds(), inputs);
+    double redo = RedoSeconds(r, std::max(0.0, (a.ended_at - a.started_at - a.waited).seconds()), inputs);
     const double bytes = static_cast<double>(task.manifest.bytes);
     const double rep = bytes / Bandwidth(from);
     double& tokens = Fact(view, job.id, kTokens, facts);

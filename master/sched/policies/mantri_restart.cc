@@ -7,6 +7,7 @@
 #include "master/sched/policies/mantri_order.h"
 #include "master/sched/policies/mantri_rules.h"
 #include "master/sched/policies/mantri_stage.h"
+#include "master/sched/policies/mantri_why.h"
 #include "master/sched/speculation.h"
 
 namespace mr::sched {
@@ -41,6 +42,10 @@ class MantriRestart final : public Policy {
     } else if (const auto* due = std::get_if<TimersDue>(&trigger)) {
       for (const uint64_t id : due->ids) Prune(view, JobOfTimer(id), &plan);
     }
+  }
+
+  std::optional<Reason> WhyAlone(const View& view, const AttemptId& attempt) const override {
+    return WhyLeftAlone(rules_, view, attempt);
   }
 
   bool Seeks(const View& view, SlotKind kind) const override {

@@ -6,6 +6,7 @@
 #include "common/base/rng.h"
 #include "master/sched/policies/mantri_rules.h"
 #include "master/sched/policies/mantri_stage.h"
+#include "master/sched/policies/mantri_why.h"
 #include "tests/master/sched/nodes.h"
 
 namespace mr::sched {
@@ -223,6 +224,40 @@ TEST_F(MantriRestartTest, OnlyTheFewThatOutlastMostOthersAreJudgedByTheirAge) {
   EXPECT_FALSE(Judge(1, 40, false)) << "and four of six";
   End(first, 40);
   EXPECT_TRUE(Judge(1, 40, false));
+}
+
+TEST_F(MantriRestartTest, SaysWhyAnAttemptIsLeftAlone) {
+  const auto why = [&](uint32_t task, double now, bool with_running = false) {
+    MantriRules rules;
+    rules.running = with_running;
+    return WhyLeftAlone(rules, View(state_, Seconds2(now)), {TaskOf(task), 1});
+  };
+  Start(0, 1, 20);
+  EXPECT_EQ(why(0, 25).code, ReasonCode::kNoEstimate);
+  // Tasks wait: 5 s are left, and a new one takes 10.
+  Read(Start(1, 2, 20), 25, 50);
+  const Reason now = why(1, 25);
+  EXPECT_EQ(now.code, ReasonCode::kSavesLittleNow);
+  EXPECT_THAT(now.numbers, testing::ElementsAre(testing::DoubleNear(5, 1e-6), testing::DoubleNear(10, 1e-6),
+                                                testing::DoubleNear(1, 1e-6), 0, 25));
+  EXPECT_THAT(Explain(now), testing::HasSubstr("5.00 s are left, and a new attempt takes 10.00 s; while tasks wait, "));
+  Read(Start(2, 3, 20), 70, 50);
+  EXPECT_EQ(why(2, 70).code, ReasonCode::kPays);
+  Read(Start(3, 4, 20), 20.5, 5);
+  EXPECT_EQ(why(3, 20.6).code, ReasonCode::kTooYoung);
+  // All have begun.
+  for (uint32_t t = 4; t < 20; ++t) {
+    if (t < 10 || t > 13) Start(t, t, 20);
+  }
+  const Reason begun = why(1, 25);
+  EXPECT_EQ(begun.code, ReasonCode::kSavesLittle);
+  EXPECT_THAT(begun.numbers, testing::ElementsAre(testing::DoubleNear(5, 1e-6), testing::DoubleNear(10, 1e-6),
+                                                  testing::DoubleNear(3, 1e-6)));
+  for (const uint32_t w : {5u, 6u}) Start(1, w, 20, Cause::kSpeculative);
+  EXPECT_EQ(why(1, 25).code, ReasonCode::kCopiesEnough);
+  Begin({10});
+  Start(0, 1, 20);
+  EXPECT_EQ(why(0, 25, true).code, ReasonCode::kFewTold);
 }
 
 TEST_F(MantriRestartTest, RunningOnesTellWhenHalfOfThemHaveReadATenth) {
