@@ -221,6 +221,12 @@ Result<rpc::Wish> ParseWish(const std::string& word, const char* option) {
   return InvalidArgument(std::string(option) + " takes on, off or auto, not '" + word + "'" + DidYouMean(word, kWords));
 }
 
+Status CheckPolicyList(std::string_view list) {
+  if (list.empty() || !SplitPolicies(list).empty()) return Status::Ok();
+  return InvalidArgument("--scheduler '" + std::string(list) + "' names no policy; leave it out for the cluster's list, or "
+                         "write none for a list without one");
+}
+
 std::vector<std::string> SplitPolicies(std::string_view list) {
   std::vector<std::string> policies;
   std::string current;

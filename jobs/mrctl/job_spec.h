@@ -46,5 +46,7 @@ Result<KeyValues> ParseKeyValues(const std::vector<std::string>& words, const ch
 Result<rpc::Wish> ParseWish(const std::string& word, const char* option);
 // "a,b(x=1,y=2),c" at the commas outside of parentheses.
 std::vector<std::string> SplitPolicies(std::string_view list);
+// kInvalidArgument where something is given that names none.
+Status CheckPolicyList(std::string_view list);
 
 }  // namespace mr::ctl

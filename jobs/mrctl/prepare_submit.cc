@@ -109,6 +109,7 @@ Result<SubmitPlan> PrepareSubmit(SubmitOptions o, const Settings& settings, cons
   spec.output_format = o.output_format;
   spec.reduces = o.reduces;
   spec.max_failures = o.max_attempts;
+  MR_RETURN_IF_ERROR(CheckPolicyList(o.scheduler));
   // A local master gets the list as its own, where policies of cluster scope are allowed too; "none" is one of jobs.
   if (!local || o.scheduler == "none") spec.policies = SplitPolicies(o.scheduler);
   plan.options = std::move(o);

@@ -59,11 +59,16 @@ std::string Grouped(uint64_t n) {
 
 std::vector<std::string> ExtraAttempts(const JobStatus& job) {
   std::vector<std::string> lines;
+  uint64_t outrun_us = 0;  // of what copies beat, and of what failed: a copy that wins ends its original
   for (const CauseStatus& c : job.causes) {
+    if (c.cause == "first" || c.cause == "retry") outrun_us += c.wasted_us;
     if (c.launched == 0 || c.cause == "first" || c.cause == "retry") continue;
     const bool one = c.launched == 1;
     const std::string name = c.cause == "speculative" ? (one ? "speculative copy" : "speculative copies") : one ? c.cause : c.cause + "s";
     lines.push_back(Grouped(c.launched) + " " + name + " launched, " + Grouped(c.won) + " won, " + Elapsed(c.wasted_us) + " of their slot time wasted");
+  }
+  if (!lines.empty() && outrun_us > 0) {
+    lines.push_back(Elapsed(outrun_us) + " of slot time wasted by first attempts and retries that were ended, or failed");
   }
   return lines;
 }

@@ -35,7 +35,7 @@ struct FileRow {
 };
 
 // Of copies, restarts and clones, where there were any: "2 speculative copies launched, 1 won, 4.1 s
-// of their slot time wasted"; one line per cause.
+// of their slot time wasted"; one line per cause, and one of what first attempts and retries wasted.
 std::vector<std::string> ExtraAttempts(const JobStatus& job);
 
 std::string RenderJobs(const std::vector<JobStatus>& jobs, OutputForm form);

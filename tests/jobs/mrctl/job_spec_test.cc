@@ -158,6 +158,9 @@ TEST(UriTest, SaysOfOtherSchemesThatTheyAreNotSupportedYet) {
 TEST(PolicyListTest, SplitsAtCommasOutsideOfParentheses) {
   EXPECT_THAT(SplitPolicies("fifo,late(cap=0.2,x=1), dolly"), ElementsAre("fifo", "late(cap=0.2,x=1)", "dolly"));
   EXPECT_TRUE(SplitPolicies("").empty());
+  EXPECT_TRUE(CheckPolicyList("").ok());
+  EXPECT_TRUE(CheckPolicyList("late").ok());
+  EXPECT_FALSE(CheckPolicyList(", ,").ok());
 }
 
 }  // namespace

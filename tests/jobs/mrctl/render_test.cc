@@ -54,6 +54,7 @@ TEST(RenderTest, TellsOfCopiesWhereThereWereAny) {
   job.causes = {{"first", 40, 38, 2'500'000}, {"speculative", 3, 2, 1'500'000}, {"restart", 0, 0, 0}};
   const std::string text = RenderJob(job, OutputForm::kTable);
   EXPECT_THAT(text, HasSubstr("3 speculative copies launched, 2 won, 1.5 s of their slot time wasted\n"));
+  EXPECT_THAT(text, HasSubstr("2.5 s of slot time wasted by first attempts and retries that were ended, or failed\n"));
   EXPECT_THAT(text, HasSubstr("4.0 s of slot time, by attempts that did not commit\n"));
   EXPECT_THAT(text, Not(HasSubstr("restart")));
   EXPECT_THAT(RenderJob(job, OutputForm::kJson),
