@@ -1,6 +1,8 @@
 // The cluster file. toml11 takes ten seconds to compile: nothing else is here.
 #include <toml.hpp>
 
+#include <cmath>
+#include <iomanip>
 #include <sstream>
 
 #include "common/base/text.h"
@@ -14,11 +16,26 @@ double Number(const toml::value& v) {
   return v.is_integer() ? static_cast<double>(v.as_integer()) : toml::get<double>(v);
 }
 
+// Beyond every machine and task, and far from where sums of them lose count.
+constexpr double kMost = 1e18;
+
 struct Knob {
   std::string_view name;
   double* value;
-  double lowest;
+  double lowest, highest = kMost;
+  bool whole = false;
 };
+
+// Of one group.
+constexpr double kMostSlots = 10'000, kMostWorkers = 100'000;
+// With more, attempts to read what is lost again and again hardly end.
+constexpr double kMostLost = .9;
+
+std::string Text(double value) {
+  std::ostringstream text;
+  text << std::setprecision(15) << value;
+  return text.str();
+}
 
 Status Read(const toml::value& table, const std::string& what, std::vector<Knob> knobs, std::string* rack) {
   std::vector<std::string_view> names;
@@ -34,9 +51,10 @@ Status Read(const toml::value& table, const std::string& what, std::vector<Knob>
       if (k.name != key) continue;
       known = true;
       *k.value = Number(value);
-      if (!(*k.value >= k.lowest)) {
-        return InvalidArgument(what + ": " + key + " is " + std::to_string(*k.value) + ", which is too small");
-      }
+      const bool whole = !k.whole || *k.value == std::floor(*k.value);
+      if (*k.value >= k.lowest && *k.value <= k.highest && whole) continue;
+      return InvalidArgument(what + ": " + key + " is " + Text(*k.value) + "; it must be " + (k.whole ? "a whole number " : "") +
+                             "from " + Text(k.lowest) + " to " + Text(k.highest));
     }
     if (!known) return InvalidArgument(what + ": unknown key '" + key + "'" + DidYouMean(key, names));
   }
@@ -48,11 +66,11 @@ Status AddWorkers(const toml::value& table, const std::string& what, ClusterSpec
   double count = 1, slots = 1, maps = 0, reduces = 0;
   std::string rack;
   MR_RETURN_IF_ERROR(Read(table, what,
-                          {{"count", &count, 1}, {"slots", &slots, 1}, {"map_slots", &maps, 0}, {"reduce_slots", &reduces, 0},
-                           {"speed", &w.speed, 1e-3}, {"disk", &w.disk, 1}, {"up", &w.up, 1}, {"down", &w.down, 1}, {"loss", &w.loss, 0}},
+                          {{"count", &count, 1, kMostWorkers, true}, {"slots", &slots, 1, kMostSlots, true},
+                           {"map_slots", &maps, 0, kMostSlots, true}, {"reduce_slots", &reduces, 0, kMostSlots, true},
+                           {"speed", &w.speed, 1e-3, 1e6}, {"disk", &w.disk, 1}, {"up", &w.up, 1},
+                           {"down", &w.down, 1}, {"loss", &w.loss, 0, kMostLost}},
                           &rack));
-  if (w.loss > 1) return InvalidArgument(what + ": loss is a probability, from 0 to 1");
-  if (count > 100'000 || slots > 10'000) return InvalidArgument(what + ": at most 100000 workers of 10000 slots");
   w.slots = {static_cast<uint32_t>(slots), static_cast<uint32_t>(maps), static_cast<uint32_t>(reduces)};
   while (w.rack < cluster->racks.size() && cluster->racks[w.rack].name != rack) ++w.rack;
   if (w.rack == cluster->racks.size()) cluster->racks.push_back({rack, 0, 0});

@@ -71,6 +71,7 @@ bool Parse(std::string_view text, double* value) {
 Result<std::vector<JobModel>> Generate(const std::string& spec, uint64_t seed) {
   const Mix* mix = &kMixes[0];
   double count = 0, gap = 0;  // 0: the mix's
+  bool mixed = false;
   const size_t colon = spec.find(':');
   std::string_view rest = colon == std::string::npos ? std::string_view() : std::string_view(spec).substr(colon + 1);
   if (spec.substr(0, std::min(colon, spec.size())) != "generate") {
@@ -80,10 +81,15 @@ Result<std::vector<JobModel>> Generate(const std::string& spec, uint64_t seed) {
     const std::string_view word = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(word.size() + 1, rest.size()));
     const auto known = std::find_if(std::begin(kMixes), std::end(kMixes), [&](const Mix& m) { return word == m.name; });
-    const bool good = known != std::end(kMixes)         ? (mix = known, true)
-                      : word.substr(0, 5) == "jobs="    ? Parse(word.substr(5), &count) && count >= 1
-                      : word.substr(0, 4) == "gap="     ? Parse(word.substr(4), &gap)
-                                                        : false;
+    const bool mixes = known != std::end(kMixes), jobs = word.starts_with("jobs="), gaps = word.starts_with("gap=");
+    if ((mixes && mixed) || (jobs && count > 0) || (gaps && gap > 0)) {
+      return InvalidArgument("workload '" + spec + "': '" + std::string(word) + "' comes after another of its kind; leave one out");
+    }
+    mixed = mixed || mixes;
+    const bool good = mixes  ? (mix = known, true)
+                      : jobs ? Parse(word.substr(5), &count) && count >= 1
+                      : gaps ? Parse(word.substr(4), &gap)
+                             : false;
     if (!good) {
       constexpr std::string_view kWords[] = {"facebook", "bing", "mumak", "google", "jobs=N", "gap=SECONDS"};
       return InvalidArgument("workload '" + spec + "': what is '" + std::string(word) +

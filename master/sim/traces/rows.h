@@ -62,7 +62,7 @@ class Rows {
 };
 
 // More tasks than any recorded job has, and few enough to hold.
-inline constexpr uint32_t kMaxTraceTasks = 10'000'000;
+inline constexpr uint32_t kMaxTraceTasks = 1'000'000;
 
 // By submission, which counts from the first; kInvalidArgument where there is none.
 Status SortJobs(const std::string& name, std::vector<JobModel>* jobs);

@@ -10,9 +10,7 @@ namespace {
 // papers.md 1.4: tasks = ceil(input / 128 MB) + ceil(shuffle / 1 GB).
 constexpr uint64_t kMapBytes = uint64_t{128} << 20, kReduceBytes = uint64_t{1} << 30;
 
-uint32_t Pieces(uint64_t bytes, uint64_t piece) {
-  return static_cast<uint32_t>(std::min<uint64_t>(bytes / piece + (bytes % piece != 0), kMaxTraceTasks));
-}
+uint64_t Pieces(uint64_t bytes, uint64_t piece) { return bytes / piece + (bytes % piece != 0); }
 
 }  // namespace
 
@@ -25,8 +23,13 @@ Result<Trace> ParseSwim(const TraceText& file) {
         !row.Get(5, &output)) {
       return row.Wrong("not a line of SWIM: id, submit, gap, input, shuffle, output bytes, separated by tabs");
     }
-    JobModel job = MapReduce(submit, row.Text(0), std::max(1u, Pieces(input, kMapBytes)), input,
-                             Pieces(shuffle, kReduceBytes), shuffle, output);
+    const uint64_t maps = std::max<uint64_t>(1, Pieces(input, kMapBytes)), reduces = Pieces(shuffle, kReduceBytes);
+    if (std::max(maps, reduces) > kMaxTraceTasks) {
+      return row.Wrong("a job of " + std::to_string(maps) + " maps (of 128 MiB) and " + std::to_string(reduces) +
+                       " reduces (of 1 GiB); a stage has at most " + std::to_string(kMaxTraceTasks) + " tasks");
+    }
+    JobModel job = MapReduce(submit, row.Text(0), static_cast<uint32_t>(maps), input, static_cast<uint32_t>(reduces),
+                             shuffle, output);
     if (row.size() > 6 && !row[6].empty()) job.stages[0].input_key = Hash64(row[6]) | 1;
     trace.jobs.push_back(std::move(job));
   }

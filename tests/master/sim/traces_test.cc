@@ -56,6 +56,12 @@ TEST(SwimTraceTest, SamePathSameBlocks) {
   EXPECT_EQ(key(3), 0u);
 }
 
+TEST(SwimTraceTest, AJobOfMoreTasksThanOneCanHaveIsRefused) {
+  ExpectRefused(ParseSwim({"f", "job0\t1\t1\t9\t0\t9\njob1\t2\t1\t9000000000000000000\t0\t9\n"}),
+                "f:2: a job of 67055225373 maps (of 128 MiB) and 0 reduces (of 1 GiB); a stage has at most 1000000 tasks");
+  ExpectRefused(ParseSwim({"f", "job0\t1\t1\t9\t9000000000000000000\t9\n"}), "8381903172 reduces");
+}
+
 TEST(SwimTraceTest, TotalsOfTheRealFiles) {
   NEEDS_DATA();
   const auto plain = Real("FB-2010_samples_24_times_1hr_0.tsv");  // found packed

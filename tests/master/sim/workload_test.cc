@@ -80,6 +80,9 @@ TEST(GenerateTest, UnknownWordIsRefused) {
   EXPECT_THAT(jobs.status().message(), HasSubstr("did you mean 'facebook'"));
   EXPECT_FALSE(Generate("generate:jobs=0", 1).ok());
   EXPECT_FALSE(Generate("generated", 1).ok());
+  for (const char* twice : {"generate:bing,jobs=5,jobs=6", "generate:gap=1,gap=1", "generate:bing,facebook"}) {
+    EXPECT_THAT(Generate(twice, 1).status().message(), HasSubstr("comes after another of its kind")) << twice;
+  }
 }
 
 double At(std::vector<double> sorted, double p) {
@@ -152,7 +155,18 @@ TEST(ClusterTest, TomlFile) {
   EXPECT_EQ(c->workers[3].rack, 1u);
   EXPECT_EQ(c->workers[3].speed, 0.5);
   EXPECT_THAT(ParseClusterToml("[[worker]]\nsloots = 3\n", "c").status().message(), HasSubstr("did you mean 'slots'"));
-  EXPECT_FALSE(ParseClusterToml("[[worker]]\nspeed = 0\n", "c").ok());
+  for (const auto& [line, wrong] : std::vector<std::pair<std::string, std::string>>{
+           {"speed = 0", "speed is 0; it must be from 0.001 to 1000000"},
+           {"speed = inf", "speed is inf; it must be from 0.001"},
+           {"speed = nan", "speed is nan; it must be from 0.001"},
+           {"map_slots = 1e300", "map_slots is 1e+300; it must be a whole number from 0 to 10000"},
+           {"slots = 2.7", "slots is 2.7; it must be a whole number from 1 to 10000"},
+           {"count = 1e9", "count is 1000000000; it must be a whole number from 1 to 100000"},
+           {"loss = 1.0", "loss is 1; it must be from 0 to 0.9"}}) {
+    const auto refused = ParseClusterToml("[[worker]]\n" + line + "\n", "c");
+    EXPECT_EQ(refused.status().code(), Code::kInvalidArgument) << line;
+    EXPECT_THAT(refused.status().message(), HasSubstr(wrong));
+  }
   EXPECT_FALSE(ParseClusterToml("[[worker]\n", "c").ok());
   EXPECT_FALSE(ParseClusterToml("", "c").ok());
 }
