@@ -24,6 +24,7 @@ constexpr double kTimedParts = 1e6;
 constexpr double kRecordBytes = 100;
 
 double StragglerFactor(Rng rng, const TaskModel& m) {
+  if (!m.factors.empty()) return static_cast<double>(m.factors[rng.Below(m.factors.size())]);
   if (m.sigma == 0 && m.tail == 0) return 1;
   const double radius = std::sqrt(-2 * std::log(1 - rng.Uniform()));
   double factor = std::exp(m.sigma * radius * std::cos(kTwoPi * rng.Uniform()));

@@ -221,4 +221,32 @@ JobModel GoogleJob(Rng& rng, uint32_t number) {
   return job;
 }
 
+std::vector<float> GoogleFactors() {
+  constexpr uint32_t kFewest = 20, kEach = 50, kFactors = 2000;
+  std::vector<std::pair<double, double>> tasks;  // factor, weight
+  double all = 0;
+  for (size_t step = 0; step + 1 < std::size(kWidths); ++step) {
+    const double width = (kWidths[step] + kWidths[step + 1]) / 2;
+    if (width < kFewest) continue;
+    size_t c = 0;
+    while (kGoogle[c].to < width) ++c;
+    for (const Shape& shape : kGoogle[c].shapes) {
+      for (uint32_t i = 0; i < kEach; ++i) {
+        tasks.push_back({Curve(kAt, shape.at, (i + .5) / kEach, false), width});
+        all += width;
+      }
+    }
+  }
+  std::sort(tasks.begin(), tasks.end());
+  std::vector<float> factors;
+  double passed = 0;
+  for (const auto& [factor, weight] : tasks) {
+    passed += weight / all;
+    while (factors.size() < kFactors && (static_cast<double>(factors.size()) + .5) / kFactors <= passed) {
+      factors.push_back(static_cast<float>(factor));
+    }
+  }
+  return factors;
+}
+
 }  // namespace mr::sim

@@ -10,4 +10,8 @@ namespace mr::sim {
 JobModel MumakJob(Rng& rng, uint32_t number, std::vector<uint32_t>* round);
 JobModel GoogleJob(Rng& rng, uint32_t number);
 
+// Duration / median of a task of Google's cell, pooled over its jobs of 20 tasks or more: quantiles that stand for
+// equal shares of the tasks.
+std::vector<float> GoogleFactors();
+
 }  // namespace mr::sim

@@ -104,6 +104,7 @@ struct TaskModel {
   // Straggler factor of each attempt (papers.md 1.4): lognormal(0, sigma), and with probability
   // tail times min(Pareto(2, 1.26), cap).
   double sigma = 0.15, tail = 0.05, tail_alpha = 1.26, tail_cap = 8;
+  std::vector<float> factors;  // not empty: an attempt's factor is one of these, by chance
   // Bytes of disk per byte that a phase moves: read of a block; written of a map's output; copied, merged, read
   // by the reduce; of its output, written on its own worker, and on each of the others of output_replicas. 0: not felt.
   double read_disk = 1, map_disk = 0, copy_disk = 0, sort_disk = 0, reduce_disk = 0, output_disk = 0, replica_disk = 0;

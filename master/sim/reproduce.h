@@ -52,6 +52,8 @@ struct Study {
 Study LateStudy();
 // Ananthanarayanan et al., OSDI 2010 (reproduce_mantri.cc).
 Study MantriStudy();
+// Ananthanarayanan et al., NSDI 2013 (reproduce_dolly.cc).
+Study DollyStudy();
 
 struct ReproduceOptions {
   std::string figure;  // "late", "late:fig10"

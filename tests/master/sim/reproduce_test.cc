@@ -1,8 +1,12 @@
 // Bands that hold are held here with few seeds, so that a change that breaks one is seen.
 #include "master/sim/reproduce.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "master/sim/generate_measured.h"
 
 namespace mr::sim {
 namespace {
@@ -48,6 +52,27 @@ TEST(MantriFigures, HoldTheirBands) {
     const auto r = Reproduce({std::string("mantri:") + figure, "", 2, nullptr});
     ASSERT_TRUE(r.ok()) << r.status().ToString();
     EXPECT_EQ(r->missed(), 0u) << Table(*r);
+  }
+}
+
+// The typical task takes the median, few take much more.
+TEST(DollySetups, FactorsAreTheRecords) {
+  const std::vector<float> factors = GoogleFactors();
+  ASSERT_GE(factors.size(), 1900u);
+  EXPECT_NEAR(factors[factors.size() / 2], 1, .05);
+  const auto slow = std::count_if(factors.begin(), factors.end(), [](float f) { return f > 1.5f; });
+  EXPECT_GT(slow, static_cast<long>(factors.size() / 40));
+  EXPECT_LT(slow, static_cast<long>(factors.size() / 8));
+}
+
+// Clones make the tasks of a phase alike, and cost what they may.
+TEST(DollyFigures, ClonesStayInTheirBudgetAndAreAlike) {
+  const auto r = Reproduce({"dolly:facebook", "", 1, nullptr});
+  ASSERT_TRUE(r.ok()) << r.status().ToString();
+  for (const LineResult& l : r->figures[0].lines) {
+    if (l.line.what.starts_with("extra slot-seconds") || l.line.what.ends_with("p50") || l.line.what.starts_with("clones'")) {
+      EXPECT_NE(l.verdict, Verdict::kMissed) << Table(*r);
+    }
   }
 }
 
