@@ -41,8 +41,8 @@ const char* StateName(AttemptState state) {
   return "unknown";
 }
 
-AttemptMachine::AttemptMachine(std::vector<Read> reads, WorkerId own, uint64_t spread)
-    : own_(own), spread_(spread), reads_left_(reads.size()) {
+AttemptMachine::AttemptMachine(std::vector<Read> reads, WorkerId own, uint64_t spread, bool by_bind)
+    : own_(own), spread_(spread), by_bind_(by_bind), reads_left_(reads.size()) {
   reads_.reserve(reads.size());
   for (uint32_t i = 0; i < reads.size(); ++i) {
     upstream_[{reads[i].stage, reads[i].task}].reads.push_back(i);
@@ -88,6 +88,11 @@ void AttemptMachine::On(const event::CopyAdded& e, Actions* out) {
   const auto it = upstream_.find({e.copy->output.task.stage, e.copy->output.task.task});
   if (it == upstream_.end()) return;
   Upstream& upstream = it->second;
+  if (by_bind_) {
+    // What the directory has is for others; and a bind is repeated after each registration.
+    if (!e.bound || (upstream.bound != nullptr && SameCopy(*upstream.bound, *e.copy))) return;
+    upstream.copies.clear();
+  }
   std::erase_if(upstream.copies, [&](const CopyPtr& c) { return SameCopy(*c, *e.copy); });
   upstream.copies.push_back(e.copy);
   if (e.bound) upstream.bound = e.copy;

@@ -6,7 +6,8 @@
 //
 // While it runs it may be waiting: for copies of upstream outputs that it reads. A copy that cannot
 // be read is tried again, or another one instead, as long as nothing of the failing partition has
-// reached the child. Every attempt ends in exactly one final report (finished, failed, killed), and
+// reached the child. Which copy: of those that the directory has, or (by_bind) the one that the master
+// named last for this reader and this output, and no other: without one it waits. Every attempt ends in exactly one final report (finished, failed, killed), and
 // what its answer says decides whether the output stays. Events that come late are ignored.
 #pragma once
 
@@ -58,7 +59,7 @@ enum class Verdict : uint8_t { kNoted = 0, kWinner = 1, kCopyKept = 2, kCopyDrop
 namespace event {
 struct Prepared {};  // inputs are open, the library is here
 struct PrepareFailed { std::string message; };
-struct CopyAdded { CopyPtr copy; bool bound = false; };  // bound: to be preferred by this reader
+struct CopyAdded { CopyPtr copy; bool bound = false; };  // bound: named to this reader, not in the directory
 struct CopyRemoved { CopyPtr copy; };
 struct ReadDone { uint32_t read = 0; };
 struct ReadFailed { uint32_t read = 0; Delivered delivered = Delivered::kNothing; std::string why; };
@@ -112,7 +113,7 @@ class AttemptMachine {
  public:
   // own: this worker; a copy here is read before one elsewhere. spread: any number that differs
   // between readers, so that they do not all choose the same copy.
-  AttemptMachine(std::vector<Read> reads, WorkerId own, uint64_t spread);
+  AttemptMachine(std::vector<Read> reads, WorkerId own, uint64_t spread, bool by_bind = false);
 
   // kNew -> kPreparing.
   std::vector<AttemptAction> Start();
@@ -127,6 +128,7 @@ class AttemptMachine {
   bool holds_slot() const { return holds_slot_; }
   const Read& read(uint32_t i) const { return reads_[i].what; }
   uint32_t reads() const { return static_cast<uint32_t>(reads_.size()); }
+  bool by_bind() const { return by_bind_; }
 
  private:
   enum class ReadState : uint8_t { kIdle, kFetching, kPausing, kDone };
@@ -139,7 +141,7 @@ class AttemptMachine {
   };
   struct Upstream {
     std::vector<uint32_t> reads;
-    std::vector<CopyPtr> copies;
+    std::vector<CopyPtr> copies;  // by_bind: the bound one, or none
     CopyPtr bound;
   };
   using Actions = std::vector<AttemptAction>;
@@ -169,6 +171,7 @@ class AttemptMachine {
 
   const WorkerId own_;
   const uint64_t spread_;
+  const bool by_bind_;
   std::vector<ReadEntry> reads_;
   std::map<std::pair<uint32_t, uint32_t>, Upstream> upstream_;  // by (stage, task)
   size_t reads_left_ = 0;

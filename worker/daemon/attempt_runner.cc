@@ -4,11 +4,16 @@
 
 #include <atomic>
 
+#include "common/io/clock.h"
 #include "common/io/fault.h"
 #include "common/rpc/kj_status.h"
 
 namespace mr::worker {
 namespace {
+
+// Who reads what the directory has tells at most so often how fast a worker gives: it is a statistic, and a message
+// for each of a reader's reads would cost the master more than the read cost its workers (guess).
+constexpr Duration kTallyFor = Seconds(1);
 
 std::vector<Read> ReadsOf(const StageInfo& stage, const Launch& launch) {
   std::vector<Read> reads;
@@ -145,7 +150,7 @@ AttemptRunner::AttemptRunner(Services& services, std::shared_ptr<const StageInfo
       stage_(std::move(stage)),
       launch_(std::move(launch)),
       machine_(ReadsOf(*stage_, launch_), services.self.id,
-               uint64_t{launch_.attempt.task.task} << 32 | launch_.attempt.number),
+               uint64_t{launch_.attempt.task.task} << 32 | launch_.attempt.number, launch_.by_bind),
       traces_(machine_.reads()),
       feeders_(launch_.slices.size()),
       tasks_(*this) {
@@ -289,6 +294,7 @@ void AttemptRunner::Do(const action::Fetch& a) {
     ++request.partition_begin;
   }
   request.from = *a.from;
+  request.counted = launch_.by_bind;
   feeders_[s]->Request(std::move(request));
 }
 
@@ -345,8 +351,25 @@ void AttemptRunner::Do(const action::ReportStarted&) { Tell(Started{}, false); }
 
 void AttemptRunner::Do(const action::ReportFetchDone& a) {
   const FetchMeasure& measure = traces_[a.read].measure;
-  if (measure.bytes == 0) return;  // says nothing about how fast the holder gives
-  Tell(FetchDone{NameOf(*a.from), measure.bytes, measure.took, measure.readers}, false);
+  if (launch_.by_bind) {
+    // Of each read, an empty one too: the copy may go when nobody is to read it any more.
+    return Tell(FetchDone{NameOf(*a.from), measure.bytes, measure.took, measure.readers}, false);
+  }
+  Tally& tally = tallies_[{a.from->worker, a.from->incarnation}];
+  tally.copy = NameOf(*a.from);
+  tally.bytes += measure.bytes;
+  tally.took = tally.took + measure.took;
+  TellTallies(machine_.inputs_done());
+}
+
+void AttemptRunner::TellTallies(bool all) {
+  const Instant now = Now();
+  for (auto& [holder, tally] : tallies_) {
+    if (tally.bytes == 0) continue;  // says nothing about how fast the holder gives
+    if (!all && now - tally.told < kTallyFor) continue;
+    Tell(FetchDone{tally.copy, tally.bytes, tally.took, 0}, false);
+    tally = {tally.copy, 0, {}, now};
+  }
 }
 
 void AttemptRunner::Do(const action::ReportFetchFailed& a) {

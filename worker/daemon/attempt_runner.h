@@ -62,6 +62,13 @@ class AttemptRunner : public std::enable_shared_from_this<AttemptRunner>, privat
     bool broken = false;             // what came again was something else
     FetchMeasure measure;
   };
+  // Reads from one worker that the master has not been told of.
+  struct Tally {
+    CopyName copy;  // the last one
+    uint64_t bytes = 0;
+    Duration took;
+    Instant told;
+  };
   // Whether this batch has reached the child already.
   static bool PassesAgain(ReadTrace* trace, Open* open, const std::string& batch, bool last);
 
@@ -89,6 +96,7 @@ class AttemptRunner : public std::enable_shared_from_this<AttemptRunner>, privat
   void Subscribe();
   Result<TaskSpec> MakeSpec(std::string library, std::vector<SplitInput> splits);
   void Tell(decltype(Report::what) what, bool final);
+  void TellTallies(bool all);
   // stored: what came of storing the output, where that was begun at once.
   void ChildEnded(TaskResult result, std::optional<Result<Manifest>> stored);
   void Stored(Result<Manifest> manifest);
@@ -107,6 +115,7 @@ class AttemptRunner : public std::enable_shared_from_this<AttemptRunner>, privat
   std::vector<std::pair<StageId, uint64_t>> subscriptions_;
   std::vector<uint32_t> slice_of_read_, first_read_;  // reads of a slice are consecutive
   std::vector<ReadTrace> traces_;
+  std::map<std::pair<WorkerId, Incarnation>, Tally> tallies_;
   std::vector<std::shared_ptr<Feeder>> feeders_;      // by slice; null before the first fetch
   std::shared_ptr<Lane> lane_;
   std::optional<TaskSpec> spec_;

@@ -89,6 +89,7 @@ struct Launch {
   uint32_t generation = 0;
   std::vector<Split> splits;
   std::vector<Slice> slices;
+  bool by_bind = false;  // reads the copies that Bind names, and no others
 };
 
 struct Kill { AttemptId attempt; };
@@ -149,7 +150,7 @@ struct Failed {
 struct Refused { std::string why; };
 struct Killed {};
 struct FetchFailed { CopyName copy; std::string why; };
-struct FetchDone { CopyName copy; uint64_t bytes = 0; Duration took; uint32_t readers = 1; };
+struct FetchDone { CopyName copy; uint64_t bytes = 0; Duration took; uint32_t readers = 0; };
 struct CopyMade { CopyName copy; };
 struct CopyNotMade { CopyName from; std::string why; };
 

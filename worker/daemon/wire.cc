@@ -133,6 +133,7 @@ Result<Launch> FromLaunch(rpc::Launch::Reader in) {
   out.attempt = rpc::FromWire(in.getAttempt());
   if (!out.attempt.valid()) return InvalidArgument("a launch of no attempt");
   out.generation = in.getGeneration();
+  out.by_bind = in.getByBind();
   for (const auto split : in.getSplits()) {
     Split s{split.getInput(), Text(split.getUri()), split.getOffset(), split.getLength(), split.getFileBytes(), {}};
     for (const auto block : split.getBlocks()) {

@@ -157,6 +157,8 @@ struct Launch {
   generation @1 :UInt32;
   splits @2 :List(Split);
   slices @3 :List(Slice);
+  byBind @4 :Bool;
+  # It reads each upstream output from the copy that a bind names, and from no other.
 }
 
 struct Split {
@@ -296,7 +298,14 @@ struct Failed {
 }
 
 struct FetchFailed { copy @0 :Copy; why @1 :Text; }
-struct FetchDone { copy @0 :Copy; bytes @1 :UInt64; tookUs @2 :UInt64; readers @3 :UInt32; }
+struct FetchDone {
+  # Of an attempt byBind: one read. Of others: all reads from this copy's worker since the last such report.
+  copy @0 :Copy;
+  bytes @1 :UInt64;
+  tookUs @2 :UInt64;
+  readers @3 :UInt32;
+  # That read this copy at once, this one among them, as its worker counts them; 0 where it did not say.
+}
 
 struct Reply {
   union {

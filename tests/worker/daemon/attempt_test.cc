@@ -124,6 +124,81 @@ TEST_F(AttemptTest, ALocalCopyIsReadFirstAndABoundOneBeforeIt) {
   EXPECT_EQ(Do(bound, event::Prepared{}), "start, started, fetch 0@4");
 }
 
+// A reader by bind, with copies of its outputs in the directory, that was told nothing yet.
+AttemptMachine ByBind(uint32_t tasks) {
+  AttemptMachine m(Reads(tasks), kSelf, 1, true);
+  m.Start();
+  for (uint32_t t = 0; t < tasks; ++t) m.Step(event::CopyAdded{MakeCopy(t, 1, 2)});
+  m.Step(event::Prepared{});
+  return m;
+}
+
+TEST_F(AttemptTest, AReaderByBindReadsOnlyWhatItIsTold) {
+  AttemptMachine m = ByBind(2);
+  EXPECT_TRUE(m.waiting());
+  EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(0, 2, kSelf.value)}), "") << "a copy here is not its own either";
+  EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(0, 2, 3), true}), "fetch 0@3");
+  EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(0, 1, 2)}), "");
+  EXPECT_TRUE(m.waiting());
+  EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(1, 1, 2), true}), "fetch 1@2");
+  EXPECT_FALSE(m.waiting());
+  EXPECT_EQ(Do(m, event::ReadDone{0}), "fetched");
+  EXPECT_EQ(Do(m, event::ReadDone{1}), "fetched");
+  EXPECT_EQ(Do(m, event::ChildEnded{}), "store");
+}
+
+TEST_F(AttemptTest, WhatAReaderByBindIsToldBeforeItIsPreparedHolds) {
+  AttemptMachine m(Reads(1), kSelf, 1, true);
+  m.Start();
+  m.Step(event::CopyAdded{MakeCopy(0, 2, 3), true});
+  m.Step(event::CopyAdded{MakeCopy(0, 1, 2)});
+  EXPECT_EQ(Do(m, event::Prepared{}), "start, started, fetch 0@3");
+}
+
+TEST_F(AttemptTest, ARepeatedBindChangesNothing) {
+  AttemptMachine m = ByBind(1);
+  m.Step(event::CopyAdded{MakeCopy(0, 1, 2), true});
+  EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(0, 1, 2), true}), "");
+  EXPECT_EQ(Do(m, event::ReadFailed{0, Delivered::kNothing, "x"}), "unfetched, later 50");
+  EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(0, 1, 2), true}), "") << "the pause goes on";
+  EXPECT_EQ(Do(m, event::RetryDue{0}), "fetch 0@2");
+  m.Step(event::ReadDone{0});
+  EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(0, 1, 2), true}), "");
+}
+
+TEST_F(AttemptTest, AReaderByBindThatFailedReadsWhereItIsToldNext) {
+  AttemptMachine m = ByBind(1);
+  m.Step(event::CopyAdded{MakeCopy(0, 2, 3)});
+  m.Step(event::CopyAdded{MakeCopy(0, 1, 2), true});
+  EXPECT_EQ(Do(m, event::ReadFailed{0, Delivered::kNothing, "gone"}), "unfetched, later 50") << "not from the directory";
+  AttemptMachine pausing = m;
+  EXPECT_EQ(Do(pausing, event::CopyAdded{MakeCopy(0, 2, 3), true}), "fetch 0@3");
+  EXPECT_EQ(Do(m, event::CopyRemoved{MakeCopy(0, 1, 2)}), "");
+  EXPECT_EQ(Do(m, event::RetryDue{0}), "") << "what is dropped is not tried again";
+  EXPECT_TRUE(m.waiting());
+  EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(0, 2, 3), true}), "fetch 0@3");
+}
+
+TEST_F(AttemptTest, AReaderByBindThatIsToldAnotherCopyWhileItFetchesGoesThereWhenTheFetchFails) {
+  AttemptMachine m = ByBind(1);
+  m.Step(event::CopyAdded{MakeCopy(0, 1, 2), true});
+  EXPECT_EQ(Do(m, event::CopyRemoved{MakeCopy(0, 1, 2)}), "");
+  EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(0, 2, 3), true}), "");
+  AttemptMachine served = m;
+  EXPECT_EQ(Do(served, event::ReadDone{0}), "fetched") << "the bytes were there, and are checked";
+  EXPECT_EQ(Do(m, event::ReadFailed{0, Delivered::kWholePartitions, "gone"}), "unfetched, fetch 0@3");
+}
+
+TEST_F(AttemptTest, AReaderByBindGoesOnFromEqualContentOnly) {
+  AttemptMachine m = ByBind(1);
+  m.Step(event::CopyAdded{MakeCopy(0, 1, 2), true});
+  m.Step(event::ReadFailed{0, Delivered::kWholePartitions, "gone"});
+  m.Step(event::CopyRemoved{MakeCopy(0, 1, 2)});
+  AttemptMachine other = m;
+  EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(0, 2, 3), true}), "fetch 0@3");
+  EXPECT_EQ(Do(other, event::CopyAdded{MakeCopy(0, 2, 3, 9, 2), true}), "nofetch, killchild");
+}
+
 TEST_F(AttemptTest, AFailedCopyIsReplacedByAnotherOne) {
   AttemptMachine m = Running(1);
   m.Step(event::CopyAdded{MakeCopy(0, 2, 3)});
@@ -252,7 +327,7 @@ TEST_F(AttemptTest, NoSequenceOfEventsReachesAnImpossibleState) {
   for (uint64_t seed = 1; seed <= 3000; ++seed) {
     Rng rng(seed);
     const uint32_t tasks = static_cast<uint32_t>(rng.Below(4));
-    AttemptMachine m(Reads(tasks), kSelf, seed);
+    AttemptMachine m(Reads(tasks), kSelf, seed, seed % 2 == 0);
     int started = 0, finals = 0, frees = 0, kills = 0, forgets = 0, stores = 0;
     bool finished = false, kept = false;
     std::vector<int> fetching(tasks, 0);
