@@ -49,7 +49,12 @@ FakeMaster::Heard FromReport(rpc::Report::Reader report) {
       break;
     case rpc::Report::KILLED: heard.what = "killed"; break;
     case rpc::Report::FETCH_FAILED: heard.what = "fetch_failed"; break;
-    case rpc::Report::FETCH_DONE: heard.what = "fetch_done"; break;
+    case rpc::Report::FETCH_DONE:
+      heard.what = "fetch_done";
+      heard.copy = FromWire(report.getFetchDone().getCopy());
+      heard.bytes = report.getFetchDone().getBytes();
+      heard.readers = report.getFetchDone().getReaders();
+      break;
     case rpc::Report::COPY_MADE:
       heard.what = "copy_made";
       heard.copy = FromWire(report.getCopyMade());

@@ -38,6 +38,8 @@ class FakeMaster {
     std::string output_name, output_path;
     std::vector<Consumed> consumed;
     CopyName copy;
+    uint64_t bytes = 0;
+    uint32_t readers = 0;
   };
 
   FakeMaster();

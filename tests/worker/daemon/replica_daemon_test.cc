@@ -99,6 +99,36 @@ TEST_F(ReplicaDaemonTest, AReaderWhoseCopyIsGoneGoesOnFromTheReplica) {
   EXPECT_THAT(finished.consumed, testing::ElementsAre(Consumed{0, 0, 1, made_.content}));
 }
 
+TEST_F(ReplicaDaemonTest, AReaderByBindReadsTheCopyThatItIsToldThoughItHasOneHere) {
+  AskForReplica(other_, made_, holder_);
+  ASSERT_EQ(other_.WaitForReport(Attempt(0, 0), {"copy_made", "copy_not_made"}).what, "copy_made");
+  SendDirectory(1, made_, holder_);
+  LaunchReduce(Attempt(1, 0), true);
+  master_.WaitForReport(Attempt(1, 0), {"started"});
+  SendBind(Attempt(1, 0), made_, reader_);
+  const auto finished = master_.WaitForReport(Attempt(1, 0), {"finished", "failed"});
+  EXPECT_EQ(finished.what, "finished") << finished.message << "\n" << WorkerLog();
+  const auto read = master_.WaitForReport(Attempt(1, 0), {"fetch_done"});
+  EXPECT_EQ(read.copy.worker.incarnation, reader_.incarnation) << "not its own worker's";
+  EXPECT_EQ(read.readers, 1u);
+  EXPECT_GT(read.bytes, 0u);
+}
+
+TEST_F(ReplicaDaemonTest, AReaderByBindWhoseCopyWasDroppedReadsTheOneThatItIsToldNext) {
+  AskForReplica(other_, made_, holder_);
+  ASSERT_EQ(other_.WaitForReport(Attempt(0, 0), {"copy_made", "copy_not_made"}).what, "copy_made");
+  other_.Send(1, [&](capnp::List<rpc::Command>::Builder c) { FillCopy(made_, reader_, c[0].initDrop()); });
+  SendDirectory(1, made_, holder_);
+  LaunchReduce(Attempt(1, 0), true);
+  SendBind(Attempt(1, 0), made_, reader_);
+  master_.WaitForReport(Attempt(1, 0), {"fetch_failed"});
+  SendRemoved(2, made_, reader_);
+  SendBind(Attempt(1, 0), made_, holder_);
+  const auto finished = master_.WaitForReport(Attempt(1, 0), {"finished", "failed"});
+  EXPECT_EQ(finished.what, "finished") << finished.message << "\n" << WorkerLog();
+  EXPECT_EQ(master_.WaitForReport(Attempt(1, 0), {"fetch_done"}).copy.worker.incarnation, holder_.incarnation);
+}
+
 // Partitions above the reader's window are fed as they come; their holder dies in the midst of them.
 TEST_F(WorkerDaemonTest, AReaderGoesOnInTheMidstOfALargePartitionFromAnotherCopy) {
   std::string text;

@@ -50,7 +50,7 @@ TEST_F(WorkerDaemonTest, AReduceWaitsForItsInputAndStagesADurablePart) {
   }
   EXPECT_EQ(counts, (std::map<std::string, int>{{"be", 2}, {"is", 1}, {"not", 1}, {"or", 1}, {"question", 1},
                                                 {"that", 1}, {"the", 1}, {"to", 2}}));
-  master_.WaitForReport(reduce, {"fetch_done"});
+  EXPECT_EQ(master_.WaitForReport(reduce, {"fetch_done"}).readers, 0u) << "a sum, of a reader that nobody counts";
 }
 
 TEST_F(WorkerDaemonTest, AKilledAttemptIsGoneAndItsSlotFree) {

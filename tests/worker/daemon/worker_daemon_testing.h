@@ -157,9 +157,10 @@ class WorkerDaemonTest : public testing::Test {
     });
   }
 
-  void LaunchReduce(AttemptId attempt) {
+  void LaunchReduce(AttemptId attempt, bool by_bind = false) {
     to_->Send(1, [&](capnp::List<rpc::Command>::Builder commands) {
       auto launch = commands[0].initLaunch();
+      launch.setByBind(by_bind);
       rpc::ToWire(attempt, launch.initAttempt());
       launch.setGeneration(1);
       auto slice = launch.initSlices(1)[0];
@@ -193,6 +194,32 @@ class WorkerDaemonTest : public testing::Test {
       rpc::ToWire(kJob, delta.initJob());
       delta.setVersion(version);
       FillEntry(made, holder, delta.initAdded(1)[0]);
+    });
+  }
+
+  // version: of the directory from which the copy goes.
+  void SendRemoved(uint64_t version, const FakeMaster::Heard& made, const FakeMaster::Registration& holder) {
+    to_->Send(1, [&](capnp::List<rpc::Command>::Builder commands) {
+      auto delta = commands[0].initDirectory();
+      rpc::ToWire(kJob, delta.initJob());
+      delta.setVersion(version);
+      FillCopy(made, holder, delta.initRemoved(1)[0]);
+    });
+  }
+
+  static void FillCopy(const FakeMaster::Heard& made, const FakeMaster::Registration& holder, rpc::Copy::Builder copy) {
+    rpc::ToWire(made.attempt.task, copy.initTask());
+    copy.setGeneration(1);
+    copy.setAttempt(made.attempt.number);
+    copy.initWorker().setId(FakeMaster::kWorkerId);
+    copy.getWorker().setIncarnation(holder.incarnation);
+  }
+
+  void SendBind(AttemptId reader, const FakeMaster::Heard& made, const FakeMaster::Registration& holder) {
+    to_->Send(1, [&](capnp::List<rpc::Command>::Builder commands) {
+      auto bind = commands[0].initBind();
+      rpc::ToWire(reader, bind.initReader());
+      FillEntry(made, holder, bind.initEntry());
     });
   }
 
