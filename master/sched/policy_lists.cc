@@ -187,6 +187,19 @@ std::vector<Reason> PolicyLists::WhyAlone(const AttemptId& id, const State& stat
   return reasons;
 }
 
+std::vector<Figure> PolicyLists::Figures(JobId id, const State& state, Instant now) const {
+  const Job* job = state.FindJob(id);
+  const JobList* list = job == nullptr ? common_ : job->list;
+  const auto own = own_.find(list->suffix);
+  const Pipeline& pipeline = own == own_.end() ? cluster_ : own->second.pipeline;
+  std::vector<Figure> figures;
+  for (const auto& member : pipeline.members()) {
+    const View view(state, now, member.policy->name(), member.cluster ? nullptr : list);
+    for (Figure& figure : member.policy->Figures(view)) figures.push_back(std::move(figure));
+  }
+  return figures;
+}
+
 std::vector<Reason> PolicyLists::WhyShuns(WorkerId worker, const State& state, Instant now) const {
   std::vector<Reason> reasons;
   const auto ask = [&](const Pipeline& pipeline, const JobList* list) {

@@ -33,6 +33,8 @@ class PolicyLists {
   // Policy::WhyAlone and WhyShuns of each policy that serves the attempt's job, and of all.
   std::vector<Reason> WhyAlone(const AttemptId& attempt, const State& state, Instant now) const;
   std::vector<Reason> WhyShuns(WorkerId worker, const State& state, Instant now) const;
+  // Policy::Figures of the list that serves this job; of the cluster's where there is no such job.
+  std::vector<Figure> Figures(JobId job, const State& state, Instant now) const;
 
  private:
   struct Own {

@@ -82,6 +82,13 @@ struct Reason {
   bool operator==(const Reason&) const = default;
 };
 
+// A number that a policy steers by now, for people who ask: clone_budget_slots. label: of what, where
+// there are several.
+struct Figure {
+  std::string name, label;
+  double value = 0;
+};
+
 // Stable lower-case name of a code, for scenarios, JSON and logs ("local_input").
 const char* ReasonName(ReasonCode code);
 // One sentence for people, with the numbers.

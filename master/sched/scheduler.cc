@@ -231,6 +231,10 @@ std::vector<Reason> Scheduler::WhyAlone(const AttemptId& attempt, Instant now) c
   return impl_->lists.WhyAlone(attempt, impl_->state, now);
 }
 
+std::vector<Figure> Scheduler::Figures(JobId job, Instant now) const {
+  return impl_->lists.Figures(job, impl_->state, now);
+}
+
 std::vector<Reason> Scheduler::WhyShuns(WorkerId worker, Instant now) const {
   impl_->state.CountReports();
   return impl_->lists.WhyShuns(worker, impl_->state, now);

@@ -71,6 +71,8 @@ class Scheduler {
   // run, or none has a say), and why this worker gets less than others. Changes nothing.
   std::vector<Reason> WhyAlone(const AttemptId& attempt, Instant now) const;
   std::vector<Reason> WhyShuns(WorkerId worker, Instant now) const;
+  // What the policies that serve this job steer by; those of the cluster's list where there is no such job.
+  std::vector<Figure> Figures(JobId job, Instant now) const;
 
   // Read-only, for status pages, planning and tests; valid until the next Step.
   const State& state() const;

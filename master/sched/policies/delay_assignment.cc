@@ -202,6 +202,8 @@ class DelayAssignment final : public Policy {
     }
   }
 
+  std::vector<Figure> Figures(const View& view) const override { return omega_.Figures(view); }
+
  private:
   static void Moved(const View& view, const Job& job, const AttemptId& id, Assigner* assigner) {
     const Attempt* a = view.state().FindAttempt(id);

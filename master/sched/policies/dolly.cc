@@ -5,6 +5,7 @@
 
 #include "master/sched/policies/dolly_facts.h"
 #include "master/sched/policies/dolly_rules.h"
+#include "master/sched/policies/figures.h"
 #include "master/sched/policies/straggler_chance.h"
 
 namespace mr::sched {
@@ -48,6 +49,11 @@ class Dolly final : public Policy {
       return Reason{code, "", {asked, static_cast<double>(view.Number(kOfAll, 0, kUsed)), BudgetSlots(all)}};
     }
     return Reason{code, "", {asked, static_cast<double>(HeldSlots(view.state())), options_.budget.tau * static_cast<double>(all)}};
+  }
+
+  std::vector<Figure> Figures(const View& view) const override {
+    return {{kUsedFigure, "", static_cast<double>(view.Number(kOfAll, 0, kUsed))},
+            {kBudgetFigure, "", BudgetSlots(view.state().slots().total)}};
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "master/sched/policies/delay_model.h"
+#include "master/sched/policies/figures.h"
 
 namespace mr::sched {
 
@@ -127,10 +128,14 @@ double ChooseOmega(const State& state, const Bin& bin) {
 
 }  // namespace
 
+uint32_t BinOfTasks(size_t tasks) {
+  return tasks <= 10 ? 1 : tasks <= 50 ? 2 : tasks <= 150 ? 3 : tasks <= 500 ? 4 : kBins;
+}
+
 uint32_t BinOf(const Job& job) {
   size_t tasks = 0;
   for (const Stage& stage : job.stages) tasks += stage.tasks.size();
-  return tasks <= 10 ? 1 : tasks <= 50 ? 2 : tasks <= 150 ? 3 : tasks <= 500 ? 4 : 5;
+  return BinOfTasks(tasks);
 }
 
 Result<Omega> Omega::Read(PolicyParams* params) {
@@ -150,6 +155,18 @@ Duration Omega::Of(const View& view, const Job& job, const TaskId& output) const
     if (a.number == task.winner) return Duration{static_cast<int64_t>(static_cast<double>((a.ended_at - a.launched_at).ns) * kFirstShare)};
   }
   return {};
+}
+
+std::vector<Figure> Omega::Figures(const View& view) const {
+  std::vector<Figure> figures;
+  for (uint32_t bin = 1; bin <= kBins; ++bin) {
+    const FactValue* chosen = automatic_ ? view.FindFact(kBin, bin, kChosen) : nullptr;
+    if (automatic_ && chosen == nullptr) continue;
+    const double seconds = chosen != nullptr ? std::get<double>(*chosen)
+                           : given_ >= kForever ? std::numeric_limits<double>::infinity() : given_.seconds();
+    figures.push_back({kOmegaFigure, std::to_string(bin), seconds});
+  }
+  return figures;
 }
 
 void Omega::Learn(const View& view, const std::vector<JobId>& jobs, Plan* plan) const {

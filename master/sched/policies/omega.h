@@ -12,6 +12,7 @@
 
 #include "master/sched/pipeline.h"
 #include "master/sched/plan.h"
+#include "master/sched/policy.h"
 #include "master/sched/view.h"
 
 namespace mr::sched {
@@ -28,6 +29,8 @@ class Omega {
   bool zero() const { return !automatic_ && given_.ns == 0; }
   // For this output, whose first copy is there. Before there are samples: kFirstShare of what that copy took.
   Duration Of(const View& view, const Job& job, const TaskId& output) const;
+  // By bin, in seconds: where it is given or was chosen.
+  std::vector<Figure> Figures(const View& view) const;
   // Takes the samples of these jobs, which have ended, and chooses anew where it is time. Walks them.
   void Learn(const View& view, const std::vector<JobId>& jobs, Plan* plan) const;
 
@@ -36,7 +39,9 @@ class Omega {
   Duration given_, refresh_;
 };
 
-// 1 to 5, by number of tasks: up to 10, 50, 150, 500, more.
+inline constexpr uint32_t kBins = 5;
+// 1 to kBins, by number of tasks: up to 10, 50, 150, 500, more.
+uint32_t BinOfTasks(size_t tasks);
 uint32_t BinOf(const Job& job);
 
 }  // namespace mr::sched
