@@ -62,6 +62,21 @@ JobStatus FromWire(rpc::JobStatus::Reader r) {
   s.submission_id = r.getSubmissionId().cStr();
   s.last_failure = r.getLastFailure().cStr();
   for (auto c : r.getCauses()) s.causes.push_back({c.getCause().cStr(), c.getLaunched(), c.getWon(), c.getWastedUs()});
+  for (auto warning : r.getWarnings()) s.warnings.push_back(warning.cStr());
+  if (r.hasClones()) {
+    const auto c = r.getClones();
+    s.clones = CloneStatus{.launched = c.getLaunched(),
+                           .won = c.getWon(),
+                           .killed = c.getKilled(),
+                           .extra_us = c.getExtraUs(),
+                           .exclusive = c.getExclusive(),
+                           .contended = c.getContended(),
+                           .rebound = c.getRebound(),
+                           .omega_us = c.getOmegaUs(),
+                           .omega_known = c.getOmegaKnown(),
+                           .budget_used = c.getBudgetUsed(),
+                           .budget = c.getBudget()};
+  }
   return s;
 }
 

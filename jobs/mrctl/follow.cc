@@ -91,6 +91,7 @@ std::string EndText(const JobStatus& job, const std::string& master) {
   if (job.state == JobState::kSucceeded) {
     std::string extra;
     for (const std::string& line : ExtraAttempts(job)) extra += "  " + line + "\n";
+    for (const std::string& warning : job.warnings) extra += "  warning: " + warning + "\n";
     return Name(job.id) + " succeeded in " + took + ": " + Grouped(job.output_records) + " records, " +
            HumanBytes(job.output_bytes) + " in " + std::to_string(job.output_parts) +
            (job.output_parts == 1 ? " part of " : " parts of ") + job.output_uri + "\n" + extra;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,15 @@ struct CauseStatus {
   uint64_t launched = 0, won = 0, wasted_us = 0;  // wasted: slot time of those that ended and did not commit
 };
 
+// Of a job whose tasks ran as clones.
+struct CloneStatus {
+  uint64_t launched = 0, won = 0, killed = 0, extra_us = 0;  // extra: slot time of all that did not commit
+  uint64_t exclusive = 0, contended = 0, rebound = 0;        // reads
+  uint64_t omega_us = 0;  // UINT64_MAX: for ever
+  bool omega_known = false;
+  uint64_t budget_used = 0, budget = 0;  // slots, of all jobs
+};
+
 struct JobStatus {
   JobId id;
   std::string name, queue, output_uri, error, output_digest, submission_id;
@@ -33,6 +43,8 @@ struct JobStatus {
   uint32_t output_parts = 0;
   std::vector<StageStatus> stages;
   std::vector<CauseStatus> causes;
+  std::optional<CloneStatus> clones;
+  std::vector<std::string> warnings;
 };
 
 struct TaskStatus {

@@ -96,6 +96,16 @@ std::string RenderStages(const JobStatus& job, OutputForm form) {
   return table.Text();
 }
 
+namespace {
+
+std::string OmegaText(const CloneStatus& c) {
+  if (!c.omega_known) return "how long they wait for one of their own is not learned yet";
+  const std::string most = c.omega_us == UINT64_MAX ? "for ever" : "up to " + Elapsed(c.omega_us);
+  return "they wait " + most + " for one of their own";
+}
+
+}  // namespace
+
 std::string RenderJob(const JobStatus& j, OutputForm form) {
   if (form != OutputForm::kTable) return JsonJob(j, form);
   std::string text;
@@ -122,6 +132,15 @@ std::string RenderJob(const JobStatus& j, OutputForm form) {
   uint64_t wasted_us = 0;
   for (const CauseStatus& c : j.causes) wasted_us += c.wasted_us;
   if (wasted_us > 0) line("wasted", Elapsed(wasted_us) + " of slot time, by attempts that did not commit");
+  if (j.clones) {
+    const CloneStatus& c = *j.clones;
+    line("clones", Grouped(c.launched) + " launched, " + Grouped(c.won) + " won, " + Grouped(c.killed) + " killed; " +
+                       Elapsed(c.extra_us) + " of slot time beside the attempts that committed; " +
+                       Grouped(c.budget_used) + " of " + Grouped(c.budget) + " slots for clones in use now");
+    line("reads", Grouped(c.exclusive) + " of a copy of their own, " + Grouped(c.contended) + " of one with others, " +
+                      Grouped(c.rebound) + " told another copy; " + OmegaText(c));
+  }
+  for (const std::string& warning : j.warnings) line("warning", warning);
   if (!j.error.empty()) line("error", j.error);
   if (!j.last_failure.empty()) line("failure", j.last_failure);
   return text + "\n" + RenderStages(j, form);

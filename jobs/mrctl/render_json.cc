@@ -33,6 +33,20 @@ Json ToJson(const StageStatus& s) {
           {"output_bytes", s.output_bytes}, {"output_records", s.output_records}, {"elapsed_us", s.elapsed_us}};
 }
 
+Json ToJson(const CloneStatus& c) {
+  Json clones = {{"launched", c.launched},
+                 {"won", c.won},
+                 {"killed", c.killed},
+                 {"extra_slot_s", static_cast<double>(c.extra_us) / 1e6},
+                 {"reads", {{"exclusive", c.exclusive}, {"contended", c.contended}, {"rebound", c.rebound}}},
+                 {"budget_used_slots", c.budget_used},
+                 {"budget_slots", c.budget}};
+  // A number, or "inf"; absent where none was chosen yet.
+  if (c.omega_known && c.omega_us == UINT64_MAX) clones["omega_s"] = "inf";
+  else if (c.omega_known) clones["omega_s"] = static_cast<double>(c.omega_us) / 1e6;
+  return clones;
+}
+
 Json ToJson(const JobStatus& j) {
   Json causes = Json::object();
   for (const CauseStatus& c : j.causes) {
@@ -40,7 +54,7 @@ Json ToJson(const JobStatus& j) {
   }
   Json stages = Json::array();
   for (const StageStatus& stage : j.stages) stages.push_back(ToJson(stage));
-  return {{"id", Name(j.id)},
+  Json job = {{"id", Name(j.id)},
           {"name", j.name},
           {"state", Word(j.state)},
           {"queue", j.queue},
@@ -56,7 +70,10 @@ Json ToJson(const JobStatus& j) {
           {"error", j.error},
           {"last_failure", j.last_failure},
           {"attempts", std::move(causes)},
+          {"warnings", j.warnings},
           {"stages", std::move(stages)}};
+  if (j.clones) job["clones"] = ToJson(*j.clones);
+  return job;
 }
 
 Json ToJson(const TaskStatus& t) {

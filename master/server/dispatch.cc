@@ -35,6 +35,7 @@ void Brain::FillLaunch(const JobView& job, const sched::Launch& launch, rpc::Lau
   const TaskId& task = launch.attempt.task;
   rpc::ToWire(launch.attempt, out.initAttempt());
   out.setGeneration(launch.generation);
+  out.setByBind(launch.by_bind);
   const StagePlan& plan = job.plan.stages[task.stage];
   if (task.task < plan.splits.size()) {
     const Split& split = plan.splits[task.task];

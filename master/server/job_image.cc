@@ -150,7 +150,35 @@ std::string TailOf(const CauseCounts& causes) {
   return bytes;
 }
 
-// Behind that: texts of reasons, by their place in the image's list.
+// Behind the causes and the texts, from the release on whose jobs run as clones.
+struct CloneTail {
+  struct Read {
+    AttemptId reader;
+    sched::Copy copy;
+    template <class V>
+    static void Fields(V&& v) { v(&Read::reader, &Read::copy); }
+  };
+  struct Warning {
+    uint32_t stage = 0;
+    std::string text;
+    template <class V>
+    static void Fields(V&& v) { v(&Warning::stage, &Warning::text); }
+  };
+  CloneCounts counts;
+  std::vector<Read> reads;
+  std::vector<Warning> warnings;
+  template <class V>
+  static void Fields(V&& v) { v(&CloneTail::counts, &CloneTail::reads, &CloneTail::warnings); }
+};
+
+CloneTail CloneTailOf(const JobView& job) {
+  CloneTail tail{job.clones, {}, {}};
+  for (const auto& [read, copy] : job.reads) tail.reads.push_back({read.first, copy});
+  for (const auto& [stage, text] : job.warnings) tail.warnings.push_back({stage, text});
+  return tail;
+}
+
+// Behind the causes: texts of reasons, by their place in the image's list.
 struct WhyText {
   uint32_t line = 0;
   std::string text;
@@ -237,8 +265,10 @@ void JobTable::Save(const std::function<void(std::string)>& part) const {
   CopiesTail tail{copy_counts_, {}};
   for (const auto& [key, replication] : replications_) tail.replications.push_back(replication);
   part(EncodeFields(TableHead{counts_, newest_forgotten_, {whole_.begin(), whole_.end()}, {brief_.begin(), brief_.end()}}) +
-       EncodeFields(tail) + TailOf(causes_));
-  for (const auto& [id, job] : jobs_) part(EncodeFields(ImageOf(job)) + TailOf(job.causes) + TextsOf(job));
+       EncodeFields(tail) + TailOf(causes_) + EncodeFields(clones_));
+  for (const auto& [id, job] : jobs_) {
+    part(EncodeFields(ImageOf(job)) + TailOf(job.causes) + TextsOf(job) + EncodeFields(CloneTailOf(job)));
+  }
 }
 
 Status JobTable::RestorePart(std::string_view part) {
@@ -251,6 +281,7 @@ Status JobTable::RestorePart(std::string_view part) {
     if (reader.ok() && !reader.AtEnd()) {
       for (sched::CauseCount& c : causes_) reader.Get(c);
     }
+    if (reader.ok() && !reader.AtEnd()) reader.Get(clones_);
     if (!reader.ok() || !reader.AtEnd()) return Unreadable("list of jobs");
     copy_counts_ = tail.counts;
     for (const Replication& r : tail.replications) replications_[{r.to, r.from.output}] = r;
@@ -270,6 +301,8 @@ Status JobTable::RestorePart(std::string_view part) {
   }
   std::vector<WhyText> texts;
   if (reader.ok() && !reader.AtEnd()) reader.Get(texts);
+  CloneTail clones;
+  if (reader.ok() && !reader.AtEnd()) reader.Get(clones);
   if (!reader.ok() || !reader.AtEnd()) return Unreadable("job");
   MR_ASSIGN_OR_RETURN(JobView job, ViewOf(std::move(image)));
   const std::vector<WhyLine*> lines = texts.empty() ? std::vector<WhyLine*>() : LinesOf(&job);
@@ -278,6 +311,9 @@ Status JobTable::RestorePart(std::string_view part) {
     lines[t.line]->text = std::move(t.text);
   }
   job.causes = causes;
+  job.clones = clones.counts;
+  for (const CloneTail::Read& read : clones.reads) job.reads[{read.reader, read.copy.output.task}] = read.copy;
+  for (CloneTail::Warning& w : clones.warnings) job.warnings[w.stage] = std::move(w.text);
   if (!job.submission_id.empty()) submissions_[job.submission_id] = job.id;
   if (job.brief) {
     brief_bytes_ += job.spec_bytes.size();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "master/server/planner.h"
 
@@ -40,7 +41,7 @@ const char* Word(What what) {
     case What::kRefused: return "refused";
     case What::kAskedToStop: return "asked to stop";
     case What::kTakenBack: return "taken back";
-    case What::kBound: return "bound to a copy";
+    case What::kBound: return "bound";
     case What::kCopyDropped: return "copy dropped";
     case What::kStagePlanned: return "stage planned";
     case What::kJobCommitted: return "job committed";
@@ -182,6 +183,7 @@ void JobTable::End(AttemptView* attempt, AttemptState state, Instant at, uint64_
     if (state == AttemptState::kCommitted) ++count->won;
     else count->wasted = count->wasted + (at - attempt->launched);
   }
+  CountClone(*attempt, job);
   if (state == AttemptState::kKilled) ++counts_.killed;
   if (state == AttemptState::kCommitted) ++counts_.committed;
   if (state != AttemptState::kCommitted) stage.taken_bytes -= std::min(stage.taken_bytes, attempt->taken_bytes);
@@ -215,6 +217,10 @@ void JobTable::Note(What what, const AttemptId& attempt, JobId id, WorkerId work
   JobView* job = Find(id);
   if (job == nullptr || job->brief) return;
   auto& lines = attempt.number == 0 ? job->why_job : job->why[{attempt.task.stage, attempt.task.task}];
+  const auto bound = [](const WhyLine& line) { return line.what == What::kBound; };
+  if (what == What::kBound && std::count_if(lines.begin(), lines.end(), bound) >= kBoundPerTask) {
+    lines.erase(std::find_if(lines.begin(), lines.end(), bound));
+  }
   lines.push_back({at, what, attempt, worker, reason, std::move(text)});
   if (lines.size() > kWhyPerTask) lines.pop_front();
 }
@@ -397,6 +403,7 @@ struct DecisionFolder {
   Instant at;
   uint64_t sequence;
   JobTable::Change* change;
+  std::shared_ptr<const FinishedExtra> before;  // of the task that this step committed: its last output
 
   void operator()(const sched::Launch& d) {
     JobView* job = table.Find(d.attempt.task.job);
@@ -447,7 +454,7 @@ struct DecisionFolder {
       stage.last_commit = at;
       stage.output_bytes += d.manifest.bytes - task.manifest.bytes;
       stage.output_records += d.manifest.records - task.manifest.records;
-      task.output = output;
+      before = std::exchange(task.output, output);
       task.manifest = d.manifest;
       task.worker = d.worker;
       task.winner = d.attempt.number;
@@ -475,9 +482,7 @@ struct DecisionFolder {
     StopAsked(d.attempt);
     table.Note(What::kTakenBack, d.attempt, d.attempt.task.job, d.worker, d.reason, at);
   }
-  void operator()(const sched::Bind& d) {
-    table.Note(What::kBound, d.reader, d.reader.task.job, d.copy.worker, d.reason, at);
-  }
+  void operator()(const sched::Bind& d) { table.NoteBind(d, at); }
   void operator()(const sched::DropCopy& d) {
     const TaskId& id = d.copy.output.task;
     JobView* job = table.Find(id.job);
@@ -508,6 +513,7 @@ struct DecisionFolder {
   void operator()(const sched::MarkIndeterminate& d) {
     JobView* job = table.Find(d.task.job);
     if (job != nullptr && d.reason.code == sched::ReasonCode::kIndeterminate) job->rolled_back = true;
+    table.WarnIndeterminate(d, extra, before.get());
     table.Note(What::kOtherContent, {d.task, 0}, d.task.job, {}, d.reason, at);
   }
   void StopAsked(const AttemptId& id) {
@@ -530,7 +536,7 @@ JobTable::Change JobTable::Fold(const sched::StampedEvent& event, const std::str
                                 const std::vector<sched::Decision>& decisions, uint64_t sequence) {
   Change change;
   std::visit(EventFolder{*this, extra, decisions, event.at, sequence, &change}, event.event);
-  DecisionFolder folder{*this, event, extra, event.at, sequence, &change};
+  DecisionFolder folder{*this, event, extra, event.at, sequence, &change, nullptr};
   for (const auto& decision : decisions) std::visit(folder, decision);
   return change;
 }

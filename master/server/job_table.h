@@ -50,6 +50,19 @@ struct AttemptView {
   }
 };
 
+// Of jobs whose tasks run as clones.
+struct CloneCounts {
+  uint64_t killed = 0;  // clones
+  Duration extra;       // slot time of all attempts of tasks with clones that ended and did not commit
+  // Reads that were told a copy of their own, and one that others read; of both, those that had to be told another.
+  uint64_t exclusive = 0, contended = 0, rebound = 0;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = CloneCounts;
+    v(&T::killed, &T::extra, &T::exclusive, &T::contended, &T::rebound);
+  }
+};
+
 using CauseCounts = std::array<sched::CauseCount, sched::kCauses>;  // by CauseIndex
 
 // A copy that readers may use.
@@ -114,6 +127,8 @@ inline constexpr uint64_t kBriefBytes = 64 << 20;
 inline constexpr size_t kEndedJobs = 10'000;  // default of --ended_jobs; a guess
 
 inline constexpr size_t kWhyPerTask = 64;  // bounds memory; the oldest go first
+// Of these, at most so many that name a copy: a reader of many outputs has as many, and its launch is to stay.
+inline constexpr ptrdiff_t kBoundPerTask = 48;
 
 struct JobView {
   JobId id;
@@ -134,6 +149,9 @@ struct JobView {
   std::map<AttemptId, AttemptView> attempts;
   uint32_t live_attempts = 0;
   CauseCounts causes{};  // as sched::Job::causes, and kept when the job is brief
+  CloneCounts clones;    // likewise
+  std::map<std::pair<AttemptId, TaskId>, sched::Copy> reads;  // what live readers by bind were told last, by output
+  std::map<uint32_t, std::string> warnings;  // by stage: what its user should know, one line
   std::map<std::pair<uint32_t, uint32_t>, std::deque<WhyLine>> why;  // (stage, task)
   std::deque<WhyLine> why_job;
   std::vector<FileOutput> Outputs() const;  // of all final stages, by name
@@ -200,6 +218,7 @@ class JobTable {
   };
   const CopyCounts& copy_counts() const { return copy_counts_; }
   const CauseCounts& causes() const { return causes_; }  // of all jobs, likewise
+  const CloneCounts& clones() const { return clones_; }  // likewise
 
  private:
   friend struct EventFolder;
@@ -211,12 +230,19 @@ class JobTable {
 
   void EndReplications(JobId job);
 
+  // job_clones.cc
+  void CountClone(const AttemptView& ended, JobView* job);
+  void NoteBind(const sched::Bind& bind, Instant at);
+  // extra: of the report with the other content; before: what the task's output was before this step, or null.
+  void WarnIndeterminate(const sched::MarkIndeterminate& mark, const std::string& extra, const FinishedExtra* before);
+
   std::map<JobId, JobView> jobs_;
   std::map<std::string, JobId> submissions_;
   std::map<std::pair<WorkerId, OutputId>, Replication> replications_;
   Counts counts_;
   CopyCounts copy_counts_;
   CauseCounts causes_{};
+  CloneCounts clones_;
   const size_t ended_jobs_;
   std::deque<JobId> whole_, brief_;  // settled, oldest first
   size_t whole_tasks_ = 0;

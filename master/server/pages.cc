@@ -1,5 +1,7 @@
 // The texts behind the HTTP routes: metrics and the status page.
+#include <cmath>
 #include <map>
+#include <utility>
 
 #include "common/base/text.h"
 #include "master/sched/state.h"
@@ -27,6 +29,20 @@ void Metric(std::string* out, const char* name, const char* type, const char* he
   char line[64];
   std::snprintf(line, sizeof line, " %.17g\n", value);
   *out += "# HELP " + std::string(name) + " " + help + "\n# TYPE " + name + " " + type + "\n" + name + line;
+}
+
+// What the cluster's list of policies steers by.
+void Figures(Brain& brain, std::string* out) {
+  std::string last;
+  for (const sched::Figure& figure : brain.scheduler().Figures({}, brain.Stamp())) {
+    const std::string name = "mr_" + figure.name;
+    if (name != last) *out += "# HELP " + name + " Of the scheduler's policies.\n# TYPE " + name + " gauge\n";
+    last = name;
+    char value[64];
+    if (std::isinf(figure.value)) std::snprintf(value, sizeof value, " +Inf\n");
+    else std::snprintf(value, sizeof value, " %.17g\n", figure.value);
+    *out += name + (figure.label.empty() ? "" : "{bin=\"" + figure.label + "\"}") + value;
+  }
 }
 
 const JobState kStates[] = {JobState::kPending,   JobState::kRunning, JobState::kCommitting, JobState::kSucceeded,
@@ -75,6 +91,18 @@ std::string MetricsText(Brain& brain, Duration loop_lag) {
            [](const sched::CauseCount& c) { return static_cast<double>(c.won); });
   by_cause("mr_cause_wasted_slot_seconds_total", "Slot time of attempts that ended without a commit, by cause.",
            [](const sched::CauseCount& c) { return c.wasted.seconds(); });
+  const CloneCounts& clones = brain.jobs().clones();
+  total("mr_clones_killed_total", "Clones stopped, lost or refused.", clones.killed);
+  Metric(&out, "mr_clone_extra_slot_seconds_total", "counter",
+         "Slot time of attempts of tasks with clones that ended without a commit.", clones.extra.seconds());
+  out += "# HELP mr_bound_reads_total Reads that were told a copy of their own, one with others, another one later.\n"
+         "# TYPE mr_bound_reads_total counter\n";
+  using Reads = std::pair<const char*, uint64_t>;
+  for (const auto& [how, value] : {Reads{"exclusive", clones.exclusive}, Reads{"contended", clones.contended},
+                                   Reads{"rebound", clones.rebound}}) {
+    out += std::string("mr_bound_reads_total{how=\"") + how + "\"} " + std::to_string(value) + "\n";
+  }
+  Figures(brain, &out);
   out += "# HELP mr_worker_refused_total Attempts that this worker did not start.\n"
          "# TYPE mr_worker_refused_total counter\n";
   for (const auto& [id, worker] : brain.scheduler().state().workers()) {

@@ -1,9 +1,12 @@
 // What the brain tells those who ask or watch: reads the tables, changes nothing.
 #include <algorithm>
+#include <cmath>
 
 #include "common/base/text.h"
 #include "common/io/clock.h"
 #include "common/rpc/wire.h"
+#include "master/sched/policies/figures.h"
+#include "master/sched/policies/omega.h"
 #include "master/sched/state.h"
 #include "master/server/brain.h"
 
@@ -54,9 +57,9 @@ Status OnlyBrief(const JobView& job) {
 
 std::string Line(const JobView& job, const WhyLine& line) {
   std::string text = "at " + HumanDuration(line.at - job.submitted) + ": " + Word(line.what);
-  if (line.attempt.number != 0) {
-    text += " " + Name(line.attempt, job.letter(line.attempt.task.stage));
-  }
+  const TaskId& task = line.attempt.task;
+  if (line.attempt.number != 0) text += " " + Name(line.attempt, job.letter(task.stage));
+  else if (line.what == What::kOtherContent) text += " of " + Name(task, job.letter(task.stage));
   if (line.worker.valid()) text += " on " + Name(line.worker);
   return text + ": " + (line.text.empty() ? Explain(line.reason) : line.text);
 }
@@ -90,12 +93,39 @@ void Brain::Fill(const JobView& job, rpc::JobStatus::Builder out) const {
     count.setWon(job.causes[i].won);
     count.setWastedUs(MicrosOf(job.causes[i].wasted));
   }
+  FillClones(job, out);
+  auto warnings = out.initWarnings(static_cast<unsigned>(job.warnings.size()));
+  at = 0;
+  for (const auto& [stage, text] : job.warnings) warnings.set(at++, text.c_str());
   if (job.state != JobState::kCommitting && job.state != JobState::kSucceeded) return;
   const OutputTotals totals = job.brief ? job.totals : TotalsOf(job.Outputs());
   out.setOutputBytes(totals.bytes);
   out.setOutputRecords(totals.records);
   out.setOutputParts(totals.parts);
   rpc::ToWire(totals.digest, out.initOutputDigest());
+}
+
+void Brain::FillClones(const JobView& job, rpc::JobStatus::Builder out) const {
+  const sched::CauseCount& clones = job.causes[sched::CauseIndex(sched::Cause::kClone)];
+  if (clones.launched == 0 && job.clones.exclusive + job.clones.contended == 0) return;
+  auto to = out.initClones();
+  to.setLaunched(clones.launched);
+  to.setWon(clones.won);
+  to.setKilled(job.clones.killed);
+  to.setExtraUs(MicrosOf(job.clones.extra));
+  to.setExclusive(job.clones.exclusive);
+  to.setContended(job.clones.contended);
+  to.setRebound(job.clones.rebound);
+  size_t tasks = 0;
+  for (const StagePlan& stage : job.plan.stages) tasks += stage.tasks;
+  const std::string bin = std::to_string(sched::BinOfTasks(tasks));
+  for (const sched::Figure& figure : scheduler_->Figures(job.id, last_stamp_)) {
+    if (figure.name == sched::kBudgetFigure) to.setBudget(static_cast<uint64_t>(figure.value));
+    if (figure.name == sched::kUsedFigure) to.setBudgetUsed(static_cast<uint64_t>(figure.value));
+    if (figure.name != sched::kOmegaFigure || figure.label != bin) continue;
+    to.setOmegaKnown(true);
+    to.setOmegaUs(std::isinf(figure.value) ? UINT64_MAX : static_cast<uint64_t>(figure.value * 1e6));
+  }
 }
 
 Status Brain::Watch(uint64_t watcher, JobId id) {
@@ -319,6 +349,7 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
     if (job == nullptr) return jobs_.Unknown(*job_id);
     lines.push_back(subject + " is " + Word(ToldState(*job)) + (job->error.empty() ? "" : ": " + job->error));
     for (const std::string& line : WhyPending(*job)) lines.push_back(line);
+    for (const auto& [stage, text] : job->warnings) lines.push_back("warning: " + text);
     for (const auto& line : job->why_job) lines.push_back(Line(*job, line));
     for (const auto& [id, attempt] : job->attempts) {
       if (attempt.state != AttemptState::kFailed || lines.size() > 256) continue;
@@ -336,6 +367,8 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
   if (job == nullptr) return jobs_.Unknown(attempt->task.job);
   if (job->brief) return OnlyBrief(*job);
   if (attempt->task.stage >= job->stages.size()) return NotFound("there is no " + subject);
+  const auto warning = job->warnings.find(attempt->task.stage);
+  if (warning != job->warnings.end()) lines.push_back("warning: " + warning->second);
   const auto it = job->why.find({attempt->task.stage, attempt->task.task});
   if (it != job->why.end()) {
     for (const auto& line : it->second) {

@@ -70,6 +70,28 @@ struct JobStatus {
   # Of a job that has not ended: which attempt did not run to its end last, where and why, in one
   # line; empty where all did.
   causes @16 :List(CauseCount);
+  clones @17 :CloneStatus;
+  # Null where none of its tasks ran as clones, and no reader was told what to read.
+  warnings @18 :List(Text);
+  # What its user should know although it goes on, one line each.
+}
+
+struct CloneStatus {
+  launched @0 :UInt64;
+  won @1 :UInt64;
+  killed @2 :UInt64;
+  extraUs @3 :UInt64;
+  # Slot time of all attempts of tasks with clones, but for those that committed.
+  exclusive @4 :UInt64;
+  contended @5 :UInt64;
+  rebound @6 :UInt64;
+  # Reads that were told a copy of their own; one with others; and those of both that had to be told another one.
+  omegaUs @7 :UInt64;
+  # How long readers of its outputs wait for a copy of their own, where that was chosen or given; maximum: for ever.
+  omegaKnown @8 :Bool;
+  budgetUsed @9 :UInt64;
+  budget @10 :UInt64;
+  # Slots for clones that all jobs of its list of policies have in use, of so many; both 0 where none of them clones.
 }
 
 struct CauseCount {

@@ -63,6 +63,31 @@ TEST(RenderTest, TellsOfCopiesWhereThereWereAny) {
   EXPECT_THAT(RenderJob(job, OutputForm::kTable), Not(HasSubstr("slot time")));
 }
 
+TEST(RenderTest, TellsOfClonesTheirReadsAndWarnings) {
+  JobStatus job = Job();
+  EXPECT_THAT(RenderJob(job, OutputForm::kTable), Not(HasSubstr("clones")));
+  EXPECT_THAT(RenderJob(job, OutputForm::kJson), Not(HasSubstr("clones")));
+  job.clones = CloneStatus{.launched = 4, .won = 1, .killed = 2, .extra_us = 2'500'000, .exclusive = 6, .contended = 2,
+                           .rebound = 1, .omega_us = 2'000'000, .omega_known = true, .budget_used = 3, .budget = 40};
+  job.warnings = {"stage 'map' is not deterministic"};
+  std::string text = RenderJob(job, OutputForm::kTable);
+  EXPECT_THAT(text, HasSubstr("4 launched, 1 won, 2 killed; 2.5 s of slot time beside the attempts that committed; "
+                              "3 of 40 slots for clones in use now\n"));
+  EXPECT_THAT(text, HasSubstr("6 of a copy of their own, 2 of one with others, 1 told another copy; "
+                              "they wait up to 2.0 s"));
+  EXPECT_THAT(text, HasSubstr("warning     stage 'map' is not deterministic\n"));
+  std::string json = RenderJob(job, OutputForm::kJson);
+  EXPECT_THAT(json, HasSubstr(R"("reads":{"exclusive":6,"contended":2,"rebound":1})"));
+  EXPECT_THAT(json, HasSubstr(R"("omega_s":2.0)"));
+  EXPECT_THAT(json, HasSubstr(R"("warnings":["stage 'map' is not deterministic"])"));
+  job.clones->omega_us = UINT64_MAX;
+  EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("they wait for ever"));
+  EXPECT_THAT(RenderJob(job, OutputForm::kJson), HasSubstr(R"("omega_s":"inf")"));
+  job.clones->omega_known = false;
+  EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("not learned yet"));
+  EXPECT_THAT(RenderJob(job, OutputForm::kJson), Not(HasSubstr("omega_s")));
+}
+
 TEST(RenderTest, AlignsColumnsAndLeavesNoSpaceBehind) {
   Table table({"A", "B"});
   table.Add({"long one", "x"});

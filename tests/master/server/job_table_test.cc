@@ -104,6 +104,73 @@ TEST(JobTableTest, CopiesAskedForAndMadeAreKnownThroughASnapshotUntilTheirEnd) {
   EXPECT_TRUE(table.ReplicationsTo(kOne).empty());
 }
 
+// Two clones of a reduce, told which copies of two clones of a map to read; then a third, random map.
+TEST(JobTableTest, ClonesAndWhatTheyWereToldAreCountedAndKnownThroughASnapshot) {
+  JobTable table;
+  capnp::MallocMessageBuilder message;
+  auto spec = message.initRoot<rpc::JobSpec>();
+  test::FillTwoStages(spec, "/input", "/out", 1);
+  SubmitExtra extra{CanonicalBytes(spec.asReader()), "id", 1, {}};
+  extra.plan.stages = {{1, {2}, {{0, "file:///input", 0, 10, 10}}, 10, {}}, {1, {1}, {}, 10, {}}};
+  const JobId id{1, 1};
+  constexpr WorkerId kOne{1}, kTwo{2};
+  const AttemptId maps[] = {{{id, 0, 0}, 1}, {{id, 0, 0}, 2}}, reduces[] = {{{id, 1, 0}, 1}, {{id, 1, 0}, 2}};
+  uint64_t sequence = 0;
+  const auto fold = [&](int64_t second, sched::Event event, std::vector<sched::Decision> decisions = {},
+                        const std::string& with = {}) {
+    table.Fold({Instant{} + Seconds(second), std::move(event)}, with, decisions, ++sequence);
+  };
+  const auto launch = [&](const AttemptId& attempt, WorkerId worker, sched::Cause cause) {
+    return sched::Launch{attempt, worker, worker.value, cause, 1, {}};
+  };
+  const auto copy = [&](const AttemptId& map, WorkerId worker) {
+    return sched::Copy{{map.task, 1}, map.number, worker, worker.value};
+  };
+  const auto bind = [&](const AttemptId& reader, const sched::Copy& from, bool own) {
+    const auto why = own ? sched::ReasonCode::kOwnCopy : sched::ReasonCode::kSharedCopy;
+    return sched::Bind{reader, from, {why, "", {1, 1}}, own};
+  };
+  fold(0, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}, {}, EncodeFields(extra));
+  fold(0, sched::StagePlanned{id, 0, 1, {{}}, ""});
+  fold(0, sched::StagePlanned{id, 1, 1, {{}}, ""},
+       {launch(maps[0], kOne, sched::Cause::kFirst), launch(maps[1], kTwo, sched::Cause::kClone),
+        launch(reduces[0], kOne, sched::Cause::kFirst), launch(reduces[1], kTwo, sched::Cause::kClone)});
+  const FinishedExtra made{2, {{1, 1, {1, 1}, 1}, {1, 1, {2, 2}, 1}}, {}, {}, "", ""};
+  const sched::Copy first = copy(maps[1], kTwo), second = copy(maps[0], kOne);
+  fold(3, sched::AttemptFinished{maps[1], kTwo, 2, {}, {}, {}, {}},
+       {sched::Accept{maps[1], kTwo, 2, true, first, {}, {}}, bind(reduces[0], first, true)}, EncodeFields(made));
+  fold(4, sched::AttemptFinished{maps[0], kOne, 1, {}, {}, {}, {}},
+       {sched::Accept{maps[0], kOne, 1, false, second, {}, {}}, bind(reduces[1], second, false),
+        bind(reduces[1], second, false)}, EncodeFields(made));
+  fold(5, sched::WorkerLost{{9}, 9, ""}, {sched::DropCopy{second, {}}, bind(reduces[1], first, false)});
+  FinishedExtra random = made;
+  random.rows[1].content = {3, 3};
+  fold(5, sched::AttemptFinished{{{id, 0, 0}, 3}, kOne, 1, {}, {}, {}, {}},
+       {sched::MarkIndeterminate{maps[0].task, {}, {}, {sched::ReasonCode::kDifferentDigest, "", {}}}},
+       EncodeFields(random));
+  JobTable again;
+  table.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part).ok()); });
+  for (JobTable* each : {&table, &again}) {
+    // Said once more, behind the snapshot too: nothing new.
+    each->Fold({Instant{} + Seconds(6), sched::TimerDue{"", 0}}, "", {bind(reduces[1], first, false)}, 100);
+    each->Fold({Instant{} + Seconds(7), sched::AttemptKilled{reduces[1], kTwo, 2}}, "", {}, 101);
+    const JobView& job = *each->Find(id);
+    for (const CloneCounts& counts : {job.clones, each->clones()}) {
+      EXPECT_EQ(counts.exclusive, 1u);
+      EXPECT_EQ(counts.contended, 1u);
+      EXPECT_EQ(counts.rebound, 1u);
+      EXPECT_EQ(counts.killed, 1u);
+      EXPECT_EQ(counts.extra, Seconds(4) + Seconds(7)) << "the map's other copy, and the reduce's clone";
+    }
+    EXPECT_EQ(job.reads.size(), 1u) << "of the reduce that lives";
+    EXPECT_THAT(job.warnings.at(0),
+                testing::HasSubstr("two runs of task_1_0001_0_m_000000 did not give the same records, in partition 1"));
+    EXPECT_THAT(job.why.at({1, 0}).back().text,
+                testing::HasSubstr("it reads what attempt_1_0001_0_m_000000_2 made, "
+                                   "since the copy that it was told before is gone"));
+  }
+}
+
 TEST(JobTableTest, WhyACopyWasNotMadeIsKnownThroughASnapshot) {
   JobTable table;
   capnp::MallocMessageBuilder message;

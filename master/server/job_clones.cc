@@ -1,0 +1,60 @@
+// What the job table keeps of clones: how many ended how, what their readers were told to read, and operators that
+// clones have shown to be random.
+#include "master/server/job_table.h"
+
+namespace mr::master {
+
+void JobTable::CountClone(const AttemptView& ended, JobView* job) {
+  auto read = job->reads.lower_bound({ended.id, {}});
+  while (read != job->reads.end() && read->first.first == ended.id) read = job->reads.erase(read);
+  const bool any = job->causes[sched::CauseIndex(sched::Cause::kClone)].launched > 0;
+  if (!any || ended.state == AttemptState::kCommitted) return;
+  bool cloned = false;
+  auto a = job->attempts.lower_bound({ended.id.task, 0});
+  for (; a != job->attempts.end() && a->first.task == ended.id.task; ++a) {
+    cloned = cloned || a->second.cause == sched::Cause::kClone;
+  }
+  if (!cloned) return;
+  for (CloneCounts* clones : {&job->clones, &clones_}) {
+    clones->killed += ended.cause == sched::Cause::kClone && ended.state == AttemptState::kKilled;
+    clones->extra = clones->extra + (ended.ended - ended.launched);
+  }
+}
+
+void JobTable::NoteBind(const sched::Bind& d, Instant at) {
+  JobView* job = Find(d.reader.task.job);
+  const AttemptView* reader = Find(d.reader);
+  if (job == nullptr || reader == nullptr || !Live(reader->state)) return;
+  const auto [told, first] = job->reads.try_emplace({d.reader, d.copy.output.task}, d.copy);
+  if (!first && told->second == d.copy) return;  // said again, since its worker was away
+  told->second = d.copy;
+  for (CloneCounts* clones : {&job->clones, &clones_}) {
+    if (!first) ++clones->rebound;
+    else if (d.exclusive) ++clones->exclusive;
+    else ++clones->contended;
+  }
+  const std::string from = "it reads what " + NameOf({d.copy.output.task, d.copy.attempt}) + " made";
+  const std::string again = first ? "" : ", since the copy that it was told before is gone";
+  Note(What::kBound, d.reader, job->id, d.copy.worker, d.reason, at, from + again + ": " + Explain(d.reason));
+}
+
+void JobTable::WarnIndeterminate(const sched::MarkIndeterminate& mark, const std::string& extra,
+                                 const FinishedExtra* before) {
+  const TaskId& id = mark.task;
+  JobView* job = Find(id.job);
+  if (job == nullptr || job->brief) return;
+  const FinishedExtra* committed = before != nullptr ? before : job->stages[id.stage].tasks[id.task].output.get();
+  FinishedExtra other;
+  std::string where;
+  if (committed != nullptr && DecodeFields(extra, &other) && committed->rows.size() == other.rows.size()) {
+    for (size_t p = 0; p < other.rows.size() && where.empty(); ++p) {
+      if (committed->rows[p].content != other.rows[p].content) where = ", in partition " + std::to_string(p);
+    }
+  }
+  const std::string text = "stage '" + job->spec.stages[id.stage].name + "' is not deterministic: two runs of " +
+                           Name(id, job->letter(id.stage)) + " did not give the same records" + where +
+                           "; its readers all read the same ones, and none of its tasks is cloned any more";
+  job->warnings.try_emplace(id.stage, text);
+}
+
+}  // namespace mr::master
