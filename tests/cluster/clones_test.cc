@@ -1,0 +1,188 @@
+// Clones in real processes: dolly runs each task twice, delay_assignment tells each reader which copy to read. One
+// worker naps long, or dies, or an operator is random; the answer is right in each case.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+
+#include "common/io/clock.h"
+#include "common/io/files.h"
+#include "tests/support/answers.h"
+#include "tests/support/cluster.h"
+
+namespace mr::test {
+namespace {
+
+constexpr char kJob[] = "job_1_0001";
+
+// The number behind "key": in the part of the text that begins with `after`; -1 where there is none.
+double Number(const std::string& text, const std::string& after, const std::string& key) {
+  const size_t from = text.find(after);
+  const size_t at = from == std::string::npos ? from : text.find("\"" + key + "\":", from);
+  return at == std::string::npos ? -1 : std::atof(text.c_str() + at + key.size() + 3);
+}
+
+size_t Count(const std::string& text, const std::string& part) {
+  size_t n = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
+struct Setup {
+  std::string omega;
+  int slow = 0;        // seconds that a map naps on the first worker; a second elsewhere
+  int reduce_nap = 0;  // before a reduce reads its first line
+  std::vector<std::string> env;
+};
+
+// Two maps and two reduces, each as two clones, on eight workers of a slot: no two attempts of maps are on one worker,
+// and the slow one has room for a single one of them.
+class Clones {
+ public:
+  explicit Clones(const Setup& setup)
+      : reduce_nap_(setup.reduce_nap),
+        cluster_({.workers = 8,
+                  .slots = 1,
+                  .master_flags = {"--scheduler=fair(slowstart=1),dolly(floor=40,tau=1,beta=1,p=0.1),"
+                                   "delay_assignment(omega=" + setup.omega + ")"},
+                  .labels = Labels(setup.slow),
+                  .env = setup.env}) {}
+
+  // meanwhile: when the job is submitted.
+  void Run(const std::function<void(Cluster&)>& meanwhile = nullptr) {
+    const Status started = cluster_.Start();
+    ASSERT_TRUE(started.ok()) << started.ToString();
+    const std::string dir = cluster_.directory();
+    ASSERT_TRUE(MakeDirectories(dir + "/in").ok());
+    WriteBible(dir + "/in/0", 60'000);
+    WriteWords(dir + "/in/1", 5'000, 7);
+    auto run = cluster_.MrctlInBackground(
+        {"submit", "stream", "--map", "sleep $MR_LABEL_SLOWDOWN; tr -s ' ' '\\n' | sed 's/$/\\t1/'", "--reduce",
+         "sleep " + std::to_string(reduce_nap_) + "; awk -F'\\t' '{c[$1]+=$2} END {for (k in c) print k \"\\t\" c[k]}'",
+         "--reduces", "2", "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/out"},
+        "submit");
+    ASSERT_TRUE(run.ok());
+    if (meanwhile) meanwhile(cluster_);
+    ASSERT_EQ(run->Wait(Seconds(90)), 0) << cluster_.Logs();
+    EXPECT_EQ(SortedLines(ReadParts(dir + "/out")),
+              SortedLines(Shell("cat '" + dir + "/in/0' '" + dir +
+                                "/in/1' | tr -s ' ' '\\n' | sort | uniq -c | awk '{c=$1; $1=\"\"; print substr($0,2) "
+                                "\"\\t\" c}'")));
+    json = cluster_.Mrctl({"-o", "json", "job", "show", kJob}).out;
+    attempts = cluster_.Mrctl({"job", "attempts", kJob}).out;
+    why = Why("task_1_0001_1_r_000000") + Why("task_1_0001_1_r_000001");
+  }
+
+  double Reads(const std::string& how) const { return Number(json, "\"reads\"", how); }
+  std::string Why(const std::string& what) const { return cluster_.Mrctl({"why", what}).out; }
+  std::string All() const { return json + "\n" + attempts + "\n" + why; }
+  const Cluster& cluster() const { return cluster_; }
+
+  std::string json, attempts, why;
+
+ private:
+  static std::vector<std::string> Labels(int slow) {
+    std::vector<std::string> labels(8, "slowdown=1");
+    labels[0] = "slowdown=" + std::to_string(slow);
+    return labels;
+  }
+
+  const int reduce_nap_;
+  Cluster cluster_;
+};
+
+TEST(ClonesTest, EachCloneReadsACopyOfItsOwnWhereAllAreMadeWithinOmega) {
+  Clones clones({.omega = "20s", .slow = 3, .reduce_nap = 5, .env = {}});
+  ASSERT_NO_FATAL_FAILURE(clones.Run());
+  EXPECT_EQ(clones.Reads("exclusive"), 8) << clones.All();
+  EXPECT_EQ(clones.Reads("contended"), 0) << clones.All();
+  EXPECT_EQ(clones.Reads("rebound"), 0) << clones.All();
+  EXPECT_EQ(Number(clones.json, "\"clones\"", "launched"), 4) << clones.All();
+  EXPECT_EQ(Number(clones.json, "\"clones\"", "omega_s"), 20) << clones.All();
+  EXPECT_EQ(Count(clones.attempts, " clone "), 4u) << clones.attempts;
+  EXPECT_EQ(Count(clones.why, "told to read a copy for itself"), 8u) << clones.why;
+  EXPECT_NE(clones.why.find("it reads what attempt_1_0001_0_m_000001_"), std::string::npos) << clones.why;
+  const std::string show = clones.cluster().Mrctl({"job", "show", kJob}).out;
+  EXPECT_NE(show.find("8 of a copy of their own, 0 of one with others"), std::string::npos) << show;
+  EXPECT_NE(show.find("up to 20.0 s for one of their own"), std::string::npos) << show;
+}
+
+TEST(ClonesTest, ClonesShareACopyWhereTheOtherIsNotMadeWithinOmega) {
+  Clones clones({.omega = "2s", .slow = 60, .reduce_nap = 5, .env = {}});
+  ASSERT_NO_FATAL_FAILURE(clones.Run());
+  // Of the map that the slow worker has a clone of: one reader of each reduce has the copy for itself, the other one
+  // comes to it when omega is over, and the slow clone is ended.
+  EXPECT_EQ(clones.Reads("exclusive"), 6) << clones.All();
+  EXPECT_EQ(clones.Reads("contended"), 2) << clones.All();
+  EXPECT_EQ(Count(clones.why, "told to read a copy with others"), 2u) << clones.why;
+  const std::string maps = clones.Why("task_1_0001_0_m_000000") + clones.Why("task_1_0001_0_m_000001");
+  EXPECT_EQ(Count(maps, "and readers have waited"), 1u) << maps;
+}
+
+TEST(ClonesTest, ReadersAreToldAnotherCopyWhenTheWorkerOfTheirsIsKilled) {
+  const TempDirectory tokens;
+  const std::string token = tokens / "token";
+  std::ofstream(token) << "x";
+  // Dies when the first byte of a copy is asked of it; nothing of it has been read by then.
+  Clones clones({.omega = "20s", .slow = 1, .reduce_nap = 8, .env = {"MR_FAULT=serve:1:" + token}});
+  ASSERT_NO_FATAL_FAILURE(clones.Run());
+  EXPECT_FALSE(PathExists(token));
+  EXPECT_GE(clones.Reads("rebound"), 1) << clones.All();
+  EXPECT_NE(clones.why.find("since the copy that it was told before is gone"), std::string::npos) << clones.why;
+}
+
+// Half of the readers wait for a copy of their own when the master dies, and hear of it from the next one.
+TEST(ClonesTest, ReadersAreToldTheirCopiesByTheNextMasterToo) {
+  Clones clones({.omega = "30s", .slow = 9, .reduce_nap = 12, .env = {}});
+  ASSERT_NO_FATAL_FAILURE(clones.Run([](Cluster& cluster) {
+    std::string attempts;
+    for (const Instant limit = Now() + Seconds(20); Count(attempts, "_1_r_") < 4 && Now() < limit;) {
+      attempts = cluster.Mrctl({"job", "attempts", kJob}).out;
+    }
+    EXPECT_EQ(Count(attempts, "_1_r_"), 4u) << attempts;
+    cluster.KillMaster();
+    ASSERT_TRUE(cluster.StartMaster().ok());
+  }));
+  EXPECT_EQ(clones.Reads("exclusive"), 8) << clones.All();
+  EXPECT_EQ(clones.Reads("contended"), 0) << clones.All();
+  EXPECT_EQ(clones.Reads("rebound"), 0) << clones.All();
+  EXPECT_EQ(Count(clones.attempts, "_1_r_"), 4u) << clones.attempts;
+}
+
+// The clones of two maps end while the third one naps, and their outputs differ: the reduces, which begin after that,
+// are not cloned.
+TEST(ClonesTest, ARandomOperatorIsFoundOutAndItsReadersAreNotCloned) {
+  Cluster cluster({.workers = 6,
+                   .slots = 1,
+                   .master_flags = {"--scheduler=fair(slowstart=1),dolly(floor=40,tau=1,beta=1,p=0.1),"
+                                    "delay_assignment(omega=20s)"}});
+  ASSERT_TRUE(cluster.Start().ok());
+  const std::string dir = cluster.directory();
+  ASSERT_TRUE(MakeDirectories(dir + "/in").ok());
+  for (const std::string name : {"0", "1", "2"}) {
+    ASSERT_TRUE(WriteFileDurably(dir + "/in/" + name, name == "2" ? "nap\n" : "line\n").ok());
+  }
+  const RunResult run = cluster.Mrctl(
+      {"submit", "stream", "--map",
+       "grep -q nap && sleep 4; echo key; head -c 16 /dev/urandom | od -An -tx1 | tr -d ' '", "--reduce", "cat",
+       "--reduces", "2", "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/out"},
+      Seconds(60));
+  ASSERT_EQ(run.exit, 0) << run.err << cluster.Logs();
+  EXPECT_NE((run.out + run.err).find("is not deterministic"), std::string::npos) << run.out << run.err;
+  // One output of each map, whole: three lines that are the same and three that are not.
+  EXPECT_EQ(Count(SortedLines(ReadParts(dir + "/out")), "\n"), 6u) << ReadParts(dir + "/out");
+  const std::string show = cluster.Mrctl({"job", "show", kJob}).out;
+  EXPECT_NE(show.find("warning     stage 'map' is not deterministic: two runs of task_1_0001_0_m_00000"),
+            std::string::npos) << show;
+  EXPECT_NE(show.find(", in partition "), std::string::npos) << show;
+  EXPECT_GE(Count(cluster.Mrctl({"-o", "json", "job", "show", kJob}).out, "is not deterministic"), 1u);
+  EXPECT_GE(Count(cluster.Mrctl({"why", kJob}).out, "warning: stage 'map' is not deterministic"), 1u);
+  EXPECT_GE(Count(cluster.Mrctl({"why", "task_1_0001_0_m_000000"}).out, "is not deterministic"), 1u);
+  const std::string attempts = cluster.Mrctl({"job", "attempts", kJob}).out;
+  EXPECT_EQ(Count(attempts, "_1_r_"), 2u) << attempts;
+}
+
+}  // namespace
+}  // namespace mr::test
