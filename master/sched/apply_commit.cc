@@ -6,6 +6,7 @@
 // is made again its content stands as committed: the same content again changes nothing, and other
 // content rolls back every reader that committed on the old one.
 #include <algorithm>
+#include <set>
 
 #include "master/sched/core.h"
 
@@ -168,6 +169,36 @@ void Core::EndSiblings(const TaskId& id, uint32_t winner) {
 
 void Core::TakeCopy(const TaskId& id, const CopyPlace& place) {
   for (const AttemptId& reader : state_.RemoveCopy(id, place)) changed.push_back(reader);
+}
+
+void Core::DropSpares() {
+  const auto idle = [](const Stage& stage) { return stage.complete() && stage.active.empty(); };
+  std::set<StageId> made;
+  for (const AttemptId& id : changed) {
+    const Job* job = state_.FindJob(id.task.job);
+    if (job == nullptr || !job->running() || job->causes[CauseIndex(Cause::kClone)].launched == 0) continue;
+    made.insert(id.task.stage_id());  // a clone that runs on when all is read
+    if (!idle(job->stages[id.task.stage])) continue;
+    for (const StageInput& input : job->graph.stages[id.task.stage].inputs) {
+      if (input.is_edge) made.insert({job->id, input.upstream});
+    }
+  }
+  for (const StageId& id : made) {
+    const Job& job = *state_.FindJob(id.job);
+    const Stage& stage = job.stages[id.stage];
+    const auto done = [&](uint32_t reader) { return idle(job.stages[reader]); };
+    if (stage.readers.empty() || !std::all_of(stage.readers.begin(), stage.readers.end(), done)) continue;
+    for (uint32_t t = 0; t < stage.tasks.size(); ++t) {
+      const TaskId task{id.job, id.stage, t};
+      // Copies that a policy had made elsewhere are for the case that readers' outputs are lost.
+      while (stage.tasks[t].wanted_copies > 1 && stage.tasks[t].copies.size() > 1) {
+        const CopyPlace place = stage.tasks[t].copies.back();
+        const Copy copy = state_.MakeCopy(task, place);
+        TakeCopy(task, place);
+        Emit(DropCopy{copy, {ReasonCode::kReadersDone, "", {double(stage.tasks[t].copies.size())}}});
+      }
+    }
+  }
 }
 
 void Core::LoseCopy(const TaskId& id, const CopyPlace& place, ReasonCode code) {

@@ -23,6 +23,7 @@ void Core::Begin(Instant now, std::vector<Decision>* out) {
 
 void Core::Fold(const Event& event) {
   std::visit([this](const auto& e) { On(e); }, event);
+  if (!std::holds_alternative<AttemptProgress>(event)) DropSpares();
 }
 
 void Core::Fold(const Plan& plan) {

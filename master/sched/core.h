@@ -119,6 +119,8 @@ class Core {
   void LoseCopy(const TaskId& id, const CopyPlace& place, ReasonCode code);
   // From the state; readers that were told to read it count as changed.
   void TakeCopy(const TaskId& id, const CopyPlace& place);
+  // Clones' copies of outputs that nobody is to read any more, but for one each.
+  void DropSpares();
   // Attempts of a committed task that would make a copy more than is wanted.
   void EndSiblings(const TaskId& id, uint32_t winner);
   void BindAgain(WorkerId worker);

@@ -162,6 +162,8 @@ std::string Sentence(const Reason& r) {
     case ReasonCode::kSharedCopy:
       return "told to read a copy with others (" + Count(r, 0, "reader", "readers") + "): after " + Decimal(r, 1) +
              " s there was none for itself";
+    case ReasonCode::kReadersDone:
+      return "its readers are done; " + Count(r, 0, "copy stays", "copies stay") + " should they have to run again";
     case ReasonCode::kNoMoreCopies:
       return "its output has " + Count(r, 0, "copy", "copies") + ", and readers have waited " + Decimal(r, 1) +
              " s for another";
@@ -238,6 +240,7 @@ const char* ReasonName(ReasonCode code) {
     case ReasonCode::kOwnCopy: return "own_copy";
     case ReasonCode::kSharedCopy: return "shared_copy";
     case ReasonCode::kNoMoreCopies: return "no_more_copies";
+    case ReasonCode::kReadersDone: return "readers_done";
     case ReasonCode::kNoBudget: return "no_budget";
     case ReasonCode::kTooBusy: return "too_busy";
     case ReasonCode::kCloneEnough: return "clone_enough";

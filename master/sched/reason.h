@@ -50,6 +50,7 @@ enum class ReasonCode : uint8_t {
   kOwnCopy = 37,          // told to read a copy of its own        {seconds after the first copy}
   kSharedCopy = 38,       // told to read what others read         {readers of it, seconds waited for a copy of its own}
   kNoMoreCopies = 39,     // ended: its output has its copies      {copies, seconds waited}
+  kReadersDone = 40,      // copy dropped: nobody is to read it    {copies left}
   // Why nothing was decided; said to who asks.
   kNotSlow = 64,          // no copy: as fast as others            {rate, limit: % per s}
   kNoGain = 65,           // no copy: it would not end sooner      {seconds left, seconds anew}

@@ -5,6 +5,11 @@
 namespace mr::sched {
 namespace {
 
+class CoreTestOfFour : public CoreTest {
+ protected:
+  CoreTestOfFour() : CoreTest(4) {}
+};
+
 class CloneTest : public CoreTest {
  protected:
   CloneTest() : CoreTest(2) {
@@ -103,6 +108,45 @@ TEST_F(CloneTest, ALoserOfALostGenerationDoesNotCommit) {
   Finish(2, 7);
   EXPECT_EQ(Refused(), ReasonCode::kStale);
   EXPECT_EQ(state_.FindTask(kMap)->state, TaskState::kPending);
+}
+
+// Two copies of a map, and two attempts of the only task that reads it; a third stage reads that one's output.
+TEST_F(CoreTestOfFour, OfClonesCopiesOneStaysWhenNoReaderIsLeft) {
+  JobSubmitted job = SmallMapReduceJob();
+  job.job = {1, 2};
+  job.graph.stages[1].is_final = false;
+  job.graph.stages.push_back(job.graph.stages[1]);
+  job.graph.stages[2].inputs[0].upstream = 1;
+  job.graph.stages[2].is_final = true;
+  Send(job);
+  const TaskPlan reader{0, {}, {Slice{0, 0, 1, 0, 1}}};
+  Send(StagePlanned{job.job, 0, 1, {TaskPlan{}}, ""});
+  Send(StagePlanned{job.job, 1, 1, {reader}, ""});
+  Send(StagePlanned{job.job, 2, 1, {reader}, ""});
+  const TaskId map{job.job, 0, 0}, mid{job.job, 1, 0};
+  const auto twice = [&](const TaskId& task, uint32_t worker) {
+    Ask([&](Plan& plan) {
+      EXPECT_TRUE(plan.WantAttempts(task, 2));
+      if (task == map) {
+        EXPECT_TRUE(plan.WantCopies(task, 2));
+      }
+      EXPECT_TRUE(plan.Launch(task, {worker}, Cause::kFirst, {}));
+    });
+    Ask([&](Plan& plan) { EXPECT_TRUE(plan.Launch(task, {worker + 1}, Cause::kClone, {})); });
+  };
+  const Manifest made{1, 1, {7, 7}};
+  twice(map, 1);
+  for (uint32_t n : {1u, 2u}) Send(AttemptFinished{{map, n}, {n}, n, made, {}, {}, {}});
+  ASSERT_EQ(state_.FindTask(map)->copies.size(), 2u);
+  twice(mid, 3);
+  Send(AttemptFinished{{mid, 1}, {3}, 3, made, {{0, 0, 1, {7, 7}}}, {}, {}});
+  ASSERT_EQ(state_.FindTask(mid)->state, TaskState::kCommitted);
+  EXPECT_EQ(Find<DropCopy>(), nullptr) << "the other reader has not ended";
+  Send(AttemptKilled{{mid, 2}, {4}, 4});
+  ASSERT_NE(Find<DropCopy>(), nullptr);
+  EXPECT_EQ(Find<DropCopy>()->copy.attempt, 2u);
+  EXPECT_EQ(Find<DropCopy>()->reason.code, ReasonCode::kReadersDone);
+  EXPECT_EQ(state_.FindTask(map)->copies.size(), 1u) << "should the reader's output be lost";
 }
 
 }  // namespace
