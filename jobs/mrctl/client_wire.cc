@@ -75,7 +75,11 @@ JobStatus FromWire(rpc::JobStatus::Reader r) {
                            .omega_us = c.getOmegaUs(),
                            .omega_known = c.getOmegaKnown(),
                            .budget_used = c.getBudgetUsed(),
-                           .budget = c.getBudget()};
+                           .budget = c.getBudget(),
+                           .lent_launched = c.getLentLaunched(),
+                           .lent_won = c.getLentWon(),
+                           .lent_killed = c.getLentKilled(),
+                           .lent_extra_us = c.getLentExtraUs()};
   }
   return s;
 }

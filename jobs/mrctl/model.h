@@ -18,7 +18,7 @@ struct StageStatus {
   uint64_t input_bytes = 0, taken_bytes = 0, output_bytes = 0, output_records = 0, elapsed_us = 0;
 };
 
-// Attempts of a job by why they were launched: "first", "retry", "speculative", "restart", "clone".
+// Attempts of a job by why they were launched: "first", "retry", "speculative", "restart", "clone", "opportunistic".
 struct CauseStatus {
   std::string cause;
   uint64_t launched = 0, won = 0, wasted_us = 0;  // wasted: slot time of those that ended and did not commit
@@ -31,6 +31,7 @@ struct CloneStatus {
   uint64_t omega_us = 0;  // UINT64_MAX: for ever
   bool omega_known = false;
   uint64_t budget_used = 0, budget = 0;  // slots, of all jobs
+  uint64_t lent_launched = 0, lent_won = 0, lent_killed = 0, lent_extra_us = 0;  // the first four, on idle slots
 };
 
 struct JobStatus {

@@ -64,7 +64,9 @@ std::vector<std::string> ExtraAttempts(const JobStatus& job) {
     if (c.cause == "first" || c.cause == "retry") outrun_us += c.wasted_us;
     if (c.launched == 0 || c.cause == "first" || c.cause == "retry") continue;
     const bool one = c.launched == 1;
-    const std::string name = c.cause == "speculative" ? (one ? "speculative copy" : "speculative copies") : one ? c.cause : c.cause + "s";
+    std::string name = one ? c.cause : c.cause + "s";
+    if (c.cause == "speculative") name = one ? "speculative copy" : "speculative copies";
+    if (c.cause == "opportunistic") name = one ? "clone on an idle slot" : "clones on idle slots";
     lines.push_back(Grouped(c.launched) + " " + name + " launched, " + Grouped(c.won) + " won, " + Elapsed(c.wasted_us) + " of their slot time wasted");
   }
   if (!lines.empty() && outrun_us > 0) {
@@ -137,6 +139,11 @@ std::string RenderJob(const JobStatus& j, OutputForm form) {
     line("clones", Grouped(c.launched) + " launched, " + Grouped(c.won) + " won, " + Grouped(c.killed) + " killed; " +
                        Elapsed(c.extra_us) + " of slot time beside the attempts that committed; " +
                        Grouped(c.budget_used) + " of " + Grouped(c.budget) + " slots for clones in use now");
+    if (c.lent_launched > 0) {
+      line("on idle", Grouped(c.lent_launched) + " clones on idle slots launched, " + Grouped(c.lent_won) + " won, " +
+                          Grouped(c.lent_killed) + " killed; " + Elapsed(c.lent_extra_us) +
+                          " of slot time beside the attempts that committed");
+    }
     line("reads", Grouped(c.exclusive) + " of a copy of their own, " + Grouped(c.contended) + " of one with others, " +
                       Grouped(c.rebound) + " told another copy; " + OmegaText(c));
   }

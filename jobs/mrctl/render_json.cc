@@ -40,7 +40,12 @@ Json ToJson(const CloneStatus& c) {
                  {"extra_slot_s", static_cast<double>(c.extra_us) / 1e6},
                  {"reads", {{"exclusive", c.exclusive}, {"contended", c.contended}, {"rebound", c.rebound}}},
                  {"budget_used_slots", c.budget_used},
-                 {"budget_slots", c.budget}};
+                 {"budget_slots", c.budget},
+                 {"opportunistic",
+                  {{"launched", c.lent_launched},
+                   {"won", c.lent_won},
+                   {"killed", c.lent_killed},
+                   {"extra_slot_s", static_cast<double>(c.lent_extra_us) / 1e6}}}};
   // A number, or "inf"; absent where none was chosen yet.
   if (c.omega_known && c.omega_us == UINT64_MAX) clones["omega_s"] = "inf";
   else if (c.omega_known) clones["omega_s"] = static_cast<double>(c.omega_us) / 1e6;

@@ -227,7 +227,7 @@ bool TakeLine(std::string_view line, Document* document) {
     if (task == nullptr) return false;
     Attempt a;
     w.Get(&a.number);
-    w.GetEnum(&a.cause, sched::Cause::kFirst, sched::Cause::kRestart);
+    w.GetEnum(&a.cause, sched::Cause::kFirst, sched::Cause::kOpportunistic);
     w.GetEnum(&a.state, sched::AttemptState::kLaunched, sched::AttemptState::kKilled);
     w.Get(&a.worker.value);
     for (Instant* at : {&a.launched, &a.started, &a.inputs_done, &a.ended, &a.reported}) w.Get(at);

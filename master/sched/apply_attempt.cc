@@ -228,7 +228,8 @@ void Core::On(const AttemptKilled& e) {
   const Attempt* a = Holding(e.attempt, e.worker, e.incarnation);
   if (a == nullptr) return;
   const bool asked = !a->live();
-  EndAttempt(e.attempt, AttemptState::kKilled, FailureKind::kKilled);
+  const bool gives_back = asked && a->cause == Cause::kOpportunistic;
+  EndAttempt(e.attempt, AttemptState::kKilled, gives_back ? FailureKind::kPreempted : FailureKind::kKilled);
   if (asked) return;
   Charge(e.attempt, FailureKind::kKilled, "killed by its worker");
   HoldBack(e.attempt.task, FailureKind::kKilled);

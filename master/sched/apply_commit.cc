@@ -176,7 +176,9 @@ void Core::DropSpares() {
   std::set<StageId> made;
   for (const AttemptId& id : changed) {
     const Job* job = state_.FindJob(id.task.job);
-    if (job == nullptr || !job->running() || job->causes[CauseIndex(Cause::kClone)].launched == 0) continue;
+    if (job == nullptr || !job->running()) continue;
+    const auto none = [&](Cause cause) { return job->causes[CauseIndex(cause)].launched == 0; };
+    if (none(Cause::kClone) && none(Cause::kOpportunistic)) continue;
     made.insert(id.task.stage_id());  // a clone that runs on when all is read
     if (!idle(job->stages[id.task.stage])) continue;
     for (const StageInput& input : job->graph.stages[id.task.stage].inputs) {

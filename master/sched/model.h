@@ -25,12 +25,12 @@ enum class SlotKind : uint8_t { kMap = 1, kReduce = 2 };
 // Who is to blame. Only kUser is charged to the retry budget. kLost: the worker, or an input.
 enum class FailureKind : uint8_t { kUser = 1, kEnvironment = 2, kLost = 3, kKilled = 4, kPreempted = 5 };
 
-// Why an attempt exists.
-enum class Cause : uint8_t { kFirst = 1, kRetry = 2, kClone = 3, kSpeculative = 4, kRestart = 5 };
+// Why an attempt exists. kOpportunistic: a clone on a slot that nothing else could use, lent until something can.
+enum class Cause : uint8_t { kFirst = 1, kRetry = 2, kClone = 3, kSpeculative = 4, kRestart = 5, kOpportunistic = 6 };
 
-inline constexpr size_t kCauses = 5;
+inline constexpr size_t kCauses = 6;
 inline size_t CauseIndex(Cause cause) { return static_cast<size_t>(cause) - 1; }
-// "first", "retry", "clone", "speculative" or "restart".
+// "first", "retry", "clone", "speculative", "restart" or "opportunistic".
 const char* CauseName(Cause cause);
 
 // What a job's attempts of one cause came to. Counts of attempts; the time is that of the slots of

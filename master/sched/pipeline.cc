@@ -17,6 +17,7 @@
 #include "master/sched/policies/mantri_recompute.h"
 #include "master/sched/policies/mantri_replication.h"
 #include "master/sched/policies/mantri_restart.h"
+#include "master/sched/policies/opportunistic.h"
 #include "master/sched/policies/spark_speculation.h"
 
 namespace mr::sched {
@@ -44,6 +45,7 @@ constexpr PolicyEntry kPolicies[] = {
     {"blacklist", false, true, &MakeBlacklist},
     {"dolly", false, false, &MakeDolly, Family::kCloning},
     {"delay_assignment", false, false, &MakeDelayAssignment},
+    {"opportunistic", false, false, &MakeOpportunistic, Family::kCloning},
     {"hadoop_speculation", false, false, &MakeHadoopSpeculation, Family::kSpeculation},
     {"dryad_speculation", false, false, &MakeDryadSpeculation, Family::kSpeculation},
     {"spark_speculation", false, false, &MakeSparkSpeculation, Family::kSpeculation},

@@ -16,6 +16,11 @@ uint32_t Drafted(const std::vector<Edit>& edits, const TaskId& task) {
   return n;
 }
 
+bool RunsFor(const Task& task, Cause cause) {
+  return task.live > 1 && std::any_of(task.attempts.begin(), task.attempts.end(),
+                                      [&](const Attempt& a) { return a.live() && a.cause == cause; });
+}
+
 bool Ends(const std::vector<Edit>& edits, const AttemptId& attempt) {
   return std::any_of(edits.begin(), edits.end(), [&](const Edit& e) {
     const auto* kill = std::get_if<sched::Kill>(&e);
@@ -54,6 +59,10 @@ bool Plan::Launch(const TaskId& id, WorkerId worker, Cause cause, Reason reason)
   uint32_t most = task->wanted;
   if (cause == Cause::kClone || cause == Cause::kRestart) ++most;
   if (cause == Cause::kSpeculative) most = std::max(most + 1, kMostRunning);
+  if (cause == Cause::kOpportunistic) most = std::max(most, kMostRunning);
+  if (cause == Cause::kOpportunistic && (task->live == 0 || State::LiveOn(*task, worker))) return false;
+  if (cause == Cause::kOpportunistic && RunsFor(*task, Cause::kSpeculative)) return false;
+  if ((cause == Cause::kSpeculative || cause == Cause::kRestart) && RunsFor(*task, Cause::kOpportunistic)) return false;
   if (task->live + drafted >= most) return false;
   if (state.BetterElsewhere(spec, *task, *w) || !HasRoom(*w, spec)) return false;
   edits_.push_back(sched::Launch{

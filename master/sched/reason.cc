@@ -164,6 +164,17 @@ std::string Sentence(const Reason& r) {
              " s there was none for itself";
     case ReasonCode::kReadersDone:
       return "its readers are done; " + Count(r, 0, "copy stays", "copies stay") + " should they have to run again";
+    case ReasonCode::kIdleSlot:
+      return "a clone on a slot that nothing else could use (" + Count(r, 1, "slot", "slots") + " free on this worker), beside " +
+             Count(r, 0, "attempt", "attempts") + " of its task; the slot is given back as soon as something else can use it";
+    case ReasonCode::kSlotWanted:
+      return "its slot was lent while it was idle, and is wanted: " + Count(r, 0, "task waits", "tasks wait") + " that can use it";
+    case ReasonCode::kNotSmall:
+      return "no clone on an idle slot: its phase has " + Count(r, 0, "task", "tasks") + ", and only phases of at most " + Number(r, 1) +
+             " get them";
+    case ReasonCode::kNoIdleSlot:
+      return "no clone on an idle slot: none is idle that has no attempt of its task (" + Count(r, 0, "worker", "workers") +
+             " with a free slot)";
     case ReasonCode::kNoMoreCopies:
       return "its output has " + Count(r, 0, "copy", "copies") + ", and readers have waited " + Decimal(r, 1) +
              " s for another";
@@ -241,6 +252,10 @@ const char* ReasonName(ReasonCode code) {
     case ReasonCode::kSharedCopy: return "shared_copy";
     case ReasonCode::kNoMoreCopies: return "no_more_copies";
     case ReasonCode::kReadersDone: return "readers_done";
+    case ReasonCode::kIdleSlot: return "idle_slot";
+    case ReasonCode::kSlotWanted: return "slot_wanted";
+    case ReasonCode::kNotSmall: return "not_small";
+    case ReasonCode::kNoIdleSlot: return "no_idle_slot";
     case ReasonCode::kNoBudget: return "no_budget";
     case ReasonCode::kTooBusy: return "too_busy";
     case ReasonCode::kCloneEnough: return "clone_enough";
@@ -255,6 +270,7 @@ const char* CauseName(Cause cause) {
     case Cause::kClone: return "clone";
     case Cause::kSpeculative: return "speculative";
     case Cause::kRestart: return "restart";
+    case Cause::kOpportunistic: return "opportunistic";
   }
   return "?";
 }

@@ -51,6 +51,8 @@ enum class ReasonCode : uint8_t {
   kSharedCopy = 38,       // told to read what others read         {readers of it, seconds waited for a copy of its own}
   kNoMoreCopies = 39,     // ended: its output has its copies      {copies, seconds waited}
   kReadersDone = 40,      // copy dropped: nobody is to read it    {copies left}
+  kIdleSlot = 41,         // cloned: the slot was idle              {attempts of its task that ran, free slots of the worker}
+  kSlotWanted = 42,       // ended: what waits can use its slot     {tasks that wait}
   // Why nothing was decided; said to who asks.
   kNotSlow = 64,          // no copy: as fast as others            {rate, limit: % per s}
   kNoGain = 65,           // no copy: it would not end sooner      {seconds left, seconds anew}
@@ -71,6 +73,8 @@ enum class ReasonCode : uint8_t {
   // The same while tasks wait: {seconds left, of a new one, report period, chance that a copy saves: %, least: %}
   kSavesLittleNow = 82,
   kPays = 83,             // copied where a worker is free         {seconds left, of a new one}
+  kNotSmall = 84,         // no clone on an idle slot: a large phase {tasks, most}
+  kNoIdleSlot = 85,       // no clone on an idle slot: none is free {workers with a free slot}
   kSlowNode = 74,         // no copies here: slow for this job     {epoch, seq, progress, limit}
 };
 

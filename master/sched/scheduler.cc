@@ -167,6 +167,19 @@ struct Scheduler::Impl {
     }
   }
 
+  // Slots that were lent go back to what waits: what appeared in this step, and what a slot that fell free has not
+  // taken. A worker that is lost may have been about to give one back.
+  void TakeLentSlots(bool work_appeared, bool worker_lost) {
+    if (state.lent().empty()) return;
+    bool look = work_appeared || worker_lost || core.offer_all, waits = false;
+    for (const SlotKind kind : kKinds) {
+      if (state.ready(kind).empty() && state.early(kind).empty()) continue;
+      waits = true;
+      for (const WorkerId w : core.freed) look = look || state.free(kind).count(w) != 0;
+    }
+    if (waits && look) Ask(LentSlotsWanted{});
+  }
+
   void Step(const StampedEvent& event, std::vector<Decision>* out) {
     now = event.at;
     core.Begin(now, out);
@@ -184,6 +197,7 @@ struct Scheduler::Impl {
     if (core.offer_all) OfferIdle();
     // Readers that were launched with this very event hear at once what they are to read.
     if (!core.to_tell.empty()) Ask(AttemptsChanged{core.to_tell});
+    TakeLentSlots(state.work_count() != work, std::holds_alternative<WorkerLost>(event.event));
     AskForSlots();
     const bool waits = !state.ready(SlotKind::kMap).empty() || !state.ready(SlotKind::kReduce).empty();
     if (waits && (core.config_changed || state.work_count() != work)) Ask(WorkWaits{});

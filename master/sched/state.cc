@@ -471,6 +471,7 @@ void State::TakeSlot(const AttemptId& id, Attempt& attempt, int direction) {
   RankJob(job, -1);
   job.holding += step;
   if (attempt.cause == Cause::kSpeculative) copies_[KindIndex(spec.slot_kind)] += step;
+  if (attempt.cause == Cause::kOpportunistic) direction > 0 ? (void)lent_.insert(id) : (void)lent_.erase(id);
   job.held[KindIndex(spec.slot_kind)] += step;
   RankJob(job, +1);
   queue.held[KindIndex(spec.slot_kind)] += step;
@@ -591,10 +592,6 @@ void State::CountOffer(WorkerId launched_on) {
   ++offers_;
   if (launched_on.valid()) offer_cursor_ = launched_on;
   digest_ += HashCounters();
-}
-
-Copy State::MakeCopy(const TaskId& id, const CopyPlace& place) const {
-  return {{id, place.generation}, place.attempt, place.worker, place.incarnation};
 }
 
 }  // namespace mr::sched

@@ -125,6 +125,8 @@ class State {
   const std::map<StageKey, const JobList*>& speculating(SlotKind kind) const { return speculating_[KindIndex(kind)]; }
   // Speculative attempts with a slot of this kind, whatever list they are of.
   uint32_t copies(SlotKind kind) const { return copies_[KindIndex(kind)]; }
+  // Attempts with a slot that was lent to them while it was idle (Cause::kOpportunistic).
+  const std::set<AttemptId>& lent() const { return lent_; }
   // Of workers that are alive and not draining.
   const SlotCount& slots() const { return slots_; }
   // Empty unless Sharing::by_rack.
@@ -396,6 +398,7 @@ class State {
   std::array<std::map<StageKey, const JobList*>, 2> speculating_;
   std::array<std::set<StageKey>, 2> speculable_;
   std::array<uint32_t, 2> copies_{};
+  std::set<AttemptId> lent_;
   SlotCount slots_;
   std::map<std::string, RackSlots> racks_;
   std::array<std::set<WorkerId>, 2> free_;

@@ -44,4 +44,8 @@ void State::CountTransfer(uint32_t readers, uint64_t bytes, Duration took) {
   digest_ += HashCounters();
 }
 
+Copy State::MakeCopy(const TaskId& id, const CopyPlace& place) const {
+  return {{id, place.generation}, place.attempt, place.worker, place.incarnation};
+}
+
 }  // namespace mr::sched

@@ -297,6 +297,7 @@ void State::DropStatistics(Job& job) {
 std::string State::CheckStatistics() const {
   std::array<std::set<StageKey>, 2> speculable;
   std::array<uint32_t, 2> copies{};
+  std::set<AttemptId> lent;
   for (const auto& [id, job] : jobs_) {
     JobStatistics of_job;
     for (uint32_t s = 0; s < job.stages.size(); ++s) {
@@ -308,6 +309,7 @@ std::string State::CheckStatistics() const {
         if (job.list->statistics && job.running() && Doubled(spec, task)) of_stage.doubled.insert(t);
         for (const Attempt& a : task.attempts) {
           copies[KindIndex(spec.slot_kind)] += a.holds_slot() && a.cause == Cause::kSpeculative;
+          if (a.holds_slot() && a.cause == Cause::kOpportunistic) lent.insert({{id, s, t}, a.number});
           if (!job.list->statistics || !job.running()) continue;
           if (a.uncounted && uncounted.count({t, a.number}) == 0) return Name(id) + ": a report is lost";
           const Rating rating = a.uncounted ? a.rating : RatingOf(spec, task, a, Sampled(t, job.stages[s].tasks.size()));
@@ -327,6 +329,7 @@ std::string State::CheckStatistics() const {
   }
   if (speculable != speculable_) return "the stages with candidates for a copy are wrong";
   if (copies != copies_) return "the copies are counted wrong";
+  if (lent != lent_) return "the attempts on lent slots are wrong";
   SlotCount slots;
   for (const auto& [id, w] : workers_) {
     const SlotCount one = SlotsOf(w);

@@ -7,17 +7,23 @@ namespace mr::master {
 void JobTable::CountClone(const AttemptView& ended, JobView* job) {
   auto read = job->reads.lower_bound({ended.id, {}});
   while (read != job->reads.end() && read->first.first == ended.id) read = job->reads.erase(read);
-  const bool any = job->causes[sched::CauseIndex(sched::Cause::kClone)].launched > 0;
-  if (!any || ended.state == AttemptState::kCommitted) return;
-  bool cloned = false;
+  const auto any = [job](sched::Cause cause) { return job->causes[sched::CauseIndex(cause)].launched > 0; };
+  const bool killed = ended.state == AttemptState::kKilled;
+  if (ended.state == AttemptState::kCommitted || !(any(sched::Cause::kClone) || any(sched::Cause::kOpportunistic))) return;
+  bool cloned = false, lent = false;
   auto a = job->attempts.lower_bound({ended.id.task, 0});
   for (; a != job->attempts.end() && a->first.task == ended.id.task; ++a) {
     cloned = cloned || a->second.cause == sched::Cause::kClone;
+    lent = lent || a->second.cause == sched::Cause::kOpportunistic;
   }
-  if (!cloned) return;
   for (CloneCounts* clones : {&job->clones, &clones_}) {
-    clones->killed += ended.cause == sched::Cause::kClone && ended.state == AttemptState::kKilled;
+    if (!cloned) break;
+    clones->killed += ended.cause == sched::Cause::kClone && killed;
     clones->extra = clones->extra + (ended.ended - ended.launched);
+  }
+  for (LentCounts* counts : {&job->lent, &lent_}) {
+    counts->killed += ended.cause == sched::Cause::kOpportunistic && killed;
+    if (lent && !cloned) counts->extra = counts->extra + (ended.ended - ended.launched);
   }
 }
 

@@ -143,12 +143,30 @@ JobImage ImageOf(const JobView& job) {
 }
 
 // Behind the image, since earlier releases wrote none; then they are counted from here on.
+constexpr size_t kFirstCauses = 5;  // that these releases knew; the others stand in LentTail
 std::string TailOf(const CauseCounts& causes) {
   std::string bytes;
   FieldWriter writer(&bytes);
-  for (const sched::CauseCount& c : causes) writer.Put(c);
+  for (size_t i = 0; i < kFirstCauses; ++i) writer.Put(causes[i]);
   return bytes;
 }
+void ReadTail(FieldReader* reader, CauseCounts* causes) {
+  for (size_t i = 0; i < kFirstCauses; ++i) reader->Get((*causes)[i]);
+}
+
+// Behind the clones, from the release on that lends idle slots.
+struct LentTail {
+  LentCounts counts;
+  std::vector<sched::CauseCount> causes;  // from the first that the tail of causes lacks
+  LentTail() = default;
+  LentTail(const LentCounts& lent, const CauseCounts& all) : counts(lent), causes(all.begin() + kFirstCauses, all.end()) {}
+  void Into(CauseCounts* all) const {
+    const size_t known = std::min(causes.size(), all->size() - kFirstCauses);
+    std::copy_n(causes.begin(), known, all->begin() + kFirstCauses);
+  }
+  template <class V>
+  static void Fields(V&& v) { v(&LentTail::counts, &LentTail::causes); }
+};
 
 // Behind the causes and the texts, from the release on whose jobs run as clones.
 struct CloneTail {
@@ -265,9 +283,10 @@ void JobTable::Save(const std::function<void(std::string)>& part) const {
   CopiesTail tail{copy_counts_, {}};
   for (const auto& [key, replication] : replications_) tail.replications.push_back(replication);
   part(EncodeFields(TableHead{counts_, newest_forgotten_, {whole_.begin(), whole_.end()}, {brief_.begin(), brief_.end()}}) +
-       EncodeFields(tail) + TailOf(causes_) + EncodeFields(clones_));
+       EncodeFields(tail) + TailOf(causes_) + EncodeFields(clones_) + EncodeFields(LentTail(lent_, causes_)));
   for (const auto& [id, job] : jobs_) {
-    part(EncodeFields(ImageOf(job)) + TailOf(job.causes) + TextsOf(job) + EncodeFields(CloneTailOf(job)));
+    part(EncodeFields(ImageOf(job)) + TailOf(job.causes) + TextsOf(job) + EncodeFields(CloneTailOf(job)) +
+         EncodeFields(LentTail(job.lent, job.causes)));
   }
 }
 
@@ -278,11 +297,13 @@ Status JobTable::RestorePart(std::string_view part) {
     FieldReader reader(part);
     reader.Get(head);
     if (reader.ok() && !reader.AtEnd()) reader.Get(tail);
-    if (reader.ok() && !reader.AtEnd()) {
-      for (sched::CauseCount& c : causes_) reader.Get(c);
-    }
+    if (reader.ok() && !reader.AtEnd()) ReadTail(&reader, &causes_);
     if (reader.ok() && !reader.AtEnd()) reader.Get(clones_);
+    LentTail lent;
+    if (reader.ok() && !reader.AtEnd()) reader.Get(lent);
     if (!reader.ok() || !reader.AtEnd()) return Unreadable("list of jobs");
+    lent_ = lent.counts;
+    lent.Into(&causes_);
     copy_counts_ = tail.counts;
     for (const Replication& r : tail.replications) replications_[{r.to, r.from.output}] = r;
     counts_ = head.counts;
@@ -296,13 +317,13 @@ Status JobTable::RestorePart(std::string_view part) {
   CauseCounts causes{};
   FieldReader reader(part);
   reader.Get(image);
-  if (reader.ok() && !reader.AtEnd()) {
-    for (sched::CauseCount& c : causes) reader.Get(c);
-  }
+  if (reader.ok() && !reader.AtEnd()) ReadTail(&reader, &causes);
   std::vector<WhyText> texts;
   if (reader.ok() && !reader.AtEnd()) reader.Get(texts);
   CloneTail clones;
   if (reader.ok() && !reader.AtEnd()) reader.Get(clones);
+  LentTail lent;
+  if (reader.ok() && !reader.AtEnd()) reader.Get(lent);
   if (!reader.ok() || !reader.AtEnd()) return Unreadable("job");
   MR_ASSIGN_OR_RETURN(JobView job, ViewOf(std::move(image)));
   const std::vector<WhyLine*> lines = texts.empty() ? std::vector<WhyLine*>() : LinesOf(&job);
@@ -310,7 +331,9 @@ Status JobTable::RestorePart(std::string_view part) {
     if (t.line >= lines.size()) return Unreadable(Name(job.id));
     lines[t.line]->text = std::move(t.text);
   }
+  lent.Into(&causes);
   job.causes = causes;
+  job.lent = lent.counts;
   job.clones = clones.counts;
   for (const CloneTail::Read& read : clones.reads) job.reads[{read.reader, read.copy.output.task}] = read.copy;
   for (CloneTail::Warning& w : clones.warnings) job.warnings[w.stage] = std::move(w.text);

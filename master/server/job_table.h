@@ -63,6 +63,14 @@ struct CloneCounts {
   }
 };
 
+// Clones on lent slots (sched::Cause::kOpportunistic).
+struct LentCounts {
+  uint64_t killed = 0;
+  Duration extra;  // as CloneCounts::extra, of tasks with such clones and no others
+  template <class V>
+  static void Fields(V&& v) { v(&LentCounts::killed, &LentCounts::extra); }
+};
+
 using CauseCounts = std::array<sched::CauseCount, sched::kCauses>;  // by CauseIndex
 
 // A copy that readers may use.
@@ -150,6 +158,7 @@ struct JobView {
   uint32_t live_attempts = 0;
   CauseCounts causes{};  // as sched::Job::causes, and kept when the job is brief
   CloneCounts clones;    // likewise
+  LentCounts lent;       // likewise
   std::map<std::pair<AttemptId, TaskId>, sched::Copy> reads;  // what live readers by bind were told last, by output
   std::map<uint32_t, std::string> warnings;  // by stage: what its user should know, one line
   std::map<std::pair<uint32_t, uint32_t>, std::deque<WhyLine>> why;  // (stage, task)
@@ -219,6 +228,7 @@ class JobTable {
   const CopyCounts& copy_counts() const { return copy_counts_; }
   const CauseCounts& causes() const { return causes_; }  // of all jobs, likewise
   const CloneCounts& clones() const { return clones_; }  // likewise
+  const LentCounts& lent() const { return lent_; }       // likewise
 
  private:
   friend struct EventFolder;
@@ -243,6 +253,7 @@ class JobTable {
   CopyCounts copy_counts_;
   CauseCounts causes_{};
   CloneCounts clones_;
+  LentCounts lent_;
   const size_t ended_jobs_;
   std::deque<JobId> whole_, brief_;  // settled, oldest first
   size_t whole_tasks_ = 0;

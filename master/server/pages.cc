@@ -95,6 +95,10 @@ std::string MetricsText(Brain& brain, Duration loop_lag) {
   total("mr_clones_killed_total", "Clones stopped, lost or refused.", clones.killed);
   Metric(&out, "mr_clone_extra_slot_seconds_total", "counter",
          "Slot time of attempts of tasks with clones that ended without a commit.", clones.extra.seconds());
+  total("mr_lent_clones_killed_total", "Clones on idle slots stopped, lost or refused.", brain.jobs().lent().killed);
+  Metric(&out, "mr_lent_clone_extra_slot_seconds_total", "counter",
+         "Slot time of attempts of tasks with clones on idle slots, and no others, that ended without a commit.",
+         brain.jobs().lent().extra.seconds());
   out += "# HELP mr_bound_reads_total Reads that were told a copy of their own, one with others, another one later.\n"
          "# TYPE mr_bound_reads_total counter\n";
   using Reads = std::pair<const char*, uint64_t>;

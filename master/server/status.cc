@@ -107,7 +107,8 @@ void Brain::Fill(const JobView& job, rpc::JobStatus::Builder out) const {
 
 void Brain::FillClones(const JobView& job, rpc::JobStatus::Builder out) const {
   const sched::CauseCount& clones = job.causes[sched::CauseIndex(sched::Cause::kClone)];
-  if (clones.launched == 0 && job.clones.exclusive + job.clones.contended == 0) return;
+  const sched::CauseCount& lent = job.causes[sched::CauseIndex(sched::Cause::kOpportunistic)];
+  if (clones.launched + lent.launched == 0 && job.clones.exclusive + job.clones.contended == 0) return;
   auto to = out.initClones();
   to.setLaunched(clones.launched);
   to.setWon(clones.won);
@@ -116,6 +117,10 @@ void Brain::FillClones(const JobView& job, rpc::JobStatus::Builder out) const {
   to.setExclusive(job.clones.exclusive);
   to.setContended(job.clones.contended);
   to.setRebound(job.clones.rebound);
+  to.setLentLaunched(lent.launched);
+  to.setLentWon(lent.won);
+  to.setLentKilled(job.lent.killed);
+  to.setLentExtraUs(MicrosOf(job.lent.extra));
   size_t tasks = 0;
   for (const StagePlan& stage : job.plan.stages) tasks += stage.tasks;
   const std::string bin = std::to_string(sched::BinOfTasks(tasks));

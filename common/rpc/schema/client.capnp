@@ -92,6 +92,11 @@ struct CloneStatus {
   budgetUsed @9 :UInt64;
   budget @10 :UInt64;
   # Slots for clones that all jobs of its list of policies have in use, of so many; both 0 where none of them clones.
+  lentLaunched @11 :UInt64;
+  lentWon @12 :UInt64;
+  lentKilled @13 :UInt64;
+  lentExtraUs @14 :UInt64;
+  # The first four, of clones on slots that were idle, which take nothing of the budget.
 }
 
 struct CauseCount {

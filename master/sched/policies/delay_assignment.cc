@@ -189,7 +189,7 @@ class DelayAssignment final : public Policy {
       Assigner assigner(view, omega_, &plan);
       for (const AttemptId& id : changed->attempts) {
         const Job* job = state.FindJob(id.task.job);
-        if (job != nullptr && job->running() && view.Serves(*job)) Moved(view, *job, id, &assigner);
+        if (job != nullptr && job->running() && view.Serves(*job)) Moved(view, *job, id, &assigner, &plan);
       }
     } else if (const auto* due = std::get_if<TimersDue>(&trigger)) {
       for (const uint64_t id : due->ids) {
@@ -205,10 +205,14 @@ class DelayAssignment final : public Policy {
   std::vector<Figure> Figures(const View& view) const override { return omega_.Figures(view); }
 
  private:
-  static void Moved(const View& view, const Job& job, const AttemptId& id, Assigner* assigner) {
+  void Moved(const View& view, const Job& job, const AttemptId& id, Assigner* assigner, Plan* plan) const {
     const Attempt* a = view.state().FindAttempt(id);
     if (a == nullptr) return;
-    const Task& task = job.stages[id.task.stage].tasks[id.task.task];
+    const Stage& stage = job.stages[id.task.stage];
+    const Task& task = stage.tasks[id.task.task];
+    // A clone on a lent slot came after the launch that Mark saw.
+    const bool lent = a->live() && a->cause == Cause::kOpportunistic && task.state != TaskState::kCommitted;
+    if (lent && task.wanted_copies < task.live && !stage.indeterminate && !omega_.zero()) plan->WantCopies(id.task, task.live);
     const bool ended = !a->holds_slot() && a->ended_at == view.now();
     if (ended && task.wanted_copies > 1) assigner->OutputMoved(job, id.task, task.winner == id.number);
     // One copy only, and readers that are told what to read.
@@ -227,13 +231,7 @@ class DelayAssignment final : public Policy {
       const Task& task = job.stages[id.stage].tasks[id.task];
       const bool wants = task.wanted > 1 && task.wanted_copies != task.wanted && !job.stages[id.stage].indeterminate;
       if (wants && !omega_.zero()) plan->WantCopies(id, task.wanted);
-      for (const Slice& slice : task.plan.slices) {
-        const Stage& up = job.stages[job.graph.stages[id.stage].inputs[slice.input].upstream];
-        // The tasks of a phase are cloned alike.
-        if (slice.task_begin >= slice.task_end || up.tasks[slice.task_begin].wanted_copies <= 1 || up.indeterminate) continue;
-        plan->ReadByBind(id);
-        break;
-      }
+      if (ReadsClones(job, id.stage, task)) plan->ReadByBind(id);
     }
   }
 
@@ -241,6 +239,20 @@ class DelayAssignment final : public Policy {
 };
 
 }  // namespace
+
+bool ReadsClones(const Job& job, uint32_t stage, const Task& task) {
+  const bool alike = job.causes[CauseIndex(Cause::kOpportunistic)].launched == 0;
+  for (const Slice& slice : task.plan.slices) {
+    const Stage& up = job.stages[job.graph.stages[stage].inputs[slice.input].upstream];
+    if (up.indeterminate) continue;
+    // The tasks of a phase are cloned alike, but on idle slots, which are for small phases.
+    const uint32_t end = alike ? std::min(slice.task_end, slice.task_begin + 1) : slice.task_end;
+    for (uint32_t t = slice.task_begin; t < end; ++t) {
+      if (up.tasks[t].wanted_copies > 1) return true;
+    }
+  }
+  return false;
+}
 
 Result<std::unique_ptr<Policy>> MakeDelayAssignment(PolicyParams* params) {
   MR_ASSIGN_OR_RETURN(const Omega omega, Omega::Read(params));

@@ -18,6 +18,9 @@
 
 namespace mr::sched {
 
+// It reads outputs of tasks that run, or ran, as clones: its attempts are to be told which copies.
+bool ReadsClones(const Job& job, uint32_t stage, const Task& task);
+
 Result<std::unique_ptr<Policy>> MakeDelayAssignment(PolicyParams* params);
 
 }  // namespace mr::sched

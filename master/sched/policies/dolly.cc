@@ -57,10 +57,11 @@ class Dolly final : public Policy {
   }
 
  private:
+  // Lent slots are as good as free ones.
   static uint64_t HeldSlots(const State& state) {
     uint64_t held = 0;
     for (const auto& [name, queue] : state.queues()) held += queue.held_total();
-    return held;
+    return held - state.lent().size();
   }
 
   // The first task of a phase is about to run: the phase is decided.

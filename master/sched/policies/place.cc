@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "master/sched/policies/lent_slots.h"
+
 namespace mr::sched {
 
 namespace {
@@ -66,11 +68,12 @@ bool WouldKeepCopiesOut(const State& state, const Job& job, const StageId& early
   SlotUse after = w.used;
   ++after.slots[KindIndex(spec.slot_kind)];
   after.memory += spec.memory_bytes;
-  const size_t kept = std::max(kWorkersForCopies, state.workers().size() / kShareForCopies);
+  const size_t kept = KeptForCopies(state);
   for (const StageInput& input : spec.inputs) {
     if (!input.is_edge || job.stages[input.upstream].complete()) continue;
     const StageSpec& up = job.graph.stages[input.upstream];
-    if (state.free(up.slot_kind).size() <= kept && state.Room(w, w.used, up.slot_kind, up.memory_bytes) &&
+    // A lent slot is as good as a free one: a copy runs on it, or it comes back.
+    if (FreeOrLent(state, up.slot_kind, kept + 1) <= kept && state.Room(w, w.used, up.slot_kind, up.memory_bytes) &&
         !state.Room(w, after, up.slot_kind, up.memory_bytes)) {
       return true;
     }
@@ -84,6 +87,8 @@ Cause CauseOf(const Task& task) {
 }
 
 }  // namespace
+
+size_t KeptForCopies(const State& state) { return std::max(kWorkersForCopies, state.workers().size() / kShareForCopies); }
 
 std::optional<Choice> ChooseLocal(const State& state, const StageId& id,
                                          const SlotOffer& offer) {
@@ -182,8 +187,11 @@ void TakeBackFor(const StageId& stage, const State& state, Plan* plan) {
   for (const TaskClass& c : job.stages[stage.stage].classes) {
     if (state.FullReady(job, stage.stage, c)) need += c.ready.size();
   }
-  if (need <= job.taking_back) return;
-  need -= job.taking_back;
+  // Lent slots that are on their way back come first: what they do not end is taken back when they have come.
+  uint32_t coming = job.taking_back;
+  for (const AttemptId& id : state.lent()) coming += !state.FindAttempt(id)->live();
+  if (need <= coming) return;
+  need -= coming;
   const Reason reason = Because(ReasonCode::kUpstreamReturned, need);
   for (uint32_t s = static_cast<uint32_t>(job.stages.size()); s-- > 0 && need > 0;) {
     for (const TaskClass& c : job.stages[s].classes) {

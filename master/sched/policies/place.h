@@ -23,6 +23,9 @@ std::optional<Choice> ChooseReady(const State& state, const StageId& id, const S
 // same job that need not wait, since it would be taken back at once.
 std::optional<Choice> ChooseEarly(const State& state, const StageId& id, const SlotOffer& offer);
 
+// Workers that are to keep room for copies, where a waiting attempt would take it.
+size_t KeptForCopies(const State& state);
+
 // Launches what `choose` says; false where that is nothing or is refused.
 bool LaunchOf(const State& state, const StageId& stage, const SlotOffer& offer, Choose choose, Plan* plan);
 // From the first stage by priority and arrival from which something can be launched, over the kinds

@@ -59,6 +59,8 @@ TEST(RenderTest, TellsOfCopiesWhereThereWereAny) {
   EXPECT_THAT(text, Not(HasSubstr("restart")));
   EXPECT_THAT(RenderJob(job, OutputForm::kJson),
               HasSubstr(R"("speculative":{"launched":3,"won":2,"wasted_slot_s":1.5})"));
+  job.causes = {{"opportunistic", 2, 1, 500'000}};
+  EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("2 clones on idle slots launched, 1 won, 500 ms of their slot time"));
   job.causes.clear();
   EXPECT_THAT(RenderJob(job, OutputForm::kTable), Not(HasSubstr("slot time")));
 }
@@ -83,6 +85,15 @@ TEST(RenderTest, TellsOfClonesTheirReadsAndWarnings) {
   job.clones->omega_us = UINT64_MAX;
   EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("they wait for ever"));
   EXPECT_THAT(RenderJob(job, OutputForm::kJson), HasSubstr(R"("omega_s":"inf")"));
+  EXPECT_THAT(RenderJob(job, OutputForm::kTable), Not(HasSubstr("on idle slots")));
+  job.clones->lent_launched = 7;
+  job.clones->lent_won = 2;
+  job.clones->lent_killed = 3;
+  job.clones->lent_extra_us = 1'500'000;
+  EXPECT_THAT(RenderJob(job, OutputForm::kTable),
+              HasSubstr("7 clones on idle slots launched, 2 won, 3 killed; 1.5 s of slot time beside the attempts that"));
+  EXPECT_THAT(RenderJob(job, OutputForm::kJson),
+              HasSubstr(R"("opportunistic":{"launched":7,"won":2,"killed":3,"extra_slot_s":1.5})"));
   job.clones->omega_known = false;
   EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("not learned yet"));
   EXPECT_THAT(RenderJob(job, OutputForm::kJson), Not(HasSubstr("omega_s")));

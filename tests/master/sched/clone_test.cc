@@ -149,5 +149,28 @@ TEST_F(CoreTestOfFour, OfClonesCopiesOneStaysWhenNoReaderIsLeft) {
   EXPECT_EQ(state_.FindTask(map)->copies.size(), 1u) << "should the reader's output be lost";
 }
 
+// A clone on a lent slot runs beside another attempt, on another worker, and not beside a speculative copy.
+TEST_F(CoreTestOfFour, AClonesPlaceOnALentSlotIsBesideAnotherAttempt) {
+  Ask([](Plan& plan) {
+    EXPECT_FALSE(plan.Launch(kMap, {1}, Cause::kOpportunistic, {})) << "nothing runs yet";
+    EXPECT_TRUE(plan.Launch(kMap, {1}, Cause::kFirst, {}));
+  });
+  Ask([](Plan& plan) { EXPECT_TRUE(plan.Launch(kMap, {2}, Cause::kOpportunistic, {})); });
+  EXPECT_EQ(state_.lent(), (std::set<AttemptId>{{kMap, 2}}));
+  EXPECT_EQ(CheckState(state_), "");
+  Ask([](Plan& plan) {
+    EXPECT_FALSE(plan.Launch(kMap, {3}, Cause::kSpeculative, {}));
+    EXPECT_FALSE(plan.Launch(kMap, {3}, Cause::kRestart, {}));
+    EXPECT_TRUE(plan.Kill({kMap, 2}, {}));
+  });
+  EXPECT_EQ(state_.lent().size(), 1u) << "the slot is not back yet";
+  Send(AttemptKilled{{kMap, 2}, {2}, 2});
+  EXPECT_TRUE(state_.lent().empty());
+  EXPECT_EQ(state_.FindAttempt({kMap, 2})->failure, FailureKind::kPreempted);
+  EXPECT_EQ(state_.FindTask(kMap)->other_failures, 0u);
+  Ask([](Plan& plan) { EXPECT_TRUE(plan.Launch(kMap, {3}, Cause::kSpeculative, {})); });
+  Ask([](Plan& plan) { EXPECT_FALSE(plan.Launch(kMap, {4}, Cause::kOpportunistic, {})) << "it is copied"; });
+}
+
 }  // namespace
 }  // namespace mr::sched

@@ -124,6 +124,23 @@ TEST(RandomClusterTest, InvariantsHoldWithSpeculation) {
   }
 }
 
+// Slots that are lent and taken back, with clones of the budget and copies beside them.
+TEST(RandomClusterTest, InvariantsHoldWithClonesOnIdleSlots) {
+  for (const char* list : {"fifo,opportunistic", "fair(slowstart=0.5),opportunistic(attempts=3)",
+                           "fair,delay(node=0.1,rack=0.1),dolly(beta=0.3,p=0.3,tau=1),delay_assignment(omega=20ms),"
+                           "opportunistic,late(min_age=20ms,slow_task=0.6)"}) {
+    int lent = 0, succeeded = 0;
+    for (uint64_t seed = 500; seed < 512; ++seed) {
+      RandomCluster cluster(seed, list);
+      ASSERT_EQ(cluster.Run(800, 3), "") << Rerun(seed, 800) << " '" << list << "'";
+      lent += cluster.slots_lent();
+      succeeded += cluster.jobs_succeeded();
+    }
+    EXPECT_GT(lent, 10) << list;
+    EXPECT_GT(succeeded, 18) << list;
+  }
+}
+
 // Replicas, outputs that are made a second time, reduces by racks; with speculation beside them.
 constexpr const char* kMantri[] = {
     "fair,mantri_placement(wait=20ms),mantri_replication(always=on),mantri_recompute",

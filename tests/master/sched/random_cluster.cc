@@ -93,6 +93,14 @@ void RandomCluster::Do(const Launch& d) {
     same += jobs_.at(id.task.job).submitted.graph.stages[id.task.stage].slot_kind == spec.slot_kind;
     if (spec.side_effects && id.task == d.attempt.task) Broken("two attempts with side effects");
   }
+  if (d.cause == Cause::kOpportunistic) {
+    ++lent_;
+    const mr::sched::Task& task = *scheduler_.state().FindTask(d.attempt.task);
+    if (task.live < 2 || spec.side_effects) Broken("a clone on an idle slot that is none");
+    for (const auto& other : task.attempts) {
+      if (other.live() && other.number != d.attempt.number && other.worker == d.worker) Broken("two clones on one worker");
+    }
+  }
   if (d.cause == Cause::kSpeculative) {
     ++copies_;
     const mr::sched::Task& task = *scheduler_.state().FindTask(d.attempt.task);

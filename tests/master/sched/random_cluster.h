@@ -37,6 +37,7 @@ class RandomCluster {
   int copies_launched() const { return copies_; }
   // Launches of tasks that had committed already, and their reports that were kept as copies.
   int remakes() const { return remakes_; }
+  int slots_lent() const { return lent_; }
   int copies_kept() const { return kept_; }
 
  private:
@@ -103,7 +104,7 @@ class RandomCluster {
   std::vector<uint64_t> digests_;
   std::vector<int> decisions_;
   std::string error_;
-  int succeeded_ = 0, check_every_ = 1, copies_ = 0, remakes_ = 0, kept_ = 0;
+  int succeeded_ = 0, check_every_ = 1, copies_ = 0, lent_ = 0, remakes_ = 0, kept_ = 0;
   uint32_t next_job_ = 1;
   uint64_t next_incarnation_ = 1;
   std::map<WorkerId, Worker> workers_;

@@ -14,7 +14,7 @@ constexpr const char* kLists[] = {
     "fifo", "fair", "fair(reduces=greedy)", "fair,delay", "fair,blacklist",
     "fifo,hadoop_speculation(min_age=1s)", "fifo,dryad_speculation(done=0.5)", "fifo,spark_speculation",
     "fifo,late(min_age=1s)", "fifo,mantri_placement", "fifo,mantri_replication", "fifo,mantri_recompute",
-    "fair,mantri_restart", "fair,delay,mantri"};
+    "fair,mantri_restart", "fair,delay,mantri", "fair,opportunistic,late(min_age=1s)"};
 
 std::vector<std::string> Files() {
   std::vector<std::string> files;

@@ -171,6 +171,48 @@ TEST(JobTableTest, ClonesAndWhatTheyWereToldAreCountedAndKnownThroughASnapshot) 
   }
 }
 
+// Of two maps with a clone each: one in the budget, one on a slot that was lent, which is taken back.
+TEST(JobTableTest, ClonesOnIdleSlotsAreCountedApartAndKnownThroughASnapshot) {
+  JobTable table;
+  capnp::MallocMessageBuilder message;
+  auto spec = message.initRoot<rpc::JobSpec>();
+  test::FillTwoStages(spec, "/input", "/out", 1);
+  SubmitExtra extra{CanonicalBytes(spec.asReader()), "id", 1, {}};
+  extra.plan.stages = {{2, {1}, {{0, "file:///input", 0, 10, 10}}, 10, {}}, {1, {1}, {}, 10, {}}};
+  const JobId id{1, 1};
+  uint64_t sequence = 0;
+  const auto fold = [&](int64_t second, sched::Event event, std::vector<sched::Decision> decisions = {},
+                        const std::string& with = {}) {
+    table.Fold({Instant{} + Seconds(second), std::move(event)}, with, decisions, ++sequence);
+  };
+  const auto launch = [&](uint32_t task, uint32_t number, sched::Cause cause) {
+    const WorkerId worker{2 * task + number};
+    return sched::Launch{{{id, 0, task}, number}, worker, worker.value, cause, 1, {}};
+  };
+  fold(0, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}, {}, EncodeFields(extra));
+  fold(0, sched::StagePlanned{id, 0, 1, {{}, {}}, ""},
+       {launch(0, 1, sched::Cause::kFirst), launch(0, 2, sched::Cause::kClone), launch(1, 1, sched::Cause::kFirst),
+        launch(1, 2, sched::Cause::kOpportunistic)});
+  fold(3, sched::AttemptKilled{{{id, 0, 1}, 2}, {4}, 4});
+  fold(4, sched::AttemptKilled{{{id, 0, 0}, 2}, {2}, 2});
+  JobTable again;
+  table.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part).ok()); });
+  for (JobTable* each : {&table, &again}) {
+    const JobView& job = *each->Find(id);
+    for (const LentCounts& counts : {job.lent, each->lent()}) {
+      EXPECT_EQ(counts.killed, 1u);
+      EXPECT_EQ(counts.extra, Seconds(3));
+    }
+    for (const CloneCounts& counts : {job.clones, each->clones()}) {
+      EXPECT_EQ(counts.killed, 1u);
+      EXPECT_EQ(counts.extra, Seconds(4));
+    }
+    for (const CauseCounts& causes : {job.causes, each->causes()}) {
+      EXPECT_EQ(causes[sched::CauseIndex(sched::Cause::kOpportunistic)], (sched::CauseCount{1, 0, Seconds(3)}));
+    }
+  }
+}
+
 TEST(JobTableTest, WhyACopyWasNotMadeIsKnownThroughASnapshot) {
   JobTable table;
   capnp::MallocMessageBuilder message;

@@ -1,0 +1,186 @@
+#include "master/sched/policies/opportunistic.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "master/sched/policies/delay_assignment.h"
+#include "master/sched/policies/figures.h"
+#include "master/sched/policies/lent_slots.h"
+#include "master/sched/policies/place.h"
+
+namespace mr::sched {
+
+namespace {
+
+constexpr SlotKind kKinds[] = {SlotKind::kMap, SlotKind::kReduce};
+// Stages that wait, and workers with a free slot, that are looked at for one offer. A guess: more is a busy cluster.
+constexpr size_t kStagesSeen = 64, kWorkersSeen = 256;
+
+// Something that waits could take this worker's free slot, whatever policy keeps it from it.
+bool AnyWaitsFor(const State& state, const SlotOffer& offer) {
+  for (const SlotKind kind : kKinds) {
+    if (state.free(kind).count(offer.worker) == 0) continue;
+    for (const bool ready : {true, false}) {
+      const std::set<StageKey>& stages = ready ? state.ready(kind) : state.early(kind);
+      if (stages.size() > kStagesSeen) return true;
+      for (const StageKey& key : stages) {
+        if (state.QueueFull(*state.FindJob(key.stage.job), kind)) continue;
+        if (ready ? ChooseReady(state, key.stage, offer) : ChooseEarly(state, key.stage, offer)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+class Opportunistic final : public Policy {
+ public:
+  Opportunistic(uint32_t attempts, size_t tasks) : attempts_(attempts), tasks_(tasks) {}
+  std::string_view name() const override { return "opportunistic"; }
+  bool WantsStatistics() const override { return true; }  // for the index of what runs alone
+
+  void Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const override {
+    if (const auto* offer = std::get_if<SlotOffer>(&trigger)) {
+      if (offer->idle && plan.passed().empty()) Lend(*offer, view, &plan);
+    } else if (std::holds_alternative<LentSlotsWanted>(trigger)) {
+      GiveBackLentSlots(view, &plan);
+    }
+  }
+
+  bool Seeks(const View& view, SlotKind kind) const override {
+    std::vector<Seen>& stages = SeenBy(view, kind);
+    return std::any_of(stages.begin(), stages.end(), [&](Seen& seen) { return HasAny(view, &seen); });
+  }
+
+  std::optional<Reason> WhyAlone(const View& view, const AttemptId& id) const override {
+    const State& state = view.state();
+    const Stage& stage = *state.FindStage(id.task.stage_id());
+    const Task& task = stage.tasks[id.task.task];
+    const StageSpec& spec = state.Spec(id.task.stage_id());
+    if (task.live > 1 || task.wanted > 1 || spec.side_effects || state.Waiting(id)) return std::nullopt;
+    if (stage.tasks.size() > tasks_) return Reason{ReasonCode::kNotSmall, "", {double(stage.tasks.size()), double(tasks_)}};
+    return Reason{ReasonCode::kNoIdleSlot, "", {double(state.free(spec.slot_kind).size())}};
+  }
+
+  std::vector<Figure> Figures(const View& view) const override {
+    return {{kLentFigure, "", static_cast<double>(view.state().lent().size())}};
+  }
+
+ private:
+  struct Seen {
+    const Job* job = nullptr;
+    const Stage* stage = nullptr;
+    StageId id;
+    uint64_t changes = 0;
+    bool looked = false, any = false;
+  };
+
+  bool Serves(const Job& job, uint32_t stage, SlotKind kind) const {
+    const StageSpec& spec = job.graph.stages[stage];
+    const Stage& s = job.stages[stage];
+    if (s.tasks.size() > tasks_ || spec.side_effects || s.indeterminate) return false;
+    return std::none_of(spec.inputs.begin(), spec.inputs.end(), [&](const StageInput& input) {
+      return input.is_edge && job.stages[input.upstream].indeterminate;
+    }) && spec.slot_kind == kind;
+  }
+
+  std::vector<Seen>& SeenBy(const View& view, SlotKind kind) const {
+    const State& state = view.state();
+    std::vector<Seen>& stages = seen_[KindIndex(kind)];
+    if (round_[KindIndex(kind)] == state.idle_rounds()) return stages;
+    round_[KindIndex(kind)] = state.idle_rounds();
+    stages.clear();
+    for (const StageKey& key : view.speculable(kind)) {
+      const Job& job = *state.FindJob(key.stage.job);
+      if (Serves(job, key.stage.stage, kind)) stages.push_back({&job, &job.stages[key.stage.stage], key.stage, 0, false, false});
+    }
+    return stages;
+  }
+
+  bool HasAny(const View& view, Seen* seen) const {
+    if (!seen->looked || seen->changes != seen->stage->statistics.changes) {
+      view.state().Look();
+      seen->looked = true;
+      seen->changes = seen->stage->statistics.changes;
+      seen->any = Pick(view, *seen, 1, nullptr) || (attempts_ > 2 && Pick(view, *seen, 2, nullptr));
+    }
+    return seen->any && !view.state().QueueFull(*seen->job, seen->job->graph.stages[seen->id.stage].slot_kind);
+  }
+
+  // A task that has so many attempts, the least advanced first where that is one.
+  std::optional<uint32_t> Pick(const View& view, const Seen& seen, uint32_t live, const Worker* worker) const {
+    std::optional<uint32_t> picked;
+    const auto good = [&](uint32_t t) {
+      const Task& task = seen.stage->tasks[t];
+      if (task.live != live || !view.state().InputsComplete(*seen.job, seen.id.stage, task)) return false;
+      if (worker == nullptr) return true;
+      return !State::LiveOn(task, worker->id) && view.state().TimesFailedOn(task, *worker) == 0 &&
+             !EmptierWorker(view.state(), seen, task, *worker);
+    };
+    const StageStatistics& s = seen.stage->statistics;
+    if (live == 1) {
+      s.by_score.Walk(tasks_, [&](const auto& entry) {
+        if (good(entry.second.first)) picked = entry.second.first;
+        return !picked;
+      });
+      return picked;
+    }
+    for (const uint32_t t : s.doubled) {
+      if (!Copied(seen.stage->tasks[t]) && good(t)) return t;
+    }
+    return std::nullopt;
+  }
+
+  // What runs there shares a machine with the clone: one with less on it is better for both.
+  static bool EmptierWorker(const State& state, const Seen& seen, const Task& task, const Worker& worker) {
+    const std::set<WorkerId>& free = state.free(seen.job->graph.stages[seen.id.stage].slot_kind);
+    size_t n = 0;
+    for (auto it = free.begin(); it != free.end() && n < kWorkersSeen; ++it, ++n) {
+      const Worker& other = *state.FindWorker(*it);
+      if (other.used_total() >= worker.used_total() || State::LiveOn(task, other.id)) continue;
+      if (state.TimesFailedOn(task, other) == 0) return true;
+    }
+    return false;
+  }
+
+  void Lend(const SlotOffer& offer, const View& view, Plan* plan) const {
+    const auto launches = [](const Edit& e) { return std::holds_alternative<Launch>(e); };
+    if (std::any_of(plan->edits().begin(), plan->edits().end(), launches)) return;
+    const State& state = view.state();
+    const Worker& worker = *state.FindWorker(offer.worker);
+    for (uint32_t live = 1; live < attempts_; ++live) {
+      for (const SlotKind kind : kKinds) {
+        if (state.free(kind).count(worker.id) == 0) continue;
+        for (Seen& seen : SeenBy(view, kind)) {
+          if (!HasAny(view, &seen)) continue;
+          const auto task = Pick(view, seen, live, &worker);
+          if (!task) continue;
+          if (AnyWaitsFor(state, offer)) return;
+          const double free = worker.slots.total - worker.used_total();
+          const TaskId id{seen.id.job, seen.id.stage, *task};
+          if (!plan->Launch(id, worker.id, Cause::kOpportunistic, {ReasonCode::kIdleSlot, "", {double(live), free}})) continue;
+          if (ReadsClones(*seen.job, id.stage, seen.stage->tasks[id.task])) plan->ReadByBind(id);
+          seen.looked = false;
+          return;
+        }
+      }
+    }
+  }
+
+  const uint32_t attempts_;
+  const size_t tasks_;
+  // What this round of idle offers has: never decides anything else than a look at the state would.
+  mutable std::array<std::vector<Seen>, 2> seen_;
+  mutable std::array<uint64_t, 2> round_{~uint64_t{0}, ~uint64_t{0}};
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Policy>> MakeOpportunistic(PolicyParams* params) {
+  MR_ASSIGN_OR_RETURN(const double attempts, params->Number("attempts", 2, 2, kMostRunning));
+  MR_ASSIGN_OR_RETURN(const double tasks, params->Number("tasks", 50, 1, 1e6));
+  return std::unique_ptr<Policy>(std::make_unique<Opportunistic>(static_cast<uint32_t>(attempts), static_cast<size_t>(tasks)));
+}
+
+}  // namespace mr::sched
