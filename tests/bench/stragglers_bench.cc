@@ -20,6 +20,7 @@
 #include "jobs/mrctl/client.h"
 #include "master/sim/svg.h"
 #include "tests/bench/cpu_group.h"
+#include "tests/bench/report.h"
 #include "tests/bench/stragglers.h"
 #include "tests/support/answers.h"
 #include "tests/support/cluster.h"
@@ -46,24 +47,6 @@ const std::vector<Policy> kPolicies = {{"none", ""},
                                        {"late", "late(" + kMinAge + ",skew_check=on,gain=2.5,estimator=phases)"},
                                        {"mantri", "mantri_restart(" + kMinAge + ")"}};
 std::string InSimulator(const Policy& policy) { return policy.list.empty() ? "fifo" : "fifo," + policy.list; }
-
-[[noreturn]] void Die(const std::string& why) {
-  std::fprintf(stderr, "bench: %s\n", why.c_str());
-  std::exit(1);
-}
-void OrDie(const Status& status, const std::string& what) {
-  if (!status.ok()) Die(what + ": " + status.ToString());
-}
-template <class T>
-T OrDie(Result<T> result, const std::string& what) {
-  OrDie(result.status(), what);
-  return *std::move(result);
-}
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values.empty() ? 0 : values[values.size() / 2];
-}
 
 // The workers that this benchmark is about.
 class Workers {
@@ -156,19 +139,6 @@ double WasteOf(const std::vector<Workers::Outcome>& runs) {
   for (const auto& run : runs) values.push_back(run.wasted);
   return Median(values);
 }
-
-class Report {
- public:
-  void Row(const std::string& what, double value, const char* unit, double limit, bool at_most) {
-    const bool met = at_most ? value <= limit : value >= limit;
-    all_met_ &= met;
-    std::printf("%-52s %8.2f %-6s %s %8.2f  %s\n", what.c_str(), value, unit, at_most ? "<=" : ">=", limit, met ? "met" : "MISSED");
-  }
-  bool all_met() const { return all_met_; }
-
- private:
-  bool all_met_ = true;
-};
 
 void Print(const char* job, const Outcomes& outcomes, Report* report) {
   std::printf("\n%s, medians of %d (times as slow: ", job, kRounds);

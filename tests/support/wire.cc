@@ -76,8 +76,9 @@ void Wire::Accept() {
 void Wire::Pass(Line* line, int from) {
   char buffer[64 << 10];
   const ssize_t n = line->dumb ? 0 : ::recv(line->ends[from].get(), buffer, sizeof buffer, MSG_DONTWAIT);
-  if (n > 0 && bytes_per_second_ > 0) {
-    free_at_ = std::max(free_at_, Now()) + FromSeconds(static_cast<double>(n) / bytes_per_second_);
+  const double limit = bytes_per_second_;
+  if (n > 0 && limit > 0) {
+    free_at_ = std::max(free_at_, Now()) + FromSeconds(static_cast<double>(n) / limit);
     std::this_thread::sleep_for(std::chrono::nanoseconds((free_at_ - Now()).ns));
   }
   if (n > 0 && ::send(line->ends[1 - from].get(), buffer, static_cast<size_t>(n), MSG_NOSIGNAL) == n) return;

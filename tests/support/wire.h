@@ -28,6 +28,8 @@ class Wire {
   // Where new connections lead to, at 127.0.0.1.
   void LeadTo(uint16_t port) { target_ = port; }
   void Cut() { cut_ = true; }
+  // As bytes_per_second, from now on.
+  void Limit(double bytes_per_second) { bytes_per_second_ = bytes_per_second; }
   // New connections are carried; those of before are not.
   void Mend() { cut_ = false; }
 
@@ -42,7 +44,7 @@ class Wire {
   void Pass(Line* line, int from);
 
   const std::string host_;
-  const double bytes_per_second_;
+  std::atomic<double> bytes_per_second_;
   UniqueFd listener_;
   uint16_t port_ = 0;
   std::atomic<uint16_t> target_{0};
