@@ -151,6 +151,38 @@ TEST(ClonesTest, ReadersAreToldTheirCopiesByTheNextMasterToo) {
   EXPECT_EQ(Count(clones.attempts, "_1_r_"), 4u) << clones.attempts;
 }
 
+// The first attempt of a map naps long. Its clone has the only idle slot until another job's map comes, and has it again
+// when that is done: it wins, long before the first attempt would end.
+TEST(ClonesTest, AnIdleSlotRunsACloneAndIsGivenBackToAnotherJob) {
+  Cluster cluster({.workers = 2, .slots = 1, .master_flags = {"--scheduler=fair,opportunistic"}});
+  ASSERT_TRUE(cluster.Start().ok());
+  const std::string dir = cluster.directory();
+  WriteBible(dir + "/in", 50'000);
+  auto napping = cluster.MrctlInBackground(
+      {"submit", "stream", "--map", "case $MR_ATTEMPT_ID in *_1) sleep 60;; *) sleep 6;; esac; cat", "--reduces", "0",
+       "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/out"}, "napping");
+  ASSERT_TRUE(napping.ok());
+  std::string attempts;
+  for (const Instant limit = Now() + Seconds(20); Count(attempts, " opportunistic ") == 0 && Now() < limit;) {
+    attempts = cluster.Mrctl({"job", "attempts", kJob}).out;
+  }
+  EXPECT_EQ(Count(attempts, " opportunistic "), 1u) << attempts;
+  const auto other = cluster.Mrctl({"submit", "wordcount", "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/other"});
+  EXPECT_EQ(other.exit, 0) << other.err;
+  const Instant then = Now();
+  ASSERT_EQ(napping->Wait(Seconds(50)), 0) << cluster.Logs();
+  EXPECT_LT((Now() - then).seconds(), 40) << "the first attempt was waited for";
+  EXPECT_EQ(SortedLines(ReadParts(dir + "/out")), SortedLines(Shell("cat '" + dir + "/in'")));
+  const std::string json = cluster.Mrctl({"-o", "json", "job", "show", kJob}).out;
+  EXPECT_GE(Number(json, "\"opportunistic\"", "launched"), 2) << json;
+  EXPECT_EQ(Number(json, "\"opportunistic\"", "won"), 1) << json;
+  const std::string why = cluster.Mrctl({"why", "task_1_0001_0_m_000000"}).out;
+  EXPECT_NE(why.find("a clone on a slot that nothing else could use"), std::string::npos) << why;
+  EXPECT_NE(why.find("its slot was lent while it was idle, and is wanted: 1 task waits"), std::string::npos) << why;
+  const std::string show = cluster.Mrctl({"job", "show", kJob}).out;
+  EXPECT_NE(show.find("clones on idle slots launched, 1 won"), std::string::npos) << show;
+}
+
 // The clones of two maps end while the third one naps, and their outputs differ: the reduces, which begin after that,
 // are not cloned.
 TEST(ClonesTest, ARandomOperatorIsFoundOutAndItsReadersAreNotCloned) {
