@@ -15,8 +15,8 @@ constexpr const char* kRacks[] = {"", "a", "b"};
 constexpr const char* kQueues[] = {"q1", "q2", "q3"};
 }  // namespace
 
-RandomCluster::RandomCluster(uint64_t seed, std::string policies)
-    : policies_(std::move(policies)), rng_(Rng::Stream(seed, "cluster")), decisions_(std::variant_size_v<Decision>, 0) {
+RandomCluster::RandomCluster(uint64_t seed, std::string policies, bool roomy)
+    : policies_(std::move(policies)), roomy_(roomy), rng_(Rng::Stream(seed, "cluster")), decisions_(std::variant_size_v<Decision>, 0) {
   for (uint32_t w = 1; w <= kWorkers; ++w) {
     Worker& worker = workers_[WorkerId{w}];
     worker.rack = kRacks[rng_.Below(3)];
@@ -139,6 +139,10 @@ void RandomCluster::Do(const Accept& d) {
     return;
   }
   out = {generation, d.attempt.number, d.manifest.content, {}, report.consumed};
+  const auto& attempts = scheduler_.state().FindTask(task)->attempts;
+  cloned_commits_ += std::any_of(attempts.begin(), attempts.end(), [](const auto& a) {
+    return a.cause == Cause::kClone || a.cause == Cause::kOpportunistic;
+  });
   serve();
 }
 
@@ -166,13 +170,24 @@ void RandomCluster::Do(const DropCopy& d) {
   workers_.at(d.copy.worker).copies.erase({task, d.copy.attempt});
 }
 
-// What each committed task consumed is what its upstream tasks have committed in the end.
+std::set<std::pair<uint32_t, uint32_t>> RandomCluster::Reads(const TaskId& id) const {
+  const auto& inputs = jobs_.at(id.job).submitted.graph.stages[id.stage].inputs;
+  std::set<std::pair<uint32_t, uint32_t>> reads;
+  for (const Slice& s : scheduler_.state().FindTask(id)->plan.slices) {
+    for (uint32_t t = s.task_begin; t < s.task_end; ++t) reads.insert({inputs[s.input].upstream, t});
+  }
+  return reads;
+}
+
+// What each committed task consumed is what its upstream tasks have committed in the end: each of them, once.
 bool RandomCluster::Consistent(const TaskId& id) {
+  std::set<std::pair<uint32_t, uint32_t>> reads;
   for (const Consumed& c : outputs_.at(id).consumed) {
     const TaskId up{id.job, c.stage, c.task};
     if (outputs_.at(up).content != c.content || !Consistent(up)) return false;
+    if (!reads.insert({c.stage, c.task}).second) return false;  // twice
   }
-  return true;
+  return reads == Reads(id);
 }
 
 void RandomCluster::Do(const CommitJob& d) {
@@ -197,7 +212,7 @@ void RandomCluster::EndAttempt(const AttemptId& id, WorkerId worker, Incarnation
 }
 
 void RandomCluster::Submit() {
-  if (next_job_ > kMaxJobs) return;
+  if (next_job_ > kMaxJobs || (roomy_ && !jobs_.empty() && !jobs_.rbegin()->second.over)) return;
   JobSubmitted e;
   e.job = {1, next_job_++};
   e.name = "j" + std::to_string(e.job.seq);
@@ -206,7 +221,7 @@ void RandomCluster::Submit() {
     static const std::vector<std::string> kLists[] = {
         {}, {}, {"none"}, {"late(min_age=0s,cap=1)"}, {"dryad_speculation(done=0.5)", "hadoop_speculation(min_age=1s)"}};
     e.queue = kQueues[rng_.Below(3)];
-    e.policies = kLists[rng_.Below(std::size(kLists))];
+    if (!roomy_) e.policies = kLists[rng_.Below(std::size(kLists))];
   }
   Job& job = jobs_[e.job];
   job.indeterminate = Chance(0.2);
@@ -354,14 +369,8 @@ bool RandomCluster::DeliverTimers() {
 }
 
 bool RandomCluster::TakeInputs(Attempt& a) {
-  const mr::sched::Task& task = *scheduler_.state().FindTask(a.id.task);
-  const auto& inputs = jobs_.at(a.id.task.job).submitted.graph.stages[a.id.task.stage].inputs;
-  std::set<std::pair<uint32_t, uint32_t>> reads;
-  for (const Slice& s : task.plan.slices) {
-    for (uint32_t t = s.task_begin; t < s.task_end; ++t) reads.insert({inputs[s.input].upstream, t});
-  }
   a.consumed.clear();
-  for (const auto& [stage, t] : reads) {
+  for (const auto& [stage, t] : Reads(a.id.task)) {
     const auto out = outputs_.find({a.id.task.job, stage, t});
     if (out == outputs_.end() || !out->second.readable()) return false;
     a.consumed.push_back({stage, t, out->second.generation, out->second.content});

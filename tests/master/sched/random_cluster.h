@@ -19,8 +19,9 @@ namespace mr::sched {
 
 class RandomCluster {
  public:
-  // With another list than "fifo", jobs are in queues whose settings change now and then.
-  explicit RandomCluster(uint64_t seed, std::string policies = "fifo");
+  // With another list than "fifo", jobs are in queues whose settings change now and then, and some have lists of
+  // their own. roomy: none has, and a job comes only when the last one is over, so that slots are idle at times.
+  explicit RandomCluster(uint64_t seed, std::string policies = "fifo", bool roomy = false);
 
   // Runs `events` random events, then without faults until all jobs ended. check_every: how often
   // the whole state is checked. Returns "" or what did not hold, with the step.
@@ -37,6 +38,9 @@ class RandomCluster {
   int copies_launched() const { return copies_; }
   // Launches of tasks that had committed already, and their reports that were kept as copies.
   int remakes() const { return remakes_; }
+  // Outputs that were committed, and those of tasks of which clones ran.
+  size_t commits() const { return won_.size(); }
+  size_t cloned_commits() const { return cloned_commits_; }
   int slots_lent() const { return lent_; }
   int copies_kept() const { return kept_; }
 
@@ -79,6 +83,8 @@ class RandomCluster {
   void EndAttempt(const AttemptId& id, WorkerId worker, Incarnation incarnation);
   void Broken(const std::string& what);
   bool Consistent(const TaskId& id);
+  // Stage and task of each output that it reads.
+  std::set<std::pair<uint32_t, uint32_t>> Reads(const TaskId& id) const;
 
   void RandomEvent(bool faults);
   void Submit();
@@ -96,6 +102,7 @@ class RandomCluster {
   bool Chance(double p) { return rng_.Uniform() < p; }
 
   const std::string policies_;
+  const bool roomy_;
   Rng rng_;
   Scheduler scheduler_;
   std::unique_ptr<Scheduler> twin_;
@@ -105,6 +112,7 @@ class RandomCluster {
   std::vector<int> decisions_;
   std::string error_;
   int succeeded_ = 0, check_every_ = 1, copies_ = 0, lent_ = 0, remakes_ = 0, kept_ = 0;
+  size_t cloned_commits_ = 0;
   uint32_t next_job_ = 1;
   uint64_t next_incarnation_ = 1;
   std::map<WorkerId, Worker> workers_;
