@@ -173,8 +173,8 @@ std::string Sentence(const Reason& r) {
       return "no clone on an idle slot: its phase has " + Count(r, 0, "task", "tasks") + ", and only phases of at most " + Number(r, 1) +
              " get them";
     case ReasonCode::kNoIdleSlot:
-      return "no clone on an idle slot: none is idle that has no attempt of its task (" + Count(r, 0, "worker", "workers") +
-             " with a free slot)";
+      return "no clone on an idle slot now: no worker without an attempt of its task is idle enough (" +
+             Count(r, 0, "worker", "workers") + " with a free slot)";
     case ReasonCode::kNoMoreCopies:
       return "its output has " + Count(r, 0, "copy", "copies") + ", and readers have waited " + Decimal(r, 1) +
              " s for another";

@@ -81,7 +81,7 @@ constexpr const char* kClone[] = {"",
                                   "dolly(beta=0.5,tau=1,p=0.3,admission=fcfs),delay_assignment(omega=0)",
                                   "dolly(beta=1,p=0.5,charge=extra,partial=on),delay_assignment(omega=inf)",
                                   "opportunistic",
-                                  "opportunistic(attempts=3),delay_assignment(omega=2s)",
+                                  "opportunistic(attempts=3,fill=1),delay_assignment(omega=2s)",
                                   "dolly(beta=0.2,p=0.3),delay_assignment,opportunistic"};
 constexpr const char* kCopy[] = {"",
                                  "late",

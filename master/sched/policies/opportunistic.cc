@@ -36,7 +36,7 @@ bool AnyWaitsFor(const State& state, const SlotOffer& offer) {
 
 class Opportunistic final : public Policy {
  public:
-  Opportunistic(uint32_t attempts, size_t tasks) : attempts_(attempts), tasks_(tasks) {}
+  Opportunistic(uint32_t attempts, size_t tasks, double fill) : attempts_(attempts), tasks_(tasks), fill_(fill) {}
   std::string_view name() const override { return "opportunistic"; }
   bool WantsStatistics() const override { return true; }  // for the index of what runs alone
 
@@ -149,6 +149,7 @@ class Opportunistic final : public Policy {
     if (std::any_of(plan->edits().begin(), plan->edits().end(), launches)) return;
     const State& state = view.state();
     const Worker& worker = *state.FindWorker(offer.worker);
+    if (worker.used_total() > 0 && worker.used_total() + 1 > fill_ * worker.slots.total) return;
     for (uint32_t live = 1; live < attempts_; ++live) {
       for (const SlotKind kind : kKinds) {
         if (state.free(kind).count(worker.id) == 0) continue;
@@ -170,6 +171,7 @@ class Opportunistic final : public Policy {
 
   const uint32_t attempts_;
   const size_t tasks_;
+  const double fill_;
   // What this round of idle offers has: never decides anything else than a look at the state would.
   mutable std::array<std::vector<Seen>, 2> seen_;
   mutable std::array<uint64_t, 2> round_{~uint64_t{0}, ~uint64_t{0}};
@@ -180,7 +182,9 @@ class Opportunistic final : public Policy {
 Result<std::unique_ptr<Policy>> MakeOpportunistic(PolicyParams* params) {
   MR_ASSIGN_OR_RETURN(const double attempts, params->Number("attempts", 2, 2, kMostRunning));
   MR_ASSIGN_OR_RETURN(const double tasks, params->Number("tasks", 50, 1, 1e6));
-  return std::unique_ptr<Policy>(std::make_unique<Opportunistic>(static_cast<uint32_t>(attempts), static_cast<size_t>(tasks)));
+  MR_ASSIGN_OR_RETURN(const double fill, params->Number("fill", 0.5, 0, 1));
+  return std::unique_ptr<Policy>(
+      std::make_unique<Opportunistic>(static_cast<uint32_t>(attempts), static_cast<size_t>(tasks), fill));
 }
 
 }  // namespace mr::sched

@@ -2,7 +2,8 @@
 // can. Nobody's paper: Dolly (NSDI 2013) clones within a budget, 5 % of the cluster, and of 16 slots that is not one.
 //
 //   lend:      on an idle offer, where nothing that waits could take the slot: the task with the fewest attempts,
-//              of these the least advanced, on a worker that runs none of them; on the emptiest worker that may
+//              of these the least advanced, on a worker that runs none of them and has less than `fill` of its slots
+//              in use, or none; on the emptiest that may: attempts on one machine slow each other
 //   give back: in the step in which a first attempt, a retry or a clone of the budget waits that could use the slot,
 //              as many as wait; where the input of what waits is, else what only adds a copy to an output, else the
 //              least advanced, the youngest of equals. Nobody is charged
@@ -16,7 +17,8 @@
 //
 // With delay_assignment in the list each reader is told a copy, as readers of dolly's clones are.
 //
-// Parameters: attempts (2: of a task, all counted; 3 at most), tasks (50: Dolly's bins 1 and 2, table 3).
+// Parameters: attempts (2: of a task, all counted; 3 at most), tasks (50: Dolly's bins 1 and 2, table 3), fill (.5, a
+// guess: with the clone at most this share of a worker's slots is in use, or the clone's alone).
 #pragma once
 
 #include <memory>
