@@ -38,7 +38,7 @@ constexpr double kMeanWell = 16, kLeastSlow = 2, kMostSlow = 6, kFactor = 10;
 constexpr int kLinks[] = {2, 5};  // the workers whose link is slow at times, too
 constexpr double kSlowLink = 2e5, kWellLink = 0;  // bytes per second; 0: as fast as it goes
 constexpr int kJobsPerBatch = 10;
-constexpr double kMeanGap = 2.2;            // seconds between jobs of a batch
+constexpr double kMeanGap = 2.5;            // seconds between jobs of a batch
 constexpr uint64_t kMapBytes = 4'300'000;   // half of what a map reads
 constexpr int kMostMaps = 7, kMostReduces = 3;
 constexpr uint64_t kSeed = 4;
@@ -50,7 +50,7 @@ struct Policy {
   std::string name, list;
 };
 const std::string kLate = "late(min_age=1s,skew_check=on,gain=2.5,estimator=phases)";
-const std::string kDolly = "dolly(floor=" + std::to_string(kFloor) + ",charge=extra),delay_assignment";
+const std::string kDolly = "dolly(floor=" + std::to_string(kFloor) + ",tau=1,charge=extra),delay_assignment";
 const std::vector<Policy> kPolicies = {{"none", "none"},
                                        {"late", kLate},
                                        {"mantri", "mantri_restart(min_age=1s)"},
@@ -202,7 +202,7 @@ class Workers {
         const history::Attempt* winner = task.Winner();
         if (winner == nullptr) Die("a task of " + status.name + " has no winner");
         end = std::max(end, winner->ended);
-        took.push_back((winner->ended - std::max(winner->started, winner->inputs_done)).seconds());
+        took.push_back((winner->ended - winner->started).seconds());  // all inputs were there
         for (const history::Attempt& a : task.attempts) {
           cloned |= a.cause == sched::Cause::kClone;
           if (a.cause == sched::Cause::kFirst) o.delays.push_back((a.started - ready).seconds());
