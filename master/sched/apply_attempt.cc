@@ -154,11 +154,15 @@ void Core::On(const AttemptStarted& e) {
 
 // What an event about an attempt reads and writes: among 10,000 workers and a million tasks none of it is near.
 void Core::Fetch(const AttemptId& id, WorkerId worker) const {
-  if (const Worker* w = state_.FindWorker(worker)) FetchWhole(w);
+  const Worker* w = state_.FindWorker(worker);
+  if (w != nullptr) FetchWhole(w);
   const Task* task = state_.FindTask(id.task);
   if (task == nullptr) return;
   FetchWhole(task);
   if (!task->attempts.empty()) FetchWhole(&task->attempts.back());
+  if (w == nullptr) return;
+  w->copies.Fetch();
+  if (!w->attempts.empty()) __builtin_prefetch(&*w->attempts.begin());
 }
 
 // The attempts of one worker are strangers to each other in memory: to wait for all of them at once costs

@@ -22,11 +22,13 @@ void Core::Begin(Instant now, std::vector<Decision>* out) {
 }
 
 void Core::Fold(const Event& event) {
+  state_.CountFold();
   std::visit([this](const auto& e) { On(e); }, event);
   if (!std::holds_alternative<AttemptProgress>(event)) DropSpares();
 }
 
 void Core::Fold(const Plan& plan) {
+  state_.CountFold();
   for (const Edit& edit : plan.edits()) std::visit([this](const auto& e) { Do(e); }, edit);
 }
 

@@ -19,6 +19,7 @@
 #include "master/sched/lazy_set.h"
 #include "master/sched/local_lists.h"
 #include "master/sched/model.h"
+#include "master/sched/ranked.h"
 #include "master/sched/statistics.h"
 
 namespace mr::sched {
@@ -222,7 +223,8 @@ struct Stage {
   std::vector<TaskClass> classes;
   std::vector<uint32_t> readers;  // stages that read this one, ascending, once each
   std::vector<PartialReaders> partial_readers;
-  Ranked<AttemptKey> active;  // attempts with a slot
+  LazySet<AttemptKey> active;  // attempts with a slot
+  uint64_t edits = 0;          // of its tasks, so far
   std::vector<Content> contents;  // by task
   std::set<uint32_t> bare;      // committed, but without any copy: nobody needs them now
   std::map<std::string, RackShare> racks;  // only Sharing::by_rack; none that is all 0
@@ -308,7 +310,7 @@ struct Queue {
   uint32_t min_share = 0, max_share = 0;  // slots; 0 = none, no limit
   // Derived. By slot kind: slots held; jobs with a stage in State::ready and in State::early.
   std::array<uint32_t, 2> held{};
-  std::array<std::set<JobRank>, 2> ready, early;
+  std::array<Ranked<JobRank>, 2> ready, early;
   LazySet<LaunchKey> live;
 
   uint32_t held_total() const { return held[0] + held[1]; }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -29,21 +30,20 @@ class LocalLists {
     for (const auto& [place, task] : pairs) {
       if (places_.empty() || places_.back() != place) {
         places_.push_back(place);
-        begin_.push_back(static_cast<uint32_t>(tasks_.size()));
+        rows_.push_back({static_cast<uint32_t>(tasks_.size()), 0});
       }
       tasks_.push_back(task);
     }
-    begin_.push_back(static_cast<uint32_t>(tasks_.size()));
+    rows_.push_back({static_cast<uint32_t>(tasks_.size()), 0});
     places_.shrink_to_fit();
-    begin_.shrink_to_fit();
-    counts_.assign(places_.size(), 0);
+    rows_.shrink_to_fit();
     spots_of_.assign(tasks_.empty() ? 0 : limit + 1, 0);
     for (const uint32_t task : tasks_) ++spots_of_[task + 1];
     for (size_t t = 1; t < spots_of_.size(); ++t) spots_of_[t] += spots_of_[t - 1];
     spots_.resize(tasks_.size());
     std::vector<uint32_t> next = spots_of_;
     for (uint32_t number = 0; number < places_.size(); ++number) {
-      for (uint32_t i = begin_[number]; i < begin_[number + 1]; ++i) spots_[next[tasks_[i]]++] = {i, number};
+      for (uint32_t i = rows_[number].begin; i < rows_[number + 1].begin; ++i) spots_[next[tasks_[i]]++] = {i, number};
     }
     pending_ = IndexSet(static_cast<uint32_t>(tasks_.size()));
   }
@@ -52,15 +52,35 @@ class LocalLists {
   const std::vector<uint32_t>& places() const { return places_; }
   // Empty where the place has none.
   List Find(uint32_t place) const {
-    const auto it = std::lower_bound(places_.begin(), places_.end(), place);
+    if (places_.empty() || place < places_.front() || place > places_.back()) return {};
+    // Most jobs have places all over the cluster: then this one stands about where its number says, and a
+    // search from there stays in one or two lines of memory.
+    const size_t n = places_.size();
+    const uint64_t span = std::max(1u, places_.back() - places_.front());
+    size_t low = static_cast<size_t>(uint64_t{place - places_.front()} * (n - 1) / span), high = low, step = kNear;
+    while (places_[low] > place) {
+      high = low;
+      low -= std::min(low, step);
+      step *= 2;
+    }
+    while (high < n && places_[high] < place) {
+      low = high;
+      high += step;
+      step *= 2;
+    }
+    const auto begin = places_.begin() + static_cast<std::ptrdiff_t>(low);
+    const auto end = places_.begin() + static_cast<std::ptrdiff_t>(std::min(high + 1, n));
+    const auto it = std::lower_bound(begin, end, place);
     if (it == places_.end() || *it != place) return {};
     return At(static_cast<uint32_t>(it - places_.begin()));
   }
-  List At(uint32_t number) const { return {begin_[number], begin_[number + 1], number}; }
+  List At(uint32_t number) const { return {rows_[number].begin, rows_[number + 1].begin, number}; }
 
   uint32_t task(uint32_t position) const { return tasks_[position]; }
   bool Pending(uint32_t position) const { return pending_.Contains(position); }
-  uint32_t CountPending(const List& list) const { return list.begin == list.end ? 0 : counts_[list.number]; }
+  uint32_t CountPending(const List& list) const { return list.begin == list.end ? 0 : rows_[list.number].pending; }
+  // In any list.
+  bool AnyPending() const { return !pending_.empty(); }
   // The first pending position at or after `from`; IndexSet::kNone where there is none in the list.
   uint32_t NextPending(const List& list, uint32_t from) const {
     if (CountPending(list) == 0) return IndexSet::kNone;
@@ -78,10 +98,10 @@ class LocalLists {
     if (pending_.Contains(position) == pending) return;
     if (pending) {
       pending_.Insert(position);
-      ++counts_[number];
+      ++rows_[number].pending;
     } else {
       pending_.Erase(position);
-      --counts_[number];
+      --rows_[number].pending;
     }
   }
 
@@ -89,7 +109,13 @@ class LocalLists {
   struct Spot {
     uint32_t position = 0, number = 0;
   };
-  std::vector<uint32_t> places_, begin_, tasks_, counts_;
+  struct Row {
+    uint32_t begin = 0, pending = 0;  // position; of its tasks, so many are pending
+  };
+  static constexpr size_t kNear = 16;  // a line of memory
+
+  std::vector<uint32_t> places_, tasks_;
+  std::vector<Row> rows_;  // by the list's number, and one more
   std::vector<uint32_t> spots_of_;  // of task t: spots_[spots_of_[t]] and on, to those of t + 1
   std::vector<Spot> spots_;
   IndexSet pending_;

@@ -102,6 +102,8 @@ class Ranked {
   Iterator begin() const { return {&blocks_, 0}; }
   Iterator end() const { return {&blocks_, blocks_.size()}; }
 
+  friend bool operator==(const Ranked& a, const Ranked& b) { return a.size_ == b.size_ && a.All() == b.All(); }
+
   std::vector<T> All() const {
     std::vector<T> all;
     all.reserve(size_);

@@ -62,31 +62,39 @@ struct Scheduler::Impl {
     return launched;
   }
 
-  // The workers with room that hold the input of something pending, by the fewer of the two to look at: in
-  // a full cluster one worker is free, and thousands hold inputs of each stage.
-  void AddLocal(const LocalLists& lists, SlotKind kind, std::set<WorkerId>* workers) const {
-    const std::set<WorkerId>& free = state.free(kind);
-    state.Look(std::min(free.size(), lists.places().size()));
-    if (free.size() < lists.places().size()) {
-      for (const WorkerId w : free) {
-        if (lists.CountPending(lists.Find(w.value)) > 0) workers->insert(w);
-      }
+  // Moves those of `rest` that hold the input of something pending to `workers`, by the fewer of the two to look
+  // at: in a full cluster one worker is free, and thousands hold inputs of each stage.
+  void MoveLocal(const LocalLists& lists, std::vector<WorkerId>* rest, std::set<WorkerId>* workers) const {
+    if (!lists.AnyPending()) return;
+    const std::vector<uint32_t>& places = lists.places();
+    state.Look(std::min(rest->size(), places.size()));
+    if (rest->size() < places.size()) {
+      std::erase_if(*rest, [&](WorkerId w) {
+        const bool holds = lists.CountPending(lists.Find(w.value)) > 0;
+        if (holds) workers->insert(w);
+        return holds;
+      });
       return;
     }
-    for (uint32_t l = 0; l < lists.places().size(); ++l) {
-      const WorkerId w{lists.places()[l]};
-      if (lists.CountPending(lists.At(l)) > 0 && free.count(w) != 0) workers->insert(w);
-    }
+    size_t l = 0;
+    std::erase_if(*rest, [&](WorkerId w) {
+      while (l < places.size() && places[l] < w.value) ++l;
+      if (l == places.size() || places[l] != w.value || lists.CountPending(lists.At(static_cast<uint32_t>(l))) == 0) return false;
+      workers->insert(w);
+      return true;
+    });
   }
 
   // To each worker first what it holds the input of, so that no other takes it away.
   void OfferLocal() {
     std::set<WorkerId> workers;
     for (const SlotKind kind : kKinds) {
-      if (state.free(kind).empty()) continue;
+      if (state.free(kind).empty() || state.ready(kind).empty()) continue;
+      std::vector<WorkerId> rest(state.free(kind).begin(), state.free(kind).end());
       for (const StageKey& key : state.ready(kind)) {
+        if (rest.empty()) break;
         const Stage& stage = *state.FindStage(key.stage);
-        for (const TaskClass& c : stage.classes) AddLocal(c.ready.by_worker, kind, &workers);
+        for (const TaskClass& c : stage.classes) MoveLocal(c.ready.by_worker, &rest, &workers);
       }
     }
     for (const WorkerId w : workers) {

@@ -10,10 +10,6 @@ namespace mr::sched {
 namespace {
 
 constexpr size_t kSamplesKept = 8;  // design: "the state keeps each attempt's last 8 reports"
-// Ended jobs stay readable for status pages while both hold. Guesses: a screen of jobs, and the
-// memory of one large job.
-constexpr size_t kEndedJobsKept = 1000;
-constexpr size_t kEndedTasksKept = 100'000;
 
 // What all of a plan says, without a copy of it.
 uint64_t HashPlan(const StagePlanned& plan) {
@@ -214,66 +210,6 @@ void State::ListReaders(Job& job) {
   }
 }
 
-void State::EndJob(JobId id, JobState state, const std::string& message, Instant now) {
-  Job& job = JobOf(id);
-  for (uint32_t s = 0; s < job.stages.size(); ++s) {
-    for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) {
-      const TaskId task{id, s, t};
-      ReleaseTask(task);
-      while (!TaskOf(task).copies.empty()) RemoveCopy(task, TaskOf(task).copies.back());
-      Index(job, task, TaskOf(task), false);
-    }
-  }
-  DropStatistics(job);
-  EditJob(id, [&](Job& j) {
-    j.state = state;
-    j.message = message;
-    j.ended_at = now;
-  });
-  for (uint32_t s = 0; s < job.stages.size(); ++s) {
-    for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) {
-      Index(job, {id, s, t}, job.stages[s].tasks[t], true);
-    }
-  }
-  RefreshAll(job);
-  ended_.push_back(id);
-  PruneEndedJobs();
-}
-
-void State::RemoveJob(JobId id) {
-  const Job& job = JobOf(id);
-  digest_ -= Hash(job);
-  for (uint32_t s = 0; s < job.stages.size(); ++s) {
-    digest_ -= Hash({id, s}, job.stages[s]);
-    for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) {
-      const Task& task = job.stages[s].tasks[t];
-      digest_ -= Hash({id, s, t}, task);
-      for (const Attempt& a : task.attempts) digest_ -= Hash({id, s, t}, a);
-    }
-  }
-  LeaveList(job);
-  lately_[id.seq % kLately] = nullptr;
-  jobs_.erase(id);
-}
-
-void State::PruneEndedJobs() {
-  size_t tasks = 0, jobs = 0;
-  std::vector<JobId> kept;
-  for (auto it = ended_.rbegin(); it != ended_.rend(); ++it) {
-    const Job& job = JobOf(*it);
-    for (const Stage& s : job.stages) tasks += s.tasks.size();
-    ++jobs;
-    const bool newest = jobs == 1;
-    if (newest || job.holding > 0 || (jobs <= kEndedJobsKept && tasks <= kEndedTasksKept)) {
-      kept.push_back(*it);
-    } else {
-      RemoveJob(*it);
-    }
-  }
-  std::reverse(kept.begin(), kept.end());
-  ended_ = std::move(kept);
-}
-
 void State::AskPlan(StageId id) {
   Stage& stage = JobOf(id.job).stages[id.stage];
   digest_ -= Hash(id, stage);
@@ -333,6 +269,7 @@ void State::FinishTask(const TaskId& id, Task& task) {
   Job& job = JobOf(id.job);
   const Stage& stage = job.stages[id.stage];
   digest_ += Hash(id, task);
+  ++job.stages[id.stage].edits;
   NoteContent(job.stages[id.stage], id.task);
   Index(job, id, task, true);
   CountRacks(job.stages[id.stage], task, +1);
@@ -468,12 +405,12 @@ void State::TakeSlot(const AttemptId& id, Attempt& attempt, int direction) {
   w.used.slots[KindIndex(spec.slot_kind)] += step;
   w.used.memory += static_cast<uint64_t>(static_cast<int64_t>(direction)) * spec.memory_bytes;
   Queue& queue = *job.in_queue;
-  RankJob(job, -1);
+  if (sharing_.by_held) RankJob(job, -1);
   job.holding += step;
   if (attempt.cause == Cause::kSpeculative) copies_[KindIndex(spec.slot_kind)] += step;
   if (attempt.cause == Cause::kOpportunistic) direction > 0 ? (void)lent_.insert(id) : (void)lent_.erase(id);
   job.held[KindIndex(spec.slot_kind)] += step;
-  RankJob(job, +1);
+  if (sharing_.by_held) RankJob(job, +1);
   queue.held[KindIndex(spec.slot_kind)] += step;
   if (direction > 0) {
     if (attempt.live()) queue.live.Insert({attempt.launched_at, id});

@@ -65,7 +65,8 @@ struct StageKey {
 struct Sharing {
   // A stage is early once this share of its upstream tasks is committed, or nothing there is pending.
   double slow_start = 1;
-  bool by_kind = false;  // JobRank::held counts slots of the index's kind, not of both
+  bool by_held = false;  // JobRank::held counts; else it is 0, and jobs stay where they are in their queue
+  bool by_kind = false;  // it counts slots of the index's kind, not of both
   bool max_shares = false;  // queues' max shares bind
   bool by_rack = false;  // Stage::racks and State::racks() are kept
   bool operator==(const Sharing&) const = default;
@@ -145,6 +146,8 @@ class State {
   // Rounds of idle offers so far. Within one nothing changes but by what policies decide: they may keep
   // what they saw.
   uint64_t idle_rounds() const { return idle_rounds_; }
+  // Rises with each event and each plan that is folded in: between two nothing changes but the count of offers.
+  uint64_t folds() const { return folds_; }
 
   // Offers, and workers, places and candidates that were looked at for them: what deciding costs, the same
   // on any machine. Not part of the state.
@@ -261,6 +264,7 @@ class State {
   void SetTimer(const std::string& policy, uint64_t id, Instant at);
   void EraseTimer(const std::string& policy, uint64_t id);
   void BeginIdleRound() { ++idle_rounds_; }
+  void CountFold() { ++folds_; }
   void CountOffer(WorkerId launched_on);  // valid id: the cursor moves there
 
   // Statistics of attempts (statistics.h) of the jobs of this list: from now on, or not any more. Walks
@@ -285,6 +289,9 @@ class State {
   Status FinishRestore();
 
  private:
+
+  // Into the cache; see state_end.cc.
+  void FetchAhead(const std::vector<Task>& tasks, uint32_t t) const;
 
   Job& JobOf(JobId id);
   Worker& WorkerOf(WorkerId id);
@@ -390,6 +397,7 @@ class State {
   WorkerId offer_cursor_;
   std::array<Transfers, kMostReaders> transfers_{};
   std::vector<JobId> ended_;  // oldest first
+  size_t ended_tasks_ = 0;    // derived: of these
 
   std::array<std::set<StageKey>, 2> ready_, early_;
   std::set<StageKey> starved_;
@@ -405,7 +413,7 @@ class State {
   std::set<std::pair<Instant, TaskId>> held_tasks_;
   std::set<std::pair<Instant, WorkerId>> held_workers_;
   uint64_t work_count_ = 0;
-  uint64_t idle_rounds_ = 0;
+  uint64_t idle_rounds_ = 0, folds_ = 0;
   FlatSet<StageId> uncounted_;  // that have Stage::uncounted
   mutable uint64_t looks_ = 0;
 };

@@ -188,8 +188,8 @@ std::string CheckQueues(const State& state) {
       }
     }
     for (const size_t kind : {0, 1}) {
-      if (ready[kind]) q.ready[kind].insert(state.RankOf(job, kind));
-      if (early[kind]) q.early[kind].insert(state.RankOf(job, kind));
+      if (ready[kind]) q.ready[kind].Insert(state.RankOf(job, kind));
+      if (early[kind]) q.early[kind].Insert(state.RankOf(job, kind));
     }
   }
   for (const auto& [name, q] : state.queues()) {

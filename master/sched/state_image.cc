@@ -156,6 +156,11 @@ void State::IndexRestored(Job& job) {
 }
 
 Status State::FinishRestore() {
+  for (const JobId id : ended_) {
+    const Job* job = FindJob(id);
+    if (job == nullptr) return Corrupted("the scheduler's image lacks a job that has ended");
+    for (const Stage& stage : job->stages) ended_tasks_ += stage.tasks.size();
+  }
   digest_ = RecomputeDigest();
   if (digest_ == image_digest_) return Status::Ok();
   return Corrupted("the scheduler's image gives another state than the one that was saved");

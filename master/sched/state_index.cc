@@ -108,7 +108,7 @@ bool State::Waiting(const AttemptId& id) const {
 }
 
 bool State::QueueFull(const Job& job, SlotKind kind) const {
-  const Queue& q = queues_.at(job.queue);
+  const Queue& q = *job.in_queue;
   if (!sharing_.max_shares || q.max_share == 0) return false;
   if (!sharing_.by_kind) return q.held_total() >= q.max_share;
   return kind == SlotKind::kMap && q.held[KindIndex(kind)] >= q.max_share;
@@ -209,10 +209,10 @@ void State::RankJob(const Job& job, int direction) {
   Queue& queue = *job.in_queue;
   for (const size_t kind : {0, 1}) {
     const JobRank rank = RankOf(job, kind);
-    const auto move = [&](bool in, std::set<JobRank>* index) {
+    const auto move = [&](bool in, Ranked<JobRank>* index) {
       if (!in) return;
-      if (direction > 0) index->insert(rank);
-      else index->erase(rank);
+      if (direction > 0) index->Insert(rank);
+      else index->Erase(rank);
     };
     move(job.ready_stages[kind] > 0, &queue.ready[kind]);
     move(job.early_stages[kind] > 0, &queue.early[kind]);
@@ -220,7 +220,8 @@ void State::RankJob(const Job& job, int direction) {
 }
 
 JobRank State::RankOf(const Job& job, size_t kind) const {
-  return {-int64_t{job.priority}, sharing_.by_kind ? job.held[kind] : job.holding, job.arrival, job.id};
+  const uint32_t held = sharing_.by_kind ? job.held[kind] : job.holding;
+  return {-int64_t{job.priority}, sharing_.by_held ? held : 0, job.arrival, job.id};
 }
 
 void State::SetSharing(const Sharing& sharing) {

@@ -21,6 +21,7 @@ class Fair final : public Policy {
   std::string_view name() const override { return kFair; }
   void Ask(Sharing* sharing) const override {
     sharing->slow_start = slow_start_;
+    sharing->by_held = true;
     sharing->by_kind = greedy_;
     sharing->max_shares = true;
   }
@@ -72,11 +73,14 @@ class Fair final : public Policy {
   bool LaunchFair(const SlotOffer& offer, const State& state, bool ready, Choose choose, Plan* plan) const {
     const std::array<bool, 2> kinds{state.free(SlotKind::kMap).count(offer.worker) != 0,
                                     !greedy_ && state.free(SlotKind::kReduce).count(offer.worker) != 0};
-    static const std::set<JobRank> kNone;
+    static const Ranked<JobRank> kNone;
+    const Worker& worker = *state.FindWorker(offer.worker);
+    if (!ready && alike_.Kept(state, worker)) return false;
+    bool all_keep = true;
     for (const Queue* q : InOrder(state, ready, kinds)) {
       const auto& jobs = ready ? q->ready : q->early;
-      const std::set<JobRank>& maps = kinds[0] ? jobs[0] : kNone;
-      const std::set<JobRank>& reduces = kinds[1] ? jobs[1] : kNone;
+      const Ranked<JobRank>& maps = kinds[0] ? jobs[0] : kNone;
+      const Ranked<JobRank>& reduces = kinds[1] ? jobs[1] : kNone;
       auto m = maps.begin();
       auto r = reduces.begin();
       const JobRank* first = nullptr;
@@ -89,11 +93,16 @@ class Fair final : public Policy {
         // A slot that is offered for its data only is not for a job that deserves it less.
         const bool equal = rank.rank == first->rank && rank.held == first->held;
         if (offer.local_only && !equal) return false;
-        if (offer.passed.count(rank.job) != 0) continue;
+        if (offer.passed.count(rank.job) != 0) {
+          all_keep = false;
+          continue;
+        }
         const Job& job = *state.FindJob(rank.job);
         for (uint32_t s = 0; s < job.stages.size(); ++s) {
           if (!(ready ? job.stages[s].in_ready : job.stages[s].in_early)) continue;
           if (!kinds[KindIndex(job.graph.stages[s].slot_kind)]) continue;
+          if (!ready && KeepsRoom(state, {job.id, s}, worker)) continue;
+          all_keep = false;
           if (!LaunchOf(state, {job.id, s}, offer, choose, plan)) continue;
           preemption_.NoteLaunch(state, *q, plan);
           return true;
@@ -101,12 +110,14 @@ class Fair final : public Policy {
       }
       if (offer.local_only) return false;
     }
+    if (!ready && all_keep) alike_.Note(state, worker);
     return false;
   }
 
   const bool greedy_;
   const double slow_start_;
   const FairPreemption preemption_;
+  mutable Alike alike_;  // for speed alone
 };
 
 }  // namespace

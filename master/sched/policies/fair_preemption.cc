@@ -98,7 +98,7 @@ void FairPreemption::Preempt(const State& state, const Queue& q, uint32_t target
   uint32_t tasks = 0, need = target - std::min(target, Held(q));
   for (const auto& jobs : q.ready) {
     for (auto it = jobs.begin(); it != jobs.end() && tasks < need; ++it) {
-      const Job& job = *state.FindJob(it->job);
+      const Job& job = *state.FindJob((*it).job);
       for (uint32_t s = 0; s < job.stages.size(); ++s) {
         if (!job.stages[s].in_ready) continue;
         stages.push_back({job.id, s});

@@ -49,10 +49,10 @@ class MantriRestart final : public Policy {
   }
 
   bool Seeks(const View& view, SlotKind kind) const override {
-    const auto& stages = view.speculable(kind);
-    return std::any_of(stages.begin(), stages.end(), [&](const StageKey& key) {
-      return !view.state().QueueFull(*view.state().FindJob(key.stage.job), kind) &&
-             Best(view, key.stage, nullptr, false, true).has_value();
+    std::vector<MantriIdle>& idle = stages_.Idle(view, kind);
+    return std::any_of(idle.begin(), idle.end(), [&](MantriIdle& seen) {
+      return HasAny(view, &seen) && !view.state().QueueFull(*seen.job, kind) &&
+             Best(view, seen.key.stage, nullptr, false, true, &seen.doubled).has_value();
     });
   }
 
@@ -76,9 +76,9 @@ class MantriRestart final : public Policy {
     if (!offer.idle || !plan->passed().empty()) return;
     for (const SlotKind kind : {SlotKind::kMap, SlotKind::kReduce}) {
       if (state.free(kind).count(worker.id) == 0) continue;
-      for (const StageKey& key : view.speculable(kind)) {
-        if (state.QueueFull(*state.FindJob(key.stage.job), kind)) continue;
-        if (Do(Best(view, key.stage, &worker, false, true), view, worker, nullptr, plan)) return;
+      for (MantriIdle& seen : stages_.Idle(view, kind)) {
+        if (!HasAny(view, &seen) || state.QueueFull(*seen.job, kind)) continue;
+        if (Do(Best(view, seen.key.stage, &worker, false, true, &seen.doubled), view, worker, nullptr, plan)) return;
       }
     }
   }
@@ -115,8 +115,15 @@ class MantriRestart final : public Policy {
     return true;
   }
 
-  // The best thing to do in this stage with a slot of this worker (null: of a usual one).
-  std::optional<MantriAct> Best(const View& view, const StageId& id, const Worker* worker, bool waiting, bool copies) const {
+  // Of an idle slot of any worker something may be made in this stage.
+  bool HasAny(const View& view, MantriIdle* seen) const {
+    return stages_.Refresh(view, kCandidatesSeen, seen) && (seen->candidates || !seen->doubled.empty());
+  }
+
+  // The best thing to do in this stage with a slot of this worker (null: of a usual one). doubled: its copied tasks of
+  // which something can come; null: not known.
+  std::optional<MantriAct> Best(const View& view, const StageId& id, const Worker* worker, bool waiting, bool copies,
+                                const std::vector<uint32_t>* doubled = nullptr) const {
     const State& state = view.state();
     const Stage& stage = *state.FindStage(id);
     const StageStatistics& s = stage.statistics;
@@ -150,11 +157,12 @@ class MantriRestart final : public Policy {
       if (view.now() - c.started < seen.usual) break;
       if (may(c)) consider(c.task);
     }
-    if (!copies || s.doubled.empty()) return best;
+    if (!copies || s.doubled.empty() || (doubled != nullptr && doubled->empty())) return best;
     auto it = s.doubled.lower_bound(static_cast<uint32_t>(state.offers() * kDoubledSeen % stage.tasks.size()));
     for (size_t i = 0; i < std::min(kDoubledSeen, s.doubled.size()); ++i) {
       if (it == s.doubled.end()) it = s.doubled.begin();
-      consider(*it++);
+      if (doubled == nullptr || std::binary_search(doubled->begin(), doubled->end(), *it)) consider(*it);
+      ++it;
     }
     return best;
   }

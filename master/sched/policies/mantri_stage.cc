@@ -1,6 +1,7 @@
 #include "master/sched/policies/mantri_stage.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace mr::sched {
 
@@ -38,6 +39,55 @@ const MantriStage& MantriStages::Look(const State& state, const StageId& id, siz
     return true;
   });
   return seen;
+}
+
+std::vector<MantriIdle>& MantriStages::Idle(const View& view, SlotKind kind) {
+  const State& state = view.state();
+  std::vector<MantriIdle>& stages = idle_[KindIndex(kind)];
+  if (round_[KindIndex(kind)] == state.idle_rounds()) return stages;
+  round_[KindIndex(kind)] = state.idle_rounds();
+  stages.clear();
+  for (const StageKey& key : view.speculable(kind)) {
+    const Job* job = state.FindJob(key.stage.job);
+    stages.push_back({key, job, &job->stages[key.stage.stage]});
+  }
+  return stages;
+}
+
+bool MantriStages::Refresh(const View& view, size_t depth, MantriIdle* idle) {
+  const StageStatistics& s = idle->stage->statistics;
+  if (!s.speculable()) return false;
+  if (idle->looked && idle->changes == s.changes && idle->edits == idle->stage->edits) return true;
+  // Of a stage that changes with each copy it gets, what its many copied tasks come to is not worked out each time.
+  const bool many = idle->looked && s.doubled.size() > MantriStage::kEarliest;
+  idle->candidates = many;
+  idle->doubled.clear();
+  const StageId& id = idle->key.stage;
+  const MantriStage& seen = Look(view.state(), id, depth);
+  idle->looked = true;
+  idle->changes = s.changes;
+  idle->edits = idle->stage->edits;
+  if (!seen.fresh.known()) {
+    idle->candidates = false;
+    return true;
+  }
+  if (many) {
+    idle->doubled.assign(s.doubled.begin(), s.doubled.end());
+    return true;
+  }
+  // On a worker that took no time at all for whatever it reads: no other could do more.
+  const auto location = [] { return 0.0; };
+  const auto may = [&](const MantriCandidate& c) {
+    return MayAct(rules_, seen.fresh, c, view.now(), -std::numeric_limits<double>::infinity(), false, true, location);
+  };
+  idle->candidates = std::any_of(seen.dearest.begin(), seen.dearest.end(), may) ||
+                     std::any_of(seen.earliest.begin(), seen.earliest.end(), may);
+  for (const uint32_t t : s.doubled) {
+    view.state().Look();
+    const TaskId task{id.job, id.stage, t};
+    if (JudgeTask(rules_, view, task, nullptr, seen.fresh, 0, false, true)) idle->doubled.push_back(t);
+  }
+  return true;
 }
 
 void MantriStages::Forget(JobId job) {

@@ -3,6 +3,7 @@
 // says anything else than a look at the state would.
 #pragma once
 
+#include <array>
 #include <map>
 #include <vector>
 
@@ -49,9 +50,25 @@ bool MayAct(const MantriRules& rules, const NewAttempt& fresh, const MantriCandi
   return saves > needed || (may_copy && fresh.ChanceBelow(left / 2, bytes, at) > rules.delta);
 }
 
+// What a stage has for idle slots, whoever's they are: in a round of idle offers thousands of workers are held
+// against stages of which most have nothing for anybody.
+struct MantriIdle {
+  StageKey key;
+  const Job* job = nullptr;
+  const Stage* stage = nullptr;
+  bool looked = false;
+  uint64_t changes = 0, edits = 0;  // of its statistics and its tasks, when it was looked at
+  bool candidates = false;          // one of the dearest or earliest may act, wherever
+  std::vector<uint32_t> doubled;    // ascending; of which JudgeTask may find something, wherever
+};
+
 class MantriStages {
  public:
   explicit MantriStages(const MantriRules& rules) : rules_(rules) {}
+  // Of this round of idle offers; in the order of View::speculable when it began.
+  std::vector<MantriIdle>& Idle(const View& view, SlotKind kind);
+  // False: nothing is known of new attempts, or nothing there can be copied. depth: of Look.
+  bool Refresh(const View& view, size_t depth, MantriIdle* idle);
   // With so many of the dearest at least. Good until the next call, or a change of the state.
   const MantriStage& Look(const State& state, const StageId& id, size_t depth);
   void Forget(JobId job);
@@ -59,6 +76,8 @@ class MantriStages {
  private:
   const MantriRules rules_;
   std::map<StageId, MantriStage> stages_;
+  std::array<std::vector<MantriIdle>, 2> idle_;
+  std::array<uint64_t, 2> round_{~uint64_t{0}, ~uint64_t{0}};  // State::idle_rounds of these
 };
 
 }  // namespace mr::sched

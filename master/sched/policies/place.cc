@@ -90,6 +90,24 @@ Cause CauseOf(const Task& task) {
 
 size_t KeptForCopies(const State& state) { return std::max(kWorkersForCopies, state.workers().size() / kShareForCopies); }
 
+bool Alike::Kept(const State& state, const Worker& w) const {
+  return folds_ == state.folds() && free_ == w.is_free && slots_ == w.slots && used_.slots == w.used.slots &&
+         used_.memory == w.used.memory && memory_ == w.memory_bytes;
+}
+
+void Alike::Note(const State& state, const Worker& w) {
+  folds_ = state.folds();
+  free_ = w.is_free;
+  slots_ = w.slots;
+  used_ = w.used;
+  memory_ = w.memory_bytes;
+}
+
+bool KeepsRoom(const State& state, const StageId& early, const Worker& w) {
+  const Job& job = *state.FindJob(early.job);
+  return WouldTakeRoom(state, job, job.graph.stages[early.stage], w) || WouldKeepCopiesOut(state, job, early, w);
+}
+
 std::optional<Choice> ChooseLocal(const State& state, const StageId& id,
                                          const SlotOffer& offer) {
   const Job& job = *state.FindJob(id.job);
@@ -139,8 +157,7 @@ std::optional<Choice> ChooseEarly(const State& state, const StageId& id,
                                          const SlotOffer& offer) {
   const Job& job = *state.FindJob(id.job);
   const auto first = [&](const IndexSet& set) { return FirstFor(state, id, offer.worker, set); };
-  if (WouldTakeRoom(state, job, state.Spec(id), *state.FindWorker(offer.worker))) return std::nullopt;
-  if (WouldKeepCopiesOut(state, job, id, *state.FindWorker(offer.worker))) return std::nullopt;
+  if (KeepsRoom(state, id, *state.FindWorker(offer.worker))) return std::nullopt;
   const uint32_t unfinished = state.UpstreamUnfinished(job, id.stage);
   for (const TaskClass& c : job.stages[id.stage].classes) {
     uint32_t task = IndexSet::kNone;
@@ -163,8 +180,11 @@ bool LaunchOf(const State& state, const StageId& stage, const SlotOffer& offer, 
 }
 
 bool LaunchInOrder(const State& state, const SlotOffer& offer, bool ready, bool with_maps, Choose choose,
-                   Plan* plan) {
-  const std::set<StageKey> none;
+                   Plan* plan, Alike* alike) {
+  const Worker& worker = *state.FindWorker(offer.worker);
+  if (alike != nullptr && alike->Kept(state, worker)) return false;
+  bool all_keep = true;
+  static const std::set<StageKey> none;
   const auto stages = [&](SlotKind kind) -> const std::set<StageKey>& {
     if (state.free(kind).count(offer.worker) == 0) return none;
     return ready ? state.ready(kind) : state.early(kind);
@@ -176,8 +196,11 @@ bool LaunchInOrder(const State& state, const SlotOffer& offer, bool ready, bool 
   while (m != maps.end() || r != reduces.end()) {
     const bool map = r == reduces.end() || (m != maps.end() && *m < *r);
     const StageKey& key = map ? *m++ : *r++;
+    if (alike != nullptr && KeepsRoom(state, key.stage, worker)) continue;
     if (offer.passed.count(key.stage.job) == 0 && LaunchOf(state, key.stage, offer, choose, plan)) return true;
+    all_keep = false;
   }
+  if (alike != nullptr && all_keep) alike->Note(state, worker);
   return false;
 }
 

@@ -2,6 +2,7 @@
 // waiting attempts give their slots back. The order of stages and jobs is the policy's own.
 #pragma once
 
+#include <array>
 #include <optional>
 
 #include "master/sched/plan.h"
@@ -26,12 +27,32 @@ std::optional<Choice> ChooseEarly(const State& state, const StageId& id, const S
 // Workers that are to keep room for copies, where a waiting attempt would take it.
 size_t KeptForCopies(const State& state);
 
+// Says of a worker that no stage may have a task wait there for its inputs, since another worker with the same slots
+// and memory, as much of them used, was told so by each stage, and nothing has changed: while most slots are free and
+// the same stages keep them so, each offer of thousands would else go through all of these stages.
+class Alike {
+ public:
+  bool Kept(const State& state, const Worker& w) const;
+  void Note(const State& state, const Worker& w);
+
+ private:
+  uint64_t folds_ = ~uint64_t{0};
+  std::array<bool, 2> free_{};
+  Slots slots_;
+  SlotUse used_;
+  uint64_t memory_ = 0;
+};
+
+// Whether an attempt of this stage that waits for its inputs would take the room here that its job needs for tasks
+// that need not wait, or for copies. By the worker's slots and memory alone.
+bool KeepsRoom(const State& state, const StageId& early, const Worker& w);
+
 // Launches what `choose` says; false where that is nothing or is refused.
 bool LaunchOf(const State& state, const StageId& stage, const SlotOffer& offer, Choose choose, Plan* plan);
 // From the first stage by priority and arrival from which something can be launched, over the kinds
-// in which the worker has room (all, or reduces only).
+// in which the worker has room (all, or reduces only). alike: where not `ready`, of this policy; may be null.
 bool LaunchInOrder(const State& state, const SlotOffer& offer, bool ready, bool with_maps, Choose choose,
-                   Plan* plan);
+                   Plan* plan, Alike* alike = nullptr);
 
 // As many waiting attempts of the same job as there are tasks of this stage without a slot, less
 // those that are on their way back already; the latest first.

@@ -1,5 +1,6 @@
 // What an event costs does not grow with the cluster; and the parts of which that is made.
 #include <map>
+#include <memory>
 #include <set>
 
 #include "common/base/rng.h"
@@ -34,6 +35,12 @@ TEST(SchedCostTest, AnEventLooksAtAsMuchIn3000WorkersAsIn100) {
     EXPECT_LE(large, 1.5 * small) << policies << ": " << small << " looks a launch with 100 workers, " << large
                                   << " with 3000";
   }
+}
+
+// All jobs wait from the beginning on, and each has inputs on a part of the workers.
+TEST(SchedCostTest, AnEventLooksAtAsMuchWhere120JobsWaitAsWhere8Do) {
+  const double few = Looks("fair", 300, 8), many = Looks("fair", 300, 120);
+  EXPECT_LE(many, 1.5 * few) << few << " looks a launch with 8 jobs, " << many << " with 120";
 }
 
 // Speculation looks at each stage once per round of idle offers, of which there are the more the longer slots are
@@ -152,6 +159,71 @@ TEST(LocalListsTest, SaysWhatIsPendingWhere) {
     }
     ASSERT_EQ(seen, pending[place]);
   }
+}
+
+// Close together, far apart, and both: where a place would stand among evenly spread ones is a first guess only.
+TEST(LocalListsTest, FindsEachPlaceHoweverTheyAreSpread) {
+  Rng rng(11);
+  for (const uint32_t most : {3u, 50u, 5'000u, 4'000'000'000u}) {
+    std::vector<std::pair<uint32_t, uint32_t>> pairs;
+    std::set<uint32_t> places;
+    for (uint32_t i = 0; i < 400; ++i) {
+      const auto place = static_cast<uint32_t>(rng.Below(2) == 0 ? rng.Below(most) : rng.Below(most / 100 + 1));
+      pairs.emplace_back(place, i);
+      places.insert(place);
+    }
+    sched::LocalLists lists;
+    lists.Build(pairs, 400);
+    ASSERT_EQ(lists.places(), std::vector<uint32_t>(places.begin(), places.end()));
+    const auto check = [&](uint32_t place) {
+      const auto list = lists.Find(place);
+      ASSERT_EQ(list.begin < list.end, places.count(place) > 0) << place;
+      if (list.begin < list.end) {
+        EXPECT_EQ(lists.places()[list.number], place);
+      }
+    };
+    for (const uint32_t place : places) {
+      for (const uint32_t near : {place - 1, place, place + 1}) check(near);
+    }
+    for (int i = 0; i < 100; ++i) check(static_cast<uint32_t>(rng.Below(most)));
+  }
+  EXPECT_EQ(sched::LocalLists().Find(1).end, 0u);
+}
+
+TEST(SchedCostTest, EndedJobsAreKeptToAThousandTheNewestOnes) {
+  using namespace sched;
+  auto scheduler = std::make_unique<Scheduler>();
+  int64_t at = 0;
+  const auto send = [&](Event e) { (void)scheduler->Step({{++at * 1'000'000}, std::move(e)}); };
+  send(ConfigChanged{"fifo", 1, kSchedulerVersion, Millis(100)});
+  const auto one = [&](uint32_t seq, uint32_t tasks) {
+    JobSubmitted job;
+    job.job = {1, seq};
+    job.queue = "default";
+    job.graph.stages.resize(1);
+    job.graph.stages[0].inputs.resize(1);
+    job.graph.stages[0].is_final = true;
+    send(job);
+    send(StagePlanned{{1, seq}, 0, 1, std::vector<TaskPlan>(tasks), ""});
+    send(JobKillAsked{{1, seq}});
+  };
+  const auto known = [&](uint32_t seq) { return scheduler->state().FindJob({1, seq}) != nullptr; };
+  for (uint32_t seq = 1; seq <= 1'100; ++seq) one(seq, 2);
+  EXPECT_EQ(scheduler->state().jobs().size(), 1'000u);
+  EXPECT_FALSE(known(100));
+  EXPECT_TRUE(known(101));
+  // And to 100,000 tasks, also by a scheduler that was restored.
+  std::vector<std::string> parts;
+  scheduler->Save([&](std::string part) { parts.push_back(std::move(part)); });
+  scheduler = std::make_unique<Scheduler>();
+  for (const std::string& part : parts) ASSERT_TRUE(scheduler->RestorePart(part).ok());
+  ASSERT_TRUE(scheduler->FinishRestore().ok());
+  one(1'101, 100'000 - 2 * 10);
+  EXPECT_EQ(scheduler->state().jobs().size(), 11u);
+  EXPECT_TRUE(known(1'091));
+  one(1'102, 100'001);
+  EXPECT_EQ(scheduler->state().jobs().size(), 1u) << "the newest is kept, however large";
+  EXPECT_EQ(CheckState(scheduler->state()), "");
 }
 
 TEST(FlatSetTest, IsASet) {
