@@ -303,8 +303,10 @@ Sharing Pipeline::sharing() const {
   return sharing;
 }
 
-bool Pipeline::WantsStatistics() const {
-  return std::any_of(members_.begin(), members_.end(), [](const Member& m) { return m.policy->WantsStatistics(); });
+StatisticsWanted Pipeline::WantsStatistics() const {
+  StatisticsWanted wanted;
+  for (const Member& m : members_) wanted = wanted | m.policy->WantsStatistics();
+  return wanted;
 }
 
 }  // namespace mr::sched

@@ -63,7 +63,7 @@ class Pipeline {
   const std::vector<Member>& members() const { return members_; }
   // What these policies ask of the state's indexes.
   Sharing sharing() const;
-  bool WantsStatistics() const;  // any of those that serve only some jobs
+  StatisticsWanted WantsStatistics() const;  // any of those that serve only some jobs
 
  private:
   std::vector<Member> members_;

@@ -32,9 +32,9 @@ class Policy {
   virtual std::optional<Reason> WhyAlone(const View&, const AttemptId&) const { return std::nullopt; }
   virtual std::vector<Reason> WhyShuns(const View&, WorkerId) const { return {}; }
   virtual std::vector<Figure> Figures(const View&) const { return {}; }
-  // Whether it reads statistics of attempts (statistics.h), which cost a little with every report. At idle offers and
+  // Which statistics of attempts it reads (statistics.h); they cost a little with every report. At idle offers and
   // for people who ask all reports are counted in them; elsewhere State::Counted sees to it.
-  virtual bool WantsStatistics() const { return false; }
+  virtual StatisticsWanted WantsStatistics() const { return {}; }
 };
 
 }  // namespace mr::sched

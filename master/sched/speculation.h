@@ -32,7 +32,7 @@ class Speculation : public Policy {
   // large for it or waits for a place near its input, keeps nobody from a copy.
   void Refine(const Trigger& trigger, const View& view, Rng& rng, Plan& plan) const final;
   bool Seeks(const View& view, SlotKind kind) const final;
-  bool WantsStatistics() const final { return true; }
+  StatisticsWanted WantsStatistics() const override { return {.any = true}; }
   std::optional<Reason> WhyAlone(const View& view, const AttemptId& attempt) const final;
 
  protected:

@@ -77,7 +77,7 @@ struct JobList {
   std::string text;    // as the jobs have it; "": jobs without a list of their own
   std::string suffix;  // of the names under which these policies keep facts and timers; "" where text is
   uint32_t jobs = 0;
-  bool statistics = false;  // a policy of the list wants them
+  StatisticsWanted statistics;  // what its policies want
   std::array<std::set<StageKey>, 2> speculable;  // as State::speculable, of these jobs
 };
 
@@ -267,9 +267,8 @@ class State {
   void CountFold() { ++folds_; }
   void CountOffer(WorkerId launched_on);  // valid id: the cursor moves there
 
-  // Statistics of attempts (statistics.h) of the jobs of this list: from now on, or not any more. Walks
-  // these jobs on a change.
-  void KeepStatistics(const JobList& list, bool on);
+  // These statistics of attempts (statistics.h) of the jobs of this list, from now on. Walks these jobs on a change.
+  void KeepStatistics(const JobList& list, const StatisticsWanted& wanted);
   // Until then candidates' reports since the last time are not in the statistics.
   void CountReports();
   size_t uncounted() const;  // reports that are kept for it

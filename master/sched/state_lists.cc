@@ -45,15 +45,13 @@ void State::LeaveList(const Job& job) {
   ++lists_count_;
 }
 
-void State::KeepStatistics(const JobList& list, bool on) {
-  if (on == list.statistics) return;
-  lists_.at(list.text).statistics = on;
+void State::KeepStatistics(const JobList& list, const StatisticsWanted& wanted) {
+  if (wanted == list.statistics) return;
+  lists_.at(list.text).statistics = wanted;
   for (auto& [id, job] : jobs_) {
     if (!job.running() || job.list != &list) continue;
-    if (!on) {
-      DropStatistics(job);
-      continue;
-    }
+    DropStatistics(job);
+    if (!wanted.any) continue;
     for (uint32_t s = 0; s < job.stages.size(); ++s) {
       for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) RerateTask({id, s, t});
     }

@@ -46,39 +46,44 @@ bool Doubled(const StageSpec& spec, const Task& task) {
   return !spec.side_effects && task.state == TaskState::kRunning && task.wanted == 1 && task.live > 1;
 }
 
-void ChangeWork(const Rating& a, const Rating& b, WorkerId worker, StageStatistics* s) {
+void ChangeWork(const Rating& a, const Rating& b, WorkerId worker, const StatisticsWanted& wanted, StageStatistics* s) {
   s->wrapup_ns += b.wrapup - a.wrapup;
   const int64_t ns = (b.bytes > 0 ? b.work : 0) - (a.bytes > 0 ? a.work : 0);
   s->measured_work += ns;
   s->measured += static_cast<uint32_t>(b.bytes > 0) - static_cast<uint32_t>(a.bytes > 0);
-  if (a.bytes == b.bytes && ns == 0) return;
+  if (!wanted.costs || (a.bytes == b.bytes && ns == 0)) return;
   WorkDone& done = s->by_worker[worker];
   done.ns += ns;
   done.bytes += b.bytes - a.bytes;
   if (done.bytes == 0) s->by_worker.erase(worker);
 }
 
-void Change(const Rating& a, const Rating& b, AttemptKey key, WorkerId worker, StageStatistics* s) {
+void Change(const Rating& a, const Rating& b, AttemptKey key, WorkerId worker, const StatisticsWanted& wanted,
+            StageStatistics* s) {
   using ByRate = std::pair<double, AttemptKey>;
   using ByNumber = std::pair<int64_t, AttemptKey>;
   s->scores += b.score - a.score;
   s->running += static_cast<uint32_t>(b.running) - static_cast<uint32_t>(a.running);
-  Move(s->rates, a.rate > 0, a.rate, b.rate > 0, b.rate);
-  Move(s->by_rate, a.candidate && a.rate > 0, ByRate{a.rate, key}, b.candidate && b.rate > 0, ByRate{b.rate, key});
-  Move(s->by_score, a.candidate, ByNumber{a.score, key}, b.candidate, ByNumber{b.score, key});
+  if (wanted.rates) {
+    Move(s->rates, a.rate > 0, a.rate, b.rate > 0, b.rate);
+    Move(s->by_rate, a.candidate && a.rate > 0, ByRate{a.rate, key}, b.candidate && b.rate > 0, ByRate{b.rate, key});
+    Move(s->ends, a.finished, a.started + a.lasted, b.finished, b.started + b.lasted);
+  }
+  if (wanted.scores) Move(s->by_score, a.candidate, ByNumber{a.score, key}, b.candidate, ByNumber{b.score, key});
   Move(s->by_start, a.candidate, ByNumber{a.started, key}, b.candidate, ByNumber{b.started, key});
   Move(s->durations, a.finished, a.lasted, b.finished, b.lasted);
-  Move(s->ends, a.finished, a.started + a.lasted, b.finished, b.started + b.lasted);
   s->measured_ns += (b.bytes > 0 ? b.lasted : 0) - (a.bytes > 0 ? a.lasted : 0);
   s->measured_bytes += b.bytes - a.bytes;
   Move(s->by_cost, a.alone && a.cost > 0, ByRate{-a.cost, key}, b.alone && b.cost > 0, ByRate{-b.cost, key});
   s->lag_ns += b.lag - a.lag;
   s->sampled += static_cast<uint32_t>(b.sampled) - static_cast<uint32_t>(a.sampled);
-  Move(s->told, a.sampled && a.told > 0, a.told, b.sampled && b.told > 0, b.told);
-  const bool was = a.sampled && a.finished && a.cost > 0, is = b.sampled && b.finished && b.cost > 0;
-  Move(s->costs, was, a.cost, is, b.cost);
-  Move(s->wrapups, was, a.wrapup, is, b.wrapup);
-  if (a.finished || b.finished) ChangeWork(a, b, worker, s);
+  if (wanted.costs) {
+    Move(s->told, a.sampled && a.told > 0, a.told, b.sampled && b.told > 0, b.told);
+    const bool was = a.sampled && a.finished && a.cost > 0, is = b.sampled && b.finished && b.cost > 0;
+    Move(s->costs, was, a.cost, is, b.cost);
+    Move(s->wrapups, was, a.wrapup, is, b.wrapup);
+  }
+  if (a.finished || b.finished) ChangeWork(a, b, worker, wanted, s);
   for (size_t i = 0; i < b.phases.size(); ++i) {
     s->phase_ns[i] += b.phases[i] - a.phases[i];
     s->phase_n[i] += static_cast<uint32_t>(b.phases[i] > 0) - static_cast<uint32_t>(a.phases[i] > 0);
@@ -199,7 +204,7 @@ Rating State::RatingOf(const StageSpec& spec, const Task& task, const Attempt& a
 
 void State::Rerate(const AttemptId& id) {
   Job& job = JobOf(id.task.job);
-  if (!job.list->statistics || !job.running()) return;
+  if (!job.list->statistics.any || !job.running()) return;
   Rerate(job, id.task, AttemptOf(id));
 }
 
@@ -207,7 +212,7 @@ void State::Rerate(const AttemptId& id) {
 // cluster, where few stages are looked at, most reports are never counted by themselves.
 void State::RerateReported(const AttemptId& id, Attempt& a) {
   Job& job = JobOf(id.task.job);
-  if (!job.list->statistics || !job.running()) return;
+  if (!job.list->statistics.any || !job.running()) return;
   if (!a.rating.candidate) return Rerate(job, id.task, a);
   if (a.uncounted) return;
   a.uncounted = true;
@@ -256,9 +261,10 @@ void State::Rerate(Job& job, const TaskId& id, Attempt& a) {
   StageStatistics& s = stage.statistics;
   const bool had = s.speculable();
   ++s.changes;
-  Change(a.rating, rating, {id.task, a.number}, a.worker, &s);
+  const StatisticsWanted& wanted = job.list->statistics;
+  Change(a.rating, rating, {id.task, a.number}, a.worker, wanted, &s);
   const bool counted = a.rating.running || a.rating.finished, counts = rating.running || rating.finished;
-  if (counted != counts || a.rating.score != rating.score) {
+  if (wanted.workers && (counted != counts || a.rating.score != rating.score)) {
     Recount(a.rating, rating, a.worker, &job.statistics);
   }
   a.rating = rating;
@@ -267,7 +273,7 @@ void State::Rerate(Job& job, const TaskId& id, Attempt& a) {
 
 void State::RerateTask(const TaskId& id) {
   Job& job = JobOf(id.job);
-  if (!job.list->statistics || !job.running()) return;
+  if (!job.list->statistics.any || !job.running()) return;
   Stage& stage = job.stages[id.stage];
   StageStatistics& s = stage.statistics;
   const bool had = s.speculable();
@@ -306,15 +312,15 @@ std::string State::CheckStatistics() const {
       const std::set<AttemptKey> uncounted(job.stages[s].uncounted.begin(), job.stages[s].uncounted.end());
       for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) {
         const Task& task = job.stages[s].tasks[t];
-        if (job.list->statistics && job.running() && Doubled(spec, task)) of_stage.doubled.insert(t);
+        if (job.list->statistics.any && job.running() && Doubled(spec, task)) of_stage.doubled.insert(t);
         for (const Attempt& a : task.attempts) {
           copies[KindIndex(spec.slot_kind)] += a.holds_slot() && a.cause == Cause::kSpeculative;
           if (a.holds_slot() && a.cause == Cause::kOpportunistic) lent.insert({{id, s, t}, a.number});
-          if (!job.list->statistics || !job.running()) continue;
+          if (!job.list->statistics.any || !job.running()) continue;
           if (a.uncounted && uncounted.count({t, a.number}) == 0) return Name(id) + ": a report is lost";
           const Rating rating = a.uncounted ? a.rating : RatingOf(spec, task, a, Sampled(t, job.stages[s].tasks.size()));
-          Change({}, rating, {t, a.number}, a.worker, &of_stage);
-          Count(rating, a.worker, true, &of_job);
+          Change({}, rating, {t, a.number}, a.worker, job.list->statistics, &of_stage);
+          if (job.list->statistics.workers) Count(rating, a.worker, true, &of_job);
         }
       }
       if (uncounted.empty() == (uncounted_.count({id, s}) > 0)) return Name(id) + ": a stage with late reports is not known";

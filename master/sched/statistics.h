@@ -20,6 +20,20 @@ inline constexpr int64_t kWholeScore = 1'000'000'000;
 
 using AttemptKey = std::pair<uint32_t, uint32_t>;  // task, number
 
+// Which of the statistics that not all speculation reads are kept, by what the policies of a list ask for. Each of
+// them is a search in an order or two for every attempt that starts, reports and ends.
+struct StatisticsWanted {
+  bool any = false;      // those without a word here
+  bool scores = false;   // StageStatistics::by_score
+  bool rates = false;    // by_rate, rates, ends
+  bool workers = false;  // JobStatistics
+  bool costs = false;    // told, costs, wrapups, by_worker
+  friend StatisticsWanted operator|(const StatisticsWanted& a, const StatisticsWanted& b) {
+    return {a.any || b.any, a.scores || b.scores, a.rates || b.rates, a.workers || b.workers, a.costs || b.costs};
+  }
+  bool operator==(const StatisticsWanted&) const = default;
+};
+
 // How one attempt stands in the statistics of its stage.
 struct Rating {
   bool running = false, finished = false;

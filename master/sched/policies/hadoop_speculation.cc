@@ -12,6 +12,7 @@ class HadoopSpeculation final : public Speculation {
  public:
   HadoopSpeculation(Options options, double gap) : Speculation(options), gap_(gap) {}
   std::string_view name() const override { return "hadoop_speculation"; }
+  StatisticsWanted WantsStatistics() const override { return {.any = true, .scores = true}; }
 
  private:
   bool ChoosesAlike() const override { return false; }  // near its input first

@@ -133,7 +133,7 @@ size_t EarlyThatMayStart(const State& state, const StageId& id) {
   const Job& job = *state.FindJob(id.job);
   const auto ready = [](const Stage& stage) { return stage.in_ready; };
   if (std::any_of(job.stages.begin(), job.stages.end(), ready)) return 0;
-  if (job.list == nullptr || !job.list->statistics) return state.lent().size();
+  if (job.list == nullptr || !job.list->statistics.any) return state.lent().size();
   const size_t kept = KeptForCopies(state), enough = kept + state.lent().size();
   size_t may = state.lent().size();
   for (const StageInput& input : job.graph.stages[id.stage].inputs) {

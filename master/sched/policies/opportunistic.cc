@@ -38,7 +38,8 @@ class Opportunistic final : public Policy {
  public:
   Opportunistic(uint32_t attempts, size_t tasks, double fill) : attempts_(attempts), tasks_(tasks), fill_(fill) {}
   std::string_view name() const override { return "opportunistic"; }
-  bool WantsStatistics() const override { return true; }  // for the index of what runs alone
+  // by_score: the index of what runs alone.
+  StatisticsWanted WantsStatistics() const override { return {.any = true, .scores = true}; }
 
   void Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const override {
     if (const auto* offer = std::get_if<SlotOffer>(&trigger)) {

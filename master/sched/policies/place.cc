@@ -63,7 +63,7 @@ constexpr size_t kShareForCopies = 10;
 
 // Whether an attempt of this stage here would leave too little room for copies of what it waits for.
 bool WouldKeepCopiesOut(const State& state, const Job& job, const StageId& early, const Worker& w) {
-  if (job.list == nullptr || !job.list->statistics) return false;
+  if (job.list == nullptr || !job.list->statistics.any) return false;
   const StageSpec& spec = state.Spec(early);
   SlotUse after = w.used;
   ++after.slots[KindIndex(spec.slot_kind)];

@@ -37,7 +37,7 @@ class MantriRestartTest : public testing::Test {
     job.graph.stages[0].inputs = {StageInput{}};
     job.graph.stages[0].is_final = true;
     state_.AddJob(job, {});
-    state_.KeepStatistics(*state_.FindJob(job.job)->list, true);
+    state_.KeepStatistics(*state_.FindJob(job.job)->list, {.any = true, .costs = true});
     state_.AskPlan(stage());
     StagePlanned plan{job.job, 0, 1, std::vector<TaskPlan>(20), ""};
     for (TaskPlan& t : plan.tasks) t.input_bytes = 100;
