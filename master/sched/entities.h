@@ -227,8 +227,10 @@ struct Stage {
   uint64_t edits = 0;          // of its tasks, so far
   std::vector<Content> contents;  // by task
   std::set<uint32_t> bare;      // committed, but without any copy: nobody needs them now
-  std::map<std::string, RackShare> racks;  // only Sharing::by_rack; none that is all 0
-  uint64_t begun_in_racks = 0;             // the sum of RackShare::begun
+  std::vector<RackShare> racks;  // by State::RackNumber, as far as any is not all 0; only Sharing::by_rack
+  uint32_t racks_used = 0;       // how many of them are not all 0
+  uint64_t begun_in_racks = 0;   // the sum of RackShare::begun
+  RackShare InRack(uint32_t number) const { return number < racks.size() ? racks[number] : RackShare{}; }
   StageStatistics statistics;
   std::vector<AttemptKey> uncounted;  // whose last report the statistics do not know yet; repeats are allowed
   // Where inputs differ in size, else empty: all tasks, the largest input first; each task's position
@@ -364,8 +366,8 @@ struct Worker {
   LazySet<CopyKey> copies;
   SlotCount counted;                                // as it stands in the cluster's
   uint64_t counted_made = 0, counted_lost = 0;      // the same of outputs
-  RackSlots in_rack;                                // and as it stands in its rack's
-  std::string counted_rack;
+  RackSlots in_rack;                                // and as it stands in that of this rack
+  uint32_t counted_rack = 0;
 
   uint32_t used_total() const { return used.slots[0] + used.slots[1]; }
   template <class V>

@@ -130,8 +130,9 @@ class State {
   const std::set<AttemptId>& lent() const { return lent_; }
   // Of workers that are alive and not draining.
   const SlotCount& slots() const { return slots_; }
-  // Empty unless Sharing::by_rack.
-  const std::map<std::string, RackSlots>& racks() const { return racks_; }
+  // By rack number (Worker::rack_number); all 0 unless Sharing::by_rack.
+  const std::vector<RackSlots>& racks() const { return racks_; }
+  const std::string& RackName(uint32_t number) const { return *rack_names_[number]; }
   // Workers with room for an attempt of this kind that may be offered.
   const std::set<WorkerId>& free(SlotKind kind) const { return free_[KindIndex(kind)]; }
   const std::set<std::pair<Instant, TaskId>>& held_tasks() const { return held_tasks_; }
@@ -389,6 +390,7 @@ class State {
   std::map<std::string, Queue> queues_;
   Sharing sharing_;
   std::map<std::string, uint32_t> rack_numbers_;
+  std::vector<const std::string*> rack_names_;  // in rack_numbers_
   uint64_t outputs_made_ = 0, outputs_lost_ = 0;
   std::map<FactKey, FactValue> facts_;
   std::map<std::pair<std::string, uint64_t>, Instant> timers_;
@@ -407,7 +409,7 @@ class State {
   std::array<uint32_t, 2> copies_{};
   std::set<AttemptId> lent_;
   SlotCount slots_;
-  std::map<std::string, RackSlots> racks_;
+  std::vector<RackSlots> racks_;
   std::array<std::set<WorkerId>, 2> free_;
   std::set<std::pair<Instant, TaskId>> held_tasks_;
   std::set<std::pair<Instant, WorkerId>> held_workers_;

@@ -67,7 +67,12 @@ void State::PoolErase(Pool& pool, uint32_t index) {
 }
 
 uint32_t State::RackNumber(const std::string& rack) {
-  return rack_numbers_.try_emplace(rack, static_cast<uint32_t>(rack_numbers_.size())).first->second;
+  const auto [it, added] = rack_numbers_.try_emplace(rack, static_cast<uint32_t>(rack_numbers_.size()));
+  if (added) {
+    rack_names_.push_back(&it->first);
+    racks_.emplace_back();
+  }
+  return it->second;
 }
 
 void State::CommitMoved(const TaskId& id) {

@@ -9,11 +9,14 @@ void State::CountRacks(Stage& stage, const Task& task, int direction) const {
   if (!sharing_.by_rack) return;
   const uint32_t step = static_cast<uint32_t>(direction);
   const auto count = [&](WorkerId worker, auto&& add) {
-    const auto it = stage.racks.try_emplace(FindWorker(worker)->rack).first;
-    stage.begun_in_racks -= it->second.begun();
-    add(it->second);
-    stage.begun_in_racks += it->second.begun();
-    if (direction < 0 && it->second == RackShare{}) stage.racks.erase(it);
+    const uint32_t number = FindWorker(worker)->rack_number;
+    if (number >= stage.racks.size()) stage.racks.resize(number + 1);
+    RackShare& rack = stage.racks[number];
+    const bool used = rack != RackShare{};
+    stage.begun_in_racks -= rack.begun();
+    add(rack);
+    stage.begun_in_racks += rack.begun();
+    stage.racks_used += static_cast<uint32_t>(rack != RackShare{}) - static_cast<uint32_t>(used);
   };
   if (!task.copies.empty()) {
     count(task.copies.front().worker, [&](RackShare& rack) {
@@ -30,12 +33,11 @@ void State::CountRacks(Stage& stage, const Task& task, int direction) const {
 void State::CountRack(Worker& w) {
   if (!sharing_.by_rack) return;
   if (w.in_rack != RackSlots{}) {
-    RackSlots& old = racks_.at(w.counted_rack);
+    RackSlots& old = racks_[w.counted_rack];
     for (const size_t kind : {0, 1}) {
       old.slots[kind] -= w.in_rack.slots[kind];
       old.free[kind] -= w.in_rack.free[kind];
     }
-    if (old == RackSlots{}) racks_.erase(w.counted_rack);
   }
   w.in_rack = {SlotsOf(w).by_kind, {}};
   for (const SlotKind kind : {SlotKind::kMap, SlotKind::kReduce}) {
@@ -44,9 +46,8 @@ void State::CountRack(Worker& w) {
     const uint32_t cap = w.in_rack.slots[k] - std::min(w.in_rack.slots[k], w.used.slots[k]);
     w.in_rack.free[k] = w.held_until.ns == 0 ? std::min(left, cap) : 0;
   }
-  w.counted_rack = w.rack;
-  if (w.in_rack == RackSlots{}) return;
-  RackSlots& rack = racks_[w.rack];
+  w.counted_rack = w.rack_number;
+  RackSlots& rack = racks_[w.rack_number];
   for (const size_t kind : {0, 1}) {
     rack.slots[kind] += w.in_rack.slots[kind];
     rack.free[kind] += w.in_rack.free[kind];
@@ -54,7 +55,7 @@ void State::CountRack(Worker& w) {
 }
 
 void State::RecountRacks() {
-  racks_.clear();
+  racks_.assign(rack_names_.size(), {});
   for (auto& [id, w] : workers_) {
     w.in_rack = {};
     CountRack(w);
@@ -62,6 +63,7 @@ void State::RecountRacks() {
   for (auto& [id, job] : jobs_) {
     for (Stage& stage : job.stages) {
       stage.racks.clear();
+      stage.racks_used = 0;
       stage.begun_in_racks = 0;
       for (const Task& task : stage.tasks) CountRacks(stage, task, +1);
     }
@@ -69,26 +71,26 @@ void State::RecountRacks() {
 }
 
 std::string State::CheckRacks() const {
-  std::map<std::string, RackSlots> racks;
+  std::vector<RackSlots> racks(rack_names_.size());
   for (const auto& [id, w] : workers_) {
     if (!sharing_.by_rack || !w.alive || w.draining) continue;
     for (const SlotKind kind : {SlotKind::kMap, SlotKind::kReduce}) {
       const size_t k = KindIndex(kind);
-      racks[w.rack].slots[k] += SlotsOf(w).by_kind[k];
+      racks[rack_numbers_.at(w.rack)].slots[k] += SlotsOf(w).by_kind[k];
       SlotUse use = w.used;
       while (w.held_until.ns == 0 && Room(w, use, kind, 0)) {
-        ++racks[w.rack].free[k];
+        ++racks[rack_numbers_.at(w.rack)].free[k];
         ++use.slots[k];
       }
     }
   }
-  std::erase_if(racks, [](const auto& r) { return r.second == RackSlots{}; });
   if (racks != racks_) return "the slots of racks are counted wrong";
   for (const auto& [id, job] : jobs_) {
     for (const Stage& stage : job.stages) {
       Stage fresh;
       for (const Task& task : stage.tasks) CountRacks(fresh, task, +1);
-      if (fresh.racks != stage.racks || fresh.begun_in_racks != stage.begun_in_racks) return Name(id) + ": what racks have of a stage is wrong";
+      fresh.racks.resize(std::max(fresh.racks.size(), stage.racks.size()));  // what became all 0 stays
+      if (fresh.racks != stage.racks || fresh.racks_used != stage.racks_used || fresh.begun_in_racks != stage.begun_in_racks) return Name(id) + ": what racks have of a stage is wrong";
     }
   }
   return "";

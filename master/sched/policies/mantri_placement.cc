@@ -1,6 +1,8 @@
 #include "master/sched/policies/mantri_placement.h"
 
+#include <array>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <optional>
 
@@ -46,16 +48,19 @@ struct Input {
   std::map<std::string, uint32_t> running;
 };
 
-Input InputOf(const Job& job, uint32_t stage) {
+Input InputOf(const State& state, const Job& job, uint32_t stage) {
   Input input;
   EachShuffled(job, stage, [&](const Stage& up) {
     double bytes = 0, outputs = 0;
-    for (const auto& [name, rack] : up.racks) {
+    for (const RackShare& rack : up.racks) {
       bytes += static_cast<double>(rack.bytes);
       outputs += rack.outputs;
     }
     const double mean = bytes > 0 ? bytes / outputs : 1;
-    for (const auto& [name, rack] : up.racks) {
+    for (uint32_t number = 0; number < up.racks.size(); ++number) {
+      const RackShare& rack = up.racks[number];
+      if (rack == RackShare{}) continue;
+      const std::string& name = state.RackName(number);
       const uint32_t running = rack.attempts - std::min(rack.attempts, rack.outputs);
       const double here = static_cast<double>(rack.bytes) + mean * running;
       if (here > 0) input.bytes[name] += here;
@@ -74,56 +79,86 @@ class MantriPlacement final : public Policy {
 
   void Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const override {
     if (const auto* ended = std::get_if<JobsEnded>(&trigger)) {
-      for (const JobId job : ended->jobs) plan.ForgetAll(kOfStages, FactId(job));
+      for (const JobId job : ended->jobs) {
+        plan.ForgetAll(kOfStages, FactId(job));
+        known_.erase(known_.lower_bound({job, 0}), known_.upper_bound({job, ~uint32_t{0}}));
+      }
     }
     if (!std::holds_alternative<SlotOffer>(trigger)) return;
-    const std::vector<Edit> edits = plan.edits();
-    for (const Edit& edit : edits) {
+    std::vector<std::pair<TaskId, WorkerId>> launches;
+    for (const Edit& edit : plan.edits()) {
       const auto* launch = std::get_if<Launch>(&edit);
-      if (launch != nullptr && launch->cause == Cause::kFirst) Judge(*launch, view, &plan);
+      if (launch != nullptr && launch->cause == Cause::kFirst) launches.emplace_back(launch->attempt.task, launch->worker);
     }
+    for (const auto& [task, worker] : launches) Judge(task, worker, view, &plan);
   }
 
  private:
+  // The facts of a stage as they stand, or will once the plan is folded in: thousands of offers ask for them.
+  struct Known {
+    std::optional<int64_t> basis;
+    std::array<std::optional<int64_t>, 2> since, last;    // early, ready
+    std::vector<std::optional<int64_t>> quotas;           // by rack number, as far as asked for
+  };
+
+  Known& KnownOf(const View& view, const StageId& id) const {
+    const auto [it, added] = known_.try_emplace(id);
+    Known& known = it->second;
+    if (!added) return known;
+    const std::string stage = std::to_string(id.stage);
+    known.basis = Fact(view, id.job, kBasis + stage);
+    for (const bool ready : {false, true}) {
+      known.since[ready] = Fact(view, id.job, (ready ? kReady : kEarly).since + stage);
+      known.last[ready] = Fact(view, id.job, (ready ? kReady : kEarly).last + stage);
+    }
+    return known;
+  }
+
   static std::optional<int64_t> Fact(const View& view, JobId job, const std::string& what) {
     const FactValue* fact = view.FindFact(kOfStages, FactId(job), what);
     if (fact == nullptr) return std::nullopt;
     return std::get<int64_t>(*fact);
   }
 
-  void Judge(const Launch& launch, const View& view, Plan* plan) const {
+  void Judge(const TaskId& id, WorkerId worker, const View& view, Plan* plan) const {
     const State& state = view.state();
-    const TaskId& id = launch.attempt.task;
     const Job& job = *state.FindJob(id.job);
     if (!view.Serves(job)) return;
     bool shuffles = false;
     for (const StageInput& in : job.graph.stages[id.stage].inputs) {
-      shuffles = shuffles || (in.is_edge && in.edge == EdgeKind::kAllToAll && job.stages[in.upstream].racks.size() > 1);
+      shuffles = shuffles || (in.is_edge && in.edge == EdgeKind::kAllToAll && job.stages[in.upstream].racks_used > 1);
     }
     if (!shuffles) return;
-    const std::string& rack = state.FindWorker(launch.worker)->rack;
-    const Stage& stage = job.stages[id.stage];
-    const auto there = stage.racks.find(rack);
-    const int64_t has = there == stage.racks.end() ? 0 : there->second.attempts;
+    const uint32_t rack = state.FindWorker(worker)->rack_number;
+    const int64_t has = job.stages[id.stage].InRack(rack).attempts;
     if (has < QuotaOf(view, job, id.stage, rack, plan)) return;
     if (MayHoldBack(view, id, plan)) plan->PassOver(id.job);
   }
 
   // Tasks that the rack is to have of this stage.
-  static int64_t QuotaOf(const View& view, const Job& job, uint32_t s, const std::string& rack, Plan* plan) {
-    const std::string stage = std::to_string(s);
+  int64_t QuotaOf(const View& view, const Job& job, uint32_t s, uint32_t rack, Plan* plan) const {
+    const State& state = view.state();
     const int64_t basis = BasisOf(job, s);
-    const std::optional<int64_t> before = Fact(view, job.id, kBasis + stage);
+    Known& known = KnownOf(view, {job.id, s});
+    const std::optional<int64_t> before = known.basis;
     const bool stale = !before || *before % 2 != basis % 2 || basis / 2 > *before / 2 + *before / 16;
-    if (!stale) return Fact(view, job.id, kQuota + stage + "/" + rack).value_or(0);
-    const Input input = InputOf(job, s);
+    known.quotas.resize(state.racks().size());
+    const std::string stage = std::to_string(s);
+    if (!stale) {
+      std::optional<int64_t>& quota = known.quotas[rack];
+      if (!quota) quota = Fact(view, job.id, kQuota + stage + "/" + state.RackName(rack)).value_or(0);
+      return *quota;
+    }
+    const Input input = InputOf(state, job, s);
     const auto n = static_cast<uint32_t>(job.stages[s].tasks.size());
     if (input.bytes.size() < 2) return n;
     plan->Remember(kOfStages, FactId(job.id), kBasis + stage, basis);
+    known.basis = basis;
+    known.quotas.assign(state.racks().size(), std::nullopt);  // those that are not set now keep their facts
     int64_t quota = 0;
-    for (const auto& [name, tasks] : Quotas(view.state(), job, s, input, n)) {
+    for (const auto& [name, tasks] : Quotas(state, job, s, input, n)) {
       plan->Remember(kOfStages, FactId(job.id), kQuota + stage + "/" + name, int64_t{tasks});
-      if (name == rack) quota = tasks;
+      if (name == state.RackName(rack)) known.quotas[rack] = quota = tasks;
     }
     return quota;
   }
@@ -134,19 +169,23 @@ class MantriPlacement final : public Policy {
     std::map<std::string, RackLoad> racks;
     for (const auto& [name, bytes] : input.bytes) racks[name] = {bytes, 1, 1, 0};
     double room = 0, slots = 0;
-    for (const auto& [name, rack] : state.racks()) {
-      const auto there = job.stages[s].racks.find(name);
+    std::map<std::string, uint32_t> numbers;
+    for (uint32_t number = 0; number < state.racks().size(); ++number) {
+      const RackSlots& rack = state.racks()[number];
+      if (rack == RackSlots{}) continue;
+      const std::string& name = state.RackName(number);
+      numbers.emplace(name, number);
       RackLoad& load = racks.try_emplace(name, RackLoad{0, 1, 1, 0}).first->second;
       const auto ahead = input.running.find(name);
       load.most = rack.free[kind] + (ahead == input.running.end() ? 0 : ahead->second);
-      load.most = std::min<double>(load.most, rack.slots[kind]) + (there == job.stages[s].racks.end() ? 0 : there->second.attempts);
+      load.most = std::min<double>(load.most, rack.slots[kind]) + job.stages[s].InRack(number).attempts;
       room += load.most;
       slots += rack.slots[kind];
     }
     std::vector<RackLoad> loads;
     for (auto& [name, load] : racks) {
-      const auto rack = state.racks().find(name);
-      if (room < n && rack != state.racks().end()) load.most = std::max(load.most, std::ceil(n * rack->second.slots[kind] / slots));
+      const auto rack = numbers.find(name);
+      if (room < n && rack != numbers.end()) load.most = std::max(load.most, std::ceil(n * state.racks()[rack->second].slots[kind] / slots));
       load.most = std::min(1.0, load.most / n);
       loads.push_back(load);
     }
@@ -160,21 +199,26 @@ class MantriPlacement final : public Policy {
     const State& state = view.state();
     const bool ready = state.InputsComplete(*state.FindJob(id.job), id.stage, *state.FindTask(id));
     const Held held = ready ? kReady : kEarly;
+    Known& known = KnownOf(view, id.stage_id());
     const int64_t wait = (ready ? wait_ : early_wait_).ns;
     const std::string stage = std::to_string(id.stage);
     const int64_t now = view.now().ns, period = state.config().offer_period.ns;
-    const std::optional<int64_t> last = Fact(view, id.job, held.last + stage);
-    std::optional<int64_t> since = Fact(view, id.job, held.since + stage);
+    std::optional<int64_t>& last = known.last[ready];
+    std::optional<int64_t>& since = known.since[ready];
     if (!since || (last && now > *last + wait + period)) {
       since = now;
       plan->Remember(kOfStages, FactId(id.job), held.since + stage, now);
     }
     // To within an offer period, so that not each offer makes a decision.
-    if (!last || now >= *last + period) plan->Remember(kOfStages, FactId(id.job), held.last + stage, now);
+    if (!last || now >= *last + period) {
+      last = now;
+      plan->Remember(kOfStages, FactId(id.job), held.last + stage, now);
+    }
     return now < *since + wait;
   }
 
   const Duration wait_, early_wait_;
+  mutable std::map<StageId, Known> known_;  // for speed alone
 };
 
 }  // namespace
