@@ -45,6 +45,10 @@ bool Plan::Serves(JobId id) const {
 
 std::string Plan::Owner() const { return list_ == nullptr ? policy_ : policy_ + list_->suffix; }
 
+bool Plan::Launches() const {
+  return std::any_of(edits_.begin(), edits_.end(), [](const Edit& e) { return std::holds_alternative<sched::Launch>(e); });
+}
+
 bool Plan::Launch(const TaskId& id, WorkerId worker, Cause cause, Reason reason) {
   const State& state = view_.state();
   const Job* job = state.FindJob(id.job);

@@ -87,6 +87,8 @@ class Plan {
   void WakeAt(uint64_t id, Instant at);
 
   const std::vector<Edit>& edits() const { return edits_; }
+  // Something is launched.
+  bool Launches() const;
   const std::set<JobId>& passed() const { return passed_; }
 
  private:

@@ -45,17 +45,18 @@ struct Scheduler::Impl {
   // True where the offer ended in a launch.
   bool Offer(WorkerId worker, bool local_only, bool idle = false) {
     const uint32_t before = state.FindWorker(worker)->used_total();
-    SlotOffer offer{worker, local_only, idle, {}};
+    Trigger trigger = SlotOffer{worker, local_only, idle, {}};
+    SlotOffer& offer = std::get<SlotOffer>(trigger);
     bool launched = false;
     state.Look();
     while (true) {
       const View view(state, now);
       Plan plan(view);
-      lists.Refine(offer, state, now, &plan);
+      lists.Refine(trigger, state, now, &plan);
       if (!plan.edits().empty()) core.Fold(plan);
       launched = state.FindWorker(worker)->used_total() > before;
       const size_t passed = offer.passed.size();
-      offer.passed.insert(plan.passed().begin(), plan.passed().end());
+      for (const JobId job : plan.passed()) offer.passed.insert(job);
       if (launched || offer.passed.size() == passed) break;
     }
     state.CountOffer(launched ? worker : WorkerId{});

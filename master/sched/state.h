@@ -147,7 +147,8 @@ class State {
   // Rounds of idle offers so far. Within one nothing changes but by what policies decide: they may keep
   // what they saw.
   uint64_t idle_rounds() const { return idle_rounds_; }
-  // Rises with each event and each plan that is folded in: between two nothing changes but the count of offers.
+  // Rises with each event and each plan that is folded in, but for plans that only remember: between two nothing
+  // changes but facts, timers and the count of offers.
   uint64_t folds() const { return folds_; }
 
   // Offers, and workers, places and candidates that were looked at for them: what deciding costs, the same

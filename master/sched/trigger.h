@@ -1,11 +1,11 @@
 // What happened, as policies are told: why they are asked now.
 #pragma once
 
-#include <set>
 #include <variant>
 #include <vector>
 
 #include "common/base/ids.h"
+#include "master/sched/flat_set.h"
 #include "master/sched/state.h"
 
 namespace mr::sched {
@@ -19,7 +19,7 @@ struct SlotOffer {
   // Made for whom nothing pending is left that this worker could take now: once an offer period, after
   // all that is pending has been offered. Policies that place work are asked first all the same.
   bool idle = false;
-  std::set<JobId> passed;  // of which nothing is to be launched: Plan::PassOver
+  FlatSet<JobId> passed;  // of which nothing is to be launched: Plan::PassOver
 };
 
 // These attempts were launched, moved on, reported or ended. Ordered as it happened; may repeat.

@@ -75,7 +75,7 @@ class Fair final : public Policy {
                                     !greedy_ && state.free(SlotKind::kReduce).count(offer.worker) != 0};
     static const Ranked<JobRank> kNone;
     const Worker& worker = *state.FindWorker(offer.worker);
-    if (!ready && alike_.Kept(state, worker)) return false;
+    if (!ready && !plan->Launches() && walks_.Kept(state, worker)) return false;
     bool all_keep = true;
     for (const Queue* q : InOrder(state, ready, kinds)) {
       const auto& jobs = ready ? q->ready : q->early;
@@ -110,14 +110,14 @@ class Fair final : public Policy {
       }
       if (offer.local_only) return false;
     }
-    if (!ready && all_keep) alike_.Note(state, worker);
+    if (!ready && all_keep) walks_.NoteKept(state, worker);
     return false;
   }
 
   const bool greedy_;
   const double slow_start_;
   const FairPreemption preemption_;
-  mutable Alike alike_;  // for speed alone
+  mutable Walks walks_;
 };
 
 }  // namespace

@@ -19,11 +19,11 @@ class Fifo final : public Policy {
 
  private:
   void Offer(const SlotOffer& offer, const State& state, Plan* plan) const {
-    if (LaunchInOrder(state, offer, true, true, offer.local_only ? &ChooseLocal : &ChooseReady, plan)) return;
-    if (!offer.local_only) LaunchInOrder(state, offer, false, true, &ChooseEarly, plan, &alike_);
+    if (LaunchInOrder(state, offer, true, true, offer.local_only ? &ChooseLocal : &ChooseReady, plan, &walks_)) return;
+    if (!offer.local_only) LaunchInOrder(state, offer, false, true, &ChooseEarly, plan, &walks_);
   }
 
-  mutable Alike alike_;  // for speed alone
+  mutable Walks walks_;
 };
 
 }  // namespace

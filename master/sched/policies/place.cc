@@ -90,17 +90,27 @@ Cause CauseOf(const Task& task) {
 
 size_t KeptForCopies(const State& state) { return std::max(kWorkersForCopies, state.workers().size() / kShareForCopies); }
 
-bool Alike::Kept(const State& state, const Worker& w) const {
+bool Walks::Kept(const State& state, const Worker& w) const {
   return folds_ == state.folds() && free_ == w.is_free && slots_ == w.slots && used_.slots == w.used.slots &&
          used_.memory == w.used.memory && memory_ == w.memory_bytes;
 }
 
-void Alike::Note(const State& state, const Worker& w) {
+void Walks::NoteKept(const State& state, const Worker& w) {
   folds_ = state.folds();
   free_ = w.is_free;
   slots_ = w.slots;
   used_ = w.used;
   memory_ = w.memory_bytes;
+}
+
+const StageKey* Walks::From(const State& state, const SlotOffer& offer, bool ready) {
+  if (offer_folds_ != state.folds() || offers_ != state.offers() || worker_ != offer.worker) {
+    offer_folds_ = state.folds();
+    offers_ = state.offers();
+    worker_ = offer.worker;
+    from_ = {};
+  }
+  return from_[ready] ? &*from_[ready] : nullptr;
 }
 
 bool KeepsRoom(const State& state, const StageId& early, const Worker& w) {
@@ -180,10 +190,11 @@ bool LaunchOf(const State& state, const StageId& stage, const SlotOffer& offer, 
 }
 
 bool LaunchInOrder(const State& state, const SlotOffer& offer, bool ready, bool with_maps, Choose choose,
-                   Plan* plan, Alike* alike) {
+                   Plan* plan, Walks* walks) {
   const Worker& worker = *state.FindWorker(offer.worker);
-  if (alike != nullptr && alike->Kept(state, worker)) return false;
-  bool all_keep = true;
+  // What a launch that is drafted already leaves room for is another question.
+  if (walks != nullptr && plan->Launches()) walks = nullptr;
+  if (!ready && walks != nullptr && walks->Kept(state, worker)) return false;
   static const std::set<StageKey> none;
   const auto stages = [&](SlotKind kind) -> const std::set<StageKey>& {
     if (state.free(kind).count(offer.worker) == 0) return none;
@@ -191,16 +202,26 @@ bool LaunchInOrder(const State& state, const SlotOffer& offer, bool ready, bool 
   };
   const std::set<StageKey>& maps = with_maps ? stages(SlotKind::kMap) : none;
   const std::set<StageKey>& reduces = stages(SlotKind::kReduce);
-  auto m = maps.begin();
-  auto r = reduces.begin();
+  const StageKey* from = walks != nullptr ? walks->From(state, offer, ready) : nullptr;
+  auto m = from != nullptr ? maps.lower_bound(*from) : maps.begin();
+  auto r = from != nullptr ? reduces.lower_bound(*from) : reduces.begin();
+  bool all_keep = !ready && from == nullptr;
   while (m != maps.end() || r != reduces.end()) {
     const bool map = r == reduces.end() || (m != maps.end() && *m < *r);
     const StageKey& key = map ? *m++ : *r++;
-    if (alike != nullptr && KeepsRoom(state, key.stage, worker)) continue;
-    if (offer.passed.count(key.stage.job) == 0 && LaunchOf(state, key.stage, offer, choose, plan)) return true;
+    if (offer.passed.count(key.stage.job) != 0) {
+      all_keep = false;
+      continue;
+    }
+    if (!ready && walks != nullptr && KeepsRoom(state, key.stage, worker)) continue;
+    if (LaunchOf(state, key.stage, offer, choose, plan)) {
+      if (walks != nullptr) walks->NoteFrom(ready, key);
+      return true;
+    }
     all_keep = false;
   }
-  if (alike != nullptr && all_keep) alike->Note(state, worker);
+  if (walks != nullptr && all_keep) walks->NoteKept(state, worker);
+  if (walks != nullptr) walks->NoteFrom(ready, Walks::kEnd);
   return false;
 }
 
