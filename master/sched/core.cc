@@ -28,7 +28,9 @@ void Core::Fold(const Event& event) {
 }
 
 void Core::Fold(const Plan& plan) {
-  const auto remembers = [](const Edit& e) { return std::holds_alternative<Remember>(e) || std::holds_alternative<WakeAt>(e); };
+  const auto remembers = [](const Edit& e) {
+    return std::holds_alternative<Remember>(e) || std::holds_alternative<WakeAt>(e);
+  };
   if (!std::all_of(plan.edits().begin(), plan.edits().end(), remembers)) state_.CountFold();
   for (const Edit& edit : plan.edits()) std::visit([this](const auto& e) { Do(e); }, edit);
 }

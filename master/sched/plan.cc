@@ -46,7 +46,8 @@ bool Plan::Serves(JobId id) const {
 std::string Plan::Owner() const { return list_ == nullptr ? policy_ : policy_ + list_->suffix; }
 
 bool Plan::Launches() const {
-  return std::any_of(edits_.begin(), edits_.end(), [](const Edit& e) { return std::holds_alternative<sched::Launch>(e); });
+  const auto launches = [](const Edit& e) { return std::holds_alternative<sched::Launch>(e); };
+  return std::any_of(edits_.begin(), edits_.end(), launches);
 }
 
 bool Plan::Launch(const TaskId& id, WorkerId worker, Cause cause, Reason reason) {

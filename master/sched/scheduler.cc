@@ -80,7 +80,8 @@ struct Scheduler::Impl {
     size_t l = 0;
     std::erase_if(*rest, [&](WorkerId w) {
       while (l < places.size() && places[l] < w.value) ++l;
-      if (l == places.size() || places[l] != w.value || lists.CountPending(lists.At(static_cast<uint32_t>(l))) == 0) return false;
+      if (l == places.size() || places[l] != w.value) return false;
+      if (lists.CountPending(lists.At(static_cast<uint32_t>(l))) == 0) return false;
       workers->insert(w);
       return true;
     });

@@ -88,7 +88,8 @@ class MantriPlacement final : public Policy {
     std::vector<std::pair<TaskId, WorkerId>> launches;
     for (const Edit& edit : plan.edits()) {
       const auto* launch = std::get_if<Launch>(&edit);
-      if (launch != nullptr && launch->cause == Cause::kFirst) launches.emplace_back(launch->attempt.task, launch->worker);
+      if (launch == nullptr || launch->cause != Cause::kFirst) continue;
+      launches.emplace_back(launch->attempt.task, launch->worker);
     }
     for (const auto& [task, worker] : launches) Judge(task, worker, view, &plan);
   }
@@ -185,7 +186,9 @@ class MantriPlacement final : public Policy {
     std::vector<RackLoad> loads;
     for (auto& [name, load] : racks) {
       const auto rack = numbers.find(name);
-      if (room < n && rack != numbers.end()) load.most = std::max(load.most, std::ceil(n * state.racks()[rack->second].slots[kind] / slots));
+      if (room < n && rack != numbers.end()) {
+        load.most = std::max(load.most, std::ceil(n * state.racks()[rack->second].slots[kind] / slots));
+      }
       load.most = std::min(1.0, load.most / n);
       loads.push_back(load);
     }

@@ -30,9 +30,9 @@ size_t KeptForCopies(const State& state);
 // What a policy found when it last went through stages, good for as long as nothing changes. For speed alone: it says
 // what another walk would.
 //
-// Kept: no stage may have a task wait on this worker for its inputs, since another one with the same slots and memory, as
-// much of them used, was told so by each stage. While most slots are free and the same stages keep them so, each offer
-// of thousands would else go through all of these stages.
+// Kept: no stage may have a task wait on this worker for its inputs, since another one with the same slots and
+// memory, as much of them used, was told so by each stage. While most slots are free and the same stages keep them so,
+// each offer of thousands would else go through all of these stages.
 // From: an offer that is made again, since jobs were passed over, begins at the stage that had the launch.
 class Walks {
  public:
