@@ -73,6 +73,7 @@ struct ReportIn {
   FailedExtra failed_extra;
   // From: also of kFetchFailed and kCopyNotMade, with message; of kCopyMade the new one.
   sched::FetchDone fetch;
+  bool own_fault = false;  // of kCopyNotMade: the worker's own, not the source's
 };
 // kLater: its record is not on disk yet; another one follows in a batch of commands.
 enum class Verdict : uint8_t { kNoted, kWinner, kCopyKept, kCopyDropped, kDiffers, kStale, kLater };

@@ -258,7 +258,7 @@ uint64_t Brain::FeedReport(WorkerView*, WorkerId id, Incarnation incarnation, Re
     case ReportIn::Kind::kCopyNotMade:
       // Not for a repeat of the report: it would count as another try.
       if (jobs_.Replicating(id, report.fetch.from.output)) NotCopied(report.fetch.from, id, report.message);
-      Suspect(report.fetch.from);
+      if (!report.own_fault) Suspect(report.fetch.from);
       return 0;
     case ReportIn::Kind::kUnknown: *verdict = Verdict::kStale; return 0;
   }

@@ -120,6 +120,7 @@ ReportIn ReportFrom(rpc::Report::Reader in) {
       out.kind = ReportIn::Kind::kCopyNotMade;
       out.fetch.from = CopyFrom(in.getCopyNotMade().getCopy());
       out.message = Said(in.getCopyNotMade().getWhy());
+      out.own_fault = in.getCopyNotMade().getHere();
       break;
     default: break;
   }

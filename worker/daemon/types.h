@@ -152,7 +152,11 @@ struct Killed {};
 struct FetchFailed { CopyName copy; std::string why; };
 struct FetchDone { CopyName copy; uint64_t bytes = 0; Duration took; uint32_t readers = 0; };
 struct CopyMade { CopyName copy; };
-struct CopyNotMade { CopyName from; std::string why; };
+struct CopyNotMade {
+  CopyName from;
+  std::string why;
+  bool here = false;  // for what is this worker's own: the source is in no doubt
+};
 
 struct Report {
   AttemptId attempt;  // of a copy: the one whose output it is

@@ -239,6 +239,7 @@ struct ReportWriter {
     auto f = out.initCopyNotMade();
     worker::ToWire(failed.from, f.initCopy());
     f.setWhy(Cut(failed.why));
+    f.setHere(failed.here);
   }
 };
 

@@ -9,7 +9,7 @@ Worker::Worker(Services& services, Options options) : services_(services), optio
     kept_[CopyKey{copy.output.task, copy.attempt}] = copy.output.generation;
   };
   services_.replicator.set_on_done(
-      [this](const CopyLocation& from, const Result<uint64_t>& bytes) { Replicated(from, bytes); });
+      [this](const CopyLocation& from, const Result<uint64_t>& bytes, bool here) { Replicated(from, bytes, here); });
   services_.on_ended = [this](AttemptId attempt) { Ended(attempt); };
 }
 
@@ -112,7 +112,7 @@ void Worker::On(const ReplicateCopy& command) {
   const CopyLocation& from = *command.from;
   const CopyKey key{from.output.task, from.attempt};
   if (leaving_) {
-    services_.report({{from.output.task, from.attempt}, CopyNotMade{NameOf(from), "this worker leaves"}}, nullptr);
+    services_.report({{from.output.task, from.attempt}, CopyNotMade{NameOf(from), "this worker leaves", true}}, nullptr);
   } else if (!kept_.contains(key)) {
     services_.replicator.Add(from);
   } else if (!unheard_.contains(key)) {
@@ -121,12 +121,12 @@ void Worker::On(const ReplicateCopy& command) {
   }
 }
 
-void Worker::Replicated(const CopyLocation& from, const Result<uint64_t>& bytes) {
+void Worker::Replicated(const CopyLocation& from, const Result<uint64_t>& bytes, bool here) {
   const AttemptId attempt{from.output.task, from.attempt};
   if (!bytes.ok()) {
     LOG(WARNING) << "no copy of " << Name(attempt, TaskLetter::kMap) << " was made from " << from.address << ": "
                  << bytes.status().ToString();
-    services_.report({attempt, CopyNotMade{NameOf(from), bytes.status().ToString()}}, nullptr);
+    services_.report({attempt, CopyNotMade{NameOf(from), bytes.status().ToString(), here}}, nullptr);
     return;
   }
   // In the inventory from here on: the master may count on it before its answer is here.

@@ -76,7 +76,7 @@ class Worker {
   // Why it cannot be launched here; empty: it can.
   std::string WhyNot(const Launch& launch, const StageInfo* stage) const;
   void Drop(const CopyName& copy);
-  void Replicated(const CopyLocation& from, const Result<uint64_t>& bytes);
+  void Replicated(const CopyLocation& from, const Result<uint64_t>& bytes, bool here);
   void Ended(AttemptId attempt);
   AttemptRunner* Find(AttemptId attempt) const;
 

@@ -26,13 +26,21 @@ struct ReplicaSink {
   std::unique_ptr<ShuffleStore::Writer> writer;
   std::optional<uint32_t> partition;
   PartitionCheck check;
+  bool failed_here = false;  // for what is not the source's
 
   CopyKey key() const { return {from.output.task, from.attempt}; }
 
   Status Open() {
     if (writer != nullptr) return Status::Ok();
-    MR_ASSIGN_OR_RETURN(writer, store->Begin(key(), from.partitions));
+    auto begun = store->Begin(key(), from.partitions);
+    if (!begun.ok()) return Here(begun.status());
+    writer = *std::move(begun);
     return Status::Ok();
+  }
+
+  Status Here(Status status) {
+    failed_here = !status.ok();
+    return status;
   }
 
   Status Store(std::vector<Piece> pieces) {
@@ -48,18 +56,19 @@ struct ReplicaSink {
       one.push_back(std::move(piece.chunk));
       MR_ASSIGN_OR_RETURN(const auto batches, CheckChunks(one, &check));
       one[0].records = static_cast<uint32_t>(check.records - records);
-      MR_RETURN_IF_ERROR(writer->AddStored(piece.partition, one[0], batches[0]));
+      MR_RETURN_IF_ERROR(Here(writer->AddStored(piece.partition, one[0], batches[0])));
     }
     return Status::Ok();
   }
 
   Result<uint64_t> Finish() {
     MR_RETURN_IF_ERROR(Open());
-    MR_ASSIGN_OR_RETURN(const auto rows, writer->Finish());
+    const auto rows = writer->Finish();
+    if (!rows.ok()) return Here(rows.status());
     writer.reset();
     uint64_t bytes = 0;
-    for (const PartitionRow& row : rows) bytes += row.bytes;
-    const bool same = TableDigest(rows) == from.content;
+    for (const PartitionRow& row : *rows) bytes += row.bytes;
+    const bool same = TableDigest(*rows) == from.content;
     // Whoever cancels drops the copy as well; what is stored after that is dropped here.
     if (!same || cancelled.load()) store->Drop(key());
     if (!same) return Corrupted("what was copied differs from the committed digest");
@@ -72,7 +81,7 @@ struct ReplicaSink {
 // One replica on its way.
 class Replicator::Transfer : public std::enable_shared_from_this<Transfer>, private kj::TaskSet::ErrorHandler {
  public:
-  using OnEnd = std::function<void(const Result<uint64_t>&)>;
+  using OnEnd = std::function<void(const Result<uint64_t>&, bool here)>;
 
   Transfer(std::shared_ptr<FetchPool::State> pool, std::shared_ptr<ShuffleStore> store, const CopyLocation& from,
            uint64_t window, OnEnd on_end)
@@ -198,7 +207,7 @@ class Replicator::Transfer : public std::enable_shared_from_this<Transfer>, priv
                }).then([this, count, bytes](const Status& stored) {
       if (over_) return;
       storing_ = false;
-      if (!stored.ok()) return End(stored);
+      if (!stored.ok()) return End(stored, true);
       stored_ += count;
       used_ -= bytes;
       StoreNext();
@@ -210,7 +219,7 @@ class Replicator::Transfer : public std::enable_shared_from_this<Transfer>, priv
     if (over_ || finishing_) return;
     finishing_ = true;
     tasks_.add(OnPool(pool_->context->post, [sink = sink_] { return sink->Finish(); })
-                   .then([this](const Result<uint64_t>& bytes) { End(bytes); }));
+                   .then([this](const Result<uint64_t>& bytes) { End(bytes, true); }));
   }
 
   void Close() {
@@ -219,10 +228,12 @@ class Replicator::Transfer : public std::enable_shared_from_this<Transfer>, priv
     arrived_.clear();
   }
 
-  void End(const Result<uint64_t>& bytes) {
+  // from_pool: it is what the sink said.
+  void End(const Result<uint64_t>& bytes, bool from_pool = false) {
     if (over_) return;
     Close();
-    on_end_(bytes);
+    // Between two tasks of the pool, or after the last: nobody writes it.
+    on_end_(bytes, from_pool && sink_->failed_here);
   }
 
   const std::shared_ptr<FetchPool::State> pool_;
@@ -297,13 +308,13 @@ void Replicator::Pump() {
     ++entry->second.tries;
     entry->second.transfer = MakeLoopOwned<Transfer>(
         loop_, fetches_.state(), store_, entry->second.from, options_.window_bytes,
-        [this, key = key, round = round](const Result<uint64_t>& bytes) { Ended(key, round, bytes); });
+        [this, key = key, round = round](const Result<uint64_t>& bytes, bool here) { Ended(key, round, bytes, here); });
     entry->second.transfer->Start();
   }
 }
 
 // By a transfer that was not cancelled: so its entry is there.
-void Replicator::Ended(const CopyKey& replica, uint64_t round, const Result<uint64_t>& bytes) {
+void Replicator::Ended(const CopyKey& replica, uint64_t round, const Result<uint64_t>& bytes, bool here) {
   const auto it = entries_.find(replica);
   if (it == entries_.end() || it->second.round != round) return;
   Entry& entry = it->second;
@@ -325,7 +336,7 @@ void Replicator::Ended(const CopyKey& replica, uint64_t round, const Result<uint
   }
   const CopyLocation from = std::move(entry.from);
   entries_.erase(it);
-  if (on_done_) on_done_(from, bytes);
+  if (on_done_) on_done_(from, bytes, here);
   Pump();
 }
 

@@ -29,8 +29,9 @@ class Replicator : private kj::TaskSet::ErrorHandler {
     uint32_t tries = 4;                   // where the holder cannot be reached
     Duration first_pause = Millis(100);   // between them; doubled each time
   };
-  // bytes: uncompressed. On the loop, never from within a call of ours; not after Cancel or EndJob.
-  using OnDone = std::function<void(const CopyLocation& from, const Result<uint64_t>& bytes)>;
+  // bytes: uncompressed. here: it failed for what is this worker's own, as a full disk is; the source is in no doubt.
+  // On the loop, never from within a call of ours; not after Cancel or EndJob.
+  using OnDone = std::function<void(const CopyLocation& from, const Result<uint64_t>& bytes, bool here)>;
 
   // fetches and store are those of this worker.
   Replicator(rpc::KjThread& loop, FetchPool& fetches, std::shared_ptr<ShuffleStore> store, const Options& options);
@@ -62,7 +63,7 @@ class Replicator : private kj::TaskSet::ErrorHandler {
   };
   void taskFailed(kj::Exception&& exception) override;
   void Pump();
-  void Ended(const CopyKey& replica, uint64_t round, const Result<uint64_t>& bytes);
+  void Ended(const CopyKey& replica, uint64_t round, const Result<uint64_t>& bytes, bool here);
   void Erase(std::map<CopyKey, Entry>::iterator entry);
 
   rpc::KjThread& loop_;

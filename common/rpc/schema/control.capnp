@@ -297,7 +297,12 @@ struct Failed {
   stderrTail @3 :Text;
 }
 
-struct FetchFailed { copy @0 :Copy; why @1 :Text; }
+struct FetchFailed {
+  copy @0 :Copy;
+  why @1 :Text;
+  here @2 :Bool;
+  # Of copyNotMade: for what is this worker's own, as a full disk is. The source is in no doubt.
+}
 struct FetchDone {
   # Of an attempt byBind: one read. Of others: all reads from this copy's worker since the last such report.
   copy @0 :Copy;

@@ -186,6 +186,7 @@ void FakeWorker::TellOfCopy(bool made, const AttemptId& of, uint32_t generation,
     auto failed = report.initCopyNotMade();
     fill(failed.initCopy());
     failed.setWhy(why.c_str());
+    failed.setHere(own_fault);
   }
   Send(kj::mv(request));
 }

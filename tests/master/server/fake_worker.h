@@ -63,6 +63,7 @@ class FakeWorker {
   bool replicates = false;
   // Else, where not empty: none is, and this is why.
   std::string why_no_copy;
+  bool own_fault = false;  // that there is none
   // Tells of a copy at this worker (made), or that there will be none of one at another, as it is.
   void TellOfCopy(bool made, const AttemptId& of, uint32_t generation, WorkerId at, uint64_t incarnation,
                   const std::string& why = "");

@@ -267,6 +267,34 @@ TEST_F(MasterTest, ACopyThatOneWorkerCannotMakeIsAskedOfAnotherAndWhySaysSo) {
   one.hold = [](const AttemptId&) { return false; };
 }
 
+TEST_F(MasterTest, AFullDiskWhereACopyWasToBeMadeCastsNoDoubtOnItsSource) {
+  master_ = nullptr;
+  policies_ = "fifo,mantri_replication(always=on)";
+  StartMaster();
+  FakeWorker one(io_, "one", 3), full(io_, "full");
+  one.hold = full.hold = [](const AttemptId&) { return true; };
+  full.why_no_copy = "no space left on device";
+  full.own_fault = true;
+  ASSERT_TRUE(one.Register(port_).ok());  // where nobody answers whether an output is there: asked, it loses it
+  FakeClient client(io_, port_);
+  auto job = client.Submit(Spec("out", 1));
+  ASSERT_TRUE(job.ok());
+  ASSERT_TRUE(io_.Until([&] { return one.held.size() == 3; }));
+  ASSERT_TRUE(full.Register(port_).ok());
+  one.FinishHeld();
+  ASSERT_TRUE(io_.Until([&] { return full.asked_to_copy.size() == 3; }));
+  using Counts = std::map<uint32_t, uint32_t>;
+  // Another reason: the source is asked, and this one output is made again.
+  const AttemptId of{{*job, 0, 0}, 1};
+  full.own_fault = false;
+  full.TellOfCopy(false, of, 1, {1}, Hash64("one") | 1, "cannot be read");
+  ASSERT_TRUE(io_.Until([&] { return Launches(one, 0) + Launches(full, 0) == 4; })) << Why(client, *job);
+  EXPECT_EQ(client.TasksByCopies(*job), (Counts{{0, 2}, {1, 2}})) << "the others were in no doubt";
+  one.hold = full.hold = [](const AttemptId&) { return false; };
+  one.FinishHeld();
+  full.FinishHeld();
+}
+
 TEST_F(MasterTest, ReplaysItsJournalToTheLiveDigest) {
   FakeWorker worker(io_, "one");
   ASSERT_TRUE(worker.Register(port_).ok());

@@ -63,6 +63,7 @@ FakeMaster::Heard FromReport(rpc::Report::Reader report) {
       heard.what = "copy_not_made";
       heard.copy = FromWire(report.getCopyNotMade().getCopy());
       heard.message = report.getCopyNotMade().getWhy().cStr();
+      heard.here = report.getCopyNotMade().getHere();
       break;
   }
   return heard;

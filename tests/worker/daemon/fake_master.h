@@ -40,6 +40,7 @@ class FakeMaster {
     CopyName copy;
     uint64_t bytes = 0;
     uint32_t readers = 0;
+    bool here = false;  // of copy_not_made
   };
 
   FakeMaster();

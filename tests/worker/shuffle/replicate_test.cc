@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include <optional>
+#include <set>
 
 #include "tests/worker/shuffle/fetch_testing.h"
 
@@ -28,8 +29,9 @@ class ReplicateTest : public testing::Test {
     loop_.Run([&] {
       pool_ = std::make_unique<FetchPool>(loop_, own_, threads_.poster(), fetch);
       replicator_ = std::make_unique<Replicator>(loop_, *pool_, own_, options);
-      replicator_->set_on_done([this](const CopyLocation& from, const Result<uint64_t>& bytes) {
+      replicator_->set_on_done([this](const CopyLocation& from, const Result<uint64_t>& bytes, bool here) {
         std::lock_guard lock(mutex_);
+        if (here) failed_here_.insert(from.output.task.task);
         ended_.emplace(CopyKey{from.output.task, from.attempt}, bytes);
         order_.push_back({from.output.task, from.attempt});
         changed_.notify_all();
@@ -89,6 +91,7 @@ class ReplicateTest : public testing::Test {
   std::condition_variable changed_;
   std::map<CopyKey, Result<uint64_t>> ended_;
   std::vector<CopyKey> order_;  // in which they ended
+  std::set<uint32_t> failed_here_;  // tasks
 };
 
 TEST_F(ReplicateTest, OutputsOfAllShapesBecomeTheSameCopies) {
@@ -236,6 +239,7 @@ TEST_F(FullDiskTest, ACopyForWhichThereIsNoRoomIsSaidAndLeavesRoomForSmallerOnes
   const auto full = WaitFor(1);
   ASSERT_FALSE(full.ok());
   EXPECT_THAT(full.status().ToString(), testing::HasSubstr("No space left on device"));
+  EXPECT_THAT(failed_here_, testing::ElementsAre(1)) << "it is no fault of the source";
   EXPECT_FALSE(own_->Has(Copy(1, 1)));
   EXPECT_THAT(own_->Inventory(), testing::IsEmpty());
   const TestOutput small = MakeOutput(2, 3, 3, 1000, 256), tiny = MakeOutput(3, 3, 1, 10);
