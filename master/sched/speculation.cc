@@ -6,14 +6,37 @@ namespace mr::sched {
 
 namespace {
 
-// At its rate, from start to end, it takes no longer per byte than those that finished.
-bool ExplainedByInput(const StageStatistics& s, const Task& task, const Attempt& a, Duration age) {
-  const uint64_t bytes = InputBytes(task, a);
-  const int64_t score = ScoreOf(a);
-  if (bytes == 0 || score == 0 || s.measured_bytes == 0) return false;
-  const double whole = static_cast<double>(age.ns) * static_cast<double>(kWholeScore) / static_cast<double>(score);
-  const double others = static_cast<double>(s.measured_ns) / static_cast<double>(s.measured_bytes);
-  return whole / static_cast<double>(bytes) <= kSkewSlack * others;
+// How an attempt compares with those that finished, whose mean is 1.
+struct Skew {
+  double input = 0;
+  double cost = 0;  // time per byte, without the wait for inputs, if it goes on at its rate
+  bool explains() const { return cost <= kSkewSlack; }
+};
+
+// Nothing where the inputs or its rate are not known.
+std::optional<Skew> SkewOf(const View& view, StageId id, const Task& task, const Attempt& a) {
+  const StageStatistics& s = view.state().FindStage(id)->statistics;
+  const double bytes = static_cast<double>(InputBytes(task, a)), read = static_cast<double>(s.measured_bytes);
+  double score = static_cast<double>(ScoreOf(a)) / static_cast<double>(kWholeScore);
+  if (bytes == 0 || score == 0 || s.measured_bytes == 0) return std::nullopt;
+  const double age = static_cast<double>((view.now() - a.started_at).ns);
+  const double waited = SecondsBeforeInputs(view, id, a) * 1e9, n = s.measured;
+  double took = age - std::min(age, waited), others = static_cast<double>(s.measured_work);
+  const uint8_t phase = a.samples.back().phase;
+  if (phase < 3) {
+    // It may still fetch what is there to be had, which others did as well: their `waited` has that, too.
+    others = std::max(others, static_cast<double>(s.measured_ns) - n * waited);
+  } else {
+    if (a.inputs_done_at.ns != 0) took = std::min(age, static_cast<double>((view.now() - a.inputs_done_at).ns));
+    if (phase == 3) score = PhaseShare(a.samples.back());
+  }
+  if (score == 0) return std::nullopt;
+  return Skew{bytes * n / read, took / score / bytes * read / others};
+}
+
+bool ExplainedByInput(const View& view, StageId id, const Task& task, const Attempt& a) {
+  const auto skew = SkewOf(view, id, task, a);
+  return skew && skew->explains();
 }
 
 bool RanOn(const Task& task, const Worker& worker) {
@@ -22,6 +45,17 @@ bool RanOn(const Task& task, const Worker& worker) {
 }
 
 }  // namespace
+
+double SecondsBeforeInputs(const View& view, StageId id, const Attempt& a) {
+  const Job& job = *view.state().FindJob(id.job);
+  int64_t made = 0;
+  for (const StageInput& input : job.graph.stages[id.stage].inputs) {
+    if (!input.is_edge) continue;
+    const Ranked<int64_t>& ends = job.stages[input.upstream].statistics.ends;
+    if (!ends.empty()) made = std::max(made, ends.At(ends.size() - 1));
+  }
+  return static_cast<double>(std::max<int64_t>(0, made - a.started_at.ns)) / 1e9;
+}
 
 Result<Speculation::Options> Speculation::ReadOptions(PolicyParams* params, Duration min_age) {
   Options options;
@@ -101,14 +135,8 @@ std::optional<Reason> Speculation::WhyAlone(const View& view, const AttemptId& i
   if (state.Waiting(id)) return Reason{ReasonCode::kWaitsForInputs, "", {}};
   const Duration age = Age(view, a);
   if (age < options_.min_age) return Reason{ReasonCode::kTooYoung, "", {age.seconds(), options_.min_age.seconds()}};
-  if (options_.skew_check && ExplainedByInput(s.statistics, task, a, age)) {
-    const StageStatistics& done = s.statistics;
-    const double bytes = static_cast<double>(InputBytes(task, a)), read = static_cast<double>(done.measured_bytes);
-    const double whole = static_cast<double>(age.ns) * static_cast<double>(kWholeScore) / static_cast<double>(ScoreOf(a));
-    return Reason{ReasonCode::kExplainedByInput, "",
-                  {bytes * static_cast<double>(done.durations.size()) / read,
-                   whole / bytes * read / static_cast<double>(done.measured_ns)}};
-  }
+  const auto skew = options_.skew_check ? SkewOf(view, id.task.stage_id(), task, a) : std::nullopt;
+  if (skew && skew->explains()) return Reason{ReasonCode::kExplainedByInput, "", {skew->input, skew->cost}};
   return Keeps(view, id);
 }
 
@@ -128,7 +156,7 @@ bool Speculation::Eligible(const View& view, StageId stage, AttemptKey key, cons
   const Attempt& a = AttemptOf(s, key);
   if (Age(view, a) < options_.min_age) return false;
   if (!a.inputs_done && !state.InputsComplete(*state.FindJob(stage.job), stage.stage, task)) return false;
-  if (options_.skew_check && ExplainedByInput(s.statistics, task, a, Age(view, a))) return false;
+  if (options_.skew_check && ExplainedByInput(view, stage, task, a)) return false;
   return worker == nullptr || !RanOn(task, *worker);
 }
 

@@ -18,6 +18,9 @@ inline constexpr size_t kCandidatesSeen = 256;
 // end is an estimate.
 inline constexpr double kSkewSlack = 1.25;
 
+// How long it ran before the last of its inputs was made: a copy begins with all of them there.
+double SecondsBeforeInputs(const View& view, StageId stage, const Attempt& attempt);
+
 class Speculation : public Policy {
  public:
   struct Options {

@@ -75,18 +75,6 @@ class Late final : public Speculation {
     return {rate, (1 - score) / rate};
   }
 
-  // How long it ran before the last of its inputs was made: a copy begins with all of them there.
-  static double SecondsBeforeInputs(const View& view, StageId id, const Attempt& a) {
-    const Job& job = *view.state().FindJob(id.job);
-    int64_t made = 0;
-    for (const StageInput& input : job.graph.stages[id.stage].inputs) {
-      if (!input.is_edge) continue;
-      const Ranked<int64_t>& ends = job.stages[input.upstream].statistics.ends;
-      if (!ends.empty()) made = std::max(made, ends.At(ends.size() - 1));
-    }
-    return static_cast<double>(std::max<int64_t>(0, made - a.started_at.ns)) / 1e9;
-  }
-
   // What it would take from now: its input at the pace of the finished, else the median attempt's time, but for
   // what they waited, as it did; infinite where nothing is known.
   static double SecondsAnew(const View& view, StageId id, const StageStatistics& s, const Task& task, const Attempt& a) {
