@@ -57,7 +57,7 @@ void Core::BindAgain(WorkerId worker) {
     for (const BoundRead& read : state_.FindJob(id.task.job)->bindings.Of(id)) {
       if (read.done) continue;
       const TaskId output{id.task.job, read.up_stage, read.up_task};
-      Emit(Bind{id, state_.MakeCopy(output, read.copy), {ReasonCode::kRebound, "", {1}}, read.exclusive});
+      Emit(Bind{id, state_.MakeCopy(output, read.copy), {ReasonCode::kToldAgain, "", {}}, read.exclusive});
     }
   }
 }

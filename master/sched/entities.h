@@ -276,7 +276,7 @@ struct Job {
   JobStatistics statistics;
   std::array<CauseCount, kCauses> causes{};
   const JobList* list = nullptr;  // the policies that serve it
-  Queue* in_queue = nullptr;      // of its name; queues stay
+  Queue* in_queue = nullptr;      // of its name, while the job runs or holds slots
   std::array<uint32_t, 2> held{}, ready_stages{}, early_stages{};  // by slot kind
   bool running() const { return state == JobState::kRunning; }
   template <class V>
@@ -304,13 +304,16 @@ struct JobRank {
   auto operator<=>(const JobRank&) const = default;
 };
 
-// Exists from its first setting or job on, and stays.
+// Stays once an operator has set it; else it goes with the last of its jobs that ran or held slots.
 struct Queue {
   std::string name;
-  uint64_t number = 0;  // 1, 2, ... by first mention
+  uint64_t number = 0;  // 1, 2, ... in the order in which they came; none is given twice
+  bool set = false;     // by an operator
   double weight = 1;
   uint32_t min_share = 0, max_share = 0;  // slots; 0 = none, no limit
-  // Derived. By slot kind: slots held; jobs with a stage in State::ready and in State::early.
+  // Derived. Jobs that run or hold slots. By slot kind: slots held; jobs with a stage in State::ready and in
+  // State::early.
+  uint32_t jobs = 0;
   std::array<uint32_t, 2> held{};
   std::array<Ranked<JobRank>, 2> ready, early;
   LazySet<LaunchKey> live;
@@ -320,7 +323,7 @@ struct Queue {
   template <class V>
   static void Fields(V&& v) {
     using T = Queue;
-    v(&T::name, &T::number, &T::weight, &T::min_share, &T::max_share);
+    v(&T::name, &T::number, &T::weight, &T::min_share, &T::max_share, &T::set);
   }
 };
 

@@ -74,8 +74,8 @@ std::string Sentence(const Reason& r) {
     case ReasonCode::kWorkerLost: return "its worker was lost";
     case ReasonCode::kConsumedStale:
       return "it read an output that is not, or no longer, the committed one";
-    case ReasonCode::kRebound:
-      return "the copy that it read from is gone (" + Count(r, 0, "copy", "copies") + " left)";
+    case ReasonCode::kToldAgain:
+      return "told again, since its worker was away and may not have heard it";
     case ReasonCode::kIndeterminate:
       return "a repeated task gave other content (" +
              Count(r, 0, "reader rolled back", "readers rolled back") + ")";
@@ -215,7 +215,7 @@ const char* ReasonName(ReasonCode code) {
     case ReasonCode::kStageReady: return "stage_ready";
     case ReasonCode::kWorkerLost: return "worker_lost";
     case ReasonCode::kConsumedStale: return "consumed_stale";
-    case ReasonCode::kRebound: return "rebound";
+    case ReasonCode::kToldAgain: return "told_again";
     case ReasonCode::kIndeterminate: return "indeterminate";
     case ReasonCode::kLongestToEnd: return "longest_to_end";
     case ReasonCode::kBehindAverage: return "behind_average";

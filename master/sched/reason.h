@@ -30,7 +30,7 @@ enum class ReasonCode : uint8_t {
   kStageReady = 17,       // {upstream stages planned}
   kWorkerLost = 18,
   kConsumedStale = 19,    // it read an output that is no longer the committed one
-  kRebound = 20,          // the copy it read from is gone        {copies left}
+  kToldAgain = 20,        // its worker may not have heard what to read
   kIndeterminate = 21,    // a re-run gave other content          {consumers rolled back}
   kLongestToEnd = 22,     // copied: slow, and ends last          {seconds left, rate, limit: % per s}
   kBehindAverage = 23,    // copied: its score is low             {its score, average: %}

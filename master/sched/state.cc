@@ -98,25 +98,6 @@ void State::SetConfig(const ConfigChanged& e) {
   digest_ += Hash(config_);
 }
 
-void State::SetQueue(const QueueSet& e) {
-  Queue& q = PutQueue(e.queue);
-  digest_ -= Hash(q);
-  q.weight = e.weight;
-  q.min_share = e.min_share;
-  q.max_share = e.max_share;
-  digest_ += Hash(q);
-}
-
-Queue& State::PutQueue(const std::string& name) {
-  const auto [it, added] = queues_.try_emplace(name);
-  if (added) {
-    it->second.name = name;
-    it->second.number = queues_.size();
-    digest_ += Hash(it->second);
-  }
-  return it->second;
-}
-
 // Ids are given out from 1 on: a table of them, but for one that lies far off.
 Worker& State::AddWorker(WorkerId id) {
   constexpr uint32_t kGap = 100'000;
@@ -183,7 +164,7 @@ void State::AddJob(const JobSubmitted& e, Instant now) {
   job.id = e.job;
   job.name = e.name;
   job.queue = e.queue;
-  job.in_queue = &PutQueue(e.queue);
+  JoinQueue(job);
   job.priority = e.priority;
   job.deadline = e.deadline;
   job.max_attempts = e.max_attempts;
@@ -420,6 +401,7 @@ void State::TakeSlot(const AttemptId& id, Attempt& attempt, int direction) {
     if (attempt.taken_back) --job.taking_back;
     w.attempts.erase(id);
     stage.active.Erase({id.task.task, id.number});
+    if (job.holding == 0 && !job.running()) LeaveQueue(job);
   }
   RefreshWorker(w);
 }

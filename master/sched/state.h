@@ -95,6 +95,8 @@ class State {
   const std::map<FactKey, FactValue>& facts() const { return facts_; }
   const std::map<std::pair<std::string, uint64_t>, Instant>& timers() const { return timers_; }
   const std::map<std::string, Queue>& queues() const { return queues_; }
+  // Those with jobs that run or hold slots, by number.
+  const std::map<uint64_t, const Queue*>& busy_queues() const { return busy_queues_; }
   const Sharing& sharing() const { return sharing_; }
   // Over all workers, those that are gone, too.
   uint64_t outputs_made() const { return outputs_made_; }
@@ -183,9 +185,10 @@ class State {
     return std::any_of(task.attempts.begin(), task.attempts.end(),
                        [&](const Attempt& a) { return a.live() && a.worker == worker; });
   }
-  // A clone of it runs on this worker, or the task failed there and should wait for another one on which it failed less: one
-  // that has room now or, once it is hopeless here (kMaxEnvironmentFailures), one that may get it.
-  bool BetterElsewhere(const StageSpec& spec, const Task& task, const Worker& w) const;
+  // A new attempt of it does not belong on this worker: a clone of it runs there, or the task failed there and should
+  // wait for another one on which it failed less: one that has room now or, once it is hopeless here
+  // (kMaxEnvironmentFailures), one that may get it.
+  bool BelongsElsewhere(const StageSpec& spec, const Task& task, const Worker& w) const;
   // Live, not draining, and large enough for an attempt of this stage.
   bool MayEverRun(const StageSpec& spec, const Worker& w) const;
   // "pending", "running", "waiting", "committed", "failed" or "killed".
@@ -355,6 +358,8 @@ class State {
   static void CountAttempt(const Attempt& a, std::array<CauseCount, kCauses>* causes);
   static void CountEnd(const Attempt& a, CauseCount* count);  // nothing as long as it has a slot
   Queue& PutQueue(const std::string& name);
+  void JoinQueue(Job& job);
+  void LeaveQueue(Job& job);  // no-op where it did before
   // The job out of its queue's indexes (-1), or in by its present values (+1).
   void RankJob(const Job& job, int direction);
   void BuildClasses(Job& job, uint32_t stage);
@@ -389,13 +394,14 @@ class State {
   std::map<WorkerId, Worker> workers_;
   std::vector<Worker*> worker_at_;  // by id, as far as ids are dense
   std::map<std::string, Queue> queues_;
+  std::map<uint64_t, const Queue*> busy_queues_;
   Sharing sharing_;
   std::map<std::string, uint32_t> rack_numbers_;
   std::vector<const std::string*> rack_names_;  // in rack_numbers_
   uint64_t outputs_made_ = 0, outputs_lost_ = 0;
   std::map<FactKey, FactValue> facts_;
   std::map<std::pair<std::string, uint64_t>, Instant> timers_;
-  uint64_t arrivals_ = 0, offers_ = 0;
+  uint64_t arrivals_ = 0, offers_ = 0, queue_numbers_ = 0;  // so many were given out
   WorkerId offer_cursor_;
   std::array<Transfers, kMostReaders> transfers_{};
   std::vector<JobId> ended_;  // oldest first

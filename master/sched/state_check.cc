@@ -173,8 +173,15 @@ std::string CheckQueues(const State& state) {
   std::map<std::string, Queue> queues;
   for (const auto& [name, q] : state.queues()) queues[name].number = q.number;
   for (const auto& [id, job] : state.jobs()) {
-    if (queues.count(job.queue) == 0 || job.in_queue != &state.queues().at(job.queue)) return Name(id) + ": its queue is not known";
+    if (!job.running() && job.holding == 0) {
+      if (job.in_queue != nullptr) return Name(id) + ": it is done, and in a queue";
+      continue;
+    }
+    if (queues.count(job.queue) == 0 || job.in_queue != &state.queues().at(job.queue)) {
+      return Name(id) + ": its queue is not known";
+    }
     Queue& q = queues.at(job.queue);
+    ++q.jobs;
     std::array<bool, 2> ready{}, early{};
     for (uint32_t s = 0; s < job.stages.size(); ++s) {
       const size_t kind = KindIndex(job.graph.stages[s].slot_kind);
@@ -194,9 +201,16 @@ std::string CheckQueues(const State& state) {
   }
   for (const auto& [name, q] : state.queues()) {
     const Queue& want = queues.at(name);
+    const auto busy = state.busy_queues().find(q.number);
+    const bool listed = busy != state.busy_queues().end() && busy->second == &q;
+    if (q.jobs != want.jobs || listed != (q.jobs > 0)) return "queue '" + name + "': its jobs are counted wrong";
+    if (q.jobs == 0 && !q.set) return "queue '" + name + "' has no jobs, and nobody has set it";
     if (q.held != want.held || q.ready != want.ready || q.early != want.early || q.live.All() != want.live.All()) {
       return "queue '" + name + "' is indexed wrong";
     }
+  }
+  for (const auto& [number, q] : state.busy_queues()) {
+    if (q->number != number || queues.count(q->name) == 0) return "a queue that is gone is listed";
   }
   uint64_t made = 0, lost = 0;
   for (const auto& [id, w] : state.workers()) {

@@ -67,6 +67,7 @@ void State::EndJob(JobId id, JobState state, const std::string& message, Instant
     }
   }
   RefreshAll(job);
+  if (job.holding == 0) LeaveQueue(job);
   ended_.push_back(id);
   ended_tasks_ += TasksOf(job);
   PruneEndedJobs();

@@ -76,6 +76,7 @@ uint64_t State::Hash(const Queue& q) {
       .Word(q.number)
       .Word(std::bit_cast<uint64_t>(q.weight))
       .Pair(q.min_share, q.max_share)
+      .Word(q.set)
       .hash();
 }
 
@@ -181,7 +182,7 @@ uint64_t State::HashTimer(const std::string& policy, uint64_t id, Instant at) {
 
 uint64_t State::HashCounters() const {
   Mixer m(Tag::kCounters);
-  m.Word(arrivals_).Word(offers_).Word(offer_cursor_.value);
+  m.Word(arrivals_).Word(offers_).Word(queue_numbers_).Word(offer_cursor_.value);
   for (const Transfers& t : transfers_) {
     if (t.n > 0) m.Word(t.n).Word(t.bytes).Word(t.us);
   }

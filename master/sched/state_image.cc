@@ -25,7 +25,7 @@ struct Timer {
 struct Head {
   uint64_t digest = 0;
   Config config;
-  uint64_t arrivals = 0, offers = 0;
+  uint64_t arrivals = 0, offers = 0, queue_numbers = 0;
   WorkerId offer_cursor;
   std::vector<Worker> workers;
   std::vector<Fact> facts;
@@ -37,7 +37,7 @@ struct Head {
   static void Fields(V&& v) {
     using T = Head;
     v(&T::digest, &T::config, &T::arrivals, &T::offers, &T::offer_cursor, &T::workers, &T::facts, &T::timers,
-      &T::ended, &T::queues, &T::transfers);
+      &T::ended, &T::queues, &T::transfers, &T::queue_numbers);
   }
 };
 
@@ -57,6 +57,15 @@ struct JobImage {
   static void Fields(V&& v) { v(&JobImage::job, &JobImage::profile, &JobImage::bindings); }
 };
 
+// See Job::in_queue.
+bool InQueue(const Job& job) {
+  const auto holds = [](const Attempt& a) { return a.holds_slot(); };
+  const auto any = [&](const Task& t) { return std::any_of(t.attempts.begin(), t.attempts.end(), holds); };
+  return job.running() || std::any_of(job.stages.begin(), job.stages.end(), [&](const Stage& s) {
+           return std::any_of(s.tasks.begin(), s.tasks.end(), any);
+         });
+}
+
 Status Unreadable(const char* what) {
   return Corrupted(std::string("the scheduler's image has a part that is no ") + what);
 }
@@ -64,7 +73,8 @@ Status Unreadable(const char* what) {
 }  // namespace
 
 void State::Save(const std::function<void(std::string)>& part) const {
-  Head head{digest_, config_, arrivals_, offers_, offer_cursor_, {}, {}, {}, ended_, {}, {transfers_.begin(), transfers_.end()}};
+  Head head{digest_, config_, arrivals_, offers_, queue_numbers_, offer_cursor_, {}, {}, {}, ended_, {},
+            {transfers_.begin(), transfers_.end()}};
   for (const auto& [id, worker] : workers_) head.workers.push_back(worker);
   for (const auto& [name, queue] : queues_) head.queues.push_back(queue);
   for (const auto& [key, value] : facts_) head.facts.push_back({key, value});
@@ -91,6 +101,7 @@ Status State::RestorePart(std::string_view part) {
     config_ = head.config;
     arrivals_ = head.arrivals;
     offers_ = head.offers;
+    queue_numbers_ = head.queue_numbers;
     offer_cursor_ = head.offer_cursor;
     ended_ = head.ended;
     if (head.transfers.size() != transfers_.size()) return Unreadable("head of these transfers");
@@ -110,7 +121,7 @@ Status State::RestorePart(std::string_view part) {
     for (const ProfileEntry& entry : image.profile) image.job.profile[entry.name] = entry.value;
     for (const BoundRead& read : image.bindings) image.job.bindings.Put(read);
     const JobId id = image.job.id;
-    if (queues_.count(image.job.queue) == 0) return Unreadable("job of these queues");
+    if (InQueue(image.job) && queues_.count(image.job.queue) == 0) return Unreadable("job of these queues");
     for (const Stage& stage : image.job.stages) {
       for (const Task& task : stage.tasks) {
         for (const CopyPlace& place : task.copies) {
@@ -127,7 +138,7 @@ Status State::RestorePart(std::string_view part) {
 }
 
 void State::IndexRestored(Job& job) {
-  job.in_queue = &queues_.at(job.queue);
+  if (InQueue(job)) JoinQueue(job);
   ListReaders(job);
   JoinList(job);
   for (uint32_t s = 0; s < job.stages.size(); ++s) {

@@ -113,6 +113,7 @@ bool State::Waiting(const AttemptId& id) const {
 }
 
 bool State::QueueFull(const Job& job, SlotKind kind) const {
+  if (job.in_queue == nullptr) return false;
   const Queue& q = *job.in_queue;
   if (!sharing_.max_shares || q.max_share == 0) return false;
   if (!sharing_.by_kind) return q.held_total() >= q.max_share;
@@ -178,7 +179,7 @@ bool State::MayEverRun(const StageSpec& spec, const Worker& w) const {
   return w.alive && !w.draining && Room(w, {}, spec.slot_kind, spec.memory_bytes);
 }
 
-bool State::BetterElsewhere(const StageSpec& spec, const Task& task, const Worker& w) const {
+bool State::BelongsElsewhere(const StageSpec& spec, const Task& task, const Worker& w) const {
   // Clones are to be independent: what is wrong with a worker is wrong with both attempts there.
   if (task.wanted > 1 && task.live > 0 && LiveOn(task, w.id)) return true;
   const uint32_t here = TimesFailedOn(task, w);
@@ -211,6 +212,7 @@ const char* State::Word(const AttemptId& id) const {
 }
 
 void State::RankJob(const Job& job, int direction) {
+  if (job.in_queue == nullptr) return;
   Queue& queue = *job.in_queue;
   for (const size_t kind : {0, 1}) {
     const JobRank rank = RankOf(job, kind);

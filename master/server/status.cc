@@ -294,7 +294,7 @@ std::vector<std::string> Brain::WhyPending(const JobView& job) const {
   const sched::State& state = scheduler_->state();
   const sched::Job* known = state.FindJob(job.id);
   if (known == nullptr || !known->running()) return lines;
-  const sched::Queue& queue = state.queues().at(known->queue);
+  const sched::Queue& queue = *known->in_queue;
   for (uint32_t s = 0; s < known->stages.size(); ++s) {
     const sched::StageSpec& spec = known->graph.stages[s];
     if (!known->stages[s].in_ready) continue;

@@ -60,7 +60,7 @@ class Dolly final : public Policy {
   // Lent slots are as good as free ones.
   static uint64_t HeldSlots(const State& state) {
     uint64_t held = 0;
-    for (const auto& [name, queue] : state.queues()) held += queue.held_total();
+    for (const auto& [number, queue] : state.busy_queues()) held += queue->held_total();
     return held - state.lent().size();
   }
 

@@ -56,7 +56,8 @@ class Fair final : public Policy {
   // Queues that may launch something of these kinds, the most deserving first.
   std::vector<const Queue*> InOrder(const State& state, bool ready, const std::array<bool, 2>& kinds) const {
     std::vector<std::tuple<bool, double, uint64_t, const Queue*>> order;
-    for (const auto& [name, q] : state.queues()) {
+    for (const auto& [number, queue] : state.busy_queues()) {
+      const Queue& q = *queue;
       const auto& jobs = ready ? q.ready : q.early;
       const uint32_t held = Held(q);
       if (!(kinds[0] && !jobs[0].empty()) && !(kinds[1] && !jobs[1].empty())) continue;

@@ -15,7 +15,7 @@ constexpr char kQueueScope[] = "queue";
 constexpr const char* kBelow[] = {"below_min_since", "below_share_since"};
 constexpr double kNearly = 1e-6;  // shares come from a bisection
 
-// By queue number, in Queue order.
+// By number, of queues with jobs.
 std::map<uint64_t, double> Shares(const State& state) {
   const double total = state.slots().total;
   const auto share = [&](const Queue& q, double ratio) {
@@ -26,13 +26,13 @@ std::map<uint64_t, double> Shares(const State& state) {
   double low = 0, high = 1;
   const auto sum = [&](double ratio) {
     double slots = 0;
-    for (const auto& [name, q] : state.queues()) slots += share(q, ratio);
+    for (const auto& [number, q] : state.busy_queues()) slots += share(*q, ratio);
     return slots;
   };
   for (int i = 0; i < 64 && sum(high) < total && high < 1e12; ++i) high *= 2;
   for (int i = 0; i < 44; ++i) (sum((low + high) / 2) < total ? low : high) = (low + high) / 2;
   std::map<uint64_t, double> shares;
-  for (const auto& [name, q] : state.queues()) shares[q.number] = share(q, high);
+  for (const auto& [number, q] : state.busy_queues()) shares[number] = share(*q, high);
   return shares;
 }
 
@@ -66,7 +66,12 @@ void FairPreemption::NoteLaunch(const State& state, const Queue& q, Plan* plan) 
 void FairPreemption::Review(const View& view, Plan* plan) const {
   const State& state = view.state();
   const std::map<uint64_t, double> shares = Shares(state);
-  for (const auto& [name, q] : state.queues()) {
+  for (auto it = state.facts().lower_bound({policy_, kQueueScope, 0, ""});
+       it != state.facts().end() && it->first.policy == policy_ && it->first.scope == kQueueScope; ++it) {
+    if (shares.count(it->first.id) == 0) plan->Forget(kQueueScope, it->first.id, it->first.name);  // it has no jobs
+  }
+  for (const auto& [number, queue] : state.busy_queues()) {
+    const Queue& q = *queue;
     const double share = shares.at(q.number);
     for (const size_t kind : {0, 1}) {
       const FactValue* since = Since(state, q, kind);
@@ -108,9 +113,9 @@ void FairPreemption::Preempt(const State& state, const Queue& q, uint32_t target
   }
   need = std::min(need, tasks);
   std::vector<std::pair<double, const Queue*>> above;
-  for (const auto& [name, other] : state.queues()) {
-    const double over = other.live.size() - shares.at(other.number);
-    if (over > kNearly && &other != &q) above.emplace_back(-over, &other);
+  for (const auto& [number, other] : state.busy_queues()) {
+    const double over = other->live.size() - shares.at(number);
+    if (over > kNearly && other != &q) above.emplace_back(-over, other);
   }
   std::sort(above.begin(), above.end(), [](const auto& a, const auto& b) {
     return std::tie(a.first, a.second->number) < std::tie(b.first, b.second->number);

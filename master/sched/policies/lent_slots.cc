@@ -161,7 +161,7 @@ bool LentSlotHelps(const State& state, const AttemptId& lent, const TaskId& task
   } else if (state.Room(w, w.used, ours.slot_kind, ours.memory_bytes)) {
     return false;  // it waits for something else than a slot
   }
-  return !state.BetterElsewhere(ours, job.stages[task.stage].tasks[task.task], w);
+  return !state.BelongsElsewhere(ours, job.stages[task.stage].tasks[task.task], w);
 }
 
 void GiveBackLentSlots(const View& view, Plan* plan) { Lender(view, plan).GiveBack(); }

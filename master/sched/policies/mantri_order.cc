@@ -27,7 +27,7 @@ void StartLargest(const Launch& drafted, const State& state, Plan* plan) {
   const auto consider = [&](uint32_t t) {
     const Task& task = stage.tasks[t];
     if (task.plan.input_bytes <= stage.tasks[best].plan.input_bytes || !c.ready.fresh.Contains(t)) return false;
-    if (task.live > 0 || state.BetterElsewhere(spec, task, worker)) return false;
+    if (task.live > 0 || state.BelongsElsewhere(spec, task, worker)) return false;
     best = t;
     return true;
   };

@@ -17,7 +17,7 @@ uint32_t FirstFor(const State& state, const StageId& id, WorkerId worker, const 
   const StageSpec& spec = state.Spec(id);
   const Stage& stage = *state.FindStage(id);
   for (uint32_t t = set.First(); t != IndexSet::kNone; t = set.Next(t + 1)) {
-    if (!state.BetterElsewhere(spec, stage.tasks[t], w)) return t;
+    if (!state.BelongsElsewhere(spec, stage.tasks[t], w)) return t;
   }
   return IndexSet::kNone;
 }
@@ -29,7 +29,7 @@ uint32_t FirstLocal(const State& state, const StageId& id, WorkerId worker, cons
   const Stage& stage = *state.FindStage(id);
   uint32_t i = lists.NextPending(list, list.begin);
   for (; i != IndexSet::kNone; i = lists.NextPending(list, i + 1)) {
-    if (!state.BetterElsewhere(spec, stage.tasks[lists.task(i)], w)) return lists.task(i);
+    if (!state.BelongsElsewhere(spec, stage.tasks[lists.task(i)], w)) return lists.task(i);
   }
   return IndexSet::kNone;
 }

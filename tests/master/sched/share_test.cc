@@ -83,6 +83,46 @@ TEST(FairShareTest, ALongJobStarvesNobodyInItsQueue) {
   EXPECT_NEAR(cluster.state().FindJob(late)->holding, 5, 1);
 }
 
+TEST(FairShareTest, AQueueThatNobodySetGoesWithTheLastOfItsJobs) {
+  TimedCluster cluster(1, "fair(min_share_timeout=20)");
+  cluster.AddWorkers(4, 1);
+  cluster.Send(QueueSet{"kept", 2, 1, 0});
+  cluster.RunUntil(cluster.now());
+  uint64_t last = cluster.state().queues().at("kept").number;
+  for (int i = 0; i < 300; ++i) {
+    const std::string name = "q" + std::to_string(i % 7);
+    cluster.Submit({name, 3, {}, 1, false});
+    cluster.Submit({name, 3, {}, 1, false});
+    cluster.RunUntil(cluster.now());
+    const uint64_t number = cluster.state().queues().at(name).number;
+    EXPECT_GT(number, last) << "what was noted of another queue would be its own";
+    last = number;
+    EXPECT_EQ(cluster.state().busy_queues().size(), 1u);
+    cluster.RunToEnd();
+    EXPECT_THAT(cluster.state().queues(), testing::ElementsAre(testing::Key("kept")));
+    EXPECT_TRUE(cluster.state().busy_queues().empty()) << "fair walks these at each offer";
+    ASSERT_EQ(CheckState(cluster.state()), "");
+  }
+  cluster.Submit({"kept", 3, {}, 1, false});
+  EXPECT_EQ(cluster.state().queues().at("kept").weight, 2);
+}
+
+// Its jobs end while it waits for its share: nothing of that stays.
+TEST(PreemptionTest, OfAQueueThatIsGoneNothingIsRemembered) {
+  TimedCluster cluster(1, "fair(min_share_timeout=20,fair_share_timeout=5)");
+  cluster.AddWorkers(4, 1);
+  cluster.Submit({"a", 50, {}, 100, true});
+  cluster.RunUntil(AtSecond(1));
+  const JobId gone = cluster.Submit({"b", 4, {}, 1, false});
+  cluster.RunUntil(AtSecond(2));
+  ASSERT_FALSE(cluster.state().facts().empty()) << "else this shows nothing";
+  cluster.Send(JobKillAsked{gone, "a user asked"});
+  cluster.RunUntil(AtSecond(20));
+  EXPECT_TRUE(cluster.state().facts().empty());
+  EXPECT_THAT(cluster.state().queues(), testing::ElementsAre(testing::Key("a")));
+  EXPECT_EQ(CheckState(cluster.state()), "");
+}
+
 TEST(PreemptionTest, ComesAfterItsTimeoutAndLeavesEachQueueItsShare) {
   int kills = 0;
   for (uint64_t seed = 1; seed <= 8; ++seed) {

@@ -166,7 +166,8 @@ TEST_F(ReplayTest, ADivergenceIsFoundAtItsRecord) {
   replayed = sim::ReplayJournal(directory);
   ASSERT_TRUE(replayed.ok() && replayed->divergence);
   EXPECT_EQ(replayed->divergence->event, "QueueSet of 'night'");
-  EXPECT_THAT(replayed->divergence->unchanged, testing::ElementsAre("queue 'night'"));
+  EXPECT_THAT(replayed->divergence->unchanged, testing::ElementsAre("counters of offers and arrivals", "queue 'night'"))
+      << "a queue's number counts";
 
   // The state is the same, what was promised is not.
   directory = WithEvent<sched::AttemptFinished>([](sched::AttemptFinished*, EventRecord* record) { record->outcome->clear(); });
