@@ -51,6 +51,7 @@ Worker WorkerOf(const sched::Worker& worker) { return {worker.id, worker.rack, w
 Document FrameOf(const sched::State& state) {
   Document document;
   document.policies = state.config().policies;
+  document.lists = state.config().lists;
   document.seed = state.config().seed;
   for (const auto& [name, q] : state.queues()) document.queues.push_back({name, q.weight, q.min_share, q.max_share});
   for (const auto& [id, worker] : state.workers()) {

@@ -10,9 +10,7 @@
 #include <vector>
 
 #include "common/base/status.h"
-#include "master/sched/entities.h"
-
-namespace mr::sched { class State; }
+#include "master/sched/state.h"
 
 namespace mr::history {
 
@@ -67,7 +65,9 @@ struct Worker {
 };
 
 struct Document {
-  std::string policies;
+  std::string policies;  // the last list
+  // Those before it, and it, by when they came into force; empty in documents of releases that did not say.
+  std::vector<sched::ListInForce> lists;
   uint64_t seed = 1;
   std::vector<sched::QueueSet> queues;
   std::vector<Worker> workers;

@@ -10,7 +10,7 @@ namespace mr::history {
 namespace {
 
 constexpr std::string_view kMagic = "paceline-history\t";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;  // 1: without lists
 // Of a document that is read: a job of so many tasks does not exist (a guess).
 constexpr size_t kMostTasks = 10'000'000;
 
@@ -146,6 +146,14 @@ bool TakeLine(std::string_view line, Document* document) {
     w.Get(&document->left_out);
     return w.good();
   }
+  if (what == "list") {
+    sched::ListInForce list;
+    w.Get(&list.from);
+    list.policies = w.Text();
+    const bool later = document->lists.empty() || document->lists.back().from <= list.from;
+    document->lists.push_back(std::move(list));
+    return w.good() && later;
+  }
   if (what == "queue") {
     sched::QueueSet q;
     q.queue = w.Text();
@@ -245,6 +253,7 @@ bool TakeLine(std::string_view line, Document* document) {
 std::string WriteHead(const Document& d) {
   std::string out = std::string(kMagic) + N(kVersion) + "\n";
   out += Line({"config", Plain(d.policies), N(d.seed), N(d.left_out)});
+  for (const auto& list : d.lists) out += Line({"list", N(list.from), Plain(list.policies)});
   for (const auto& q : d.queues) out += Line({"queue", Plain(q.queue), Exact(q.weight), N(q.min_share), N(q.max_share)});
   for (const Worker& w : d.workers) {
     out += Line({"worker", N(w.id.value), Plain(w.rack), N(w.slots.total), N(w.slots.map), N(w.slots.reduce), N(w.from), N(w.until)});
@@ -302,7 +311,9 @@ Result<Document> Read(std::string_view text, const std::string& name) {
       (void)w.Next();
       w.Get(&version);
       if (!w.good()) return InvalidArgument(name + ":1: no version");
-      if (version != kVersion) return Rejected(name + " is a history of version " + N(version) + ", this release reads " + N(kVersion));
+      if (version < 1 || version > kVersion) {
+        return Rejected(name + " is a history of version " + N(version) + ", this release reads up to " + N(kVersion));
+      }
       continue;
     }
     if (!TakeLine(line, &document)) {

@@ -43,7 +43,7 @@ void Core::WakeCoreAt(Instant at) {
 }
 
 void Core::On(const ConfigChanged& e) {
-  state_.SetConfig(e);
+  state_.SetConfig(e, now_);
   config_changed = true;
   offer_all = true;
 }

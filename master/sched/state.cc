@@ -91,10 +91,13 @@ Attempt& State::AttemptOf(const AttemptId& id) {
   return const_cast<Attempt&>(*attempt);
 }
 
-void State::SetConfig(const ConfigChanged& e) {
+void State::SetConfig(const ConfigChanged& e, Instant now) {
   if (config_.known) digest_ -= Hash(config_);
   const uint32_t restarts = config_.known ? config_.restarts + 1 : 0;
-  config_ = {true, e.policies, e.seed, e.scheduler_version, e.offer_period, restarts};
+  std::vector<ListInForce> lists = std::move(config_.lists);
+  if (lists.empty() || lists.back().policies != e.policies) lists.push_back({now, e.policies});
+  if (lists.size() > kListsKept) lists.erase(lists.begin());
+  config_ = {true, e.policies, e.seed, e.scheduler_version, e.offer_period, restarts, std::move(lists)};
   digest_ += Hash(config_);
 }
 

@@ -34,6 +34,16 @@ struct FactKey {
 };
 using FactValue = std::variant<int64_t, double>;
 
+// A list of policies, and since when it was in force.
+struct ListInForce {
+  Instant from;
+  std::string policies;
+  bool operator==(const ListInForce&) const = default;
+  template <class V>
+  static void Fields(V&& v) { v(&ListInForce::from, &ListInForce::policies); }
+};
+inline constexpr size_t kListsKept = 64;  // a guess: more than a master is given while it knows a job
+
 struct Config {
   bool known = false;
   std::string policies;
@@ -41,10 +51,11 @@ struct Config {
   uint32_t scheduler_version = 0;
   Duration offer_period = Millis(100);
   uint32_t restarts = 0;  // ConfigChanged events after the first
+  std::vector<ListInForce> lists;  // the newest kListsKept that differ from the one before; the last is `policies`
   template <class V>
   static void Fields(V&& v) {
     using T = Config;
-    v(&T::known, &T::policies, &T::seed, &T::scheduler_version, &T::offer_period, &T::restarts);
+    v(&T::known, &T::policies, &T::seed, &T::scheduler_version, &T::offer_period, &T::restarts, &T::lists);
   }
 };
 
@@ -196,7 +207,7 @@ class State {
   Copy MakeCopy(const TaskId& id, const CopyPlace& place) const;
 
   // Writing. Each REQUIRES that what it names exists.
-  void SetConfig(const ConfigChanged& event);
+  void SetConfig(const ConfigChanged& event, Instant now);
   void SetSharing(const Sharing& sharing);  // walks all running jobs
   void SetQueue(const QueueSet& event);
   void PutWorker(const WorkerRegistered& event);  // comes, or comes back: alive and not held

@@ -45,13 +45,10 @@ uint32_t Flags(std::initializer_list<bool> flags) {
 }  // namespace
 
 uint64_t State::Hash(const Config& c) {
-  return Mixer(Tag::kConfig)
-      .Text(c.policies)
-      .Word(c.seed)
-      .Pair(c.scheduler_version, c.restarts)
-      .For(c.offer_period)
-      .Word(c.known)
-      .hash();
+  Mixer m(Tag::kConfig);
+  m.Text(c.policies).Word(c.seed).Pair(c.scheduler_version, c.restarts).For(c.offer_period).Word(c.known);
+  for (const ListInForce& list : c.lists) m.At(list.from).Text(list.policies);
+  return m.hash();
 }
 
 uint64_t State::Hash(const Worker& w) {

@@ -27,6 +27,7 @@ enum class Kind : uint8_t {
   kReadFails,  // a: failed read: a reader cannot read a copy
   kProbed,     // a: failed read: the master knows that the copy is gone
   kServing,    // what readers take of each disk is looked at once more
+  kList,       // a: change of the list
 };
 
 struct Item {

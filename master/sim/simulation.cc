@@ -51,6 +51,9 @@ std::string Simulation::Run(const std::function<void(size_t, size_t, Instant)>& 
   for (uint32_t f = 0; f < experiment_.faults.faults.size(); ++f) {
     queue_.Push({FromSeconds(experiment_.faults.faults[f].at).ns}, Kind::kFault, f);
   }
+  for (uint32_t c = 0; c < experiment_.list_changes.size(); ++c) {
+    queue_.Push({FromSeconds(experiment_.list_changes[c].at).ns}, Kind::kList, c);
+  }
   if (experiment_.tasks.serve_disk > 0) queue_.Push(now_, Kind::kServing, 0);
   outside_ = static_cast<uint32_t>(jobs_.size() + experiment_.faults.faults.size()) + later;
   for (uint64_t n = 0; ended_ < jobs_.size() || live_ > 0; ++n) {
@@ -104,6 +107,9 @@ void Simulation::Handle(const Item& item) {
     case Kind::kReadFails: return ReadFails(item.a);
     case Kind::kProbed: return Probed(item.a);
     case Kind::kServing: return ChargeSources();
+    case Kind::kList:
+      return Step(sched::ConfigChanged{experiment_.list_changes[item.a].policies, experiment_.seed, sched::kSchedulerVersion,
+                                       experiment_.offer_period});
   }
 }
 

@@ -26,6 +26,12 @@ struct Experiment {
   FaultPlan faults;
   std::vector<sched::QueueSet> queues;  // set before the first job
   std::string policies = "fifo";  // REQUIRES a list that sched::Scheduler::CheckPolicies takes
+  // The master is restarted with another list, which REQUIRES the same; by `at`. Workers go on meanwhile.
+  struct ListChange {
+    double at = 0;  // seconds
+    std::string policies;
+  };
+  std::vector<ListChange> list_changes;
   Duration offer_period = Millis(100);  // the papers' heartbeat is of 3 s
   uint64_t seed = 1;
   bool check = false;  // the whole state, and what the simulator knows itself, after each event

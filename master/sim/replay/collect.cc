@@ -10,6 +10,9 @@ void HistoryCollector::On(const sched::StampedEvent& event, const std::vector<sc
   if (const auto* e = std::get_if<sched::ConfigChanged>(&event.event)) {
     document_.policies = e->policies;
     document_.seed = e->seed;
+    // Of another release's part of the journal nothing is left in the state.
+    if (document_.lists.empty()) document_.lists = scheduler.state().config().lists;
+    else if (document_.lists.back().policies != e->policies) document_.lists.push_back({event.at, e->policies});
   } else if (const auto* e = std::get_if<sched::QueueSet>(&event.event)) {
     auto& queues = document_.queues;
     const auto it = std::find_if(queues.begin(), queues.end(), [&](const auto& q) { return q.queue == e->queue; });

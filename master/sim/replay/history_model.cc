@@ -356,7 +356,17 @@ Result<HistoryModel> ModelOf(const Document& document, std::optional<JobId> only
   e.tasks.launch_delay = FromSeconds(Median(delays));
   e.tasks.report_period = FromSeconds(std::clamp(Median(seconds) * kReportStep, kLeastPeriod, kMostPeriod));
   e.queues = document.queues;
-  e.policies = document.policies;
+  e.policies = document.lists.empty() ? document.policies : document.lists[0].policies;
+  if (!document.lists.empty() && document.lists[0].from > begin && document.lists.size() == sched::kListsKept) {
+    model.notes.push_back("which list was in force at first is not known any more; the first that is known is taken");
+  }
+  for (const sched::ListInForce& list : document.lists) {
+    if (list.from <= begin) {
+      e.policies = list.policies;
+    } else if (list.from <= end && list.policies != (e.list_changes.empty() ? e.policies : e.list_changes.back().policies)) {
+      e.list_changes.push_back({Between(begin, list.from), list.policies});
+    }
+  }
   e.seed = document.seed;
   return model;
 }
@@ -365,6 +375,7 @@ Experiment Changed(const HistoryModel& model, const Change& change) {
   Experiment e = model.as_it_was;
   if (!change.scheduler.empty()) {
     e.policies = change.scheduler;
+    e.list_changes.clear();
     for (JobModel& job : e.jobs) job.policies.clear();
   }
   auto& workers = e.cluster.workers;

@@ -45,19 +45,34 @@ void JsonSpent(std::string* out, const char* name, const std::string& scheduler,
         s.wasted, static_cast<unsigned long long>(s.copies));
 }
 
+// Each list, and from when on, in seconds after the first submission.
+std::string ListsText(const std::vector<Experiment::ListChange>& lists) {
+  std::string text = lists[0].policies;
+  for (size_t i = 1; i < lists.size(); ++i) {
+    Print(&text, ", from %.3f s on ", lists[i].at);
+    text += lists[i].policies;
+  }
+  return text;
+}
+
 }  // namespace
 
 Result<WhatIf> RunWhatIf(const history::Document& document, std::optional<JobId> only, const Change& change) {
   if (!change.scheduler.empty()) MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(change.scheduler));
-  if (const Status was = sched::Scheduler::CheckPolicies(document.policies); !was.ok()) {
-    return Rejected("the history's own list '" + document.policies + "' is none of this release: " + was.message());
-  }
   MR_ASSIGN_OR_RETURN(HistoryModel model, ModelOf(document, only));
+  std::vector<Experiment::ListChange> in_force = model.as_it_was.list_changes;
+  in_force.insert(in_force.begin(), {0, model.as_it_was.policies});
+  for (const Experiment::ListChange& list : in_force) {
+    if (const Status was = sched::Scheduler::CheckPolicies(list.policies); !was.ok()) {
+      return Rejected("the history's own list '" + list.policies + "' is none of this release: " + was.message());
+    }
+  }
   const Experiment changed = Changed(model, change);
   WhatIf out;
   out.notes = model.notes;
-  out.was_scheduler = model.as_it_was.policies;
-  out.then_scheduler = changed.policies;
+  out.was = in_force;
+  out.was_scheduler = ListsText(in_force);
+  out.then_scheduler = change.scheduler.empty() ? out.was_scheduler : changed.policies;
   out.was_workers = static_cast<uint32_t>(model.as_it_was.cluster.workers.size());
   out.then_workers = static_cast<uint32_t>(changed.cluster.workers.size());
   out.was_slots = model.as_it_was.cluster.slots();
@@ -92,8 +107,10 @@ Result<WhatIf> RunWhatIf(const history::Document& document, std::optional<JobId>
 
 std::string Table(const WhatIf& w) {
   std::string out;
-  Print(&out, "was      %s, %u workers, %u slots\n", w.was_scheduler.c_str(), w.was_workers, w.was_slots);
-  Print(&out, "what if  %s, %u workers, %u slots\n\n", w.then_scheduler.c_str(), w.then_workers, w.then_slots);
+  out += "was      " + w.was_scheduler;
+  Print(&out, ", %u workers, %u slots\n", w.was_workers, w.was_slots);
+  out += "what if  " + w.then_scheduler;
+  Print(&out, ", %u workers, %u slots\n\n", w.then_workers, w.then_slots);
   Print(&out, "%-14s %-16s %7s %11s %11s %8s %11s %8s\n", "JOB", "NAME", "TASKS", "HAPPENED s", "MODEL s", "ERROR", "WHAT IF s", "CHANGE");
   for (const WhatIf::Row& row : w.rows) {
     Print(&out, "%-14s %-16.40s %7u %11.3f %11.3f %+7.1f%% %11.3f %+7.1f%%\n", Name(row.id).c_str(), row.name.c_str(), row.tasks,
@@ -121,6 +138,13 @@ std::string Json(const WhatIf& w) {
     out += "{\"id\":\"" + Name(row.id) + "\",\"name\":\"" + JsonEscape(row.name) + "\"";
     Print(&out, ",\"tasks\":%u,\"happened_s\":%.6f,\"model_s\":%.6f,\"error\":%.6f,\"whatif_s\":%.6f,\"change\":%.6f}", row.tasks,
           row.happened, row.model, row.error(), row.then, row.change());
+  }
+  out += "]";
+  out += ",\"lists\":[";
+  for (const Experiment::ListChange& list : w.was) {
+    if (&list != &w.was[0]) out += ",";
+    Print(&out, "{\"from_s\":%.6f", list.at);
+    out += ",\"scheduler\":\"" + JsonEscape(list.policies) + "\"}";
   }
   out += "]";
   JsonSpent(&out, "happened", w.was_scheduler, w.was_workers, w.was_slots, w.happened);

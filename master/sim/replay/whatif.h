@@ -28,6 +28,7 @@ struct WhatIf {
   Spent happened, model, then;
   // What was asked, filled in: list, workers, slots of them all.
   std::string was_scheduler, then_scheduler;
+  std::vector<Experiment::ListChange> was;  // the lists that were in force, from the first submission on
   uint32_t was_workers = 0, was_slots = 0, then_workers = 0, then_slots = 0;
   double median_error = 0, worst_error = 0;  // of jobs, absolute
   std::vector<std::string> notes;

@@ -23,7 +23,7 @@ class MantriRestartTest : public testing::Test {
   void Begin(const std::vector<double>& finished) {
     ConfigChanged config;
     config.policies = "fifo";
-    state_.SetConfig(config);
+    state_.SetConfig(config, {});
     for (uint32_t w = 1; w <= 20; ++w) {
       WorkerRegistered e;
       e.worker = {w};

@@ -62,7 +62,7 @@ TEST(HistoryTest, IsTheSameAfterBeingWrittenAndRead) {
 TEST(HistoryTest, WhatIsNoneIsRefusedWithItsLine) {
   const std::string text = history::Write(HistoryOf(Mixed("fifo")));
   EXPECT_EQ(history::Read("x\n", "it").status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(history::Read("paceline-history\t2\n", "it").status().code(), Code::kRejected);
+  EXPECT_EQ(history::Read("paceline-history\t3\n", "it").status().code(), Code::kRejected);
   for (const char* bad : {"attempt\t1", "stage\ts\t1\t0\t1\t-", "task\t1\t1\t1\t-\t0:0:1:0:99", "worker\t0\t-\t1\t0\t0\t0\t0", "what"}) {
     const auto read = history::Read("paceline-history\t1\n" + std::string(bad) + "\n", "it");
     ASSERT_FALSE(read.ok()) << bad;
@@ -184,6 +184,34 @@ TEST(WhatIfTest, WorkersThatWentAndCameAreInTheModel) {
   EXPECT_GT(RunWhatIf(document, {}, {})->worst_error, same->worst_error) << "as if all had always been there";
 }
 
+// The master was restarted with another list in between: each job is compared with what was in force when it ran.
+TEST(WhatIfTest, AHistoryOfTwoListsIsSimulatedUnderEach) {
+  Experiment e = OneSlow("fifo");
+  for (size_t j = 0; j < 3; ++j) e.jobs[j].submit = 100.0 * static_cast<double>(j);
+  e.list_changes = {{150, "fifo,late(min_age=1s)"}};
+  const auto made = HistoryOf(std::move(e));
+  const auto document = history::Read(history::Write(made), "it");
+  ASSERT_TRUE(document.ok()) << document.status().ToString();
+  EXPECT_EQ(document->lists, made.lists);
+  ASSERT_EQ(made.jobs.size(), 3u);
+  for (const uint32_t j : {0, 2}) {
+    const auto w = RunWhatIf(*document, made.jobs[j].id, {});
+    ASSERT_TRUE(w.ok()) << w.status().ToString();
+    EXPECT_EQ(w->was_scheduler, j == 0 ? "fifo" : "fifo,late(min_age=1s)");
+    EXPECT_EQ(w->model.copies > 0, j == 2) << Table(*w);
+    EXPECT_LT(w->worst_error, .15) << Table(*w);
+  }
+  const auto all = RunWhatIf(*document, {}, {"", 0, 0});
+  ASSERT_TRUE(all.ok()) << all.status().ToString();
+  EXPECT_EQ(all->was_scheduler, "fifo, from 150.000 s on fifo,late(min_age=1s)");
+  EXPECT_LT(all->worst_error, .15) << Table(*all);
+  EXPECT_NE(Json(*all).find(R"("lists":[{"from_s":0.000000,"scheduler":"fifo"},{"from_s":150.000000,)"), std::string::npos);
+  const auto changed = RunWhatIf(*document, {}, {"fifo", 0, 0});
+  ASSERT_TRUE(changed.ok());
+  EXPECT_EQ(changed->then.copies, 0u) << "the asked list holds throughout";
+  EXPECT_EQ(changed->then_scheduler, "fifo");
+}
+
 // What a history shows of costs and speeds is what it was made with, and a run can take it.
 TEST(WhatIfTest, ParametersComeOutOfAHistory) {
   Experiment e = Mixed("fifo", 2);
@@ -206,6 +234,12 @@ TEST(WhatIfTest, ParametersComeOutOfAHistory) {
   EXPECT_EQ(cluster->racks[0].name, "here");
   EXPECT_EQ(ParseTasksToml("[[worker]]\n", "it").status().code(), Code::kInvalidArgument);
   EXPECT_EQ(ParseTasksToml("[task]\nmap_csot = 1.0\n", "it").status().code(), Code::kInvalidArgument);
+  for (const char* bad : {"launch_delay = -1.0", "launch_delay = nan", "launch_delay = inf", "launch_delay = 1e17",
+                          "kill_delay = 3601", "report_period = 1e10", "tail = 1.5", "map_cost = 2.0"}) {
+    const Status status = ParseTasksToml("[task]\n" + std::string(bad) + "\n", "it").status();
+    EXPECT_EQ(status.code(), Code::kInvalidArgument) << bad;
+    EXPECT_NE(status.message().find("it must be from "), std::string::npos) << status.message();
+  }
 }
 
 }  // namespace
