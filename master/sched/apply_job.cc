@@ -42,6 +42,14 @@ void Core::On(const StagePlanned& e) {
   CommitIfComplete(e.job);  // a stage may have no tasks at all
 }
 
+void Core::On(const OperatorsKnown& e) {
+  const Job* job = state_.FindJob(e.job);
+  if (job == nullptr || !job->running()) return;
+  for (const uint32_t s : e.indeterminate) {
+    if (s < job->stages.size() && !job->stages[s].indeterminate) state_.MarkStageIndeterminate({e.job, s});
+  }
+}
+
 void Core::On(const JobKillAsked& e) {
   const Job* job = state_.FindJob(e.job);
   if (job == nullptr || !job->running()) return;

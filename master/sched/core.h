@@ -65,6 +65,7 @@ class Core {
   void On(const TimerDue& e);
   void On(const JobTakenOver& e);
   void On(const QueueSet& e);
+  void On(const OperatorsKnown& e);
 
   void Do(const Launch& edit);
   void Do(const Kill& edit);

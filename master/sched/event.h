@@ -291,11 +291,20 @@ struct CopyNotMade {
   static void Fields(V&& v) { v(&CopyNotMade::from, &CopyNotMade::worker, &CopyNotMade::why); }
 };
 
+// Of these stages' operators an earlier job showed that they give other content for equal input: said before the stages
+// are planned, so that none of their tasks is cloned.
+struct OperatorsKnown {
+  JobId job;
+  std::vector<uint32_t> indeterminate;  // stages
+  template <class V>
+  static void Fields(V&& v) { v(&OperatorsKnown::job, &OperatorsKnown::indeterminate); }
+};
+
 using Event = std::variant<ConfigChanged, WorkerRegistered, WorkerLost, WorkerDraining, JobSubmitted,
                            JobKillAsked, StagePlanned, AttemptStarted, AttemptProgress,
                            AttemptFinished, AttemptFailed, AttemptRefused, AttemptKilled, FetchDone,
                            FetchFailed, CopyMade, CopyLost, ProfileLoaded, TimerDue, JobTakenOver,
-                           QueueSet, CopyNotMade>;
+                           QueueSet, CopyNotMade, OperatorsKnown>;
 
 // Instants never go back from one event to the next; equal instants keep their given order.
 struct StampedEvent {

@@ -80,7 +80,11 @@ uint64_t Brain::AppendEvent(EventRecord* record, const std::vector<sched::Decisi
 }
 
 Brain::Fed Brain::Feed(sched::Event event, std::string extra) {
+  const auto* submitted = std::get_if<sched::JobSubmitted>(&event);
+  const JobId job = submitted != nullptr ? submitted->job : JobId{};
   Fed fed = FeedOne(std::move(event), std::move(extra));
+  // Before its stages are planned: the first of their tasks is cloned, or not, at once.
+  if (job.valid()) TellOfOperators(job);
   // Answers to PlanStage are at hand: the plan was made when the job was submitted.
   std::vector<sched::PlanStage> plans;
   const auto gather = [&plans](const std::vector<sched::Decision>& decisions) {
@@ -107,6 +111,7 @@ Brain::Fed Brain::FeedOne(sched::Event event, std::string extra) {
   fed.sequence = AppendEvent(&record, fed.decisions);
   ++events_;
   AfterFold(jobs_.Fold(record.stamped, record.extra, fed.decisions, fed.sequence));
+  NoteRandomOperators(fed.decisions);
   for (const auto& decision : fed.decisions) {
     if (const auto* commit = std::get_if<sched::CommitJob>(&decision)) {
       MR_CHECK(ApplyCommit(commit->job, record.extra, fed.sequence).ok());

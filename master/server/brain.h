@@ -27,6 +27,7 @@
 #include "master/server/loop.h"
 #include "master/server/planner.h"
 #include "master/server/publisher.h"
+#include "master/server/random_operators.h"
 #include "master/server/workers.h"
 #include "schema/client.capnp.h"
 #include "schema/control.capnp.h"
@@ -179,6 +180,7 @@ class Brain {
   void FillQueues(rpc::MasterForClient::QueuesResults::Builder out);
   Result<std::vector<std::string>> Why(const std::string& subject);
   // Of each stage of a job that has tasks without a slot: what keeps them.
+  Result<std::string> WithStage(const std::string& subject);
   std::vector<std::string> WhyPending(const JobView& job) const;
 
   JobTable& jobs() { return jobs_; }
@@ -197,6 +199,10 @@ class Brain {
   // One event's whole way. Events that its decisions ask for follow at once.
   Fed Feed(sched::Event event, std::string extra = {});
   void NoteQueue(const sched::Event& event);
+  // Behind the fold of these, live or replayed: the decision is a promise, so that it is known as long as the journal is.
+  void NoteRandomOperators(const std::vector<sched::Decision>& decisions);
+  // What earlier jobs showed of this one's operators is fed, if it is new.
+  void TellOfOperators(JobId id);
   static Status CheckQueueName(const std::string& queue);
   Fed FeedOne(sched::Event event, std::string extra);
   void CarryOut(const sched::Decision& decision, uint64_t sequence);
@@ -300,6 +306,7 @@ class Brain {
 
   std::multiset<std::pair<std::string, uint64_t>> timers_;   // armed, of policies
   std::multimap<std::pair<std::string, uint64_t>, Instant> replayed_timers_;
+  RandomOperators random_operators_;
   std::map<std::string, sched::QueueSet> queues_;  // as operators set them, under whatever build
   std::set<std::pair<JobId, uint32_t>> unplanned_;  // asked for in the replay, not answered
   std::set<JobId> unpublished_, uncleaned_;

@@ -372,6 +372,15 @@ struct EventFolder {
   void operator()(const sched::ProfileLoaded&) {}
   void operator()(const sched::TimerDue&) {}
   void operator()(const sched::QueueSet&) {}
+  void operator()(const sched::OperatorsKnown& e) {
+    JobView* job = table.Find(e.job);
+    if (job == nullptr || job->brief) return;
+    for (const uint32_t s : e.indeterminate) {
+      if (s >= job->spec.stages.size()) continue;
+      job->warnings.try_emplace(s, "stage '" + job->spec.stages[s].name + "' is not deterministic: in an earlier job its operator "
+                                   "did not give the same records for the same input; none of its tasks is cloned");
+    }
+  }
   void operator()(const sched::JobTakenOver& e) {
     const JobId id = e.submitted.job;
     JobView* job = table.Find(id);

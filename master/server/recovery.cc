@@ -124,7 +124,7 @@ void Brain::TakeOver() {
   }
   for (const auto& [name, set] : std::map<std::string, sched::QueueSet>(queues_)) {
     const auto known = scheduler_->state().queues().find(name);
-    if (known != scheduler_->state().queues().end() && known->second.weight == set.weight &&
+    if (known != scheduler_->state().queues().end() && known->second.set && known->second.weight == set.weight &&
         known->second.min_share == set.min_share && known->second.max_share == set.max_share) {
       continue;
     }
@@ -154,6 +154,12 @@ void Brain::TakeOver() {
                  << " committed outputs";
     Feed(std::move(taken));
   }
+  // Of those, and of one whose submission was the last that a crash left.
+  std::vector<JobId> running;
+  for (const auto& [id, job] : scheduler_->state().jobs()) {
+    if (job.running()) running.push_back(id);
+  }
+  for (const JobId id : running) TellOfOperators(id);
 }
 
 Status Brain::Replay(const journal::Record& record, uint64_t offset) {
@@ -248,6 +254,7 @@ Status Brain::ReplayEvent(const journal::Record& record, uint64_t offset) {
   }
   NoteOutstanding(event.stamped, decisions);
   (void)jobs_.Fold(event.stamped, event.extra, decisions, record.sequence);
+  NoteRandomOperators(decisions);
   for (const auto& decision : decisions) {
     if (const auto* commit = std::get_if<sched::CommitJob>(&decision)) {
       MR_RETURN_IF_ERROR(ApplyCommit(commit->job, event.extra, record.sequence));

@@ -30,7 +30,7 @@ Status Brain::Save(journal::SnapshotWriter* writer) const {
   };
   std::vector<sched::QueueSet> queues;
   for (const auto& [name, set] : queues_) queues.push_back(set);
-  add(RecordKind::kSnapshotHead)(EncodeFields(head) + EncodeFields(queues));
+  add(RecordKind::kSnapshotHead)(EncodeFields(head) + EncodeFields(queues) + EncodeFields(random_operators_.All()));
   // Between an epoch and its first event there is nothing to save.
   if (!foreign_ && scheduler_->state().config().known) scheduler_->Save(add(RecordKind::kSnapshotScheduler));
   jobs_.Save(add(RecordKind::kSnapshotJobs));
@@ -46,8 +46,11 @@ Status Brain::Restore(const journal::Record& record) {
       FieldReader reader(record.payload);
       reader.Get(head);
       if (reader.ok() && !reader.AtEnd()) reader.Get(queues);
+      std::vector<RandomOperators::Found> random;  // likewise
+      if (reader.ok() && !reader.AtEnd()) reader.Get(random);
       if (!reader.ok() || !reader.AtEnd()) return Corrupted("a snapshot's head cannot be read");
       for (const sched::QueueSet& set : queues) queues_[set.queue] = set;
+      for (const auto& found : random) random_operators_.Add(found.op, found.job);
       foreign_ = head.scheduler_version != options_.scheduler_version;
       events_ = head.events;
       last_stamp_ = head.last_stamp;

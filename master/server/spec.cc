@@ -7,6 +7,7 @@
 #include <set>
 
 #include "common/abi/operator_table.h"
+#include "common/base/digest.h"
 #include "common/base/text.h"
 #include "master/sched/scheduler.h"
 
@@ -44,6 +45,7 @@ bool FixedFormat(const std::string& format) {
   return error == std::errc() && at == end && n > 0 && n <= 16u << 20;
 }
 
+constexpr size_t kMaxOperatorName = 200;  // of what is remembered of one
 constexpr std::array<std::string_view, 6> kInputFormats = {"text", "kv", "csv", "jsonl", "fixed:N", "record"};
 constexpr std::array<std::string_view, 4> kOutputFormats = {"text", "fixed:N", "raw", "record"};
 
@@ -168,11 +170,20 @@ struct Reader {
     }
   }
 
+  std::string OperatorOf(rpc::StageSpec::Reader stage) {
+    const std::string name = Str(stage.getOperator()).substr(0, kMaxOperatorName);
+    if (!spec.library.empty()) return spec.library + ":" + name;
+    const auto config = stage.getConfig();
+    const Digest128 digest = Hash128({reinterpret_cast<const char*>(config.begin()), config.size()});
+    return "built-in:" + name + ":" + digest.Hex();
+  }
+
   void ReadStage(rpc::StageSpec::Reader stage, uint32_t index) {
     StageSpec out;
     out.name = Str(stage.getName());
     out.tasks = stage.getTasks();
     out.flags = stage.getFlags();
+    out.op = OperatorOf(stage);
     const std::string where = "stage '" + out.name + "'";
     if (out.name.empty() || out.name.size() > 200 || !Printable(out.name)) {
       faults.Add("stage " + std::to_string(index) + " has no usable name");

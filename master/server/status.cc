@@ -1,6 +1,7 @@
 // What the brain tells those who ask or watch: reads the tables, changes nothing.
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include "common/base/text.h"
 #include "common/io/clock.h"
@@ -321,6 +322,29 @@ std::vector<std::string> Brain::WhyPending(const JobView& job) const {
   return lines;
 }
 
+// task_1_0001_m_000000 and attempt_1_0001_m_000000_1, without the stage, where the job has one stage of this letter: as
+// they stand otherwise.
+Result<std::string> Brain::WithStage(const std::string& subject) {
+  std::vector<std::string> parts;
+  std::istringstream in(subject);
+  for (std::string part; std::getline(in, part, '_');) parts.push_back(part);
+  const size_t short_of = parts.empty() ? 0 : parts[0] == "task" ? 5 : parts[0] == "attempt" ? 6 : 0;
+  if (parts.size() != short_of || short_of == 0 || (parts[3] != "m" && parts[3] != "r")) return subject;
+  const auto id = ParseJobId("job_" + parts[1] + "_" + parts[2]);
+  if (!id) return subject;
+  const JobView* job = jobs_.Find(*id);
+  if (job == nullptr) return jobs_.Unknown(*id);
+  std::vector<std::string> names;
+  for (uint32_t s = 0; s < job->spec.stages.size(); ++s) {
+    if (static_cast<char>(job->letter(s)) != parts[3][0]) continue;
+    names.push_back(parts[0] + "_" + parts[1] + "_" + parts[2] + "_" + std::to_string(s));
+    for (size_t i = 3; i < parts.size(); ++i) names.back() += "_" + parts[i];
+  }
+  if (names.empty()) return NotFound("there is no " + subject + ": the job has no stage of this kind");
+  if (names.size() == 1) return names[0];
+  return InvalidArgument("'" + subject + "' does not say of which stage: " + names.front() + " to " + names.back());
+}
+
 Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
   std::vector<std::string> lines;
   if (const auto worker_id = ParseWorkerId(subject)) {
@@ -363,10 +387,11 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
     }
     return lines;
   }
+  MR_ASSIGN_OR_RETURN(const std::string name, WithStage(subject));
   // An attempt's name; a task's name is one without its number.
-  auto attempt = ParseAttemptId(subject);
-  const bool is_task = !attempt && subject.starts_with("task_");
-  if (is_task) attempt = ParseAttemptId("attempt_" + subject.substr(5) + "_1");
+  auto attempt = ParseAttemptId(name);
+  const bool is_task = !attempt && name.starts_with("task_");
+  if (is_task) attempt = ParseAttemptId("attempt_" + name.substr(5) + "_1");
   if (!attempt) return InvalidArgument("'" + subject + "' is no name of a job, task, attempt or worker");
   const JobView* job = jobs_.Find(attempt->task.job);
   if (job == nullptr) return jobs_.Unknown(attempt->task.job);

@@ -183,13 +183,16 @@ TEST(ClonesTest, AnIdleSlotRunsACloneAndIsGivenBackToAnotherJob) {
   EXPECT_NE(show.find("clones on idle slots launched, 1 won"), std::string::npos) << show;
 }
 
+constexpr char kRandom[] = "grep -q nap && sleep 4; echo key; head -c 16 /dev/urandom | od -An -tx1 | tr -d ' '";
+
 // The clones of two maps end while the third one naps, and their outputs differ: the reduces, which begin after that,
 // are not cloned.
 TEST(ClonesTest, ARandomOperatorIsFoundOutAndItsReadersAreNotCloned) {
   Cluster cluster({.workers = 6,
                    .slots = 1,
                    .master_flags = {"--scheduler=fair(slowstart=1),dolly(floor=40,tau=1,beta=1,p=0.1),"
-                                    "delay_assignment(omega=20s)"}});
+                                    "delay_assignment(omega=20s)",
+                                    "--snapshot_bytes=16k"}});
   ASSERT_TRUE(cluster.Start().ok());
   const std::string dir = cluster.directory();
   ASSERT_TRUE(MakeDirectories(dir + "/in").ok());
@@ -198,7 +201,7 @@ TEST(ClonesTest, ARandomOperatorIsFoundOutAndItsReadersAreNotCloned) {
   }
   const RunResult run = cluster.Mrctl(
       {"submit", "stream", "--map",
-       "grep -q nap && sleep 4; echo key; head -c 16 /dev/urandom | od -An -tx1 | tr -d ' '", "--reduce", "cat",
+       kRandom, "--reduce", "cat",
        "--reduces", "2", "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/out"},
       Seconds(60));
   ASSERT_EQ(run.exit, 0) << run.err << cluster.Logs();
@@ -214,6 +217,31 @@ TEST(ClonesTest, ARandomOperatorIsFoundOutAndItsReadersAreNotCloned) {
   EXPECT_GE(Count(cluster.Mrctl({"why", "task_1_0001_0_m_000000"}).out, "is not deterministic"), 1u);
   const std::string attempts = cluster.Mrctl({"job", "attempts", kJob}).out;
   EXPECT_EQ(Count(attempts, "_1_r_"), 2u) << attempts;
+
+  // Remembered for the next run, over snapshots and the master's death; another command is another operator.
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_EQ(cluster.Mrctl({"fs", "mkdir", "/made/" + std::to_string(i)}).exit, 0) << i;
+  }
+  cluster.KillMaster();
+  ASSERT_TRUE(cluster.StartMaster().ok()) << cluster.Logs();
+  const auto again = [&](const std::string& map, const std::string& out) {
+    return cluster.Mrctl({"submit", "stream", "--map", map, "--reduce", "cat", "--reduces", "2", "--input",
+                          "file://" + dir + "/in", "--output", "file://" + dir + out},
+                         Seconds(60));
+  };
+  const RunResult second = again(kRandom, "/again");
+  ASSERT_EQ(second.exit, 0) << second.err << cluster.Logs();
+  EXPECT_NE((second.out + second.err).find("in an earlier job its operator did not give the same records"),
+            std::string::npos)
+      << second.out << second.err;
+  const std::string once = cluster.Mrctl({"job", "attempts", "job_2_0001"}).out;
+  EXPECT_EQ(Count(once, "_0_m_"), 3u) << once;
+  EXPECT_EQ(Count(once, "_1_r_"), 2u) << once;
+  EXPECT_GE(Count(cluster.Mrctl({"job", "show", "job_2_0001"}).out, "in an earlier job"), 1u);
+  EXPECT_GE(Count(cluster.Mrctl({"why", "task_2_0001_0_m_000001"}).out, "in an earlier job"), 1u);
+  ASSERT_EQ(again("cat", "/sound").exit, 0) << cluster.Logs();
+  const std::string cloned = cluster.Mrctl({"job", "attempts", "job_2_0002"}).out;
+  EXPECT_GT(Count(cloned, "_0_m_"), 3u) << cloned;
 }
 
 }  // namespace

@@ -48,6 +48,31 @@ class WhyTest : public testing::Test {
   }
 };
 
+// A job of maps only: by the names that `job tasks` prints, and without the stage, of which there is one of this letter.
+TEST_F(WhyTest, TasksOfAStreamWithoutReduceAreFound) {
+  Cluster cluster({.workers = 1, .slots = 2});
+  ASSERT_TRUE(cluster.Start().ok());
+  const std::string dir = cluster.directory(), in = dir + "/in";
+  WriteInputs(in, 2, kSmall);
+  const RunResult run = cluster.Mrctl(
+      {"submit", "stream", "--map", "cat", "--input", "file://" + in, "--output", "file://" + dir + "/out"});
+  ASSERT_EQ(run.exit, 0) << run.err;
+  for (const bool restarted : {false, true}) {
+    if (restarted) {
+      cluster.KillMaster();
+      ASSERT_TRUE(cluster.StartMaster().ok());
+    }
+    for (const char* name : {"task_1_0001_0_m_000001", "task_1_0001_m_000001", "attempt_1_0001_m_000001_1"}) {
+      const RunResult why = cluster.Mrctl({"why", name});
+      EXPECT_EQ(why.exit, 0) << name << why.err;
+      EXPECT_NE(why.out.find("committed attempt_1_0001_0_m_000001_1"), std::string::npos) << name << why.out;
+    }
+    EXPECT_EQ(cluster.Mrctl({"why", "task_1_0001_r_000001"}).exit, 7) << "it has no reduces";
+    EXPECT_EQ(cluster.Mrctl({"why", "task_1_0007_m_000001"}).exit, 7) << "there is no such job";
+    EXPECT_EQ(cluster.Mrctl({"why", "task_1_0001_x_000001"}).exit, 2);
+  }
+}
+
 TEST_F(WhyTest, AnAttemptThatIsSlowForItsInputOnlyIsSparedAndWhySaysSoWithNumbers) {
   for (const std::string policy : {"late(min_age=1s,skew_check=on)", "mantri_restart(min_age=1s)"}) {
     Cluster cluster({.workers = 3, .slots = 2, .master_flags = {"--block_size=64m", "--scheduler=fifo," + policy}});

@@ -215,6 +215,7 @@ void Scenario::Submit(const Words& w) {
   e.priority = std::atoi(OptionOf(w, "priority", "0").c_str());
   e.queue = OptionOf(w, "queue", "");
   if (const std::string list = OptionOf(w, "policies", ""); !list.empty()) e.policies = {list};
+  text.random = SplitAt(OptionOf(w, "random", ""), ',');
   names_[e.job] = name;
   open_job_ = name;
   const std::string maps = OptionOf(w, "maps", "");
@@ -270,8 +271,18 @@ void Scenario::SendJob() {
   Send(job.submitted);
 }
 
+// Before the first of its stages is planned, as a master does.
+void Scenario::TellOfOperators(const JobText& job) {
+  OperatorsKnown known{job.submitted.job, {}};
+  for (uint32_t s = 0; s < job.stages.size(); ++s) {
+    if (Has(job.random, job.stages[s].name)) known.indeterminate.push_back(s);
+  }
+  if (!known.indeterminate.empty()) Send(known);
+}
+
 void Scenario::Answer(const PlanStage& ask) {
   const JobText& job = texts_.at(names_.at(ask.job));
+  if (ask.stage == 0) TellOfOperators(job);
   const StageText& text = job.stages[ask.stage];
   const StageSpec& spec = job.submitted.graph.stages[ask.stage];
   StagePlanned e{ask.job, ask.stage, text.partitions, {}, text.plan_error};

@@ -39,6 +39,7 @@ class Scenario {
   struct JobText {
     JobSubmitted submitted;
     std::vector<StageText> stages;
+    std::vector<std::string> random;  // stages whose operators are known to be
   };
   struct Output {
     Digest128 content;
@@ -59,6 +60,7 @@ class Scenario {
   void RunTimers(Instant until);
   void Send(sched::Event event);
   void Answer(const PlanStage& ask);
+  void TellOfOperators(const JobText& job);
   void Note(const Decision& decision);
 
   // scenario_expect.cc: what is asked of decisions and state.

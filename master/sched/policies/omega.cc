@@ -128,10 +128,6 @@ double ChooseOmega(const State& state, const Bin& bin) {
 
 }  // namespace
 
-uint32_t BinOfTasks(size_t tasks) {
-  return tasks <= 10 ? 1 : tasks <= 50 ? 2 : tasks <= 150 ? 3 : tasks <= 500 ? 4 : kBins;
-}
-
 uint32_t BinOf(const Job& job) {
   size_t tasks = 0;
   for (const Stage& stage : job.stages) tasks += stage.tasks.size();

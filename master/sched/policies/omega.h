@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "master/sched/job_bins.h"
 #include "master/sched/pipeline.h"
 #include "master/sched/plan.h"
 #include "master/sched/policy.h"
@@ -39,9 +40,6 @@ class Omega {
   Duration given_, refresh_;
 };
 
-inline constexpr uint32_t kBins = 5;
-// 1 to kBins, by number of tasks: up to 10, 50, 150, 500, more.
-uint32_t BinOfTasks(size_t tasks);
 uint32_t BinOf(const Job& job);
 
 }  // namespace mr::sched

@@ -1,5 +1,6 @@
 // Ended jobs are bounded: whole, in brief, forgotten; and the same behind a snapshot.
 #include "master/server/job_table.h"
+#include "master/server/random_operators.h"
 
 #include <capnp/message.h>
 #include <gtest/gtest.h>
@@ -9,16 +10,21 @@
 namespace mr::master {
 namespace {
 
+// What stands beside the submission of the n-th job: maps with so many partitions, and a reduce that reads them.
+std::string TwoStages(uint32_t n, uint32_t maps, uint32_t partitions) {
+  capnp::MallocMessageBuilder message;
+  auto spec = message.initRoot<rpc::JobSpec>();
+  test::FillTwoStages(spec, "/input", "/out" + std::to_string(n), 1);
+  SubmitExtra extra{CanonicalBytes(spec.asReader()), "id" + std::to_string(n), 1, {}};
+  extra.plan.stages = {{maps, {partitions}, {{0, "file:///input", 0, 10, 10}}, 10, {}}, {1, {1}, {}, 10, {}}};
+  return EncodeFields(extra);
+}
+
 TEST(JobTableTest, JobsInBriefKeepTheirTotalsThroughASnapshot) {
   JobTable table(2000);
   const auto submit = [&](uint32_t n) {
-    capnp::MallocMessageBuilder message;
-    auto spec = message.initRoot<rpc::JobSpec>();
-    test::FillTwoStages(spec, "/input", "/out" + std::to_string(n), 1);
-    SubmitExtra extra{CanonicalBytes(spec.asReader()), "id" + std::to_string(n), 1, {}};
-    extra.plan.stages = {{1, {1}, {{0, "file:///input", 0, 10, 10}}, 10, {}}, {1, {1}, {}, 10, {}}};
     const JobId id{1, n};
-    table.Fold({{}, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}}, EncodeFields(extra), {}, n);
+    table.Fold({{}, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}}, TwoStages(n, 1, 1), {}, n);
     table.Fold({{}, sched::StagePlanned{id, 1, 1, {{}}, ""}}, "", {}, n);
     FinishedExtra finished;
     finished.outputs = {{"part-r-00000", "", 7, 1, {}, {}}};
@@ -46,18 +52,13 @@ TEST(JobTableTest, JobsInBriefKeepTheirTotalsThroughASnapshot) {
 
 TEST(JobTableTest, CopiesAskedForAndMadeAreKnownThroughASnapshotUntilTheirEnd) {
   JobTable table;
-  capnp::MallocMessageBuilder message;
-  auto spec = message.initRoot<rpc::JobSpec>();
-  test::FillTwoStages(spec, "/input", "/out", 1);
-  SubmitExtra extra{CanonicalBytes(spec.asReader()), "id", 1, {}};
-  extra.plan.stages = {{2, {1}, {{0, "file:///input", 0, 10, 10}}, 10, {}}, {1, {1}, {}, 10, {}}};
   const JobId id{1, 1};
   constexpr WorkerId kOne{1}, kTwo{2};
   uint64_t sequence = 0;
   const auto fold = [&](sched::Event event, std::vector<sched::Decision> decisions = {}, const std::string& with = {}) {
     return table.Fold({{}, std::move(event)}, with, decisions, ++sequence);
   };
-  fold(sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}, {}, EncodeFields(extra));
+  fold(sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}, {}, TwoStages(1, 2, 1));
   fold(sched::StagePlanned{id, 0, 1, {{}, {}}, ""});
   std::vector<sched::Copy> first;
   for (uint32_t t = 0; t < 2; ++t) {
@@ -107,11 +108,6 @@ TEST(JobTableTest, CopiesAskedForAndMadeAreKnownThroughASnapshotUntilTheirEnd) {
 // Two clones of a reduce, told which copies of two clones of a map to read; then a third, random map.
 TEST(JobTableTest, ClonesAndWhatTheyWereToldAreCountedAndKnownThroughASnapshot) {
   JobTable table;
-  capnp::MallocMessageBuilder message;
-  auto spec = message.initRoot<rpc::JobSpec>();
-  test::FillTwoStages(spec, "/input", "/out", 1);
-  SubmitExtra extra{CanonicalBytes(spec.asReader()), "id", 1, {}};
-  extra.plan.stages = {{1, {2}, {{0, "file:///input", 0, 10, 10}}, 10, {}}, {1, {1}, {}, 10, {}}};
   const JobId id{1, 1};
   constexpr WorkerId kOne{1}, kTwo{2};
   const AttemptId maps[] = {{{id, 0, 0}, 1}, {{id, 0, 0}, 2}}, reduces[] = {{{id, 1, 0}, 1}, {{id, 1, 0}, 2}};
@@ -130,7 +126,7 @@ TEST(JobTableTest, ClonesAndWhatTheyWereToldAreCountedAndKnownThroughASnapshot) 
     const auto why = own ? sched::ReasonCode::kOwnCopy : sched::ReasonCode::kSharedCopy;
     return sched::Bind{reader, from, {why, "", {1, 1}}, own};
   };
-  fold(0, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}, {}, EncodeFields(extra));
+  fold(0, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}, {}, TwoStages(1, 1, 2));
   fold(0, sched::StagePlanned{id, 0, 1, {{}}, ""});
   fold(0, sched::StagePlanned{id, 1, 1, {{}}, ""},
        {launch(maps[0], kOne, sched::Cause::kFirst), launch(maps[1], kTwo, sched::Cause::kClone),
@@ -215,16 +211,11 @@ TEST(JobTableTest, ClonesOnIdleSlotsAreCountedApartAndKnownThroughASnapshot) {
 
 TEST(JobTableTest, WhyACopyWasNotMadeIsKnownThroughASnapshot) {
   JobTable table;
-  capnp::MallocMessageBuilder message;
-  auto spec = message.initRoot<rpc::JobSpec>();
-  test::FillTwoStages(spec, "/input", "/out", 1);
-  SubmitExtra extra{CanonicalBytes(spec.asReader()), "id", 1, {}};
-  extra.plan.stages = {{2, {1}, {{0, "file:///input", 0, 10, 10}}, 10, {}}, {1, {1}, {}, 10, {}}};
   const JobId id{1, 1};
   const auto fold = [&](sched::Event event, std::vector<sched::Decision> decisions, const std::string& with) {
     return table.Fold({{}, std::move(event)}, with, decisions, 1);
   };
-  fold(sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}, {}, EncodeFields(extra));
+  fold(sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}, {}, TwoStages(1, 2, 1));
   fold(sched::StagePlanned{id, 0, 1, {{}, {}}, ""}, {}, "");
   const sched::Copy from{{{id, 0, 1}, 1}, 1, {1}, 11};
   fold(sched::FetchDone{}, {sched::ReplicateCopy{from, {2}, {}}}, "");
@@ -242,6 +233,22 @@ TEST(JobTableTest, WhyACopyWasNotMadeIsKnownThroughASnapshot) {
     EXPECT_EQ(why[1].text, "no space left");
     EXPECT_EQ(why[0].text + why[2].text, "");
   }
+}
+
+TEST(RandomOperatorsTest, KeepsTheNewestAndComesOutAsItWentIn) {
+  RandomOperators known;
+  for (uint32_t i = 0; i < RandomOperators::kMost + 3; ++i) {
+    known.Add("op" + std::to_string(i), {1, i + 1});
+    known.Add("op" + std::to_string(i), {9, 9});
+  }
+  EXPECT_EQ(known.Find("op2"), nullptr) << "it was found longest ago";
+  ASSERT_NE(known.Find("op3"), nullptr);
+  EXPECT_EQ(*known.Find("op3"), (JobId{1, 4})) << "the job that showed it first";
+  RandomOperators again;
+  for (const auto& found : known.All()) again.Add(found.op, found.job);
+  EXPECT_EQ(again.All().size(), RandomOperators::kMost);
+  EXPECT_EQ(again.All().front().op, "op3");
+  EXPECT_EQ(EncodeFields(again.All()), EncodeFields(known.All()));
 }
 
 }  // namespace

@@ -1,0 +1,21 @@
+// Jobs by how many tasks they have, in the bins of Dolly's paper (papers.md 1.4).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace mr::sched {
+
+// The most tasks of a job of each bin but the last, which has no end.
+inline constexpr std::array<uint32_t, 4> kBinEnds = {10, 50, 150, 500};
+inline constexpr uint32_t kBins = kBinEnds.size() + 1;
+
+// 1 to kBins.
+constexpr uint32_t BinOfTasks(size_t tasks) {
+  uint32_t bin = 1;
+  while (bin < kBins && tasks > kBinEnds[bin - 1]) ++bin;
+  return bin;
+}
+
+}  // namespace mr::sched

@@ -1,0 +1,34 @@
+// What jobs have shown of their operators is told to the scheduler when one of them runs again.
+#include <glog/logging.h>
+
+#include "master/sched/state.h"
+#include "master/server/brain.h"
+
+namespace mr::master {
+
+void Brain::NoteRandomOperators(const std::vector<sched::Decision>& decisions) {
+  for (const sched::Decision& decision : decisions) {
+    const auto* mark = std::get_if<sched::MarkIndeterminate>(&decision);
+    if (mark == nullptr) continue;
+    const JobView* job = jobs_.Find(mark->task.job);
+    if (job == nullptr || mark->task.stage >= job->spec.stages.size()) continue;
+    random_operators_.Add(job->spec.stages[mark->task.stage].op, mark->task.job);
+  }
+}
+
+void Brain::TellOfOperators(JobId id) {
+  const JobView* job = jobs_.Find(id);
+  const sched::Job* known = scheduler_->state().FindJob(id);
+  if (job == nullptr || known == nullptr || !known->running()) return;
+  sched::OperatorsKnown event{id, {}};
+  for (uint32_t s = 0; s < known->stages.size() && s < job->spec.stages.size(); ++s) {
+    if (!known->stages[s].indeterminate && random_operators_.Find(job->spec.stages[s].op) != nullptr) {
+      event.indeterminate.push_back(s);
+    }
+  }
+  if (event.indeterminate.empty()) return;
+  LOG(INFO) << Name(id) << " has operators that gave other content in an earlier job: their tasks are not cloned";
+  Feed(std::move(event));
+}
+
+}  // namespace mr::master
