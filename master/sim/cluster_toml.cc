@@ -28,6 +28,8 @@ struct Knob {
 
 // Of one group.
 constexpr double kMostSlots = 10'000, kMostWorkers = 100'000;
+// Of tasks: an hour, a second per byte, and factors past which no time is told from another (guesses).
+constexpr double kMostDelay = 3'600, kMostCost = 1, kMostSigma = 10, kMostFactor = 1e6;
 // With more, attempts to read what is lost again and again hardly end.
 constexpr double kMostLost = .9;
 
@@ -119,9 +121,16 @@ Result<TaskModel> ParseTasksToml(const std::string& text, const std::string& nam
     if (!file.contains("task")) return InvalidArgument(name + ": no [task] in it; mrsim replay JOURNAL --write-model makes one");
     double launch = m.launch_delay.seconds(), kill = m.kill_delay.seconds(), report = m.report_period.seconds();
     MR_RETURN_IF_ERROR(Read(file.at("task"), name + ": task",
-                            {{"map_cost", &m.map_cost, 1e-15}, {"sort_cost", &m.sort_cost, 1e-15}, {"reduce_cost", &m.reduce_cost, 1e-15},
-                             {"sigma", &m.sigma, 0}, {"tail", &m.tail, 0}, {"tail_alpha", &m.tail_alpha, 1e-3}, {"tail_cap", &m.tail_cap, 1},
-                             {"launch_delay", &launch, 0}, {"kill_delay", &kill, 0}, {"report_period", &report, 0}},
+                            {{"map_cost", &m.map_cost, 1e-15, kMostCost},
+                             {"sort_cost", &m.sort_cost, 1e-15, kMostCost},
+                             {"reduce_cost", &m.reduce_cost, 1e-15, kMostCost},
+                             {"sigma", &m.sigma, 0, kMostSigma},
+                             {"tail", &m.tail, 0, 1},
+                             {"tail_alpha", &m.tail_alpha, 1e-3, kMostFactor},
+                             {"tail_cap", &m.tail_cap, 1, kMostFactor},
+                             {"launch_delay", &launch, 0, kMostDelay},
+                             {"kill_delay", &kill, 0, kMostDelay},
+                             {"report_period", &report, 0, kMostDelay}},
                             nullptr));
     m.launch_delay = FromSeconds(launch);
     m.kill_delay = FromSeconds(kill);

@@ -107,15 +107,16 @@ std::string ComparisonTable(const Header& h, const std::vector<ListResult>& resu
   for (size_t l = 0; l < results.size(); ++l) out += Mark(l) + "  " + NameOf(results[l].list) + "\n";
   const std::string medians = h.seeds > 1 ? Printed(" (medians of %u seeds)", h.seeds) : "";
   out += "\nSeconds" + medians + ", and ratios to (1).\n";
-  out += Printed("%-9s %5s %7s %10s %10s %10s %10s  %7s %7s %7s %7s\n", "TASKS", "LIST", "JOBS", "MEAN s", "P50 s",
-      "P95 s", "P99 s", "MEAN", "P50", "P95", "P99");
+  out += Printed("%-9s %5s %7s", "TASKS", "LIST", "JOBS") + (h.seeds > 1 ? " SEEDS" : "");
+  out += Printed(" %10s %10s %10s %10s  %7s %7s %7s %7s\n", "MEAN s", "P50 s", "P95 s", "P99 s", "MEAN", "P50", "P95",
+                 "P99");
   for (size_t b = 0; b < first.bins.size(); ++b) {
     const auto none = [b](const ListResult& r) { return r.summary.bins[b].jobs == 0; };
     if (std::all_of(results.begin(), results.end(), none)) continue;
     for (size_t l = 0; l < results.size(); ++l) {
       const Bin &bin = results[l].summary.bins[b], &base = first.bins[b];
-      out += Printed("%-9s %5s %7.0f %10.2f %10.2f %10.2f %10.2f", l == 0 ? bin.name : "", Mark(l).c_str(),
-                     bin.jobs, bin.mean, bin.p50, bin.p95, bin.p99);
+      out += Printed("%-9s %5s ", l == 0 ? bin.name : "", Mark(l).c_str()) + JobsOfBin(bin, 7, h.seeds);
+      out += Printed(" %10.2f %10.2f %10.2f %10.2f", bin.mean, bin.p50, bin.p95, bin.p99);
       out += Printed("  %7s %7s %7s %7s\n", Ratio(bin.mean, base.mean).c_str(), Ratio(bin.p50, base.p50).c_str(),
           Ratio(bin.p95, base.p95).c_str(), Ratio(bin.p99, base.p99).c_str());
     }

@@ -4,13 +4,14 @@
 #include <array>
 #include <vector>
 
+#include "master/sched/job_bins.h"
 #include "master/sim/dolly_setups.h"
 #include "master/sim/report.h"
 
 namespace mr::sim {
 
 // Of the bins that Dolly calls small: 1 to 10 tasks and 11 to 50.
-inline constexpr uint32_t kFirstBin = 10, kSmallJob = 50;
+inline constexpr uint32_t kFirstBin = sched::kBinEnds[0], kSmallJob = sched::kBinEnds[1];
 inline constexpr size_t kAllBins = kBinNames.size() - 1;
 
 // A read of one copy by a reader that was told which.

@@ -8,6 +8,7 @@
 
 #include "common/base/rng.h"
 #include "common/base/text.h"
+#include "master/sched/job_bins.h"
 #include "master/sim/generate_measured.h"
 #include "master/sim/model.h"
 
@@ -32,7 +33,9 @@ constexpr Mix kMixes[] = {
 };
 // Sizes inside a bin: log-uniform, a guess; in the last one Pareto with FB-2009's tail index, at most 5,000 tasks, so
 // that one job is not all of the workload. Reduces: an eighth of the tasks, a guess.
-constexpr double kFrom[] = {1, 11, 51, 151, 501}, kTo[] = {10, 50, 150, 500, 5000}, kTail = .75;
+constexpr auto& kBinsOfMix = sched::kBinEnds;
+constexpr double kFrom[] = {1, kBinsOfMix[0] + 1, kBinsOfMix[1] + 1, kBinsOfMix[2] + 1, kBinsOfMix[3] + 1};
+constexpr double kTo[] = {kBinsOfMix[0], kBinsOfMix[1], kBinsOfMix[2], kBinsOfMix[3], 5000}, kTail = .75;
 constexpr uint32_t kTasksPerReduce = 8;
 constexpr uint64_t kTaskBytes = uint64_t{128} << 20;
 
@@ -61,9 +64,12 @@ JobModel BinJob(Rng& rng, uint32_t number, const Mix& mix) {
                    reduces > 0 ? reduces * kTaskBytes : input);
 }
 
+// Guesses: what a day of the largest trace has four times over, and a time that instants hold with room to spare.
+constexpr double kMostJobs = 1'000'000, kMostSeconds = 1e9;
+
 bool Parse(std::string_view text, double* value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
-  return error == std::errc() && end == text.data() + text.size() && *value > 0 && *value < 1e9;
+  return error == std::errc() && end == text.data() + text.size();
 }
 
 }  // namespace
@@ -86,11 +92,16 @@ Result<std::vector<JobModel>> Generate(const std::string& spec, uint64_t seed) {
       return InvalidArgument("workload '" + spec + "': '" + std::string(word) + "' comes after another of its kind; leave one out");
     }
     mixed = mixed || mixes;
-    const bool good = mixes  ? (mix = known, true)
-                      : jobs ? Parse(word.substr(5), &count) && count >= 1
-                      : gaps ? Parse(word.substr(4), &gap)
-                             : false;
-    if (!good) {
+    const std::string here = "workload '" + spec + "': '" + std::string(word) + "': ";
+    if (mixes) {
+      mix = known;
+    } else if (jobs) {
+      const bool good = Parse(word.substr(5), &count) && count >= 1 && count <= kMostJobs && count == std::floor(count);
+      if (!good) return InvalidArgument(here + "the number of jobs must be a whole number from 1 to 1000000");
+    } else if (gaps) {
+      const bool good = Parse(word.substr(4), &gap) && gap >= 1e-6 && gap <= kMostSeconds;
+      if (!good) return InvalidArgument(here + "the mean gap must be from 0.000001 to 1000000000 seconds");
+    } else {
       constexpr std::string_view kWords[] = {"facebook", "bing", "mumak", "google", "jobs=N", "gap=SECONDS"};
       return InvalidArgument("workload '" + spec + "': what is '" + std::string(word) +
                              "'? There are facebook, bing, mumak, google, jobs=N and gap=SECONDS" + DidYouMean(word, kWords));
@@ -98,6 +109,10 @@ Result<std::vector<JobModel>> Generate(const std::string& spec, uint64_t seed) {
   }
   if (count < 1) count = mix->jobs;
   if (gap <= 0) gap = mix->gap;
+  if (std::floor(count) * gap > kMostSeconds) {
+    return InvalidArgument("workload '" + spec + "': so many jobs with such gaps arrive over more than 1000000000 seconds; " +
+                           "ask for fewer jobs or smaller gaps");
+  }
   Rng rng = Rng::Stream(seed, "workload");
   const std::string_view name = mix->name;
   std::vector<uint32_t> round;

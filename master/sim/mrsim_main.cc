@@ -57,20 +57,6 @@ bool Terminal() {
   return isatty(2) == 1 && (term == nullptr || std::string(term) != "dumb");
 }
 
-// Before a long run: whether its picture can be written at its end.
-Status CheckPlot(const std::string& path) {
-  Status status = Status::Ok();
-  if (std::error_code ignored; std::filesystem::is_directory(path, ignored)) {
-    status = InvalidArgument(path + " is a directory");
-  } else {
-    const std::string trial = path + ".tmp";  // as WriteFileDurably
-    status = OpenFile(trial, O_WRONLY | O_CREAT).status();
-    if (status.ok()) (void)unlink(trial.c_str());
-  }
-  if (status.ok()) return status;
-  return InvalidArgument("--plot: " + status.message() + "; name a file that can be written (nothing has been run)");
-}
-
 Result<std::vector<PolicyList>> ListsOf(const Options& o) {
   if (!o.compare.empty()) return ListsToCompare(o.compare);
   if (!o.ablate.empty()) return ListsToAblate(o.ablate);
@@ -95,7 +81,7 @@ Result<int> RunLists(const Options& o) {
   if (!o.report_period.empty()) {
     MR_ASSIGN_OR_RETURN(frame.tasks.report_period, ParseDuration(o.report_period));
   }
-  if (!o.plot.empty()) MR_RETURN_IF_ERROR(CheckPlot(o.plot));
+  if (!o.plot.empty()) MR_RETURN_IF_ERROR(CheckWritable("--plot", o.plot));
   run.seed = o.seed;
   run.seeds = o.run_seeds;
   run.plot_job = o.plot_job;

@@ -7,12 +7,11 @@
 
 #include "common/base/digest.h"
 #include "common/base/text.h"
+#include "master/sched/job_bins.h"
 
 namespace mr::sim {
 
 namespace {
-
-constexpr uint32_t kLargest[] = {10, 50, 150, 500, ~0u};
 
 // Numbers of an summary beside its bins, as they stand in JSON.
 struct NumberOf {
@@ -79,8 +78,7 @@ std::array<Bin, kBinNames.size()> BinsOf(const std::vector<JobResult>& jobs) {
   std::array<std::vector<double>, kBinNames.size()> times;
   for (const JobResult& job : jobs) {
     if (!job.succeeded) continue;
-    size_t bin = 0;
-    while (job.tasks > kLargest[bin]) ++bin;
+    const size_t bin = sched::BinOfTasks(job.tasks) - 1;
     times[bin].push_back(job.ended - job.submitted);
     times.back().push_back(job.ended - job.submitted);
   }
@@ -89,7 +87,12 @@ std::array<Bin, kBinNames.size()> BinsOf(const std::vector<JobResult>& jobs) {
     double sum = 0;
     for (const double t : times[b]) sum += t;
     const auto n = static_cast<double>(times[b].size());
-    bins[b] = {kBinNames[b], n, n > 0 ? sum / n : 0, Percentile(times[b], .5), Percentile(times[b], .95),
+    bins[b] = {kBinNames[b],
+               n,
+               n > 0 ? 1.0 : 0.0,
+               n > 0 ? sum / n : 0,
+               Percentile(times[b], .5),
+               Percentile(times[b], .95),
                Percentile(times[b], .99)};
   }
   return bins;
@@ -137,27 +140,39 @@ Summary MedianOf(const std::vector<Summary>& runs) {
     }
   }
   for (size_t b = 0; b < o.bins.size(); ++b) {
-    o.bins[b].jobs = median([&](const Summary& r) { return r.bins[b].jobs; });
-    for (const NumberOfBin& n : kBinNumbers) {
-      // A run without such jobs says nothing of their times.
-      std::vector<double> values;
-      for (const Summary& r : runs) {
-        if (r.bins[b].jobs > 0) values.push_back(r.bins[b].*n.value);
-      }
-      if (!values.empty()) o.bins[b].*n.value = MiddleOf(std::move(values));
+    // A run without such jobs says nothing of them.
+    std::vector<const Bin*> there;
+    for (const Summary& r : runs) {
+      if (r.bins[b].jobs > 0) there.push_back(&r.bins[b]);
     }
+    o.bins[b].seeds = static_cast<double>(there.size());
+    if (there.empty()) continue;
+    const auto middle = [&there](double Bin::*value) {
+      std::vector<double> values;
+      for (const Bin* bin : there) values.push_back(bin->*value);
+      return MiddleOf(std::move(values));
+    };
+    o.bins[b].jobs = middle(&Bin::jobs);
+    for (const NumberOfBin& n : kBinNumbers) o.bins[b].*n.value = middle(n.value);
   }
   for (size_t i = 1; i < runs.size(); ++i) o.digest = MixHash(o.digest, runs[i].digest);
   return o;
+}
+
+std::string JobsOfBin(const Bin& b, int width, uint32_t seeds) {
+  return Printed("%*.0f", width, b.jobs) + (seeds > 1 ? Printed(" %5.0f", b.seeds) : "");
 }
 
 std::string Table(const Header& h, const Summary& o) {
   std::string out;
   const uint64_t last = h.seed + h.seeds - 1;
   if (h.seeds > 1) out += "Medians of seeds " + std::to_string(h.seed) + " to " + std::to_string(last) + ".\n\n";
-  out += Printed("%-10s %8s %10s %10s %10s %10s\n", "TASKS", "JOBS", "MEAN s", "P50 s", "P95 s", "P99 s");
+  out += Printed("%-10s %8s", "TASKS", "JOBS") + (h.seeds > 1 ? " SEEDS" : "") +
+         Printed(" %10s %10s %10s %10s\n", "MEAN s", "P50 s", "P95 s", "P99 s");
   for (const Bin& b : o.bins) {
-    out += Printed("%-10s %8.0f %10.2f %10.2f %10.2f %10.2f\n", b.name, b.jobs, b.mean, b.p50, b.p95, b.p99);
+    out += Printed("%-10s ", b.name) + JobsOfBin(b, 8, h.seeds);
+    if (b.jobs == 0) out += Printed(" %10s %10s %10s %10s\n", "-", "-", "-", "-");
+    else out += Printed(" %10.2f %10.2f %10.2f %10.2f\n", b.mean, b.p50, b.p95, b.p99);
   }
   out += Printed("\nmakespan      %.1f s, %.0f jobs failed\n", o.makespan, o.failed);
   out += Printed("slot-seconds  %.0f useful, %.0f wasted, utilisation %.1f %%\n", o.useful, o.wasted,
@@ -183,10 +198,11 @@ std::string JsonHead(const Header& h) {
 std::string JsonBody(const Summary& o, const Summary* first) {
   std::string out = "\"scheduler\":\"" + JsonEscape(o.scheduler) + "\",\"bins\":[";
   for (size_t b = 0; b < o.bins.size(); ++b) {
-    out += std::string(b > 0 ? "," : "") + "{\"id\":\"" + o.bins[b].name + "\",\"jobs\":" + JsonOf(o.bins[b].jobs);
+    out += std::string(b > 0 ? "," : "") + "{\"id\":\"" + o.bins[b].name + "\",\"jobs\":" + JsonOf(o.bins[b].jobs) +
+           ",\"seeds\":" + JsonOf(o.bins[b].seeds);
     for (const NumberOfBin& n : kBinNumbers) {
       const double value = o.bins[b].*n.value;
-      out += std::string(",\"") + n.key + "\":" + JsonOf(value);
+      out += std::string(",\"") + n.key + "\":" + (o.bins[b].jobs > 0 ? JsonOf(value) : "null");
       if (first == nullptr) continue;
       const double base = first->bins[b].*n.value;
       out += std::string(",\"") + n.ratio + "\":" + (base > 0 && o.bins[b].jobs > 0 ? JsonOf(value / base) : "null");

@@ -13,7 +13,8 @@ namespace mr::sim {
 inline constexpr std::array<const char*, 6> kBinNames = {"1-10", "11-50", "51-150", "151-500", "501-", "all"};
 struct Bin {
   const char* name = "";
-  double jobs = 0;
+  double jobs = 0;   // that succeeded; of several runs: in those that have any
+  double seeds = 0;  // runs that have such jobs: all numbers here are medians over these
   double mean = 0, p50 = 0, p95 = 0, p99 = 0;  // of jobs that succeeded
 };
 std::array<Bin, kBinNames.size()> BinsOf(const std::vector<JobResult>& jobs);
@@ -50,6 +51,8 @@ std::string Table(const Header& header, const Summary& summary);
 std::string Json(const Header& header, const Summary& summary);
 
 // Parts of these that a comparison shares (compare.h).
+// How many jobs, and where there are several seeds, how many of these have any.
+std::string JobsOfBin(const Bin& bin, int width, uint32_t seeds);
 std::string JsonHead(const Header& header);  // `"workload":...,`
 // `"scheduler":...`; first: with ratios to its bins; may be null.
 std::string JsonBody(const Summary& summary, const Summary* first);

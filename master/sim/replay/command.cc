@@ -1,7 +1,10 @@
 #include "master/sim/replay/command.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <filesystem>
 
 #include "common/io/files.h"
 #include "master/sim/replay/replay.h"
@@ -45,6 +48,19 @@ Result<history::Document> LoadHistory(const std::string& source, std::optional<R
 
 }  // namespace
 
+Status CheckWritable(const std::string& option, const std::string& path) {
+  Status status = Status::Ok();
+  if (std::error_code ignored; std::filesystem::is_directory(path, ignored)) {
+    status = InvalidArgument(path + " is a directory");
+  } else {
+    const std::string trial = path + ".tmp";  // as WriteFileDurably
+    status = OpenFile(trial, O_WRONLY | O_CREAT).status();
+    if (status.ok()) (void)unlink(trial.c_str());
+  }
+  if (status.ok()) return status;
+  return InvalidArgument(option + ": " + status.message() + "; name a file that can be written (nothing has been run)");
+}
+
 Result<int> RunReplay(const ReplayCommand& c) {
   std::optional<JobId> job;
   if (!c.job.empty()) {
@@ -52,6 +68,8 @@ Result<int> RunReplay(const ReplayCommand& c) {
     if (!job) return InvalidArgument("'" + c.job + "' is not a job id, as job_1_0001");
   }
   // Before minutes of reading.
+  if (!c.history_out.empty()) MR_RETURN_IF_ERROR(CheckWritable("--write-history", c.history_out));
+  if (!c.model_out.empty()) MR_RETURN_IF_ERROR(CheckWritable("--write-model", c.model_out));
   if (!c.change.scheduler.empty()) MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(c.change.scheduler));
   std::optional<Replayed> replayed;
   MR_ASSIGN_OR_RETURN(const history::Document document, LoadHistory(c.journal, &replayed));
@@ -65,11 +83,11 @@ Result<int> RunReplay(const ReplayCommand& c) {
                     "), so what happened is not known: mrsim replay " + c.journal + " shows the place");
   }
   if (!c.history_out.empty()) {
-    MR_RETURN_IF_ERROR(WriteFileDurably(c.history_out, history::Write(document)));
+    MR_RETURN_IF_ERROR(WriteFileDurably(c.history_out, history::Write(document)).With("--write-history"));
   }
   if (!c.model_out.empty()) {
     MR_ASSIGN_OR_RETURN(const HistoryModel model, ModelOf(document, job));
-    MR_RETURN_IF_ERROR(WriteFileDurably(c.model_out, CalibrationToml(model)));
+    MR_RETURN_IF_ERROR(WriteFileDurably(c.model_out, CalibrationToml(model)).With("--write-model"));
   }
   const bool wrote = !c.history_out.empty() || !c.model_out.empty();
   if (wrote && c.change.scheduler.empty() && c.change.workers == 0 && c.change.slots == 0) return 0;

@@ -116,9 +116,23 @@ TEST(CompareTest, MediansAreOfRunsThatHaveSuchJobs) {
   for (size_t i = 0; i < 3; ++i) {
     runs[i].bins[0].jobs = times[i] > 0;
     runs[i].bins[0].mean = times[i];
+    runs[i].bins[0].name = "1-10";
     runs[i].copies = copies[i];
   }
-  EXPECT_EQ(MedianOf(runs).bins[0].mean, 30);
+  runs[0].bins[0].jobs = 5;
+  const Summary median = MedianOf(runs);
+  EXPECT_EQ(median.bins[0].mean, 30);
+  EXPECT_EQ(median.bins[0].jobs, 3) << "where there are any";
+  EXPECT_EQ(median.bins[0].seeds, 2);
+  EXPECT_EQ(median.bins[1].seeds, 0);
+  const Header header{"w", "2x1", 1, 3, 2};
+  const std::string table = Table(header, median), json = Json(header, median);
+  EXPECT_THAT(table, HasSubstr("JOBS SEEDS"));
+  EXPECT_THAT(table, HasSubstr("1-10              3     2      30.00"));
+  EXPECT_THAT(table, HasSubstr("          -          -          -          -\n")) << "of no job there is no time";
+  EXPECT_THAT(json, HasSubstr(R"("id":"1-10","jobs":3,"seeds":2,"mean_s":30,)"));
+  EXPECT_THAT(json, HasSubstr(R"("jobs":0,"seeds":0,"mean_s":null,)"));
+  EXPECT_THAT(ComparisonTable(header, std::vector<ListResult>(1)), HasSubstr("JOBS SEEDS"));
   EXPECT_EQ(MedianOf(runs).copies, 3);
 }
 

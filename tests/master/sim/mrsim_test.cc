@@ -47,6 +47,15 @@ TEST(MrsimTest, ExitCodes) {
   EXPECT_EQ(Mrsim("").exit, 2);
   EXPECT_EQ(Mrsim("run").exit, 2);
   EXPECT_EQ(Mrsim("run --workload generate:facebook --cluster 3y4").exit, 2);
+  // Said before the journal is read, which is not there either.
+  for (const char* option : {"--write-model", "--write-history"}) {
+    for (const char* path : {"/nowhere/there.toml", "/tmp"}) {
+      const Answer a = Mrsim(std::string("replay /no/journal ") + option + " " + path);
+      EXPECT_EQ(a.exit, 2) << option << path;
+      EXPECT_NE(a.text.find(std::string(option) + ": "), std::string::npos) << a.text;
+      EXPECT_NE(a.text.find("name a file that can be written"), std::string::npos) << a.text;
+    }
+  }
   EXPECT_EQ(Mrsim("run --workload generate:facebook --scheduler nosuch").exit, 2);
   EXPECT_EQ(Mrsim("run --workload generate:facebook --report-period 3").exit, 2);
   EXPECT_EQ(Mrsim("run --workload /nowhere/x.tsv").exit, 7);

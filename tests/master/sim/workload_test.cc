@@ -78,7 +78,19 @@ TEST(GenerateTest, UnknownWordIsRefused) {
   const auto jobs = Generate("generate:facebok", 1);
   ASSERT_FALSE(jobs.ok());
   EXPECT_THAT(jobs.status().message(), HasSubstr("did you mean 'facebook'"));
-  EXPECT_FALSE(Generate("generate:jobs=0", 1).ok());
+  for (const char* jobs : {"jobs=0", "jobs=-3", "jobs=1.5", "jobs=nan", "jobs=inf", "jobs=1e12", "jobs=many", "jobs="}) {
+    const Status status = Generate(std::string("generate:") + jobs, 1).status();
+    EXPECT_EQ(status.code(), Code::kInvalidArgument) << jobs;
+    EXPECT_NE(status.message().find("a whole number from 1 to 1000000"), std::string::npos) << status.message();
+  }
+  for (const char* gap : {"gap=0", "gap=-1", "gap=nan", "gap=1e300", "gap=2s"}) {
+    const Status status = Generate(std::string("generate:jobs=2,") + gap, 1).status();
+    EXPECT_EQ(status.code(), Code::kInvalidArgument) << gap;
+    EXPECT_NE(status.message().find("the mean gap must be from"), std::string::npos) << status.message();
+  }
+  const Status centuries = Generate("generate:jobs=1000,gap=1e8", 1).status();
+  EXPECT_EQ(centuries.code(), Code::kInvalidArgument);
+  EXPECT_NE(centuries.message().find("ask for fewer jobs or smaller gaps"), std::string::npos) << centuries.message();
   EXPECT_FALSE(Generate("generated", 1).ok());
   for (const char* twice : {"generate:bing,jobs=5,jobs=6", "generate:gap=1,gap=1", "generate:bing,facebook"}) {
     EXPECT_THAT(Generate(twice, 1).status().message(), HasSubstr("comes after another of its kind")) << twice;
