@@ -52,6 +52,25 @@ TEST(SchedCostTest, SpeculationLooksAtAsMuchIn3000WorkersAsIn100) {
   EXPECT_LE(large, 1.5 * small) << small << " looks a launch with 100 workers, " << large << " with 3000";
 }
 
+// One worker, and a job of one stage.
+void Begin(const char* policies, uint32_t slots, uint32_t tasks, sched::Scheduler* scheduler) {
+  using namespace sched;
+  WorkerRegistered worker;
+  worker.worker = {1};
+  worker.incarnation = 1;
+  worker.slots.total = slots;
+  JobSubmitted job;
+  job.job = {1, 1};
+  job.queue = "default";
+  job.graph.stages.resize(1);
+  job.graph.stages[0].inputs.resize(1);
+  job.graph.stages[0].is_final = true;
+  (void)scheduler->Step({{}, ConfigChanged{policies, 1, kSchedulerVersion, Millis(100)}});
+  (void)scheduler->Step({{}, worker});
+  (void)scheduler->Step({{}, job});
+  (void)scheduler->Step({{}, StagePlanned{{1, 1}, 0, 1, std::vector<TaskPlan>(tasks), ""}});
+}
+
 // Two slots, three tasks: nobody is offered a slot, so nobody looks.
 TEST(SchedCostTest, InAFullClusterAReportCountsWhenSomebodyAsks) {
   using namespace sched;
@@ -62,24 +81,7 @@ TEST(SchedCostTest, InAFullClusterAReportCountsWhenSomebodyAsks) {
       EXPECT_EQ(CheckState(scheduler.state()), "");
     };
     const AttemptId attempt{{{1, 1}, 0, 0}, 1};
-    send(0, ConfigChanged{policies, 1, kSchedulerVersion, Millis(100)});
-    WorkerRegistered worker;
-    worker.worker = {1};
-    worker.incarnation = 1;
-    worker.slots.total = 2;
-    send(0, worker);
-    JobSubmitted job;
-    job.job = {1, 1};
-    job.queue = "default";
-    job.graph.stages.resize(1);
-    job.graph.stages[0].inputs.resize(1);
-    job.graph.stages[0].is_final = true;
-    send(0, job);
-    StagePlanned plan;
-    plan.job = {1, 1};
-    plan.partitions = 1;
-    plan.tasks.resize(3);
-    send(0, plan);
+    Begin(policies, 2, 3, &scheduler);
     send(0, AttemptStarted{attempt, {1}, 1});
     send(5, AttemptProgress{{1}, 1, {{attempt, 0, 50, 100, 0, true}}});
     const StageStatistics& statistics = scheduler.state().FindStage({{1, 1}, 0})->statistics;
@@ -105,20 +107,7 @@ TEST(SchedCostTest, ReportsThatNobodyAsksForTakeNoMemoryOnceTheirAttemptsHaveEnd
   Scheduler scheduler;
   int64_t at = 0;
   const auto send = [&](Event e) { return scheduler.Step({{++at * 1'000'000}, std::move(e)}); };
-  send(ConfigChanged{"fifo,late", 1, kSchedulerVersion, Millis(100)});
-  WorkerRegistered worker;
-  worker.worker = {1};
-  worker.incarnation = 1;
-  worker.slots.total = 1;
-  send(worker);
-  JobSubmitted job;
-  job.job = {1, 1};
-  job.queue = "default";
-  job.graph.stages.resize(1);
-  job.graph.stages[0].inputs.resize(1);
-  job.graph.stages[0].is_final = true;
-  send(job);
-  send(StagePlanned{{1, 1}, 0, 1, std::vector<TaskPlan>(kTasks), ""});
+  Begin("fifo,late", 1, kTasks, &scheduler);
   size_t most = 0;
   for (uint32_t t = 0; t + 1 < kTasks; ++t) {
     const AttemptId attempt{{{1, 1}, 0, t}, 1};

@@ -222,5 +222,39 @@ TEST_F(ReplicaDaemonTest, RandomCommandsToCopyEndInNoCopyAndTheWorkerGoesOn) {
   ExpectServed(reduce_worker);
 }
 
+// Whatever a Bind says, and of whomever: it is dropped, or the read fails, and the reader goes on from what it is told
+// rightly.
+TEST_F(ReplicaDaemonTest, RandomBindsAreNoEndOfTheWorkerNorOfTheReader) {
+  LaunchReduce(Attempt(1, 0), true);
+  Rng rng(42);
+  const auto field = [&] { return static_cast<uint32_t>(rng.Below(2) == 0 ? rng.Below(4) : rng.Next()); };
+  const auto wide = [&] { return rng.Below(2) == 0 ? rng.Below(1000) : rng.Next(); };
+  const std::string addresses[] = {"", "nowhere", "127.0.0.1:1", std::string(1000, 'x'), "\x01:\xff"};
+  for (int i = 0; i < 300; ++i) {
+    master_.Send(1, [&](capnp::List<rpc::Command>::Builder commands) {
+      auto bind = commands[0].initBind();
+      rpc::ToWire(Attempt(1, 0), bind.initReader());
+      bind.setStage(0);
+      FillEntry(made_, holder_, bind.initEntry());
+      auto entry = bind.getEntry();
+      // Right but for one thing; each third time of another reader, of which nothing is known here.
+      if (i % 3 == 0) rpc::ToWire(AttemptId{{{field(), field()}, field(), field()}, field()}, bind.initReader());
+      switch (rng.Below(8)) {
+        case 0: bind.setStage(2 + field() % 1000); break;
+        case 1: entry.setTask(1 + field() % 1000); break;
+        case 2: entry.setGeneration(2 + field() % 1000); break;
+        case 3: entry.getWorker().setIncarnation(wide()); break;
+        case 4: entry.setAddress(addresses[rng.Below(std::size(addresses))].c_str()); break;
+        case 5: entry.getManifest().setPartitions(field()); break;
+        case 6: entry.getManifest().getTable()[0].setBytes(wide()); break;
+        case 7: rpc::ToWire(Digest128{wide(), wide()}, entry.getManifest().initContent()); break;
+      }
+    });
+  }
+  SendBind(Attempt(1, 0), made_, holder_);
+  const auto finished = master_.WaitForReport(Attempt(1, 0), {"finished", "failed"});
+  EXPECT_EQ(finished.what, "finished") << finished.message << "\n" << WorkerLog();
+}
+
 }  // namespace
 }  // namespace mr::worker
