@@ -64,7 +64,8 @@ class NoOutlets final : public Outlets {
 // What a worker reports of one attempt.
 struct ReportIn {
   uint64_t number = 0;
-  enum class Kind { kStarted, kFinished, kFailed, kRefused, kKilled, kFetchFailed, kFetchDone, kCopyMade, kCopyNotMade, kUnknown };
+  enum class Kind { kStarted, kFinished, kFailed, kRefused, kKilled, kFetchFailed, kFetchDone, kCopyMade, kCopyNotMade,
+      kUnknown };
   Kind kind = Kind::kUnknown;
   AttemptId attempt;
   sched::AttemptFinished finished;
@@ -199,7 +200,8 @@ class Brain {
   // One event's whole way. Events that its decisions ask for follow at once.
   Fed Feed(sched::Event event, std::string extra = {});
   void NoteQueue(const sched::Event& event);
-  // Behind the fold of these, live or replayed: the decision is a promise, so that it is known as long as the journal is.
+  // Behind the fold of these, live or replayed: the decision is a promise, so that it is known as long as the journal
+  // is.
   void NoteRandomOperators(const std::vector<sched::Decision>& decisions);
   // What earlier jobs showed of this one's operators is fed, if it is new.
   void TellOfOperators(JobId id);

@@ -200,7 +200,8 @@ class ClientService final : public rpc::MasterForClient::Server {
       // Where the worker has nothing (any more), what the master kept is the answer.
       auto kept = [context, text = known.text](const std::string& why) mutable {
         context.getResults().setText(text.c_str());
-        context.getResults().setNote((why + (text.empty() || why.empty() ? "" : "; this is what its report said")).c_str());
+        context.getResults().setNote(
+            (why + (text.empty() || why.empty() ? "" : "; this is what its report said")).c_str());
       };
       const auto session = shell_.sessions().find(known.session);
       if (session == shell_.sessions().end()) {
@@ -218,7 +219,8 @@ class ClientService final : public rpc::MasterForClient::Server {
                 if (read.ok()) return context.getResults().setText(response.getText());
                 // A log is made with its first byte.
                 const bool silent = read.code() == Code::kNotFound && known.same_life;
-                kept(!silent ? known.worker + " cannot read its log: " + read.message() : known.text.empty() ? "" : "it wrote nothing");
+                kept(!silent ? known.worker + " cannot read its log: " + read.message() : known.text.empty() ? ""
+                    : "it wrote nothing");
               },
               [kept, worker = known.worker](kj::Exception&&) mutable {
                 kept("its log is on " + worker + ", which does not answer");

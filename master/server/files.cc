@@ -161,7 +161,8 @@ Status Brain::ApplyCommit(JobId id, const std::string& extra, uint64_t sequence)
   if (job == nullptr || !job->in_dfs()) return Status::Ok();
   FinishedExtra finished;
   dfs::Record record;
-  if (!DecodeFields(extra, &finished) || (!finished.dfs_commit.empty() && !DecodeFields(finished.dfs_commit, &record))) {
+  if (!DecodeFields(extra, &finished) ||
+      (!finished.dfs_commit.empty() && !DecodeFields(finished.dfs_commit, &record))) {
     return Corrupted("the commit of " + Name(id) + " cannot be read; start the release that wrote it");
   }
   job->publish_error = finished.dfs_error;

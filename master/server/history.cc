@@ -18,7 +18,9 @@ Status Brain::FillHistory(JobId id, uint32_t from, rpc::MasterForClient::History
   if (view == nullptr) return jobs_.Unknown(id);
   const sched::State& state = scheduler_->state();
   const sched::Job* job = state.FindJob(id);
-  if (job == nullptr) return NotFound(Name(id) + " ended long ago, or under another release: when its attempts ran is not kept");
+  if (job == nullptr) {
+    return NotFound(Name(id) + " ended long ago, or under another release: when its attempts ran is not kept");
+  }
   if (job->running()) return Rejected(Name(id) + " has not ended yet; mrctl wait " + Name(id));
   const history::Page page = history::WritePage(*job, from, kPageBytes);
   out.setText(page.text.c_str());

@@ -377,7 +377,8 @@ struct EventFolder {
     if (job == nullptr || job->brief) return;
     for (const uint32_t s : e.indeterminate) {
       if (s >= job->spec.stages.size()) continue;
-      job->warnings.try_emplace(s, "stage '" + job->spec.stages[s].name + "' is not deterministic: in an earlier job its operator "
+      job->warnings.try_emplace(s,
+          "stage '" + job->spec.stages[s].name + "' is not deterministic: in an earlier job its operator "
                                    "did not give the same records for the same input; none of its tasks is cloned");
     }
   }

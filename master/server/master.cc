@@ -51,7 +51,8 @@ struct Master::Impl {
   Status Start() {
     MR_RETURN_IF_ERROR(MakeDirectories(options.directory + "/lib"));
     MR_ASSIGN_OR_RETURN(cluster_id, ClusterIdOf(options.directory));
-    shell = std::make_unique<Shell>(Shell::Options{options.directory, cluster_id, MR_VERSION, options.advertise}, kj, loop, pool);
+    shell = std::make_unique<Shell>(Shell::Options{options.directory, cluster_id, MR_VERSION, options.advertise}, kj,
+        loop, pool);
     http = std::make_unique<HttpFront>(*shell, loop);
     brain = std::make_unique<Brain>(
         Brain::Options{options.directory, cluster_id, options.policies, options.seed, options.block_bytes,

@@ -59,7 +59,8 @@ Status Place(const std::string& made, const std::string& output) {
   if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOTDIR) {
     return ErrnoStatus(errno, "cannot move " + made + " to " + output);
   }
-  return Rejected("somebody else has put files at " + output + " since the job was accepted; they were left as they are");
+  return Rejected("somebody else has put files at " + output +
+      " since the job was accepted; they were left as they are");
 }
 
 }  // namespace

@@ -17,13 +17,15 @@ Status CheckSubmitted(JobId job, const std::string& extra) {
   SpecBytes bytes(submit.spec);
   const auto spec = ReadSpec(bytes.reader());
   if (spec.ok()) return Status::Ok();
-  return spec.status().With("the journal's " + Name(job) + " is not valid to this release (start the one that wrote it)");
+  return spec.status().With("the journal's " + Name(job) +
+      " is not valid to this release (start the one that wrote it)");
 }
 
 std::string Differs(uint64_t events) {
   return "the replay of " + std::to_string(events) +
          " events gives another state than the one that was recorded. This release does not decide "
-         "as the one that wrote the journal; start that release, or report this as a bug (mrsim replay shows the place)";
+         "as the one that wrote the journal; start that release, or report this as a bug (mrsim replay shows the "
+         "place)";
 }
 
 }  // namespace
@@ -41,7 +43,8 @@ Status Brain::Recover() {
   for (const auto& warning : journal_->read().warnings) LOG(ERROR) << "journal: " << warning;
   LOG(INFO) << "journal: read " << journal_->read().records << " records"
             << (journal_->read().snapshot == 0 ? ""
-                                               : " behind the snapshot at " + std::to_string(journal_->read().snapshot));
+                                               : " behind the snapshot at " +
+                                               std::to_string(journal_->read().snapshot));
   if (recovery.cut_bytes > 0) {
     LOG(WARNING) << "journal: cut off " << recovery.cut_bytes << " bytes of an interrupted write at offset "
                  << recovery.end.offset << " (" << recovery.cut_records << " records that nobody was told about)";
@@ -59,7 +62,8 @@ Status Brain::Recover() {
 
 Result<journal::DirectoryRead> Brain::ReplayOnly(uint64_t until) {
   return journal::ReadDirectory(options_.directory + "/journal", 0, until,
-                                [this](const journal::Record& record, uint64_t offset) { return Replay(record, offset); });
+                                [this](const journal::Record& record,
+                                uint64_t offset) { return Replay(record, offset); });
 }
 
 void Brain::BeginEpoch() {

@@ -36,8 +36,8 @@ struct StageSpec {
   uint32_t tasks = 0;
   uint32_t flags = 0;
   bool is_final = false;
-  // Which operator it is, in whatever job: its library's SHA-256 and its name; of a built-in one, which may run a command
-  // line, its name and a digest of its configuration.
+  // Which operator it is, in whatever job: its library's SHA-256 and its name; of a built-in one, which may run a
+  // command line, its name and a digest of its configuration.
   std::string op;
   std::vector<InputSpec> inputs;
   uint32_t ports = 0;

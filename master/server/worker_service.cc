@@ -217,7 +217,8 @@ class WorkerService final : public rpc::MasterForWorker::Server {
   kj::Promise<void> leaving(LeavingContext context) override {
     const auto worker = context.getParams().getWorker();
     CheckRef(worker);
-    shell_.PostToMaster([brain = &shell_.brain(), id = WorkerId{worker.getId()}, incarnation = worker.getIncarnation()] {
+    shell_.PostToMaster([brain = &shell_.brain(), id = WorkerId{worker.getId()},
+        incarnation = worker.getIncarnation()] {
       brain->Leaving(id, incarnation);
     });
     return kj::READY_NOW;

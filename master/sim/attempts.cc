@@ -97,7 +97,8 @@ double Simulation::LimitOf(const Attempt& a) const {
   if (a.timed) {
     if (ModelOf(a.id.task).same_everywhere) speed = 1;
     const double left = 1 - double{a.shares.copy} - double{a.shares.sort};
-    const double share = a.phase == Phase::kRead ? 1 : a.phase == Phase::kCopy ? a.shares.copy : a.phase == Phase::kSort ? a.shares.sort : left;
+    const double share = a.phase == Phase::kRead ? 1 : a.phase == Phase::kCopy ? a.shares.copy : a.phase == Phase::kSort
+        ? a.shares.sort : left;
     return share <= 0 ? kNoLimit : std::min(kNoLimit, a.bytes / (a.trace_seconds * share) * speed);
   }
   if (a.phase == Phase::kCopy) return kNoLimit;
@@ -344,7 +345,9 @@ void Simulation::SendMessage(Message message) {
   };
   Duration delay;
   while (Chance(experiment_.faults.lost)) delay = delay + experiment_.faults.resend;
-  if (Chance(experiment_.faults.late)) delay = delay + FromSeconds(chance_.Uniform() * experiment_.faults.late_by.seconds());
+  if (Chance(experiment_.faults.late)) {
+    delay = delay + FromSeconds(chance_.Uniform() * experiment_.faults.late_by.seconds());
+  }
   if (Chance(experiment_.faults.twice)) put(message, now_ + delay + experiment_.faults.resend);
   put(std::move(message), now_ + delay);
 }
@@ -400,13 +403,17 @@ void Simulation::Report(uint32_t w) {
     Attempt& a = attempts_[index];
     if (a.at != At::kRunning || ModelOf(a.id.task).silent) continue;
     const double total = a.phase == Phase::kRead ? a.bytes : 3 * a.bytes, moved = MovedBy(a);
-    if (moved - a.reported < experiment_.tasks.report_share * total && now_ - a.reported_at < experiment_.tasks.report_period * 10) continue;
+    if (moved - a.reported < experiment_.tasks.report_share * total &&
+        now_ - a.reported_at < experiment_.tasks.report_period * 10) {
+      continue;
+    }
     a.reported = moved;
     a.reported_at = now_;
     // Scores are by thirds: what it has done of its phase.
     const double of_phase = a.phase == Phase::kRead ? moved : moved - (static_cast<int>(a.phase) - 1) * a.bytes;
     e.reports.push_back({a.id, static_cast<uint8_t>(a.phase), static_cast<uint64_t>(std::max(0.0, of_phase)),
-                         static_cast<uint64_t>(a.bytes), static_cast<uint64_t>(moved / kRecordBytes), a.phase != Phase::kCopy});
+                         static_cast<uint64_t>(a.bytes), static_cast<uint64_t>(moved / kRecordBytes),
+                         a.phase != Phase::kCopy});
   }
   if (!e.reports.empty()) Step(std::move(e));
 }

@@ -55,7 +55,8 @@ Status Read(const toml::value& table, const std::string& what, std::vector<Knob>
       *k.value = Number(value);
       const bool whole = !k.whole || *k.value == std::floor(*k.value);
       if (*k.value >= k.lowest && *k.value <= k.highest && whole) continue;
-      return InvalidArgument(what + ": " + key + " is " + Text(*k.value) + "; it must be " + (k.whole ? "a whole number " : "") +
+      return InvalidArgument(what + ": " + key + " is " + Text(*k.value) + "; it must be " +
+          (k.whole ? "a whole number " : "") +
                              "from " + Text(k.lowest) + " to " + Text(k.highest));
     }
     if (!known) return InvalidArgument(what + ": unknown key '" + key + "'" + DidYouMean(key, names));
@@ -96,7 +97,8 @@ Result<ClusterSpec> ParseClusterToml(const std::string& text, const std::string&
       for (const toml::value& t : file.at("rack").as_array()) {
         RackSpec rack;
         if (t.contains("name")) rack.name = t.at("name").as_string().str;
-        MR_RETURN_IF_ERROR(Read(t, name + ": rack '" + rack.name + "'", {{"up", &rack.up, 0}, {"down", &rack.down, 0}}, nullptr));
+        MR_RETURN_IF_ERROR(Read(t, name + ": rack '" + rack.name + "'", {{"up", &rack.up, 0}, {"down", &rack.down, 0}},
+            nullptr));
         cluster.racks.push_back(rack);
       }
     }
@@ -118,7 +120,9 @@ Result<TaskModel> ParseTasksToml(const std::string& text, const std::string& nam
   try {
     std::istringstream in(text);
     const toml::value file = toml::parse(in, name);
-    if (!file.contains("task")) return InvalidArgument(name + ": no [task] in it; mrsim replay JOURNAL --write-model makes one");
+    if (!file.contains("task")) {
+      return InvalidArgument(name + ": no [task] in it; mrsim replay JOURNAL --write-model makes one");
+    }
     double launch = m.launch_delay.seconds(), kill = m.kill_delay.seconds(), report = m.report_period.seconds();
     MR_RETURN_IF_ERROR(Read(file.at("task"), name + ": task",
                             {{"map_cost", &m.map_cost, 1e-15, kMostCost},

@@ -58,7 +58,8 @@ Result<std::vector<PolicyList>> ListsToAblate(const std::string& list) {
     lists.push_back({Joined(rest), items[i]});
   }
   if (lists.size() < 2) {
-    return InvalidArgument("--ablate '" + list + "': nothing can be dropped; a list without fifo or fair begins with fifo");
+    return InvalidArgument("--ablate '" + list +
+        "': nothing can be dropped; a list without fifo or fair begins with fifo");
   }
   return lists;
 }

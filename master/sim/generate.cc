@@ -89,7 +89,8 @@ Result<std::vector<JobModel>> Generate(const std::string& spec, uint64_t seed) {
     const auto known = std::find_if(std::begin(kMixes), std::end(kMixes), [&](const Mix& m) { return word == m.name; });
     const bool mixes = known != std::end(kMixes), jobs = word.starts_with("jobs="), gaps = word.starts_with("gap=");
     if ((mixes && mixed) || (jobs && count > 0) || (gaps && gap > 0)) {
-      return InvalidArgument("workload '" + spec + "': '" + std::string(word) + "' comes after another of its kind; leave one out");
+      return InvalidArgument("workload '" + spec + "': '" + std::string(word) +
+          "' comes after another of its kind; leave one out");
     }
     mixed = mixed || mixes;
     const std::string here = "workload '" + spec + "': '" + std::string(word) + "': ";
@@ -104,13 +105,15 @@ Result<std::vector<JobModel>> Generate(const std::string& spec, uint64_t seed) {
     } else {
       constexpr std::string_view kWords[] = {"facebook", "bing", "mumak", "google", "jobs=N", "gap=SECONDS"};
       return InvalidArgument("workload '" + spec + "': what is '" + std::string(word) +
-                             "'? There are facebook, bing, mumak, google, jobs=N and gap=SECONDS" + DidYouMean(word, kWords));
+                             "'? There are facebook, bing, mumak, google, jobs=N and gap=SECONDS" +
+                             DidYouMean(word, kWords));
     }
   }
   if (count < 1) count = mix->jobs;
   if (gap <= 0) gap = mix->gap;
   if (std::floor(count) * gap > kMostSeconds) {
-    return InvalidArgument("workload '" + spec + "': so many jobs with such gaps arrive over more than 1000000000 seconds; " +
+    return InvalidArgument("workload '" + spec +
+        "': so many jobs with such gaps arrive over more than 1000000000 seconds; " +
                            "ask for fewer jobs or smaller gaps");
   }
   Rng rng = Rng::Stream(seed, "workload");
@@ -120,7 +123,8 @@ Result<std::vector<JobModel>> Generate(const std::string& spec, uint64_t seed) {
   double at = 0;
   for (uint32_t j = 0; j < static_cast<uint32_t>(count); ++j) {
     if (j > 0) at += Gap(rng, gap, mix->variation);
-    jobs.push_back(name == "mumak" ? MumakJob(rng, j, &round) : name == "google" ? GoogleJob(rng, j) : BinJob(rng, j, *mix));
+    jobs.push_back(name == "mumak" ? MumakJob(rng, j, &round) : name == "google" ? GoogleJob(rng, j)
+        : BinJob(rng, j, *mix));
     jobs.back().submit = at;
   }
   return jobs;

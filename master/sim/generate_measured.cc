@@ -175,7 +175,8 @@ void AddPhase(Rng& rng, const MeasuredPhase& phase, sched::SlotKind kind, JobMod
   stage.tasks = phase.tasks;
   stage.bytes = phase.bytes * phase.tasks;
   if (!job->stages.empty()) job->stages[0].output_bytes = stage.bytes;
-  stage.inputs.push_back(job->stages.empty() ? sched::StageInput{} : sched::StageInput{true, sched::EdgeKind::kAllToAll, 0});
+  stage.inputs.push_back(job->stages.empty() ? sched::StageInput{}
+      : sched::StageInput{true, sched::EdgeKind::kAllToAll, 0});
   stage.durations = Durations(rng, phase.tasks, phase.median, phase.shape);
   if (phase.copy > 0) {
     stage.shares.assign(phase.tasks, {static_cast<float>(phase.copy), static_cast<float>(phase.sort)});

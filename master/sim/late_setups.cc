@@ -23,7 +23,8 @@ Experiment Plain(const std::string& policies, uint64_t seed) {
   return e;
 }
 
-// Bytes of disk per byte. A map reads and writes, and a reduce writes its output to two disks, in one stream as dd does.
+// Bytes of disk per byte. A map reads and writes, and a reduce writes its output to two disks, in one stream as dd
+// does.
 // All that copying costs is felt while a reduce copies: that phase is the slowest, and the others are quick (LATE 2.2).
 void SetDisk(TaskModel* m) {
   m->read_disk = m->map_disk = 1;

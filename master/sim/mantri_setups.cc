@@ -21,7 +21,8 @@ Experiment LossyOutputs(const std::string& policies, double loss, uint64_t seed)
     e.cluster.workers.push_back(worker);
   }
   for (uint32_t j = 0; j < 20; ++j) {
-    e.jobs.push_back(MapReduce(60.0 * j, "j" + std::to_string(j), 80, 80 * kBlock, 200, 80 * kBlock / 16, 80 * kBlock / 16));
+    e.jobs.push_back(MapReduce(60.0 * j, "j" + std::to_string(j), 80, 80 * kBlock, 200, 80 * kBlock / 16,
+        80 * kBlock / 16));
   }
   return e;
 }
@@ -32,7 +33,9 @@ Experiment UnevenRacks(const std::string& policies, uint64_t seed) {
   e.seed = seed;
   e.tasks = Exact();
   constexpr uint32_t kHosts = 10, kMaps = 100;
-  for (const char* rack : {"a", "b", "c"}) e.cluster.racks.push_back({rack, kHosts * kGigabit / 8, kHosts * kGigabit / 8});
+  for (const char* rack : {"a", "b", "c"}) {
+    e.cluster.racks.push_back({rack, kHosts * kGigabit / 8, kHosts * kGigabit / 8});
+  }
   for (uint32_t w = 0; w < 3 * kHosts; ++w) {
     WorkerSpec worker;
     worker.rack = w / kHosts;

@@ -47,7 +47,8 @@ Result<ClusterSpec> ParseCluster(const std::string& spec) {
     if (!text.ok()) return text.status().With("cannot read the cluster file '" + spec + "'");
     return ParseClusterToml(*text, spec);
   }
-  const Status wrong = InvalidArgument("'" + spec + "' is not a cluster; write WORKERSxSLOTS as 150x12, caps per kind as "
+  const Status wrong = InvalidArgument("'" + spec +
+      "' is not a cluster; write WORKERSxSLOTS as 150x12, caps per kind as "
                                        "62x4m2r, or the path of a .toml file");
   size_t at = 0;
   const uint32_t workers = Digits(spec, &at);

@@ -34,7 +34,8 @@ bool WantsJson(const std::vector<std::string>& args) {
 
 int Fail(const Status& status, bool json) {
   if (json) {
-    (void)WriteAll(1, std::string("{\"version\":1,\"error\":{\"code\":\"") + CodeName(status.code()) + "\",\"message\":\"" +
+    (void)WriteAll(1, std::string("{\"version\":1,\"error\":{\"code\":\"") + CodeName(status.code()) +
+        "\",\"message\":\"" +
                           JsonEscape(status.message()) + "\",\"hint\":\"\"}}\n");
   } else {
     std::fprintf(stderr, "mrsim: %s\n", status.message().c_str());

@@ -72,10 +72,14 @@ Result<FigureResult> RunFigure(const Study& study, const Figure& figure, const R
   FigureResult result{figure.id, figure.what, "", {}};
   std::vector<std::vector<double>> values(figure.lines.size());
   for (uint32_t n = 1; n <= options.seeds; ++n) {
-    if (options.progress) options.progress(Say("%s:%s, seed %u of %u", study.name.c_str(), figure.id.c_str(), n, options.seeds));
+    if (options.progress) {
+      options.progress(Say("%s:%s, seed %u of %u", study.name.c_str(), figure.id.c_str(), n, options.seeds));
+    }
     auto numbers = figure.run({n, options.data, &result.used});
     if (!numbers.ok()) return numbers.status().With(study.name + ":" + figure.id + ", seed " + std::to_string(n));
-    if (numbers->size() != values.size()) return Internal(study.name + ":" + figure.id + " has not a number for each line");
+    if (numbers->size() != values.size()) {
+      return Internal(study.name + ":" + figure.id + " has not a number for each line");
+    }
     for (size_t i = 0; i < values.size(); ++i) values[i].push_back((*numbers)[i]);
   }
   for (size_t i = 0; i < values.size(); ++i) {
@@ -142,7 +146,8 @@ std::string Table(const Reproduction& r) {
     if (!f.used.empty()) out += "  ran on " + f.used + "\n";
     out += Say("  %-44s %8s %8s  %-16s %s\n", "", "PAPER", "OURS", "BAND", "");
     for (const LineResult& l : f.lines) {
-      out += Say("  %-44s %8s %8s  %-16s %s\n", l.line.what.c_str(), Number(l.line.paper).c_str(), Number(l.ours).c_str(),
+      out += Say("  %-44s %8s %8s  %-16s %s\n", l.line.what.c_str(), Number(l.line.paper).c_str(),
+          Number(l.ours).c_str(),
                  BandOf(l.line).c_str(), l.verdict == Verdict::kShown ? "" : NameOf(l.verdict));
       const bool explain = l.verdict == Verdict::kMissed || l.verdict == Verdict::kAbove;
       if (explain && !l.line.because.empty()) out += "      " + l.line.because + "\n";
@@ -168,7 +173,8 @@ std::string Json(const Reproduction& r) {
       const LineResult& l = f.lines[n];
       const bool explain = l.verdict == Verdict::kMissed || l.verdict == Verdict::kAbove;
       out += (n > 0 ? ",{" : "{");
-      out += "\"what\":" + Quoted(l.line.what) + ",\"paper\":" + JsonNumber(l.line.paper) + ",\"ours\":" + JsonNumber(l.ours) +
+      out += "\"what\":" + Quoted(l.line.what) + ",\"paper\":" + JsonNumber(l.line.paper) + ",\"ours\":" +
+          JsonNumber(l.ours) +
              ",\"low\":" + JsonNumber(l.line.low) + ",\"high\":" + JsonNumber(l.line.high) + ",\"verdict\":" +
              Quoted(l.verdict == Verdict::kMissed ? "missed" : NameOf(l.verdict)) + ",\"reason\":" +
              Quoted(explain ? l.line.because : "") + "}";

@@ -113,7 +113,8 @@ bool CutSmall(Experiment* e, size_t i) {
   return true;
 }
 
-constexpr Cut kCuts[] = {&CutJob, &KeepFewWorkers, &CutWorker, &CutFault, &CutStage, &HalveTasks, &CutPolicy, &CutSmall};
+constexpr Cut kCuts[] =
+    {&CutJob, &KeepFewWorkers, &CutWorker, &CutFault, &CutStage, &HalveTasks, &CutPolicy, &CutSmall};
 
 }  // namespace
 
@@ -170,16 +171,19 @@ std::string Describe(const Experiment& e) {
   }
   for (size_t w = 0; w < e.cluster.workers.size(); ++w) {
     const WorkerSpec& spec = e.cluster.workers[w];
-    print("worker w%zu: rack %u, %u slots (%u map, %u reduce), speed %.2f\n", w + 1, spec.rack, spec.slots.total, spec.slots.map,
+    print("worker w%zu: rack %u, %u slots (%u map, %u reduce), speed %.2f\n", w + 1, spec.rack, spec.slots.total,
+        spec.slots.map,
           spec.slots.reduce, spec.speed);
   }
   for (const JobModel& job : e.jobs) {
-    print("job %s at %.3f s, priority %d%s%s\n", job.name.c_str(), job.submit, job.priority, job.queue.empty() ? "" : ", queue ",
+    print("job %s at %.3f s, priority %d%s%s\n", job.name.c_str(), job.submit, job.priority,
+        job.queue.empty() ? "" : ", queue ",
           job.queue.c_str());
     for (const std::string& policy : job.policies) print("  policy %s\n", policy.c_str());
     for (size_t s = 0; s < job.stages.size(); ++s) {
       const StageModel& stage = job.stages[s];
-      print("  stage %zu: %u %s tasks of %s%s, reads", s, stage.tasks, stage.kind == sched::SlotKind::kMap ? "map" : "reduce",
+      print("  stage %zu: %u %s tasks of %s%s, reads", s, stage.tasks,
+          stage.kind == sched::SlotKind::kMap ? "map" : "reduce",
             HumanBytes(stage.bytes / stage.tasks).c_str(), stage.durations.empty() ? "" : " (recorded times)");
       constexpr const char* kEdges[] = {"", "all-to-all", "many-to-one", "one-to-one", "broadcast"};
       for (const sched::StageInput& in : stage.inputs) {
@@ -192,10 +196,12 @@ std::string Describe(const Experiment& e) {
   constexpr const char* kFaults[] = {"crash", "an output is lost", "contention"};
   for (const Fault& f : e.faults.faults) {
     const auto kind = static_cast<size_t>(f.kind);
-    print("fault at %.3f s on w%u: %s, %.3f s, factor %.2f\n", f.at, f.worker + 1, kind < std::size(kFaults) ? kFaults[kind] : "other",
+    print("fault at %.3f s on w%u: %s, %.3f s, factor %.2f\n", f.at, f.worker + 1,
+        kind < std::size(kFaults) ? kFaults[kind] : "other",
           f.lasts, f.factor);
   }
-  print("messages late %.3f, lost %.3f, twice %.3f; stragglers sigma %.2f, tail %.2f; a report each %.0f s\n", e.faults.late,
+  print("messages late %.3f, lost %.3f, twice %.3f; stragglers sigma %.2f, tail %.2f; a report each %.0f s\n",
+      e.faults.late,
         e.faults.lost, e.faults.twice, e.tasks.sigma, e.tasks.tail, e.tasks.report_period.seconds());
   return out;
 }

@@ -15,7 +15,8 @@ constexpr Duration kStuck = Seconds(3'600);
 constexpr uint64_t kProgressEvery = 1 << 14;
 }  // namespace
 
-Simulation::Simulation(Experiment experiment) : experiment_(std::move(experiment)), chance_(Rng::Stream(experiment_.seed, "messages")) {
+Simulation::Simulation(Experiment experiment) : experiment_(std::move(experiment)),
+    chance_(Rng::Stream(experiment_.seed, "messages")) {
   for (const RackSpec& rack : experiment_.cluster.racks) {
     rack_up_.push_back(rack.up > 0 ? flows_.AddLink(rack.up) : kNone);
     rack_down_.push_back(rack.down > 0 ? flows_.AddLink(rack.down) : kNone);
@@ -28,11 +29,14 @@ Simulation::Simulation(Experiment experiment) : experiment_(std::move(experiment
 }
 
 void Simulation::Broken(const std::string& what) {
-  if (error_.empty()) error_ = "at " + std::to_string(now_.ns) + " ns, event " + std::to_string(totals_.events) + ": " + what;
+  if (error_.empty()) {
+    error_ = "at " + std::to_string(now_.ns) + " ns, event " + std::to_string(totals_.events) + ": " + what;
+  }
 }
 
 std::string Simulation::Run(const std::function<void(size_t, size_t, Instant)>& progress) {
-  Step(sched::ConfigChanged{experiment_.policies, experiment_.seed, sched::kSchedulerVersion, experiment_.offer_period});
+  Step(sched::ConfigChanged{experiment_.policies, experiment_.seed, sched::kSchedulerVersion,
+      experiment_.offer_period});
   for (const sched::QueueSet& queue : experiment_.queues) Step(queue);
   uint32_t later = 0;
   for (uint32_t w = 0; w < workers_.size(); ++w) {
@@ -67,7 +71,9 @@ std::string Simulation::Run(const std::function<void(size_t, size_t, Instant)>& 
     due_.clear();
     flows_.Settle(now_, &due_);
     for (const Flows::Due& d : due_) queue_.Push(d.at, Kind::kFlow, d.flow, d.version);
-    if (moving_ == 0 && outside_ == 0 && now_ - moved_at_ > kStuck) Broken("no attempt has moved for an hour, and jobs are not done");
+    if (moving_ == 0 && outside_ == 0 && now_ - moved_at_ > kStuck) {
+      Broken("no attempt has moved for an hour, and jobs are not done");
+    }
     if (progress && n % kProgressEvery == 0) progress(ended_, jobs_.size(), now_);
   }
   return error_;
@@ -108,7 +114,8 @@ void Simulation::Handle(const Item& item) {
     case Kind::kProbed: return Probed(item.a);
     case Kind::kServing: return ChargeSources();
     case Kind::kList:
-      return Step(sched::ConfigChanged{experiment_.list_changes[item.a].policies, experiment_.seed, sched::kSchedulerVersion,
+      return Step(sched::ConfigChanged{experiment_.list_changes[item.a].policies, experiment_.seed,
+          sched::kSchedulerVersion,
                                        experiment_.offer_period});
   }
 }
@@ -211,7 +218,9 @@ void Simulation::Plan(uint32_t j, uint32_t s) {
   e.partitions = 1;
   for (const StageModel& reader : job.stages) {
     for (const sched::StageInput& in : reader.inputs) {
-      if (in.is_edge && in.upstream == s && in.edge == sched::EdgeKind::kAllToAll) e.partitions = std::max(e.partitions, reader.tasks);
+      if (in.is_edge && in.upstream == s && in.edge == sched::EdgeKind::kAllToAll) {
+        e.partitions = std::max(e.partitions, reader.tasks);
+      }
     }
   }
   const auto& specs = experiment_.cluster.workers;
@@ -223,22 +232,31 @@ void Simulation::Plan(uint32_t j, uint32_t s) {
       const sched::StageInput& in = model.inputs[i];
       if (in.is_edge) {
         plan.slices.push_back(sched::SliceOf({in.edge, i, job.stages[in.upstream].tasks, 0,
-                                              in.edge == sched::EdgeKind::kAllToAll ? model.tasks : 1, model.tasks}, t));
+                                              in.edge == sched::EdgeKind::kAllToAll ? model.tasks : 1, model.tasks},
+                                              t));
         continue;
       }
       if (!model.preferred.empty()) {
         for (const uint32_t w : model.preferred[t]) {
           const WorkerId worker{static_cast<uint32_t>(w % specs.size()) + 1};
-          if (std::find(plan.preferred.begin(), plan.preferred.end(), worker) == plan.preferred.end()) plan.preferred.push_back(worker);
+          if (std::find(plan.preferred.begin(), plan.preferred.end(), worker) == plan.preferred.end()) {
+            plan.preferred.push_back(worker);
+          }
         }
         continue;
       }
-      Rng rng = model.input_key == 0 ? Luck({e.job, s, t}, 0, 1) : Rng(MixHash(MixHash(experiment_.seed, model.input_key), t));
+      Rng rng = model.input_key == 0 ? Luck({e.job, s, t}, 0, 1)
+          : Rng(MixHash(MixHash(experiment_.seed, model.input_key), t));
       const auto any = [&] { return static_cast<uint32_t>(rng.Below(specs.size())); };
       const uint32_t first = any();
       uint32_t second = any(), third = any();
-      for (int n = 0; n < 8 && (second == first || (specs.size() > 1 && specs[second].rack == specs[first].rack)); ++n) second = any();
-      for (int n = 0; n < 8 && (third == second || third == first || specs[third].rack != specs[second].rack); ++n) third = any();
+      for (int n = 0; n < 8 && (second == first || (specs.size() > 1 && specs[second].rack == specs[first].rack));
+          ++n) {
+        second = any();
+      }
+      for (int n = 0; n < 8 && (third == second || third == first || specs[third].rack != specs[second].rack); ++n) {
+        third = any();
+      }
       plan.preferred = {{first + 1}};
       if (second != first) plan.preferred.push_back({second + 1});
       if (third != first && third != second) plan.preferred.push_back({third + 1});
@@ -305,7 +323,9 @@ void Simulation::Do(const sched::Launch& d) {
     return;
   }
   Duration delay = experiment_.tasks.launch_delay;
-  if (Chance(experiment_.faults.late)) delay = delay + FromSeconds(chance_.Uniform() * experiment_.faults.late_by.seconds());
+  if (Chance(experiment_.faults.late)) {
+    delay = delay + FromSeconds(chance_.Uniform() * experiment_.faults.late_by.seconds());
+  }
   queue_.Push(now_ + delay, Kind::kStart, index, stamp);
 }
 

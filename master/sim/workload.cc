@@ -39,7 +39,8 @@ Result<std::string> FindTrace(const std::string& workload, const std::string& da
     tried += ", " + data + "/" + workload + " and in the folders of " + data;
   }
   if (!found.empty()) return found;
-  return NotFound("there is no workload at " + tried + (data.empty() ? "; --data DIR or MR_DATA says where traces are" : "") +
+  return NotFound("there is no workload at " + tried +
+      (data.empty() ? "; --data DIR or MR_DATA says where traces are" : "") +
                   "; `generate:facebook` needs no file");
 }
 
@@ -67,7 +68,9 @@ Result<TraceText> Sibling(const std::string& of, const std::string& path) {
 Result<Trace> ReadRumen(const TraceText& file) {
   std::string stem = Before(file.name, "_jobs.tsv");
   if (stem.empty()) stem = Before(file.name, "_attempts.tsv");
-  if (stem.empty()) return InvalidArgument(file.name + ": a Rumen record is NAME_jobs.tsv and NAME_attempts.tsv; name one of them");
+  if (stem.empty()) {
+    return InvalidArgument(file.name + ": a Rumen record is NAME_jobs.tsv and NAME_attempts.tsv; name one of them");
+  }
   MR_ASSIGN_OR_RETURN(const TraceText jobs, Sibling(file.name, stem + "_jobs.tsv"));
   MR_ASSIGN_OR_RETURN(const TraceText attempts, Sibling(file.name, stem + "_attempts.tsv"));
   if (Existing(stem + "_topology.tsv").empty()) return ParseRumen(jobs, attempts, nullptr);
@@ -116,10 +119,12 @@ Result<Trace> LoadTrace(const WorkloadSpec& spec) {
   if (!spec.format.empty()) {
     const bool sized = colon < spec.format.size();
     if (format == TraceFormat::kUnknown ||
-        (sized && (format != TraceFormat::kTpch || !Rows::Parse(std::string_view(spec.format).substr(colon + 1), &executors)))) {
+        (sized && (format != TraceFormat::kTpch ||
+        !Rows::Parse(std::string_view(spec.format).substr(colon + 1), &executors)))) {
       std::vector<std::string_view> names;
       for (const auto& [name, f] : kFormats) names.emplace_back(name);
-      return InvalidArgument("--format '" + spec.format + "': there are swim, rumen, google, alibaba, tpch (tpch:20: on 20 executors), "
+      return InvalidArgument("--format '" + spec.format +
+          "': there are swim, rumen, google, alibaba, tpch (tpch:20: on 20 executors), "
                              "wfinstances and coflow" + DidYouMean(spec.format, names));
     }
   }
@@ -140,7 +145,8 @@ Result<Trace> LoadTrace(const WorkloadSpec& spec) {
     case TraceFormat::kCoflow: return ParseCoflow(file);
     case TraceFormat::kUnknown: break;
   }
-  return InvalidArgument(path + ":1: of no format that is known; --format says which it is: swim, rumen, google, alibaba, tpch, "
+  return InvalidArgument(path +
+      ":1: of no format that is known; --format says which it is: swim, rumen, google, alibaba, tpch, "
                          "wfinstances or coflow");
 }
 

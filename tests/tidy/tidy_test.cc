@@ -1,5 +1,6 @@
 // Rules about the text of the project: who may include whom, lengths, links, and that every file is
 // built. A rule that nothing checks is broken within a month.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -63,6 +64,37 @@ TEST(TidyTest, NoFileIsTooLong) {
   for (const SourceFile& file : Tree()) {
     if (!IsCode(file)) continue;
     EXPECT_LE(file.lines().size(), kMaxLines) << file.path << ": split it by topic";
+  }
+}
+
+// Folders that have no longer lines, but for these files; what is not named here is not held to it yet.
+constexpr size_t kMaxColumns = 120;
+constexpr const char* kNarrow[] = {"master/history/", "master/server/", "master/sim/", "tests/master/"};
+constexpr const char* kStillWide[] = {
+    "master/history/text.cc",
+    "master/server/job_clones.cc",
+    "master/server/job_image.cc",
+    "master/server/status.cc",
+    "master/sim/reproduce_dolly.cc",
+    "master/sim/swarm.cc",
+    "tests/master/sched/cloned_commits_test.cc",
+    "tests/master/sched/cost_test.cc",
+    "tests/master/sched/determinism_test.cc",
+    "tests/master/sched/random_cluster.cc",
+    "tests/master/server/job_table_test.cc",
+    "tests/master/sim/traces_test.cc",
+};
+
+TEST(TidyTest, NoLineIsTooLong) {
+  for (const SourceFile& file : Tree()) {
+    const auto begins = [&](const char* folder) { return StartsWith(file.path, folder); };
+    if (!IsCode(file) || std::none_of(std::begin(kNarrow), std::end(kNarrow), begins)) continue;
+    if (std::find(std::begin(kStillWide), std::end(kStillWide), file.path) != std::end(kStillWide)) continue;
+    size_t number = 0;
+    for (const std::string& line : file.lines()) {
+      ++number;
+      EXPECT_LE(line.size(), kMaxColumns) << file.path << ":" << number;
+    }
   }
 }
 

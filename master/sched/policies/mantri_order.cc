@@ -53,7 +53,8 @@ void StartLargest(const Launch& drafted, const State& state, Plan* plan) {
   if (best == id.task) return;
   const double bytes = static_cast<double>(stage.tasks[best].plan.input_bytes);
   const double waiting = stage.waiting_by_input.size();
-  plan->Replace(id, {id.job, id.stage, best}, drafted.worker, drafted.cause, {ReasonCode::kLargestInput, "", {bytes, waiting}});
+  plan->Replace(id, {id.job, id.stage, best}, drafted.worker, drafted.cause,
+      {ReasonCode::kLargestInput, "", {bytes, waiting}});
 }
 
 void NoteSkew(const View& view, const Stage& stage, const AttemptId& id, Plan* plan) {
@@ -71,7 +72,9 @@ void NoteSkew(const View& view, const Stage& stage, const AttemptId& id, Plan* p
   const auto pace = PaceOf(*a);  // and not Rating::cost, which knows no report that is not counted yet
   if (!pace || pace->whole_cost == 0 || pace->whole_cost > kSkewSlack * usual_cost) return;
   const double median = Percentile(s.durations, .5);
-  if (pace->whole_cost * bytes < kOutlier * median || static_cast<double>((view.now() - a->started_at).ns) < median) return;
+  if (pace->whole_cost * bytes < kOutlier * median || static_cast<double>((view.now() - a->started_at).ns) < median) {
+    return;
+  }
   plan->Spare(id, {ReasonCode::kExplainedByInput, "", {bytes / usual_bytes, pace->whole_cost / usual_cost}});
 }
 

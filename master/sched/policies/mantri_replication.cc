@@ -43,7 +43,9 @@ class MantriReplication final : public Policy {
     }
     for (const auto& [key, value] : facts) {
       const FactValue* old = state.FindFact(key);
-      if (old == nullptr ? value != 0 : std::get<double>(*old) != value) plan.Remember(key.scope, key.id, key.name, value);
+      if (old == nullptr ? value != 0 : std::get<double>(*old) != value) {
+        plan.Remember(key.scope, key.id, key.name, value);
+      }
     }
   }
 
@@ -130,7 +132,8 @@ class MantriReplication final : public Policy {
       const Worker& w = it->second;
       if (w.id == from.id) break;
       if (!w.alive || w.draining || w.rack != from.rack || but.contains(w.id)) continue;
-      const bool holds = std::any_of(task.copies.begin(), task.copies.end(), [&](const auto& c) { return c.worker == w.id; });
+      const bool holds = std::any_of(task.copies.begin(), task.copies.end(),
+          [&](const auto& c) { return c.worker == w.id; });
       if (!holds && (always_ || LossRate(state, w) < LossRate(state, from))) places.push_back(&w);
     }
     return places.empty() ? nullptr : places[turn % places.size()];

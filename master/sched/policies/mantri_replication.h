@@ -4,8 +4,9 @@
 // Ananthanarayanan et al., "Reining in the Outliers in Map-Reduce Clusters using Mantri", OSDI 2010, 5.4:
 //   t_redo(i) = r_i (t_i + sum of t_redo(j) over the inputs j of i)
 //   t_rep(i)  = output bytes / bandwidth inside the rack        replicate i iff t_redo(i) > t_rep(i)
-// r_i: the worker's long-term rate of lost outputs, t_i: how long the task worked, without its wait for inputs. Copies cost at most a share of
-// the bytes that the job has processed: each commit adds tokens for them, each copy spends its own bytes.
+// r_i: the worker's long-term rate of lost outputs, t_i: how long the task worked, without its wait for inputs. Copies
+// cost at most a share of the bytes that the job has processed: each commit adds tokens for them, each copy spends its
+// own bytes.
 // Not copied: what has a copy already, and what is about to be consumed: all of its readers run.
 //
 // Parameters: budget (that share, 0.1), bandwidth (bytes per second, 125e6: a gigabit, the hosts' in Dolly's

@@ -96,7 +96,9 @@ Contention MeasuredContention(const State& state, double rate) {
   Contention contention = Contention::Power(kAlpha, State::kMostReaders);
   for (size_t m = 1; m < State::kMostReaders; ++m) {
     const Transfers& t = state.transfers()[m];
-    if (t.n >= static_cast<uint64_t>(kFewestSamples)) contention.alpha[m] = std::clamp(RateOf(t) / rate, 1.0 / static_cast<double>(m + 1), 1.0);
+    if (t.n >= static_cast<uint64_t>(kFewestSamples)) {
+      contention.alpha[m] = std::clamp(RateOf(t) / rate, 1.0 / static_cast<double>(m + 1), 1.0);
+    }
   }
   return contention;
 }
@@ -148,7 +150,9 @@ Duration Omega::Of(const View& view, const Job& job, const TaskId& output) const
   if (chosen != nullptr) return Duration{static_cast<int64_t>(std::get<double>(*chosen) * 1e9)};
   const Task& task = job.stages[output.stage].tasks[output.task];
   for (const Attempt& a : task.attempts) {
-    if (a.number == task.winner) return Duration{static_cast<int64_t>(static_cast<double>((a.ended_at - a.launched_at).ns) * kFirstShare)};
+    if (a.number == task.winner) {
+      return Duration{static_cast<int64_t>(static_cast<double>((a.ended_at - a.launched_at).ns) * kFirstShare)};
+    }
   }
   return {};
 }

@@ -29,7 +29,8 @@ std::string CalibrationToml(const HistoryModel& model) {
   for (const JobModel& job : e.jobs) {
     for (const StageModel& stage : job.stages) {
       std::vector<double> seconds;
-      const bool edges = std::any_of(stage.inputs.begin(), stage.inputs.end(), [](const auto& in) { return in.is_edge; });
+      const bool edges = std::any_of(stage.inputs.begin(), stage.inputs.end(),
+          [](const auto& in) { return in.is_edge; });
       for (uint32_t t = 0; t < stage.tasks && t < stage.durations.size(); ++t) {
         seconds.push_back(stage.durations[t]);
         if (stage.task_bytes[t] < kLeastBytes) continue;
@@ -50,7 +51,8 @@ std::string CalibrationToml(const HistoryModel& model) {
                 "sort_cost = 1e-15\nsigma = %.4g          # of log durations within a stage\ntail = 0.0\n"
                 "launch_delay = %.6g  # seconds\nreport_period = %.6g\n",
                 e.jobs.size(), map_cost.empty() ? standard.map_cost : MedianOf(map_cost), map_cost.size(),
-                map_cost.empty() ? ": the default" : "", reduce_cost.empty() ? standard.reduce_cost : MedianOf(reduce_cost),
+                map_cost.empty() ? ": the default" : "",
+                reduce_cost.empty() ? standard.reduce_cost : MedianOf(reduce_cost),
                 reduce_cost.size(), reduce_cost.empty() ? ": the default" : "", kMadToSigmaOfNormal * MedianOf(spread),
                 e.tasks.launch_delay.seconds(), e.tasks.report_period.seconds());
   std::string out = text;
@@ -59,7 +61,9 @@ std::string CalibrationToml(const HistoryModel& model) {
     std::snprintf(text, sizeof text, "[[worker]]  # %s\nslots = %u\nmap_slots = %u\nreduce_slots = %u\nspeed = %.4g\n",
                   Name(model.workers[w]).c_str(), spec.slots.total, spec.slots.map, spec.slots.reduce, spec.speed);
     out += text;
-    if (const std::string& rack = e.cluster.racks[spec.rack].name; !rack.empty()) out += "rack = \"" + JsonEscape(rack) + "\"\n";
+    if (const std::string& rack = e.cluster.racks[spec.rack].name; !rack.empty()) {
+      out += "rack = \"" + JsonEscape(rack) + "\"\n";
+    }
   }
   return out;
 }

@@ -20,7 +20,8 @@ void HistoryCollector::On(const sched::StampedEvent& event, const std::vector<sc
     else *it = *e;
   } else if (const auto* e = std::get_if<sched::WorkerRegistered>(&event.event)) {
     auto& workers = document_.workers;
-    const bool lives = std::any_of(workers.begin(), workers.end(), [&](const auto& w) { return w.id == e->worker && w.until.ns == 0; });
+    const bool lives = std::any_of(workers.begin(), workers.end(),
+        [&](const auto& w) { return w.id == e->worker && w.until.ns == 0; });
     if (!lives) workers.push_back({e->worker, e->rack, e->slots, event.at, {}});
   } else if (const auto* e = std::get_if<sched::WorkerLost>(&event.event)) {
     for (history::Worker& w : document_.workers) {
@@ -42,7 +43,8 @@ void HistoryCollector::On(const sched::StampedEvent& event, const std::vector<sc
 history::Document HistoryCollector::Take() {
   for (auto& [id, job] : jobs_) document_.jobs.push_back(std::move(job));
   jobs_.clear();
-  std::stable_sort(document_.jobs.begin(), document_.jobs.end(), [](const auto& a, const auto& b) { return a.submitted < b.submitted; });
+  std::stable_sort(document_.jobs.begin(), document_.jobs.end(),
+      [](const auto& a, const auto& b) { return a.submitted < b.submitted; });
   return std::move(document_);
 }
 

@@ -40,7 +40,8 @@ Result<history::Document> LoadHistory(const std::string& source, std::optional<R
     return history::Read(text, source == "-" ? "standard input" : source);
   }
   HistoryCollector collector;
-  MR_ASSIGN_OR_RETURN(*replayed, ReplayJournal(source, [&](const auto& event, const auto& decisions, const auto& scheduler) {
+  MR_ASSIGN_OR_RETURN(*replayed,
+      ReplayJournal(source, [&](const auto& event, const auto& decisions, const auto& scheduler) {
                         collector.On(event, decisions, scheduler);
                       }));
   return collector.Take();

@@ -77,7 +77,8 @@ class Reader {
     const Instant ended = a.ended.ns > 0 ? a.ended : job.ended;
     const bool early = ready > a.started;
     const Instant begin = early && ready < ended ? ready : a.started;
-    Time time{Between(begin, ended), 0, 0, a.state == sched::AttemptState::kCommitted || a.state == sched::AttemptState::kDiscarded};
+    Time time{Between(begin, ended), 0, 0,
+        a.state == sched::AttemptState::kCommitted || a.state == sched::AttemptState::kDiscarded};
     if (a.inputs_done > begin && a.inputs_done <= ended && ready.ns > 0) {
       (early ? time.tail : time.copy) = Between(begin, a.inputs_done);
     }
@@ -269,8 +270,12 @@ Result<HistoryModel> ModelOf(const Document& document, std::optional<JobId> only
     model.jobs.push_back(&job);
   }
   if (model.jobs.empty()) return Rejected("the history has no job that succeeded: nothing to simulate");
-  if (others > 0) model.notes.push_back(Count(others, "jobs did not succeed or are not in the history: the slots that they took are not modelled"));
-  std::stable_sort(model.jobs.begin(), model.jobs.end(), [](const auto* a, const auto* b) { return a->submitted < b->submitted; });
+  if (others > 0) {
+    model.notes.push_back(
+        Count(others, "jobs did not succeed or are not in the history: the slots that they took are not modelled"));
+  }
+  std::stable_sort(model.jobs.begin(), model.jobs.end(),
+      [](const auto* a, const auto* b) { return a->submitted < b->submitted; });
   Instant begin = model.jobs[0]->submitted, end;
   for (const history::Job* job : model.jobs) end = std::max(end, job->ended);
 
@@ -303,7 +308,9 @@ Result<HistoryModel> ModelOf(const Document& document, std::optional<JobId> only
     }
   }
   e.faults.lease = Duration{};  // at which the master learnt of it
-  if (!e.faults.faults.empty()) model.notes.push_back(Count(e.faults.faults.size(), "losses of workers are part of the history"));
+  if (!e.faults.faults.empty()) {
+    model.notes.push_back(Count(e.faults.faults.size(), "losses of workers are part of the history"));
+  }
   size_t unlisted = 0;
   for (const history::Job* job : model.jobs) {
     for (const auto& stage : job->stages) {
@@ -318,7 +325,10 @@ Result<HistoryModel> ModelOf(const Document& document, std::optional<JobId> only
       }
     }
   }
-  if (unlisted > 0) model.notes.push_back(Count(unlisted, "workers are known from their attempts only: their slots are taken to be those of the first"));
+  if (unlisted > 0) {
+    model.notes.push_back(
+        Count(unlisted, "workers are known from their attempts only: their slots are taken to be those of the first"));
+  }
   if (model.workers.empty()) return Rejected("the history names no worker");
 
   const Reader reader(index);
@@ -348,7 +358,9 @@ Result<HistoryModel> ModelOf(const Document& document, std::optional<JobId> only
   for (size_t j = 0; j < model.jobs.size(); ++j) {
     const history::Job& job = *model.jobs[j];
     JobModel out{Between(begin, job.submitted), job.name, {}, job.queue, job.priority, job.policies};
-    for (size_t s = 0; s < job.stages.size(); ++s) out.stages.push_back(StageOf(job.stages[s], times[j][s], speeds, reader, &unknown));
+    for (size_t s = 0; s < job.stages.size(); ++s) {
+      out.stages.push_back(StageOf(job.stages[s], times[j][s], speeds, reader, &unknown));
+    }
     e.jobs.push_back(std::move(out));
   }
   if (unknown > 0) model.notes.push_back(Count(unknown, "tasks without a record took the median of their stage"));
@@ -363,7 +375,8 @@ Result<HistoryModel> ModelOf(const Document& document, std::optional<JobId> only
   for (const sched::ListInForce& list : document.lists) {
     if (list.from <= begin) {
       e.policies = list.policies;
-    } else if (list.from <= end && list.policies != (e.list_changes.empty() ? e.policies : e.list_changes.back().policies)) {
+    } else if (list.from <= end &&
+        list.policies != (e.list_changes.empty() ? e.policies : e.list_changes.back().policies)) {
       e.list_changes.push_back({Between(begin, list.from), list.policies});
     }
   }

@@ -48,7 +48,8 @@ std::vector<double> EstimateSpeeds(const std::vector<SpeedSample>& samples, size
 // Collects a history while a journal is replayed (OnStep).
 class HistoryCollector {
  public:
-  void On(const sched::StampedEvent& event, const std::vector<sched::Decision>& decisions, const sched::Scheduler& scheduler);
+  void On(const sched::StampedEvent& event, const std::vector<sched::Decision>& decisions,
+      const sched::Scheduler& scheduler);
   // Jobs that ended, by submission.
   history::Document Take();
 

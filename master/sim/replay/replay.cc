@@ -105,7 +105,9 @@ class Replayer {
   }
 
   void NoteVersion(uint32_t version) {
-    if (std::find(out_.versions.begin(), out_.versions.end(), version) == out_.versions.end()) out_.versions.push_back(version);
+    if (std::find(out_.versions.begin(), out_.versions.end(), version) == out_.versions.end()) {
+      out_.versions.push_back(version);
+    }
   }
 
   // As a master does: another release's part leaves a fresh scheduler behind.
@@ -174,7 +176,8 @@ class Replayer {
     }
     for (const sched::Decision& d : *event.outcome) there.push_back(EncodeFields(d));
     if (here == there) return "";
-    return "it recorded " + std::to_string(there.size()) + " promises (commits, dropped copies, ends of jobs), the replay made " +
+    return "it recorded " + std::to_string(there.size()) +
+        " promises (commits, dropped copies, ends of jobs), the replay made " +
            std::to_string(here.size()) + (here.size() == there.size() ? ", others" : "");
   }
 

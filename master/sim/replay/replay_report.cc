@@ -80,7 +80,8 @@ int ExitOf(Verdict verdict) {
 
 std::string Table(const Replayed& r) {
   const auto n = [](uint64_t value) { return std::to_string(value); };
-  std::string out = "journal   " + r.directory + (r.snapshot == 0 ? "" : ", behind the snapshot at record " + n(r.snapshot)) + "\n";
+  std::string out = "journal   " + r.directory +
+      (r.snapshot == 0 ? "" : ", behind the snapshot at record " + n(r.snapshot)) + "\n";
   out += "records   " + n(r.records) + ", of " + n(r.epochs) + " lives of the master" +
          (r.versions.empty() ? "" : ", scheduler version " + Versions(r)) + "\n";
   out += "jobs      " + n(r.jobs) + " submitted, " + n(r.succeeded) + " succeeded, " + n(r.failed) + " failed, " +
@@ -96,13 +97,15 @@ std::string Table(const Replayed& r) {
   out += std::string("result    ") + Word(r.verdict) + ": " + Conclusion(r) + "\n";
   if (!r.divergence) return out;
   const Divergence& d = *r.divergence;
-  out += "  at record " + n(d.record) + " (offset " + n(d.offset) + " of its file), event " + n(d.event_number) + ": " + d.event + "\n";
+  out += "  at record " + n(d.record) + " (offset " + n(d.offset) + " of its file), event " + n(d.event_number) + ": " +
+      d.event + "\n";
   out += "  digest recorded " + Hex(d.recorded) + ", replayed " + Hex(d.replayed) + "\n";
   if (!d.detail.empty()) out += "  " + d.detail + "\n";
   if (!d.unchanged.empty()) {
     out += "  first to differ: " + Joined(d.unchanged) + ", which the event changed here and not there\n";
   } else if (!d.changed.empty()) {
-    out += "  it differs in one of what the event changed here: " + Joined(d.changed) + ", or in what it changed only there\n";
+    out += "  it differs in one of what the event changed here: " + Joined(d.changed) +
+        ", or in what it changed only there\n";
   }
   return out;
 }
@@ -113,7 +116,8 @@ std::string Json(const Replayed& r) {
   };
   std::string out = "{\"version\":1,\"journal\":\"" + JsonEscape(r.directory) + "\",\"result\":\"" + Word(r.verdict) +
                     "\",\"message\":\"" + JsonEscape(Conclusion(r)) + "\",";
-  out += field("snapshot", r.snapshot) + field("records", r.records) + field("epochs", r.epochs) + field("events", r.events) +
+  out += field("snapshot", r.snapshot) + field("records", r.records) + field("epochs", r.epochs) +
+      field("events", r.events) +
          field("compared", r.compared) + field("skipped", r.skipped) + field("jobs", r.jobs) +
          field("succeeded", r.succeeded) + field("failed", r.failed) + field("killed", r.killed);
   out += "\"scheduler_versions\":[" + Versions(r) + "],\"events_by_kind\":{";
@@ -125,7 +129,8 @@ std::string Json(const Replayed& r) {
   out += "}," + field("cut_bytes", r.cut_bytes) + field("cut_records", r.cut_records);
   if (r.divergence) {
     const Divergence& d = *r.divergence;
-    out += "\"divergence\":{" + field("record", d.record) + field("offset", d.offset) + field("event_number", d.event_number) +
+    out += "\"divergence\":{" + field("record", d.record) + field("offset", d.offset) +
+        field("event_number", d.event_number) +
            "\"event\":\"" + JsonEscape(d.event) + "\",\"recorded\":\"" + Hex(d.recorded) + "\",\"replayed\":\"" +
            Hex(d.replayed) + "\",\"detail\":\"" + JsonEscape(d.detail) + "\",\"changed\":" + JsonList(d.changed) +
            ",\"unchanged_there\":" + JsonList(d.unchanged) + "},";

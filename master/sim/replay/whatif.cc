@@ -38,10 +38,12 @@ __attribute__((format(printf, 2, 3))) void Print(std::string* out, const char* f
   *out += text;
 }
 
-void JsonSpent(std::string* out, const char* name, const std::string& scheduler, uint32_t workers, uint32_t slots, const Spent& s) {
+void JsonSpent(std::string* out, const char* name, const std::string& scheduler, uint32_t workers, uint32_t slots,
+    const Spent& s) {
   Print(out, ",\"%s\":{\"scheduler\":\"", name);
   *out += JsonEscape(scheduler);
-  Print(out, "\",\"workers\":%u,\"slots\":%u,\"useful_slot_s\":%.6f,\"wasted_slot_s\":%.6f,\"copies\":%llu}", workers, slots, s.useful,
+  Print(out, "\",\"workers\":%u,\"slots\":%u,\"useful_slot_s\":%.6f,\"wasted_slot_s\":%.6f,\"copies\":%llu}", workers,
+      slots, s.useful,
         s.wasted, static_cast<unsigned long long>(s.copies));
 }
 
@@ -98,7 +100,9 @@ Result<WhatIf> RunWhatIf(const history::Document& document, std::optional<JobId>
     out.rows.push_back({job.id, job.name, job.tasks(), (job.ended - job.submitted).seconds(), took(was), took(then)});
     errors.push_back(std::abs(out.rows.back().error()));
   }
-  if (failed > 0) out.notes.push_back(std::to_string(failed) + " jobs failed in the simulation: their times mean nothing");
+  if (failed > 0) {
+    out.notes.push_back(std::to_string(failed) + " jobs failed in the simulation: their times mean nothing");
+  }
   std::sort(errors.begin(), errors.end());
   out.median_error = errors[errors.size() / 2];
   out.worst_error = errors.back();
@@ -111,9 +115,11 @@ std::string Table(const WhatIf& w) {
   Print(&out, ", %u workers, %u slots\n", w.was_workers, w.was_slots);
   out += "what if  " + w.then_scheduler;
   Print(&out, ", %u workers, %u slots\n\n", w.then_workers, w.then_slots);
-  Print(&out, "%-14s %-16s %7s %11s %11s %8s %11s %8s\n", "JOB", "NAME", "TASKS", "HAPPENED s", "MODEL s", "ERROR", "WHAT IF s", "CHANGE");
+  Print(&out, "%-14s %-16s %7s %11s %11s %8s %11s %8s\n", "JOB", "NAME", "TASKS", "HAPPENED s", "MODEL s", "ERROR",
+      "WHAT IF s", "CHANGE");
   for (const WhatIf::Row& row : w.rows) {
-    Print(&out, "%-14s %-16.40s %7u %11.3f %11.3f %+7.1f%% %11.3f %+7.1f%%\n", Name(row.id).c_str(), row.name.c_str(), row.tasks,
+    Print(&out, "%-14s %-16.40s %7u %11.3f %11.3f %+7.1f%% %11.3f %+7.1f%%\n", Name(row.id).c_str(), row.name.c_str(),
+        row.tasks,
           row.happened, row.model, 100 * row.error(), row.then, 100 * row.change());
   }
   const auto spent = [&out](const char* name, const Spent& s) {
@@ -124,7 +130,8 @@ std::string Table(const WhatIf& w) {
   spent("model", w.model);
   spent("what if", w.then);
   Print(&out,
-        "\nmodel's error: simulated as it was, a job's completion is off by %.1f %% (median), %.1f %% at most; a change\n"
+        "\nmodel's error: simulated as it was, a job's completion is off by %.1f %% (median), %.1f %% at most; a "
+        "change\n"
         "smaller than that says nothing. CHANGE compares the two simulations.\n",
         100 * w.median_error, 100 * w.worst_error);
   for (const std::string& note : w.notes) out += "note: " + note + "\n";
@@ -136,7 +143,8 @@ std::string Json(const WhatIf& w) {
   for (const WhatIf::Row& row : w.rows) {
     if (&row != &w.rows[0]) out += ",";
     out += "{\"id\":\"" + Name(row.id) + "\",\"name\":\"" + JsonEscape(row.name) + "\"";
-    Print(&out, ",\"tasks\":%u,\"happened_s\":%.6f,\"model_s\":%.6f,\"error\":%.6f,\"whatif_s\":%.6f,\"change\":%.6f}", row.tasks,
+    Print(&out, ",\"tasks\":%u,\"happened_s\":%.6f,\"model_s\":%.6f,\"error\":%.6f,\"whatif_s\":%.6f,\"change\":%.6f}",
+        row.tasks,
           row.happened, row.model, row.error(), row.then, row.change());
   }
   out += "]";

@@ -13,9 +13,12 @@ Result<Trace> ParseCoflow(const TraceText& file) {
   while (row.Next()) {
     double ms = 0;
     uint32_t maps = 0, reduces = 0;
-    const auto wrong = [&](const std::string& what) { return row.Wrong(what + "; a coflow is: id, arrival ms, mapper racks, their numbers, "
+    const auto wrong = [&](const std::string& what) { return row.Wrong(what +
+        "; a coflow is: id, arrival ms, mapper racks, their numbers, "
                                                                        "reducer racks, rack:megabytes of each"); };
-    if (!row.GetSeconds(1, &ms) || !row.Get(2, &maps) || maps == 0 || maps > row.size()) return wrong("it does not begin so");
+    if (!row.GetSeconds(1, &ms) || !row.Get(2, &maps) || maps == 0 || maps > row.size()) {
+      return wrong("it does not begin so");
+    }
     if (!row.Get(size_t{maps} + 3, &reduces) || reduces == 0 || row.size() != size_t{maps} + 4 + reduces) {
       return wrong("there are more or fewer racks than it says");
     }

@@ -10,7 +10,8 @@ namespace {
 
 constexpr size_t kJobColumns = 9, kAttemptColumns = 23;
 // Columns of the table of attempts.
-enum : size_t { kKind = 2, kResult = 4, kStart, kFinish, kShuffled = 9, kSorted, kRead, kWritten, kMapOutput = 16, kShuffle = 18, kNodes = 22 };
+enum : size_t { kKind = 2, kResult = 4, kStart, kFinish, kShuffled = 9, kSorted, kRead, kWritten, kMapOutput = 16,
+    kShuffle = 18, kNodes = 22 };
 
 struct RumenTask {
   std::optional<int64_t> finish;  // of the success that counts, ms
@@ -55,7 +56,8 @@ Status ReadJobs(const TraceText& file, std::map<std::string, RumenJob>* jobs, st
   for (Rows row(file, '\t'); row.Next();) {
     int64_t submit = 0;
     if (row.size() != kJobColumns || !row.Get(4, &submit) || submit < 0) {
-      return row.Wrong("not a job of Rumen: id, user, priority, outcome, submit, launch, finish ms, maps, reduces, with tabs");
+      return row.Wrong("not a job of Rumen: id, user, priority, outcome, submit, launch, finish ms, maps, reduces, "
+          "with tabs");
     }
     const auto [it, fresh] = jobs->try_emplace(row.Text(0));
     if (!fresh) return row.Wrong("job " + it->first + " is there twice");
@@ -70,13 +72,18 @@ Status ReadAttempts(const TraceText& file, Nodes* nodes, std::map<std::string, R
   for (Rows row(file, '\t'); row.Next();) {
     int64_t start = 0, finish = 0;
     if (row.size() != kAttemptColumns || !row.Get(kStart, &start) || !row.Get(kFinish, &finish)) {
-      return row.Wrong("not an attempt of Rumen: " + std::to_string(kAttemptColumns) + " columns with tabs, as its first line says");
+      return row.Wrong("not an attempt of Rumen: " + std::to_string(kAttemptColumns) +
+          " columns with tabs, as its first line says");
     }
     const auto job = jobs->find(row.Text(0));
     if (job == jobs->end()) return row.Wrong("job " + row.Text(0) + " is not in the table of jobs");
     const std::string_view kind = row[kKind], result = row[kResult];
-    if (kind != "M" && kind != "R" && kind != "SETUP" && kind != "CLEANUP") return row.Wrong("'" + row.Text(kKind) + "' is no kind of attempt");
-    if (result != "SUCCESS" && result != "FAILED" && result != "KILLED") return row.Wrong("'" + row.Text(kResult) + "' is no result");
+    if (kind != "M" && kind != "R" && kind != "SETUP" && kind != "CLEANUP") {
+      return row.Wrong("'" + row.Text(kKind) + "' is no kind of attempt");
+    }
+    if (result != "SUCCESS" && result != "FAILED" && result != "KILLED") {
+      return row.Wrong("'" + row.Text(kResult) + "' is no result");
+    }
     const bool zero = start <= 0 || finish <= 0, backwards = !zero && finish < start;
     counts->zero += zero;
     counts->backwards += backwards;

@@ -20,7 +20,8 @@ Result<Trace> ParseTpch(const TraceText& tasks, const TraceText& edges, uint32_t
     uint32_t query = 0, number = 0, ran_on = 0, count = 0;
     if (row.size() != 6 || !row.Get(0, &query) || !row.Get(1, &number) || !row.Get(2, &ran_on) || !row.Get(4, &count) ||
         (row[3] != "fresh" && row[3] != "first" && row[3] != "rest")) {
-      return row.Wrong("not a wave of TPC-H: query, stage, executors, wave (fresh, first, rest), count, milliseconds, with tabs");
+      return row.Wrong("not a wave of TPC-H: query, stage, executors, wave (fresh, first, rest), count, milliseconds, "
+          "with tabs");
     }
     numbers[ran_on] = true;
     // Those of "fresh" are in "first" as well.
@@ -37,17 +38,22 @@ Result<Trace> ParseTpch(const TraceText& tasks, const TraceText& edges, uint32_t
     for (std::string_view rest = row[5]; !rest.empty(); ++had) {
       const size_t stop = std::min(rest.find(' '), rest.size());
       double ms = 0;
-      if (!Rows::Parse(rest.substr(0, stop), &ms) || ms < 0) return row.Wrong("a duration is no number of milliseconds");
+      if (!Rows::Parse(rest.substr(0, stop), &ms) || ms < 0) {
+        return row.Wrong("a duration is no number of milliseconds");
+      }
       stage.durations.push_back(static_cast<float>(ms * 1e-3));
       rest.remove_prefix(std::min(stop + 1, rest.size()));
     }
-    if (had != count) return row.Wrong("it says " + std::to_string(count) + " tasks and has " + std::to_string(had) + " durations");
+    if (had != count) {
+      return row.Wrong("it says " + std::to_string(count) + " tasks and has " + std::to_string(had) + " durations");
+    }
     stage.tasks += count;
   }
   if (!numbers.empty() && numbers.count(executors) == 0) {
     std::string known;
     for (const auto& [n, yes] : numbers) known += (known.empty() ? "" : ", ") + std::to_string(n);
-    return InvalidArgument(tasks.name + ": nothing was recorded on " + std::to_string(executors) + " executors; there are " + known);
+    return InvalidArgument(tasks.name + ": nothing was recorded on " + std::to_string(executors) +
+        " executors; there are " + known);
   }
   Trace trace;
   std::map<uint32_t, Query> queries;
@@ -55,7 +61,9 @@ Result<Trace> ParseTpch(const TraceText& tasks, const TraceText& edges, uint32_t
     // One of few tasks was not run on many executors: the most that it was run on.
     auto& [ran_on, query] = *by_executors.rbegin();
     queries.emplace(number, std::move(query));
-    if (ran_on != executors) trace.notes.push_back("query " + std::to_string(number) + " as on " + std::to_string(ran_on) + " executors");
+    if (ran_on != executors) {
+      trace.notes.push_back("query " + std::to_string(number) + " as on " + std::to_string(ran_on) + " executors");
+    }
   }
   for (Rows row(edges, '\t'); row.Next();) {
     uint32_t query = 0, parent = 0, child = 0;
@@ -71,7 +79,9 @@ Result<Trace> ParseTpch(const TraceText& tasks, const TraceText& edges, uint32_t
   }
   for (auto& [number, q] : queries) {
     for (StageModel& stage : q.stages) {
-      if (stage.tasks == 0) return InvalidArgument(tasks.name + ": a stage of query " + std::to_string(number) + " has no task");
+      if (stage.tasks == 0) {
+        return InvalidArgument(tasks.name + ": a stage of query " + std::to_string(number) + " has no task");
+      }
       if (stage.inputs.empty()) stage.inputs.push_back({});
       stage.kind = stage.inputs[0].is_edge ? sched::SlotKind::kReduce : sched::SlotKind::kMap;
     }

@@ -69,7 +69,8 @@ std::vector<StageModel> StagesOf(const std::vector<WfTask>& tasks) {
       std::vector<uint32_t> used;
       for (const auto& [t, p] : parents) used.push_back(p);
       std::sort(used.begin(), used.end());
-      const bool own = edges[upper] == members.size() && parents.size() == members.size() && stages[upper].tasks == members.size() &&
+      const bool own = edges[upper] == members.size() && parents.size() == members.size() &&
+          stages[upper].tasks == members.size() &&
                        std::adjacent_find(used.begin(), used.end()) == used.end();
       if (own && !paired) {
         std::sort(members.begin(), members.end(),
@@ -102,12 +103,15 @@ Result<Trace> ParseWfInstances(const TraceText& file, const TraceText* runs) {
   for (Rows row(file, '\t'); row.Next();) {
     double seconds = 0;
     if (row.size() != 11 || !row.GetSeconds(3, &seconds)) {
-      return row.Wrong("not a task of WfInstances: run, id, category, run time s, machine, cores, bytes in, out, read, written, "
+      return row.Wrong("not a task of WfInstances: run, id, category, run time s, machine, cores, bytes in, out, read, "
+          "written, "
                        "parents, with tabs");
     }
     if (all.count(row.Text(0)) == 0) order.push_back(row.Text(0));
     WfRun& run = all[row.Text(0)];
-    if (!run.number_of.emplace(row.Text(1), run.tasks.size()).second) return row.Wrong("task " + row.Text(1) + " is there twice");
+    if (!run.number_of.emplace(row.Text(1), run.tasks.size()).second) {
+      return row.Wrong("task " + row.Text(1) + " is there twice");
+    }
     WfTask task;
     task.category = row.Text(2);
     task.seconds = static_cast<float>(seconds);
@@ -126,7 +130,9 @@ Result<Trace> ParseWfInstances(const TraceText& file, const TraceText* runs) {
     for (Rows row(*runs, '\t'); row.Next();) {
       double makespan = 0;
       uint32_t tasks = 0;
-      if (!row.GetSeconds(1, &makespan) || !row.Get(3, &tasks)) return row.Wrong("not a run of WfInstances: run, makespan s, date, tasks, machines");
+      if (!row.GetSeconds(1, &makespan) || !row.Get(3, &tasks)) {
+        return row.Wrong("not a run of WfInstances: run, makespan s, date, tasks, machines");
+      }
       recorded[row.Text(0)] = {makespan, tasks};
     }
   }
@@ -138,7 +144,9 @@ Result<Trace> ParseWfInstances(const TraceText& file, const TraceText* runs) {
     for (WfTask& task : run.tasks) {
       for (const std::string& parent : task.parent_names) {
         const auto p = run.number_of.find(parent);
-        if (p == run.number_of.end()) return InvalidArgument(where + ": a task waits for " + parent + ", which is not there");
+        if (p == run.number_of.end()) {
+          return InvalidArgument(where + ": a task waits for " + parent + ", which is not there");
+        }
         task.parents.push_back(p->second);
       }
     }

@@ -464,7 +464,8 @@ std::vector<double> ThousandNodes() {
 // slot time than none. This policy does not wait for the minimal age of LATE, so that it ends sooner.
 TEST(MantriClusterTest, CopiesTheTwentySlowOnesOfAThousandAndNothingElse) {
   const std::vector<double> nodes = ThousandNodes();
-  Nodes none("fifo", nodes, false), late("fifo,late(min_age=15s)", nodes, false), mantri("fifo,mantri_restart", nodes, false);
+  Nodes none("fifo", nodes, false), late("fifo,late(min_age=15s)", nodes, false),
+      mantri("fifo,mantri_restart", nodes, false);
   const double end = none.Run(1000);
   EXPECT_NEAR(end, 185.5, 15);
   const double late_end = late.Run(1000);

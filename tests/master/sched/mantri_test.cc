@@ -46,7 +46,9 @@ TEST(RackSharesTest, NoPlacementIsBetter) {
   constexpr int kSteps = 24;
   for (int round = 0; round < 300; ++round) {
     std::vector<RackLoad> racks(3);
-    for (RackLoad& r : racks) r = {100 * rng.Uniform(), .5 + rng.Uniform(), .5 + rng.Uniform(), rng.Uniform() < .3 ? .5 : 1};
+    for (RackLoad& r : racks) {
+      r = {100 * rng.Uniform(), .5 + rng.Uniform(), .5 + rng.Uniform(), rng.Uniform() < .3 ? .5 : 1};
+    }
     const std::vector<double> best = BestShares(racks);
     const double cost = ShuffleCost(racks, best);
     double all = 0, slack = 0;

@@ -137,7 +137,8 @@ void FakeWorker::OnCommand(rpc::Command::Reader command) {
     }
     case rpc::Command::REPLICATE_COPY: {
       const auto source = command.getReplicateCopy().getSource();
-      const AttemptId attempt{{rpc::FromWire(command.getReplicateCopy().getJob()), command.getReplicateCopy().getStage(),
+      const AttemptId attempt{{rpc::FromWire(command.getReplicateCopy().getJob()),
+          command.getReplicateCopy().getStage(),
                                source.getTask()},
                               source.getAttempt()};
       asked_to_copy.push_back(attempt);
@@ -300,7 +301,8 @@ FakeClient::FakeClient(TestIo& io, uint16_t port) : io_(io) {
   master_ = kj::heap(connection_->Bootstrap<rpc::MasterForClient>());
 }
 
-Result<JobId> FakeClient::Submit(const std::function<void(rpc::JobSpec::Builder)>& fill, const std::string& submission) {
+Result<JobId> FakeClient::Submit(const std::function<void(rpc::JobSpec::Builder)>& fill,
+    const std::string& submission) {
   auto request = master_->submitRequest();
   fill(request.initSpec());
   request.setSubmissionId(submission.c_str());
@@ -344,7 +346,8 @@ std::vector<std::string> FakeClient::Queues() {
   std::vector<std::string> lines;
   for (auto q : response.getQueues()) {
     char line[200];
-    std::snprintf(line, sizeof line, "%s %g %u %u", q.getName().cStr(), q.getWeight(), q.getMinShare(), q.getMaxShare());
+    std::snprintf(line, sizeof line, "%s %g %u %u", q.getName().cStr(), q.getWeight(), q.getMinShare(),
+        q.getMaxShare());
     lines.emplace_back(line);
   }
   return lines;

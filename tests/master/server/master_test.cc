@@ -342,7 +342,8 @@ TEST_F(MasterTest, SaysWhatFailsWhileAJobRunsAndFailsItWhereTheEnvironmentDoes) 
   ASSERT_TRUE(io_.Until([&] { return !client.Job(*job).last_failure.empty(); }));
   const auto running = client.Job(*job);
   EXPECT_EQ(running.state, rpc::JobState::RUNNING);
-  EXPECT_THAT(running.last_failure, testing::MatchesRegex("attempt_1_0001_0_m_000001_[1-8] failed on w1: no space left on device"));
+  EXPECT_THAT(running.last_failure,
+      testing::MatchesRegex("attempt_1_0001_0_m_000001_[1-8] failed on w1: no space left on device"));
   sick = false;
   ASSERT_TRUE(client.UntilState(*job, rpc::JobState::SUCCEEDED)) << Why(client, *job);
   EXPECT_EQ(client.Job(*job).last_failure, "");
@@ -442,7 +443,8 @@ TEST_F(MasterTest, CountsTheLaunchesThatAWorkerRefuses) {
   ASSERT_TRUE(io_.Until([&] { return !client.Job(*job).last_failure.empty(); }));
   EXPECT_THAT(client.Job(*job).last_failure, testing::HasSubstr("was not started by w1, as "));
   EXPECT_THAT(client.Why("w1").at(0), testing::ContainsRegex("it did not start [0-9]+ of the attempts"));
-  EXPECT_THAT(client.Why("w1"), testing::Contains(testing::ContainsRegex("^it gets nothing for another [0-9.]+ .*s, since it "
+  EXPECT_THAT(client.Why("w1"),
+      testing::Contains(testing::ContainsRegex("^it gets nothing for another [0-9.]+ .*s, since it "
                                                                          "did not start what it was given$")));
   EXPECT_THAT(client.Why("task_1_0001_0_m_000000"), testing::Contains(testing::HasSubstr("not started: no such luck")));
   worker.fate = [](const AttemptId&) { return FakeWorker::Fate::kDone; };

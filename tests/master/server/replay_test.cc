@@ -170,7 +170,8 @@ TEST_F(ReplayTest, ADivergenceIsFoundAtItsRecord) {
       << "a queue's number counts";
 
   // The state is the same, what was promised is not.
-  directory = WithEvent<sched::AttemptFinished>([](sched::AttemptFinished*, EventRecord* record) { record->outcome->clear(); });
+  directory = WithEvent<sched::AttemptFinished>(
+      [](sched::AttemptFinished*, EventRecord* record) { record->outcome->clear(); });
   replayed = sim::ReplayJournal(directory);
   ASSERT_TRUE(replayed.ok() && replayed->divergence);
   EXPECT_THAT(replayed->divergence->detail, testing::HasSubstr("recorded 0 promises"));

@@ -72,10 +72,13 @@ class SnapshotTest : public testing::Test {
     auto response = client_->master().jobsRequest().send().wait(io_.io.waitScope);
     std::vector<std::string> lines;
     for (auto job : response.getJobs()) {
-      std::string line = Name(rpc::FromWire(job.getId())) + " " + std::to_string(static_cast<int>(job.getState())) + " " +
+      std::string line = Name(rpc::FromWire(job.getId())) + " " + std::to_string(static_cast<int>(job.getState())) +
+          " " +
                          job.getError().cStr() + " " + std::to_string(job.getOutputBytes()) + " " +
                          std::to_string(job.getOutputParts()) + " " + std::to_string(job.getSubmittedUnixMs());
-      for (auto stage : job.getStages()) line += " " + std::to_string(stage.getDone()) + "/" + std::to_string(stage.getTasks());
+      for (auto stage : job.getStages()) {
+        line += " " + std::to_string(stage.getDone()) + "/" + std::to_string(stage.getTasks());
+      }
       lines.push_back(line);
     }
     return lines;
@@ -328,7 +331,8 @@ TEST_F(UpgradeTest, BuildsMayTakeOverFromEachOtherAgainAndAgain) {
   ASSERT_TRUE(client_->UntilState(held, rpc::JobState::SUCCEEDED)) << client_->Job(held).error;
   EXPECT_EQ(std::set<AttemptId>(worker.launched.begin(), worker.launched.end()).size(), worker.launched.size())
       << "an attempt's number came twice";
-  EXPECT_EQ(std::count_if(worker.launched.begin(), worker.launched.end(), [](const AttemptId& a) { return a.task.stage == 0; }), 3);
+  EXPECT_EQ(std::count_if(worker.launched.begin(), worker.launched.end(),
+      [](const AttemptId& a) { return a.task.stage == 0; }), 3);
 }
 
 // A crash may come behind any record of a journal that three builds wrote, and a snapshot behind any
@@ -373,7 +377,8 @@ TEST_F(UpgradeTest, EveryPlaceInAJournalIsOneToBeginAt) {
       ASSERT_TRUE(started.ok()) << place << ", life " << life << ": " << started.status().ToString();
       ASSERT_TRUE(io_.Until([&] { return !journal::ListFiles(saved + "/journal")->snapshots.empty(); }));
       if (place < committed_at) continue;
-      EXPECT_THAT(FakeClient(io_, (*started)->port()).Job(held).done, testing::ElementsAre(3, 0)) << place << " " << life;
+      EXPECT_THAT(FakeClient(io_, (*started)->port()).Job(held).done, testing::ElementsAre(3, 0)) << place << " "
+          << life;
     }
     const Replayed after(saved);
     ASSERT_TRUE(after.status.ok()) << place << ": " << after.status.ToString();
@@ -392,7 +397,8 @@ TEST_F(UpgradeTest, ATakeOverThatWasInterruptedIsBegunAgain) {
   ASSERT_TRUE(worker.Register(options_.port).ok());
   const JobId held = HoldAJob(worker, "held");
   StopMaster();
-  CloseSegment(journal::RecordClass::kHard, RecordKind::kEpoch, EncodeFields(EpochStarted{2, sched::kSchedulerVersion, 0}));
+  CloseSegment(journal::RecordClass::kHard, RecordKind::kEpoch,
+      EncodeFields(EpochStarted{2, sched::kSchedulerVersion, 0}));
   options_.scheduler_version = sched::kSchedulerVersion;
   const Status started = StartMaster();
   ASSERT_TRUE(started.ok()) << started.ToString();

@@ -110,7 +110,8 @@ TEST(MrsimTest, ComparingRefusesWhatItCannotDo) {
                           "--compare fifo fair --ablate late", "--ablate fifo", "--ablate nosuch",
                               "--ablate late --scheduler fifo", "--plot /nowhere/x.svg",
                           "--plot /", "--plot-job 1", "--plot /tmp/x.svg --plot-job 21",
-                              "--plot /tmp/x.svg --plot-job 0", "--seeds 0", "--seed -1", "--seed 18446744073709551616"}) {
+                              "--plot /tmp/x.svg --plot-job 0", "--seeds 0", "--seed -1",
+                              "--seed 18446744073709551616"}) {
     const Answer a = Mrsim(run + bad);
     EXPECT_EQ(a.exit, 2) << bad;
     EXPECT_THAT(a.text, testing::StartsWith("mrsim: ")) << bad;

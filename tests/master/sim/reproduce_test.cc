@@ -91,7 +91,8 @@ TEST(DollyFigures, ClonesStayInTheirBudgetAndAreAlike) {
   const auto r = Reproduce({"dolly:facebook", "", 1, nullptr});
   ASSERT_TRUE(r.ok()) << r.status().ToString();
   for (const LineResult& l : r->figures[0].lines) {
-    if (l.line.what.starts_with("extra slot-seconds against LATE") || l.line.what.ends_with("p50") || l.line.what.starts_with("clones'")) {
+    if (l.line.what.starts_with("extra slot-seconds against LATE") || l.line.what.ends_with("p50") ||
+        l.line.what.starts_with("clones'")) {
       EXPECT_NE(l.verdict, Verdict::kMissed) << Table(*r);
     }
   }

@@ -63,7 +63,8 @@ TEST(HistoryTest, WhatIsNoneIsRefusedWithItsLine) {
   const std::string text = history::Write(HistoryOf(Mixed("fifo")));
   EXPECT_EQ(history::Read("x\n", "it").status().code(), Code::kInvalidArgument);
   EXPECT_EQ(history::Read("paceline-history\t3\n", "it").status().code(), Code::kRejected);
-  for (const char* bad : {"attempt\t1", "stage\ts\t1\t0\t1\t-", "task\t1\t1\t1\t-\t0:0:1:0:99", "worker\t0\t-\t1\t0\t0\t0\t0", "what"}) {
+  for (const char* bad : {"attempt\t1", "stage\ts\t1\t0\t1\t-", "task\t1\t1\t1\t-\t0:0:1:0:99",
+      "worker\t0\t-\t1\t0\t0\t0\t0", "what"}) {
     const auto read = history::Read("paceline-history\t1\n" + std::string(bad) + "\n", "it");
     ASSERT_FALSE(read.ok()) << bad;
     EXPECT_EQ(read.status().code(), Code::kInvalidArgument);
@@ -82,7 +83,9 @@ TEST(WhatIfTest, SpeedsComeOutOfDurations) {
   std::vector<SpeedSample> samples;
   const double speeds[] = {1, 1, .5, 1, .25, 1};
   for (uint32_t stage = 0; stage < 4; ++stage) {
-    for (uint32_t n = 0; n < 60; ++n) samples.push_back({stage, n % 6, (stage + 1) * (1 + .01 * (n % 3)) / speeds[n % 6], true});
+    for (uint32_t n = 0; n < 60; ++n) {
+      samples.push_back({stage, n % 6, (stage + 1) * (1 + .01 * (n % 3)) / speeds[n % 6], true});
+    }
   }
   const auto estimated = EstimateSpeeds(samples, 7);
   for (size_t w = 0; w < 6; ++w) EXPECT_NEAR(estimated[w] / speeds[w], 1, .1) << w;
@@ -129,7 +132,9 @@ Experiment OneSlow(const std::string& policies) {
   Experiment e = Mixed(policies, 1);
   e.cluster.workers[3].speed = .2;
   e.jobs.resize(3);
-  for (size_t j = 0; j < 3; ++j) e.jobs[j] = MapReduce(30.0 * static_cast<double>(j), "slow", 16, 16 * 30'000'000, 0, 0, 1000);
+  for (size_t j = 0; j < 3; ++j) {
+    e.jobs[j] = MapReduce(30.0 * static_cast<double>(j), "slow", 16, 16 * 30'000'000, 0, 0, 1000);
+  }
   return e;
 }
 
@@ -174,7 +179,8 @@ TEST(WhatIfTest, WorkersThatWentAndCameAreInTheModel) {
   e.faults.faults = {{FaultKind::kCrash, 10, 1, 0, 1}};
   e.faults.lease = {};
   history::Document document = HistoryOf(std::move(e));
-  document.workers.insert(document.workers.begin() + 1, history::Worker{{2}, "here", {2, 0, 0}, {}, Instant{10'000'000'000}});
+  document.workers.insert(document.workers.begin() + 1,
+      history::Worker{{2}, "here", {2, 0, 0}, {}, Instant{10'000'000'000}});
   document.workers.back().from = Instant{20'000'000'000};
   const auto same = RunWhatIf(document, {}, {});
   ASSERT_TRUE(same.ok()) << same.status().ToString();
@@ -205,7 +211,8 @@ TEST(WhatIfTest, AHistoryOfTwoListsIsSimulatedUnderEach) {
   ASSERT_TRUE(all.ok()) << all.status().ToString();
   EXPECT_EQ(all->was_scheduler, "fifo, from 150.000 s on fifo,late(min_age=1s)");
   EXPECT_LT(all->worst_error, .15) << Table(*all);
-  EXPECT_NE(Json(*all).find(R"("lists":[{"from_s":0.000000,"scheduler":"fifo"},{"from_s":150.000000,)"), std::string::npos);
+  EXPECT_NE(Json(*all).find(R"("lists":[{"from_s":0.000000,"scheduler":"fifo"},{"from_s":150.000000,)"),
+      std::string::npos);
   const auto changed = RunWhatIf(*document, {}, {"fifo", 0, 0});
   ASSERT_TRUE(changed.ok());
   EXPECT_EQ(changed->then.copies, 0u) << "the asked list holds throughout";

@@ -78,7 +78,8 @@ TEST(GenerateTest, UnknownWordIsRefused) {
   const auto jobs = Generate("generate:facebok", 1);
   ASSERT_FALSE(jobs.ok());
   EXPECT_THAT(jobs.status().message(), HasSubstr("did you mean 'facebook'"));
-  for (const char* jobs : {"jobs=0", "jobs=-3", "jobs=1.5", "jobs=nan", "jobs=inf", "jobs=1e12", "jobs=many", "jobs="}) {
+  for (const char* jobs
+      : {"jobs=0", "jobs=-3", "jobs=1.5", "jobs=nan", "jobs=inf", "jobs=1e12", "jobs=many", "jobs="}) {
     const Status status = Generate(std::string("generate:") + jobs, 1).status();
     EXPECT_EQ(status.code(), Code::kInvalidArgument) << jobs;
     EXPECT_NE(status.message().find("a whole number from 1 to 1000000"), std::string::npos) << status.message();
@@ -121,7 +122,8 @@ Phases PhasesOf(const std::vector<JobModel>& jobs) {
 
 // The generator that stands in for a record has the record's straggler factors and widths.
 TEST(GenerateTest, MeasuredMixesAreLikeTheRecords) {
-  const Phases mumak = PhasesOf(*Generate("generate:mumak,jobs=18", 3)), google = PhasesOf(*Generate("generate:google,jobs=12000", 3));
+  const Phases mumak = PhasesOf(*Generate("generate:mumak,jobs=18", 3)),
+      google = PhasesOf(*Generate("generate:google,jobs=12000", 3));
   // As written down beside the tables.
   EXPECT_NEAR(At(mumak.factors, .5), 2.0, .1);
   EXPECT_NEAR(At(mumak.factors, .75), 3.35, .2);
@@ -137,7 +139,9 @@ TEST(GenerateTest, MeasuredMixesAreLikeTheRecords) {
       EXPECT_NEAR(At(made.factors, p) / At(record.factors, p), 1, .2) << "max / median, p" << p;
       EXPECT_NEAR(At(made.medians, p) / At(record.medians, p), 1, .15) << "median duration, p" << p;
     }
-    for (const double p : {.5, .8, .9, .95}) EXPECT_NEAR(At(made.widths, p) / At(record.widths, p), 1, .15) << "width, p" << p;
+    for (const double p : {.5, .8, .9, .95}) {
+      EXPECT_NEAR(At(made.widths, p) / At(record.widths, p), 1, .15) << "width, p" << p;
+    }
   }
 }
 
