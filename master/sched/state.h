@@ -63,6 +63,9 @@ struct Config {
 // its job where no other worker is left. A guess: with the back-off between them they take 6 s,
 // in which a disk that is full for a moment has been emptied.
 inline constexpr uint32_t kMaxEnvironmentFailures = 8;
+// Charged failures of one task until it waits, however busy the others are, for a worker on which it failed less: one
+// that fails what it runs within milliseconds would use up the job's four tries while others work. A guess: half of them.
+inline constexpr uint32_t kFailuresAnywhere = 2;
 
 // A stage in the order in which fifo serves: priority, then arrival, then upstream first.
 struct StageKey {
@@ -198,7 +201,7 @@ class State {
   }
   // A new attempt of it does not belong on this worker: a clone of it runs there, or the task failed there and should
   // wait for another one on which it failed less: one that has room now or, once it is hopeless here
-  // (kMaxEnvironmentFailures), one that may get it.
+  // (kMaxEnvironmentFailures, kFailuresAnywhere), one that may get it.
   bool BelongsElsewhere(const StageSpec& spec, const Task& task, const Worker& w) const;
   // Live, not draining, and large enough for an attempt of this stage.
   bool MayEverRun(const StageSpec& spec, const Worker& w) const;

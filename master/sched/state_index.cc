@@ -190,7 +190,7 @@ bool State::BelongsElsewhere(const StageSpec& spec, const Task& task, const Work
       return true;
     }
   }
-  if (task.environment_failures < kMaxEnvironmentFailures) return false;
+  if (task.failures < kFailuresAnywhere && task.environment_failures < kMaxEnvironmentFailures) return false;
   return std::any_of(workers_.begin(), workers_.end(), [&](const auto& other) {
     return TimesFailedOn(task, other.second) < here && MayEverRun(spec, other.second);
   });
