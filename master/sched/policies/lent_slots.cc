@@ -150,17 +150,16 @@ bool LentSlotHelps(const State& state, const AttemptId& lent, const TaskId& task
   const Job& job = *state.FindJob(task.job);
   const StageSpec& theirs = state.Spec(lent.task.stage_id());
   const StageSpec& ours = state.Spec(task.stage_id());
+  if (state.QueueFull(job, ours.slot_kind)) {
+    // It may start elsewhere once its queue holds less; with greedy reduces only maps count there.
+    if (state.FindJob(lent.task.job)->in_queue != job.in_queue) return false;
+    return !state.sharing().by_kind || theirs.slot_kind == SlotKind::kMap;
+  }
   SlotUse use = w.used;
   --use.slots[KindIndex(theirs.slot_kind)];
   use.memory -= theirs.memory_bytes;
   if (!state.Room(w, use, ours.slot_kind, ours.memory_bytes)) return false;
-  if (state.QueueFull(job, ours.slot_kind)) {
-    // Whatever is free elsewhere, the queue may not take it; with greedy reduces only maps count there.
-    if (state.FindJob(lent.task.job)->in_queue != job.in_queue) return false;
-    if (state.sharing().by_kind && theirs.slot_kind != SlotKind::kMap) return false;
-  } else if (state.Room(w, w.used, ours.slot_kind, ours.memory_bytes)) {
-    return false;  // it waits for something else than a slot
-  }
+  if (state.Room(w, w.used, ours.slot_kind, ours.memory_bytes)) return false;  // it waits for something else than a slot
   return !state.BelongsElsewhere(ours, job.stages[task.stage].tasks[task.task], w);
 }
 
