@@ -55,8 +55,9 @@ Status CheckWritable(const std::string& option, const std::string& path) {
     status = InvalidArgument(path + " is a directory");
   } else {
     const std::string trial = path + ".tmp";  // as WriteFileDurably
-    status = OpenFile(trial, O_WRONLY | O_CREAT).status();
-    if (status.ok()) (void)unlink(trial.c_str());
+    const bool there = PathExists(trial);  // not ours to remove
+    status = OpenFile(trial, there ? O_WRONLY : O_WRONLY | O_CREAT | O_EXCL).status();
+    if (status.ok() && !there) (void)unlink(trial.c_str());
   }
   if (status.ok()) return status;
   return InvalidArgument(option + ": " + status.message() + "; name a file that can be written (nothing has been run)");

@@ -16,10 +16,10 @@ struct ReplayCommand {
       !job.empty(); }
 };
 
-// Prints to standard output; the exit code (README.md).
 // Whether a file can be written there, before what takes minutes: kInvalidArgument, and what to do.
 Status CheckWritable(const std::string& option, const std::string& path);
 
+// Prints to standard output; the exit code (README.md).
 Result<int> RunReplay(const ReplayCommand& command);
 
 }  // namespace mr::sim
