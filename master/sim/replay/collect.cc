@@ -7,7 +7,11 @@ namespace mr::sim {
 
 void HistoryCollector::On(const sched::StampedEvent& event, const std::vector<sched::Decision>& decisions,
                           const sched::Scheduler& scheduler) {
-  if (const auto* e = std::get_if<sched::ConfigChanged>(&event.event)) {
+  if (!begun_) {
+    // With a snapshot, perhaps: what was told before it is in the state only.
+    begun_ = true;
+    document_ = history::FrameOf(scheduler.state());
+  } else if (const auto* e = std::get_if<sched::ConfigChanged>(&event.event)) {
     document_.policies = e->policies;
     document_.seed = e->seed;
     // Of another release's part of the journal nothing is left in the state.

@@ -54,6 +54,7 @@ class HistoryCollector {
   history::Document Take();
 
  private:
+  bool begun_ = false;
   history::Document document_;
   std::map<JobId, history::Job> jobs_;
   std::set<JobId> ending_;  // ended, with attempts that still hold slots

@@ -191,6 +191,28 @@ TEST(WhatIfTest, WorkersThatWentAndCameAreInTheModel) {
 }
 
 // The master was restarted with another list in between: each job is compared with what was in force when it ran.
+// A journal whose first parts are gone begins with a snapshot: what was told before it is asked of the state.
+TEST(WhatIfTest, AHistoryThatBeginsBehindASnapshotHasItsListQueuesAndWorkers) {
+  Experiment e = Mixed("fair,late(min_age=1s)");
+  e.queues = {{"night", 2.5, 1, 7}};
+  HistoryCollector collector;
+  const Simulation* run = nullptr;
+  int events = 0;
+  e.watch = [&](const auto& event, const auto& decisions) {
+    if (++events > 40) collector.On(event, decisions, run->scheduler());
+  };
+  Simulation simulation(std::move(e));
+  run = &simulation;
+  ASSERT_EQ(simulation.Run(nullptr), "");
+  const history::Document document = collector.Take();
+  EXPECT_EQ(document.policies, "fair,late(min_age=1s)");
+  EXPECT_EQ(document.seed, 7u);
+  ASSERT_EQ(document.lists.size(), 1u);
+  EXPECT_EQ(document.workers.size(), 8u);
+  EXPECT_FALSE(document.queues.empty());
+  EXPECT_FALSE(document.jobs.empty());
+}
+
 TEST(WhatIfTest, AHistoryOfTwoListsIsSimulatedUnderEach) {
   Experiment e = OneSlow("fifo");
   for (size_t j = 0; j < 3; ++j) e.jobs[j].submit = 100.0 * static_cast<double>(j);
