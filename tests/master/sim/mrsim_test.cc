@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 namespace mr::sim {
@@ -64,6 +66,20 @@ TEST(MrsimTest, ExitCodes) {
   EXPECT_EQ(Mrsim("run --workload generate:facebook --cluster /nowhere/x.toml").exit, 7);
   EXPECT_EQ(Mrsim("--help").exit, 0);
   EXPECT_EQ(Mrsim("swarm --count 3 --seed 9").exit, 0);
+}
+
+TEST(MrsimTest, TheTrialWhetherAFileCanBeWrittenLeavesNothingAndRemovesNothing) {
+  const std::string path = testing::TempDir() + "mrsim_trial";
+  const auto replay = [&] { return Mrsim("replay /no/journal --write-history " + path).exit; };
+  std::filesystem::remove(path + ".tmp");
+  EXPECT_EQ(replay(), 7);
+  EXPECT_FALSE(std::filesystem::exists(path + ".tmp"));
+  std::ofstream(path + ".tmp") << "the user's";
+  EXPECT_EQ(replay(), 7);
+  std::string left;
+  std::getline(std::ifstream(path + ".tmp"), left);
+  EXPECT_EQ(left, "the user's");
+  std::filesystem::remove(path + ".tmp");
 }
 
 TEST(MrsimTest, ComparesListsOnTheSameLuck) {
