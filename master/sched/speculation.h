@@ -35,7 +35,8 @@ class Speculation : public Policy {
   // large for it or waits for a place near its input, keeps nobody from a copy.
   void Refine(const Trigger& trigger, const View& view, Rng& rng, Plan& plan) const final;
   bool Seeks(const View& view, SlotKind kind) const final;
-  StatisticsWanted WantsStatistics() const override { return {.any = true}; }
+  // Rates have the ends of upstream tasks, of which skew_check takes what was waited for.
+  StatisticsWanted WantsStatistics() const override { return {.any = true, .rates = options_.skew_check}; }
   std::optional<Reason> WhyAlone(const View& view, const AttemptId& attempt) const final;
 
  protected:

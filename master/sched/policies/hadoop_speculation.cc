@@ -12,7 +12,11 @@ class HadoopSpeculation final : public Speculation {
  public:
   HadoopSpeculation(Options options, double gap) : Speculation(options), gap_(gap) {}
   std::string_view name() const override { return "hadoop_speculation"; }
-  StatisticsWanted WantsStatistics() const override { return {.any = true, .scores = true}; }
+  StatisticsWanted WantsStatistics() const override {
+    StatisticsWanted wanted = Speculation::WantsStatistics();
+    wanted.scores = true;
+    return wanted;
+  }
 
  private:
   bool ChoosesAlike() const override { return false; }  // near its input first

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "common/base/rng.h"
+#include "master/sched/pipeline.h"
 #include "master/sched/policies/late.h"
 #include "master/sched/scheduler.h"
 #include "master/sched/state.h"
@@ -52,6 +53,17 @@ TEST(LateTest, TheDefaultListSuitsShortTasksAndWastesLittleOnLongOnes) {
   paper.Run(20);
   EXPECT_EQ(usual.copies(), 0);
   EXPECT_GT(paper.copies(), 0);
+}
+
+// Its skew_check takes from the ends of upstream tasks what an attempt waited; who does not check does not keep them.
+TEST(SpeculationTest, WhoAsksForSkewKeepsWhenUpstreamTasksEnded) {
+  for (const std::string policy : {"hadoop_speculation", "dryad_speculation", "spark_speculation"}) {
+    for (const bool check : {true, false}) {
+      const auto list = Pipeline::Parse("fifo," + policy + (check ? "(skew_check=on)" : ""));
+      ASSERT_TRUE(list.ok()) << list.status().ToString();
+      EXPECT_EQ(list->WantsStatistics().rates, check) << policy;
+    }
+  }
 }
 
 // The end-of-phase baseline, and those that look at every attempt, on the same nodes.
