@@ -180,8 +180,9 @@ class Brain {
   void FillWorkers(rpc::MasterForClient::WorkersResults::Builder out);
   void FillQueues(rpc::MasterForClient::QueuesResults::Builder out);
   Result<std::vector<std::string>> Why(const std::string& subject);
-  // Of each stage of a job that has tasks without a slot: what keeps them.
+  // The name of a task or an attempt without its stage, with it; any other as it is.
   Result<std::string> WithStage(const std::string& subject);
+  // Of each stage of a job that has tasks without a slot: what keeps them.
   std::vector<std::string> WhyPending(const JobView& job) const;
 
   JobTable& jobs() { return jobs_; }

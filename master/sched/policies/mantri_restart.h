@@ -21,20 +21,17 @@
 //
 // Departs from the paper:
 // - processRate is of finished tasks there (from memory of it): in a stage of one wave too late, as a straggler of
-// twice
-//   the median has no more left by then than a new attempt takes. samples=running, the default, counts those that run
-//   too, a straggler's own slow rate among them, once they have read a tenth; reduces in their third phase, from when
-//   they had their inputs. Nothing is done before half of the stage has told so much, or three have finished.
+//   twice the median has no more left by then than a new attempt takes. samples=running, the default, counts those that
+//   run too, a straggler's own slow rate among them, once they have read a tenth; reduces in their third phase, from
+//   when they had their inputs. Nothing is done before half of the stage has told so much, or three have finished.
 // - outpaced, the default: the slower of two attempts is ended once it will be done more than rho Delta after the other
 //   (what a copy must save). A copied straggler gives its slot back then, instead of running to the copy's end.
 // - No attempt is ended for its rate before it has reported twice, or been silent for three Delta. A task gets at most
 //   2 + gamma copies in its life.
 // - Where the pace has nothing more to say t_rem is by the distribution of others, given how long it took already
 //   (NewAttempt::Left): of wrap-ups for an attempt that has read all, as what is piped a small split does at once; of
-//   whole
-//   times for one that has read nothing for longer than all of them (with d_read = 0 the paper has no estimate). One
-//   that
-//   outlasted all is taken to need as much again; only while three quarters of those as old or done are done.
+//   whole times for one that has read nothing for longer than all of them (with d_read = 0 the paper has no estimate).
+//   One that outlasted all is taken to need as much again; only while three quarters of those as old or done are done.
 // - life is E(t_new) at a usual place. The free slot is at hand, so schedLag is from launch to start, and a
 //   task begun anew takes this slot; it does not queue. locationFactor knows the worker, not the network.
 // - "Tasks wait" on an offer on which a policy before it starts a new task of any job: its own tasks are
