@@ -101,8 +101,9 @@ std::string Core::CheckConsumed(const AttemptFinished& e) const {
   const Job& job = *state_.FindJob(id.job);
   const auto& inputs = job.graph.stages[id.stage].inputs;
   const auto text = [&](uint32_t stage, uint32_t task) {
-    return "the output of task " + std::to_string(task) + " of stage '" +
-           job.graph.stages[stage].name + "'";
+    const bool known = stage < job.graph.stages.size();  // a report may name anything
+    return "the output of task " + std::to_string(task) + " of stage " +
+           (known ? "'" + job.graph.stages[stage].name + "'" : std::to_string(stage));
   };
   // Stage and task in one word, in order: most reports name them so.
   std::vector<uint64_t> seen;

@@ -327,6 +327,7 @@ void Scenario::Finished(const Words& w) {
   if (consumed_.count(id) == 0) Consume(id);
   e.consumed = consumed_[id];
   if (Has(w, "forgets_input")) e.consumed.pop_back();
+  if (Has(w, "invents_input")) e.consumed.push_back({1000, 1000, 1, {1, 1}});
   const uint64_t content = HashFields(id.task) + Number(OptionOf(w, "content", "0"));
   e.manifest = {10, Number(OptionOf(w, "bytes", "100")), {content, content}};
   e.waited = Seconds(static_cast<int64_t>(Number(OptionOf(w, "waited", "0"))));

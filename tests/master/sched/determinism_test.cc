@@ -167,6 +167,26 @@ TEST(RandomClusterTest, InvariantsHoldWithReplicasAndRemakes) {
   EXPECT_GT(kept, 10);
 }
 
+// Workers that are damaged, or not ours: nothing that they say breaks an invariant, ends the scheduler, or keeps the
+// jobs of the others from their end.
+TEST(RandomClusterTest, InvariantsHoldAndJobsEndWhateverWorkersSay) {
+  for (const char* list : {"fair,late(min_age=20ms,skew_check=on,gain=2.5,estimator=phases),blacklist", kSpeculation[4],
+                           "fair,mantri,late(min_age=20ms)",
+                           "fair(slowstart=1),delay(node=0.1,rack=0.1),dolly(beta=0.3,p=0.3,tau=1),"
+                           "delay_assignment(omega=20ms),opportunistic"}) {
+    int lies = 0, succeeded = 0;
+    for (uint64_t seed = 900; seed < 906; ++seed) {
+      RandomCluster cluster(seed, list);
+      cluster.Lies();
+      ASSERT_EQ(cluster.Run(1500, 3), "") << "seed " << seed << " '" << list << "'";
+      lies += cluster.lies();
+      succeeded += cluster.jobs_succeeded();
+    }
+    EXPECT_GT(lies, 30) << list;
+    EXPECT_GT(succeeded, 18) << list;
+  }
+}
+
 TEST(DeterminismTest, EqualHistoriesWithSpeculationHaveEqualDigests) {
   for (const char* list : kSpeculation) {
     RandomCluster first(500, list), second(500, list);

@@ -444,6 +444,7 @@ void RandomCluster::Act(bool faults) {
 
 void RandomCluster::RandomEvent(bool faults) {
   now_ = now_ + Millis(static_cast<int64_t>(rng_.Below(30)));
+  if (faults && lying_ && Chance(0.2)) return Lie();
   if (faults && Chance(0.02)) return LoseWorker();
   if (faults && Chance(0.05)) return Register({1 + static_cast<uint32_t>(rng_.Below(kWorkers))});
   if (faults && Chance(0.02)) return ToggleDrain();

@@ -33,6 +33,10 @@ class RandomCluster {
   // From here on a second scheduler, made from the first one's image at each n-th step, gets the same
   // events and must decide the same.
   void MakeTwinEvery(int n) { twin_every_ = n; }
+  // From here on, while there are faults, workers also say what is not so (random_lies.cc).
+  void Lies() { lying_ = true; }
+  // Reports with inputs that their jobs do not have.
+  int lies() const { return lies_; }
   // How often each decision kind came, by variant index.
   const std::vector<int>& decisions() const { return decisions_; }
   int copies_launched() const { return copies_; }
@@ -99,6 +103,13 @@ class RandomCluster {
   void ActOn(WorkerId id, Attempt& a, bool faults);
   void Finish(WorkerId id, const Attempt& a);
   bool TakeInputs(Attempt& a);
+  void Lie();
+  void FinishWrongly(WorkerId id, const AttemptId& attempt);
+  void RegisterWrongly(WorkerId id);
+  uint32_t AnyNumber();
+  uint64_t AnySize();
+  AttemptId AnyAttempt(WorkerId id);
+  Copy AnyCopy();
   bool Chance(double p) { return rng_.Uniform() < p; }
 
   const std::string policies_;
@@ -107,6 +118,8 @@ class RandomCluster {
   Scheduler scheduler_;
   std::unique_ptr<Scheduler> twin_;
   int twin_every_ = 0;
+  bool lying_ = false;
+  int lies_ = 0;
   Instant now_;
   std::vector<uint64_t> digests_;
   std::vector<int> decisions_;

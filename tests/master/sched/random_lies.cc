@@ -1,0 +1,110 @@
+// What no worker of ours says, but one that is damaged, or not ours, might: ids of nothing, attempts of others, inputs
+// that its job does not have, numbers near the end of their range, progress that goes back.
+#include "tests/master/sched/random_cluster.h"
+
+namespace mr::sched {
+
+uint32_t RandomCluster::AnyNumber() { return static_cast<uint32_t>(Chance(0.7) ? rng_.Below(4) : rng_.Next()); }
+
+uint64_t RandomCluster::AnySize() {
+  const uint64_t edges[] = {0, 1, INT64_MAX - 1, uint64_t{1} << 63, UINT64_MAX};
+  return Chance(0.5) ? rng_.Below(200) : Chance(0.5) ? edges[rng_.Below(std::size(edges))] : rng_.Next();
+}
+
+// Of this worker, of any, or of none.
+AttemptId RandomCluster::AnyAttempt(WorkerId id) {
+  const Worker& w = workers_.at(Chance(0.5) ? id : WorkerId{1 + static_cast<uint32_t>(rng_.Below(workers_.size()))});
+  if (w.attempts.empty() || Chance(0.3)) return {{{AnyNumber(), AnyNumber()}, AnyNumber(), AnyNumber()}, AnyNumber()};
+  return std::next(w.attempts.begin(), static_cast<std::ptrdiff_t>(rng_.Below(w.attempts.size())))->first;
+}
+
+// One that there is, but for one field.
+Copy RandomCluster::AnyCopy() {
+  Copy copy{{{{1, AnyNumber()}, AnyNumber(), AnyNumber()}, AnyNumber()}, AnyNumber(), {AnyNumber()}, AnySize()};
+  if (!outputs_.empty() && Chance(0.7)) {
+    const auto& [task, out] = *std::next(outputs_.begin(), static_cast<std::ptrdiff_t>(rng_.Below(outputs_.size())));
+    copy.output = {task, out.generation};
+    copy.attempt = out.attempt;
+    if (!out.copies.empty()) copy.worker = out.copies.begin()->first;
+  }
+  switch (rng_.Below(4)) {
+    case 0: copy.output.task.stage = AnyNumber(); break;
+    case 1: copy.output.task.task = AnyNumber(); break;
+    case 2: copy.output.generation = AnyNumber(); break;
+    case 3: copy.attempt = AnyNumber(); break;
+  }
+  return copy;
+}
+
+// Of inputs that the job does not have, or with other content: it ends the attempt.
+void RandomCluster::FinishWrongly(WorkerId id, const AttemptId& attempt) {
+  Worker& w = workers_.at(id);
+  const Task* task = scheduler_.state().FindTask(attempt.task);
+  const bool own = w.attempts.count(attempt) > 0;
+  // Other content of a committed task would be believed: that is what indeterminate jobs are for.
+  if (own && task->state == TaskState::kCommitted) return;
+  AttemptFinished e;
+  e.attempt = attempt;
+  e.worker = id;
+  e.incarnation = w.incarnation;
+  e.manifest = {AnySize(), AnySize(), {AnySize(), AnySize()}};
+  for (uint64_t i = 0, n = 1 + rng_.Below(3); i < n; ++i) {
+    e.consumed.push_back({AnyNumber(), AnyNumber(), AnyNumber(), {AnySize(), AnySize()}});
+  }
+  e.ran = Micros(static_cast<int64_t>(AnySize() % (INT64_MAX / 1000)));
+  e.waited = Micros(static_cast<int64_t>(AnySize() % (INT64_MAX / 1000)));
+  w.attempts.erase(attempt);
+  ++lies_;
+  Step(e);
+}
+
+void RandomCluster::RegisterWrongly(WorkerId id) {
+  const Worker& w = workers_.at(id);
+  WorkerRegistered e;
+  e.worker = id;
+  e.incarnation = w.incarnation;
+  e.rack = w.rack;
+  e.slots = w.slots;
+  for (const auto& [key, copy] : w.copies) e.inventory.push_back(copy);
+  for (const auto& [attempt, a] : w.attempts) e.running.push_back(attempt);
+  for (int i = 0; i < 3; ++i) e.inventory.push_back(AnyCopy());
+  for (int i = 0; i < 3; ++i) e.running.push_back(AnyAttempt(id));
+  Step(e);
+}
+
+void RandomCluster::Lie() {
+  const WorkerId id{1 + static_cast<uint32_t>(rng_.Below(workers_.size()))};
+  const Worker& w = workers_.at(id);
+  if (!w.alive) return;
+  const AttemptId attempt = AnyAttempt(id);
+  const auto phase = static_cast<uint8_t>(Chance(0.7) ? rng_.Below(5) : rng_.Next());
+  switch (rng_.Below(9)) {
+    case 0:
+    case 1: return Step(AttemptProgress{id, w.incarnation, {{attempt, phase, AnySize(), AnySize(), AnySize(), Chance(0.5)}}});
+    case 2: return FinishWrongly(id, attempt);
+    case 3: {
+      const auto took = static_cast<int64_t>(AnySize() % (INT64_MAX / 1000));
+      return Step(FetchDone{attempt, AnyCopy(), AnySize(), Micros(took), AnyNumber()});
+    }
+    case 4: return Step(FetchFailed{attempt, AnyCopy(), "so it says"});
+    case 5: {
+      // Believed where the names fit; a reader then finds nothing there, and the host looks.
+      Copy copy = AnyCopy();
+      copy.worker = id;
+      copy.incarnation = w.incarnation;
+      if (w.copies.count({copy.output.task, copy.attempt}) > 0) return;
+      Step(CopyMade{copy});
+      return Step(CopyLost{copy, "it is not there"});
+    }
+    case 6: return Step(CopyNotMade{AnyCopy(), id, "so it says"});
+    case 7: return RegisterWrongly(id);
+    case 8:
+      if (w.attempts.count(attempt) > 0) return;
+      Step(AttemptStarted{attempt, id, w.incarnation});
+      Step(AttemptFailed{attempt, id, w.incarnation, FailureKind::kUser, "so it says"});
+      Step(AttemptRefused{attempt, id, w.incarnation, "so it says"});
+      return Step(AttemptKilled{attempt, id, w.incarnation});
+  }
+}
+
+}  // namespace mr::sched
