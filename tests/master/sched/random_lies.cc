@@ -80,7 +80,10 @@ void RandomCluster::Lie() {
   const auto phase = static_cast<uint8_t>(Chance(0.7) ? rng_.Below(5) : rng_.Next());
   switch (rng_.Below(9)) {
     case 0:
-    case 1: return Step(AttemptProgress{id, w.incarnation, {{attempt, phase, AnySize(), AnySize(), AnySize(), Chance(0.5)}}});
+    case 1: {
+      const ProgressReport report{attempt, phase, AnySize(), AnySize(), AnySize(), Chance(0.5)};
+      return Step(AttemptProgress{id, w.incarnation, {report}});
+    }
     case 2: return FinishWrongly(id, attempt);
     case 3: {
       const auto took = static_cast<int64_t>(AnySize() % (INT64_MAX / 1000));
