@@ -199,10 +199,15 @@ class State {
     return std::any_of(task.attempts.begin(), task.attempts.end(),
                        [&](const Attempt& a) { return a.live() && a.worker == worker; });
   }
-  // A new attempt of it does not belong on this worker: a clone of it runs there, or the task failed there and should
+  // A new attempt of it does not belong on this worker: a clone of it runs there, or in its rack while a worker of a
+  // rack without one has room; or the task failed there and should
   // wait for another one on which it failed less: one that has room now or, once it is hopeless here
   // (kMaxEnvironmentFailures, kFailuresAnywhere), one that may get it.
   bool BelongsElsewhere(const StageSpec& spec, const Task& task, const Worker& w) const;
+  // An attempt of this task runs in the rack of w, and a free worker of a rack where none does could take one. Looks at
+  // so many free workers only (a guess: where there are more racks, one of them is soon found).
+  static constexpr size_t kWorkersSeenForRacks = 256;
+  bool AnotherRackHasRoom(const StageSpec& spec, const Task& task, const Worker& w) const;
   // Live, not draining, and large enough for an attempt of this stage.
   bool MayEverRun(const StageSpec& spec, const Worker& w) const;
   // "pending", "running", "waiting", "committed", "failed" or "killed".

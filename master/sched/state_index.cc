@@ -179,9 +179,26 @@ bool State::MayEverRun(const StageSpec& spec, const Worker& w) const {
   return w.alive && !w.draining && Room(w, {}, spec.slot_kind, spec.memory_bytes);
 }
 
+bool State::AnotherRackHasRoom(const StageSpec& spec, const Task& task, const Worker& w) const {
+  if (rack_names_.size() < 2) return false;
+  const auto shared = [&](uint32_t rack) {
+    return std::any_of(task.attempts.begin(), task.attempts.end(),
+                       [&](const Attempt& a) { return a.live() && FindWorker(a.worker)->rack_number == rack; });
+  };
+  if (!shared(w.rack_number)) return false;
+  size_t seen = 0;
+  for (const WorkerId id : free(spec.slot_kind)) {
+    const Worker& other = workers_.at(id);
+    if (seen++ == kWorkersSeenForRacks) return false;
+    if (other.rack_number == w.rack_number || TimesFailedOn(task, other) > 0 || shared(other.rack_number)) continue;
+    if (Room(other, other.used, spec.slot_kind, spec.memory_bytes)) return true;
+  }
+  return false;
+}
+
 bool State::BelongsElsewhere(const StageSpec& spec, const Task& task, const Worker& w) const {
-  // Clones are to be independent: what is wrong with a worker is wrong with both attempts there.
-  if (task.wanted > 1 && task.live > 0 && LiveOn(task, w.id)) return true;
+  // Clones are to be independent: what is wrong with a worker, or a rack, is wrong with both attempts there.
+  if (task.wanted > 1 && task.live > 0 && (LiveOn(task, w.id) || AnotherRackHasRoom(spec, task, w))) return true;
   const uint32_t here = TimesFailedOn(task, w);
   if (here == 0) return false;
   for (const WorkerId id : free(spec.slot_kind)) {
