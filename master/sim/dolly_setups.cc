@@ -48,7 +48,7 @@ JobModel OneJob(Rng& rng, DollyMix mix, uint32_t number, double at, const DollyS
 
 }  // namespace
 
-Experiment DollyRun(DollyMix mix, uint32_t jobs, const std::string& policies, uint64_t seed, const DollyShape& shape) {
+Experiment DollyCluster(const std::string& policies, uint64_t seed) {
   Experiment e;
   e.cluster.racks.push_back({});  // full bisection
   WorkerSpec worker;
@@ -59,6 +59,11 @@ Experiment DollyRun(DollyMix mix, uint32_t jobs, const std::string& policies, ui
   e.tasks.factors = GoogleFactors();
   e.offer_period = e.tasks.report_period = kHeartbeat;
   e.tasks.report_share = 0;
+  return e;
+}
+
+Experiment DollyRun(DollyMix mix, uint32_t jobs, const std::string& policies, uint64_t seed, const DollyShape& shape) {
+  Experiment e = DollyCluster(policies, seed);
   Rng rng = Rng::Stream(seed, "dolly");
   double at = 0;
   for (uint32_t j = 0; j < jobs; ++j) {

@@ -14,6 +14,9 @@ struct DollyShape {
   sched::EdgeKind edge = sched::EdgeKind::kAllToAll;  // between the phases
 };
 
+// 150 machines of 12 slots, Google's straggler factors, Hadoop's heartbeat; no jobs.
+Experiment DollyCluster(const std::string& policies, uint64_t seed);
+
 // So many jobs of the mix on 150 machines of 12 slots. What its numbers are taken from is in dolly_setups.cc.
 Experiment DollyRun(DollyMix mix, uint32_t jobs, const std::string& policies, uint64_t seed,
                     const DollyShape& shape = {});

@@ -69,13 +69,14 @@ Result<Study> FindStudy(const std::string& name) {
 }
 
 Result<FigureResult> RunFigure(const Study& study, const Figure& figure, const ReproduceOptions& options) {
-  FigureResult result{figure.id, figure.what, "", {}};
+  FigureResult result{figure.id, figure.what, "", "", {}};
   std::vector<std::vector<double>> values(figure.lines.size());
   for (uint32_t n = 1; n <= options.seeds; ++n) {
     if (options.progress) {
       options.progress(Say("%s:%s, seed %u of %u", study.name.c_str(), figure.id.c_str(), n, options.seeds));
     }
-    auto numbers = figure.run({n, options.data, &result.used});
+    auto numbers = figure.run({n, options.data, &result.used, &result.skipped});
+    if (!result.skipped.empty()) return result;
     if (!numbers.ok()) return numbers.status().With(study.name + ":" + figure.id + ", seed " + std::to_string(n));
     if (numbers->size() != values.size()) {
       return Internal(study.name + ":" + figure.id + " has not a number for each line");
@@ -143,6 +144,10 @@ std::string Table(const Reproduction& r) {
   }
   for (const FigureResult& f : r.figures) {
     out += "\n" + f.id + "  " + f.what + "\n";
+    if (!f.skipped.empty()) {
+      out += "  not run: " + f.skipped + "\n";
+      continue;
+    }
     if (!f.used.empty()) out += "  ran on " + f.used + "\n";
     out += Say("  %-44s %8s %8s  %-16s %s\n", "", "PAPER", "OURS", "BAND", "");
     for (const LineResult& l : f.lines) {
@@ -168,7 +173,8 @@ std::string Json(const Reproduction& r) {
   for (size_t i = 0; i < r.figures.size(); ++i) {
     const FigureResult& f = r.figures[i];
     out += (i > 0 ? ",{" : "{");
-    out += "\"id\":" + Quoted(f.id) + ",\"what\":" + Quoted(f.what) + ",\"ran_on\":" + Quoted(f.used) + ",\"lines\":[";
+    out += "\"id\":" + Quoted(f.id) + ",\"what\":" + Quoted(f.what) + ",\"ran_on\":" + Quoted(f.used) +
+           ",\"not_run\":" + Quoted(f.skipped) + ",\"lines\":[";
     for (size_t n = 0; n < f.lines.size(); ++n) {
       const LineResult& l = f.lines[n];
       const bool explain = l.verdict == Verdict::kMissed || l.verdict == Verdict::kAbove;

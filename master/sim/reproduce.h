@@ -30,6 +30,7 @@ struct RunContext {
   uint64_t seed = 1;
   std::string data;            // where traces are; may be empty
   std::string* used = nullptr;  // a figure may say here what it ran on (a trace, the generator); not null
+  std::string* skipped = nullptr;  // or why it cannot run here; what it returns counts for nothing then. Not null
 };
 
 struct Figure {
@@ -70,6 +71,7 @@ struct LineResult {
 };
 struct FigureResult {
   std::string id, what, used;
+  std::string skipped;  // why there are no lines; else ""
   std::vector<LineResult> lines;
 };
 struct Reproduction {

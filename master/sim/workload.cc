@@ -136,7 +136,7 @@ Result<Trace> LoadTrace(const WorkloadSpec& spec) {
   MR_ASSIGN_OR_RETURN(const TraceText file, ReadTrace(path));
   if (format == TraceFormat::kUnknown) format = RecogniseTrace(file.text);
   switch (format) {
-    case TraceFormat::kSwim: return ParseSwim(file);
+    case TraceFormat::kSwim: return ParseSwim(file, spec.swim_scale);
     case TraceFormat::kRumen: return ReadRumen(file);
     case TraceFormat::kGoogle: return ParseGoogle(file);
     case TraceFormat::kAlibaba: return ParseAlibaba(file);

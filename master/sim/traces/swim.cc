@@ -10,11 +10,13 @@ namespace {
 // papers.md 1.4: tasks = ceil(input / 128 MB) + ceil(shuffle / 1 GB).
 constexpr uint64_t kMapBytes = uint64_t{128} << 20, kReduceBytes = uint64_t{1} << 30;
 
+uint64_t Scaled(uint64_t bytes, double scale) { return static_cast<uint64_t>(static_cast<double>(bytes) * scale); }
+
 uint64_t Pieces(uint64_t bytes, uint64_t piece) { return bytes / piece + (bytes % piece != 0); }
 
 }  // namespace
 
-Result<Trace> ParseSwim(const TraceText& file) {
+Result<Trace> ParseSwim(const TraceText& file, double scale) {
   Trace trace;
   for (Rows row(file, '\t'); row.Next();) {
     double submit = 0, gap = 0;
@@ -22,6 +24,9 @@ Result<Trace> ParseSwim(const TraceText& file) {
     if (!row.GetSeconds(1, &submit) || !row.GetSeconds(2, &gap) || !row.Get(3, &input) || !row.Get(4, &shuffle) ||
         !row.Get(5, &output)) {
       return row.Wrong("not a line of SWIM: id, submit, gap, input, shuffle, output bytes, separated by tabs");
+    }
+    if (scale != 1) {
+      for (uint64_t* bytes : {&input, &shuffle, &output}) *bytes = Scaled(*bytes, scale);
     }
     const uint64_t maps = std::max<uint64_t>(1, Pieces(input, kMapBytes)), reduces = Pieces(shuffle, kReduceBytes);
     if (std::max(maps, reduces) > kMaxTraceTasks) {

@@ -28,8 +28,9 @@ TraceFormat RecogniseTrace(const std::string& text);
 
 // SWIM's hours of Facebook (tab separated: id, submit s, gap s, input, shuffle, output bytes and perhaps the
 // input's path): a map per 128 MiB of input, a reduce per GiB of shuffle (papers.md 1.4). Jobs of one
-// input path read blocks in the same places.
-Result<Trace> ParseSwim(const TraceText& file);
+// input path read blocks in the same places. scale: all bytes are so many times what was recorded, for another cluster;
+// REQUIRES: > 0.
+Result<Trace> ParseSwim(const TraceText& file, double scale = 1);
 
 // Hadoop's job history by Rumen, as two tables and perhaps the cluster's (rack, node). A task takes the
 // duration of the first of its attempts to succeed, in the phases copy, sort and reduce. FAILED and KILLED
