@@ -27,6 +27,18 @@ bool IsPublished(const std::string& directory, const PublishRequest& request) {
   return text.ok() && *text == SuccessDocument(request);
 }
 
+// A worker says where its part is, and under which name. Of all files that the master may move these are those of this
+// job's attempts; else a damaged report would take somebody's files, or put this one among them.
+Status CheckPart(const FileOutput& part, const std::string& staging) {
+  const std::string& name = part.name;
+  const bool named = !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
+  if (named && part.staged.starts_with(staging + "/") && part.staged.find("/../") == std::string::npos) {
+    return Status::Ok();
+  }
+  return Rejected("its worker reported a part '" + name + "' at '" + part.staged +
+                  "', where no attempt of this job writes");
+}
+
 Status MovePart(const FileOutput& part, const std::string& directory) {
   const std::string to = directory + "/" + part.name;
   if (rename(part.staged.c_str(), to.c_str()) == 0) return Status::Ok();
@@ -106,6 +118,8 @@ Status PublishFiles(const PublishRequest& request) {
   const std::string made = hidden(".new"), aside = hidden(".old");
   if (!IsPublished(output, request)) {
     if (!IsPublished(made, request)) {
+      const std::string staging = hidden(".staging");
+      for (const FileOutput& part : request.parts) MR_RETURN_IF_ERROR(CheckPart(part, staging));
       MR_RETURN_IF_ERROR(MakeDirectories(made));
       for (const FileOutput& part : request.parts) MR_RETURN_IF_ERROR(MovePart(part, made));
       MR_RETURN_IF_ERROR(SyncDirectory(made));

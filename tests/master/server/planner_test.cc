@@ -273,6 +273,29 @@ TEST_F(PublisherTest, FailsWhereAPartIsNowhere) {
   EXPECT_FALSE(PathExists(root_ + "/out")) << "an output is there as a whole or not at all";
 }
 
+// What a damaged report may say: nothing is moved from elsewhere, nor to elsewhere.
+TEST_F(PublisherTest, MovesNoFilesButThoseOfItsJobsAttempts) {
+  Put("precious", 3);
+  const auto good = Request(false);
+  const std::string elsewhere[] = {root_ + "/precious", Hidden(".staging") + "/../precious",
+                                   Hidden(".staging.x/precious"), "", "/"};
+  for (const std::string& staged : elsewhere) {
+    auto request = good;
+    request.parts[1].staged = staged;
+    EXPECT_EQ(PublishFiles(request).code(), Code::kRejected) << staged;
+  }
+  for (const std::string name : {"", ".", "..", "../precious", "a/b", "/tmp/x"}) {
+    auto request = good;
+    request.parts[1].name = name;
+    EXPECT_EQ(PublishFiles(request).code(), Code::kRejected) << name;
+  }
+  EXPECT_EQ(FileSize(root_ + "/precious").value(), 3u);
+  EXPECT_FALSE(PathExists(root_ + "/out"));
+  ASSERT_TRUE(RemoveTree(root_ + "/precious").ok());
+  ASSERT_TRUE(PublishFiles(good).ok()) << "a refusal has moved nothing";
+  ExpectWhole();
+}
+
 TEST_F(PublisherTest, TakesThePlaceOfAnEmptyDirectory) {
   ASSERT_TRUE(MakeDirectories(root_ + "/out").ok());
   ASSERT_TRUE(PublishFiles(Request(false)).ok());
