@@ -247,7 +247,11 @@ Status Brain::FillCounters(JobId id, rpc::MasterForClient::CountersResults::Buil
   for (const auto& stage : job->stages) {
     for (const auto& task : stage.tasks) {
       if (!task.committed || task.output == nullptr) continue;
-      for (const auto& counter : task.output->counters) sums[{counter.group, counter.name}] += counter.value;
+      for (const auto& counter : task.output->counters) {
+        // Operators count what they like: a sum past the range wraps, as in mrtask.
+        int64_t& sum = sums[{counter.group, counter.name}];
+        (void)__builtin_add_overflow(sum, counter.value, &sum);
+      }
     }
   }
   auto list = out.initCounters(static_cast<unsigned>(sums.size()));

@@ -293,7 +293,8 @@ int Runner::HostNextBatch(void* context, mr_batch* out) {
 }
 
 void Runner::HostCount(void* context, mr_bytes group, mr_bytes name, int64_t n) {
-  static_cast<Runner*>(context)->counters_[{Text(group), Text(name)}] += n;
+  int64_t& sum = static_cast<Runner*>(context)->counters_[{Text(group), Text(name)}];
+  (void)__builtin_add_overflow(sum, n, &sum);  // it wraps
 }
 
 void Runner::HostFail(void* context, mr_bytes message) {
