@@ -47,6 +47,7 @@ FakeWorker::FakeWorker(TestIo& io, std::string name, uint32_t slots)
 FakeWorker::~FakeWorker() { Disconnect(); }
 
 void FakeWorker::Disconnect() { link_ = nullptr; }
+rpc::MasterForWorker::Client& FakeWorker::master() { return *link_->master; }
 
 Status FakeWorker::Register(uint16_t port) {
   link_ = std::make_unique<Link>();
@@ -266,6 +267,12 @@ rpc::Report::Builder FakeWorker::NewReport(const AttemptId& attempt, ReportReque
   reported_[reports_] = attempt;
   rpc::ToWire(attempt, report.initAttempt());
   return report;
+}
+
+kj::Promise<void> FakeWorker::SendAsItIs(ReportRequest request) {
+  return request.send().then([this](capnp::Response<rpc::MasterForWorker::ReportResults> response) {
+    if (response.getBatch().getSequence() != 0) OnBatch(response.getBatch());
+  });
 }
 
 void FakeWorker::Send(ReportRequest request) {

@@ -44,6 +44,11 @@ class FakeWorker {
 
   // Connects, registers with `copies` and `running`, beats from then on.
   Status Register(uint16_t port);
+  // For calls that no worker of ours makes; while it is registered. Answers to reports bring commands, which are heard.
+  rpc::MasterForWorker::Client& master();
+  using ReportRequest = capnp::Request<rpc::MasterForWorker::ReportParams, rpc::MasterForWorker::ReportResults>;
+  kj::Promise<void> SendAsItIs(ReportRequest request);
+  uint64_t incarnation() const { return incarnation_; }
   // Closes both connections, as the kernel does for a killed process.
   void Disconnect();
   // What a started process is to the one before it: another life of the same worker.
@@ -85,7 +90,6 @@ class FakeWorker {
 
  private:
   class Commands;
-  using ReportRequest = capnp::Request<rpc::MasterForWorker::ReportParams, rpc::MasterForWorker::ReportResults>;
   rpc::Report::Builder NewReport(const AttemptId& attempt, ReportRequest& request);
   void Send(ReportRequest request);
   void OnReply(uint64_t report, rpc::Reply::Reader reply);
