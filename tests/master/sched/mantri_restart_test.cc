@@ -362,8 +362,9 @@ TEST_F(MantriRestartTest, SlowWorkersAreExpectedToBeSlow) {
 TEST_F(MantriRestartTest, OfTwoCopiesTheOneThatCannotWinIsEnded) {
   const NewAttempt fresh(state_.Counted(stage()), false);
   const auto killed = [&](uint32_t task, double now, MantriRules rules) {
-    Plan plan(View(state_, Seconds2(now)));
-    KeepFastest(rules, View(state_, Seconds2(now)), TaskOf(task), fresh, &plan);
+    const View view(state_, Seconds2(now));
+    Plan plan(view);
+    KeepFastest(rules, view, TaskOf(task), fresh, &plan);
     return plan.edits().empty() ? 0 : std::get<Kill>(plan.edits()[0]).attempt.number;
   };
   const auto copied = [&](uint32_t task, uint64_t taken) {
