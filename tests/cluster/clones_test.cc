@@ -2,6 +2,7 @@
 // worker naps long, or dies, or an operator is random; the answer is right in each case.
 
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -181,6 +182,50 @@ TEST(ClonesTest, AnIdleSlotRunsACloneAndIsGivenBackToAnotherJob) {
   EXPECT_NE(why.find("its slot was lent while it was idle, and is wanted: 1 task waits"), std::string::npos) << why;
   const std::string show = cluster.Mrctl({"job", "show", kJob}).out;
   EXPECT_NE(show.find("clones on idle slots launched, 1 won"), std::string::npos) << show;
+}
+
+// A disk of 12 MiB under this directory, for as long as the object lives.
+class SmallDisk {
+ public:
+  explicit SmallDisk(const std::string& path) : path_(path) {
+    EXPECT_TRUE(MakeDirectories(path_).ok());
+    mounted_ = ::mount("clones_test", path_.c_str(), "tmpfs", 0, "size=12m") == 0;
+  }
+  ~SmallDisk() {
+    if (mounted_) ::umount2(path_.c_str(), MNT_DETACH);
+  }
+  bool mounted() const { return mounted_; }
+
+ private:
+  const std::string path_;
+  bool mounted_ = false;
+};
+
+// 38 MB of digits, the same each time: packed as they are sent still more than that disk holds.
+constexpr char kMuch[] =
+    "awk 'BEGIN {srand(7); for (i = 0; i < 2000000; ++i) print int(rand() * 1e9) \"\\t\" int(rand() * 1e9)}'";
+
+// Two workers, so that each has a clone of each task; the one with room is the slower one.
+TEST(ClonesTest, AFullDiskUnderOneCloneCostsNothingButThatClone) {
+  Cluster cluster({.workers = 2,
+                   .slots = 2,
+                   .master_flags = {"--scheduler=fair(slowstart=1),dolly(floor=40,tau=1,beta=1,p=0.1),"
+                                    "delay_assignment(omega=1s)"},
+                   .labels = {"slowdown=0", "slowdown=9"}});
+  const SmallDisk small(cluster.worker_data(0));
+  if (!small.mounted()) GTEST_SKIP() << "no right to mount a small file system";
+  ASSERT_TRUE(cluster.Start().ok()) << cluster.Logs();
+  const std::string dir = cluster.directory();
+  ASSERT_TRUE(WriteFileDurably(dir + "/in", "a line\n").ok());
+  const RunResult run = cluster.Mrctl(
+      {"submit", "stream", "--map", std::string("cat >/dev/null; sleep $MR_LABEL_SLOWDOWN; ") + kMuch, "--reduce",
+       "cksum", "--reduces", "1", "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/out"},
+      Seconds(120));
+  const std::string attempts = cluster.Mrctl({"job", "attempts", kJob}).out;
+  ASSERT_EQ(run.exit, 0) << run.err << attempts << cluster.Logs();
+  EXPECT_EQ(ReadParts(dir + "/out"), Shell(std::string(kMuch) + " | LC_ALL=C sort -s -k1,1 | cksum")) << attempts;
+  EXPECT_GE(Count(attempts, " clone "), 2u) << attempts;
+  EXPECT_GE(Count(attempts, "No space left on device"), 1u) << "the disk was large enough: " << attempts;
 }
 
 constexpr char kRandom[] = "grep -q nap && sleep 4; echo key; head -c 16 /dev/urandom | od -An -tx1 | tr -d ' '";
