@@ -3,6 +3,12 @@
 #include <glog/logging.h>
 
 namespace mr::worker {
+namespace {
+
+// Of one attempt, over its slices: each is kept for as long as it runs. No job has so many tasks (a guess).
+constexpr uint64_t kMostReads = 10'000'000;
+
+}  // namespace
 
 Worker::Worker(Services& services, Options options) : services_(services), options_(std::move(options)) {
   services_.on_kept = [this](const CopyName& copy) {
@@ -21,9 +27,11 @@ std::string Worker::WhyNot(const Launch& launch, const StageInfo* stage) const {
   if (draining()) return "this worker is draining";
   if (!services_.self.id.valid()) return "this worker is not registered";
   if (stage == nullptr) return "this worker was not told the stage";
+  uint64_t reads = 0;
   for (const Slice& slice : launch.slices) {
+    reads += uint64_t{slice.task_end} - slice.task_begin;
     if (slice.input >= stage->inputs.size() || !stage->inputs[slice.input].is_edge ||
-        slice.task_begin > slice.task_end || slice.partition_begin >= slice.partition_end) {
+        slice.task_begin > slice.task_end || slice.partition_begin >= slice.partition_end || reads > kMostReads) {
       return "a slice of it makes no sense";
     }
   }

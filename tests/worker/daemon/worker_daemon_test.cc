@@ -71,6 +71,30 @@ TEST_F(WorkerDaemonTest, AKilledAttemptIsGoneAndItsSlotFree) {
   EXPECT_EQ(master_.WaitForReport(Attempt(2, 7), {"killed"}).what, "killed");
 }
 
+// A damaged command, or one that is not our master's: nothing is set aside for what it says.
+TEST_F(WorkerDaemonTest, ALaunchWhoseSlicesMakeNoSenseIsRefused) {
+  master_.WaitForRegistration(1);
+  SendStages();
+  struct Range { uint32_t input, partition_begin, partition_end, task_begin, task_end; };
+  const Range wrong[] = {{0, 0, 1, 0, UINT32_MAX}, {0, 0, 1, 2, 1}, {0, 1, 1, 0, 1}, {0, 2, 1, 0, 1}, {1, 0, 1, 0, 1},
+                         {UINT32_MAX, 0, 1, 0, 1}};
+  for (uint32_t i = 0; i < std::size(wrong); ++i) {
+    master_.Send(1, [&](capnp::List<rpc::Command>::Builder commands) {
+      auto launch = commands[0].initLaunch();
+      rpc::ToWire(Attempt(1, i), launch.initAttempt());
+      auto slice = launch.initSlices(1)[0];
+      slice.setInput(wrong[i].input);
+      slice.setPartitionBegin(wrong[i].partition_begin);
+      slice.setPartitionEnd(wrong[i].partition_end);
+      slice.setTaskBegin(wrong[i].task_begin);
+      slice.setTaskEnd(wrong[i].task_end);
+    });
+    EXPECT_EQ(master_.WaitForReport(Attempt(1, i), {"refused", "started", "failed"}).message,
+              "a slice of it makes no sense") << i;
+  }
+  EXPECT_EQ(RunMap(kText, Attempt(0, 0)).what, "finished");
+}
+
 TEST_F(WorkerDaemonTest, AWaitingReduceIsTakenBackWithoutAFailure) {
   master_.WaitForRegistration(1);
   SendStages();
