@@ -46,6 +46,8 @@ class Watched {
     out.spread50 = Spread(.5, cloned);
     out.spread95 = Spread(.95, cloned);
     out.small_share = clones_all_ > 0 ? 100 * clones_small_ / clones_all_ : kNoNumber;
+    out.budgeted = clones_all_;
+    out.lent = lent_;
     out.preempted = 100.0 * static_cast<double>(preempted_) / static_cast<double>(launched_);
     out.most_small = 100.0 * most_small_ / slots;
     std::vector<double> held = held_;
@@ -63,7 +65,7 @@ class Watched {
  private:
   struct Live {
     Instant from;
-    bool clone = false;
+    bool clone = false, lent = false;
   };
 
   bool Small(const AttemptId& id) const { return tasks_[id.task.job.seq - 1] <= kSmallJob; }
@@ -71,7 +73,7 @@ class Watched {
   void Launched(const sched::Launch& d, Instant at) {
     const bool clone = d.cause == sched::Cause::kClone;
     if (clone) cloned_.insert(d.attempt.task.stage_id());
-    live_[d.attempt] = {at, clone};
+    live_[d.attempt] = {at, clone, d.cause == sched::Cause::kOpportunistic};
     ++launched_;
     if (Small(d.attempt)) most_small_ = std::max(most_small_, ++small_now_);
   }
@@ -94,6 +96,7 @@ class Watched {
     const double held = AsSeconds(at - it->second.from);
     held_[id.task.job.seq - 1] += held;
     if (it->second.clone) clones_all_ += held;
+    if (it->second.lent) lent_ += held;
     if (it->second.clone && Small(id)) clones_small_ += held;
     if (Small(id)) --small_now_;
     live_.erase(it);
@@ -121,7 +124,7 @@ class Watched {
   Samples samples_;
   uint64_t launched_ = 0, preempted_ = 0;
   int64_t small_now_ = 0, most_small_ = 0;
-  double clones_all_ = 0, clones_small_ = 0;
+  double clones_all_ = 0, clones_small_ = 0, lent_ = 0;
 };
 
 }  // namespace
@@ -163,6 +166,14 @@ double LessByBin(const DollyOutcome& ours, const DollyOutcome& base) {
     if (base.jobs[b] > 0) sum += base.jobs[b] * Less(ours.mean[b], base.mean[b]);
   }
   return sum / base.jobs[kAllBins];
+}
+
+double LeastOfBins(const DollyOutcome& ours, const DollyOutcome& base) {
+  double least = kNoBound;
+  for (size_t b = 0; b < kAllBins; ++b) {
+    if (base.jobs[b] > 0) least = std::min(least, Less(ours.mean[b], base.mean[b]));
+  }
+  return least;
 }
 
 double LessAt(double quantile, const DollyOutcome& ours, const DollyOutcome& base) {

@@ -38,6 +38,7 @@ struct DollyOutcome {
   double most_small = 0;                       // percent of the slots that small jobs ever held at once
   double smallest90 = 0;                       // percent of the slot-seconds that the smallest 90 % of jobs took
   double spread50 = 0, spread95 = 0;           // median / least progress rate in a phase, at these quantiles of phases
+  double budgeted = 0, lent = 0;               // slot-seconds of clones within dolly's budget, and on idle slots
   double small_share = 0;                      // percent of clones' slot-seconds in small jobs
   double preempted = 0;                        // percent of attempts: clones ended for a smaller job
   Samples samples;
@@ -46,6 +47,8 @@ struct DollyOutcome {
 // phases: of small jobs; with `cloned` of those that ran as clones only. kInternal where the simulation stopped.
 Result<DollyOutcome> RunDolly(Experiment e, bool cloned);
 
+// Percent of its mean completion by which the bin that gains least gains.
+double LeastOfBins(const DollyOutcome& ours, const DollyOutcome& base);
 // Percent by which `ours` is less than `base`.
 double Less(double ours, double base);
 // By which the mean completion in each bin is less, weighed by the bin's jobs: what Dolly's text must mean by its

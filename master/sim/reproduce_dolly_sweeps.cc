@@ -191,19 +191,12 @@ Figure Lending(const std::string& id, DollyMix mix) {
              {"opportunistic for jobs of any size / Dolly, extra slot-seconds, %"}};
   f.run = [mix](const RunContext& c) -> Result<std::vector<double>> {
     MR_ASSIGN_OR_RETURN(const Outcomes runs, RunAll(mix, {kWithLate, kDollyLate, kLend, kLendToAll}, c.seed));
-    const auto least = [&](size_t l) {
-      double gain = kNoBound;
-      for (size_t b = 0; b < kAllBins; ++b) {
-        if (runs[0].jobs[b] > 0) gain = std::min(gain, Less(runs[l].mean[b], runs[0].mean[b]));
-      }
-      return gain;
-    };
     std::vector<double> out;
     for (const size_t l : {2, 3}) {
       out.push_back(Less(runs[l].small, runs[1].small));
       out.push_back(LessByBin(runs[l], runs[1]));
       if (l == 2) out.push_back(Less(runs[l].small, runs[0].small));
-      out.push_back(least(l));
+      out.push_back(LeastOfBins(runs[l], runs[0]));
       out.push_back(-Less(runs[l].busy, runs[1].busy));
     }
     return out;

@@ -98,5 +98,14 @@ TEST(DollyFigures, ClonesStayInTheirBudgetAndAreAlike) {
   }
 }
 
+// Our list is what it is chosen for on the mixes by which it was chosen.
+TEST(DollyFigures, OursIsSoonerForSmallJobsAndLaterForNone) {
+  for (const char* figure : {"dolly:ours-facebook", "dolly:ours-bing"}) {
+    const auto r = Reproduce({figure, "", 1, nullptr});
+    ASSERT_TRUE(r.ok()) << r.status().ToString();
+    EXPECT_EQ(r->missed(), 0u) << Table(*r);
+  }
+}
+
 }  // namespace
 }  // namespace mr::sim
