@@ -53,9 +53,10 @@ void Simulation::Start(uint32_t index) {
     for (uint32_t n = 0; n < model.naps; ++n) a.trace_seconds += model.longest_nap * rng.Uniform();
     a.trace_seconds = std::max(1e-6, a.trace_seconds);
   } else if (a.timed) {
-    // The first attempt takes the time of the record, others that of some task of its stage.
+    // The first attempt takes the time of the record, any other, or of another strand, that of some task of its stage.
     const size_t n = model.durations.size();
-    const size_t record = a.id.number == 1 ? a.id.task.task % n : Luck(a.id.task, a.id.number, 3).Below(n);
+    const bool recorded = a.id.number == 1 && JobOf(a.id.task.job) + 1 == a.id.task.job.seq;
+    const size_t record = recorded ? a.id.task.task % n : Luck(a.id.task, a.id.number, 3).Below(n);
     a.trace_seconds = std::max(1e-6, static_cast<double>(model.durations[record]));
     if (!model.shares.empty()) a.shares = model.shares[record];
   } else {

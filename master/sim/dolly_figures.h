@@ -31,6 +31,8 @@ Workload Day(const SwimDay& day);  // says what it ran on, or that there is no d
 Line Points(const std::string& what, double paper, const std::string& because = "");
 // Figures 11 to 16, Table 2, estimates (reproduce_dolly_sweeps.cc).
 std::vector<Figure> DollySweeps();
+// Clones of whole jobs (reproduce_dolly_strands.cc).
+std::vector<Figure> StrandFigures();
 // What our list comes to (reproduce_dolly_ours.cc).
 std::vector<Figure> OurFigures();
 

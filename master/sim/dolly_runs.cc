@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -26,6 +27,7 @@ class Watched {
   explicit Watched(const std::vector<JobModel>& jobs) : held_(jobs.size()) {
     for (const JobModel& job : jobs) tasks_.push_back(job.tasks());
   }
+  std::function<uint32_t(JobId)> job_of;  // from 0, of its strands, too; set before the first event
 
   void See(const sched::StampedEvent& event, const std::vector<sched::Decision>& decisions) {
     if (const auto* e = std::get_if<sched::AttemptKilled>(&event.event)) End(e->attempt, event.at);
@@ -68,10 +70,11 @@ class Watched {
     bool clone = false, lent = false;
   };
 
-  bool Small(const AttemptId& id) const { return tasks_[id.task.job.seq - 1] <= kSmallJob; }
+  bool Small(const AttemptId& id) const { return tasks_[job_of(id.task.job)] <= kSmallJob; }
 
   void Launched(const sched::Launch& d, Instant at) {
-    const bool clone = d.cause == sched::Cause::kClone;
+    const JobId job = d.attempt.task.job;
+    const bool clone = d.cause == sched::Cause::kClone || job_of(job) + 1 != job.seq;
     if (clone) cloned_.insert(d.attempt.task.stage_id());
     live_[d.attempt] = {at, clone, d.cause == sched::Cause::kOpportunistic};
     ++launched_;
@@ -94,7 +97,7 @@ class Watched {
     const auto it = live_.find(id);
     if (it == live_.end()) return;
     const double held = AsSeconds(at - it->second.from);
-    held_[id.task.job.seq - 1] += held;
+    held_[job_of(id.task.job)] += held;
     if (it->second.clone) clones_all_ += held;
     if (it->second.lent) lent_ += held;
     if (it->second.clone && Small(id)) clones_small_ += held;
@@ -106,7 +109,7 @@ class Watched {
   double Spread(double p, bool cloned) const {
     std::vector<double> spreads;
     for (const auto& [stage, ran] : ran_) {
-      if (ran.size() < 2 || tasks_[stage.job.seq - 1] > kSmallJob || (cloned && !cloned_.contains(stage))) continue;
+      if (ran.size() < 2 || tasks_[job_of(stage.job)] > kSmallJob || (cloned && !cloned_.contains(stage))) continue;
       std::vector<double> sorted = ran;
       std::sort(sorted.begin(), sorted.end());
       spreads.push_back(sorted.back() / ((sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]) / 2));
@@ -134,6 +137,7 @@ Result<DollyOutcome> RunDolly(Experiment e, bool cloned) {
   Watched watched(e.jobs);
   e.watch = [&watched](const auto& event, const auto& decisions) { watched.See(event, decisions); };
   Simulation run(std::move(e));
+  watched.job_of = [&run](JobId id) { return run.JobOf(id); };
   const std::string wrong = run.Run(nullptr);
   if (!wrong.empty()) return Internal("the simulation stopped " + wrong);
   DollyOutcome out = watched.Result(slots, cloned);

@@ -38,7 +38,7 @@ struct DollyOutcome {
   double most_small = 0;                       // percent of the slots that small jobs ever held at once
   double smallest90 = 0;                       // percent of the slot-seconds that the smallest 90 % of jobs took
   double spread50 = 0, spread95 = 0;           // median / least progress rate in a phase, at these quantiles of phases
-  double budgeted = 0, lent = 0;               // slot-seconds of clones within dolly's budget, and on idle slots
+  double budgeted = 0, lent = 0;               // slot-seconds of a budget's clones and strands; of clones on idle slots
   double small_share = 0;                      // percent of clones' slot-seconds in small jobs
   double preempted = 0;                        // percent of attempts: clones ended for a smaller job
   Samples samples;

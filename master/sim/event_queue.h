@@ -28,6 +28,7 @@ enum class Kind : uint8_t {
   kProbed,     // a: failed read: the master knows that the copy is gone
   kServing,    // what readers take of each disk is looked at once more
   kList,       // a: change of the list
+  kKillStrand,  // a: job, a strand of one that has ended
 };
 
 struct Item {

@@ -140,6 +140,7 @@ Study DollyStudy() {
                Completion("bing", {27, 23, 37, 34, 29, 38, 11, 50, 60}, Mix(DollyMix::kBing)),
                OfRecord("swim-2009", kSwim2009), OfRecord("swim-2010", kSwim2010)};
   for (Figure& f : DollySweeps()) s.figures.push_back(std::move(f));
+  for (Figure& f : StrandFigures()) s.figures.push_back(std::move(f));
   for (Figure& f : OurFigures()) s.figures.push_back(std::move(f));
   return s;
 }

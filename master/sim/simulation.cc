@@ -23,6 +23,7 @@ Simulation::Simulation(Experiment experiment) : experiment_(std::move(experiment
   }
   SetUpMachines();
   for (const JobModel& job : experiment_.jobs) {
+    original_.push_back(static_cast<uint32_t>(results_.size()));
     results_.push_back({false, job.tasks(), job.submit, 0, ""});
   }
   jobs_.resize(experiment_.jobs.size());
@@ -81,7 +82,8 @@ std::string Simulation::Run(const std::function<void(size_t, size_t, Instant)>& 
 
 void Simulation::Handle(const Item& item) {
   switch (item.kind) {
-    case Kind::kSubmit: return Submit(item.a);
+    case Kind::kSubmit: return SubmitStrands(item.a);
+    case Kind::kKillStrand: return KillStrand(item.a);
     case Kind::kPlan: return Plan(item.a, item.b);
     case Kind::kFlow:
       if (!flows_.Current(item.a, item.b)) return;
@@ -245,7 +247,7 @@ void Simulation::Plan(uint32_t j, uint32_t s) {
         }
         continue;
       }
-      Rng rng = model.input_key == 0 ? Luck({e.job, s, t}, 0, 1)
+      Rng rng = model.input_key == 0 ? Luck({{1, original_[j] + 1}, s, t}, 0, 1)
           : Rng(MixHash(MixHash(experiment_.seed, model.input_key), t));
       const auto any = [&] { return static_cast<uint32_t>(rng.Below(specs.size())); };
       const uint32_t first = any();
@@ -376,14 +378,15 @@ void Simulation::EndJob(JobId id, bool succeeded, const std::string& message) {
   Job& job = jobs_[id.seq - 1];
   if (job.over) return Broken("a job ends twice");
   job.over = true;
-  JobResult& result = results_[id.seq - 1];
+  ++ended_;
+  moved_at_ = now_;
+  if (job.holding == 0) job.stages = {};
+  if (!EndStrand(JobOf(id), succeeded)) return;
+  JobResult& result = results_[JobOf(id)];
   result.succeeded = succeeded;
   result.ended = now_.ns * 1e-9;
   result.message = message;
   totals_.end = std::max(totals_.end, result.ended);
-  ++ended_;
-  moved_at_ = now_;
-  if (job.holding == 0) job.stages = {};
 }
 
 }  // namespace mr::sim

@@ -8,16 +8,27 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/rng.h"
+#include "master/sched/policies/dolly_rules.h"
 #include "master/sched/scheduler.h"
 #include "master/sim/event_queue.h"
 #include "master/sim/flows.h"
 #include "master/sim/model.h"
 
 namespace mr::sim {
+
+// Job-level cloning (Dolly 3.1): a job may run as several strands, whole copies of it (StrandCount), where the budget
+// and the ceiling admit them when it is submitted. Jobs with side effects never do.
+struct Strands {
+  double epsilon = .05;  // accepted P(the job straggles): Dolly's
+  double p = .1;         // P(a task straggles): Dolly's before it has seen any
+  sched::Budget budget;
+};
 
 struct Experiment {
   ClusterSpec cluster;
@@ -32,6 +43,7 @@ struct Experiment {
     std::string policies;
   };
   std::vector<ListChange> list_changes;
+  std::optional<Strands> strands;  // none: each job runs once
   Duration offer_period = Millis(100);  // the papers' heartbeat is of 3 s
   uint64_t seed = 1;
   bool check = false;  // the whole state, and what the simulator knows itself, after each event
@@ -77,6 +89,8 @@ class Simulation {
   std::string Run(const std::function<void(size_t, size_t, Instant)>& progress);
 
   const std::vector<JobResult>& jobs() const { return results_; }
+  // The job of the workload, from 0, that this one is a strand of; itself where it is none.
+  uint32_t JobOf(JobId id) const { return original_[id.seq - 1]; }
   const Totals& totals() const { return totals_; }
   const sched::Scheduler& scheduler() const { return scheduler_; }  // for what the run was
   // Of all events and digests so far.
@@ -159,6 +173,13 @@ class Simulation {
     Instant since;         // it reads it; 0: not yet
     uint32_t readers = 1;  // of this copy, with itself, when it began
   };
+  // A job that runs as several strands, until the last of them has ended.
+  struct RunningStrands {
+    std::vector<uint32_t> all;  // as jobs_
+    uint32_t left = 0;
+    uint64_t charge = 0;   // of the budget
+    bool decided = false;  // the job has ended
+  };
   struct Message {
     sched::AttemptFinished report;
     uint32_t attempt = 0, stamp = 0;
@@ -221,6 +242,12 @@ class Simulation {
   void Probed(uint32_t read);
   bool Known(const sched::Copy& copy) const;  // to the scheduler
 
+  // strands.cc: jobs that run several times at once.
+  std::pair<uint32_t, uint64_t> AdmitStrands(const JobModel& job) const;
+  void SubmitStrands(uint32_t job);
+  bool EndStrand(uint32_t job, bool succeeded);  // of this job; true: the job ends with it
+  void KillStrand(uint32_t strand);
+
   // load.cc: what shares a machine.
   void SetUpMachines();
   void RestartHog(uint32_t flow);
@@ -267,7 +294,9 @@ class Simulation {
   uint32_t outside_ = 0;   // submissions, faults and returns still to come
 
   std::vector<JobResult> results_;
-  std::vector<Job> jobs_;
+  std::vector<Job> jobs_;            // strands behind the jobs of the workload, as in experiment_.jobs
+  std::vector<uint32_t> original_;   // by job: whose strand it is, or itself
+  std::map<uint32_t, RunningStrands> strands_;  // by job
   std::vector<Worker> workers_;
   std::vector<Host> hosts_;
   std::vector<uint32_t> rack_up_, rack_down_;  // links; kNone: never short
