@@ -109,8 +109,10 @@ class ServeTest : public testing::Test {
   }
 
   rpc::DataServer::Client& data() {
-    KJ_IF_MAYBE(d, data_) return *d;
-    MR_CHECK(false, "not connected");
+    rpc::DataServer::Client* client = nullptr;
+    KJ_IF_MAYBE(d, data_) client = d;
+    MR_CHECK(client != nullptr, "not connected");
+    return *client;
   }
 
   std::vector<Answered> Fetch(const std::vector<Asked>& asked) {
