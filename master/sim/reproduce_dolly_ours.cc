@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kSooner = 5;  // percent by which small jobs are to be shorter
 constexpr char kFull[] =
-    "while every slot is taken there is none to lend; and see 'no stragglers' for what Dolly leaves to be gained";
+    "while every slot is taken there is none to lend, and small jobs wait for slots, not for stragglers";
 constexpr char kFewLarge[] =
     "bins of large jobs have few jobs: their means move by some percent with where stragglers fall";
 
