@@ -43,6 +43,11 @@ std::string FailureText(const StageSpec& spec, const AttemptId& id, WorkerId wor
          " (its log: mrctl logs " + attempt + "): " + message;
 }
 
+// Of one that was asked to end.
+FailureKind KindOfEnd(const Attempt& a) {
+  return a.failure == FailureKind::kPreempted ? FailureKind::kPreempted : FailureKind::kKilled;
+}
+
 }  // namespace
 
 const Attempt* Core::Holding(const AttemptId& id, WorkerId worker, Incarnation incarnation) const {
@@ -54,6 +59,10 @@ const Attempt* Core::Holding(const AttemptId& id, WorkerId worker, Incarnation i
 void Core::KillNow(const AttemptId& id, Reason reason) {
   const Attempt* a = state_.FindAttempt(id);
   if (a == nullptr || !a->live()) return;
+  // Said here, since its worker does not know for what it ends it.
+  if (reason.code == ReasonCode::kSlotWanted) {
+    state_.EditAttempt(id, [](Attempt& at) { at.failure = FailureKind::kPreempted; });
+  }
   Emit(Kill{id, a->worker, a->incarnation, std::move(reason)});
   state_.MoveAttempt(id, AttemptState::kEnding, now_);
   changed.push_back(id);
@@ -201,7 +210,7 @@ void Core::On(const AttemptFailed& e) {
   const Attempt* a = Holding(e.attempt, e.worker, e.incarnation);
   if (a == nullptr) return;
   if (!a->live()) {  // it was being killed anyway
-    EndAttempt(e.attempt, AttemptState::kKilled, FailureKind::kKilled);
+    EndAttempt(e.attempt, AttemptState::kKilled, KindOfEnd(*a));
     return;
   }
   StartsAgain(e.worker);
@@ -232,8 +241,7 @@ void Core::On(const AttemptKilled& e) {
   const Attempt* a = Holding(e.attempt, e.worker, e.incarnation);
   if (a == nullptr) return;
   const bool asked = !a->live();
-  const bool gives_back = asked && a->cause == Cause::kOpportunistic;
-  EndAttempt(e.attempt, AttemptState::kKilled, gives_back ? FailureKind::kPreempted : FailureKind::kKilled);
+  EndAttempt(e.attempt, AttemptState::kKilled, asked ? KindOfEnd(*a) : FailureKind::kKilled);
   if (asked) return;
   Charge(e.attempt, FailureKind::kKilled, "killed by its worker");
   HoldBack(e.attempt.task, FailureKind::kKilled);

@@ -164,6 +164,11 @@ struct Task {
 
 // The task has, or had, a speculative copy in this generation that nobody but itself ended.
 bool Copied(const Task& task);
+// This live attempt is a clone on a lent slot (Cause::kOpportunistic) beside another live attempt that is none, or an
+// older one: it may be ended at any instant. One that has become the only attempt of its task is as good as any.
+bool CanDoWithout(const Task& task, const Attempt& a);
+// Live attempts of the task but for those.
+uint32_t OwnLive(const Task& task);
 // Of its input; 0 where it is not known.
 inline uint64_t InputBytes(const Task& task, const Attempt& a) {
   return std::max(task.plan.input_bytes, a.samples.empty() ? 0 : a.samples.back().total_bytes);

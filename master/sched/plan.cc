@@ -67,8 +67,7 @@ bool Plan::Launch(const TaskId& id, WorkerId worker, Cause cause, Reason reason)
   if (cause == Cause::kOpportunistic) most = std::max(most, kMostRunning);
   if (cause == Cause::kOpportunistic && (task->live == 0 || State::LiveOn(*task, worker))) return false;
   if (cause == Cause::kOpportunistic && RunsFor(*task, Cause::kSpeculative)) return false;
-  if ((cause == Cause::kSpeculative || cause == Cause::kRestart) && RunsFor(*task, Cause::kOpportunistic)) return false;
-  if (task->live + drafted >= most) return false;
+  if ((cause == Cause::kOpportunistic ? task->live : OwnLive(*task)) + drafted >= most) return false;
   if (state.BelongsElsewhere(spec, *task, *w) || !HasRoom(*w, spec)) return false;
   edits_.push_back(sched::Launch{
       {id, 0}, worker, w->incarnation, cause, task->generation, Signed(std::move(reason))});

@@ -45,8 +45,8 @@ class Plan {
   // A new attempt. Refused: no room for it, worker draining or held, task committed or in back-off,
   // enough live attempts (a clone or restart may go one past `wanted`, a speculative or opportunistic one to
   // kMostRunning), a second live attempt of a stage with side effects, or it failed here and another worker is to
-  // have it first. A task is cloned on idle slots or copied, not both; such a clone runs beside another attempt,
-  // on another worker.
+  // have it first. A clone on an idle slot runs beside another attempt, on another worker, and not where the task is
+  // copied; in the count of any other attempts it has no part.
   bool Launch(const TaskId& task, WorkerId worker, Cause cause, Reason reason);
   // A further attempt of a committed task, whose output may be lost before its readers have it: its report adds
   // a copy, or is the commit if the output has gone by then. Refused: no room, files, side effects, one runs

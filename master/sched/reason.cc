@@ -175,6 +175,10 @@ std::string Sentence(const Reason& r) {
     case ReasonCode::kNoIdleSlot:
       return "no clone on an idle slot now: no worker without an attempt of its task is idle enough (" +
              Count(r, 0, "worker", "workers") + " with a free slot)";
+    case ReasonCode::kRandomOperator:
+      return "no clone on an idle slot: its operator, or one whose outputs it reads, gave other content for equal input";
+    case ReasonCode::kQueueFull:
+      return "no clone on an idle slot: its queue holds " + Count(r, 0, "slot", "slots") + ", and may hold " + Number(r, 1);
     case ReasonCode::kNoMoreCopies:
       return "its output has " + Count(r, 0, "copy", "copies") + ", and readers have waited " + Decimal(r, 1) +
              " s for another";
@@ -256,6 +260,8 @@ const char* ReasonName(ReasonCode code) {
     case ReasonCode::kSlotWanted: return "slot_wanted";
     case ReasonCode::kNotSmall: return "not_small";
     case ReasonCode::kNoIdleSlot: return "no_idle_slot";
+    case ReasonCode::kRandomOperator: return "random_operator";
+    case ReasonCode::kQueueFull: return "queue_full";
     case ReasonCode::kNoBudget: return "no_budget";
     case ReasonCode::kTooBusy: return "too_busy";
     case ReasonCode::kCloneEnough: return "clone_enough";

@@ -75,6 +75,8 @@ enum class ReasonCode : uint8_t {
   kPays = 83,             // copied where a worker is free         {seconds left, of a new one}
   kNotSmall = 84,         // no clone on an idle slot: a large phase {tasks, most}
   kNoIdleSlot = 85,       // no clone on an idle slot: none is free {workers with a free slot}
+  kRandomOperator = 86,   // no clone on an idle slot: equal input gives other content
+  kQueueFull = 87,        // no clone on an idle slot: its queue holds all it may {slots held, most}
   kSlowNode = 74,         // no copies here: slow for this job     {epoch, seq, progress, limit}
 };
 

@@ -4,6 +4,7 @@
 
 #include "common/base/check.h"
 #include "master/sched/core.h"
+#include "master/sched/policies/give_back.h"
 #include "master/sched/policy_lists.h"
 #include "master/sched/state.h"
 
@@ -178,16 +179,22 @@ struct Scheduler::Impl {
   }
 
   // Slots that were lent go back to what waits: what appeared in this step, and what a slot that fell free has not
-  // taken. A worker that is lost may have been about to give one back.
-  void TakeLentSlots(bool work_appeared, bool worker_lost) {
+  // taken. A worker that is lost or drains may have been about to give one back. No policy is asked: the list may be
+  // another one by now.
+  void TakeLentSlots(bool work_appeared, bool worker_gone) {
     if (state.lent().empty()) return;
-    bool look = work_appeared || worker_lost || core.offer_all, waits = false;
+    bool look = work_appeared || worker_gone || core.offer_all, waits = false;
     for (const SlotKind kind : kKinds) {
       if (state.ready(kind).empty() && state.early(kind).empty()) continue;
       waits = true;
       for (const WorkerId w : core.freed) look = look || state.free(kind).count(w) != 0;
     }
-    if (waits && look) Ask(LentSlotsWanted{});
+    if (!waits || !look) return;
+    const View view(state, now, kLender);
+    Plan plan(view);
+    plan.Enter(kLender);
+    GiveBackLentSlots(view, &plan);
+    if (!plan.edits().empty()) core.Fold(plan);
   }
 
   void Step(const StampedEvent& event, std::vector<Decision>* out) {
@@ -207,7 +214,8 @@ struct Scheduler::Impl {
     if (core.offer_all) OfferIdle();
     // Readers that were launched with this very event hear at once what they are to read.
     if (!core.to_tell.empty()) Ask(AttemptsChanged{core.to_tell});
-    TakeLentSlots(state.work_count() != work, std::holds_alternative<WorkerLost>(event.event));
+    TakeLentSlots(state.work_count() != work, std::holds_alternative<WorkerLost>(event.event) ||
+                                                  std::holds_alternative<WorkerDraining>(event.event));
     AskForSlots();
     const bool waits = !state.ready(SlotKind::kMap).empty() || !state.ready(SlotKind::kReduce).empty();
     if (waits && (core.config_changed || state.work_count() != work)) Ask(WorkWaits{});

@@ -41,9 +41,9 @@ bool Sampled(uint32_t task, size_t tasks) {
   return tasks <= kCostsKept || MixHash(0x9e37, task) % (tasks / kCostsKept + 1) == 0;
 }
 
-// Several attempts run, though one is wanted.
+// Several attempts run, though one is wanted, and not because idle slots are lent.
 bool Doubled(const StageSpec& spec, const Task& task) {
-  return !spec.side_effects && task.state == TaskState::kRunning && task.wanted == 1 && task.live > 1;
+  return !spec.side_effects && task.state == TaskState::kRunning && task.wanted == 1 && OwnLive(task) > 1;
 }
 
 void ChangeWork(const Rating& a, const Rating& b, WorkerId worker, const StatisticsWanted& wanted, StageStatistics* s) {
@@ -170,6 +170,20 @@ bool Copied(const Task& task) {
   return false;
 }
 
+bool CanDoWithout(const Task& task, const Attempt& a) {
+  if (task.live < 2 || a.cause != Cause::kOpportunistic) return false;
+  return std::any_of(task.attempts.begin(), task.attempts.end(), [&](const Attempt& other) {
+    return other.live() && (other.cause != Cause::kOpportunistic || other.number < a.number);
+  });
+}
+
+uint32_t OwnLive(const Task& task) {
+  if (task.live < 2) return task.live;
+  return task.live - static_cast<uint32_t>(std::count_if(task.attempts.begin(), task.attempts.end(), [&](const Attempt& a) {
+           return a.live() && CanDoWithout(task, a);
+         }));
+}
+
 Rating State::RatingOf(const StageSpec& spec, const Task& task, const Attempt& a, bool sampled) {
   Rating r;
   r.running = a.state == AttemptState::kRunning;
@@ -189,8 +203,8 @@ Rating State::RatingOf(const StageSpec& spec, const Task& task, const Attempt& a
     r.wrapup = WrapupOf(a, Instant{r.started}).ns;
     return r;
   }
-  r.alone = !spec.side_effects && task.state == TaskState::kRunning && task.live == 1 && task.wanted == 1 &&
-            a.generation == task.generation;
+  r.alone = !spec.side_effects && task.state == TaskState::kRunning && task.wanted == 1 && OwnLive(task) == 1 &&
+            !CanDoWithout(task, a) && a.generation == task.generation;
   r.candidate = r.alone && !Copied(task);
   if (const auto pace = PaceOf(a)) {
     r.cost = pace->whole_cost;

@@ -24,12 +24,13 @@ using AttemptKey = std::pair<uint32_t, uint32_t>;  // task, number
 // them is a search in an order or two for every attempt that starts, reports and ends.
 struct StatisticsWanted {
   bool any = false;      // those without a word here
+  bool copies = false;   // none: a policy of the list copies slow attempts, and room is kept for that
   bool scores = false;   // StageStatistics::by_score
   bool rates = false;    // by_rate, rates, ends
   bool workers = false;  // JobStatistics
   bool costs = false;    // told, costs, wrapups, by_worker
   friend StatisticsWanted operator|(const StatisticsWanted& a, const StatisticsWanted& b) {
-    return {a.any || b.any, a.scores || b.scores, a.rates || b.rates, a.workers || b.workers, a.costs || b.costs};
+    return {a.any || b.any, a.copies || b.copies, a.scores || b.scores, a.rates || b.rates, a.workers || b.workers, a.costs || b.costs};
   }
   bool operator==(const StatisticsWanted&) const = default;
 };
@@ -43,7 +44,8 @@ struct Rating {
   int64_t started = 0;     // ns
   int64_t lasted = 0;      // ns, of finished ones
   uint64_t bytes = 0;      // of its input, of finished ones; 0 = not known
-  bool alone = false;      // it runs, the only live attempt of its task, which may be copied or begun anew
+  // It runs, the only live attempt of its task but for clones on lent slots, and the task may be copied or begun anew.
+  bool alone = false;
   bool sampled = false;    // it is one of those that stand for the stage (kCostsKept)
   double cost = 0;         // ns per byte of its input: that it took, or is predicted to take; 0 = not known
   // ns per byte that its whole input takes it, without the wait for inputs; of one that runs, predicted once it
@@ -97,7 +99,7 @@ struct StageStatistics {
   std::map<WorkerId, WorkDone> by_worker;  // of those whose input is known
   // The dearest first: (-cost, attempt) of those alone.
   Ranked<std::pair<double, AttemptKey>> by_cost;
-  // Tasks of which more than one attempt is live and one is wanted.
+  // Tasks of which more than one attempt is live, clones on lent slots not counted, and one is wanted.
   std::set<uint32_t> doubled;
 
   // Something that runs here may get a copy.

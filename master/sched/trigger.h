@@ -41,10 +41,6 @@ struct SlotsWanted {
 // Work appeared in this step, and some of it found no slot.
 struct WorkWaits {};
 
-// Something waits for a slot, ready or early, while clones hold slots that were lent to them (State::lent), and
-// work appeared in this step, or a slot fell free.
-struct LentSlotsWanted {};
-
 // A reader could not read this copy, or the host found it lost (then the state knows it no more).
 struct CopySuspected {
   Copy copy;
@@ -62,6 +58,6 @@ struct JobsEnded {
 };
 
 using Trigger = std::variant<SlotOffer, AttemptsChanged, TimersDue, SlotsWanted, WorkWaits, CopySuspected, JobsEnded,
-                             CopyFailed, LentSlotsWanted>;
+                             CopyFailed>;
 
 }  // namespace mr::sched

@@ -116,7 +116,10 @@ void Scenario::Event_(const Words& w) {
   if (verb == "finished") return Finished(w);
   if (verb == "finish_all") return FinishAll();
   if (verb == "tick") return;  // only the timers
-  if (verb == "restart") return Send(ConfigChanged{policies_, 1, kSchedulerVersion, Millis(100)});
+  if (verb == "restart") {
+    policies_ = OptionOf(w, "policies", policies_);
+    return Send(ConfigChanged{policies_, 1, kSchedulerVersion, Millis(100)});
+  }
   const std::string subject = w.size() > 1 ? w[1] : "";
   if (verb == "queue") {
     return Send(QueueSet{subject, std::atof(OptionOf(w, "weight", "1").c_str()), Number(OptionOf(w, "min", "0")),

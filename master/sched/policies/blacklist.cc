@@ -12,13 +12,19 @@ constexpr char kWorkerScope[] = "worker", kClusterScope[] = "cluster";
 constexpr char kEnded[] = "ended", kFailed[] = "failed", kScore[] = "score", kListed[] = "listed";
 constexpr int64_t kEvidence = 5;   // ended attempts; a guess: one bad record must not do
 constexpr double kForgotten = 0.01;
+constexpr char kName[] = "blacklist";
+
+int64_t Integer(const State& state, const char* scope, uint64_t id, const char* what) {
+  const FactValue* fact = state.FindFact({kName, scope, id, what});
+  return fact == nullptr ? 0 : std::get<int64_t>(*fact);
+}
 
 class Blacklist final : public Policy {
  public:
   Blacklist(Duration window, double threshold, double most)
       : window_(window), threshold_(threshold), most_(most) {}
 
-  std::string_view name() const override { return "blacklist"; }
+  std::string_view name() const override { return kName; }
 
   void Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const override {
     if (const auto* offer = std::get_if<SlotOffer>(&trigger)) Filter(*offer, view.state(), &plan);
@@ -29,25 +35,17 @@ class Blacklist final : public Policy {
   }
 
   std::vector<Reason> WhyShuns(const View& view, WorkerId worker) const override {
-    if (!Listed(view.state(), worker)) return {};
+    if (!IsListed(view.state(), worker)) return {};
     return {{ReasonCode::kListed, "", {Score(view.state(), worker.value), threshold_}}};
   }
 
  private:
-  int64_t Integer(const State& state, const char* scope, uint64_t id, const char* what) const {
-    const FactValue* fact = state.FindFact({std::string(name()), scope, id, what});
-    return fact == nullptr ? 0 : std::get<int64_t>(*fact);
-  }
   double Score(const State& state, uint64_t id) const {
-    const FactValue* fact = state.FindFact({std::string(name()), kWorkerScope, id, kScore});
+    const FactValue* fact = state.FindFact({kName, kWorkerScope, id, kScore});
     return fact == nullptr ? 0 : std::get<double>(*fact);
   }
-  bool Listed(const State& state, WorkerId id) const {
-    return Integer(state, kWorkerScope, id.value, kListed) != 0;
-  }
-
   void Filter(const SlotOffer& offer, const State& state, Plan* plan) const {
-    if (!Listed(state, offer.worker)) return;
+    if (!IsListed(state, offer.worker)) return;
     const std::vector<Edit> edits = plan->edits();
     for (const Edit& edit : edits) {
       const auto* launch = std::get_if<Launch>(&edit);
@@ -56,7 +54,7 @@ class Blacklist final : public Policy {
       if (!state.FindTask(task)->failed_on.empty()) continue;
       const StageSpec& spec = state.Spec(task.stage_id());
       const auto other = [&](const auto& entry) {
-        return !Listed(state, entry.first) && state.MayEverRun(spec, entry.second);
+        return !IsListed(state, entry.first) && state.MayEverRun(spec, entry.second);
       };
       if (std::any_of(state.workers().begin(), state.workers().end(), other)) plan->Withdraw(task);
     }
@@ -129,6 +127,8 @@ class Blacklist final : public Policy {
 };
 
 }  // namespace
+
+bool IsListed(const State& state, WorkerId worker) { return Integer(state, kWorkerScope, worker.value, kListed) != 0; }
 
 Result<std::unique_ptr<Policy>> MakeBlacklist(PolicyParams* params) {
   MR_ASSIGN_OR_RETURN(const double window, params->Number("window", 300, 0.001, 1e6));

@@ -19,6 +19,9 @@
 
 namespace mr::sched {
 
+// It gets no first attempts now, nor clones.
+bool IsListed(const State& state, WorkerId worker);
+
 // window (of a slice) in seconds, threshold (p_b), most (share of workers listed at a time).
 Result<std::unique_ptr<Policy>> MakeBlacklist(PolicyParams* params);
 

@@ -6,6 +6,7 @@
 #include "master/sched/policies/dolly_facts.h"
 #include "master/sched/policies/dolly_rules.h"
 #include "master/sched/policies/figures.h"
+#include "master/sched/policies/lent_slots.h"
 #include "master/sched/policies/straggler_chance.h"
 
 namespace mr::sched {
@@ -57,11 +58,11 @@ class Dolly final : public Policy {
   }
 
  private:
-  // Lent slots are as good as free ones.
+  // Lent slots that come back are as good as free ones.
   static uint64_t HeldSlots(const State& state) {
     uint64_t held = 0;
     for (const auto& [number, queue] : state.busy_queues()) held += queue->held_total();
-    return held - state.lent().size();
+    return held - SlotsThatComeBack(state);
   }
 
   // The first task of a phase is about to run: the phase is decided.

@@ -32,8 +32,6 @@ class Fair final : public Policy {
       Offer(*offer, state, &plan);
     } else if (const auto* wanted = std::get_if<SlotsWanted>(&trigger)) {
       TakeBackFor(wanted->stage.stage, state, &plan);
-    } else if (std::holds_alternative<LentSlotsWanted>(trigger)) {
-      // What waits is as it was in this step.
     } else if (!greedy_ && (!std::holds_alternative<AttemptsChanged>(trigger) || preemption_.AnyBelow(state))) {
       preemption_.Review(view, &plan);
     }

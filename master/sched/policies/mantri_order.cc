@@ -61,7 +61,7 @@ void NoteSkew(const View& view, const Stage& stage, const AttemptId& id, Plan* p
   const StageStatistics& s = stage.statistics;
   if (s.measured < NewAttempt::kLeast || s.durations.size() < NewAttempt::kLeast) return;
   const Task& task = stage.tasks[id.task.task];
-  if (task.live != 1) return;
+  if (OwnLive(task) != 1) return;
   auto a = task.attempts.rbegin();  // mostly the last
   while (a != task.attempts.rend() && a->number != id.number) ++a;
   if (a == task.attempts.rend() || !a->rating.running || !a->rating.alone || a->spared) return;

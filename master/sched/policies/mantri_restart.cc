@@ -24,7 +24,7 @@ class MantriRestart final : public Policy {
  public:
   explicit MantriRestart(MantriRules rules) : rules_(rules), stages_(rules) {}
   std::string_view name() const override { return "mantri_restart"; }
-  StatisticsWanted WantsStatistics() const override { return {.any = true, .costs = true}; }
+  StatisticsWanted WantsStatistics() const override { return {.any = true, .copies = true, .costs = true}; }
 
   void Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const override {
     if (const auto* offer = std::get_if<SlotOffer>(&trigger)) {
@@ -35,7 +35,7 @@ class MantriRestart final : public Policy {
         if (job == nullptr || !view.Serves(*job) || !job->running()) continue;
         const Stage& stage = job->stages[id.task.stage];
         NoteSkew(view, stage, id, &plan);
-        if (rules_.outpaced && stage.tasks[id.task.task].live > 1) Outpace(view, stage, id.task, &plan);
+        if (rules_.outpaced && OwnLive(stage.tasks[id.task.task]) > 1) Outpace(view, stage, id.task, &plan);
       }
     } else if (const auto* ended = std::get_if<JobsEnded>(&trigger)) {
       for (const JobId job : ended->jobs) stages_.Forget(job);
@@ -110,7 +110,7 @@ class MantriRestart final : public Policy {
     if (!done) return false;
     if (act->anew) return plan->Kill(act->attempt, act->reason);
     const uint64_t id = TimerOf(task.job);
-    const bool many = view.state().FindTask(task)->live + 1 > rules_.alpha;
+    const bool many = OwnLive(*view.state().FindTask(task)) + 1 > rules_.alpha;
     if (many && view.FindTimer(id) == nullptr) plan->WakeAt(id, view.now());
     return true;
   }
@@ -185,7 +185,7 @@ class MantriRestart final : public Policy {
       const NewAttempt fresh(statistics, rules_.running);
       for (const uint32_t t : statistics.doubled) {
         const Task& task = job->stages[s].tasks[t];
-        if (task.live <= rules_.alpha) continue;
+        if (OwnLive(task) <= rules_.alpha) continue;
         const double wait = KeepFastest(rules_, view, {id, s, t}, fresh, plan);
         if (wait > 0) next = std::min(next.value_or(wait), wait);
       }

@@ -25,14 +25,15 @@ double ReportPeriod(const MantriRules& rules, const NewAttempt& fresh, double by
 std::optional<MantriAct> JudgeTask(const MantriRules& rules, const View& view, const TaskId& id, const Worker* worker,
                                    const NewAttempt& fresh, double location, bool waiting, bool copies) {
   const Task& task = *view.state().FindTask(id);
-  if (task.live >= kMostRunning || task.live == 0) return std::nullopt;
+  const uint32_t own = OwnLive(task);  // clones on lent slots may end at any instant: nothing rests on them
+  if (own >= kMostRunning || own == 0) return std::nullopt;
   double left = kNever, youngest = kNever, bytes = 0, anew = 0, made = 0;
   AttemptId attempt;
   for (const Attempt& a : task.attempts) {
     if (worker != nullptr && a.worker == worker->id) return std::nullopt;
     anew += a.cause == Cause::kRestart && a.generation == task.generation;
     made += a.cause == Cause::kSpeculative && a.generation == task.generation;
-    if (!a.live()) continue;
+    if (!a.live() || CanDoWithout(task, a)) continue;
     attempt = {id, a.number};
     const Standing standing = StandingOf(task, a);
     const auto t_rem = a.state == AttemptState::kRunning ? fresh.Left(standing, view.now()) : std::nullopt;
@@ -43,12 +44,12 @@ std::optional<MantriAct> JudgeTask(const MantriRules& rules, const View& view, c
     youngest = std::min(youngest, AgeOf(a, view.now()));
     bytes = std::max(bytes, static_cast<double>(InputBytes(task, a)));
   }
-  const double delta = ReportPeriod(rules, fresh, bytes), expected = fresh.Expected(bytes, location), c = task.live;
+  const double delta = ReportPeriod(rules, fresh, bytes), expected = fresh.Expected(bytes, location), c = own;
   if (youngest < std::max(delta, rules.min_age)) return std::nullopt;
   copies = copies && made < kMostRunning - 1 + rules.gamma;
   MantriAct act{left - expected, attempt, false, {ReasonCode::kCopySooner, "", {left, expected}}};
   if (!waiting) return copies && act.saves > rules.rho * delta ? std::optional(act) : std::nullopt;
-  if (task.live == 1 && act.saves > delta && anew < rules.gamma) {
+  if (own == 1 && act.saves > delta && anew < rules.gamma) {
     act.anew = true;
     act.reason = {ReasonCode::kRestartSooner, "", {left, expected, delta}};
     return act;
@@ -64,7 +65,7 @@ double KeepFastest(const MantriRules& rules, const View& view, const TaskId& id,
   double bytes = 0, youngest = kNever, untold = kNever;
   std::vector<std::pair<double, uint32_t>> copies;
   for (const Attempt& a : task.attempts) {
-    if (!a.live()) continue;
+    if (!a.live() || CanDoWithout(task, a)) continue;
     youngest = std::min(youngest, AgeOf(a, view.now()));
     bytes = std::max(bytes, static_cast<double>(InputBytes(task, a)));
     const Standing standing = StandingOf(task, a);
@@ -85,7 +86,8 @@ double KeepFastest(const MantriRules& rules, const View& view, const TaskId& id,
     return pace && !pace->from_start;
   };
   const auto ended = std::count_if(task.attempts.begin(), task.attempts.end(), [&](const Attempt& a) {
-    return a.generation == task.generation && (a.state == AttemptState::kKilled || a.state == AttemptState::kEnding);
+    return a.generation == task.generation && a.cause != Cause::kOpportunistic &&
+           (a.state == AttemptState::kKilled || a.state == AttemptState::kEnding);
   });
   if (static_cast<double>(ended) >= rules.gamma) return 0;
   const auto& [left, number] = copies[kept - 1];

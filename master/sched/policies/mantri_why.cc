@@ -16,7 +16,8 @@ Reason WhyLeftAlone(const MantriRules& rules, const View& view, const AttemptId&
   const Task& task = *state.FindTask(id.task);
   if (spec.side_effects) return {ReasonCode::kSideEffects, "", {}};
   if (state.Waiting(id)) return {ReasonCode::kWaitsForInputs, "", {}};
-  if (task.live >= kMostRunning) return {ReasonCode::kCopiesEnough, "", {static_cast<double>(task.live)}};
+  const uint32_t live = OwnLive(task);
+  if (live >= kMostRunning) return {ReasonCode::kCopiesEnough, "", {static_cast<double>(live)}};
   const StageStatistics& s = state.Counted(stage);
   const NewAttempt fresh(s, rules.running);
   const double told = static_cast<double>((rules.running ? s.told : s.costs).size());
@@ -32,7 +33,7 @@ Reason WhyLeftAlone(const MantriRules& rules, const View& view, const AttemptId&
   if (JudgeTask(rules, view, id.task, nullptr, fresh, 1, wait, true)) {
     return {ReasonCode::kPays, "", {*left, fresh.Expected(standing.bytes, 1)}};
   }
-  const double anew = fresh.Expected(standing.bytes, 1), c = task.live;
+  const double anew = fresh.Expected(standing.bytes, 1), c = live;
   if (!wait) return {ReasonCode::kSavesLittle, "", {*left, anew, rules.rho * delta}};
   const double chance = fresh.ChanceBelow(*left * c / (c + 1), standing.bytes, 1);
   return {ReasonCode::kSavesLittleNow, "", {*left, anew, delta, chance * 100, rules.delta * 100}};

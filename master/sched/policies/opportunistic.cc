@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
+#include "master/sched/policies/blacklist.h"
 #include "master/sched/policies/delay_assignment.h"
 #include "master/sched/policies/figures.h"
-#include "master/sched/policies/lent_slots.h"
 #include "master/sched/policies/place.h"
 
 namespace mr::sched {
@@ -18,8 +18,17 @@ constexpr SlotKind kKinds[] = {SlotKind::kMap, SlotKind::kReduce};
 // Stages that wait, and workers with a free slot, that are looked at for one offer. A guess: more is a busy cluster.
 constexpr size_t kStagesSeen = 64, kWorkersSeen = 256;
 
+// Attempts of this stage may give different content for one task.
+bool Random(const Job& job, uint32_t stage) {
+  const auto& inputs = job.graph.stages[stage].inputs;
+  return job.stages[stage].indeterminate || std::any_of(inputs.begin(), inputs.end(), [&](const StageInput& input) {
+    return input.is_edge && job.stages[input.upstream].indeterminate;
+  });
+}
+
 // Something that waits could take this worker's free slot, whatever policy keeps it from it.
 bool AnyWaitsFor(const State& state, const SlotOffer& offer) {
+  const Worker& worker = *state.FindWorker(offer.worker);
   for (const SlotKind kind : kKinds) {
     if (state.free(kind).count(offer.worker) == 0) continue;
     for (const bool ready : {true, false}) {
@@ -27,6 +36,7 @@ bool AnyWaitsFor(const State& state, const SlotOffer& offer) {
       if (stages.size() > kStagesSeen) return true;
       for (const StageKey& key : stages) {
         if (state.QueueFull(*state.FindJob(key.stage.job), kind)) continue;
+        if (!state.Room(worker, worker.used, kind, state.Spec(key.stage).memory_bytes)) continue;
         if (ready ? ChooseReady(state, key.stage, offer) : ChooseEarly(state, key.stage, offer)) return true;
       }
     }
@@ -38,15 +48,12 @@ class Opportunistic final : public Policy {
  public:
   Opportunistic(uint32_t attempts, size_t tasks, double fill) : attempts_(attempts), tasks_(tasks), fill_(fill) {}
   std::string_view name() const override { return "opportunistic"; }
-  // by_score: the index of what runs alone.
+  // by_score: the index of what runs alone, or beside clones on lent slots.
   StatisticsWanted WantsStatistics() const override { return {.any = true, .scores = true}; }
 
   void Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const override {
-    if (const auto* offer = std::get_if<SlotOffer>(&trigger)) {
-      if (offer->idle && plan.passed().empty()) Lend(*offer, view, &plan);
-    } else if (std::holds_alternative<LentSlotsWanted>(trigger)) {
-      GiveBackLentSlots(view, &plan);
-    }
+    const auto* offer = std::get_if<SlotOffer>(&trigger);
+    if (offer != nullptr && offer->idle && plan.passed().empty()) Lend(*offer, view, &plan);
   }
 
   bool Seeks(const View& view, SlotKind kind) const override {
@@ -58,9 +65,16 @@ class Opportunistic final : public Policy {
     const State& state = view.state();
     const Stage& stage = *state.FindStage(id.task.stage_id());
     const Task& task = stage.tasks[id.task.task];
-    const StageSpec& spec = state.Spec(id.task.stage_id());
+    const Job& job = *state.FindJob(id.task.job);
+    const StageSpec& spec = job.graph.stages[id.task.stage];
     if (task.live > 1 || task.wanted > 1 || spec.side_effects || state.Waiting(id)) return std::nullopt;
     if (stage.tasks.size() > tasks_) return Reason{ReasonCode::kNotSmall, "", {double(stage.tasks.size()), double(tasks_)}};
+    if (Random(job, id.task.stage)) return Reason{ReasonCode::kRandomOperator, "", {}};
+    if (state.QueueFull(job, spec.slot_kind)) {
+      const Queue& q = *job.in_queue;
+      const uint32_t held = state.sharing().by_kind ? q.held[KindIndex(spec.slot_kind)] : q.held_total();
+      return Reason{ReasonCode::kQueueFull, "", {double(held), double(q.max_share)}};
+    }
     return Reason{ReasonCode::kNoIdleSlot, "", {double(state.free(spec.slot_kind).size())}};
   }
 
@@ -80,10 +94,7 @@ class Opportunistic final : public Policy {
   bool Serves(const Job& job, uint32_t stage, SlotKind kind) const {
     const StageSpec& spec = job.graph.stages[stage];
     const Stage& s = job.stages[stage];
-    if (s.tasks.size() > tasks_ || spec.side_effects || s.indeterminate) return false;
-    return std::none_of(spec.inputs.begin(), spec.inputs.end(), [&](const StageInput& input) {
-      return input.is_edge && job.stages[input.upstream].indeterminate;
-    }) && spec.slot_kind == kind;
+    return spec.slot_kind == kind && s.tasks.size() <= tasks_ && !spec.side_effects && !Random(job, stage);
   }
 
   std::vector<Seen>& SeenBy(const View& view, SlotKind kind) const {
@@ -109,7 +120,7 @@ class Opportunistic final : public Policy {
     return seen->any && !view.state().QueueFull(*seen->job, seen->job->graph.stages[seen->id.stage].slot_kind);
   }
 
-  // A task that has so many attempts, the least advanced first where that is one.
+  // A task that has so many attempts, none of them a copy; the least advanced first.
   std::optional<uint32_t> Pick(const View& view, const Seen& seen, uint32_t live, const Worker* worker) const {
     std::optional<uint32_t> picked;
     const auto good = [&](uint32_t t) {
@@ -119,28 +130,28 @@ class Opportunistic final : public Policy {
       return !State::LiveOn(task, worker->id) && view.state().TimesFailedOn(task, *worker) == 0 &&
              !EmptierWorker(view.state(), seen, task, *worker);
     };
-    const StageStatistics& s = seen.stage->statistics;
-    if (live == 1) {
-      s.by_score.Walk(tasks_, [&](const auto& entry) {
-        if (good(entry.second.first)) picked = entry.second.first;
-        return !picked;
-      });
-      return picked;
-    }
-    for (const uint32_t t : s.doubled) {
-      if (!Copied(seen.stage->tasks[t]) && good(t)) return t;
-    }
-    return std::nullopt;
+    seen.stage->statistics.by_score.Walk(tasks_, [&](const auto& entry) {
+      if (good(entry.second.first)) picked = entry.second.first;
+      return !picked;
+    });
+    return picked;
   }
 
-  // What runs there shares a machine with the clone: one with less on it is better for both.
-  static bool EmptierWorker(const State& state, const Seen& seen, const Task& task, const Worker& worker) {
-    const std::set<WorkerId>& free = state.free(seen.job->graph.stages[seen.id.stage].slot_kind);
+  // With a clone there a worker is not more in use than it may be.
+  bool IdleEnough(const Worker& w) const {
+    return w.used_total() == 0 || w.used_total() + 1 <= fill_ * w.slots.total;
+  }
+
+  // What runs there shares a machine with the clone: one with less on it is better for both, if it takes the clone.
+  bool EmptierWorker(const State& state, const Seen& seen, const Task& task, const Worker& worker) const {
+    const StageSpec& spec = seen.job->graph.stages[seen.id.stage];
+    const std::set<WorkerId>& free = state.free(spec.slot_kind);
     size_t n = 0;
     for (auto it = free.begin(); it != free.end() && n < kWorkersSeen; ++it, ++n) {
       const Worker& other = *state.FindWorker(*it);
-      if (other.used_total() >= worker.used_total() || State::LiveOn(task, other.id)) continue;
-      if (state.TimesFailedOn(task, other) == 0) return true;
+      if (other.used_total() >= worker.used_total() || !IdleEnough(other) || State::LiveOn(task, other.id)) continue;
+      if (!state.Room(other, other.used, spec.slot_kind, spec.memory_bytes)) continue;
+      if (state.TimesFailedOn(task, other) == 0 && !IsListed(state, other.id)) return true;
     }
     return false;
   }
@@ -150,7 +161,7 @@ class Opportunistic final : public Policy {
     if (std::any_of(plan->edits().begin(), plan->edits().end(), launches)) return;
     const State& state = view.state();
     const Worker& worker = *state.FindWorker(offer.worker);
-    if (worker.used_total() > 0 && worker.used_total() + 1 > fill_ * worker.slots.total) return;
+    if (!IdleEnough(worker)) return;
     for (uint32_t live = 1; live < attempts_; ++live) {
       for (const SlotKind kind : kKinds) {
         if (state.free(kind).count(worker.id) == 0) continue;

@@ -9,8 +9,9 @@
 //              least advanced, the youngest of equals. Nobody is charged
 //
 // Of phases of at most `tasks` tasks without side effects, whose tasks dolly does not clone, once their inputs are
-// there. Such a clone costs no budget. A task is either cloned so or copied by speculation. An attempt that has
-// become the only one of its task is no clone any more, and stays.
+// there. Such a clone costs no budget. It keeps no task from a copy by speculation, since it may be gone in a moment;
+// a task with a copy is not cloned so. An attempt that has become the only one of its task is no clone any more, and
+// stays.
 //
 // A task that would only wait for its inputs (early) takes a slot back, too, where it would have had it, had nothing
 // been lent: whoever places work sees lent slots as free ones when it keeps some for copies (place.h).

@@ -63,7 +63,7 @@ constexpr size_t kShareForCopies = 10;
 
 // Whether an attempt of this stage here would leave too little room for copies of what it waits for.
 bool WouldKeepCopiesOut(const State& state, const Job& job, const StageId& early, const Worker& w) {
-  if (job.list == nullptr || !job.list->statistics.any) return false;
+  if (job.list == nullptr || !job.list->statistics.copies) return false;
   const StageSpec& spec = state.Spec(early);
   SlotUse after = w.used;
   ++after.slots[KindIndex(spec.slot_kind)];
@@ -233,7 +233,7 @@ void TakeBackFor(const StageId& stage, const State& state, Plan* plan) {
   }
   // Lent slots that are on their way back come first: what they do not end is taken back when they have come.
   uint32_t coming = job.taking_back;
-  for (const AttemptId& id : state.lent()) coming += !state.FindAttempt(id)->live();
+  for (const AttemptId& id : state.lent()) coming += !state.FindAttempt(id)->live() && LentSlotHelps(state, id, stage);
   if (need <= coming) return;
   need -= coming;
   const Reason reason = Because(ReasonCode::kUpstreamReturned, need);

@@ -149,7 +149,8 @@ TEST_F(CoreTestOfFour, OfClonesCopiesOneStaysWhenNoReaderIsLeft) {
   EXPECT_EQ(state_.FindTask(map)->copies.size(), 1u) << "should the reader's output be lost";
 }
 
-// A clone on a lent slot runs beside another attempt, on another worker, and not beside a speculative copy.
+// A clone on a lent slot runs beside another attempt, on another worker, and not beside a speculative copy; but a copy
+// is made beside it.
 TEST_F(CoreTestOfFour, AClonesPlaceOnALentSlotIsBesideAnotherAttempt) {
   Ask([](Plan& plan) {
     EXPECT_FALSE(plan.Launch(kMap, {1}, Cause::kOpportunistic, {})) << "nothing runs yet";
@@ -157,19 +158,30 @@ TEST_F(CoreTestOfFour, AClonesPlaceOnALentSlotIsBesideAnotherAttempt) {
   });
   Ask([](Plan& plan) { EXPECT_TRUE(plan.Launch(kMap, {2}, Cause::kOpportunistic, {})); });
   EXPECT_EQ(state_.lent(), (std::set<AttemptId>{{kMap, 2}}));
-  EXPECT_EQ(CheckState(state_), "");
-  Ask([](Plan& plan) {
-    EXPECT_FALSE(plan.Launch(kMap, {3}, Cause::kSpeculative, {}));
-    EXPECT_FALSE(plan.Launch(kMap, {3}, Cause::kRestart, {}));
-    EXPECT_TRUE(plan.Kill({kMap, 2}, {}));
-  });
+  EXPECT_EQ(OwnLive(*state_.FindTask(kMap)), 1u);
+  Ask([](Plan& plan) { EXPECT_TRUE(plan.Kill({kMap, 2}, {ReasonCode::kSlotWanted, "", {1}})); });
   EXPECT_EQ(state_.lent().size(), 1u) << "the slot is not back yet";
   Send(AttemptKilled{{kMap, 2}, {2}, 2});
   EXPECT_TRUE(state_.lent().empty());
   EXPECT_EQ(state_.FindAttempt({kMap, 2})->failure, FailureKind::kPreempted);
   EXPECT_EQ(state_.FindTask(kMap)->other_failures, 0u);
+  Ask([](Plan& plan) { EXPECT_TRUE(plan.Launch(kMap, {2}, Cause::kOpportunistic, {})); });
   Ask([](Plan& plan) { EXPECT_TRUE(plan.Launch(kMap, {3}, Cause::kSpeculative, {})); });
+  EXPECT_EQ(OwnLive(*state_.FindTask(kMap)), 2u);
   Ask([](Plan& plan) { EXPECT_FALSE(plan.Launch(kMap, {4}, Cause::kOpportunistic, {})) << "it is copied"; });
+  Send(AttemptFailed{{kMap, 1}, {1}, 1, FailureKind::kUser, "exit 1"});
+  Send(AttemptFailed{{kMap, 4}, {3}, 3, FailureKind::kUser, "exit 1"});
+  EXPECT_EQ(OwnLive(*state_.FindTask(kMap)), 1u) << "what is left is no clone any more";
+  EXPECT_FALSE(CanDoWithout(*state_.FindTask(kMap), *state_.FindAttempt({kMap, 3})));
+}
+
+// Only what ended for something that waited is said to be preempted.
+TEST_F(CoreTestOfFour, ACloneOnALentSlotThatLostIsNotPreempted) {
+  Ask([](Plan& plan) { EXPECT_TRUE(plan.Launch(kMap, {1}, Cause::kFirst, {})); });
+  Ask([](Plan& plan) { EXPECT_TRUE(plan.Launch(kMap, {2}, Cause::kOpportunistic, {})); });
+  Finish(1, 7);
+  Send(AttemptKilled{{kMap, 2}, {2}, 2});
+  EXPECT_EQ(state_.FindAttempt({kMap, 2})->failure, FailureKind::kKilled);
 }
 
 }  // namespace

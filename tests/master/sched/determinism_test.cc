@@ -126,7 +126,7 @@ TEST(RandomClusterTest, InvariantsHoldWithSpeculation) {
 
 // Slots that are lent and taken back, with clones of the budget and copies beside them.
 TEST(RandomClusterTest, InvariantsHoldWithClonesOnIdleSlots) {
-  for (const char* list : {"fifo,opportunistic", "fair(slowstart=0.5),opportunistic(attempts=3,fill=1)",
+  for (const char* list : {"fifo,opportunistic(fill=1)", "fair(slowstart=0.5),opportunistic(attempts=3,fill=1)",
                            "fair,delay(node=0.1,rack=0.1),dolly(beta=0.3,p=0.3,tau=1),delay_assignment(omega=20ms),"
                            "opportunistic(fill=1),late(min_age=20ms,slow_task=0.6)"}) {
     int lent = 0, succeeded = 0;

@@ -388,6 +388,28 @@ TEST_F(MantriRestartTest, OfTwoCopiesTheOneThatCannotWinIsEnded) {
   EXPECT_EQ(killed(1, 60, {}), 0u) << "2 s later, and it must be more than three report periods";
 }
 
+// What runs on a lent slot may be gone in a moment, and what ran there ended for others, not for being slow.
+TEST_F(MantriRestartTest, ClonesOnIdleSlotsAreNoCopies) {
+  const AttemptId slow = Start(0, 1, 20), lent = Start(0, 2, 50, Cause::kOpportunistic);
+  for (const double at : {55, 60}) Read(slow, at, at < 60 ? 5 : 6);
+  EXPECT_TRUE(Judge(0, 60, true)) << "though nothing is known of the clone";
+  for (const double at : {55, 60}) Read(lent, at, at < 60 ? 60 : 90);
+  const NewAttempt fresh(state_.Counted(stage()), false);
+  MantriRules rules;
+  rules.gamma = 1;
+  const auto killed = [&] {
+    const View view(state_, Seconds2(60));
+    Plan plan(view);
+    KeepFastest(rules, view, TaskOf(0), fresh, &plan);
+    return plan.edits().empty() ? 0 : std::get<Kill>(plan.edits()[0]).attempt.number;
+  };
+  EXPECT_EQ(killed(), 0u) << "the only attempt beside a clone is not ended for it";
+  const AttemptId copy = Start(0, 3, 50, Cause::kSpeculative);
+  for (const double at : {55, 60}) Read(copy, at, at < 60 ? 60 : 90);
+  state_.MoveAttempt(lent, AttemptState::kKilled, Seconds2(60));
+  EXPECT_EQ(killed(), slow.number) << "the clone that had to go is not one of gamma";
+}
+
 TEST_F(MantriRestartTest, ACopyIsNotEndedBeforeItHasReportedTwice) {
   HalfRead(0, 20, 1);
   HalfRead(0, 20, 2, Cause::kSpeculative);

@@ -95,22 +95,18 @@ void RandomCluster::Do(const Launch& d) {
   }
   if (d.cause == Cause::kOpportunistic) {
     ++lent_;
-    // As the workers know it: by the end of the step this one, or what it is a clone of, may be given back again.
-    uint32_t others = 0;
-    for (const auto& [worker_id, worker] : workers_) {
-      for (const auto& [id, a] : worker.attempts) {
-        if (id.task != d.attempt.task || a.ending) continue;
-        ++others;
-        if (worker_id == d.worker) Broken("two clones on one worker");
-      }
+    const mr::sched::Task& task = *scheduler_.state().FindTask(d.attempt.task);
+    if (!scheduler_.state().FindAttempt(d.attempt)->live()) Broken("a slot is lent and taken back in one step");
+    if (task.live < 2 || spec.side_effects) Broken("a clone on an idle slot that is none");
+    for (const auto& other : task.attempts) {
+      if (other.live() && other.number != d.attempt.number && other.worker == d.worker) Broken("two clones on one worker");
     }
-    if (others == 0 || spec.side_effects) Broken("a clone on an idle slot that is none");
   }
   if (d.cause == Cause::kSpeculative) {
     ++copies_;
     const mr::sched::Task& task = *scheduler_.state().FindTask(d.attempt.task);
     const bool mantri = policies_.find("mantri") != std::string::npos;
-    if (task.live > (mantri ? kMostRunning : 2)) Broken("too many copies of a task");
+    if (OwnLive(task) > (mantri ? kMostRunning : 2)) Broken("too many copies of a task");
     if (spec.side_effects) Broken("a copy of an attempt with side effects");
     for (const auto& other : task.attempts) {
       if (other.number != d.attempt.number && other.worker == d.worker) Broken("a copy where the task ran");

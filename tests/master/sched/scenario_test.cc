@@ -118,6 +118,46 @@ TEST(SwapTest, NoPolicyOfMantriPassesForAnother) {
   EXPECT_GE(files, 5);
 }
 
+// A clone that may be gone in a moment stands in for no copy: of a slow task whose clone runs on an idle slot each
+// policy makes the one that it would make without.
+TEST(ClonesOnIdleSlotsTest, CostNoTaskItsCopy) {
+  const std::string story = R"(
+workers w1..w6 slots=1
+at 0s submit j1 maps=4
+at 0s started j1/map/0
+at 0s started j1/map/1
+at 0s started j1/map/2
+at 0s started j1/map/3
+at 1s tick
+ensure launches j1/map/0 = CLONED
+at 9s progress j1/map/0#1 taken=5
+at 9s progress j1/map/1#1 taken=90
+at 9s progress j1/map/2#1 taken=90
+at 9s progress j1/map/3#1 taken=90
+at 10s progress j1/map/0#1 taken=10
+at 10s progress j1/map/1#1 taken=100
+at 10s progress j1/map/2#1 taken=100
+at 10s progress j1/map/3#1 taken=100
+at 10s finished j1/map/1#1
+at 10s finished j1/map/2#1
+at 10s finished j1/map/3#1
+at 20s tick
+ensure launches j1/map/0 = COPIED
+)";
+  const auto run = [&](const std::string& list, int clones) {
+    std::string text = story;
+    text.replace(text.find("CLONED"), 6, std::to_string(1 + clones));
+    text.replace(text.find("COPIED"), 6, std::to_string(2 + clones));
+    EXPECT_EQ(Scenario("x.scn", list).Run(text), "") << list;
+  };
+  for (const std::string policy : {"hadoop_speculation(min_age=1s)", "dryad_speculation(done=0.5)", "mantri_restart",
+                                   "spark_speculation(quantile=0.5,multiplier=1.5)", "late(min_age=1s,slow_task=0.5,cap=1)"}) {
+    run("fifo," + policy, 0);
+    run("fifo,opportunistic," + policy, 1);
+    run("fifo," + policy + ",opportunistic", 1);
+  }
+}
+
 TEST(ScenarioRunnerTest, SaysWhichLineDidNotHold) {
   const std::string text =
       "\npolicies fifo\nworkers w1 slots=1\nat 0s submit j1 maps=1\nexpect launch j1/map/0 w2\n";
