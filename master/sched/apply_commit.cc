@@ -70,7 +70,7 @@ void Core::LateReport(const AttemptFinished& e) {
   } else if (task.manifest.content == e.manifest.content) {
     Answer(e, ReasonCode::kEqualDigest, {double(task.winner)});
   } else {
-    state_.MarkStageIndeterminate(e.attempt.task.stage_id());
+    MarkIndeterminateStage(e.attempt.task.stage_id());
     Emit(MarkIndeterminate{e.attempt.task, task.manifest.content, e.manifest.content,
                            {ReasonCode::kDifferentDigest, "", {0}}});
     Answer(e, ReasonCode::kDifferentDigest, {double(task.winner)});
@@ -131,6 +131,25 @@ std::string Core::CheckConsumed(const AttemptFinished& e) const {
   return "";
 }
 
+void Core::MarkIndeterminateStage(StageId id) {
+  const Job& job = *state_.FindJob(id.job);
+  const Stage& stage = job.stages[id.stage];
+  if (stage.indeterminate) return;
+  state_.MarkStageIndeterminate(id);
+  const auto stop = [&](uint32_t s, bool copies) {
+    for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) {
+      const Task& task = job.stages[s].tasks[t];
+      if (task.state == TaskState::kCommitted || (task.wanted == 1 && (!copies || task.wanted_copies == 1))) continue;
+      state_.EditTask({id.job, s, t}, [&](Task& one) {
+        one.wanted = 1;
+        if (copies) one.wanted_copies = 1;
+      });
+    }
+  };
+  stop(id.stage, true);
+  for (const uint32_t reader : stage.readers) stop(reader, false);
+}
+
 void Core::CommitTask(const AttemptFinished& e) {
   const TaskId& id = e.attempt.task;
   const Task& task = *state_.FindTask(id);
@@ -149,7 +168,7 @@ void Core::CommitTask(const AttemptFinished& e) {
               {ReasonCode::kFirstReport, "", {}}});
   if (spec.is_final || task.copies.size() >= task.wanted_copies || differs) EndSiblings(id, e.attempt.number);
   if (differs) {
-    state_.MarkStageIndeterminate(id.stage_id());
+    MarkIndeterminateStage(id.stage_id());
     const size_t at = out_->size();
     const uint32_t rolled_back = RollBackReaders(id);
     out_->insert(out_->begin() + static_cast<std::ptrdiff_t>(at),

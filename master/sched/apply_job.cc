@@ -46,7 +46,7 @@ void Core::On(const OperatorsKnown& e) {
   const Job* job = state_.FindJob(e.job);
   if (job == nullptr || !job->running()) return;
   for (const uint32_t s : e.indeterminate) {
-    if (s < job->stages.size() && !job->stages[s].indeterminate) state_.MarkStageIndeterminate({e.job, s});
+    if (s < job->stages.size()) MarkIndeterminateStage({e.job, s});
   }
 }
 

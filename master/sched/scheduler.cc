@@ -193,7 +193,7 @@ struct Scheduler::Impl {
     const View view(state, now, kLender);
     Plan plan(view);
     plan.Enter(kLender);
-    GiveBackLentSlots(view, &plan);
+    if (!GiveBackLentSlots(view, &plan)) core.WakeCoreAt(now + state.config().offer_period);
     if (!plan.edits().empty()) core.Fold(plan);
   }
 

@@ -22,12 +22,13 @@ void Brain::TellOfOperators(JobId id) {
   if (job == nullptr || known == nullptr || !known->running()) return;
   sched::OperatorsKnown event{id, {}};
   for (uint32_t s = 0; s < known->stages.size() && s < job->spec.stages.size(); ++s) {
-    if (!known->stages[s].indeterminate && random_operators_.Find(job->spec.stages[s].op) != nullptr) {
-      event.indeterminate.push_back(s);
-    }
+    const JobId* showed = random_operators_.Find(job->spec.stages[s].op);
+    if (known->stages[s].indeterminate || showed == nullptr) continue;
+    LOG(INFO) << Name(id) << ": tasks of stage " << s << " are not cloned, since " << job->spec.stages[s].op
+              << " gave other content for equal input in " << Name(*showed);
+    event.indeterminate.push_back(s);
   }
   if (event.indeterminate.empty()) return;
-  LOG(INFO) << Name(id) << " has operators that gave other content in an earlier job: their tasks are not cloned";
   Feed(std::move(event));
 }
 

@@ -125,6 +125,14 @@ void Scenario::Event_(const Words& w) {
     return Send(QueueSet{subject, std::atof(OptionOf(w, "weight", "1").c_str()), Number(OptionOf(w, "min", "0")),
                          Number(OptionOf(w, "max", "0"))});
   }
+  if (verb == "random") {
+    const JobText& job = texts_.at(subject);
+    OperatorsKnown known{job.submitted.job, {}};
+    for (uint32_t s = 0; s < job.stages.size(); ++s) {
+      if (job.stages[s].name == w.at(2)) known.indeterminate.push_back(s);
+    }
+    return Send(known);
+  }
   if (verb == "kill") return Send(JobKillAsked{ParseJob(subject), "asked"});
   if (verb == "lost" || verb == "drain" || verb == "undrain" || verb == "register") {
     const WorkerId id = ParseWorker(subject);

@@ -17,8 +17,8 @@ constexpr SlotKind kSlotKinds[] = {SlotKind::kMap, SlotKind::kReduce};
 constexpr size_t kMisses = 8;
 // Stages that wait, looked at from the first on, and as many elsewhere. A guess: fewer wait where slots are idle.
 constexpr size_t kStagesWalked = 64;
-// Of the facts that say where the next walk goes on: rank and arrival of the last job that was looked at.
-constexpr char kRank[] = "rank", kArrival[] = "arrival";
+// Of the facts that say where the next walk goes on: behind this stage of the job of this rank and arrival.
+constexpr char kRank[] = "rank", kArrival[] = "arrival", kStage[] = "stage";
 
 struct Lent {
   AttemptId id;
@@ -62,31 +62,38 @@ class Lender {
     }
   }
 
-  void GiveBack() {
-    for (const SlotKind kind : kSlotKinds) Walk(state_.ready(kind), true, KindIndex(kind));
-    for (const SlotKind kind : kSlotKinds) Walk(state_.early(kind), false, KindIndex(kind));
+  // False: there are stages that it has not looked at.
+  bool GiveBack() {
+    bool all = true;
+    for (const SlotKind kind : kSlotKinds) all = Walk(state_.ready(kind), true, KindIndex(kind)) && all;
+    for (const SlotKind kind : kSlotKinds) all = Walk(state_.early(kind), false, KindIndex(kind)) && all;
+    return all;
   }
 
  private:
   const StageSpec& SpecOf(const Lent& lent) const { return state_.Spec(lent.id.task.stage_id()); }
 
-  void Walk(const std::set<StageKey>& stages, bool ready, uint64_t fact) {
+  bool Walk(const std::set<StageKey>& stages, bool ready, uint64_t fact) {
     const std::string scope = ready ? "ready" : "early";
     auto it = stages.begin();
     for (size_t n = 0; it != stages.end() && n < kStagesWalked; ++it, ++n) ForStage(it->stage, ready);
     const bool known = view_.FindFact(scope, fact, kArrival) != nullptr;
     if (known && it != stages.end()) {
       const auto arrival = static_cast<uint64_t>(view_.Number(scope, fact, kArrival));
-      const StageKey last{view_.Number(scope, fact, kRank), arrival, {{~0u, ~0u}, ~0u}};
-      if (*it < last) it = stages.upper_bound(last);
+      const StageKey job{view_.Number(scope, fact, kRank), arrival, {}};
+      if (*it < job) it = stages.lower_bound(job);
+      while (it != stages.end() && it->arrival == arrival && it->stage.stage <= view_.Number(scope, fact, kStage)) ++it;
     }
     for (size_t n = 0; it != stages.end() && n < kStagesWalked; ++it, ++n) ForStage(it->stage, ready);
     if (it != stages.end()) {
-      plan_.Remember(scope, fact, kRank, std::prev(it)->rank);
-      plan_.Remember(scope, fact, kArrival, static_cast<int64_t>(std::prev(it)->arrival));
+      const StageKey& last = *std::prev(it);
+      plan_.Remember(scope, fact, kRank, last.rank);
+      plan_.Remember(scope, fact, kArrival, static_cast<int64_t>(last.arrival));
+      plan_.Remember(scope, fact, kStage, int64_t{last.stage.stage});
     } else if (known) {
       plan_.ForgetAll(scope, fact);
     }
+    return stages.size() <= 2 * kStagesWalked;
   }
 
   void ForStage(const StageId& id, bool ready) {
@@ -216,6 +223,6 @@ class Lender {
 
 }  // namespace
 
-void GiveBackLentSlots(const View& view, Plan* plan) { Lender(view, plan).GiveBack(); }
+bool GiveBackLentSlots(const View& view, Plan* plan) { return Lender(view, plan).GiveBack(); }
 
 }  // namespace mr::sched

@@ -13,7 +13,7 @@ inline constexpr char kLender[] = "opportunistic";
 // their way back already; several of one worker where a task needs the memory of several.
 //
 // Where thousands of stages wait it looks at the first ones in their order, and at as many behind those that it looked
-// at the last time: an event costs the same, and each has its turn.
-void GiveBackLentSlots(const View& view, Plan* plan);
+// at the last time: an event costs the same, and each has its turn. False: there are stages that it has not looked at.
+bool GiveBackLentSlots(const View& view, Plan* plan);
 
 }  // namespace mr::sched
