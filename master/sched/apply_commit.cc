@@ -136,18 +136,13 @@ void Core::MarkIndeterminateStage(StageId id) {
   const Stage& stage = job.stages[id.stage];
   if (stage.indeterminate) return;
   state_.MarkStageIndeterminate(id);
-  const auto stop = [&](uint32_t s, bool copies) {
+  const auto stop = [&](uint32_t s) {
     for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) {
-      const Task& task = job.stages[s].tasks[t];
-      if (task.state == TaskState::kCommitted || (task.wanted == 1 && (!copies || task.wanted_copies == 1))) continue;
-      state_.EditTask({id.job, s, t}, [&](Task& one) {
-        one.wanted = 1;
-        if (copies) one.wanted_copies = 1;
-      });
+      if (job.stages[s].tasks[t].wanted > 1) state_.EditTask({id.job, s, t}, [](Task& one) { one.wanted = 1; });
     }
   };
-  stop(id.stage, true);
-  for (const uint32_t reader : stage.readers) stop(reader, false);
+  stop(id.stage);
+  for (const uint32_t reader : stage.readers) stop(reader);
 }
 
 void Core::CommitTask(const AttemptFinished& e) {

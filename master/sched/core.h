@@ -122,8 +122,7 @@ class Core {
   void TakeCopy(const TaskId& id, const CopyPlace& place);
   // Clones' copies of outputs that nobody is to read any more, but for one each.
   void DropSpares();
-  // Of its tasks that are not committed, and of their readers, no more clones are launched, and of its outputs no
-  // further copies are wanted: they would differ.
+  // Of its tasks, and of their readers, no more clones are launched: they would read or make different content.
   void MarkIndeterminateStage(StageId id);
   // Attempts of a committed task that would make a copy more than is wanted.
   void EndSiblings(const TaskId& id, uint32_t winner);

@@ -176,6 +176,7 @@ std::vector<Reason> PolicyLists::WhyAlone(const AttemptId& id, const State& stat
   const Job* job = state.FindJob(id.task.job);
   const Attempt* a = state.FindAttempt(id);
   if (job == nullptr || !job->running() || a == nullptr || a->state != AttemptState::kRunning) return reasons;
+  if (CanDoWithout(*state.FindTask(id.task), *a)) return reasons;  // it is a clone itself
   const auto own = own_.find(job->list->suffix);
   const Pipeline& pipeline = own == own_.end() ? cluster_ : own->second.pipeline;
   for (const auto& member : pipeline.members()) {

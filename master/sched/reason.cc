@@ -176,9 +176,11 @@ std::string Sentence(const Reason& r) {
       return "no clone on an idle slot now: no worker without an attempt of its task is idle enough (" +
              Count(r, 0, "worker", "workers") + " with a free slot)";
     case ReasonCode::kRandomOperator:
-      return "no clone on an idle slot: its operator, or one whose outputs it reads, gave other content for equal input";
+      return "no clone on an idle slot: its operator, or one whose outputs it reads, gave other content for equal "
+             "input";
     case ReasonCode::kQueueFull:
-      return "no clone on an idle slot: its queue holds " + Count(r, 0, "slot", "slots") + ", and may hold " + Number(r, 1);
+      return "no clone on an idle slot: its queue holds " + Count(r, 0, "slot", "slots") + " of the " + Number(r, 1) +
+             " that it may, and clones leave the last one to what waits in it";
     case ReasonCode::kNoMoreCopies:
       return "its output has " + Count(r, 0, "copy", "copies") + ", and readers have waited " + Decimal(r, 1) +
              " s for another";

@@ -76,7 +76,7 @@ enum class ReasonCode : uint8_t {
   kNotSmall = 84,         // no clone on an idle slot: a large phase {tasks, most}
   kNoIdleSlot = 85,       // no clone on an idle slot: none is free {workers with a free slot}
   kRandomOperator = 86,   // no clone on an idle slot: equal input gives other content
-  kQueueFull = 87,        // no clone on an idle slot: its queue holds all it may {slots held, most}
+  kQueueFull = 87,        // no clone on an idle slot: its queue is, or would be, full {slots held, most}
   kSlowNode = 74,         // no copies here: slow for this job     {epoch, seq, progress, limit}
 };
 

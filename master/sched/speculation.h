@@ -36,7 +36,9 @@ class Speculation : public Policy {
   void Refine(const Trigger& trigger, const View& view, Rng& rng, Plan& plan) const final;
   bool Seeks(const View& view, SlotKind kind) const final;
   // Rates have the ends of upstream tasks, of which skew_check takes what was waited for.
-  StatisticsWanted WantsStatistics() const override { return {.any = true, .copies = true, .rates = options_.skew_check}; }
+  StatisticsWanted WantsStatistics() const override {
+    return {.any = true, .copies = true, .rates = options_.skew_check};
+  }
   std::optional<Reason> WhyAlone(const View& view, const AttemptId& attempt) const final;
 
  protected:

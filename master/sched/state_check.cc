@@ -37,7 +37,10 @@ std::string CheckTask(const State& state, const Job& job, const TaskId& id, cons
   if (live != task.live || holding != task.holding) return At(id) + "attempt counts are wrong";
   if (spec.side_effects && live > 1) return At(id) + "two live attempts with side effects";
   const bool committed = task.state == TaskState::kCommitted;
-  if (committed ? live > std::max(1u, task.wanted_copies) : (task.state == TaskState::kRunning) != (live > 0)) return At(id) + "state and attempts differ";
+  // Where more copies are wanted all that ran goes on, speculative copies and clones on lent slots among it.
+  if (committed ? live > 1 && task.wanted_copies == 1 : (task.state == TaskState::kRunning) != (live > 0)) {
+    return At(id) + "state and attempts differ";
+  }
   if (committed && (task.winner == 0 || !task.has_content)) return At(id) + "committed, no winner";
   uint32_t missing = 0;
   for (const Slice& s : task.plan.slices) {

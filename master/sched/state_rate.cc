@@ -179,9 +179,9 @@ bool CanDoWithout(const Task& task, const Attempt& a) {
 
 uint32_t OwnLive(const Task& task) {
   if (task.live < 2) return task.live;
-  return task.live - static_cast<uint32_t>(std::count_if(task.attempts.begin(), task.attempts.end(), [&](const Attempt& a) {
-           return a.live() && CanDoWithout(task, a);
-         }));
+  uint32_t own = 0;
+  for (const Attempt& a : task.attempts) own += a.live() && !CanDoWithout(task, a);
+  return own;
 }
 
 Rating State::RatingOf(const StageSpec& spec, const Task& task, const Attempt& a, bool sampled) {

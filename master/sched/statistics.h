@@ -30,7 +30,8 @@ struct StatisticsWanted {
   bool workers = false;  // JobStatistics
   bool costs = false;    // told, costs, wrapups, by_worker
   friend StatisticsWanted operator|(const StatisticsWanted& a, const StatisticsWanted& b) {
-    return {a.any || b.any, a.copies || b.copies, a.scores || b.scores, a.rates || b.rates, a.workers || b.workers, a.costs || b.costs};
+    return {a.any || b.any,     a.copies || b.copies,   a.scores || b.scores,
+            a.rates || b.rates, a.workers || b.workers, a.costs || b.costs};
   }
   bool operator==(const StatisticsWanted&) const = default;
 };

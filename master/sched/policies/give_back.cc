@@ -136,7 +136,8 @@ class Lender {
   bool MayEnd(const Lent& lent) const {
     if (lent.coming) return false;
     const auto ended = ended_.find(lent.id.task);
-    return lent.task->state == TaskState::kCommitted || lent.task->live > 1 + (ended == ended_.end() ? 0 : ended->second);
+    const uint32_t left = lent.task->live - (ended == ended_.end() ? 0 : ended->second);
+    return lent.task->state == TaskState::kCommitted || left > 1;
   }
 
   // The task may start anywhere once its queue holds less.
@@ -144,7 +145,7 @@ class Lender {
     const auto found = std::find_if(lent_.begin(), lent_.end(), [&](const Lent& lent) {
       if (lent.used || state_.FindJob(lent.id.task.job)->in_queue != &queue) return false;
       const auto place = places_.find(lent.a->worker);
-      return place != places_.end() && CountsInQueue(state_, SpecOf(lent)) && (lent.coming || MayEnd(lent));
+      return place != places_.end() && CountsInQueue(state_, SpecOf(lent).slot_kind) && (lent.coming || MayEnd(lent));
     });
     if (found == lent_.end()) return false;
     if (!found->coming && !End(static_cast<size_t>(found - lent_.begin()), waiting)) return false;
@@ -170,7 +171,8 @@ class Lender {
     }
     const auto try_one = [&](size_t i) {
       Place& place = places_.at(lent_[i].a->worker);
-      if (!MayEnd(lent_[i]) || !room(place, Without(place.after, SpecOf(lent_[i]))) || !good(place) || !End(i, waiting)) return false;
+      if (!MayEnd(lent_[i]) || !room(place, Without(place.after, SpecOf(lent_[i]))) || !good(place)) return false;
+      if (!End(i, waiting)) return false;
       Give(&place.after, spec);
       return true;
     };

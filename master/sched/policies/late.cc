@@ -19,7 +19,9 @@ class Late final : public Speculation {
   Late(Options options, double cap, double slow_task, double slow_node, bool by_phases, double gain)
       : Speculation(options), cap_(cap), slow_task_(slow_task), slow_node_(slow_node), by_phases_(by_phases), gain_(gain) {}
   std::string_view name() const override { return "late"; }
-  StatisticsWanted WantsStatistics() const override { return {.any = true, .copies = true, .rates = true, .workers = true}; }
+  StatisticsWanted WantsStatistics() const override {
+    return {.any = true, .copies = true, .rates = true, .workers = true};
+  }
 
  private:
   struct Estimate {

@@ -15,8 +15,10 @@ SlotUse Without(SlotUse use, const StageSpec& spec) {
 
 bool MayBeOffered(const Worker& w) { return w.alive && !w.draining && w.held_until.ns == 0; }
 
-bool CountsInQueue(const State& state, const StageSpec& spec) {
-  return !state.sharing().by_kind || spec.slot_kind == SlotKind::kMap;
+bool CountsInQueue(const State& state, SlotKind kind) { return !state.sharing().by_kind || kind == SlotKind::kMap; }
+
+uint32_t HeldInQueue(const State& state, const Queue& queue) {
+  return state.sharing().by_kind ? queue.held[KindIndex(SlotKind::kMap)] : queue.held_total();
 }
 
 bool ComesBack(const State& state, const AttemptId& lent) {
@@ -26,8 +28,9 @@ bool ComesBack(const State& state, const AttemptId& lent) {
 }
 
 size_t SlotsThatComeBack(const State& state) {
-  const auto& lent = state.lent();
-  return static_cast<size_t>(std::count_if(lent.begin(), lent.end(), [&](const AttemptId& id) { return ComesBack(state, id); }));
+  size_t n = 0;
+  for (const AttemptId& id : state.lent()) n += ComesBack(state, id);
+  return n;
 }
 
 size_t FreeOrLent(const State& state, SlotKind kind, size_t enough) {
@@ -63,7 +66,7 @@ bool LentSlotHelps(const State& state, const AttemptId& lent, const StageId& sta
   const StageSpec& theirs = state.Spec(lent.task.stage_id());
   const StageSpec& ours = state.Spec(stage);
   if (state.QueueFull(job, ours.slot_kind)) {
-    return state.FindJob(lent.task.job)->in_queue == job.in_queue && CountsInQueue(state, theirs);
+    return state.FindJob(lent.task.job)->in_queue == job.in_queue && CountsInQueue(state, theirs.slot_kind);
   }
   return state.Room(w, Without(w.used, theirs), ours.slot_kind, ours.memory_bytes) &&
          !state.Room(w, w.used, ours.slot_kind, ours.memory_bytes);

@@ -20,7 +20,8 @@ bool LentSlotHelps(const State& state, const AttemptId& lent, const StageId& sta
 // What is used of a worker once an attempt of this stage is gone; whether it is offered when it has room.
 SlotUse Without(SlotUse use, const StageSpec& spec);
 bool MayBeOffered(const Worker& w);
-// With greedy reduces only maps count in queues.
-bool CountsInQueue(const State& state, const StageSpec& spec);
+// With greedy reduces only maps count in queues. What a queue holds of its max share.
+bool CountsInQueue(const State& state, SlotKind kind);
+uint32_t HeldInQueue(const State& state, const Queue& queue);
 
 }  // namespace mr::sched

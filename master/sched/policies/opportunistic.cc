@@ -8,6 +8,7 @@
 #include "master/sched/policies/blacklist.h"
 #include "master/sched/policies/delay_assignment.h"
 #include "master/sched/policies/figures.h"
+#include "master/sched/policies/lent_slots.h"
 #include "master/sched/policies/place.h"
 
 namespace mr::sched {
@@ -24,6 +25,15 @@ bool Random(const Job& job, uint32_t stage) {
   return job.stages[stage].indeterminate || std::any_of(inputs.begin(), inputs.end(), [&](const StageInput& input) {
     return input.is_edge && job.stages[input.upstream].indeterminate;
   });
+}
+
+// Its queue holds all that it may; or would with a clone, which would have to go at once for what waits of it.
+bool QueueKeepsClonesOut(const State& state, const Job& job, SlotKind kind) {
+  if (state.QueueFull(job, kind)) return true;
+  const Queue& q = *job.in_queue;
+  if (!state.sharing().max_shares || q.max_share == 0 || !CountsInQueue(state, kind)) return false;
+  const uint32_t held = HeldInQueue(state, q);
+  return held + 1 >= q.max_share && (q.has_ready() || !q.early[0].empty() || !q.early[1].empty());
 }
 
 // Something that waits could take this worker's free slot, whatever policy keeps it from it.
@@ -70,10 +80,8 @@ class Opportunistic final : public Policy {
     if (task.live > 1 || task.wanted > 1 || spec.side_effects || state.Waiting(id)) return std::nullopt;
     if (stage.tasks.size() > tasks_) return Reason{ReasonCode::kNotSmall, "", {double(stage.tasks.size()), double(tasks_)}};
     if (Random(job, id.task.stage)) return Reason{ReasonCode::kRandomOperator, "", {}};
-    if (state.QueueFull(job, spec.slot_kind)) {
-      const Queue& q = *job.in_queue;
-      const uint32_t held = state.sharing().by_kind ? q.held[KindIndex(spec.slot_kind)] : q.held_total();
-      return Reason{ReasonCode::kQueueFull, "", {double(held), double(q.max_share)}};
+    if (QueueKeepsClonesOut(state, job, spec.slot_kind)) {
+      return Reason{ReasonCode::kQueueFull, "", {double(HeldInQueue(state, *job.in_queue)), double(job.in_queue->max_share)}};
     }
     return Reason{ReasonCode::kNoIdleSlot, "", {double(state.free(spec.slot_kind).size())}};
   }
@@ -117,7 +125,7 @@ class Opportunistic final : public Policy {
       seen->changes = seen->stage->statistics.changes;
       seen->any = Pick(view, *seen, 1, nullptr) || (attempts_ > 2 && Pick(view, *seen, 2, nullptr));
     }
-    return seen->any && !view.state().QueueFull(*seen->job, seen->job->graph.stages[seen->id.stage].slot_kind);
+    return seen->any && !QueueKeepsClonesOut(view.state(), *seen->job, seen->job->graph.stages[seen->id.stage].slot_kind);
   }
 
   // A task that has so many attempts, none of them a copy; the least advanced first.

@@ -150,8 +150,9 @@ ensure launches j1/map/0 = COPIED
     text.replace(text.find("COPIED"), 6, std::to_string(2 + clones));
     EXPECT_EQ(Scenario("x.scn", list).Run(text), "") << list;
   };
-  for (const std::string policy : {"hadoop_speculation(min_age=1s)", "dryad_speculation(done=0.5)", "mantri_restart",
-                                   "spark_speculation(quantile=0.5,multiplier=1.5)", "late(min_age=1s,slow_task=0.5,cap=1)"}) {
+  for (const std::string policy :
+       {"hadoop_speculation(min_age=1s)", "dryad_speculation(done=0.5)", "mantri_restart",
+        "spark_speculation(quantile=0.5,multiplier=1.5)", "late(min_age=1s,slow_task=0.5,cap=1)"}) {
     run("fifo," + policy, 0);
     run("fifo,opportunistic," + policy, 1);
     run("fifo," + policy + ",opportunistic", 1);
