@@ -13,21 +13,21 @@ constexpr Duration kTick = Millis(500);
 constexpr Duration kRetryPause = Millis(200);
 constexpr int kErrorLines = 8;  // of at most ten in all
 
-// Until the master answers again, or the grace is over.
-Status WatchAgain(Client& client, JobId id, Status broken, const Settings& settings) {
+}  // namespace
+
+Status TryAgain(Client& client, Status broken, const Settings& settings, const std::function<Status()>& ask) {
   const Instant limit = Now() + Seconds(kMasterGraceSeconds);
-  if (!settings.quiet) std::fprintf(stderr, "mrctl: %s; trying again for %d s\n", ToFailure(broken).message.c_str(), kMasterGraceSeconds);
+  if (!settings.quiet) {
+    std::fprintf(stderr, "mrctl: %s; trying again for %d s\n", ToFailure(broken).message.c_str(), kMasterGraceSeconds);
+  }
   while (broken.code() == Code::kUnavailable && Now() < limit) {
     if (WaitFor(-1, Earlier(Now() + kRetryPause, TimeLimit())) == Woken::kInterrupted) return InterruptedStatus();
     if (TimeLimit().has_value() && Now() >= *TimeLimit()) return TimeoutStatus();
     client.Reconnect();
-    broken = client.Watch(id);
-    if (broken.ok()) return broken;
+    broken = ask();
   }
   return broken;
 }
-
-}  // namespace
 
 Result<JobStatus> Follow(Client& client, JobId id, const Settings& settings,
                          const std::function<Status()>& still_possible) {
@@ -38,7 +38,7 @@ Result<JobStatus> Follow(Client& client, JobId id, const Settings& settings,
     if (!watching.ok()) {
       if (watching.code() != Code::kUnavailable) return watching;
       MR_RETURN_IF_ERROR(still_possible());
-      watching = WatchAgain(client, id, watching, settings);
+      watching = TryAgain(client, watching, settings, [&] { return client.Watch(id); });
       if (!watching.ok()) return watching;
     }
     auto status = client.NextStatus(Now() + kTick);

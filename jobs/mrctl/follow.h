@@ -12,6 +12,10 @@
 
 namespace mr::ctl {
 
+// ask, again and again on new connections, for as long as it is kUnavailable and kMasterGraceSeconds last: what broke may be
+// a restart of the master. Gives what ask said last, or that the user or --timeout ended it.
+Status TryAgain(Client& client, Status broken, const Settings& settings, const std::function<Status()>& ask);
+
 // Shows progress until the job has ended. A master that goes away is looked for again for
 // kMasterGraceSeconds: a restart of the master is no failure of the job. still_possible, asked about
 // twice a second, ends the wait with its error (a local cluster that died).

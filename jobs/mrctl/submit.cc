@@ -126,7 +126,7 @@ class Submission {
       spec.setLibrary(sha256.c_str());
     }
     const std::string submission = plan_.options.submission_id.empty() ? RandomHex() : plan_.options.submission_id;
-    MR_ASSIGN_OR_RETURN(const JobId id, client_->Submit(message, submission));
+    MR_ASSIGN_OR_RETURN(const JobId id, Submit(message, submission));
     if (plan_.options.detach) return Detach(id);
     auto end = Follow(*client_, id, settings_, [this] { return cluster_ != nullptr ? cluster_->CheckAlive() : Status::Ok(); });
     if (!end.ok()) return Broken(end.status(), id);
@@ -144,6 +144,18 @@ class Submission {
       break;
     }
     return WithHint(status, hint);
+  }
+
+  // Where the connection breaks before the answer, the job may be accepted: the same id again gives the same job.
+  Result<JobId> Submit(const std::shared_ptr<capnp::MessageBuilder>& message, const std::string& submission) {
+    MR_RETURN_IF_ERROR(client_->WaitConnected());
+    Result<JobId> id = client_->Submit(message, submission);
+    if (id.ok() || id.status().code() != Code::kUnavailable || cluster_ != nullptr) return id;
+    MR_RETURN_IF_ERROR(TryAgain(*client_, id.status(), settings_, [&]() -> Status {
+      id = client_->Submit(message, submission);
+      return id.ok() ? Status::Ok() : id.status();
+    }));
+    return id;
   }
 
   // Paths that exist only during this run.

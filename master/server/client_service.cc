@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "common/io/fault.h"
 #include "common/io/files.h"
 #include "common/io/sha256.h"
 #include "common/rpc/kj_status.h"
@@ -85,6 +86,7 @@ class ClientService final : public rpc::MasterForClient::Server {
                     [fulfill](Status status, JobId job) { fulfill({std::move(status), job}); });
     });
     return answer.promise.then([context](Submitted submitted) mutable {
+      FaultPoint("accepted");
       auto results = context.getResults();
       rpc::ToOutcome(submitted.status, results.initOutcome());
       rpc::ToWire(submitted.job, results.initJob());

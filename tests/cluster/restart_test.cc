@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <thread>
 
 #include "common/io/clock.h"
@@ -46,6 +47,25 @@ TEST(MasterRestartTest, FinishedJobsAndTheirOutputsStayAsTheyWere) {
   run = cluster.Mrctl(submit);
   EXPECT_EQ(run.exit, 0) << run.err;
   EXPECT_EQ(CountOf(cluster.Mrctl({"jobs", "-o", "json"}).out, "job_"), CountOf(before, "job_"));
+  EXPECT_EQ(SortedLines(ReadParts(dir + "/out")), ExpectedWordCount(dir + "/in"));
+}
+
+TEST(MasterRestartTest, ASubmissionThatIsNotAnsweredIsMadeAgainAndGivesTheSameJob) {
+  const TempDirectory tokens;
+  std::ofstream(tokens / "token") << "x";
+  Cluster cluster({.workers = 1, .slots = 1, .env = {"MR_FAULT=accepted:1:" + (tokens / "token")}});
+  ASSERT_TRUE(cluster.Start().ok());
+  const std::string dir = cluster.directory();
+  WriteBible(dir + "/in", 20'000);
+  auto run = cluster.MrctlInBackground(
+      {"submit", "wordcount", "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/out"}, "submit");
+  ASSERT_TRUE(run.ok());
+  for (const Instant limit = Now() + Seconds(30); PathExists(tokens / "token") && Now() < limit;) std::this_thread::yield();
+  ASSERT_FALSE(PathExists(tokens / "token")) << cluster.Logs();
+  cluster.KillMaster();
+  ASSERT_TRUE(cluster.StartMaster().ok()) << cluster.Logs();
+  EXPECT_EQ(run->Wait(Seconds(60)), 0) << cluster.Logs();
+  EXPECT_EQ(CountOf(cluster.Mrctl({"jobs", "-o", "json"}).out, "\"SUCCEEDED\""), 1u);
   EXPECT_EQ(SortedLines(ReadParts(dir + "/out")), ExpectedWordCount(dir + "/in"));
 }
 
