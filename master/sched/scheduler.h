@@ -24,7 +24,9 @@ namespace mr::sched {
 inline constexpr uint32_t kSchedulerVersion = 7;
 
 // The list of a master that was started without one (adr/0010).
-inline constexpr char kDefaultPolicies[] = "fair,late(min_age=1s,skew_check=on,gain=2.5,estimator=phases),blacklist";
+inline constexpr char kDefaultPolicies[] =
+    "fair,dolly,delay_assignment,opportunistic(attempts=3,tasks=150),"
+    "late(min_age=1s,skew_check=on,gain=2.5,estimator=phases),blacklist";
 
 class State;
 
