@@ -132,9 +132,10 @@ class Namespace {
   // with '_' or '.'.
   Result<std::vector<FileInfo>> FilesUnder(const std::string& path) const;
   // Blocks that touch [offset, offset + length); length 0 = to the end. At most 8192 of them: where
-  // info.bytes says that there is more, ask again from the last one's end. near: as PrepareAddBlock.
-  Result<LocatedFile> Locate(const std::string& path, uint64_t offset, uint64_t length,
-                             const std::string& near) const;
+  // info.bytes says that there is more, ask again from the last one's end. near: as PrepareAddBlock. turn: from 1 on,
+  // where several readers of the same bytes should begin with different replicas, of those that are equally near.
+  Result<LocatedFile> Locate(const std::string& path, uint64_t offset, uint64_t length, const std::string& near,
+                             uint32_t turn = 0) const;
   // The pipeline of a block that PrepareAddBlock placed.
   LocatedBlock Pipeline(const BlockAdded& added) const;
   // Where a block is now; nothing where it is unknown.

@@ -41,8 +41,9 @@ std::string Join(const std::string& directory, const std::string& name) {
 }
 
 // Good holders of a block, nearest to `near` first: the very worker, its rack, the others; among
-// equals in an order drawn by the block, so that readers spread.
-void AddHolders(const State& s, BlockId id, const std::string& near, LocatedBlock* out) {
+// equals in an order drawn by the block and the reader, so that readers spread. With a turn drawn by the block alone,
+// and begun at another one with each turn.
+void AddHolders(const State& s, BlockId id, const std::string& near, uint32_t turn, LocatedBlock* out) {
   std::string rack;
   bool near_known = false;
   for (const auto& [w, worker] : s.workers.all()) {
@@ -50,14 +51,20 @@ void AddHolders(const State& s, BlockId id, const std::string& near, LocatedBloc
     rack = worker.rack;
     near_known = true;
   }
-  const auto rank = [&](WorkerId w) {
+  const auto distance = [&](WorkerId w) {
     const Worker& worker = *s.workers.Find(w);
-    const int distance = !near_known ? 2 : worker.address == near ? 0 : worker.rack == rack ? 1 : 2;
-    return std::tuple(distance, MixHash(Hash64(near, id.value), w.value), w);
+    return !near_known ? 2 : worker.address == near ? 0 : worker.rack == rack ? 1 : 2;
   };
+  const uint64_t draw = Hash64(turn == 0 ? near : "", id.value);
+  const auto rank = [&](WorkerId w) { return std::tuple(distance(w), MixHash(draw, w.value), w); };
   out->workers = s.GoodHolders(id);
   std::sort(out->workers.begin(), out->workers.end(),
             [&](WorkerId a, WorkerId b) { return rank(a) < rank(b); });
+  for (auto from = out->workers.begin(); turn > 0 && from != out->workers.end();) {
+    const auto to = std::find_if(from, out->workers.end(), [&](WorkerId w) { return distance(w) != distance(*from); });
+    std::rotate(from, from + turn % (to - from), to);
+    from = to;
+  }
   for (const WorkerId w : out->workers) out->addresses.push_back(s.workers.Find(w)->address);
 }
 
@@ -109,7 +116,7 @@ Result<std::vector<FileInfo>> Namespace::FilesUnder(const std::string& path) con
 }
 
 Result<LocatedFile> Namespace::Locate(const std::string& path, uint64_t offset, uint64_t length,
-                                      const std::string& near) const {
+                                      const std::string& near, uint32_t turn) const {
   MR_RETURN_IF_ERROR(CheckPath(path));
   const State& s = impl_->state;
   const uint64_t id = s.Resolve(path);
@@ -128,7 +135,7 @@ Result<LocatedFile> Namespace::Locate(const std::string& path, uint64_t offset, 
     at += located.block.length;
     if (at <= offset) continue;
     if (located.offset >= end || out.blocks.size() == kMaxLocated) break;
-    AddHolders(s, b, near, &located);
+    AddHolders(s, b, near, turn, &located);
     out.blocks.push_back(std::move(located));
   }
   return out;
@@ -152,7 +159,7 @@ std::optional<LocatedBlock> Namespace::Find(BlockId block) const {
   if (!s.blocks.Has(block)) return std::nullopt;
   LocatedBlock out;
   out.block = s.RefOf(block);
-  AddHolders(s, block, "", &out);
+  AddHolders(s, block, "", 0, &out);
   return out;
 }
 

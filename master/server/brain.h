@@ -267,7 +267,8 @@ class Brain {
   Result<std::vector<InputFile>> DfsFiles(const std::string& uri) const;
   Status CheckDfsOutput(const JobSpec& spec);
   std::vector<WorkerId> Holders(const Split& split) const;
-  void FillBlocks(const Split& split, const std::string& near, rpc::Split::Builder out) const;
+  // Clones of a task are to read different replicas, as Dolly asks (NSDI 2013, 3).
+  void FillBlocks(const Split& split, const std::string& near, uint32_t attempt, rpc::Split::Builder out) const;
   void CommitToDfs(JobId job, std::string* extra);
   Status ApplyCommit(JobId job, const std::string& extra, uint64_t sequence);
 

@@ -46,7 +46,8 @@ void Brain::FillLaunch(const JobView& job, const sched::Launch& launch, rpc::Lau
     s.setLength(split.length);
     s.setFileBytes(split.file_bytes);
     const auto holder = workers_.all().find(launch.worker);
-    FillBlocks(split, holder == workers_.all().end() ? "" : holder->second.info.address, s);
+    FillBlocks(split, holder == workers_.all().end() ? "" : holder->second.info.address,
+               launch.attempt.number, s);
   }
   const auto& slices = plan.slices[task.task];
   auto list = out.initSlices(static_cast<unsigned>(slices.size()));

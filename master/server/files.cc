@@ -114,10 +114,10 @@ std::vector<WorkerId> Brain::Holders(const Split& split) const {
   return located->blocks.front().workers;
 }
 
-void Brain::FillBlocks(const Split& split, const std::string& near, rpc::Split::Builder out) const {
+void Brain::FillBlocks(const Split& split, const std::string& near, uint32_t attempt, rpc::Split::Builder out) const {
   if (!split.uri.starts_with("dfs://")) return;
   // One byte more: the last record may end in the next block.
-  const auto located = namespace_.Locate(PathOf(split.uri), split.offset, split.length + 1, near);
+  const auto located = namespace_.Locate(PathOf(split.uri), split.offset, split.length + 1, near, attempt);
   if (!located.ok()) {
     LOG(WARNING) << split.uri << ": " << located.status().ToString();
     return;  // the attempt says that its blocks are missing

@@ -55,7 +55,7 @@ const std::vector<Policy> kPolicies = {{"none", "none"},
                                        {"late", kLate},
                                        {"mantri", "mantri_restart(min_age=1s)"},
                                        {"dolly", kDolly + "," + kLate},
-                                       {"opportunistic", kDolly + ",opportunistic," + kLate}};
+                                       {"opportunistic", kDolly + ",opportunistic(attempts=3,tasks=150)," + kLate}};
 const std::string kClones = "dolly", kLent = "opportunistic";
 
 struct SmallJob {

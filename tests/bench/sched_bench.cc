@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/base/rng.h"
+#include "master/sched/scheduler.h"
 #include "master/sim/simulation.h"
 #include "tests/bench/sched_load.h"
 
@@ -144,7 +145,11 @@ bool Days(const std::string& data, Report* report) {
 }
 
 constexpr double kOfAnyList = 50'000;
-constexpr Target kTargets[] = {{"fifo", 100'000}, {"fair", 100'000}, {"fifo,late", 50'000}, {"fifo,mantri", 50'000}};
+constexpr Target kTargets[] = {{"fifo", 100'000},
+                               {"fair", 100'000},
+                               {"fifo,late", 50'000},
+                               {"fifo,mantri", 50'000},
+                               {sched::kDefaultPolicies, kOfAnyList}};
 
 // repeats: of which the medians are shown. only: see above; empty: all.
 int Main(int repeats, const std::string& only) {

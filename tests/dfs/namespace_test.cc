@@ -430,6 +430,23 @@ TEST_F(NamespaceTest, PlacementCrossesRacksOnceAndStartsWithTheWriter) {
   }
 }
 
+TEST_F(NamespaceTest, ReadersInTurnBeginWithDifferentReplicasThatAreEquallyNear) {
+  for (uint32_t i = 1; i <= 3; ++i) Join(i, i == 1 ? "a" : "b");
+  Join(4, "b");
+  const std::vector<StagedBlock> blocks = Put("/f");
+  const auto first = [&](const std::string& near, uint32_t turn) {
+    return ns_.Locate("/f", 0, 0, near, turn)->blocks.at(0).addresses.at(0);
+  };
+  std::set<std::string> begun;
+  for (uint32_t turn = 1; turn <= 3; ++turn) begun.insert(first("", turn));
+  EXPECT_EQ(begun.size(), 3u) << "as many as there are replicas";
+  EXPECT_EQ(first("", 1), first("", 4));
+  for (const WorkerId own : blocks.at(0).workers) {
+    const std::string address = "host" + std::to_string(own.value) + ":1";
+    for (uint32_t turn = 1; turn <= 3; ++turn) EXPECT_EQ(first(address, turn), address) << "nearest first";
+  }
+}
+
 TEST_F(NamespaceTest, PlacementSpreadsBlocksEvenly) {
   for (uint32_t i = 1; i <= 10; ++i) Join(i);
   Put("/f", 1000);

@@ -68,7 +68,7 @@ struct StageInfo {
 struct SplitBlock {
   BlockName block;
   uint64_t offset = 0;  // in the file
-  std::vector<std::string> addresses;  // of replicas, as they are tried: attempts of a task begin with different ones
+  std::vector<std::string> addresses;
 };
 
 struct Split {

@@ -2,8 +2,6 @@
 
 #include <glog/logging.h>
 
-#include <algorithm>
-
 #include "common/rpc/wire.h"
 
 namespace mr::worker {
@@ -130,12 +128,6 @@ Result<StageInfo> FromStage(rpc::StageInfo::Reader in) {
   return out;
 }
 
-// Clones of a task that read from afar read different replicas (Dolly, NSDI 2013, 3), and so does a retry.
-void BeginWithAnother(std::vector<std::string>* addresses, uint32_t attempt) {
-  if (addresses->empty()) return;
-  std::rotate(addresses->begin(), addresses->begin() + (attempt - 1) % addresses->size(), addresses->end());
-}
-
 Result<Launch> FromLaunch(rpc::Launch::Reader in) {
   Launch out;
   out.attempt = rpc::FromWire(in.getAttempt());
@@ -147,7 +139,6 @@ Result<Launch> FromLaunch(rpc::Launch::Reader in) {
     for (const auto block : split.getBlocks()) {
       SplitBlock b{{{block.getId()}, block.getGeneration(), block.getLength(), block.getDigest()}, block.getOffset(), {}};
       for (const auto address : block.getAddresses()) b.addresses.push_back(Text(address));
-      BeginWithAnother(&b.addresses, out.attempt.number);
       s.blocks.push_back(std::move(b));
     }
     out.splits.push_back(std::move(s));
