@@ -1,92 +1,13 @@
 // The brain without disks and networks: what is visible when, where replicas go, what is repaired,
 // and that nothing is deleted without proof of enough others.
-#include "dfs/meta/namespace.h"
-
-#include <gtest/gtest.h>
-
 #include <map>
 #include <set>
 
 #include "common/base/rng.h"
+#include "tests/dfs/namespace_testing.h"
 
 namespace mr::dfs {
 namespace {
-
-// A host in miniature: applies what is prepared, keeps the effects and the hard records.
-class NamespaceTest : public ::testing::Test {
- protected:
-  NamespaceTest() : NamespaceTest(NamespaceConfig{}) {}
-  explicit NamespaceTest(NamespaceConfig config) : config_(config), ns_(config) { Apply(MasterStarted{now_, {}}); }
-
-  void Apply(const Record& record) {
-    if (IsHard(record)) hard_.push_back(record);
-    for (auto& effect : ns_.Apply(record)) effects_.push_back(std::move(effect));
-  }
-  Status Do(const Namespace::Prepared& prepared) {
-    if (!prepared.ok()) return prepared.status();
-    if (prepared->has_value()) Apply(**prepared);
-    return Status::Ok();
-  }
-  Stamp At() const { return {now_, 1'700'000'000'000}; }
-  void Pass(Duration time) {
-    now_ = now_ + time;
-    for (const auto& record : ns_.Due(now_)) Apply(record);
-  }
-
-  static WorkerId W(uint32_t i) { return {i}; }
-  void Join(uint32_t i, const std::string& rack = "", std::vector<BlockRef> blocks = {}) {
-    Apply(WorkerJoined{now_, W(i), 100 + i, "host" + std::to_string(i) + ":1", rack, 0, 0, std::move(blocks)});
-  }
-  void Lose(uint32_t i) { Apply(WorkerGone{now_, W(i), 100 + i}); }
-  void Have(uint32_t i, const BlockRef& block) { Apply(ReplicaDurable{now_, W(i), 100 + i, block}); }
-
-  // Creates an open file; 0 where it is refused.
-  uint64_t Open(const std::string& path, bool overwrite = false) {
-    const std::string request = "r" + std::to_string(++requests_);
-    if (!Do(ns_.PrepareCreate(At(), path, overwrite, 0, 0, request)).ok()) return 0;
-    return ns_.LeaseOf(request);
-  }
-  // Adds one block, "written" by all of its targets.
-  StagedBlock Write(uint64_t lease, uint32_t index, uint64_t length = 100) {
-    const auto prepared = ns_.PrepareAddBlock(At(), lease, index, "");
-    EXPECT_TRUE(prepared.ok()) << prepared.status().ToString();
-    const auto added = std::get<BlockAdded>(**prepared);
-    Apply(added);
-    StagedBlock staged{{added.block, 1, length, added.block.value * 7}, added.targets};
-    for (const WorkerId w : added.targets) Have(w.value, staged.block);
-    return staged;
-  }
-  // A complete file with this many blocks.
-  std::vector<StagedBlock> Put(const std::string& path, uint32_t blocks = 1) {
-    const uint64_t lease = Open(path);
-    EXPECT_NE(lease, 0u);
-    std::vector<StagedBlock> staged;
-    for (uint32_t i = 0; i < blocks; ++i) staged.push_back(Write(lease, i));
-    EXPECT_TRUE(Do(ns_.PrepareComplete(At(), lease, staged)).ok());
-    return staged;
-  }
-  std::vector<DeleteReplica> Deletes() const {
-    std::vector<DeleteReplica> out;
-    for (const auto& e : effects_) {
-      if (const auto* d = std::get_if<DeleteReplica>(&e)) out.push_back(*d);
-    }
-    return out;
-  }
-  std::vector<ReplicateBlock> Copies() const {
-    std::vector<ReplicateBlock> out;
-    for (const auto& e : effects_) {
-      if (const auto* c = std::get_if<ReplicateBlock>(&e)) out.push_back(*c);
-    }
-    return out;
-  }
-
-  NamespaceConfig config_;
-  Namespace ns_;
-  Instant now_{1'000'000'000};
-  uint64_t requests_ = 0;
-  std::vector<Effect> effects_;
-  std::vector<Record> hard_;
-};
 
 TEST_F(NamespaceTest, AFileIsVisibleOnlyWhenComplete) {
   Join(1);
@@ -414,46 +335,6 @@ TEST_F(NamespaceTest, ACommitTakesOnlyBlocksOfItsOwnStaging) {
   commit.files = {{"part-r-00000", {own[0].block}, ""}};
   commit.files[0].blocks[0].digest ^= 1;
   EXPECT_EQ(ns_.PrepareCommit(commit).status().code(), Code::kCorrupted);
-}
-
-TEST_F(NamespaceTest, PlacementCrossesRacksOnceAndStartsWithTheWriter) {
-  for (uint32_t i = 1; i <= 12; ++i) Join(i, "rack" + std::to_string(i % 4));
-  const uint64_t lease = Open("/f");
-  for (uint32_t index = 0; index < 50; ++index) {
-    const auto added = std::get<BlockAdded>(**ns_.PrepareAddBlock(At(), lease, index, "host5:1"));
-    Apply(added);
-    ASSERT_EQ(added.targets.size(), 3u);
-    EXPECT_EQ(added.targets[0], W(5));
-    EXPECT_NE(added.targets[1].value % 4, 5u % 4);
-    EXPECT_EQ(added.targets[2].value % 4, added.targets[1].value % 4);
-    EXPECT_NE(added.targets[2], added.targets[1]);
-  }
-}
-
-TEST_F(NamespaceTest, ReadersInTurnBeginWithDifferentReplicasThatAreEquallyNear) {
-  for (uint32_t i = 1; i <= 3; ++i) Join(i, i == 1 ? "a" : "b");
-  Join(4, "b");
-  const std::vector<StagedBlock> blocks = Put("/f");
-  const auto first = [&](const std::string& near, uint32_t turn) {
-    return ns_.Locate("/f", 0, 0, near, turn)->blocks.at(0).addresses.at(0);
-  };
-  std::set<std::string> begun;
-  for (uint32_t turn = 1; turn <= 3; ++turn) begun.insert(first("", turn));
-  EXPECT_EQ(begun.size(), 3u) << "as many as there are replicas";
-  EXPECT_EQ(first("", 1), first("", 4));
-  for (const WorkerId own : blocks.at(0).workers) {
-    const std::string address = "host" + std::to_string(own.value) + ":1";
-    for (uint32_t turn = 1; turn <= 3; ++turn) EXPECT_EQ(first(address, turn), address) << "nearest first";
-  }
-}
-
-TEST_F(NamespaceTest, PlacementSpreadsBlocksEvenly) {
-  for (uint32_t i = 1; i <= 10; ++i) Join(i);
-  Put("/f", 1000);
-  for (uint32_t i = 1; i <= 10; ++i) {
-    EXPECT_GT(ns_.BlocksOn(W(i)), 270u) << i;
-    EXPECT_LT(ns_.BlocksOn(W(i)), 330u) << i;
-  }
 }
 
 TEST_F(NamespaceTest, UsedBytesAreThoseOfTheBlocksAlsoAfterAWorkerComesBack) {

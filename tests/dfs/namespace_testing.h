@@ -1,0 +1,90 @@
+// A namespace whose host does at once what it is told, for tests.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dfs/meta/namespace.h"
+
+namespace mr::dfs {
+
+// A host in miniature: applies what is prepared, keeps the effects and the hard records.
+class NamespaceTest : public ::testing::Test {
+ protected:
+  NamespaceTest() : NamespaceTest(NamespaceConfig{}) {}
+  explicit NamespaceTest(NamespaceConfig config) : config_(config), ns_(config) { Apply(MasterStarted{now_, {}}); }
+
+  void Apply(const Record& record) {
+    if (IsHard(record)) hard_.push_back(record);
+    for (auto& effect : ns_.Apply(record)) effects_.push_back(std::move(effect));
+  }
+  Status Do(const Namespace::Prepared& prepared) {
+    if (!prepared.ok()) return prepared.status();
+    if (prepared->has_value()) Apply(**prepared);
+    return Status::Ok();
+  }
+  Stamp At() const { return {now_, 1'700'000'000'000}; }
+  void Pass(Duration time) {
+    now_ = now_ + time;
+    for (const auto& record : ns_.Due(now_)) Apply(record);
+  }
+
+  static WorkerId W(uint32_t i) { return {i}; }
+  void Join(uint32_t i, const std::string& rack = "", std::vector<BlockRef> blocks = {}) {
+    Apply(WorkerJoined{now_, W(i), 100 + i, "host" + std::to_string(i) + ":1", rack, 0, 0, std::move(blocks)});
+  }
+  void Lose(uint32_t i) { Apply(WorkerGone{now_, W(i), 100 + i}); }
+  void Have(uint32_t i, const BlockRef& block) { Apply(ReplicaDurable{now_, W(i), 100 + i, block}); }
+
+  // Creates an open file; 0 where it is refused.
+  uint64_t Open(const std::string& path, bool overwrite = false) {
+    const std::string request = "r" + std::to_string(++requests_);
+    if (!Do(ns_.PrepareCreate(At(), path, overwrite, 0, 0, request)).ok()) return 0;
+    return ns_.LeaseOf(request);
+  }
+  // Adds one block, "written" by all of its targets.
+  StagedBlock Write(uint64_t lease, uint32_t index, uint64_t length = 100) {
+    const auto prepared = ns_.PrepareAddBlock(At(), lease, index, "");
+    EXPECT_TRUE(prepared.ok()) << prepared.status().ToString();
+    const auto added = std::get<BlockAdded>(**prepared);
+    Apply(added);
+    StagedBlock staged{{added.block, 1, length, added.block.value * 7}, added.targets};
+    for (const WorkerId w : added.targets) Have(w.value, staged.block);
+    return staged;
+  }
+  // A complete file with this many blocks.
+  std::vector<StagedBlock> Put(const std::string& path, uint32_t blocks = 1) {
+    const uint64_t lease = Open(path);
+    EXPECT_NE(lease, 0u);
+    std::vector<StagedBlock> staged;
+    for (uint32_t i = 0; i < blocks; ++i) staged.push_back(Write(lease, i));
+    EXPECT_TRUE(Do(ns_.PrepareComplete(At(), lease, staged)).ok());
+    return staged;
+  }
+  std::vector<DeleteReplica> Deletes() const {
+    std::vector<DeleteReplica> out;
+    for (const auto& e : effects_) {
+      if (const auto* d = std::get_if<DeleteReplica>(&e)) out.push_back(*d);
+    }
+    return out;
+  }
+  std::vector<ReplicateBlock> Copies() const {
+    std::vector<ReplicateBlock> out;
+    for (const auto& e : effects_) {
+      if (const auto* c = std::get_if<ReplicateBlock>(&e)) out.push_back(*c);
+    }
+    return out;
+  }
+
+  NamespaceConfig config_;
+  Namespace ns_;
+  Instant now_{1'000'000'000};
+  uint64_t requests_ = 0;
+  std::vector<Effect> effects_;
+  std::vector<Record> hard_;
+};
+
+}  // namespace mr::dfs
