@@ -28,6 +28,9 @@ class Core {
   void Begin(Instant now, std::vector<Decision>* out);
   void Fold(const Event& event);
   void Fold(const Plan& plan);
+  // No policy clones the tasks of this running job any more, or none tells its readers what to read: then readers that
+  // lack inputs end, no failure, and their tasks run again from the directory. Walks the job's tasks.
+  void EndClonesOf(JobId id, bool cloned, bool told);
   // Asks for a core timer at this instant, unless one comes earlier anyway.
   void WakeCoreAt(Instant at);
 

@@ -181,6 +181,9 @@ std::string Sentence(const Reason& r) {
     case ReasonCode::kQueueFull:
       return "no clone on an idle slot: its queue holds " + Count(r, 0, "slot", "slots") + " of the " + Number(r, 1) +
              " that it may, and clones leave the last one to what waits in it";
+    case ReasonCode::kToldNothing:
+      return "it read what it was told only, and the list of policies has none any more that tells it; its task runs "
+             "again";
     case ReasonCode::kNoMoreCopies:
       return "its output has " + Count(r, 0, "copy", "copies") + ", and readers have waited " + Decimal(r, 1) +
              " s for another";
@@ -260,6 +263,7 @@ const char* ReasonName(ReasonCode code) {
     case ReasonCode::kReadersDone: return "readers_done";
     case ReasonCode::kIdleSlot: return "idle_slot";
     case ReasonCode::kSlotWanted: return "slot_wanted";
+    case ReasonCode::kToldNothing: return "told_nothing";
     case ReasonCode::kNotSmall: return "not_small";
     case ReasonCode::kNoIdleSlot: return "no_idle_slot";
     case ReasonCode::kRandomOperator: return "random_operator";

@@ -197,6 +197,13 @@ struct Scheduler::Impl {
     if (!plan.edits().empty()) core.Fold(plan);
   }
 
+  // What the list before cloned, or told what to read, and this one does not serve.
+  void EndClones() {
+    for (const auto& [id, job] : state.jobs()) {
+      if (job.running()) core.EndClonesOf(id, lists.Has(job, "dolly"), lists.Has(job, "delay_assignment"));
+    }
+  }
+
   void Step(const StampedEvent& event, std::vector<Decision>* out) {
     now = event.at;
     core.Begin(now, out);
@@ -204,6 +211,7 @@ struct Scheduler::Impl {
     core.Fold(event.event);
     if (core.config_changed) lists.TakeCluster(&state);
     lists.TakeJobs(&state);
+    if (core.config_changed) EndClones();
     for (const auto& [owner, id] : core.due) AskTimer(owner, id);
     if (!core.changed.empty()) Ask(AttemptsChanged{core.changed});
     for (const Copy& copy : core.suspected) Ask(CopySuspected{copy});

@@ -141,7 +141,10 @@ class Assigner {
         own = free;
       }
     }
-    if (best == nullptr || (!own && IsOpen(output))) return;
+    if (best == nullptr) return;
+    // Also where another list was in force meanwhile, and the output's time was left open.
+    const bool coming = up.live > 0 && up.copies.size() < up.wanted_copies;
+    if (!own && coming && IsOpen(output)) return;
     const double waited = (view_.now() - FirstCopyAt(up)).seconds();
     const Reason reason = own ? Reason{ReasonCode::kOwnCopy, "", {waited}}
                               : Reason{ReasonCode::kSharedCopy, "", {double(fewest) + 1, waited}};
