@@ -19,7 +19,7 @@ constexpr uint32_t kMaxEnvironmentShift = 4;
 constexpr uint32_t kMaxShift = 6;
 
 Duration Backoff(Duration period, uint32_t count, uint32_t max_shift) {
-  return period * (int64_t{1} << std::min(count - 1, max_shift));
+  return period * (int64_t{1} << std::min(std::max(count, 1u) - 1, max_shift));
 }
 
 // All lines of it, at once.
@@ -41,6 +41,18 @@ std::string FailureText(const StageSpec& spec, const AttemptId& id, WorkerId wor
   return "task " + std::to_string(id.task.task) + " of stage '" + spec.name + "' failed " + std::to_string(count) +
          (count == 1 ? " time" : " times") + ", the last time as " + attempt + " on " + Name(worker) +
          " (its log: mrctl logs " + attempt + "): " + message;
+}
+
+bool Charged(FailureKind kind) { return kind == FailureKind::kUser || kind == FailureKind::kEnvironment; }
+
+// A clone that failed beside another attempt which goes on, or which failed beside it: without clones the task would not
+// have met this failure, or not twice (adr/0005).
+bool FailedBeside(const Task& task, const Attempt& a) {
+  if (a.cause != Cause::kClone && a.cause != Cause::kOpportunistic) return false;
+  return task.live > 0 || std::any_of(task.attempts.begin(), task.attempts.end(), [&](const Attempt& other) {
+    return other.number != a.number && other.state == AttemptState::kFailed && Charged(other.failure) &&
+           other.ended_at >= a.launched_at;
+  });
 }
 
 // Of one that was asked to end.
@@ -81,6 +93,7 @@ void Core::Charge(const AttemptId& attempt, FailureKind kind, const std::string&
   const Job& job = *state_.FindJob(id.job);
   // One that makes a committed output a second time costs nothing where it fails.
   if (!job.running() || state_.FindTask(id)->state == TaskState::kCommitted) return;
+  if (Charged(kind) && FailedBeside(*state_.FindTask(id), *state_.FindAttempt(attempt))) return;
   const StageSpec& spec = job.graph.stages[id.stage];
   const bool user = kind == FailureKind::kUser, environment = kind == FailureKind::kEnvironment;
   state_.EditTask(id, [&](Task& t) {
@@ -125,6 +138,7 @@ void Core::NoteFailedOn(const AttemptId& attempt, FailureKind kind) {
     if (it == t.failed_on.end()) it = t.failed_on.insert(it, {a.worker, a.incarnation, 0, false});
     ++it->times;
     it->environment = it->environment || kind == FailureKind::kEnvironment;
+    if (Charged(kind) && TimesFailed(t) >= kFailuresOfCloned) t.wanted = 1;
   });
 }
 

@@ -162,6 +162,10 @@ struct Task {
   }
 };
 
+// Failures of the task since it last committed, wherever they were.
+uint32_t TimesFailed(const Task& task);
+// After so many no attempt of the task is begun beside another as a clone. A guess: one may be the worker's fault.
+inline constexpr uint32_t kFailuresOfCloned = 2;
 // The task has, or had, a speculative copy in this generation that nobody but itself ended.
 bool Copied(const Task& task);
 // This live attempt is a clone on a lent slot (Cause::kOpportunistic) beside another live attempt that is none, or an

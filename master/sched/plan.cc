@@ -66,6 +66,7 @@ bool Plan::Launch(const TaskId& id, WorkerId worker, Cause cause, Reason reason)
   if (cause == Cause::kSpeculative) most = std::max(most + 1, kMostRunning);
   if (cause == Cause::kOpportunistic) most = std::max(most, kMostRunning);
   if (cause == Cause::kOpportunistic && (task->live == 0 || State::LiveOn(*task, worker))) return false;
+  if (cause == Cause::kOpportunistic && TimesFailed(*task) >= kFailuresOfCloned) return false;
   if (cause == Cause::kOpportunistic && RunsFor(*task, Cause::kSpeculative)) return false;
   if ((cause == Cause::kOpportunistic ? task->live : OwnLive(*task)) + drafted >= most) return false;
   if (state.BelongsElsewhere(spec, *task, *w) || !HasRoom(*w, spec)) return false;

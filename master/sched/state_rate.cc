@@ -160,6 +160,12 @@ int64_t ScoreOf(const Attempt& a) {
   return static_cast<int64_t>(part * static_cast<double>(kWholeScore));
 }
 
+uint32_t TimesFailed(const Task& task) {
+  uint32_t times = 0;
+  for (const FailedOn& f : task.failed_on) times += f.times;
+  return times;
+}
+
 bool Copied(const Task& task) {
   for (const Attempt& a : task.attempts) {
     if (a.cause != Cause::kSpeculative || a.generation != task.generation) continue;

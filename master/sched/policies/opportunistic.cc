@@ -78,6 +78,7 @@ class Opportunistic final : public Policy {
     const Job& job = *state.FindJob(id.task.job);
     const StageSpec& spec = job.graph.stages[id.task.stage];
     if (task.live > 1 || task.wanted > 1 || spec.side_effects || state.Waiting(id)) return std::nullopt;
+    if (TimesFailed(task) >= kFailuresOfCloned) return std::nullopt;
     if (stage.tasks.size() > tasks_) return Reason{ReasonCode::kNotSmall, "", {double(stage.tasks.size()), double(tasks_)}};
     if (Random(job, id.task.stage)) return Reason{ReasonCode::kRandomOperator, "", {}};
     if (QueueKeepsClonesOut(state, job, spec.slot_kind)) {
@@ -133,7 +134,8 @@ class Opportunistic final : public Policy {
     std::optional<uint32_t> picked;
     const auto good = [&](uint32_t t) {
       const Task& task = seen.stage->tasks[t];
-      if (task.live != live || !view.state().InputsComplete(*seen.job, seen.id.stage, task)) return false;
+      if (task.live != live || TimesFailed(task) >= kFailuresOfCloned) return false;
+      if (!view.state().InputsComplete(*seen.job, seen.id.stage, task)) return false;
       if (worker == nullptr) return true;
       return !State::LiveOn(task, worker->id) && view.state().TimesFailedOn(task, *worker) == 0 &&
              !EmptierWorker(view.state(), seen, task, *worker);
