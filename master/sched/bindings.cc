@@ -9,7 +9,7 @@ const BoundRead* Bindings::Find(const AttemptId& reader, uint32_t up_stage, uint
 
 uint32_t Bindings::Reading(uint32_t up_stage, uint32_t up_task, const CopyPlace& copy) const {
   const auto it = reading_.find(CopyOf(up_stage, up_task, copy));
-  return it == reading_.end() ? 0 : it->second;
+  return it == reading_.end() ? 0 : static_cast<uint32_t>(it->second.size());
 }
 
 bool Bindings::Used(const TaskId& reader, uint32_t up_stage, uint32_t up_task, const CopyPlace& copy) const {
@@ -45,9 +45,11 @@ std::vector<BoundRead> Bindings::All() const {
 
 std::vector<BoundRead> Bindings::Unfinished(uint32_t up_stage, uint32_t up_task, const CopyPlace& copy) const {
   std::vector<BoundRead> out;
-  if (Reading(up_stage, up_task, copy) == 0) return out;
-  for (const auto& [key, r] : reads_) {
-    if (r.up_stage == up_stage && r.up_task == up_task && !r.done && r.copy == copy) out.push_back(r);
+  const auto it = reading_.find(CopyOf(up_stage, up_task, copy));
+  if (it == reading_.end()) return out;
+  for (const Key& key : it->second) {
+    const BoundRead& r = reads_.at(key);
+    if (r.copy == copy) out.push_back(r);  // not of an earlier generation
   }
   return out;
 }
@@ -56,7 +58,7 @@ void Bindings::Put(const BoundRead& read) {
   const auto it = reads_.find(KeyOf(read));
   if (it != reads_.end()) Erase(it->second);
   reads_[KeyOf(read)] = read;
-  if (!read.done) ++reading_[CopyOf(read.up_stage, read.up_task, read.copy)];
+  if (!read.done) reading_[CopyOf(read.up_stage, read.up_task, read.copy)].insert(KeyOf(read));
 }
 
 void Bindings::Erase(const BoundRead& read) {
@@ -64,16 +66,17 @@ void Bindings::Erase(const BoundRead& read) {
   if (it == reads_.end()) return;
   const BoundRead& r = it->second;
   if (!r.done) {
-    const auto count = reading_.find(CopyOf(r.up_stage, r.up_task, r.copy));
-    if (--count->second == 0) reading_.erase(count);
+    const auto readers = reading_.find(CopyOf(r.up_stage, r.up_task, r.copy));
+    readers->second.erase(it->first);
+    if (readers->second.empty()) reading_.erase(readers);
   }
   reads_.erase(it);
 }
 
 std::string Bindings::Check() const {
-  std::map<CopyKey, uint32_t> reading;
+  std::map<CopyKey, std::set<Key>> reading;
   for (const auto& [key, r] : reads_) {
-    if (!r.done) ++reading[CopyOf(r.up_stage, r.up_task, r.copy)];
+    if (!r.done) reading[CopyOf(r.up_stage, r.up_task, r.copy)].insert(key);
   }
   return reading == reading_ ? "" : "readers of copies are counted wrong";
 }

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -72,7 +73,7 @@ class Bindings {
   }
 
   std::map<Key, BoundRead> reads_;
-  std::map<CopyKey, uint32_t> reading_;  // none that is 0
+  std::map<CopyKey, std::set<Key>> reading_;  // reads that are not done; none that is empty
 };
 
 }  // namespace mr::sched

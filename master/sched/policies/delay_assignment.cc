@@ -6,6 +6,7 @@
 #include <set>
 
 #include "master/sched/policies/omega.h"
+#include "master/sched/policies/reads_clones.h"
 
 namespace mr::sched {
 
@@ -41,7 +42,10 @@ class Assigner {
     const Task& task = job.stages[id.stage].tasks[id.task];
     if (task.state != TaskState::kCommitted || task.copies.empty()) return;
     const bool more = task.live > 0 && task.copies.size() < task.wanted_copies;
-    if (committed_now && more && !IsOpen(id)) Open(job, id);
+    if (committed_now && more && !IsOpen(id)) {
+      if (ReadersMayBeTold(job, id.stage)) Open(job, id);
+      else EndSiblings(job, id);
+    }
     if (!more) Close(id);
     for (const uint32_t stage : job.stages[id.stage].readers) BindReaders(job, stage, id);
   }
@@ -208,14 +212,17 @@ class DelayAssignment final : public Policy {
   std::vector<Figure> Figures(const View& view) const override { return omega_.Figures(view); }
 
  private:
+  bool MoreCopiesHelp(const Job& job, uint32_t stage) const {
+    return !omega_.zero() && !job.stages[stage].indeterminate && ReadersMayBeTold(job, stage);
+  }
+
   void Moved(const View& view, const Job& job, const AttemptId& id, Assigner* assigner, Plan* plan) const {
     const Attempt* a = view.state().FindAttempt(id);
     if (a == nullptr) return;
-    const Stage& stage = job.stages[id.task.stage];
-    const Task& task = stage.tasks[id.task.task];
+    const Task& task = job.stages[id.task.stage].tasks[id.task.task];
     // A clone on a lent slot came after the launch that Mark saw.
     const bool lent = a->live() && a->cause == Cause::kOpportunistic && task.state != TaskState::kCommitted;
-    if (lent && task.wanted_copies < task.live && !stage.indeterminate && !omega_.zero()) plan->WantCopies(id.task, task.live);
+    if (lent && task.wanted_copies < task.live && MoreCopiesHelp(job, id.task.stage)) plan->WantCopies(id.task, task.live);
     const bool ended = !a->holds_slot() && a->ended_at == view.now();
     if (ended && task.wanted_copies > 1) assigner->OutputMoved(job, id.task, task.winner == id.number);
     // One copy only, and readers that are told what to read.
@@ -232,8 +239,8 @@ class DelayAssignment final : public Policy {
       const Job& job = *view.state().FindJob(id.job);
       if (!view.Serves(job)) continue;
       const Task& task = job.stages[id.stage].tasks[id.task];
-      const bool wants = task.wanted > 1 && task.wanted_copies != task.wanted && !job.stages[id.stage].indeterminate;
-      if (wants && !omega_.zero()) plan->WantCopies(id, task.wanted);
+      const bool wants = task.wanted > 1 && task.wanted_copies != task.wanted && MoreCopiesHelp(job, id.stage);
+      if (wants) plan->WantCopies(id, task.wanted);
       if (ReadsClones(job, id.stage, task)) plan->ReadByBind(id);
     }
   }
@@ -242,20 +249,6 @@ class DelayAssignment final : public Policy {
 };
 
 }  // namespace
-
-bool ReadsClones(const Job& job, uint32_t stage, const Task& task) {
-  const bool alike = job.causes[CauseIndex(Cause::kOpportunistic)].launched == 0;
-  for (const Slice& slice : task.plan.slices) {
-    const Stage& up = job.stages[job.graph.stages[stage].inputs[slice.input].upstream];
-    if (up.indeterminate) continue;
-    // The tasks of a phase are cloned alike, but on idle slots, which are for small phases.
-    const uint32_t end = alike ? std::min(slice.task_end, slice.task_begin + 1) : slice.task_end;
-    for (uint32_t t = slice.task_begin; t < end; ++t) {
-      if (up.tasks[t].wanted_copies > 1) return true;
-    }
-  }
-  return false;
-}
 
 Result<std::unique_ptr<Policy>> MakeDelayAssignment(PolicyParams* params) {
   MR_ASSIGN_OR_RETURN(const Omega omega, Omega::Read(params));

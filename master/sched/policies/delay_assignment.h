@@ -5,7 +5,8 @@
 // reads; after that it reads a finished copy with others, the one with the fewest readers. Copies that are not
 // finished by then are not waited for: the attempts that make them are ended. omega = 0 is contention cloning
 // (CC: all read the first copy), omega = inf contention avoidance cloning (CAC: a copy for each).
-// Binds readers whose upstream tasks run as clones; all others read what the directory has.
+// Binds readers whose upstream tasks run as clones; all others read what the directory has, and so does a stage that
+// would be told too much (reads_clones.h).
 //
 // Parameter: omega (auto, inf or a time). auto: by bin of the job's size, the omega that made the mean task
 // time of completed jobs' samples least (omega.h), anew each `refresh` (1h).
@@ -17,9 +18,6 @@
 #include "master/sched/policy.h"
 
 namespace mr::sched {
-
-// It reads outputs of tasks that run, or ran, as clones: its attempts are to be told which copies.
-bool ReadsClones(const Job& job, uint32_t stage, const Task& task);
 
 Result<std::unique_ptr<Policy>> MakeDelayAssignment(PolicyParams* params);
 

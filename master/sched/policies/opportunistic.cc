@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "master/sched/policies/blacklist.h"
-#include "master/sched/policies/delay_assignment.h"
 #include "master/sched/policies/figures.h"
 #include "master/sched/policies/lent_slots.h"
 #include "master/sched/policies/place.h"
+#include "master/sched/policies/reads_clones.h"
 
 namespace mr::sched {
 

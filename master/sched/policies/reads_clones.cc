@@ -1,0 +1,60 @@
+#include "master/sched/policies/reads_clones.h"
+
+#include <algorithm>
+
+namespace mr::sched {
+
+namespace {
+
+// A guess. Each is a decision, a soft record of the journal and a message, and an entry of the state while its reader
+// runs, where the directory sends each output once per worker. Clones are for small jobs: a phase of 50 tasks that
+// another of 50 reads has 2,500; 150 maps before 2,000 reduces would have 300,000.
+constexpr uint64_t kMostTold = 20'000;
+
+// In sum over the tasks of the stage, of this input.
+uint64_t OutputsRead(const StageInput& input, uint64_t readers, uint64_t upstream) {
+  switch (input.edge) {
+    case EdgeKind::kAllToAll:
+    case EdgeKind::kBroadcast: return readers * upstream;
+    case EdgeKind::kManyToOne:
+    case EdgeKind::kOneToOne: return std::max(readers, upstream);
+  }
+  return readers * upstream;
+}
+
+}  // namespace
+
+bool MayBeTold(const Job& job, uint32_t stage) {
+  const auto& inputs = job.graph.stages[stage].inputs;
+  uint64_t readers = job.stages[stage].tasks.size(), told = 0;
+  for (const StageInput& input : inputs) {
+    if (job.stages[stage].planned() || !input.is_edge || input.edge != EdgeKind::kAllToAll) continue;
+    readers = std::max<uint64_t>(readers, job.stages[input.upstream].partitions);
+  }
+  for (const StageInput& input : inputs) {
+    if (input.is_edge) told += OutputsRead(input, readers, job.stages[input.upstream].tasks.size());
+  }
+  return told <= kMostTold;
+}
+
+bool ReadersMayBeTold(const Job& job, uint32_t stage) {
+  const auto& readers = job.stages[stage].readers;
+  return std::any_of(readers.begin(), readers.end(), [&](uint32_t reader) { return MayBeTold(job, reader); });
+}
+
+bool ReadsClones(const Job& job, uint32_t stage, const Task& task) {
+  if (!MayBeTold(job, stage)) return false;
+  const bool alike = job.causes[CauseIndex(Cause::kOpportunistic)].launched == 0;
+  for (const Slice& slice : task.plan.slices) {
+    const Stage& up = job.stages[job.graph.stages[stage].inputs[slice.input].upstream];
+    if (up.indeterminate) continue;
+    // The tasks of a phase are cloned alike, but on idle slots, which are for small phases.
+    const uint32_t end = alike ? std::min(slice.task_end, slice.task_begin + 1) : slice.task_end;
+    for (uint32_t t = slice.task_begin; t < end; ++t) {
+      if (up.tasks[t].wanted_copies > 1) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace mr::sched
