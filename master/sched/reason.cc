@@ -181,6 +181,9 @@ std::string Sentence(const Reason& r) {
     case ReasonCode::kQueueFull:
       return "no clone on an idle slot: its queue holds " + Count(r, 0, "slot", "slots") + " of the " + Number(r, 1) +
              " that it may, and clones leave the last one to what waits in it";
+    case ReasonCode::kSpareCopy:
+      return "a clone on an idle slot has done its task, so that it would only have made a further copy, and its slot is "
+             "wanted: " + Count(r, 0, "task waits", "tasks wait") + " that can use it";
     case ReasonCode::kToldNothing:
       return "it read what it was told only, and the list of policies has none any more that tells it; its task runs "
              "again";
@@ -263,6 +266,7 @@ const char* ReasonName(ReasonCode code) {
     case ReasonCode::kReadersDone: return "readers_done";
     case ReasonCode::kIdleSlot: return "idle_slot";
     case ReasonCode::kSlotWanted: return "slot_wanted";
+    case ReasonCode::kSpareCopy: return "spare_copy";
     case ReasonCode::kToldNothing: return "told_nothing";
     case ReasonCode::kNotSmall: return "not_small";
     case ReasonCode::kNoIdleSlot: return "no_idle_slot";

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "master/sched/policies/lent_slots.h"
 #include "master/sched/policies/omega.h"
 #include "master/sched/policies/reads_clones.h"
 
@@ -43,8 +44,9 @@ class Assigner {
     if (task.state != TaskState::kCommitted || task.copies.empty()) return;
     const bool more = task.live > 0 && task.copies.size() < task.wanted_copies;
     if (committed_now && more && !IsOpen(id)) {
-      if (ReadersMayBeTold(job, id.stage)) Open(job, id);
-      else EndSiblings(job, id);
+      if (!ReadersMayBeTold(job, id.stage)) EndSiblings(job, id);
+      else if (const size_t waiting = WantedOfSpares(id)) EndSpares(id, waiting);
+      else Open(job, id);
     }
     if (!more) Close(id);
     for (const uint32_t stage : job.stages[id.stage].readers) BindReaders(job, stage, id);
@@ -61,7 +63,17 @@ class Assigner {
     }
   }
 
-  // omega is over for these outputs, or will be.
+  // Where something waits for the slot of an attempt that only makes a further copy, it may be had.
+  void GiveWay(const Job& job, const TaskId& id) {
+    const size_t waiting = WantedOfSpares(id);
+    if (waiting == 0) return;
+    Close(id);
+    for (const uint32_t stage : job.stages[id.stage].readers) BindReaders(job, stage, id);
+    EndSpares(id, waiting);
+  }
+
+  // omega is over for these outputs, or will be. By then each reader that lacked a copy shares one: none waits for what
+  // the siblings would make.
   void TimerDue(const Job& job) {
     int64_t next = 0;
     std::vector<TaskId> over;
@@ -111,6 +123,28 @@ class Assigner {
     const double waited = (view_.now() - FirstCopyAt(task)).seconds();
     for (const Attempt& a : task.attempts) {
       if (a.live()) plan_.Kill({id, a.number}, {ReasonCode::kNoMoreCopies, "", {double(task.copies.size()), waited}});
+    }
+  }
+
+  // How many tasks wait for the slot of one of the attempts that would make a further copy, where the output's first
+  // copy was a clone's on an idle slot. What is lent is to cost nobody a slot, and now the original does what the
+  // clone was to do.
+  size_t WantedOfSpares(const TaskId& id) const {
+    const Task& task = *view_.state().FindTask(id);
+    const auto lent = [](const Attempt& a) {
+      return a.cause == Cause::kOpportunistic && a.state == AttemptState::kCommitted;
+    };
+    if (task.wanted > 1 || std::none_of(task.attempts.begin(), task.attempts.end(), lent)) return 0;
+    for (const Attempt& a : task.attempts) {
+      const size_t waiting = a.live() ? TasksInNeedOf(view_.state(), {id, a.number}, coming_) : 0;
+      if (waiting > 0) return waiting;
+    }
+    return 0;
+  }
+
+  void EndSpares(const TaskId& id, size_t waiting) {
+    for (const Attempt& a : view_.state().FindTask(id)->attempts) {
+      if (a.live()) coming_ += plan_.Kill({id, a.number}, {ReasonCode::kSpareCopy, "", {double(waiting)}});
     }
   }
 
@@ -178,6 +212,7 @@ class Assigner {
   Plan& plan_;
   std::map<TaskId, bool> open_;                                     // as this plan changes it
   Instant woken_;
+  size_t coming_ = 0;                                               // slots that it gives back
   std::set<std::pair<AttemptId, TaskId>> told_;                     // by this plan,
   std::map<std::pair<TaskId, size_t>, uint32_t> drafted_;           // and how many of each copy
   std::set<std::tuple<TaskId, TaskId, size_t>> groups_;
@@ -198,6 +233,8 @@ class DelayAssignment final : public Policy {
         const Job* job = state.FindJob(id.task.job);
         if (job != nullptr && job->running() && view.Serves(*job)) Moved(view, *job, id, &assigner, &plan);
       }
+    } else if (std::holds_alternative<WorkWaits>(trigger)) {
+      GiveWay(view, &plan);
     } else if (const auto* due = std::get_if<TimersDue>(&trigger)) {
       for (const uint64_t id : due->ids) {
         const Job* job = state.FindJob(JobOfFact(id));
@@ -216,13 +253,27 @@ class DelayAssignment final : public Policy {
     return !omega_.zero() && !job.stages[stage].indeterminate && ReadersMayBeTold(job, stage);
   }
 
+  // Walks the outputs whose readers still wait for copies: those of small jobs, each for an omega.
+  void GiveWay(const View& view, Plan* plan) const {
+    Assigner assigner(view, omega_, plan);
+    const auto& facts = view.state().facts();
+    const std::string mine = view.owner();
+    for (auto it = facts.lower_bound({mine, kOpen, 0, ""}); it != facts.end(); ++it) {
+      const FactKey& key = it->first;
+      if (key.policy != mine || key.scope != kOpen) return;
+      const Job* job = view.state().FindJob(JobOfFact(key.id));
+      if (job != nullptr && job->running()) assigner.GiveWay(*job, ParseOpen(job->id, key.name));
+    }
+  }
+
   void Moved(const View& view, const Job& job, const AttemptId& id, Assigner* assigner, Plan* plan) const {
     const Attempt* a = view.state().FindAttempt(id);
     if (a == nullptr) return;
     const Task& task = job.stages[id.task.stage].tasks[id.task.task];
     // A clone on a lent slot came after the launch that Mark saw.
     const bool lent = a->live() && a->cause == Cause::kOpportunistic && task.state != TaskState::kCommitted;
-    if (lent && task.wanted_copies < task.live && MoreCopiesHelp(job, id.task.stage)) plan->WantCopies(id.task, task.live);
+    const bool more = lent && task.wanted_copies < task.live && MoreCopiesHelp(job, id.task.stage);
+    if (more) plan->WantCopies(id.task, task.live);
     const bool ended = !a->holds_slot() && a->ended_at == view.now();
     if (ended && task.wanted_copies > 1) assigner->OutputMoved(job, id.task, task.winner == id.number);
     // One copy only, and readers that are told what to read.

@@ -7,6 +7,11 @@
 
 namespace mr::sched {
 
+namespace {
+// Stages that wait, looked at for one slot. A guess: more is a cluster in which all slots are wanted.
+constexpr size_t kReadySeen = 64;
+}  // namespace
+
 SlotUse Without(SlotUse use, const StageSpec& spec) {
   --use.slots[KindIndex(spec.slot_kind)];
   use.memory -= spec.memory_bytes;
@@ -70,6 +75,22 @@ bool LentSlotHelps(const State& state, const AttemptId& lent, const StageId& sta
   }
   return state.Room(w, Without(w.used, theirs), ours.slot_kind, ours.memory_bytes) &&
          !state.Room(w, w.used, ours.slot_kind, ours.memory_bytes);
+}
+
+size_t TasksInNeedOf(const State& state, const AttemptId& id, size_t coming) {
+  for (const SlotKind kind : {SlotKind::kMap, SlotKind::kReduce}) {
+    size_t waiting = 0, seen = 0;
+    const std::set<StageKey>& ready = state.ready(kind);
+    for (auto it = ready.begin(); it != ready.end() && seen < kReadySeen; ++it, ++seen) {
+      if (!LentSlotHelps(state, id, it->stage)) continue;
+      const Job& job = *state.FindJob(it->stage.job);
+      for (const TaskClass& c : job.stages[it->stage.stage].classes) {
+        if (state.FullReady(job, it->stage.stage, c)) waiting += c.ready.size();
+      }
+    }
+    if (waiting > state.free(kind).size() + coming) return waiting;
+  }
+  return 0;
 }
 
 }  // namespace mr::sched

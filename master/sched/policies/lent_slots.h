@@ -17,6 +17,10 @@ size_t EarlyThatMayStart(const State& state, const StageId& id);
 // Whether the end of this lent attempt gives a task of the stage a place that it lacks.
 bool LentSlotHelps(const State& state, const AttemptId& lent, const StageId& stage);
 
+// How many tasks have no slot that could run where this attempt ends, and nowhere else: 0 unless more than workers have
+// a free slot, and than slots are `coming` back.
+size_t TasksInNeedOf(const State& state, const AttemptId& id, size_t coming);
+
 // What is used of a worker once an attempt of this stage is gone; whether it is offered when it has room.
 SlotUse Without(SlotUse use, const StageSpec& spec);
 bool MayBeOffered(const Worker& w);

@@ -150,9 +150,11 @@ Duration Omega::Of(const View& view, const Job& job, const TaskId& output) const
   if (chosen != nullptr) return Duration{static_cast<int64_t>(std::get<double>(*chosen) * 1e9)};
   const Task& task = job.stages[output.stage].tasks[output.task];
   for (const Attempt& a : task.attempts) {
-    if (a.number == task.winner) {
-      return Duration{static_cast<int64_t>(static_cast<double>((a.ended_at - a.launched_at).ns) * kFirstShare)};
-    }
+    if (a.number != task.winner) continue;
+    // Not what it waited on its slot for inputs.
+    const Instant begun = std::max(a.launched_at, a.started_at) + a.waited;
+    const Duration took = a.ended_at - std::min(begun, a.ended_at);
+    return Duration{static_cast<int64_t>(static_cast<double>(took.ns) * kFirstShare)};
   }
   return {};
 }
