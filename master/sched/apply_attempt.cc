@@ -275,7 +275,7 @@ void Core::On(const FetchDone& e) {
 void Core::On(const FetchFailed& e) {
   if (state_.FindWorker(e.from.worker) == nullptr) return;
   state_.EditWorker(e.from.worker, [](Worker& w) { ++w.fetch_failures; });
-  suspected.push_back(e.from);
+  suspected.emplace_back(e.from, e.reader);
 }
 
 }  // namespace mr::sched

@@ -341,7 +341,7 @@ void Core::On(const CopyLost& e) {
   if (task == nullptr) return;
   const CopyPlace place{e.copy.output.generation, e.copy.attempt, e.copy.worker, e.copy.incarnation};
   if (std::find(task->copies.begin(), task->copies.end(), place) == task->copies.end()) return;
-  suspected.push_back(e.copy);
+  suspected.emplace_back(e.copy, AttemptId{});
   LoseCopy(id, place, ReasonCode::kOutputLost);
 }
 

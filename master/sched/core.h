@@ -38,7 +38,7 @@ class Core {
   std::vector<AttemptId> changed;
   FlatSet<WorkerId> freed;  // a slot fell free, or the worker may be offered again
   std::vector<std::pair<std::string, uint64_t>> due;  // policies' timers
-  std::vector<Copy> suspected;  // could not be read, or are lost
+  std::vector<std::pair<Copy, AttemptId>> suspected;  // could not be read by this reader, or (number 0) are lost
   std::vector<CopyNotMade> not_made;  // of outputs that could still be copied
   std::vector<JobId> ended;
   std::vector<AttemptId> to_tell;  // launched by_bind

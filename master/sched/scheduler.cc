@@ -214,7 +214,7 @@ struct Scheduler::Impl {
     if (core.config_changed) EndClones();
     for (const auto& [owner, id] : core.due) AskTimer(owner, id);
     if (!core.changed.empty()) Ask(AttemptsChanged{core.changed});
-    for (const Copy& copy : core.suspected) Ask(CopySuspected{copy});
+    for (const auto& [copy, reader] : core.suspected) Ask(CopySuspected{copy, reader});
     for (const CopyNotMade& copy : core.not_made) Ask(CopyFailed{copy.from, copy.worker});
     if (!core.ended.empty()) Ask(JobsEnded{core.ended});
     if (core.offer_all || state.work_count() != work || !core.due.empty()) OfferAll();

@@ -44,6 +44,7 @@ struct WorkWaits {};
 // A reader could not read this copy, or the host found it lost (then the state knows it no more).
 struct CopySuspected {
   Copy copy;
+  AttemptId reader;  // number 0: none, it was found lost
 };
 
 // The copy of `from` that this worker was asked to make is not coming; the output is still committed.

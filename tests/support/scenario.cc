@@ -178,7 +178,8 @@ void Scenario::Event_(const Words& w) {
     if (w.size() > 2) copy.worker = ParseWorker(w[2]), copy.incarnation = workers_[copy.worker].incarnation;
     if (verb == "copy_made") return Send(CopyMade{copy});
     if (verb == "copy_lost") return Send(CopyLost{copy, "probe"});
-    return Send(FetchFailed{id, copy, "reset"});
+    const std::string reader = OptionOf(w, "reader", "");
+    return Send(FetchFailed{reader.empty() ? id : ParseAttempt(reader), copy, "reset"});
   }
   Broken("no such event: " + verb);
 }
