@@ -180,9 +180,12 @@ inline uint64_t InputBytes(const Task& task, const Attempt& a) {
 
 // Schedulable tasks that miss no partial input, by the questions that policies ask.
 struct Pool {
-  IndexSet retry, fresh;
-  LocalLists by_worker, by_rack;  // places: values of worker ids; State::RackNumber
-  uint32_t size() const { return retry.size() + fresh.size(); }
+  IndexSet retry, fresh;          // of those without a live attempt: that ran before, that never ran
+  IndexSet clones;                // that run, and want another attempt
+  LocalLists by_worker, by_rack;  // of all; places: values of worker ids; State::RackNumber
+  uint32_t size() const { return pending() + clones.size(); }
+  uint32_t pending() const { return retry.size() + fresh.size(); }
+  bool Contains(uint32_t task) const { return retry.Contains(task) || fresh.Contains(task) || clones.Contains(task); }
 };
 
 // Tasks of one stage that wait for the same upstream stages as wholes. Mostly one class per stage;

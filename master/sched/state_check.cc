@@ -80,14 +80,15 @@ std::string CheckPools(const Job& job, uint32_t s) {
     uncommitted[task.task_class] += open;
     const bool can = job.running() && open && task.held_until.ns == 0 &&
                      (spec.side_effects ? task.holding == 0 : task.live < task.wanted);
-    const bool again = task.next_number > 1 && task.live == 0;
+    const bool again = task.next_number > 1;
     const bool ready = can && task.partial_missing == 0;
-    if (c.ready.retry.Contains(t) != (ready && again) ||
-        c.ready.fresh.Contains(t) != (ready && !again) ||
+    if (c.ready.retry.Contains(t) != (ready && task.live == 0 && again) ||
+        c.ready.fresh.Contains(t) != (ready && task.live == 0 && !again) ||
+        c.ready.clones.Contains(t) != (ready && task.live > 0) ||
         c.blocked.Contains(t) != (can && task.partial_missing > 0)) {
       return At({job.id, s, t}) + "it stands in the wrong pool";
     }
-    if (!stage.by_input.empty() && stage.waiting_by_input.Contains(stage.input_place[t]) != (ready && !again)) {
+    if (!stage.by_input.empty() && stage.waiting_by_input.Contains(stage.input_place[t]) != c.ready.fresh.Contains(t)) {
       return At({job.id, s, t}) + "it stands wrong among those by input";
     }
     for (const Attempt& a : task.attempts) {
@@ -107,7 +108,7 @@ std::string CheckPools(const Job& job, uint32_t s) {
         const LocalLists::List list = lists->At(l);
         uint32_t pending = 0;
         for (uint32_t p = list.begin; p < list.end; ++p) {
-          const bool in = c.ready.retry.Contains(lists->task(p)) || c.ready.fresh.Contains(lists->task(p));
+          const bool in = c.ready.Contains(lists->task(p));
           if (in != lists->Pending(p)) return Name(job.id) + ": a local list is wrong";
           pending += in;
         }

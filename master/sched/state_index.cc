@@ -53,7 +53,7 @@ void State::Index(Job& job, const TaskId& id, Task& task, bool in) {
 }
 
 void State::PoolInsert(Pool& pool, uint32_t index, const Task& task) {
-  (task.next_number > 1 && task.live == 0 ? pool.retry : pool.fresh).Insert(index);
+  (task.live > 0 ? pool.clones : task.next_number > 1 ? pool.retry : pool.fresh).Insert(index);
   if (bulk_) return;
   pool.by_worker.Set(index, true);
   pool.by_rack.Set(index, true);
@@ -62,6 +62,7 @@ void State::PoolInsert(Pool& pool, uint32_t index, const Task& task) {
 void State::PoolErase(Pool& pool, uint32_t index) {
   pool.retry.Erase(index);
   pool.fresh.Erase(index);
+  pool.clones.Erase(index);
   pool.by_worker.Set(index, false);
   pool.by_rack.Set(index, false);
 }
@@ -404,7 +405,7 @@ void State::BuildLists(Stage& stage) {
   }
   for (size_t i = 0; i < stage.classes.size(); ++i) {
     TaskClass& c = stage.classes[i];
-    c.ready = Pool{IndexSet(n), IndexSet(n), {}, {}};
+    c.ready = Pool{IndexSet(n), IndexSet(n), IndexSet(n), {}, {}};
     c.ready.by_worker.Build(std::move(workers[i]), n);
     c.ready.by_rack.Build(std::move(racks[i]), n);
     c.blocked = IndexSet(n);
@@ -424,7 +425,7 @@ void State::IndexStage(Job& job, uint32_t s) {
         const LocalLists::List list = lists->At(l);
         for (uint32_t i = list.begin; i < list.end; ++i) {
           const uint32_t t = lists->task(i);
-          if (c.ready.fresh.Contains(t) || c.ready.retry.Contains(t)) lists->SetAt(l, i, true);
+          if (c.ready.Contains(t)) lists->SetAt(l, i, true);
         }
       }
     }

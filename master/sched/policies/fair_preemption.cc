@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -15,11 +16,32 @@ constexpr char kQueueScope[] = "queue";
 constexpr const char* kBelow[] = {"below_min_since", "below_share_since"};
 constexpr double kNearly = 1e-6;  // shares come from a bisection
 
+// A task of the queue has its inputs and no attempt: more slots would be of use. What only wants clones asks no one to go.
+bool Lacks(const State& state, const Queue& q) {
+  const auto waits = [&](const JobRank& rank) {
+    const Job& job = *state.FindJob(rank.job);
+    return std::any_of(job.stages.begin(), job.stages.end(), [](const Stage& stage) {
+      return stage.in_ready && std::any_of(stage.classes.begin(), stage.classes.end(),
+                                           [](const TaskClass& c) { return c.ready.pending() > 0; });
+    });
+  };
+  for (const auto& jobs : q.ready) {
+    for (auto it = jobs.begin(); it != jobs.end(); ++it) {
+      if (waits(*it)) return true;
+    }
+  }
+  return false;
+}
+
 // By number, of queues with jobs.
 std::map<uint64_t, double> Shares(const State& state) {
   const double total = state.slots().total;
+  std::set<uint64_t> lack;
+  for (const auto& [number, q] : state.busy_queues()) {
+    if (Lacks(state, *q)) lack.insert(number);
+  }
   const auto share = [&](const Queue& q, double ratio) {
-    double most = q.has_ready() ? total : q.live.size();
+    double most = lack.count(q.number) != 0 ? total : q.live.size();
     if (q.max_share != 0) most = std::min<double>(most, q.max_share);
     return std::clamp(ratio * q.weight, std::min<double>(q.min_share, most), most);
   };
@@ -75,7 +97,7 @@ void FairPreemption::Review(const View& view, Plan* plan) const {
     const double share = shares.at(q.number);
     for (const size_t kind : {0, 1}) {
       const FactValue* since = Since(state, q, kind);
-      const bool below = q.has_ready() && timeouts_[kind].ns > 0 && Held(q) < Enough(q, share, kind) &&
+      const bool below = Lacks(state, q) && timeouts_[kind].ns > 0 && Held(q) < Enough(q, share, kind) &&
                          Held(q) + kNearly < share;
       if (!below) {
         if (since != nullptr) plan->Forget(kQueueScope, q.number, kBelow[kind]);
@@ -96,7 +118,7 @@ void FairPreemption::Review(const View& view, Plan* plan) const {
   }
 }
 
-// Ends attempts until q would hold `target` slots or has a slot for each of its tasks.
+// Ends attempts until q would hold `target` slots or has a slot for each of its tasks without an attempt.
 void FairPreemption::Preempt(const State& state, const Queue& q, uint32_t target, const std::map<uint64_t, double>& shares,
                              Plan* plan) const {
   std::vector<StageId> stages;
@@ -107,7 +129,7 @@ void FairPreemption::Preempt(const State& state, const Queue& q, uint32_t target
       for (uint32_t s = 0; s < job.stages.size(); ++s) {
         if (!job.stages[s].in_ready) continue;
         stages.push_back({job.id, s});
-        for (const TaskClass& c : job.stages[s].classes) tasks += c.ready.size();
+        for (const TaskClass& c : job.stages[s].classes) tasks += c.ready.pending();
       }
     }
   }

@@ -106,7 +106,7 @@ class Lender {
     size_t most = ready ? SIZE_MAX : EarlyThatMayStart(state_, id), misses = 0;
     for (const TaskClass& c : job.stages[id.stage].classes) {
       std::vector<const IndexSet*> sets;
-      if (state_.FullReady(job, id.stage, c) == ready) sets = {&c.ready.retry, &c.ready.fresh};
+      if (state_.FullReady(job, id.stage, c) == ready) sets = {&c.ready.retry, &c.ready.fresh, &c.ready.clones};
       if (!ready) sets.push_back(&c.blocked);
       for (const IndexSet* set : sets) {
         for (uint32_t t = set->First(); t != IndexSet::kNone && most > 0; t = set->Next(t + 1), --most) {

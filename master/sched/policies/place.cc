@@ -10,26 +10,27 @@ namespace {
 
 Reason Because(ReasonCode code, double number) { return {code, "", {number}}; }
 
-// The first of these tasks that need not wait for another worker.
-uint32_t FirstFor(const State& state, const StageId& id, WorkerId worker, const IndexSet& set) {
+// The first of these tasks that need not wait for another worker; of those that run (a clone), or of those that do not.
+uint32_t FirstFor(const State& state, const StageId& id, WorkerId worker, const IndexSet& set, bool clone) {
   if (set.empty()) return IndexSet::kNone;
   const Worker& w = *state.FindWorker(worker);
   const StageSpec& spec = state.Spec(id);
   const Stage& stage = *state.FindStage(id);
   for (uint32_t t = set.First(); t != IndexSet::kNone; t = set.Next(t + 1)) {
-    if (!state.BelongsElsewhere(spec, stage.tasks[t], w)) return t;
+    if ((stage.tasks[t].live > 0) == clone && !state.BelongsElsewhere(spec, stage.tasks[t], w)) return t;
   }
   return IndexSet::kNone;
 }
 
 uint32_t FirstLocal(const State& state, const StageId& id, WorkerId worker, const LocalLists& lists,
-                    const LocalLists::List& list) {
+                    const LocalLists::List& list, bool clone) {
   const Worker& w = *state.FindWorker(worker);
   const StageSpec& spec = state.Spec(id);
   const Stage& stage = *state.FindStage(id);
   uint32_t i = lists.NextPending(list, list.begin);
   for (; i != IndexSet::kNone; i = lists.NextPending(list, i + 1)) {
-    if (!state.BelongsElsewhere(spec, stage.tasks[lists.task(i)], w)) return lists.task(i);
+    const Task& task = stage.tasks[lists.task(i)];
+    if ((task.live > 0) == clone && !state.BelongsElsewhere(spec, task, w)) return lists.task(i);
   }
   return IndexSet::kNone;
 }
@@ -37,6 +38,70 @@ uint32_t FirstLocal(const State& state, const StageId& id, WorkerId worker, cons
 Reason WhyAgain(const Task& task) {
   if (task.lost) return Because(ReasonCode::kOutputLost, task.generation);
   return Because(ReasonCode::kRetryAfterFailure, task.failures + task.other_failures);
+}
+
+bool AnyReady(const State& state, const Job& job, uint32_t stage, const TaskClass& c, bool clone) {
+  return (clone ? c.ready.clones.size() : c.ready.pending()) > 0 && state.FullReady(job, stage, c);
+}
+
+std::optional<Choice> LocalOf(const State& state, const StageId& id, const SlotOffer& offer, bool clone) {
+  const Job& job = *state.FindJob(id.job);
+  for (const TaskClass& c : job.stages[id.stage].classes) {
+    const LocalLists& lists = c.ready.by_worker;
+    const LocalLists::List list = lists.Find(offer.worker.value);
+    if (lists.CountPending(list) == 0 || !AnyReady(state, job, id.stage, c, clone)) continue;
+    const uint32_t task = FirstLocal(state, id, offer.worker, lists, list, clone);
+    if (task == IndexSet::kNone) continue;
+    const Task& t = job.stages[id.stage].tasks[task];
+    if (c.ready.retry.Contains(task)) return Choice{task, WhyAgain(t)};
+    return Choice{task, Because(ReasonCode::kLocalInput, lists.CountPending(list))};
+  }
+  return std::nullopt;
+}
+
+std::optional<Choice> ReadyOf(const State& state, const StageId& id, const SlotOffer& offer, bool clone) {
+  const Job& job = *state.FindJob(id.job);
+  const Stage& stage = job.stages[id.stage];
+  const Worker& worker = *state.FindWorker(offer.worker);
+  for (const TaskClass& c : stage.classes) {
+    if (clone || !AnyReady(state, job, id.stage, c, clone)) continue;
+    const uint32_t again = FirstFor(state, id, offer.worker, c.ready.retry, clone);
+    if (again != IndexSet::kNone) return Choice{again, WhyAgain(stage.tasks[again])};
+  }
+  if (auto local = LocalOf(state, id, offer, clone)) return local;
+  for (const TaskClass& c : stage.classes) {
+    const LocalLists& lists = c.ready.by_rack;
+    const LocalLists::List list = lists.Find(worker.rack_number);
+    if (lists.CountPending(list) == 0 || !AnyReady(state, job, id.stage, c, clone)) continue;
+    const uint32_t task = FirstLocal(state, id, offer.worker, lists, list, clone);
+    if (task != IndexSet::kNone) {
+      return Choice{task, Because(ReasonCode::kRackInput, lists.CountPending(list))};
+    }
+  }
+  for (const TaskClass& c : stage.classes) {
+    if (!AnyReady(state, job, id.stage, c, clone)) continue;
+    const uint32_t task = FirstFor(state, id, offer.worker, clone ? c.ready.clones : c.ready.fresh, clone);
+    if (task == IndexSet::kNone) continue;
+    return Choice{task, Because(ReasonCode::kAnyWorker, worker.slots.total - worker.used_total())};
+  }
+  return std::nullopt;
+}
+
+std::optional<Choice> EarlyOf(const State& state, const StageId& id, const SlotOffer& offer, bool clone) {
+  const Job& job = *state.FindJob(id.job);
+  const auto first = [&](const IndexSet& set) { return FirstFor(state, id, offer.worker, set, clone); };
+  const uint32_t unfinished = state.UpstreamUnfinished(job, id.stage);
+  for (const TaskClass& c : job.stages[id.stage].classes) {
+    uint32_t task = IndexSet::kNone;
+    if (!state.FullReady(job, id.stage, c)) {
+      task = first(clone ? c.ready.clones : c.ready.retry);
+      if (task == IndexSet::kNone && !clone) task = first(c.ready.fresh);
+    }
+    if (task == IndexSet::kNone) task = first(c.blocked);
+    if (task == IndexSet::kNone) continue;
+    return Choice{task, Because(ReasonCode::kWaitingEarly, unfinished)};
+  }
+  return std::nullopt;
 }
 
 // Whether an attempt of `early` here would take the room of a task of this job that has its inputs.
@@ -118,68 +183,25 @@ bool KeepsRoom(const State& state, const StageId& early, const Worker& w) {
   return WouldTakeRoom(state, job, job.graph.stages[early.stage], w) || WouldKeepCopiesOut(state, job, early, w);
 }
 
-std::optional<Choice> ChooseLocal(const State& state, const StageId& id,
-                                         const SlotOffer& offer) {
+std::optional<Choice> ChooseLocal(const State& state, const StageId& id, const SlotOffer& offer) {
+  if (auto first = LocalOf(state, id, offer, false)) return first;
+  // A task that does not run may not be local anywhere, and needs the slot more than one that does.
   const Job& job = *state.FindJob(id.job);
   for (const TaskClass& c : job.stages[id.stage].classes) {
-    const LocalLists& lists = c.ready.by_worker;
-    const LocalLists::List list = lists.Find(offer.worker.value);
-    if (lists.CountPending(list) == 0 || !state.FullReady(job, id.stage, c)) continue;
-    const uint32_t task = FirstLocal(state, id, offer.worker, lists, list);
-    if (task == IndexSet::kNone) continue;
-    const Task& t = job.stages[id.stage].tasks[task];
-    if (c.ready.retry.Contains(task)) return Choice{task, WhyAgain(t)};
-    return Choice{task, Because(ReasonCode::kLocalInput, lists.CountPending(list))};
+    if (AnyReady(state, job, id.stage, c, false)) return std::nullopt;
   }
-  return std::nullopt;
+  return LocalOf(state, id, offer, true);
 }
 
-std::optional<Choice> ChooseReady(const State& state, const StageId& id,
-                                         const SlotOffer& offer) {
-  const Job& job = *state.FindJob(id.job);
-  const Stage& stage = job.stages[id.stage];
-  const Worker& worker = *state.FindWorker(offer.worker);
-  for (const TaskClass& c : stage.classes) {
-    if (c.ready.size() == 0 || !state.FullReady(job, id.stage, c)) continue;
-    const uint32_t again = FirstFor(state, id, offer.worker, c.ready.retry);
-    if (again != IndexSet::kNone) return Choice{again, WhyAgain(stage.tasks[again])};
-  }
-  if (auto local = ChooseLocal(state, id, offer)) return local;
-  for (const TaskClass& c : stage.classes) {
-    const LocalLists& lists = c.ready.by_rack;
-    const LocalLists::List list = lists.Find(worker.rack_number);
-    if (lists.CountPending(list) == 0 || !state.FullReady(job, id.stage, c)) continue;
-    const uint32_t task = FirstLocal(state, id, offer.worker, lists, list);
-    if (task != IndexSet::kNone) {
-      return Choice{task, Because(ReasonCode::kRackInput, lists.CountPending(list))};
-    }
-  }
-  for (const TaskClass& c : stage.classes) {
-    if (c.ready.fresh.empty() || !state.FullReady(job, id.stage, c)) continue;
-    const uint32_t task = FirstFor(state, id, offer.worker, c.ready.fresh);
-    if (task == IndexSet::kNone) continue;
-    return Choice{task, Because(ReasonCode::kAnyWorker, worker.slots.total - worker.used_total())};
-  }
-  return std::nullopt;
+std::optional<Choice> ChooseReady(const State& state, const StageId& id, const SlotOffer& offer) {
+  if (auto first = ReadyOf(state, id, offer, false)) return first;
+  return ReadyOf(state, id, offer, true);
 }
 
-std::optional<Choice> ChooseEarly(const State& state, const StageId& id,
-                                         const SlotOffer& offer) {
-  const Job& job = *state.FindJob(id.job);
-  const auto first = [&](const IndexSet& set) { return FirstFor(state, id, offer.worker, set); };
+std::optional<Choice> ChooseEarly(const State& state, const StageId& id, const SlotOffer& offer) {
   if (KeepsRoom(state, id, *state.FindWorker(offer.worker))) return std::nullopt;
-  const uint32_t unfinished = state.UpstreamUnfinished(job, id.stage);
-  for (const TaskClass& c : job.stages[id.stage].classes) {
-    uint32_t task = IndexSet::kNone;
-    if (!state.FullReady(job, id.stage, c)) {
-      task = first(c.ready.retry);
-      if (task == IndexSet::kNone) task = first(c.ready.fresh);
-    }
-    if (task == IndexSet::kNone) task = first(c.blocked);
-    if (task == IndexSet::kNone) continue;
-    return Choice{task, Because(ReasonCode::kWaitingEarly, unfinished)};
-  }
-  return std::nullopt;
+  if (auto first = EarlyOf(state, id, offer, false)) return first;
+  return EarlyOf(state, id, offer, true);
 }
 
 bool LaunchOf(const State& state, const StageId& stage, const SlotOffer& offer, Choose choose, Plan* plan) {
@@ -229,7 +251,7 @@ void TakeBackFor(const StageId& stage, const State& state, Plan* plan) {
   const Job& job = *state.FindJob(stage.job);
   uint32_t need = 0;
   for (const TaskClass& c : job.stages[stage.stage].classes) {
-    if (state.FullReady(job, stage.stage, c)) need += c.ready.size();
+    if (state.FullReady(job, stage.stage, c)) need += c.ready.pending();
   }
   // Lent slots that are on their way back come first: what they do not end is taken back when they have come.
   uint32_t coming = job.taking_back;

@@ -16,6 +16,9 @@ struct Choice {
 };
 using Choose = std::optional<Choice> (*)(const State&, const StageId&, const SlotOffer&);
 
+// All of them: a task that does not run before a clone of one that does, for clones are to speed a phase up, not to keep
+// its tasks waiting where room is narrow.
+//
 // A task whose input the worker holds.
 std::optional<Choice> ChooseLocal(const State& state, const StageId& id, const SlotOffer& offer);
 // A task with all of its inputs: one that ran before, else local, in the rack, any.
@@ -67,7 +70,7 @@ bool LaunchOf(const State& state, const StageId& stage, const SlotOffer& offer, 
 bool LaunchInOrder(const State& state, const SlotOffer& offer, bool ready, bool with_maps, Choose choose,
                    Plan* plan, Walks* walks = nullptr);
 
-// As many waiting attempts of the same job as there are tasks of this stage without a slot, less
+// As many waiting attempts of the same job as there are tasks of this stage without an attempt, less
 // those that are on their way back already; the latest first.
 void TakeBackFor(const StageId& stage, const State& state, Plan* plan);
 // Whether the stage lacks the slot of this attempt, and could use it.
