@@ -152,6 +152,26 @@ class Opportunistic final : public Policy {
     return w.used_total() == 0 || w.used_total() + 1 <= fill_ * w.slots.total;
   }
 
+  // Slow attempts that it does not serve may get copies, and with a clone there fewer workers than are kept for those
+  // (place.h) would have room for one: a copy does not bring a lent slot back.
+  bool KeepsCopiesOut(const View& view, const Worker& worker, const StageSpec& clone) const {
+    const State& state = view.state();
+    SlotUse after = worker.used;
+    ++after.slots[KindIndex(clone.slot_kind)];
+    for (const SlotKind kind : kKinds) {
+      if (state.free(kind).count(worker.id) == 0 || state.Room(worker, after, kind, 0)) continue;
+      if (state.free(kind).size() > KeptForCopies(state)) continue;
+      size_t n = 0;
+      for (const StageKey& key : state.speculable(kind)) {
+        const Job& job = *state.FindJob(key.stage.job);
+        if (++n > kStagesSeen) return true;
+        if (job.list == nullptr || !job.list->statistics.copies) continue;
+        if (!view.Serves(job) || !Serves(job, key.stage.stage, kind)) return true;
+      }
+    }
+    return false;
+  }
+
   // What runs there shares a machine with the clone: one with less on it is better for both, if it takes the clone.
   bool EmptierWorker(const State& state, const Seen& seen, const Task& task, const Worker& worker) const {
     const StageSpec& spec = seen.job->graph.stages[seen.id.stage];
@@ -179,6 +199,7 @@ class Opportunistic final : public Policy {
           if (!HasAny(view, &seen)) continue;
           const auto task = Pick(view, seen, live, &worker);
           if (!task) continue;
+          if (KeepsCopiesOut(view, worker, seen.job->graph.stages[seen.id.stage])) continue;
           if (AnyWaitsFor(state, offer)) return;
           const double free = worker.slots.total - worker.used_total();
           const TaskId id{seen.id.job, seen.id.stage, *task};
