@@ -199,18 +199,20 @@ bool State::AnotherRackHasRoom(const StageSpec& spec, const Task& task, const Wo
 
 bool State::BelongsElsewhere(const StageSpec& spec, const Task& task, const Worker& w) const {
   // Clones are to be independent: what is wrong with a worker, or a rack, is wrong with both attempts there.
-  if (task.wanted > 1 && task.live > 0 && (LiveOn(task, w.id) || AnotherRackHasRoom(spec, task, w))) return true;
+  const bool clone = task.wanted > 1 && task.live > 0;
+  if (clone && (LiveOn(task, w.id) || AnotherRackHasRoom(spec, task, w))) return true;
   const uint32_t here = TimesFailedOn(task, w);
   if (here == 0) return false;
+  const auto better = [&](const Worker& other) {
+    return TimesFailedOn(task, other) < here && !(clone && LiveOn(task, other.id));
+  };
   for (const WorkerId id : free(spec.slot_kind)) {
     const Worker& other = workers_.at(id);
-    if (TimesFailedOn(task, other) < here && Room(other, other.used, spec.slot_kind, spec.memory_bytes)) {
-      return true;
-    }
+    if (better(other) && Room(other, other.used, spec.slot_kind, spec.memory_bytes)) return true;
   }
   if (task.failures < kFailuresAnywhere && task.environment_failures < kMaxEnvironmentFailures) return false;
   return std::any_of(workers_.begin(), workers_.end(), [&](const auto& other) {
-    return TimesFailedOn(task, other.second) < here && MayEverRun(spec, other.second);
+    return better(other.second) && MayEverRun(spec, other.second);
   });
 }
 

@@ -20,7 +20,7 @@ RandomCluster::RandomCluster(uint64_t seed, std::string policies, bool roomy)
   for (uint32_t w = 1; w <= kWorkers; ++w) {
     Worker& worker = workers_[WorkerId{w}];
     worker.rack = kRacks[rng_.Below(3)];
-    worker.slots.total = 1 + static_cast<uint32_t>(rng_.Below(3));
+    worker.slots.total = (roomy_ ? 3u : 1u) + static_cast<uint32_t>(rng_.Below(3));
     if (Chance(0.3)) worker.slots.map = 1;
     if (Chance(0.3)) worker.slots.reduce = 1;
   }
@@ -97,7 +97,8 @@ void RandomCluster::Do(const Launch& d) {
     ++lent_;
     const mr::sched::Task& task = *scheduler_.state().FindTask(d.attempt.task);
     if (!scheduler_.state().FindAttempt(d.attempt)->live()) Broken("a slot is lent and taken back in one step");
-    if (task.live < 2 || spec.side_effects) Broken("a clone on an idle slot that is none");
+    // What it was made beside may have been ended in this very step, for what waits.
+    if (task.holding < 2 || spec.side_effects) Broken("a clone on an idle slot that is none");
     for (const auto& other : task.attempts) {
       if (other.live() && other.number != d.attempt.number && other.worker == d.worker) Broken("two clones on one worker");
     }

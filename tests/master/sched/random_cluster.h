@@ -20,7 +20,8 @@ namespace mr::sched {
 class RandomCluster {
  public:
   // With another list than "fifo", jobs are in queues whose settings change now and then, and some have lists of
-  // their own. roomy: none has, and a job comes only when the last one is over, so that slots are idle at times.
+  // their own. roomy: none has, workers have two slots more, and a job comes only when the last one is over, so that
+  // slots are idle at times.
   explicit RandomCluster(uint64_t seed, std::string policies = "fifo", bool roomy = false);
 
   // Runs `events` random events, then without faults until all jobs ended. check_every: how often
