@@ -21,11 +21,11 @@ namespace mr::sched {
 
 // Of events and their meaning; stored at the journal's head. A soft record is replayed only by the
 // build whose number it carries.
-inline constexpr uint32_t kSchedulerVersion = 7;
+inline constexpr uint32_t kSchedulerVersion = 8;
 
 // The list of a master that was started without one (adr/0010).
 inline constexpr char kDefaultPolicies[] =
-    "fair,dolly,delay_assignment,opportunistic(attempts=3,tasks=150),"
+    "fair,dolly(in_share=on),delay_assignment,opportunistic(attempts=3,tasks=150),"
     "late(min_age=1s,skew_check=on,gain=2.5,estimator=phases),blacklist";
 
 class State;

@@ -21,6 +21,7 @@ struct Options {
   StragglerChance chance;
   Admission admission = Admission::kBudget;
   bool partial = false;
+  bool in_share = false;
 };
 
 class Dolly final : public Policy {
@@ -107,6 +108,14 @@ class Dolly final : public Policy {
     return n;
   }
 
+  // With so many more slots the job holds no more than fairness gives it while others wait.
+  static bool StaysInShare(const State& state, const Job& job, uint32_t more) {
+    double weights = 0;
+    for (const auto& [number, queue] : state.busy_queues()) weights += queue->weight;
+    const Queue& q = *job.in_queue;
+    return job.holding + more <= state.slots().total * q.weight / weights / q.jobs;
+  }
+
   void Decide(const View& view, const Job& job, const StageId& id, Plan* plan) const {
     const State& state = view.state();
     const Stage& stage = job.stages[id.stage];
@@ -127,7 +136,10 @@ class Dolly final : public Policy {
     if (options_.admission == Admission::kPreempt) used -= Preempt(view, n, used + Charge(c, n) - limit, plan);
     if (options_.partial || fcfs) n = std::min(n, MostTasks(c, limit - static_cast<double>(used), all, held));
     if (n == 0 || static_cast<double>(used + Charge(c, n)) > limit) return say(ReasonCode::kNoBudget);
-    if (!fcfs && !Admits(0, DemandOf(c, n, options_.budget), held, all, options_.budget)) return say(ReasonCode::kTooBusy);
+    if (!fcfs && !Admits(0, DemandOf(c, n, options_.budget), held, all, options_.budget) &&
+        !(options_.in_share && StaysInShare(state, job, c * n))) {
+      return say(ReasonCode::kTooBusy);
+    }
     say(ReasonCode::kCloned);
     plan->Remember(kOfJob, FactId(job.id), Clones(id.stage), int64_t{c});
     plan->Remember(kOfJob, FactId(job.id), Charged(id.stage), Charge(c, n));
@@ -218,6 +230,7 @@ Result<std::unique_ptr<Policy>> MakeDolly(PolicyParams* params) {
   MR_ASSIGN_OR_RETURN(const size_t charge, params->Choice("charge", {"literal", "extra"}));
   MR_ASSIGN_OR_RETURN(const size_t admission, params->Choice("admission", {"budget", "preempt", "fcfs"}));
   MR_ASSIGN_OR_RETURN(o.partial, params->Flag("partial", false));
+  MR_ASSIGN_OR_RETURN(o.in_share, params->Flag("in_share", false));
   o.budget.originals = charge == 0;
   o.admission = static_cast<Admission>(admission);
   return std::unique_ptr<Policy>(std::make_unique<Dolly>(o));
