@@ -258,6 +258,7 @@ void Core::ReturnTask(const TaskId& id) {
       if (a.live()) state_.EditAttempt({id, a.number}, [&](Attempt& live) { live.generation = t.generation; });
     }
   });
+  state_.DropAsked(id);
   NeedInputs(id);
 }
 
@@ -318,12 +319,13 @@ void Core::On(const CopyMade& e) {
                     task->generation == e.copy.output.generation &&
                     !job->graph.stages[id.stage].is_final &&
                     Current(e.copy.worker, e.copy.incarnation);
-  if (!good) {
+  const CopyPlace place{e.copy.output.generation, e.copy.attempt, e.copy.worker, e.copy.incarnation};
+  if (good && std::find(task->copies.begin(), task->copies.end(), place) != task->copies.end()) return;  // a repeat
+  // Of a copy that nobody asked for nothing says what is in it.
+  if (!good || !state_.EndAsked(e.copy.output, e.copy.attempt, e.copy.worker)) {
     Emit(DropCopy{e.copy, {ReasonCode::kStale, "", {}}});
     return;
   }
-  const CopyPlace place{e.copy.output.generation, e.copy.attempt, e.copy.worker, e.copy.incarnation};
-  if (std::find(task->copies.begin(), task->copies.end(), place) != task->copies.end()) return;  // a repeat
   state_.AddCopy(id, place);
   state_.EditWorker(e.copy.worker, [](Worker& w) { ++w.outputs_made; });
 }
@@ -332,7 +334,8 @@ void Core::On(const CopyNotMade& e) {
   const TaskId& id = e.from.output.task;
   const Task* task = state_.FindTask(id);
   if (task == nullptr || !state_.FindJob(id.job)->running() || task->state != TaskState::kCommitted) return;
-  if (task->generation == e.from.output.generation && !task->copies.empty()) not_made.push_back(e);
+  if (!state_.EndAsked(e.from.output, e.from.attempt, e.worker)) return;  // a repeat
+  if (!task->copies.empty()) not_made.push_back(e);
 }
 
 void Core::On(const CopyLost& e) {

@@ -1,6 +1,8 @@
 // Where an output can be read, as the records of its task have it.
 #pragma once
 
+#include <compare>
+
 #include "common/base/ids.h"
 
 namespace mr::sched {
@@ -15,6 +17,18 @@ struct CopyPlace {
   static void Fields(V&& v) {
     using T = CopyPlace;
     v(&T::generation, &T::attempt, &T::worker, &T::incarnation);
+  }
+};
+
+// A worker was asked to copy this output (of this stage and task of a job) from the copy of `attempt`.
+struct AskedCopy {
+  uint32_t stage = 0, task = 0, generation = 0, attempt = 0;
+  WorkerId to;
+  auto operator<=>(const AskedCopy&) const = default;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = AskedCopy;
+    v(&T::stage, &T::task, &T::generation, &T::attempt, &T::to);
   }
 };
 

@@ -113,7 +113,10 @@ void Core::Do(const Bind& edit) {
   Emit(edit);
 }
 
-void Core::Do(const ReplicateCopy& edit) { Emit(edit); }
+void Core::Do(const ReplicateCopy& edit) {
+  state_.AskCopy(edit.from, edit.to);
+  Emit(edit);
+}
 
 void Core::Do(const SetShare& edit) {
   state_.EditJob(edit.job, [&](Job& job) { job.share = edit.slots; });

@@ -280,6 +280,7 @@ struct Job {
   std::map<std::string, double> profile;
   std::vector<Stage> stages;
   Bindings bindings;
+  std::set<AskedCopy> asked;  // and not answered; of outputs as they are now
   // Derived.
   uint32_t holding = 0;   // attempts with a slot
   uint32_t fetching = 0;  // live attempts without all inputs
@@ -294,7 +295,7 @@ struct Job {
   template <class V>
   static void Fields(V&& v) {
     using T = Job;
-    // And the profile and the bindings, which are maps.
+    // And the profile, the bindings and what was asked, which are maps and sets.
     v(&T::id, &T::name, &T::queue, &T::priority, &T::deadline, &T::max_attempts, &T::policies,
       &T::graph, &T::state, &T::message, &T::arrival, &T::restarts_at_submit, &T::share,
       &T::submitted_at, &T::ended_at, &T::submit_hash, &T::stages);

@@ -279,6 +279,11 @@ class State {
 
   // REQUIRES a live by_bind attempt of a running job, and a copy that its task has.
   void Bind(const AttemptId& reader, const TaskId& output, const CopyPlace& copy, bool exclusive, Instant now);
+  // REQUIRES an output of a running job.
+  void AskCopy(const Copy& from, WorkerId to);
+  // False where this worker was not asked to copy this output from this attempt's copy.
+  bool EndAsked(const OutputId& output, uint32_t attempt, WorkerId to);
+  void DropAsked(const TaskId& task);
   // The reader has all bytes. No-op where it was not told to read the output.
   void EndRead(const AttemptId& reader, const TaskId& output);
 
@@ -336,6 +341,7 @@ class State {
   static uint64_t HashButHistory(const TaskId& id, const Attempt& attempt);
   static uint64_t Hash(const TaskId& id, const CopyPlace& place);
   static uint64_t Hash(JobId job, const BoundRead& read);
+  static uint64_t Hash(JobId job, const AskedCopy& asked);
   static uint64_t Hash(const FactKey& key, const FactValue& value);
   static uint64_t HashTimer(const std::string& policy, uint64_t id, Instant at);
   uint64_t HashCounters() const;

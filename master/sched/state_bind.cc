@@ -1,4 +1,4 @@
-// The setters of what readers are told to read (bindings.h), and of what that took.
+// The setters of what readers are told to read (bindings.h), of what that took, and of copies that workers are asked for.
 #include <algorithm>
 
 #include "master/sched/state.h"
@@ -31,6 +31,29 @@ void State::DropReads(const AttemptId& reader) {
   for (const BoundRead& read : bindings.Of(reader)) {
     digest_ -= Hash(reader.task.job, read);
     bindings.Erase(read);
+  }
+}
+
+void State::AskCopy(const Copy& from, WorkerId to) {
+  const TaskId& id = from.output.task;
+  const AskedCopy copy{id.stage, id.task, from.output.generation, from.attempt, to};
+  if (JobOf(id.job).asked.insert(copy).second) digest_ += Hash(id.job, copy);
+}
+
+bool State::EndAsked(const OutputId& output, uint32_t attempt, WorkerId to) {
+  const TaskId& id = output.task;
+  const AskedCopy copy{id.stage, id.task, output.generation, attempt, to};
+  if (JobOf(id.job).asked.erase(copy) == 0) return false;
+  digest_ -= Hash(id.job, copy);
+  return true;
+}
+
+void State::DropAsked(const TaskId& task) {
+  std::set<AskedCopy>& asked = JobOf(task.job).asked;
+  for (auto it = asked.lower_bound({task.stage, task.task, 0, 0, {}}); it != asked.end();) {
+    if (it->stage != task.stage || it->task != task.task) return;
+    digest_ -= Hash(task.job, *it);
+    it = asked.erase(it);
   }
 }
 

@@ -163,6 +163,12 @@ std::string CheckBindings(const State& state, const Job& job) {
     const bool there = std::find(up->copies.begin(), up->copies.end(), r.copy) != up->copies.end();
     if (!r.done && !there) return At(reader) + "it was told to read a copy that is gone";
   }
+  for (const AskedCopy& asked : job.asked) {
+    const TaskId output{job.id, asked.stage, asked.task};
+    const Task* task = state.FindTask(output);
+    if (!job.running() || task == nullptr) return At(output) + "a copy of it is asked for, and nobody wants it";
+    if (task->generation != asked.generation) return At(output) + "a copy is asked for of what it was before";
+  }
   uint32_t by_bind = 0;
   for (const Stage& stage : job.stages) {
     for (const Task& task : stage.tasks) {

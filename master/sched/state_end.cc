@@ -55,6 +55,8 @@ void State::EndJob(JobId id, JobState state, const std::string& message, Instant
       Index(job, task, TaskOf(task), false);
     }
   }
+  for (const AskedCopy& copy : job.asked) digest_ -= Hash(id, copy);
+  job.asked.clear();
   DropStatistics(job);
   EditJob(id, [&](Job& j) {
     j.state = state;

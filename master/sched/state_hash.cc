@@ -13,7 +13,7 @@ namespace {
 
 // One per kind of entity, so that two kinds with equal words differ.
 enum class Tag : uint64_t {
-  kConfig = 1, kWorker, kJob, kStage, kTask, kAttempt, kCopy, kFact, kTimer, kCounters, kQueue, kBound,
+  kConfig = 1, kWorker, kJob, kStage, kTask, kAttempt, kCopy, kFact, kTimer, kCounters, kQueue, kBound, kAsked,
 };
 
 class Mixer {
@@ -166,6 +166,15 @@ uint64_t State::Hash(JobId job, const BoundRead& r) {
       .hash();
 }
 
+uint64_t State::Hash(JobId job, const AskedCopy& a) {
+  return Mixer(Tag::kAsked)
+      .Pair(job.epoch, job.seq)
+      .Pair(a.stage, a.task)
+      .Pair(a.generation, a.attempt)
+      .Word(a.to.value)
+      .hash();
+}
+
 uint64_t State::Hash(const FactKey& key, const FactValue& value) {
   Mixer m(Tag::kFact);
   m.Text(key.policy).Text(key.scope).Word(key.id).Text(key.name).Word(value.index());
@@ -201,6 +210,9 @@ void State::EachHash(Visit visit) const {
         return "read of " + of(id, r.up_stage) + "/" + std::to_string(r.up_task) + " by attempt " + of(id, r.stage) + "/" +
                std::to_string(r.task) + "/" + std::to_string(r.number);
       });
+    }
+    for (const AskedCopy& a : job.asked) {
+      visit(Hash(id, a), [&] { return "copy of " + of(id, a.stage) + "/" + std::to_string(a.task) + " asked of " + Name(a.to); });
     }
     for (uint32_t s = 0; s < job.stages.size(); ++s) {
       const Stage& stage = job.stages[s];

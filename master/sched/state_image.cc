@@ -53,8 +53,9 @@ struct JobImage {
   Job job;
   std::vector<ProfileEntry> profile;
   std::vector<BoundRead> bindings;
+  std::vector<AskedCopy> asked;
   template <class V>
-  static void Fields(V&& v) { v(&JobImage::job, &JobImage::profile, &JobImage::bindings); }
+  static void Fields(V&& v) { v(&JobImage::job, &JobImage::profile, &JobImage::bindings, &JobImage::asked); }
 };
 
 // See Job::in_queue.
@@ -88,6 +89,7 @@ void State::Save(const std::function<void(std::string)>& part) const {
     for (const auto& [name, value] : job.profile) profile.push_back({name, value});
     writer.Put(profile);
     writer.Put(job.bindings.All());
+    writer.Put(std::vector<AskedCopy>(job.asked.begin(), job.asked.end()));
     part(std::move(bytes));
   }
 }
@@ -120,6 +122,7 @@ Status State::RestorePart(std::string_view part) {
     if (!DecodeFields(part, &image)) return Unreadable("job");
     for (const ProfileEntry& entry : image.profile) image.job.profile[entry.name] = entry.value;
     for (const BoundRead& read : image.bindings) image.job.bindings.Put(read);
+    image.job.asked.insert(image.asked.begin(), image.asked.end());
     const JobId id = image.job.id;
     if (InQueue(image.job) && queues_.count(image.job.queue) == 0) return Unreadable("job of these queues");
     for (const Stage& stage : image.job.stages) {

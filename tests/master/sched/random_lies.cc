@@ -91,12 +91,22 @@ void RandomCluster::Lie() {
     }
     case 4: return Step(FetchFailed{attempt, AnyCopy(), "so it says"});
     case 5: {
-      // Believed where the names fit; a reader then finds nothing there, and the host looks.
+      // Believed where it was asked for; a reader then finds nothing there, and the host looks.
       Copy copy = AnyCopy();
       copy.worker = id;
       copy.incarnation = w.incarnation;
-      if (w.copies.count({copy.output.task, copy.attempt}) > 0) return;
+      const TaskId& task = copy.output.task;
+      if (w.copies.count({task, copy.attempt}) > 0) return;
+      const sched::Job* job = scheduler_.state().FindJob(task.job);
+      const AskedCopy ask{task.stage, task.task, copy.output.generation, copy.attempt, id};
+      const bool asked = job != nullptr && job->asked.count(ask) > 0;
+      const auto copies = [&] {
+        const Task* of = scheduler_.state().FindTask(task);
+        return of == nullptr ? 0 : of->copies.size();
+      };
+      const size_t before = copies();
       Step(CopyMade{copy});
+      if (!asked && copies() > before) Broken("a copy that nobody asked for can be read");
       return Step(CopyLost{copy, "it is not there"});
     }
     case 6: return Step(CopyNotMade{AnyCopy(), id, "so it says"});
