@@ -216,7 +216,11 @@ void JobTable::Note(What what, const AttemptId& attempt, JobId id, WorkerId work
                     const sched::Reason& reason, Instant at, std::string text) {
   JobView* job = Find(id);
   if (job == nullptr || job->brief) return;
-  auto& lines = attempt.number == 0 ? job->why_job : job->why[{attempt.task.stage, attempt.task.task}];
+  // Reports name what their worker likes: only what there is has lines.
+  const uint32_t stage = attempt.task.stage, task = attempt.task.task;
+  const bool exists = stage < job->stages.size() && task < job->stages[stage].tasks.size();
+  if (attempt.number != 0 && !exists) return;
+  auto& lines = attempt.number == 0 ? job->why_job : job->why[{stage, task}];
   const auto bound = [](const WhyLine& line) { return line.what == What::kBound; };
   if (what == What::kBound && std::count_if(lines.begin(), lines.end(), bound) >= kBoundPerTask) {
     lines.erase(std::find_if(lines.begin(), lines.end(), bound));
@@ -485,6 +489,7 @@ struct DecisionFolder {
     table.Note(What::kRefused, d.attempt, d.attempt.task.job, d.worker, d.reason, at);
   }
   void operator()(const sched::Kill& d) {
+    if (table.Find(d.attempt) == nullptr) return;  // a worker said that it runs what never was
     StopAsked(d.attempt);
     table.Note(What::kAskedToStop, d.attempt, d.attempt.task.job, d.worker, d.reason, at);
   }

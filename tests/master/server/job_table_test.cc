@@ -235,6 +235,31 @@ TEST(JobTableTest, WhyACopyWasNotMadeIsKnownThroughASnapshot) {
   }
 }
 
+TEST(JobTableTest, WhatNeverWasHasNoLinesOfWhy) {
+  JobTable table;
+  const JobId id{1, 1};
+  constexpr WorkerId kOne{1};
+  const auto fold = [&](sched::Event event, std::vector<sched::Decision> decisions) {
+    table.Fold({{}, std::move(event)}, TwoStages(1, 2, 1), decisions, 1);
+  };
+  const auto stopped = [&](const AttemptId& attempt) {
+    fold(sched::AttemptStarted{attempt, kOne, 11}, {sched::Kill{attempt, kOne, 11, {sched::ReasonCode::kStale, "", {}}}});
+  };
+  fold(sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}, {});
+  fold(sched::StagePlanned{id, 0, 1, {{}, {}}, ""}, {});
+  for (uint32_t n = 0; n < 100; ++n) {
+    stopped({{id, n, 2 + n}, 1});
+    stopped({{id, 1, n}, 1});
+    stopped({{id, 0, n % 2}, 5 + n});
+    fold(sched::CopyNotMade{{{{id, 9, n}, 1}, 1, kOne, 11}, kOne, "so it says"}, {});
+  }
+  EXPECT_TRUE(table.Find(id)->why.empty());
+  const AttemptId real{{id, 0, 1}, 1};
+  fold(sched::FetchDone{}, {sched::Launch{real, kOne, 11, sched::Cause::kFirst, 1, {}}});
+  stopped(real);
+  EXPECT_EQ((table.Find(id)->why[{0, 1}].size()), 2u);
+}
+
 TEST(RandomOperatorsTest, KeepsTheNewestAndComesOutAsItWentIn) {
   RandomOperators known;
   for (uint32_t i = 0; i < RandomOperators::kMost + 3; ++i) {
