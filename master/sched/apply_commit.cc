@@ -138,7 +138,12 @@ void Core::MarkIndeterminateStage(StageId id) {
   state_.MarkStageIndeterminate(id);
   const auto stop = [&](uint32_t s) {
     for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) {
-      if (job.stages[s].tasks[t].wanted > 1) state_.EditTask({id.job, s, t}, [](Task& one) { one.wanted = 1; });
+      const TaskId task{id.job, s, t};
+      if (job.stages[s].tasks[t].wanted == 1) continue;
+      state_.EditTask(task, [](Task& one) { one.wanted = 1; });
+      for (const Attempt& a : job.stages[s].tasks[t].attempts) {
+        if (a.live()) changed.push_back({task, a.number});  // who has room set aside for its clones hears of it
+      }
     }
   };
   stop(id.stage);

@@ -72,6 +72,13 @@ std::string CheckPlan(const Job& job, const StagePlanned& plan) {
   return "";
 }
 
+bool MayDiffer(const Job& job, uint32_t stage) {
+  const auto& inputs = job.graph.stages[stage].inputs;
+  return job.stages[stage].indeterminate || std::any_of(inputs.begin(), inputs.end(), [&](const StageInput& input) {
+    return input.is_edge && job.stages[input.upstream].indeterminate;
+  });
+}
+
 bool UpstreamPlanned(const Job& job, uint32_t stage) {
   for (const StageInput& input : job.graph.stages[stage].inputs) {
     if (input.is_edge && !job.stages[input.upstream].planned()) return false;

@@ -20,6 +20,9 @@ std::string CheckPlan(const Job& job, const StagePlanned& plan);
 // All stages that `stage` reads are planned.
 bool UpstreamPlanned(const Job& job, uint32_t stage);
 
+// Attempts of this stage may give different content for one task: its operator does, or one whose outputs it reads.
+bool MayDiffer(const Job& job, uint32_t stage);
+
 // One edge as a reading stage sees it. partitions: those of the upstream's output that belong to
 // this edge, [partition_begin, partition_begin + partitions).
 struct EdgeShape {

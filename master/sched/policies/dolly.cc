@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "master/sched/job_graph.h"
 #include "master/sched/policies/dolly_facts.h"
 #include "master/sched/policies/dolly_rules.h"
 #include "master/sched/policies/figures.h"
@@ -84,7 +85,7 @@ class Dolly final : public Policy {
       if (!input.is_edge) continue;
       const int64_t c = view.Number(kOfJob, FactId(job.id), Clones(input.upstream));
       fewest = std::min(fewest, static_cast<uint32_t>(std::max<int64_t>(1, c)));
-      if (job.stages[input.upstream].indeterminate) fewest = 1;
+      if (MayDiffer(job, input.upstream)) fewest = 1;
     }
     return fewest;
   }
@@ -178,21 +179,26 @@ class Dolly final : public Policy {
     return freed;
   }
 
-  // What its phases may still hold, where one of their attempts moved.
+  // What its phases may still hold, where one of their attempts moved: of one that is cloned no more, what its clones do.
   void GiveBack(const View& view, const std::vector<AttemptId>& changed, Plan* plan) const {
     int64_t used = -1, before = 0;
     std::set<StageId> seen;
     for (const AttemptId& id : changed) {
       const Attempt* a = view.state().FindAttempt(id);
-      if (a == nullptr || a->holds_slot() || !seen.insert(id.task.stage_id()).second) continue;
+      if (a == nullptr) continue;
       const Job& job = *view.state().FindJob(id.task.job);
+      const bool stopped = MayDiffer(job, id.task.stage);
+      if ((a->holds_slot() && !stopped) || !seen.insert(id.task.stage_id()).second) continue;
       const uint64_t fact = FactId(job.id);
       const int64_t charged = job.running() && view.Serves(job) ? view.Number(kOfJob, fact, Charged(id.task.stage)) : 0;
       if (charged == 0) continue;
       const Stage& stage = job.stages[id.task.stage];
       const int64_t c = Charge(static_cast<uint32_t>(view.Number(kOfJob, fact, Clones(id.task.stage))), 1);
-      int64_t may = c * static_cast<int64_t>(stage.tasks.size() - stage.committed);
-      for (const auto& [t, number] : stage.active) may += stage.tasks[t].state == TaskState::kCommitted;
+      int64_t may = stopped ? 0 : c * static_cast<int64_t>(stage.tasks.size() - stage.committed);
+      for (const auto& [t, number] : stage.active) {
+        const bool clone = stopped && view.state().FindAttempt({{job.id, id.task.stage, t}, number})->cause == Cause::kClone;
+        may += clone || stage.tasks[t].state == TaskState::kCommitted;
+      }
       if (may >= charged) continue;
       if (used < 0) used = before = view.Number(kOfAll, 0, kUsed);
       used = std::max<int64_t>(0, used - (charged - may));

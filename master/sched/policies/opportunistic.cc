@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "master/sched/job_graph.h"
 #include "master/sched/policies/blacklist.h"
 #include "master/sched/policies/figures.h"
 #include "master/sched/policies/lent_slots.h"
@@ -18,14 +19,6 @@ namespace {
 constexpr SlotKind kKinds[] = {SlotKind::kMap, SlotKind::kReduce};
 // Stages that wait, and workers with a free slot, that are looked at for one offer. A guess: more is a busy cluster.
 constexpr size_t kStagesSeen = 64, kWorkersSeen = 256;
-
-// Attempts of this stage may give different content for one task.
-bool Random(const Job& job, uint32_t stage) {
-  const auto& inputs = job.graph.stages[stage].inputs;
-  return job.stages[stage].indeterminate || std::any_of(inputs.begin(), inputs.end(), [&](const StageInput& input) {
-    return input.is_edge && job.stages[input.upstream].indeterminate;
-  });
-}
 
 // Its queue holds all that it may; or would with a clone, which would have to go at once for what waits of it.
 bool QueueKeepsClonesOut(const State& state, const Job& job, SlotKind kind) {
@@ -80,7 +73,7 @@ class Opportunistic final : public Policy {
     if (task.live > 1 || task.wanted > 1 || spec.side_effects || state.Waiting(id)) return std::nullopt;
     if (TimesFailed(task) >= kFailuresOfCloned) return std::nullopt;
     if (stage.tasks.size() > tasks_) return Reason{ReasonCode::kNotSmall, "", {double(stage.tasks.size()), double(tasks_)}};
-    if (Random(job, id.task.stage)) return Reason{ReasonCode::kRandomOperator, "", {}};
+    if (MayDiffer(job, id.task.stage)) return Reason{ReasonCode::kRandomOperator, "", {}};
     if (QueueKeepsClonesOut(state, job, spec.slot_kind)) {
       return Reason{ReasonCode::kQueueFull, "", {double(HeldInQueue(state, *job.in_queue)), double(job.in_queue->max_share)}};
     }
@@ -103,7 +96,7 @@ class Opportunistic final : public Policy {
   bool Serves(const Job& job, uint32_t stage, SlotKind kind) const {
     const StageSpec& spec = job.graph.stages[stage];
     const Stage& s = job.stages[stage];
-    return spec.slot_kind == kind && s.tasks.size() <= tasks_ && !spec.side_effects && !Random(job, stage);
+    return spec.slot_kind == kind && s.tasks.size() <= tasks_ && !spec.side_effects && !MayDiffer(job, stage);
   }
 
   std::vector<Seen>& SeenBy(const View& view, SlotKind kind) const {
