@@ -188,6 +188,8 @@ std::vector<Reason> PolicyLists::WhyAlone(const AttemptId& id, const State& stat
   for (const auto& member : pipeline.members()) {
     auto reason = member.policy->WhyAlone(View(state, now, member.policy->name(), job->list), id);
     if (!reason) continue;
+    const auto said = [&](const Reason& r) { return r.code == reason->code && r.numbers == reason->numbers; };
+    if (std::any_of(reasons.begin(), reasons.end(), said)) continue;
     reason->policy = member.policy->name();
     reasons.push_back(*std::move(reason));
   }

@@ -178,6 +178,9 @@ std::string Sentence(const Reason& r) {
     case ReasonCode::kRandomOperator:
       return "no clone on an idle slot: its operator, or one whose outputs it reads, gave other content for equal "
              "input";
+    case ReasonCode::kFailedTwice:
+      return "no clone: since its task last committed " + Count(r, 0, "attempt", "attempts") +
+             " of it failed, and what has failed twice is not cloned any more";
     case ReasonCode::kQueueFull:
       return "no clone on an idle slot: its queue holds " + Count(r, 0, "slot", "slots") + " of the " + Number(r, 1) +
              " that it may, and clones leave the last one to what waits in it";
@@ -272,6 +275,7 @@ const char* ReasonName(ReasonCode code) {
     case ReasonCode::kNoIdleSlot: return "no_idle_slot";
     case ReasonCode::kRandomOperator: return "random_operator";
     case ReasonCode::kQueueFull: return "queue_full";
+    case ReasonCode::kFailedTwice: return "failed_twice";
     case ReasonCode::kNoBudget: return "no_budget";
     case ReasonCode::kTooBusy: return "too_busy";
     case ReasonCode::kCloneEnough: return "clone_enough";

@@ -79,6 +79,7 @@ enum class ReasonCode : uint8_t {
   kNoIdleSlot = 85,       // no clone on an idle slot: none is free {workers with a free slot}
   kRandomOperator = 86,   // no clone on an idle slot: equal input gives other content
   kQueueFull = 87,        // no clone on an idle slot: its queue is, or would be, full {slots held, most}
+  kFailedTwice = 88,      // no clone: too often it failed         {attempts that failed}
   kSlowNode = 74,         // no copies here: slow for this job     {epoch, seq, progress, limit}
 };
 

@@ -42,8 +42,10 @@ class Dolly final : public Policy {
 
   std::optional<Reason> WhyAlone(const View& view, const AttemptId& id) const override {
     const auto code = static_cast<ReasonCode>(view.Number(kOfJob, FactId(id.task.job), Verdict(id.task.stage)));
-    if (code == ReasonCode::kNone || code == ReasonCode::kCloned) return std::nullopt;
     const Stage& stage = *view.state().FindStage(id.task.stage_id());
+    const uint32_t failed = TimesFailed(stage.tasks[id.task.task]);
+    if (code == ReasonCode::kCloned && failed >= kFailuresOfCloned) return Reason{ReasonCode::kFailedTwice, "", {double(failed)}};
+    if (code == ReasonCode::kNone || code == ReasonCode::kCloned) return std::nullopt;
     const double n = static_cast<double>(stage.tasks.size());
     if (code == ReasonCode::kCloneEnough) return Reason{code, "", {n, options_.chance.Of(view) * 100}};
     const double asked = n * CloneCount(options_.chance.Of(view), static_cast<uint32_t>(n), options_.epsilon);

@@ -71,9 +71,9 @@ class Opportunistic final : public Policy {
     const Job& job = *state.FindJob(id.task.job);
     const StageSpec& spec = job.graph.stages[id.task.stage];
     if (task.live > 1 || task.wanted > 1 || spec.side_effects || state.Waiting(id)) return std::nullopt;
-    if (TimesFailed(task) >= kFailuresOfCloned) return std::nullopt;
     if (stage.tasks.size() > tasks_) return Reason{ReasonCode::kNotSmall, "", {double(stage.tasks.size()), double(tasks_)}};
     if (MayDiffer(job, id.task.stage)) return Reason{ReasonCode::kRandomOperator, "", {}};
+    if (TimesFailed(task) >= kFailuresOfCloned) return Reason{ReasonCode::kFailedTwice, "", {double(TimesFailed(task))}};
     if (QueueKeepsClonesOut(state, job, spec.slot_kind)) {
       return Reason{ReasonCode::kQueueFull, "", {double(HeldInQueue(state, *job.in_queue)), double(job.in_queue->max_share)}};
     }

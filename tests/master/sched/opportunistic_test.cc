@@ -99,5 +99,39 @@ TEST_F(LentSlotTest, WhySaysWhatKeepsATaskFromAClone) {
   EXPECT_THAT(Why(), testing::ElementsAre(ReasonCode::kRandomOperator));
 }
 
+TEST_F(LentSlotTest, WhySaysThatWhatFailedTwiceIsNotClonedAnyMore) {
+  Send(AttemptFailed{{Map(1), 2}, {2}, 2, FailureKind::kUser, ""});
+  WorkerRegistered again = OneSlotWorker(2, 3);
+  again.memory_bytes = 10;
+  Send(again);
+  Tick();
+  EXPECT_THAT(Why(), testing::IsEmpty()) << "it is cloned again";
+  Send(AttemptFailed{{Map(1), 3}, {2}, 3, FailureKind::kUser, ""});
+  EXPECT_THAT(Why(), testing::ElementsAre(ReasonCode::kFailedTwice));
+}
+
+TEST(WhyTest, TwoPoliciesThatDoNotCloneForOneReasonSayItOnce) {
+  Scheduler scheduler;
+  const auto send = [&](int64_t seconds, const Event& event) {
+    (void)scheduler.Step({Instant{} + Seconds(seconds), event});
+  };
+  send(0, ConfigChanged{"fifo,dolly(p=0.1,beta=1,tau=1),opportunistic", 1, kSchedulerVersion, Millis(100)});
+  for (uint32_t w : {1u, 2u, 3u}) send(0, OneSlotWorker(w));
+  const JobSubmitted job = SmallMapJob();
+  send(0, job);
+  send(0, StagePlanned{job.job, 0, 1, {TaskPlan{}}, ""});
+  const TaskId map{job.job, 0, 0};
+  send(0, AttemptStarted{{map, 1}, {1}, 1});
+  for (uint32_t clone : {2u, 3u}) {
+    send(clone, TimerDue{"core", 0});
+    send(clone, AttemptFailed{{map, clone}, {clone}, clone, FailureKind::kUser, ""});
+  }
+  const std::vector<Reason> why = scheduler.WhyAlone({map, 1}, {4'000'000'000});
+  ASSERT_EQ(why.size(), 1u);
+  EXPECT_EQ(why[0].code, ReasonCode::kFailedTwice);
+  EXPECT_EQ(why[0].policy, "dolly");
+  EXPECT_THAT(Explain(why[0]), testing::HasSubstr("2 attempts"));
+}
+
 }  // namespace
 }  // namespace mr::sched
