@@ -72,7 +72,7 @@ void Core::KillNow(const AttemptId& id, Reason reason) {
   const Attempt* a = state_.FindAttempt(id);
   if (a == nullptr || !a->live()) return;
   // Said here, since its worker does not know for what it ends it.
-  if (reason.code == ReasonCode::kSlotWanted) {
+  if (reason.code == ReasonCode::kSlotWanted || reason.code == ReasonCode::kWorkerDrains) {
     state_.EditAttempt(id, [](Attempt& at) { at.failure = FailureKind::kPreempted; });
   }
   Emit(Kill{id, a->worker, a->incarnation, std::move(reason)});

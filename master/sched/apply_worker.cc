@@ -17,6 +17,7 @@ void Core::On(const WorkerRegistered& e) {
   state_.PutWorker(e);
   if (same_life) Reconcile(e);
   EndStrangers(e);
+  if (e.draining) EndLentOn(e.worker);
   if (same_life) BindAgain(e.worker);
   freed.insert(e.worker);
 }
@@ -116,7 +117,19 @@ void Core::DropWorker(WorkerId id) {
 void Core::On(const WorkerDraining& e) {
   if (!Current(e.worker, e.incarnation)) return;
   state_.EditWorker(e.worker, [&](Worker& w) { w.draining = e.on; });
-  if (!e.on) freed.insert(e.worker);
+  if (e.on) EndLentOn(e.worker);
+  else freed.insert(e.worker);
+}
+
+void Core::EndLentOn(WorkerId id) {
+  const FlatSet<AttemptId>& held = state_.FindWorker(id)->attempts;
+  const std::vector<AttemptId> attempts(held.begin(), held.end());
+  for (const AttemptId& attempt : attempts) {
+    const Task& task = *state_.FindTask(attempt.task);
+    const Attempt& a = *state_.FindAttempt(attempt);
+    const bool spare = task.state == TaskState::kCommitted && a.cause == Cause::kOpportunistic;
+    if (spare || CanDoWithout(task, a)) KillNow(attempt, {ReasonCode::kWorkerDrains, "", {}});
+  }
 }
 
 }  // namespace mr::sched

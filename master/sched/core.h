@@ -87,6 +87,8 @@ class Core {
   // Workers.
   void DropWorker(WorkerId id);
   void Reconcile(const WorkerRegistered& e);
+  // Clones on lent slots of a worker that drains: it is waited for, and what they do is done elsewhere, too.
+  void EndLentOn(WorkerId id);
   void EndStrangers(const WorkerRegistered& e);
   bool Current(WorkerId worker, Incarnation incarnation) const;
 

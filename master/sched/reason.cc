@@ -184,6 +184,8 @@ std::string Sentence(const Reason& r) {
     case ReasonCode::kQueueFull:
       return "no clone on an idle slot: its queue holds " + Count(r, 0, "slot", "slots") + " of the " + Number(r, 1) +
              " that it may, and clones leave the last one to what waits in it";
+    case ReasonCode::kWorkerDrains:
+      return "its worker drains, and its slot was only lent: another attempt of its task goes on elsewhere, or has done it";
     case ReasonCode::kSpareCopy:
       return "a clone on an idle slot has done its task, so that it would only have made a further copy, and its slot is "
              "wanted: " + Count(r, 0, "task waits", "tasks wait") + " that can use it";
@@ -270,6 +272,7 @@ const char* ReasonName(ReasonCode code) {
     case ReasonCode::kIdleSlot: return "idle_slot";
     case ReasonCode::kSlotWanted: return "slot_wanted";
     case ReasonCode::kSpareCopy: return "spare_copy";
+    case ReasonCode::kWorkerDrains: return "worker_drains";
     case ReasonCode::kToldNothing: return "told_nothing";
     case ReasonCode::kNotSmall: return "not_small";
     case ReasonCode::kNoIdleSlot: return "no_idle_slot";

@@ -55,6 +55,7 @@ enum class ReasonCode : uint8_t {
   kSlotWanted = 42,       // ended: what waits can use its slot     {tasks that wait}
   kToldNothing = 43,      // ended: the list has no policy any more that tells it what to read
   kSpareCopy = 44,        // ended: it only made a further copy, and what waits can use its slot {tasks that wait}
+  kWorkerDrains = 45,     // ended: a clone on an idle slot of a worker that drains
   // Why nothing was decided; said to who asks.
   kNotSlow = 64,          // no copy: as fast as others            {rate, limit: % per s}
   kNoGain = 65,           // no copy: it would not end sooner      {seconds left, seconds anew}
