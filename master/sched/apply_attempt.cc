@@ -45,10 +45,10 @@ std::string FailureText(const StageSpec& spec, const AttemptId& id, WorkerId wor
 
 bool Charged(FailureKind kind) { return kind == FailureKind::kUser || kind == FailureKind::kEnvironment; }
 
-// A clone that failed beside another attempt which goes on, or which failed beside it: without clones the task would not
-// have met this failure, or not twice (adr/0005).
+// A clone or a copy that failed beside another attempt which goes on, or which failed beside it: alone the task would
+// not have met this failure, or not twice (adr/0005).
 bool FailedBeside(const Task& task, const Attempt& a) {
-  if (a.cause != Cause::kClone && a.cause != Cause::kOpportunistic) return false;
+  if (a.cause != Cause::kClone && a.cause != Cause::kOpportunistic && a.cause != Cause::kSpeculative) return false;
   return task.live > 0 || std::any_of(task.attempts.begin(), task.attempts.end(), [&](const Attempt& other) {
     return other.number != a.number && other.state == AttemptState::kFailed && Charged(other.failure) &&
            other.ended_at >= a.launched_at;
