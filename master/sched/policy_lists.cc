@@ -171,8 +171,8 @@ bool PolicyLists::Seeks(const State& state, Instant now, SlotKind kind) const {
   return false;
 }
 
-bool PolicyLists::Has(const Job& job, std::string_view policy) const {
-  const auto own = own_.find(job.list->suffix);
+bool PolicyLists::Has(const JobList& list, std::string_view policy) const {
+  const auto own = own_.find(list.suffix);
   const auto& members = (own == own_.end() ? cluster_ : own->second.pipeline).members();
   return std::any_of(members.begin(), members.end(), [&](const auto& m) { return m.policy->name() == policy; });
 }

@@ -30,8 +30,8 @@ class PolicyLists {
   // Of any policy: Policy::Seeks.
   bool Seeks(const State& state, Instant now, SlotKind kind) const;
 
-  // The list that serves this job has a policy of this name.
-  bool Has(const Job& job, std::string_view policy) const;
+  // The list that serves these jobs has a policy of this name.
+  bool Has(const JobList& list, std::string_view policy) const;
   // Policy::WhyAlone and WhyShuns of each policy that serves the attempt's job, and of all.
   std::vector<Reason> WhyAlone(const AttemptId& attempt, const State& state, Instant now) const;
   std::vector<Reason> WhyShuns(WorkerId worker, const State& state, Instant now) const;

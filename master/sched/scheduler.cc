@@ -4,6 +4,7 @@
 
 #include "common/base/check.h"
 #include "master/sched/core.h"
+#include "master/sched/policies/dolly_facts.h"
 #include "master/sched/policies/give_back.h"
 #include "master/sched/policy_lists.h"
 #include "master/sched/state.h"
@@ -200,8 +201,15 @@ struct Scheduler::Impl {
   // What the list before cloned, or told what to read, and this one does not serve.
   void EndClones() {
     for (const auto& [id, job] : state.jobs()) {
-      if (job.running()) core.EndClonesOf(id, lists.Has(job, "dolly"), lists.Has(job, "delay_assignment"));
+      if (job.running()) core.EndClonesOf(id, lists.Has(*job.list, "dolly"), lists.Has(*job.list, "delay_assignment"));
     }
+    const JobList& common = state.lists().at("");
+    if (lists.Has(common, "dolly")) return;
+    const View view(state, now, "dolly", &common);
+    Plan plan(view);
+    plan.Enter("dolly", &common);
+    ForgetCharges(view, &plan);
+    if (!plan.edits().empty()) core.Fold(plan);
   }
 
   void Step(const StampedEvent& event, std::vector<Decision>* out) {

@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <string>
 
+#include "master/sched/plan.h"
+#include "master/sched/view.h"
+
 namespace mr::sched {
 
 inline constexpr char kOfJob[] = "job";  // id: FactId
@@ -13,5 +16,9 @@ inline constexpr char kUsed[] = "used";  // slots of the budget that admitted ph
 inline std::string Clones(uint32_t stage) { return "clones/" + std::to_string(stage); }
 inline std::string Charged(uint32_t stage) { return "charged/" + std::to_string(stage); }
 inline std::string Verdict(uint32_t stage) { return "verdict/" + std::to_string(stage); }
+
+// Of a list of jobs that does without dolly from now on: what was charged, which nobody would give back as jobs end.
+// What it learned of stragglers stays true.
+void ForgetCharges(const View& view, Plan* plan);
 
 }  // namespace mr::sched
