@@ -343,6 +343,7 @@ struct Queue {
 struct SlotUse {
   std::array<uint32_t, 2> slots{};  // by kind
   uint64_t memory = 0;
+  bool operator==(const SlotUse&) const = default;
 };
 
 // Slots of workers that live and do not drain; by kind: where caps let it run.

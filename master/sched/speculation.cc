@@ -74,11 +74,11 @@ void Speculation::Refine(const Trigger& trigger, const View& view, Rng&, Plan& p
   for (const SlotKind kind : {SlotKind::kMap, SlotKind::kReduce}) {
     if (state.free(kind).count(worker.id) == 0) continue;
     if (view.speculable(kind).empty() || !BelowCap(state, kind)) continue;
-    for (Seen& seen : SeenBy(view, kind)) {
-      if (!HasAny(view, &seen)) continue;
-      const auto choice = PickFor(view, seen, worker);
+    const Seen* seen = nullptr;
+    for (size_t i = 0; (seen = WithAny(view, kind, i)) != nullptr; ++i) {
+      const auto choice = PickFor(view, *seen, worker);
       if (!choice) continue;
-      const TaskId task{seen.key.stage.job, seen.key.stage.stage, choice->slow.first};
+      const TaskId task{seen->key.stage.job, seen->key.stage.stage, choice->slow.first};
       if (plan.Launch(task, worker.id, Cause::kSpeculative, choice->reason)) return;
     }
   }
@@ -86,8 +86,12 @@ void Speculation::Refine(const Trigger& trigger, const View& view, Rng&, Plan& p
 
 bool Speculation::Seeks(const View& view, SlotKind kind) const {
   if (view.speculable(kind).empty() || !BelowCap(view.state(), kind)) return false;
-  std::vector<Seen>& stages = SeenBy(view, kind);
-  return std::any_of(stages.begin(), stages.end(), [&](Seen& seen) { return HasAny(view, &seen); });
+  return WithAny(view, kind, 0) != nullptr;
+}
+
+const Speculation::Seen* Speculation::WithAny(const View& view, SlotKind kind, size_t i) const {
+  const auto has_any = [&](Seen* seen) { return HasAny(view, seen); };
+  return hopeful_[KindIndex(kind)].At(view.state(), SeenBy(view, kind), i, has_any);
 }
 
 std::vector<Speculation::Seen>& Speculation::SeenBy(const View& view, SlotKind kind) const {

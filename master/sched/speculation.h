@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "master/sched/hopeful.h"
 #include "master/sched/pipeline.h"
 #include "master/sched/policy.h"
 
@@ -78,6 +79,8 @@ class Speculation : public Policy {
     std::optional<Choice> best;  // for any worker
   };
   std::vector<Seen>& SeenBy(const View& view, SlotKind kind) const;
+  // Of these stages the i-th that has something for any worker; null: there are fewer.
+  const Seen* WithAny(const View& view, SlotKind kind, size_t i) const;
   bool HasAny(const View& view, Seen* seen) const;
   std::optional<Choice> PickFor(const View& view, const Seen& seen, const Worker& worker) const;
 
@@ -85,6 +88,7 @@ class Speculation : public Policy {
   // looked at again when it changed only. Never decides anything else than a look at the state would.
   mutable std::array<std::vector<Seen>, 2> seen_;
   mutable std::array<uint64_t, 2> round_{~uint64_t{0}, ~uint64_t{0}};
+  mutable std::array<Hopeful<Seen>, 2> hopeful_;
   Options options_;
 };
 

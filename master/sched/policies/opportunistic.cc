@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "master/sched/hopeful.h"
 #include "master/sched/job_graph.h"
 #include "master/sched/policies/blacklist.h"
 #include "master/sched/policies/figures.h"
@@ -60,8 +61,7 @@ class Opportunistic final : public Policy {
   }
 
   bool Seeks(const View& view, SlotKind kind) const override {
-    std::vector<Seen>& stages = SeenBy(view, kind);
-    return std::any_of(stages.begin(), stages.end(), [&](Seen& seen) { return HasAny(view, &seen); });
+    return WithAny(view, kind, 0) != nullptr;
   }
 
   std::optional<Reason> WhyAlone(const View& view, const AttemptId& id) const override {
@@ -90,7 +90,15 @@ class Opportunistic final : public Policy {
     const Stage* stage = nullptr;
     StageId id;
     uint64_t changes = 0;
-    bool looked = false, any = false;
+    bool looked = false;
+    std::array<bool, kMostRunning> any{};  // by how many attempts the task has
+    bool any_of() const { return std::find(any.begin(), any.end(), true) != any.end(); }
+  };
+
+  // Among the first kWorkersSeen free ones, those that may take clones, with the least on them first.
+  struct Emptier {
+    uint64_t folds = ~uint64_t{0};
+    std::vector<const Worker*> workers;
   };
 
   bool Serves(const Job& job, uint32_t stage, SlotKind kind) const {
@@ -107,9 +115,15 @@ class Opportunistic final : public Policy {
     stages.clear();
     for (const StageKey& key : view.speculable(kind)) {
       const Job& job = *state.FindJob(key.stage.job);
-      if (Serves(job, key.stage.stage, kind)) stages.push_back({&job, &job.stages[key.stage.stage], key.stage, 0, false, false});
+      if (Serves(job, key.stage.stage, kind)) stages.push_back({&job, &job.stages[key.stage.stage], key.stage});
     }
     return stages;
+  }
+
+  // Of these stages the i-th that has something for any worker; null: there are fewer.
+  Seen* WithAny(const View& view, SlotKind kind, size_t i) const {
+    const auto has_any = [&](Seen* seen) { return HasAny(view, seen); };
+    return hopeful_[KindIndex(kind)].At(view.state(), SeenBy(view, kind), i, has_any);
   }
 
   bool HasAny(const View& view, Seen* seen) const {
@@ -117,9 +131,9 @@ class Opportunistic final : public Policy {
       view.state().Look();
       seen->looked = true;
       seen->changes = seen->stage->statistics.changes;
-      seen->any = Pick(view, *seen, 1, nullptr) || (attempts_ > 2 && Pick(view, *seen, 2, nullptr));
+      for (uint32_t live = 1; live < attempts_; ++live) seen->any[live] = Pick(view, *seen, live, nullptr).has_value();
     }
-    return seen->any && !QueueKeepsClonesOut(view.state(), *seen->job, seen->job->graph.stages[seen->id.stage].slot_kind);
+    return seen->any_of() && !QueueKeepsClonesOut(view.state(), *seen->job, seen->job->graph.stages[seen->id.stage].slot_kind);
   }
 
   // A task that has so many attempts, none of them a copy; the least advanced first.
@@ -168,15 +182,27 @@ class Opportunistic final : public Policy {
   // What runs there shares a machine with the clone: one with less on it is better for both, if it takes the clone.
   bool EmptierWorker(const State& state, const Seen& seen, const Task& task, const Worker& worker) const {
     const StageSpec& spec = seen.job->graph.stages[seen.id.stage];
-    const std::set<WorkerId>& free = state.free(spec.slot_kind);
-    size_t n = 0;
-    for (auto it = free.begin(); it != free.end() && n < kWorkersSeen; ++it, ++n) {
-      const Worker& other = *state.FindWorker(*it);
-      if (other.used_total() >= worker.used_total() || !IdleEnough(other) || State::LiveOn(task, other.id)) continue;
-      if (!state.Room(other, other.used, spec.slot_kind, spec.memory_bytes)) continue;
-      if (state.TimesFailedOn(task, other) == 0 && !IsListed(state, other.id)) return true;
+    for (const Worker* other : EmptiestFirst(state, spec.slot_kind)) {
+      if (other->used_total() >= worker.used_total()) return false;
+      if (State::LiveOn(task, other->id) || !state.Room(*other, other->used, spec.slot_kind, spec.memory_bytes)) continue;
+      if (state.TimesFailedOn(task, *other) == 0) return true;
     }
     return false;
+  }
+
+  const std::vector<const Worker*>& EmptiestFirst(const State& state, SlotKind kind) const {
+    Emptier& emptier = emptier_[KindIndex(kind)];
+    if (emptier.folds == state.folds()) return emptier.workers;
+    emptier.folds = state.folds();
+    emptier.workers.clear();
+    size_t n = 0;
+    for (auto it = state.free(kind).begin(); it != state.free(kind).end() && n < kWorkersSeen; ++it, ++n) {
+      const Worker& w = *state.FindWorker(*it);
+      if (IdleEnough(w) && !IsListed(state, w.id)) emptier.workers.push_back(&w);
+    }
+    std::stable_sort(emptier.workers.begin(), emptier.workers.end(),
+                     [](const Worker* a, const Worker* b) { return a->used_total() < b->used_total(); });
+    return emptier.workers;
   }
 
   void Lend(const SlotOffer& offer, const View& view, Plan* plan) const {
@@ -188,8 +214,10 @@ class Opportunistic final : public Policy {
     for (uint32_t live = 1; live < attempts_; ++live) {
       for (const SlotKind kind : kKinds) {
         if (state.free(kind).count(worker.id) == 0) continue;
-        for (Seen& seen : SeenBy(view, kind)) {
-          if (!HasAny(view, &seen)) continue;
+        Seen* each = nullptr;
+        for (size_t i = 0; (each = WithAny(view, kind, i)) != nullptr; ++i) {
+          Seen& seen = *each;
+          if (!seen.any[live]) continue;
           const auto task = Pick(view, seen, live, &worker);
           if (!task) continue;
           if (KeepsCopiesOut(view, worker, seen.job->graph.stages[seen.id.stage])) continue;
@@ -211,6 +239,8 @@ class Opportunistic final : public Policy {
   // What this round of idle offers has: never decides anything else than a look at the state would.
   mutable std::array<std::vector<Seen>, 2> seen_;
   mutable std::array<uint64_t, 2> round_{~uint64_t{0}, ~uint64_t{0}};
+  mutable std::array<Hopeful<Seen>, 2> hopeful_;
+  mutable std::array<Emptier, 2> emptier_;
 };
 
 }  // namespace

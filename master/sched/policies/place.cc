@@ -151,21 +151,21 @@ Cause CauseOf(const Task& task) {
   return task.next_number > 1 ? Cause::kRetry : Cause::kFirst;
 }
 
+// Of workers that are told apart by Walks. A guess: slots of one kind of machine, some of them in use.
+constexpr size_t kRoomsKept = 16;
+
 }  // namespace
 
 size_t KeptForCopies(const State& state) { return std::max(kWorkersForCopies, state.workers().size() / kShareForCopies); }
 
 bool Walks::Kept(const State& state, const Worker& w) const {
-  return folds_ == state.folds() && free_ == w.is_free && slots_ == w.slots && used_.slots == w.used.slots &&
-         used_.memory == w.used.memory && memory_ == w.memory_bytes;
+  return folds_ == state.folds() && std::find(kept_.begin(), kept_.end(), RoomOf(w)) != kept_.end();
 }
 
 void Walks::NoteKept(const State& state, const Worker& w) {
+  if (folds_ != state.folds() || kept_.size() == kRoomsKept) kept_.clear();
   folds_ = state.folds();
-  free_ = w.is_free;
-  slots_ = w.slots;
-  used_ = w.used;
-  memory_ = w.memory_bytes;
+  kept_.push_back(RoomOf(w));
 }
 
 const StageKey* Walks::From(const State& state, const SlotOffer& offer, bool ready) {

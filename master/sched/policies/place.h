@@ -4,6 +4,7 @@
 
 #include <array>
 #include <optional>
+#include <vector>
 
 #include "master/sched/plan.h"
 #include "master/sched/trigger.h"
@@ -35,7 +36,8 @@ size_t KeptForCopies(const State& state);
 //
 // Kept: no stage may have a task wait on this worker for its inputs, since another one with the same slots and
 // memory, as much of them used, was told so by each stage. While most slots are free and the same stages keep them so,
-// each offer of thousands would else go through all of these stages.
+// each offer of thousands would else go through all of these stages. Some such workers are remembered: in a round of
+// offers those with one slot in use and those with three take turns.
 // From: an offer that is made again, since jobs were passed over, begins at the stage that had the launch.
 class Walks {
  public:
@@ -48,11 +50,17 @@ class Walks {
   static constexpr StageKey kEnd{INT64_MAX, UINT64_MAX, {}};
 
  private:
-  uint64_t folds_ = ~uint64_t{0};
-  std::array<bool, 2> free_{};
-  Slots slots_;
-  SlotUse used_;
-  uint64_t memory_ = 0;
+  struct Room {
+    std::array<bool, 2> free{};
+    Slots slots;
+    SlotUse used;
+    uint64_t memory = 0;
+    bool operator==(const Room&) const = default;
+  };
+  static Room RoomOf(const Worker& w) { return {w.is_free, w.slots, w.used, w.memory_bytes}; }
+
+  uint64_t folds_ = ~uint64_t{0};  // of kept_
+  std::vector<Room> kept_;
 
   uint64_t offer_folds_ = ~uint64_t{0}, offers_ = 0;
   WorkerId worker_;
