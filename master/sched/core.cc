@@ -36,8 +36,8 @@ void Core::Fold(const Plan& plan) {
 }
 
 void Core::WakeCoreAt(Instant at) {
-  const auto it = state_.timers().find({kCoreTimer, 0});
-  if (it != state_.timers().end() && it->second <= at) return;
+  const Instant* armed = state_.FindTimer(kCoreTimer, 0);
+  if (armed != nullptr && *armed <= at) return;
   state_.SetTimer(kCoreTimer, 0, at);
   Emit(WakeAt{kCoreTimer, 0, at});
 }
@@ -64,8 +64,8 @@ void Core::On(const ProfileLoaded& e) {
 }
 
 void Core::On(const TimerDue& e) {
-  const auto it = state_.timers().find({e.policy, e.id});
-  if (it == state_.timers().end() || it->second > now_) return;  // replaced by a later wish
+  const Instant* armed = state_.FindTimer(e.policy, e.id);
+  if (armed == nullptr || *armed > now_) return;  // replaced by a later wish
   state_.EraseTimer(e.policy, e.id);
   if (e.policy != kCoreTimer) {
     due.emplace_back(e.policy, e.id);

@@ -26,6 +26,13 @@ uint64_t HashPlan(const StagePlanned& plan) {
   return h;
 }
 
+// Names are short, and those of one policy differ in their first or last letter.
+uint64_t PlaceOf(std::string_view name, uint64_t id) {
+  const auto letter = [](char c) { return static_cast<uint64_t>(static_cast<unsigned char>(c)); };
+  return MixHash(name.empty() ? 0 : letter(name.front()) << 8 | letter(name.back()), id);
+}
+uint64_t PlaceOf(const FactName& key) { return PlaceOf(key.name, key.id) + key.policy.size() + (key.scope.size() << 6); }
+
 }  // namespace
 
 const Job* State::FindJob(JobId id) const {
@@ -62,9 +69,14 @@ const Worker* State::FindWorker(WorkerId id) const {
   return it == workers_.end() ? nullptr : &it->second;
 }
 
-const FactValue* State::FindFact(const FactKey& key) const {
-  const auto it = facts_.find(key);
-  return it == facts_.end() ? nullptr : &it->second;
+const FactValue* State::FindFact(const FactName& key) const {
+  const auto* fact = facts_lately_.Find(facts_, key, PlaceOf(key));
+  return fact == nullptr ? nullptr : &fact->second;
+}
+
+const Instant* State::FindTimer(std::string_view policy, uint64_t id) const {
+  const auto* timer = timers_lately_.Find(timers_, TimerLess::Name{policy, id}, PlaceOf(policy, id));
+  return timer == nullptr ? nullptr : &timer->second;
 }
 
 const StageSpec& State::Spec(StageId id) const {
@@ -484,14 +496,19 @@ std::vector<AttemptId> State::RemoveCopy(const TaskId& id, const CopyPlace& plac
 }
 
 void State::SetFact(const FactKey& key, FactValue value) {
-  EraseFact(key);
+  if (const FactValue* was = FindFact(key)) {
+    digest_ -= Hash(key, *was);
+    const_cast<FactValue&>(*was) = value;
+  } else {
+    facts_.emplace(key, value);
+  }
   digest_ += Hash(key, value);
-  facts_[key] = value;
 }
 
 void State::EraseFact(const FactKey& key) {
   const auto it = facts_.find(key);
   if (it == facts_.end()) return;
+  facts_lately_.Drop(PlaceOf(key));
   digest_ -= Hash(key, it->second);
   facts_.erase(it);
 }
@@ -499,12 +516,13 @@ void State::EraseFact(const FactKey& key) {
 void State::SetTimer(const std::string& policy, uint64_t id, Instant at) {
   EraseTimer(policy, id);
   digest_ += HashTimer(policy, id, at);
-  timers_[{policy, id}] = at;
+  timers_.emplace(TimerKey{policy, id}, at);
 }
 
 void State::EraseTimer(const std::string& policy, uint64_t id) {
-  const auto it = timers_.find({policy, id});
+  const auto it = timers_.find(TimerLess::Name{policy, id});
   if (it == timers_.end()) return;
+  timers_lately_.Drop(PlaceOf(policy, id));
   digest_ -= HashTimer(policy, id, it->second);
   timers_.erase(it);
 }

@@ -21,6 +21,7 @@
 #include "common/base/status.h"
 #include "master/sched/entities.h"
 #include "master/sched/event.h"
+#include "master/sched/lately.h"
 
 namespace mr::sched {
 
@@ -33,6 +34,28 @@ struct FactKey {
   static void Fields(V&& v) { v(&FactKey::policy, &FactKey::scope, &FactKey::id, &FactKey::name); }
 };
 using FactValue = std::variant<int64_t, double>;
+
+// A FactKey to ask for, which owns no strings; and of a timer its policy and id.
+struct FactName {
+  FactName(std::string_view p, std::string_view s, uint64_t i, std::string_view n) : policy(p), scope(s), id(i), name(n) {}
+  FactName(const FactKey& key) : FactName(key.policy, key.scope, key.id, key.name) {}
+  std::string_view policy, scope;
+  uint64_t id = 0;
+  std::string_view name;
+  auto operator<=>(const FactName&) const = default;
+};
+struct FactLess {
+  using is_transparent = void;
+  bool operator()(const FactName& a, const FactName& b) const { return a < b; }
+};
+using TimerKey = std::pair<std::string, uint64_t>;
+struct TimerLess {
+  using is_transparent = void;
+  using Name = std::pair<std::string_view, uint64_t>;
+  bool operator()(const Name& a, const Name& b) const { return a < b; }
+};
+using Facts = std::map<FactKey, FactValue, FactLess>;
+using Timers = std::map<TimerKey, Instant, TimerLess>;
 
 // A list of policies, and since when it was in force.
 struct ListInForce {
@@ -106,8 +129,8 @@ class State {
   const Config& config() const { return config_; }
   const std::map<JobId, Job>& jobs() const { return jobs_; }
   const std::map<WorkerId, Worker>& workers() const { return workers_; }
-  const std::map<FactKey, FactValue>& facts() const { return facts_; }
-  const std::map<std::pair<std::string, uint64_t>, Instant>& timers() const { return timers_; }
+  const Facts& facts() const { return facts_; }
+  const Timers& timers() const { return timers_; }
   const std::map<std::string, Queue>& queues() const { return queues_; }
   // Those with jobs that run or hold slots, by number.
   const std::map<uint64_t, const Queue*>& busy_queues() const { return busy_queues_; }
@@ -124,7 +147,8 @@ class State {
   const Task* FindTask(TaskId id) const;
   const Attempt* FindAttempt(const AttemptId& id) const;
   const Worker* FindWorker(WorkerId id) const;
-  const FactValue* FindFact(const FactKey& key) const;
+  const FactValue* FindFact(const FactName& key) const;
+  const Instant* FindTimer(std::string_view policy, uint64_t id) const;
   const StageSpec& Spec(StageId id) const;
 
   // Stages with a task whose inputs are all there; with a task that could wait for its inputs on a
@@ -424,8 +448,10 @@ class State {
   std::map<std::string, uint32_t> rack_numbers_;
   std::vector<const std::string*> rack_names_;  // in rack_numbers_
   uint64_t outputs_made_ = 0, outputs_lost_ = 0;
-  std::map<FactKey, FactValue> facts_;
-  std::map<std::pair<std::string, uint64_t>, Instant> timers_;
+  Facts facts_;
+  mutable Lately<Facts> facts_lately_;
+  Timers timers_;
+  mutable Lately<Timers> timers_lately_;
   uint64_t arrivals_ = 0, offers_ = 0, queue_numbers_ = 0;  // so many were given out
   WorkerId offer_cursor_;
   std::array<Transfers, kMostReaders> transfers_{};

@@ -26,7 +26,8 @@ class View {
   }
   // What this policy wrote by Plan::Remember: each list of jobs has facts and timers of its own. Null
   // where there is none.
-  const FactValue* FindFact(const std::string& scope, uint64_t id, const std::string& name) const {
+  const FactValue* FindFact(std::string_view scope, uint64_t id, std::string_view name) const {
+    if (list_ == nullptr || list_->suffix.empty()) return state_.FindFact({policy_, scope, id, name});
     return state_.FindFact({owner(), scope, id, name});
   }
   // Each fact of this scope and id, by name: visit(name, value).
@@ -40,14 +41,13 @@ class View {
     }
   }
   // 0 where there is none.
-  int64_t Number(const std::string& scope, uint64_t id, const std::string& name) const {
+  int64_t Number(std::string_view scope, uint64_t id, std::string_view name) const {
     const FactValue* fact = FindFact(scope, id, name);
     return fact == nullptr ? 0 : std::get<int64_t>(*fact);
   }
   // When it is to be woken for this id.
   const Instant* FindTimer(uint64_t id) const {
-    const auto it = state_.timers().find({owner(), id});
-    return it == state_.timers().end() ? nullptr : &it->second;
+    return state_.FindTimer(owner(), id);
   }
   // Under which its facts and timers stand: the policy's name, and for a job's own list its mark.
   std::string owner() const { return std::string(policy_) + (list_ == nullptr ? "" : list_->suffix); }

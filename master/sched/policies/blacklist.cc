@@ -45,7 +45,7 @@ class Blacklist final : public Policy {
     return fact == nullptr ? 0 : std::get<double>(*fact);
   }
   void Filter(const SlotOffer& offer, const State& state, Plan* plan) const {
-    if (!IsListed(state, offer.worker)) return;
+    if (plan->edits().empty() || !IsListed(state, offer.worker)) return;
     const std::vector<Edit> edits = plan->edits();
     for (const Edit& edit : edits) {
       const auto* launch = std::get_if<Launch>(&edit);
@@ -81,7 +81,7 @@ class Blacklist final : public Policy {
       if (e.failed > 0) {
         plan->Remember(kWorkerScope, id, kFailed, Integer(state, kWorkerScope, id, kFailed) + e.failed);
       }
-      if (state.timers().count({std::string(name()), id}) == 0) plan->WakeAt(id, SliceEnd(view.now()));
+      if (state.FindTimer(name(), id) == nullptr) plan->WakeAt(id, SliceEnd(view.now()));
     }
   }
 
@@ -128,7 +128,11 @@ class Blacklist final : public Policy {
 
 }  // namespace
 
-bool IsListed(const State& state, WorkerId worker) { return Integer(state, kWorkerScope, worker.value, kListed) != 0; }
+bool AnyListed(const State& state) { return Integer(state, kClusterScope, 0, kListed) != 0; }
+
+bool IsListed(const State& state, WorkerId worker) {
+  return AnyListed(state) && Integer(state, kWorkerScope, worker.value, kListed) != 0;
+}
 
 Result<std::unique_ptr<Policy>> MakeBlacklist(PolicyParams* params) {
   MR_ASSIGN_OR_RETURN(const double window, params->Number("window", 300, 0.001, 1e6));

@@ -19,6 +19,8 @@
 
 namespace mr::sched {
 
+// Some worker is listed.
+bool AnyListed(const State& state);
 // It gets no first attempts now, nor clones.
 bool IsListed(const State& state, WorkerId worker);
 

@@ -88,8 +88,8 @@ class Delay final : public Policy {
     const Instant at = distance == Distance::kRack ? rack_at : any_at;
     if (now >= at || !plan->PassOver(job)) return;
     const Instant wake = now < rack_at ? rack_at : any_at;
-    const auto timer = state.timers().find({std::string(name()), FactId(job)});
-    if (timer == state.timers().end() || timer->second != wake) plan->WakeAt(FactId(job), wake);
+    const Instant* timer = state.FindTimer(name(), FactId(job));
+    if (timer == nullptr || *timer != wake) plan->WakeAt(FactId(job), wake);
   }
 
   // No offer has been refused, or would have been without the wait, for long.

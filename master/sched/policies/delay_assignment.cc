@@ -77,10 +77,11 @@ class DelayAssignment final : public Policy {
 
   // Launches of clones make copies that readers wait for, and readers of clones' outputs are told what to read.
   void Mark(const View& view, Plan* plan) const {
-    for (const Edit& edit : std::vector<Edit>(plan->edits())) {
-      const auto* launch = std::get_if<Launch>(&edit);
+    // Of the draft as it is now: what is wanted stands behind it.
+    for (size_t i = 0, n = plan->edits().size(); i < n; ++i) {
+      const auto* launch = std::get_if<Launch>(&plan->edits()[i]);
       if (launch == nullptr) continue;
-      const TaskId& id = launch->attempt.task;
+      const TaskId id = launch->attempt.task;
       const Job& job = *view.state().FindJob(id.job);
       if (!view.Serves(job)) continue;
       const Task& task = job.stages[id.stage].tasks[id.task];

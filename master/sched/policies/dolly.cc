@@ -71,8 +71,9 @@ class Dolly final : public Policy {
 
   // The first task of a phase is about to run: the phase is decided.
   void Offer(const View& view, Plan* plan) const {
-    for (const Edit& edit : std::vector<Edit>(plan->edits())) {
-      const auto* launch = std::get_if<Launch>(&edit);
+    // Of the draft as it is now: what is decided stands behind it.
+    for (size_t i = 0, n = plan->edits().size(); i < n; ++i) {
+      const auto* launch = std::get_if<Launch>(&plan->edits()[i]);
       if (launch == nullptr || launch->cause != Cause::kFirst) continue;
       const StageId id = launch->attempt.task.stage_id();
       const Job& job = *view.state().FindJob(id.job);
@@ -192,7 +193,9 @@ class Dolly final : public Policy {
       const bool stopped = MayDiffer(job, id.task.stage);
       if ((a->holds_slot() && !stopped) || !seen.insert(id.task.stage_id()).second) continue;
       const uint64_t fact = FactId(job.id);
-      const int64_t charged = job.running() && view.Serves(job) ? view.Number(kOfJob, fact, Charged(id.task.stage)) : 0;
+      if (!job.running() || !view.Serves(job)) continue;
+      if (view.Number(kOfJob, fact, Verdict(id.task.stage)) != static_cast<int64_t>(ReasonCode::kCloned)) continue;
+      const int64_t charged = view.Number(kOfJob, fact, Charged(id.task.stage));
       if (charged == 0) continue;
       const Stage& stage = job.stages[id.task.stage];
       const int64_t c = Charge(static_cast<uint32_t>(view.Number(kOfJob, fact, Clones(id.task.stage))), 1);

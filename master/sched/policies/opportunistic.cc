@@ -195,10 +195,11 @@ class Opportunistic final : public Policy {
     if (emptier.folds == state.folds()) return emptier.workers;
     emptier.folds = state.folds();
     emptier.workers.clear();
+    const bool listed = AnyListed(state);
     size_t n = 0;
     for (auto it = state.free(kind).begin(); it != state.free(kind).end() && n < kWorkersSeen; ++it, ++n) {
       const Worker& w = *state.FindWorker(*it);
-      if (IdleEnough(w) && !IsListed(state, w.id)) emptier.workers.push_back(&w);
+      if (IdleEnough(w) && !(listed && IsListed(state, w.id))) emptier.workers.push_back(&w);
     }
     std::stable_sort(emptier.workers.begin(), emptier.workers.end(),
                      [](const Worker* a, const Worker* b) { return a->used_total() < b->used_total(); });

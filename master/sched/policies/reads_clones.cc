@@ -43,7 +43,7 @@ bool ReadersMayBeTold(const Job& job, uint32_t stage) {
 }
 
 bool ReadsClones(const Job& job, uint32_t stage, const Task& task) {
-  if (!MayBeTold(job, stage)) return false;
+  if (task.plan.slices.empty() || !MayBeTold(job, stage)) return false;
   const bool alike = job.causes[CauseIndex(Cause::kOpportunistic)].launched == 0;
   for (const Slice& slice : task.plan.slices) {
     const Stage& up = job.stages[job.graph.stages[stage].inputs[slice.input].upstream];
