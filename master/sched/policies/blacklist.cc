@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <map>
+#include <vector>
 
 namespace mr::sched {
 
@@ -65,10 +66,17 @@ class Blacklist final : public Policy {
     struct Ends {
       int64_t ended = 0, failed = 0;
     };
-    std::map<WorkerId, Ends> ends;
-    for (const AttemptId& id : std::set<AttemptId>(changed.attempts.begin(), changed.attempts.end())) {
+    // Most attempts that changed have only reported.
+    std::vector<AttemptId> ended;
+    for (const AttemptId& id : changed.attempts) {
       const Attempt* a = state.FindAttempt(id);
-      if (a == nullptr || a->ended_at != view.now()) continue;
+      if (a != nullptr && a->ended_at == view.now()) ended.push_back(id);
+    }
+    std::sort(ended.begin(), ended.end());
+    ended.erase(std::unique(ended.begin(), ended.end()), ended.end());
+    std::map<WorkerId, Ends> ends;
+    for (const AttemptId& id : ended) {
+      const Attempt* a = state.FindAttempt(id);
       const bool failed = a->state == AttemptState::kFailed &&
                           (a->failure == FailureKind::kUser || a->failure == FailureKind::kEnvironment);
       if (!failed && a->state != AttemptState::kCommitted) continue;

@@ -62,7 +62,8 @@ class DelayAssignment final : public Policy {
 
   void Moved(const View& view, const Job& job, const AttemptId& id, CopyAssigner* assigner, Plan* plan) const {
     const Attempt* a = view.state().FindAttempt(id);
-    if (a == nullptr) return;
+    // Most of what moved are reports of attempts that make the only copy and read whatever they find.
+    if (a == nullptr || (a->live() && !a->by_bind && a->cause != Cause::kOpportunistic)) return;
     const Task& task = job.stages[id.task.stage].tasks[id.task.task];
     // A clone on a lent slot came after the launch that Mark saw.
     const bool lent = a->live() && a->cause == Cause::kOpportunistic && task.state != TaskState::kCommitted;

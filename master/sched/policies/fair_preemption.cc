@@ -67,7 +67,7 @@ uint32_t Enough(const Queue& q, double share, size_t kind) {
 }  // namespace
 
 bool FairPreemption::AnyBelow(const State& state) const {
-  const auto it = state.facts().lower_bound({policy_, "", 0, ""});
+  const auto it = state.facts().lower_bound(FactName(policy_, "", 0, ""));
   return it != state.facts().end() && it->first.policy == policy_;
 }
 
