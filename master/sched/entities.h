@@ -65,13 +65,13 @@ struct Attempt {
   bool taken_back = false;
   bool spared = false;  // slow for its input only: not copied, which has been said once
   bool by_bind = false;  // reads the copies that it is told by Bind, and no others
+  bool uncounted = false;  // derived: `rating` is from before the last report
   Instant launched_at, started_at, first_byte_at, inputs_done_at, ended_at;  // 0 = not yet
   Instant sort_at, reduce_at;  // the first report from its second and from its third phase; 0 = none yet
   Duration ran, waited;
   uint64_t history = 0;         // hash over all samples, also those no longer kept
   std::vector<Sample> samples;  // the last 8 while it is live, the last one afterwards
   Rating rating;                // derived
-  bool uncounted = false;       // derived: `rating` is from before the last report
 
   bool live() const { return state == AttemptState::kLaunched || state == AttemptState::kRunning; }
   bool holds_slot() const { return live() || state == AttemptState::kEnding; }

@@ -40,14 +40,14 @@ struct StatisticsWanted {
 struct Rating {
   bool running = false, finished = false;
   bool candidate = false;  // it runs alone, and its task may get a copy
+  // It runs, the only live attempt of its task but for clones on lent slots, and the task may be copied or begun anew.
+  bool alone = false;
+  bool sampled = false;    // it is one of those that stand for the stage (kCostsKept)
   double rate = 0;         // score per second when it last reported; 0 = not known
   int64_t score = 0;       // billionths
   int64_t started = 0;     // ns
   int64_t lasted = 0;      // ns, of finished ones
   uint64_t bytes = 0;      // of its input, of finished ones; 0 = not known
-  // It runs, the only live attempt of its task but for clones on lent slots, and the task may be copied or begun anew.
-  bool alone = false;
-  bool sampled = false;    // it is one of those that stand for the stage (kCostsKept)
   double cost = 0;         // ns per byte of its input: that it took, or is predicted to take; 0 = not known
   // ns per byte that its whole input takes it, without the wait for inputs; of one that runs, predicted once it
   // has reported enough (State::RatingOf); 0 = not known.
