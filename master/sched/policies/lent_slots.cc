@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "master/sched/policies/place.h"
+#include "master/sched/policies/choose.h"
 
 namespace mr::sched {
 

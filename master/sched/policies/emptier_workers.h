@@ -1,0 +1,34 @@
+// On which workers a clone on an idle slot is out of the way of what runs there, and whether there is a better one.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "master/sched/state.h"
+
+namespace mr::sched {
+
+class EmptierWorkers {
+ public:
+  // fill: with a clone at most this share of a worker's slots is in use, or the clone's alone.
+  explicit EmptierWorkers(double fill) : fill_(fill) {}
+
+  bool IdleEnough(const Worker& w) const {
+    return w.used_total() == 0 || w.used_total() + 1 <= fill_ * w.slots.total;
+  }
+  // What runs there shares a machine with the clone: one with less on it is better for both, if it takes the clone.
+  bool AnyFor(const State& state, const StageSpec& spec, const Task& task, const Worker& worker);
+
+ private:
+  // Among the first free ones those that may take clones, the emptiest first; good until something is folded in.
+  struct Seen {
+    uint64_t folds = ~uint64_t{0};
+    std::vector<const Worker*> workers;
+  };
+  const std::vector<const Worker*>& EmptiestFirst(const State& state, SlotKind kind);
+
+  const double fill_;
+  std::array<Seen, 2> seen_;
+};
+
+}  // namespace mr::sched
