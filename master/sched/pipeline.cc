@@ -5,6 +5,7 @@
 
 #include "common/base/text.h"
 #include "master/sched/policies/blacklist.h"
+#include "master/sched/policies/coupling.h"
 #include "master/sched/policies/delay.h"
 #include "master/sched/policies/delay_assignment.h"
 #include "master/sched/policies/dolly.h"
@@ -42,6 +43,7 @@ constexpr PolicyEntry kPolicies[] = {
     {"fifo", true, true, &MakeFifo},
     {"fair", true, true, &MakeFair},
     {"delay", false, true, &MakeDelay},
+    {"coupling", false, true, &MakeCoupling},
     {"blacklist", false, true, &MakeBlacklist},
     {"dolly", false, false, &MakeDolly, Family::kCloning},
     {"delay_assignment", false, false, &MakeDelayAssignment},

@@ -55,6 +55,8 @@ Study LateStudy();
 Study MantriStudy();
 // Ananthanarayanan et al., NSDI 2013 (reproduce_dolly.cc).
 Study DollyStudy();
+// Tan et al., INFOCOM 2013 (reproduce_coupling.cc).
+Study CouplingStudy();
 
 struct ReproduceOptions {
   std::string figure;  // "late", "late:fig10"

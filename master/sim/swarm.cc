@@ -69,7 +69,8 @@ JobModel RandomJob(Rng& rng, uint32_t number) {
 constexpr const char* kPlace[] = {"fifo", "fair", "fair(reduces=greedy)",
                                   "fair(min_share_timeout=1,fair_share_timeout=3)",
                                   "fair(slowstart=0.5)", ""};
-constexpr const char* kWait[] = {"", "", "delay", "delay(clock=paper)", "delay(node=1,rack=2)"};
+constexpr const char* kWait[] = {"", "", "delay", "delay(clock=paper)", "delay(node=1,rack=2)",
+                                 "coupling", "coupling(clock=paper)", "delay,coupling(beta=0.5,peek=2)"};
 constexpr const char* kAvoid[] = {"", "", "blacklist(window=20)", "blacklist(window=5,threshold=0.2,most=0.5)"};
 constexpr const char* kClone[] = {"",
                                   "",

@@ -11,7 +11,8 @@ namespace {
 
 // Lists that a scenario without a `policies` line must hold under.
 constexpr const char* kLists[] = {
-    "fifo", "fair", "fair(reduces=greedy)", "fair,delay", "fair,blacklist",
+    "fifo", "fair", "fair(reduces=greedy)", "fair,delay", "fair,blacklist", "fair,coupling",
+    "fair(reduces=greedy),coupling(clock=paper)",
     "fifo,hadoop_speculation(min_age=1s)", "fifo,dryad_speculation(done=0.5)", "fifo,spark_speculation",
     "fifo,late(min_age=1s)", "fifo,mantri_placement", "fifo,mantri_replication", "fifo,mantri_recompute",
     "fair,mantri_restart", "fair,delay,mantri", "fair,opportunistic,late(min_age=1s)"};
@@ -44,7 +45,7 @@ TEST(PolicyScenarioTest, FailsUnderFifoAlone) {
   for (const std::string& path : Files()) {
     const std::string name = std::filesystem::path(path).filename().string();
     const auto is_of = [&](const std::string& policy) { return name.rfind(policy + "_", 0) == 0; };
-    if (!is_of("fair") && !is_of("delay") && !is_of("blacklist")) continue;
+    if (!is_of("fair") && !is_of("delay") && !is_of("coupling") && !is_of("blacklist")) continue;
     std::ifstream in(path);
     std::stringstream text;
     text << in.rdbuf();

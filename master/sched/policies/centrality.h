@@ -1,0 +1,30 @@
+// Which workers are nearest to what a stage reads: the Coupling Scheduler's centrality (papers.md 5.1, algorithm 2).
+//   C(v) = sum over workers u with outputs that the stage reads of bytes(u) * hops(v, u)
+//   hops: 0 on the worker, 2 in its rack, 4 elsewhere
+#pragma once
+
+#include <vector>
+
+#include "common/base/rng.h"
+#include "master/sched/state.h"
+
+namespace mr::sched {
+
+// A task of this stage reads others'.
+inline bool ReadsStages(const StageSpec& spec) {
+  for (const StageInput& input : spec.inputs) {
+    if (input.is_edge) return true;
+  }
+  return false;
+}
+
+// An attempt of such a task of the job has a slot there.
+bool RunsReader(const Job& job, const Worker& w);
+
+inline constexpr size_t kNear = 7;  // D of the paper
+
+// The kNear cheapest workers with a free slot of this kind, the cheapest first, ties by chance; alone: of those that run
+// no reader of the job. Cost: the tasks that the stage reads, and some hundred workers.
+std::vector<WorkerId> CentralWorkers(const State& state, const StageId& id, SlotKind kind, bool alone, Rng& rng);
+
+}  // namespace mr::sched

@@ -1,0 +1,153 @@
+#include "master/sched/policies/coupling.h"
+
+#include <algorithm>
+
+#include "common/base/digest.h"
+#include "master/sched/policies/centrality.h"
+#include "master/sched/policies/coupling_rules.h"
+#include "master/sched/policies/place.h"
+#include "master/sched/policies/wait_scheduling.h"
+
+namespace mr::sched {
+
+namespace {
+
+struct Options {
+  WaitRules wait;
+  double beta = -1;  // below 0: by load
+  size_t peek = 0;
+};
+
+// Whoever holds the input may never have room for it. A guess: some tens of offers.
+constexpr double kLeastChance = .02;
+// Papers.md 5.1, algorithm 3.
+constexpr double kAlphaRackBusy = .7, kAlphaRack = .8, kAlphaFar = 1;
+
+class Coupling final : public Policy {
+ public:
+  explicit Coupling(Options options) : options_(options) {}
+  std::string_view name() const override { return "coupling"; }
+  // A reduce may start with the first of its maps; this policy says when.
+  void Ask(Sharing* sharing) const override { sharing->slow_start = 0; }
+
+  void Refine(const Trigger& trigger, const View& view, Rng& rng, Plan& plan) const override {
+    if (const auto* ended = std::get_if<JobsEnded>(&trigger))
+      return ForgetCandidates(view, ended->jobs, &plan);
+    const auto* offer = std::get_if<SlotOffer>(&trigger);
+    if (offer == nullptr) return;
+    const Launch* drafted = nullptr;
+    for (const Edit& edit : plan.edits()) {
+      if (const auto* launch = std::get_if<Launch>(&edit)) drafted = launch;
+    }
+    if (drafted == nullptr || drafted->cause != Cause::kFirst) return;
+    const TaskId task = drafted->attempt.task;
+    const StageSpec& spec = view.state().Spec(task.stage_id());
+    if (!ReadsStages(spec)) return Peek(*offer, task, view, rng, &plan);
+    const Launch again = *drafted;
+    const Queue& queue = *view.state().FindJob(task.job)->in_queue;
+    plan.Withdraw(task);
+    if (LaunchDueReduce(*offer, view, queue, spec.slot_kind, options_.wait, rng, &plan)) return;
+    if (LaunchMaps(*offer, view.state(), task.job, &plan)) return;
+    // Only a job of which something is drafted can be passed over.
+    plan.Launch(task, again.worker, again.cause, again.reason);
+    plan.PassOver(task.job);
+  }
+
+ private:
+  // Of the stages of this job that read files, for the slot that its reduce does not get.
+  static bool LaunchMaps(const SlotOffer& offer, const State& state, JobId id, Plan* plan) {
+    const Job& job = *state.FindJob(id);
+    for (uint32_t s = 0; s < job.stages.size(); ++s) {
+      const StageSpec& spec = job.graph.stages[s];
+      if (!job.stages[s].in_ready || ReadsStages(spec) ||
+          state.free(spec.slot_kind).count(offer.worker) == 0)
+        continue;
+      if (LaunchOf(state, {id, s}, offer, &ChooseReady, plan)) return true;
+    }
+    return false;
+  }
+
+  void Peek(const SlotOffer& offer, const TaskId& id, const View& view, Rng& rng,
+            Plan* plan) const {
+    const State& state = view.state();
+    const Task& task = *state.FindTask(id);
+    const Worker& w = *state.FindWorker(offer.worker);
+    bool rack = false, any = false;
+    for (const WorkerId holder : task.plan.preferred) {
+      if (holder == w.id) return;
+      const Worker* other = state.FindWorker(holder);
+      if (other == nullptr || !other->alive || other->draining) continue;
+      any = true;
+      rack = rack || other->rack == w.rack;
+    }
+    if (!any) return;
+    const Job& job = *state.FindJob(id.job);
+    const Seen seen = Look(state, job, rng);
+    double pending = 0;
+    for (uint32_t s = 0; s < job.stages.size(); ++s) {
+      if (!ReadsStages(job.graph.stages[s])) pending += job.stages[s].pending;
+    }
+    const double beta = options_.beta >= 0 ? options_.beta : PeekBeta(pending, seen.free);
+    const double alpha = !rack ? kAlphaFar : RunsReader(job, w) ? kAlphaRackBusy : kAlphaRack;
+    // Each job that is asked about at this offer has a draw of its own.
+    Rng own(MixHash(rng.Next(), job.arrival));
+    const double p = std::max(kLeastChance, PeekChance(alpha, beta, seen.share, seen.free));
+    if (own.Uniform() >= p) plan->PassOver(id.job);
+  }
+
+  // share: of workers that hold input of a map that waits; free: workers with a free map slot.
+  struct Seen {
+    double share = 0, free = 0;
+  };
+
+  static bool HoldsInput(const Job& job, WorkerId w) {
+    for (uint32_t s = 0; s < job.stages.size(); ++s) {
+      if (ReadsStages(job.graph.stages[s])) continue;
+      for (const TaskClass& c : job.stages[s].classes) {
+        if (c.ready.by_worker.CountPending(c.ready.by_worker.Find(w.value)) > 0) return true;
+      }
+    }
+    return false;
+  }
+
+  Seen Look(const State& state, const Job& job, Rng& rng) const {
+    const auto& workers = state.workers();
+    const size_t n = std::min(options_.peek, workers.size());
+    double have = 0, free = 0, live = 0;
+    auto it = workers.begin();
+    if (n < workers.size()) {
+      const uint32_t first = workers.begin()->first.value, last = workers.rbegin()->first.value;
+      it =
+          workers.lower_bound(WorkerId{first + static_cast<uint32_t>(rng.Below(last - first + 1))});
+    }
+    for (size_t i = 0; i < n; ++i, ++it) {
+      if (it == workers.end()) it = workers.begin();
+      const Worker& w = it->second;
+      if (!w.alive || w.draining) continue;
+      ++live;
+      have += HoldsInput(job, w.id);
+      free += state.free(SlotKind::kMap).count(w.id) != 0;
+    }
+    state.Look(n);
+    if (live == 0) return {};
+    return {have / live,
+            free / live * (live / static_cast<double>(n)) * static_cast<double>(workers.size())};
+  }
+
+  const Options options_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Policy>> MakeCoupling(PolicyParams* params) {
+  Options o;
+  MR_ASSIGN_OR_RETURN(o.wait.threshold, params->Number("threshold", 3, .01, 1e6));
+  MR_ASSIGN_OR_RETURN(o.beta, params->Number("beta", -1, -1, 10));
+  MR_ASSIGN_OR_RETURN(const double peek, params->Number("peek", 256, 1, 1e6));
+  MR_ASSIGN_OR_RETURN(const size_t clock, params->Choice("clock", {"offer", "paper"}));
+  o.peek = static_cast<size_t>(peek);
+  o.wait.at_once = clock == 0;
+  return std::unique_ptr<Policy>(std::make_unique<Coupling>(o));
+}
+
+}  // namespace mr::sched

@@ -1,0 +1,165 @@
+#include "master/sched/policies/wait_scheduling.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "master/sched/policies/centrality.h"
+#include "master/sched/policies/coupling_rules.h"
+#include "master/sched/policies/place.h"
+
+namespace mr::sched {
+
+namespace {
+
+constexpr char kWait[] = "wait", kJob[] = "job", kStage[] = "stage", kSince[] = "since",
+               kOffer[] = "offer";
+constexpr std::array<size_t, 4> kGroupBegin{0, 1, 3, kNear};
+
+std::string Near(size_t i) { return "near/" + std::to_string(i); }
+
+struct Candidate {
+  StageId stage;
+  Instant since;
+};
+
+std::optional<Candidate> CandidateOf(const View& view, uint64_t id) {
+  if (view.FindFact(kWait, id, kJob) == nullptr) return std::nullopt;
+  const JobId job = JobOfFact(static_cast<uint64_t>(view.Number(kWait, id, kJob)));
+  return Candidate{{job, static_cast<uint32_t>(view.Number(kWait, id, kStage))},
+                   Instant{view.Number(kWait, id, kSince)}};
+}
+
+// Tasks of this stage wait for slots.
+bool Waits(const Job& job, uint32_t s) {
+  const Stage& stage = job.stages[s];
+  return job.running() && stage.pending > 0 && (stage.in_ready || stage.in_early);
+}
+
+double MismatchOf(const Job& job, uint32_t s, double threshold) {
+  const Stage& stage = job.stages[s];
+  StepState step{0, 0, 0, stage.tasks.size(), stage.pending};
+  for (const StageInput& input : job.graph.stages[s].inputs) {
+    if (!input.is_edge) continue;
+    const Stage& up = job.stages[input.upstream];
+    step.maps += up.tasks.size();
+    step.finished_maps += up.committed;
+    step.pending_maps += up.pending;
+  }
+  return Mismatch(step, threshold);
+}
+
+// Of the jobs of this queue that wait for slots of this kind and are not passed over.
+std::optional<StageId> MostBehind(const SlotOffer& offer, const State& state, const Queue& q,
+                                  SlotKind kind, double threshold, Rng& rng) {
+  std::optional<StageId> best;
+  double most = 0;
+  uint64_t ties = 0;
+  for (const auto* jobs : {&q.ready[KindIndex(kind)], &q.early[KindIndex(kind)]}) {
+    for (auto it = jobs->begin(); it != jobs->end(); ++it) {
+      if (offer.passed.count((*it).job) != 0) continue;
+      const Job& job = *state.FindJob((*it).job);
+      for (uint32_t s = 0; s < job.stages.size(); ++s) {
+        if (job.graph.stages[s].slot_kind != kind || !Waits(job, s) ||
+            !ReadsStages(job.graph.stages[s]))
+          continue;
+        state.Look();
+        const double m = MismatchOf(job, s, threshold);
+        if (m <= 0 || m < most) continue;
+        ties = m > most ? 1 : ties + 1;
+        most = m;
+        if (ties == 1 || rng.Below(ties) == 0) best = StageId{job.id, s};
+      }
+    }
+  }
+  return best;
+}
+
+void NoteChoice(const View& view, uint64_t fact, const StageId& id,
+                const std::vector<WorkerId>& near, Instant since, Plan* plan) {
+  plan->ForgetAll(kWait, fact);
+  plan->Remember(kWait, fact, kJob, static_cast<int64_t>(FactId(id.job)));
+  plan->Remember(kWait, fact, kStage, int64_t{id.stage});
+  plan->Remember(kWait, fact, kSince, since.ns);
+  plan->Remember(kWait, fact, kOffer, static_cast<int64_t>(view.state().offers()));
+  for (size_t i = 0; i < near.size(); ++i)
+    plan->Remember(kWait, fact, Near(i), static_cast<int64_t>(near[i].value));
+}
+
+// 1 to 3: the group that is served, 4: any worker, 5: it is over.
+int64_t PeriodOf(const Candidate& c, const View& view) {
+  const Duration period = view.state().config().offer_period;
+  const int64_t waited = (view.now() - c.since).ns;
+  return std::min<int64_t>(5, waited <= 0 ? 1 : (waited + period.ns - 1) / period.ns);
+}
+
+bool LaunchHere(const SlotOffer& offer, const State& state, const StageId& id, Plan* plan) {
+  return LaunchOf(state, id, offer, &ChooseReady, plan) ||
+         LaunchOf(state, id, offer, &ChooseEarly, plan);
+}
+
+// The candidate's turn on this worker, if it is its turn.
+bool Serve(const SlotOffer& offer, const View& view, uint64_t fact, const Candidate& c,
+           Plan* plan) {
+  const State& state = view.state();
+  const int64_t turn = PeriodOf(c, view);
+  if (turn < 4) {
+    bool near = false;
+    for (size_t i = kGroupBegin[turn - 1]; i < kGroupBegin[turn]; ++i) {
+      near = near || static_cast<uint64_t>(view.Number(kWait, fact, Near(i))) == offer.worker.value;
+    }
+    if (!near || RunsReader(*state.FindJob(c.stage.job), *state.FindWorker(offer.worker)))
+      return false;
+  }
+  if (LaunchHere(offer, state, c.stage, plan)) {
+    plan->ForgetAll(kWait, fact);
+    return true;
+  }
+  // Refused: on to the next group.
+  plan->Remember(kWait, fact, kSince, view.now().ns - turn * state.config().offer_period.ns - 1);
+  return false;
+}
+
+}  // namespace
+
+bool LaunchDueReduce(const SlotOffer& offer, const View& view, const Queue& queue, SlotKind kind,
+                     const WaitRules& rules, Rng& rng, Plan* plan) {
+  const State& state = view.state();
+  const uint64_t fact = 2 * queue.number + KindIndex(kind);
+  const std::optional<Candidate> candidate = CandidateOf(view, fact);
+  const Job* of = candidate ? state.FindJob(candidate->stage.job) : nullptr;
+  if (of != nullptr && Waits(*of, candidate->stage.stage) && PeriodOf(*candidate, view) <= 4) {
+    const bool later = view.Number(kWait, fact, kOffer) != static_cast<int64_t>(state.offers());
+    return (later || rules.at_once) && offer.passed.count(of->id) == 0 &&
+           Serve(offer, view, fact, *candidate, plan);
+  }
+  const std::optional<StageId> chosen = MostBehind(offer, state, queue, kind, rules.threshold, rng);
+  if (!chosen) {
+    if (candidate) plan->ForgetAll(kWait, fact);
+    return false;
+  }
+  const std::vector<WorkerId> near = CentralWorkers(state, *chosen, kind, rules.at_once, rng);
+  if (rules.at_once && (near.empty() || near.front() == offer.worker) &&
+      LaunchHere(offer, state, *chosen, plan)) {
+    if (candidate) plan->ForgetAll(kWait, fact);
+    return true;
+  }
+  // Nobody is near: any worker will do.
+  const Instant since{view.now().ns - (near.empty() ? 3 * state.config().offer_period.ns + 1 : 0)};
+  NoteChoice(view, fact, *chosen, near, since, plan);
+  return false;
+}
+
+void ForgetCandidates(const View& view, const std::vector<JobId>& jobs, Plan* plan) {
+  const auto& facts = view.state().facts();
+  const std::string owner = view.owner();
+  for (auto it = facts.lower_bound({owner, kWait, 0, ""}); it != facts.end(); ++it) {
+    const FactKey& key = it->first;
+    if (key.policy != owner || key.scope != kWait) return;
+    if (key.name != kJob) continue;
+    const JobId job = JobOfFact(static_cast<uint64_t>(std::get<int64_t>(it->second)));
+    if (std::find(jobs.begin(), jobs.end(), job) != jobs.end()) plan->ForgetAll(kWait, key.id);
+  }
+}
+
+}  // namespace mr::sched

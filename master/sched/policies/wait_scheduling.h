@@ -1,0 +1,35 @@
+// Which reduce is next, and where: the Coupling Scheduler's wait scheduling (papers.md 5.1,
+// algorithm 2).
+//
+//   candidate   the stage with the largest mismatch, if that is above 0
+//   L1, L2, L3  of the workers with a free slot, by centrality (centrality.h): the cheapest, the two
+//               next, the four next
+//   in period i = 1, 2, 3 behind the choice a task of the candidate may start on a worker of Li
+//   that runs none of its job's reduces, in period 4 on any; then another candidate is chosen
+// Facts (scope "wait", by queue and slot kind): the candidate, since when, and L.
+// Departures: a candidate for each queue, so that what fairness gives a queue is used there; with
+// one queue it is the paper's. at_once: of the workers on which no reduce of the job runs; where
+// there are none, any may start one.
+#pragma once
+
+#include <optional>
+
+#include "master/sched/plan.h"
+#include "master/sched/policy.h"
+
+namespace mr::sched {
+
+struct WaitRules {
+  double threshold = 3;
+  bool at_once = true;  // a launch may come with the offer that chose the candidate
+};
+
+// Launches a reduce of a job of this queue on the offered worker, which has a free slot of this
+// kind, if one is due there. Cost: of a choice, the maps of the candidate and some hundred
+// workers; else the facts.
+bool LaunchDueReduce(const SlotOffer& offer, const View& view, const Queue& queue, SlotKind kind,
+                     const WaitRules& rules, Rng& rng, Plan* plan);
+// What is remembered of these jobs is forgotten.
+void ForgetCandidates(const View& view, const std::vector<JobId>& jobs, Plan* plan);
+
+}  // namespace mr::sched
