@@ -39,6 +39,13 @@ bool ExplainedByInput(const View& view, StageId id, const Task& task, const Atte
   return skew && skew->explains();
 }
 
+// Each attempt of the stage waits for inputs that are not there yet.
+bool AllWait(const State& state, const Job& job, uint32_t stage) {
+  size_t fetching = 0;
+  for (const TaskClass& c : job.stages[stage].classes) fetching += c.fetching[0].size() + c.fetching[1].size();
+  return fetching == job.stages[stage].active.size() && !state.AnyFullReady(job, stage);
+}
+
 bool RanOn(const Task& task, const Worker& worker) {
   return std::any_of(task.attempts.begin(), task.attempts.end(),
                      [&](const Attempt& a) { return a.worker == worker.id; });
@@ -115,7 +122,7 @@ bool Speculation::HasAny(const View& view, Seen* seen) const {
     seen->changes = s.changes;
     // One look is enough for a stage of which nothing is Eligible yet.
     const bool old = !s.by_start.empty() && view.now() - Instant{s.by_start.At(0).first} >= options_.min_age;
-    seen->best = old ? Pick(view, seen->key.stage, nullptr) : std::nullopt;
+    seen->best = old && !AllWait(view.state(), *seen->job, seen->key.stage.stage) ? Pick(view, seen->key.stage, nullptr) : std::nullopt;
   }
   const SlotKind kind = seen->job->graph.stages[seen->key.stage.stage].slot_kind;
   return seen->best && !view.state().QueueFull(*seen->job, kind);

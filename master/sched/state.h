@@ -199,6 +199,8 @@ class State {
   // All upstream tasks that class `c` reads as wholes are committed.
   bool FullReady(const Job& job, uint32_t stage, const TaskClass& c) const;
   bool InputsComplete(const Job& job, uint32_t stage, const Task& task) const;
+  // Some task of the stage may have all of its inputs: else each lacks one.
+  bool AnyFullReady(const Job& job, uint32_t stage) const;
   // The statistics of a stage with every report in them. Const: what they say follows from the attempts, and when it
   // is worked out is nobody's concern.
   const StageStatistics& Counted(const StageId& id) const;

@@ -102,6 +102,11 @@ bool State::FullReady(const Job& job, uint32_t stage, const TaskClass& c) const 
   return true;
 }
 
+bool State::AnyFullReady(const Job& job, uint32_t stage) const {
+  const auto& classes = job.stages[stage].classes;
+  return std::any_of(classes.begin(), classes.end(), [&](const TaskClass& c) { return FullReady(job, stage, c); });
+}
+
 bool State::InputsComplete(const Job& job, uint32_t stage, const Task& task) const {
   return task.partial_missing == 0 &&
          FullReady(job, stage, job.stages[stage].classes[task.task_class]);

@@ -43,7 +43,10 @@ bool IdleStages::HasAny(const State& state, IdleStage* seen) const {
     seen->looked = true;
     seen->changes = seen->stage->statistics.changes;
     const auto anywhere = [](const Task&) { return true; };
-    for (uint32_t live = 1; live < attempts_; ++live) seen->any[live] = Pick(state, *seen, live, anywhere).has_value();
+    const bool ready = state.AnyFullReady(*seen->job, seen->id.stage);
+    for (uint32_t live = 1; live < attempts_; ++live) {
+      seen->any[live] = ready && Pick(state, *seen, live, anywhere).has_value();
+    }
   }
   const bool any = std::find(seen->any.begin(), seen->any.end(), true) != seen->any.end();
   return any && !QueueKeepsClonesOut(state, *seen->job, seen->spec().slot_kind);
