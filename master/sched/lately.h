@@ -17,7 +17,6 @@ class Lately {
   // As map.find; null: there is none. hash: always the same for one key.
   template <class Key>
   const Entry* Find(const Map& map, const Key& key, uint64_t hash) {
-    if (places_.empty()) places_.resize(kPlaces);
     const Entry*& place = places_[hash % kPlaces];
     if (place != nullptr && !map.key_comp()(place->first, key) && !map.key_comp()(key, place->first)) return place;
     const auto it = map.find(key);
@@ -25,13 +24,13 @@ class Lately {
   }
   // REQUIRES that it is called before an entry is erased.
   void Drop(uint64_t hash) {
-    if (!places_.empty()) places_[hash % kPlaces] = nullptr;
+    places_[hash % kPlaces] = nullptr;
   }
 
  private:
   // A fact of each worker of a cluster of ten thousand, and of some jobs. 128 KiB.
   static constexpr size_t kPlaces = 1 << 14;
-  std::vector<const Entry*> places_;
+  std::vector<const Entry*> places_ = std::vector<const Entry*>(kPlaces);
 };
 
 }  // namespace mr::sched
