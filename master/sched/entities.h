@@ -231,6 +231,7 @@ struct Stage {
   std::vector<Task> tasks;
   // Derived.
   uint32_t committed = 0, pending = 0;
+  uint32_t cloned = 0;  // tasks that are not committed and want more than one attempt
   bool in_ready = false, in_early = false, in_starved = false;
   std::vector<TaskClass> classes;
   std::vector<uint32_t> readers;  // stages that read this one, ascending, once each

@@ -121,15 +121,16 @@ std::string CheckPools(const Job& job, uint32_t s) {
 
 std::string CheckStage(const State& state, const Job& job, uint32_t s) {
   const Stage& stage = job.stages[s];
-  uint32_t committed = 0, pending = 0;
+  uint32_t committed = 0, pending = 0, cloned = 0;
   for (uint32_t t = 0; t < stage.tasks.size(); ++t) {
     const Task& task = stage.tasks[t];
     committed += task.state == TaskState::kCommitted;
     pending += task.state == TaskState::kPending;
+    cloned += task.state != TaskState::kCommitted && task.wanted > 1;
     if (std::string error = CheckTask(state, job, {job.id, s, t}, task); !error.empty()) return error;
   }
   const std::string at = Name(job.id) + " stage " + std::to_string(s) + ": ";
-  if (committed != stage.committed || pending != stage.pending) return at + "task counts are wrong";
+  if (committed != stage.committed || pending != stage.pending || cloned != stage.cloned) return at + "task counts are wrong";
   if (std::string error = CheckPools(job, s); !error.empty()) return error;
   bool ready = false, blocked = false;
   for (const TaskClass& c : stage.classes) {

@@ -24,6 +24,7 @@ void State::Index(Job& job, const TaskId& id, Task& task, bool in) {
     if (!in) stage.bare.erase(id.task);
   } else {
     c.uncommitted += step;
+    if (task.wanted > 1) stage.cloned += step;
     if (task.state == TaskState::kPending) stage.pending += step;
   }
   if (Schedulable(job, spec, task)) {

@@ -15,12 +15,11 @@
 // which beta is less than one job's clones), p (.1, until 50 attempts were seen), refresh (1h; p is of the
 // present and the last such span), charge (literal: c n as the paper's pseudocode has it; extra: (c - 1) n),
 // admission (budget; preempt: clones of phases of more tasks make room; fcfs: whoever comes while budget is left),
-// partial (off; on: as many tasks of a phase as fit are cloned), in_share (off; on: tau does not bind a job that
-// holds, all clones counted, no more slots than fairness gives it: weight of its queue over those of all that are busy,
-// over the jobs of its queue. beta does).
+// partial (off; on: as many tasks of a phase as fit are cloned), in_share (off; on: tau does not bind a job that holds,
+// all clones counted, no more slots than fairness gives it: fair_share.h. beta does).
 // Departures: in_share is not the paper's: where others wait tau keeps clones from them, but slots of its share a job
-// takes from nobody, and on a full cluster small jobs would have no clones (adr/0010). p is measured from attempts of jobs that ended, killed ones by the progress that they had reported;
-// clones never exceed the workers that there are.
+// takes from nobody, and on a full cluster small jobs would have no clones (adr/0010). p is measured from attempts of
+// jobs that ended, killed ones by the progress that they had reported; clones never exceed the workers that there are.
 #pragma once
 
 #include <memory>
