@@ -121,6 +121,12 @@ void Core::On(const WorkerDraining& e) {
   else freed.insert(e.worker);
 }
 
+// Its clones on lent slots go on: it only has not come back yet.
+void Core::On(const WorkerAway& e) {
+  if (!Current(e.worker, e.incarnation)) return;
+  state_.EditWorker(e.worker, [](Worker& w) { w.draining = true; });
+}
+
 void Core::EndLentOn(WorkerId id) {
   const FlatSet<AttemptId>& held = state_.FindWorker(id)->attempts;
   const std::vector<AttemptId> attempts(held.begin(), held.end());

@@ -69,6 +69,7 @@ class Core {
   void On(const JobTakenOver& e);
   void On(const QueueSet& e);
   void On(const OperatorsKnown& e);
+  void On(const WorkerAway& e);
 
   void Do(const Launch& edit);
   void Do(const Kill& edit);

@@ -45,8 +45,7 @@ struct WorkerLost {
   static void Fields(V&& v) { v(&WorkerLost::worker, &WorkerLost::incarnation, &WorkerLost::why); }
 };
 
-// on: no new attempts there; off: again. Also set while a worker known from the journal has not
-// registered again.
+// on: no new attempts there; off: again.
 struct WorkerDraining {
   WorkerId worker;
   Incarnation incarnation = 0;
@@ -300,11 +299,20 @@ struct OperatorsKnown {
   static void Fields(V&& v) { v(&OperatorsKnown::job, &OperatorsKnown::indeterminate); }
 };
 
+// After a restart of the master: the worker is known from the journal, and has not registered again. Until it does, no
+// new attempts there; those that it had may run on.
+struct WorkerAway {
+  WorkerId worker;
+  Incarnation incarnation = 0;
+  template <class V>
+  static void Fields(V&& v) { v(&WorkerAway::worker, &WorkerAway::incarnation); }
+};
+
 using Event = std::variant<ConfigChanged, WorkerRegistered, WorkerLost, WorkerDraining, JobSubmitted,
                            JobKillAsked, StagePlanned, AttemptStarted, AttemptProgress,
                            AttemptFinished, AttemptFailed, AttemptRefused, AttemptKilled, FetchDone,
                            FetchFailed, CopyMade, CopyLost, ProfileLoaded, TimerDue, JobTakenOver,
-                           QueueSet, CopyNotMade, OperatorsKnown>;
+                           QueueSet, CopyNotMade, OperatorsKnown, WorkerAway>;
 
 // Instants never go back from one event to the next; equal instants keep their given order.
 struct StampedEvent {

@@ -345,6 +345,7 @@ struct EventFolder {
   void operator()(const sched::AttemptStarted&) {}
   void operator()(const sched::ConfigChanged&) {}
   void operator()(const sched::WorkerDraining&) {}
+  void operator()(const sched::WorkerAway&) {}
   void operator()(const sched::FetchDone&) {}
   void operator()(const sched::FetchFailed&) {}
   // Here to stay where no decision of the same step drops it.

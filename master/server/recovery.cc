@@ -95,7 +95,7 @@ void Brain::BeginEpoch() {
   for (auto& [id, worker] : workers_.all()) {
     if (!worker.alive) continue;
     worker.away = true;
-    Feed(sched::WorkerDraining{id, worker.info.incarnation, true});
+    Feed(sched::WorkerAway{id, worker.info.incarnation});
   }
   loop_.At(now + kRestartGrace, [this] {
     for (auto& [id, worker] : workers_.all()) {
@@ -124,7 +124,7 @@ void Brain::TakeOver() {
     const sched::Worker* known = scheduler_->state().FindWorker(id);
     if (known != nullptr && known->alive && known->incarnation == worker.info.incarnation) continue;
     Feed(worker.info);
-    Feed(sched::WorkerDraining{id, worker.info.incarnation, true});
+    Feed(sched::WorkerAway{id, worker.info.incarnation});
   }
   for (const auto& [name, set] : std::map<std::string, sched::QueueSet>(queues_)) {
     const auto known = scheduler_->state().queues().find(name);

@@ -134,10 +134,11 @@ void Scenario::Event_(const Words& w) {
     return Send(known);
   }
   if (verb == "kill") return Send(JobKillAsked{ParseJob(subject), "asked"});
-  if (verb == "lost" || verb == "drain" || verb == "undrain" || verb == "register") {
+  if (verb == "lost" || verb == "drain" || verb == "undrain" || verb == "away" || verb == "register") {
     const WorkerId id = ParseWorker(subject);
     const Incarnation life = workers_[id].incarnation;
     if (verb == "lost") return Send(WorkerLost{id, life, "lease"});
+    if (verb == "away") return Send(WorkerAway{id, life});
     if (verb == "register") {
       workers_[id].draining = Has(w, "draining");
       return Register(id, Has(w, "new"));

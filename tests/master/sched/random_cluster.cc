@@ -344,6 +344,9 @@ void RandomCluster::ToggleDrain() {
 
 void RandomCluster::Restart() {
   Step(ConfigChanged{policies_, 1, kSchedulerVersion, Millis(100)});
+  for (const auto& [id, w] : workers_) {
+    if (w.alive) Step(WorkerAway{id, w.incarnation});
+  }
   for (auto& [id, w] : workers_) {
     if (w.alive) Register(id);
   }

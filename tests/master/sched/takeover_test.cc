@@ -21,7 +21,7 @@ class TakeoverTest : public testing::Test {
     worker.incarnation = 5;
     worker.slots.total = 8;
     Step(worker);
-    Step(WorkerDraining{kWorker, 5, true});
+    Step(WorkerAway{kWorker, 5});
   }
   static JobTakenOver Taken(std::vector<KeptOutput> outputs) {
     JobTakenOver taken;

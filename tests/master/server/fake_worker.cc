@@ -193,6 +193,14 @@ void FakeWorker::TellOfCopy(bool made, const AttemptId& of, uint32_t generation,
   Send(kj::mv(request));
 }
 
+void FakeWorker::StartHeld() {
+  for (const AttemptId& attempt : held) {
+    auto request = link_->master->reportRequest();
+    NewReport(attempt, request).setStarted();
+    Send(kj::mv(request));
+  }
+}
+
 void FakeWorker::FinishHeld() {
   const auto now = std::move(held);
   held.clear();

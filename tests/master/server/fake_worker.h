@@ -57,6 +57,7 @@ class FakeWorker {
   // Whether launches of this stage are done at once; held ones wait for Finish.
   std::function<bool(const AttemptId&)> hold = [](const AttemptId&) { return false; };
   void FinishHeld();
+  void StartHeld();  // says that they run
   // What becomes of a launch: it is done (or held), it fails with this kind, it is not started.
   enum class Fate { kDone, kUserFailure, kEnvironmentFailure, kRefused };
   std::function<Fate(const AttemptId&)> fate = [](const AttemptId&) { return Fate::kDone; };

@@ -172,6 +172,44 @@ TEST_F(MasterTest, KeepsCommittedTasksOverARestartInMidJob) {
   EXPECT_EQ(client->Job(*job).parts, 2u);
 }
 
+TEST_F(MasterTest, AClonesSlotIsLentOverARestartToo) {
+  master_ = nullptr;
+  policies_ = "fifo,opportunistic";
+  StartMaster();
+  FakeWorker one(io_, "one", 6), two(io_, "two", 6);
+  one.hold = two.hold = [](const AttemptId&) { return true; };
+  ASSERT_TRUE(one.Register(port_).ok());
+  ASSERT_TRUE(two.Register(port_).ok());
+  auto client = std::make_unique<FakeClient>(io_, port_);
+  auto job = client->Submit(Spec("out", 1));
+  ASSERT_TRUE(job.ok());
+  const auto clones = [&] {
+    const auto of = [](const FakeWorker& worker) {
+      return std::count_if(worker.held.begin(), worker.held.end(), [](const AttemptId& a) { return a.number > 1; });
+    };
+    return of(one) + of(two);
+  };
+  ASSERT_TRUE(io_.Until([&] { return one.held.size() + two.held.size() == 3; }));
+  one.StartHeld();
+  two.StartHeld();
+  ASSERT_TRUE(io_.Until([&] { return clones() == 2; })) << Why(*client, *job);
+  client = nullptr;
+  master_ = nullptr;
+  StartMaster();
+  ASSERT_TRUE(one.Register(port_).ok());
+  ASSERT_TRUE(two.Register(port_).ok());
+  client = std::make_unique<FakeClient>(io_, port_);
+  EXPECT_EQ(client->Worker(one.id).first, "live");
+  EXPECT_EQ(clones(), 2);
+  EXPECT_THAT(Why(*client, *job), testing::Not(testing::HasSubstr("drain")));
+  EXPECT_THAT(one.killed, testing::IsEmpty());
+  EXPECT_THAT(two.killed, testing::IsEmpty());
+  one.hold = two.hold = [](const AttemptId&) { return false; };
+  one.FinishHeld();
+  two.FinishHeld();
+  ASSERT_TRUE(client->UntilState(*job, rpc::JobState::SUCCEEDED)) << Why(*client, *job);
+}
+
 TEST_F(MasterTest, AsksForACopyAgainAfterARestartAndReadersGoOnFromIt) {
   master_ = nullptr;
   policies_ = "fifo,mantri_replication(always=on)";
