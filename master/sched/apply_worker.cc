@@ -127,6 +127,13 @@ void Core::On(const WorkerAway& e) {
   state_.EditWorker(e.worker, [](Worker& w) { w.draining = true; });
 }
 
+// Where the worker of the other attempt ends, too, the work of both would be for nothing.
+bool Core::RunsWhereItStays(const Task& task, const Attempt& but) const {
+  return std::any_of(task.attempts.begin(), task.attempts.end(), [&](const Attempt& other) {
+    return other.number != but.number && other.live() && !state_.FindWorker(other.worker)->draining;
+  });
+}
+
 void Core::EndLentOn(WorkerId id) {
   const FlatSet<AttemptId>& held = state_.FindWorker(id)->attempts;
   const std::vector<AttemptId> attempts(held.begin(), held.end());
@@ -134,7 +141,7 @@ void Core::EndLentOn(WorkerId id) {
     const Task& task = *state_.FindTask(attempt.task);
     const Attempt& a = *state_.FindAttempt(attempt);
     const bool spare = task.state == TaskState::kCommitted && a.cause == Cause::kOpportunistic;
-    if (spare || CanDoWithout(task, a)) KillNow(attempt, {ReasonCode::kWorkerDrains, "", {}});
+    if (spare || (CanDoWithout(task, a) && RunsWhereItStays(task, a))) KillNow(attempt, {ReasonCode::kWorkerDrains, "", {}});
   }
 }
 

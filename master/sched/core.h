@@ -90,6 +90,8 @@ class Core {
   void Reconcile(const WorkerRegistered& e);
   // Clones on lent slots of a worker that drains: it is waited for, and what they do is done elsewhere, too.
   void EndLentOn(WorkerId id);
+  // An attempt of the task but this one runs on a worker that does not drain.
+  bool RunsWhereItStays(const Task& task, const Attempt& but) const;
   void EndStrangers(const WorkerRegistered& e);
   bool Current(WorkerId worker, Incarnation incarnation) const;
 
