@@ -45,13 +45,27 @@ std::string FailureText(const StageSpec& spec, const AttemptId& id, WorkerId wor
 
 bool Charged(FailureKind kind) { return kind == FailureKind::kUser || kind == FailureKind::kEnvironment; }
 
-// A clone or a copy that failed beside another attempt which goes on, or which failed beside it: alone the task would
-// not have met this failure, or not twice (adr/0005).
-bool FailedBeside(const Task& task, const Attempt& a) {
-  if (a.cause != Cause::kClone && a.cause != Cause::kOpportunistic && a.cause != Cause::kSpeculative) return false;
-  return task.live > 0 || std::any_of(task.attempts.begin(), task.attempts.end(), [&](const Attempt& other) {
-    return other.number != a.number && other.state == AttemptState::kFailed && Charged(other.failure) &&
-           other.ended_at >= a.launched_at;
+// Begun beside another attempt, by a policy.
+bool Extra(const Attempt& a) {
+  return a.cause == Cause::kClone || a.cause == Cause::kOpportunistic || a.cause == Cause::kSpeculative;
+}
+
+// A clone or a copy that failed beside another attempt which goes on, or beside one whose failure was charged: alone the
+// task would not have met this failure, or not twice. The last of those that ran beside each other is charged where no
+// other was; and so is one that was begun when already `free` of them had failed for nothing (adr/0005).
+bool FailedBeside(const Task& task, const Attempt& a, uint32_t free) {
+  if (!Extra(a)) return false;
+  const auto failed = [&](const Attempt& other) {
+    return other.number != a.number && other.state == AttemptState::kFailed && Charged(other.failure);
+  };
+  if (task.live > 0) {
+    const auto before = std::count_if(task.attempts.begin(), task.attempts.end(), [&](const Attempt& other) {
+      return failed(other) && Extra(other) && other.generation == a.generation && other.ended_at <= a.launched_at;
+    });
+    return before < static_cast<std::ptrdiff_t>(free);
+  }
+  return std::any_of(task.attempts.begin(), task.attempts.end(), [&](const Attempt& other) {
+    return failed(other) && !Extra(other) && other.ended_at >= a.launched_at;
   });
 }
 
@@ -93,8 +107,10 @@ void Core::Charge(const AttemptId& attempt, FailureKind kind, const std::string&
   const Job& job = *state_.FindJob(id.job);
   // One that makes a committed output a second time costs nothing where it fails.
   if (!job.running() || state_.FindTask(id)->state == TaskState::kCommitted) return;
-  if (Charged(kind) && FailedBeside(*state_.FindTask(id), *state_.FindAttempt(attempt))) return;
   const StageSpec& spec = job.graph.stages[id.stage];
+  const uint32_t of_user = std::max(1u, job.max_attempts != 0 ? job.max_attempts : spec.max_failures);
+  const uint32_t free = std::max(of_user, kFailuresOfCloned);
+  if (Charged(kind) && FailedBeside(*state_.FindTask(id), *state_.FindAttempt(attempt), free)) return;
   const bool user = kind == FailureKind::kUser, environment = kind == FailureKind::kEnvironment;
   state_.EditTask(id, [&](Task& t) {
     ++(user ? t.failures : t.other_failures);
@@ -105,7 +121,7 @@ void Core::Charge(const AttemptId& attempt, FailureKind kind, const std::string&
   const uint32_t count = hopeless ? task.environment_failures : user ? task.failures : task.other_failures;
   const uint32_t limit = hopeless ? kMaxEnvironmentFailures
                          : !user  ? kMaxOtherFailures
-                                  : std::max(1u, job.max_attempts != 0 ? job.max_attempts : spec.max_failures);
+                                  : of_user;
   if (count >= limit) {
     const WorkerId worker = state_.FindAttempt(attempt)->worker;
     Fail(id.job, false, FailureText(spec, attempt, worker, count, message),

@@ -10,6 +10,11 @@ class CoreTestOfFour : public CoreTest {
   CoreTestOfFour() : CoreTest(4) {}
 };
 
+class CoreTestOfNine : public CoreTest {
+ protected:
+  CoreTestOfNine() : CoreTest(9) {}
+};
+
 class CloneTest : public CoreTest {
  protected:
   CloneTest() : CoreTest(2) {
@@ -173,6 +178,37 @@ TEST_F(CoreTestOfFour, AClonesPlaceOnALentSlotIsBesideAnotherAttempt) {
   Send(AttemptFailed{{kMap, 4}, {3}, 3, FailureKind::kUser, "exit 1"});
   EXPECT_EQ(OwnLive(*state_.FindTask(kMap)), 1u) << "what is left is no clone any more";
   EXPECT_FALSE(CanDoWithout(*state_.FindTask(kMap), *state_.FindAttempt({kMap, 3})));
+}
+
+// The first attempt goes with its worker; all clones fail, each beside another one but for the last.
+TEST_F(CoreTestOfFour, ClonesThatAllFailAreOneFailureOfTheTask) {
+  Ask([](Plan& plan) {
+    EXPECT_TRUE(plan.WantAttempts(kMap, 4));
+    EXPECT_TRUE(plan.Launch(kMap, {1}, Cause::kFirst, {}));
+  });
+  for (const uint32_t worker : {2u, 3u, 4u}) {
+    Ask([&](Plan& plan) { EXPECT_TRUE(plan.Launch(kMap, {worker}, Cause::kClone, {})); });
+  }
+  Send(WorkerLost{{1}, 1, "lease"});
+  for (const uint32_t n : {2u, 3u, 4u}) {
+    EXPECT_EQ(state_.FindTask(kMap)->failures, 0u);
+    Send(AttemptFailed{{kMap, n}, {n}, n, FailureKind::kUser, "exit 1"});
+  }
+  EXPECT_EQ(state_.FindTask(kMap)->failures, 1u);
+}
+
+// The first attempt hangs on a record on which each copy of it fails: four copies for nothing, and the job's own four.
+TEST_F(CoreTestOfNine, CopiesThatFailForEverBesideOneThatHangsFailTheJob) {
+  Ask([](Plan& plan) { EXPECT_TRUE(plan.Launch(kMap, {1}, Cause::kFirst, {})); });
+  for (uint32_t n = 2; n <= 9; ++n) {
+    EXPECT_EQ(state_.FindTask(kMap)->failures, n <= 6 ? 0 : n - 6);
+    EXPECT_EQ(Find<FailJob>(), nullptr);
+    state_.ReleaseTask(kMap);
+    Ask([n](Plan& plan) { EXPECT_TRUE(plan.Launch(kMap, {n}, Cause::kSpeculative, {})); });
+    Send(AttemptFailed{{kMap, n}, {n}, n, FailureKind::kUser, "exit 1"});
+  }
+  ASSERT_NE(Find<FailJob>(), nullptr);
+  EXPECT_EQ(Find<FailJob>()->reason.numbers, (std::vector<double>{4, 4}));
 }
 
 // Only what ended for something that waited is said to be preempted.
