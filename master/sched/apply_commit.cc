@@ -317,22 +317,23 @@ uint32_t Core::RollBack(const TaskId& id) {
 }
 
 void Core::On(const CopyMade& e) {
-  const TaskId& id = e.copy.output.task;
-  const Job* job = state_.FindJob(id.job);
-  const Task* task = state_.FindTask(id);
-  const bool good = task != nullptr && job->running() && task->state == TaskState::kCommitted &&
-                    task->generation == e.copy.output.generation &&
-                    !job->graph.stages[id.stage].is_final &&
-                    Current(e.copy.worker, e.copy.incarnation);
+  const Task* task = state_.FindTask(e.copy.output.task);
   const CopyPlace place{e.copy.output.generation, e.copy.attempt, e.copy.worker, e.copy.incarnation};
-  if (good && std::find(task->copies.begin(), task->copies.end(), place) != task->copies.end()) return;  // a repeat
-  // Of a copy that nobody asked for nothing says what is in it.
-  if (!good || !state_.EndAsked(e.copy.output, e.copy.attempt, e.copy.worker)) {
-    Emit(DropCopy{e.copy, {ReasonCode::kStale, "", {}}});
-    return;
-  }
-  state_.AddCopy(id, place);
-  state_.EditWorker(e.copy.worker, [](Worker& w) { ++w.outputs_made; });
+  const bool repeat = task != nullptr && state_.FindJob(e.copy.output.task.job)->running() &&
+                      std::find(task->copies.begin(), task->copies.end(), place) != task->copies.end();
+  if (!repeat && !TakeMade(e.copy)) Emit(DropCopy{e.copy, {ReasonCode::kStale, "", {}}});
+}
+
+// Of a copy that nobody asked for nothing says what is in it.
+bool Core::TakeMade(const Copy& copy) {
+  const TaskId& id = copy.output.task;
+  const Task* task = state_.FindTask(id);
+  const bool good = task != nullptr && task->state == TaskState::kCommitted &&
+                    task->generation == copy.output.generation && Current(copy.worker, copy.incarnation);
+  if (!good || !state_.EndAsked(copy.output, copy.attempt, copy.worker)) return false;
+  state_.AddCopy(id, {copy.output.generation, copy.attempt, copy.worker, copy.incarnation});
+  state_.EditWorker(copy.worker, [](Worker& w) { ++w.outputs_made; });
+  return true;
 }
 
 void Core::On(const CopyNotMade& e) {

@@ -81,6 +81,7 @@ void Core::EndStrangers(const WorkerRegistered& e) {
       if (std::any_of(task->copies.begin(), task->copies.end(), same)) continue;
       const Attempt* a = state_.FindAttempt({c.output.task, c.attempt});
       if (a != nullptr && a->holds_slot() && a->incarnation == e.incarnation) continue;
+      if (TakeMade({c.output, c.attempt, e.worker, e.incarnation})) continue;  // its report was lost, or is under way
     }
     Emit(DropCopy{{c.output, c.attempt, e.worker, e.incarnation}, {ReasonCode::kStale, "", {}}});
   }

@@ -333,6 +333,14 @@ struct EventFolder {
         table.End(&attempt, AttemptState::kKilled, at, sequence);
       }
     }
+    // What it was asked to copy, and has by now.
+    for (const sched::Copy& c : e.inventory) {
+      const auto asked = table.replications_.find({e.worker, c.output});
+      if (asked == table.replications_.end() || asked->second.from.attempt != c.attempt) continue;
+      const sched::Reason reason = asked->second.reason;
+      table.replications_.erase(asked);
+      TakeMade({c.output, c.attempt, e.worker, e.incarnation}, reason);
+    }
   }
   // Finished, its report under way.
   static bool InInventory(const sched::WorkerRegistered& e, const AttemptId& id) {
@@ -348,25 +356,27 @@ struct EventFolder {
   void operator()(const sched::WorkerAway&) {}
   void operator()(const sched::FetchDone&) {}
   void operator()(const sched::FetchFailed&) {}
-  // Here to stay where no decision of the same step drops it.
   void operator()(const sched::CopyMade& e) {
-    const TaskId& id = e.copy.output.task;
     const auto asked = table.replications_.extract({e.copy.worker, e.copy.output});
+    TakeMade(e.copy, asked.empty() ? sched::Reason{} : asked.mapped().reason);
+  }
+  // Here to stay where no decision of the same step drops it.
+  void TakeMade(const sched::Copy& copy, const sched::Reason& reason) {
+    const TaskId& id = copy.output.task;
     JobView* job = table.Find(id.job);
-    const bool refused = std::any_of(decisions.begin(), decisions.end(), [&e](const sched::Decision& d) {
+    const bool refused = std::any_of(decisions.begin(), decisions.end(), [&copy](const sched::Decision& d) {
       const auto* drop = std::get_if<sched::DropCopy>(&d);
-      return drop != nullptr && drop->copy == e.copy;
+      return drop != nullptr && drop->copy == copy;
     });
-    if (refused || job == nullptr || job->brief || table.FindCopy(e.copy) != nullptr) return;
+    if (refused || job == nullptr || job->brief || table.FindCopy(copy) != nullptr) return;
     if (id.stage >= job->stages.size() || id.task >= job->stages[id.stage].tasks.size()) return;
     TaskView& task = job->stages[id.stage].tasks[id.task];
     if (task.output == nullptr) return;
-    task.copies.push_back({e.copy, task.manifest, task.output});
-    change->added.push_back(e.copy);
+    task.copies.push_back({copy, task.manifest, task.output});
+    change->added.push_back(copy);
     ++table.copy_counts_.made;
     table.copy_counts_.bytes += task.manifest.bytes;
-    table.Note(What::kCopyMade, {id, e.copy.attempt}, id.job, e.copy.worker,
-               asked.empty() ? sched::Reason{} : asked.mapped().reason, at);
+    table.Note(What::kCopyMade, {id, copy.attempt}, id.job, copy.worker, reason, at);
   }
   void operator()(const sched::CopyLost&) {}
   void operator()(const sched::CopyNotMade& e) {

@@ -146,7 +146,7 @@ void FakeWorker::OnCommand(rpc::Command::Reader command) {
       if (replicates) {
         copies_.insert(attempt);
         generations_[attempt] = source.getGeneration();
-        TellOfCopy(true, attempt, source.getGeneration(), {}, 0);
+        if (tells_of_copies) TellOfCopy(true, attempt, source.getGeneration(), {}, 0);
       } else if (!why_no_copy.empty()) {
         TellOfCopy(false, attempt, source.getGeneration(), {source.getWorker().getId()},
                    source.getWorker().getIncarnation(), why_no_copy);

@@ -67,6 +67,7 @@ class FakeWorker {
 
   // Whether copies that it is asked to make are made, at once.
   bool replicates = false;
+  bool tells_of_copies = true;  // when they are made, not only when it registers again
   // Else, where not empty: none is, and this is why.
   std::string why_no_copy;
   bool own_fault = false;  // that there is none

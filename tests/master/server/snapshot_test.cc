@@ -228,6 +228,32 @@ TEST_F(SnapshotTest, EndedJobsAreBoundedAndTheForgottenSaidToBe) {
   }
 }
 
+// A restart comes between the copies and their reports.
+TEST_F(SnapshotTest, ACopyWhoseReportWasLostIsKnownWhenItsWorkerRegistersAgain) {
+  options_.policies = "fifo,mantri_replication(always=on)";
+  ASSERT_TRUE(StartMaster().ok());
+  FakeWorker to(io_, "to", 1), from(io_, "from", 4);
+  to.hold = [](const AttemptId&) { return true; };
+  to.replicates = true;
+  to.tells_of_copies = false;
+  from.hold = [](const AttemptId& a) { return a.task.stage == 1; };
+  ASSERT_TRUE(to.Register(options_.port).ok());
+  ASSERT_TRUE(from.Register(options_.port).ok());
+  const JobId job = Submit("out");
+  ASSERT_TRUE(io_.Until([&] { return to.asked_to_copy.size() == 2 && to.held.size() == 1; }));
+  EXPECT_EQ(client_->TasksByCopies(job)[2], 0u);
+  StopMaster();
+  ASSERT_TRUE(StartMaster().ok());
+  ASSERT_TRUE(from.Register(options_.port).ok());
+  ASSERT_TRUE(to.Register(options_.port).ok());
+  EXPECT_EQ(client_->TasksByCopies(job)[2], 2u);
+  to.hold = from.hold = [](const AttemptId&) { return false; };
+  to.FinishHeld();
+  from.FinishHeld();
+  ASSERT_TRUE(client_->UntilState(job, rpc::JobState::SUCCEEDED)) << client_->Job(job).error;
+  EXPECT_EQ(to.asked_to_copy.size(), 2u) << "it has them";
+}
+
 class UpgradeTest : public SnapshotTest {};
 
 TEST_F(UpgradeTest, QueuesStayAsOperatorsSetThem) {
