@@ -202,6 +202,7 @@ void JobTable::EndWorker(WorkerId worker, Incarnation incarnation, Instant at, u
 }
 
 void JobTable::EndAllAttempts(Instant at, const std::string& why) {
+  replications_.clear();
   for (auto& [id, job] : jobs_) {
     if (job.live_attempts == 0) continue;
     for (auto& [attempt_id, attempt] : job.attempts) {

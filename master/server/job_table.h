@@ -198,7 +198,7 @@ class JobTable {
   std::map<JobId, JobView>& jobs() { return jobs_; }
   const std::map<JobId, JobView>& jobs() const { return jobs_; }
 
-  // None of them is known to the scheduler any more.
+  // None of them is known to the scheduler any more, nor is what workers were asked to copy.
   void EndAllAttempts(Instant at, const std::string& why);
   // The job's end was told: it may be shortened and forgotten when others have ended after it.
   void Settle(JobId id);

@@ -105,6 +105,16 @@ TEST(JobTableTest, CopiesAskedForAndMadeAreKnownThroughASnapshotUntilTheirEnd) {
   EXPECT_TRUE(table.ReplicationsTo(kOne).empty());
 }
 
+TEST(JobTableTest, WhatAnotherReleaseAskedToBeCopiedIsNotAskedAgain) {
+  JobTable table;
+  const sched::Copy from{{{{1, 1}, 0, 0}, 1}, 1, {1}, 11};
+  table.Fold({{}, sched::JobSubmitted{{1, 1}, "j", "", 0, {}, 0, {}, {}}}, TwoStages(1, 2, 1), {}, 1);
+  table.Fold({{}, sched::FetchDone{}}, "", {sched::ReplicateCopy{from, {2}, {}}}, 2);
+  ASSERT_EQ(table.ReplicationsTo({2}).size(), 1u);
+  table.EndAllAttempts({}, "another release of the master launched it");
+  EXPECT_TRUE(table.ReplicationsTo({2}).empty());
+}
+
 // Two clones of a reduce, told which copies of two clones of a map to read; then a third, random map.
 TEST(JobTableTest, ClonesAndWhatTheyWereToldAreCountedAndKnownThroughASnapshot) {
   JobTable table;
