@@ -88,7 +88,21 @@ void Core::EndStrangers(const WorkerRegistered& e) {
 }
 
 void Core::On(const WorkerLost& e) {
-  if (Current(e.worker, e.incarnation)) DropWorker(e.worker);
+  if (!Current(e.worker, e.incarnation)) return;
+  DropWorker(e.worker);
+  EndAskedOf(e.worker, e.why);
+}
+
+// What it was asked to copy is not coming. Another life of it is asked again instead.
+void Core::EndAskedOf(WorkerId worker, const std::string& why) {
+  std::vector<CopyNotMade> asked;
+  for (const auto& [id, job] : state_.jobs()) {
+    for (const AskedCopy& copy : job.asked) {
+      if (copy.to != worker) continue;
+      asked.push_back({{{{id, copy.stage, copy.task}, copy.generation}, copy.attempt, {}, 0}, worker, why});
+    }
+  }
+  for (const CopyNotMade& copy : asked) On(copy);
 }
 
 void Core::DropWorker(WorkerId id) {

@@ -93,6 +93,7 @@ class Core {
   // An attempt of the task but this one runs on a worker that does not drain.
   bool RunsWhereItStays(const Task& task, const Attempt& but) const;
   void EndStrangers(const WorkerRegistered& e);
+  void EndAskedOf(WorkerId worker, const std::string& why);
   // A copy that its worker was asked to make can be read now; false: it was not, or the output is another by now.
   bool TakeMade(const Copy& copy);
   bool Current(WorkerId worker, Incarnation incarnation) const;

@@ -281,7 +281,8 @@ struct QueueSet {
   }
 };
 
-// The copy of `from` that this worker was asked to make is not coming: by its word, or since it is lost.
+// The copy of `from` that this worker was asked to make is not coming, by its word. That of one that is lost is not
+// either, which WorkerLost says.
 struct CopyNotMade {
   Copy from;
   WorkerId worker;

@@ -318,7 +318,11 @@ struct EventFolder {
   }
   void operator()(const sched::WorkerLost& e) {
     table.EndWorker(e.worker, e.incarnation, at, sequence, "its worker was lost: " + e.why);
-    for (const Replication& r : table.ReplicationsTo(e.worker)) table.replications_.erase({r.to, r.from.output});
+    for (const Replication& r : table.ReplicationsTo(e.worker)) {
+      const TaskId& id = r.from.output.task;
+      table.replications_.erase({r.to, r.from.output});
+      table.Note(What::kCopyNotMade, {id, r.from.attempt}, id.job, r.to, {}, at, OneLine("it was lost: " + e.why));
+    }
   }
   void operator()(const sched::WorkerRegistered& e) {
     for (auto& [id, job] : table.jobs_) {

@@ -147,9 +147,7 @@ void Brain::Lose(WorkerId id, const std::string& why) {
   worker->session = 0;
   worker->heartbeat_connections = 0;
   outgoing_[id] = {};
-  const std::vector<Replication> asked = jobs_.ReplicationsTo(id);
   Feed(sched::WorkerLost{id, worker->info.incarnation, why});
-  for (const Replication& r : asked) NotCopied(r.from, id, "it was lost: " + why);
   ApplyDfs(dfs::WorkerGone{Stamp(), id, worker->info.incarnation});
   for (const JobId job : std::set<JobId>(uncleaned_)) CleanUp(job);
   for (auto& [job_id, job] : jobs_.jobs()) {
