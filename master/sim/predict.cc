@@ -1,0 +1,283 @@
+#include "master/sim/predict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <queue>
+
+#include "common/base/rng.h"
+
+namespace mr::sim {
+
+namespace {
+
+constexpr uint32_t kPointsOfARun = 200;  // at which progress is noted; a guess: four in a bucket
+
+struct Point {
+  double at, progress;
+};
+
+float Draw(const std::vector<float>& samples, Rng& rng) {
+  return samples.empty() ? 0 : samples[rng.Below(samples.size())];
+}
+
+// One run of the job with so many slots.
+class OneRun {
+ public:
+  OneRun(const RunProfile& profile, uint32_t slots, Rng rng) : profile_(profile), free_(slots), rng_(rng) {
+    const size_t n = profile.stages.size();
+    done_.resize(n);
+    missing_.resize(n);
+    readers_.resize(n);
+    begin.assign(n, -1);
+    end.assign(n, 0);
+    for (size_t s = 0; s < n; ++s) {
+      missing_[s].assign(profile.stages[s].tasks, 0);
+      for (const sched::StageInput& input : profile.stages[s].inputs) {
+        if (input.is_edge) readers_[input.upstream].push_back(static_cast<uint32_t>(s));
+      }
+      for (uint32_t t = 0; t < profile.stages[s].tasks; ++t) {
+        missing_[s][t] = Missing(s, t);
+        if (missing_[s][t] == 0) ready_.push({static_cast<uint32_t>(s), t});
+      }
+    }
+  }
+
+  // visit(now, finished tasks of each stage) after each task that ends.
+  template <class Visit>
+  double Run(Visit&& visit) {
+    double now = 0;
+    for (size_t s = 0; s < profile_.stages.size(); ++s) {
+      if (profile_.stages[s].tasks == 0) Complete(s, now);
+    }
+    while (true) {
+      while (free_ > 0 && !ready_.empty()) Start(now);
+      if (running_.empty()) return now;
+      const Running r = running_.top();
+      running_.pop();
+      now = r.at;
+      ++free_;
+      if (r.fails) {
+        ready_.push({r.stage, r.task});
+        continue;
+      }
+      Finish(r, now);
+      visit(now, done_);
+    }
+  }
+
+  std::vector<double> begin, end;  // of each stage; begin -1: it had no task
+
+ private:
+  struct Running {
+    double at;
+    uint32_t stage, task;
+    bool fails;
+    bool operator>(const Running& o) const {
+      return at != o.at ? at > o.at : stage != o.stage ? stage > o.stage : task > o.task;
+    }
+  };
+  using Ready = std::pair<uint32_t, uint32_t>;
+
+  // Upstream tasks [first, last) that task t of s reads through this input, where that is a part of them.
+  std::pair<uint32_t, uint32_t> Slice(size_t s, const sched::StageInput& input, uint32_t t) const {
+    const uint64_t up = profile_.stages[input.upstream].tasks, n = profile_.stages[s].tasks;
+    return {static_cast<uint32_t>(t * up / n), static_cast<uint32_t>((t + 1) * up / n)};
+  }
+  static bool Whole(const sched::StageInput& input) {
+    return input.edge == sched::EdgeKind::kAllToAll || input.edge == sched::EdgeKind::kBroadcast;
+  }
+
+  // What it waits for: upstream stages as wholes, and upstream tasks.
+  uint32_t Missing(size_t s, uint32_t t) const {
+    uint32_t n = 0;
+    for (const sched::StageInput& input : profile_.stages[s].inputs) {
+      if (!input.is_edge) continue;
+      const auto [first, last] = Slice(s, input, t);
+      n += Whole(input) ? 1 : last - first;
+    }
+    return n;
+  }
+
+  void Start(double now) {
+    const auto [s, t] = ready_.top();
+    ready_.pop();
+    --free_;
+    const StageRuns& stage = profile_.stages[s];
+    if (begin[s] < 0) begin[s] = now;
+    const bool fails = stage.fails > 0 && rng_.Uniform() < stage.fails;
+    double took = Draw(stage.run, rng_);
+    if (fails) took *= rng_.Uniform();  // at some point on its way
+    running_.push({now + Draw(stage.wait, rng_) + took, s, t, fails});
+  }
+
+  void Tell(uint32_t s, uint32_t t, uint32_t what) {
+    if ((missing_[s][t] -= what) == 0) ready_.push({s, t});
+  }
+
+  void Complete(size_t s, double now) {
+    end[s] = now;
+    for (const uint32_t r : readers_[s]) {
+      for (const sched::StageInput& input : profile_.stages[r].inputs) {
+        if (!input.is_edge || input.upstream != s || !Whole(input)) continue;
+        for (uint32_t t = 0; t < profile_.stages[r].tasks; ++t) Tell(r, t, 1);
+      }
+    }
+  }
+
+  void Finish(const Running& r, double now) {
+    for (const uint32_t reader : readers_[r.stage]) {
+      for (const sched::StageInput& input : profile_.stages[reader].inputs) {
+        if (!input.is_edge || input.upstream != r.stage || Whole(input)) continue;
+        const uint64_t up = profile_.stages[r.stage].tasks, n = profile_.stages[reader].tasks;
+        // Readers whose slice has this task: around t * n / up.
+        const auto about = static_cast<int64_t>(r.task * n / up);
+        for (int64_t t = std::max<int64_t>(0, about - 1); t <= std::min<int64_t>(static_cast<int64_t>(n) - 1, about + static_cast<int64_t>(n / up) + 1); ++t) {
+          const auto [first, last] = Slice(reader, input, static_cast<uint32_t>(t));
+          if (first <= r.task && r.task < last) Tell(reader, static_cast<uint32_t>(t), 1);
+        }
+      }
+    }
+    if (++done_[r.stage] == profile_.stages[r.stage].tasks) Complete(r.stage, now);
+  }
+
+  const RunProfile& profile_;
+  uint32_t free_;
+  Rng rng_;
+  std::vector<uint32_t> done_;
+  std::vector<std::vector<uint32_t>> missing_;
+  std::vector<std::vector<uint32_t>> readers_;
+  std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready_;  // upstream first
+  std::priority_queue<Running, std::vector<Running>, std::greater<>> running_;
+};
+
+std::vector<double> Shares(const RunProfile& profile, const std::vector<uint32_t>& done) {
+  std::vector<double> shares;
+  for (size_t s = 0; s < done.size(); ++s) {
+    shares.push_back(profile.stages[s].tasks == 0 ? 1 : double{1.0} * done[s] / profile.stages[s].tasks);
+  }
+  return shares;
+}
+
+Status Check(const RunProfile& profile) {
+  for (size_t s = 0; s < profile.stages.size(); ++s) {
+    const StageRuns& stage = profile.stages[s];
+    if (stage.tasks > 0 && stage.run.empty()) return InvalidArgument("stage " + stage.name + " has no run times");
+    for (const sched::StageInput& input : stage.inputs) {
+      if (input.is_edge && input.upstream >= s) return InvalidArgument("stage " + stage.name + " reads a later one");
+    }
+    if (stage.fails < 0 || stage.fails >= 1) return InvalidArgument("stage " + stage.name + ": all attempts fail");
+  }
+  return Status::Ok();
+}
+
+// What empty buckets have not seen, the next fuller one has; then nothing rises.
+void Smooth(Prediction* p, const std::vector<std::vector<std::vector<float>>>& seen) {
+  const size_t nb = p->buckets + 1, nq = p->quantiles;
+  p->left.assign(p->slots.size() * nb * nq, 0);
+  for (size_t a = 0; a < p->slots.size(); ++a) {
+    for (size_t b = nb; b-- > 0;) {
+      float* to = &p->left[(a * nb + b) * nq];
+      std::vector<float> s = seen[a][b];
+      std::sort(s.begin(), s.end());
+      for (size_t q = 0; q < nq; ++q) {
+        const float next = b + 1 < nb ? to[nq + q] : 0;
+        to[q] = s.empty() ? next : std::max(next, s[(2 * q + 1) * s.size() / (2 * nq)]);
+      }
+    }
+    if (a == 0) continue;
+    for (size_t i = 0; i < nb * nq; ++i) {
+      float& here = p->left[a * nb * nq + i];
+      here = std::min(here, p->left[(a - 1) * nb * nq + i]);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<sched::StageProfile> Summarize(const RunProfile& profile, uint32_t slots, uint64_t seed) {
+  std::vector<sched::StageProfile> out(profile.stages.size());
+  std::vector<std::vector<uint32_t>> readers(profile.stages.size());
+  for (size_t s = 0; s < out.size(); ++s) {
+    const StageRuns& stage = profile.stages[s];
+    const auto mean = [](const std::vector<float>& v) {
+      return v.empty() ? 0 : std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size());
+    };
+    out[s].tasks = stage.tasks;
+    out[s].run = stage.tasks * mean(stage.run);
+    out[s].queue = stage.tasks * (stage.queue + mean(stage.wait));
+    out[s].longest = stage.run.empty() ? 0 : stage.run.back();
+    for (const sched::StageInput& input : stage.inputs) {
+      if (input.is_edge) readers[input.upstream].push_back(static_cast<uint32_t>(s));
+    }
+  }
+  sched::SetPathsBehind(&out, readers);
+  for (const bool free : {false, true}) {
+    uint64_t all = 0;
+    for (const StageRuns& stage : profile.stages) all += stage.tasks;
+    OneRun run(profile, free ? static_cast<uint32_t>(std::max<uint64_t>(1, all)) : slots, Rng::Stream(seed, "summary"));
+    const double length = run.Run([](double, const auto&) {});
+    for (size_t s = 0; s < out.size(); ++s) {
+      const double begin = length > 0 ? std::max(0.0, run.begin[s]) / length : 0, end = length > 0 ? run.end[s] / length : 1;
+      (free ? out[s].begin_free : out[s].begin) = begin;
+      (free ? out[s].end_free : out[s].end) = end;
+    }
+  }
+  return out;
+}
+
+std::vector<double> Prediction::At(size_t i, double progress) const {
+  const double place = std::clamp(progress, 0.0, 1.0) * buckets;
+  const auto b = std::min<size_t>(static_cast<size_t>(place), buckets == 0 ? 0 : buckets - 1);
+  const double part = place - static_cast<double>(b);
+  const float* low = &left[(i * (buckets + 1) + b) * quantiles];
+  std::vector<double> out(quantiles);
+  for (size_t q = 0; q < quantiles; ++q) out[q] = low[q] + part * (double{low[quantiles + q]} - low[q]);
+  return out;
+}
+
+Result<Prediction> Predict(const RunProfile& profile, const PredictOptions& options) {
+  MR_RETURN_IF_ERROR(Check(profile));
+  if (options.slots.empty() || options.buckets == 0 || options.quantiles == 0 || options.runs == 0) {
+    return InvalidArgument("a prediction needs slots, runs, buckets and quantiles");
+  }
+  const std::vector<sched::StageProfile> stages = Summarize(profile, options.slots.back(), options.seed);
+  uint64_t tasks = 0;
+  for (const StageRuns& stage : profile.stages) tasks += stage.tasks;
+  const uint64_t each = std::max<uint64_t>(1, tasks / kPointsOfARun);
+  Prediction out{options.slots, options.buckets, options.quantiles, {}};
+  std::vector<std::vector<std::vector<float>>> seen(out.slots.size());
+  for (size_t a = 0; a < out.slots.size(); ++a) {
+    seen[a].resize(out.buckets + 1);
+    for (uint32_t r = 0; r < options.runs; ++r) {
+      // The same luck with each number of slots.
+      OneRun run(profile, out.slots[a], Rng::Stream(options.seed + r, "predict"));
+      std::vector<Point> points{{0, 0}};
+      uint64_t ended = 0;
+      const double length = run.Run([&](double now, const std::vector<uint32_t>& done) {
+        if (++ended % each != 0) return;
+        points.push_back({now, ProgressOf(options.indicator, stages, Shares(profile, done))});
+      });
+      for (const Point& p : points) {
+        const auto bucket = static_cast<size_t>(std::clamp(p.progress, 0.0, 1.0) * out.buckets);
+        seen[a][bucket].push_back(static_cast<float>(length - p.at));
+      }
+    }
+  }
+  Smooth(&out, seen);
+  return out;
+}
+
+RunProfile Scaled(RunProfile profile, double times, bool tasks_stay) {
+  for (StageRuns& stage : profile.stages) {
+    stage.input_bytes *= times;
+    if (tasks_stay) {
+      for (float& seconds : stage.run) seconds = static_cast<float>(seconds * times);
+    } else {
+      stage.tasks = std::max(1u, static_cast<uint32_t>(std::lround(stage.tasks * times)));
+    }
+  }
+  return profile;
+}
+
+}  // namespace mr::sim

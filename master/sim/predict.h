@@ -1,0 +1,60 @@
+// How long a job still takes with so many slots, from how its earlier runs went: Jockey's offline simulator (papers.md
+// 4.1). Not the simulator of clusters (simulation.h): of the job alone, with a slots of its own, whose tasks take
+// times drawn from the profile. Not modelled, as in the paper: other sizes of input (Scaled), duplicate tasks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "master/sched/model.h"
+#include "master/sched/policies/jockey_rules.h"
+
+namespace mr::sim {
+
+// Of one stage, from earlier runs.
+struct StageRuns {
+  std::string name;
+  uint32_t tasks = 0;
+  std::vector<sched::StageInput> inputs;
+  std::vector<float> run, wait;  // seconds, sorted, equally likely; wait: from having a slot to the first byte
+  double queue = 0;              // seconds that a task waited for a slot, mean
+  double fails = 0;              // P(an attempt fails)
+  double input_bytes = 0;        // of all tasks
+};
+
+struct RunProfile {
+  std::vector<StageRuns> stages;  // in topological order
+};
+
+// T_s, Q_s, l_s, L_s, and begins and ends of a run with `slots` and of one with a slot for each task (jockey_rules.h).
+std::vector<sched::StageProfile> Summarize(const RunProfile& profile, uint32_t slots, uint64_t seed);
+
+// C(p, a): quantiles of the seconds left, over progress and slots. Never rises with progress or slots.
+struct Prediction {
+  std::vector<uint32_t> slots;  // ascending
+  uint32_t buckets = 0;         // of progress: bucket b stands for p = b / buckets; there are buckets + 1
+  uint32_t quantiles = 0;       // equally likely, ascending
+  std::vector<float> left;      // [slot][bucket][quantile]
+
+  // The quantiles at this progress with the i-th of `slots`, between buckets.
+  std::vector<double> At(size_t i, double progress) const;
+};
+
+struct PredictOptions {
+  std::vector<uint32_t> slots;  // ascending, each > 0
+  uint32_t runs = 20, buckets = 50, quantiles = 10;  // guesses: a tenth of the deadline is what a quantile may be off
+  sched::Indicator indicator = sched::Indicator::kTotalWorkWithQueueing;
+  uint64_t seed = 1;
+};
+
+// kInvalidArgument: a stage without samples or with an input that is not before it. Cost: slots * runs * tasks * log
+// tasks; 1.5 us a task (measured).
+Result<Prediction> Predict(const RunProfile& profile, const PredictOptions& options);
+
+// As if its stages read `times` as many bytes: tasks as many, each as long, unless tasks are to stay (then each is as
+// many times longer).
+RunProfile Scaled(RunProfile profile, double times, bool tasks_stay);
+
+}  // namespace mr::sim

@@ -1,0 +1,85 @@
+// Jockey's formulas by the vectors of papers.md 4.3: a stage of ten tasks of 10 minutes, a barrier, four of 20.
+#include "master/sched/policies/jockey_rules.h"
+
+namespace mr::sched {
+namespace {
+
+constexpr double kMinute = 60;
+
+std::vector<StageProfile> BarrierJob() {
+  std::vector<StageProfile> stages(2);
+  stages[0].tasks = 10;
+  stages[0].run = 100 * kMinute;
+  stages[0].longest = 10 * kMinute;
+  stages[1].tasks = 4;
+  stages[1].run = 80 * kMinute;
+  stages[1].longest = 20 * kMinute;
+  SetPathsBehind(&stages, {{1}, {}});
+  return stages;
+}
+
+double Barrier(uint32_t a) { return ((10 + a - 1) / a * 10 + (4 + a - 1) / a * 20) * kMinute; }
+
+std::vector<uint32_t> OneToTen() { return {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}; }
+
+uint32_t Needed(bool simulated, double slack, double dead_zone) {
+  std::vector<std::vector<double>> left;
+  for (const uint32_t a : OneToTen()) {
+    left.push_back({simulated ? Barrier(a) : AmdahlOf(BarrierJob(), {0, 0}).Left(a)});
+  }
+  const Utility u = Utility::OfDeadline(60 * kMinute, kMinute).ShiftedLeft(dead_zone * kMinute);
+  return SmallestOfBest(OneToTen(), left, 0, slack, u);
+}
+
+TEST(JockeyRulesTest, AmdahlOfTheBarrierJob) {
+  const double minutes[] = {180, 105, 80, 67.5, 60, 55, 51.4, 48.8, 46.7, 45};
+  const Amdahl all = AmdahlOf(BarrierJob(), {0, 0});
+  EXPECT_DOUBLE_EQ(all.serial, 30 * kMinute);
+  EXPECT_DOUBLE_EQ(all.parallel, 150 * kMinute);
+  for (uint32_t a = 1; a <= 10; ++a) EXPECT_NEAR(all.Left(a) / kMinute, minutes[a - 1], .05) << a;
+  const Amdahl half = AmdahlOf(BarrierJob(), {.5, 0});
+  EXPECT_DOUBLE_EQ(half.serial, 25 * kMinute);
+  EXPECT_DOUBLE_EQ(half.parallel, 105 * kMinute);
+  EXPECT_EQ(AmdahlOf(BarrierJob(), {1, 1}).Left(3), 0);
+}
+
+TEST(JockeyRulesTest, FewestSlotsThatMeetAnHour) {
+  EXPECT_EQ(Needed(true, 1, 0), 4u);
+  EXPECT_EQ(Needed(false, 1, 0), 5u);
+  EXPECT_EQ(Needed(true, 1.2, 0), 4u) << "60 minutes of 60";
+  EXPECT_EQ(Needed(true, 1.2, 3), 5u) << "3 of the 10 minutes in which 2 are lost";
+  EXPECT_NEAR(Utility::OfDeadline(60 * kMinute, kMinute).ShiftedLeft(3 * kMinute).At(60 * kMinute), .4, 1e-12);
+}
+
+TEST(JockeyRulesTest, UtilityIsFlatThenFalls) {
+  const Utility u = Utility::OfDeadline(3600, kMinute);
+  EXPECT_EQ(u.At(0), 1);
+  EXPECT_EQ(u.At(3600), 1);
+  EXPECT_DOUBLE_EQ(u.At(3600 + 600), -1);
+  EXPECT_NEAR(u.At(3600 + 60'000), -1000, 1e-9);
+  EXPECT_LT(u.At(3600 + 120'000), -2000) << "the last slope goes on";
+}
+
+TEST(JockeyRulesTest, IndicatorsOfAHalfFinishedFirstStage) {
+  std::vector<StageProfile> stages = BarrierJob();
+  stages[0].queue = 20 * kMinute;
+  stages[0].end = stages[1].begin = .4;
+  stages[0].end_free = stages[1].begin_free = 1.0 / 3;
+  const std::vector<double> half = {.5, 0};
+  using enum Indicator;
+  EXPECT_DOUBLE_EQ(ProgressOf(kTotalWorkWithQueueing, stages, half), 60.0 / 200);
+  EXPECT_DOUBLE_EQ(ProgressOf(kTotalWork, stages, half), 50.0 / 180);
+  EXPECT_DOUBLE_EQ(ProgressOf(kVertexFraction, stages, half), 5.0 / 14);
+  EXPECT_DOUBLE_EQ(ProgressOf(kCriticalPath, stages, half), 1 - 25.0 / 30);
+  EXPECT_DOUBLE_EQ(ProgressOf(kMinStage, stages, half), .2);
+  EXPECT_DOUBLE_EQ(ProgressOf(kMinStageInfinite, stages, half), 1.0 / 6);
+  for (const Indicator i : {kTotalWorkWithQueueing, kTotalWork, kVertexFraction, kCriticalPath, kMinStage, kMinStageInfinite}) {
+    EXPECT_DOUBLE_EQ(ProgressOf(i, stages, {0, 0}), 0);
+    EXPECT_DOUBLE_EQ(ProgressOf(i, stages, {1, 1}), 1);
+  }
+}
+
+TEST(JockeyRulesTest, HysteresisMovesAFifthOfTheWay) { EXPECT_DOUBLE_EQ(Smoothed(10, 20, .2), 12); }
+
+}  // namespace
+}  // namespace mr::sched
