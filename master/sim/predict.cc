@@ -268,6 +268,13 @@ Result<Prediction> Predict(const RunProfile& profile, const PredictOptions& opti
   return out;
 }
 
+std::vector<RunPoint> SampleRun(const RunProfile& profile, uint32_t slots, uint64_t seed) {
+  std::vector<RunPoint> points{{0, std::vector<double>(profile.stages.size(), 0)}};
+  OneRun run(profile, slots, Rng::Stream(seed, "sample"));
+  run.Run([&](double now, const std::vector<uint32_t>& done) { points.push_back({now, Shares(profile, done)}); });
+  return points;
+}
+
 RunProfile Scaled(RunProfile profile, double times, bool tasks_stay) {
   for (StageRuns& stage : profile.stages) {
     stage.input_bytes *= times;

@@ -53,6 +53,13 @@ struct PredictOptions {
 // tasks; 1.5 us a task (measured).
 Result<Prediction> Predict(const RunProfile& profile, const PredictOptions& options);
 
+// One run with so many slots: the finished shares of its stages after each task that ended, the last at its end.
+struct RunPoint {
+  double at = 0;
+  std::vector<double> finished;
+};
+std::vector<RunPoint> SampleRun(const RunProfile& profile, uint32_t slots, uint64_t seed);
+
 // As if its stages read `times` as many bytes: tasks as many, each as long, unless tasks are to stay (then each is as
 // many times longer).
 RunProfile Scaled(RunProfile profile, double times, bool tasks_stay);

@@ -18,7 +18,8 @@ struct StudyEntry {
 };
 // All studies there are. A new one is a file and a line here.
 constexpr StudyEntry kStudies[] = {
-    {"coupling", &CouplingStudy}, {"dolly", &DollyStudy}, {"late", &LateStudy}, {"mantri", &MantriStudy}};
+    {"coupling", &CouplingStudy}, {"dolly", &DollyStudy}, {"jockey", &JockeyStudy}, {"late", &LateStudy},
+    {"mantri", &MantriStudy}};
 
 __attribute__((format(printf, 1, 2))) std::string Say(const char* format, ...) {
   char text[1024];

@@ -57,6 +57,8 @@ Study MantriStudy();
 Study DollyStudy();
 // Tan et al., INFOCOM 2013 (reproduce_coupling.cc).
 Study CouplingStudy();
+// Ferguson et al., EuroSys 2012 (reproduce_jockey.cc).
+Study JockeyStudy();
 
 struct ReproduceOptions {
   std::string figure;  // "late", "late:fig10"

@@ -1,0 +1,72 @@
+#include "master/sim/jockey_setups.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "common/base/rng.h"
+
+namespace mr::sim {
+
+namespace {
+
+struct Shape {
+  uint32_t stages, barriers, tasks;
+  double median, p90;
+};
+constexpr Shape kShapes[kJockeyJobs] = {{23, 6, 681, 16.3, 61.5}, {14, 0, 1605, 4.0, 54.1}, {16, 3, 5751, 2.6, 5.7},
+                                        {24, 3, 3897, 6.1, 25.1}, {11, 1, 2033, 8.0, 130},  {26, 1, 6139, 3.6, 17.4},
+                                        {110, 15, 8496, 3.0, 7.7}};
+constexpr double kZ90 = 1.2815515655;  // of a normal distribution
+constexpr uint32_t kSamples = 100;     // of a stage's times
+constexpr double kWait = .5;           // seconds from a slot to the first byte, at the median: a guess
+
+double Normal(Rng& rng) {
+  // Box and Muller; the simulator is held to the same bits only on one machine.
+  const double u = 1 - rng.Uniform();
+  return std::sqrt(-2 * std::log(u)) * std::cos(2 * M_PI * rng.Uniform());
+}
+
+std::vector<float> Times(Rng& rng, double median, double sigma) {
+  std::vector<float> times;
+  for (uint32_t i = 0; i < kSamples; ++i) times.push_back(static_cast<float>(median * std::exp(sigma * Normal(rng))));
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+}  // namespace
+
+RunProfile JockeyJob(int job, uint64_t seed) {
+  const Shape& shape = kShapes[job];
+  Rng rng = Rng::Stream(seed, std::string("job ") + static_cast<char>('A' + job));
+  std::set<uint32_t> barriers;
+  while (barriers.size() < shape.barriers) barriers.insert(1 + static_cast<uint32_t>(rng.Below(shape.stages - 1)));
+  std::vector<double> weights;
+  double sum = 0;
+  for (uint32_t s = 0; s < shape.stages; ++s) sum += weights.emplace_back(std::exp(Normal(rng)));
+  RunProfile profile;
+  for (uint32_t s = 0; s < shape.stages; ++s) {
+    StageRuns stage;
+    stage.name = "s" + std::to_string(s);
+    stage.tasks = std::max(1u, static_cast<uint32_t>(std::lround(shape.tasks * weights[s] / sum)));
+    if (s > 0) {
+      const auto edge = barriers.contains(s) ? sched::EdgeKind::kAllToAll : sched::EdgeKind::kManyToOne;
+      stage.inputs.push_back({true, edge, s - 1});
+    }
+    stage.run = Times(rng, shape.median, std::log(shape.p90 / shape.median) / kZ90);
+    stage.wait = Times(rng, kWait, .5);
+    profile.stages.push_back(std::move(stage));
+  }
+  return profile;
+}
+
+RunProfile AnotherDay(RunProfile profile, double sigma, uint64_t seed) {
+  Rng rng = Rng::Stream(seed, "another day");
+  for (StageRuns& stage : profile.stages) {
+    const double factor = std::exp(sigma * Normal(rng));
+    for (float& seconds : stage.run) seconds = static_cast<float>(seconds * factor);
+  }
+  return profile;
+}
+
+}  // namespace mr::sim

@@ -1,0 +1,130 @@
+// Jockey (Ferguson et al., EuroSys 2012): what its predictor and its indicators of progress are worth (papers.md 4).
+#include <algorithm>
+#include <cmath>
+
+#include "master/sim/jockey_setups.h"
+#include "master/sim/reproduce.h"
+
+namespace mr::sim {
+
+namespace {
+
+using sched::Indicator;
+
+constexpr uint32_t kSlots = 40;      // of 100 that the paper's jobs may have; a guess
+constexpr double kDayToDay = .2;     // of times of a stage between runs with inputs of one size (papers.md 4.1)
+constexpr Indicator kIndicators[] = {Indicator::kTotalWorkWithQueueing, Indicator::kTotalWork, Indicator::kVertexFraction,
+                                     Indicator::kCriticalPath, Indicator::kMinStage, Indicator::kMinStageInfinite};
+constexpr const char* kNames[] = {"totalworkWithQ", "totalwork", "vertexfrac", "CP", "minstage", "minstage-inf"};
+constexpr double kConstant[] = {8.5, 9.3, 10.1, 15.2, 19.9, 26.7};  // papers.md 4.2
+constexpr double kJumps[] = {2.0, 2.3, 2.2, 3.0, 3.3, 3.7};
+
+double Median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  return v[v.size() / 2];
+}
+
+// Of a run, in percent of its length: the longest time without progress; the mean change of the predicted end between
+// a hundred instants.
+struct Smoothness {
+  double constant = 0, jump = 0;
+};
+
+Result<Smoothness> Judge(const RunProfile& profile, const RunProfile& day, Indicator indicator, uint64_t seed) {
+  PredictOptions options;
+  options.slots = {kSlots};
+  options.indicator = indicator;
+  options.seed = seed;
+  MR_ASSIGN_OR_RETURN(const Prediction prediction, Predict(profile, options));
+  const auto stages = Summarize(profile, kSlots, seed);
+  const std::vector<RunPoint> points = SampleRun(day, kSlots, seed);
+  const double length = points.back().at;
+  Smoothness out;
+  double since = 0, before = -1, end = -1;
+  size_t next = 0, steps = 0;
+  for (const RunPoint& point : points) {
+    const double progress = ProgressOf(indicator, stages, point.finished);
+    out.constant = std::max(out.constant, 100 * (point.at - since) / length);
+    if (progress > before + 1e-9) since = point.at, before = progress;
+    if (point.at < length * static_cast<double>(next) / 100) continue;
+    ++next;
+    const double now = point.at + Median(prediction.At(0, progress));
+    if (end >= 0) out.jump += std::abs(now - end) / length * 100, ++steps;
+    end = now;
+  }
+  out.jump /= static_cast<double>(std::max<size_t>(1, steps));
+  return out;
+}
+
+Figure Indicators() {
+  Figure f{"indicators", "progress of jobs with barriers (A, C, D and G), medians, on another day than was learned", {}, nullptr};
+  for (int i = 0; i < 6; ++i) f.lines.push_back({std::string(kNames[i]) + ": longest without progress, % of the run", kConstant[i]});
+  for (int i = 0; i < 6; ++i) f.lines.push_back({std::string(kNames[i]) + ": mean change of the predicted end, %", kJumps[i]});
+  f.lines.push_back({"pairs of neighbours in the paper's order, of 5", 5, 5, kNoBound});
+  f.run = [](const RunContext& c) -> Result<std::vector<double>> {
+    std::vector<double> constant, jump;
+    for (const Indicator indicator : kIndicators) {
+      std::vector<double> constants, jumps;
+      for (const int job : {0, 2, 3, 6}) {
+        const RunProfile profile = JockeyJob(job, c.seed);
+        MR_ASSIGN_OR_RETURN(const Smoothness s, Judge(profile, AnotherDay(profile, kDayToDay, c.seed), indicator, c.seed));
+        constants.push_back(s.constant);
+        jumps.push_back(s.jump);
+      }
+      constant.push_back(Median(constants));
+      jump.push_back(Median(jumps));
+    }
+    double ordered = 0;
+    for (int i = 0; i < 5; ++i) ordered += constant[i] <= constant[i + 1];
+    std::vector<double> out = constant;
+    out.insert(out.end(), jump.begin(), jump.end());
+    out.push_back(ordered);
+    return out;
+  };
+  return f;
+}
+
+Figure Errors() {
+  Figure f{"prediction", "error of the predicted run time, jobs A to G with 10 to 100 slots, on another day, mean", {}, nullptr};
+  f.lines = {{"simulator, %", 9.8}, {"Amdahl, %", 11.8}, {"simulator / Amdahl", kNoNumber, -kNoBound, 1},
+             {"Amdahl with 10 slots, %"}, {"Amdahl with 100 slots, %"}};
+  f.run = [](const RunContext& c) -> Result<std::vector<double>> {
+    const std::vector<uint32_t> slots = {10, 20, 40, 70, 100};
+    double simulated = 0, amdahl = 0, few = 0, many = 0;
+    for (int job = 0; job < kJockeyJobs; ++job) {
+      const RunProfile profile = JockeyJob(job, c.seed);
+      PredictOptions options;
+      options.slots = slots;
+      options.seed = c.seed;
+      MR_ASSIGN_OR_RETURN(const Prediction prediction, Predict(profile, options));
+      const auto stages = Summarize(profile, slots.back(), c.seed);
+      const sched::Amdahl law = AmdahlOf(stages, std::vector<double>(stages.size(), 0));
+      const RunProfile day = AnotherDay(profile, kDayToDay, c.seed);
+      for (size_t a = 0; a < slots.size(); ++a) {
+        const double took = SampleRun(day, slots[a], c.seed + 1).back().at;
+        const double error = 100 * std::abs(law.Left(slots[a]) / took - 1);
+        simulated += 100 * std::abs(Median(prediction.At(a, 0)) / took - 1);
+        amdahl += error;
+        if (a == 0) few += error;
+        if (a + 1 == slots.size()) many += error;
+      }
+    }
+    const double n = kJockeyJobs, all = n * static_cast<double>(slots.size());
+    return std::vector<double>{simulated / all, amdahl / all, simulated / amdahl, few / n, many / n};
+  };
+  return f;
+}
+
+}  // namespace
+
+Study JockeyStudy() {
+  Study s{"jockey", "Jockey: Ferguson et al., Guaranteed Job Latency in Data Parallel Clusters, EuroSys 2012", {}, {}};
+  s.parameters = {{"jobs", "chains of stages: 23 14 16 24 11 26 110, of 681 1605 5751 3897 2033 6139 8496 tasks", "papers.md 4.4, A to G"},
+                  {"barriers", "6 0 3 3 1 1 15, at places drawn", "papers.md 4.4; places a guess"},
+                  {"task", "lognormal by its median and 90th percentile; .5 s until it begins", "papers.md 4.4; a guess"},
+                  {"another day", "times of each stage times lognormal(0, .2)", "recurring jobs of one size: papers.md 4.1"}};
+  s.figures = {Errors(), Indicators()};
+  return s;
+}
+
+}  // namespace mr::sim
