@@ -1,5 +1,5 @@
-// Jobs in the shape of the seven that Jockey's paper describes (papers.md 4.4): stages, barriers, tasks, median and 90th
-// percentile of a task's time.
+// Jobs in the shape of the seven that Jockey's paper describes (papers.md 4.4): stages, barriers, tasks, median and
+// 90th percentile of a task's time.
 #pragma once
 
 #include "master/sim/predict.h"
@@ -8,8 +8,8 @@ namespace mr::sim {
 
 inline constexpr int kJockeyJobs = 7;  // A to G
 
-// Job 0 to 6. A chain of stages; where there is a barrier all tasks before it come first, else a task reads its part of
-// the stage before. Sizes of stages and places of barriers are drawn: guesses.
+// Job 0 to 6. A chain of stages; where there is a barrier all tasks before it come first, else a task reads its part
+// of the stage before. Sizes of stages and places of barriers are drawn: guesses.
 RunProfile JockeyJob(int job, uint64_t seed);
 // The same job on another day: times of each stage times a factor, lognormal with this sigma (input and cluster of a
 // recurring job differ: coefficient of variation .59 at the median, papers.md 4.1).

@@ -132,7 +132,8 @@ class OneRun {
         const uint64_t up = profile_.stages[r.stage].tasks, n = profile_.stages[reader].tasks;
         // Readers whose slice has this task: around t * n / up.
         const auto about = static_cast<int64_t>(r.task * n / up);
-        for (int64_t t = std::max<int64_t>(0, about - 1); t <= std::min<int64_t>(static_cast<int64_t>(n) - 1, about + static_cast<int64_t>(n / up) + 1); ++t) {
+        for (int64_t t = std::max<int64_t>(0, about - 1);
+             t <= std::min<int64_t>(static_cast<int64_t>(n) - 1, about + static_cast<int64_t>(n / up) + 1); ++t) {
           const auto [first, last] = Slice(reader, input, static_cast<uint32_t>(t));
           if (first <= r.task && r.task < last) Tell(reader, static_cast<uint32_t>(t), 1);
         }
@@ -215,10 +216,12 @@ std::vector<sched::StageProfile> Summarize(const RunProfile& profile, uint32_t s
   for (const bool free : {false, true}) {
     uint64_t all = 0;
     for (const StageRuns& stage : profile.stages) all += stage.tasks;
-    OneRun run(profile, free ? static_cast<uint32_t>(std::max<uint64_t>(1, all)) : slots, Rng::Stream(seed, "summary"));
+    OneRun run(profile, free ? static_cast<uint32_t>(std::max<uint64_t>(1, all)) : slots,
+               Rng::Stream(seed, "summary"));
     const double length = run.Run([](double, const auto&) {});
     for (size_t s = 0; s < out.size(); ++s) {
-      const double begin = length > 0 ? std::max(0.0, run.begin[s]) / length : 0, end = length > 0 ? run.end[s] / length : 1;
+      const double begin = length > 0 ? std::max(0.0, run.begin[s]) / length : 0,
+                   end = length > 0 ? run.end[s] / length : 1;
       (free ? out[s].begin_free : out[s].begin) = begin;
       (free ? out[s].end_free : out[s].end) = end;
     }

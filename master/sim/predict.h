@@ -1,6 +1,7 @@
-// How long a job still takes with so many slots, from how its earlier runs went: Jockey's offline simulator (papers.md
-// 4.1). Not the simulator of clusters (simulation.h): of the job alone, with a slots of its own, whose tasks take
-// times drawn from the profile. Not modelled, as in the paper: other sizes of input (Scaled), duplicate tasks.
+// How long a job still takes with so many slots, from how its earlier runs went: Jockey's offline simulator
+// (papers.md 4.1). Not the simulator of clusters (simulation.h): of the job alone, with a slots of its own, whose
+// tasks take times drawn from the profile. Not modelled, as in the paper: other sizes of input (Scaled), duplicate
+// tasks.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,8 @@ struct RunProfile {
   std::vector<StageRuns> stages;  // in topological order
 };
 
-// T_s, Q_s, l_s, L_s, and begins and ends of a run with `slots` and of one with a slot for each task (jockey_rules.h).
+// T_s, Q_s, l_s, L_s, and begins and ends of a run with `slots` and of one with a slot for each task
+// (jockey_rules.h).
 std::vector<sched::StageProfile> Summarize(const RunProfile& profile, uint32_t slots, uint64_t seed);
 
 // C(p, a): quantiles of the seconds left, over progress and slots. Never rises with progress or slots.
@@ -43,7 +45,7 @@ struct Prediction {
 };
 
 struct PredictOptions {
-  std::vector<uint32_t> slots;  // ascending, each > 0
+  std::vector<uint32_t> slots;                       // ascending, each > 0
   uint32_t runs = 20, buckets = 50, quantiles = 10;  // guesses: a tenth of the deadline is what a quantile may be off
   sched::Indicator indicator = sched::Indicator::kTotalWorkWithQueueing;
   uint64_t seed = 1;

@@ -11,10 +11,11 @@ namespace {
 
 using sched::Indicator;
 
-constexpr uint32_t kSlots = 40;      // of 100 that the paper's jobs may have; a guess
-constexpr double kDayToDay = .2;     // of times of a stage between runs with inputs of one size (papers.md 4.1)
-constexpr Indicator kIndicators[] = {Indicator::kTotalWorkWithQueueing, Indicator::kTotalWork, Indicator::kVertexFraction,
-                                     Indicator::kCriticalPath, Indicator::kMinStage, Indicator::kMinStageInfinite};
+constexpr uint32_t kSlots = 40;   // of 100 that the paper's jobs may have; a guess
+constexpr double kDayToDay = .2;  // of times of a stage between runs with inputs of one size (papers.md 4.1)
+constexpr Indicator kIndicators[] = {
+    Indicator::kTotalWorkWithQueueing, Indicator::kTotalWork, Indicator::kVertexFraction,
+    Indicator::kCriticalPath,          Indicator::kMinStage,  Indicator::kMinStageInfinite};
 constexpr const char* kNames[] = {"totalworkWithQ", "totalwork", "vertexfrac", "CP", "minstage", "minstage-inf"};
 constexpr double kConstant[] = {8.5, 9.3, 10.1, 15.2, 19.9, 26.7};  // papers.md 4.2
 constexpr double kJumps[] = {2.0, 2.3, 2.2, 3.0, 3.3, 3.7};
@@ -57,9 +58,14 @@ Result<Smoothness> Judge(const RunProfile& profile, const RunProfile& day, Indic
 }
 
 Figure Indicators() {
-  Figure f{"indicators", "progress of jobs with barriers (A, C, D and G), medians, on another day than was learned", {}, nullptr};
-  for (int i = 0; i < 6; ++i) f.lines.push_back({std::string(kNames[i]) + ": longest without progress, % of the run", kConstant[i]});
-  for (int i = 0; i < 6; ++i) f.lines.push_back({std::string(kNames[i]) + ": mean change of the predicted end, %", kJumps[i]});
+  Figure f{"indicators",
+           "progress of jobs with barriers (A, C, D and G), medians, on another day than was learned",
+           {},
+           nullptr};
+  for (int i = 0; i < 6; ++i)
+    f.lines.push_back({std::string(kNames[i]) + ": longest without progress, % of the run", kConstant[i]});
+  for (int i = 0; i < 6; ++i)
+    f.lines.push_back({std::string(kNames[i]) + ": mean change of the predicted end, %", kJumps[i]});
   f.lines.push_back({"pairs of neighbours in the paper's order, of 5", 5, 5, kNoBound});
   f.run = [](const RunContext& c) -> Result<std::vector<double>> {
     std::vector<double> constant, jump;
@@ -67,7 +73,8 @@ Figure Indicators() {
       std::vector<double> constants, jumps;
       for (const int job : {0, 2, 3, 6}) {
         const RunProfile profile = JockeyJob(job, c.seed);
-        MR_ASSIGN_OR_RETURN(const Smoothness s, Judge(profile, AnotherDay(profile, kDayToDay, c.seed), indicator, c.seed));
+        MR_ASSIGN_OR_RETURN(const Smoothness s,
+                            Judge(profile, AnotherDay(profile, kDayToDay, c.seed), indicator, c.seed));
         constants.push_back(s.constant);
         jumps.push_back(s.jump);
       }
@@ -85,9 +92,15 @@ Figure Indicators() {
 }
 
 Figure Errors() {
-  Figure f{"prediction", "error of the predicted run time, jobs A to G with 10 to 100 slots, on another day, mean", {}, nullptr};
-  f.lines = {{"simulator, %", 9.8}, {"Amdahl, %", 11.8}, {"simulator / Amdahl", kNoNumber, -kNoBound, 1},
-             {"Amdahl with 10 slots, %"}, {"Amdahl with 100 slots, %"}};
+  Figure f{"prediction",
+           "error of the predicted run time, jobs A to G with 10 to 100 slots, on another day, mean",
+           {},
+           nullptr};
+  f.lines = {{"simulator, %", 9.8},
+             {"Amdahl, %", 11.8},
+             {"simulator / Amdahl", kNoNumber, -kNoBound, 1},
+             {"Amdahl with 10 slots, %"},
+             {"Amdahl with 100 slots, %"}};
   f.run = [](const RunContext& c) -> Result<std::vector<double>> {
     const std::vector<uint32_t> slots = {10, 20, 40, 70, 100};
     double simulated = 0, amdahl = 0, few = 0, many = 0;
@@ -118,11 +131,14 @@ Figure Errors() {
 }  // namespace
 
 Study JockeyStudy() {
-  Study s{"jockey", "Jockey: Ferguson et al., Guaranteed Job Latency in Data Parallel Clusters, EuroSys 2012", {}, {}};
-  s.parameters = {{"jobs", "chains of stages: 23 14 16 24 11 26 110, of 681 1605 5751 3897 2033 6139 8496 tasks", "papers.md 4.4, A to G"},
-                  {"barriers", "6 0 3 3 1 1 15, at places drawn", "papers.md 4.4; places a guess"},
-                  {"task", "lognormal by its median and 90th percentile; .5 s until it begins", "papers.md 4.4; a guess"},
-                  {"another day", "times of each stage times lognormal(0, .2)", "recurring jobs of one size: papers.md 4.1"}};
+  Study s{
+      "jockey", "Jockey: Ferguson et al., Guaranteed Job Latency in Data Parallel Clusters, EuroSys 2012", {}, {}};
+  s.parameters = {
+      {"jobs", "chains of stages: 23 14 16 24 11 26 110, of 681 1605 5751 3897 2033 6139 8496 tasks",
+       "papers.md 4.4, A to G"},
+      {"barriers", "6 0 3 3 1 1 15, at places drawn", "papers.md 4.4; places a guess"},
+      {"task", "lognormal by its median and 90th percentile; .5 s until it begins", "papers.md 4.4; a guess"},
+      {"another day", "times of each stage times lognormal(0, .2)", "recurring jobs of one size: papers.md 4.1"}};
   s.figures = {Errors(), Indicators()};
   return s;
 }

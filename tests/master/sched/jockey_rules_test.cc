@@ -73,7 +73,8 @@ TEST(JockeyRulesTest, IndicatorsOfAHalfFinishedFirstStage) {
   EXPECT_DOUBLE_EQ(ProgressOf(kCriticalPath, stages, half), 1 - 25.0 / 30);
   EXPECT_DOUBLE_EQ(ProgressOf(kMinStage, stages, half), .2);
   EXPECT_DOUBLE_EQ(ProgressOf(kMinStageInfinite, stages, half), 1.0 / 6);
-  for (const Indicator i : {kTotalWorkWithQueueing, kTotalWork, kVertexFraction, kCriticalPath, kMinStage, kMinStageInfinite}) {
+  for (const Indicator i :
+       {kTotalWorkWithQueueing, kTotalWork, kVertexFraction, kCriticalPath, kMinStage, kMinStageInfinite}) {
     EXPECT_DOUBLE_EQ(ProgressOf(i, stages, {0, 0}), 0);
     EXPECT_DOUBLE_EQ(ProgressOf(i, stages, {1, 1}), 1);
   }

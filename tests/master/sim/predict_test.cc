@@ -8,7 +8,8 @@ namespace {
 
 using sched::EdgeKind;
 
-StageRuns Of(const std::string& name, uint32_t tasks, std::vector<float> run, std::vector<sched::StageInput> inputs = {}) {
+StageRuns Of(const std::string& name, uint32_t tasks, std::vector<float> run,
+             std::vector<sched::StageInput> inputs = {}) {
   StageRuns stage;
   stage.name = name;
   stage.tasks = tasks;
@@ -69,8 +70,12 @@ TEST(PredictTest, NeverRisesWithProgressOrSlots) {
       const std::vector<double> now = p->At(a, progress);
       for (size_t q = 0; q < now.size(); ++q) {
         EXPECT_LE(now[q], before[q] + 1e-3);
-        if (q > 0) { EXPECT_GE(now[q], now[q - 1]); }
-        if (a > 0) { EXPECT_LE(now[q], p->At(a - 1, progress)[q] + 1e-3); }
+        if (q > 0) {
+          EXPECT_GE(now[q], now[q - 1]);
+        }
+        if (a > 0) {
+          EXPECT_LE(now[q], p->At(a - 1, progress)[q] + 1e-3);
+        }
       }
       before = now;
     }
