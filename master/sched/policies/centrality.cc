@@ -51,8 +51,7 @@ bool RunsReader(const Job& job, const Worker& w) {
   });
 }
 
-std::vector<WorkerId> CentralWorkers(const State& state, const StageId& id, SlotKind kind, bool alone,
-                                Rng& rng) {
+std::vector<WorkerId> CentralWorkers(const State& state, const StageId& id, SlotKind kind, Rng& rng) {
   const Outputs out = OutputsOf(state, id);
   const Job& job = *state.FindJob(id.job);
   const std::set<WorkerId>& free = state.free(kind);
@@ -61,7 +60,7 @@ std::vector<WorkerId> CentralWorkers(const State& state, const StageId& id, Slot
     state.Look();
     const Worker& worker = *state.FindWorker(w);
     const uint64_t tie = rng.Next();
-    if (!alone || !RunsReader(job, worker)) costs.emplace_back(CostOf(out, worker), tie, w);
+    if (!RunsReader(job, worker)) costs.emplace_back(CostOf(out, worker), tie, w);
   };
   if (free.size() <= kWorkersSeen) {
     for (const WorkerId w : free) add(w);
@@ -70,8 +69,7 @@ std::vector<WorkerId> CentralWorkers(const State& state, const StageId& id, Slot
       if (free.count(w) != 0) add(w);
     }
     const uint32_t first = free.begin()->value, last = free.rbegin()->value;
-    auto it =
-        free.lower_bound(WorkerId{first + static_cast<uint32_t>(rng.Below(last - first + 1))});
+    auto it = free.lower_bound(WorkerId{first + static_cast<uint32_t>(rng.Below(last - first + 1))});
     for (size_t n = 0; n < kWorkersSeen; ++n, ++it) {
       if (it == free.end()) it = free.begin();
       if (out.by_worker.count(*it) == 0) add(*it);

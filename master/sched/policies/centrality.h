@@ -23,8 +23,8 @@ bool RunsReader(const Job& job, const Worker& w);
 
 inline constexpr size_t kNear = 7;  // D of the paper
 
-// The kNear cheapest workers with a free slot of this kind, the cheapest first, ties by chance; alone: of those that run
-// no reader of the job. Cost: the tasks that the stage reads, and some hundred workers.
-std::vector<WorkerId> CentralWorkers(const State& state, const StageId& id, SlotKind kind, bool alone, Rng& rng);
+// The kNear cheapest workers with a free slot of this kind, the cheapest first, ties by chance; of those that run no
+// reader of the job. Cost: the tasks that the stage reads, and some hundred workers.
+std::vector<WorkerId> CentralWorkers(const State& state, const StageId& id, SlotKind kind, Rng& rng);
 
 }  // namespace mr::sched

@@ -138,7 +138,7 @@ bool LaunchDueReduce(const SlotOffer& offer, const View& view, const Queue& queu
     if (candidate) plan->ForgetAll(kWait, fact);
     return false;
   }
-  const std::vector<WorkerId> near = CentralWorkers(state, *chosen, kind, rules.at_once, rng);
+  const std::vector<WorkerId> near = CentralWorkers(state, *chosen, kind, rng);
   if (rules.at_once && (near.empty() || near.front() == offer.worker) &&
       LaunchHere(offer, state, *chosen, plan)) {
     if (candidate) plan->ForgetAll(kWait, fact);

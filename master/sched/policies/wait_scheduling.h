@@ -8,8 +8,10 @@
 //   that runs none of its job's reduces, in period 4 on any; then another candidate is chosen
 // Facts (scope "wait", by queue and slot kind): the candidate, since when, and L.
 // Departures: a candidate for each queue, so that what fairness gives a queue is used there; with
-// one queue it is the paper's. at_once: of the workers on which no reduce of the job runs; where
-// there are none, any may start one.
+// one queue it is the paper's. L is of workers on which no reduce of the job runs, and where there
+// are none any may start one: as long as L may name workers that have to refuse, a job of 27 reduces
+// waits three periods for most of them, and 200 jobs on 62 nodes end 9 % later than under fair
+// instead of 16 % sooner.
 #pragma once
 
 #include <optional>
