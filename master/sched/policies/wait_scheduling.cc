@@ -16,6 +16,9 @@ constexpr char kWait[] = "wait", kJob[] = "job", kStage[] = "stage", kSince[] = 
                kOffer[] = "offer";
 constexpr std::array<size_t, 4> kGroupBegin{0, 1, 3, kNear};
 
+// In place of an instant: the candidate found no place in its fourth period.
+constexpr int64_t kDropped = -1;
+
 std::string Near(size_t i) { return "near/" + std::to_string(i); }
 
 struct Candidate {
@@ -51,7 +54,7 @@ double MismatchOf(const Job& job, uint32_t s, double threshold) {
 
 // Of the jobs of this queue that wait for slots of this kind and are not passed over.
 std::optional<StageId> MostBehind(const SlotOffer& offer, const State& state, const Queue& q,
-                                  SlotKind kind, double threshold, Rng& rng) {
+                                  SlotKind kind, double threshold, const StageId* without, Rng& rng) {
   std::optional<StageId> best;
   double most = 0;
   uint64_t ties = 0;
@@ -63,6 +66,7 @@ std::optional<StageId> MostBehind(const SlotOffer& offer, const State& state, co
         if (job.graph.stages[s].slot_kind != kind || !Waits(job, s) ||
             !ReadsStages(job.graph.stages[s]))
           continue;
+        if (without != nullptr && *without == StageId{job.id, s}) continue;
         state.Look();
         const double m = MismatchOf(job, s, threshold);
         if (m <= 0 || m < most) continue;
@@ -86,11 +90,11 @@ void NoteChoice(const View& view, uint64_t fact, const StageId& id,
     plan->Remember(kWait, fact, Near(i), static_cast<int64_t>(near[i].value));
 }
 
-// 1 to 3: the group that is served, 4: any worker, 5: it is over.
+// 1 to 3: the group that is served, 4: any worker.
 int64_t PeriodOf(const Candidate& c, const View& view) {
   const Duration period = view.state().config().offer_period;
   const int64_t waited = (view.now() - c.since).ns;
-  return std::min<int64_t>(5, waited <= 0 ? 1 : (waited + period.ns - 1) / period.ns);
+  return std::min<int64_t>(4, waited <= 0 ? 1 : (waited + period.ns - 1) / period.ns);
 }
 
 bool LaunchHere(const SlotOffer& offer, const State& state, const StageId& id, Plan* plan) {
@@ -115,8 +119,12 @@ bool Serve(const SlotOffer& offer, const View& view, uint64_t fact, const Candid
     plan->ForgetAll(kWait, fact);
     return true;
   }
+  if (turn == 4) {  // it has no place here: another one's turn
+    plan->Remember(kWait, fact, kSince, kDropped);
+    return false;
+  }
   // Refused: on to the next group.
-  plan->Remember(kWait, fact, kSince, view.now().ns - turn * state.config().offer_period.ns - 1);
+  plan->Remember(kWait, fact, kSince, view.now().ns - turn * state.config().offer_period.ns);
   return false;
 }
 
@@ -128,12 +136,16 @@ bool LaunchDueReduce(const SlotOffer& offer, const View& view, const Queue& queu
   const uint64_t fact = 2 * queue.number + KindIndex(kind);
   const std::optional<Candidate> candidate = CandidateOf(view, fact);
   const Job* of = candidate ? state.FindJob(candidate->stage.job) : nullptr;
-  if (of != nullptr && Waits(*of, candidate->stage.stage) && PeriodOf(*candidate, view) <= 4) {
+  const bool dropped = candidate && candidate->since.ns == kDropped;
+  if (of != nullptr && !dropped && Waits(*of, candidate->stage.stage)) {
     const bool later = view.Number(kWait, fact, kOffer) != static_cast<int64_t>(state.offers());
     return (later || rules.at_once) && offer.passed.count(of->id) == 0 &&
            Serve(offer, view, fact, *candidate, plan);
   }
-  const std::optional<StageId> chosen = MostBehind(offer, state, queue, kind, rules.threshold, rng);
+  // The one that had no place comes again when there is no other.
+  std::optional<StageId> chosen;
+  if (dropped) chosen = MostBehind(offer, state, queue, kind, rules.threshold, &candidate->stage, rng);
+  if (!chosen) chosen = MostBehind(offer, state, queue, kind, rules.threshold, nullptr, rng);
   if (!chosen) {
     if (candidate) plan->ForgetAll(kWait, fact);
     return false;
@@ -145,7 +157,7 @@ bool LaunchDueReduce(const SlotOffer& offer, const View& view, const Queue& queu
     return true;
   }
   // Nobody is near: any worker will do.
-  const Instant since{view.now().ns - (near.empty() ? 3 * state.config().offer_period.ns + 1 : 0)};
+  const Instant since{view.now().ns - (near.empty() ? 3 * state.config().offer_period.ns : 0)};
   NoteChoice(view, fact, *chosen, near, since, plan);
   return false;
 }

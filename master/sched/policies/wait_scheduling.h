@@ -5,7 +5,8 @@
 //   L1, L2, L3  of the workers with a free slot, by centrality (centrality.h): the cheapest, the two
 //               next, the four next
 //   in period i = 1, 2, 3 behind the choice a task of the candidate may start on a worker of Li
-//   that runs none of its job's reduces, in period 4 on any; then another candidate is chosen
+//   that runs none of its job's reduces, from period 4 on any; one that is refused there is dropped,
+//   and chosen again only where there is no other
 // Facts (scope "wait", by queue and slot kind): the candidate, since when, and L.
 // Departures: a candidate for each queue, so that what fairness gives a queue is used there; with
 // one queue it is the paper's. L is of workers on which no reduce of the job runs, and where there
