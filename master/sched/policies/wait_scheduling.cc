@@ -49,6 +49,7 @@ double MismatchOf(const Job& job, uint32_t s, double threshold) {
     step.finished_maps += up.committed;
     step.pending_maps += up.pending;
   }
+  if (stage.in_ready) step.pending_maps = 0;  // some task of it has what it reads, whatever the others of its maps do
   return Mismatch(step, threshold);
 }
 
@@ -58,14 +59,23 @@ std::optional<StageId> MostBehind(const SlotOffer& offer, const State& state, co
   std::optional<StageId> best;
   double most = 0;
   uint64_t ties = 0;
-  for (const auto* jobs : {&q.ready[KindIndex(kind)], &q.early[KindIndex(kind)]}) {
+  for (const bool ready : {true, false}) {
+    const auto* jobs = ready ? &q.ready[KindIndex(kind)] : &q.early[KindIndex(kind)];
     for (auto it = jobs->begin(); it != jobs->end(); ++it) {
       if (offer.passed.count((*it).job) != 0) continue;
       const Job& job = *state.FindJob((*it).job);
+      const auto coupled = [&](uint32_t s) {
+        const StageSpec& spec = job.graph.stages[s];
+        return spec.slot_kind == kind && Waits(job, s) && ReadsStages(spec);
+      };
+      // One that waits for inputs would be taken back at once for one of the same job that has them.
+      bool any_ready = false;
       for (uint32_t s = 0; s < job.stages.size(); ++s) {
-        if (job.graph.stages[s].slot_kind != kind || !Waits(job, s) ||
-            !ReadsStages(job.graph.stages[s]))
-          continue;
+        const bool passed = without != nullptr && *without == StageId{job.id, s};
+        any_ready = any_ready || (!passed && job.stages[s].in_ready && coupled(s));
+      }
+      for (uint32_t s = 0; s < job.stages.size(); ++s) {
+        if (!coupled(s) || job.stages[s].in_ready != ready || (any_ready && !ready)) continue;
         if (without != nullptr && *without == StageId{job.id, s}) continue;
         state.Look();
         const double m = MismatchOf(job, s, threshold);
