@@ -7,14 +7,12 @@ namespace mr::sim {
 namespace {
 
 constexpr double kSooner = 5;  // percent by which small jobs are to be shorter
-constexpr char kFull[] =
-    "while every slot is taken there is none to lend, and small jobs wait for slots, not for stragglers";
 constexpr char kFewLarge[] =
     "bins of large jobs have few jobs: their means move by some percent with where stragglers fall";
 
 Figure Ours(const std::string& id, const Workload& workload) {
   Figure f{id, std::string(kOurs) + " against " + kDollyLate + ", at the same budget, and LATE", {}, nullptr};
-  f.lines = {{"ours / Dolly, small jobs shorter by, %", kNoNumber, kSooner, kNoBound, kFull},
+  f.lines = {{"ours / Dolly, small jobs shorter by, %", kNoNumber, kSooner, kNoBound},
              {"no stragglers / Dolly, small jobs shorter by, %"},
              {"ours / LATE, small jobs shorter by, %"}};
   for (size_t b = 0; b < kAllBins; ++b) {
