@@ -180,11 +180,12 @@ struct Scheduler::Impl {
   }
 
   // Slots that were lent go back to what waits: what appeared in this step, and what a slot that fell free has not
-  // taken. A worker that is lost or drains may have been about to give one back. No policy is asked: the list may be
+  // taken. A worker that is lost or drains may have been about to give one back; one that comes back may be the first to
+  // have any. No policy is asked: the list may be
   // another one by now.
-  void TakeLentSlots(bool work_appeared, bool worker_gone) {
+  void TakeLentSlots(bool work_appeared, bool worker_moved) {
     if (state.lent().empty()) return;
-    bool look = work_appeared || worker_gone || core.offer_all, waits = false;
+    bool look = work_appeared || worker_moved || core.offer_all, waits = false;
     for (const SlotKind kind : kKinds) {
       if (state.ready(kind).empty() && state.early(kind).empty()) continue;
       waits = true;
@@ -231,7 +232,8 @@ struct Scheduler::Impl {
     // Readers that were launched with this very event hear at once what they are to read.
     if (!core.to_tell.empty()) Ask(AttemptsChanged{core.to_tell});
     TakeLentSlots(state.work_count() != work, std::holds_alternative<WorkerLost>(event.event) ||
-                                                  std::holds_alternative<WorkerDraining>(event.event));
+                                                  std::holds_alternative<WorkerDraining>(event.event) ||
+                                                  std::holds_alternative<WorkerRegistered>(event.event));
     AskForSlots();
     const bool waits = !state.ready(SlotKind::kMap).empty() || !state.ready(SlotKind::kReduce).empty();
     if (waits && (core.config_changed || state.work_count() != work)) Ask(WorkWaits{});

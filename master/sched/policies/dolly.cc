@@ -101,6 +101,11 @@ class Dolly final : public Policy {
     return fewest;
   }
 
+  // Others are there where a phase is decided late: after a restart with another list, or another release.
+  static bool MayBeCloned(const Task& task) {
+    return task.state != TaskState::kCommitted && TimesFailed(task) < kFailuresOfCloned;
+  }
+
   static uint32_t Whole(double number) { return static_cast<uint32_t>(std::clamp(number + kRounding, 0.0, 1e9)); }
 
   static uint32_t WorkersFor(const State& state, const StageSpec& spec, uint32_t most) {
@@ -130,9 +135,14 @@ class Dolly final : public Policy {
       plan->Remember(kOfJob, FactId(job.id), Verdict(id.stage), static_cast<int64_t>(code));
     };
     if (c <= 1) return say(ReasonCode::kCloneEnough);
+    const auto size = n;
+    n = static_cast<uint32_t>(std::count_if(stage.tasks.begin(), stage.tasks.end(), MayBeCloned));
+    if (n == 0) return say(ReasonCode::kCloneEnough);
     double left = budget_.Slots(state) - static_cast<double>(budget_.Used(view));
-    if (options_.admission == Admission::kPreempt) left += budget_.Preempt(view, n, budget_.Charge(c, n) - left, plan);
     const double room = Room(state, id);
+    if (options_.admission == Admission::kPreempt && c * n <= room + kRounding) {
+      left += budget_.Preempt(view, size, budget_.Charge(c, n) - left, plan);
+    }
     if (options_.partial || options_.admission == Admission::kFcfs) {
       n = std::min({n, Whole(left / static_cast<double>(budget_.Charge(c, 1))), std::max(1u, Whole(room / c))});
     }
@@ -143,7 +153,7 @@ class Dolly final : public Policy {
     plan->Remember(kOfJob, FactId(job.id), Charged(id.stage), budget_.Charge(c, n));
     budget_.Take(view, budget_.Charge(c, n), plan);
     for (uint32_t t = 0; t < stage.tasks.size() && n > 0; ++t) {
-      if (stage.tasks[t].state != TaskState::kCommitted && plan->WantAttempts({id.job, id.stage, t}, c)) --n;
+      if (MayBeCloned(stage.tasks[t]) && plan->WantAttempts({id.job, id.stage, t}, c)) --n;
     }
   }
 

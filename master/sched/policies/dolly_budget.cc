@@ -25,8 +25,10 @@ double CloneBudget::Slots(const State& state) const {
 }
 
 int64_t CloneBudget::Used(const View& view) const {
+  const bool common = view.owner() == "dolly";
   int64_t used = 0;
   for (const auto& [text, list] : view.state().lists()) {
+    if (common && !text.empty()) continue;
     const FactValue* fact = view.state().FindFact({"dolly" + list.suffix, kOfAll, 0, kUsed});
     if (fact != nullptr) used += std::get<int64_t>(*fact);
   }
@@ -104,7 +106,9 @@ double CloneBudget::Preempt(const View& view, uint32_t n, double need, Plan* pla
     }
   }
   std::sort(larger.rbegin(), larger.rend());
-  int64_t freed = 0;
+  int64_t freed = 0, most = 0;
+  for (const auto& [tasks, id] : larger) most += view.Number(kOfJob, FactId(id.job), Charged(id.stage));
+  if (static_cast<double>(most) < need) return 0;  // their clones would go for nothing
   for (const auto& [tasks, id] : larger) {
     if (static_cast<double>(freed) >= need) break;
     freed += view.Number(kOfJob, FactId(id.job), Charged(id.stage));

@@ -1,5 +1,6 @@
-// What clones of admitted phases are charged to, and what comes back of it (dolly.h, B_U). One budget for the cluster,
-// whatever lists its jobs have: each list keeps what its own phases are charged.
+// What clones of admitted phases are charged to, and what comes back of it (dolly.h, B_U). Each list of jobs keeps what its
+// own phases are charged. Jobs with lists of their own share what the cluster's list and they themselves leave of a
+// budget; what they take, by whatever beta, is none of the jobs' of the cluster's list.
 #pragma once
 
 #include <vector>
@@ -14,7 +15,7 @@ class CloneBudget {
  public:
   explicit CloneBudget(const Budget& budget) : budget_(budget) {}
 
-  // Slots that it has; that are charged, by all lists.
+  // Slots that it has; that are charged already, as the list of this view sees it.
   double Slots(const State& state) const;
   int64_t Used(const View& view) const;
   // Of n tasks with c attempts each.
@@ -26,7 +27,7 @@ class CloneBudget {
   // These jobs are over.
   void End(const View& view, const std::vector<JobId>& jobs, Plan* plan) const;
   // Ends the clones of phases of more than n tasks, the largest first, until so many slots are back. How many are: they
-  // are off the draft's account, too.
+  // are off the draft's account, too. None where all of them are not enough.
   double Preempt(const View& view, uint32_t n, double need, Plan* plan) const;
 
  private:

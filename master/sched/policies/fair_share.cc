@@ -10,24 +10,31 @@ double ShareOf(const State& state, const Job& job, double slots) {
   const Queue& q = *job.in_queue;
   double weights = 0;
   for (const auto& [number, queue] : state.busy_queues()) weights += queue->weight;
-  double share = slots * q.weight / weights;
-  for (const auto& [number, other] : state.busy_queues()) {
-    if (other == &q) continue;
-    const double most = other->max_share == 0 ? slots : std::min<double>(slots, other->max_share);
-    share -= std::max(0.0, std::min<double>(other->min_share, most) - slots * other->weight / weights);
+  // What queues owe to others' min shares, by their weights.
+  double owed = 0, giving = 0;
+  const auto of_weight = [&](const Queue& queue) { return slots * queue.weight / weights; };
+  for (const auto& [number, queue] : state.busy_queues()) {
+    const double most = queue->max_share == 0 ? slots : std::min<double>(slots, queue->max_share);
+    const double least = std::min<double>(queue->min_share, most);
+    if (least > of_weight(*queue)) owed += least - of_weight(*queue);
+    else giving += queue->weight;
   }
-  share = std::max(share, std::min<double>(slots, q.min_share));
+  double share = of_weight(q);
+  if (q.min_share > share) share = std::min<double>(slots, q.min_share);
+  else share = std::max<double>(q.min_share, share - owed * q.weight / giving);
   if (q.max_share != 0) share = std::min<double>(share, q.max_share);
   return share / q.jobs;
 }
 
-// That this phase holds, or may hold soon: all that its tasks are to have.
+// That this phase holds, or may hold soon: all that tasks with clones are to have.
 uint32_t Granted(const Stage& stage) {
-  const auto active = static_cast<uint32_t>(stage.active.size());
-  if (stage.cloned == 0) return active;
-  uint32_t wanted = 0;
-  for (const Task& task : stage.tasks) wanted += task.state == TaskState::kCommitted ? task.holding : std::max(task.wanted, task.holding);
-  return wanted;
+  if (stage.cloned == 0) return static_cast<uint32_t>(stage.active.size());
+  uint32_t slots = 0;
+  for (const Task& task : stage.tasks) {
+    const bool cloned = task.state != TaskState::kCommitted && task.wanted > 1;
+    slots += cloned ? std::max(task.wanted, task.holding) : task.holding;
+  }
+  return slots;
 }
 
 }  // namespace
