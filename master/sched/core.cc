@@ -17,8 +17,10 @@ void Core::Begin(Instant now, std::vector<Decision>* out) {
   not_made.clear();
   ended.clear();
   to_tell.clear();
+  forecast.clear();
   offer_all = false;
   config_changed = false;
+  shares_changed = false;
 }
 
 void Core::Fold(const Event& event) {
@@ -55,12 +57,17 @@ void Core::On(const QueueSet& e) {
 }
 
 void Core::On(const ProfileLoaded& e) {
-  if (state_.FindJob(e.job) == nullptr) return;
-  state_.EditJob(e.job, [&](Job& job) {
-    for (size_t i = 0; i < std::min(e.names.size(), e.values.size()); ++i) {
-      job.profile[e.names[i]] = e.values[i];
-    }
-  });
+  const Job* job = state_.FindJob(e.job);
+  if (job == nullptr || !job->running() || !e.prediction.Valid(job->stages.size())) return;
+  state_.SetPrediction(e);
+  forecast.push_back(e.job);
+}
+
+void Core::On(const JobSet& e) {
+  const Job* job = state_.FindJob(e.job);
+  if (job == nullptr || !job->running() || e.deadline.ns < 0) return;
+  state_.SetWishes(e);
+  forecast.push_back(e.job);
 }
 
 void Core::On(const TimerDue& e) {
@@ -119,8 +126,16 @@ void Core::Do(const ReplicateCopy& edit) {
 }
 
 void Core::Do(const SetShare& edit) {
-  state_.EditJob(edit.job, [&](Job& job) { job.share = edit.slots; });
+  if (state_.FindJob(edit.job)->share != edit.slots) {
+    state_.SetShare(edit.job, edit.slots);
+    shares_changed = true;
+  }
   Emit(edit);
+}
+
+void Core::EndShares() {
+  const auto guaranteed = state_.guaranteed();
+  for (const auto& [due, job] : guaranteed) Do(SetShare{job, 0, {ReasonCode::kNotSteered, "", {}}});
 }
 
 void Core::Do(const Remember& edit) {

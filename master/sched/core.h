@@ -31,6 +31,8 @@ class Core {
   // No policy clones the tasks of this running job any more, or none tells its readers what to read: then readers that
   // lack inputs end, no failure, and their tasks run again from the directory. Walks the job's tasks.
   void EndClonesOf(JobId id, bool cloned, bool told);
+  // No policy sets guarantees any more.
+  void EndShares();
   // Asks for a core timer at this instant, unless one comes earlier anyway.
   void WakeCoreAt(Instant at);
 
@@ -42,8 +44,10 @@ class Core {
   std::vector<CopyNotMade> not_made;  // of outputs that could still be copied
   std::vector<JobId> ended;
   std::vector<AttemptId> to_tell;  // launched by_bind
+  std::vector<JobId> forecast;     // what is predicted or wished of them is new
   bool offer_all = false;
   bool config_changed = false;
+  bool shares_changed = false;     // slots that jobs are guaranteed
 
  private:
   void On(const ConfigChanged& e);
@@ -70,6 +74,7 @@ class Core {
   void On(const QueueSet& e);
   void On(const OperatorsKnown& e);
   void On(const WorkerAway& e);
+  void On(const JobSet& e);
 
   void Do(const Launch& edit);
   void Do(const Kill& edit);

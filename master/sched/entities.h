@@ -275,10 +275,12 @@ struct Job {
   std::string message;        // why it failed
   uint64_t arrival = 0;       // 1, 2, ... by submission
   uint32_t restarts_at_submit = 0;
-  uint32_t share = 0;         // slots, as a policy set it; 0 = no limit
+  uint32_t share = 0;         // slots that it is guaranteed, as a policy set it; 0: what is fair
   Instant submitted_at, ended_at;
   uint64_t submit_hash = 0;
-  std::map<std::string, double> profile;
+  std::vector<UtilityPoint> utility;
+  Prediction prediction;
+  uint64_t prediction_hash = 0;
   std::vector<Stage> stages;
   Bindings bindings;
   std::set<AskedCopy> asked;  // and not answered; of outputs as they are now
@@ -293,13 +295,15 @@ struct Job {
   Queue* in_queue = nullptr;      // of its name, while the job runs or holds slots
   std::array<uint32_t, 2> held{}, ready_stages{}, early_stages{};  // by slot kind
   bool running() const { return state == JobState::kRunning; }
+  // By when it is to be done; Instant::Max where nobody said.
+  Instant due() const { return deadline.ns > 0 ? submitted_at + deadline : Instant{INT64_MAX}; }
   template <class V>
   static void Fields(V&& v) {
     using T = Job;
-    // And the profile, the bindings and what was asked, which are maps and sets.
+    // And the bindings and what was asked, which are sets.
     v(&T::id, &T::name, &T::queue, &T::priority, &T::deadline, &T::max_attempts, &T::policies,
       &T::graph, &T::state, &T::message, &T::arrival, &T::restarts_at_submit, &T::share,
-      &T::submitted_at, &T::ended_at, &T::submit_hash, &T::stages);
+      &T::submitted_at, &T::ended_at, &T::submit_hash, &T::stages, &T::utility, &T::prediction, &T::prediction_hash);
   }
 };
 

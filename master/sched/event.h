@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "master/sched/model.h"
+#include "master/sched/prediction.h"
 
 namespace mr::sched {
 
@@ -54,6 +55,15 @@ struct WorkerDraining {
   static void Fields(V&& v) { v(&WorkerDraining::worker, &WorkerDraining::incarnation, &WorkerDraining::on); }
 };
 
+// What it is worth to end at this time after the submission; between two points in proportion.
+struct UtilityPoint {
+  Duration at;
+  double utility = 0;
+  template <class V>
+  static void Fields(V&& v) { v(&UtilityPoint::at, &UtilityPoint::utility); }
+  bool operator==(const UtilityPoint&) const = default;
+};
+
 struct JobSubmitted {
   JobId job;
   std::string name;
@@ -63,10 +73,11 @@ struct JobSubmitted {
   uint32_t max_attempts = 0;  // 0 = each stage's max_failures
   std::vector<std::string> policies;  // job-scope overrides, in order; empty = the cluster's list
   JobGraph graph;
+  std::vector<UtilityPoint> utility;  // of rising times; empty: the deadline says it
   template <class V>
   static void Fields(V&& v) {
     using T = JobSubmitted;
-    v(&T::job, &T::name, &T::queue, &T::priority, &T::deadline, &T::max_attempts, &T::policies, &T::graph);
+    v(&T::job, &T::name, &T::queue, &T::priority, &T::deadline, &T::max_attempts, &T::policies, &T::graph, &T::utility);
   }
 };
 
@@ -210,13 +221,12 @@ struct CopyLost {
   static void Fields(V&& v) { v(&CopyLost::copy, &CopyLost::why); }
 };
 
-// Measurements of earlier runs of jobs of this name: named numbers, as policies defined them.
+// What earlier runs of jobs of this name and shape say of this one. One that is not Valid changes nothing.
 struct ProfileLoaded {
   JobId job;
-  std::vector<std::string> names;
-  std::vector<double> values;
+  Prediction prediction;
   template <class V>
-  static void Fields(V&& v) { v(&ProfileLoaded::job, &ProfileLoaded::names, &ProfileLoaded::values); }
+  static void Fields(V&& v) { v(&ProfileLoaded::job, &ProfileLoaded::prediction); }
 };
 
 // The policy list, its parameters and the seed; the first event of every history.
@@ -309,11 +319,20 @@ struct WorkerAway {
   static void Fields(V&& v) { v(&WorkerAway::worker, &WorkerAway::incarnation); }
 };
 
+// A user's wishes for a running job; all of them, each time. A deadline replaces the utility that it was submitted with.
+struct JobSet {
+  JobId job;
+  int32_t priority = 0;
+  Duration deadline;  // from submission; 0 = none
+  template <class V>
+  static void Fields(V&& v) { v(&JobSet::job, &JobSet::priority, &JobSet::deadline); }
+};
+
 using Event = std::variant<ConfigChanged, WorkerRegistered, WorkerLost, WorkerDraining, JobSubmitted,
                            JobKillAsked, StagePlanned, AttemptStarted, AttemptProgress,
                            AttemptFinished, AttemptFailed, AttemptRefused, AttemptKilled, FetchDone,
                            FetchFailed, CopyMade, CopyLost, ProfileLoaded, TimerDue, JobTakenOver,
-                           QueueSet, CopyNotMade, OperatorsKnown, WorkerAway>;
+                           QueueSet, CopyNotMade, OperatorsKnown, WorkerAway, JobSet>;
 
 // Instants never go back from one event to the next; equal instants keep their given order.
 struct StampedEvent {

@@ -13,6 +13,7 @@
 #include "master/sched/policies/fair.h"
 #include "master/sched/policies/fifo.h"
 #include "master/sched/policies/hadoop_speculation.h"
+#include "master/sched/policies/jockey.h"
 #include "master/sched/policies/late.h"
 #include "master/sched/policies/mantri_placement.h"
 #include "master/sched/policies/mantri_recompute.h"
@@ -44,6 +45,7 @@ constexpr PolicyEntry kPolicies[] = {
     {"fair", true, true, &MakeFair},
     {"delay", false, true, &MakeDelay},
     {"coupling", false, true, &MakeCoupling},
+    {"jockey", false, true, &MakeJockey},
     {"blacklist", false, true, &MakeBlacklist},
     {"dolly", false, false, &MakeDolly, Family::kCloning},
     {"delay_assignment", false, false, &MakeDelayAssignment},
@@ -235,6 +237,10 @@ Result<Pipeline> Pipeline::Parse(std::string_view list) {
     }
     pipeline.members_.push_back({*std::move(policy), entry->cluster});
     places_work = places_work || entry->places_work;
+  }
+  const auto has = [&](const char* name) { return std::find(seen.begin(), seen.end(), name) != seen.end(); };
+  if (has("jockey") && !has("fair")) {
+    return InvalidArgument("policy 'jockey' guarantees slots, which only 'fair' serves: put fair before it, e.g. 'fair,jockey'");
   }
   if (!places_work) {
     PolicyParams none({});

@@ -195,6 +195,15 @@ std::string Sentence(const Reason& r) {
     case ReasonCode::kNoMoreCopies:
       return "its output has " + Count(r, 0, "copy", "copies") + ", and readers have waited " + Decimal(r, 1) +
              " s for another";
+    case ReasonCode::kAllotted:
+      return Count(r, 0, "slot", "slots") + " guaranteed: " + Decimal(r, 2) + " % done after " + Decimal(r, 3) + " s, " +
+             Number(r, 1) + " would do, and then about " + Decimal(r, 4) + " s are left" +
+             (r.numbers.size() > 5 && r.numbers[5] > 0 ? " of a deadline of " + Decimal(r, 5) + " s" : "");
+    case ReasonCode::kNotSteered:
+      return "no slots are guaranteed any more: the list of policies has none that steers by deadlines";
+    case ReasonCode::kEvicted:
+      return "its slot was more than what its own job or queue is due, and another job, which is guaranteed " + Number(r, 1) +
+             ", held " + Number(r, 0);
     case ReasonCode::kNoBudget:
       return "no clones: they would take " + Count(r, 0, "slot", "slots") + ", and of the " + Number(r, 2) +
              " for clones " + Number(r, 1) + " are in use";
@@ -268,6 +277,9 @@ const char* ReasonName(ReasonCode code) {
     case ReasonCode::kOwnCopy: return "own_copy";
     case ReasonCode::kSharedCopy: return "shared_copy";
     case ReasonCode::kNoMoreCopies: return "no_more_copies";
+    case ReasonCode::kAllotted: return "allotted";
+    case ReasonCode::kNotSteered: return "not_steered";
+    case ReasonCode::kEvicted: return "evicted";
     case ReasonCode::kReadersDone: return "readers_done";
     case ReasonCode::kIdleSlot: return "idle_slot";
     case ReasonCode::kSlotWanted: return "slot_wanted";

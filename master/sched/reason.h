@@ -56,6 +56,10 @@ enum class ReasonCode : uint8_t {
   kToldNothing = 43,      // ended: the list has no policy any more that tells it what to read
   kSpareCopy = 44,        // ended: it only made a further copy, and what waits can use its slot {tasks that wait}
   kWorkerDrains = 45,     // ended: a clone on an idle slot of a worker that drains
+  // Guaranteed to the job {slots, what would do now, progress: %, seconds since the submit, seconds left (median), deadline: s or 0}
+  kAllotted = 46,
+  kNotSteered = 47,       // its guarantee is over: no policy steers it any more
+  kEvicted = 48,          // ended: another job is guaranteed its slot {slots that one holds, slots it is guaranteed}
   // Why nothing was decided; said to who asks.
   kNotSlow = 64,          // no copy: as fast as others            {rate, limit: % per s}
   kNoGain = 65,           // no copy: it would not end sooner      {seconds left, seconds anew}

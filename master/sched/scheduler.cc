@@ -199,6 +199,14 @@ struct Scheduler::Impl {
     if (!plan.edits().empty()) core.Fold(plan);
   }
 
+  // Jobs that this list steers by their deadlines, and those that the one before did and it does not.
+  void SteerAnew() {
+    if (!lists.Has(state.lists().at(""), "jockey")) return core.EndShares();
+    for (const auto& [id, job] : state.jobs()) {
+      if (job.running() && job.prediction.known()) core.forecast.push_back(id);
+    }
+  }
+
   // What the list before cloned, or told what to read, and this one does not serve.
   void EndClones() {
     for (const auto& [id, job] : state.jobs()) {
@@ -221,12 +229,14 @@ struct Scheduler::Impl {
     if (core.config_changed) lists.TakeCluster(&state);
     lists.TakeJobs(&state);
     if (core.config_changed) EndClones();
+    if (core.config_changed) SteerAnew();
     for (const auto& [owner, id] : core.due) AskTimer(owner, id);
     if (!core.changed.empty()) Ask(AttemptsChanged{core.changed});
     for (const auto& [copy, reader] : core.suspected) Ask(CopySuspected{copy, reader});
     for (const CopyNotMade& copy : core.not_made) Ask(CopyFailed{copy.from, copy.worker});
     if (!core.ended.empty()) Ask(JobsEnded{core.ended});
-    if (core.offer_all || state.work_count() != work || !core.due.empty()) OfferAll();
+    if (!core.forecast.empty()) Ask(ForecastChanged{core.forecast});
+    if (core.offer_all || core.shares_changed || state.work_count() != work || !core.due.empty()) OfferAll();
     else OfferFreed();
     if (core.offer_all) OfferIdle();
     // Readers that were launched with this very event hear at once what they are to read.
@@ -236,7 +246,7 @@ struct Scheduler::Impl {
                                                   std::holds_alternative<WorkerRegistered>(event.event));
     AskForSlots();
     const bool waits = !state.ready(SlotKind::kMap).empty() || !state.ready(SlotKind::kReduce).empty();
-    if (waits && (core.config_changed || state.work_count() != work)) Ask(WorkWaits{});
+    if (waits && (core.config_changed || core.shares_changed || state.work_count() != work)) Ask(WorkWaits{});
     ArmOfferTimer();
   }
 };

@@ -186,6 +186,7 @@ void State::AddJob(const JobSubmitted& e, Instant now) {
   job.policies = e.policies;
   JoinList(job);
   job.graph = e.graph;
+  job.utility = e.utility;
   job.arrival = arrivals_;
   job.restarts_at_submit = config_.restarts;
   job.submitted_at = now;

@@ -168,6 +168,8 @@ class State {
   uint32_t copies(SlotKind kind) const { return copies_[KindIndex(kind)]; }
   // Attempts with a slot that was lent to them while it was idle (Cause::kOpportunistic).
   const std::set<AttemptId>& lent() const { return lent_; }
+  // Running jobs with a Job::share, the earliest deadline first.
+  const std::set<std::pair<Instant, JobId>>& guaranteed() const { return guaranteed_; }
   // Of workers that are alive and not draining.
   const SlotCount& slots() const { return slots_; }
   // By rack number (Worker::rack_number); all 0 unless Sharing::by_rack.
@@ -265,6 +267,10 @@ class State {
     edit(job);
     digest_ += Hash(job);
   }
+  // Of a running job: Job::share; what users wish of it; what is predicted of it.
+  void SetShare(JobId id, uint32_t slots);
+  void SetWishes(const JobSet& event);
+  void SetPrediction(const ProfileLoaded& event);  // REQUIRES one that is Valid
   // Takes the job out of every index and forgets its copies; attempts with a slot keep it.
   void EndJob(JobId id, JobState state, const std::string& message, Instant now);
   void AskPlan(StageId id);
@@ -331,6 +337,7 @@ class State {
   std::string CheckStatistics() const;
   std::string CheckLists() const;
   std::string CheckRacks() const;
+  std::string CheckGuarantees() const;
 
   // The digest computed anew from every entity; tests compare it with Digest().
   uint64_t RecomputeDigest() const;
@@ -408,6 +415,7 @@ class State {
   void LeaveList(const Job& job);
   static void CountAttempt(const Attempt& a, std::array<CauseCount, kCauses>* causes);
   static void CountEnd(const Attempt& a, CauseCount* count);  // nothing as long as it has a slot
+  void ListGuarantee(const Job& job, bool in);
   Queue& PutQueue(const std::string& name);
   void JoinQueue(Job& job);
   void LeaveQueue(Job& job);  // no-op where it did before
@@ -468,6 +476,7 @@ class State {
   std::array<std::set<StageKey>, 2> speculable_;
   std::array<uint32_t, 2> copies_{};
   std::set<AttemptId> lent_;
+  std::set<std::pair<Instant, JobId>> guaranteed_;
   SlotCount slots_;
   std::vector<RackSlots> racks_;
   std::array<std::set<WorkerId>, 2> free_;

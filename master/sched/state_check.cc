@@ -262,6 +262,7 @@ std::string CheckState(const State& state) {
   if (std::string error = state.CheckStatistics(); !error.empty()) return error;
   if (std::string error = state.CheckLists(); !error.empty()) return error;
   if (std::string error = state.CheckRacks(); !error.empty()) return error;
+  if (std::string error = state.CheckGuarantees(); !error.empty()) return error;
   if (std::string error = CheckQueues(state); !error.empty()) return error;
   for (const auto& [id, w] : state.workers()) {
     if (std::string error = CheckWorker(state, w); !error.empty()) return error;

@@ -58,6 +58,7 @@ void State::EndJob(JobId id, JobState state, const std::string& message, Instant
   for (const AskedCopy& copy : job.asked) digest_ -= Hash(id, copy);
   job.asked.clear();
   DropStatistics(job);
+  ListGuarantee(job, false);
   EditJob(id, [&](Job& j) {
     j.state = state;
     j.message = message;

@@ -86,8 +86,10 @@ uint64_t State::Hash(const Job& j) {
       .Word(j.arrival)
       .Pair(j.restarts_at_submit, j.share)
       .At(j.submitted_at)
-      .At(j.ended_at);
-  for (const auto& [name, value] : j.profile) m.Text(name).Word(std::bit_cast<uint64_t>(value));
+      .At(j.ended_at)
+      .Word(static_cast<uint64_t>(int64_t{j.priority}))
+      .For(j.deadline)
+      .Word(j.prediction_hash);
   return m.hash();
 }
 

@@ -41,21 +41,13 @@ struct Head {
   }
 };
 
-struct ProfileEntry {
-  std::string name;
-  double value = 0;
-  template <class V>
-  static void Fields(V&& v) { v(&ProfileEntry::name, &ProfileEntry::value); }
-};
-
 // Every further part.
 struct JobImage {
   Job job;
-  std::vector<ProfileEntry> profile;
   std::vector<BoundRead> bindings;
   std::vector<AskedCopy> asked;
   template <class V>
-  static void Fields(V&& v) { v(&JobImage::job, &JobImage::profile, &JobImage::bindings, &JobImage::asked); }
+  static void Fields(V&& v) { v(&JobImage::job, &JobImage::bindings, &JobImage::asked); }
 };
 
 // See Job::in_queue.
@@ -85,9 +77,6 @@ void State::Save(const std::function<void(std::string)>& part) const {
     std::string bytes;
     FieldWriter writer(&bytes);
     writer.Put(job);
-    std::vector<ProfileEntry> profile;
-    for (const auto& [name, value] : job.profile) profile.push_back({name, value});
-    writer.Put(profile);
     writer.Put(job.bindings.All());
     writer.Put(std::vector<AskedCopy>(job.asked.begin(), job.asked.end()));
     part(std::move(bytes));
@@ -120,7 +109,6 @@ Status State::RestorePart(std::string_view part) {
   } else {
     JobImage image;
     if (!DecodeFields(part, &image)) return Unreadable("job");
-    for (const ProfileEntry& entry : image.profile) image.job.profile[entry.name] = entry.value;
     for (const BoundRead& read : image.bindings) image.job.bindings.Put(read);
     image.job.asked.insert(image.asked.begin(), image.asked.end());
     const JobId id = image.job.id;
@@ -144,6 +132,7 @@ void State::IndexRestored(Job& job) {
   if (InQueue(job)) JoinQueue(job);
   ListReaders(job);
   JoinList(job);
+  ListGuarantee(job, true);
   for (uint32_t s = 0; s < job.stages.size(); ++s) {
     Stage& stage = job.stages[s];
     if (!stage.planned()) continue;

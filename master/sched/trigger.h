@@ -58,7 +58,12 @@ struct JobsEnded {
   std::vector<JobId> jobs;
 };
 
+// What is predicted of these jobs, or what users wish of them, is new; or the list of policies is.
+struct ForecastChanged {
+  std::vector<JobId> jobs;
+};
+
 using Trigger = std::variant<SlotOffer, AttemptsChanged, TimersDue, SlotsWanted, WorkWaits, CopySuspected, JobsEnded,
-                             CopyFailed>;
+                             CopyFailed, ForecastChanged>;
 
 }  // namespace mr::sched

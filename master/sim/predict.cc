@@ -229,16 +229,6 @@ std::vector<sched::StageProfile> Summarize(const RunProfile& profile, uint32_t s
   return out;
 }
 
-std::vector<double> Prediction::At(size_t i, double progress) const {
-  const double place = std::clamp(progress, 0.0, 1.0) * buckets;
-  const auto b = std::min<size_t>(static_cast<size_t>(place), buckets == 0 ? 0 : buckets - 1);
-  const double part = place - static_cast<double>(b);
-  const float* low = &left[(i * (buckets + 1) + b) * quantiles];
-  std::vector<double> out(quantiles);
-  for (size_t q = 0; q < quantiles; ++q) out[q] = low[q] + part * (double{low[quantiles + q]} - low[q]);
-  return out;
-}
-
 Result<Prediction> Predict(const RunProfile& profile, const PredictOptions& options) {
   MR_RETURN_IF_ERROR(Check(profile));
   if (options.slots.empty() || options.buckets == 0 || options.quantiles == 0 || options.runs == 0) {
@@ -248,7 +238,7 @@ Result<Prediction> Predict(const RunProfile& profile, const PredictOptions& opti
   uint64_t tasks = 0;
   for (const StageRuns& stage : profile.stages) tasks += stage.tasks;
   const uint64_t each = std::max<uint64_t>(1, tasks / kPointsOfARun);
-  Prediction out{options.slots, options.buckets, options.quantiles, {}};
+  Prediction out{options.slots, options.buckets, options.quantiles, {}, options.indicator, stages, profile.runs};
   std::vector<std::vector<std::vector<float>>> seen(out.slots.size());
   for (size_t a = 0; a < out.slots.size(); ++a) {
     seen[a].resize(out.buckets + 1);

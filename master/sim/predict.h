@@ -9,40 +9,18 @@
 #include <vector>
 
 #include "common/base/status.h"
-#include "master/sched/model.h"
-#include "master/sched/policies/jockey_rules.h"
+#include "master/sched/job_profile.h"
+#include "master/sched/prediction.h"
 
 namespace mr::sim {
 
-// Of one stage, from earlier runs.
-struct StageRuns {
-  std::string name;
-  uint32_t tasks = 0;
-  std::vector<sched::StageInput> inputs;
-  std::vector<float> run, wait;  // seconds, sorted, equally likely; wait: from having a slot to the first byte
-  double queue = 0;              // seconds that a task waited for a slot, mean
-  double fails = 0;              // P(an attempt fails)
-  double input_bytes = 0;        // of all tasks
-};
-
-struct RunProfile {
-  std::vector<StageRuns> stages;  // in topological order
-};
+using sched::Prediction;
+using sched::RunProfile;
+using sched::StageRuns;
 
 // T_s, Q_s, l_s, L_s, and begins and ends of a run with `slots` and of one with a slot for each task
 // (jockey_rules.h).
 std::vector<sched::StageProfile> Summarize(const RunProfile& profile, uint32_t slots, uint64_t seed);
-
-// C(p, a): quantiles of the seconds left, over progress and slots. Never rises with progress or slots.
-struct Prediction {
-  std::vector<uint32_t> slots;  // ascending
-  uint32_t buckets = 0;         // of progress: bucket b stands for p = b / buckets; there are buckets + 1
-  uint32_t quantiles = 0;       // equally likely, ascending
-  std::vector<float> left;      // [slot][bucket][quantile]
-
-  // The quantiles at this progress with the i-th of `slots`, between buckets.
-  std::vector<double> At(size_t i, double progress) const;
-};
 
 struct PredictOptions {
   std::vector<uint32_t> slots;                       // ascending, each > 0

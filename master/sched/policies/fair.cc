@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "master/sched/policies/fair_preemption.h"
+#include "master/sched/policies/guarantees.h"
 #include "master/sched/policies/place.h"
 
 namespace mr::sched {
@@ -15,7 +16,7 @@ constexpr char kFair[] = "fair";
 
 class Fair final : public Policy {
  public:
-  Fair(bool greedy, double slow_start, std::array<Duration, 2> timeouts)
+  Fair(bool greedy, double slow_start, std::array<Duration, 3> timeouts)
       : greedy_(greedy), slow_start_(slow_start), preemption_(kFair, greedy, timeouts) {}
 
   std::string_view name() const override { return kFair; }
@@ -41,25 +42,33 @@ class Fair final : public Policy {
   uint32_t Held(const Queue& q) const { return greedy_ ? q.held[KindIndex(SlotKind::kMap)] : q.held_total(); }
 
   void Offer(const SlotOffer& offer, const State& state, Plan* plan) const {
-    if (LaunchFair(offer, state, true, offer.local_only ? &ChooseLocal : &ChooseReady, plan)) return;
-    if (!greedy_) {
-      if (!offer.local_only) LaunchFair(offer, state, false, &ChooseEarly, plan);
-      return;
+    if (!state.guaranteed().empty()) {
+      const Served served = LaunchGuaranteed(offer, state, offer.local_only ? &ChooseLocal : &ChooseReady, plan);
+      if (served == Served::kLaunched || (offer.local_only && served == Served::kWaits)) return;
     }
-    if (LaunchInOrder(state, offer, true, false, offer.local_only ? &ChooseLocal : &ChooseReady, plan)) return;
-    if (offer.local_only || LaunchFair(offer, state, false, &ChooseEarly, plan)) return;
-    LaunchInOrder(state, offer, false, false, &ChooseEarly, plan);
+    if (OfferToQueues(offer, state, plan) || offer.local_only || state.guaranteed().empty()) return;
+    LaunchSpare(offer, state, &ChooseReady, plan);
+  }
+
+  bool OfferToQueues(const SlotOffer& offer, const State& state, Plan* plan) const {
+    if (LaunchFair(offer, state, true, offer.local_only ? &ChooseLocal : &ChooseReady, plan)) return true;
+    if (!greedy_) return !offer.local_only && LaunchFair(offer, state, false, &ChooseEarly, plan);
+    if (LaunchInOrder(state, offer, true, false, offer.local_only ? &ChooseLocal : &ChooseReady, plan)) return true;
+    if (offer.local_only) return false;
+    return LaunchFair(offer, state, false, &ChooseEarly, plan) ||
+           LaunchInOrder(state, offer, false, false, &ChooseEarly, plan);
   }
 
   // Queues that may launch something of these kinds, the most deserving first.
   std::vector<const Queue*> InOrder(const State& state, bool ready, const std::array<bool, 2>& kinds) const {
     std::vector<std::tuple<bool, double, uint64_t, const Queue*>> order;
+    const GuaranteedUse guaranteed = UseOfGuarantees(state);
     for (const auto& [number, queue] : state.busy_queues()) {
       const Queue& q = *queue;
       const auto& jobs = ready ? q.ready : q.early;
-      const uint32_t held = Held(q);
       if (!(kinds[0] && !jobs[0].empty()) && !(kinds[1] && !jobs[1].empty())) continue;
-      if (q.max_share != 0 && held >= q.max_share) continue;
+      if (q.max_share != 0 && Held(q) >= q.max_share) continue;
+      const uint32_t held = Held(q) - std::min(Held(q), guaranteed.Of(q));
       const bool enough = held >= q.min_share;
       order.emplace_back(enough, held / (enough ? q.weight : q.min_share), q.number, &q);
     }
@@ -88,6 +97,11 @@ class Fair final : public Policy {
         const JobRank& rank = map ? *m : *r;
         if (map && r != reduces.end() && *r == rank) ++r;
         map ? ++m : ++r;
+        const Job& job = *state.FindJob(rank.job);
+        if (AtGuarantee(job)) {
+          all_keep = false;
+          continue;
+        }
         if (first == nullptr) first = &rank;
         // A slot that is offered for its data only is not for a job that deserves it less.
         const bool equal = rank.rank == first->rank && rank.held == first->held;
@@ -96,7 +110,6 @@ class Fair final : public Policy {
           all_keep = false;
           continue;
         }
-        const Job& job = *state.FindJob(rank.job);
         for (uint32_t s = 0; s < job.stages.size(); ++s) {
           if (!(ready ? job.stages[s].in_ready : job.stages[s].in_early)) continue;
           if (!kinds[KindIndex(job.graph.stages[s].slot_kind)]) continue;
@@ -127,9 +140,11 @@ Result<std::unique_ptr<Policy>> MakeFair(PolicyParams* params) {
   // Guesses: a queue's guarantee within some tasks' length; more patience where it only lags behind.
   MR_ASSIGN_OR_RETURN(const double min_share, params->Number("min_share_timeout", 15, 0, 1e6));
   MR_ASSIGN_OR_RETURN(const double fair_share, params->Number("fair_share_timeout", 60, 0, 1e6));
+  // A guess: a deadline's margin is some tasks' length, and what is evicted has to run again.
+  MR_ASSIGN_OR_RETURN(const double guarantee, params->Number("guarantee_timeout", 1, 0, 1e6));
   const auto duration = [](double seconds) { return Duration{std::llround(seconds * 1e9)}; };
   return std::unique_ptr<Policy>(
-      std::make_unique<Fair>(reduces == 1, slow_start, std::array{duration(min_share), duration(fair_share)}));
+      std::make_unique<Fair>(reduces == 1, slow_start, std::array{duration(min_share), duration(fair_share), duration(guarantee)}));
 }
 
 }  // namespace mr::sched

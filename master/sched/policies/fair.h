@@ -15,7 +15,9 @@
 // slowstart: a job's reduces may wait on slots once this share of its maps is done (0.05, Hadoop's
 // mapreduce.job.reduce.slowstart.completedmaps), but only on slots that no task with inputs can use.
 // Departs from it: priorities are an order, not weights; waiting reduces are taken back as in fifo;
-// stages with side effects are not preempted; preemption is on.
+// stages with side effects are not preempted; preemption is on. Jobs with a guarantee (jockey) come before the queues
+// (guarantees.h), and what they hold counts for no queue; one that has tasks with inputs and is below its guarantee for
+// guarantee_timeout gets the slots of what is youngest among spare attempts, then of queues above their share.
 #pragma once
 
 #include <memory>
@@ -25,7 +27,7 @@
 
 namespace mr::sched {
 
-// reduces=fair|greedy, slowstart=0..1, min_share_timeout and fair_share_timeout in seconds, 0 = never.
+// reduces=fair|greedy, slowstart=0..1, min_share_timeout, fair_share_timeout and guarantee_timeout in seconds, 0 = never.
 Result<std::unique_ptr<Policy>> MakeFair(PolicyParams* params);
 
 }  // namespace mr::sched

@@ -6,13 +6,16 @@
 #include <tuple>
 #include <vector>
 
-#include "master/sched/policies/place.h"
+#include "master/sched/policies/evict.h"
+#include "master/sched/policies/guarantees.h"
 
 namespace mr::sched {
 
 namespace {
 
 constexpr char kQueueScope[] = "queue";
+constexpr char kJobScope[] = "job";
+constexpr char kBelowGuarantee[] = "below_guarantee_since";
 constexpr const char* kBelow[] = {"below_min_since", "below_share_since"};
 constexpr double kNearly = 1e-6;  // shares come from a bisection
 
@@ -20,7 +23,7 @@ constexpr double kNearly = 1e-6;  // shares come from a bisection
 bool Lacks(const State& state, const Queue& q) {
   const auto waits = [&](const JobRank& rank) {
     const Job& job = *state.FindJob(rank.job);
-    return std::any_of(job.stages.begin(), job.stages.end(), [](const Stage& stage) {
+    return job.share == 0 && std::any_of(job.stages.begin(), job.stages.end(), [](const Stage& stage) {
       return stage.in_ready && std::any_of(stage.classes.begin(), stage.classes.end(),
                                            [](const TaskClass& c) { return c.ready.pending() > 0; });
     });
@@ -33,15 +36,22 @@ bool Lacks(const State& state, const Queue& q) {
   return false;
 }
 
-// By number, of queues with jobs.
+// Attempts of its jobs without a guarantee.
+uint32_t LiveOf(const Queue& q, const GuaranteedUse& guaranteed) {
+  const auto live = static_cast<uint32_t>(q.live.size());
+  return live - std::min(live, guaranteed.Of(q));
+}
+
+// By number, of queues with jobs. Slots but those within guarantees.
 std::map<uint64_t, double> Shares(const State& state) {
-  const double total = state.slots().total;
+  const GuaranteedUse guaranteed = UseOfGuarantees(state);
+  const double total = state.slots().total - std::min(state.slots().total, guaranteed.within);
   std::set<uint64_t> lack;
   for (const auto& [number, q] : state.busy_queues()) {
     if (Lacks(state, *q)) lack.insert(number);
   }
   const auto share = [&](const Queue& q, double ratio) {
-    double most = lack.count(q.number) != 0 ? total : q.live.size();
+    double most = lack.count(q.number) != 0 ? total : LiveOf(q, guaranteed);
     if (q.max_share != 0) most = std::min<double>(most, q.max_share);
     return std::clamp(ratio * q.weight, std::min<double>(q.min_share, most), most);
   };
@@ -79,7 +89,7 @@ void FairPreemption::NoteLaunch(const State& state, const Queue& q, Plan* plan) 
   if (!AnyBelow(state) || (Since(state, q, 0) == nullptr && Since(state, q, 1) == nullptr)) return;
   const double share = Shares(state)[q.number];
   for (const size_t kind : {0, 1}) {
-    if (Since(state, q, kind) != nullptr && Held(q) + 1 >= Enough(q, share, kind)) {
+    if (Since(state, q, kind) != nullptr && Held(state, q) + 1 >= Enough(q, share, kind)) {
       plan->Forget(kQueueScope, q.number, kBelow[kind]);
     }
   }
@@ -97,8 +107,8 @@ void FairPreemption::Review(const View& view, Plan* plan) const {
     const double share = shares.at(q.number);
     for (const size_t kind : {0, 1}) {
       const FactValue* since = Since(state, q, kind);
-      const bool below = Lacks(state, q) && timeouts_[kind].ns > 0 && Held(q) < Enough(q, share, kind) &&
-                         Held(q) + kNearly < share;
+      const bool below = Lacks(state, q) && timeouts_[kind].ns > 0 && Held(state, q) < Enough(q, share, kind) &&
+                         Held(state, q) + kNearly < share;
       if (!below) {
         if (since != nullptr) plan->Forget(kQueueScope, q.number, kBelow[kind]);
         continue;
@@ -116,46 +126,58 @@ void FairPreemption::Review(const View& view, Plan* plan) const {
       plan->WakeAt(2 * q.number + kind, from + timeouts_[kind]);
     }
   }
+  ReviewGuarantees(view, shares, plan);
+}
+
+uint32_t FairPreemption::Held(const State& state, const Queue& q) const {
+  const uint32_t held = greedy_ ? q.held[KindIndex(SlotKind::kMap)] : q.held_total();
+  return state.guaranteed().empty() ? held : held - std::min(held, UseOfGuarantees(state).Of(q));
 }
 
 // Ends attempts until q would hold `target` slots or has a slot for each of its tasks without an attempt.
 void FairPreemption::Preempt(const State& state, const Queue& q, uint32_t target, const std::map<uint64_t, double>& shares,
                              Plan* plan) const {
-  std::vector<StageId> stages;
-  uint32_t tasks = 0, need = target - std::min(target, Held(q));
+  Wanted wanted;
+  wanted.queue = &q;
+  wanted.most = target - std::min(target, Held(state, q));
   for (const auto& jobs : q.ready) {
-    for (auto it = jobs.begin(); it != jobs.end() && tasks < need; ++it) {
+    for (auto it = jobs.begin(); it != jobs.end() && wanted.tasks < wanted.most; ++it) {
       const Job& job = *state.FindJob((*it).job);
-      for (uint32_t s = 0; s < job.stages.size(); ++s) {
-        if (!job.stages[s].in_ready) continue;
-        stages.push_back({job.id, s});
-        for (const TaskClass& c : job.stages[s].classes) tasks += c.ready.pending();
-      }
+      if (job.share == 0) wanted.Add(job);
     }
   }
-  need = std::min(need, tasks);
-  std::vector<std::pair<double, const Queue*>> above;
-  for (const auto& [number, other] : state.busy_queues()) {
-    const double over = other->live.size() - shares.at(number);
-    if (over > kNearly && other != &q) above.emplace_back(-over, other);
+  Evict(state, wanted, shares, plan);
+}
+
+void FairPreemption::ReviewGuarantees(const View& view, const std::map<uint64_t, double>& shares, Plan* plan) const {
+  const State& state = view.state();
+  for (auto it = state.facts().lower_bound({policy_, kJobScope, 0, ""});
+       it != state.facts().end() && it->first.policy == policy_ && it->first.scope == kJobScope; ++it) {
+    const Job* job = state.FindJob(JobOfFact(it->first.id));
+    if (job == nullptr || !job->running() || job->share == 0) plan->Forget(kJobScope, it->first.id, it->first.name);
   }
-  std::sort(above.begin(), above.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.first, a.second->number) < std::tie(b.first, b.second->number);
-  });
-  for (const auto& [over, other] : above) {
-    double left = other->live.size();
-    const double share = shares.at(other->number);
-    other->live.WalkBack([&](const LaunchKey& live) {
-      if (need == 0 || left - 1 + kNearly < share) return false;
-      const AttemptId& id = live.attempt;
-      if (state.Spec(id.task.stage_id()).side_effects) return true;
-      const auto helps = [&](const StageId& stage) { return SlotHelps(state, id, stage); };
-      if (std::none_of(stages.begin(), stages.end(), helps)) return true;
-      if (!plan->Kill(id, {ReasonCode::kPreempted, "", {static_cast<double>(other->held_total()), share}})) return true;
-      --left;
-      --need;
-      return true;
-    });
+  if (timeouts_[2].ns <= 0) return;
+  for (const auto& [due, id] : state.guaranteed()) {
+    const Job& job = *state.FindJob(id);
+    const uint64_t fact = FactId(id);
+    const FactValue* since = state.FindFact({policy_, kJobScope, fact, kBelowGuarantee});
+    Wanted wanted;
+    if (!AtGuarantee(job)) wanted.Add(job);
+    if (wanted.tasks == 0) {
+      if (since != nullptr) plan->Forget(kJobScope, fact, kBelowGuarantee);
+      continue;
+    }
+    Instant from = view.now();
+    if (since != nullptr) from.ns = std::get<int64_t>(*since);
+    if (since != nullptr && view.now() < from + timeouts_[2]) continue;
+    if (since != nullptr) {
+      wanted.job = &job;
+      wanted.most = job.share - job.holding;
+      Evict(state, wanted, shares, plan);
+      from = view.now();
+    }
+    plan->Remember(kJobScope, fact, kBelowGuarantee, from.ns);
+    plan->WakeAt(fact, from + timeouts_[2]);
   }
 }
 

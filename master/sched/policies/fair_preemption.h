@@ -13,11 +13,12 @@ namespace mr::sched {
 
 class FairPreemption {
  public:
-  // policy: whose facts these are. greedy: see fair.h. timeouts: below the min share, below half of the share; 0 = never.
-  FairPreemption(std::string policy, bool greedy, std::array<Duration, 2> timeouts)
+  // policy: whose facts these are. greedy: see fair.h. timeouts: below the min share, below half of the share, of a job
+  // below its guarantee; 0 = never.
+  FairPreemption(std::string policy, bool greedy, std::array<Duration, 3> timeouts)
       : policy_(std::move(policy)), greedy_(greedy), timeouts_(timeouts) {}
 
-  // Some queue is below its share, and waits.
+  // Some queue is below its share, or some job below its guarantee, and waits.
   bool AnyBelow(const State& state) const;
   // A queue that comes to its share, be it for a moment, waits anew.
   void NoteLaunch(const State& state, const Queue& queue, Plan* plan) const;
@@ -25,14 +26,16 @@ class FairPreemption {
   void Review(const View& view, Plan* plan) const;
 
  private:
-  uint32_t Held(const Queue& q) const { return greedy_ ? q.held[KindIndex(SlotKind::kMap)] : q.held_total(); }
+  // By jobs without a guarantee.
+  uint32_t Held(const State& state, const Queue& q) const;
   const FactValue* Since(const State& state, const Queue& q, size_t kind) const;
   void Preempt(const State& state, const Queue& q, uint32_t target, const std::map<uint64_t, double>& shares,
                Plan* plan) const;
+  void ReviewGuarantees(const View& view, const std::map<uint64_t, double>& shares, Plan* plan) const;
 
   const std::string policy_;
   const bool greedy_;
-  const std::array<Duration, 2> timeouts_;
+  const std::array<Duration, 3> timeouts_;
 };
 
 }  // namespace mr::sched

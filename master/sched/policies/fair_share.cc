@@ -2,11 +2,15 @@
 
 #include <algorithm>
 
+#include "master/sched/policies/guarantees.h"
+
 namespace mr::sched {
 
 namespace {
 
 double ShareOf(const State& state, const Job& job, double slots) {
+  if (job.share > 0) return std::min<double>(job.share, slots);
+  slots -= std::min<double>(slots, UseOfGuarantees(state).within);
   const Queue& q = *job.in_queue;
   double weights = 0;
   for (const auto& [number, queue] : state.busy_queues()) weights += queue->weight;

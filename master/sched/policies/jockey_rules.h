@@ -39,6 +39,11 @@ struct StageProfile {
   double behind = 0;                    // L_s
   double begin = 0, end = 1;            // shares of the earlier run
   double begin_free = 0, end_free = 1;  // of a run with a slot for each task
+  template <class V>
+  static void Fields(V&& v) {
+    using T = StageProfile;
+    v(&T::tasks, &T::run, &T::queue, &T::longest, &T::behind, &T::begin, &T::end, &T::begin_free, &T::end_free);
+  }
 };
 
 // L_s of each stage from the longest task of each and who reads it: readers[s] are the stages that read s.

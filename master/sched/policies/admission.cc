@@ -1,0 +1,56 @@
+#include "master/sched/policies/admission.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "master/sched/policies/jockey.h"
+
+namespace mr::sched {
+
+namespace {
+
+// Seconds until nearly all runs with so many slots are done; infinity with none.
+double Takes(const Prediction& c, uint32_t slots) {
+  if (slots < c.slots.front()) return INFINITY;
+  const auto above = std::upper_bound(c.slots.begin(), c.slots.end(), slots);
+  return kJockeySlack * c.At(static_cast<size_t>(above - c.slots.begin()) - 1, 0).back();
+}
+
+}  // namespace
+
+Admission Admit(const State& state, const Prediction& prediction, double deadline, const std::string& queue,
+                Instant now) {
+  Admission a;
+  const uint32_t all = state.slots().total;
+  uint32_t taken = 0;
+  for (const auto& [name, q] : state.queues()) taken += name == queue ? 0 : q.min_share;
+  for (const auto& [due, id] : state.guaranteed()) taken += state.FindJob(id)->share;
+  a.available = all - std::min(all, taken);
+  a.critical_path = AmdahlOf(prediction.stages, std::vector<double>(prediction.stages.size(), 0)).serial;
+  a.earliest = Takes(prediction, a.available);
+  // Or later with more slots, once others have ended by their deadlines.
+  uint32_t freed = a.available;
+  for (const auto& [due, id] : state.guaranteed()) {
+    if (due.ns == INT64_MAX) break;
+    freed = std::min(all, freed + state.FindJob(id)->share);
+    a.earliest = std::min(a.earliest, std::max((due - now).seconds(), 0.0) + Takes(prediction, freed));
+  }
+  a.slots = all;
+  bool enough = false;
+  for (const uint32_t slots : prediction.slots) {
+    if (slots > all || Takes(prediction, slots) > deadline) continue;
+    a.slots = slots;
+    enough = true;
+    break;
+  }
+  if (a.earliest <= deadline) return a;
+  if (enough)
+    a.answer = Admission::Answer::kTaken;
+  else if (deadline < a.critical_path)
+    a.answer = Admission::Answer::kBelowCriticalPath;
+  else
+    a.answer = Admission::Answer::kTooFewSlots;
+  return a;
+}
+
+}  // namespace mr::sched

@@ -1,0 +1,33 @@
+// Whether a job with a deadline is admitted beside those that are (Jockey, EuroSys 2012; papers.md 4.4): its smallest
+// allocation that meets the deadline must be left of the cluster's slots, less what others are guaranteed. Pure:
+// asked before the job is submitted.
+#pragma once
+
+#include <cstdint>
+
+#include "master/sched/state.h"
+
+namespace mr::sched {
+
+struct Admission {
+  enum class Answer {
+    kAdmitted,
+    kBelowCriticalPath,  // not with any number of slots: its longest chain of tasks takes longer
+    kTooFewSlots,        // not with all slots of the cluster
+    kTaken,              // others are guaranteed too many of them
+  };
+  Answer answer = Answer::kAdmitted;
+  uint32_t slots = 0;        // that it needs; where none are enough, all of the cluster
+  uint32_t available = 0;    // that are guaranteed to nobody now
+  double critical_path = 0;  // seconds: Amdahl's S before anything is done
+  double earliest = 0;       // seconds from now: a deadline that would be admitted now. Infinity: none, no slots
+};
+
+// Admitted where `earliest` is within the deadline: at once beside the others, or once some of them have ended, by
+// their deadlines. deadline: seconds from the submission, which is at `now`. An allocation meets it where 19 of 20
+// runs with slack do (the greatest of ten quantiles): what the control loop begins with at the worst. Taken are the
+// guarantees of running jobs, and what queues but this one are to have at least. REQUIRES prediction.Valid.
+Admission Admit(const State& state, const Prediction& prediction, double deadline, const std::string& queue,
+                Instant now);
+
+}  // namespace mr::sched

@@ -1,0 +1,135 @@
+#include "master/sched/policies/jockey.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace mr::sched {
+
+namespace {
+
+constexpr char kJockey[] = "jockey";
+constexpr char kScope[] = "job";
+constexpr char kSlots[] = "slots";  // A
+constexpr double kOneSlot = 1e-9;   // less is none
+
+struct Options {
+  double slack, hysteresis, dead_zone, period;
+  bool adapt, amdahl, most;
+};
+
+class Jockey final : public Policy {
+ public:
+  explicit Jockey(const Options& options) : o_(options) {}
+
+  std::string_view name() const override { return kJockey; }
+
+  void Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const override {
+    if (const auto* timers = std::get_if<TimersDue>(&trigger)) {
+      for (const uint64_t id : timers->ids) Control(JobOfFact(id), view, false, &plan);
+    } else if (const auto* changed = std::get_if<ForecastChanged>(&trigger)) {
+      for (const JobId job : changed->jobs) Control(job, view, true, &plan);
+    } else if (const auto* ended = std::get_if<JobsEnded>(&trigger)) {
+      for (const JobId job : ended->jobs) plan.ForgetAll(kScope, FactId(job));
+    }
+  }
+
+  std::vector<Figure> Figures(const View& view) const override {
+    std::vector<Figure> figures;
+    for (const auto& [due, id] : view.state().guaranteed()) {
+      figures.push_back({"jockey_guaranteed_slots", Name(id), double(view.state().FindJob(id)->share)});
+    }
+    return figures;
+  }
+
+ private:
+  // anew: nothing of earlier steps counts.
+  void Control(JobId id, const View& view, bool anew, Plan* plan) const {
+    const Job* job = view.state().FindJob(id);
+    if (job == nullptr || !job->running() || !job->prediction.known()) return;
+    if (job->deadline.ns <= 0 && job->utility.empty()) {
+      plan->ForgetAll(kScope, FactId(id));
+      if (job->share > 0) plan->SetShare(id, 0, {ReasonCode::kNotSteered, "", {}});
+      return;
+    }
+    const Prediction& c = job->prediction;
+    const double minute = JockeyMinute(*job), elapsed = (view.now() - job->submitted_at).seconds();
+    const std::vector<double> finished = FinishedShares(*job);
+    const double progress = ProgressOf(c.indicator, c.stages, finished);
+    const auto left = Left(c, progress, finished);
+    const uint32_t raw =
+        SmallestOfBest(c.slots, left, elapsed, o_.slack, UtilityOf(*job, minute).ShiftedLeft(o_.dead_zone * minute));
+    double slots = raw;
+    const FactValue* before = anew ? nullptr : view.FindFact(kScope, FactId(id), kSlots);
+    if (o_.most)
+      slots = c.slots.back();
+    else if (before != nullptr && !o_.adapt)
+      slots = std::get<double>(*before);
+    else if (before != nullptr)
+      slots = Smoothed(std::get<double>(*before), raw, o_.hysteresis);
+    plan->Remember(kScope, FactId(id), kSlots, slots);
+    const auto share = static_cast<uint32_t>(std::ceil(slots - kOneSlot));
+    const size_t at = std::lower_bound(c.slots.begin(), c.slots.end(), share) - c.slots.begin();
+    const std::vector<double>& then = left[std::min(at, left.size() - 1)];
+    plan->SetShare(
+        id, share,
+        {ReasonCode::kAllotted,
+         "",
+         {double(share), double(raw), 100 * progress, elapsed, then[then.size() / 2], job->deadline.seconds()}});
+    plan->WakeAt(FactId(id), view.now() + FromSeconds(o_.period * minute));
+  }
+
+  std::vector<std::vector<double>> Left(const Prediction& c, double progress,
+                                        const std::vector<double>& finished) const {
+    std::vector<std::vector<double>> left;
+    const Amdahl law = AmdahlOf(c.stages, finished);
+    for (size_t i = 0; i < c.slots.size(); ++i) {
+      if (o_.amdahl)
+        left.push_back({law.Left(c.slots[i])});
+      else
+        left.push_back(c.At(i, progress));
+    }
+    return left;
+  }
+
+  const Options o_;
+};
+
+}  // namespace
+
+double JockeyMinute(const Job& job) {
+  const double given = job.utility.empty() ? job.deadline.seconds() : job.utility.back().at.seconds();
+  return std::clamp(given / 60, .25, 60.0);
+}
+
+Utility UtilityOf(const Job& job, double minute) {
+  if (job.utility.empty()) return Utility::OfDeadline(job.deadline.seconds(), minute);
+  std::vector<std::pair<double, double>> points;
+  for (const UtilityPoint& point : job.utility) points.emplace_back(point.at.seconds(), point.utility);
+  return Utility(std::move(points));
+}
+
+std::vector<double> FinishedShares(const Job& job) {
+  std::vector<double> shares;
+  for (const Stage& stage : job.stages) {
+    if (!stage.planned())
+      shares.push_back(0);
+    else
+      shares.push_back(stage.tasks.empty() ? 1 : double(stage.committed) / static_cast<double>(stage.tasks.size()));
+  }
+  return shares;
+}
+
+Result<std::unique_ptr<Policy>> MakeJockey(PolicyParams* params) {
+  Options o{};
+  MR_ASSIGN_OR_RETURN(o.slack, params->Number("slack", kJockeySlack, 0.1, 100));
+  MR_ASSIGN_OR_RETURN(o.hysteresis, params->Number("hysteresis", 0.2, 0.001, 1));
+  MR_ASSIGN_OR_RETURN(o.dead_zone, params->Number("dead_zone", 3, 0, 60));
+  MR_ASSIGN_OR_RETURN(o.period, params->Number("period", 1, 0.1, 60));
+  MR_ASSIGN_OR_RETURN(o.adapt, params->Flag("adapt", true));
+  MR_ASSIGN_OR_RETURN(const size_t model, params->Choice("model", {"simulator", "amdahl"}));
+  MR_ASSIGN_OR_RETURN(o.most, params->Flag("most", false));
+  o.amdahl = model == 1;
+  return std::unique_ptr<Policy>(std::make_unique<Jockey>(o));
+}
+
+}  // namespace mr::sched

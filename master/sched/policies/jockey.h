@@ -1,0 +1,39 @@
+// jockey: jobs with a deadline are guaranteed the fewest slots with which they are expected to meet it.
+//
+// Jockey (Ferguson et al., EuroSys 2012), sections 4.2 and 4.3; papers.md 4.3; formulas in jockey_rules.h. Every
+// period:
+//   p    = progress of the job by the prediction's indicator, t_r = seconds since it was submitted
+//   U_a  = E[U(t_r + slack C(p, a))], U shifted left by the dead zone
+//   raw  = min {a : U_a is greatest}
+//   A    = raw at first, then A + hysteresis (raw - A);  the job is guaranteed ceil(A) slots
+// A slot that is guaranteed and not used goes to others, whose attempts end first when it is wanted; what the job
+// holds beyond its guarantee ends before those (guarantees.h). Without a prediction (ProfileLoaded) a job is served
+// as fair does. Departures. The paper's minute is a minute for jobs of an hour: here it is a sixtieth of the time
+// that is given, from a quarter of a second to a minute. A new prediction or deadline starts anew at raw, without
+// hysteresis. Progress counts committed tasks, so that lost outputs take it back. Lesser forms, which the paper
+// compares with: adapt=off keeps the first guarantee, model=amdahl predicts by Amdahl's law, most=on guarantees all
+// slots until the job ends.
+#pragma once
+
+#include <memory>
+
+#include "master/sched/pipeline.h"
+#include "master/sched/policy.h"
+
+namespace mr::sched {
+
+// The slack of the paper (papers.md 4.3), by which admission multiplies as well.
+inline constexpr double kJockeySlack = 1.2;
+
+// What a job's deadline, or the points that it was submitted with, makes an end worth; `minute`: seconds.
+Utility UtilityOf(const Job& job, double minute);
+// Seconds that stand for the paper's minute with this job. REQUIRES a deadline or points.
+double JockeyMinute(const Job& job);
+// Finished share of the tasks of each stage.
+std::vector<double> FinishedShares(const Job& job);
+
+// slack=1.2, hysteresis=0.2, dead_zone=3 and period=1 in the paper's minutes, adapt=on, model=simulator|amdahl,
+// most=off.
+Result<std::unique_ptr<Policy>> MakeJockey(PolicyParams* params);
+
+}  // namespace mr::sched

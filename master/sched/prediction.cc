@@ -1,0 +1,36 @@
+#include "master/sched/prediction.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+namespace mr::sched {
+
+std::vector<double> Prediction::At(size_t i, double progress) const {
+  const double place = std::clamp(progress, 0.0, 1.0) * buckets;
+  const auto b = std::min<size_t>(static_cast<size_t>(place), buckets == 0 ? 0 : buckets - 1);
+  const double part = place - static_cast<double>(b);
+  const float* low = &left[(i * (buckets + 1) + b) * quantiles];
+  std::vector<double> out(quantiles);
+  for (size_t q = 0; q < quantiles; ++q) out[q] = low[q] + part * (double{low[quantiles + q]} - low[q]);
+  return out;
+}
+
+bool Prediction::Valid(size_t stages_of_job) const {
+  constexpr uint64_t kMost = 1 << 22;  // numbers in the table; a guess, 64 times what is made
+  if (slots.empty() || slots.front() == 0 || buckets == 0 || quantiles == 0 || stages.size() != stages_of_job)
+    return false;
+  if (buckets > kMost || quantiles > kMost || slots.size() > kMost) return false;
+  if (std::adjacent_find(slots.begin(), slots.end(), std::greater_equal<>()) != slots.end()) return false;
+  const uint64_t row = (uint64_t{buckets} + 1) * quantiles;
+  if (row > kMost || row * slots.size() > kMost || left.size() != row * slots.size()) return false;
+  if (indicator < Indicator::kTotalWorkWithQueueing || indicator > Indicator::kMinStageInfinite) return false;
+  const auto bad = [](double v) { return !(v >= 0) || !std::isfinite(v); };
+  if (bad(scale) || std::any_of(left.begin(), left.end(), bad)) return false;
+  return std::none_of(stages.begin(), stages.end(), [&](const StageProfile& s) {
+    return bad(s.run) || bad(s.queue) || bad(s.longest) || bad(s.behind) || bad(s.begin) || bad(s.end) ||
+           bad(s.begin_free) || bad(s.end_free);
+  });
+}
+
+}  // namespace mr::sched

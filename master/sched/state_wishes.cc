@@ -1,0 +1,60 @@
+// What users and policies set of a running job: its priority, its deadline, the slots that it is guaranteed, and what
+// is predicted of it.
+#include "common/base/fields.h"
+#include "master/sched/state.h"
+
+namespace mr::sched {
+
+void State::ListGuarantee(const Job& job, bool in) {
+  if (!job.running() || job.share == 0) return;
+  if (in)
+    guaranteed_.insert({job.due(), job.id});
+  else
+    guaranteed_.erase({job.due(), job.id});
+}
+
+void State::SetShare(JobId id, uint32_t slots) {
+  ListGuarantee(JobOf(id), false);
+  EditJob(id, [&](Job& job) { job.share = slots; });
+  ListGuarantee(JobOf(id), true);
+}
+
+void State::SetPrediction(const ProfileLoaded& e) {
+  EditJob(e.job, [&](Job& job) {
+    job.prediction = e.prediction;
+    job.prediction_hash = HashFields(e);
+  });
+}
+
+void State::SetWishes(const JobSet& e) {
+  Job& job = JobOf(e.job);
+  ListGuarantee(job, false);
+  // Every index by priority, as if the job were not there.
+  const JobState was = job.state;
+  std::vector<uint32_t> speculable;
+  for (uint32_t s = 0; s < job.stages.size(); ++s) {
+    if (job.stages[s].statistics.speculable()) speculable.push_back(s);
+  }
+  for (const uint32_t s : speculable) SetSpeculable(job, s, false);
+  EditJob(e.job, [](Job& j) { j.state = JobState::kKilled; });
+  RefreshAll(job);
+  EditJob(e.job, [&](Job& j) {
+    j.state = was;
+    j.priority = e.priority;
+    if (j.deadline != e.deadline) j.utility.clear();
+    j.deadline = e.deadline;
+  });
+  RefreshAll(job);
+  for (const uint32_t s : speculable) SetSpeculable(job, s, true);
+  ListGuarantee(job, true);
+}
+
+std::string State::CheckGuarantees() const {
+  std::set<std::pair<Instant, JobId>> guaranteed;
+  for (const auto& [id, job] : jobs_) {
+    if (job.running() && job.share > 0) guaranteed.insert({job.due(), id});
+  }
+  return guaranteed == guaranteed_ ? "" : "jobs with guaranteed slots are indexed wrong";
+}
+
+}  // namespace mr::sched

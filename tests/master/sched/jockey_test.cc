@@ -1,0 +1,288 @@
+// jockey and what fair makes of its guarantees. Its formulas have vectors of their own (jockey_rules_test.cc).
+#include "master/sched/policies/jockey.h"
+
+#include <gtest/gtest.h>
+
+#include "master/sched/policies/admission.h"
+#include "tests/master/sched/small_job.h"
+
+namespace mr::sched {
+namespace {
+
+// Of a job of one stage whose tasks make up so many slot-seconds, the longest of them `longest`: work / slots, and no
+// spread.
+Prediction Even(double work, double longest, uint32_t most) {
+  Prediction p;
+  p.buckets = 10;
+  p.quantiles = 2;
+  p.stages = {{}};
+  p.stages[0].tasks = 10;
+  p.stages[0].run = work;
+  p.stages[0].longest = longest;
+  p.runs = 1;
+  for (uint32_t a = 1; a <= most; ++a) {
+    p.slots.push_back(a);
+    for (uint32_t b = 0; b <= p.buckets; ++b) {
+      for (uint32_t q = 0; q < p.quantiles; ++q) p.left.push_back(static_cast<float>(work * (10 - b) / 10 / a));
+    }
+  }
+  return p;
+}
+
+// Ten workers of one slot.
+class JockeyTest : public testing::Test {
+ protected:
+  explicit JockeyTest(const std::string& list = "fair(guarantee_timeout=1),jockey") {
+    Send(ConfigChanged{list, 1, kSchedulerVersion, Millis(100)});
+    for (uint32_t w = 1; w <= 10; ++w) Send(OneSlotWorker(w));
+  }
+  const State& state() const { return scheduler_.state(); }
+  const Job& J(uint32_t seq) const { return *state().FindJob({1, seq}); }
+  void Send(const Event& event) {
+    for (Decision& d : scheduler_.Step({now_, event})) out_.push_back(std::move(d));
+    ASSERT_EQ(CheckState(state()), "");
+  }
+  void Submit(uint32_t seq, uint32_t tasks, Duration deadline = {}, const std::string& queue = "q") {
+    JobSubmitted job = SmallMapJob();
+    job.job = {1, seq};
+    job.queue = queue;
+    job.deadline = deadline;
+    Send(job);
+    Send(StagePlanned{job.job, 0, 1, std::vector<TaskPlan>(tasks), ""});
+  }
+  void Foretell(uint32_t seq, double work, double longest = 1) {
+    Send(ProfileLoaded{{1, seq}, Even(work, longest, 10)});
+  }
+  // Timers that are due by then.
+  void Pass(Duration time) {
+    const Instant until = now_ + time;
+    while (true) {
+      const auto& timers = state().timers();
+      auto next = timers.end();
+      for (auto it = timers.begin(); it != timers.end(); ++it) {
+        if (it->second <= until && (next == timers.end() || it->second < next->second)) next = it;
+      }
+      if (next == timers.end()) break;
+      now_ = std::max(now_, next->second);
+      Send(TimerDue{next->first.first, next->first.second});
+    }
+    now_ = until;
+  }
+  // The first live attempt of the job ends, or a killed one is gone.
+  void Finish(uint32_t seq) {
+    for (uint32_t t = 0; t < J(seq).stages[0].tasks.size(); ++t) {
+      const Task& task = J(seq).stages[0].tasks[t];
+      for (const Attempt& a : task.attempts) {
+        if (!a.live()) continue;
+        const AttemptId id{{{1, seq}, 0, t}, a.number};
+        return Send(AttemptFinished{id, a.worker, a.incarnation, Manifest{1, 1, {t + 1, 1}}, {}, {}, {}});
+      }
+    }
+    FAIL() << "no attempt of job " << seq;
+  }
+  void ConfirmKills() {
+    const auto out = std::move(out_);
+    out_.clear();
+    for (const Decision& d : out) {
+      if (const auto* kill = std::get_if<Kill>(&d))
+        Send(AttemptKilled{kill->attempt, kill->worker, kill->incarnation});
+    }
+  }
+  uint32_t Kills() const {
+    return static_cast<uint32_t>(
+        std::count_if(out_.begin(), out_.end(), [](const Decision& d) { return std::holds_alternative<Kill>(d); }));
+  }
+
+  Scheduler scheduler_;
+  Instant now_{Seconds(100).ns};
+  std::vector<Decision> out_;
+};
+
+TEST_F(JockeyTest, AsksForTheFewestSlotsThatMeetTheDeadline) {
+  Submit(1, 30, Seconds(60));
+  EXPECT_EQ(J(1).share, 0u) << "nothing is known of it";
+  Foretell(1, 100);
+  // Dead zone of three sixtieths: 1.2 * 100 / a <= 57 needs a = 3 (40 s); 2 would take 60.
+  EXPECT_EQ(J(1).share, 3u);
+  EXPECT_EQ(J(1).holding, 10u) << "idle slots are spare";
+}
+
+TEST_F(JockeyTest, FewerSlotsAsItProvesOnTimeAndMoreBehindIt) {
+  Submit(1, 10, Seconds(60));
+  Foretell(1, 300);
+  const uint32_t first = J(1).share;
+  EXPECT_EQ(first, 7u) << "1.2 * 300 / 7 = 51 <= 57";
+  for (int i = 0; i < 5; ++i) Finish(1);
+  Pass(Seconds(1));
+  EXPECT_EQ(J(1).share, 7u) << "A = 7 + .2 (4 - 7) = 6.4";
+  Pass(Seconds(2));
+  EXPECT_EQ(J(1).share, 6u) << "5.54 or so after three steps";
+  Pass(Seconds(35));
+  EXPECT_GT(J(1).share, 8u) << "37 s gone, and half of the work is left";
+}
+
+TEST_F(JockeyTest, AJobBelowItsGuaranteeComesBeforeAllQueuesAndNoFurther) {
+  Submit(1, 100);
+  Submit(2, 20, Seconds(60), "other");
+  Foretell(2, 150);
+  ASSERT_EQ(J(2).share, 4u);
+  EXPECT_EQ(J(2).holding, 0u);
+  for (int i = 0; i < 4; ++i) Finish(1);
+  EXPECT_EQ(J(2).holding, 4u);
+  for (int i = 0; i < 3; ++i) Finish(1);
+  EXPECT_EQ(J(2).holding, 4u) << "beyond its guarantee it stands behind the queues";
+  EXPECT_EQ(J(1).holding, 6u);
+}
+
+TEST_F(JockeyTest, OthersAreEvictedAfterTheTimeout) {
+  Submit(1, 100);
+  Submit(2, 20, Seconds(60), "other");
+  Foretell(2, 150);
+  out_.clear();
+  Pass(Millis(900));
+  EXPECT_EQ(Kills(), 0u);
+  Pass(Millis(200));
+  EXPECT_EQ(Kills(), 4u);
+  Pass(Seconds(3));
+  EXPECT_EQ(Kills(), 4u) << "slots that are on their way are not asked for twice";
+  ConfirmKills();
+  EXPECT_EQ(J(2).holding, 4u);
+}
+
+TEST_F(JockeyTest, SpareSlotsAreTakenBackFirst) {
+  Submit(1, 20, Seconds(600), "late");
+  Foretell(1, 600);
+  ASSERT_EQ(J(1).share, 2u);
+  EXPECT_EQ(J(1).holding, 10u);
+  Submit(2, 3, {}, "plain");
+  for (int i = 0; i < 3; ++i) Finish(1);
+  ASSERT_EQ(J(2).holding, 3u) << "what falls free goes to the queue that waits";
+  Submit(3, 20, Seconds(60), "soon");
+  Foretell(3, 100);
+  ASSERT_EQ(J(3).share, 3u);
+  out_.clear();
+  Pass(Millis(1100));
+  EXPECT_EQ(Kills(), 3u);
+  ConfirmKills();
+  EXPECT_EQ(J(1).holding, 4u);
+  EXPECT_EQ(J(2).holding, 3u) << "spare attempts end before those of queues";
+  EXPECT_EQ(J(3).holding, 3u);
+}
+
+TEST_F(JockeyTest, ANewDeadlineCountsAtOnceAndNoneEndsTheGuarantee) {
+  Submit(1, 10, Seconds(600));
+  Foretell(1, 1000);
+  EXPECT_EQ(J(1).share, 3u);
+  Send(JobSet{{1, 1}, 0, Seconds(300)});
+  EXPECT_EQ(J(1).share, 5u) << "1200 / 5 = 240 <= 285";
+  Send(JobSet{{1, 1}, 0, Seconds(1800)});
+  EXPECT_EQ(J(1).share, 1u);
+  Send(JobSet{{1, 1}, 0, {}});
+  EXPECT_EQ(J(1).share, 0u);
+  EXPECT_TRUE(state().guaranteed().empty());
+  Send(JobSet{{1, 1}, 0, Seconds(300)});
+  EXPECT_EQ(J(1).share, 5u);
+  Send(JobKillAsked{{1, 1}, ""});
+  EXPECT_TRUE(state().guaranteed().empty());
+}
+
+TEST_F(JockeyTest, PointsOfUtilityStandForADeadline) {
+  JobSubmitted job = SmallMapJob();
+  job.utility = {{{}, 1}, {Seconds(60), 1}, {Seconds(80), -1}};
+  Send(job);
+  Send(StagePlanned{job.job, 0, 1, std::vector<TaskPlan>(10), ""});
+  Foretell(job.job.seq, 100);
+  EXPECT_EQ(J(job.job.seq).share, 3u) << "as a deadline of 60 s, with a dead zone of 3 * 80 / 60 s";
+}
+
+TEST_F(JockeyTest, AListWithoutItEndsGuaranteesAndOneWithItBringsThemBack) {
+  Submit(1, 10, Seconds(60));
+  Foretell(1, 100);
+  Send(ConfigChanged{"fair", 1, kSchedulerVersion, Millis(100)});
+  EXPECT_EQ(J(1).share, 0u);
+  Send(ConfigChanged{"fair,jockey", 1, kSchedulerVersion, Millis(100)});
+  EXPECT_EQ(J(1).share, 3u);
+}
+
+TEST_F(JockeyTest, APredictionThatFitsNotIsLeftOut) {
+  Submit(1, 10, Seconds(60));
+  Prediction wrong = Even(100, 1, 10);
+  wrong.left.pop_back();
+  Send(ProfileLoaded{{1, 1}, wrong});
+  wrong = Even(100, 1, 10);
+  wrong.stages.push_back({});
+  Send(ProfileLoaded{{1, 1}, wrong});
+  wrong = Even(100, 1, 10);
+  wrong.left[3] = -1;
+  Send(ProfileLoaded{{1, 1}, wrong});
+  wrong = Even(100, 1, 10);
+  std::swap(wrong.slots[0], wrong.slots[1]);
+  Send(ProfileLoaded{{1, 1}, wrong});
+  EXPECT_FALSE(J(1).prediction.known());
+  EXPECT_EQ(J(1).share, 0u);
+}
+
+TEST_F(JockeyTest, ASnapshotKeepsGuaranteesAndPredictions) {
+  Submit(1, 10, Seconds(60));
+  Foretell(1, 100);
+  Submit(2, 10, Seconds(90));
+  Foretell(2, 200);
+  Scheduler other;
+  scheduler_.Save([&](std::string part) { ASSERT_TRUE(other.RestorePart(part).ok()); });
+  ASSERT_TRUE(other.FinishRestore().ok());
+  EXPECT_EQ(CheckState(other.state()), "");
+  EXPECT_EQ(other.Digest(), scheduler_.Digest());
+  EXPECT_EQ(other.state().guaranteed(), state().guaranteed());
+}
+
+TEST_F(JockeyTest, ANewPriorityMovesTheJobInItsQueue) {
+  Submit(1, 20);
+  Submit(2, 20);
+  const uint32_t first = J(1).holding;
+  EXPECT_EQ(first, 10u);
+  Send(JobSet{{1, 2}, 5, {}});
+  Finish(1);
+  EXPECT_EQ(J(2).holding, 1u);
+  Send(JobSet{{1, 2}, -5, {}});
+  Finish(1);
+  EXPECT_EQ(J(2).holding, 1u) << "now the other comes first, whatever it holds";
+}
+
+TEST(JockeyListTest, NeedsFair) {
+  EXPECT_TRUE(Scheduler::CheckPolicies("fair,jockey").ok());
+  const Status alone = Scheduler::CheckPolicies("jockey");
+  EXPECT_FALSE(alone.ok());
+  EXPECT_NE(alone.message().find("fair,jockey"), std::string::npos) << alone.message();
+  EXPECT_FALSE(Scheduler::CheckJobPolicies("jockey").ok());
+}
+
+TEST_F(JockeyTest, AdmissionNeedsSlotsThatNobodyIsGuaranteed) {
+  using Answer = Admission::Answer;
+  const Prediction p = Even(100, 8, 10);
+  Admission a = Admit(state(), p, 60, "q", now_);
+  EXPECT_EQ(a.answer, Answer::kAdmitted);
+  EXPECT_EQ(a.slots, 2u) << "1.2 * 100 / 2 = 60";
+  EXPECT_EQ(a.available, 10u);
+  a = Admit(state(), p, 11, "q", now_);
+  EXPECT_EQ(a.answer, Answer::kTooFewSlots);
+  EXPECT_NEAR(a.earliest, 12, 1e-3);
+  EXPECT_EQ(Admit(state(), p, 7, "q", now_).answer, Answer::kBelowCriticalPath);
+
+  Submit(1, 20, Seconds(60));
+  Foretell(1, 400);
+  ASSERT_EQ(J(1).share, 9u);
+  a = Admit(state(), p, 59, "q", now_);
+  EXPECT_EQ(a.answer, Answer::kTaken);
+  EXPECT_EQ(a.available, 1u);
+  EXPECT_NEAR(a.earliest, 72, 1e-3) << "once the other has ended: 60 + 120 / 10";
+  EXPECT_EQ(Admit(state(), p, 73, "q", now_).answer, Answer::kAdmitted);
+}
+
+TEST_F(JockeyTest, AdmissionLeavesOtherQueuesTheirMinimum) {
+  Send(QueueSet{"other", 1, 8, 0});
+  EXPECT_EQ(Admit(state(), Even(100, 1, 10), 30, "q", now_).answer, Admission::Answer::kTaken);
+  EXPECT_EQ(Admit(state(), Even(100, 1, 10), 30, "other", now_).answer, Admission::Answer::kAdmitted);
+}
+
+}  // namespace
+}  // namespace mr::sched
