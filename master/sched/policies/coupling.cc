@@ -42,9 +42,12 @@ class Coupling final : public Policy {
     if (drafted == nullptr || drafted->cause != Cause::kFirst) return;
     const TaskId task = drafted->attempt.task;
     const StageSpec& spec = view.state().Spec(task.stage_id());
-    if (!ReadsStages(spec)) return Peek(*offer, task, view, rng, &plan);
     const Launch again = *drafted;
     const Queue& queue = *view.state().FindJob(task.job)->in_queue;
+    if (!ReadsStages(spec)) {
+      if (!DueReduceFirst(*offer, again, view, queue, rng, &plan)) Peek(*offer, task, view, rng, &plan);
+      return;
+    }
     plan.Withdraw(task);
     if (LaunchDueReduce(*offer, view, queue, spec.slot_kind, options_.wait, rng, &plan)) return;
     if (LaunchMaps(*offer, view.state(), task.job, &plan)) return;
@@ -54,6 +57,22 @@ class Coupling final : public Policy {
   }
 
  private:
+  // In the place of this map.
+  bool DueReduceFirst(const SlotOffer& offer, const Launch& map, const View& view, const Queue& queue, Rng& rng,
+                      Plan* plan) const {
+    const State& state = view.state();
+    const size_t kind = KindIndex(SlotKind::kReduce);
+    if (offer.local_only || (queue.ready[kind].empty() && queue.early[kind].empty()) ||
+        state.free(SlotKind::kReduce).count(offer.worker) == 0 ||
+        !ReducesLackSlots(state, *state.FindWorker(offer.worker), options_.wait.least)) {
+      return false;
+    }
+    plan->Withdraw(map.attempt.task);
+    if (LaunchDueReduce(offer, view, queue, SlotKind::kReduce, options_.wait, rng, plan)) return true;
+    plan->Launch(map.attempt.task, map.worker, map.cause, map.reason);
+    return false;
+  }
+
   // Of the stages of this job that read files, for the slot that its reduce does not get.
   static bool LaunchMaps(const SlotOffer& offer, const State& state, JobId id, Plan* plan) {
     const Job& job = *state.FindJob(id);
@@ -145,6 +164,9 @@ Result<std::unique_ptr<Policy>> MakeCoupling(PolicyParams* params) {
   MR_ASSIGN_OR_RETURN(o.beta, params->Number("beta", -1, -1, 10));
   MR_ASSIGN_OR_RETURN(const double peek, params->Number("peek", 256, 1, 1e6));
   MR_ASSIGN_OR_RETURN(const size_t clock, params->Choice("clock", {"offer", "paper"}));
+  // Guesses. The paper's slots have kinds, a third of them for reduces.
+  MR_ASSIGN_OR_RETURN(o.wait.least.maps, params->Number("min_maps", clock == 0 ? .2 : 0, 0, 1));
+  MR_ASSIGN_OR_RETURN(o.wait.least.reduces, params->Number("min_reduces", clock == 0 ? .1 : 0, 0, 1));
   o.peek = static_cast<size_t>(peek);
   o.wait.at_once = clock == 0;
   return std::unique_ptr<Policy>(std::make_unique<Coupling>(o));

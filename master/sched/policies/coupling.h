@@ -19,7 +19,8 @@
 // Parameters: threshold (3), beta (by load; or a number, the paper's Figure 11), peek (256 workers
 // looked at for a map, a guess; all where there are no more), clock (offer: the chosen reduce may
 // start with the very offer that chose it, where that is from the best worker; paper: with a later
-// one).
+// one), min_maps and min_reduces (.2 and .1 of all slots, guesses; 0 with clock=paper: what each kind leaves the other
+// on workers without caps per kind, least_slots.h).
 // Departures: reduces that only wait can be taken back, by what places work (fair, fifo), so
 // that no mix locks up; a job's reduce waits nowhere where its own maps could run (place.h).
 // Neither with `reduces=greedy`, which is the paper's cluster: its reduces are not preempted.

@@ -53,13 +53,16 @@ double MismatchOf(const Job& job, uint32_t s, double threshold) {
   return Mismatch(step, threshold);
 }
 
-// Of the jobs of this queue that wait for slots of this kind and are not passed over.
+// Of the jobs of this queue that wait for slots of this kind and are not passed over. early: of those, too, that have
+// no task with all its inputs.
 std::optional<StageId> MostBehind(const SlotOffer& offer, const State& state, const Queue& q,
-                                  SlotKind kind, double threshold, const StageId* without, Rng& rng) {
+                                  SlotKind kind, double threshold, bool early, const StageId* without, Rng& rng) {
+  const Worker& worker = *state.FindWorker(offer.worker);
   std::optional<StageId> best;
   double most = 0;
   uint64_t ties = 0;
   for (const bool ready : {true, false}) {
+    if (!ready && !early) break;
     const auto* jobs = ready ? &q.ready[KindIndex(kind)] : &q.early[KindIndex(kind)];
     for (auto it = jobs->begin(); it != jobs->end(); ++it) {
       if (offer.passed.count((*it).job) != 0) continue;
@@ -80,6 +83,8 @@ std::optional<StageId> MostBehind(const SlotOffer& offer, const State& state, co
         state.Look();
         const double m = MismatchOf(job, s, threshold);
         if (m <= 0 || m < most) continue;
+        // Its own maps could have the slot.
+        if (!ready && KeepsRoom(state, {job.id, s}, worker)) continue;
         ties = m > most ? 1 : ties + 1;
         most = m;
         if (ties == 1 || rng.Below(ties) == 0) best = StageId{job.id, s};
@@ -107,13 +112,13 @@ int64_t PeriodOf(const Candidate& c, const View& view) {
   return std::min<int64_t>(4, waited <= 0 ? 1 : (waited + period.ns - 1) / period.ns);
 }
 
-bool LaunchHere(const SlotOffer& offer, const State& state, const StageId& id, Plan* plan) {
+bool LaunchHere(const SlotOffer& offer, const State& state, const StageId& id, bool early, Plan* plan) {
   return LaunchOf(state, id, offer, &ChooseReady, plan) ||
-         LaunchOf(state, id, offer, &ChooseEarly, plan);
+         (early && LaunchOf(state, id, offer, &ChooseEarly, plan));
 }
 
 // The candidate's turn on this worker, if it is its turn.
-bool Serve(const SlotOffer& offer, const View& view, uint64_t fact, const Candidate& c,
+bool Serve(const SlotOffer& offer, const View& view, uint64_t fact, const Candidate& c, bool early,
            Plan* plan) {
   const State& state = view.state();
   const int64_t turn = PeriodOf(c, view);
@@ -125,7 +130,7 @@ bool Serve(const SlotOffer& offer, const View& view, uint64_t fact, const Candid
     if (!near || RunsReader(*state.FindJob(c.stage.job), *state.FindWorker(offer.worker)))
       return false;
   }
-  if (LaunchHere(offer, state, c.stage, plan)) {
+  if (LaunchHere(offer, state, c.stage, early, plan)) {
     plan->ForgetAll(kWait, fact);
     return true;
   }
@@ -147,22 +152,24 @@ bool LaunchDueReduce(const SlotOffer& offer, const View& view, const Queue& queu
   const std::optional<Candidate> candidate = CandidateOf(view, fact);
   const Job* of = candidate ? state.FindJob(candidate->stage.job) : nullptr;
   const bool dropped = candidate && candidate->since.ns == kDropped;
+  const bool early = MayWait(state, *state.FindWorker(offer.worker), rules.least);
   if (of != nullptr && !dropped && Waits(*of, candidate->stage.stage)) {
     const bool later = view.Number(kWait, fact, kOffer) != static_cast<int64_t>(state.offers());
     return (later || rules.at_once) && offer.passed.count(of->id) == 0 &&
-           Serve(offer, view, fact, *candidate, plan);
+           (early || of->stages[candidate->stage.stage].in_ready) &&
+           Serve(offer, view, fact, *candidate, early, plan);
   }
   // The one that had no place comes again when there is no other.
   std::optional<StageId> chosen;
-  if (dropped) chosen = MostBehind(offer, state, queue, kind, rules.threshold, &candidate->stage, rng);
-  if (!chosen) chosen = MostBehind(offer, state, queue, kind, rules.threshold, nullptr, rng);
+  if (dropped) chosen = MostBehind(offer, state, queue, kind, rules.threshold, early, &candidate->stage, rng);
+  if (!chosen) chosen = MostBehind(offer, state, queue, kind, rules.threshold, early, nullptr, rng);
   if (!chosen) {
     if (candidate) plan->ForgetAll(kWait, fact);
     return false;
   }
   const std::vector<WorkerId> near = CentralWorkers(state, *chosen, kind, rng);
   if (rules.at_once && (near.empty() || near.front() == offer.worker) &&
-      LaunchHere(offer, state, *chosen, plan)) {
+      LaunchHere(offer, state, *chosen, early, plan)) {
     if (candidate) plan->ForgetAll(kWait, fact);
     return true;
   }

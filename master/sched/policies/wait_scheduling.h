@@ -18,6 +18,7 @@
 #include <optional>
 
 #include "master/sched/plan.h"
+#include "master/sched/policies/least_slots.h"
 #include "master/sched/policy.h"
 
 namespace mr::sched {
@@ -25,6 +26,7 @@ namespace mr::sched {
 struct WaitRules {
   double threshold = 3;
   bool at_once = true;  // a launch may come with the offer that chose the candidate
+  LeastSlots least;
 };
 
 // Launches a reduce of a job of this queue on the offered worker, which has a free slot of this
