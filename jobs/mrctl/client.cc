@@ -318,6 +318,40 @@ constexpr auto kNothing = [](auto&&) -> Result<bool> { return true; };
 Status Drop(const Result<bool>& result) { return result.ok() ? Status::Ok() : result.status(); }
 }  // namespace
 
+namespace {
+struct ProfilePage {
+  ProfileStatus profile;
+  uint32_t count = 0, next = 0;
+};
+}  // namespace
+
+Result<std::vector<ProfileStatus>> Client::Profiles(const std::string& name) {
+  std::vector<ProfileStatus> profiles;
+  for (uint32_t index = 0, from = 0, count = 1; index < count;) {
+    auto page = impl_->Call<ProfilePage>([name, index, from](Master& master) {
+      auto request = master.profileRequest();
+      request.setName(name.c_str());
+      request.setIndex(index);
+      request.setFromStage(from);
+      return request.send().then([](auto&& reply) {
+        return Answer<ProfilePage>(reply, [](auto& r) -> Result<ProfilePage> {
+          return ProfilePage{FromWire(r.getProfile()), r.getCount(), r.getNext()};
+        });
+      });
+    });
+    // Others may go while this one asks.
+    if (!page.ok() && page.status().code() == Code::kNotFound && index > 0) break;
+    if (!page.ok()) return page.status();
+    if (from == 0) profiles.push_back(std::move(page->profile));
+    else for (auto& stage : page->profile.stages) profiles.back().stages.push_back(std::move(stage));
+    if (page->next != 0 && page->next <= from) return Internal("the master repeats a page of a profile");
+    count = page->count;
+    from = page->next;
+    if (from == 0) ++index;
+  }
+  return profiles;
+}
+
 Status Client::Kill(JobId id, const std::string& why) {
   return Drop(impl_->Call<bool>([id, why](Master& master) {
     auto request = master.killRequest();

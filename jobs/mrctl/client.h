@@ -47,6 +47,9 @@ class Client {
   Result<std::vector<WorkerStatus>> Workers();
   // All of it, in as many calls as that takes. kRejected: it has not ended.
   Result<JobHistory> History(JobId id);
+  // One for each shape of plan, the one that changed last first; all of them, in as many calls as that takes.
+  // kNotFound: no job of this name has succeeded.
+  Result<std::vector<ProfileStatus>> Profiles(const std::string& name);
   // text and note only.
   Result<AttemptLog> Logs(AttemptId id);
   Status Drain(WorkerId id, bool on);

@@ -1,5 +1,7 @@
 #include "jobs/mrctl/client_wire.h"
 
+#include <cstdio>
+
 #include "common/base/digest.h"
 #include "common/rpc/wire.h"
 
@@ -130,6 +132,31 @@ WorkerStatus FromWire(rpc::WorkerStatus::Reader r) {
 QueueStatus FromWire(rpc::QueueStatus::Reader r) {
   return {r.getName().cStr(), r.getWeight(), r.getMinShare(), r.getMaxShare(), r.getJobs(), r.getHeldSlots(),
           r.getWaits()};
+}
+
+ProfileStatus FromWire(rpc::Profile::Reader r) {
+  ProfileStatus profile;
+  char id[17];
+  std::snprintf(id, sizeof id, "%016llx", static_cast<unsigned long long>(r.getShape()));
+  profile.id = id;
+  profile.name = r.getName().cStr();
+  profile.last = rpc::FromWire(r.getLast());
+  profile.runs = r.getRuns();
+  profile.updated_unix_ms = r.getUpdatedUnixMs();
+  for (auto s : r.getStages()) {
+    ProfileStage stage;
+    stage.name = s.getName().cStr();
+    stage.tasks = s.getTasks();
+    for (auto input : s.getInputs()) stage.inputs.push_back({input.getEdge().cStr(), input.getFrom()});
+    for (const float seconds : s.getRun()) stage.run.push_back(seconds);
+    for (const float seconds : s.getWait()) stage.wait.push_back(seconds);
+    stage.queue = s.getQueue();
+    stage.fails = s.getFails();
+    stage.fails_again = s.getFailsAgain();
+    stage.input_bytes = s.getInputBytes();
+    profile.stages.push_back(std::move(stage));
+  }
+  return profile;
 }
 
 }  // namespace mr::ctl

@@ -91,6 +91,29 @@ struct JobHistory {
   std::vector<JobId> beside;  // jobs that ran beside it
 };
 
+// One of all; seconds (ProfileStage of client.capnp).
+struct ProfileStage {
+  struct Input {
+    std::string edge;   // empty: files
+    uint32_t from = 0;  // stage
+  };
+  std::string name;
+  uint32_t tasks = 0;
+  std::vector<Input> inputs;
+  std::vector<float> run, wait;  // sorted
+  double queue = 0, fails = 0, fails_again = 0, input_bytes = 0;
+};
+
+// What earlier runs of jobs of one name and one shape of plan taught.
+struct ProfileStatus {
+  std::string id;  // of the shape
+  std::string name;
+  JobId last;      // the newest job in it
+  uint32_t runs = 0;
+  uint64_t updated_unix_ms = 0;
+  std::vector<ProfileStage> stages;
+};
+
 struct MasterInfo {
   std::string version, policies;
   uint64_t cluster_id = 0;

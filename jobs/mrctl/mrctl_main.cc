@@ -23,6 +23,7 @@ Result<int> Dispatch(const Command& command, const Settings& settings) {
   const std::string& verb = command.verb;
   if (verb == "submit" || verb == "explain") return RunSubmit(command, settings);
   if (verb == "logs") return RunLogs(command, settings);
+  if (verb == "profile") return RunProfile(command, settings);
   if (verb == "whatif") return RunWhatif(command, settings);
   if (verb == "fs") return RunFs(command, settings);
   if (verb == "workers" || verb == "worker" || verb == "version" || verb == "queues" || verb == "queue") return RunClusterVerb(command, settings);

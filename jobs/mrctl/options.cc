@@ -164,6 +164,11 @@ void Build(CLI::App* root, Command* c) {
   set->add_option("--min-share", c->min_share, "slots that it gets before others");
   set->add_option("--max-share", c->max_share, "slots that it never exceeds; 0 = no limit");
   set->parse_complete_callback([c] { c->sub = "set"; });
+  CLI::App* profile = root->add_subcommand("profile", "what earlier runs of a job taught: show")->fallthrough();
+  profile->require_subcommand(1);
+  CLI::App* show = profile->add_subcommand("show", "stages, with how long their tasks took; -o json has all samples");
+  show->fallthrough()->add_option("name", c->args, "name of the job, as mrctl jobs has it")->required()->expected(1);
+  show->parse_complete_callback([c] { c->sub = "show"; });
   AddFsOptions(root->add_subcommand("fs", "the block store's files")->fallthrough(), c);
   root->add_subcommand("version", "of mrctl and of the master")->fallthrough();
 }

@@ -135,6 +135,13 @@ Result<int> RunJobVerb(const Command& command, const Settings& settings) {
   return kExitOk;
 }
 
+Result<int> RunProfile(const Command& command, const Settings& settings) {
+  Client client(settings.master);
+  MR_ASSIGN_OR_RETURN(const auto profiles, client.Profiles(command.args.at(0)));
+  Print(RenderProfiles(profiles, settings.form));
+  return kExitOk;
+}
+
 Result<int> RunClusterVerb(const Command& command, const Settings& settings) {
   if (command.verb == "version") return RunVersion(settings);
   if (command.verb == "worker") {

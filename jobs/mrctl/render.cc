@@ -11,16 +11,6 @@ namespace {
 
 std::string Elapsed(uint64_t us) { return HumanDuration(Micros(static_cast<int64_t>(us))); }
 
-std::string DateTime(uint64_t unix_ms) {
-  if (unix_ms == 0) return "-";
-  const auto seconds = static_cast<time_t>(unix_ms / 1000);
-  tm parts{};
-  localtime_r(&seconds, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
-  return text;
-}
-
 std::string Dash(const std::string& text) { return text.empty() ? "-" : text; }
 
 std::string FirstLine(const std::string& text) { return Dash(text.substr(0, text.find('\n'))); }
@@ -48,6 +38,16 @@ std::string Table::Text() const {
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   }
+  return text;
+}
+
+std::string DateTime(uint64_t unix_ms) {
+  if (unix_ms == 0) return "-";
+  const auto seconds = static_cast<time_t>(unix_ms / 1000);
+  tm parts{};
+  localtime_r(&seconds, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
   return text;
 }
 

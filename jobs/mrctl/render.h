@@ -22,6 +22,9 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+// "2026-01-31 12:00:00" of this time zone; "-" for 0.
+std::string DateTime(uint64_t unix_ms);
+
 // "1,234,567"
 std::string Grouped(uint64_t n);
 
@@ -46,6 +49,11 @@ std::string RenderAttempts(const std::vector<AttemptStatus>& attempts, OutputFor
 std::string RenderCounters(const std::vector<CounterValue>& counters, OutputForm form);
 std::string RenderWorkers(const std::vector<WorkerStatus>& workers, OutputForm form);
 std::string RenderQueues(const std::vector<QueueStatus>& queues, OutputForm form);
+// A stage a line: median, 90th percentile and maximum of its tasks' times, and a histogram of them.
+std::string RenderProfiles(const std::vector<ProfileStatus>& profiles, OutputForm form);
+// How many of the sorted samples stand in each of `cells` equal parts from 0 to the largest one: a character each, from
+// ' ' (none) by '.' to '@' (most).
+std::string Histogram(const std::vector<float>& sorted, size_t cells);
 // Each log under a line that names attempt, worker and state.
 std::string RenderLogs(const std::vector<AttemptLog>& logs, OutputForm form);
 std::string RenderFiles(const std::vector<FileRow>& files, OutputForm form);
@@ -66,6 +74,7 @@ std::string JsonAttempts(const std::vector<AttemptStatus>& attempts, OutputForm 
 std::string JsonCounters(const std::vector<CounterValue>& counters, OutputForm form);
 std::string JsonWorkers(const std::vector<WorkerStatus>& workers, OutputForm form);
 std::string JsonQueues(const std::vector<QueueStatus>& queues, OutputForm form);
+std::string JsonProfiles(const std::vector<ProfileStatus>& profiles, OutputForm form);
 std::string JsonLogs(const std::vector<AttemptLog>& logs, OutputForm form);
 std::string JsonFiles(const std::vector<FileRow>& files, OutputForm form);
 std::string JsonVersion(const std::string& own, const MasterInfo* master, OutputForm form);

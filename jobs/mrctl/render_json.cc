@@ -112,6 +112,21 @@ Json ToJson(const QueueStatus& q) {
           {"jobs", q.jobs}, {"held_slots", q.held_slots}, {"waits", q.waits}};
 }
 
+Json ToJson(const ProfileStatus& p) {
+  Json stages = Json::array();
+  for (const ProfileStage& s : p.stages) {
+    Json inputs = Json::array();
+    for (const auto& i : s.inputs) {
+      inputs.push_back(i.edge.empty() ? Json{{"files", true}} : Json{{"edge", i.edge}, {"from", i.from < p.stages.size() ? p.stages[i.from].name : ""}});
+    }
+    stages.push_back({{"id", s.name}, {"tasks", s.tasks}, {"inputs", std::move(inputs)}, {"input_bytes", s.input_bytes},
+                      {"queue_s", s.queue}, {"attempt_fails", s.fails}, {"fails_again", s.fails_again},
+                      {"run_s", s.run}, {"wait_s", s.wait}});
+  }
+  return {{"id", p.id}, {"name", p.name}, {"runs", p.runs}, {"updated_unix_ms", p.updated_unix_ms},
+          {"last_job", Name(p.last)}, {"stages", std::move(stages)}};
+}
+
 Json ToJson(const FileRow& f) {
   return {{"id", f.path}, {"type", f.directory ? "directory" : "file"}, {"bytes", f.bytes},
           {"replication", f.replication}, {"least_replicas", f.least_replicas}, {"block_bytes", f.block_bytes}, {"blocks", f.blocks},
@@ -154,6 +169,7 @@ std::string JsonAttempts(const std::vector<AttemptStatus>& v, OutputForm form) {
 std::string JsonCounters(const std::vector<CounterValue>& v, OutputForm form) { return List("counters", All(v), form); }
 std::string JsonWorkers(const std::vector<WorkerStatus>& v, OutputForm form) { return List("workers", All(v), form); }
 std::string JsonQueues(const std::vector<QueueStatus>& v, OutputForm form) { return List("queues", All(v), form); }
+std::string JsonProfiles(const std::vector<ProfileStatus>& v, OutputForm form) { return List("profiles", All(v), form); }
 std::string JsonLogs(const std::vector<AttemptLog>& v, OutputForm form) { return List("logs", All(v), form); }
 std::string JsonFiles(const std::vector<FileRow>& v, OutputForm form) { return List("files", All(v), form); }
 

@@ -13,6 +13,7 @@ Result<int> RunSubmit(const Command& command, const Settings& settings);  // als
 Result<int> RunJobVerb(const Command& command, const Settings& settings);  // jobs job wait attach kill why
 Result<int> RunLogs(const Command& command, const Settings& settings);
 Result<int> RunClusterVerb(const Command& command, const Settings& settings);  // workers worker queues queue version
+Result<int> RunProfile(const Command& command, const Settings& settings);
 Result<int> RunWhatif(const Command& command, const Settings& settings);
 Result<int> RunFs(const Command& command, const Settings& settings);
 

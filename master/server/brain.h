@@ -5,7 +5,7 @@
 // decisions are carried out. Commands to workers leave at the end of the turn, without waiting for a
 // disk; whatever acknowledges something waits in the outbox until its record is durable. Files:
 // brain.cc (events), recovery.cc, jobs.cc, reports.cc, dispatch.cc (commands), files.cc (block
-// store), status.cc and history.cc (reading), snapshot.cc.
+// store), status.cc and history.cc (reading), learn.cc (profiles of jobs), snapshot.cc.
 #pragma once
 
 #include <capnp/message.h>
@@ -35,6 +35,7 @@
 namespace mr::master {
 
 using Message = std::shared_ptr<capnp::MallocMessageBuilder>;
+class ProfileStore;
 
 // How the brain reaches the world. Called on the master's thread; must not block.
 class Outlets {
@@ -111,6 +112,7 @@ class Brain {
     uint64_t snapshot_bytes = 64ull << 20;  // of journal, after which a snapshot is made
     size_t ended_jobs = kEndedJobs;         // that the job table keeps
     uint32_t scheduler_version = sched::kSchedulerVersion;  // tests say another one
+    std::shared_ptr<ProfileStore> profiles;  // of earlier runs; null: none are kept
   };
   Brain(Options options, Loop& loop, Outlets& outlets);
   ~Brain();
@@ -235,6 +237,9 @@ class Brain {
   void Published(JobId job, int attempt, const Status& status);
   void CleanUp(JobId job);
   void JobDone(JobId job);
+
+  // learn.cc: what its run taught goes to disk, on a pool thread.
+  void Learn(const JobView& job);
   void SetTimer(const sched::WakeAt& wake);
 
   // reports.cc

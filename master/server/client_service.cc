@@ -11,6 +11,7 @@
 #include "common/io/sha256.h"
 #include "common/rpc/kj_status.h"
 #include "common/rpc/wire.h"
+#include "master/server/profiles.h"
 #include "master/server/shell.h"
 
 namespace mr::master {
@@ -22,6 +23,60 @@ constexpr auto kLogTimeout = 5 * kj::SECONDS;
 
 bool LibraryName(const std::string& name) {
   return name.size() == 64 && name.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+constexpr size_t kProfilePage = 512 << 10;  // of a message of at most 1 MiB
+
+const char* EdgeWord(sched::EdgeKind kind) {
+  switch (kind) {
+    case sched::EdgeKind::kAllToAll: return "all_to_all";
+    case sched::EdgeKind::kManyToOne: return "many_to_one";
+    case sched::EdgeKind::kOneToOne: return "one_to_one";
+    case sched::EdgeKind::kBroadcast: return "broadcast";
+  }
+  return "";
+}
+
+void FillProfileStage(const sched::StageRuns& stage, rpc::ProfileStage::Builder out) {
+  out.setName(stage.name.c_str());
+  out.setTasks(stage.tasks);
+  auto inputs = out.initInputs(static_cast<unsigned>(stage.inputs.size()));
+  for (unsigned i = 0; i < inputs.size(); ++i) {
+    if (!stage.inputs[i].is_edge) continue;
+    inputs[i].setEdge(EdgeWord(stage.inputs[i].edge));
+    inputs[i].setFrom(stage.inputs[i].upstream);
+  }
+  out.setRun(kj::arrayPtr(stage.run.data(), stage.run.size()));
+  out.setWait(kj::arrayPtr(stage.wait.data(), stage.wait.size()));
+  out.setQueue(stage.queue);
+  out.setFails(stage.fails);
+  out.setFailsAgain(stage.fails_again);
+  out.setInputBytes(stage.input_bytes);
+}
+
+Status FillProfile(const std::string& name, const Result<std::vector<StoredProfile>>& all, uint32_t index,
+                   uint32_t from, rpc::MasterForClient::ProfileResults::Builder out) {
+  MR_RETURN_IF_ERROR(all.status());
+  if (index >= all->size()) {
+    return NotFound("no run of a job named '" + name + "' is known: the first that succeeds leaves a profile");
+  }
+  const StoredProfile& stored = (*all)[index];
+  const auto& stages = stored.profile.stages;
+  uint32_t end = from;
+  for (size_t bytes = 0; end < stages.size() && bytes < kProfilePage; ++end) {
+    bytes += (stages[end].run.size() + stages[end].wait.size()) * sizeof(float) + 512;
+  }
+  out.setCount(static_cast<uint32_t>(all->size()));
+  out.setNext(end < stages.size() ? end : 0);
+  auto profile = out.initProfile();
+  profile.setName(stored.name.c_str());
+  profile.setShape(stored.shape);
+  profile.setRuns(stored.profile.runs);
+  profile.setUpdatedUnixMs(stored.updated_unix_ms);
+  rpc::ToWire(stored.last, profile.initLast());
+  auto list = profile.initStages(end < from ? 0 : end - from);
+  for (uint32_t s = from; s < end; ++s) FillProfileStage(stages[s], list[s - from]);
+  return Status::Ok();
 }
 
 // Held by a client while it watches; its end is the end of watching.
@@ -300,6 +355,27 @@ class ClientService final : public rpc::MasterForClient::Server {
     });
     return answer.promise.then([context](Status status) mutable {
       rpc::ToOutcome(status, context.getResults().initOutcome());
+    });
+  }
+
+  kj::Promise<void> profile(ProfileContext context) override {
+    const auto params = context.getParams();
+    const std::string name(params.getName().cStr());
+    const uint32_t index = params.getIndex(), from = params.getFromStage();
+    const auto store = shell_.options().profiles;
+    if (store == nullptr) {
+      rpc::ToOutcome(NotFound("this master keeps no profiles: it is one of a local run"),
+                     context.getResults().initOutcome());
+      return kj::READY_NOW;
+    }
+    using All = Result<std::vector<StoredProfile>>;
+    auto answer = MakeAnswer<std::shared_ptr<All>>(shell_.kj());
+    shell_.pool().Post([store, name, fulfill = std::move(answer.fulfill)] {
+      fulfill(std::make_shared<All>(store->FindAll(name)));
+    });
+    return answer.promise.then([context, name, index, from](std::shared_ptr<All> all) mutable {
+      auto results = context.getResults();
+      rpc::ToOutcome(FillProfile(name, *all, index, from, results), results.initOutcome());
     });
   }
 

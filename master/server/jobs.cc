@@ -189,6 +189,7 @@ void Brain::Published(JobId id, int attempt, const Status& status) {
 void Brain::JobDone(JobId id) {
   JobView* job = jobs_.Find(id);
   jobs_.Settle(id);
+  Learn(*job);
   LOG(INFO) << Name(id) << " " << Word(job->state) << (job->error.empty() ? "" : ": ") << job->error;
   MarkChanged(id);
   for (auto& [worker_id, worker] : workers_.all()) EndJobAt(&worker, id);

@@ -5,6 +5,7 @@
 #include "common/io/clock.h"
 #include "common/io/files.h"
 #include "master/server/http.h"
+#include "master/server/profiles.h"
 #include "master/server/shell.h"
 
 #ifndef MR_VERSION
@@ -39,6 +40,7 @@ struct Master::Impl {
   Options options;
   uint64_t cluster_id = 0;
   uint16_t port = 0, http_port = 0;
+  std::shared_ptr<ProfileStore> profiles;
   // Threads that post to others are stopped before those: see ~Impl.
   Loop loop{[this] { brain->Flush(); }};
   Pool pool{kPoolThreads};
@@ -51,12 +53,14 @@ struct Master::Impl {
   Status Start() {
     MR_RETURN_IF_ERROR(MakeDirectories(options.directory + "/lib"));
     MR_ASSIGN_OR_RETURN(cluster_id, ClusterIdOf(options.directory));
-    shell = std::make_unique<Shell>(Shell::Options{options.directory, cluster_id, MR_VERSION, options.advertise}, kj,
-        loop, pool);
+    if (options.learns) profiles = std::make_shared<ProfileStore>(options.directory + "/profiles");
+    shell = std::make_unique<Shell>(
+        Shell::Options{options.directory, cluster_id, MR_VERSION, options.advertise, profiles}, kj, loop, pool);
     http = std::make_unique<HttpFront>(*shell, loop);
     brain = std::make_unique<Brain>(
         Brain::Options{options.directory, cluster_id, options.policies, options.seed, options.block_bytes,
-                       options.replication, options.snapshot_bytes, options.ended_jobs, options.scheduler_version},
+                       options.replication, options.snapshot_bytes, options.ended_jobs, options.scheduler_version,
+                       profiles},
         loop,
         *shell);
     shell->SetBrain(brain.get());

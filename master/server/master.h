@@ -25,6 +25,7 @@ class Master {
     uint64_t snapshot_bytes = 64ull << 20;  // of journal, after which a snapshot is made
     size_t ended_jobs = 10'000;             // that are kept; the oldest are forgotten
     uint32_t scheduler_version = sched::kSchedulerVersion;  // tests say another one
+    bool learns = true;  // keeps profiles of jobs for later ones
   };
   // Replays the journal and serves. Blocks until then.
   static Result<std::unique_ptr<Master>> Start(const Options& options);

@@ -106,6 +106,7 @@ int Main() {
   options.block_bytes = *block;
   options.snapshot_bytes = *snapshot;
   options.ended_jobs = static_cast<size_t>(FLAGS_ended_jobs);
+  options.learns = !FLAGS_ephemeral;  // nobody comes back to what is removed
   auto master = Master::Start(options);
   if (!master.ok()) return Fail(master.status());
   if (FLAGS_ready_fd >= 0) {

@@ -23,6 +23,7 @@ class Shell final : public Outlets, public dfs::FsHost {
     uint64_t cluster_id = 0;
     std::string version;
     std::string advertise;  // host under which others reach this master
+    std::shared_ptr<ProfileStore> profiles;  // null: none are kept
   };
   Shell(Options options, rpc::KjThread& kj, Loop& loop, Pool& pool);
   // The loop's objects are gone by then: see Close().

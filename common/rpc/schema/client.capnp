@@ -41,6 +41,9 @@ interface MasterForClient {
   history @19 (job :Common.JobId, from :UInt32) -> (outcome :Common.Outcome, head :Text, text :Text, next :UInt32, beside :List(Common.JobId));
   # What an ended job's run was, as lines of master/history's document, in pages of about 512 KiB. from: 0, then
   # `next` until that is 0. With the first page: the document's head, and ended jobs that ran beside it.
+  profile @20 (name :Text, index :UInt32, fromStage :UInt32) -> (outcome :Common.Outcome, count :UInt32, profile :Profile, next :UInt32);
+  # What earlier runs of jobs of this name taught, one profile for each shape of their plans; index: from 0, the one
+  # that changed last first, of `count`. Stages in pages of about 512 KiB. fromStage: 0, then `next` until that is 0.
 }
 
 interface JobWatcher { changed @0 (status :JobStatus); }
@@ -178,4 +181,39 @@ struct QueueStatus {
   heldSlots @5 :UInt32;
   waits @6 :Bool;
   # It has a task that could run at once and has no slot.
+}
+
+struct Profile {
+  name @0 :Text;
+  shape @1 :UInt64;
+  # Of the stages' names, edges and kinds.
+  runs @2 :UInt32;
+  updatedUnixMs @3 :UInt64;
+  last @4 :Common.JobId;
+  # The newest job in it.
+  stages @5 :List(ProfileStage);
+  # Of this page.
+}
+
+struct ProfileStage {
+  name @0 :Text;
+  tasks @1 :UInt32;
+  inputs @2 :List(ProfileInput);
+  run @3 :List(Float32);
+  wait @4 :List(Float32);
+  # Seconds of committed attempts, sorted; wait: from having slot and inputs to the first byte.
+  queue @5 :Float64;
+  # Seconds from inputs to a slot, mean.
+  fails @6 :Float64;
+  # Of an attempt.
+  failsAgain @7 :Float64;
+  # Of a task that failed once.
+  inputBytes @8 :Float64;
+}
+
+struct ProfileInput {
+  edge @0 :Text;
+  # all_to_all, many_to_one, one_to_one or broadcast; empty: files.
+  from @1 :UInt32;
+  # Stage, by its place in the profile.
 }

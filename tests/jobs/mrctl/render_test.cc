@@ -43,6 +43,41 @@ TEST(RenderTest, WritesOneLinePerElementAsNdjson) {
   EXPECT_THAT(json, Not(HasSubstr("version")));
 }
 
+TEST(RenderTest, DrawsHowLongTasksTook) {
+  EXPECT_EQ(Histogram({1, 1, 1, 1, 5, 10}, 5), "@ : :");
+  EXPECT_EQ(Histogram({}, 5), "");
+  EXPECT_EQ(Histogram({0, 0}, 3), "@  ");
+}
+
+TEST(RenderTest, ShowsAProfileByStages) {
+  ProfileStatus profile;
+  profile.id = "00000000000000ff";
+  profile.name = "nightly";
+  profile.last = {1, 7};
+  profile.runs = 3;
+  ProfileStage map, sum;
+  map.name = "map";
+  map.tasks = 4;
+  map.inputs = {{"", 0}};
+  map.run = {1, 2, 3, 4};
+  map.wait = {0, 0, 1, 1};
+  map.fails = .05;
+  map.input_bytes = 64 << 20;
+  sum.name = "sum";
+  sum.tasks = 1;
+  sum.inputs = {{"all_to_all", 0}};
+  sum.run = {9};
+  profile.stages = {map, sum};
+  const std::string text = RenderProfiles({profile}, OutputForm::kTable);
+  EXPECT_THAT(text, StartsWith("nightly, plan 00000000000000ff: 3 runs, the last job_1_0007 at "));
+  EXPECT_THAT(text, HasSubstr("5.0%"));
+  EXPECT_THAT(text, HasSubstr("64 MiB"));
+  const std::string json = RenderProfiles({profile}, OutputForm::kJson);
+  EXPECT_THAT(json, StartsWith(R"({"version":1,"profiles":[{"id":"00000000000000ff","name":"nightly","runs":3)"));
+  EXPECT_THAT(json, HasSubstr(R"("run_s":[1.0,2.0,3.0,4.0])"));
+  EXPECT_THAT(json, HasSubstr(R"("inputs":[{"edge":"all_to_all","from":"map"}])"));
+}
+
 TEST(RenderTest, KeepsJsonWholeWhateverBytesAnOperatorWrote) {
   JobStatus job = Job();
   job.error = "bad \xff\xfe byte\n";

@@ -1,0 +1,79 @@
+// What earlier runs of jobs taught, on disk: one profile per job's name and shape of its plan, in a RocksDB under the
+// master's --data. Expendable: not in the journal, and what cannot be read is dropped with a line in the log.
+// Bounded: the profile used longest ago goes. Any thread; every call may wait for a disk, so none is made on the
+// master's own.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/ids.h"
+#include "common/base/status.h"
+#include "master/sched/job_profile.h"
+
+namespace mr::master {
+
+struct StoredProfile {
+  std::string name;
+  uint64_t shape = 0;  // sched::PlanShape
+  uint64_t updated_unix_ms = 0;
+  JobId last;  // the newest job in it
+  sched::RunProfile profile;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = StoredProfile;
+    v(&T::name, &T::shape, &T::updated_unix_ms, &T::last, &T::profile);
+  }
+};
+
+// With its version and a checksum in front. kCorrupted for what is no profile, kRejected for one of another version.
+std::string EncodeProfile(const StoredProfile& stored);
+Result<StoredProfile> DecodeProfile(std::string_view bytes);
+
+class ProfileStore {
+ public:
+  static constexpr size_t kMost = 4096;  // a guess: at 4 KB a stage some 100 MB at worst
+
+  // Opened with the first call that needs it: a start waits for nothing. A database that cannot be opened is put
+  // aside as DIRECTORY.damaged, and a new one begun.
+  explicit ProfileStore(std::string directory, size_t most = kMost);
+  ~ProfileStore();
+
+  // Merges what a run taught with what is there (sched::Merged).
+  Status Add(const std::string& name, uint64_t shape, JobId job, uint64_t unix_ms, const sched::RunProfile& run);
+  // Nothing: there is none. It counts as a use.
+  Result<std::optional<StoredProfile>> Find(const std::string& name, uint64_t shape);
+  // Of all shapes, the one that changed last first. No use.
+  Result<std::vector<StoredProfile>> FindAll(const std::string& name);
+  // Bytes of input that a slot-second of reading stages took, over all profiles that were read or written since the
+  // start; 0: none was.
+  double BytesPerSlotSecond() const;
+  size_t size();
+
+ private:
+  struct Database;
+  Status Open();  // under the lock
+  Result<std::optional<StoredProfile>> Read(const std::string& key);
+  Status Used(const std::string& key, const StoredProfile* write);
+  void Forget(const std::string& key);
+  void CountRate(const std::string& key, const StoredProfile& stored);
+
+  const std::string directory_;
+  const size_t most_;
+  mutable std::mutex mutex_;  // guards all below, and each read together with the write that follows it
+  std::unique_ptr<Database> db_;
+  uint64_t uses_ = 0;
+  std::map<std::string, uint64_t> used_;  // by key
+  std::map<uint64_t, std::string> by_use_;
+  struct Rate {
+    double bytes = 0, slot_seconds = 0;
+  };
+  std::map<std::string, Rate> rates_;  // by key
+};
+
+}  // namespace mr::master
