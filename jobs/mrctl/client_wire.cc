@@ -65,6 +65,16 @@ JobStatus FromWire(rpc::JobStatus::Reader r) {
   s.last_failure = r.getLastFailure().cStr();
   for (auto c : r.getCauses()) s.causes.push_back({c.getCause().cStr(), c.getLaunched(), c.getWon(), c.getWastedUs()});
   for (auto warning : r.getWarnings()) s.warnings.push_back(warning.cStr());
+  if (r.hasSteering()) {
+    SteeringStatus steering;
+    steering.held_slot_s = static_cast<double>(r.getSteering().getHeldUs()) * 1e-6;
+    for (auto p : r.getSteering().getPoints()) {
+      steering.points.push_back({static_cast<double>(p.getAtUs()) * 1e-6, p.getProgress(), p.getSlots(), p.getAsked(),
+                                 static_cast<double>(p.getLeftUs()) * 1e-6,
+                                 static_cast<double>(p.getDeadlineUs()) * 1e-6});
+    }
+    s.steering = std::move(steering);
+  }
   if (r.hasClones()) {
     const auto c = r.getClones();
     s.clones = CloneStatus{.launched = c.getLaunched(),

@@ -34,6 +34,18 @@ struct CloneStatus {
   uint64_t lent_launched = 0, lent_won = 0, lent_killed = 0, lent_extra_us = 0;  // the first four, on idle slots
 };
 
+// One step of a policy that steers a job by its deadline. Seconds since the submit.
+struct SteeringPoint {
+  double at_s = 0, progress = 0;
+  uint32_t slots = 0, asked = 0;  // guaranteed from then on; that would do by what was known then
+  double left_s = 0, deadline_s = 0;  // left: expected, median; deadline: 0 = points of utility instead
+};
+
+struct SteeringStatus {
+  std::vector<SteeringPoint> points;
+  double held_slot_s = 0;  // slot time that it was guaranteed
+};
+
 struct JobStatus {
   JobId id;
   std::string name, queue, output_uri, error, output_digest, submission_id;
@@ -45,6 +57,7 @@ struct JobStatus {
   std::vector<StageStatus> stages;
   std::vector<CauseStatus> causes;
   std::optional<CloneStatus> clones;
+  std::optional<SteeringStatus> steering;
   std::vector<std::string> warnings;
 };
 

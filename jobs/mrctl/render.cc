@@ -150,7 +150,10 @@ std::string RenderJob(const JobStatus& j, OutputForm form) {
   for (const std::string& warning : j.warnings) line("warning", warning);
   if (!j.error.empty()) line("error", j.error);
   if (!j.last_failure.empty()) line("failure", j.last_failure);
-  return text + "\n" + RenderStages(j, form);
+  text += "\n" + RenderStages(j, form);
+  if (!j.steering) return text;
+  const bool ended = j.state != JobState::kRunning && j.state != JobState::kPending;
+  return text + RenderSteering(*j.steering, static_cast<double>(j.elapsed_us) / 1e6, ended);
 }
 
 std::string RenderTasks(const std::vector<TaskStatus>& tasks, OutputForm form) {

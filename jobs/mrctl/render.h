@@ -43,6 +43,8 @@ std::vector<std::string> ExtraAttempts(const JobStatus& job);
 
 std::string RenderJobs(const std::vector<JobStatus>& jobs, OutputForm form);
 std::string RenderJob(const JobStatus& job, OutputForm form);
+// A picture of guaranteed slots and the expected end over time, for a terminal of 80 columns; "" without points.
+std::string RenderSteering(const SteeringStatus& steering, double elapsed_s, bool ended);
 std::string RenderStages(const JobStatus& job, OutputForm form);
 std::string RenderTasks(const std::vector<TaskStatus>& tasks, OutputForm form);
 std::string RenderAttempts(const std::vector<AttemptStatus>& attempts, OutputForm form);

@@ -52,6 +52,19 @@ Json ToJson(const CloneStatus& c) {
   return clones;
 }
 
+Json ToJson(const SteeringStatus& s) {
+  Json points = Json::array();
+  for (const SteeringPoint& p : s.points) {
+    points.push_back({{"at_s", p.at_s},
+                      {"slots", p.slots},
+                      {"asked_slots", p.asked},
+                      {"progress", p.progress},
+                      {"left_s", p.left_s},
+                      {"deadline_s", p.deadline_s}});
+  }
+  return {{"held_slot_s", s.held_slot_s}, {"points", std::move(points)}};
+}
+
 Json ToJson(const JobStatus& j) {
   Json causes = Json::object();
   for (const CauseStatus& c : j.causes) {
@@ -78,6 +91,7 @@ Json ToJson(const JobStatus& j) {
           {"warnings", j.warnings},
           {"stages", std::move(stages)}};
   if (j.clones) job["clones"] = ToJson(*j.clones);
+  if (j.steering) job["steering"] = ToJson(*j.steering);
   return job;
 }
 

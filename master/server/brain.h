@@ -174,6 +174,7 @@ class Brain {
   // ---- Reading (status.cc)
   void Fill(const JobView& job, rpc::JobStatus::Builder out) const;
   void FillClones(const JobView& job, rpc::JobStatus::Builder out) const;
+  void FillSteering(const JobView& job, rpc::JobStatus::Builder out) const;
   Status FillTasks(JobId job, rpc::MasterForClient::TasksResults::Builder out);
   Status FillAttempts(JobId job, rpc::MasterForClient::AttemptsResults::Builder out);
   // from: the page's first task.

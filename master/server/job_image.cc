@@ -286,7 +286,7 @@ void JobTable::Save(const std::function<void(std::string)>& part) const {
        EncodeFields(tail) + TailOf(causes_) + EncodeFields(clones_) + EncodeFields(LentTail(lent_, causes_)));
   for (const auto& [id, job] : jobs_) {
     part(EncodeFields(ImageOf(job)) + TailOf(job.causes) + TextsOf(job) + EncodeFields(CloneTailOf(job)) +
-         EncodeFields(LentTail(job.lent, job.causes)));
+         EncodeFields(LentTail(job.lent, job.causes)) + EncodeFields(job.steering));
   }
 }
 
@@ -324,6 +324,8 @@ Status JobTable::RestorePart(std::string_view part) {
   if (reader.ok() && !reader.AtEnd()) reader.Get(clones);
   LentTail lent;
   if (reader.ok() && !reader.AtEnd()) reader.Get(lent);
+  Steering steering;  // from the release on that steers by deadlines
+  if (reader.ok() && !reader.AtEnd()) reader.Get(steering);
   if (!reader.ok() || !reader.AtEnd()) return Unreadable("job");
   MR_ASSIGN_OR_RETURN(JobView job, ViewOf(std::move(image)));
   const std::vector<WhyLine*> lines = texts.empty() ? std::vector<WhyLine*>() : LinesOf(&job);
@@ -334,6 +336,7 @@ Status JobTable::RestorePart(std::string_view part) {
   lent.Into(&causes);
   job.causes = causes;
   job.lent = lent.counts;
+  job.steering = std::move(steering);
   job.clones = clones.counts;
   for (const CloneTail::Read& read : clones.reads) job.reads[{read.reader, read.copy.output.task}] = read.copy;
   for (CloneTail::Warning& w : clones.warnings) job.warnings[w.stage] = std::move(w.text);

@@ -530,6 +530,7 @@ struct DecisionFolder {
     if (job == nullptr) return;
     job->state = JobState::kCommitting;
     job->ended = at;
+    job->steering.End(at);
     table.EndReplications(d.job);
     table.Note(What::kJobCommitted, {}, d.job, {}, d.reason, at);
   }
@@ -538,6 +539,7 @@ struct DecisionFolder {
     if (job == nullptr) return;
     job->state = d.killed ? JobState::kKilled : JobState::kFailed;
     job->ended = at;
+    job->steering.End(at);
     table.EndReplications(d.job);
     if (!d.message.empty()) job->error = d.message;
     table.Note(d.killed ? What::kJobKilled : What::kJobFailed, {}, d.job, {}, d.reason, at);
@@ -551,7 +553,9 @@ struct DecisionFolder {
   void StopAsked(const AttemptId& id) {
     if (AttemptView* attempt = table.Find(id)) attempt->stop_asked = true;
   }
-  void operator()(const sched::SetShare&) {}
+  void operator()(const sched::SetShare& d) {
+    if (JobView* job = table.Find(d.job)) job->steering.Note(d, at);
+  }
   void operator()(const sched::ReplicateCopy& d) {
     const TaskId& id = d.from.output.task;
     table.replications_[{d.to, d.from.output}] = {d.from, d.to, d.reason};

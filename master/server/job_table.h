@@ -19,6 +19,7 @@
 #include "master/server/publisher.h"
 #include "master/server/records.h"
 #include "master/server/spec.h"
+#include "master/server/steering.h"
 
 namespace mr::master {
 
@@ -159,6 +160,7 @@ struct JobView {
   CauseCounts causes{};  // as sched::Job::causes, and kept when the job is brief
   CloneCounts clones;    // likewise
   LentCounts lent;       // likewise
+  Steering steering;     // likewise
   std::map<std::pair<AttemptId, TaskId>, sched::Copy> reads;  // what live readers by bind were told last, by output
   std::map<uint32_t, std::string> warnings;  // by stage: what its user should know, one line
   std::map<std::pair<uint32_t, uint32_t>, std::deque<WhyLine>> why;  // (stage, task)

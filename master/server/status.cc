@@ -95,6 +95,7 @@ void Brain::Fill(const JobView& job, rpc::JobStatus::Builder out) const {
     count.setWastedUs(MicrosOf(job.causes[i].wasted));
   }
   FillClones(job, out);
+  FillSteering(job, out);
   auto warnings = out.initWarnings(static_cast<unsigned>(job.warnings.size()));
   at = 0;
   for (const auto& [stage, text] : job.warnings) warnings.set(at++, text.c_str());
@@ -104,6 +105,23 @@ void Brain::Fill(const JobView& job, rpc::JobStatus::Builder out) const {
   out.setOutputRecords(totals.records);
   out.setOutputParts(totals.parts);
   rpc::ToWire(totals.digest, out.initOutputDigest());
+}
+
+void Brain::FillSteering(const JobView& job, rpc::JobStatus::Builder out) const {
+  if (!job.steering.any()) return;
+  auto to = out.initSteering();
+  to.setHeldUs(MicrosOf(job.steering.HeldUntil(last_stamp_)));
+  auto points = to.initPoints(static_cast<unsigned>(job.steering.points.size()));
+  unsigned at = 0;
+  for (const SteeringPoint& p : job.steering.points) {
+    auto point = points[at++];
+    point.setAtUs(MicrosOf(p.at));
+    point.setSlots(p.slots);
+    point.setAsked(p.asked);
+    point.setProgress(p.progress);
+    point.setLeftUs(MicrosOf(p.left));
+    point.setDeadlineUs(MicrosOf(p.deadline));
+  }
 }
 
 void Brain::FillClones(const JobView& job, rpc::JobStatus::Builder out) const {

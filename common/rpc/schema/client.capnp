@@ -77,6 +77,29 @@ struct JobStatus {
   # Null where none of its tasks ran as clones, and no reader was told what to read.
   warnings @18 :List(Text);
   # What its user should know although it goes on, one line each.
+  steering @19 :SteeringStatus;
+  # Null where no policy steered it by a deadline.
+}
+
+struct SteeringStatus {
+  points @0 :List(SteeringPoint);
+  # In the order of time; thinned out evenly where there are too many.
+  heldUs @1 :UInt64;
+  # Slot time that it was guaranteed.
+}
+
+struct SteeringPoint {
+  atUs @0 :UInt64;
+  # Since the submit.
+  slots @1 :UInt32;
+  # Guaranteed from then on.
+  asked @2 :UInt32;
+  # That would do by what was known then.
+  progress @3 :Float64;
+  leftUs @4 :UInt64;
+  # Expected, median.
+  deadlineUs @5 :UInt64;
+  # Since the submit; 0: points of utility instead.
 }
 
 struct CloneStatus {

@@ -212,6 +212,23 @@ std::string Followed(ProgressOptions options, const std::vector<JobStatus>& stat
   return said;
 }
 
+TEST(RenderTest, DrawsGuaranteedSlotsAndTheExpectedEnd) {
+  JobStatus job = Job();
+  EXPECT_THAT(RenderJob(job, OutputForm::kTable), Not(HasSubstr("guaranteed"))) << "nobody steers it";
+  job.state = JobState::kSucceeded;
+  job.elapsed_us = 55'000'000;
+  job.steering = SteeringStatus{{{0, 0, 8, 8, 50, 60}, {20, .5, 4, 2, 30, 60}, {40, .9, 2, 1, 12, 60}}, 200};
+  const std::string text = RenderJob(job, OutputForm::kTable);
+  EXPECT_THAT(text, HasSubstr("guaranteed slots, from 0.0 s to 40.0 s after the submit (most 8, now 0, 200 s of slot time)"));
+  EXPECT_THAT(text, HasSubstr("ended 5.0 s before its deadline\n"));
+  // The top row of six is full for the 30 columns in which all eight slots are guaranteed, and empty behind.
+  std::string top;
+  for (int i = 0; i < 30; ++i) top += "█";
+  EXPECT_THAT(text, HasSubstr("     8 " + top + " "));
+  EXPECT_THAT(text, HasSubstr("    60 ---")) << "the deadline above the expected end";
+  EXPECT_THAT(RenderJob(job, OutputForm::kJson), HasSubstr(R"("steering":{"held_slot_s":200.0,"points":[{"at_s":0.0,)"));
+}
+
 TEST(ProgressTest, SaysTheFirstFailureAtOnceAndLaterOnesNowAndThen) {
   std::vector<JobStatus> statuses(14, Job());
   for (size_t i = 1; i < statuses.size(); ++i) statuses[i].last_failure = "failure " + std::to_string(i);

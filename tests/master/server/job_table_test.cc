@@ -286,5 +286,26 @@ TEST(RandomOperatorsTest, KeepsTheNewestAndComesOutAsItWentIn) {
   EXPECT_EQ(EncodeFields(again.All()), EncodeFields(known.All()));
 }
 
+TEST(SteeringTest, IntegratesGuaranteesAndKeepsFewPoints) {
+  Steering steering;
+  const auto step = [&](double at, uint32_t slots) {
+    steering.Note({{1, 1}, slots, {sched::ReasonCode::kAllotted, "jockey", {double(slots), 1, 10, at, 5, 60}}},
+                  Instant{Seconds(100).ns} + FromSeconds(at));
+  };
+  EXPECT_FALSE(steering.any());
+  for (int i = 0; i < 1000; ++i) step(i, i < 500 ? 4 : 2);
+  EXPECT_LE(steering.points.size(), kSteeringPoints);
+  EXPECT_EQ(steering.points.front().at, Duration{});
+  EXPECT_EQ(steering.points.back().at, Seconds(999));
+  EXPECT_TRUE(std::is_sorted(steering.points.begin(), steering.points.end(),
+                             [](const SteeringPoint& a, const SteeringPoint& b) { return a.at < b.at; }));
+  EXPECT_EQ(steering.HeldUntil(Instant{} + Seconds(1110)), Seconds(500 * 4 + 510 * 2));
+  steering.End(Instant{} + Seconds(1110));
+  EXPECT_EQ(steering.HeldUntil(Instant{} + Seconds(2000)), Seconds(500 * 4 + 510 * 2)) << "it has ended";
+  const size_t points = steering.points.size();
+  steering.Note({{1, 1}, 0, {sched::ReasonCode::kNotSteered, "", {}}}, Instant{} + Seconds(2000));
+  EXPECT_EQ(steering.points.size(), points);
+}
+
 }  // namespace
 }  // namespace mr::master
