@@ -139,8 +139,7 @@ std::vector<JobModel> TenGreps() {
 }
 
 std::vector<JobModel> GrepPair() {
-  return {CouplingJob(0, "g1", CouplingKind::kGrep, 427, 15),
-          CouplingJob(30, "g2", CouplingKind::kGrep, 148, 15)};
+  return {CouplingJob(0, "g1", CouplingKind::kGrep, 427, 30), CouplingJob(30, "g2", CouplingKind::kGrep, 148, 15)};
 }
 
 std::vector<JobModel> TwoHundred(uint64_t seed) {

@@ -29,7 +29,8 @@ std::vector<JobModel> TableTwo();    // one at a time: each is a run
 std::vector<JobModel> TableThree();  // ten map-only Greps
 std::vector<JobModel> TableFour();   // 22 jobs
 std::vector<JobModel> TenGreps();    // one each five minutes
-std::vector<JobModel> GrepPair();    // Figure 1
+// Figure 1. The sizes are a guess; the first has as many reduces as set B has slots, since it starves the second there.
+std::vector<JobModel> GrepPair();
 std::vector<JobModel> TwoHundred(uint64_t seed);
 
 }  // namespace mr::sim
