@@ -85,6 +85,7 @@ Status ApplyJobFile(const KeyTable& table, const std::string& file, SubmitOption
       {"memory", Text(&o->memory)},
       {"deadline", Text(&o->deadline)},
       {"strict_deadline", Flag(&o->strict_deadline)},
+      {"best_effort", Flag(&o->best_effort)},
   };
   for (const Entry& entry : table.entries) {
     std::string key = entry.key;

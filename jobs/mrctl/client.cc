@@ -352,6 +352,28 @@ Result<std::vector<ProfileStatus>> Client::Profiles(const std::string& name) {
   return profiles;
 }
 
+Result<Explained> Client::Explain(const std::shared_ptr<capnp::MessageBuilder>& spec) {
+  return impl_->Call<Explained>([spec](Master& master) {
+    auto request = master.explainRequest();
+    request.setSpec(spec->getRoot<rpc::JobSpec>().asReader());
+    return request.send().then([](auto&& reply) {
+      return Answer<Explained>(reply, [](auto& r) -> Result<Explained> { return FromWire(r.getPlan()); });
+    });
+  });
+}
+
+Status Client::SetJob(JobId id, std::optional<int32_t> priority, std::optional<uint64_t> deadline_ms) {
+  return Drop(impl_->Call<bool>([id, priority, deadline_ms](Master& master) {
+    auto request = master.setJobRequest();
+    rpc::ToWire(id, request.initJob());
+    request.setSetPriority(priority.has_value());
+    request.setPriority(priority.value_or(0));
+    request.setSetDeadline(deadline_ms.has_value());
+    request.setDeadlineMs(deadline_ms.value_or(0));
+    return request.send().then([](auto&& reply) { return Answer<bool>(reply, kNothing); });
+  }));
+}
+
 Status Client::Kill(JobId id, const std::string& why) {
   return Drop(impl_->Call<bool>([id, why](Master& master) {
     auto request = master.killRequest();

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "common/base/digest.h"
+#include "common/rpc/kj_status.h"
 #include "common/rpc/wire.h"
 
 namespace mr::ctl {
@@ -75,6 +76,17 @@ JobStatus FromWire(rpc::JobStatus::Reader r) {
     }
     s.steering = std::move(steering);
   }
+  if (r.hasDeadline()) {
+    const auto d = r.getDeadline();
+    s.deadline = DeadlineInfo{.deadline_us = d.getDeadlineUs(),
+                              .steered = d.getSteered(),
+                              .predicted = d.getPredicted(),
+                              .best_effort = d.getBestEffort(),
+                              .runs = d.getRuns(),
+                              .guaranteed = d.getGuaranteed(),
+                              .held = d.getHeld(),
+                              .scale = d.getScale()};
+  }
   if (r.hasClones()) {
     const auto c = r.getClones();
     s.clones = CloneStatus{.launched = c.getLaunched(),
@@ -142,6 +154,28 @@ WorkerStatus FromWire(rpc::WorkerStatus::Reader r) {
 QueueStatus FromWire(rpc::QueueStatus::Reader r) {
   return {r.getName().cStr(), r.getWeight(), r.getMinShare(), r.getMaxShare(), r.getJobs(), r.getHeldSlots(),
           r.getWaits()};
+}
+
+Explained FromWire(rpc::ExplainedPlan::Reader r) {
+  Explained e;
+  for (auto s : r.getStages()) {
+    e.stages.push_back({s.getName().cStr(), s.getReduces(), s.getTasks(), s.getSplits(), s.getWithReplica(),
+                        s.getWorkers(), s.getInputBytes()});
+  }
+  for (auto refusal : r.getRefusals()) e.refusals.push_back(rpc::FromOutcome(refusal));
+  for (auto t : r.getPredictions()) e.times.push_back({t.getSlots(), t.getMedianUs(), t.getMostUs(), t.getInTime()});
+  e.slots = r.getSlots();
+  e.runs = r.getRuns();
+  e.basis = r.getBasis().cStr();
+  e.scale = r.getScale();
+  e.steered = r.getSteered();
+  e.has_admission = r.getHasAdmission();
+  e.admitted = r.getAdmitted();
+  e.needs_slots = r.getNeedsSlots();
+  e.available_slots = r.getAvailableSlots();
+  e.critical_path_us = r.getCriticalPathUs();
+  e.earliest_us = r.getEarliestUs();
+  return e;
 }
 
 ProfileStatus FromWire(rpc::Profile::Reader r) {

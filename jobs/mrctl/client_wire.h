@@ -14,6 +14,7 @@ TaskStatus FromWire(JobId job, rpc::TaskStatus::Reader r);
 AttemptStatus FromWire(rpc::AttemptStatus::Reader r);
 WorkerStatus FromWire(rpc::WorkerStatus::Reader r);
 ProfileStatus FromWire(rpc::Profile::Reader r);
+Explained FromWire(rpc::ExplainedPlan::Reader r);
 
 template <class T, class List>
 std::vector<T> ListFromWire(List list) {

@@ -1,6 +1,8 @@
 #include "jobs/mrctl/job_spec.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 
 #include "common/base/text.h"
 #include "jobs/mrctl/uri.h"
@@ -12,6 +14,7 @@ namespace {
 struct Conf {
   uint64_t sort_buffer_bytes = 0;
   uint64_t max_split_bytes = 0;
+  UtilityPoints utility;
 };
 
 Result<Conf> ReadConf(const KeyValues& pairs) {
@@ -27,10 +30,14 @@ Result<Conf> ReadConf(const KeyValues& pairs) {
       MR_RETURN_IF_ERROR(size(&conf.sort_buffer_bytes));
     } else if (key == "max_split_bytes") {
       MR_RETURN_IF_ERROR(size(&conf.max_split_bytes));
+    } else if (key == "jockey.utility") {
+      auto points = ParseUtility(value);
+      if (!points.ok()) return points.status().With("--conf " + key);
+      conf.utility = *std::move(points);
     } else {
-      constexpr std::string_view kKeys[] = {"sort_buffer", "max_split_bytes"};
+      constexpr std::string_view kKeys[] = {"sort_buffer", "max_split_bytes", "jockey.utility"};
       return InvalidArgument("--conf: unknown key '" + key + "'" + DidYouMean(key, kKeys) +
-                             "; there are sort_buffer and max_split_bytes");
+                             "; there are sort_buffer, max_split_bytes and jockey.utility");
     }
   }
   return conf;
@@ -185,6 +192,12 @@ Status BuildJobSpec(const Plan& plan, const SpecOptions& options, rpc::JobSpec::
   out.setMaxFailures(options.max_failures);
   out.setMemoryBytes(options.memory_bytes);
   out.setDeadlineMs(options.deadline_ms);
+  out.setBestEffort(options.best_effort);
+  auto utility = out.initUtility(static_cast<unsigned>(conf.utility.size()));
+  for (unsigned i = 0; i < utility.size(); ++i) {
+    utility[i].setAtMs(conf.utility[i].first);
+    utility[i].setUtility(conf.utility[i].second);
+  }
   out.setSortBufferBytes(conf.sort_buffer_bytes);
   SetPairs(options.conf, out.initConf(static_cast<unsigned>(options.conf.size())));
   SetPairs(options.env, out.initEnv(static_cast<unsigned>(options.env.size())));
@@ -211,6 +224,37 @@ Result<KeyValues> ParseKeyValues(const std::vector<std::string>& words, const ch
     pairs.emplace_back(word.substr(0, equals), word.substr(equals + 1));
   }
   return pairs;
+}
+
+Result<UtilityPoints> ParseUtility(const std::string& text) {
+  UtilityPoints points;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(',', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    at = end + 1;
+    const size_t colon = word.find(':');
+    if (colon == std::string::npos) {
+      return InvalidArgument("'" + word + "' is no point; write TIME:WORTH, as 0:1,30m:1,40m:-1");
+    }
+    uint64_t ms = 0;
+    if (const std::string time = word.substr(0, colon); time != "0") {
+      auto duration = ParseDuration(time);
+      if (!duration.ok()) return duration.status().With("'" + word + "'");
+      ms = static_cast<uint64_t>(duration->millis());
+    }
+    double worth = 0;
+    const char* last = word.data() + word.size();
+    const auto [stop, error] = std::from_chars(word.data() + colon + 1, last, worth);
+    if (error != std::errc() || stop != last || !std::isfinite(worth)) {
+      return InvalidArgument("'" + word + "': what stands behind the colon is no number");
+    }
+    if (!points.empty() && ms <= points.back().first) {
+      return InvalidArgument("'" + word + "' is not later than the point before it; times must rise");
+    }
+    points.emplace_back(ms, worth);
+  }
+  if (points.size() < 2) return InvalidArgument("a utility needs two points or more, as 0:1,30m:1,40m:-1");
+  return points;
 }
 
 Result<rpc::Wish> ParseWish(const std::string& word, const char* option) {

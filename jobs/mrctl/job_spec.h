@@ -28,6 +28,7 @@ struct SpecOptions {
   uint32_t max_failures = 0;
   uint64_t memory_bytes = 0;
   uint64_t deadline_ms = 0;
+  bool best_effort = false;
   std::vector<std::string> policies;
   rpc::Wish speculation = rpc::Wish::AUTO, clones = rpc::Wish::AUTO;
   KeyValues conf, env, labels;
@@ -42,6 +43,10 @@ Status BuildJobSpec(const Plan& plan, const SpecOptions& options, rpc::JobSpec::
 
 // "k=v" words; kInvalidArgument names `option`.
 Result<KeyValues> ParseKeyValues(const std::vector<std::string>& words, const char* option);
+// What it is worth to end at a time, in milliseconds since the submission.
+using UtilityPoints = std::vector<std::pair<uint64_t, double>>;
+// "0:1,30m:1,40m:-1": times that rise, two or more. kInvalidArgument says which point is wrong.
+Result<UtilityPoints> ParseUtility(const std::string& text);
 // "on", "off", "auto" or "" (auto); kInvalidArgument names `option`.
 Result<rpc::Wish> ParseWish(const std::string& word, const char* option);
 // "a,b(x=1,y=2),c" at the commas outside of parentheses.

@@ -8,6 +8,7 @@
 
 #include "common/base/ids.h"
 #include "common/base/job_state.h"
+#include "common/base/status.h"
 
 namespace mr::ctl {
 
@@ -46,6 +47,14 @@ struct SteeringStatus {
   double held_slot_s = 0;  // slot time that it was guaranteed
 };
 
+// Of a job with a deadline or a utility.
+struct DeadlineInfo {
+  uint64_t deadline_us = 0;  // from the submission; 0: none
+  bool steered = false, predicted = false, best_effort = false;
+  uint32_t runs = 0, guaranteed = 0, held = 0;
+  double scale = 1;
+};
+
 struct JobStatus {
   JobId id;
   std::string name, queue, output_uri, error, output_digest, submission_id;
@@ -58,6 +67,7 @@ struct JobStatus {
   std::vector<CauseStatus> causes;
   std::optional<CloneStatus> clones;
   std::optional<SteeringStatus> steering;
+  std::optional<DeadlineInfo> deadline;
   std::vector<std::string> warnings;
 };
 
@@ -125,6 +135,30 @@ struct ProfileStatus {
   uint32_t runs = 0;
   uint64_t updated_unix_ms = 0;
   std::vector<ProfileStage> stages;
+};
+
+// What a submit would run and be answered (ExplainedPlan of client.capnp).
+struct Explained {
+  struct Stage {
+    std::string name;
+    bool reduces = false;
+    uint32_t tasks = 0, splits = 0, with_replica = 0, workers = 0;
+    uint64_t input_bytes = 0;
+  };
+  struct Time {
+    uint32_t slots = 0;
+    uint64_t median_us = 0, most_us = 0;
+    bool in_time = false;
+  };
+  std::vector<Stage> stages;
+  std::vector<Status> refusals;
+  uint32_t slots = 0, runs = 0;
+  std::vector<Time> times;
+  std::string basis;
+  double scale = 1;
+  bool steered = false, has_admission = false, admitted = false;
+  uint32_t needs_slots = 0, available_slots = 0;
+  uint64_t critical_path_us = 0, earliest_us = 0;  // 0: never
 };
 
 struct MasterInfo {

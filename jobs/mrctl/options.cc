@@ -52,7 +52,8 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
   app->add_option("--priority", s->priority, "higher goes first within its queue");
   app->add_option("--deadline", s->deadline, "time the job should be done in, as 10m");
   app->add_flag("--strict-deadline", s->strict_deadline, "exit 8 when it succeeds but later");
-  AddList(app, "--conf", &s->conf, "KEY=VALUE: sort_buffer, max_split_bytes");
+  app->add_flag("--best-effort", s->best_effort, "run also where the deadline cannot be met");
+  AddList(app, "--conf", &s->conf, "KEY=VALUE: sort_buffer, max_split_bytes, jockey.utility (TIME:WORTH,...)");
   AddList(app, "--env", &s->env, "NAME=VALUE that operators see");
   AddList(app, "--label", &s->labels, "KEY=VALUE that is kept with the job");
   app->add_option("--submission-id", s->submission_id, "the same id and job again gives the same job");
@@ -100,12 +101,17 @@ void AddFsOptions(CLI::App* fs, Command* c) {
 }
 
 void AddJobVerbs(CLI::App* root, Command* c) {
-  CLI::App* job = root->add_subcommand("job", "one job: show, stages, tasks, attempts, counters")->fallthrough();
+  CLI::App* job = root->add_subcommand("job", "one job: show, stages, tasks, attempts, counters, set")->fallthrough();
   for (const char* name : {"show", "stages", "tasks", "attempts", "counters"}) {
     CLI::App* app = job->add_subcommand(name)->fallthrough();
     app->add_option("id", c->args, "job_...")->required();
     app->parse_complete_callback([c, name] { c->sub = name; });
   }
+  CLI::App* set = job->add_subcommand("set", "priority and deadline of a running job; what is not given stays as it is");
+  set->fallthrough()->add_option("id", c->args, "job_...")->required();
+  set->add_option("--priority", c->priority, "higher goes first within its queue");
+  set->add_option("--deadline", c->deadline, "time from its submission, as 10m, or none");
+  set->parse_complete_callback([c] { c->sub = "set"; });
   job->require_subcommand(1);
   root->add_subcommand("jobs", "all jobs")->fallthrough();
   struct Verb { const char* name; const char* what; const char* help; };

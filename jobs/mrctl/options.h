@@ -38,7 +38,7 @@ struct SubmitOptions {
   std::string name, queue, format, output, output_format, scheduler, submission_id, speculation, clone;
   int priority = 0;
   std::vector<std::string> inputs, conf, env, labels;
-  bool overwrite = false, detach = false, dry_run = false, strict_deadline = false, job_help = false;
+  bool overwrite = false, detach = false, dry_run = false, strict_deadline = false, best_effort = false, job_help = false;
   uint32_t reduces = 0;       // 0: the planner decides
   uint32_t max_attempts = 0;  // 0: the master's default
   std::string memory, deadline;
@@ -66,6 +66,9 @@ struct Command {
   int replication = 0;
   std::string block_size;
   uint64_t lines = 10;
+  // job set; absent: as it is
+  std::optional<int32_t> priority;
+  std::string deadline;  // "none": no deadline
   // queue set; absent: as it is
   std::optional<double> weight;
   std::optional<uint32_t> min_share, max_share;

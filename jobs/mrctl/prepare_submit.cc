@@ -36,6 +36,7 @@ Status CheckLocalOutput(const SpecOptions& spec) {
 Status CheckTogether(const SubmitOptions& o, const Settings& settings) {
   if (o.local > 0 && o.detach) return InvalidArgument("--local and --detach exclude each other: the local cluster ends with mrctl");
   if (o.strict_deadline && o.deadline.empty()) return InvalidArgument("--strict-deadline needs --deadline");
+  if (o.best_effort && o.deadline.empty()) return InvalidArgument("--best-effort needs --deadline");
   if (o.output == "-" && o.detach) return InvalidArgument("--output - and --detach exclude each other");
   const bool to_stdout = o.output == "-" || (o.output.empty() && o.local > 0);
   if (to_stdout && settings.form != OutputForm::kTable && !o.dry_run) {
@@ -59,6 +60,7 @@ Status SetNumbers(const SubmitOptions& o, SpecOptions* spec) {
     if (deadline->millis() == 0) return InvalidArgument("--deadline must be at least 1ms");
     spec->deadline_ms = static_cast<uint64_t>(deadline->millis());
   }
+  spec->best_effort = o.best_effort;
   MR_ASSIGN_OR_RETURN(spec->speculation, ParseWish(o.speculation, "--speculation"));
   MR_ASSIGN_OR_RETURN(spec->clones, ParseWish(o.clone, "--clone"));
   MR_ASSIGN_OR_RETURN(spec->conf, ParseKeyValues(o.conf, "--conf"));

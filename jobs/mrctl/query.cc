@@ -18,11 +18,36 @@ Result<JobId> JobIdOf(const std::string& text) {
   return *id;
 }
 
+Result<int> SetJob(JobId id, const Command& command, const Settings& settings) {
+  if (!command.priority && command.deadline.empty()) {
+    return WithHint(InvalidArgument("nothing to set is given"), "add --priority or --deadline");
+  }
+  std::optional<uint64_t> deadline_ms;
+  if (command.deadline == "none") deadline_ms = 0;
+  else if (!command.deadline.empty()) {
+    auto deadline = ParseDuration(command.deadline);
+    if (!deadline.ok()) return deadline.status().With("--deadline");
+    if (deadline->millis() == 0) return InvalidArgument("--deadline must be at least 1ms, or none");
+    deadline_ms = static_cast<uint64_t>(deadline->millis());
+  }
+  Client client(settings.master);
+  MR_RETURN_IF_ERROR(client.SetJob(id, command.priority, deadline_ms));
+  if (settings.quiet) return kExitOk;
+  std::fprintf(stderr, "%s is set\n", Name(id).c_str());
+  MR_ASSIGN_OR_RETURN(const MasterInfo info, client.Info());
+  if (deadline_ms && *deadline_ms > 0 && info.policies.find("jockey") == std::string::npos) {
+    std::fprintf(stderr, "this master does not steer by deadlines: its --scheduler is '%s', without jockey\n",
+                 info.policies.c_str());
+  }
+  return kExitOk;
+}
+
 Result<int> RunJob(const Command& command, const Settings& settings) {
   std::string text;
   for (const std::string& word : command.args) MR_RETURN_IF_ERROR(JobIdOf(word).status());
   if (command.args.size() != 1) return InvalidArgument("job " + command.sub + " takes one job id");
   MR_ASSIGN_OR_RETURN(const JobId id, JobIdOf(command.args[0]));
+  if (command.sub == "set") return SetJob(id, command, settings);
   Client client(settings.master);
   const OutputForm form = settings.form;
   if (command.sub == "tasks") {

@@ -148,6 +148,7 @@ std::string RenderJob(const JobStatus& j, OutputForm form) {
                       Grouped(c.rebound) + " told another copy; " + OmegaText(c));
   }
   for (const std::string& warning : j.warnings) line("warning", warning);
+  text += DeadlineText(j);
   if (!j.error.empty()) line("error", j.error);
   if (!j.last_failure.empty()) line("failure", j.last_failure);
   text += "\n" + RenderStages(j, form);
@@ -264,8 +265,8 @@ std::string PortText(const PlanPort& port) {
 }  // namespace
 
 std::string RenderPlan(const std::string& job, const Plan& plan, const std::vector<std::string>& inputs,
-                       const std::string& output, OutputForm form) {
-  if (form != OutputForm::kTable) return JsonPlan(job, plan, inputs, output, form);
+                       const std::string& output, const Explained* explained, uint64_t deadline_us, OutputForm form) {
+  if (form != OutputForm::kTable) return JsonPlan(job, plan, inputs, output, explained, form);
   Table table({"STAGE", "OPERATOR", "TASKS", "READS", "WRITES"});
   for (const PlanStage& stage : plan.stages) {
     const size_t rows = std::max<size_t>({1, stage.inputs.size(), stage.ports.size()});
@@ -277,7 +278,8 @@ std::string RenderPlan(const std::string& job, const Plan& plan, const std::vect
                  i < stage.ports.size() ? PortText(stage.ports[i]) : ""});
     }
   }
-  return "job     " + job + "\noutput  " + Dash(output) + "\n\n" + table.Text();
+  return "job     " + job + "\noutput  " + Dash(output) + "\n\n" + table.Text() +
+         (explained == nullptr ? "" : "\n" + ExplainText(*explained, deadline_us));
 }
 
 }  // namespace mr::ctl

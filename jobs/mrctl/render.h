@@ -60,8 +60,13 @@ std::string Histogram(const std::vector<float>& sorted, size_t cells);
 std::string RenderLogs(const std::vector<AttemptLog>& logs, OutputForm form);
 std::string RenderFiles(const std::vector<FileRow>& files, OutputForm form);
 std::string RenderVersion(const std::string& own, const MasterInfo* master, const std::string& error, OutputForm form);
+// explained: what the master says of it, null where none was asked. deadline_us: 0 = none.
 std::string RenderPlan(const std::string& job, const Plan& plan, const std::vector<std::string>& inputs,
-                       const std::string& output, OutputForm form);
+                       const std::string& output, const Explained* explained, uint64_t deadline_us, OutputForm form);
+// Splits, places and predicted times by slots, with a bar for each; of a refusal the one who asked says more.
+std::string ExplainText(const Explained& explained, uint64_t deadline_us);
+// Deadline and what is guaranteed for it: lines of `mrctl job show`.
+std::string DeadlineText(const JobStatus& job);
 
 // JSON of a job that ended or was detached from: {"version":1,"job":{...}} and, where it failed or
 // was killed, "error" beside it.
@@ -81,7 +86,7 @@ std::string JsonLogs(const std::vector<AttemptLog>& logs, OutputForm form);
 std::string JsonFiles(const std::vector<FileRow>& files, OutputForm form);
 std::string JsonVersion(const std::string& own, const MasterInfo* master, OutputForm form);
 std::string JsonPlan(const std::string& job, const Plan& plan, const std::vector<std::string>& inputs,
-                     const std::string& output, OutputForm form);
+                     const std::string& output, const Explained* explained, OutputForm form);
 // {"version":1,"why":{"id":subject,"lines":[...]}} and kin: a named list of texts.
 std::string JsonLines(const std::string& key, const std::string& id, const std::vector<std::string>& lines);
 

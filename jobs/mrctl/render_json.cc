@@ -65,6 +65,40 @@ Json ToJson(const SteeringStatus& s) {
   return {{"held_slot_s", s.held_slot_s}, {"points", std::move(points)}};
 }
 
+double SecondsOf(uint64_t us) { return static_cast<double>(us) / 1e6; }
+
+Json ToJson(const DeadlineInfo& d) {
+  Json json = {{"deadline_s", nullptr}, {"steered", d.steered}, {"best_effort", d.best_effort},
+               {"predicted", d.predicted}, {"earlier_runs", d.runs}, {"input_scale", d.scale},
+               {"guaranteed_slots", d.guaranteed}, {"held_slots", d.held}};
+  if (d.deadline_us > 0) json["deadline_s"] = SecondsOf(d.deadline_us);
+  return json;
+}
+
+Json ToJson(const Explained& e) {
+  Json stages = Json::array(), times = Json::array(), refusals = Json::array();
+  for (const auto& s : e.stages) {
+    stages.push_back({{"id", s.name}, {"slots", s.reduces ? "reduce" : "map"}, {"tasks", s.tasks},
+                      {"input_bytes", s.input_bytes}, {"splits", s.splits}, {"splits_with_replica", s.with_replica},
+                      {"workers_with_replica", s.workers}});
+  }
+  for (const auto& t : e.times) {
+    times.push_back({{"slots", t.slots}, {"median_s", SecondsOf(t.median_us)}, {"most_s", SecondsOf(t.most_us)},
+                     {"in_time", t.in_time}});
+  }
+  for (const Status& r : e.refusals) refusals.push_back({{"code", CodeName(r.code())}, {"message", r.message()}});
+  Json json = {{"stages", std::move(stages)}, {"cluster_slots", e.slots}, {"basis", e.basis},
+               {"earlier_runs", e.runs}, {"input_scale", e.scale}, {"times", std::move(times)},
+               {"refusals", std::move(refusals)}};
+  if (e.has_admission) {
+    json["admission"] = {{"admitted", e.admitted}, {"counts", e.steered}, {"needs_slots", e.needs_slots},
+                         {"available_slots", e.available_slots}, {"critical_path_s", SecondsOf(e.critical_path_us)},
+                         {"earliest_s", nullptr}};
+    if (e.earliest_us > 0) json["admission"]["earliest_s"] = SecondsOf(e.earliest_us);
+  }
+  return json;
+}
+
 Json ToJson(const JobStatus& j) {
   Json causes = Json::object();
   for (const CauseStatus& c : j.causes) {
@@ -92,6 +126,7 @@ Json ToJson(const JobStatus& j) {
           {"stages", std::move(stages)}};
   if (j.clones) job["clones"] = ToJson(*j.clones);
   if (j.steering) job["steering"] = ToJson(*j.steering);
+  if (j.deadline) job["deadline"] = ToJson(*j.deadline);
   return job;
 }
 
@@ -199,10 +234,12 @@ std::string JsonVersion(const std::string& own, const MasterInfo* master, Output
 }
 
 std::string JsonPlan(const std::string& job, const Plan& plan, const std::vector<std::string>& inputs,
-                     const std::string& output, OutputForm form) {
+                     const std::string& output, const Explained* explained, OutputForm form) {
   Json stages = Json::array();
   for (const PlanStage& stage : plan.stages) stages.push_back(ToJson(stage, plan));
-  return One("plan", {{"id", job}, {"inputs", inputs}, {"output", output}, {"stages", std::move(stages)}}, form);
+  Json json = {{"id", job}, {"inputs", inputs}, {"output", output}, {"stages", std::move(stages)}};
+  if (explained != nullptr) json["explained"] = ToJson(*explained);
+  return One("plan", json, form);
 }
 
 std::string JsonLines(const std::string& key, const std::string& id, const std::vector<std::string>& lines) {

@@ -102,7 +102,7 @@ class Submission {
     // The guardian of a local cluster is forked before the client's thread exists.
     if (local && !plan_.options.dry_run) {
       MR_ASSIGN_OR_RETURN(cluster_, LocalCluster::Prepare({plan_.options.local, plan_.spec.policies.empty() ? plan_.options.scheduler : ""}));
-    } else if (!plan_.options.dry_run) {
+    } else if (!local) {
       client_ = std::make_unique<Client>(settings_.master);
     }
     auto json = planning.Finish();
@@ -112,10 +112,7 @@ class Submission {
     auto message = std::make_shared<capnp::MallocMessageBuilder>();
     auto spec = message->initRoot<rpc::JobSpec>();
     MR_RETURN_IF_ERROR(BuildJobSpec(plan, plan_.spec, spec));
-    if (plan_.options.dry_run) {
-      Print(RenderPlan(plan_.options.job, plan, plan_.spec.inputs, plan_.options.output, settings_.form));
-      return kExitOk;
-    }
+    if (plan_.options.dry_run) return Explain(plan, message, spec);
     if (cluster_ != nullptr) {
       MR_RETURN_IF_ERROR(cluster_->Start());
       client_ = std::make_unique<Client>(cluster_->address());
@@ -134,6 +131,31 @@ class Submission {
   }
 
  private:
+  // A local cluster is not started for it: its plan alone is known then.
+  Result<int> Explain(const Plan& plan, const std::shared_ptr<capnp::MallocMessageBuilder>& message,
+                      rpc::JobSpec::Builder spec) {
+    const auto print = [&](const ctl::Explained* explained) {
+      Print(RenderPlan(plan_.options.job, plan, plan_.spec.inputs, plan_.options.output, explained,
+                       plan_.spec.deadline_ms * 1000, settings_.form));
+    };
+    if (client_ == nullptr) {
+      print(nullptr);
+      if (!settings_.quiet) std::fputs("splits, places and times are a master's to say: leave --local out\n", stderr);
+      return kExitOk;
+    }
+    if (plan_.own_library) {
+      MR_ASSIGN_OR_RETURN(const std::string sha256, Sha256File(plan_.library));
+      spec.setLibrary(sha256.c_str());
+    }
+    MR_ASSIGN_OR_RETURN(const ctl::Explained explained, client_->Explain(message));
+    print(&explained);
+    if (explained.refusals.empty()) return kExitOk;
+    for (const Status& refusal : explained.refusals) {
+      if (settings_.form == OutputForm::kTable) std::fprintf(stderr, "would be refused: %s\n", refusal.message().c_str());
+    }
+    return ExitCodeFor(explained.refusals.front().code());
+  }
+
   // What the job itself refused is told with where its flags are listed.
   Status Explained(const Status& status) {
     if (status.message().rfind(plan_.options.job + ": ", 0) != 0) return status;
@@ -167,7 +189,7 @@ class Submission {
     } else if (plan_.stdin_input) {
       plan_.spec.inputs[plan_.stdin_index] = "-";
     }
-    if (!plan_.to_stdout) return Status::Ok();
+    if (!plan_.to_stdout && !(plan_.options.dry_run && plan_.spec.output_uri.empty())) return Status::Ok();
     plan_.spec.output_uri = cluster_ != nullptr ? "file://" + cluster_->directory() + "/out" : "dfs:///tmp/mrctl-" + RandomHex();
     return Status::Ok();
   }

@@ -21,6 +21,7 @@
 #include "dfs/meta/service.h"
 #include "master/journal/journal.h"
 #include "master/journal/outbox.h"
+#include "master/sched/policies/admission.h"
 #include "master/sched/scheduler.h"
 #include "master/sched/state.h"
 #include "master/server/job_table.h"
@@ -36,6 +37,9 @@ namespace mr::master {
 
 using Message = std::shared_ptr<capnp::MallocMessageBuilder>;
 class ProfileStore;
+struct Explained;
+struct Forecast;
+struct PlanContext;
 
 // How the brain reaches the world. Called on the master's thread; must not block.
 class Outlets {
@@ -50,6 +54,8 @@ class Outlets {
   virtual void Probe(const std::string& address, const sched::Copy& copy,
                      std::function<void(Result<bool>)> done) = 0;
   virtual void InPool(std::function<void()> work) = 0;
+  // For what computes for seconds, one after the other.
+  virtual void InBackground(std::function<void()> work) { InPool(std::move(work)); }
 };
 
 // Of a replay that carries nothing out.
@@ -154,6 +160,19 @@ class Brain {
   using SubmitReply = std::function<void(Status, JobId)>;
   void Submit(std::string spec_bytes, JobSpec spec, const std::string& submission_id, SubmitReply reply);
   void KillJob(JobId job, const std::string& why, std::function<void(Status)> reply);
+  // What a submit of it would be answered and what would run (explain.cc). The operator library need not be there.
+  void ExplainJob(const JobSpec& spec, std::function<void(Explained)> reply);
+
+  // ---- Deadlines (deadlines.cc)
+  // What is absent stays as it is; a deadline of 0 is none.
+  struct JobWish {
+    std::optional<int32_t> priority;
+    std::optional<Duration> deadline;
+  };
+  void SetJob(JobId job, const JobWish& wish, std::function<void(Status)> reply);
+  // Of a job that has one.
+  void FillDeadline(const JobView& job, rpc::JobStatus::Builder out) const;
+
   // Of jobs that have not ended. When no thread works here any more; blocks.
   void ClearAllStaging() const;
   void LibraryStored(const std::string& sha256) { libraries_.insert(sha256); }
@@ -228,7 +247,21 @@ class Brain {
   Status Restore(const journal::Record& record);
   void MakeSnapshot();
 
+  // deadlines.cc, explain.cc
+  bool Steers() const;  // the list has jockey
+  bool WantsForecast(const JobSpec& spec) const;
+  // then: on this thread, when the background has come to it.
+  void ForetellOf(const JobSpec& spec, const JobPlan& plan, std::function<void(Result<Forecast>)> then);
+  void ForetellRunning(JobId job);
+  void Foretold(const std::string& key, Result<Forecast> forecast);
+  void Locate(Explained* out) const;
+  void AddForecast(const JobSpec& spec, Result<Forecast> forecast, Explained* out);
+
   // jobs.cc
+  // What stands in the way of a submit, the first of it first; files are looked at with the plan.
+  std::vector<Status> Refusals(const JobSpec& spec);
+  PlanContext ContextOf(const JobSpec& spec) const;
+  void Accept(const std::string& key, std::optional<sched::Prediction> prediction);
   void Planned(const std::string& key, Result<JobPlan> plan);
   sched::StagePlanned PlannedStage(const sched::PlanStage& plan);
   sched::JobSubmitted SubmittedJob(JobId id, const JobSpec& spec) const;
@@ -310,6 +343,7 @@ class Brain {
     std::string spec_bytes, submission_id;
     JobSpec spec;
     std::vector<SubmitReply> replies;
+    JobPlan plan;
   };
   std::map<std::string, Planning> planning_;
   uint64_t next_planning_ = 1;
@@ -352,6 +386,9 @@ class Brain {
   std::set<JobId> changed_;
   bool push_timer_ = false;
 };
+
+// Why it is not admitted, and from when on it would be; slots: of the cluster. Empty: it is.
+std::string RefusalText(const sched::Admission& answer, Duration deadline, uint32_t slots);
 
 // Replays the journal up to the end of the segment that ends at `until`, writes what it came to as a
 // snapshot, and removes what that and the snapshot before it cover. Beside a running master, on a

@@ -5,12 +5,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "common/io/fault.h"
 #include "common/io/files.h"
 #include "common/io/sha256.h"
 #include "common/rpc/kj_status.h"
 #include "common/rpc/wire.h"
+#include "master/sched/policies/jockey.h"
+#include "master/server/explain.h"
 #include "master/server/profiles.h"
 #include "master/server/shell.h"
 
@@ -77,6 +80,47 @@ Status FillProfile(const std::string& name, const Result<std::vector<StoredProfi
   auto list = profile.initStages(end < from ? 0 : end - from);
   for (uint32_t s = from; s < end; ++s) FillProfileStage(stages[s], list[s - from]);
   return Status::Ok();
+}
+
+void ToWire(const Explained& e, const JobSpec& spec, rpc::ExplainedPlan::Builder out) {
+  const auto us = [](double seconds) {
+    return std::isfinite(seconds) && seconds > 0 ? static_cast<uint64_t>(seconds * 1e6) : uint64_t{0};
+  };
+  auto stages = out.initStages(static_cast<unsigned>(e.plan.stages.size()));
+  for (unsigned s = 0; s < stages.size(); ++s) {
+    const StagePlan& stage = e.plan.stages[s];
+    stages[s].setName(spec.stages[s].name.c_str());
+    stages[s].setReduces(!spec.stages[s].is_map());
+    stages[s].setTasks(stage.tasks);
+    stages[s].setInputBytes(stage.input_bytes);
+    stages[s].setSplits(static_cast<uint32_t>(stage.splits.size()));
+    stages[s].setWithReplica(e.locality[s].with_replica);
+    stages[s].setWorkers(e.locality[s].workers);
+  }
+  auto refusals = out.initRefusals(static_cast<unsigned>(e.refusals.size()));
+  for (unsigned i = 0; i < refusals.size(); ++i) rpc::ToOutcome(e.refusals[i], refusals[i]);
+  out.setSlots(e.slots);
+  out.setSteered(e.steered);
+  out.setBasis(e.forecast ? e.forecast->basis.c_str() : e.no_forecast.c_str());
+  if (!e.forecast) return;
+  const sched::Prediction& p = e.forecast->prediction;
+  out.setRuns(p.runs);
+  out.setScale(p.scale);
+  auto times = out.initPredictions(static_cast<unsigned>(p.slots.size()));
+  for (unsigned i = 0; i < times.size(); ++i) {
+    const std::vector<double> left = p.At(i, 0);
+    times[i].setSlots(p.slots[i]);
+    times[i].setMedianUs(us(left[left.size() / 2]));
+    times[i].setMostUs(us(left.back()));
+    times[i].setInTime(spec.deadline.ns > 0 && sched::kJockeySlack * left.back() <= spec.deadline.seconds());
+  }
+  if (!e.admission) return;
+  out.setHasAdmission(true);
+  out.setAdmitted(e.admission->answer == sched::Admission::Answer::kAdmitted);
+  out.setNeedsSlots(e.admission->slots);
+  out.setAvailableSlots(e.admission->available);
+  out.setCriticalPathUs(us(e.admission->critical_path));
+  out.setEarliestUs(us(e.admission->earliest));
 }
 
 // Held by a client while it watches; its end is the end of watching.
@@ -376,6 +420,40 @@ class ClientService final : public rpc::MasterForClient::Server {
     return answer.promise.then([context, name, index, from](std::shared_ptr<All> all) mutable {
       auto results = context.getResults();
       rpc::ToOutcome(FillProfile(name, *all, index, from, results), results.initOutcome());
+    });
+  }
+
+  kj::Promise<void> explain(ExplainContext context) override {
+    auto spec = ReadSpec(context.getParams().getSpec());
+    if (!spec.ok()) {
+      rpc::ToOutcome(spec.status(), context.getResults().initOutcome());
+      return kj::READY_NOW;
+    }
+    auto shared = std::make_shared<JobSpec>(*std::move(spec));
+    auto answer = MakeAnswer<std::shared_ptr<Explained>>(shell_.kj());
+    shell_.PostToMaster([brain = &shell_.brain(), shared, fulfill = std::move(answer.fulfill)] {
+      brain->ExplainJob(*shared, [fulfill](Explained e) { fulfill(std::make_shared<Explained>(std::move(e))); });
+    });
+    return answer.promise.then([context, shared](std::shared_ptr<Explained> explained) mutable {
+      auto results = context.getResults();
+      rpc::ToOutcome(explained->status, results.initOutcome());
+      if (explained->status.ok()) ToWire(*explained, *shared, results.initPlan());
+    });
+  }
+
+  kj::Promise<void> setJob(SetJobContext context) override {
+    const auto params = context.getParams();
+    Brain::JobWish wish;
+    if (params.getSetPriority()) wish.priority = params.getPriority();
+    constexpr uint64_t kYear = 366ull * 86'400'000;
+    if (params.getSetDeadline()) {
+      wish.deadline = Millis(static_cast<int64_t>(std::min<uint64_t>(params.getDeadlineMs(), kYear)));
+    }
+    auto answer = MakeAnswer<Status>(shell_.kj());
+    shell_.PostToMaster([brain = &shell_.brain(), id = rpc::FromWire(params.getJob()), wish,
+                         fulfill = std::move(answer.fulfill)] { brain->SetJob(id, wish, fulfill); });
+    return answer.promise.then([context](Status status) mutable {
+      rpc::ToOutcome(status, context.getResults().initOutcome());
     });
   }
 

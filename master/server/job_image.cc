@@ -196,6 +196,15 @@ CloneTail CloneTailOf(const JobView& job) {
   return tail;
 }
 
+// Behind the steering, from the release on that steers jobs by their deadlines; priority and deadline may have been
+// changed since the spec was written.
+struct DeadlineTail {
+  int32_t priority = 0;
+  Duration deadline;
+  template <class V>
+  static void Fields(V&& v) { v(&DeadlineTail::priority, &DeadlineTail::deadline); }
+};
+
 // Behind the causes: texts of reasons, by their place in the image's list.
 struct WhyText {
   uint32_t line = 0;
@@ -286,7 +295,8 @@ void JobTable::Save(const std::function<void(std::string)>& part) const {
        EncodeFields(tail) + TailOf(causes_) + EncodeFields(clones_) + EncodeFields(LentTail(lent_, causes_)));
   for (const auto& [id, job] : jobs_) {
     part(EncodeFields(ImageOf(job)) + TailOf(job.causes) + TextsOf(job) + EncodeFields(CloneTailOf(job)) +
-         EncodeFields(LentTail(job.lent, job.causes)) + EncodeFields(job.steering));
+         EncodeFields(LentTail(job.lent, job.causes)) + EncodeFields(job.steering) +
+         EncodeFields(DeadlineTail{job.spec.priority, job.spec.deadline}));
   }
 }
 
@@ -326,12 +336,19 @@ Status JobTable::RestorePart(std::string_view part) {
   if (reader.ok() && !reader.AtEnd()) reader.Get(lent);
   Steering steering;  // from the release on that steers by deadlines
   if (reader.ok() && !reader.AtEnd()) reader.Get(steering);
+  std::optional<DeadlineTail> deadline;
+  if (reader.ok() && !reader.AtEnd()) reader.Get(deadline.emplace());
   if (!reader.ok() || !reader.AtEnd()) return Unreadable("job");
   MR_ASSIGN_OR_RETURN(JobView job, ViewOf(std::move(image)));
   const std::vector<WhyLine*> lines = texts.empty() ? std::vector<WhyLine*>() : LinesOf(&job);
   for (WhyText& t : texts) {
     if (t.line >= lines.size()) return Unreadable(Name(job.id));
     lines[t.line]->text = std::move(t.text);
+  }
+  if (deadline) {
+    job.spec.priority = deadline->priority;
+    if (job.spec.deadline != deadline->deadline) job.spec.utility.clear();
+    job.spec.deadline = deadline->deadline;
   }
   lent.Into(&causes);
   job.causes = causes;

@@ -392,7 +392,7 @@ struct EventFolder {
   void operator()(const sched::ProfileLoaded&) {}
   void operator()(const sched::TimerDue&) {}
   void operator()(const sched::QueueSet&) {}
-  void operator()(const sched::JobSet&) {}
+  void operator()(const sched::JobSet& e) { table.NoteWishes(e); }
   void operator()(const sched::OperatorsKnown& e) {
     JobView* job = table.Find(e.job);
     if (job == nullptr || job->brief) return;

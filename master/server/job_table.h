@@ -242,6 +242,9 @@ class JobTable {
 
   void EndReplications(JobId job);
 
+  // job_deadlines.cc
+  void NoteWishes(const sched::JobSet& set);
+
   // job_clones.cc
   void CountClone(const AttemptView& ended, JobView* job);
   void NoteBind(const sched::Bind& bind, Instant at);

@@ -6,6 +6,7 @@
 #include "common/io/clock.h"
 #include "master/server/brain.h"
 #include "master/server/planner.h"
+#include "master/server/predictor.h"
 
 namespace mr::master {
 namespace {
@@ -39,55 +40,77 @@ void Brain::Submit(std::string spec_bytes, JobSpec spec, const std::string& subm
       return;
     }
   }
-  // Here and not where a spec is read: the journal may hold jobs of releases that took any name.
-  if (const Status status = CheckQueueName(spec.queue); !status.ok()) return reply(status, {});
-  const auto policies = PoliciesOf(spec);
-  if (!policies.ok()) return reply(policies.status(), {});
+  if (const auto refusals = Refusals(spec); !refusals.empty()) return reply(refusals.front(), {});
   if (!spec.library.empty() && !LibraryKnown(spec.library)) {
     return reply(NotFound("operator library " + spec.library + " has not been uploaded"), {});
   }
-  if (spec.output_uri.starts_with("dfs://")) {
-    if (Status status = CheckDfsOutput(spec); !status.ok()) return reply(status, {});
-  }
-  for (const auto& [id, job] : jobs_.jobs()) {
-    if (!Ended(job.state) && job.spec.output_uri == spec.output_uri) {
-      return reply(Rejected(Name(id) + " is running and writes to the same output " + spec.output_uri), {});
-    }
-  }
-  PlanContext context;
-  context.total_slots = workers_.TotalSlots();
-  context.block_bytes = options_.block_bytes;
-  for (const auto& stage : spec.stages) {
-    for (const auto& input : stage.inputs) {
-      for (const auto& uri : input.files.uris) {
-        if (uri.starts_with("dfs://")) {
-          context.dfs_files.emplace_back(uri, DfsFiles(uri));
-        }
-      }
-    }
-  }
+  const PlanContext context = ContextOf(spec);
   const std::string key =
       submission_id.empty() ? "no:" + std::to_string(next_planning_++) : "id:" + submission_id;
   auto shared = std::make_shared<JobSpec>(spec);
-  planning_[key] = {std::move(spec_bytes), submission_id, std::move(spec), {std::move(reply)}};
+  planning_[key] = {std::move(spec_bytes), submission_id, std::move(spec), {std::move(reply)}, {}};
   outlets_.InPool([this, key, shared, context] {
     auto plan = std::make_shared<Result<JobPlan>>(PlanJob(*shared, context));
     loop_.Post([this, key, plan] { Planned(key, std::move(*plan)); });
   });
 }
 
+std::vector<Status> Brain::Refusals(const JobSpec& spec) {
+  std::vector<Status> refusals;
+  const auto add = [&refusals](const Status& status) {
+    if (!status.ok()) refusals.push_back(status);
+  };
+  // Here and not where a spec is read: the journal may hold jobs of releases that took any name.
+  add(CheckQueueName(spec.queue));
+  add(PoliciesOf(spec).status());
+  if (spec.output_uri.starts_with("dfs://")) add(CheckDfsOutput(spec));
+  for (const auto& [id, job] : jobs_.jobs()) {
+    if (Ended(job.state) || job.spec.output_uri != spec.output_uri) continue;
+    add(Rejected(Name(id) + " is running and writes to the same output " + spec.output_uri));
+    break;
+  }
+  return refusals;
+}
+
+PlanContext Brain::ContextOf(const JobSpec& spec) const {
+  PlanContext context;
+  context.total_slots = workers_.TotalSlots();
+  context.block_bytes = options_.block_bytes;
+  for (const auto& stage : spec.stages) {
+    for (const auto& input : stage.inputs) {
+      for (const auto& uri : input.files.uris) {
+        if (uri.starts_with("dfs://")) context.dfs_files.emplace_back(uri, DfsFiles(uri));
+      }
+    }
+  }
+  return context;
+}
+
 void Brain::Planned(const std::string& key, Result<JobPlan> plan) {
-  auto node = planning_.extract(key);
-  Planning& planning = node.mapped();
+  const auto it = planning_.find(key);
+  if (it == planning_.end()) return;
+  Planning& planning = it->second;
   if (!plan.ok()) {
-    for (auto& reply : planning.replies) reply(plan.status(), {});
+    const auto replies = std::move(planning.replies);
+    planning_.erase(it);
+    for (const auto& reply : replies) reply(plan.status(), {});
     return;
   }
+  planning.plan = *std::move(plan);
+  if (!WantsForecast(planning.spec)) return Accept(key, {});
+  ForetellOf(planning.spec, planning.plan,
+             [this, key](Result<Forecast> forecast) { Foretold(key, std::move(forecast)); });
+}
+
+void Brain::Accept(const std::string& key, std::optional<sched::Prediction> prediction) {
+  auto node = planning_.extract(key);
+  Planning& planning = node.mapped();
   const JobSpec& spec = planning.spec;
   sched::JobSubmitted event = SubmittedJob({epoch_, next_job_++}, spec);
   const JobId id = event.job;
-  const Fed fed = Feed(std::move(event), EncodeFields(SubmitExtra{planning.spec_bytes, planning.submission_id,
-                                                                  WallClockMs(), *std::move(plan)}));
+  Fed fed = Feed(std::move(event), EncodeFields(SubmitExtra{planning.spec_bytes, planning.submission_id, WallClockMs(),
+                                                            std::move(planning.plan)}));
+  if (prediction) fed = Feed(sched::ProfileLoaded{id, *std::move(prediction)});
   LOG(INFO) << Name(id) << " '" << spec.name << "' accepted";
   MarkChanged(id);
   outbox_.Hold(fed.sequence, [replies = std::move(planning.replies), id] {
@@ -106,6 +129,7 @@ sched::JobSubmitted Brain::SubmittedJob(JobId id, const JobSpec& spec) const {
   event.queue = spec.queue;
   event.priority = spec.priority;
   event.deadline = spec.deadline;
+  event.utility = spec.utility;
   event.max_attempts = spec.max_failures;
   // A job that this list cannot serve as it wished was accepted under another one, and keeps what it has.
   auto policies = PoliciesOf(spec);

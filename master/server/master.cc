@@ -44,6 +44,7 @@ struct Master::Impl {
   // Threads that post to others are stopped before those: see ~Impl.
   Loop loop{[this] { brain->Flush(); }};
   Pool pool{kPoolThreads};
+  Pool background{1};  // predictions, which take seconds
   std::unique_ptr<Shell> shell;
   std::unique_ptr<HttpFront> http;
   std::unique_ptr<Brain> brain;
@@ -55,7 +56,8 @@ struct Master::Impl {
     MR_ASSIGN_OR_RETURN(cluster_id, ClusterIdOf(options.directory));
     if (options.learns) profiles = std::make_shared<ProfileStore>(options.directory + "/profiles");
     shell = std::make_unique<Shell>(
-        Shell::Options{options.directory, cluster_id, MR_VERSION, options.advertise, profiles}, kj, loop, pool);
+        Shell::Options{options.directory, cluster_id, MR_VERSION, options.advertise, profiles}, kj, loop, pool,
+        background);
     http = std::make_unique<HttpFront>(*shell, loop);
     brain = std::make_unique<Brain>(
         Brain::Options{options.directory, cluster_id, options.policies, options.seed, options.block_bytes,
@@ -80,6 +82,7 @@ struct Master::Impl {
   void StopThreads() {
     loop.Stop();
     pool.Stop();
+    background.Stop();
   }
 
   ~Impl() {

@@ -22,6 +22,15 @@ constexpr size_t kMemtableBytes = 4 << 20;
 // First letters of keys: profiles, and when each was used last.
 constexpr char kProfile = 'p', kUse = 'u';
 
+struct Use {
+  uint64_t number = 0;                 // rises with each
+  double bytes = 0, slot_seconds = 0;  // ProfileStore::BytesPerSlotSecond
+  template <class V>
+  static void Fields(V&& v) {
+    v(&Use::number, &Use::bytes, &Use::slot_seconds);
+  }
+};
+
 // Behind the name a byte that no name contains, then the shape.
 std::string KeyOf(const std::string& name, uint64_t shape) {
   std::string key = name + '\0';
@@ -102,13 +111,13 @@ Status ProfileStore::Open() {
   db_->db.reset(db);
   const std::unique_ptr<rocksdb::Iterator> it(db->NewIterator({}));
   for (it->Seek(std::string(1, kUse)); it->Valid() && it->key()[0] == kUse; it->Next()) {
-    uint64_t use = 0;
-    if (it->value().size() != sizeof use) continue;
-    std::memcpy(&use, it->value().data(), sizeof use);
+    Use use;
     const std::string key(it->key().data() + 1, it->key().size() - 1);
-    used_[key] = use;
-    by_use_[use] = key;
-    uses_ = std::max(uses_, use);
+    if (!DecodeFields({it->value().data(), it->value().size()}, &use)) continue;
+    used_[key] = use.number;
+    by_use_[use.number] = key;
+    rates_[key] = {use.bytes, use.slot_seconds};
+    uses_ = std::max(uses_, use.number);
   }
   return FromRocks(it->status(), "cannot read " + directory_);
 }
@@ -145,8 +154,9 @@ void ProfileStore::Forget(const std::string& key) {
 Status ProfileStore::Used(const std::string& key, const StoredProfile* write) {
   const uint64_t use = ++uses_;
   rocksdb::WriteBatch batch;
-  const rocksdb::Slice value(reinterpret_cast<const char*>(&use), sizeof use);
-  MR_RETURN_IF_ERROR(FromRocks(batch.Put(kUse + key, value), "profiles"));
+  const Rate rate = rates_[key];
+  MR_RETURN_IF_ERROR(
+      FromRocks(batch.Put(kUse + key, EncodeFields(Use{use, rate.bytes, rate.slot_seconds})), "profiles"));
   if (write != nullptr) MR_RETURN_IF_ERROR(FromRocks(batch.Put(kProfile + key, EncodeProfile(*write)), "profiles"));
   // Not synced: what a crash of the machine takes is learned again.
   MR_RETURN_IF_ERROR(FromRocks(db_->db->Write({}, &batch), "cannot write to " + directory_));
@@ -179,9 +189,8 @@ Status ProfileStore::Add(const std::string& name, uint64_t shape, JobId job, uin
   const std::string key = KeyOf(name, shape);
   MR_ASSIGN_OR_RETURN(const auto before, Read(key));
   StoredProfile stored{name, shape, unix_ms, job, before ? sched::Merged(before->profile, run) : run};
-  MR_RETURN_IF_ERROR(Used(key, &stored));
-  if (used_.contains(key)) CountRate(key, stored);
-  return Status::Ok();
+  CountRate(key, stored);
+  return Used(key, &stored);
 }
 
 Result<std::optional<StoredProfile>> ProfileStore::Find(const std::string& name, uint64_t shape) {
@@ -211,8 +220,9 @@ Result<std::vector<StoredProfile>> ProfileStore::FindAll(const std::string& name
   return all;
 }
 
-double ProfileStore::BytesPerSlotSecond() const {
+double ProfileStore::BytesPerSlotSecond() {
   std::lock_guard lock(mutex_);
+  if (!Open().ok()) return 0;
   Rate all;
   for (const auto& [key, rate] : rates_) {
     all.bytes += rate.bytes;

@@ -50,9 +50,8 @@ class ProfileStore {
   Result<std::optional<StoredProfile>> Find(const std::string& name, uint64_t shape);
   // Of all shapes, the one that changed last first. No use.
   Result<std::vector<StoredProfile>> FindAll(const std::string& name);
-  // Bytes of input that a slot-second of reading stages took, over all profiles that were read or written since the
-  // start; 0: none was.
-  double BytesPerSlotSecond() const;
+  // Bytes of input that a slot-second of reading stages took, over all profiles; 0: none reads any.
+  double BytesPerSlotSecond();
   size_t size();
 
  private:
@@ -65,7 +64,7 @@ class ProfileStore {
 
   const std::string directory_;
   const size_t most_;
-  mutable std::mutex mutex_;  // guards all below, and each read together with the write that follows it
+  std::mutex mutex_;  // guards all below, and each read together with the write that follows it
   std::unique_ptr<Database> db_;
   uint64_t uses_ = 0;
   std::map<std::string, uint64_t> used_;  // by key

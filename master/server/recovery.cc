@@ -164,6 +164,8 @@ void Brain::TakeOver() {
     if (job.running()) running.push_back(id);
   }
   for (const JobId id : running) TellOfOperators(id);
+  // Of a job that was submitted just before a crash, or under another release, nothing is predicted yet.
+  for (const JobId id : running) ForetellRunning(id);
 }
 
 Status Brain::Replay(const journal::Record& record, uint64_t offset) {

@@ -16,8 +16,8 @@ constexpr auto kProbeTimeout = 2 * kj::SECONDS;
 
 }  // namespace
 
-Shell::Shell(Options options, rpc::KjThread& kj, Loop& loop, Pool& pool)
-    : options_(std::move(options)), kj_(kj), loop_(loop), pool_(pool) {
+Shell::Shell(Options options, rpc::KjThread& kj, Loop& loop, Pool& pool, Pool& background)
+    : options_(std::move(options)), kj_(kj), loop_(loop), pool_(pool), background_(background) {
   own_.role = rpc::Role::kMaster;
   own_.cluster_id = options_.cluster_id;
 }

@@ -25,7 +25,7 @@ class Shell final : public Outlets, public dfs::FsHost {
     std::string advertise;  // host under which others reach this master
     std::shared_ptr<ProfileStore> profiles;  // null: none are kept
   };
-  Shell(Options options, rpc::KjThread& kj, Loop& loop, Pool& pool);
+  Shell(Options options, rpc::KjThread& kj, Loop& loop, Pool& pool, Pool& background);
   // The loop's objects are gone by then: see Close().
   ~Shell() noexcept override;
 
@@ -41,6 +41,7 @@ class Shell final : public Outlets, public dfs::FsHost {
   void PushStatus(uint64_t watcher, Message status) override;
   void Probe(const std::string& address, const sched::Copy& copy, std::function<void(Result<bool>)> done) override;
   void InPool(std::function<void()> work) override { pool_.Post(std::move(work)); }
+  void InBackground(std::function<void()> work) override { background_.Post(std::move(work)); }
 
   // dfs::FsHost. On the KJ loop.
   kj::Promise<Status> Mutate(PrepareFn prepare, std::function<void(const dfs::Namespace&)> then) override;
@@ -70,7 +71,7 @@ class Shell final : public Outlets, public dfs::FsHost {
   Options options_;
   rpc::KjThread& kj_;
   Loop& loop_;
-  Pool& pool_;
+  Pool &pool_, &background_;
   Brain* brain_ = nullptr;
   rpc::Hello own_;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <set>
 
@@ -45,6 +46,7 @@ bool FixedFormat(const std::string& format) {
   return error == std::errc() && at == end && n > 0 && n <= 16u << 20;
 }
 
+constexpr uint64_t kMostMs = 366ull * 86'400'000;  // a year
 constexpr size_t kMaxOperatorName = 200;  // of what is remembered of one
 constexpr std::array<std::string_view, 6> kInputFormats = {"text", "kv", "csv", "jsonl", "fixed:N", "record"};
 constexpr std::array<std::string_view, 4> kOutputFormats = {"text", "fixed:N", "raw", "record"};
@@ -243,6 +245,20 @@ struct Reader {
     return sched::Wish::kAuto;
   }
 
+  void ReadUtility() {
+    if (in.getUtility().size() > kMaxUtilityPoints) {
+      faults.Add("its utility has more than " + std::to_string(kMaxUtilityPoints) + " points");
+      return;
+    }
+    for (auto point : in.getUtility()) {
+      const Duration at = Millis(static_cast<int64_t>(std::min<uint64_t>(point.getAtMs(), kMostMs)));
+      if (!spec.utility.empty() && at <= spec.utility.back().at) faults.Add("the times of its utility must rise");
+      if (!(std::abs(point.getUtility()) <= 1e9)) faults.Add("a utility is a number from -1e9 to 1e9");
+      spec.utility.push_back({at, point.getUtility()});
+    }
+    if (spec.utility.size() == 1) faults.Add("its utility needs two points or more");
+  }
+
   void ReadHead() {
     spec.name = Str(in.getName());
     spec.queue = in.getQueue().size() == 0 ? "default" : Str(in.getQueue());
@@ -251,7 +267,9 @@ struct Reader {
     spec.max_failures = in.getMaxFailures();
     spec.memory_bytes = in.getMemoryBytes();
     // A deadline past a year is none; the bound keeps the arithmetic away from overflow.
-    spec.deadline = Millis(static_cast<int64_t>(std::min<uint64_t>(in.getDeadlineMs(), 366ull * 86'400'000)));
+    spec.deadline = Millis(static_cast<int64_t>(std::min(in.getDeadlineMs(), kMostMs)));
+    spec.best_effort = in.getBestEffort();
+    ReadUtility();
     if (spec.name.empty() || spec.name.size() > 200 || !Printable(spec.name)) {
       faults.Add("the job's name must be 1 to 200 printable bytes");
     }

@@ -11,6 +11,7 @@
 
 #include "common/base/status.h"
 #include "common/base/time.h"
+#include "master/sched/event.h"
 #include "master/sched/model.h"
 #include "master/sched/scheduler.h"
 #include "schema/job.capnp.h"
@@ -58,6 +59,8 @@ struct JobSpec {
   uint32_t max_failures = 0;
   uint64_t memory_bytes = 0;
   Duration deadline;
+  bool best_effort = false;  // accepted also where the deadline cannot be met
+  std::vector<sched::UtilityPoint> utility;
   std::vector<std::string> policies;  // its own list
   sched::Wish speculation = sched::Wish::kAuto, clones = sched::Wish::kAuto;
   std::vector<StageSpec> stages;
@@ -68,6 +71,7 @@ struct JobSpec {
 // Limits, ours: a spec must fit into control messages of 1 MiB, stage by stage.
 inline constexpr size_t kMaxStages = 256;
 inline constexpr size_t kMaxConfigBytes = 256 << 10;
+inline constexpr size_t kMaxUtilityPoints = 100;
 inline constexpr size_t kMaxUris = 10'000;
 inline constexpr uint32_t kMaxTasks = 100'000;  // of one stage
 

@@ -96,6 +96,7 @@ void Brain::Fill(const JobView& job, rpc::JobStatus::Builder out) const {
   }
   FillClones(job, out);
   FillSteering(job, out);
+  FillDeadline(job, out);
   auto warnings = out.initWarnings(static_cast<unsigned>(job.warnings.size()));
   at = 0;
   for (const auto& [stage, text] : job.warnings) warnings.set(at++, text.c_str());

@@ -19,7 +19,7 @@ using ::testing::StartsWith;
 class DeadlinesTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    cluster_ = new Cluster({.workers = 2, .slots = 2});
+    cluster_ = new Cluster({.workers = 2, .slots = 2, .master_flags = {"--scheduler=fair,jockey"}});
     const Status started = cluster_->Start();
     ASSERT_TRUE(started.ok()) << started.ToString();
     WriteBible(Path("in"), 20'000);
@@ -74,6 +74,127 @@ TEST_F(DeadlinesTest, AJobThatFailedLeavesNone) {
   EXPECT_EQ(show.exit, 7);
   EXPECT_THAT(show.err, HasSubstr("no run of a job named 'broken' is known"));
   EXPECT_EQ(Mrctl({"profile", "show"}).exit, 2);
+}
+
+// Eight tasks of so many milliseconds, on four slots.
+std::vector<std::string> Naps(const std::string& name, const std::string& out, int ms,
+                              const std::vector<std::string>& more = {}) {
+  std::vector<std::string> args = {"submit",           "sleep",   "--name", name,       "--ms",
+                                   std::to_string(ms), "--tasks", "8",      "--output", out};
+  args.insert(args.end(), more.begin(), more.end());
+  return args;
+}
+
+TEST_F(DeadlinesTest, ADeadlineThatCannotBeMetIsRefusedWithTheOneThatCan) {
+  // Of a job that never ran, on a cluster where none read anything, nobody is refused.
+  const RunResult first = Mrctl(Naps("naps", Uri("naps1"), 200, {"--deadline", "1h"}));
+  ASSERT_EQ(first.exit, 0) << first.err << cluster_->Logs();
+  ASSERT_THAT(UntilProfileHas("naps", ": 1 run, "), HasSubstr("naps, plan "));
+
+  const RunResult late = Mrctl(Naps("naps", Uri("naps2"), 200, {"--deadline", "100ms"}));
+  EXPECT_EQ(late.exit, 3) << late.err;
+  EXPECT_THAT(late.err,
+              HasSubstr("the deadline of 100 ms cannot be met: its longest chain of tasks alone takes about "));
+  EXPECT_THAT(late.err, HasSubstr("; the earliest that can be is "));
+  EXPECT_FALSE(PathExists(Path("naps2")));
+  const RunResult few = Mrctl(Naps("naps", Uri("naps2"), 200, {"--deadline", "350ms"}));
+  EXPECT_EQ(few.exit, 3) << "two rounds of tasks on four slots: " << few.err;
+
+  const RunResult anyhow =
+      Mrctl(Naps("naps", Uri("naps3"), 200, {"--deadline", "100ms", "--best-effort", "--strict-deadline"}));
+  EXPECT_EQ(anyhow.exit, 8) << "it ran, and was late: " << anyhow.err;
+  const RunResult in_time = Mrctl(Naps("naps", Uri("naps4"), 200, {"--deadline", "1h", "--strict-deadline"}));
+  EXPECT_EQ(in_time.exit, 0) << in_time.err;
+}
+
+TEST_F(DeadlinesTest, ExplainSaysWhetherADeadlineWouldBeAdmitted) {
+  ASSERT_EQ(Mrctl(Naps("rivals", Uri("rivals0"), 300)).exit, 0);
+  ASSERT_THAT(UntilProfileHas("rivals", ": 1 run, "), HasSubstr("rivals, plan "));
+  const RunResult alone = Mrctl({"-o", "json", "explain", "sleep", "--name", "rivals", "--ms", "300", "--tasks", "8",
+                                 "--deadline", "1h", "--output", Uri("rivals1")});
+  EXPECT_EQ(alone.exit, 0) << alone.err;
+  EXPECT_THAT(alone.out, HasSubstr("\"admitted\":true"));
+  EXPECT_THAT(alone.out, HasSubstr("\"earlier_runs\":1"));
+  EXPECT_THAT(alone.out, HasSubstr("\"needs_slots\":1,"));
+  const RunResult refused = Mrctl({"-o", "json", "explain", "sleep", "--name", "rivals", "--ms", "300", "--tasks",
+                                   "8", "--deadline", "10ms", "--output", Uri("rivals1")});
+  EXPECT_EQ(refused.exit, 3) << refused.out;
+  EXPECT_THAT(refused.out, HasSubstr("\"refusals\":[{\"code\":\"rejected\""));
+  EXPECT_FALSE(PathExists(Path("rivals1")));
+}
+
+TEST_F(DeadlinesTest, ExplainShowsSplitsPlacesAndTimesBySlots) {
+  const std::vector<std::string> args = {"explain", "wordcount", "--name",   "explained",
+                                         "--input", Uri("in"),   "--output", Uri("explained")};
+  const RunResult before = Mrctl(args);
+  EXPECT_EQ(before.exit, 0) << before.err;
+  EXPECT_THAT(before.out, HasSubstr("no earlier run: a bound from the size of its input"));
+  std::vector<std::string> run = args;
+  run[0] = "submit";
+  ASSERT_EQ(Mrctl(run).exit, 0);
+  ASSERT_THAT(UntilProfileHas("explained", ": 1 run, "), HasSubstr("explained, plan "));
+  const RunResult there = Mrctl(args);
+  EXPECT_EQ(there.exit, 3) << "its output exists now";
+  EXPECT_THAT(there.err, HasSubstr("would be refused: output "));
+  EXPECT_THAT(there.out, HasSubstr("time by slots, of 4 in the cluster; 1 earlier run; confidence low"));
+  EXPECT_THAT(there.out, HasSubstr("SPLITS"));
+  // Places are of the block store's files.
+  ASSERT_EQ(Mrctl({"fs", "put", Path("in"), "/explained-in"}).exit, 0);
+  const RunResult stored = Mrctl({"-o", "json", "explain", "wordcount", "--input", "/explained-in"});
+  EXPECT_EQ(stored.exit, 0) << stored.err;
+  EXPECT_THAT(stored.out, HasSubstr("\"splits\":1,\"splits_with_replica\":1,\"workers_with_replica\":2"));
+  // What cannot be planned is said as a submit would.
+  EXPECT_EQ(Mrctl({"explain", "wordcount", "--input", Uri("absent")}).exit, 7);
+  EXPECT_EQ(RunMrctl({"--master", "127.0.0.1:1", "explain", "wordcount", "--input", Uri("in")}).exit, 5);
+  const RunResult local = RunMrctl({"explain", "wordcount", "--local", "--input", Path("in")});
+  EXPECT_EQ(local.exit, 0) << local.err;
+  EXPECT_THAT(local.out, HasSubstr("count"));
+}
+
+TEST_F(DeadlinesTest, ARunningJobsDeadlineAndPriorityCanBeSet) {
+  const RunResult submitted =
+      Mrctl({"-q", "submit", "--detach", "sleep", "--ms", "60000", "--tasks", "2", "--output", Uri("set")});
+  ASSERT_EQ(submitted.exit, 0) << submitted.err;
+  const std::string id = submitted.out.substr(0, submitted.out.find('\n'));
+  EXPECT_EQ(Mrctl({"job", "set", id}).exit, 2);
+  EXPECT_EQ(Mrctl({"job", "set", id, "--deadline", "5"}).exit, 2);
+  EXPECT_EQ(Mrctl({"job", "set", "job_99_0099", "--priority", "1"}).exit, 7);
+  ASSERT_EQ(Mrctl({"job", "set", id, "--deadline", "10m", "--priority", "7"}).exit, 0);
+  const auto show = [&] { return Mrctl({"job", "show", id}).out; };
+  const Instant end = Now() + Seconds(20);
+  while (show().find("a bound from its input") == std::string::npos && Now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_THAT(show(), HasSubstr("deadline    10m00s after its submission"));
+  EXPECT_THAT(show(), HasSubstr("priority    7\n"));
+  EXPECT_THAT(show(), HasSubstr("a bound from its input: no earlier run is known"));
+  EXPECT_THAT(Mrctl({"-o", "json", "job", "show", id}).out, HasSubstr("\"deadline_s\":600.0"));
+  // It outlives the master.
+  cluster_->KillMaster();
+  ASSERT_TRUE(cluster_->StartMaster().ok());
+  EXPECT_THAT(show(), HasSubstr("deadline    10m00s after its submission"));
+  EXPECT_THAT(show(), HasSubstr("a bound from its input: no earlier run is known"));
+  ASSERT_EQ(Mrctl({"job", "set", id, "--deadline", "none"}).exit, 0);
+  EXPECT_THAT(show(), testing::Not(HasSubstr("deadline  ")));
+  EXPECT_THAT(show(), HasSubstr("priority    7\n"));
+  EXPECT_EQ(Mrctl({"kill", id}).exit, 0);
+  EXPECT_EQ(Mrctl({"wait", id}).exit, 4);
+  EXPECT_EQ(Mrctl({"job", "set", id, "--priority", "1"}).exit, 3) << "it has ended";
+}
+
+TEST_F(DeadlinesTest, AUtilityIsReadWithClearErrors) {
+  const auto submit = [](const std::string& points) {
+    return Mrctl(Naps("worth", Uri("worth"), 1, {"--conf", "jockey.utility=" + points}));
+  };
+  EXPECT_THAT(submit("0:1,30m").err, HasSubstr("'30m' is no point"));
+  EXPECT_THAT(submit("0:1,30m:x").err, HasSubstr("what stands behind the colon is no number"));
+  EXPECT_THAT(submit("0:1,30:1").err, HasSubstr("--conf jockey.utility: '30:1'"));
+  EXPECT_THAT(submit("30m:1,20m:-1").err, HasSubstr("times must rise"));
+  EXPECT_THAT(submit("0:1").err, HasSubstr("two points or more"));
+  EXPECT_EQ(submit("0:1").exit, 2);
+  const RunResult good = submit("0:1,30m:1,40m:-1");
+  EXPECT_EQ(good.exit, 0) << good.err << cluster_->Logs();
+  EXPECT_EQ(Mrctl(Naps("worth", Uri("worth2"), 1, {"--best-effort"})).exit, 2) << "without a deadline";
 }
 
 }  // namespace

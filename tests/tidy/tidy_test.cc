@@ -60,6 +60,21 @@ TEST(TidyTest, EachFolderIncludesOnlyWhatItMay) {
   EXPECT_GT(seen, 50u) << "the source tree was not found at " << MR_SOURCE_DIR;
 }
 
+// By its links, too: of the master's targets the predictor alone has the simulator, and of that the predictor alone.
+TEST(TidyTest, OnlyThePredictorLinksTheSimulator) {
+  std::vector<std::string> found;
+  for (const SourceFile& file : Tree()) {
+    if (file.path != "master/server/CMakeLists.txt") continue;
+    for (const std::string& line : file.lines()) {
+      if (StartsWith(line, "#") || !std::regex_search(line, std::regex(R"(\bmr_(sim|predict)\b)"))) continue;
+      found.push_back(line);
+    }
+  }
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_TRUE(std::regex_search(found[0], std::regex(R"(^target_link_libraries\(mr_predictor .*PRIVATE mr_predict\)$)")))
+      << found[0];
+}
+
 TEST(TidyTest, NoFileIsTooLong) {
   for (const SourceFile& file : Tree()) {
     if (!IsCode(file)) continue;

@@ -44,6 +44,12 @@ interface MasterForClient {
   profile @20 (name :Text, index :UInt32, fromStage :UInt32) -> (outcome :Common.Outcome, count :UInt32, profile :Profile, next :UInt32);
   # What earlier runs of jobs of this name taught, one profile for each shape of their plans; index: from 0, the one
   # that changed last first, of `count`. Stages in pages of about 512 KiB. fromStage: 0, then `next` until that is 0.
+  explain @21 (spec :Job.JobSpec) -> (outcome :Common.Outcome, plan :ExplainedPlan);
+  # What a submit of it would run and be answered; nothing is submitted, and its library need not be there. outcome: it
+  # cannot be planned, and why.
+  setJob @22 (job :Common.JobId, setPriority :Bool, priority :Int32, setDeadline :Bool, deadlineMs :UInt64) -> (outcome :Common.Outcome);
+  # Of a running job; what is not to be set stays as it is. deadlineMs: from its submission, 0 = none. Answered when it
+  # is in the journal.
 }
 
 interface JobWatcher { changed @0 (status :JobStatus); }
@@ -79,6 +85,8 @@ struct JobStatus {
   # What its user should know although it goes on, one line each.
   steering @19 :SteeringStatus;
   # Null where no policy steered it by a deadline.
+  deadline @20 :DeadlineStatus;
+  # Null where it has neither a deadline nor a utility.
 }
 
 struct SteeringStatus {
@@ -239,4 +247,62 @@ struct ProfileInput {
   # all_to_all, many_to_one, one_to_one or broadcast; empty: files.
   from @1 :UInt32;
   # Stage, by its place in the profile.
+}
+
+struct DeadlineStatus {
+  deadlineUs @0 :UInt64;
+  # From its submission; 0: its utility says it.
+  steered @1 :Bool;
+  # The cluster's list has the policy jockey.
+  predicted @2 :Bool;
+  runs @3 :UInt32;
+  scale @4 :Float64;
+  # Earlier runs that its prediction is of, 0: a bound from its input; its input over theirs.
+  guaranteed @5 :UInt32;
+  held @6 :UInt32;
+  # Slots, now.
+  bestEffort @7 :Bool;
+}
+
+struct ExplainedPlan {
+  stages @0 :List(ExplainedStage);
+  refusals @1 :List(Common.Outcome);
+  # That a submit would meet; the first would be its answer.
+  slots @2 :UInt32;
+  # Of the cluster.
+  predictions @3 :List(SlotsTime);
+  basis @4 :Text;
+  # What they rest on; where there are none, why.
+  runs @5 :UInt32;
+  scale @6 :Float64;
+  steered @7 :Bool;
+  hasAdmission @8 :Bool;
+  admitted @9 :Bool;
+  needsSlots @10 :UInt32;
+  availableSlots @11 :UInt32;
+  criticalPathUs @12 :UInt64;
+  earliestUs @13 :UInt64;
+  # 0: never.
+}
+
+struct ExplainedStage {
+  name @0 :Text;
+  reduces @1 :Bool;
+  # Takes slots of reduces.
+  tasks @2 :UInt32;
+  inputBytes @3 :UInt64;
+  # Of a stage that reads others: at most.
+  splits @4 :UInt32;
+  withReplica @5 :UInt32;
+  workers @6 :UInt32;
+  # Splits of which a worker that lives has a replica, and on how many workers those are.
+}
+
+struct SlotsTime {
+  slots @0 :UInt32;
+  medianUs @1 :UInt64;
+  mostUs @2 :UInt64;
+  # That 19 of 20 runs take.
+  inTime @3 :Bool;
+  # With slack, by the deadline.
 }

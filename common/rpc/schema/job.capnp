@@ -35,7 +35,13 @@ struct JobSpec {
   labels @13 :List(KeyValue);
   speculation @14 :Wish;
   clones @15 :Wish;
+  bestEffort @16 :Bool;
+  # Accepted also where its deadline cannot be met.
+  utility @17 :List(UtilityPoint);
+  # What it is worth to end at these times, which rise; none, or two and more. Empty: the deadline says it.
   struct KeyValue { key @0 :Text; value @1 :Text; }
+  struct UtilityPoint { atMs @0 :UInt64; utility @1 :Float64; }
+  # atMs: since the submission.
 }
 
 struct StageSpec {

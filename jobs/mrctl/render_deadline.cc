@@ -1,0 +1,86 @@
+// Deadlines, predictions and guarantees as text: of explain and of job show.
+#include <algorithm>
+#include <cstdio>
+
+#include "common/base/text.h"
+#include "jobs/mrctl/render.h"
+
+namespace mr::ctl {
+namespace {
+
+constexpr size_t kBar = 40;  // characters of the longest
+
+std::string Took(uint64_t us) { return HumanDuration(Micros(static_cast<int64_t>(us))); }
+
+std::string Bar(uint64_t value, uint64_t most, size_t cells, char c) {
+  return std::string(most == 0 ? 0 : std::max<size_t>(value > 0, value * cells / most), c);
+}
+
+std::string Line(const char* name, const std::string& value) {
+  std::string padded = name;
+  padded.resize(12, ' ');
+  return padded + value + "\n";
+}
+
+}  // namespace
+
+std::string DeadlineText(const JobStatus& job) {
+  if (!job.deadline) return "";
+  const DeadlineInfo& d = *job.deadline;
+  std::string when = d.deadline_us > 0 ? Took(d.deadline_us) + " after its submission" : "by its utility";
+  if (d.deadline_us > 0 && Ended(job.state))
+    when += job.elapsed_us <= d.deadline_us ? ", met" : ", missed";
+  else if (d.deadline_us > 0 && job.elapsed_us > d.deadline_us)
+    when += ", passed " + Took(job.elapsed_us - d.deadline_us) + " ago";
+  else if (d.deadline_us > 0)
+    when += ", in " + Took(d.deadline_us - job.elapsed_us);
+  if (d.best_effort) when += " (best effort)";
+  std::string text = Line("deadline", when);
+  if (!d.steered) return text + Line("guaranteed", "nothing: the cluster's list of policies has no jockey");
+  if (d.predicted) {
+    char scale[32];
+    std::snprintf(scale, sizeof scale, "%.2g", d.scale);
+    std::string basis = d.runs == 0
+                            ? "a bound from its input: no earlier run is known"
+                            : "of " + std::to_string(d.runs) + (d.runs == 1 ? " earlier run" : " earlier runs");
+    if (d.runs > 0 && d.scale != 1) basis += ", with " + std::string(scale) + " times their input";
+    text += Line("predicted", basis);
+  } else if (!Ended(job.state)) {
+    text += Line("predicted", "nothing yet: it is served as others are");
+  }
+  if (!Ended(job.state)) {
+    text += Line("guaranteed", std::to_string(d.guaranteed) +
+                                   (d.guaranteed == 1 ? " slot, holds " : " slots, holds ") + std::to_string(d.held));
+  }
+  return text;
+}
+
+std::string ExplainText(const Explained& e, uint64_t deadline_us) {
+  Table stages({"STAGE", "SLOTS", "TASKS", "INPUT", "SPLITS", "WITH A REPLICA", "ON WORKERS"});
+  for (const auto& s : e.stages) {
+    const bool reads = s.splits > 0;
+    stages.Add({s.name, s.reduces ? "reduce" : "map", std::to_string(s.tasks),
+                (reads || s.input_bytes == 0 ? "" : "<= ") + HumanBytes(s.input_bytes),
+                reads ? std::to_string(s.splits) : "-", reads ? std::to_string(s.with_replica) : "-",
+                reads ? std::to_string(s.workers) : "-"});
+  }
+  std::string text = stages.Text() + "\n";
+  if (e.times.empty()) return text + "time: nothing can be predicted: " + e.basis + "\n";
+  text += "time by slots, of " + std::to_string(e.slots) + " in the cluster; " + e.basis + "\n\n";
+  uint64_t most = 1;
+  for (const auto& t : e.times) most = std::max(most, t.median_us);
+  Table times({"SLOTS", "MEDIAN", "19 OF 20", ""});
+  for (const auto& t : e.times) {
+    times.Add({std::to_string(t.slots), Took(t.median_us), Took(t.most_us),
+               Bar(t.median_us, most, kBar, '=') + (t.in_time ? " in time" : "")});
+  }
+  text += times.Text();
+  if (!e.has_admission) return text;
+  text += "\ndeadline " + Took(deadline_us) + ": needs " + std::to_string(e.needs_slots) + " slots, " +
+          std::to_string(e.available_slots) + " are not guaranteed to others; " +
+          (e.earliest_us > 0 ? "the earliest that can be is " + Took(e.earliest_us) : "no deadline can be met now") +
+          (e.steered ? "" : " (only told: the cluster's list of policies has no jockey)") + "\n";
+  return text;
+}
+
+}  // namespace mr::ctl

@@ -1,0 +1,154 @@
+// Jobs with a deadline: what is predicted of them, whether they are admitted, what users change while they run.
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/base/text.h"
+#include "common/rpc/wire.h"
+#include "master/sched/policies/admission.h"
+#include "master/sched/state.h"
+#include "master/server/brain.h"
+#include "master/server/predictor.h"
+#include "master/server/profiles.h"
+
+namespace mr::master {
+namespace {
+
+uint64_t MicrosOf(double seconds) { return seconds > 0 ? static_cast<uint64_t>(seconds * 1e6) : 0; }
+
+std::string SlotsText(uint32_t n) { return std::to_string(n) + (n == 1 ? " slot" : " slots"); }
+
+}  // namespace
+
+bool Brain::Steers() const {
+  const std::string& list = options_.policies;
+  const std::string name = "jockey";
+  for (size_t at = list.find(name); at != std::string::npos; at = list.find(name, at + 1)) {
+    const size_t end = at + name.size();
+    const bool begins = at == 0 || list[at - 1] == ',' || list[at - 1] == ' ';
+    if (begins && (end == list.size() || list[end] == ',' || list[end] == '(' || list[end] == ' ')) return true;
+  }
+  return false;
+}
+
+bool Brain::WantsForecast(const JobSpec& spec) const {
+  return Steers() && (spec.deadline.ns > 0 || !spec.utility.empty());
+}
+
+void Brain::ForetellOf(const JobSpec& spec, const JobPlan& plan, std::function<void(Result<Forecast>)> then) {
+  std::vector<StageSize> sizes;
+  for (size_t s = 0; s < spec.stages.size(); ++s) {
+    const StagePlan& stage = plan.stages[s];
+    sizes.push_back({stage.tasks, static_cast<double>(stage.input_bytes), spec.stages[s].reads_files()});
+  }
+  outlets_.InBackground([this, store = options_.profiles, name = spec.name, graph = GraphOf(spec),
+                         sizes = std::move(sizes), slots = scheduler_->state().slots().total,
+                         then = std::move(then)] {
+    std::optional<sched::RunProfile> profile;
+    double rate = 0;
+    if (store != nullptr) {
+      auto found = store->Find(name, sched::PlanShape(graph));
+      if (!found.ok())
+        LOG(WARNING) << "the profile of '" << name << "' cannot be read: " << found.status().ToString();
+      if (found.ok() && found->has_value()) profile = std::move((*found)->profile);
+      if (!profile) rate = store->BytesPerSlotSecond();
+    }
+    auto forecast = std::make_shared<Result<Forecast>>(Foretell(graph, sizes, profile, rate, slots));
+    loop_.Post([forecast, then] { then(std::move(*forecast)); });
+  });
+}
+
+std::string RefusalText(const sched::Admission& a, Duration deadline, uint32_t slots) {
+  std::string why;
+  switch (a.answer) {
+    case sched::Admission::Answer::kAdmitted:
+      return "";
+    case sched::Admission::Answer::kBelowCriticalPath:
+      why = "its longest chain of tasks alone takes about " + HumanDuration(FromSeconds(a.critical_path));
+      break;
+    case sched::Admission::Answer::kTooFewSlots:
+      why = slots == 0 ? "the cluster has no slots now"
+                       : "all " + SlotsText(slots) + " of the cluster are too few for it";
+      break;
+    case sched::Admission::Answer::kTaken:
+      why = "it needs " + SlotsText(a.slots) + ", and of the cluster's " + std::to_string(slots) + " only " +
+            std::to_string(a.available) + (a.available == 1 ? " is" : " are") + " not guaranteed to others";
+      break;
+  }
+  std::string text = "the deadline of " + HumanDuration(deadline) + " cannot be met: " + why;
+  // Rounded up, so that what is said is admitted.
+  if (std::isfinite(a.earliest)) {
+    text +=
+        "; the earliest that can be is " + HumanDuration(Seconds(static_cast<int64_t>(std::ceil(a.earliest * 1.02))));
+  }
+  return text + " (--best-effort submits it all the same)";
+}
+
+void Brain::Foretold(const std::string& key, Result<Forecast> forecast) {
+  const auto it = planning_.find(key);
+  if (it == planning_.end()) return;
+  const JobSpec& spec = it->second.spec;
+  if (!forecast.ok())
+    LOG(WARNING) << "'" << spec.name << "' runs without a prediction: " << forecast.status().ToString();
+  if (forecast.ok() && !forecast->guessed && spec.deadline.ns > 0 && !spec.best_effort) {
+    const sched::State& state = scheduler_->state();
+    const auto answer = sched::Admit(state, forecast->prediction, spec.deadline.seconds(), spec.queue, Stamp());
+    if (answer.answer != sched::Admission::Answer::kAdmitted) {
+      const Status refused = Rejected(RefusalText(answer, spec.deadline, state.slots().total));
+      auto node = planning_.extract(it);
+      for (const auto& reply : node.mapped().replies) reply(refused, {});
+      return;
+    }
+  }
+  const std::string basis = forecast.ok() ? forecast->basis : "";
+  Accept(key, forecast.ok() ? std::optional(std::move(forecast->prediction)) : std::nullopt);
+  if (!basis.empty()) LOG(INFO) << "its prediction: " << basis;
+}
+
+void Brain::ForetellRunning(JobId id) {
+  const JobView* job = jobs_.Find(id);
+  const sched::Job* known = scheduler_->state().FindJob(id);
+  if (job == nullptr || known == nullptr || !known->running() || known->prediction.known()) return;
+  if (!WantsForecast(job->spec)) return;
+  ForetellOf(job->spec, job->plan, [this, id](Result<Forecast> forecast) {
+    if (!forecast.ok()) {
+      LOG(WARNING) << Name(id) << " goes on without a prediction: " << forecast.status().ToString();
+      return;
+    }
+    if (scheduler_->state().FindJob(id) == nullptr) return;
+    Feed(sched::ProfileLoaded{id, std::move(forecast->prediction)});
+    MarkChanged(id);
+  });
+}
+
+void Brain::SetJob(JobId id, const JobWish& wish, std::function<void(Status)> reply) {
+  const JobView* job = jobs_.Find(id);
+  if (job == nullptr) return reply(jobs_.Unknown(id));
+  const sched::Job* known = scheduler_->state().FindJob(id);
+  if (Ended(job->state) || known == nullptr || !known->running()) {
+    return reply(Rejected(Name(id) + " is " + Word(job->state) + " already"));
+  }
+  const sched::JobSet set{id, wish.priority.value_or(known->priority), wish.deadline.value_or(known->deadline)};
+  const Fed fed = Feed(set);
+  MarkChanged(id);
+  ForetellRunning(id);
+  outbox_.Hold(fed.sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
+}
+
+void Brain::FillDeadline(const JobView& job, rpc::JobStatus::Builder out) const {
+  if (job.spec.deadline.ns <= 0 && job.spec.utility.empty()) return;
+  auto to = out.initDeadline();
+  to.setDeadlineUs(MicrosOf(job.spec.deadline.seconds()));
+  to.setBestEffort(job.spec.best_effort);
+  to.setSteered(Steers());
+  if (const sched::Job* known = scheduler_->state().FindJob(job.id)) {
+    to.setPredicted(known->prediction.known());
+    to.setRuns(known->prediction.runs);
+    to.setScale(known->prediction.scale);
+    if (known->running()) to.setGuaranteed(known->share);
+    to.setHeld(known->holding);
+  }
+}
+
+}  // namespace mr::master

@@ -1,0 +1,72 @@
+// `mrctl explain`: the checks, the plan and the prediction of a submit, without one.
+#include "master/server/explain.h"
+
+#include <set>
+
+#include "master/sched/state.h"
+#include "master/server/brain.h"
+#include "master/server/planner.h"
+
+namespace mr::master {
+
+void Brain::ExplainJob(const JobSpec& spec, std::function<void(Explained)> reply) {
+  const PlanContext context = ContextOf(spec);
+  auto shared = std::make_shared<JobSpec>(spec);
+  auto out = std::make_shared<Explained>();
+  out->refusals = Refusals(spec);
+  outlets_.InPool([this, shared, context, out, reply = std::move(reply)] {
+    // Apart from the plan, which is told also where the output stands in the way.
+    JobSpec without = *shared;
+    if (const std::string uri = std::exchange(without.output_uri, ""); uri.starts_with("file://")) {
+      const Status status = CheckFileOutput(uri, shared->overwrite);
+      if (!status.ok()) out->refusals.push_back(status);
+    }
+    auto plan = std::make_shared<Result<JobPlan>>(PlanJob(without, context));
+    loop_.Post([this, shared, out, plan, reply] {
+      out->status = plan->status();
+      if (!plan->ok()) return reply(std::move(*out));
+      out->plan = *std::move(*plan);
+      Locate(out.get());
+      ForetellOf(*shared, out->plan, [this, shared, out, reply](Result<Forecast> forecast) {
+        AddForecast(*shared, std::move(forecast), out.get());
+        reply(std::move(*out));
+      });
+    });
+  });
+}
+
+void Brain::Locate(Explained* out) const {
+  for (const StagePlan& stage : out->plan.stages) {
+    Explained::Locality& locality = out->locality.emplace_back();
+    std::set<WorkerId> on;
+    for (const Split& split : stage.splits) {
+      bool found = false;
+      for (const WorkerId holder : Holders(split)) {
+        const sched::Worker* worker = scheduler_->state().FindWorker(holder);
+        if (worker == nullptr || !worker->alive) continue;
+        found = true;
+        on.insert(holder);
+      }
+      locality.with_replica += found ? 1 : 0;
+    }
+    locality.workers = static_cast<uint32_t>(on.size());
+  }
+}
+
+void Brain::AddForecast(const JobSpec& spec, Result<Forecast> forecast, Explained* out) {
+  out->slots = scheduler_->state().slots().total;
+  out->steered = Steers();
+  if (!forecast.ok()) {
+    out->no_forecast = forecast.status().message();
+    return;
+  }
+  out->forecast = *std::move(forecast);
+  if (spec.deadline.ns <= 0) return;
+  out->admission =
+      sched::Admit(scheduler_->state(), out->forecast->prediction, spec.deadline.seconds(), spec.queue, Stamp());
+  const bool refused = out->steered && !out->forecast->guessed && !spec.best_effort &&
+                       out->admission->answer != sched::Admission::Answer::kAdmitted;
+  if (refused) out->refusals.push_back(Rejected(RefusalText(*out->admission, spec.deadline, out->slots)));
+}
+
+}  // namespace mr::master
