@@ -9,7 +9,9 @@ namespace mr::sched {
 std::vector<double> Prediction::At(size_t i, double progress) const {
   const double place = std::clamp(progress, 0.0, 1.0) * buckets;
   const auto b = std::min<size_t>(static_cast<size_t>(place), buckets == 0 ? 0 : buckets - 1);
-  const double part = place - static_cast<double>(b);
+  // Single tasks are left: however near to 1 these bring it, one of them may still take all of its time.
+  const bool last = b + 1 == buckets && place < buckets;
+  const double part = last ? 0 : place - static_cast<double>(b);
   const float* low = &left[(i * (buckets + 1) + b) * quantiles];
   std::vector<double> out(quantiles);
   for (size_t q = 0; q < quantiles; ++q) out[q] = low[q] + part * (double{low[quantiles + q]} - low[q]);

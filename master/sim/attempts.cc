@@ -67,6 +67,12 @@ void Simulation::Start(uint32_t index) {
     a.counted = task.plan.input_bytes > 0;
     if (!a.counted) a.bytes = kTimedParts;
   }
+  if (a.timed && experiment_.tasks.fails > 0) {
+    Rng rng = Luck(a.id.task, a.id.number, 6);
+    if (rng.Uniform() < experiment_.tasks.fails) {
+      queue_.Push(now_ + FromSeconds(rng.Uniform() * a.trace_seconds), Kind::kFails, index, a.stamp);
+    }
+  }
   for (const sched::Slice& slice : task.plan.slices) a.needed += slice.task_end - slice.task_begin;
   Worker& w = workers_[a.worker];
   if (experiment_.tasks.report_period.ns > 0 && !w.reporting) {

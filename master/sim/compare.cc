@@ -122,14 +122,18 @@ std::string ComparisonTable(const Header& h, const std::vector<ListResult>& resu
           Ratio(bin.p95, base.p95).c_str(), Ratio(bin.p99, base.p99).c_str());
     }
   }
-  out += "\n        MAKESPAN    SLOT-SECONDS          OF (1)   UTILI-            COPIES             ACROSS     JOBS\n";
-  out += "LIST           s    USEFUL    WASTED         ALL   SATION   STARTS LAUNCHED     WON      RACKS   FAILED\n";
+  const bool deadlines = first.deadlines > 0;
+  out += "\n        MAKESPAN    SLOT-SECONDS          OF (1)   UTILI-            COPIES             ACROSS     JOBS";
+  out += deadlines ? "      DEADLINES\n" : "\n";
+  out += "LIST           s    USEFUL    WASTED         ALL   SATION   STARTS LAUNCHED     WON      RACKS   FAILED";
+  out += deadlines ? "     MET  MISSED\n" : "\n";
   for (size_t l = 0; l < results.size(); ++l) {
     const Summary& o = results[l].summary;
-    out += Printed("%-5s %10.1f %9.0f %9.0f %11s %6.1f %% %8.0f %8.0f %7.0f %10s %8.0f\n", Mark(l).c_str(),
+    out += Printed("%-5s %10.1f %9.0f %9.0f %11s %6.1f %% %8.0f %8.0f %7.0f %10s %8.0f", Mark(l).c_str(),
                    o.makespan, o.useful, o.wasted, Ratio(o.useful + o.wasted, first.useful + first.wasted).c_str(),
                    100 * o.utilisation, o.starts, o.copies, o.copies_won,
                    HumanBytes(static_cast<uint64_t>(o.cross_rack_bytes)).c_str(), o.failed);
+    out += deadlines ? Printed(" %7.0f %7.0f\n", o.deadlines - o.missed, o.missed) : "\n";
   }
   return out;
 }

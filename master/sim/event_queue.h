@@ -29,6 +29,8 @@ enum class Kind : uint8_t {
   kServing,    // what readers take of each disk is looked at once more
   kList,       // a: change of the list
   kKillStrand,  // a: job, a strand of one that has ended
+  kFails,       // a: attempt, b: its stamp: by no fault of its own
+  kWish,        // a: a user's wish for a job
 };
 
 struct Item {

@@ -69,6 +69,14 @@ void Simulation::Contend(uint32_t worker, double factor) {
   Relimit(worker);
 }
 
+void Simulation::FailAttempt(uint32_t attempt) {
+  const Attempt& a = attempts_[attempt];
+  if (a.at != At::kRunning) return;  // it reports already
+  const sched::AttemptFailed e{a.id, {a.worker + 1}, a.incarnation, sched::FailureKind::kEnvironment, "a bad sector"};
+  Free(attempt);
+  Step(e);
+}
+
 // An output is gone: what is being copied of this job is copied again, from what is left.
 void Simulation::RestartCopies(JobId id) {
   for (Stage& stage : jobs_[id.seq - 1].stages) {

@@ -1,6 +1,7 @@
 // The generator. `generate:MIX[,jobs=N][,gap=SECONDS]`.
 //
 // facebook, bing: bins by papers.md 1.4. Durations are the task model's, its straggler factors included (model.h).
+// recurring: the same, and beside them four jobs that come again and again, each time with other input and a deadline.
 // mumak, google: phases with recorded widths, durations and straggler factors (generate_measured.cc).
 #include <algorithm>
 #include <charconv>
@@ -28,6 +29,7 @@ struct Mix {
 constexpr Mix kMixes[] = {
     {"facebook", 1000, 14.7, 3.7, .75, {.82, .06, .08, .03, .01}},
     {"bing", 1000, 14.7, 3.7, .75, {.61, .10, .15, .12, .02}},
+    {"recurring", 200, 14.7, 3.7, .75, {.82, .06, .08, .03, .01}},
     {"mumak", 90, 98.6, 2.05, 0, {}},
     {"google", 1000, 14.5, 20.8, 0, {}},
 };
@@ -62,6 +64,35 @@ JobModel BinJob(Rng& rng, uint32_t number, const Mix& mix) {
   const uint64_t input = (tasks - reduces) * kTaskBytes;
   return MapReduce(0, "g" + std::to_string(number), tasks - reduces, input, reduces, reduces * kTaskBytes,
                    reduces > 0 ? reduces * kTaskBytes : input);
+}
+
+// Guesses: of all jobs a fifth recur (of production runs more than .4: papers.md 4.1), one of four by turns; sizes, and
+// a fifth of input more or less between runs. The deadline: so many times what the job's longest path takes at least.
+constexpr double kRecurs = .2, kOtherInput = .2, kDeadline = 4;
+struct Recurring {
+  const char* name;
+  uint32_t maps, joins, reduces;
+};
+constexpr Recurring kRecurring[] = {
+    {"hourly", 40, 20, 4}, {"index", 160, 40, 10}, {"report", 80, 80, 1}, {"model", 60, 30, 30}};
+
+// Maps, then two stages that read all of what is before them.
+JobModel RecurringJob(Rng& rng, uint32_t number) {
+  const Recurring& r = kRecurring[number % std::size(kRecurring)];
+  const double times = 1 + kOtherInput * (2 * rng.Uniform() - 1);
+  const auto maps = static_cast<uint32_t>(std::lround(times * r.maps));
+  const auto bytes = static_cast<uint64_t>(times * kTaskBytes);
+  JobModel job = MapReduce(0, r.name, maps, maps * kTaskBytes, r.joins, r.joins * bytes, r.reduces * bytes);
+  StageModel last = job.stages[1];
+  last.name = "report";
+  last.tasks = r.reduces;
+  last.bytes = last.output_bytes = r.reduces * bytes;
+  last.inputs[0].upstream = 1;
+  job.stages.push_back(std::move(last));
+  const TaskModel costs;
+  job.deadline = kDeadline * kTaskBytes * (costs.map_cost + 2 * (costs.sort_cost + costs.reduce_cost));
+  job.queue = "recurring";
+  return job;
 }
 
 // Guesses: what a day of the largest trace has four times over, and a time that instants hold with room to spare.
@@ -103,9 +134,10 @@ Result<std::vector<JobModel>> Generate(const std::string& spec, uint64_t seed) {
       const bool good = Parse(word.substr(4), &gap) && gap >= 1e-6 && gap <= kMostSeconds;
       if (!good) return InvalidArgument(here + "the mean gap must be from 0.000001 to 1000000000 seconds");
     } else {
-      constexpr std::string_view kWords[] = {"facebook", "bing", "mumak", "google", "jobs=N", "gap=SECONDS"};
+      constexpr std::string_view kWords[] = {"facebook", "bing",   "recurring",  "mumak",
+                                             "google",   "jobs=N", "gap=SECONDS"};
       return InvalidArgument("workload '" + spec + "': what is '" + std::string(word) +
-                             "'? There are facebook, bing, mumak, google, jobs=N and gap=SECONDS" +
+                             "'? There are facebook, bing, recurring, mumak, google, jobs=N and gap=SECONDS" +
                              DidYouMean(word, kWords));
     }
   }
@@ -119,12 +151,18 @@ Result<std::vector<JobModel>> Generate(const std::string& spec, uint64_t seed) {
   Rng rng = Rng::Stream(seed, "workload");
   const std::string_view name = mix->name;
   std::vector<uint32_t> round;
+  uint32_t recurring = 0;
   std::vector<JobModel> jobs;
   double at = 0;
   for (uint32_t j = 0; j < static_cast<uint32_t>(count); ++j) {
     if (j > 0) at += Gap(rng, gap, mix->variation);
-    jobs.push_back(name == "mumak" ? MumakJob(rng, j, &round) : name == "google" ? GoogleJob(rng, j)
-        : BinJob(rng, j, *mix));
+    const bool recurs = name == "recurring" && rng.Uniform() < kRecurs;
+    if (recurs)
+      jobs.push_back(RecurringJob(rng, recurring++));
+    else if (name == "mumak")
+      jobs.push_back(MumakJob(rng, j, &round));
+    else
+      jobs.push_back(name == "google" ? GoogleJob(rng, j) : BinJob(rng, j, *mix));
     jobs.back().submit = at;
   }
   return jobs;

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "common/base/status.h"
 #include "common/base/time.h"
 #include "master/sched/model.h"
+#include "master/sched/prediction.h"
 
 namespace mr::sim {
 
@@ -91,6 +93,9 @@ struct JobModel {
   std::string queue;
   int32_t priority = 0;
   std::vector<std::string> policies;  // of job scope, in place of the cluster's; empty: those
+  double deadline = 0;                // seconds from its submit; 0: none
+  // What the scheduler is told of it at its submit; null: nothing, or what the run learned (Experiment::learn).
+  std::shared_ptr<const sched::Prediction> prediction;
   uint32_t tasks() const;
 };
 // A map stage, and an all-to-all reduce stage where reduces > 0.
@@ -111,6 +116,8 @@ struct TaskModel {
   uint32_t output_replicas = 1;
   // Of the disks where outputs are kept, per byte that readers copy; 0: not felt (adr/0001).
   double serve_disk = 0;
+  // P(an attempt of recorded time fails by no fault of its own, at some instant of that time).
+  double fails = 0;
   Duration launch_delay = Millis(10);  // decision to first byte: a guess
   Duration kill_delay = Millis(10);
   Duration report_period = Seconds(1);  // 0: no progress reports

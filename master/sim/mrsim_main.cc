@@ -97,6 +97,7 @@ Result<int> RunLists(const Options& o) {
     }
     experiment.jobs = std::move(trace.jobs);
     experiment.seed = seed;
+    experiment.learn = true;
     return experiment;
   };
   const size_t runs = run.lists.size() * run.seeds;

@@ -50,7 +50,7 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
   app.require_subcommand(1);
   CLI::App* run = app.add_subcommand("run", "a workload on a cluster: completion times, slot-seconds, bytes");
   run->add_option("--workload", o.workload,
-                  "a trace, or generate:facebook|bing|mumak|google[,jobs=N][,gap=SECONDS]")
+                  "a trace, or generate:facebook|bing|recurring|mumak|google[,jobs=N][,gap=SECONDS]")
       ->required();
   run->add_option("--format", o.format,
                   "of the trace, where its first line does not say: swim, rumen, google, alibaba, tpch[:EXECUTORS], "

@@ -11,6 +11,7 @@ namespace mr::sim {
 
 namespace {
 
+constexpr double kBorder = 1e-9;  // of a bucket: progress comes from a division
 constexpr uint32_t kPointsOfARun = 200;  // at which progress is noted; a guess: four in a bucket
 
 struct Point {
@@ -172,7 +173,23 @@ Status Check(const RunProfile& profile) {
   return Status::Ok();
 }
 
-// What empty buckets have not seen, the next fuller one has; then nothing rises.
+// When the run came to each border between buckets: between two points in proportion. A mean over the bucket that
+// begins there would tell half a bucket too little of what is left, everywhere.
+void AddRun(const std::vector<Point>& points, double length, std::vector<std::vector<float>>* seen) {
+  const auto buckets = static_cast<double>(seen->size() - 1);
+  size_t b = 0;
+  for (size_t i = 0; i < points.size(); ++i) {
+    const Point &to = points[i], &from = points[i > 0 ? i - 1 : 0];
+    for (; b < seen->size() && static_cast<double>(b) <= to.progress * buckets + kBorder; ++b) {
+      const double rise = to.progress - from.progress, border = static_cast<double>(b) / buckets;
+      const double part = rise > 0 ? std::clamp((border - from.progress) / rise, 0.0, 1.0) : 0;
+      (*seen)[b].push_back(static_cast<float>(length - from.at - part * (to.at - from.at)));
+    }
+  }
+}
+
+// What empty buckets have not seen, the next fuller one has. With fewer slots no less is left than with more: a run
+// with many slots comes to p with its longest path still to go, and so does a job that held more than it is guaranteed.
 void Smooth(Prediction* p, const std::vector<std::vector<std::vector<float>>>& seen) {
   const size_t nb = p->buckets + 1, nq = p->quantiles;
   p->left.assign(p->slots.size() * nb * nq, 0);
@@ -186,10 +203,11 @@ void Smooth(Prediction* p, const std::vector<std::vector<std::vector<float>>>& s
         to[q] = s.empty() ? next : std::max(next, s[(2 * q + 1) * s.size() / (2 * nq)]);
       }
     }
-    if (a == 0) continue;
+  }
+  for (size_t a = p->slots.size() - 1; a-- > 0;) {
     for (size_t i = 0; i < nb * nq; ++i) {
       float& here = p->left[a * nb * nq + i];
-      here = std::min(here, p->left[(a - 1) * nb * nq + i]);
+      here = std::max(here, p->left[(a + 1) * nb * nq + i]);
     }
   }
 }
@@ -251,10 +269,8 @@ Result<Prediction> Predict(const RunProfile& profile, const PredictOptions& opti
         if (++ended % each != 0) return;
         points.push_back({now, ProgressOf(options.indicator, stages, Shares(profile, done))});
       });
-      for (const Point& p : points) {
-        const auto bucket = static_cast<size_t>(std::clamp(p.progress, 0.0, 1.0) * out.buckets);
-        seen[a][bucket].push_back(static_cast<float>(length - p.at));
-      }
+      points.push_back({length, 1});
+      AddRun(points, length, &seen[a]);
     }
   }
   Smooth(&out, seen);
@@ -278,6 +294,24 @@ RunProfile Scaled(RunProfile profile, double times, bool tasks_stay) {
     }
   }
   return profile;
+}
+
+RunProfile ScaledTo(RunProfile profile, const std::vector<uint32_t>& tasks, double times) {
+  for (size_t s = 0; s < profile.stages.size(); ++s) {
+    StageRuns& stage = profile.stages[s];
+    const double each = tasks[s] > 0 ? times * stage.tasks / tasks[s] : 1;
+    stage.input_bytes *= times;
+    stage.tasks = tasks[s];
+    for (float& seconds : stage.run) seconds = static_cast<float>(seconds * each);
+  }
+  return profile;
+}
+
+std::vector<uint32_t> SlotsToPredict(uint32_t all) {
+  std::vector<uint32_t> slots;
+  for (uint32_t a = 1; a < all; a += std::max(1u, a / 5)) slots.push_back(a);
+  slots.push_back(std::max(1u, all));
+  return slots;
 }
 
 }  // namespace mr::sim

@@ -43,5 +43,12 @@ std::vector<RunPoint> SampleRun(const RunProfile& profile, uint32_t slots, uint6
 // As if its stages read `times` as many bytes: tasks as many, each as long, unless tasks are to stay (then each is as
 // many times longer).
 RunProfile Scaled(RunProfile profile, double times, bool tasks_stay);
+// The same where it is known how many tasks each stage has this time: each takes its part of what is read.
+// REQUIRES tasks.size() as many as stages.
+RunProfile ScaledTo(RunProfile profile, const std::vector<uint32_t>& tasks, double times);
+
+// Numbers of slots to predict with, up to all of them: each one to 10, then a fifth apart. A guess: a slot
+// more is no news beyond.
+std::vector<uint32_t> SlotsToPredict(uint32_t all);
 
 }  // namespace mr::sim

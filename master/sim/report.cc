@@ -20,6 +20,8 @@ struct NumberOf {
 };
 constexpr NumberOf kNumbers[] = {{"jobs", &Summary::jobs},
                                  {"failed_jobs", &Summary::failed},
+                                 {"deadlines", &Summary::deadlines},
+                                 {"missed_deadlines", &Summary::missed},
                                  {"makespan_s", &Summary::makespan},
                                  {"useful_slot_s", &Summary::useful},
                                  {"wasted_slot_s", &Summary::wasted},
@@ -104,7 +106,11 @@ Summary SummaryOf(const std::string& scheduler, uint32_t slots, const Simulation
   o.scheduler = scheduler;
   o.bins = BinsOf(run.jobs());
   o.jobs = static_cast<double>(run.jobs().size());
-  for (const JobResult& job : run.jobs()) o.failed += !job.succeeded;
+  for (const JobResult& job : run.jobs()) {
+    o.failed += !job.succeeded;
+    o.deadlines += job.deadline > 0;
+    o.missed += job.late();
+  }
   o.makespan = t.end;
   o.useful = t.useful;
   o.wasted = t.wasted;
@@ -175,6 +181,7 @@ std::string Table(const Header& h, const Summary& o) {
     else out += Printed(" %10.2f %10.2f %10.2f %10.2f\n", b.mean, b.p50, b.p95, b.p99);
   }
   out += Printed("\nmakespan      %.1f s, %.0f jobs failed\n", o.makespan, o.failed);
+  if (o.deadlines > 0) out += Printed("deadlines     %.0f met, %.0f missed\n", o.deadlines - o.missed, o.missed);
   out += Printed("slot-seconds  %.0f useful, %.0f wasted, utilisation %.1f %%\n", o.useful, o.wasted,
                  100 * o.utilisation);
   out += Printed("attempts      %.0f started, %.0f retries; copies: %.0f launched, %.0f won\n", o.starts, o.retries,

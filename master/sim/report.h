@@ -24,6 +24,7 @@ struct Summary {
   std::string scheduler;
   std::array<Bin, kBinNames.size()> bins;
   double jobs = 0, failed = 0;
+  double deadlines = 0, missed = 0;  // jobs that had a deadline to the end, and those of them that were late or failed
   double makespan = 0;  // seconds
   // Slot-seconds of attempts that committed, and of all others; utilisation: of all slots until the last job ended.
   double useful = 0, wasted = 0, utilisation = 0;

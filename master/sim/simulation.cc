@@ -24,7 +24,7 @@ Simulation::Simulation(Experiment experiment) : experiment_(std::move(experiment
   SetUpMachines();
   for (const JobModel& job : experiment_.jobs) {
     original_.push_back(static_cast<uint32_t>(results_.size()));
-    results_.push_back({false, job.tasks(), job.submit, 0, ""});
+    results_.push_back({false, job.tasks(), job.submit, 0, "", job.deadline});
   }
   jobs_.resize(experiment_.jobs.size());
 }
@@ -59,9 +59,13 @@ std::string Simulation::Run(const std::function<void(size_t, size_t, Instant)>& 
   for (uint32_t c = 0; c < experiment_.list_changes.size(); ++c) {
     queue_.Push({FromSeconds(experiment_.list_changes[c].at).ns}, Kind::kList, c);
   }
+  for (uint32_t i = 0; i < experiment_.wishes.size(); ++i) {
+    queue_.Push({FromSeconds(experiment_.wishes[i].at).ns}, Kind::kWish, i);
+  }
   if (experiment_.tasks.serve_disk > 0) queue_.Push(now_, Kind::kServing, 0);
   outside_ = static_cast<uint32_t>(jobs_.size() + experiment_.faults.faults.size()) + later;
   for (uint64_t n = 0; ended_ < jobs_.size() || live_ > 0; ++n) {
+    if (experiment_.last && results_[*experiment_.last].ended > 0) break;
     if (queue_.empty()) Broken("nothing is left to happen, and jobs are not done");
     if (!error_.empty()) return error_;
     const Item item = queue_.Pop();
@@ -115,6 +119,10 @@ void Simulation::Handle(const Item& item) {
     case Kind::kReadFails: return ReadFails(item.a);
     case Kind::kProbed: return Probed(item.a);
     case Kind::kServing: return ChargeSources();
+    case Kind::kFails:
+      if (attempts_[item.a].stamp == item.b) FailAttempt(item.a);
+      return;
+    case Kind::kWish: return Grant(item.a);
     case Kind::kList:
       return Step(sched::ConfigChanged{experiment_.list_changes[item.a].policies, experiment_.seed,
           sched::kSchedulerVersion,
@@ -184,6 +192,7 @@ void Simulation::Submit(uint32_t j) {
   e.queue = model.queue;
   e.priority = model.priority;
   e.policies = model.policies;
+  e.deadline = FromSeconds(model.deadline);
   std::vector<bool> read(model.stages.size(), false);
   for (const StageModel& s : model.stages) {
     for (const sched::StageInput& in : s.inputs) {
@@ -206,6 +215,7 @@ void Simulation::Submit(uint32_t j) {
   }
   moved_at_ = now_;
   Step(std::move(e));
+  if (model.deadline > 0) Foretell(j);
 }
 
 // Three replicas of each block: the first anywhere, the second in another rack where there is one, the
@@ -369,6 +379,7 @@ void Simulation::Do(const sched::CommitJob& d) {
       if (task.committed == 0) Broken("a job commits without one of its tasks");
     }
   }
+  if (experiment_.learn) Learn(d.job);
   EndJob(d.job, true, "");
 }
 

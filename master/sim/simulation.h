@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/base/rng.h"
+#include "master/sched/job_profile.h"
 #include "master/sched/policies/dolly_rules.h"
 #include "master/sched/scheduler.h"
 #include "master/sim/event_queue.h"
@@ -43,6 +44,18 @@ struct Experiment {
     std::string policies;
   };
   std::vector<ListChange> list_changes;
+  // A user gives a job another priority and another deadline (seconds from its submit; 0: none).
+  struct Wish {
+    double at = 0;  // seconds
+    uint32_t job = 0;
+    int32_t priority = 0;
+    double deadline = 0;
+  };
+  std::vector<Wish> wishes;
+  // As the master does: a job that succeeds teaches later ones of its name and shape, and one of these that has a
+  // deadline is predicted at its submit, where the list has jockey.
+  bool learn = false;
+  std::optional<uint32_t> last;    // the run ends with this job, from 0, and what else runs is left; none: with all
   std::optional<Strands> strands;  // none: each job runs once
   Duration offer_period = Millis(100);  // the papers' heartbeat is of 3 s
   uint64_t seed = 1;
@@ -59,6 +72,8 @@ struct JobResult {
   uint32_t tasks = 0;
   double submitted = 0, ended = 0;  // seconds
   std::string message;              // of one that failed
+  double deadline = 0;              // seconds from the submit, as it was in the end; 0: none
+  bool late() const { return deadline > 0 && !(succeeded && ended - submitted <= deadline); }
 };
 
 struct Totals {
@@ -248,6 +263,11 @@ class Simulation {
   bool EndStrand(uint32_t job, bool succeeded);  // of this job; true: the job ends with it
   void KillStrand(uint32_t strand);
 
+  // recurring.cc: deadlines, and what earlier runs say of a job.
+  void Foretell(uint32_t job);  // it has been submitted
+  void Learn(JobId id);         // it has succeeded
+  void Grant(uint32_t wish);
+
   // load.cc: what shares a machine.
   void SetUpMachines();
   void RestartHog(uint32_t flow);
@@ -270,6 +290,7 @@ class Simulation {
   void Back(uint32_t worker);
   void LoseOutput(const Fault& fault);
   void Contend(uint32_t worker, double factor);
+  void FailAttempt(uint32_t attempt);
   void RestartCopies(JobId job);
   void Register(uint32_t worker);
   bool Chance(double p) { return p > 0 && chance_.Uniform() < p; }
@@ -297,6 +318,7 @@ class Simulation {
   std::vector<Job> jobs_;            // strands behind the jobs of the workload, as in experiment_.jobs
   std::vector<uint32_t> original_;   // by job: whose strand it is, or itself
   std::map<uint32_t, RunningStrands> strands_;  // by job
+  std::map<std::pair<std::string, uint64_t>, sched::RunProfile> profiles_;  // by name and shape of the plan
   std::vector<Worker> workers_;
   std::vector<Host> hosts_;
   std::vector<uint32_t> rack_up_, rack_down_;  // links; kNone: never short

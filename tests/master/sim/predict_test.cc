@@ -38,6 +38,57 @@ TEST(PredictTest, BarrierJobOfThePapersPage) {
   }
 }
 
+// A hundred tasks of ten seconds, one after the other: what is left is what is not done, but in the last bucket, where
+// a single task may be left that takes all of its time.
+TEST(PredictTest, WhatIsLeftIsToldWithoutBias) {
+  const RunProfile job{{Of("a", 100, {10})}};
+  PredictOptions o;
+  o.slots = {1};
+  const auto p = Predict(job, o);
+  ASSERT_TRUE(p.ok());
+  for (double progress = 0; progress < .98; progress += .013) {
+    for (const double left : p->At(0, progress)) EXPECT_NEAR(left, 1000 * (1 - progress), .01) << progress;
+  }
+  EXPECT_NEAR(p->At(0, .985).front(), 20, .01);
+  EXPECT_NEAR(p->At(0, .9999).back(), 20, .01);
+  EXPECT_EQ(p->At(0, 1).back(), 0);
+}
+
+// A chain of ten tasks of 10 s beside 900 s of short ones. With 100 slots nine tenths of the work are done when the
+// chain has nearly all of its way to go; a job that came there on slots lent to it is told so with one slot as well.
+TEST(PredictTest, WhoRanAheadOnManySlotsStillHasTheLongestPathToGo) {
+  RunProfile job{{Of("wide", 900, {1})}};
+  for (uint32_t s = 0; s < 10; ++s) {
+    std::vector<sched::StageInput> inputs;
+    if (s > 0) inputs.push_back({true, EdgeKind::kAllToAll, s});
+    job.stages.push_back(Of("chain" + std::to_string(s), 1, {10}, std::move(inputs)));
+  }
+  PredictOptions o;
+  o.slots = {1, 100};
+  const auto p = Predict(job, o);
+  ASSERT_TRUE(p.ok());
+  EXPECT_GT(p->At(1, .92).front(), 75);
+  EXPECT_GE(p->At(0, .92).front(), p->At(1, .92).front());
+}
+
+TEST(PredictTest, OtherInputIsMoreTasksOrLongerOnes) {
+  const RunProfile other = ScaledTo(BarrierJob(), {20, 4}, 2);
+  EXPECT_EQ(other.stages[0].tasks, 20u);
+  EXPECT_FLOAT_EQ(other.stages[0].run[0], 600) << "twice as many";
+  EXPECT_FLOAT_EQ(other.stages[1].run[0], 2400) << "as many as before";
+}
+
+TEST(PredictTest, NumbersOfSlotsAreFewAndTheLastIsAll) {
+  EXPECT_EQ(SlotsToPredict(0), std::vector<uint32_t>{1});
+  EXPECT_EQ(SlotsToPredict(3), (std::vector<uint32_t>{1, 2, 3}));
+  for (const uint32_t all : {11u, 100u, 5000u}) {
+    const std::vector<uint32_t> slots = SlotsToPredict(all);
+    EXPECT_EQ(slots.back(), all);
+    EXPECT_LT(slots.size(), 50u);
+    for (size_t i = 1; i < slots.size(); ++i) EXPECT_LE(slots[i], std::max(slots[i - 1] + 1, slots[i - 1] * 6 / 5));
+  }
+}
+
 TEST(PredictTest, OneToOneTasksDoNotWaitForTheWholeStage) {
   RunProfile job{{Of("a", 4, {10}), Of("b", 4, {10}, {{true, EdgeKind::kOneToOne, 0}})}};
   PredictOptions o;
