@@ -387,6 +387,8 @@ class Brain {
   bool push_timer_ = false;
 };
 
+// The earliest deadline that would be admitted now, as it is said: rounded up, so that it would be. 0: none.
+Duration Earliest(const sched::Admission& answer);
 // Why it is not admitted, and from when on it would be; slots: of the cluster. Empty: it is.
 std::string RefusalText(const sched::Admission& answer, Duration deadline, uint32_t slots);
 

@@ -120,7 +120,7 @@ void ToWire(const Explained& e, const JobSpec& spec, rpc::ExplainedPlan::Builder
   out.setNeedsSlots(e.admission->slots);
   out.setAvailableSlots(e.admission->available);
   out.setCriticalPathUs(us(e.admission->critical_path));
-  out.setEarliestUs(us(e.admission->earliest));
+  out.setEarliestUs(us(Earliest(*e.admission).seconds()));
 }
 
 // Held by a client while it watches; its end is the end of watching.

@@ -43,8 +43,7 @@ void Brain::ForetellOf(const JobSpec& spec, const JobPlan& plan, std::function<v
     sizes.push_back({stage.tasks, static_cast<double>(stage.input_bytes), spec.stages[s].reads_files()});
   }
   outlets_.InBackground([this, store = options_.profiles, name = spec.name, graph = GraphOf(spec),
-                         sizes = std::move(sizes), slots = scheduler_->state().slots().total,
-                         then = std::move(then)] {
+                         sizes = std::move(sizes), slots = workers_.TotalSlots(), then = std::move(then)] {
     std::optional<sched::RunProfile> profile;
     double rate = 0;
     if (store != nullptr) {
@@ -57,6 +56,13 @@ void Brain::ForetellOf(const JobSpec& spec, const JobPlan& plan, std::function<v
     auto forecast = std::make_shared<Result<Forecast>>(Foretell(graph, sizes, profile, rate, slots));
     loop_.Post([forecast, then] { then(std::move(*forecast)); });
   });
+}
+
+Duration Earliest(const sched::Admission& a) {
+  if (!std::isfinite(a.earliest)) return {};
+  // A hundredth more, and up to what people are shown of a duration.
+  const double step = a.earliest < 60 ? .1 : 1;
+  return Millis(static_cast<int64_t>(std::ceil(a.earliest * 1.01 / step) * step * 1000));
 }
 
 std::string RefusalText(const sched::Admission& a, Duration deadline, uint32_t slots) {
@@ -77,10 +83,8 @@ std::string RefusalText(const sched::Admission& a, Duration deadline, uint32_t s
       break;
   }
   std::string text = "the deadline of " + HumanDuration(deadline) + " cannot be met: " + why;
-  // Rounded up, so that what is said is admitted.
-  if (std::isfinite(a.earliest)) {
-    text +=
-        "; the earliest that can be is " + HumanDuration(Seconds(static_cast<int64_t>(std::ceil(a.earliest * 1.02))));
+  if (const Duration earliest = Earliest(a); earliest.ns > 0) {
+    text += "; the earliest that can be is " + HumanDuration(earliest);
   }
   return text + " (--best-effort submits it all the same)";
 }

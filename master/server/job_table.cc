@@ -53,6 +53,7 @@ const char* Word(What what) {
     case What::kReplicated: return "to be copied";
     case What::kCopyMade: return "copied";
     case What::kCopyNotMade: return "not copied";
+    case What::kAllotted: return "steered";
   }
   return "?";
 }
@@ -554,7 +555,10 @@ struct DecisionFolder {
     if (AttemptView* attempt = table.Find(id)) attempt->stop_asked = true;
   }
   void operator()(const sched::SetShare& d) {
-    if (JobView* job = table.Find(d.job)) job->steering.Note(d, at);
+    JobView* job = table.Find(d.job);
+    if (job == nullptr) return;
+    if (job->steering.slots != d.slots) table.Note(What::kAllotted, {}, d.job, {}, d.reason, at);
+    job->steering.Note(d, at);
   }
   void operator()(const sched::ReplicateCopy& d) {
     const TaskId& id = d.from.output.task;

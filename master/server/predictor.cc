@@ -53,7 +53,7 @@ sched::RunProfile Bound(const sched::JobGraph& graph, const std::vector<StageSiz
 
 std::vector<uint32_t> SlotCounts(uint32_t most) {
   std::vector<uint32_t> counts;
-  for (double ratio = 1.2; counts.empty() || counts.size() > kMostSlotCounts; ratio *= 1.05) {
+  for (double ratio = 1; counts.empty() || counts.size() > kMostSlotCounts; ratio *= 1.05) {
     counts.clear();
     for (uint64_t n = 1; n < most;
          n = std::max(n + 1, static_cast<uint64_t>(std::ceil(static_cast<double>(n) * ratio)))) {

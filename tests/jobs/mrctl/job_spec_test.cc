@@ -163,5 +163,14 @@ TEST(PolicyListTest, SplitsAtCommasOutsideOfParentheses) {
   EXPECT_FALSE(CheckPolicyList(", ,").ok());
 }
 
+TEST(UtilityTest, IsPointsOfRisingTimes) {
+  const auto points = ParseUtility("0:1,30m:1,40m:-1.5");
+  ASSERT_TRUE(points.ok());
+  EXPECT_EQ(*points, (UtilityPoints{{0, 1}, {1'800'000, 1}, {2'400'000, -1.5}}));
+  for (const char* wrong : {"", "0:1", "0:1,5", "0:1,5:1", "0:1,5s:", "0:1,5s:x", "0:1,5s:nan", "5s:1,5s:0", "5s:1,1s:0", "0:1,,5s:1"}) {
+    EXPECT_EQ(ParseUtility(wrong).status().code(), Code::kInvalidArgument) << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace mr::ctl

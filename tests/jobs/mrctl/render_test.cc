@@ -78,6 +78,44 @@ TEST(RenderTest, ShowsAProfileByStages) {
   EXPECT_THAT(json, HasSubstr(R"("inputs":[{"edge":"all_to_all","from":"map"}])"));
 }
 
+TEST(RenderTest, SaysOfADeadlineWhatIsLeftAndWhatItRestsOn) {
+  JobStatus job = Job();
+  EXPECT_THAT(RenderJob(job, OutputForm::kTable), Not(HasSubstr("deadline")));
+  job.elapsed_us = 60'000'000;
+  job.deadline = DeadlineInfo{.deadline_us = 600'000'000, .steered = true, .predicted = true, .runs = 3,
+                              .guaranteed = 4, .held = 6, .scale = 2};
+  const std::string text = RenderJob(job, OutputForm::kTable);
+  EXPECT_THAT(text, HasSubstr("deadline    10m00s after its submission, in 9m00s\n"));
+  EXPECT_THAT(text, HasSubstr("predicted   of 3 earlier runs, with 2 times their input\n"));
+  EXPECT_THAT(text, HasSubstr("guaranteed  4 slots, holds 6\n"));
+  EXPECT_THAT(RenderJob(job, OutputForm::kJson), HasSubstr(R"("deadline":{"deadline_s":600.0,"steered":true)"));
+  job.state = JobState::kSucceeded;
+  job.elapsed_us = 700'000'000;
+  EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("after its submission, missed\n"));
+  job.deadline->steered = false;
+  EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("has no jockey\n"));
+}
+
+TEST(RenderTest, ExplainsTimesBySlotsWithABarEach) {
+  Explained e;
+  e.stages = {{"map", false, 8, 8, 6, 3, 64 << 20}, {"sum", true, 2, 0, 0, 0, 64 << 20}};
+  e.slots = 4;
+  e.basis = "3 earlier runs; confidence good";
+  e.times = {{1, 8'000'000, 9'000'000, false}, {4, 2'000'000, 3'000'000, true}};
+  e.has_admission = e.admitted = e.steered = true;
+  e.needs_slots = e.available_slots = 4;
+  e.earliest_us = 3'600'000;
+  const std::string text = ExplainText(e, 5'000'000);
+  EXPECT_THAT(text, HasSubstr("map    map     8      64 MiB     8       6               3\n"));
+  EXPECT_THAT(text, HasSubstr("sum    reduce  2      <= 64 MiB  -       -               -\n"));
+  EXPECT_THAT(text, HasSubstr("1      8.0 s   9.0 s     ========================================\n"));
+  EXPECT_THAT(text, HasSubstr("4      2.0 s   3.0 s     ========== in time\n"));
+  EXPECT_THAT(text, HasSubstr("deadline 5.0 s: needs 4 slots, 4 are not guaranteed to others; the earliest that can be is 3.6 s\n"));
+  e.times.clear();
+  e.basis = "too large";
+  EXPECT_THAT(ExplainText(e, 0), HasSubstr("time: nothing can be predicted: too large\n"));
+}
+
 TEST(RenderTest, KeepsJsonWholeWhateverBytesAnOperatorWrote) {
   JobStatus job = Job();
   job.error = "bad \xff\xfe byte\n";
