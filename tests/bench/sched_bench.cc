@@ -147,6 +147,7 @@ bool Days(const std::string& data, Report* report) {
 constexpr double kOfAnyList = 50'000;
 constexpr Target kTargets[] = {{"fifo", 100'000},
                                {"fair", 100'000},
+                               {"fair,coupling", 50'000},
                                {"fifo,late", 50'000},
                                {"fifo,mantri", 50'000},
                                {sched::kDefaultPolicies, kOfAnyList}};

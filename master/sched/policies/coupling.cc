@@ -20,6 +20,8 @@ struct Options {
 
 // Whoever holds the input may never have room for it. A guess: some tens of offers.
 constexpr double kLeastChance = .02;
+// Each map that is placed while reduces lack slots pays for a look at so many jobs. A guess.
+constexpr size_t kJobsBeforeMap = 16;
 // Papers.md 5.1, algorithm 3.
 constexpr double kAlphaRackBusy = .7, kAlphaRack = .8, kAlphaFar = 1;
 
@@ -68,7 +70,9 @@ class Coupling final : public Policy {
       return false;
     }
     plan->Withdraw(map.attempt.task);
-    if (LaunchDueReduce(offer, view, queue, SlotKind::kReduce, options_.wait, rng, plan)) return true;
+    WaitRules rules = options_.wait;
+    rules.jobs_seen = kJobsBeforeMap;
+    if (LaunchDueReduce(offer, view, queue, SlotKind::kReduce, rules, rng, plan)) return true;
     plan->Launch(map.attempt.task, map.worker, map.cause, map.reason);
     return false;
   }
@@ -162,7 +166,7 @@ Result<std::unique_ptr<Policy>> MakeCoupling(PolicyParams* params) {
   Options o;
   MR_ASSIGN_OR_RETURN(o.wait.threshold, params->Number("threshold", 3, .01, 1e6));
   MR_ASSIGN_OR_RETURN(o.beta, params->Number("beta", -1, -1, 10));
-  MR_ASSIGN_OR_RETURN(const double peek, params->Number("peek", 256, 1, 1e6));
+  MR_ASSIGN_OR_RETURN(const double peek, params->Number("peek", 64, 1, 1e6));
   MR_ASSIGN_OR_RETURN(const size_t clock, params->Choice("clock", {"offer", "paper"}));
   // Guesses. The paper's slots have kinds, a third of them for reduces.
   MR_ASSIGN_OR_RETURN(o.wait.least.maps, params->Number("min_maps", clock == 0 ? .2 : 0, 0, 1));

@@ -16,8 +16,8 @@
 // with a free slot is offered. `wait` is a time, and what the paper does in heartbeats iN to (i+1)N
 // is done in the period i + 1 behind the choice.
 //
-// Parameters: threshold (3), beta (by load; or a number, the paper's Figure 11), peek (256 workers
-// looked at for a map, a guess; all where there are no more), clock (offer: the chosen reduce may
+// Parameters: threshold (3), beta (by load; or a number, the paper's Figure 11), peek (64 workers
+// looked at for a map, a guess: a share of them is off by 6 % at most in two of three; all where there are no more, as in the paper), clock (offer: the chosen reduce may
 // start with the very offer that chose it, where that is from the best worker; paper: with a later
 // one), min_maps and min_reduces (.2 and .1 of all slots, guesses; 0 with clock=paper: what each kind leaves the other
 // on workers without caps per kind, least_slots.h).

@@ -54,9 +54,9 @@ double MismatchOf(const Job& job, uint32_t s, double threshold) {
 }
 
 // Of the jobs of this queue that wait for slots of this kind and are not passed over. early: of those, too, that have
-// no task with all its inputs.
+// no task with all its inputs. Of many the first, which are those that the queue gives least so far.
 std::optional<StageId> MostBehind(const SlotOffer& offer, const State& state, const Queue& q,
-                                  SlotKind kind, double threshold, bool early, const StageId* without, Rng& rng) {
+                                  SlotKind kind, const WaitRules& rules, bool early, const StageId* without, Rng& rng) {
   const Worker& worker = *state.FindWorker(offer.worker);
   std::optional<StageId> best;
   double most = 0;
@@ -64,7 +64,8 @@ std::optional<StageId> MostBehind(const SlotOffer& offer, const State& state, co
   for (const bool ready : {true, false}) {
     if (!ready && !early) break;
     const auto* jobs = ready ? &q.ready[KindIndex(kind)] : &q.early[KindIndex(kind)];
-    for (auto it = jobs->begin(); it != jobs->end(); ++it) {
+    size_t seen = 0;
+    for (auto it = jobs->begin(); it != jobs->end() && seen < rules.jobs_seen; ++it, ++seen) {
       if (offer.passed.count((*it).job) != 0) continue;
       const Job& job = *state.FindJob((*it).job);
       const auto coupled = [&](uint32_t s) {
@@ -81,10 +82,10 @@ std::optional<StageId> MostBehind(const SlotOffer& offer, const State& state, co
         if (!coupled(s) || job.stages[s].in_ready != ready || (any_ready && !ready)) continue;
         if (without != nullptr && *without == StageId{job.id, s}) continue;
         state.Look();
-        const double m = MismatchOf(job, s, threshold);
-        if (m <= 0 || m < most) continue;
         // Its own maps could have the slot.
         if (!ready && KeepsRoom(state, {job.id, s}, worker)) continue;
+        const double m = MismatchOf(job, s, rules.threshold);
+        if (m <= 0 || m < most) continue;
         ties = m > most ? 1 : ties + 1;
         most = m;
         if (ties == 1 || rng.Below(ties) == 0) best = StageId{job.id, s};
@@ -161,8 +162,8 @@ bool LaunchDueReduce(const SlotOffer& offer, const View& view, const Queue& queu
   }
   // The one that had no place comes again when there is no other.
   std::optional<StageId> chosen;
-  if (dropped) chosen = MostBehind(offer, state, queue, kind, rules.threshold, early, &candidate->stage, rng);
-  if (!chosen) chosen = MostBehind(offer, state, queue, kind, rules.threshold, early, nullptr, rng);
+  if (dropped) chosen = MostBehind(offer, state, queue, kind, rules, early, &candidate->stage, rng);
+  if (!chosen) chosen = MostBehind(offer, state, queue, kind, rules, early, nullptr, rng);
   if (!chosen) {
     if (candidate) plan->ForgetAll(kWait, fact);
     return false;

@@ -27,10 +27,13 @@ struct WaitRules {
   double threshold = 3;
   bool at_once = true;  // a launch may come with the offer that chose the candidate
   LeastSlots least;
+  // Jobs of a queue that are compared for one choice, of those with inputs and of the others: a guess, above what the
+  // paper's clusters ran at a time.
+  size_t jobs_seen = 128;
 };
 
 // Launches a reduce of a job of this queue on the offered worker, which has a free slot of this
-// kind, if one is due there. Cost: of a choice, the maps of the candidate and some hundred
+// kind, if one is due there. Cost: of a choice, jobs_seen, the maps of the candidate and some hundred
 // workers; else the facts.
 bool LaunchDueReduce(const SlotOffer& offer, const View& view, const Queue& queue, SlotKind kind,
                      const WaitRules& rules, Rng& rng, Plan* plan);
