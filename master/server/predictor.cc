@@ -17,9 +17,6 @@ constexpr uint64_t kMostTasks = 1'000'000;  // of a job: a run of them alone tak
 constexpr double kTaskSeconds = .1;         // beside its bytes: a guess, the start of a process and a commit
 // What nobody knows of a job that never ran: its tasks may take half or twice as long. A guess.
 constexpr double kSpread[] = {.5, .7, 1, 1.4, 2};
-// How much longer or shorter than those of earlier runs tasks may be thought: beyond, other things decide.
-constexpr double kMostTimesLonger = 50;
-
 std::string Times(double scale) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2g", scale);
@@ -75,20 +72,15 @@ double InputScale(const sched::RunProfile& profile, const std::vector<StageSize>
 }
 
 sched::RunProfile Fitted(sched::RunProfile profile, const std::vector<StageSize>& sizes) {
-  const double all = InputScale(profile, sizes);
   const bool known = std::any_of(sizes.begin(), sizes.end(), [](const StageSize& s) { return s.input_bytes > 0; });
-  for (size_t s = 0; s < sizes.size(); ++s) {
-    sched::StageRuns& stage = profile.stages[s];
-    const uint32_t tasks = std::exchange(stage.tasks, sizes[s].tasks);
-    double times = all;
-    if (sizes[s].reads_files && stage.input_bytes > 0 && sizes[s].input_bytes > 0) {
-      times = sizes[s].input_bytes / stage.input_bytes;
-    }
-    stage.input_bytes *= times;
-    if (!known || tasks == 0 || stage.tasks == 0) continue;
-    const double longer = std::clamp(times * tasks / stage.tasks, 1 / kMostTimesLonger, kMostTimesLonger);
-    for (float& seconds : stage.run) seconds = static_cast<float>(seconds * longer);
+  std::vector<uint32_t> tasks;
+  for (const StageSize& size : sizes) tasks.push_back(size.tasks);
+  if (known) {
+    const double scale = InputScale(profile, sizes);
+    return sim::ScaledTo(std::move(profile), tasks, scale);
   }
+  // Without an input each task is a piece of work of its own, and more of them are more of it.
+  for (size_t s = 0; s < sizes.size(); ++s) profile.stages[s].tasks = tasks[s];
   return profile;
 }
 
