@@ -106,11 +106,13 @@ Result<Forecast> Foretell(const sched::JobGraph& graph, const std::vector<StageS
     if (std::abs(scale - 1) > .005) out.basis += ", its input is " + Times(scale) + " times that of the last one";
     out.basis += "; confidence " + Confidence(profile->runs, scale);
   } else {
-    out.guessed = bytes_per_slot_second <= 0;
-    const double rate = out.guessed ? kGuessedBytesPerSlotSecond : bytes_per_slot_second;
+    const bool reads = std::any_of(sizes.begin(), sizes.end(), [](const StageSize& z) { return z.input_bytes > 0; });
+    out.guessed = bytes_per_slot_second <= 0 || !reads;
+    const double rate = bytes_per_slot_second <= 0 ? kGuessedBytesPerSlotSecond : bytes_per_slot_second;
     fitted = Bound(graph, sizes, rate);
     out.basis = "no earlier run: a bound from the size of its input at " + HumanBytes(static_cast<uint64_t>(rate)) +
                 (out.guessed ? "/s a slot, which is a guess" : "/s a slot, as other jobs read here");
+    if (!reads) out.basis = "no earlier run and no input: a bound from the number of its tasks, which is a guess";
   }
   sim::PredictOptions options;
   options.slots = SlotCounts(slots);

@@ -117,6 +117,23 @@ TEST_F(DeadlinesTest, ADeadlineThatCannotBeMetIsRefusedWithTheOneThatCan) {
   EXPECT_EQ(anyhow.exit, 8) << "it ran, and was late: " << anyhow.err;
 }
 
+TEST_F(DeadlinesTest, SlotsThatAreGuaranteedToAJobAreNotPromisedTwice) {
+  ASSERT_EQ(Mrctl(Naps("holder", Uri("holder0"), 1000)).exit, 0);
+  ASSERT_THAT(UntilProfileHas("holder", ": 1 run, "), HasSubstr("holder, plan "));
+  // Two seconds with all four slots, with three of them another one: with its slack it needs all of them.
+  const RunResult holder = Mrctl(Naps("holder", Uri("holder1"), 1000, {"-q", "--detach", "--deadline", "3s"}));
+  ASSERT_EQ(holder.exit, 0) << holder.err;
+  const RunResult second = Mrctl(Naps("holder", Uri("holder2"), 1000, {"-q", "--detach", "--deadline", "3s"}));
+  EXPECT_EQ(second.exit, 3) << second.err;
+  EXPECT_THAT(second.err, HasSubstr("it needs 4 slots, and of the cluster's 4 only "));
+  EXPECT_THAT(second.err, HasSubstr("; the earliest that can be is "));
+  // One without a deadline is welcome all the same.
+  const RunResult other = Mrctl(Naps("holder", Uri("holder3"), 1, {"-q", "--detach"}));
+  EXPECT_EQ(other.exit, 0) << other.err;
+  const std::string id = holder.out.substr(0, holder.out.find('\n'));
+  EXPECT_EQ(Mrctl({"wait", id}).exit, 0);
+}
+
 TEST_F(DeadlinesTest, ExplainSaysWhetherADeadlineWouldBeAdmitted) {
   ASSERT_EQ(Mrctl(Naps("rivals", Uri("rivals0"), 300)).exit, 0);
   ASSERT_THAT(UntilProfileHas("rivals", ": 1 run, "), HasSubstr("rivals, plan "));
@@ -204,6 +221,9 @@ TEST_F(DeadlinesTest, AUtilityIsReadWithClearErrors) {
   EXPECT_EQ(submit("0:1").exit, 2);
   const RunResult good = submit("0:1,30m:1,40m:-1");
   EXPECT_EQ(good.exit, 0) << good.err << cluster_->Logs();
+  const std::string shown = Mrctl({"job", "show", good.out.substr(0, good.out.find(' '))}).out;
+  EXPECT_THAT(shown, HasSubstr("deadline    by its utility\n"));
+  EXPECT_THAT(shown, HasSubstr("predicted   a bound from its input: no earlier run is known\n"));
   EXPECT_EQ(Mrctl(Naps("worth", Uri("worth2"), 1, {"--best-effort"})).exit, 2) << "without a deadline";
 }
 

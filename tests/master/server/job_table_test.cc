@@ -245,6 +245,24 @@ TEST(JobTableTest, WhyACopyWasNotMadeIsKnownThroughASnapshot) {
   }
 }
 
+TEST(JobTableTest, WhatUsersSetOfARunningJobOutlivesASnapshot) {
+  JobTable table;
+  const JobId id{1, 1};
+  const auto fold = [&](sched::Event event) { table.Fold({{}, std::move(event)}, TwoStages(1, 2, 1), {}, 1); };
+  fold(sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}});
+  fold(sched::JobSet{id, 7, Seconds(90)});
+  JobTable again;
+  table.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part).ok()); });
+  for (JobTable* each : {&table, &again}) {
+    EXPECT_EQ(each->Find(id)->spec.priority, 7);
+    EXPECT_EQ(each->Find(id)->spec.deadline, Seconds(90));
+  }
+  // Of one that has ended nothing changes.
+  table.Find(id)->state = JobState::kSucceeded;
+  fold(sched::JobSet{id, 8, {}});
+  EXPECT_EQ(table.Find(id)->spec.priority, 7);
+}
+
 TEST(JobTableTest, WhatNeverWasHasNoLinesOfWhy) {
   JobTable table;
   const JobId id{1, 1};

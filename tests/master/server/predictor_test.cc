@@ -108,6 +108,14 @@ TEST(PredictorTest, WithoutAProfileItsInputAtTheClustersRateIsABound) {
   EXPECT_GT(Median(guess->prediction, 10), Median(known->prediction, 10)) << "the guess is a fifth of that rate";
 }
 
+TEST(PredictorTest, OfAJobWithoutInputThatNeverRanNothingIsKnown) {
+  const auto f = Foretell(TwoStages(), {{10, 0, false}, {2, 0, false}}, {}, 1e8, 10);
+  ASSERT_TRUE(f.ok());
+  EXPECT_TRUE(f->guessed) << "what others read says nothing of it";
+  EXPECT_THAT(f->basis, HasSubstr("no earlier run and no input"));
+  EXPECT_TRUE(f->prediction.Valid(2));
+}
+
 TEST(PredictorTest, RefusesWhatItCannotSimulate) {
   EXPECT_FALSE(Foretell(TwoStages(), {{10, 1000, true}}, {}, 0, 10).ok());
   EXPECT_EQ(Foretell(TwoStages(), {{1'000'000, 1, true}, {2, 1, false}}, {}, 0, 10).status().code(), Code::kRejected);
