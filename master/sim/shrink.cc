@@ -18,6 +18,23 @@ using Cut = bool (*)(Experiment*, size_t i);
 bool CutJob(Experiment* e, size_t i) {
   if (i >= e->jobs.size() || e->jobs.size() == 1) return false;
   e->jobs.erase(e->jobs.begin() + static_cast<std::ptrdiff_t>(i));
+  std::erase_if(e->wishes, [&](const Experiment::Wish& w) { return w.job == i; });
+  for (Experiment::Wish& w : e->wishes) w.job -= w.job > i;
+  return true;
+}
+
+bool CutWish(Experiment* e, size_t i) {
+  if (i >= e->wishes.size()) return false;
+  e->wishes.erase(e->wishes.begin() + static_cast<std::ptrdiff_t>(i));
+  return true;
+}
+
+// What is foretold of a job, then its deadline.
+bool CutDeadline(Experiment* e, size_t i) {
+  if (i >= e->jobs.size()) return false;
+  JobModel& job = e->jobs[i];
+  if (job.prediction != nullptr) return job.prediction = nullptr, true;
+  job.deadline = 0;
   return true;
 }
 
@@ -58,6 +75,7 @@ bool CutStage(Experiment* e, size_t i) {
       continue;
     }
     job.stages.erase(job.stages.begin() + static_cast<std::ptrdiff_t>(i));
+    job.prediction = nullptr;  // it is of the job as it was
     for (StageModel& stage : job.stages) {
       std::erase_if(stage.inputs, [&](const auto& in) { return in.is_edge && in.upstream == i; });
       for (sched::StageInput& in : stage.inputs) in.upstream -= in.is_edge && in.upstream > i;
@@ -93,8 +111,10 @@ bool CutPolicy(Experiment* e, size_t i) {
   }
   if (i >= parts.size() || parts.size() == 1) return false;
   parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(i));
-  e->policies.clear();
-  for (const std::string& part : parts) e->policies += (e->policies.empty() ? "" : ",") + part;
+  std::string less;
+  for (const std::string& part : parts) less += (less.empty() ? "" : ",") + part;
+  // Another policy may need the one that is left out.
+  if (sched::Scheduler::CheckPolicies(less).ok()) e->policies = less;
   return true;
 }
 
@@ -105,8 +125,9 @@ bool CutSmall(Experiment* e, size_t i) {
   if (i == 3) return e->tasks.sigma = e->tasks.tail = 0, true;
   if (i == 4) return e->queues.clear(), true;
   if (i == 5) return e->tasks.report_period = Duration{}, true;
-  if (i > 5 + e->jobs.size()) return false;
-  JobModel& job = e->jobs[i - 6];
+  if (i == 6) return e->learn = false, true;
+  if (i > 6 + e->jobs.size()) return false;
+  JobModel& job = e->jobs[i - 7];
   job.queue.clear();
   job.priority = 0;
   job.policies.clear();
@@ -114,7 +135,8 @@ bool CutSmall(Experiment* e, size_t i) {
 }
 
 constexpr Cut kCuts[] =
-    {&CutJob, &KeepFewWorkers, &CutWorker, &CutFault, &CutStage, &HalveTasks, &CutPolicy, &CutSmall};
+    {&CutJob,   &KeepFewWorkers, &CutWorker, &CutFault,    &CutStage,
+     &HalveTasks, &CutPolicy,      &CutWish,   &CutDeadline, &CutSmall};
 
 }  // namespace
 
@@ -179,6 +201,9 @@ std::string Describe(const Experiment& e) {
     print("job %s at %.3f s, priority %d%s%s\n", job.name.c_str(), job.submit, job.priority,
         job.queue.empty() ? "" : ", queue ",
           job.queue.c_str());
+    if (job.deadline > 0) {
+      print("  deadline %.3f s%s\n", job.deadline, job.prediction == nullptr ? "" : ", its time is foretold");
+    }
     for (const std::string& policy : job.policies) print("  policy %s\n", policy.c_str());
     for (size_t s = 0; s < job.stages.size(); ++s) {
       const StageModel& stage = job.stages[s];
@@ -193,6 +218,11 @@ std::string Describe(const Experiment& e) {
       out += "\n";
     }
   }
+  for (const Experiment::Wish& w : e.wishes) {
+    print("wish at %.3f s: job %s has priority %d, deadline %.3f s\n", w.at, e.jobs[w.job].name.c_str(), w.priority,
+          w.deadline);
+  }
+  if (e.learn) out += "jobs teach later ones of their name\n";
   constexpr const char* kFaults[] = {"crash", "an output is lost", "contention"};
   for (const Fault& f : e.faults.faults) {
     const auto kind = static_cast<size_t>(f.kind);

@@ -69,6 +69,15 @@ JobModel RandomJob(Rng& rng, uint32_t number) {
 constexpr const char* kPlace[] = {"fifo", "fair", "fair(reduces=greedy)",
                                   "fair(min_share_timeout=1,fair_share_timeout=3)",
                                   "fair(slowstart=0.5)", ""};
+// Behind fair, where it has queues for reduces as for maps.
+constexpr const char* kSteer[] = {"jockey",
+                                  "jockey(period=0.5,hysteresis=1,dead_zone=0)",
+                                  "jockey(adapt=off)",
+                                  "jockey(model=amdahl,slack=2)",
+                                  "jockey(most=on)",
+                                  "jockey(period=10,slack=1)"};
+// All that is meant to work together.
+constexpr char kEverything[] = "fair,jockey,coupling,dolly,delay_assignment,mantri";
 constexpr const char* kWait[] = {"", "", "delay", "delay(clock=paper)", "delay(node=1,rack=2)",
                                  "coupling", "coupling(clock=paper)", "delay,coupling(beta=0.5,peek=2)"};
 constexpr const char* kAvoid[] = {"", "", "blacklist(window=20)", "blacklist(window=5,threshold=0.2,most=0.5)"};
@@ -121,12 +130,61 @@ void AddQueues(Rng& rng, Experiment* s) {
   }
 }
 
+// Of any numbers, most often of such as a prediction may have; times as short as the jobs.
+sched::Prediction RandomPrediction(Rng& rng, size_t stages, uint32_t slots) {
+  sched::Prediction p;
+  for (uint32_t a = Between(rng, 1, 3); a <= slots + 2; a += Between(rng, 1, 5)) p.slots.push_back(a);
+  p.buckets = Between(rng, 1, 10);
+  p.quantiles = Between(rng, 1, 3);
+  const double most = Chance(rng, .2) ? 1e6 : 120;
+  for (size_t i = 0; i < p.slots.size() * (p.buckets + 1) * p.quantiles; ++i)
+    p.left.push_back(static_cast<float>(most * rng.Uniform()));
+  p.indicator = static_cast<sched::Indicator>(rng.Below(6));
+  for (size_t s = 0; s < stages; ++s) {
+    sched::StageProfile stage;
+    stage.tasks = Between(rng, 0, 12);
+    stage.run = 200 * rng.Uniform();
+    stage.queue = 50 * rng.Uniform();
+    stage.longest = 60 * rng.Uniform();
+    stage.behind = 90 * rng.Uniform();
+    stage.begin = rng.Uniform();
+    p.stages.push_back(stage);
+  }
+  if (Chance(rng, .1)) p.stages.emplace_back();  // of another job
+  if (Chance(rng, .1)) p.left.pop_back();
+  return p;
+}
+
+// Deadlines, what is foretold of jobs, rightly or not, and what users change. Draws of its own, so that all else of a
+// configuration stays as it was.
+void AddDeadlines(uint64_t seed, Experiment* s) {
+  Rng rng = Rng::Stream(seed, "deadlines");
+  s->learn = Chance(rng, .5);
+  for (uint32_t j = 0; j < s->jobs.size(); ++j) {
+    JobModel& job = s->jobs[j];
+    if (s->learn && Chance(rng, .5)) job.name = "again";
+    if (Chance(rng, .6)) job.deadline = 5 + 200 * rng.Uniform();
+    if (job.deadline > 0 && Chance(rng, .7)) {
+      job.prediction =
+          std::make_shared<const sched::Prediction>(RandomPrediction(rng, job.stages.size(), s->cluster.slots()));
+    }
+    const uint32_t wishes = Chance(rng, .4) ? Between(rng, 1, 3) : 0;
+    for (uint32_t w = 0; w < wishes; ++w) {
+      const double deadline = Chance(rng, .7) ? 5 + 200 * rng.Uniform() : 0;
+      s->wishes.push_back({job.submit + 60 * rng.Uniform(), j, static_cast<int32_t>(rng.Below(5)) - 2, deadline});
+    }
+  }
+}
+
 }  // namespace
 
 std::string RandomPolicies(uint64_t seed) {
   Rng rng = Rng::Stream(seed, "policies");
+  Rng steers = Rng::Stream(seed, "steering");
+  if (Chance(steers, .08)) return kEverything;
+  const std::string steer = Chance(steers, .6) ? Pick(steers, kSteer) : "";
   std::string list;
-  for (const std::string& part : {Pick(rng, kPlace), Pick(rng, kWait), Pick(rng, kAvoid), Pick(rng, kClone), Pick(rng, kCopy)}) {
+  for (const std::string& part : {Pick(rng, kPlace), steer, Pick(rng, kWait), Pick(rng, kAvoid), Pick(rng, kClone), Pick(rng, kCopy)}) {
     if (part.empty()) continue;
     const std::string more = list + (list.empty() ? "" : ",") + part;
     // A policy that this build does not have is left out.
@@ -172,6 +230,7 @@ Experiment RandomExperiment(uint64_t seed, const std::string& policies) {
     const std::string own = Chance(rng, .3) ? Pick(rng, kClone) : Pick(rng, kCopy);
     if (!own.empty() && sched::Scheduler::CheckJobPolicies(own).ok()) job.policies = {own};
   }
+  if (s.policies.find("jockey") != std::string::npos) AddDeadlines(seed, &s);
   return s;
 }
 

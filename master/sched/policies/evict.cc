@@ -45,13 +45,17 @@ void Wanted::Add(const Job& from) {
   }
 }
 
-void Evict(const State& state, const Wanted& wanted, const std::map<uint64_t, double>& shares, Plan* plan) {
-  uint32_t need = std::min(wanted.most, wanted.tasks);
-  // Slots of attempts that end already come first.
+uint32_t SlotsComing(const State& state) {
   uint32_t coming = 0;
   for (const auto& [number, q] : state.busy_queues())
     coming += q->held_total() - static_cast<uint32_t>(q->live.size());
-  if (wanted.job != nullptr) need -= std::min(need, coming);
+  return coming;
+}
+
+void Evict(const State& state, const Wanted& wanted, const std::map<uint64_t, double>& shares, Plan* plan) {
+  uint32_t need = std::min(wanted.most, wanted.tasks);
+  // Slots of attempts that end already come first.
+  if (wanted.job != nullptr) need -= std::min(need, SlotsComing(state));
   EvictSpare(state, wanted, &need, plan);
   const GuaranteedUse guaranteed = UseOfGuarantees(state);
   const auto own = [&](const Queue& q) { return double(q.live.size()) - guaranteed.Of(q); };

@@ -20,6 +20,9 @@ struct Wanted {
   void Add(const Job& job);
 };
 
+// Slots of attempts that end already.
+uint32_t SlotsComing(const State& state);
+
 // shares: of queues, by number, in slots that are within no guarantee.
 void Evict(const State& state, const Wanted& wanted, const std::map<uint64_t, double>& shares, Plan* plan);
 

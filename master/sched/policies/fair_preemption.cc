@@ -16,6 +16,9 @@ namespace {
 constexpr char kQueueScope[] = "queue";
 constexpr char kJobScope[] = "job";
 constexpr char kBelowGuarantee[] = "below_guarantee_since";
+// What the job held when others were evicted for it last, and how often in a row that brought it nothing.
+constexpr char kHeldThen[] = "held_at_eviction", kInVain[] = "evicted_in_vain";
+constexpr int64_t kMostInVain = 10;  // doublings of the timeout: a quarter of an hour of one second
 constexpr const char* kBelow[] = {"below_min_since", "below_share_since"};
 constexpr double kNearly = 1e-6;  // shares come from a bisection
 
@@ -164,20 +167,32 @@ void FairPreemption::ReviewGuarantees(const View& view, const std::map<uint64_t,
     Wanted wanted;
     if (!AtGuarantee(job)) wanted.Add(job);
     if (wanted.tasks == 0) {
-      if (since != nullptr) plan->Forget(kJobScope, fact, kBelowGuarantee);
+      if (since != nullptr) plan->ForgetAll(kJobScope, fact);
       continue;
     }
     Instant from = view.now();
     if (since != nullptr) from.ns = std::get<int64_t>(*since);
-    if (since != nullptr && view.now() < from + timeouts_[2]) continue;
+    const auto number = [&](const char* name) {
+      const FactValue* value = state.FindFact({policy_, kJobScope, fact, name});
+      return value == nullptr ? int64_t{-1} : std::get<int64_t>(*value);
+    };
+    int64_t vain = std::max<int64_t>(0, number(kInVain));
+    if (since != nullptr && view.now() < from + timeouts_[2] * (int64_t{1} << vain)) continue;
     if (since != nullptr) {
+      // Slots may go to others all the same: a policy behind this one lets its tasks wait for another place or time.
+      // To evict ever again would keep those from their ends, and nobody would be served.
+      const int64_t held = number(kHeldThen);
+      if (job.holding > held) vain = 0;
+      else if (SlotsComing(state) == 0) vain = std::min(vain + 1, kMostInVain);
+      plan->Remember(kJobScope, fact, kHeldThen, int64_t{job.holding});
+      plan->Remember(kJobScope, fact, kInVain, vain);
       wanted.job = &job;
       wanted.most = job.share - job.holding;
       Evict(state, wanted, shares, plan);
       from = view.now();
     }
     plan->Remember(kJobScope, fact, kBelowGuarantee, from.ns);
-    plan->WakeAt(fact, from + timeouts_[2]);
+    plan->WakeAt(fact, from + timeouts_[2] * (int64_t{1} << vain));
   }
 }
 

@@ -249,10 +249,41 @@ void RandomCluster::Submit() {
     }
     e.graph.stages[s].is_final = !read;
   }
+  const bool steered = policies_.find("jockey") != std::string::npos;
+  if (steered && Chance(0.7)) e.deadline = Millis(20 + static_cast<int64_t>(rng_.Below(3000)));
   job.submitted = e;
   job.tasks.assign(stages, 0);
   job.partitions.assign(stages, 0);
   Step(e);
+  if (steered && Chance(0.7)) Foretell(e.job, stages);
+}
+
+// Of any numbers; now and then such as no prediction may have.
+void RandomCluster::Foretell(JobId job, uint32_t stages) {
+  ProfileLoaded e{job, {}};
+  Prediction& p = e.prediction;
+  for (uint32_t a = 1; a <= 20; a += 1 + static_cast<uint32_t>(rng_.Below(4))) p.slots.push_back(a);
+  p.buckets = 1 + static_cast<uint32_t>(rng_.Below(5));
+  p.quantiles = 1 + static_cast<uint32_t>(rng_.Below(3));
+  p.left.resize(p.slots.size() * (p.buckets + 1) * p.quantiles - (Chance(0.1) ? 1 : 0));
+  for (float& left : p.left) left = static_cast<float>(3 * rng_.Uniform());
+  p.indicator = static_cast<Indicator>(rng_.Below(6));
+  p.stages.resize(stages);
+  for (StageProfile& stage : p.stages) {
+    stage.tasks = static_cast<uint32_t>(rng_.Below(7));
+    stage.run = rng_.Uniform();
+    stage.queue = rng_.Uniform();
+    stage.longest = rng_.Uniform();
+    stage.behind = rng_.Uniform();
+  }
+  Step(e);
+}
+
+void RandomCluster::ChangeWishes() {
+  if (jobs_.empty()) return;
+  const JobId job{1, 1 + static_cast<uint32_t>(rng_.Below(jobs_.size()))};
+  Step(JobSet{job, static_cast<int32_t>(rng_.Below(5)) - 2,
+              Chance(0.7) ? Millis(20 + static_cast<int64_t>(rng_.Below(3000))) : Duration{}});
 }
 
 void RandomCluster::Plan(const PlanStage& ask) {
@@ -456,6 +487,7 @@ void RandomCluster::RandomEvent(bool faults) {
     const uint32_t most = Chance(0.5) ? 0 : 1 + static_cast<uint32_t>(rng_.Below(6));
     return Step(QueueSet{kQueues[rng_.Below(3)], 0.5 + static_cast<double>(rng_.Below(4)), least, most});
   }
+  if (faults && policies_.find("jockey") != std::string::npos && Chance(0.03)) return ChangeWishes();
   if (faults && Chance(0.002) && !jobs_.empty()) {
     return Step(JobKillAsked{{1, 1 + static_cast<uint32_t>(rng_.Below(next_job_ - 1))}, "asked"});
   }

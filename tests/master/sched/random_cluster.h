@@ -93,6 +93,8 @@ class RandomCluster {
 
   void RandomEvent(bool faults);
   void Submit();
+  void Foretell(JobId job, uint32_t stages);
+  void ChangeWishes();
   void Plan(const PlanStage& ask);
   void Register(WorkerId id);
   void LoseWorker();

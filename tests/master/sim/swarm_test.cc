@@ -35,6 +35,17 @@ TEST(SwarmTest, TheFirstWorkerIsAlwaysWellAgain) {
   EXPECT_EQ(RunChecked(RandomExperiment(3742, "fifo")), "");
 }
 
+// Where coupling lets tasks of a job below its guarantee wait, the slots that were freed for it go to others again.
+// Those were evicted each second for ever.
+TEST(SwarmTest, EvictionThatHelpsNobodyKeepsNobodyFromItsEnd) {
+  for (const uint64_t seed : {261, 271}) {
+    const Experiment e = RandomExperiment(seed, kAnyPolicies);
+    EXPECT_THAT(e.policies, HasSubstr("jockey"));
+    EXPECT_THAT(e.policies, HasSubstr("coupling"));
+    EXPECT_EQ(RunChecked(e), "") << seed;
+  }
+}
+
 TEST(SwarmTest, PreemptionCopiesLossAndWaitsHappen) {
   std::set<std::string> reasons, policies;
   size_t queues = 0;
@@ -62,14 +73,42 @@ TEST(SwarmTest, PreemptionCopiesLossAndWaitsHappen) {
   for (const auto code :
        {Code::kPreempted, Code::kOutputLost, Code::kLongestToEnd, Code::kBehindAverage, Code::kEndOfPhase,
         Code::kBeyondMedian, Code::kRestartSooner, Code::kCopySooner, Code::kRedoCostsMore, Code::kWorkerSuspected,
-        Code::kLocalInput, Code::kRetryAfterFailure, Code::kTaskCommitted}) {
+        Code::kLocalInput, Code::kRetryAfterFailure, Code::kTaskCommitted, Code::kAllotted, Code::kEvicted,
+        Code::kNotSteered}) {
     EXPECT_EQ(reasons.count(sched::ReasonName(code)), 1u) << sched::ReasonName(code);
   }
   for (const char* policy :
        {"fifo", "fair", "late", "hadoop_speculation", "dryad_speculation", "spark_speculation", "mantri_placement",
-        "mantri_restart", "mantri_replication", "mantri_recompute"}) {
+        "mantri_restart", "mantri_replication", "mantri_recompute", "jockey", "coupling"}) {
     EXPECT_EQ(policies.count(policy), 1u) << policy;
   }
+}
+
+// No job is ever guaranteed a slot: a thing that breaks whenever jockey works.
+std::string NothingIsGuaranteed(const sched::State& state) {
+  return state.guaranteed().empty() ? "" : "slots are guaranteed";
+}
+
+TEST(ShrinkTest, AGuaranteeNeedsOneJobWithADeadlineAndAPrediction) {
+  const Checker check = [](const Experiment& e) {
+    Experiment with = e;
+    with.also = NothingIsGuaranteed;
+    return RunChecked(std::move(with));
+  };
+  const std::string list = "fair,jockey,late";
+  uint64_t seed = 1;
+  const auto good = [&] {
+    const Experiment e = RandomExperiment(seed, list);
+    return e.jobs.size() >= 3 && e.wishes.size() >= 2 && !check(e).empty();
+  };
+  while (!good()) ++seed;
+  const Shrunk small = Shrink(RandomExperiment(seed, list), check);
+  EXPECT_THAT(small.wrong, HasSubstr("slots are guaranteed"));
+  ASSERT_EQ(small.experiment.jobs.size(), 1u);
+  EXPECT_NE(small.experiment.jobs[0].prediction, nullptr);
+  EXPECT_LE(small.experiment.wishes.size(), 1u);
+  EXPECT_EQ(small.experiment.policies, "fair,jockey");
+  EXPECT_THAT(Describe(small.experiment), HasSubstr("its time is foretold"));
 }
 
 // Held by nobody: after a crash a task is tried again.
