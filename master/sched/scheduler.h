@@ -25,7 +25,7 @@ inline constexpr uint32_t kSchedulerVersion = 10;
 
 // The list of a master that was started without one (adr/0010).
 inline constexpr char kDefaultPolicies[] =
-    "fair,dolly(in_share=on),delay_assignment,opportunistic(attempts=3,tasks=150),"
+    "fair,jockey,dolly(in_share=on),delay_assignment,opportunistic(attempts=3,tasks=150),"
     "late(min_age=1s,skew_check=on,gain=2.5,estimator=phases),blacklist";
 
 class State;
