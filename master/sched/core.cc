@@ -65,9 +65,11 @@ void Core::On(const ProfileLoaded& e) {
 
 void Core::On(const JobSet& e) {
   const Job* job = state_.FindJob(e.job);
-  if (job == nullptr || !job->running() || e.deadline.ns < 0) return;
-  state_.SetWishes(e);
-  forecast.push_back(e.job);
+  if (job == nullptr || !job->running()) return;
+  const bool anew = e.deadline != job->deadline || e.elapsed.ns > 0;
+  state_.SetWishes(e, now_);
+  if (anew) forecast.push_back(e.job);
+  else offer_all = true;
 }
 
 void Core::On(const TimerDue& e) {
@@ -134,6 +136,12 @@ void Core::Do(const SetShare& edit) {
 }
 
 void Core::EndShares() {
+  std::vector<FactKey> facts;
+  for (auto it = state_.facts().lower_bound(FactName("jockey", "", 0, "")); it != state_.facts().end(); ++it) {
+    if (it->first.policy != "jockey") break;
+    facts.push_back(it->first);
+  }
+  for (const FactKey& key : facts) Do(Remember{key.policy, key.scope, key.id, key.name, {}, true});
   const auto guaranteed = state_.guaranteed();
   for (const auto& [due, job] : guaranteed) Do(SetShare{job, 0, {ReasonCode::kNotSteered, "", {}}});
 }

@@ -55,15 +55,6 @@ struct WorkerDraining {
   static void Fields(V&& v) { v(&WorkerDraining::worker, &WorkerDraining::incarnation, &WorkerDraining::on); }
 };
 
-// What it is worth to end at this time after the submission; between two points in proportion.
-struct UtilityPoint {
-  Duration at;
-  double utility = 0;
-  template <class V>
-  static void Fields(V&& v) { v(&UtilityPoint::at, &UtilityPoint::utility); }
-  bool operator==(const UtilityPoint&) const = default;
-};
-
 struct JobSubmitted {
   JobId job;
   std::string name;
@@ -73,11 +64,10 @@ struct JobSubmitted {
   uint32_t max_attempts = 0;  // 0 = each stage's max_failures
   std::vector<std::string> policies;  // job-scope overrides, in order; empty = the cluster's list
   JobGraph graph;
-  std::vector<UtilityPoint> utility;  // of rising times; empty: the deadline says it
   template <class V>
   static void Fields(V&& v) {
     using T = JobSubmitted;
-    v(&T::job, &T::name, &T::queue, &T::priority, &T::deadline, &T::max_attempts, &T::policies, &T::graph, &T::utility);
+    v(&T::job, &T::name, &T::queue, &T::priority, &T::deadline, &T::max_attempts, &T::policies, &T::graph);
   }
 };
 
@@ -221,12 +211,23 @@ struct CopyLost {
   static void Fields(V&& v) { v(&CopyLost::copy, &CopyLost::why); }
 };
 
-// What earlier runs of jobs of this name and shape say of this one. One that is not Valid changes nothing.
+// What it is worth to end at this time after the submission; between two points in proportion.
+struct UtilityPoint {
+  Duration at;
+  double utility = 0;
+  template <class V>
+  static void Fields(V&& v) { v(&UtilityPoint::at, &UtilityPoint::utility); }
+  bool operator==(const UtilityPoint&) const = default;
+};
+
+// What earlier runs of jobs of this name and shape say of this one, and what its end is worth where no deadline says
+// that. One that is not Valid changes nothing.
 struct ProfileLoaded {
   JobId job;
   Prediction prediction;
+  std::vector<UtilityPoint> utility;  // of rising times; empty: the deadline says it
   template <class V>
-  static void Fields(V&& v) { v(&ProfileLoaded::job, &ProfileLoaded::prediction); }
+  static void Fields(V&& v) { v(&ProfileLoaded::job, &ProfileLoaded::prediction, &ProfileLoaded::utility); }
 };
 
 // The policy list, its parameters and the seed; the first event of every history.
@@ -319,13 +320,15 @@ struct WorkerAway {
   static void Fields(V&& v) { v(&WorkerAway::worker, &WorkerAway::incarnation); }
 };
 
-// A user's wishes for a running job; all of them, each time. A deadline replaces the utility that it was submitted with.
+// A user's wishes for a running job; all of them, each time. Another deadline than the one that it has replaces the
+// utility that it was submitted with.
 struct JobSet {
   JobId job;
   int32_t priority = 0;
   Duration deadline;  // from submission; 0 = none
+  Duration elapsed;   // of a job that was taken over: since its submission; 0: as it is known
   template <class V>
-  static void Fields(V&& v) { v(&JobSet::job, &JobSet::priority, &JobSet::deadline); }
+  static void Fields(V&& v) { v(&JobSet::job, &JobSet::priority, &JobSet::deadline, &JobSet::elapsed); }
 };
 
 using Event = std::variant<ConfigChanged, WorkerRegistered, WorkerLost, WorkerDraining, JobSubmitted,

@@ -27,7 +27,8 @@ bool Prediction::Valid(size_t stages_of_job) const {
   const uint64_t row = (uint64_t{buckets} + 1) * quantiles;
   if (row > kMost || row * slots.size() > kMost || left.size() != row * slots.size()) return false;
   if (indicator < Indicator::kTotalWorkWithQueueing || indicator > Indicator::kMinStageInfinite) return false;
-  const auto bad = [](double v) { return !(v >= 0) || !std::isfinite(v); };
+  constexpr double kLongest = 1e9;  // seconds, and shares; what is longer is none that anybody waits for
+  const auto bad = [](double v) { return !(v >= 0 && v <= kLongest); };
   if (bad(scale) || std::any_of(left.begin(), left.end(), bad)) return false;
   return std::none_of(stages.begin(), stages.end(), [&](const StageProfile& s) {
     return bad(s.run) || bad(s.queue) || bad(s.longest) || bad(s.behind) || bad(s.begin) || bad(s.end) ||

@@ -201,9 +201,10 @@ std::string Sentence(const Reason& r) {
              (r.numbers.size() > 5 && r.numbers[5] > 0 ? " of a deadline of " + Decimal(r, 5) + " s" : "");
     case ReasonCode::kNotSteered:
       return "no slots are guaranteed any more: the list of policies has none that steers by deadlines";
+    case ReasonCode::kNoDeadline:
+      return "no slots are guaranteed any more: the job has no deadline now";
     case ReasonCode::kEvicted:
-      return "its slot was more than what its own job or queue is due, and another job, which is guaranteed " + Number(r, 1) +
-             ", held " + Number(r, 0);
+      return "its slot went to what is owed it: another job is guaranteed " + Number(r, 1) + " and held " + Number(r, 0);
     case ReasonCode::kNoBudget:
       return "no clones: they would take " + Count(r, 0, "slot", "slots") + ", and of the " + Number(r, 2) +
              " for clones " + Number(r, 1) + " are in use";
@@ -280,6 +281,7 @@ const char* ReasonName(ReasonCode code) {
     case ReasonCode::kAllotted: return "allotted";
     case ReasonCode::kNotSteered: return "not_steered";
     case ReasonCode::kEvicted: return "evicted";
+    case ReasonCode::kNoDeadline: return "no_deadline";
     case ReasonCode::kReadersDone: return "readers_done";
     case ReasonCode::kIdleSlot: return "idle_slot";
     case ReasonCode::kSlotWanted: return "slot_wanted";

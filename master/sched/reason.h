@@ -59,6 +59,7 @@ enum class ReasonCode : uint8_t {
   // Guaranteed to the job {slots, what would do now, progress: %, seconds since the submit, seconds left (median), deadline: s or 0}
   kAllotted = 46,
   kNotSteered = 47,       // its guarantee is over: no policy steers it any more
+  kNoDeadline = 49,       // its guarantee is over: it has no deadline any more
   kEvicted = 48,          // ended: another job is guaranteed its slot {slots that one holds, slots it is guaranteed}
   // Why nothing was decided; said to who asks.
   kNotSlow = 64,          // no copy: as fast as others            {rate, limit: % per s}

@@ -180,13 +180,11 @@ void State::AddJob(const JobSubmitted& e, Instant now) {
   job.name = e.name;
   job.queue = e.queue;
   JoinQueue(job);
-  job.priority = e.priority;
-  job.deadline = e.deadline;
+  TakeWishes(e, &job);
   job.max_attempts = e.max_attempts;
   job.policies = e.policies;
   JoinList(job);
   job.graph = e.graph;
-  job.utility = e.utility;
   job.arrival = arrivals_;
   job.restarts_at_submit = config_.restarts;
   job.submitted_at = now;

@@ -269,7 +269,7 @@ class State {
   }
   // Of a running job: Job::share; what users wish of it; what is predicted of it.
   void SetShare(JobId id, uint32_t slots);
-  void SetWishes(const JobSet& event);
+  void SetWishes(const JobSet& event, Instant now);
   void SetPrediction(const ProfileLoaded& event);  // REQUIRES one that is Valid
   // Takes the job out of every index and forgets its copies; attempts with a slot keep it.
   void EndJob(JobId id, JobState state, const std::string& message, Instant now);
@@ -415,6 +415,7 @@ class State {
   void LeaveList(const Job& job);
   static void CountAttempt(const Attempt& a, std::array<CauseCount, kCauses>* causes);
   static void CountEnd(const Attempt& a, CauseCount* count);  // nothing as long as it has a slot
+  static void TakeWishes(const JobSubmitted& event, Job* job);
   void ListGuarantee(const Job& job, bool in);
   Queue& PutQueue(const std::string& name);
   void JoinQueue(Job& job);

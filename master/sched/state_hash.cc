@@ -90,6 +90,7 @@ uint64_t State::Hash(const Job& j) {
       .Word(static_cast<uint64_t>(int64_t{j.priority}))
       .For(j.deadline)
       .Word(j.prediction_hash);
+  for (const UtilityPoint& p : j.utility) m.For(p.at).Word(std::bit_cast<uint64_t>(p.utility));
   return m.hash();
 }
 

@@ -5,6 +5,31 @@
 
 namespace mr::sched {
 
+namespace {
+
+// Past ten years, or before the submit, is none: arithmetic with it overflows nowhere.
+constexpr Duration kMostDeadline = Seconds(int64_t{10} * 366 * 86'400);
+
+Duration Bounded(Duration deadline) { return deadline.ns > 0 && deadline <= kMostDeadline ? deadline : Duration{}; }
+
+// Of rising times and finite worth; else none.
+std::vector<UtilityPoint> Usable(const std::vector<UtilityPoint>& points) {
+  Duration before{-1};
+  for (const UtilityPoint& p : points) {
+    const bool fits = p.at > before && p.at <= kMostDeadline && p.utility > -1e12 && p.utility < 1e12;
+    if (!fits) return {};
+    before = p.at;
+  }
+  return points;
+}
+
+}  // namespace
+
+void State::TakeWishes(const JobSubmitted& e, Job* job) {
+  job->priority = e.priority;
+  job->deadline = Bounded(e.deadline);
+}
+
 void State::ListGuarantee(const Job& job, bool in) {
   if (!job.running() || job.share == 0) return;
   if (in)
@@ -22,11 +47,12 @@ void State::SetShare(JobId id, uint32_t slots) {
 void State::SetPrediction(const ProfileLoaded& e) {
   EditJob(e.job, [&](Job& job) {
     job.prediction = e.prediction;
+    job.utility = Usable(e.utility);
     job.prediction_hash = HashFields(e);
   });
 }
 
-void State::SetWishes(const JobSet& e) {
+void State::SetWishes(const JobSet& e, Instant now) {
   Job& job = JobOf(e.job);
   ListGuarantee(job, false);
   // Every index by priority, as if the job were not there.
@@ -42,7 +68,8 @@ void State::SetWishes(const JobSet& e) {
     j.state = was;
     j.priority = e.priority;
     if (j.deadline != e.deadline) j.utility.clear();
-    j.deadline = e.deadline;
+    j.deadline = Bounded(e.deadline);
+    if (e.elapsed.ns > 0 && e.elapsed.ns <= now.ns) j.submitted_at = Instant{} + (now - Instant{} - e.elapsed);
   });
   RefreshAll(job);
   for (const uint32_t s : speculable) SetSpeculable(job, s, true);

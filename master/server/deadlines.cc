@@ -120,8 +120,9 @@ void Brain::ForetellRunning(JobId id) {
       LOG(WARNING) << Name(id) << " goes on without a prediction: " << forecast.status().ToString();
       return;
     }
-    if (scheduler_->state().FindJob(id) == nullptr) return;
-    Feed(sched::ProfileLoaded{id, std::move(forecast->prediction)});
+    const JobView* now = jobs_.Find(id);
+    if (scheduler_->state().FindJob(id) == nullptr || now == nullptr) return;
+    Feed(sched::ProfileLoaded{id, std::move(forecast->prediction), now->spec.utility});
     MarkChanged(id);
   });
 }

@@ -110,7 +110,7 @@ void Brain::Accept(const std::string& key, std::optional<sched::Prediction> pred
   const JobId id = event.job;
   Fed fed = Feed(std::move(event), EncodeFields(SubmitExtra{planning.spec_bytes, planning.submission_id, WallClockMs(),
                                                             std::move(planning.plan)}));
-  if (prediction) fed = Feed(sched::ProfileLoaded{id, *std::move(prediction)});
+  if (prediction) fed = Feed(sched::ProfileLoaded{id, *std::move(prediction), spec.utility});
   LOG(INFO) << Name(id) << " '" << spec.name << "' accepted";
   MarkChanged(id);
   outbox_.Hold(fed.sequence, [replies = std::move(planning.replies), id] {
@@ -129,7 +129,6 @@ sched::JobSubmitted Brain::SubmittedJob(JobId id, const JobSpec& spec) const {
   event.queue = spec.queue;
   event.priority = spec.priority;
   event.deadline = spec.deadline;
-  event.utility = spec.utility;
   event.max_attempts = spec.max_failures;
   // A job that this list cannot serve as it wished was accepted under another one, and keeps what it has.
   auto policies = PoliciesOf(spec);

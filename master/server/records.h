@@ -4,8 +4,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
-#include <variant>
 #include <vector>
 
 #include "common/base/fields.h"
@@ -46,64 +44,13 @@ struct EventRecord {
     v(&EventRecord::stamped, &EventRecord::extra, &EventRecord::outcome, &EventRecord::digest);
   }
 };
-inline bool DecodeBehindEvent(FieldReader* reader, EventRecord* out) {
-  reader->Get(out->extra);
-  if (reader->ok() && !reader->AtEnd()) reader->Get(out->outcome);
-  if (reader->ok() && !reader->AtEnd()) reader->Get(out->digest);
-  return reader->ok() && reader->AtEnd();
-}
-
-// Events as releases before utilities wrote them, by their place in sched::Event: a job's submission ended with its
-// graph.
-struct SubmittedBeforeUtility : sched::JobSubmitted {
-  static constexpr uint8_t kIndex = 4;
-  template <class V>
-  static void Fields(V&& v) {
-    using T = SubmittedBeforeUtility;
-    v(&T::job, &T::name, &T::queue, &T::priority, &T::deadline, &T::max_attempts, &T::policies, &T::graph);
-  }
-};
-struct TakenOverBeforeUtility {
-  static constexpr uint8_t kIndex = 19;
-  SubmittedBeforeUtility submitted;
-  std::vector<sched::StagePlanned> plans;
-  uint32_t restarts = 0;
-  std::vector<sched::KeptOutput> outputs;
-  template <class V>
-  static void Fields(V&& v) {
-    using T = TakenOverBeforeUtility;
-    v(&T::submitted, &T::plans, &T::restarts, &T::outputs);
-  }
-};
-static_assert(std::is_same_v<std::variant_alternative_t<4, sched::Event>, sched::JobSubmitted>);
-static_assert(std::is_same_v<std::variant_alternative_t<19, sched::Event>, sched::JobTakenOver>);
-
-inline bool DecodeEventBeforeUtility(std::string_view bytes, EventRecord* out) {
-  FieldReader reader(bytes);
-  uint8_t index = 0;
-  reader.Get(out->stamped.at);
-  reader.Get(index);
-  if (index == SubmittedBeforeUtility::kIndex) {
-    SubmittedBeforeUtility event;
-    reader.Get(event);
-    out->stamped.event = static_cast<sched::JobSubmitted&&>(event);
-  } else if (index == TakenOverBeforeUtility::kIndex) {
-    TakenOverBeforeUtility event;
-    reader.Get(event);
-    out->stamped.event = sched::JobTakenOver{static_cast<sched::JobSubmitted&&>(event.submitted),
-                                             std::move(event.plans), event.restarts, std::move(event.outputs)};
-  } else {
-    return false;
-  }
-  return DecodeBehindEvent(&reader, out);
-}
-
 inline bool DecodeEvent(std::string_view bytes, EventRecord* out) {
   FieldReader reader(bytes);
   reader.Get(out->stamped);
-  if (DecodeBehindEvent(&reader, out)) return true;
-  *out = {};
-  return DecodeEventBeforeUtility(bytes, out);
+  reader.Get(out->extra);
+  if (reader.ok() && !reader.AtEnd()) reader.Get(out->outcome);
+  if (reader.ok() && !reader.AtEnd()) reader.Get(out->digest);
+  return reader.ok() && reader.AtEnd();
 }
 
 // Whether a record's outcome holds it: what a later release must not come to otherwise.

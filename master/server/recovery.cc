@@ -157,6 +157,7 @@ void Brain::TakeOver() {
     LOG(WARNING) << Name(id) << " ran under another release: it goes on from " << taken.outputs.size()
                  << " committed outputs";
     Feed(std::move(taken));
+    Feed(sched::JobSet{id, job.spec.priority, job.spec.deadline, std::max(Stamp() - job.submitted, Nanos(1))});
   }
   // Of those, and of one whose submission was the last that a crash left.
   std::vector<JobId> running;

@@ -24,13 +24,14 @@ struct SteeringPoint {
   }
 };
 
-inline constexpr size_t kSteeringPoints = 120;  // more than a terminal has columns; then every second one goes
+inline constexpr size_t kSteeringPoints = 120;  // more than a terminal has columns
 
 struct Steering {
   std::vector<SteeringPoint> points;
   Duration held;  // guaranteed slot time up to `since`
   Instant since;
   uint32_t slots = 0;
+  uint64_t steps = 0, stride = 1;  // each stride-th step is a point, and the newest
 
   bool any() const { return !points.empty(); }
   // held, up to `now`. Nothing is guaranteed to a job that has ended: see End.
@@ -39,7 +40,7 @@ struct Steering {
   void End(Instant at);
   template <class V>
   static void Fields(V&& v) {
-    v(&Steering::points, &Steering::held, &Steering::since, &Steering::slots);
+    v(&Steering::points, &Steering::held, &Steering::since, &Steering::slots, &Steering::steps, &Steering::stride);
   }
 };
 

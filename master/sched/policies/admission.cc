@@ -9,6 +9,8 @@ namespace mr::sched {
 
 namespace {
 
+constexpr double kDeadZone = 3. / 60;  // jockey's, three of the sixty parts of a deadline
+
 // Seconds until nearly all runs with so many slots are done; infinity with none.
 double Takes(const Prediction& c, uint32_t slots) {
   if (slots < c.slots.front()) return INFINITY;
@@ -22,27 +24,34 @@ Admission Admit(const State& state, const Prediction& prediction, double deadlin
                 Instant now) {
   Admission a;
   const uint32_t all = state.slots().total;
-  uint32_t taken = 0;
-  for (const auto& [name, q] : state.queues()) taken += name == queue ? 0 : q.min_share;
+  uint32_t taken = 0, most = all;
+  for (const auto& [name, q] : state.queues()) {
+    if (name != queue)
+      taken += q.min_share;
+    else if (q.max_share != 0)
+      most = std::min(most, q.max_share);
+  }
   for (const auto& [due, id] : state.guaranteed()) taken += state.FindJob(id)->share;
-  a.available = all - std::min(all, taken);
+  const auto left = [&] { return std::min(most, all - std::min(all, taken)); };
+  a.available = left();
   a.critical_path = AmdahlOf(prediction.stages, std::vector<double>(prediction.stages.size(), 0)).serial;
   a.earliest = Takes(prediction, a.available);
   // Or later with more slots, once others have ended by their deadlines.
-  uint32_t freed = a.available;
   for (const auto& [due, id] : state.guaranteed()) {
     if (due.ns == INT64_MAX) break;
-    freed = std::min(all, freed + state.FindJob(id)->share);
-    a.earliest = std::min(a.earliest, std::max((due - now).seconds(), 0.0) + Takes(prediction, freed));
+    taken -= std::min(taken, state.FindJob(id)->share);
+    a.earliest = std::min(a.earliest, std::max((due - now).seconds(), 0.0) + Takes(prediction, left()));
   }
-  a.slots = all;
+  a.slots = most;
   bool enough = false;
   for (const uint32_t slots : prediction.slots) {
-    if (slots > all || Takes(prediction, slots) > deadline) continue;
+    if (slots > most || Takes(prediction, slots) > deadline * (1 - kDeadZone)) continue;
     a.slots = slots;
     enough = true;
     break;
   }
+  // Of the deadline, a part is the loop's dead zone.
+  a.earliest *= 1 / (1 - kDeadZone);
   if (a.earliest <= deadline) return a;
   if (enough)
     a.answer = Admission::Answer::kTaken;

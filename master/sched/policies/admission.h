@@ -25,8 +25,9 @@ struct Admission {
 
 // Admitted where `earliest` is within the deadline: at once beside the others, or once some of them have ended, by
 // their deadlines. deadline: seconds from the submission, which is at `now`. An allocation meets it where 19 of 20
-// runs with slack do (the greatest of ten quantiles): what the control loop begins with at the worst. Taken are the
-// guarantees of running jobs, and what queues but this one are to have at least. REQUIRES prediction.Valid.
+// runs with slack do (the greatest of ten quantiles) within the deadline less the control loop's dead zone. Taken are
+// the guarantees of running jobs, and what queues but this one are to have at least; there are no more for it than its
+// queue may hold. REQUIRES prediction.Valid.
 Admission Admit(const State& state, const Prediction& prediction, double deadline, const std::string& queue,
                 Instant now);
 

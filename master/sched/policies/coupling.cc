@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/digest.h"
+#include "master/sched/policies/guarantees.h"
 #include "master/sched/policies/centrality.h"
 #include "master/sched/policies/coupling_rules.h"
 #include "master/sched/policies/place.h"
@@ -45,7 +46,9 @@ class Coupling final : public Policy {
     const TaskId task = drafted->attempt.task;
     const StageSpec& spec = view.state().Spec(task.stage_id());
     const Launch again = *drafted;
-    const Queue& queue = *view.state().FindJob(task.job)->in_queue;
+    const Job& job = *view.state().FindJob(task.job);
+    if (BelowGuarantee(job)) return;  // for its guarantee others were evicted
+    const Queue& queue = *job.in_queue;
     if (!ReadsStages(spec)) {
       if (!DueReduceFirst(*offer, again, view, queue, rng, &plan)) Peek(*offer, task, view, rng, &plan);
       return;

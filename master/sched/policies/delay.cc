@@ -4,6 +4,8 @@
 #include <cmath>
 #include <optional>
 
+#include "master/sched/policies/guarantees.h"
+
 namespace mr::sched {
 
 namespace {
@@ -71,6 +73,7 @@ class Delay final : public Policy {
     const JobId job = launch.attempt.task.job;
     const Task& task = *state.FindTask(launch.attempt.task);
     if (task.plan.preferred.empty()) return;
+    if (BelowGuarantee(*state.FindJob(job))) return;  // for its guarantee others were evicted
     const Distance distance = DistanceOf(state, task, *state.FindWorker(launch.worker));
     const Instant now = view.now();
     std::optional<Instant> since = Fact(state, job, kSince);

@@ -19,17 +19,54 @@ bool Helps(const State& state, const AttemptId& id, const Wanted& wanted) {
                      [&](const StageId& stage) { return SlotHelps(state, id, stage); });
 }
 
+// Live attempts of the job that no edit of the draft ends.
+uint32_t LiveOf(const Job& job, const Plan& plan) {
+  uint32_t live = 0;
+  for (const Stage& stage : job.stages) {
+    for (const auto& [task, number] : stage.active) {
+      const auto& attempts = stage.tasks[task].attempts;
+      live += std::any_of(attempts.begin(), attempts.end(),
+                          [n = number](const Attempt& a) { return a.number == n && a.live(); });
+    }
+  }
+  for (const Edit& edit : plan.edits()) {
+    const auto* kill = std::get_if<Kill>(&edit);
+    live -= kill != nullptr && kill->attempt.task.job == job.id;
+  }
+  return live;
+}
+
+// Attempts that end already, whose slots would be of use.
+uint32_t Coming(const State& state, const Wanted& wanted) {
+  uint32_t coming = 0;
+  for (const auto& [id, job] : state.jobs()) {
+    if (job.holding == 0) continue;
+    for (uint32_t s = 0; s < job.stages.size(); ++s) {
+      for (const auto& [task, number] : job.stages[s].active) {
+        const AttemptId attempt{{id, s, task}, number};
+        coming += !state.FindAttempt(attempt)->live() && Helps(state, attempt, wanted);
+      }
+    }
+  }
+  return coming;
+}
+
 void EvictSpare(const State& state, const Wanted& wanted, uint32_t* need, Plan* plan) {
   const auto& guaranteed = state.guaranteed();
   for (auto it = guaranteed.rbegin(); it != guaranteed.rend() && *need > 0; ++it) {
     const Job& job = *state.FindJob(it->second);
-    uint32_t spare = SpareSlots(job);
-    if (spare == 0 || &job == wanted.job || job.in_queue == nullptr) continue;
-    const Reason reason{ReasonCode::kEvicted, "", {double(job.holding), double(job.share)}};
-    job.in_queue->live.WalkBack([&](const LaunchKey& live) {
+    if (!AtGuarantee(job) || &job == wanted.job || job.in_queue == nullptr) continue;
+    const uint32_t live = LiveOf(job, *plan);
+    uint32_t spare = live - std::min(live, job.share);
+    if (spare == 0) continue;
+    const Reason reason{ReasonCode::kEvicted,
+                        "",
+                        {double(wanted.job != nullptr ? wanted.job->holding : 0),
+                         double(wanted.job != nullptr ? wanted.job->share : 0)}};
+    job.in_queue->live.WalkBack([&](const LaunchKey& live_key) {
       if (*need == 0 || spare == 0) return false;
-      if (live.attempt.task.job != job.id || !Helps(state, live.attempt, wanted)) return true;
-      if (plan->Kill(live.attempt, reason)) --spare, --*need;
+      if (live_key.attempt.task.job != job.id || !Helps(state, live_key.attempt, wanted)) return true;
+      if (plan->Kill(live_key.attempt, reason)) --spare, --*need;
       return true;
     });
   }
@@ -54,8 +91,8 @@ uint32_t SlotsComing(const State& state) {
 
 void Evict(const State& state, const Wanted& wanted, const std::map<uint64_t, double>& shares, Plan* plan) {
   uint32_t need = std::min(wanted.most, wanted.tasks);
-  // Slots of attempts that end already come first.
-  if (wanted.job != nullptr) need -= std::min(need, SlotsComing(state));
+  if (need == 0) return;
+  need -= std::min(need, Coming(state, wanted));
   EvictSpare(state, wanted, &need, plan);
   const GuaranteedUse guaranteed = UseOfGuarantees(state);
   const auto own = [&](const Queue& q) { return double(q.live.size()) - guaranteed.Of(q); };
@@ -71,7 +108,7 @@ void Evict(const State& state, const Wanted& wanted, const std::map<uint64_t, do
   });
   for (const auto& [over, other] : above) {
     double left = own(*other);
-    const double share = wanted.job != nullptr ? 0 : shares.at(other->number);
+    const double share = wanted.job != nullptr ? other->min_share : shares.at(other->number);
     other->live.WalkBack([&](const LaunchKey& live) {
       if (need == 0 || left - 1 + kOver < share) return false;
       const AttemptId& id = live.attempt;

@@ -1,6 +1,7 @@
 // Whose attempts end when slots are owed to somebody: first those on spare slots (guarantees.h), of the job with the
-// latest deadline; then those of the queue that is furthest above its share, as far as it stays at it; the youngest
-// first, and only where the slot helps. Stages with side effects are spared.
+// latest deadline; then those of the queue that is furthest above its share, as far as it stays at it; for a guarantee,
+// of any queue, as far as it keeps its min share. The youngest first, and only where the slot helps and none is on its
+// way already. Stages with side effects are spared. Cost: attempts, and jobs that are known: not for each event.
 #pragma once
 
 #include <map>

@@ -30,7 +30,7 @@ class Fair final : public Policy {
   void Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const override {
     const State& state = view.state();
     if (const auto* offer = std::get_if<SlotOffer>(&trigger)) {
-      Offer(*offer, state, &plan);
+      Offer(*offer, state, view.now(), &plan);
     } else if (const auto* wanted = std::get_if<SlotsWanted>(&trigger)) {
       TakeBackFor(wanted->stage.stage, state, &plan);
     } else if (!greedy_ && (!std::holds_alternative<AttemptsChanged>(trigger) || preemption_.AnyBelow(state))) {
@@ -41,9 +41,9 @@ class Fair final : public Policy {
  private:
   uint32_t Held(const Queue& q) const { return greedy_ ? q.held[KindIndex(SlotKind::kMap)] : q.held_total(); }
 
-  void Offer(const SlotOffer& offer, const State& state, Plan* plan) const {
+  void Offer(const SlotOffer& offer, const State& state, Instant now, Plan* plan) const {
     if (!state.guaranteed().empty()) {
-      const Served served = LaunchGuaranteed(offer, state, offer.local_only ? &ChooseLocal : &ChooseReady, plan);
+      const Served served = LaunchGuaranteed(offer, state, now, offer.local_only ? &ChooseLocal : &ChooseReady, plan);
       if (served == Served::kLaunched || (offer.local_only && served == Served::kWaits)) return;
     }
     if (OfferToQueues(offer, state, plan) || offer.local_only || state.guaranteed().empty()) return;

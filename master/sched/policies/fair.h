@@ -17,8 +17,9 @@
 // Departs from it: priorities are an order, not weights; waiting reduces are taken back as in fifo;
 // stages with side effects are not preempted; preemption is on. Jobs with a guarantee (jockey) come before the queues
 // (guarantees.h), and what they hold counts for no queue; one that has tasks with inputs and is below its guarantee for
-// guarantee_timeout gets the slots of what is youngest among spare attempts, then of queues above their share; where
-// they went to others, since another policy lets its tasks wait, it waits twice as long the next time.
+// guarantee_timeout gets the slots of what is youngest among spare attempts, then of queues, but for what they are to
+// have at least (evict.h; not with greedy reduces, where nothing is preempted); where they went to others, it waits
+// twice as long the next time.
 #pragma once
 
 #include <memory>

@@ -55,7 +55,7 @@ std::map<uint64_t, double> Shares(const State& state) {
   }
   const auto share = [&](const Queue& q, double ratio) {
     double most = lack.count(q.number) != 0 ? total : LiveOf(q, guaranteed);
-    if (q.max_share != 0) most = std::min<double>(most, q.max_share);
+    if (q.max_share != 0) most = std::min<double>(most, q.max_share - std::min(q.max_share, guaranteed.Of(q)));
     return std::clamp(ratio * q.weight, std::min<double>(q.min_share, most), most);
   };
   double low = 0, high = 1;
@@ -91,8 +91,9 @@ const FactValue* FairPreemption::Since(const State& state, const Queue& q, size_
 void FairPreemption::NoteLaunch(const State& state, const Queue& q, Plan* plan) const {
   if (!AnyBelow(state) || (Since(state, q, 0) == nullptr && Since(state, q, 1) == nullptr)) return;
   const double share = Shares(state)[q.number];
+  const uint32_t held = Held(q, UseOfGuarantees(state));
   for (const size_t kind : {0, 1}) {
-    if (Since(state, q, kind) != nullptr && Held(state, q) + 1 >= Enough(q, share, kind)) {
+    if (Since(state, q, kind) != nullptr && held + 1 >= Enough(q, share, kind)) {
       plan->Forget(kQueueScope, q.number, kBelow[kind]);
     }
   }
@@ -101,6 +102,7 @@ void FairPreemption::NoteLaunch(const State& state, const Queue& q, Plan* plan) 
 void FairPreemption::Review(const View& view, Plan* plan) const {
   const State& state = view.state();
   const std::map<uint64_t, double> shares = Shares(state);
+  const GuaranteedUse guaranteed = UseOfGuarantees(state);
   for (auto it = state.facts().lower_bound({policy_, kQueueScope, 0, ""});
        it != state.facts().end() && it->first.policy == policy_ && it->first.scope == kQueueScope; ++it) {
     if (shares.count(it->first.id) == 0) plan->Forget(kQueueScope, it->first.id, it->first.name);  // it has no jobs
@@ -110,8 +112,8 @@ void FairPreemption::Review(const View& view, Plan* plan) const {
     const double share = shares.at(q.number);
     for (const size_t kind : {0, 1}) {
       const FactValue* since = Since(state, q, kind);
-      const bool below = Lacks(state, q) && timeouts_[kind].ns > 0 && Held(state, q) < Enough(q, share, kind) &&
-                         Held(state, q) + kNearly < share;
+      const bool below = Lacks(state, q) && timeouts_[kind].ns > 0 && Held(q, guaranteed) < Enough(q, share, kind) &&
+                         Held(q, guaranteed) + kNearly < share;
       if (!below) {
         if (since != nullptr) plan->Forget(kQueueScope, q.number, kBelow[kind]);
         continue;
@@ -132,9 +134,9 @@ void FairPreemption::Review(const View& view, Plan* plan) const {
   ReviewGuarantees(view, shares, plan);
 }
 
-uint32_t FairPreemption::Held(const State& state, const Queue& q) const {
+uint32_t FairPreemption::Held(const Queue& q, const GuaranteedUse& guaranteed) const {
   const uint32_t held = greedy_ ? q.held[KindIndex(SlotKind::kMap)] : q.held_total();
-  return state.guaranteed().empty() ? held : held - std::min(held, UseOfGuarantees(state).Of(q));
+  return held - std::min(held, guaranteed.Of(q));
 }
 
 // Ends attempts until q would hold `target` slots or has a slot for each of its tasks without an attempt.
@@ -142,7 +144,7 @@ void FairPreemption::Preempt(const State& state, const Queue& q, uint32_t target
                              Plan* plan) const {
   Wanted wanted;
   wanted.queue = &q;
-  wanted.most = target - std::min(target, Held(state, q));
+  wanted.most = target - std::min(target, Held(q, UseOfGuarantees(state)));
   for (const auto& jobs : q.ready) {
     for (auto it = jobs.begin(); it != jobs.end() && wanted.tasks < wanted.most; ++it) {
       const Job& job = *state.FindJob((*it).job);
@@ -165,8 +167,12 @@ void FairPreemption::ReviewGuarantees(const View& view, const std::map<uint64_t,
     const uint64_t fact = FactId(id);
     const FactValue* since = state.FindFact({policy_, kJobScope, fact, kBelowGuarantee});
     Wanted wanted;
-    if (!AtGuarantee(job)) wanted.Add(job);
-    if (wanted.tasks == 0) {
+    if (BelowGuarantee(job)) wanted.Add(job);
+    wanted.most = job.share - std::min(job.share, job.holding);
+    if (const uint32_t most = job.in_queue->max_share; most != 0) {
+      wanted.most = std::min(wanted.most, most - std::min(most, job.in_queue->held_total()));
+    }
+    if (wanted.tasks == 0 || wanted.most == 0) {
       if (since != nullptr) plan->ForgetAll(kJobScope, fact);
       continue;
     }
@@ -187,7 +193,6 @@ void FairPreemption::ReviewGuarantees(const View& view, const std::map<uint64_t,
       plan->Remember(kJobScope, fact, kHeldThen, int64_t{job.holding});
       plan->Remember(kJobScope, fact, kInVain, vain);
       wanted.job = &job;
-      wanted.most = job.share - job.holding;
       Evict(state, wanted, shares, plan);
       from = view.now();
     }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "master/sched/plan.h"
+#include "master/sched/policies/guarantees.h"
 
 namespace mr::sched {
 
@@ -27,7 +28,7 @@ class FairPreemption {
 
  private:
   // By jobs without a guarantee.
-  uint32_t Held(const State& state, const Queue& q) const;
+  uint32_t Held(const Queue& q, const GuaranteedUse& guaranteed) const;
   const FactValue* Since(const State& state, const Queue& q, size_t kind) const;
   void Preempt(const State& state, const Queue& q, uint32_t target, const std::map<uint64_t, double>& shares,
                Plan* plan) const;

@@ -1,6 +1,6 @@
 // Slots that jobs are guaranteed (Job::share, which jockey sets), as fair serves them (Jockey, EuroSys 2012, 2.2:
 // guaranteed and spare tokens). A job that holds fewer than its guarantee and has tasks with inputs comes before all
-// queues, the earliest deadline first. What it does not use, others have; what it holds beyond it are spare slots: it
+// queues, the earliest deadline first, and those that are late already last: they are to make no other late. What it does not use, others have; what it holds beyond it are spare slots: it
 // gets them behind all queues, and they are taken away first. Lower priority means just that: a task on a spare slot
 // runs as fast as others.
 #pragma once
@@ -14,16 +14,16 @@
 namespace mr::sched {
 
 inline bool AtGuarantee(const Job& job) { return job.share > 0 && job.holding >= job.share; }
-inline uint32_t SpareSlots(const Job& job) { return AtGuarantee(job) ? job.holding - job.share : 0; }
+inline bool BelowGuarantee(const Job& job) { return job.holding < job.share; }
 
 // Launches a task of a job below its guarantee. kWaits: none here, though there is such a job that has tasks with
 // inputs: a slot that is offered for its data only is not for others then.
 enum class Served { kNothing, kLaunched, kWaits };
-Served LaunchGuaranteed(const SlotOffer& offer, const State& state, Choose choose, Plan* plan);
+Served LaunchGuaranteed(const SlotOffer& offer, const State& state, Instant now, Choose choose, Plan* plan);
 // Launches a task with inputs of a job at its guarantee.
 bool LaunchSpare(const SlotOffer& offer, const State& state, Choose choose, Plan* plan);
 
-// Slots that running jobs with a guarantee hold: of each queue by number, and the part within the guarantees.
+// Slots that running jobs with a guarantee hold (with greedy reduces, for maps, as those queues count): of each queue by number, and the part within the guarantees.
 struct GuaranteedUse {
   std::map<uint64_t, uint32_t> of_queue;
   uint32_t within = 0;

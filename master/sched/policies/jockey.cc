@@ -10,7 +10,7 @@ namespace {
 constexpr char kJockey[] = "jockey";
 constexpr char kScope[] = "job";
 constexpr char kSlots[] = "slots";  // A
-constexpr double kOneSlot = 1e-9;   // less is none
+constexpr double kOneSlot = .05;   // less is none
 
 struct Options {
   double slack, hysteresis, dead_zone, period;
@@ -48,7 +48,7 @@ class Jockey final : public Policy {
     if (job == nullptr || !job->running() || !job->prediction.known()) return;
     if (job->deadline.ns <= 0 && job->utility.empty()) {
       plan->ForgetAll(kScope, FactId(id));
-      if (job->share > 0) plan->SetShare(id, 0, {ReasonCode::kNotSteered, "", {}});
+      if (job->share > 0) plan->SetShare(id, 0, {ReasonCode::kNoDeadline, "", {}});
       return;
     }
     const Prediction& c = job->prediction;
@@ -67,7 +67,8 @@ class Jockey final : public Policy {
     else if (before != nullptr)
       slots = Smoothed(std::get<double>(*before), raw, o_.hysteresis);
     plan->Remember(kScope, FactId(id), kSlots, slots);
-    const auto share = static_cast<uint32_t>(std::ceil(slots - kOneSlot));
+    const auto wished = static_cast<uint32_t>(std::ceil(slots - kOneSlot));
+    const uint32_t share = std::clamp(wished, 1u, std::max(1u, Most(view.state(), *job)));
     const size_t at = std::lower_bound(c.slots.begin(), c.slots.end(), share) - c.slots.begin();
     const std::vector<double>& then = left[std::min(at, left.size() - 1)];
     plan->SetShare(
@@ -76,6 +77,13 @@ class Jockey final : public Policy {
          "",
          {double(share), double(raw), 100 * progress, elapsed, then[then.size() / 2], job->deadline.seconds()}});
     plan->WakeAt(FactId(id), view.now() + FromSeconds(o_.period * minute));
+  }
+
+  // Of the cluster's slots what other queues with jobs need not have at least.
+  static uint32_t Most(const State& state, const Job& job) {
+    uint32_t owed = 0;
+    for (const auto& [number, q] : state.busy_queues()) owed += q == job.in_queue ? 0 : q->min_share;
+    return state.slots().total - std::min(state.slots().total, owed);
   }
 
   std::vector<std::vector<double>> Left(const Prediction& c, double progress,

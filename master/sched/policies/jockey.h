@@ -8,11 +8,16 @@
 //   A    = raw at first, then A + hysteresis (raw - A);  the job is guaranteed ceil(A) slots
 // A slot that is guaranteed and not used goes to others, whose attempts end first when it is wanted; what the job
 // holds beyond its guarantee ends before those (guarantees.h). Without a prediction (ProfileLoaded) a job is served
-// as fair does. Departures. The paper's minute is a minute for jobs of an hour: here it is a sixtieth of the time
-// that is given, from a quarter of a second to a minute. A new prediction or deadline starts anew at raw, without
-// hysteresis. Progress counts committed tasks, so that lost outputs take it back. Lesser forms, which the paper
-// compares with: adapt=off keeps the first guarantee, model=amdahl predicts by Amdahl's law, most=on guarantees all
-// slots until the job ends.
+// as fair does.
+//
+// Departures. The paper's minute is a minute for jobs of an hour: here it is a sixtieth of the time that is given,
+// from a quarter of a second to a minute. A new prediction or deadline starts anew at raw, without hysteresis. A
+// twentieth of a slot is none: by hysteresis alone a job that needs one would keep two for as long as most jobs run. No
+// more is guaranteed than what other queues' min shares leave. Progress counts committed tasks, so that lost outputs take
+// it back.
+//
+// Lesser forms, which the paper compares with: adapt=off keeps the first guarantee, model=amdahl predicts by Amdahl's
+// law, most=on guarantees all slots until the job ends.
 #pragma once
 
 #include <memory>

@@ -88,7 +88,8 @@ bool SlotHelps(const State& state, const AttemptId& id, const StageId& stage) {
   const StageSpec& theirs = state.Spec(id.task.stage_id());
   const StageSpec& ours = state.Spec(stage);
   // Whatever is free elsewhere, the queue may not take it; with greedy reduces only maps count there.
-  if (state.QueueFull(*state.FindJob(id.task.job), ours.slot_kind)) {
+  const Job& holder = *state.FindJob(id.task.job);
+  if (holder.in_queue == state.FindJob(stage.job)->in_queue && state.QueueFull(holder, ours.slot_kind)) {
     return !state.sharing().by_kind || theirs.slot_kind == SlotKind::kMap;
   }
   if (state.free(ours.slot_kind).count(w.id) != 0 &&

@@ -1,3 +1,4 @@
+#include "master/sched/policies/guarantees.h"
 #include "master/sched/policies/wait_scheduling.h"
 
 #include <algorithm>
@@ -68,6 +69,7 @@ std::optional<StageId> MostBehind(const SlotOffer& offer, const State& state, co
     for (auto it = jobs->begin(); it != jobs->end() && seen < rules.jobs_seen; ++it, ++seen) {
       if (offer.passed.count((*it).job) != 0) continue;
       const Job& job = *state.FindJob((*it).job);
+      if (AtGuarantee(job)) continue;
       const auto coupled = [&](uint32_t s) {
         const StageSpec& spec = job.graph.stages[s];
         return spec.slot_kind == kind && Waits(job, s) && ReadsStages(spec);
@@ -154,10 +156,11 @@ bool LaunchDueReduce(const SlotOffer& offer, const View& view, const Queue& queu
   const Job* of = candidate ? state.FindJob(candidate->stage.job) : nullptr;
   const bool dropped = candidate && candidate->since.ns == kDropped;
   const bool early = MayWait(state, *state.FindWorker(offer.worker), rules.least);
-  if (of != nullptr && !dropped && Waits(*of, candidate->stage.stage)) {
+  // One that may not wait on a slot now keeps nothing that has its inputs from one.
+  const bool barred = of != nullptr && !early && !of->stages[candidate->stage.stage].in_ready;
+  if (of != nullptr && !dropped && !barred && Waits(*of, candidate->stage.stage)) {
     const bool later = view.Number(kWait, fact, kOffer) != static_cast<int64_t>(state.offers());
     return (later || rules.at_once) && offer.passed.count(of->id) == 0 &&
-           (early || of->stages[candidate->stage.stage].in_ready) &&
            Serve(offer, view, fact, *candidate, early, plan);
   }
   // The one that had no place comes again when there is no other.
