@@ -22,6 +22,8 @@ std::string NameOf(const PolicyList& l) { return l.without.empty() ? l.list : "w
 
 bool IsFair(const std::string& item) { return item == "fair" || item.starts_with("fair("); }
 
+bool IsJockey(const std::string& item) { return item == "jockey" || item.starts_with("jockey("); }
+
 // How the table calls the l-th list.
 std::string Mark(size_t l) { return Printed("(%zu)", l + 1); }
 
@@ -55,7 +57,18 @@ Result<std::vector<PolicyList>> ListsToAblate(const std::string& list) {
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
     const bool fair = std::any_of(rest.begin(), rest.end(), IsFair);
     if (i == 0 && items[0] == "fifo" && !fair) continue;
-    lists.push_back({Joined(rest), items[i]});
+    std::string dropped = items[i];
+    // What needs it goes with it.
+    for (size_t r = 0; r < rest.size() && !sched::Scheduler::CheckPolicies(Joined(rest)).ok();) {
+      if (!IsJockey(rest[r])) {
+        ++r;
+        continue;
+      }
+      dropped += "," + rest[r];
+      rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(r));
+    }
+    if (rest.empty() || !sched::Scheduler::CheckPolicies(Joined(rest)).ok()) continue;
+    lists.push_back({Joined(rest), dropped});
   }
   if (lists.size() < 2) {
     return InvalidArgument("--ablate '" + list +

@@ -19,7 +19,8 @@ struct PolicyList {
 // kInvalidArgument: fewer than two, one of them twice, or one that CheckPolicies refuses.
 Result<std::vector<PolicyList>> ListsToCompare(const std::vector<std::string>& lists);
 // The list whole, then without each of its policies (`mantri` without each of its parts). A leading fifo is not dropped
-// where it would come back by itself. kInvalidArgument: nothing can be dropped, or a list that is refused.
+// where it would come back by itself; jockey goes with the fair that it needs. kInvalidArgument: nothing can be
+// dropped, or a list that is refused.
 Result<std::vector<PolicyList>> ListsToAblate(const std::string& list);
 
 struct CompareOptions {

@@ -68,7 +68,7 @@ JobModel BinJob(Rng& rng, uint32_t number, const Mix& mix) {
 
 // Guesses: of all jobs a fifth recur (of production runs more than .4: papers.md 4.1), one of four by turns; sizes, and
 // a fifth of input more or less between runs. The deadline: so many times what the job's longest path takes at least.
-constexpr double kRecurs = .2, kOtherInput = .2, kDeadline = 4;
+constexpr double kRecurs = .2, kOtherInput = .2, kDeadline = 5;
 struct Recurring {
   const char* name;
   uint32_t maps, joins, reduces;

@@ -19,31 +19,37 @@ constexpr Shape kShapes[kJockeyJobs] = {{23, 6, 681, 16.3, 61.5}, {14, 0, 1605, 
                                         {110, 15, 8496, 3.0, 7.7}};
 constexpr double kZ90 = 1.2815515655;  // of a normal distribution
 constexpr uint32_t kSamples = 100;     // of a stage's times
+// Of the logarithm of times inside a stage, a guess: a factor of 2.2 between the median and the 90th percentile. What
+// a job's times spread beyond it is between stages, since its percentiles are over the tasks of all of them.
+constexpr double kInStage = .6;
 constexpr double kWait = .5;           // seconds from a slot to the first byte, at the median: a guess
-
-double Normal(Rng& rng) {
-  // Box and Muller; the simulator is held to the same bits only on one machine.
-  const double u = 1 - rng.Uniform();
-  return std::sqrt(-2 * std::log(u)) * std::cos(2 * M_PI * rng.Uniform());
-}
 
 std::vector<float> Times(Rng& rng, double median, double sigma) {
   std::vector<float> times;
-  for (uint32_t i = 0; i < kSamples; ++i) times.push_back(static_cast<float>(median * std::exp(sigma * Normal(rng))));
+  for (uint32_t i = 0; i < kSamples; ++i)
+    times.push_back(static_cast<float>(median * std::exp(sigma * StandardNormal(rng))));
   std::sort(times.begin(), times.end());
   return times;
 }
 
 }  // namespace
 
+double StandardNormal(Rng& rng) {
+  // Box and Muller; the simulator is held to the same bits only on one machine.
+  const double u = 1 - rng.Uniform();
+  return std::sqrt(-2 * std::log(u)) * std::cos(2 * M_PI * rng.Uniform());
+}
+
 RunProfile JockeyJob(int job, uint64_t seed) {
   const Shape& shape = kShapes[job];
   Rng rng = Rng::Stream(seed, std::string("job ") + static_cast<char>('A' + job));
+  const double spread = std::log(shape.p90 / shape.median) / kZ90, in_stage = std::min(spread, kInStage),
+               between = std::sqrt(spread * spread - in_stage * in_stage);
   std::set<uint32_t> barriers;
   while (barriers.size() < shape.barriers) barriers.insert(1 + static_cast<uint32_t>(rng.Below(shape.stages - 1)));
   std::vector<double> weights;
   double sum = 0;
-  for (uint32_t s = 0; s < shape.stages; ++s) sum += weights.emplace_back(std::exp(Normal(rng)));
+  for (uint32_t s = 0; s < shape.stages; ++s) sum += weights.emplace_back(std::exp(StandardNormal(rng)));
   RunProfile profile;
   for (uint32_t s = 0; s < shape.stages; ++s) {
     StageRuns stage;
@@ -53,7 +59,7 @@ RunProfile JockeyJob(int job, uint64_t seed) {
       const auto edge = barriers.contains(s) ? sched::EdgeKind::kAllToAll : sched::EdgeKind::kManyToOne;
       stage.inputs.push_back({true, edge, s - 1});
     }
-    stage.run = Times(rng, shape.median, std::log(shape.p90 / shape.median) / kZ90);
+    stage.run = Times(rng, shape.median * std::exp(between * StandardNormal(rng)), in_stage);
     stage.wait = Times(rng, kWait, .5);
     profile.stages.push_back(std::move(stage));
   }
@@ -63,7 +69,7 @@ RunProfile JockeyJob(int job, uint64_t seed) {
 RunProfile AnotherDay(RunProfile profile, double sigma, uint64_t seed) {
   Rng rng = Rng::Stream(seed, "another day");
   for (StageRuns& stage : profile.stages) {
-    const double factor = std::exp(sigma * Normal(rng));
+    const double factor = std::exp(sigma * StandardNormal(rng));
     for (float& seconds : stage.run) seconds = static_cast<float>(seconds * factor);
   }
   return profile;

@@ -2,11 +2,15 @@
 // 90th percentile of a task's time.
 #pragma once
 
+#include "common/base/rng.h"
 #include "master/sim/predict.h"
 
 namespace mr::sim {
 
 inline constexpr int kJockeyJobs = 7;  // A to G
+inline constexpr double kDayToDay = .2;  // of times of a stage between runs with inputs of one size (papers.md 4.1)
+
+double StandardNormal(Rng& rng);
 
 // Job 0 to 6. A chain of stages; where there is a barrier all tasks before it come first, else a task reads its part
 // of the stage before. Sizes of stages and places of barriers are drawn: guesses.

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "master/sim/jockey_setups.h"
-#include "master/sim/reproduce.h"
+#include "master/sim/reproduce_jockey.h"
 
 namespace mr::sim {
 
@@ -12,7 +12,6 @@ namespace {
 using sched::Indicator;
 
 constexpr uint32_t kSlots = 40;   // of 100 that the paper's jobs may have; a guess
-constexpr double kDayToDay = .2;  // of times of a stage between runs with inputs of one size (papers.md 4.1)
 constexpr Indicator kIndicators[] = {
     Indicator::kTotalWorkWithQueueing, Indicator::kTotalWork, Indicator::kVertexFraction,
     Indicator::kCriticalPath,          Indicator::kMinStage,  Indicator::kMinStageInfinite};
@@ -138,8 +137,13 @@ Study JockeyStudy() {
        "papers.md 4.4, A to G"},
       {"barriers", "6 0 3 3 1 1 15, at places drawn", "papers.md 4.4; places a guess"},
       {"task", "lognormal by its median and 90th percentile; .5 s until it begins", "papers.md 4.4; a guess"},
-      {"another day", "times of each stage times lognormal(0, .2)", "recurring jobs of one size: papers.md 4.1"}};
-  s.figures = {Errors(), Indicators()};
+      {"cluster",
+       "25 workers of 4 slots; nine other queues of tasks (median 10 s) for 72 slots on average, 300 s on, 200 s off",
+       "guesses"},
+      {"faults", "1 % of attempts fail, 2 workers crash, 6 are slow for 300 s", "guesses"},
+      {"another day", "times of each stage times lognormal(0, .2); in `deadlines` of all times lognormal(0, .15)",
+       "recurring jobs of one size: papers.md 4.1"}};
+  s.figures = {Errors(), Indicators(), JockeyDeadlines(), JockeyChanges(), JockeySensitivity()};
   return s;
 }
 

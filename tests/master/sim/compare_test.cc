@@ -57,6 +57,9 @@ TEST(CompareTest, EachPolicyIsDroppedOnce) {
   // fifo would come back by itself; mantri is several.
   EXPECT_THAT(ListsIn(ListsToAblate("fifo,late")), testing::ElementsAre("fifo,late|", "fifo|late"));
   EXPECT_EQ(ListsToAblate("fair,mantri")->size(), 6u);
+  // jockey needs fair.
+  EXPECT_THAT(ListsIn(ListsToAblate("fair,jockey,late")),
+              testing::ElementsAre("fair,jockey,late|", "late|fair,jockey", "fair,late|jockey", "fair,jockey|late"));
   EXPECT_EQ(ListsToAblate("fifo").status().code(), Code::kInvalidArgument);
   EXPECT_EQ(ListsToAblate("nosuch,late").status().code(), Code::kInvalidArgument);
 }

@@ -98,6 +98,12 @@ TEST(DollyFigures, ClonesStayInTheirBudgetAndAreAlike) {
   }
 }
 
+TEST(JockeyFigures, ChangedDeadlinesAreMetWithMoreSlotsOrFewer) {
+  const auto r = Reproduce({"jockey:changes", "", 1, nullptr});
+  ASSERT_TRUE(r.ok()) << r.status().ToString();
+  EXPECT_EQ(r->missed(), 0u) << Table(*r);
+}
+
 // Our list is what it is chosen for on the mixes by which it was chosen.
 TEST(DollyFigures, OursIsSoonerForSmallJobsAndLaterForNone) {
   for (const char* figure : {"dolly:ours-facebook", "dolly:ours-bing"}) {
