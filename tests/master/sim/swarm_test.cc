@@ -73,8 +73,7 @@ TEST(SwarmTest, PreemptionCopiesLossAndWaitsHappen) {
   for (const auto code :
        {Code::kPreempted, Code::kOutputLost, Code::kLongestToEnd, Code::kBehindAverage, Code::kEndOfPhase,
         Code::kBeyondMedian, Code::kRestartSooner, Code::kCopySooner, Code::kRedoCostsMore, Code::kWorkerSuspected,
-        Code::kLocalInput, Code::kRetryAfterFailure, Code::kTaskCommitted, Code::kAllotted, Code::kEvicted,
-        Code::kNotSteered}) {
+        Code::kLocalInput, Code::kRetryAfterFailure, Code::kTaskCommitted, Code::kAllotted, Code::kEvicted}) {
     EXPECT_EQ(reasons.count(sched::ReasonName(code)), 1u) << sched::ReasonName(code);
   }
   for (const char* policy :
