@@ -10,6 +10,9 @@
 
 namespace mr::sched {
 
+// A later run counts as much as this many earlier ones together at most: what changed long ago is forgotten.
+inline constexpr uint32_t kRunsRemembered = 8;
+
 // Of one stage. Seconds; bytes.
 struct StageRuns {
   std::string name;
@@ -21,10 +24,11 @@ struct StageRuns {
   double fails = 0;  // P(an attempt fails)
   double fails_again = 0;  // P(a task fails twice or more | it failed); only told, not predicted with
   double input_bytes = 0;  // of all tasks of the latest run
+  std::vector<float> means;  // of `run`, of each of the latest kRunsRemembered runs, oldest first; empty: of no run
   template <class V>
   static void Fields(V&& v) {
     using T = StageRuns;
-    v(&T::name, &T::tasks, &T::inputs, &T::run, &T::wait, &T::queue, &T::fails, &T::fails_again, &T::input_bytes);
+    v(&T::name, &T::tasks, &T::inputs, &T::run, &T::wait, &T::queue, &T::fails, &T::fails_again, &T::input_bytes, &T::means);
   }
 };
 
@@ -40,8 +44,6 @@ struct RunProfile {
 // Samples of one stage that a profile keeps at most: a guess, a twentieth of the chance is known to a fifth of
 // itself.
 inline constexpr size_t kStageSamples = 512;
-// A later run counts as much as this many earlier ones together at most: what changed long ago is forgotten.
-inline constexpr uint32_t kRunsRemembered = 8;
 
 // Of the stages' names, edges and kinds, not of sizes: runs of one name and shape teach one profile.
 uint64_t PlanShape(const JobGraph& graph);

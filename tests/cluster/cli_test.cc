@@ -199,7 +199,7 @@ TEST_F(CliTest, ExitsWithSevenForWhatIsNotThere) {
 
 TEST_F(CliTest, ExitsWithEightWhenAStrictDeadlineIsMissed) {
   const RunResult run = Mrctl({"submit", "wordcount", "--input", Uri("in"), "--output", Uri("late"), "--deadline", "1ms",
-                               "--strict-deadline"});
+                               "--best-effort", "--strict-deadline"});
   EXPECT_EQ(run.exit, 8) << run.err;
 }
 

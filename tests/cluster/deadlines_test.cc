@@ -120,10 +120,10 @@ TEST_F(DeadlinesTest, ADeadlineThatCannotBeMetIsRefusedWithTheOneThatCan) {
 TEST_F(DeadlinesTest, SlotsThatAreGuaranteedToAJobAreNotPromisedTwice) {
   ASSERT_EQ(Mrctl(Naps("holder", Uri("holder0"), 1000)).exit, 0);
   ASSERT_THAT(UntilProfileHas("holder", ": 1 run, "), HasSubstr("holder, plan "));
-  // Two seconds with all four slots, with three of them another one: with its slack it needs all of them.
-  const RunResult holder = Mrctl(Naps("holder", Uri("holder1"), 1000, {"-q", "--detach", "--deadline", "3s"}));
+  // Two seconds with all four slots, with three of them another one: with its slack, and days that differ, it needs all of them.
+  const RunResult holder = Mrctl(Naps("holder", Uri("holder1"), 1000, {"-q", "--detach", "--deadline", "4s"}));
   ASSERT_EQ(holder.exit, 0) << holder.err;
-  const RunResult second = Mrctl(Naps("holder", Uri("holder2"), 1000, {"-q", "--detach", "--deadline", "3s"}));
+  const RunResult second = Mrctl(Naps("holder", Uri("holder2"), 1000, {"-q", "--detach", "--deadline", "4s"}));
   EXPECT_EQ(second.exit, 3) << second.err;
   EXPECT_THAT(second.err, HasSubstr("it needs 4 slots, and of the cluster's 4 only "));
   EXPECT_THAT(second.err, HasSubstr("; the earliest that can be is "));
