@@ -23,7 +23,7 @@
 // on workers without caps per kind, least_slots.h).
 // Departures: reduces that only wait can be taken back, by what places work (fair, fifo), so
 // that no mix locks up; a job's reduce waits nowhere where its own maps could run (place.h).
-// Neither with `reduces=greedy`, which is the paper's cluster: its reduces are not preempted.
+// Where slots have caps per kind, as in the paper's cluster, no reduce is: its slot could run no map.
 #pragma once
 
 #include <memory>
