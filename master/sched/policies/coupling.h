@@ -17,10 +17,10 @@
 // is done in the period i + 1 behind the choice.
 //
 // Parameters: threshold (3), beta (by load; or a number, the paper's Figure 11), peek (64 workers
-// looked at for a map, a guess: a share of them is off by 6 % at most in two of three; all where there are no more, as in the paper), clock (offer: the chosen reduce may
-// start with the very offer that chose it, where that is from the best worker; paper: with a later
-// one), min_maps and min_reduces (.2 and .1 of all slots, guesses; 0 with clock=paper: what each kind leaves the other
-// on workers without caps per kind, least_slots.h).
+// looked at for a map, a guess: a share of them is off by 6 % at most in two of three; all where there are no more, as
+// in the paper), clock (offer: the chosen reduce may start with the very offer that chose it, where that is from the
+// best worker; paper: with a later one), min_maps and min_reduces (.2 and .1 of all slots, guesses; 0 with clock=paper:
+// what each kind leaves the other on workers without caps per kind, least_slots.h).
 // Departures: reduces that only wait can be taken back, by what places work (fair, fifo), so
 // that no mix locks up; a job's reduce waits nowhere where its own maps could run (place.h).
 // Where slots have caps per kind, as in the paper's cluster, no reduce is: its slot could run no map.

@@ -1,8 +1,8 @@
 // Slots that jobs are guaranteed (Job::share, which jockey sets), as fair serves them (Jockey, EuroSys 2012, 2.2:
 // guaranteed and spare tokens). A job that holds fewer than its guarantee and has tasks with inputs comes before all
-// queues, the earliest deadline first, and those that are late already last: they are to make no other late. What it does not use, others have; what it holds beyond it are spare slots: it
-// gets them behind all queues, and they are taken away first. Lower priority means just that: a task on a spare slot
-// runs as fast as others.
+// queues, the earliest deadline first, and those that are late already last: they are to make no other late. What it
+// does not use, others have; what it holds beyond it are spare slots: it gets them behind all queues, and they are taken
+// away first. Lower priority means just that: a task on a spare slot runs as fast as others.
 #pragma once
 
 #include <map>
@@ -23,7 +23,8 @@ Served LaunchGuaranteed(const SlotOffer& offer, const State& state, Instant now,
 // Launches a task with inputs of a job at its guarantee.
 bool LaunchSpare(const SlotOffer& offer, const State& state, Choose choose, Plan* plan);
 
-// Slots that running jobs with a guarantee hold (with greedy reduces, for maps, as those queues count): of each queue by number, and the part within the guarantees.
+// Slots that running jobs with a guarantee hold (with greedy reduces, for maps, as those queues count): of each queue by
+// number, and the part within the guarantees.
 struct GuaranteedUse {
   std::map<uint64_t, uint32_t> of_queue;
   uint32_t within = 0;
