@@ -11,6 +11,7 @@ constexpr char kJockey[] = "jockey";
 constexpr char kScope[] = "job";
 constexpr char kSlots[] = "slots";  // A
 constexpr double kOneSlot = .05;   // less is none
+constexpr double kSoon = 1;        // seconds: workers are back so soon, or not for long (a guess)
 
 struct Options {
   double slack, hysteresis, dead_zone, period;
@@ -68,7 +69,8 @@ class Jockey final : public Policy {
       slots = Smoothed(std::get<double>(*before), raw, o_.hysteresis);
     plan->Remember(kScope, FactId(id), kSlots, slots);
     const auto wished = static_cast<uint32_t>(std::ceil(slots - kOneSlot));
-    const uint32_t share = std::clamp(wished, 1u, std::max(1u, Most(view.state(), *job)));
+    const uint32_t most = Most(view.state(), *job);
+    const uint32_t share = std::clamp(wished, 1u, std::max(1u, most));
     const size_t at = std::lower_bound(c.slots.begin(), c.slots.end(), share) - c.slots.begin();
     const std::vector<double>& then = left[std::min(at, left.size() - 1)];
     plan->SetShare(
@@ -76,7 +78,9 @@ class Jockey final : public Policy {
         {ReasonCode::kAllotted,
          "",
          {double(share), double(raw), 100 * progress, elapsed, then[then.size() / 2], job->deadline.seconds()}});
-    plan->WakeAt(FactId(id), view.now() + FromSeconds(o_.period * minute));
+    const bool away = wished > most && view.state().slots().total < c.slots.back();
+    const double period = o_.period * minute;
+    plan->WakeAt(FactId(id), view.now() + FromSeconds(away ? std::min(period, kSoon) : period));
   }
 
   // Of the cluster's slots what other queues with jobs need not have at least.

@@ -12,9 +12,10 @@
 //
 // Departures. The paper's minute is a minute for jobs of an hour: here it is a sixtieth of the time that is given,
 // from a quarter of a second to a minute. A new prediction or deadline starts anew at raw, without hysteresis. A
-// twentieth of a slot is none: by hysteresis alone a job that needs one would keep two for as long as most jobs run. No
-// more is guaranteed than what other queues' min shares leave. Progress counts committed tasks, so that lost outputs take
-// it back.
+// twentieth of a slot is none: by hysteresis alone a job that needs one would keep two for as long as most jobs run.
+// No more is guaranteed than what other queues' min shares leave; where that is less than it needs since workers are
+// away, the next step comes within a second: after a restart of the master all of them are. Progress counts committed
+// tasks, so that lost outputs take it back.
 //
 // Lesser forms, which the paper compares with: adapt=off keeps the first guarantee, model=amdahl predicts by Amdahl's
 // law, most=on guarantees all slots until the job ends.

@@ -96,6 +96,11 @@ class JockeyTest : public testing::Test {
         std::count_if(out_.begin(), out_.end(), [](const Decision& d) { return std::holds_alternative<Kill>(d); }));
   }
 
+  size_t Allotted() const {
+    return static_cast<size_t>(std::count_if(out_.begin(), out_.end(),
+                                             [](const Decision& d) { return std::holds_alternative<SetShare>(d); }));
+  }
+
   Scheduler scheduler_;
   Instant now_{Seconds(100).ns};
   std::vector<Decision> out_;
@@ -243,6 +248,26 @@ TEST(JockeyEventTest, ASubmissionIsReadAsEarlierReleasesWroteIt) {
   ASSERT_TRUE(DecodeFields(bytes, &read));
   EXPECT_EQ(read.deadline, Seconds(60));
   EXPECT_EQ(read.graph, job.graph);
+}
+
+// As after a restart of the master; a period of an hour's job is a minute.
+TEST_F(JockeyTest, WorkersThatComeBackBringTheGuaranteeWithinASecond) {
+  Submit(1, 30, Seconds(3600));
+  for (uint32_t w = 1; w <= 10; ++w) Send(WorkerAway{{w}, w});
+  Foretell(1, 9000);
+  EXPECT_EQ(J(1).share, 1u) << "there are no slots now";
+  for (uint32_t w = 1; w <= 10; ++w) {
+    WorkerRegistered back = OneSlotWorker(w);
+    for (const AttemptId& attempt : state().FindWorker({w})->attempts) back.running.push_back(attempt);
+    Send(back);
+  }
+  Pass(Seconds(1));
+  EXPECT_EQ(J(1).share, 4u) << "1.2 * 9000 / 4 = 2700 <= 3420 - 1";
+  const size_t steps = Allotted();
+  Pass(Seconds(59));
+  EXPECT_EQ(Allotted(), steps);
+  Pass(Seconds(1));
+  EXPECT_EQ(Allotted(), steps + 1) << "a step each minute again";
 }
 
 TEST_F(JockeyTest, AListWithoutItEndsGuaranteesAndOneWithItBringsThemBack) {
