@@ -19,16 +19,15 @@ bool CopyLess(const sched::Copy& a, const sched::Copy& b) {
          std::tie(b.output, b.attempt, b.worker, b.incarnation);
 }
 
-// What a restart must know again, and what only shortens its way.
+// What a restart must know again, and what only shortens its way. A prediction is made again (ForetellRunning): its
+// table is not to bind later releases.
 journal::RecordClass ClassOf(const sched::Event& event) {
-  const bool soft = std::holds_alternative<sched::AttemptStarted>(event) ||
-                    std::holds_alternative<sched::AttemptProgress>(event) ||
-                    std::holds_alternative<sched::FetchDone>(event) ||
-                    std::holds_alternative<sched::FetchFailed>(event) ||
-                    std::holds_alternative<sched::TimerDue>(event) ||
-                    std::holds_alternative<sched::AttemptKilled>(event) ||
-                    std::holds_alternative<sched::AttemptRefused>(event) ||
-                    std::holds_alternative<sched::WorkerAway>(event);
+  const bool soft =
+      std::holds_alternative<sched::AttemptStarted>(event) || std::holds_alternative<sched::AttemptProgress>(event) ||
+      std::holds_alternative<sched::FetchDone>(event) || std::holds_alternative<sched::FetchFailed>(event) ||
+      std::holds_alternative<sched::TimerDue>(event) || std::holds_alternative<sched::ProfileLoaded>(event) ||
+      std::holds_alternative<sched::AttemptKilled>(event) || std::holds_alternative<sched::AttemptRefused>(event) ||
+      std::holds_alternative<sched::WorkerAway>(event);
   return soft ? journal::RecordClass::kSoft : journal::RecordClass::kHard;
 }
 

@@ -204,6 +204,8 @@ struct DeadlineTail {
   template <class V>
   static void Fields(V&& v) { v(&DeadlineTail::priority, &DeadlineTail::deadline); }
 };
+// Behind it: whether the spec's utility counts still. Earlier releases do not say, and compared deadlines.
+using UtilityTail = bool;
 
 // Behind the causes: texts of reasons, by their place in the image's list.
 struct WhyText {
@@ -296,7 +298,8 @@ void JobTable::Save(const std::function<void(std::string)>& part) const {
   for (const auto& [id, job] : jobs_) {
     part(EncodeFields(ImageOf(job)) + TailOf(job.causes) + TextsOf(job) + EncodeFields(CloneTailOf(job)) +
          EncodeFields(LentTail(job.lent, job.causes)) + EncodeFields(job.steering) +
-         EncodeFields(DeadlineTail{job.spec.priority, job.spec.deadline}));
+         EncodeFields(DeadlineTail{job.spec.priority, job.spec.deadline}) +
+         EncodeFields(UtilityTail{!job.spec.utility.empty()}));
   }
 }
 
@@ -338,6 +341,8 @@ Status JobTable::RestorePart(std::string_view part) {
   if (reader.ok() && !reader.AtEnd()) reader.Get(steering);
   std::optional<DeadlineTail> deadline;
   if (reader.ok() && !reader.AtEnd()) reader.Get(deadline.emplace());
+  std::optional<UtilityTail> utility;
+  if (reader.ok() && !reader.AtEnd()) reader.Get(utility.emplace());
   if (!reader.ok() || !reader.AtEnd()) return Unreadable("job");
   MR_ASSIGN_OR_RETURN(JobView job, ViewOf(std::move(image)));
   const std::vector<WhyLine*> lines = texts.empty() ? std::vector<WhyLine*>() : LinesOf(&job);
@@ -347,7 +352,7 @@ Status JobTable::RestorePart(std::string_view part) {
   }
   if (deadline) {
     job.spec.priority = deadline->priority;
-    if (job.spec.deadline != deadline->deadline) job.spec.utility.clear();
+    if (!utility.value_or(job.spec.deadline == deadline->deadline)) job.spec.utility.clear();
     job.spec.deadline = deadline->deadline;
   }
   lent.Into(&causes);

@@ -108,9 +108,10 @@ void Brain::Accept(const std::string& key, std::optional<sched::Prediction> pred
   const JobSpec& spec = planning.spec;
   sched::JobSubmitted event = SubmittedJob({epoch_, next_job_++}, spec);
   const JobId id = event.job;
-  Fed fed = Feed(std::move(event), EncodeFields(SubmitExtra{planning.spec_bytes, planning.submission_id, WallClockMs(),
-                                                            std::move(planning.plan)}));
-  if (prediction) fed = Feed(sched::ProfileLoaded{id, *std::move(prediction), spec.utility});
+  // What is answered is that the job is kept; its prediction would be made again.
+  const Fed fed = Feed(std::move(event), EncodeFields(SubmitExtra{planning.spec_bytes, planning.submission_id,
+                                                                  WallClockMs(), std::move(planning.plan)}));
+  if (prediction) Feed(sched::ProfileLoaded{id, *std::move(prediction), spec.utility});
   LOG(INFO) << Name(id) << " '" << spec.name << "' accepted";
   MarkChanged(id);
   outbox_.Hold(fed.sequence, [replies = std::move(planning.replies), id] {

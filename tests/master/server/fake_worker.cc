@@ -337,6 +337,11 @@ FakeClient::Seen FakeClient::Job(JobId id) {
   seen.last_failure = status.getLastFailure().cStr();
   seen.parts = status.getOutputParts();
   for (auto stage : status.getStages()) seen.done.push_back(stage.getDone());
+  if (status.hasDeadline()) {
+    seen.deadline_ms = status.getDeadline().getDeadlineUs() / 1000;
+    seen.guaranteed = status.getDeadline().getGuaranteed();
+    seen.predicted = status.getDeadline().getPredicted();
+  }
   return seen;
 }
 
@@ -344,6 +349,14 @@ Status FakeClient::Drain(uint32_t worker, bool on) {
   auto request = master_->drainRequest();
   request.setWorker(worker);
   request.setOn(on);
+  return rpc::FromOutcome(request.send().wait(io_.io.waitScope).getOutcome());
+}
+
+Status FakeClient::SetDeadline(JobId id, uint64_t deadline_ms) {
+  auto request = master_->setJobRequest();
+  rpc::ToWire(id, request.initJob());
+  request.setSetDeadline(true);
+  request.setDeadlineMs(deadline_ms);
   return rpc::FromOutcome(request.send().wait(io_.io.waitScope).getOutcome());
 }
 

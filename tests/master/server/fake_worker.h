@@ -128,9 +128,15 @@ class FakeClient {
     std::vector<uint32_t> done;
     std::string error, last_failure;
     uint32_t parts = 0;
+    // 0: it has none, or a utility; nothing is guaranteed; nothing is predicted.
+    uint64_t deadline_ms = 0;
+    uint32_t guaranteed = 0;
+    bool predicted = false;
   };
   Seen Job(JobId id);
   Status Drain(uint32_t worker, bool on);
+  // 0: none.
+  Status SetDeadline(JobId id, uint64_t deadline_ms);
   // weight 0, a share below 0: as it is.
   Status SetQueue(const std::string& queue, double weight, int64_t min_share, int64_t max_share);
   // Each as "name weight min max".

@@ -11,10 +11,15 @@ namespace mr::master {
 namespace {
 
 // What stands beside the submission of the n-th job: maps with so many partitions, and a reduce that reads them.
-std::string TwoStages(uint32_t n, uint32_t maps, uint32_t partitions) {
+std::string TwoStages(uint32_t n, uint32_t maps, uint32_t partitions, bool utility = false) {
   capnp::MallocMessageBuilder message;
   auto spec = message.initRoot<rpc::JobSpec>();
   test::FillTwoStages(spec, "/input", "/out" + std::to_string(n), 1);
+  if (utility) {
+    auto points = spec.initUtility(2);
+    points[0].setUtility(1);
+    points[1].setAtMs(60'000);
+  }
   SubmitExtra extra{CanonicalBytes(spec.asReader()), "id" + std::to_string(n), 1, {}};
   extra.plan.stages = {{maps, {partitions}, {{0, "file:///input", 0, 10, 10}}, 10, {}}, {1, {1}, {}, 10, {}}};
   return EncodeFields(extra);
@@ -261,6 +266,22 @@ TEST(JobTableTest, WhatUsersSetOfARunningJobOutlivesASnapshot) {
   table.Find(id)->state = JobState::kSucceeded;
   fold(sched::JobSet{id, 8, {}});
   EXPECT_EQ(table.Find(id)->spec.priority, 7);
+}
+
+TEST(JobTableTest, AUtilityThatAUserReplacedStaysReplaced) {
+  for (const bool replaced : {false, true}) {
+    JobTable table;
+    const JobId id{1, 1};
+    const auto fold = [&](sched::Event event) {
+      table.Fold({{}, std::move(event)}, TwoStages(1, 2, 1, true), {}, 1);
+    };
+    fold(sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}});
+    if (replaced) fold(sched::JobSet{id, 0, Seconds(90)});
+    fold(sched::JobSet{id, 0, {}});
+    JobTable again;
+    table.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part).ok()); });
+    for (JobTable* each : {&table, &again}) EXPECT_EQ(each->Find(id)->spec.utility.empty(), replaced);
+  }
 }
 
 TEST(JobTableTest, WhatNeverWasHasNoLinesOfWhy) {

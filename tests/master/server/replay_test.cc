@@ -1,5 +1,4 @@
 // mrsim's replay over journals that a real master wrote: equal, and where it is not, what it says.
-#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -11,16 +10,14 @@
 #include "master/server/records.h"
 #include "master/sim/replay/replay.h"
 #include "tests/master/server/fake_worker.h"
+#include "tests/master/server/rewrite_journal.h"
 
 namespace mr::master {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct StoredRecord {
-  journal::Record record;
-  std::string payload;
-};
+using test::StoredRecord;
 
 class ReplayTest : public testing::Test {
  protected:
@@ -65,25 +62,10 @@ class ReplayTest : public testing::Test {
     const std::string directory = root_ + "/rewritten";
     fs::remove_all(directory);
     EXPECT_TRUE(MakeDirectories(directory).ok());
-    std::vector<StoredRecord> all;
-    const auto fd = OpenFile(File(), O_RDONLY);
-    const auto read = journal::ReadJournal(fd->get(), File(), [&](const journal::Record& r, uint64_t) {
-      all.push_back({r, std::string(r.payload)});
-      return Status::Ok();
+    test::RewriteJournal(File(), directory + "/journal", [&](StoredRecord* stored) {
+      change(stored);
+      return true;
     });
-    EXPECT_TRUE(read.ok()) << read.status().ToString();
-    std::string bytes = journal::EncodeHeader(read->header);
-    journal::ChainEnd end;
-    EXPECT_TRUE(journal::DecodeHeader(bytes, &end.hash).ok());
-    uint64_t sequence = 0;
-    for (StoredRecord& stored : all) {
-      change(&stored);
-      stored.record.payload = stored.payload;
-      stored.record.sequence = ++sequence;
-      stored.record.durable = std::min(stored.record.durable, sequence - 1);
-      journal::EncodeRecord(stored.record, &end, &bytes);
-    }
-    EXPECT_TRUE(WriteFileDurably(directory + "/journal", bytes).ok());
     return directory;
   }
   // `change` gets each event of this kind.

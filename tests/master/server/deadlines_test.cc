@@ -1,0 +1,217 @@
+// Jobs with deadlines at a whole master, over its sockets: what a restart keeps of them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <optional>
+
+#include "common/io/files.h"
+#include "common/rpc/wire.h"
+#include "master/server/master.h"
+#include "master/server/profiles.h"
+#include "master/server/records.h"
+#include "master/server/spec.h"
+#include "tests/master/server/fake_worker.h"
+#include "tests/master/server/rewrite_journal.h"
+
+namespace mr::master {
+namespace {
+
+using test::FakeClient;
+using test::FakeWorker;
+using test::TestIo;
+
+constexpr uint32_t kOtherVersion = 77;
+// What a job of this test takes, with slack: 4800 s with one slot, 3000 with two, 1800 with three and more. So of
+// this one it is guaranteed three, and of twice as long two.
+constexpr uint64_t kThreeSlotsMs = 2'000'000, kTwoSlotsMs = 3'600'000;
+
+class DeadlinesTest : public testing::Test {
+ protected:
+  DeadlinesTest() {
+    char path[] = "/tmp/deadlines_test.XXXXXX";
+    root_ = mkdtemp(path);
+    options_.directory = root_ + "/master";
+    options_.policies = "fair,jockey";
+    EXPECT_TRUE(WriteFileDurably(root_ + "/input", std::string(10'000, 'x')).ok());
+    EXPECT_TRUE(MakeDirectories(options_.directory).ok());
+    Teach();
+    worker_.hold = [](const AttemptId&) { return true; };
+  }
+  ~DeadlinesTest() noexcept override {
+    StopMaster();
+    (void)RemoveTree(root_);
+  }
+
+  // Four earlier runs of three maps of 1000 s and two sums of 500 s, all days alike.
+  void Teach() {
+    capnp::MallocMessageBuilder message;
+    auto wire = message.initRoot<rpc::JobSpec>();
+    test::FillTwoStages(wire, root_ + "/input", root_ + "/out", 2);
+    const auto spec = ReadSpec(wire.asReader());
+    ASSERT_TRUE(spec.ok()) << spec.status().ToString();
+    const sched::JobGraph graph = GraphOf(*spec);
+    sched::RunProfile run;
+    run.runs = 4;
+    for (size_t s = 0; s < 2; ++s) {
+      sched::StageRuns stage;
+      stage.name = graph.stages[s].name;
+      stage.inputs = graph.stages[s].inputs;
+      stage.tasks = s == 0 ? 3 : 2;
+      stage.run = {s == 0 ? 1000.0f : 500.0f};
+      stage.input_bytes = 10'000;
+      run.stages.push_back(stage);
+    }
+    ProfileStore store(options_.directory + "/profiles");
+    ASSERT_TRUE(store.Add(spec->name, sched::PlanShape(graph), {1, 1}, 1, run).ok());
+  }
+
+  void StartMaster() {
+    StopMaster();
+    auto started = Master::Start(options_);
+    ASSERT_TRUE(started.ok()) << started.status().ToString();
+    master_ = *std::move(started);
+    options_.port = master_->port();
+    client_ = std::make_unique<FakeClient>(io_, options_.port);
+  }
+  void StopMaster() {
+    client_ = nullptr;
+    master_ = nullptr;
+  }
+
+  using More = std::function<void(rpc::JobSpec::Builder)>;
+  Result<JobId> Submit(const More& more) {
+    return client_->Submit([&](rpc::JobSpec::Builder spec) {
+      test::FillTwoStages(spec, root_ + "/input", root_ + "/out" + std::to_string(next_++), 2);
+      more(spec);
+    });
+  }
+  static More Deadline(uint64_t ms) {
+    return [ms](rpc::JobSpec::Builder spec) { spec.setDeadlineMs(ms); };
+  }
+  // As that deadline: worth 1 up to then.
+  static More UtilityUpTo(uint64_t ms) {
+    return [ms](rpc::JobSpec::Builder spec) {
+      auto points = spec.initUtility(3);
+      points[0].setUtility(1);
+      points[1].setAtMs(ms);
+      points[1].setUtility(1);
+      points[2].setAtMs(ms + ms / 6);
+      points[2].setUtility(-1);
+    };
+  }
+  bool UntilGuaranteed(JobId job, uint32_t slots) {
+    return io_.Until([&] { return client_->Job(job).guaranteed == slots; });
+  }
+
+  std::string Journal() const { return options_.directory + "/journal/journal"; }
+  // The event of a record, if it is one of this kind.
+  template <class E>
+  static std::optional<E> EventOf(const test::StoredRecord& stored) {
+    EventRecord event;
+    if (stored.record.kind != static_cast<uint8_t>(RecordKind::kEvent)) return {};
+    EXPECT_TRUE(DecodeEvent(stored.payload, &event));
+    const auto* e = std::get_if<E>(&event.stamped.event);
+    return e == nullptr ? std::nullopt : std::optional(*e);
+  }
+  // As a crash in the middle of the first prediction leaves it; false: there is none.
+  bool LosePrediction() {
+    bool found = false;
+    test::RewriteJournal(Journal(), Journal(), [&](test::StoredRecord* stored) {
+      found = EventOf<sched::ProfileLoaded>(*stored).has_value();
+      return !found;
+    });
+    return found;
+  }
+
+  std::string root_;
+  Master::Options options_;
+  TestIo io_;
+  std::unique_ptr<Master> master_;
+  std::unique_ptr<FakeClient> client_;
+  FakeWorker worker_{io_, "one", 4};
+  int next_ = 0;
+};
+
+// The period of jockey is half a minute here: what comes within it is of the restart.
+TEST_F(DeadlinesTest, ARestartInTheMiddleOfAPredictionEndsWithTheJobGuaranteedItsSlots) {
+  StartMaster();
+  ASSERT_TRUE(worker_.Register(options_.port).ok());
+  const auto job = Submit(Deadline(kThreeSlotsMs));
+  ASSERT_TRUE(job.ok()) << job.status().ToString();
+  EXPECT_EQ(client_->Job(*job).guaranteed, 3u) << "from its first moment";
+  StopMaster();
+  ASSERT_TRUE(LosePrediction());
+  // And in the middle of that which makes up for it.
+  StartMaster();
+  StartMaster();
+  EXPECT_EQ(client_->Job(*job).deadline_ms, kThreeSlotsMs);
+  ASSERT_TRUE(worker_.Register(options_.port).ok());
+  EXPECT_TRUE(UntilGuaranteed(*job, 3)) << client_->Job(*job).guaranteed;
+  EXPECT_THAT(worker_.killed, testing::IsEmpty()) << "its attempts run on";
+  // As one whose prediction was not lost.
+  StartMaster();
+  ASSERT_TRUE(worker_.Register(options_.port).ok());
+  EXPECT_TRUE(UntilGuaranteed(*job, 3)) << client_->Job(*job).guaranteed;
+}
+
+TEST_F(DeadlinesTest, PointsOfUtilityComeBackFromTheSpec) {
+  StartMaster();
+  ASSERT_TRUE(worker_.Register(options_.port).ok());
+  const auto job = Submit(UtilityUpTo(kTwoSlotsMs));
+  ASSERT_TRUE(job.ok()) << job.status().ToString();
+  EXPECT_EQ(client_->Job(*job).guaranteed, 2u);
+  StopMaster();
+  ASSERT_TRUE(LosePrediction());
+  StartMaster();
+  ASSERT_TRUE(worker_.Register(options_.port).ok());
+  EXPECT_TRUE(UntilGuaranteed(*job, 2)) << client_->Job(*job).guaranteed;
+  EXPECT_EQ(client_->Job(*job).deadline_ms, 0u);
+}
+
+TEST_F(DeadlinesTest, ADeadlineThatWasSetOutlivesARestartInTheMiddleOfItsPrediction) {
+  StartMaster();
+  ASSERT_TRUE(worker_.Register(options_.port).ok());
+  const auto job = Submit([](rpc::JobSpec::Builder) {});
+  ASSERT_TRUE(job.ok()) << job.status().ToString();
+  EXPECT_FALSE(client_->Job(*job).predicted);
+  ASSERT_TRUE(client_->SetDeadline(*job, kThreeSlotsMs).ok());
+  EXPECT_TRUE(UntilGuaranteed(*job, 3));
+  StopMaster();
+  ASSERT_TRUE(LosePrediction());
+  StartMaster();
+  EXPECT_EQ(client_->Job(*job).deadline_ms, kThreeSlotsMs);
+  ASSERT_TRUE(worker_.Register(options_.port).ok());
+  EXPECT_TRUE(UntilGuaranteed(*job, 3)) << client_->Job(*job).guaranteed;
+}
+
+// Whatever a table of quantiles is to that release.
+TEST_F(DeadlinesTest, WhatAnotherReleasePredictedIsSkippedAndJobsKeepTheirDeadlines) {
+  options_.scheduler_version = kOtherVersion;
+  StartMaster();
+  ASSERT_TRUE(worker_.Register(options_.port).ok());
+  const auto given = Submit(Deadline(kTwoSlotsMs)), set = Submit([](rpc::JobSpec::Builder) {});
+  ASSERT_TRUE(given.ok() && set.ok());
+  ASSERT_TRUE(client_->SetDeadline(*set, kThreeSlotsMs).ok());
+  ASSERT_TRUE(UntilGuaranteed(*given, 2) && UntilGuaranteed(*set, 3));
+  StopMaster();
+  int predictions = 0;
+  test::RewriteJournal(Journal(), Journal(), [&](test::StoredRecord* stored) {
+    if (!EventOf<sched::ProfileLoaded>(*stored)) return true;
+    ++predictions;
+    EXPECT_EQ(stored->record.record_class, journal::RecordClass::kSoft);
+    stored->payload = "a prediction of a kind to come";
+    return true;
+  });
+  EXPECT_EQ(predictions, 2);
+  options_.scheduler_version = sched::kSchedulerVersion;
+  StartMaster();
+  EXPECT_EQ(client_->Job(*given).deadline_ms, kTwoSlotsMs);
+  EXPECT_EQ(client_->Job(*set).deadline_ms, kThreeSlotsMs);
+  ASSERT_TRUE(worker_.Register(options_.port).ok());
+  EXPECT_TRUE(UntilGuaranteed(*given, 2) && UntilGuaranteed(*set, 3))
+      << client_->Job(*given).guaranteed << " " << client_->Job(*set).guaranteed;
+}
+
+}  // namespace
+}  // namespace mr::master
