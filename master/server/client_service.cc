@@ -12,7 +12,7 @@
 #include "common/io/sha256.h"
 #include "common/rpc/kj_status.h"
 #include "common/rpc/wire.h"
-#include "master/sched/policies/jockey.h"
+#include "master/sched/policies/admission.h"
 #include "master/server/explain.h"
 #include "master/server/profiles.h"
 #include "master/server/shell.h"
@@ -112,7 +112,7 @@ void ToWire(const Explained& e, const JobSpec& spec, rpc::ExplainedPlan::Builder
     times[i].setSlots(p.slots[i]);
     times[i].setMedianUs(us(left[left.size() / 2]));
     times[i].setMostUs(us(left.back()));
-    times[i].setInTime(spec.deadline.ns > 0 && sched::kJockeySlack * left.back() <= spec.deadline.seconds());
+    times[i].setInTime(spec.deadline.ns > 0 && sched::EarliestWith(p, p.slots[i]) <= spec.deadline.seconds());
   }
   if (!e.admission) return;
   out.setHasAdmission(true);

@@ -304,5 +304,5 @@ struct SlotsTime {
   mostUs @2 :UInt64;
   # That 19 of 20 runs take.
   inTime @3 :Bool;
-  # With slack, by the deadline.
+  # By the deadline as admission counts, with slack and dead zone: with so many slots for it a submit would be taken.
 }

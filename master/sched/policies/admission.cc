@@ -18,7 +18,12 @@ double Takes(const Prediction& c, uint32_t slots) {
   return kJockeySlack * c.At(static_cast<size_t>(above - c.slots.begin()) - 1, 0).back();
 }
 
+// The deadline of which this is all but the dead zone.
+double WithDeadZone(double seconds) { return seconds / (1 - kDeadZone); }
+
 }  // namespace
+
+double EarliestWith(const Prediction& prediction, uint32_t slots) { return WithDeadZone(Takes(prediction, slots)); }
 
 Admission Admit(const State& state, const Prediction& prediction, double deadline, const std::string& queue,
                 Instant now) {
@@ -35,23 +40,22 @@ Admission Admit(const State& state, const Prediction& prediction, double deadlin
   const auto left = [&] { return std::min(most, all - std::min(all, taken)); };
   a.available = left();
   a.critical_path = AmdahlOf(prediction.stages, std::vector<double>(prediction.stages.size(), 0)).serial;
-  a.earliest = Takes(prediction, a.available);
+  a.earliest = EarliestWith(prediction, a.available);
   // Or later with more slots, once others have ended by their deadlines.
   for (const auto& [due, id] : state.guaranteed()) {
     if (due.ns == INT64_MAX) break;
     taken -= std::min(taken, state.FindJob(id)->share);
-    a.earliest = std::min(a.earliest, std::max((due - now).seconds(), 0.0) + Takes(prediction, left()));
+    const double wait = std::max((due - now).seconds(), 0.0);
+    a.earliest = std::min(a.earliest, WithDeadZone(wait + Takes(prediction, left())));
   }
   a.slots = most;
   bool enough = false;
   for (const uint32_t slots : prediction.slots) {
-    if (slots > most || Takes(prediction, slots) > deadline * (1 - kDeadZone)) continue;
+    if (slots > most || EarliestWith(prediction, slots) > deadline) continue;
     a.slots = slots;
     enough = true;
     break;
   }
-  // Of the deadline, a part is the loop's dead zone.
-  a.earliest *= 1 / (1 - kDeadZone);
   if (a.earliest <= deadline) return a;
   if (enough)
     a.answer = Admission::Answer::kTaken;

@@ -23,11 +23,15 @@ struct Admission {
   double earliest = 0;       // seconds from now: a deadline that would be admitted now. Infinity: none, no slots
 };
 
+// The earliest deadline, in seconds from the submission, that a job meets with so many slots from its first moment
+// on: 19 of 20 runs with slack do (the greatest of ten quantiles) within the deadline less the control loop's dead
+// zone. Infinity: it needs more. REQUIRES prediction.known().
+double EarliestWith(const Prediction& prediction, uint32_t slots);
+
 // Admitted where `earliest` is within the deadline: at once beside the others, or once some of them have ended, by
-// their deadlines. deadline: seconds from the submission, which is at `now`. An allocation meets it where 19 of 20
-// runs with slack do (the greatest of ten quantiles) within the deadline less the control loop's dead zone. Taken are
-// the guarantees of running jobs, and what queues but this one are to have at least; there are no more for it than its
-// queue may hold. REQUIRES prediction.Valid.
+// their deadlines. deadline: seconds from the submission, which is at `now`. Taken are the guarantees of running
+// jobs, and what queues but this one are to have at least; there are no more for it than its queue may hold. REQUIRES
+// prediction.Valid.
 Admission Admit(const State& state, const Prediction& prediction, double deadline, const std::string& queue,
                 Instant now);
 

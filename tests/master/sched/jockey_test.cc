@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "common/base/fields.h"
@@ -430,6 +431,22 @@ TEST_F(JockeyTest, AdmissionNeedsSlotsThatNobodyIsGuaranteed) {
   EXPECT_EQ(a.available, 1u);
   EXPECT_NEAR(a.earliest, 72 / .95, 1e-3) << "once the other has ended: 60 + 120 / 10";
   EXPECT_EQ(Admit(state(), p, 76, "q", now_).answer, Answer::kAdmitted);
+}
+
+// What people are shown of each number of slots is what admission says where so many are free.
+TEST_F(JockeyTest, SlotsMeetADeadlineExactlyWhereAdmissionWithSoManyTakesIt) {
+  const Prediction p = Even(100, 8, 10);
+  for (uint32_t n = 1; n <= 10; ++n) {
+    Send(QueueSet{"q", 1, 0, n});
+    const double earliest = EarliestWith(p, n);
+    EXPECT_NEAR(earliest, 1.2 * 100 / n / .95, 1e-3);
+    std::vector<double> deadlines = {earliest, std::nextafter(earliest, 0), std::nextafter(earliest, 1e9)};
+    for (int i = 1; i < 400; ++i) deadlines.push_back(.37 * i);
+    for (const double deadline : deadlines) {
+      const bool taken = Admit(state(), p, deadline, "q", now_).answer == Admission::Answer::kAdmitted;
+      EXPECT_EQ(taken, earliest <= deadline) << n << " slots, " << deadline << " s";
+    }
+  }
 }
 
 TEST_F(JockeyTest, AdmissionLeavesOtherQueuesTheirMinimum) {

@@ -1,9 +1,11 @@
-// Jobs with deadlines at a whole master, over its sockets: what a restart keeps of them.
+// Jobs with deadlines at a whole master, over its sockets: what is said of them before they run, and what a restart
+// keeps of them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <optional>
+#include <set>
 
 #include "common/io/files.h"
 #include "common/rpc/wire.h"
@@ -211,6 +213,36 @@ TEST_F(DeadlinesTest, WhatAnotherReleasePredictedIsSkippedAndJobsKeepTheirDeadli
   ASSERT_TRUE(worker_.Register(options_.port).ok());
   EXPECT_TRUE(UntilGuaranteed(*given, 2) && UntilGuaranteed(*set, 3))
       << client_->Job(*given).guaranteed << " " << client_->Job(*set).guaranteed;
+}
+
+// Also in the dead zone, which the row of three slots once left out: 1800 s are less than 1850.
+TEST_F(DeadlinesTest, EachRowOfExplainSaysInTimeExactlyWhereASubmitWithSoManySlotsIsTaken) {
+  StartMaster();
+  ASSERT_TRUE(worker_.Register(options_.port).ok());
+  std::set<bool> said;
+  for (uint32_t slots = 1; slots <= 4; ++slots) {
+    ASSERT_TRUE(client_->SetQueue("default", 0, -1, slots).ok());
+    for (const uint64_t seconds :
+         {100, 1500, 1799, 1800, 1850, 1894, 1895, 2999, 3100, 3157, 3158, 4799, 5052, 5053}) {
+      auto request = client_->master().explainRequest();
+      test::FillTwoStages(request.initSpec(), root_ + "/input", root_ + "/out", 2);
+      request.getSpec().setDeadlineMs(seconds * 1000);
+      auto response = request.send().wait(io_.io.waitScope);
+      const auto plan = response.getPlan();
+      ASSERT_TRUE(plan.getHasAdmission());
+      ASSERT_EQ(plan.getAvailableSlots(), slots);
+      ASSERT_EQ(plan.getPredictions().size(), 4u);
+      const auto row = plan.getPredictions()[slots - 1];
+      EXPECT_EQ(row.getInTime(), plan.getAdmitted()) << slots << " slots, " << seconds << " s";
+      EXPECT_EQ(plan.getRefusals().size(), plan.getAdmitted() ? 0u : 1u);
+      said.insert(row.getInTime());
+      if (plan.getAdmitted()) continue;
+      // A submit hears the same.
+      const auto refused = Submit(Deadline(seconds * 1000));
+      EXPECT_EQ(refused.status().code(), Code::kRejected);
+    }
+  }
+  EXPECT_EQ(said.size(), 2u);
 }
 
 }  // namespace
