@@ -362,16 +362,19 @@ Result<Explained> Client::Explain(const std::shared_ptr<capnp::MessageBuilder>& 
   });
 }
 
-Status Client::SetJob(JobId id, std::optional<int32_t> priority, std::optional<uint64_t> deadline_ms) {
-  return Drop(impl_->Call<bool>([id, priority, deadline_ms](Master& master) {
+Result<std::string> Client::SetJob(JobId id, std::optional<int32_t> priority, std::optional<uint64_t> deadline_ms) {
+  return impl_->Call<std::string>([id, priority, deadline_ms](Master& master) {
     auto request = master.setJobRequest();
     rpc::ToWire(id, request.initJob());
     request.setSetPriority(priority.has_value());
     request.setPriority(priority.value_or(0));
     request.setSetDeadline(deadline_ms.has_value());
     request.setDeadlineMs(deadline_ms.value_or(0));
-    return request.send().then([](auto&& reply) { return Answer<bool>(reply, kNothing); });
-  }));
+    return request.send().then([](auto&& reply) {
+      return Answer<std::string>(reply,
+                                 [](auto& r) -> Result<std::string> { return std::string(r.getWarning().cStr()); });
+    });
+  });
 }
 
 Status Client::Kill(JobId id, const std::string& why) {

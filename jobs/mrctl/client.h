@@ -44,8 +44,8 @@ class Client {
   Result<std::vector<CounterValue>> Counters(JobId id);
   // What a submit of it would be; nothing is submitted. An error: it cannot be planned.
   Result<Explained> Explain(const std::shared_ptr<capnp::MessageBuilder>& spec);
-  // What is absent stays as it is; a deadline of 0 is none.
-  Status SetJob(JobId id, std::optional<int32_t> priority, std::optional<uint64_t> deadline_ms);
+  // What is absent stays as it is; a deadline of 0 is none. Gives what its user should know of it, or nothing.
+  Result<std::string> SetJob(JobId id, std::optional<int32_t> priority, std::optional<uint64_t> deadline_ms);
   Status Kill(JobId id, const std::string& why);
   Result<std::vector<std::string>> Why(const std::string& subject);
   Result<std::vector<WorkerStatus>> Workers();

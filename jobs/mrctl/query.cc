@@ -31,9 +31,10 @@ Result<int> SetJob(JobId id, const Command& command, const Settings& settings) {
     deadline_ms = static_cast<uint64_t>(deadline->millis());
   }
   Client client(settings.master);
-  MR_RETURN_IF_ERROR(client.SetJob(id, command.priority, deadline_ms));
+  MR_ASSIGN_OR_RETURN(const std::string warning, client.SetJob(id, command.priority, deadline_ms));
   if (settings.quiet) return kExitOk;
   std::fprintf(stderr, "%s is set\n", Name(id).c_str());
+  if (!warning.empty()) std::fprintf(stderr, "warning: %s\n", warning.c_str());
   MR_ASSIGN_OR_RETURN(const MasterInfo info, client.Info());
   if (deadline_ms && *deadline_ms > 0 && info.policies.find("jockey") == std::string::npos) {
     std::fprintf(stderr, "this master does not steer by deadlines: its --scheduler is '%s', without jockey\n",

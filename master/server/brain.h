@@ -169,7 +169,9 @@ class Brain {
     std::optional<int32_t> priority;
     std::optional<Duration> deadline;
   };
-  void SetJob(JobId job, const JobWish& wish, std::function<void(Status)> reply);
+  // It is done as asked. The text warns of a deadline that is not likely to be met, and says the earliest that is;
+  // empty: nothing is against it. Answered when it is in the journal, and of a deadline when the job is predicted.
+  void SetJob(JobId job, const JobWish& wish, std::function<void(Status, std::string)> reply);
   // Of a job that has one.
   void FillDeadline(const JobView& job, rpc::JobStatus::Builder out) const;
 
@@ -252,7 +254,10 @@ class Brain {
   bool WantsForecast(const JobSpec& spec) const;
   // then: on this thread, when the background has come to it.
   void ForetellOf(const JobSpec& spec, const JobPlan& plan, std::function<void(Result<Forecast>)> then);
-  void ForetellRunning(JobId job);
+  // A running job that has no prediction and should is given one; then: behind it, or at once.
+  void ForetellRunning(JobId job, std::function<void()> then = nullptr);
+  void TakeForecast(JobId job, Result<Forecast> forecast);
+  std::string LateWarning(JobId job);
   void Foretold(const std::string& key, Result<Forecast> forecast);
   void Locate(Explained* out) const;
   void AddForecast(const JobSpec& spec, Result<Forecast> forecast, Explained* out);
@@ -347,6 +352,8 @@ class Brain {
   };
   std::map<std::string, Planning> planning_;
   uint64_t next_planning_ = 1;
+  // Running jobs whose prediction is under way, and what waits for it.
+  std::map<JobId, std::vector<std::function<void()>>> foretelling_;
 
   std::multiset<std::pair<std::string, uint64_t>> timers_;   // armed, of policies
   std::multimap<std::pair<std::string, uint64_t>, Instant> replayed_timers_;
@@ -391,6 +398,8 @@ class Brain {
 Duration Earliest(const sched::Admission& answer);
 // Why it is not admitted, and from when on it would be; slots: of the cluster. Empty: it is.
 std::string RefusalText(const sched::Admission& answer, Duration deadline, uint32_t slots);
+// The same of another deadline of a job that runs.
+std::string LateText(const sched::Admission& answer, const sched::Job& job, uint32_t slots);
 
 // Replays the journal up to the end of the segment that ends at `until`, writes what it came to as a
 // snapshot, and removes what that and the snapshot before it cover. Beside a running master, on a

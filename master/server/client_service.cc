@@ -449,11 +449,17 @@ class ClientService final : public rpc::MasterForClient::Server {
     if (params.getSetDeadline()) {
       wish.deadline = Millis(static_cast<int64_t>(std::min<uint64_t>(params.getDeadlineMs(), kYear)));
     }
-    auto answer = MakeAnswer<Status>(shell_.kj());
-    shell_.PostToMaster([brain = &shell_.brain(), id = rpc::FromWire(params.getJob()), wish,
-                         fulfill = std::move(answer.fulfill)] { brain->SetJob(id, wish, fulfill); });
-    return answer.promise.then([context](Status status) mutable {
-      rpc::ToOutcome(status, context.getResults().initOutcome());
+    using Set = std::pair<Status, std::string>;
+    auto answer = MakeAnswer<Set>(shell_.kj());
+    shell_.PostToMaster(
+        [brain = &shell_.brain(), id = rpc::FromWire(params.getJob()), wish, fulfill = std::move(answer.fulfill)] {
+          brain->SetJob(id, wish, [fulfill](Status status, std::string warning) {
+            fulfill({std::move(status), std::move(warning)});
+          });
+        });
+    return answer.promise.then([context](Set set) mutable {
+      rpc::ToOutcome(set.first, context.getResults().initOutcome());
+      context.getResults().setWarning(set.second.c_str());
     });
   }
 

@@ -19,6 +19,28 @@ uint64_t MicrosOf(double seconds) { return seconds > 0 ? static_cast<uint64_t>(s
 
 std::string SlotsText(uint32_t n) { return std::to_string(n) + (n == 1 ? " slot" : " slots"); }
 
+// REQUIRES one that is not admitted. chain: of tasks, whose length is the answer's critical path.
+std::string WhyNot(const sched::Admission& a, uint32_t slots, const std::string& chain) {
+  switch (a.answer) {
+    case sched::Admission::Answer::kAdmitted:
+      break;
+    case sched::Admission::Answer::kBelowCriticalPath:
+      return chain + " of tasks alone takes about " + HumanDuration(FromSeconds(a.critical_path));
+    case sched::Admission::Answer::kTooFewSlots:
+      return slots == 0 ? "the cluster has no slots now"
+                        : "all " + SlotsText(slots) + " of the cluster are too few for it";
+    case sched::Admission::Answer::kTaken:
+      return "it needs " + SlotsText(a.slots) + ", and of the cluster's " + std::to_string(slots) + " only " +
+             std::to_string(a.available) + (a.available == 1 ? " is" : " are") + " not guaranteed to others";
+  }
+  return "";
+}
+
+std::string OrEarliest(const sched::Admission& a) {
+  const Duration earliest = Earliest(a);
+  return earliest.ns > 0 ? "; the earliest that can be is " + HumanDuration(earliest) : "";
+}
+
 }  // namespace
 
 bool Brain::Steers() const {
@@ -61,32 +83,21 @@ void Brain::ForetellOf(const JobSpec& spec, const JobPlan& plan, std::function<v
 Duration Earliest(const sched::Admission& a) {
   if (!std::isfinite(a.earliest)) return {};
   // A hundredth more, and up to what people are shown of a duration.
-  const double step = a.earliest < 60 ? .1 : 1;
-  return Millis(static_cast<int64_t>(std::ceil(a.earliest * 1.01 / step) * step * 1000));
+  const double more = a.earliest * 1.01, step = more < 60 ? .1 : more < 3600 ? 1 : 60;
+  return Millis(static_cast<int64_t>(std::ceil(more / step) * step * 1000));
 }
 
 std::string RefusalText(const sched::Admission& a, Duration deadline, uint32_t slots) {
-  std::string why;
-  switch (a.answer) {
-    case sched::Admission::Answer::kAdmitted:
-      return "";
-    case sched::Admission::Answer::kBelowCriticalPath:
-      why = "its longest chain of tasks alone takes about " + HumanDuration(FromSeconds(a.critical_path));
-      break;
-    case sched::Admission::Answer::kTooFewSlots:
-      why = slots == 0 ? "the cluster has no slots now"
-                       : "all " + SlotsText(slots) + " of the cluster are too few for it";
-      break;
-    case sched::Admission::Answer::kTaken:
-      why = "it needs " + SlotsText(a.slots) + ", and of the cluster's " + std::to_string(slots) + " only " +
-            std::to_string(a.available) + (a.available == 1 ? " is" : " are") + " not guaranteed to others";
-      break;
-  }
-  std::string text = "the deadline of " + HumanDuration(deadline) + " cannot be met: " + why;
-  if (const Duration earliest = Earliest(a); earliest.ns > 0) {
-    text += "; the earliest that can be is " + HumanDuration(earliest);
-  }
-  return text + " (--best-effort submits it all the same)";
+  if (a.answer == sched::Admission::Answer::kAdmitted) return "";
+  return "the deadline of " + HumanDuration(deadline) + " cannot be met: " + WhyNot(a, slots, "its longest chain") +
+         OrEarliest(a) + " (--best-effort submits it all the same)";
+}
+
+std::string LateText(const sched::Admission& a, const sched::Job& job, uint32_t slots) {
+  if (a.answer == sched::Admission::Answer::kAdmitted) return "";
+  return "the deadline of " + HumanDuration(job.deadline) +
+         " after its submission is not likely to be met: " + WhyNot(a, slots, "what is left of its longest chain") +
+         OrEarliest(a) + (job.prediction.runs == 0 ? " (by a bound from its input: no earlier run is known)" : "");
 }
 
 void Brain::Foretold(const std::string& key, Result<Forecast> forecast) {
@@ -110,35 +121,61 @@ void Brain::Foretold(const std::string& key, Result<Forecast> forecast) {
   if (!basis.empty()) LOG(INFO) << "its prediction: " << basis;
 }
 
-void Brain::ForetellRunning(JobId id) {
+void Brain::ForetellRunning(JobId id, std::function<void()> then) {
   const JobView* job = jobs_.Find(id);
   const sched::Job* known = scheduler_->state().FindJob(id);
-  if (job == nullptr || known == nullptr || !known->running() || known->prediction.known()) return;
-  if (!WantsForecast(job->spec)) return;
+  const bool lacks = job != nullptr && known != nullptr && known->running() && !known->prediction.known();
+  if (!lacks || !WantsForecast(job->spec)) {
+    if (then) then();
+    return;
+  }
+  const bool under_way = foretelling_.contains(id);
+  std::vector<std::function<void()>>& waiting = foretelling_[id];
+  if (then) waiting.push_back(std::move(then));
+  if (under_way) return;
   ForetellOf(job->spec, job->plan, [this, id](Result<Forecast> forecast) {
-    if (!forecast.ok()) {
-      LOG(WARNING) << Name(id) << " goes on without a prediction: " << forecast.status().ToString();
-      return;
-    }
-    const JobView* now = jobs_.Find(id);
-    if (scheduler_->state().FindJob(id) == nullptr || now == nullptr) return;
-    Feed(sched::ProfileLoaded{id, std::move(forecast->prediction), now->spec.utility});
-    MarkChanged(id);
+    const auto node = foretelling_.extract(id);
+    TakeForecast(id, std::move(forecast));
+    for (const auto& next : node.mapped()) next();
   });
 }
 
-void Brain::SetJob(JobId id, const JobWish& wish, std::function<void(Status)> reply) {
+void Brain::TakeForecast(JobId id, Result<Forecast> forecast) {
+  if (!forecast.ok()) {
+    LOG(WARNING) << Name(id) << " goes on without a prediction: " << forecast.status().ToString();
+    return;
+  }
   const JobView* job = jobs_.Find(id);
-  if (job == nullptr) return reply(jobs_.Unknown(id));
+  if (scheduler_->state().FindJob(id) == nullptr || job == nullptr) return;
+  Feed(sched::ProfileLoaded{id, std::move(forecast->prediction), job->spec.utility});
+  MarkChanged(id);
+}
+
+std::string Brain::LateWarning(JobId id) {
+  const Instant now = Stamp();
+  const sched::State& state = scheduler_->state();
+  const sched::Job* job = state.FindJob(id);
+  const bool steered = Steers() && job != nullptr && job->running() && job->prediction.known();
+  if (!steered || job->deadline.ns <= 0 || !job->utility.empty()) return "";
+  return LateText(sched::AdmitAgain(state, *job, job->deadline.seconds(), now), *job, state.slots().total);
+}
+
+void Brain::SetJob(JobId id, const JobWish& wish, std::function<void(Status, std::string)> reply) {
+  const JobView* job = jobs_.Find(id);
+  if (job == nullptr) return reply(jobs_.Unknown(id), "");
   const sched::Job* known = scheduler_->state().FindJob(id);
   if (Ended(job->state) || known == nullptr || !known->running()) {
-    return reply(Rejected(Name(id) + " is " + Word(job->state) + " already"));
+    return reply(Rejected(Name(id) + " is " + Word(job->state) + " already"), "");
   }
   const sched::JobSet set{id, wish.priority.value_or(known->priority), wish.deadline.value_or(known->deadline)};
   const Fed fed = Feed(set);
   MarkChanged(id);
+  const auto answer = [this, sequence = fed.sequence, reply = std::move(reply)](const std::string& warning) {
+    outbox_.Hold(sequence, [reply, warning] { reply(Status::Ok(), warning); });
+  };
+  if (wish.deadline) return ForetellRunning(id, [this, id, answer] { answer(LateWarning(id)); });
+  answer("");
   ForetellRunning(id);
-  outbox_.Hold(fed.sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
 }
 
 void Brain::FillDeadline(const JobView& job, rpc::JobStatus::Builder out) const {

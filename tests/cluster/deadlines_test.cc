@@ -186,7 +186,13 @@ TEST_F(DeadlinesTest, ARunningJobsDeadlineAndPriorityCanBeSet) {
   EXPECT_EQ(Mrctl({"job", "set", id}).exit, 2);
   EXPECT_EQ(Mrctl({"job", "set", id, "--deadline", "5"}).exit, 2);
   EXPECT_EQ(Mrctl({"job", "set", "job_99_0099", "--priority", "1"}).exit, 7);
-  ASSERT_EQ(Mrctl({"job", "set", id, "--deadline", "10m", "--priority", "7"}).exit, 0);
+  const RunResult late = Mrctl({"job", "set", id, "--deadline", "1ms"});
+  EXPECT_EQ(late.exit, 0) << "it runs on: " << late.err;
+  EXPECT_THAT(late.err, HasSubstr("warning: the deadline of 1 ms after its submission is not likely to be met: "));
+  EXPECT_EQ(late.out, "");
+  const RunResult in_time = Mrctl({"job", "set", id, "--deadline", "10m", "--priority", "7"});
+  ASSERT_EQ(in_time.exit, 0);
+  EXPECT_THAT(in_time.err, testing::Not(HasSubstr("warning")));
   const auto show = [&] { return Mrctl({"job", "show", id}).out; };
   const auto until_predicted = [&] {
     const Instant end = Now() + Seconds(20);

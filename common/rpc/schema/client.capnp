@@ -47,9 +47,10 @@ interface MasterForClient {
   explain @21 (spec :Job.JobSpec) -> (outcome :Common.Outcome, plan :ExplainedPlan);
   # What a submit of it would run and be answered; nothing is submitted, and its library need not be there. outcome: it
   # cannot be planned, and why.
-  setJob @22 (job :Common.JobId, setPriority :Bool, priority :Int32, setDeadline :Bool, deadlineMs :UInt64) -> (outcome :Common.Outcome);
+  setJob @22 (job :Common.JobId, setPriority :Bool, priority :Int32, setDeadline :Bool, deadlineMs :UInt64) -> (outcome :Common.Outcome, warning :Text);
   # Of a running job; what is not to be set stays as it is. deadlineMs: from its submission, 0 = none. Answered when it
-  # is in the journal.
+  # is in the journal and, with a deadline, when the job is predicted. warning: not empty where the deadline, which is
+  # taken all the same, is not likely to be met; why, and the earliest that is.
 }
 
 interface JobWatcher { changed @0 (status :JobStatus); }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "master/sched/policies/jockey.h"
 
@@ -11,47 +13,54 @@ namespace {
 
 constexpr double kDeadZone = 3. / 60;  // jockey's, three of the sixty parts of a deadline
 
-// Seconds until nearly all runs with so many slots are done; infinity with none.
-double Takes(const Prediction& c, uint32_t slots) {
+// Seconds until nearly all runs are done from this progress on, with so many slots; infinity with none.
+double Takes(const Prediction& c, uint32_t slots, double progress) {
   if (slots < c.slots.front()) return INFINITY;
   const auto above = std::upper_bound(c.slots.begin(), c.slots.end(), slots);
-  return kJockeySlack * c.At(static_cast<size_t>(above - c.slots.begin()) - 1, 0).back();
+  return kJockeySlack * c.At(static_cast<size_t>(above - c.slots.begin()) - 1, progress).back();
 }
 
 // The deadline of which this is all but the dead zone.
 double WithDeadZone(double seconds) { return seconds / (1 - kDeadZone); }
 
-}  // namespace
+struct Asked {
+  const Prediction& prediction;
+  const std::string& queue;
+  std::vector<double> finished;  // share of each stage's tasks
+  double progress = 0, elapsed = 0;
+  JobId self;  // of one that runs
+  // With so many slots, but only after so many seconds.
+  double Earliest(uint32_t slots, double wait = 0) const {
+    return WithDeadZone(elapsed + wait + Takes(prediction, slots, progress));
+  }
+};
 
-double EarliestWith(const Prediction& prediction, uint32_t slots) { return WithDeadZone(Takes(prediction, slots)); }
-
-Admission Admit(const State& state, const Prediction& prediction, double deadline, const std::string& queue,
-                Instant now) {
+Admission Answer(const State& state, const Asked& asked, double deadline, Instant now) {
   Admission a;
   const uint32_t all = state.slots().total;
   uint32_t taken = 0, most = all;
   for (const auto& [name, q] : state.queues()) {
-    if (name != queue)
+    if (name != asked.queue)
       taken += q.min_share;
     else if (q.max_share != 0)
       most = std::min(most, q.max_share);
   }
-  for (const auto& [due, id] : state.guaranteed()) taken += state.FindJob(id)->share;
+  const auto share = [&](JobId id) { return id == asked.self ? 0 : state.FindJob(id)->share; };
+  for (const auto& [due, id] : state.guaranteed()) taken += share(id);
   const auto left = [&] { return std::min(most, all - std::min(all, taken)); };
   a.available = left();
-  a.critical_path = AmdahlOf(prediction.stages, std::vector<double>(prediction.stages.size(), 0)).serial;
-  a.earliest = EarliestWith(prediction, a.available);
+  a.critical_path = AmdahlOf(asked.prediction.stages, asked.finished).serial;
+  a.earliest = asked.Earliest(a.available);
   // Or later with more slots, once others have ended by their deadlines.
   for (const auto& [due, id] : state.guaranteed()) {
     if (due.ns == INT64_MAX) break;
-    taken -= std::min(taken, state.FindJob(id)->share);
-    const double wait = std::max((due - now).seconds(), 0.0);
-    a.earliest = std::min(a.earliest, WithDeadZone(wait + Takes(prediction, left())));
+    taken -= std::min(taken, share(id));
+    a.earliest = std::min(a.earliest, asked.Earliest(left(), std::max((due - now).seconds(), 0.0)));
   }
   a.slots = most;
   bool enough = false;
-  for (const uint32_t slots : prediction.slots) {
-    if (slots > most || EarliestWith(prediction, slots) > deadline) continue;
+  for (const uint32_t slots : asked.prediction.slots) {
+    if (slots > most || asked.Earliest(slots) > deadline) continue;
     a.slots = slots;
     enough = true;
     break;
@@ -59,11 +68,30 @@ Admission Admit(const State& state, const Prediction& prediction, double deadlin
   if (a.earliest <= deadline) return a;
   if (enough)
     a.answer = Admission::Answer::kTaken;
-  else if (deadline < a.critical_path)
+  else if (deadline < asked.elapsed + a.critical_path)
     a.answer = Admission::Answer::kBelowCriticalPath;
   else
     a.answer = Admission::Answer::kTooFewSlots;
   return a;
+}
+
+}  // namespace
+
+double EarliestWith(const Prediction& prediction, uint32_t slots) {
+  return WithDeadZone(Takes(prediction, slots, 0));
+}
+
+Admission Admit(const State& state, const Prediction& prediction, double deadline, const std::string& queue,
+                Instant now) {
+  return Answer(state, {prediction, queue, std::vector<double>(prediction.stages.size(), 0)}, deadline, now);
+}
+
+Admission AdmitAgain(const State& state, const Job& job, double deadline, Instant now) {
+  const Prediction& c = job.prediction;
+  std::vector<double> finished = FinishedShares(job);
+  const double progress = ProgressOf(c.indicator, c.stages, finished);
+  const double elapsed = (now - job.submitted_at).seconds();
+  return Answer(state, {c, job.queue, std::move(finished), progress, elapsed, job.id}, deadline, now);
 }
 
 }  // namespace mr::sched

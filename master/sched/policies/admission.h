@@ -19,8 +19,8 @@ struct Admission {
   Answer answer = Answer::kAdmitted;
   uint32_t slots = 0;        // that it needs; where none are enough, all of the cluster
   uint32_t available = 0;    // that are guaranteed to nobody now
-  double critical_path = 0;  // seconds: Amdahl's S before anything is done
-  double earliest = 0;       // seconds from now: a deadline that would be admitted now. Infinity: none, no slots
+  double critical_path = 0;  // seconds: Amdahl's S
+  double earliest = 0;       // seconds: a deadline that would be admitted now. Infinity: none, no slots
 };
 
 // The earliest deadline, in seconds from the submission, that a job meets with so many slots from its first moment
@@ -34,5 +34,9 @@ double EarliestWith(const Prediction& prediction, uint32_t slots);
 // prediction.Valid.
 Admission Admit(const State& state, const Prediction& prediction, double deadline, const std::string& queue,
                 Instant now);
+// What the answer would be for another deadline of a job that runs, from what it has done until now; what it is
+// guaranteed itself counts as free. All seconds but critical_path, which is what is left, are from its submission.
+// REQUIRES job.prediction.known().
+Admission AdmitAgain(const State& state, const Job& job, double deadline, Instant now);
 
 }  // namespace mr::sched

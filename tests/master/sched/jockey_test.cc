@@ -449,6 +449,27 @@ TEST_F(JockeyTest, SlotsMeetADeadlineExactlyWhereAdmissionWithSoManyTakesIt) {
   }
 }
 
+TEST_F(JockeyTest, ARunningJobIsAskedForWhatIsLeftOfItAndItsOwnGuaranteeIsFree) {
+  using Answer = Admission::Answer;
+  Submit(1, 10, Seconds(60));
+  Foretell(1, 300);
+  ASSERT_EQ(J(1).share, 7u);
+  for (int i = 0; i < 5; ++i) Finish(1);
+  now_ = now_ + Seconds(30);
+  const auto asked = [&](double deadline) { return AdmitAgain(state(), J(1), deadline, now_); };
+  EXPECT_EQ(asked(60).answer, Answer::kAdmitted);
+  EXPECT_EQ(asked(60).available, 10u);
+  EXPECT_NEAR(asked(60).earliest, (30 + 1.2 * 150 / 10) / .95, 1e-3);
+  EXPECT_EQ(asked(60).slots, 7u) << "30 + 1.2 * 150 / 7 = 55.7 <= 57";
+  EXPECT_EQ(asked(40).answer, Answer::kTooFewSlots);
+  EXPECT_EQ(asked(30.4).answer, Answer::kBelowCriticalPath) << "half a second of its longest task is left";
+  Submit(2, 20, Seconds(60));
+  Foretell(2, 300);
+  ASSERT_EQ(J(2).share, 7u);
+  EXPECT_EQ(asked(60).answer, Answer::kTaken);
+  EXPECT_EQ(asked(60).available, 3u);
+}
+
 TEST_F(JockeyTest, AdmissionLeavesOtherQueuesTheirMinimum) {
   Send(QueueSet{"other", 1, 8, 0});
   EXPECT_EQ(Admit(state(), Even(100, 1, 10), 30, "q", now_).answer, Admission::Answer::kTaken);

@@ -215,6 +215,35 @@ TEST_F(DeadlinesTest, WhatAnotherReleasePredictedIsSkippedAndJobsKeepTheirDeadli
       << client_->Job(*given).guaranteed << " " << client_->Job(*set).guaranteed;
 }
 
+TEST_F(DeadlinesTest, ADeadlineThatIsSetIsTakenAndWarnedOfWhereItIsNotLikelyToBeMet) {
+  using testing::HasSubstr;
+  StartMaster();
+  ASSERT_TRUE(worker_.Register(options_.port).ok());
+  const auto first = Submit(Deadline(kTwoSlotsMs)), second = Submit([](rpc::JobSpec::Builder) {});
+  ASSERT_TRUE(first.ok() && second.ok());
+  const auto warning = [&](JobId job, uint64_t ms) {
+    const auto set = client_->SetDeadline(job, ms);
+    EXPECT_TRUE(set.ok()) << set.status().ToString();
+    EXPECT_EQ(client_->Job(job).deadline_ms, ms) << "it is taken as asked";
+    return set.ok() ? *set : "";
+  };
+  EXPECT_EQ(warning(*first, kThreeSlotsMs), "") << "what it is guaranteed itself is not in its way";
+  EXPECT_THAT(
+      warning(*first, 1'000'000),
+      HasSubstr("the deadline of 16m40s after its submission is not likely to be met: what is left of its longest "
+                "chain of tasks alone takes about 25m00s; the earliest that can be is 31m"));
+  EXPECT_THAT(warning(*first, 1'700'000),
+              HasSubstr(": all 4 slots of the cluster are too few for it; the earliest "));
+  EXPECT_EQ(warning(*first, 0), "");
+  EXPECT_EQ(warning(*first, kThreeSlotsMs), "");
+  EXPECT_THAT(
+      warning(*second, kThreeSlotsMs),
+      HasSubstr(": it needs 3 slots, and of the cluster's 4 only 1 is not guaranteed to others; the earliest that "
+                "can be is 1h08m"))
+      << "once the first has ended: (2000 + 1800) / .95 s, a hundredth more, in minutes";
+  EXPECT_EQ(warning(*second, 68 * 60'000), "") << "what it names is likely";
+}
+
 // Also in the dead zone, which the row of three slots once left out: 1800 s are less than 1850.
 TEST_F(DeadlinesTest, EachRowOfExplainSaysInTimeExactlyWhereASubmitWithSoManySlotsIsTaken) {
   StartMaster();

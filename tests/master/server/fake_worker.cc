@@ -352,12 +352,14 @@ Status FakeClient::Drain(uint32_t worker, bool on) {
   return rpc::FromOutcome(request.send().wait(io_.io.waitScope).getOutcome());
 }
 
-Status FakeClient::SetDeadline(JobId id, uint64_t deadline_ms) {
+Result<std::string> FakeClient::SetDeadline(JobId id, uint64_t deadline_ms) {
   auto request = master_->setJobRequest();
   rpc::ToWire(id, request.initJob());
   request.setSetDeadline(true);
   request.setDeadlineMs(deadline_ms);
-  return rpc::FromOutcome(request.send().wait(io_.io.waitScope).getOutcome());
+  auto response = request.send().wait(io_.io.waitScope);
+  MR_RETURN_IF_ERROR(rpc::FromOutcome(response.getOutcome()));
+  return std::string(response.getWarning().cStr());
 }
 
 Status FakeClient::SetQueue(const std::string& queue, double weight, int64_t min_share, int64_t max_share) {

@@ -135,8 +135,8 @@ class FakeClient {
   };
   Seen Job(JobId id);
   Status Drain(uint32_t worker, bool on);
-  // 0: none.
-  Status SetDeadline(JobId id, uint64_t deadline_ms);
+  // 0: none. Gives the warning that came with the answer.
+  Result<std::string> SetDeadline(JobId id, uint64_t deadline_ms);
   // weight 0, a share below 0: as it is.
   Status SetQueue(const std::string& queue, double weight, int64_t min_share, int64_t max_share);
   // Each as "name weight min max".
