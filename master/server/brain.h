@@ -10,6 +10,7 @@
 
 #include <capnp/message.h>
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -257,8 +258,15 @@ class Brain {
   // A running job that has no prediction and should is given one; then: behind it, or at once.
   void ForetellRunning(JobId job, std::function<void()> then = nullptr);
   void TakeForecast(JobId job, Result<Forecast> forecast);
+  // Behind predictions of running jobs that are under way, and the return or the loss of workers that are away after
+  // a restart: no slots are promised that these may need, and none are missed that come back. Or at once.
+  void WhenSettled(std::function<void()> then);
+  bool Settled() const;
+  void Settle();
   std::string LateWarning(JobId job);
   void Foretold(const std::string& key, Result<Forecast> forecast);
+  void AdmitForetold(const std::string& key);
+  void AcceptForetold(const std::string& key);
   void Locate(Explained* out) const;
   void AddForecast(const JobSpec& spec, Result<Forecast> forecast, Explained* out);
 
@@ -349,11 +357,13 @@ class Brain {
     JobSpec spec;
     std::vector<SubmitReply> replies;
     JobPlan plan;
+    std::shared_ptr<Forecast> forecast;
   };
   std::map<std::string, Planning> planning_;
   uint64_t next_planning_ = 1;
   // Running jobs whose prediction is under way, and what waits for it.
   std::map<JobId, std::vector<std::function<void()>>> foretelling_;
+  std::deque<std::function<void()>> unsettled_;  // see WhenSettled
 
   std::multiset<std::pair<std::string, uint64_t>> timers_;   // armed, of policies
   std::multimap<std::pair<std::string, uint64_t>, Instant> replayed_timers_;

@@ -100,25 +100,55 @@ std::string LateText(const sched::Admission& a, const sched::Job& job, uint32_t 
          OrEarliest(a) + (job.prediction.runs == 0 ? " (by a bound from its input: no earlier run is known)" : "");
 }
 
+bool Brain::Settled() const {
+  return foretelling_.empty() && std::none_of(workers_.all().begin(), workers_.all().end(),
+                                              [](const auto& worker) { return worker.second.away; });
+}
+
+void Brain::WhenSettled(std::function<void()> then) {
+  if (unsettled_.empty() && Settled()) return then();
+  unsettled_.push_back(std::move(then));
+}
+
+void Brain::Settle() {
+  while (!unsettled_.empty() && Settled()) {
+    const auto next = std::move(unsettled_.front());
+    unsettled_.pop_front();
+    next();
+  }
+}
+
 void Brain::Foretold(const std::string& key, Result<Forecast> forecast) {
   const auto it = planning_.find(key);
   if (it == planning_.end()) return;
   const JobSpec& spec = it->second.spec;
-  if (!forecast.ok())
+  if (!forecast.ok()) {
     LOG(WARNING) << "'" << spec.name << "' runs without a prediction: " << forecast.status().ToString();
-  if (forecast.ok() && !forecast->guessed && spec.deadline.ns > 0 && !spec.best_effort) {
-    const sched::State& state = scheduler_->state();
-    const auto answer = sched::Admit(state, forecast->prediction, spec.deadline.seconds(), spec.queue, Stamp());
-    if (answer.answer != sched::Admission::Answer::kAdmitted) {
-      const Status refused = Rejected(RefusalText(answer, spec.deadline, state.slots().total));
-      auto node = planning_.extract(it);
-      for (const auto& reply : node.mapped().replies) reply(refused, {});
-      return;
-    }
+    return Accept(key, {});
   }
-  const std::string basis = forecast.ok() ? forecast->basis : "";
-  Accept(key, forecast.ok() ? std::optional(std::move(forecast->prediction)) : std::nullopt);
-  if (!basis.empty()) LOG(INFO) << "its prediction: " << basis;
+  it->second.forecast = std::make_shared<Forecast>(*std::move(forecast));
+  if (it->second.forecast->guessed || spec.deadline.ns <= 0 || spec.best_effort) return AcceptForetold(key);
+  WhenSettled([this, key] { AdmitForetold(key); });
+}
+
+// From here to the guarantee that the job is given with its prediction nothing else happens on this thread: of two
+// submits the second finds what the first was promised.
+void Brain::AdmitForetold(const std::string& key) {
+  const auto it = planning_.find(key);
+  const JobSpec& spec = it->second.spec;
+  const sched::State& state = scheduler_->state();
+  const auto answer =
+      sched::Admit(state, it->second.forecast->prediction, spec.deadline.seconds(), spec.queue, Stamp());
+  if (answer.answer == sched::Admission::Answer::kAdmitted) return AcceptForetold(key);
+  const Status refused = Rejected(RefusalText(answer, spec.deadline, state.slots().total));
+  auto node = planning_.extract(it);
+  for (const auto& reply : node.mapped().replies) reply(refused, {});
+}
+
+void Brain::AcceptForetold(const std::string& key) {
+  const std::shared_ptr<Forecast> forecast = planning_.at(key).forecast;
+  Accept(key, std::move(forecast->prediction));
+  LOG(INFO) << "its prediction: " << forecast->basis;
 }
 
 void Brain::ForetellRunning(JobId id, std::function<void()> then) {
@@ -137,6 +167,7 @@ void Brain::ForetellRunning(JobId id, std::function<void()> then) {
     const auto node = foretelling_.extract(id);
     TakeForecast(id, std::move(forecast));
     for (const auto& next : node.mapped()) next();
+    Settle();
   });
 }
 
@@ -173,7 +204,9 @@ void Brain::SetJob(JobId id, const JobWish& wish, std::function<void(Status, std
   const auto answer = [this, sequence = fed.sequence, reply = std::move(reply)](const std::string& warning) {
     outbox_.Hold(sequence, [reply, warning] { reply(Status::Ok(), warning); });
   };
-  if (wish.deadline) return ForetellRunning(id, [this, id, answer] { answer(LateWarning(id)); });
+  if (wish.deadline) {
+    return ForetellRunning(id, [this, id, answer] { WhenSettled([this, id, answer] { answer(LateWarning(id)); }); });
+  }
   answer("");
   ForetellRunning(id);
 }

@@ -28,8 +28,13 @@ void Brain::ExplainJob(const JobSpec& spec, std::function<void(Explained)> reply
       out->plan = *std::move(*plan);
       Locate(out.get());
       ForetellOf(*shared, out->plan, [this, shared, out, reply](Result<Forecast> forecast) {
-        AddForecast(*shared, std::move(forecast), out.get());
-        reply(std::move(*out));
+        const auto made = std::make_shared<Result<Forecast>>(std::move(forecast));
+        const auto answer = [this, shared, out, reply, made] {
+          AddForecast(*shared, std::move(*made), out.get());
+          reply(std::move(*out));
+        };
+        if (shared->deadline.ns <= 0) return answer();
+        WhenSettled(answer);  // as a submit would
       });
     });
   });

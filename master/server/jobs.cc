@@ -48,7 +48,7 @@ void Brain::Submit(std::string spec_bytes, JobSpec spec, const std::string& subm
   const std::string key =
       submission_id.empty() ? "no:" + std::to_string(next_planning_++) : "id:" + submission_id;
   auto shared = std::make_shared<JobSpec>(spec);
-  planning_[key] = {std::move(spec_bytes), submission_id, std::move(spec), {std::move(reply)}, {}};
+  planning_[key] = {std::move(spec_bytes), submission_id, std::move(spec), {std::move(reply)}, {}, nullptr};
   outlets_.InPool([this, key, shared, context] {
     auto plan = std::make_shared<Result<JobPlan>>(PlanJob(*shared, context));
     loop_.Post([this, key, plan] { Planned(key, std::move(*plan)); });

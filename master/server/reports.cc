@@ -103,6 +103,7 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
     Send(&worker, 32, [job](rpc::Command::Builder b) { rpc::ToWire(job, b.initEndJob()); });
   }
   outbox_.Hold(fed.sequence, [reply = std::move(reply), out = std::move(out)] { reply(out); });
+  Settle();
 }
 
 void Brain::RegisterAnswered(uint64_t session) {
@@ -153,6 +154,7 @@ void Brain::Lose(WorkerId id, const std::string& why) {
   for (auto& [job_id, job] : jobs_.jobs()) {
     if (!Ended(job.state)) MarkChanged(job_id);
   }
+  Settle();
 }
 
 void Brain::CheckLeases() {

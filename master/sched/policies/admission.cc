@@ -45,7 +45,7 @@ Admission Answer(const State& state, const Asked& asked, double deadline, Instan
     else if (q.max_share != 0)
       most = std::min(most, q.max_share);
   }
-  const auto share = [&](JobId id) { return id == asked.self ? 0 : state.FindJob(id)->share; };
+  const auto share = [&](JobId id) { return id == asked.self ? 0 : GuaranteeOf(state, *state.FindJob(id)); };
   for (const auto& [due, id] : state.guaranteed()) taken += share(id);
   const auto left = [&] { return std::min(most, all - std::min(all, taken)); };
   a.available = left();

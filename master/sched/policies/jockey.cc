@@ -18,6 +18,16 @@ struct Options {
   bool adapt, amdahl, most;
 };
 
+// Of the cluster's slots what other queues with jobs need not have at least.
+uint32_t Most(const State& state, const Job& job) {
+  uint32_t owed = 0;
+  for (const auto& [number, q] : state.busy_queues()) owed += q == job.in_queue ? 0 : q->min_share;
+  return state.slots().total - std::min(state.slots().total, owed);
+}
+
+// Whole slots of A.
+uint32_t Wished(double slots) { return static_cast<uint32_t>(std::ceil(slots - kOneSlot)); }
+
 class Jockey final : public Policy {
  public:
   explicit Jockey(const Options& options) : o_(options) {}
@@ -68,8 +78,7 @@ class Jockey final : public Policy {
     else if (before != nullptr)
       slots = Smoothed(std::get<double>(*before), raw, o_.hysteresis);
     plan->Remember(kScope, FactId(id), kSlots, slots);
-    const auto wished = static_cast<uint32_t>(std::ceil(slots - kOneSlot));
-    const uint32_t most = Most(view.state(), *job);
+    const uint32_t wished = Wished(slots), most = Most(view.state(), *job);
     const uint32_t share = std::clamp(wished, 1u, std::max(1u, most));
     const size_t at = std::lower_bound(c.slots.begin(), c.slots.end(), share) - c.slots.begin();
     const std::vector<double>& then = left[std::min(at, left.size() - 1)];
@@ -81,13 +90,6 @@ class Jockey final : public Policy {
     const bool away = wished > most && view.state().slots().total < c.slots.back();
     const double period = o_.period * minute;
     plan->WakeAt(FactId(id), view.now() + FromSeconds(away ? std::min(period, kSoon) : period));
-  }
-
-  // Of the cluster's slots what other queues with jobs need not have at least.
-  static uint32_t Most(const State& state, const Job& job) {
-    uint32_t owed = 0;
-    for (const auto& [number, q] : state.busy_queues()) owed += q == job.in_queue ? 0 : q->min_share;
-    return state.slots().total - std::min(state.slots().total, owed);
   }
 
   std::vector<std::vector<double>> Left(const Prediction& c, double progress,
@@ -118,6 +120,12 @@ Utility UtilityOf(const Job& job, double minute) {
   std::vector<std::pair<double, double>> points;
   for (const UtilityPoint& point : job.utility) points.emplace_back(point.at.seconds(), point.utility);
   return Utility(std::move(points));
+}
+
+uint32_t GuaranteeOf(const State& state, const Job& job) {
+  const FactValue* slots = state.FindFact({kJockey, kScope, FactId(job.id), kSlots});
+  if (slots == nullptr) return job.share;
+  return std::max(job.share, std::min(Wished(std::get<double>(*slots)), Most(state, job)));
 }
 
 std::vector<double> FinishedShares(const Job& job) {

@@ -38,6 +38,9 @@ double JockeyMinute(const Job& job);
 // Finished share of the tasks of each stage.
 std::vector<double> FinishedShares(const Job& job);
 
+// What the job is guaranteed; or more, where slots came back since its last step: what the next one gives it then.
+uint32_t GuaranteeOf(const State& state, const Job& job);
+
 // slack=1.2, hysteresis=0.2, dead_zone=3 and period=1 in the paper's minutes, adapt=on, model=simulator|amdahl,
 // most=off.
 Result<std::unique_ptr<Policy>> MakeJockey(PolicyParams* params);

@@ -262,6 +262,8 @@ TEST_F(JockeyTest, WorkersThatComeBackBringTheGuaranteeWithinASecond) {
     for (const AttemptId& attempt : state().FindWorker({w})->attempts) back.running.push_back(attempt);
     Send(back);
   }
+  EXPECT_EQ(Admit(state(), Even(100, 1, 10), 30, "q", now_).available, 6u)
+      << "and nobody else is promised them before";
   Pass(Seconds(1));
   EXPECT_EQ(J(1).share, 4u) << "1.2 * 9000 / 4 = 2700 <= 3420 - 1";
   const size_t steps = Allotted();

@@ -10,23 +10,21 @@
 #include "common/io/files.h"
 #include "common/rpc/wire.h"
 #include "master/server/master.h"
-#include "master/server/profiles.h"
 #include "master/server/records.h"
-#include "master/server/spec.h"
 #include "tests/master/server/fake_worker.h"
 #include "tests/master/server/rewrite_journal.h"
+#include "tests/master/server/taught_job.h"
 
 namespace mr::master {
 namespace {
 
 using test::FakeClient;
 using test::FakeWorker;
+using test::kThreeSlotsMs;
+using test::kTwoSlotsMs;
 using test::TestIo;
 
 constexpr uint32_t kOtherVersion = 77;
-// What a job of this test takes, with slack: 4800 s with one slot, 3000 with two, 1800 with three and more. So of
-// this one it is guaranteed three, and of twice as long two.
-constexpr uint64_t kThreeSlotsMs = 2'000'000, kTwoSlotsMs = 3'600'000;
 
 class DeadlinesTest : public testing::Test {
  protected:
@@ -37,35 +35,12 @@ class DeadlinesTest : public testing::Test {
     options_.policies = "fair,jockey";
     EXPECT_TRUE(WriteFileDurably(root_ + "/input", std::string(10'000, 'x')).ok());
     EXPECT_TRUE(MakeDirectories(options_.directory).ok());
-    Teach();
+    test::TeachTwoStages(root_ + "/input", options_.directory + "/profiles");
     worker_.hold = [](const AttemptId&) { return true; };
   }
   ~DeadlinesTest() noexcept override {
     StopMaster();
     (void)RemoveTree(root_);
-  }
-
-  // Four earlier runs of three maps of 1000 s and two sums of 500 s, all days alike.
-  void Teach() {
-    capnp::MallocMessageBuilder message;
-    auto wire = message.initRoot<rpc::JobSpec>();
-    test::FillTwoStages(wire, root_ + "/input", root_ + "/out", 2);
-    const auto spec = ReadSpec(wire.asReader());
-    ASSERT_TRUE(spec.ok()) << spec.status().ToString();
-    const sched::JobGraph graph = GraphOf(*spec);
-    sched::RunProfile run;
-    run.runs = 4;
-    for (size_t s = 0; s < 2; ++s) {
-      sched::StageRuns stage;
-      stage.name = graph.stages[s].name;
-      stage.inputs = graph.stages[s].inputs;
-      stage.tasks = s == 0 ? 3 : 2;
-      stage.run = {s == 0 ? 1000.0f : 500.0f};
-      stage.input_bytes = 10'000;
-      run.stages.push_back(stage);
-    }
-    ProfileStore store(options_.directory + "/profiles");
-    ASSERT_TRUE(store.Add(spec->name, sched::PlanShape(graph), {1, 1}, 1, run).ok());
   }
 
   void StartMaster() {

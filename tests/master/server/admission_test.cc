@@ -1,0 +1,256 @@
+// Slots are promised once, in whatever order predictions come: a brain whose predictions the test makes when it
+// likes.
+#include <capnp/message.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <thread>
+
+#include "common/io/files.h"
+#include "master/server/brain.h"
+#include "master/server/explain.h"
+#include "master/server/profiles.h"
+#include "tests/master/server/fake_worker.h"
+#include "tests/master/server/taught_job.h"
+#include "tests/support/cluster.h"
+
+namespace mr::master {
+namespace {
+
+using test::kThreeSlotsMs;
+using testing::HasSubstr;
+
+// Plans are made at once, predictions when the test says so.
+class HeldPredictions final : public Outlets {
+ public:
+  void Apply(uint64_t, Message) override {}
+  void CloseSession(uint64_t) override {}
+  void PushStatus(uint64_t, Message) override {}
+  void Probe(const std::string&, const sched::Copy&, std::function<void(Result<bool>)>) override {}
+  void InPool(std::function<void()> work) override { work(); }
+  void InBackground(std::function<void()> work) override { held.push_back(std::move(work)); }
+  std::vector<std::function<void()>> held;  // of the master's thread
+};
+
+class AdmissionTest : public testing::Test {
+ protected:
+  AdmissionTest() {
+    EXPECT_TRUE(WriteFileDurably(Path("input"), std::string(10'000, 'x')).ok());
+    test::TeachTwoStages(Path("input"), Path("profiles"));
+    profiles_ = std::make_shared<ProfileStore>(Path("profiles"));
+    StartBrain();
+  }
+  ~AdmissionTest() noexcept override { StopBrain(); }
+
+  void StartBrain() {
+    StopBrain();
+    outlets_ = std::make_unique<HeldPredictions>();
+    loop_ = std::make_unique<Loop>([this] { brain_->Flush(); });
+    Brain::Options options;
+    options.directory = directory_.path();
+    options.policies = "fair,jockey";
+    options.profiles = profiles_;
+    EXPECT_TRUE(MakeDirectories(Path("journal")).ok());
+    brain_ = std::make_unique<Brain>(options, *loop_, *outlets_);
+    const Status recovered = brain_->Recover();
+    ASSERT_TRUE(recovered.ok()) << recovered.ToString();
+    loop_->Start();
+  }
+  void StopBrain() {
+    if (loop_ != nullptr) loop_->Stop();
+    brain_ = nullptr;
+    loop_ = nullptr;
+  }
+  std::string Path(const std::string& name) const { return directory_.path() + "/" + name; }
+
+  // On the master's thread; the worker, if there is one, lives on.
+  void On(const std::function<void()>& fn) {
+    loop_->Run([&] {
+      (void)brain_->Beat(WorkerId{1}, 1);
+      fn();
+    });
+  }
+  // On the master's thread: what the journal holds back comes in time.
+  bool Until(const std::function<bool()>& done) {
+    for (int i = 0; i < 2000; ++i) {
+      bool is = false;
+      On([&] { is = done(); });
+      if (is) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return false;
+  }
+
+  void Register() {
+    On([this] {
+      RegisterIn in;
+      in.info.incarnation = 1;
+      in.info.address = "127.0.0.1:1";
+      in.info.slots.total = 4;
+      in.extra.name = "one";
+      brain_->Register(1, std::move(in), [](const RegisterOut& out) { EXPECT_TRUE(out.status.ok()); });
+    });
+  }
+  // deadline 0: none.
+  void Submit(const std::string& name, uint64_t deadline_ms) {
+    capnp::MallocMessageBuilder message;
+    auto wire = message.initRoot<rpc::JobSpec>();
+    test::FillTwoStages(wire, Path("input"), Path(name), 2);
+    wire.setDeadlineMs(deadline_ms);
+    auto spec = ReadSpec(wire.asReader());
+    ASSERT_TRUE(spec.ok()) << spec.status().ToString();
+    On([&] {
+      brain_->Submit(CanonicalBytes(wire.asReader()), *std::move(spec), name,
+                     [this, name](const Status& status, JobId id) {
+                       answers_[name] = {status, id};
+                     });
+    });
+  }
+  // What a submit was answered; empty: it is accepted.
+  std::string Refusal(const std::string& name) {
+    EXPECT_TRUE(Until([&] { return answers_.contains(name); }));
+    std::string text;
+    On([&] { text = answers_[name].first.message(); });
+    return text;
+  }
+  bool Answered(const std::string& name) {
+    bool there = false;
+    On([&] { there = answers_.contains(name); });
+    return there;
+  }
+  void SetDeadline(const std::string& name, uint64_t ms) {
+    On([&] {
+      Brain::JobWish wish;
+      wish.deadline = Millis(static_cast<int64_t>(ms));
+      brain_->SetJob(answers_.at(name).second, wish, [this](const Status& status, const std::string& warning) {
+        EXPECT_TRUE(status.ok());
+        warnings_.push_back(warning);
+      });
+    });
+  }
+  size_t Held() {
+    size_t n = 0;
+    On([&] { n = outlets_->held.size(); });
+    return n;
+  }
+  // The i-th that is held; what follows from it is done.
+  void Predict(size_t i) {
+    std::function<void()> work;
+    On([&] {
+      work = std::move(outlets_->held.at(i));
+      outlets_->held.erase(outlets_->held.begin() + static_cast<ptrdiff_t>(i));
+    });
+    work();
+    On([] {});
+  }
+  uint32_t Guaranteed(const std::string& name) {
+    uint32_t slots = 0;
+    On([&] {
+      const sched::Job* job = brain_->scheduler().state().FindJob(answers_.at(name).second);
+      if (job != nullptr) slots = job->share;
+    });
+    return slots;
+  }
+
+  test::TempDirectory directory_;
+  std::shared_ptr<ProfileStore> profiles_;
+  std::unique_ptr<HeldPredictions> outlets_;
+  std::unique_ptr<Loop> loop_;
+  std::unique_ptr<Brain> brain_;
+  // Of the master's thread.
+  std::map<std::string, std::pair<Status, JobId>> answers_;
+  std::vector<std::string> warnings_;
+};
+
+TEST_F(AdmissionTest, TwoThatArePredictedSideBySideAreNotPromisedTheSameSlots) {
+  Register();
+  Submit("first", kThreeSlotsMs);
+  Submit("second", kThreeSlotsMs);
+  ASSERT_EQ(Held(), 2u);
+  Predict(1);
+  Predict(0);
+  EXPECT_EQ(Refusal("second"), "");
+  EXPECT_EQ(Guaranteed("second"), 3u);
+  EXPECT_THAT(Refusal("first"),
+              HasSubstr("it needs 3 slots, and of the cluster's 4 only 1 is not guaranteed to others"));
+}
+
+TEST_F(AdmissionTest, ASubmitWaitsForThePredictionOfARunningJob) {
+  Register();
+  Submit("running", 0);
+  ASSERT_EQ(Refusal("running"), "");
+  SetDeadline("running", kThreeSlotsMs);
+  Submit("later", kThreeSlotsMs);
+  ASSERT_EQ(Held(), 2u);
+  Predict(1);
+  EXPECT_FALSE(Answered("later"));
+  Predict(0);
+  EXPECT_THAT(Refusal("later"), HasSubstr("only 1 is not guaranteed to others"));
+  EXPECT_EQ(Guaranteed("running"), 3u);
+  EXPECT_TRUE(Until([&] { return warnings_ == std::vector<std::string>{""}; }));
+}
+
+// The second set comes while the prediction for the first is under way.
+TEST_F(AdmissionTest, ARunningJobIsPredictedOnceHoweverOftenItsDeadlineIsSet) {
+  Register();
+  Submit("running", 0);
+  ASSERT_EQ(Refusal("running"), "");
+  SetDeadline("running", 2 * kThreeSlotsMs);
+  SetDeadline("running", 1'000'000);
+  ASSERT_EQ(Held(), 1u);
+  Predict(0);
+  EXPECT_EQ(Held(), 0u);
+  EXPECT_TRUE(Until([&] { return warnings_.size() == 2; }));
+  On([&] { EXPECT_THAT(warnings_, testing::Each(HasSubstr("the deadline of 16m40s after its submission"))); });
+}
+
+TEST_F(AdmissionTest, AfterARestartASubmitWaitsForWorkersAndForThePredictionsOfThoseThatRan) {
+  Register();
+  Submit("running", 0);
+  ASSERT_EQ(Refusal("running"), "");
+  SetDeadline("running", kThreeSlotsMs);
+  StartBrain();  // its prediction was never made
+  ASSERT_EQ(Held(), 1u);
+  Submit("later", kThreeSlotsMs);
+  ASSERT_EQ(Held(), 2u);
+  Predict(1);
+  EXPECT_FALSE(Answered("later"));
+  Predict(0);
+  EXPECT_FALSE(Answered("later")) << "there are no slots now, and will be soon";
+  Register();
+  EXPECT_THAT(Refusal("later"),
+              HasSubstr("it needs 3 slots, and of the cluster's 4 only 1 is not guaranteed to others"));
+  Submit("modest", 2 * 5'100'000);
+  ASSERT_EQ(Held(), 1u);
+  Predict(0);
+  EXPECT_EQ(Refusal("modest"), "") << "one slot is enough";
+}
+
+// Explain says what a submit would, when it would.
+TEST_F(AdmissionTest, ExplainWaitsAsASubmitDoes) {
+  Register();
+  StartBrain();
+  capnp::MallocMessageBuilder message;
+  auto wire = message.initRoot<rpc::JobSpec>();
+  test::FillTwoStages(wire, Path("input"), Path("out"), 2);
+  wire.setDeadlineMs(kThreeSlotsMs);
+  const auto spec = ReadSpec(wire.asReader());
+  ASSERT_TRUE(spec.ok());
+  std::optional<Explained> explained;
+  On([&] { brain_->ExplainJob(*spec, [&](Explained e) { explained = std::move(e); }); });
+  ASSERT_EQ(Held(), 1u);
+  Predict(0);
+  On([&] { EXPECT_FALSE(explained); });
+  Register();
+  On([&] {
+    ASSERT_TRUE(explained && explained->admission);
+    EXPECT_EQ(explained->admission->answer, sched::Admission::Answer::kAdmitted);
+    EXPECT_EQ(explained->slots, 4u);
+  });
+}
+
+}  // namespace
+}  // namespace mr::master
