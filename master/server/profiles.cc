@@ -2,10 +2,13 @@
 
 #include <glog/logging.h>
 #include <rocksdb/db.h>
+#include <rocksdb/env.h>
 #include <rocksdb/write_batch.h>
 
 #include <algorithm>
+#include <cstdarg>
 #include <cstring>
+#include <filesystem>
 #include <numeric>
 
 #include "common/base/digest.h"
@@ -19,6 +22,8 @@ constexpr uint32_t kVersion = 1;
 constexpr size_t kHead = sizeof(uint32_t) + sizeof(uint64_t);
 // Profiles change once per job: a small memtable, which recovery reads again.
 constexpr size_t kMemtableBytes = 4 << 20;
+// The log that is read again as a file of its own, the new log, which is allocated ahead, and as much again.
+constexpr uint64_t kRoomToOpen = 4 * kMemtableBytes;
 // First letters of keys: profiles, and when each was used last.
 constexpr char kProfile = 'p', kUse = 'u';
 
@@ -40,9 +45,21 @@ std::string KeyOf(const std::string& name, uint64_t shape) {
 
 Status FromRocks(const rocksdb::Status& status, const std::string& what) {
   if (status.ok()) return Status::Ok();
-  return status.IsCorruption() ? Corrupted(what + ": " + status.ToString())
-                               : Internal(what + ": " + status.ToString());
+  const std::string text = what + ": " + status.ToString();
+  if (status.IsNoSpace()) return {Code::kOverloaded, text + "; free space for the master's --data"};
+  return status.IsCorruption() ? Corrupted(text) : Internal(text);
 }
+
+// RocksDB's own log goes nowhere: what matters comes as a status, and on a full disk the second line of its file ends
+// the process, by an assertion in Debian's build.
+class NoLog final : public rocksdb::Logger {
+ public:
+  using rocksdb::Logger::Logv;
+  void Logv(const char*, va_list) override {}
+};
+
+// It says nothing of what is in the database. A missing file does.
+bool FaultOfTheDisk(const rocksdb::Status& status) { return status.IsIOError() && !status.IsPathNotFound(); }
 
 }  // namespace
 
@@ -91,12 +108,12 @@ Status ProfileStore::Open() {
   options.write_buffer_size = kMemtableBytes;
   options.max_background_jobs = 1;
   options.max_open_files = 64;
-  options.info_log_level = rocksdb::ERROR_LEVEL;
-  options.keep_log_file_num = 1;
+  options.info_log = std::make_shared<NoLog>();
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;
   rocksdb::DB* db = nullptr;
   rocksdb::Status opened = rocksdb::DB::Open(options, directory_, &db);
+  if (FaultOfTheDisk(opened)) return FromRocks(opened, "cannot open " + directory_);
   if (!opened.ok()) {
     const std::string aside = directory_ + ".damaged";
     LOG(ERROR) << "profiles of earlier jobs cannot be opened and are put aside as " << aside << ": "
@@ -123,6 +140,7 @@ Status ProfileStore::Open() {
 }
 
 Result<std::optional<StoredProfile>> ProfileStore::Read(const std::string& key) {
+  MR_RETURN_IF_ERROR(Open());  // opening it anew may have failed meanwhile
   std::string bytes;
   const rocksdb::Status got = db_->db->Get({}, kProfile + key, &bytes);
   if (got.IsNotFound()) return std::optional<StoredProfile>();
@@ -142,13 +160,35 @@ void ProfileStore::Forget(const std::string& key) {
   rocksdb::WriteBatch batch;
   batch.Delete(kProfile + key).PermitUncheckedError();
   batch.Delete(kUse + key).PermitUncheckedError();
-  const rocksdb::Status done = db_->db->Write({}, &batch);
+  const Status done = Write(&batch);
   if (!done.ok()) LOG(WARNING) << "profiles: cannot delete: " << done.ToString();
   if (const auto it = used_.find(key); it != used_.end()) {
     by_use_.erase(it->second);
     used_.erase(it);
   }
   rates_.erase(key);
+}
+
+// After a write that failed, also one of its own threads, a database can be read and takes no other write. Resume()
+// is no way back: in RocksDB 7.8 the write-ahead log goes on refusing (its issue 11643). What is open stays so as long
+// as there is no room to open it again.
+Status ProfileStore::OpenAnew() {
+  std::error_code error;
+  const auto space = std::filesystem::space(directory_, error);
+  if (error || space.available < kRoomToOpen) return failed_;
+  LOG(INFO) << "profiles: " << directory_ << " is opened anew after: " << failed_.message();
+  db_ = nullptr;
+  used_.clear();
+  by_use_.clear();
+  rates_.clear();
+  failed_ = {};
+  return Open();
+}
+
+// Not synced: what a crash of the machine takes is learned again.
+Status ProfileStore::Write(rocksdb::WriteBatch* batch) {
+  if (!failed_.ok()) MR_RETURN_IF_ERROR(OpenAnew());
+  return failed_ = FromRocks(db_->db->Write({}, batch), "cannot write to " + directory_);
 }
 
 Status ProfileStore::Used(const std::string& key, const StoredProfile* write) {
@@ -158,8 +198,7 @@ Status ProfileStore::Used(const std::string& key, const StoredProfile* write) {
   MR_RETURN_IF_ERROR(
       FromRocks(batch.Put(kUse + key, EncodeFields(Use{use, rate.bytes, rate.slot_seconds})), "profiles"));
   if (write != nullptr) MR_RETURN_IF_ERROR(FromRocks(batch.Put(kProfile + key, EncodeProfile(*write)), "profiles"));
-  // Not synced: what a crash of the machine takes is learned again.
-  MR_RETURN_IF_ERROR(FromRocks(db_->db->Write({}, &batch), "cannot write to " + directory_));
+  MR_RETURN_IF_ERROR(Write(&batch));
   if (const auto it = used_.find(key); it != used_.end()) by_use_.erase(it->second);
   used_[key] = use;
   by_use_[use] = key;
@@ -190,7 +229,13 @@ Status ProfileStore::Add(const std::string& name, uint64_t shape, JobId job, uin
   MR_ASSIGN_OR_RETURN(const auto before, Read(key));
   StoredProfile stored{name, shape, unix_ms, job, before ? sched::Merged(before->profile, run) : run};
   CountRate(key, stored);
-  return Used(key, &stored);
+  const Status kept = Used(key, &stored);
+  if (kept.ok()) return kept;
+  if (before)
+    CountRate(key, *before);
+  else
+    rates_.erase(key);
+  return kept;
 }
 
 Result<std::optional<StoredProfile>> ProfileStore::Find(const std::string& name, uint64_t shape) {
@@ -198,7 +243,9 @@ Result<std::optional<StoredProfile>> ProfileStore::Find(const std::string& name,
   MR_RETURN_IF_ERROR(Open());
   const std::string key = KeyOf(name, shape);
   MR_ASSIGN_OR_RETURN(auto stored, Read(key));
-  if (stored) MR_RETURN_IF_ERROR(Used(key, nullptr));
+  if (!stored) return stored;
+  const Status counted = Used(key, nullptr);
+  if (!counted.ok()) LOG(WARNING) << "profiles: the use of '" << name << "' is not counted: " << counted.ToString();
   return stored;
 }
 

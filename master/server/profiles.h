@@ -16,6 +16,10 @@
 #include "common/base/status.h"
 #include "master/sched/job_profile.h"
 
+namespace rocksdb {
+class WriteBatch;
+}
+
 namespace mr::master {
 
 struct StoredProfile {
@@ -39,14 +43,15 @@ class ProfileStore {
  public:
   static constexpr size_t kMost = 4096;  // a guess: at 4 KB a stage some 100 MB at worst
 
-  // Opened with the first call that needs it: a start waits for nothing. A database that cannot be opened is put
-  // aside as DIRECTORY.damaged, and a new one begun.
+  // Opened with the first call that needs it: a start waits for nothing. A database that is damaged is put aside as
+  // DIRECTORY.damaged, and a new one begun. Where the disk is full, or fails, nothing is put aside: calls that write
+  // fail, what is open can be read, and each later call tries again.
   explicit ProfileStore(std::string directory, size_t most = kMost);
   ~ProfileStore();
 
   // Merges what a run taught with what is there (sched::Merged).
   Status Add(const std::string& name, uint64_t shape, JobId job, uint64_t unix_ms, const sched::RunProfile& run);
-  // Nothing: there is none. It counts as a use.
+  // Nothing: there is none. It counts as a use, if that can be written.
   Result<std::optional<StoredProfile>> Find(const std::string& name, uint64_t shape);
   // Of all shapes, the one that changed last first. No use.
   Result<std::vector<StoredProfile>> FindAll(const std::string& name);
@@ -59,6 +64,8 @@ class ProfileStore {
   Status Open();  // under the lock
   Result<std::optional<StoredProfile>> Read(const std::string& key);
   Status Used(const std::string& key, const StoredProfile* write);
+  Status Write(rocksdb::WriteBatch* batch);
+  Status OpenAnew();
   void Forget(const std::string& key);
   void CountRate(const std::string& key, const StoredProfile& stored);
 
@@ -66,6 +73,7 @@ class ProfileStore {
   const size_t most_;
   std::mutex mutex_;  // guards all below, and each read together with the write that follows it
   std::unique_ptr<Database> db_;
+  Status failed_;  // of the write after which the database takes no other
   uint64_t uses_ = 0;
   std::map<std::string, uint64_t> used_;  // by key
   std::map<uint64_t, std::string> by_use_;

@@ -110,6 +110,32 @@ class DeadlinesTest : public testing::Test {
   int next_ = 0;
 };
 
+TEST_F(DeadlinesTest, AJobSucceedsWhoseProfileCannotBeKeptAndALaterOneLeavesOne) {
+  const std::string profiles = options_.directory + "/profiles";
+  ASSERT_TRUE(RemoveTree(profiles).ok());
+  ASSERT_TRUE(WriteFileDurably(profiles, "no directory").ok());
+  worker_.hold = [](const AttemptId&) { return false; };
+  StartMaster();
+  ASSERT_TRUE(worker_.Register(options_.port).ok());
+  const auto runs = [&] {
+    auto request = client_->master().profileRequest();
+    request.setName("two stages");
+    auto response = request.send().wait(io_.io.waitScope);
+    return rpc::FromOutcome(response.getOutcome()).ok() ? response.getProfile().getRuns() : 0;
+  };
+  // With a deadline it is not predicted from what cannot be read either.
+  const auto lost = Submit(Deadline(kThreeSlotsMs));
+  ASSERT_TRUE(lost.ok()) << lost.status().ToString();
+  ASSERT_TRUE(client_->UntilState(*lost, rpc::JobState::SUCCEEDED)) << client_->Job(*lost).error;
+  EXPECT_EQ(runs(), 0u);
+  ASSERT_TRUE(RemoveTree(profiles).ok());
+  worker_.directory.clear();
+  const auto kept = Submit([](rpc::JobSpec::Builder) {});
+  ASSERT_TRUE(kept.ok()) << kept.status().ToString();
+  ASSERT_TRUE(client_->UntilState(*kept, rpc::JobState::SUCCEEDED)) << client_->Job(*kept).error;
+  EXPECT_TRUE(io_.Until([&] { return runs() == 1; }));
+}
+
 // The period of jockey is half a minute here: what comes within it is of the restart.
 TEST_F(DeadlinesTest, ARestartInTheMiddleOfAPredictionEndsWithTheJobGuaranteedItsSlots) {
   StartMaster();

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <rocksdb/db.h>
+#include <sys/mount.h>
 
 #include <fstream>
 
@@ -110,6 +111,79 @@ TEST_F(ProfileStoreTest, ADatabaseThatCannotBeOpenedIsPutAside) {
   EXPECT_FALSE(found->has_value());
   EXPECT_TRUE(PathExists(path_ + ".damaged"));
   EXPECT_TRUE(store.Add("a", 1, {1, 1}, 100, OfRun(2)).ok());
+}
+
+// A file system of its own, of 48 MiB: a real "no space left on device". Needs the right to mount one.
+class FullDiskTest : public ProfileStoreTest {
+ protected:
+  FullDiskTest() : small_(directory_ / "small") {
+    EXPECT_TRUE(MakeDirectories(small_).ok());
+    mounted_ = ::mount("profiles_test", small_.c_str(), "tmpfs", 0, "size=48m") == 0;
+  }
+  ~FullDiskTest() noexcept override {
+    if (mounted_) ::umount2(small_.c_str(), MNT_DETACH);
+  }
+  void Fill() {
+    std::ofstream filler(small_ + "/filler", std::ios::binary);
+    const std::string page(4096, 'x');
+    while (filler.write(page.data(), 4096).flush()) {
+    }
+  }
+  void MakeRoom() { ASSERT_TRUE(RemoveTree(small_ + "/filler").ok()); }
+  // Of some 80 KB.
+  static sched::RunProfile Large() {
+    sched::RunProfile run = OfRun(1, 512);
+    run.stages.resize(20, run.stages[0]);
+    return run;
+  }
+
+  const std::string small_;
+  bool mounted_ = false;
+};
+
+TEST_F(FullDiskTest, WhatDoesNotFitIsSaidAndLaterRunsAreKeptOnceThereIsRoom) {
+  if (!mounted_) GTEST_SKIP() << "no right to mount a small file system";
+  const std::string path = small_ + "/profiles";
+  uint64_t kept = 0;
+  Status full;
+  {
+    ProfileStore store(path);
+    ASSERT_TRUE(store.Add("first", 1, {1, 1}, 1, OfRun(2, 5, 1000)).ok());
+    Fill();
+    // Until the database wants another file.
+    for (; kept < 1000 && full.ok(); kept += full.ok()) full = store.Add("a", kept, {1, 1}, 1, Large());
+    ASSERT_FALSE(full.ok());
+    EXPECT_EQ(full.code(), Code::kOverloaded) << full.ToString();
+    EXPECT_NE(full.message().find("No space left on device"), std::string::npos) << full.ToString();
+    EXPECT_EQ(store.Add("a", 2000, {1, 1}, 1, Large()).code(), Code::kOverloaded) << "said again";
+    EXPECT_EQ(store.size(), kept + 1);
+    const auto found = store.Find("first", 1);
+    ASSERT_TRUE(found.ok()) << "what is there can be read: " << found.status().ToString();
+    EXPECT_TRUE(found->has_value());
+    MakeRoom();
+    const Status again = store.Add("later", 1, {1, 2}, 2, Large());
+    EXPECT_TRUE(again.ok()) << again.ToString();
+  }
+  ProfileStore store(path);
+  EXPECT_EQ(store.size(), kept + 2);
+  for (uint64_t shape = 0; shape < kept; ++shape) EXPECT_TRUE(store.Find("a", shape)->has_value()) << shape;
+  EXPECT_TRUE(store.Find("first", 1)->has_value());
+  EXPECT_TRUE(store.Find("later", 1)->has_value());
+}
+
+TEST_F(FullDiskTest, ADatabaseForWhichThereIsNoRoomToOpenIsNotPutAside) {
+  if (!mounted_) GTEST_SKIP() << "no right to mount a small file system";
+  const std::string path = small_ + "/profiles";
+  ASSERT_TRUE(ProfileStore(path).Add("a", 1, {1, 1}, 1, Large()).ok());
+  Fill();
+  ProfileStore store(path);
+  const auto full = store.Find("a", 1);
+  EXPECT_FALSE(full.ok());
+  EXPECT_FALSE(PathExists(path + ".damaged"));
+  MakeRoom();
+  const auto found = store.Find("a", 1);
+  ASSERT_TRUE(found.ok()) << found.status().ToString();
+  EXPECT_TRUE(found->has_value());
 }
 
 TEST_F(ProfileStoreTest, KnowsWhatASlotReadsInASecond) {
