@@ -10,6 +10,7 @@
 #include "common/base/digest.h"
 #include "common/base/rng.h"
 #include "master/sched/job_graph.h"
+#include "master/sched/job_profile.h"
 #include "master/sched/scheduler.h"
 #include "master/sched/state.h"
 
@@ -89,6 +90,8 @@ class Host {
       for (uint32_t w = 0; w < load_.workers; ++w) Frame(w);
     }
   }
+
+  const State& state() const { return scheduler_.state(); }
 
  private:
   enum class Kind : uint8_t { kStart, kFinish, kKilled, kFrame, kTimer };
@@ -305,6 +308,29 @@ double BytesPerRunningTask(const std::string& policies) {
   const double empty = BytesInUse();
   host.Fill(8);
   return (BytesInUse() - empty) / (8.0 * 1'000);
+}
+
+double ProfileCpuSeconds(uint32_t maps, uint32_t reduces) {
+  Load load;
+  load.workers = 100;
+  load.racks = 3;
+  load.jobs = load.batch = 1;
+  load.maps = maps;
+  load.reduces = reduces;
+  load.report_period = 0;
+  Host host(load);
+  host.Run();
+  const Job* job = host.state().FindJob({1, 1});
+  MR_CHECK(job != nullptr, "a job that has just ended is known");
+  std::vector<double> seconds;
+  for (int i = 0; i < 21; ++i) {
+    const double begin = CpuSeconds();
+    const RunProfile profile = ProfileOf(*job);
+    seconds.push_back(CpuSeconds() - begin);
+    MR_CHECK(profile.stages[0].run.size() == std::min<size_t>(maps, kStageSamples), "of all maps");
+  }
+  std::nth_element(seconds.begin(), seconds.begin() + 10, seconds.end());
+  return seconds[10];
 }
 
 }  // namespace mr::bench

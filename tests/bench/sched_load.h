@@ -41,6 +41,9 @@ Cost Run(const Load& load);
 // of the two, beyond an empty cluster.
 double BytesPerRunningTask(const std::string& policies);
 
+// Of sched::ProfileOf, which the master's thread waits for at a job's end: the median of some.
+double ProfileCpuSeconds(uint32_t maps, uint32_t reduces);
+
 // Of this thread.
 double CpuSeconds();
 
