@@ -146,9 +146,10 @@ void Brain::AdmitForetold(const std::string& key) {
 }
 
 void Brain::AcceptForetold(const std::string& key) {
-  const std::shared_ptr<Forecast> forecast = planning_.at(key).forecast;
+  const Planning& planning = planning_.at(key);
+  const std::shared_ptr<Forecast> forecast = planning.forecast;
+  LOG(INFO) << "'" << planning.spec.name << "' is predicted: " << forecast->basis;
   Accept(key, std::move(forecast->prediction));
-  LOG(INFO) << "its prediction: " << forecast->basis;
 }
 
 void Brain::ForetellRunning(JobId id, std::function<void()> then) {

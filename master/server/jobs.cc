@@ -106,6 +106,11 @@ void Brain::Accept(const std::string& key, std::optional<sched::Prediction> pred
   auto node = planning_.extract(key);
   Planning& planning = node.mapped();
   const JobSpec& spec = planning.spec;
+  // Again: while this one was planned and predicted another may have been accepted that writes to the same output.
+  if (const auto refusals = Refusals(spec); !refusals.empty()) {
+    for (const auto& reply : planning.replies) reply(refusals.front(), {});
+    return;
+  }
   sched::JobSubmitted event = SubmittedJob({epoch_, next_job_++}, spec);
   const JobId id = event.job;
   // What is answered is that the job is kept; its prediction would be made again.

@@ -94,11 +94,11 @@ class AdmissionTest : public testing::Test {
       brain_->Register(1, std::move(in), [](const RegisterOut& out) { EXPECT_TRUE(out.status.ok()); });
     });
   }
-  // deadline 0: none.
-  void Submit(const std::string& name, uint64_t deadline_ms) {
+  // deadline 0: none. output: as the name, where it is empty.
+  void Submit(const std::string& name, uint64_t deadline_ms, const std::string& output = "") {
     capnp::MallocMessageBuilder message;
     auto wire = message.initRoot<rpc::JobSpec>();
-    test::FillTwoStages(wire, Path("input"), Path(name), 2);
+    test::FillTwoStages(wire, Path("input"), Path(output.empty() ? name : output), 2);
     wire.setDeadlineMs(deadline_ms);
     auto spec = ReadSpec(wire.asReader());
     ASSERT_TRUE(spec.ok()) << spec.status().ToString();
@@ -176,6 +176,18 @@ TEST_F(AdmissionTest, TwoThatArePredictedSideBySideAreNotPromisedTheSameSlots) {
   EXPECT_EQ(Guaranteed("second"), 3u);
   EXPECT_THAT(Refusal("first"),
               HasSubstr("it needs 3 slots, and of the cluster's 4 only 1 is not guaranteed to others"));
+}
+
+TEST_F(AdmissionTest, OfThoseThatArePlannedSideBySideOneMayWriteToAnOutput) {
+  Register();
+  Submit("first", 3 * kThreeSlotsMs, "out");
+  Submit("second", 3 * kThreeSlotsMs, "out");
+  Submit("third", 0, "out");
+  ASSERT_EQ(Held(), 2u);
+  EXPECT_EQ(Refusal("third"), "");
+  Predict(1);
+  Predict(0);
+  for (const char* late : {"first", "second"}) EXPECT_THAT(Refusal(late), HasSubstr("writes to the same output"));
 }
 
 TEST_F(AdmissionTest, ASubmitWaitsForThePredictionOfARunningJob) {
