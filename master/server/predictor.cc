@@ -48,19 +48,6 @@ sched::RunProfile Bound(const sched::JobGraph& graph, const std::vector<StageSiz
 
 }  // namespace
 
-std::vector<uint32_t> SlotCounts(uint32_t most) {
-  std::vector<uint32_t> counts;
-  for (double ratio = 1; counts.empty() || counts.size() > kMostSlotCounts; ratio *= 1.05) {
-    counts.clear();
-    for (uint64_t n = 1; n < most;
-         n = std::max(n + 1, static_cast<uint64_t>(std::ceil(static_cast<double>(n) * ratio)))) {
-      counts.push_back(static_cast<uint32_t>(n));
-    }
-    counts.push_back(std::max(1u, most));
-  }
-  return counts;
-}
-
 double InputScale(const sched::RunProfile& profile, const std::vector<StageSize>& sizes) {
   double before = 0, now = 0;
   for (size_t s = 0; s < sizes.size(); ++s) {
@@ -115,7 +102,7 @@ Result<Forecast> Foretell(const sched::JobGraph& graph, const std::vector<StageS
     if (!reads) out.basis = "no earlier run and no input: a bound from the number of its tasks, which is a guess";
   }
   sim::PredictOptions options;
-  options.slots = SlotCounts(slots);
+  options.slots = sim::SlotsToPredict(slots);
   const double each = static_cast<double>(std::max<uint64_t>(1, tasks)) * static_cast<double>(options.slots.size());
   options.runs = static_cast<uint32_t>(std::clamp(kMostSimulatedTasks / each, double{kFewestRuns}, double{kRuns}));
   MR_ASSIGN_OR_RETURN(out.prediction, sim::Predict(fitted, options));

@@ -29,11 +29,6 @@ struct Forecast {
 
 // What a slot reads in a second where no profile tells: a guess, that of counting words of text.
 inline constexpr double kGuessedBytesPerSlotSecond = 20e6;
-inline constexpr size_t kMostSlotCounts = 24;  // for which is predicted
-
-// 1, 2, 3 and on, each or in even ratios, up to `most`, which is the last: at most kMostSlotCounts. 1 where there are
-// none.
-std::vector<uint32_t> SlotCounts(uint32_t most);
 
 // The profile as if its job had these sizes: as many tasks, each longer as it has more of the input than those had.
 // REQUIRES as many stages.

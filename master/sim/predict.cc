@@ -341,8 +341,13 @@ RunProfile ScaledTo(RunProfile profile, const std::vector<uint32_t>& tasks, doub
 
 std::vector<uint32_t> SlotsToPredict(uint32_t all) {
   std::vector<uint32_t> slots;
-  for (uint32_t a = 1; a < all; a += std::max(1u, a / 5)) slots.push_back(a);
-  slots.push_back(std::max(1u, all));
+  for (uint64_t percent = 20; slots.empty() || slots.size() > kMostSlotCounts; ++percent) {
+    slots.clear();
+    for (uint64_t a = 1; a < all; a += std::max(uint64_t{1}, a * percent / 100)) {
+      slots.push_back(static_cast<uint32_t>(a));
+    }
+    slots.push_back(std::max(1u, all));
+  }
   return slots;
 }
 

@@ -52,8 +52,10 @@ RunProfile Scaled(RunProfile profile, double times, bool tasks_stay);
 // REQUIRES tasks.size() as many as stages.
 RunProfile ScaledTo(RunProfile profile, const std::vector<uint32_t>& tasks, double times);
 
-// Numbers of slots to predict with, up to all of them: each one to 10, then a fifth apart. A guess: a slot
-// more is no news beyond.
+// Numbers of slots to predict with, ascending, the last of them `all` (1 where there are none): each one to 10, then a
+// fifth apart, or further where that would be more than kMostSlotCounts. A guess: a slot more is no news beyond, and
+// simulated runs, and bytes of a prediction, are in proportion to them.
+inline constexpr size_t kMostSlotCounts = 24;
 std::vector<uint32_t> SlotsToPredict(uint32_t all);
 
 }  // namespace mr::sim

@@ -45,18 +45,6 @@ double Median(const sched::Prediction& p, uint32_t slots) {
   return left[left.size() / 2];
 }
 
-TEST(PredictorTest, SlotCountsAreFewAndEndWithAll) {
-  EXPECT_EQ(SlotCounts(0), (std::vector<uint32_t>{1}));
-  EXPECT_EQ(SlotCounts(8), (std::vector<uint32_t>{1, 2, 3, 4, 5, 6, 7, 8}));
-  for (const uint32_t most : {1u, 2u, 24u, 25u, 100u, 1'000u, 80'000u}) {
-    const auto counts = SlotCounts(most);
-    EXPECT_LE(counts.size(), kMostSlotCounts);
-    EXPECT_EQ(counts.front(), 1u);
-    EXPECT_EQ(counts.back(), most);
-    EXPECT_EQ(std::adjacent_find(counts.begin(), counts.end(), std::greater_equal<>()), counts.end());
-  }
-}
-
 TEST(PredictorTest, TheSameJobAgainTakesWhatItTook) {
   const auto f = Foretell(TwoStages(), {{10, 1000, true}, {2, 1000, false}}, ProfileOfTwo(4), 0, 10);
   ASSERT_TRUE(f.ok()) << f.status().ToString();

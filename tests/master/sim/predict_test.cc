@@ -80,12 +80,16 @@ TEST(PredictTest, OtherInputIsMoreTasksOrLongerOnes) {
 
 TEST(PredictTest, NumbersOfSlotsAreFewAndTheLastIsAll) {
   EXPECT_EQ(SlotsToPredict(0), std::vector<uint32_t>{1});
-  EXPECT_EQ(SlotsToPredict(3), (std::vector<uint32_t>{1, 2, 3}));
-  for (const uint32_t all : {11u, 100u, 5000u}) {
+  EXPECT_EQ(SlotsToPredict(8), (std::vector<uint32_t>{1, 2, 3, 4, 5, 6, 7, 8}));
+  for (const uint32_t all : {1u, 2u, 11u, 24u, 25u, 100u, 1'000u, 5'000u, 80'000u, 4'000'000'000u}) {
     const std::vector<uint32_t> slots = SlotsToPredict(all);
+    EXPECT_EQ(slots.front(), 1u);
     EXPECT_EQ(slots.back(), all);
-    EXPECT_LT(slots.size(), 50u);
-    for (size_t i = 1; i < slots.size(); ++i) EXPECT_LE(slots[i], std::max(slots[i - 1] + 1, slots[i - 1] * 6 / 5));
+    EXPECT_LE(slots.size(), kMostSlotCounts);
+    EXPECT_EQ(std::adjacent_find(slots.begin(), slots.end(), std::greater_equal<>()), slots.end());
+    for (size_t i = 1; i < slots.size() && all <= 100; ++i) {
+      EXPECT_LE(slots[i], std::max(slots[i - 1] + 1, slots[i - 1] * 6 / 5)) << all;
+    }
   }
 }
 
