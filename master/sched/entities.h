@@ -263,6 +263,16 @@ struct Stage {
 struct JobList;  // state.h
 struct Queue;
 
+// A running job with a Job::share, as State counts it: held are slots, with Sharing::by_kind those for maps.
+struct GuaranteeCount {
+  enum class Place : uint8_t { kNone, kWanting, kSpare };  // in State::wanting, in State::spare
+  bool listed = false;
+  Place place = Place::kNone;
+  Instant due;
+  uint32_t held = 0, within = 0;  // within: of these, those that it is guaranteed
+  bool operator==(const GuaranteeCount&) const = default;
+};
+
 struct Job {
   JobId id;
   std::string name, queue;
@@ -294,6 +304,7 @@ struct Job {
   const JobList* list = nullptr;  // the policies that serve it
   Queue* in_queue = nullptr;      // of its name, while the job runs or holds slots
   std::array<uint32_t, 2> held{}, ready_stages{}, early_stages{};  // by slot kind
+  GuaranteeCount guarantee;
   bool running() const { return state == JobState::kRunning; }
   // By when it is to be done; Instant::Max where nobody said.
   Instant due() const { return deadline.ns > 0 ? submitted_at + deadline : Instant{INT64_MAX}; }
@@ -306,6 +317,10 @@ struct Job {
       &T::submitted_at, &T::ended_at, &T::submit_hash, &T::stages, &T::utility, &T::prediction, &T::prediction_hash);
   }
 };
+
+// Of the slots that it is guaranteed it has none to want; some.
+inline bool AtGuarantee(const Job& job) { return job.share > 0 && job.holding >= job.share; }
+inline bool BelowGuarantee(const Job& job) { return job.holding < job.share; }
 
 // A job in the order in which fair serves the jobs of a queue: priority, then fewest slots held, then
 // arrival.
@@ -330,14 +345,18 @@ struct Queue {
   double weight = 1;
   uint32_t min_share = 0, max_share = 0;  // slots; 0 = none, no limit
   // Derived. Jobs that run or hold slots. By slot kind: slots held; jobs with a stage in State::ready and in
-  // State::early.
+  // State::early, and of such jobs those at their guarantee, which are not among the others: how many.
   uint32_t jobs = 0;
   std::array<uint32_t, 2> held{};
   std::array<Ranked<JobRank>, 2> ready, early;
+  std::array<uint32_t, 2> spare_ready{}, spare_early{};
+  uint32_t guaranteed = 0;  // held by running jobs with a Job::share, within it and beyond (GuaranteeCount::held)
   LazySet<LaunchKey> live;
 
   uint32_t held_total() const { return held[0] + held[1]; }
-  bool has_ready() const { return !ready[0].empty() || !ready[1].empty(); }
+  bool has_ready(size_t kind) const { return !ready[kind].empty() || spare_ready[kind] > 0; }
+  bool has_early(size_t kind) const { return !early[kind].empty() || spare_early[kind] > 0; }
+  bool has_ready() const { return has_ready(0) || has_ready(1); }
   template <class V>
   static void Fields(V&& v) {
     using T = Queue;

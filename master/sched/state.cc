@@ -336,6 +336,7 @@ void State::LeaveAttempt(Task& task, const AttemptId& id, AttemptState state, In
     if (was_live && !a.live()) {
       --task.live;
       JobOf(id.task.job).in_queue->live.Erase({a.launched_at, id});
+      if (a.holds_slot()) ending_.insert(id);
       if (a.by_bind) {
         DropReads(id);
         --JobOf(id.task.job).by_bind;
@@ -400,19 +401,23 @@ void State::TakeSlot(const AttemptId& id, Attempt& attempt, int direction) {
   w.used.slots[KindIndex(spec.slot_kind)] += step;
   w.used.memory += static_cast<uint64_t>(static_cast<int64_t>(direction)) * spec.memory_bytes;
   Queue& queue = *job.in_queue;
-  if (sharing_.by_held) RankJob(job, -1);
+  const bool ranked = sharing_.by_held || job.share > 0;
+  if (ranked) RankJob(job, -1);
   job.holding += step;
   if (attempt.cause == Cause::kSpeculative) copies_[KindIndex(spec.slot_kind)] += step;
   if (attempt.cause == Cause::kOpportunistic) direction > 0 ? (void)lent_.insert(id) : (void)lent_.erase(id);
   job.held[KindIndex(spec.slot_kind)] += step;
-  if (sharing_.by_held) RankJob(job, +1);
+  if (ranked) RankJob(job, +1);
+  CountGuarantee(job);
   queue.held[KindIndex(spec.slot_kind)] += step;
   if (direction > 0) {
     if (attempt.live()) queue.live.Insert({attempt.launched_at, id});
+    else ending_.insert(id);
     w.attempts.insert(id);
     stage.active.Insert({id.task.task, id.number});
   } else {
     if (attempt.taken_back) --job.taking_back;
+    ending_.erase(id);
     w.attempts.erase(id);
     stage.active.Erase({id.task.task, id.number});
     if (job.holding == 0 && !job.running()) LeaveQueue(job);

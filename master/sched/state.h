@@ -168,8 +168,16 @@ class State {
   uint32_t copies(SlotKind kind) const { return copies_[KindIndex(kind)]; }
   // Attempts with a slot that was lent to them while it was idle (Cause::kOpportunistic).
   const std::set<AttemptId>& lent() const { return lent_; }
-  // Running jobs with a Job::share, the earliest deadline first.
-  const std::set<std::pair<Instant, JobId>>& guaranteed() const { return guaranteed_; }
+  // Attempts that end: they have a slot and are not live.
+  const std::set<AttemptId>& ending() const { return ending_; }
+  // Running jobs with a Job::share, the earliest deadline first; those of them with a stage in `ready` that hold fewer
+  // slots, and those with such a stage that do not.
+  using ByDeadline = std::set<std::pair<Instant, JobId>>;
+  const ByDeadline& guaranteed() const { return guaranteed_; }
+  const ByDeadline& wanting() const { return wanting_; }
+  const ByDeadline& spare() const { return spare_; }
+  // Of the slots that they hold those that they are guaranteed.
+  uint32_t within_guarantees() const { return within_guarantees_; }
   // Of workers that are alive and not draining.
   const SlotCount& slots() const { return slots_; }
   // By rack number (Worker::rack_number); all 0 unless Sharing::by_rack.
@@ -416,7 +424,8 @@ class State {
   static void CountAttempt(const Attempt& a, std::array<CauseCount, kCauses>* causes);
   static void CountEnd(const Attempt& a, CauseCount* count);  // nothing as long as it has a slot
   static void TakeWishes(const JobSubmitted& event, Job* job);
-  void ListGuarantee(const Job& job, bool in);
+  // By its present values; no-op where these are as they were.
+  void CountGuarantee(Job& job);
   Queue& PutQueue(const std::string& name);
   void JoinQueue(Job& job);
   void LeaveQueue(Job& job);  // no-op where it did before
@@ -477,7 +486,9 @@ class State {
   std::array<std::set<StageKey>, 2> speculable_;
   std::array<uint32_t, 2> copies_{};
   std::set<AttemptId> lent_;
-  std::set<std::pair<Instant, JobId>> guaranteed_;
+  std::set<AttemptId> ending_;
+  ByDeadline guaranteed_, wanting_, spare_;
+  uint32_t within_guarantees_ = 0;
   SlotCount slots_;
   std::vector<RackSlots> racks_;
   std::array<std::set<WorkerId>, 2> free_;

@@ -206,8 +206,11 @@ std::string CheckQueues(const State& state) {
       }
     }
     for (const size_t kind : {0, 1}) {
-      if (ready[kind]) q.ready[kind].Insert(state.RankOf(job, kind));
-      if (early[kind]) q.early[kind].Insert(state.RankOf(job, kind));
+      const bool spare = AtGuarantee(job);
+      q.spare_ready[kind] += spare && ready[kind];
+      q.spare_early[kind] += spare && early[kind];
+      if (ready[kind] && !spare) q.ready[kind].Insert(state.RankOf(job, kind));
+      if (early[kind] && !spare) q.early[kind].Insert(state.RankOf(job, kind));
     }
   }
   for (const auto& [name, q] : state.queues()) {
@@ -216,7 +219,8 @@ std::string CheckQueues(const State& state) {
     const bool listed = busy != state.busy_queues().end() && busy->second == &q;
     if (q.jobs != want.jobs || listed != (q.jobs > 0)) return "queue '" + name + "': its jobs are counted wrong";
     if (q.jobs == 0 && !q.set) return "queue '" + name + "' has no jobs, and nobody has set it";
-    if (q.held != want.held || q.ready != want.ready || q.early != want.early || q.live.All() != want.live.All()) {
+    if (q.held != want.held || q.ready != want.ready || q.early != want.early || q.live.All() != want.live.All() ||
+        q.spare_ready != want.spare_ready || q.spare_early != want.spare_early) {
       return "queue '" + name + "' is indexed wrong";
     }
   }
@@ -275,8 +279,12 @@ std::string CheckState(const State& state) {
       for (const TaskClass& c : job.stages[s].classes) {
         fetching += static_cast<uint32_t>(c.fetching[0].size() + c.fetching[1].size());
       }
-      for (const Task& task : job.stages[s].tasks) {
-        for (const Attempt& a : task.attempts) taking_back += a.holds_slot() && a.taken_back;
+      for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) {
+        for (const Attempt& a : job.stages[s].tasks[t].attempts) {
+          taking_back += a.holds_slot() && a.taken_back;
+          const bool ends = a.holds_slot() && !a.live();
+          if (ends != (state.ending().count({{id, s, t}, a.number}) != 0)) return Name(id) + ": what ends is listed wrong";
+        }
       }
     }
     if (holding != job.holding || fetching != job.fetching || taking_back != job.taking_back) {

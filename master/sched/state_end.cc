@@ -58,12 +58,12 @@ void State::EndJob(JobId id, JobState state, const std::string& message, Instant
   for (const AskedCopy& copy : job.asked) digest_ -= Hash(id, copy);
   job.asked.clear();
   DropStatistics(job);
-  ListGuarantee(job, false);
   EditJob(id, [&](Job& j) {
     j.state = state;
     j.message = message;
     j.ended_at = now;
   });
+  CountGuarantee(job);
   for (uint32_t s = 0; s < job.stages.size(); ++s) {
     for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) {
       Index(job, {id, s, t}, job.stages[s].tasks[t], true);

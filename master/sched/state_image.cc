@@ -132,7 +132,6 @@ void State::IndexRestored(Job& job) {
   if (InQueue(job)) JoinQueue(job);
   ListReaders(job);
   JoinList(job);
-  ListGuarantee(job, true);
   for (uint32_t s = 0; s < job.stages.size(); ++s) {
     Stage& stage = job.stages[s];
     if (!stage.planned()) continue;
@@ -156,6 +155,7 @@ void State::IndexRestored(Job& job) {
     IndexStage(job, s);
   }
   RefreshAll(job);
+  CountGuarantee(job);
 }
 
 Status State::FinishRestore() {

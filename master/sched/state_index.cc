@@ -240,15 +240,17 @@ const char* State::Word(const AttemptId& id) const {
 void State::RankJob(const Job& job, int direction) {
   if (job.in_queue == nullptr) return;
   Queue& queue = *job.in_queue;
+  const bool spare = AtGuarantee(job);
   for (const size_t kind : {0, 1}) {
     const JobRank rank = RankOf(job, kind);
-    const auto move = [&](bool in, Ranked<JobRank>* index) {
+    const auto move = [&](bool in, Ranked<JobRank>* index, uint32_t* spares) {
       if (!in) return;
-      if (direction > 0) index->Insert(rank);
+      if (spare) *spares += static_cast<uint32_t>(direction);
+      else if (direction > 0) index->Insert(rank);
       else index->Erase(rank);
     };
-    move(job.ready_stages[kind] > 0, &queue.ready[kind]);
-    move(job.early_stages[kind] > 0, &queue.early[kind]);
+    move(job.ready_stages[kind] > 0, &queue.ready[kind], &queue.spare_ready[kind]);
+    move(job.early_stages[kind] > 0, &queue.early[kind], &queue.spare_early[kind]);
   }
 }
 
@@ -263,7 +265,10 @@ void State::SetSharing(const Sharing& sharing) {
   sharing_ = sharing;
   RecountRacks();
   for (const auto& [id, job] : jobs_) RankJob(job, +1);
-  for (auto& [id, job] : jobs_) RefreshAll(job);
+  for (auto& [id, job] : jobs_) {
+    RefreshAll(job);
+    CountGuarantee(job);
+  }
 }
 
 bool State::EarlyDue(const Job& job, uint32_t stage) const {
@@ -322,6 +327,7 @@ void State::Refresh(Job& job, uint32_t s) {
       RankJob(job, -1);
       on ? ++*stages : --*stages;
       RankJob(job, +1);
+      CountGuarantee(job);
     }
     if (on) index->insert(key);
     else index->erase(key);

@@ -1,5 +1,7 @@
 // What users and policies set of a running job: its priority, its deadline, the slots that it is guaranteed, and what
 // is predicted of it.
+#include <algorithm>
+
 #include "common/base/fields.h"
 #include "master/sched/state.h"
 
@@ -30,18 +32,39 @@ void State::TakeWishes(const JobSubmitted& e, Job* job) {
   job->deadline = Bounded(e.deadline);
 }
 
-void State::ListGuarantee(const Job& job, bool in) {
-  if (!job.running() || job.share == 0) return;
-  if (in)
-    guaranteed_.insert({job.due(), job.id});
-  else
-    guaranteed_.erase({job.due(), job.id});
+void State::CountGuarantee(Job& job) {
+  using Place = GuaranteeCount::Place;
+  if (job.share == 0 && !job.guarantee.listed) return;
+  GuaranteeCount now;
+  if (job.running() && job.share > 0) {
+    now.listed = true;
+    now.due = job.due();
+    now.held = sharing_.by_kind ? job.held[KindIndex(SlotKind::kMap)] : job.holding;
+    now.within = std::min(job.share, now.held);
+    const bool ready = job.ready_stages[0] + job.ready_stages[1] > 0;
+    if (ready) now.place = BelowGuarantee(job) ? Place::kWanting : Place::kSpare;
+  }
+  GuaranteeCount& was = job.guarantee;
+  if (now == was) return;
+  const auto move = [&](bool in, bool is, ByDeadline* index) {
+    if (in && is && was.due == now.due) return;
+    if (in) index->erase({was.due, job.id});
+    if (is) index->insert({now.due, job.id});
+  };
+  move(was.listed, now.listed, &guaranteed_);
+  move(was.place == Place::kWanting, now.place == Place::kWanting, &wanting_);
+  move(was.place == Place::kSpare, now.place == Place::kSpare, &spare_);
+  within_guarantees_ += now.within - was.within;
+  job.in_queue->guaranteed += now.held - was.held;
+  was = now;
 }
 
 void State::SetShare(JobId id, uint32_t slots) {
-  ListGuarantee(JobOf(id), false);
-  EditJob(id, [&](Job& job) { job.share = slots; });
-  ListGuarantee(JobOf(id), true);
+  Job& job = JobOf(id);
+  RankJob(job, -1);
+  EditJob(id, [&](Job& j) { j.share = slots; });
+  RankJob(job, +1);
+  CountGuarantee(job);
 }
 
 void State::SetPrediction(const ProfileLoaded& e) {
@@ -54,7 +77,6 @@ void State::SetPrediction(const ProfileLoaded& e) {
 
 void State::SetWishes(const JobSet& e, Instant now) {
   Job& job = JobOf(e.job);
-  ListGuarantee(job, false);
   // Every index by priority, as if the job were not there.
   const JobState was = job.state;
   std::vector<uint32_t> speculable;
@@ -73,15 +95,27 @@ void State::SetWishes(const JobSet& e, Instant now) {
   });
   RefreshAll(job);
   for (const uint32_t s : speculable) SetSpeculable(job, s, true);
-  ListGuarantee(job, true);
+  CountGuarantee(job);
 }
 
 std::string State::CheckGuarantees() const {
-  std::set<std::pair<Instant, JobId>> guaranteed;
+  ByDeadline guaranteed, wanting, spare;
+  std::map<const Queue*, uint32_t> held;
+  uint32_t within = 0;
   for (const auto& [id, job] : jobs_) {
-    if (job.running() && job.share > 0) guaranteed.insert({job.due(), id});
+    if (!job.running() || job.share == 0) continue;
+    const std::pair entry(job.due(), id);
+    guaranteed.insert(entry);
+    const bool ready =
+        std::any_of(job.stages.begin(), job.stages.end(), [](const Stage& stage) { return stage.in_ready; });
+    if (ready) (BelowGuarantee(job) ? wanting : spare).insert(entry);
+    const uint32_t slots = sharing_.by_kind ? job.held[KindIndex(SlotKind::kMap)] : job.holding;
+    held[job.in_queue] += slots;
+    within += std::min(job.share, slots);
   }
-  return guaranteed == guaranteed_ ? "" : "jobs with guaranteed slots are indexed wrong";
+  bool right = guaranteed == guaranteed_ && wanting == wanting_ && spare == spare_ && within == within_guarantees_;
+  for (const auto& [name, queue] : queues_) right = right && queue.guaranteed == held[&queue];
+  return right ? "" : "jobs with guaranteed slots are indexed wrong";
 }
 
 }  // namespace mr::sched

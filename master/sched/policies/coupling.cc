@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "common/base/digest.h"
-#include "master/sched/policies/guarantees.h"
 #include "master/sched/policies/centrality.h"
 #include "master/sched/policies/coupling_rules.h"
 #include "master/sched/policies/place.h"
@@ -67,7 +66,7 @@ class Coupling final : public Policy {
                       Plan* plan) const {
     const State& state = view.state();
     const size_t kind = KindIndex(SlotKind::kReduce);
-    if (offer.local_only || (queue.ready[kind].empty() && queue.early[kind].empty()) ||
+    if (offer.local_only || (!queue.has_ready(kind) && !queue.has_early(kind)) ||
         state.free(SlotKind::kReduce).count(offer.worker) == 0 ||
         !ReducesLackSlots(state, *state.FindWorker(offer.worker), options_.wait.least)) {
       return false;

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <optional>
 
-#include "master/sched/policies/guarantees.h"
 
 namespace mr::sched {
 

@@ -19,56 +19,45 @@ bool Helps(const State& state, const AttemptId& id, const Wanted& wanted) {
                      [&](const StageId& stage) { return SlotHelps(state, id, stage); });
 }
 
-// Live attempts of the job that no edit of the draft ends.
-uint32_t LiveOf(const Job& job, const Plan& plan) {
-  uint32_t live = 0;
-  for (const Stage& stage : job.stages) {
-    for (const auto& [task, number] : stage.active) {
-      const auto& attempts = stage.tasks[task].attempts;
-      live += std::any_of(attempts.begin(), attempts.end(),
-                          [n = number](const Attempt& a) { return a.number == n && a.live(); });
+Reason Evicted(const Wanted& wanted) {
+  const double holding = wanted.job == nullptr ? 0 : wanted.job->holding;
+  return {ReasonCode::kEvicted, "", {holding, wanted.job == nullptr ? 0 : double(wanted.job->share)}};
+}
+
+// Live attempts of the job, the youngest last.
+std::vector<LaunchKey> LiveOf(const State& state, const Job& job) {
+  std::vector<LaunchKey> live;
+  for (uint32_t s = 0; s < job.stages.size(); ++s) {
+    for (const auto& [task, number] : job.stages[s].active) {
+      const AttemptId id{{job.id, s, task}, number};
+      const Attempt& a = *state.FindAttempt(id);
+      if (a.live()) live.push_back({a.launched_at, id});
     }
   }
-  for (const Edit& edit : plan.edits()) {
-    const auto* kill = std::get_if<Kill>(&edit);
-    live -= kill != nullptr && kill->attempt.task.job == job.id;
-  }
+  std::sort(live.begin(), live.end());
   return live;
 }
 
-// Attempts that end already, whose slots would be of use.
-uint32_t Coming(const State& state, const Wanted& wanted) {
-  uint32_t coming = 0;
-  for (const auto& [id, job] : state.jobs()) {
-    if (job.holding == 0) continue;
-    for (uint32_t s = 0; s < job.stages.size(); ++s) {
-      for (const auto& [task, number] : job.stages[s].active) {
-        const AttemptId attempt{{id, s, task}, number};
-        coming += !state.FindAttempt(attempt)->live() && Helps(state, attempt, wanted);
-      }
-    }
-  }
-  return coming;
+// Attempts of the job that the draft ends.
+uint32_t Drafted(const Job& job, const Plan& plan) {
+  return static_cast<uint32_t>(std::count_if(plan.edits().begin(), plan.edits().end(), [&](const Edit& edit) {
+    const auto* kill = std::get_if<Kill>(&edit);
+    return kill != nullptr && kill->attempt.task.job == job.id;
+  }));
 }
 
 void EvictSpare(const State& state, const Wanted& wanted, uint32_t* need, Plan* plan) {
   const auto& guaranteed = state.guaranteed();
   for (auto it = guaranteed.rbegin(); it != guaranteed.rend() && *need > 0; ++it) {
     const Job& job = *state.FindJob(it->second);
-    if (!AtGuarantee(job) || &job == wanted.job || job.in_queue == nullptr) continue;
-    const uint32_t live = LiveOf(job, *plan);
-    uint32_t spare = live - std::min(live, job.share);
-    if (spare == 0) continue;
-    const Reason reason{ReasonCode::kEvicted,
-                        "",
-                        {double(wanted.job != nullptr ? wanted.job->holding : 0),
-                         double(wanted.job != nullptr ? wanted.job->share : 0)}};
-    job.in_queue->live.WalkBack([&](const LaunchKey& live_key) {
-      if (*need == 0 || spare == 0) return false;
-      if (live_key.attempt.task.job != job.id || !Helps(state, live_key.attempt, wanted)) return true;
-      if (plan->Kill(live_key.attempt, reason)) --spare, --*need;
-      return true;
-    });
+    if (job.holding <= job.share || &job == wanted.job) continue;
+    const std::vector<LaunchKey> live = LiveOf(state, job);
+    const auto stay = static_cast<uint32_t>(live.size()) - Drafted(job, *plan);
+    uint32_t spare = stay - std::min(stay, job.share);
+    for (auto attempt = live.rbegin(); attempt != live.rend() && spare > 0 && *need > 0; ++attempt) {
+      if (!Helps(state, attempt->attempt, wanted)) continue;
+      if (plan->Kill(attempt->attempt, Evicted(wanted))) --spare, --*need;
+    }
   }
 }
 
@@ -82,20 +71,19 @@ void Wanted::Add(const Job& from) {
   }
 }
 
-uint32_t SlotsComing(const State& state) {
-  uint32_t coming = 0;
-  for (const auto& [number, q] : state.busy_queues())
-    coming += q->held_total() - static_cast<uint32_t>(q->live.size());
-  return coming;
+uint32_t SlotsComing(const State& state, const Wanted& wanted) {
+  const auto& ending = state.ending();
+  return static_cast<uint32_t>(
+      std::count_if(ending.begin(), ending.end(), [&](const AttemptId& id) { return Helps(state, id, wanted); }));
 }
 
 void Evict(const State& state, const Wanted& wanted, const std::map<uint64_t, double>& shares, Plan* plan) {
   uint32_t need = std::min(wanted.most, wanted.tasks);
   if (need == 0) return;
-  need -= std::min(need, Coming(state, wanted));
+  need -= std::min(need, SlotsComing(state, wanted));
   EvictSpare(state, wanted, &need, plan);
-  const GuaranteedUse guaranteed = UseOfGuarantees(state);
-  const auto own = [&](const Queue& q) { return double(q.live.size()) - guaranteed.Of(q); };
+  if (need == 0) return;
+  const auto own = [](const Queue& q) { return double(q.live.size()) - q.guaranteed; };
   std::vector<std::pair<double, const Queue*>> above;
   for (const auto& [number, other] : state.busy_queues()) {
     const double over = own(*other) - shares.at(number);
@@ -113,12 +101,8 @@ void Evict(const State& state, const Wanted& wanted, const std::map<uint64_t, do
       if (need == 0 || left - 1 + kOver < share) return false;
       const AttemptId& id = live.attempt;
       if (state.FindJob(id.task.job)->share > 0 || !Helps(state, id, wanted)) return true;
-      const Reason queue{ReasonCode::kPreempted, "", {static_cast<double>(other->held_total()), share}};
-      const Reason job{ReasonCode::kEvicted,
-                       "",
-                       {double(wanted.job != nullptr ? wanted.job->holding : 0),
-                        double(wanted.job != nullptr ? wanted.job->share : 0)}};
-      if (!plan->Kill(id, wanted.job != nullptr ? job : queue)) return true;
+      const Reason preempted{ReasonCode::kPreempted, "", {static_cast<double>(other->held_total()), share}};
+      if (!plan->Kill(id, wanted.job != nullptr ? Evicted(wanted) : preempted)) return true;
       --left;
       --need;
       return true;

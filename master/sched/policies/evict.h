@@ -1,7 +1,8 @@
 // Whose attempts end when slots are owed to somebody: first those on spare slots (guarantees.h), of the job with the
 // latest deadline; then those of the queue that is furthest above its share, as far as it stays at it; for a guarantee,
 // of any queue, as far as it keeps its min share. The youngest first, and only where the slot helps and none is on its
-// way already. Stages with side effects are spared. Cost: attempts, and jobs that are known: not for each event.
+// way already. Stages with side effects are spared. Cost: attempts of jobs with spare slots and of queues that give,
+// until enough of them end: not for each event.
 #pragma once
 
 #include <map>
@@ -21,8 +22,8 @@ struct Wanted {
   void Add(const Job& job);
 };
 
-// Slots of attempts that end already.
-uint32_t SlotsComing(const State& state);
+// Slots of attempts that end already, as far as they are of use.
+uint32_t SlotsComing(const State& state, const Wanted& wanted);
 
 // shares: of queues, by number, in slots that are within no guarantee.
 void Evict(const State& state, const Wanted& wanted, const std::map<uint64_t, double>& shares, Plan* plan);

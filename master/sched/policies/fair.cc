@@ -62,13 +62,12 @@ class Fair final : public Policy {
   // Queues that may launch something of these kinds, the most deserving first.
   std::vector<const Queue*> InOrder(const State& state, bool ready, const std::array<bool, 2>& kinds) const {
     std::vector<std::tuple<bool, double, uint64_t, const Queue*>> order;
-    const GuaranteedUse guaranteed = UseOfGuarantees(state);
     for (const auto& [number, queue] : state.busy_queues()) {
       const Queue& q = *queue;
-      const auto& jobs = ready ? q.ready : q.early;
-      if (!(kinds[0] && !jobs[0].empty()) && !(kinds[1] && !jobs[1].empty())) continue;
+      const auto any = [&](size_t kind) { return ready ? q.has_ready(kind) : q.has_early(kind); };
+      if (!(kinds[0] && any(0)) && !(kinds[1] && any(1))) continue;
       if (q.max_share != 0 && Held(q) >= q.max_share) continue;
-      const uint32_t held = Held(q) - std::min(Held(q), guaranteed.Of(q));
+      const uint32_t held = Held(q) - std::min(Held(q), q.guaranteed);
       const bool enough = held >= q.min_share;
       order.emplace_back(enough, held / (enough ? q.weight : q.min_share), q.number, &q);
     }
@@ -98,10 +97,6 @@ class Fair final : public Policy {
         if (map && r != reduces.end() && *r == rank) ++r;
         map ? ++m : ++r;
         const Job& job = *state.FindJob(rank.job);
-        if (AtGuarantee(job)) {
-          all_keep = false;
-          continue;
-        }
         if (first == nullptr) first = &rank;
         // A slot that is offered for its data only is not for a job that deserves it less.
         const bool equal = rank.rank == first->rank && rank.held == first->held;

@@ -7,18 +7,12 @@
 #include <vector>
 
 #include "master/sched/policies/evict.h"
-#include "master/sched/policies/guarantees.h"
 
 namespace mr::sched {
 
 namespace {
 
 constexpr char kQueueScope[] = "queue";
-constexpr char kJobScope[] = "job";
-constexpr char kBelowGuarantee[] = "below_guarantee_since";
-// What the job held when others were evicted for it last, and how often in a row that brought it nothing.
-constexpr char kHeldThen[] = "held_at_eviction", kInVain[] = "evicted_in_vain";
-constexpr int64_t kMostInVain = 10;  // doublings of the timeout: a quarter of an hour of one second
 constexpr const char* kBelow[] = {"below_min_since", "below_share_since"};
 constexpr double kNearly = 1e-6;  // shares come from a bisection
 
@@ -40,22 +34,21 @@ bool Lacks(const State& state, const Queue& q) {
 }
 
 // Attempts of its jobs without a guarantee.
-uint32_t LiveOf(const Queue& q, const GuaranteedUse& guaranteed) {
+uint32_t LiveOf(const Queue& q) {
   const auto live = static_cast<uint32_t>(q.live.size());
-  return live - std::min(live, guaranteed.Of(q));
+  return live - std::min(live, q.guaranteed);
 }
 
 // By number, of queues with jobs. Slots but those within guarantees.
 std::map<uint64_t, double> Shares(const State& state) {
-  const GuaranteedUse guaranteed = UseOfGuarantees(state);
-  const double total = state.slots().total - std::min(state.slots().total, guaranteed.within);
+  const double total = state.slots().total - std::min(state.slots().total, state.within_guarantees());
   std::set<uint64_t> lack;
   for (const auto& [number, q] : state.busy_queues()) {
     if (Lacks(state, *q)) lack.insert(number);
   }
   const auto share = [&](const Queue& q, double ratio) {
-    double most = lack.count(q.number) != 0 ? total : LiveOf(q, guaranteed);
-    if (q.max_share != 0) most = std::min<double>(most, q.max_share - std::min(q.max_share, guaranteed.Of(q)));
+    double most = lack.count(q.number) != 0 ? total : LiveOf(q);
+    if (q.max_share != 0) most = std::min<double>(most, q.max_share - std::min(q.max_share, q.guaranteed));
     return std::clamp(ratio * q.weight, std::min<double>(q.min_share, most), most);
   };
   double low = 0, high = 1;
@@ -91,7 +84,7 @@ const FactValue* FairPreemption::Since(const State& state, const Queue& q, size_
 void FairPreemption::NoteLaunch(const State& state, const Queue& q, Plan* plan) const {
   if (!AnyBelow(state) || (Since(state, q, 0) == nullptr && Since(state, q, 1) == nullptr)) return;
   const double share = Shares(state)[q.number];
-  const uint32_t held = Held(q, UseOfGuarantees(state));
+  const uint32_t held = Held(q);
   for (const size_t kind : {0, 1}) {
     if (Since(state, q, kind) != nullptr && held + 1 >= Enough(q, share, kind)) {
       plan->Forget(kQueueScope, q.number, kBelow[kind]);
@@ -102,7 +95,6 @@ void FairPreemption::NoteLaunch(const State& state, const Queue& q, Plan* plan) 
 void FairPreemption::Review(const View& view, Plan* plan) const {
   const State& state = view.state();
   const std::map<uint64_t, double> shares = Shares(state);
-  const GuaranteedUse guaranteed = UseOfGuarantees(state);
   for (auto it = state.facts().lower_bound({policy_, kQueueScope, 0, ""});
        it != state.facts().end() && it->first.policy == policy_ && it->first.scope == kQueueScope; ++it) {
     if (shares.count(it->first.id) == 0) plan->Forget(kQueueScope, it->first.id, it->first.name);  // it has no jobs
@@ -112,8 +104,8 @@ void FairPreemption::Review(const View& view, Plan* plan) const {
     const double share = shares.at(q.number);
     for (const size_t kind : {0, 1}) {
       const FactValue* since = Since(state, q, kind);
-      const bool below = Lacks(state, q) && timeouts_[kind].ns > 0 && Held(q, guaranteed) < Enough(q, share, kind) &&
-                         Held(q, guaranteed) + kNearly < share;
+      const bool below = Lacks(state, q) && timeouts_[kind].ns > 0 && Held(q) < Enough(q, share, kind) &&
+                         Held(q) + kNearly < share;
       if (!below) {
         if (since != nullptr) plan->Forget(kQueueScope, q.number, kBelow[kind]);
         continue;
@@ -131,12 +123,12 @@ void FairPreemption::Review(const View& view, Plan* plan) const {
       plan->WakeAt(2 * q.number + kind, from + timeouts_[kind]);
     }
   }
-  ReviewGuarantees(view, shares, plan);
+  guarantees_.Review(view, shares, plan);
 }
 
-uint32_t FairPreemption::Held(const Queue& q, const GuaranteedUse& guaranteed) const {
+uint32_t FairPreemption::Held(const Queue& q) const {
   const uint32_t held = greedy_ ? q.held[KindIndex(SlotKind::kMap)] : q.held_total();
-  return held - std::min(held, guaranteed.Of(q));
+  return held - std::min(held, q.guaranteed);
 }
 
 // Ends attempts until q would hold `target` slots or has a slot for each of its tasks without an attempt.
@@ -144,7 +136,7 @@ void FairPreemption::Preempt(const State& state, const Queue& q, uint32_t target
                              Plan* plan) const {
   Wanted wanted;
   wanted.queue = &q;
-  wanted.most = target - std::min(target, Held(q, UseOfGuarantees(state)));
+  wanted.most = target - std::min(target, Held(q));
   for (const auto& jobs : q.ready) {
     for (auto it = jobs.begin(); it != jobs.end() && wanted.tasks < wanted.most; ++it) {
       const Job& job = *state.FindJob((*it).job);
@@ -152,53 +144,6 @@ void FairPreemption::Preempt(const State& state, const Queue& q, uint32_t target
     }
   }
   Evict(state, wanted, shares, plan);
-}
-
-void FairPreemption::ReviewGuarantees(const View& view, const std::map<uint64_t, double>& shares, Plan* plan) const {
-  const State& state = view.state();
-  for (auto it = state.facts().lower_bound({policy_, kJobScope, 0, ""});
-       it != state.facts().end() && it->first.policy == policy_ && it->first.scope == kJobScope; ++it) {
-    const Job* job = state.FindJob(JobOfFact(it->first.id));
-    if (job == nullptr || !job->running() || job->share == 0) plan->Forget(kJobScope, it->first.id, it->first.name);
-  }
-  if (timeouts_[2].ns <= 0) return;
-  for (const auto& [due, id] : state.guaranteed()) {
-    const Job& job = *state.FindJob(id);
-    const uint64_t fact = FactId(id);
-    const FactValue* since = state.FindFact({policy_, kJobScope, fact, kBelowGuarantee});
-    Wanted wanted;
-    if (BelowGuarantee(job)) wanted.Add(job);
-    wanted.most = job.share - std::min(job.share, job.holding);
-    if (const uint32_t most = job.in_queue->max_share; most != 0) {
-      wanted.most = std::min(wanted.most, most - std::min(most, job.in_queue->held_total()));
-    }
-    if (wanted.tasks == 0 || wanted.most == 0) {
-      if (since != nullptr) plan->ForgetAll(kJobScope, fact);
-      continue;
-    }
-    Instant from = view.now();
-    if (since != nullptr) from.ns = std::get<int64_t>(*since);
-    const auto number = [&](const char* name) {
-      const FactValue* value = state.FindFact({policy_, kJobScope, fact, name});
-      return value == nullptr ? int64_t{-1} : std::get<int64_t>(*value);
-    };
-    int64_t vain = std::max<int64_t>(0, number(kInVain));
-    if (since != nullptr && view.now() < from + timeouts_[2] * (int64_t{1} << vain)) continue;
-    if (since != nullptr) {
-      // Slots may go to others all the same: a policy behind this one lets its tasks wait for another place or time.
-      // To evict ever again would keep those from their ends, and nobody would be served.
-      const int64_t held = number(kHeldThen);
-      if (job.holding > held) vain = 0;
-      else if (SlotsComing(state) == 0) vain = std::min(vain + 1, kMostInVain);
-      plan->Remember(kJobScope, fact, kHeldThen, int64_t{job.holding});
-      plan->Remember(kJobScope, fact, kInVain, vain);
-      wanted.job = &job;
-      Evict(state, wanted, shares, plan);
-      from = view.now();
-    }
-    plan->Remember(kJobScope, fact, kBelowGuarantee, from.ns);
-    plan->WakeAt(fact, from + timeouts_[2] * (int64_t{1} << vain));
-  }
 }
 
 }  // namespace mr::sched

@@ -1,5 +1,5 @@
-// The half of fair (fair.h) that takes slots away: what each queue's share is, since when a queue is below it,
-// and whose attempts end for it once that has lasted.
+// The part of fair (fair.h) that takes slots away for queues: what each queue's share is, since when a queue is below it,
+// and whose attempts end for it once that has lasted. For jobs below their guarantee: guarantee_preemption.h.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 #include <string>
 
 #include "master/sched/plan.h"
-#include "master/sched/policies/guarantees.h"
+#include "master/sched/policies/guarantee_preemption.h"
 
 namespace mr::sched {
 
@@ -17,7 +17,7 @@ class FairPreemption {
   // policy: whose facts these are. greedy: see fair.h. timeouts: below the min share, below half of the share, of a job
   // below its guarantee; 0 = never.
   FairPreemption(std::string policy, bool greedy, std::array<Duration, 3> timeouts)
-      : policy_(std::move(policy)), greedy_(greedy), timeouts_(timeouts) {}
+      : policy_(policy), greedy_(greedy), timeouts_(timeouts), guarantees_(std::move(policy), timeouts[2]) {}
 
   // Some queue is below its share, or some job below its guarantee, and waits.
   bool AnyBelow(const State& state) const;
@@ -28,15 +28,15 @@ class FairPreemption {
 
  private:
   // By jobs without a guarantee.
-  uint32_t Held(const Queue& q, const GuaranteedUse& guaranteed) const;
+  uint32_t Held(const Queue& q) const;
   const FactValue* Since(const State& state, const Queue& q, size_t kind) const;
   void Preempt(const State& state, const Queue& q, uint32_t target, const std::map<uint64_t, double>& shares,
                Plan* plan) const;
-  void ReviewGuarantees(const View& view, const std::map<uint64_t, double>& shares, Plan* plan) const;
 
   const std::string policy_;
   const bool greedy_;
   const std::array<Duration, 3> timeouts_;
+  const GuaranteePreemption guarantees_;
 };
 
 }  // namespace mr::sched

@@ -2,15 +2,13 @@
 
 #include <algorithm>
 
-#include "master/sched/policies/guarantees.h"
-
 namespace mr::sched {
 
 namespace {
 
 double ShareOf(const State& state, const Job& job, double slots) {
   if (job.share > 0) return std::min<double>(job.share, slots);
-  slots -= std::min<double>(slots, UseOfGuarantees(state).within);
+  slots -= std::min<double>(slots, state.within_guarantees());
   const Queue& q = *job.in_queue;
   double weights = 0;
   for (const auto& [number, queue] : state.busy_queues()) weights += queue->weight;

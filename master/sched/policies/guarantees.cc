@@ -25,40 +25,29 @@ Served LaunchReady(const Job& job, const SlotOffer& offer, const State& state, C
 
 Served LaunchGuaranteed(const SlotOffer& offer, const State& state, Instant now, Choose choose, Plan* plan) {
   Served all = Served::kNothing;
-  const auto& guaranteed = state.guaranteed();
   const auto serve = [&](auto from, auto to) {
     for (auto it = from; it != to; ++it) {
-      const Job& job = *state.FindJob(it->second);
-      if (AtGuarantee(job) || offer.passed.count(job.id) != 0) continue;
-      const Served served = LaunchReady(job, offer, state, choose, plan);
+      if (offer.passed.count(it->second) != 0) continue;
+      state.Look();
+      const Served served = LaunchReady(*state.FindJob(it->second), offer, state, choose, plan);
       if (served == Served::kLaunched) return true;
       if (served == Served::kWaits) all = served;
     }
     return false;
   };
-  const auto in_time = guaranteed.lower_bound({now, {}});
-  if (serve(in_time, guaranteed.end()) || serve(guaranteed.begin(), in_time)) return Served::kLaunched;
+  const auto& wanting = state.wanting();
+  const auto in_time = wanting.lower_bound({now, {}});
+  if (serve(in_time, wanting.end()) || serve(wanting.begin(), in_time)) return Served::kLaunched;
   return all;
 }
 
 bool LaunchSpare(const SlotOffer& offer, const State& state, Choose choose, Plan* plan) {
-  for (const auto& [due, id] : state.guaranteed()) {
-    const Job& job = *state.FindJob(id);
-    if (!AtGuarantee(job) || offer.passed.count(id) != 0) continue;
-    if (LaunchReady(job, offer, state, choose, plan) == Served::kLaunched) return true;
+  for (const auto& [due, id] : state.spare()) {
+    if (offer.passed.count(id) != 0) continue;
+    state.Look();
+    if (LaunchReady(*state.FindJob(id), offer, state, choose, plan) == Served::kLaunched) return true;
   }
   return false;
-}
-
-GuaranteedUse UseOfGuarantees(const State& state) {
-  GuaranteedUse use;
-  for (const auto& [due, id] : state.guaranteed()) {
-    const Job& job = *state.FindJob(id);
-    const uint32_t held = state.sharing().by_kind ? job.held[KindIndex(SlotKind::kMap)] : job.holding;
-    if (job.in_queue != nullptr) use.of_queue[job.in_queue->number] += held;
-    use.within += std::min(job.share, held);
-  }
-  return use;
 }
 
 }  // namespace mr::sched

@@ -10,7 +10,7 @@ bool QueueKeepsClonesOut(const State& state, const Job& job, SlotKind kind) {
   const Queue& q = *job.in_queue;
   if (!state.sharing().max_shares || q.max_share == 0 || !CountsInQueue(state, kind)) return false;
   const uint32_t held = HeldInQueue(state, q);
-  return held + 1 >= q.max_share && (q.has_ready() || !q.early[0].empty() || !q.early[1].empty());
+  return held + 1 >= q.max_share && (q.has_ready() || q.has_early(0) || q.has_early(1));
 }
 
 bool IdleStages::Serves(const Job& job, uint32_t stage, SlotKind kind) const {

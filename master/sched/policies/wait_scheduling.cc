@@ -1,4 +1,3 @@
-#include "master/sched/policies/guarantees.h"
 #include "master/sched/policies/wait_scheduling.h"
 
 #include <algorithm>
@@ -69,7 +68,6 @@ std::optional<StageId> MostBehind(const SlotOffer& offer, const State& state, co
     for (auto it = jobs->begin(); it != jobs->end() && seen < rules.jobs_seen; ++it, ++seen) {
       if (offer.passed.count((*it).job) != 0) continue;
       const Job& job = *state.FindJob((*it).job);
-      if (AtGuarantee(job)) continue;
       const auto coupled = [&](uint32_t s) {
         const StageSpec& spec = job.graph.stages[s];
         return spec.slot_kind == kind && Waits(job, s) && ReadsStages(spec);
