@@ -401,6 +401,7 @@ struct Worker {
   uint32_t refused_in_row = 0;  // since it last started one
   // Derived.
   uint32_t rack_number = 0;  // State::RackNumber
+  uint32_t in_roll = 0;      // its place in State::roll()
   SlotUse used;
   std::array<bool, 2> is_free{};  // by kind: stands in State::free
   FlatSet<AttemptId> attempts;                      // with a slot here
@@ -418,6 +419,14 @@ struct Worker {
       &T::slots, &T::memory_bytes, &T::labels, &T::fixed_hash, &T::fetched_bytes, &T::fetch_us,
       &T::fetch_failures, &T::refused, &T::refused_in_row, &T::outputs_made, &T::outputs_lost);
   }
+};
+
+// A worker in State::roll().
+struct RollEntry {
+  WorkerId id;
+  bool takes_work = false;         // it is alive and not draining
+  std::array<bool, 2> is_free{};  // Worker::is_free
+  bool operator==(const RollEntry&) const = default;
 };
 
 // Index of a slot kind in arrays.

@@ -52,7 +52,13 @@ class LocalLists {
   const std::vector<uint32_t>& places() const { return places_; }
   // Empty where the place has none.
   List Find(uint32_t place) const {
-    if (places_.empty() || place < places_.front() || place > places_.back()) return {};
+    const uint32_t number = FirstFrom(place);
+    return number < places_.size() && places_[number] == place ? At(number) : List{};
+  }
+  // The number of the first list whose place is not below this one; as many as there are lists where there is none.
+  uint32_t FirstFrom(uint32_t place) const {
+    if (places_.empty() || place <= places_.front()) return 0;
+    if (place > places_.back()) return static_cast<uint32_t>(places_.size());
     // Most jobs have places all over the cluster: then this one stands about where its number says, and a
     // search from there stays in one or two lines of memory.
     const size_t n = places_.size();
@@ -70,15 +76,14 @@ class LocalLists {
     }
     const auto begin = places_.begin() + static_cast<std::ptrdiff_t>(low);
     const auto end = places_.begin() + static_cast<std::ptrdiff_t>(std::min(high + 1, n));
-    const auto it = std::lower_bound(begin, end, place);
-    if (it == places_.end() || *it != place) return {};
-    return At(static_cast<uint32_t>(it - places_.begin()));
+    return static_cast<uint32_t>(std::lower_bound(begin, end, place) - places_.begin());
   }
   List At(uint32_t number) const { return {rows_[number].begin, rows_[number + 1].begin, number}; }
 
   uint32_t task(uint32_t position) const { return tasks_[position]; }
   bool Pending(uint32_t position) const { return pending_.Contains(position); }
   uint32_t CountPending(const List& list) const { return list.begin == list.end ? 0 : rows_[list.number].pending; }
+  uint32_t CountPending(uint32_t number) const { return rows_[number].pending; }
   // In any list.
   bool AnyPending() const { return !pending_.empty(); }
   // The first pending position at or after `from`; IndexSet::kNone where there is none in the list.

@@ -126,6 +126,12 @@ Worker& State::AddWorker(WorkerId id) {
     }
   }
   if (id.value < worker_at_.size()) worker_at_[id.value] = &w;
+  const auto place = std::lower_bound(roll_.begin(), roll_.end(), id, [](const RollEntry& e, WorkerId i) { return e.id < i; });
+  if (place == roll_.end() || place->id != id) {
+    w.in_roll = static_cast<uint32_t>(place - roll_.begin());
+    roll_.insert(place, {id});
+    for (size_t i = w.in_roll + 1; i < roll_.size(); ++i) ++workers_.at(roll_[i].id).in_roll;
+  }
   return w;
 }
 

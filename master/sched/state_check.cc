@@ -249,6 +249,8 @@ std::string CheckWorker(const State& state, const Worker& w) {
     const bool free = w.alive && !w.draining && w.held_until.ns == 0 && state.Room(w, w.used, kind, 0);
     if (free != (state.free(kind).count(w.id) != 0)) return at + "the free workers are wrong";
   }
+  const RollEntry entry{w.id, w.alive && !w.draining, w.is_free};
+  if (w.in_roll >= state.roll().size() || !(state.roll()[w.in_roll] == entry)) return at + "the roll is wrong";
   for (const auto& [task, attempt] : w.copies) {
     const Task* t = state.FindTask(task);
     const bool known = t != nullptr && std::any_of(t->copies.begin(), t->copies.end(), [&](auto& c) {
@@ -268,6 +270,9 @@ std::string CheckState(const State& state) {
   if (std::string error = state.CheckRacks(); !error.empty()) return error;
   if (std::string error = state.CheckGuarantees(); !error.empty()) return error;
   if (std::string error = CheckQueues(state); !error.empty()) return error;
+  const auto by_id = [](const RollEntry& a, const RollEntry& b) { return a.id < b.id; };
+  if (state.roll().size() != state.workers().size()) return "the roll has not each worker once";
+  if (!std::is_sorted(state.roll().begin(), state.roll().end(), by_id)) return "the roll is not in order";
   for (const auto& [id, w] : state.workers()) {
     if (std::string error = CheckWorker(state, w); !error.empty()) return error;
   }

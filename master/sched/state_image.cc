@@ -104,6 +104,7 @@ Status State::RestorePart(std::string_view part) {
       if (worker.held_until.ns != 0) held_workers_.insert({worker.held_until, worker.id});
       worker.rack_number = RackNumber(worker.rack);
       Worker& added = AddWorker(worker.id);
+      worker.in_roll = added.in_roll;
       RefreshWorker(added = std::move(worker));
     }
   } else {

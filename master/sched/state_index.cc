@@ -300,6 +300,7 @@ void State::RefreshWorker(Worker& w) {
     if (is) free_[KindIndex(kind)].insert(w.id);
     else free_[KindIndex(kind)].erase(w.id);
   }
+  roll_[w.in_roll] = {w.id, w.alive && !w.draining, w.is_free};
 }
 
 void State::RefreshAll(Job& job) {

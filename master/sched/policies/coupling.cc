@@ -5,6 +5,7 @@
 #include "common/base/digest.h"
 #include "master/sched/policies/centrality.h"
 #include "master/sched/policies/coupling_rules.h"
+#include "master/sched/policies/peek.h"
 #include "master/sched/policies/place.h"
 #include "master/sched/policies/wait_scheduling.h"
 
@@ -107,7 +108,7 @@ class Coupling final : public Policy {
     }
     if (!any) return;
     const Job& job = *state.FindJob(id.job);
-    const Seen seen = Look(state, job, rng);
+    const Peeked seen = PeekAtWorkers(state, job, options_.peek, rng);
     double pending = 0;
     for (uint32_t s = 0; s < job.stages.size(); ++s) {
       if (!ReadsStages(job.graph.stages[s])) pending += job.stages[s].pending;
@@ -118,45 +119,6 @@ class Coupling final : public Policy {
     Rng own(MixHash(rng.Next(), job.arrival));
     const double p = std::max(kLeastChance, PeekChance(alpha, beta, seen.share, seen.free));
     if (own.Uniform() >= p) plan->PassOver(id.job);
-  }
-
-  // share: of workers that hold input of a map that waits; free: workers with a free map slot.
-  struct Seen {
-    double share = 0, free = 0;
-  };
-
-  static bool HoldsInput(const Job& job, WorkerId w) {
-    for (uint32_t s = 0; s < job.stages.size(); ++s) {
-      if (ReadsStages(job.graph.stages[s])) continue;
-      for (const TaskClass& c : job.stages[s].classes) {
-        if (c.ready.by_worker.CountPending(c.ready.by_worker.Find(w.value)) > 0) return true;
-      }
-    }
-    return false;
-  }
-
-  Seen Look(const State& state, const Job& job, Rng& rng) const {
-    const auto& workers = state.workers();
-    const size_t n = std::min(options_.peek, workers.size());
-    double have = 0, free = 0, live = 0;
-    auto it = workers.begin();
-    if (n < workers.size()) {
-      const uint32_t first = workers.begin()->first.value, last = workers.rbegin()->first.value;
-      it =
-          workers.lower_bound(WorkerId{first + static_cast<uint32_t>(rng.Below(last - first + 1))});
-    }
-    for (size_t i = 0; i < n; ++i, ++it) {
-      if (it == workers.end()) it = workers.begin();
-      const Worker& w = it->second;
-      if (!w.alive || w.draining) continue;
-      ++live;
-      have += HoldsInput(job, w.id);
-      free += state.free(SlotKind::kMap).count(w.id) != 0;
-    }
-    state.Look(n);
-    if (live == 0) return {};
-    return {have / live,
-            free / live * (live / static_cast<double>(n)) * static_cast<double>(workers.size())};
   }
 
   const Options options_;
