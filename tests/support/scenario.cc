@@ -125,6 +125,7 @@ void Scenario::Event_(const Words& w) {
     return Send(QueueSet{subject, std::atof(OptionOf(w, "weight", "1").c_str()), Number(OptionOf(w, "min", "0")),
                          Number(OptionOf(w, "max", "0"))});
   }
+  if (verb == "forecast") return Forecast(w);
   if (verb == "random") {
     const JobText& job = texts_.at(subject);
     OperatorsKnown known{job.submitted.job, {}};
@@ -227,6 +228,7 @@ void Scenario::Submit(const Words& w) {
   e.name = name;
   e.priority = std::atoi(OptionOf(w, "priority", "0").c_str());
   e.queue = OptionOf(w, "queue", "");
+  e.deadline = Seconds(static_cast<int64_t>(Number(OptionOf(w, "deadline", "0"))));
   if (const std::string list = OptionOf(w, "policies", ""); !list.empty()) e.policies = {list};
   text.random = SplitAt(OptionOf(w, "random", ""), ',');
   names_[e.job] = name;
@@ -282,6 +284,27 @@ void Scenario::SendJob() {
   const JobText& job = texts_[open_job_];
   open_job_.clear();
   Send(job.submitted);
+}
+
+// So many slot-seconds, shared evenly by as many slots as there are in the cluster at most.
+void Scenario::Forecast(const Words& w) {
+  const JobId id = ParseJob(w.at(1));
+  const Job& job = *scheduler_.state().FindJob(id);
+  const double work = std::atof(OptionOf(w, "work", "1").c_str());
+  Prediction p;
+  p.buckets = 10;
+  p.quantiles = 1;
+  p.runs = 1;
+  p.stages.resize(job.stages.size());
+  for (size_t s = 0; s < job.stages.size(); ++s) {
+    p.stages[s].tasks = static_cast<uint32_t>(job.stages[s].tasks.size());
+    p.stages[s].run = work / static_cast<double>(job.stages.size());
+  }
+  for (uint32_t a = 1; a <= scheduler_.state().slots().total; ++a) {
+    p.slots.push_back(a);
+    for (uint32_t b = 0; b <= p.buckets; ++b) p.left.push_back(static_cast<float>(work * (p.buckets - b) / p.buckets / a));
+  }
+  Send(ProfileLoaded{id, p, {}});
 }
 
 // Before the first of its stages is planned, as a master does.

@@ -52,6 +52,7 @@ class Scenario {
   void Workers(const Words& words);
   void Submit(const Words& words);
   void StageLine(const Words& words);
+  void Forecast(const Words& words);
   void SendJob();
   void Register(WorkerId id, bool new_life);
   void Finished(const Words& words);

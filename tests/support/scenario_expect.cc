@@ -114,6 +114,9 @@ std::string Scenario::Text(const Decision& decision) const {
     return "mark_indeterminate " + Label(d->task) + because(d->reason);
   }
   if (const auto* d = std::get_if<Spare>(&decision)) return of("spare", *d);
+  if (const auto* d = std::get_if<SetShare>(&decision)) {
+    return "share " + job(d->job) + " slots=" + std::to_string(d->slots) + because(d->reason);
+  }
   if (const auto* d = std::get_if<Bind>(&decision)) {
     return "bind " + Label(d->reader.task) + " " + Label(d->copy.output.task) + " " + Name(d->copy.worker) + " number=" +
            std::to_string(d->reader.number) + " own=" + (d->exclusive ? "yes" : "no") + because(d->reason);
