@@ -15,6 +15,9 @@ struct Load {
   // Jobs of one batch are submitted at once, the batches so many seconds apart.
   uint32_t batch = 1'000;
   double gap = 0;
+  // Every second job, up to so many, has a prediction and a deadline of so many seconds or up to a third more. By these
+  // 500 of them are guaranteed about half of the slots of 10,000 workers.
+  uint32_t deadlines = 0, deadline = 1'200;
   // Seconds between a worker's frames of progress, each of which tells of all that it runs; 0: none at all. A real
   // worker sends one as soon as an attempt has moved by 5 % or for 1 s (worker/daemon/progress.h): of tasks that
   // take a minute one each second, and 60 reports for each start.

@@ -43,6 +43,27 @@ TEST(SchedCostTest, AnEventLooksAtAsMuchWhere120JobsWaitAsWhere8Do) {
   EXPECT_LE(many, 1.5 * few) << few << " looks a launch with 8 jobs, " << many << " with 120";
 }
 
+// Of 120 jobs that wait 60 have a deadline, and what they are guaranteed: that costs the others' offers nothing.
+TEST(SchedCostTest, AnEventLooksAtAsMuchWhere60JobsAreGuaranteedSlotsAsWhere4Are) {
+  const auto looks = [](uint32_t deadlines) {
+    Load load;
+    load.policies = "fair,jockey";
+    load.workers = 300;
+    load.slots = 1;
+    load.racks = 8;
+    load.jobs = load.batch = 120;
+    load.maps = 490;
+    load.reduces = 10;
+    load.report_period = 20;
+    load.deadlines = deadlines;
+    load.deadline = 60'000;
+    const Cost cost = bench::Run(load);
+    return static_cast<double>(cost.looks) / static_cast<double>(cost.starts);
+  };
+  const double few = looks(4), many = looks(60);
+  EXPECT_LE(many, 1.5 * few) << few << " looks a launch with 4 such jobs, " << many << " with 60";
+}
+
 // Speculation looks at each stage once per round of idle offers, of which there are the more the longer slots are
 // idle: of as much work per worker, so that both clusters are idle for as long.
 TEST(SchedCostTest, SpeculationLooksAtAsMuchIn3000WorkersAsIn100) {
