@@ -40,7 +40,7 @@ uint32_t LiveOf(const Queue& q) {
 }
 
 // By number, of queues with jobs. Slots but those within guarantees.
-std::map<uint64_t, double> Shares(const State& state) {
+std::map<uint64_t, double> SharesOf(const State& state) {
   const double total = state.slots().total - std::min(state.slots().total, state.within_guarantees());
   std::set<uint64_t> lack;
   for (const auto& [number, q] : state.busy_queues()) {
@@ -72,6 +72,12 @@ uint32_t Enough(const Queue& q, double share, size_t kind) {
 
 }  // namespace
 
+const std::map<uint64_t, double>& FairPreemption::Shares(const State& state) const {
+  if (folds_ != state.folds()) shares_ = SharesOf(state);
+  folds_ = state.folds();
+  return shares_;
+}
+
 bool FairPreemption::AnyBelow(const State& state) const {
   const auto it = state.facts().lower_bound(FactName(policy_, "", 0, ""));
   return it != state.facts().end() && it->first.policy == policy_;
@@ -83,7 +89,7 @@ const FactValue* FairPreemption::Since(const State& state, const Queue& q, size_
 
 void FairPreemption::NoteLaunch(const State& state, const Queue& q, Plan* plan) const {
   if (!AnyBelow(state) || (Since(state, q, 0) == nullptr && Since(state, q, 1) == nullptr)) return;
-  const double share = Shares(state)[q.number];
+  const double share = Shares(state).at(q.number);
   const uint32_t held = Held(q);
   for (const size_t kind : {0, 1}) {
     if (Since(state, q, kind) != nullptr && held + 1 >= Enough(q, share, kind)) {
@@ -94,7 +100,7 @@ void FairPreemption::NoteLaunch(const State& state, const Queue& q, Plan* plan) 
 
 void FairPreemption::Review(const View& view, Plan* plan) const {
   const State& state = view.state();
-  const std::map<uint64_t, double> shares = Shares(state);
+  const std::map<uint64_t, double>& shares = Shares(state);
   for (auto it = state.facts().lower_bound({policy_, kQueueScope, 0, ""});
        it != state.facts().end() && it->first.policy == policy_ && it->first.scope == kQueueScope; ++it) {
     if (shares.count(it->first.id) == 0) plan->Forget(kQueueScope, it->first.id, it->first.name);  // it has no jobs

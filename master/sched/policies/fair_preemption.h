@@ -27,6 +27,9 @@ class FairPreemption {
   void Review(const View& view, Plan* plan) const;
 
  private:
+  // Of queues with jobs, by number. Kept until something is folded in: an offer that is made again for other jobs, since
+  // some were passed over, asks each time.
+  const std::map<uint64_t, double>& Shares(const State& state) const;
   // By jobs without a guarantee.
   uint32_t Held(const Queue& q) const;
   const FactValue* Since(const State& state, const Queue& q, size_t kind) const;
@@ -37,6 +40,8 @@ class FairPreemption {
   const bool greedy_;
   const std::array<Duration, 3> timeouts_;
   const GuaranteePreemption guarantees_;
+  mutable uint64_t folds_ = ~uint64_t{0};
+  mutable std::map<uint64_t, double> shares_;
 };
 
 }  // namespace mr::sched
