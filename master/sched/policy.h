@@ -24,6 +24,9 @@ class Policy {
   // Const: a policy remembers nothing itself, but for what it saw in this round of idle offers (State::idle_rounds).
   // What is worth remembering is a fact, written through the plan and read through the view. Draws from rng on slot offers only.
   virtual void Refine(const Trigger& trigger, const View& view, Rng& rng, Plan& plan) const = 0;
+  // Whether at this instant it has passed this job over in an answer to an offer, and would again if a first attempt of
+  // this task were drafted there, and would say nothing else. False where it does not know.
+  virtual bool Refuses(const View&, const TaskId&, WorkerId) const { return false; }
   // Whether it has a use for a free slot of this kind though nothing is pending: then free workers are
   // offered every offer_period.
   virtual bool Seeks(const View&, SlotKind) const { return false; }

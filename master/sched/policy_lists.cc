@@ -155,6 +155,12 @@ void PolicyLists::RefineTimer(const std::string& owner, uint64_t id, const State
   }
 }
 
+bool PolicyLists::Refuses(const State& state, Instant now, const TaskId& task, WorkerId worker) const {
+  return std::any_of(cluster_.members().begin(), cluster_.members().end(), [&](const auto& member) {
+    return member.cluster && member.policy->Refuses(View(state, now, member.policy->name()), task, worker);
+  });
+}
+
 bool PolicyLists::Seeks(const State& state, Instant now, SlotKind kind) const {
   const auto any = [&](const Pipeline& pipeline, const JobList* list) {
     return std::any_of(pipeline.members().begin(), pipeline.members().end(), [&](const auto& member) {

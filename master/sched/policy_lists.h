@@ -27,6 +27,8 @@ class PolicyLists {
   void Refine(const Trigger& trigger, const State& state, Instant now, Plan* plan) const;
   // One policy's timer, by the name under which it was set.
   void RefineTimer(const std::string& owner, uint64_t id, const State& state, Instant now, Plan* plan) const;
+  // Of any policy of the cluster's list: Policy::Refuses.
+  bool Refuses(const State& state, Instant now, const TaskId& task, WorkerId worker) const;
   // Of any policy: Policy::Seeks.
   bool Seeks(const State& state, Instant now, SlotKind kind) const;
 

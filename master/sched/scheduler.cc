@@ -15,7 +15,7 @@ namespace {
 constexpr SlotKind kKinds[] = {SlotKind::kMap, SlotKind::kReduce};
 }  // namespace
 
-struct Scheduler::Impl {
+struct Scheduler::Impl : Refusals {
   State state;
   Core core{&state};
   PolicyLists lists;
@@ -44,10 +44,12 @@ struct Scheduler::Impl {
     return false;
   }
 
+  bool Refuses(const TaskId& task, WorkerId worker) const override { return lists.Refuses(state, now, task, worker); }
+
   // True where the offer ended in a launch.
   bool Offer(WorkerId worker, bool local_only, bool idle = false) {
     const uint32_t before = state.FindWorker(worker)->used_total();
-    Trigger trigger = SlotOffer{worker, local_only, idle, {}};
+    Trigger trigger = SlotOffer{worker, local_only, idle, {}, this};
     SlotOffer& offer = std::get<SlotOffer>(trigger);
     bool launched = false;
     state.Look();

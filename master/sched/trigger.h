@@ -10,6 +10,14 @@
 
 namespace mr::sched {
 
+// What policies of the list are known to pass over, by what they said of the job at this instant.
+class Refusals {
+ public:
+  virtual ~Refusals() = default;
+  // Of a first attempt of this task there.
+  virtual bool Refuses(const TaskId& task, WorkerId worker) const = 0;
+};
+
 // This worker has room for one attempt at least. Launch at most one: it is offered again as long
 // as launches follow. local_only: work has just appeared, and for now each worker is to take only
 // what it holds the input of; an offer without this limit comes after.
@@ -20,6 +28,9 @@ struct SlotOffer {
   // all that is pending has been offered. Policies that place work are asked first all the same.
   bool idle = false;
   FlatSet<JobId> passed;  // of which nothing is to be launched: Plan::PassOver
+  // May be asked about a launch before it is drafted for good: to pass its job over at once costs a tenth of an offer
+  // that is made again.
+  const Refusals* refusals = nullptr;
 };
 
 // These attempts were launched, moved on, reported or ended. Ordered as it happened; may repeat.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 
 
@@ -35,7 +36,23 @@ class Delay final : public Policy {
     }
   }
 
+  bool Refuses(const View& view, const TaskId& id, WorkerId worker) const override {
+    if (at_ != view.now()) return false;
+    const auto known = waits_.find(id.job);
+    if (known == waits_.end()) return false;
+    const State& state = view.state();
+    const Task& task = *state.FindTask(id);
+    if (task.plan.preferred.empty() || BelowGuarantee(*state.FindJob(id.job))) return false;
+    const Distance distance = DistanceOf(state, task, *state.FindWorker(worker));
+    return distance != Distance::kNode && view.now() < Until(known->second, distance);
+  }
+
  private:
+  // Of a job that waits since then.
+  Instant Until(Instant since, Distance distance) const {
+    return distance == Distance::kRack ? since + node_ : since + node_ + rack_;
+  }
+
   std::optional<Instant> Fact(const State& state, JobId job, const char* what) const {
     const FactValue* fact = state.FindFact({std::string(name()), kJobScope, FactId(job), what});
     if (fact == nullptr) return std::nullopt;
@@ -86,10 +103,12 @@ class Delay final : public Policy {
       plan->Remember(kJobScope, FactId(job), kSince, now.ns);
     }
     if (!paper_) NoteRefusal(state, job, now, plan);
-    const Instant rack_at = *since + node_, any_at = rack_at + rack_;
-    const Instant at = distance == Distance::kRack ? rack_at : any_at;
-    if (now >= at || !plan->PassOver(job)) return;
-    const Instant wake = now < rack_at ? rack_at : any_at;
+    if (now >= Until(*since, distance) || !plan->PassOver(job)) return;
+    if (at_ != now) waits_.clear();
+    at_ = now;
+    waits_[job] = *since;
+    const Instant rack_at = Until(*since, Distance::kRack);
+    const Instant wake = now < rack_at ? rack_at : Until(*since, Distance::kAny);
     const Instant* timer = state.FindTimer(name(), FactId(job));
     if (timer == nullptr || *timer != wake) plan->WakeAt(FactId(job), wake);
   }
@@ -108,6 +127,10 @@ class Delay final : public Policy {
 
   const bool paper_;
   const Duration node_, rack_;
+  // Jobs that were passed over at this instant, and since when they wait: at another worker the same instant the answer
+  // is the same, and nothing is left to be remembered.
+  mutable Instant at_{-1};
+  mutable std::map<JobId, Instant> waits_;
 };
 
 }  // namespace

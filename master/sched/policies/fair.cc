@@ -77,6 +77,13 @@ class Fair final : public Policy {
     return queues;
   }
 
+  // The launch that was drafted last.
+  static bool Refused(const SlotOffer& offer, const Plan& plan) {
+    const auto* launch = std::get_if<Launch>(&plan.edits().back());
+    if (offer.refusals == nullptr || launch == nullptr || launch->cause != Cause::kFirst) return false;
+    return offer.refusals->Refuses(launch->attempt.task, launch->worker);
+  }
+
   bool LaunchFair(const SlotOffer& offer, const State& state, bool ready, Choose choose, Plan* plan) const {
     const std::array<bool, 2> kinds{state.free(SlotKind::kMap).count(offer.worker) != 0,
                                     !greedy_ && state.free(SlotKind::kReduce).count(offer.worker) != 0};
@@ -91,6 +98,7 @@ class Fair final : public Policy {
       auto m = maps.begin();
       auto r = reduces.begin();
       const JobRank* first = nullptr;
+      bool noted = false;
       while (m != maps.end() || r != reduces.end()) {
         const bool map = r == reduces.end() || (m != maps.end() && *m <= *r);
         const JobRank& rank = map ? *m : *r;
@@ -111,12 +119,17 @@ class Fair final : public Policy {
           if (!ready && KeepsRoom(state, {job.id, s}, worker)) continue;
           all_keep = false;
           if (!LaunchOf(state, {job.id, s}, offer, choose, plan)) continue;
-          preemption_.NoteLaunch(state, *q, plan);
-          return true;
+          const bool refused = Refused(offer, *plan);
+          if (!noted) preemption_.NoteLaunch(state, *q, plan);
+          noted = true;
+          if (!refused || !plan->PassOver(job.id)) return true;
+          break;
         }
       }
       if (offer.local_only) return false;
     }
+    // Nothing of those that were passed over is launched here, early reduces neither: the offer comes without them.
+    if (!plan->passed().empty()) return true;
     if (!ready && all_keep) walks_.NoteKept(state, worker);
     return false;
   }
