@@ -226,7 +226,7 @@ struct Scheduler::Impl : Refusals {
   void Step(const StampedEvent& event, std::vector<Decision>* out) {
     now = event.at;
     core.Begin(now, out);
-    const uint64_t work = state.work_count();
+    const uint64_t work = state.work_count(), wants = state.wants_count();
     core.Fold(event.event);
     if (core.config_changed) lists.TakeCluster(&state);
     lists.TakeJobs(&state);
@@ -249,6 +249,7 @@ struct Scheduler::Impl : Refusals {
     AskForSlots();
     const bool waits = !state.ready(SlotKind::kMap).empty() || !state.ready(SlotKind::kReduce).empty();
     if (waits && (core.config_changed || core.shares_changed || state.work_count() != work)) Ask(WorkWaits{});
+    else if (state.wants_count() != wants && !state.wanting().empty()) Ask(GuaranteesWait{});
     ArmOfferTimer();
   }
 };

@@ -178,6 +178,8 @@ class State {
   const ByDeadline& guaranteed() const { return guaranteed_; }
   const ByDeadline& wanting() const { return wanting_; }
   const ByDeadline& spare() const { return spare_; }
+  // Rises whenever a job comes to stand in wanting().
+  uint64_t wants_count() const { return wants_count_; }
   // Of the slots that they hold those that they are guaranteed.
   uint32_t within_guarantees() const { return within_guarantees_; }
   // Of workers that are alive and not draining.
@@ -497,7 +499,7 @@ class State {
   std::array<std::set<WorkerId>, 2> free_;
   std::set<std::pair<Instant, TaskId>> held_tasks_;
   std::set<std::pair<Instant, WorkerId>> held_workers_;
-  uint64_t work_count_ = 0;
+  uint64_t work_count_ = 0, wants_count_ = 0;
   uint64_t idle_rounds_ = 0, folds_ = 0;
   FlatSet<StageId> uncounted_;  // that have Stage::uncounted
   mutable uint64_t looks_ = 0;

@@ -53,6 +53,7 @@ void State::CountGuarantee(Job& job) {
   };
   move(was.listed, now.listed, &guaranteed_);
   move(was.place == Place::kWanting, now.place == Place::kWanting, &wanting_);
+  if (was.place != Place::kWanting && now.place == Place::kWanting) ++wants_count_;
   move(was.place == Place::kSpare, now.place == Place::kSpare, &spare_);
   within_guarantees_ += now.within - was.within;
   job.in_queue->guaranteed += now.held - was.held;

@@ -52,6 +52,9 @@ struct SlotsWanted {
 // Work appeared in this step, and some of it found no slot.
 struct WorkWaits {};
 
+// Jobs have come to want guaranteed slots in this step (State::wanting), and some still do.
+struct GuaranteesWait {};
+
 // A reader could not read this copy, or the host found it lost (then the state knows it no more).
 struct CopySuspected {
   Copy copy;
@@ -75,6 +78,6 @@ struct ForecastChanged {
 };
 
 using Trigger = std::variant<SlotOffer, AttemptsChanged, TimersDue, SlotsWanted, WorkWaits, CopySuspected, JobsEnded,
-                             CopyFailed, ForecastChanged>;
+                             CopyFailed, ForecastChanged, GuaranteesWait>;
 
 }  // namespace mr::sched

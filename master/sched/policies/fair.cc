@@ -34,7 +34,7 @@ class Fair final : public Policy {
     } else if (const auto* wanted = std::get_if<SlotsWanted>(&trigger)) {
       TakeBackFor(wanted->stage.stage, state, &plan);
     } else if (!greedy_ && (!std::holds_alternative<AttemptsChanged>(trigger) || preemption_.AnyBelow(state))) {
-      preemption_.Review(view, &plan);
+      preemption_.Review(view, std::holds_alternative<AttemptsChanged>(trigger), &plan);
     }
   }
 

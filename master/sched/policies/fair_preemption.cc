@@ -98,7 +98,7 @@ void FairPreemption::NoteLaunch(const State& state, const Queue& q, Plan* plan) 
   }
 }
 
-void FairPreemption::Review(const View& view, Plan* plan) const {
+void FairPreemption::Review(const View& view, bool before_offers, Plan* plan) const {
   const State& state = view.state();
   const std::map<uint64_t, double>& shares = Shares(state);
   for (auto it = state.facts().lower_bound({policy_, kQueueScope, 0, ""});
@@ -129,7 +129,7 @@ void FairPreemption::Review(const View& view, Plan* plan) const {
       plan->WakeAt(2 * q.number + kind, from + timeouts_[kind]);
     }
   }
-  guarantees_.Review(view, shares, plan);
+  guarantees_.Review(view, shares, before_offers, plan);
 }
 
 uint32_t FairPreemption::Held(const Queue& q) const {

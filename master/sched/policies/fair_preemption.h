@@ -23,8 +23,9 @@ class FairPreemption {
   bool AnyBelow(const State& state) const;
   // A queue that comes to its share, be it for a moment, waits anew.
   void NoteLaunch(const State& state, const Queue& queue, Plan* plan) const;
-  // Notes who is below, and preempts for those that were for too long.
-  void Review(const View& view, Plan* plan) const;
+  // Notes who is below, and preempts for those that were for too long. before_offers: slots that fell free in this step
+  // have not been offered yet.
+  void Review(const View& view, bool before_offers, Plan* plan) const;
 
  private:
   // Of queues with jobs, by number. Kept until something is folded in: an offer that is made again for other jobs, since

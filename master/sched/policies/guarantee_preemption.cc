@@ -27,7 +27,8 @@ const FactValue* GuaranteePreemption::Find(const State& state, uint64_t job, con
   return state.FindFact({policy_, kJobScope, job, name});
 }
 
-void GuaranteePreemption::Review(const View& view, const std::map<uint64_t, double>& shares, Plan* plan) const {
+void GuaranteePreemption::Review(const View& view, const std::map<uint64_t, double>& shares, bool before_offers,
+                                 Plan* plan) const {
   const State& state = view.state();
   for (auto it = state.facts().lower_bound(FactName(policy_, kJobScope, 0, ""));
        it != state.facts().end() && it->first.policy == policy_ && it->first.scope == kJobScope; ++it) {
@@ -36,15 +37,16 @@ void GuaranteePreemption::Review(const View& view, const std::map<uint64_t, doub
     if (!wants) plan->Forget(kJobScope, it->first.id, it->first.name);
   }
   if (timeout_.ns <= 0) return;
-  for (const auto& [due, id] : state.wanting()) ReviewJob(*state.FindJob(id), view, shares, plan);
+  for (const auto& [due, id] : state.wanting()) ReviewJob(*state.FindJob(id), view, shares, before_offers, plan);
 }
 
 void GuaranteePreemption::ReviewJob(const Job& job, const View& view, const std::map<uint64_t, double>& shares,
-                                    Plan* plan) const {
+                                    bool before_offers, Plan* plan) const {
   const State& state = view.state();
   state.Look();
   const uint64_t fact = FactId(job.id);
   const FactValue* since = Find(state, fact, kBelowGuarantee);
+  if (since == nullptr && before_offers) return;
   Wanted wanted;
   wanted.Add(job);
   wanted.most = Most(job);

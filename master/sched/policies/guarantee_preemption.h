@@ -18,12 +18,14 @@ class GuaranteePreemption {
   // policy: whose facts these are. timeout: 0 = never.
   GuaranteePreemption(std::string policy, Duration timeout) : policy_(std::move(policy)), timeout_(timeout) {}
 
-  // Notes who is below, and evicts for those that were for too long. shares: of queues (fair_preemption.h). Cost: jobs
-  // that want slots (State::wanting), or did at the last review.
-  void Review(const View& view, const std::map<uint64_t, double>& shares, Plan* plan) const;
+  // Notes who is below, and evicts for those that were for too long. shares: of queues (fair_preemption.h).
+  // before_offers: who has come to be below gets a slot in this step, as likely as not, and is not noted. Cost: jobs that
+  // want slots (State::wanting), or did at the last review.
+  void Review(const View& view, const std::map<uint64_t, double>& shares, bool before_offers, Plan* plan) const;
 
  private:
-  void ReviewJob(const Job& job, const View& view, const std::map<uint64_t, double>& shares, Plan* plan) const;
+  void ReviewJob(const Job& job, const View& view, const std::map<uint64_t, double>& shares, bool before_offers,
+                 Plan* plan) const;
   // Null where it is not remembered.
   const FactValue* Find(const State& state, uint64_t job, const char* name) const;
 

@@ -158,6 +158,26 @@ TEST_F(JockeyTest, OthersAreEvictedAfterTheTimeout) {
   EXPECT_EQ(J(2).holding, 4u);
 }
 
+// Else each of its tasks that ends sets a timer, and each timer has all free workers offered.
+TEST_F(JockeyTest, AJobWhoseSlotComesBackAtOnceHasNeverBeenBelow) {
+  Submit(2, 20, Seconds(60));
+  Foretell(2, 150);
+  Submit(3, 20, Seconds(600), "other");
+  Foretell(3, 5400);
+  ASSERT_EQ(J(2).share, 4u);
+  ASSERT_GT(J(2).holding, J(2).share);
+  const auto below = [&](uint32_t seq) {
+    return state().FindFact({"fair", "job", FactId(JobId{1, seq}), "below_guarantee_since"}) != nullptr;
+  };
+  while (J(2).holding > J(2).share) Finish(2);
+  for (int i = 0; i < 3; ++i) {
+    Finish(2);
+    EXPECT_EQ(J(2).holding, 4u);
+    EXPECT_FALSE(below(2));
+    EXPECT_TRUE(below(3)) << "it wants more than is left";
+  }
+}
+
 TEST_F(JockeyTest, SpareSlotsAreTakenBackFirst) {
   Submit(1, 20, Seconds(600), "late");
   Foretell(1, 600);
