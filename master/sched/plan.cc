@@ -21,15 +21,6 @@ bool RunsFor(const Task& task, Cause cause) {
                                       [&](const Attempt& a) { return a.live() && a.cause == cause; });
 }
 
-bool Ends(const std::vector<Edit>& edits, const AttemptId& attempt) {
-  return std::any_of(edits.begin(), edits.end(), [&](const Edit& e) {
-    const auto* kill = std::get_if<sched::Kill>(&e);
-    const auto* back = std::get_if<sched::TakeBack>(&e);
-    return (kill != nullptr && kill->attempt == attempt) ||
-           (back != nullptr && back->attempt == attempt);
-  });
-}
-
 }  // namespace
 
 Reason Plan::Signed(Reason reason) const {
@@ -153,14 +144,16 @@ bool Plan::PassOver(JobId job) {
 
 bool Plan::Kill(const AttemptId& id, Reason reason) {
   const Attempt* a = view_.state().FindAttempt(id);
-  if (a == nullptr || !a->live() || !Serves(id.task.job) || Ends(edits_, id)) return false;
+  if (a == nullptr || !a->live() || !Serves(id.task.job) || ends_.count(id) != 0) return false;
+  ends_.insert(id);
   edits_.push_back(sched::Kill{id, a->worker, a->incarnation, Signed(std::move(reason))});
   return true;
 }
 
 bool Plan::TakeBack(const AttemptId& id, Reason reason) {
   const Attempt* a = view_.state().FindAttempt(id);
-  if (a == nullptr || !view_.state().Waiting(id) || !Serves(id.task.job) || Ends(edits_, id)) return false;
+  if (a == nullptr || !view_.state().Waiting(id) || !Serves(id.task.job) || ends_.count(id) != 0) return false;
+  ends_.insert(id);
   edits_.push_back(sched::TakeBack{id, a->worker, a->incarnation, Signed(std::move(reason))});
   return true;
 }

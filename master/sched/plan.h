@@ -103,6 +103,7 @@ class Plan {
   std::string policy_;
   const JobList* list_ = nullptr;
   std::vector<Edit> edits_;
+  std::set<AttemptId> ends_;  // by edits that kill or take back
   std::set<JobId> passed_;
 };
 
