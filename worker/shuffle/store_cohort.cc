@@ -2,6 +2,7 @@
 
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
+#include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/listener.h>
 #include <rocksdb/sst_file_writer.h>
@@ -9,6 +10,8 @@
 #include <rocksdb/write_batch.h>
 #include <rocksdb/write_buffer_manager.h>
 #include <unistd.h>
+
+#include <cstdarg>
 
 #include "common/io/clock.h"
 #include "common/io/files.h"
@@ -32,6 +35,14 @@ Status FromRocks(const rocksdb::Status& status, const std::string& what) {
   return Internal(text);
 }
 
+// RocksDB's own log goes nowhere: what matters comes as a status, and on a full disk the second line of its file ends
+// the process, by an assertion in Debian's build.
+class NoLog final : public rocksdb::Logger {
+ public:
+  using rocksdb::Logger::Logv;
+  void Logv(const char*, va_list) override {}
+};
+
 // Flips the flag that readers look at, and tells the store, when a flush has failed.
 class BadListener : public rocksdb::EventListener {
  public:
@@ -39,6 +50,10 @@ class BadListener : public rocksdb::EventListener {
       : bad_(bad), on_bad_(std::move(on_bad)) {}
   void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status*) override {
     if (!bad_->exchange(true)) on_bad_();
+  }
+  // A bad cohort is given up. Who closes one that waits for room to recover may wait as long.
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status, bool* auto_recovery) override {
+    *auto_recovery = false;
   }
 
  private:
@@ -75,8 +90,7 @@ std::shared_ptr<RocksShared> NewRocksShared(const ShuffleStore::Options& options
   o.hard_pending_compaction_bytes_limit = 0;
   // Without a log the default flushes all of a memtable before it is thrown away.
   o.avoid_flush_during_shutdown = true;
-  o.info_log_level = rocksdb::ERROR_LEVEL;
-  o.keep_log_file_num = 1;
+  o.info_log = std::make_shared<NoLog>();
   o.stats_dump_period_sec = 0;
   o.stats_persist_period_sec = 0;
   rocksdb::BlockBasedTableOptions table;

@@ -3,9 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <fstream>
 #include <thread>
 
@@ -291,6 +293,34 @@ TEST_F(StoreTest, ReadersWritersAndEndingJobsDoNotDisturbEachOther) {
   EXPECT_EQ(store_->bytes(), 0u);
   store_->Settle();
   EXPECT_EQ(CohortDirectories(shuffle_directory()), 2u);
+}
+
+// A file system of its own with no byte left. Needs the right to mount one.
+TEST_F(StoreTest, ADiskWithoutAnyRoomIsSaidAndEndsNothing) {
+  if (::mount("store_test", directory_.path().c_str(), "tmpfs", 0, "size=24m") != 0) {
+    GTEST_SKIP() << "no right to mount a small file system";
+  }
+  Open({.sst_bytes = 64 << 20, .memtable_bytes = 1 << 20});
+  {
+    std::ofstream filler(directory_.path() + "/filler", std::ios::binary);
+    const std::string page(4096, 'x');
+    while (filler.write(page.data(), 4096).flush()) {
+    }
+  }
+  Status full;
+  for (uint32_t task = 1; task <= 200 && full.ok(); ++task) {
+    auto writer = store_->Begin(Copy(1, task), 1);
+    full = writer.status();
+    const TestOutput output = MakeOutput(task, 1, 1, 1000, 256);
+    if (full.ok()) full = (*writer)->Add(0, 1000, output[0][0]);
+    if (full.ok()) full = (*writer)->Finish().status();
+  }
+  EXPECT_FALSE(full.ok());
+  EXPECT_NE(full.message().find("No space left on device"), std::string::npos) << full.ToString();
+  // What RocksDB does about it on threads of its own.
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  store_.reset();
+  ::umount2(directory_.path().c_str(), MNT_DETACH);
 }
 
 }  // namespace
