@@ -3,6 +3,7 @@
 #include <glog/logging.h>
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
+#include <rocksdb/listener.h>
 #include <rocksdb/write_batch.h>
 
 #include <algorithm>
@@ -58,6 +59,14 @@ class NoLog final : public rocksdb::Logger {
   void Logv(const char*, va_list) override {}
 };
 
+// It is opened anew instead (OpenAnew): who closes one that waits for room to recover may wait as long.
+class NoRecovery final : public rocksdb::EventListener {
+ public:
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status, bool* auto_recovery) override {
+    *auto_recovery = false;
+  }
+};
+
 // It says nothing of what is in the database. A missing file does.
 bool FaultOfTheDisk(const rocksdb::Status& status) { return status.IsIOError() && !status.IsPathNotFound(); }
 
@@ -109,6 +118,7 @@ Status ProfileStore::Open() {
   options.max_background_jobs = 1;
   options.max_open_files = 64;
   options.info_log = std::make_shared<NoLog>();
+  options.listeners.push_back(std::make_shared<NoRecovery>());
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;
   rocksdb::DB* db = nullptr;
@@ -170,8 +180,8 @@ void ProfileStore::Forget(const std::string& key) {
 }
 
 // After a write that failed, also one of its own threads, a database can be read and takes no other write. Resume()
-// is no way back: in RocksDB 7.8 the write-ahead log goes on refusing (its issue 11643). What is open stays so as long
-// as there is no room to open it again.
+// is no way back: in RocksDB 7.8 the write-ahead log goes on refusing (its issue 11643). What is open stays so as
+// long as there is no room to open it again.
 Status ProfileStore::OpenAnew() {
   std::error_code error;
   const auto space = std::filesystem::space(directory_, error);

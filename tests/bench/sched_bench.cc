@@ -178,7 +178,8 @@ int Main(int repeats, const std::string& only) {
   Report report;
   std::vector<Target> targets(std::begin(kTargets), std::end(kTargets));
   const auto named = [&](const Target& t) { return t.policies == only; };
-  const bool other = !only.empty() && only != "days" && only != "profile" && std::none_of(targets.begin(), targets.end(), named);
+  const bool other =
+      !only.empty() && only != "days" && only != "profile" && std::none_of(targets.begin(), targets.end(), named);
   if (other) targets.push_back({only.c_str(), kOfAnyList});
   for (const bool reports : {false, true}) {
     for (const Target& target : targets) {
