@@ -232,6 +232,8 @@ struct Stage {
   // Derived.
   uint32_t committed = 0, pending = 0;
   uint32_t cloned = 0;  // tasks that are not committed and want more than one attempt
+  uint32_t timed = 0;   // committed tasks of which it is known how long they computed
+  Duration ran;         // that these did, together (RunTime in job_profile.h)
   bool in_ready = false, in_early = false, in_starved = false;
   std::vector<TaskClass> classes;
   std::vector<uint32_t> readers;  // stages that read this one, ascending, once each

@@ -8,13 +8,6 @@ namespace mr::sched {
 
 namespace {
 
-const Attempt* Winner(const Task& task) {
-  for (const Attempt& a : task.attempts) {
-    if (a.number == task.winner && a.state == AttemptState::kCommitted) return &a;
-  }
-  return nullptr;
-}
-
 // When the output of a task was there; the submit where it was taken over and nobody knows.
 Instant CommittedAt(const Job& job, const Task& task) {
   const Attempt* winner = Winner(task);
@@ -66,7 +59,7 @@ StageRuns RunsOf(const Job& job, size_t s) {
   out.inputs = job.graph.stages[s].inputs;
   const std::vector<Instant> ready = InputsAt(job, s);
   uint64_t committed = 0, failed = 0, tasks_failed = 0, tasks_again = 0;
-  double queued = 0;
+  double queued = 0, ran = 0;
   for (size_t t = 0; t < stage.tasks.size(); ++t) {
     const Task& task = stage.tasks[t];
     uint32_t failures = 0;
@@ -94,14 +87,13 @@ StageRuns RunsOf(const Job& job, size_t s) {
     out.wait.push_back(SecondsOf(wait));
     out.run.push_back(SecondsOf(took - wait));
     queued += SecondsOf(first - ready[t]);
+    ran += RunTime(*winner).seconds();
     out.input_bytes += static_cast<double>(InputBytes(task, *winner));
   }
   if (committed > 0) out.queue = queued / static_cast<double>(committed);
+  if (committed > 0) out.ran = ran / static_cast<double>(committed);
   if (committed > 0) out.fails = static_cast<double>(failed) / static_cast<double>(failed + committed);
   if (tasks_failed > 0) out.fails_again = static_cast<double>(tasks_again) / static_cast<double>(tasks_failed);
-  double sum = 0;
-  for (const float seconds : out.run) sum += static_cast<double>(seconds);
-  if (!out.run.empty()) out.means = {static_cast<float>(sum / static_cast<double>(out.run.size()))};
   out.run = Thinned(std::move(out.run));
   out.wait = Thinned(std::move(out.wait));
   return out;
@@ -130,6 +122,19 @@ std::vector<float> MergedSamples(const std::vector<float>& earlier, const std::v
 }
 
 }  // namespace
+
+const Attempt* Winner(const Task& task) {
+  for (const Attempt& a : task.attempts) {
+    if (a.number == task.winner && a.state == AttemptState::kCommitted) return &a;
+  }
+  return nullptr;
+}
+
+Duration RunTime(const Attempt& attempt) {
+  if (attempt.ran.ns > 0) return attempt.ran;
+  const Instant begin = std::max({attempt.launched_at, attempt.started_at, attempt.first_byte_at});
+  return std::max(Duration{}, attempt.ended_at - begin);
+}
 
 uint64_t PlanShape(const JobGraph& graph) {
   uint64_t hash = Hash64("plan shape");
@@ -161,9 +166,8 @@ RunProfile Merged(const RunProfile& earlier, const RunProfile& later) {
     StageRuns& now = out.stages[s];
     now.run = MergedSamples(before.run, now.run, weight);
     now.wait = MergedSamples(before.wait, now.wait, weight);
-    now.means.insert(now.means.begin(), before.means.begin(), before.means.end());
-    if (now.means.size() > kRunsRemembered) now.means.erase(now.means.begin(), now.means.end() - kRunsRemembered);
     now.queue = mean(before.queue, now.queue);
+    now.ran = mean(before.ran, now.ran);
     // Of runs without a failure nothing is known of a second one.
     if (now.fails == 0)
       now.fails_again = before.fails_again;

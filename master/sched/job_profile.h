@@ -24,11 +24,11 @@ struct StageRuns {
   double fails = 0;  // P(an attempt fails)
   double fails_again = 0;  // P(a task fails twice or more | it failed); only told, not predicted with
   double input_bytes = 0;  // of all tasks of the latest run
-  std::vector<float> means;  // of `run`, of each of the latest kRunsRemembered runs, oldest first; empty: of no run
+  double ran = 0;          // seconds that a committed attempt computed (RunTime), mean
   template <class V>
   static void Fields(V&& v) {
     using T = StageRuns;
-    v(&T::name, &T::tasks, &T::inputs, &T::run, &T::wait, &T::queue, &T::fails, &T::fails_again, &T::input_bytes, &T::means);
+    v(&T::name, &T::tasks, &T::inputs, &T::run, &T::wait, &T::queue, &T::fails, &T::fails_again, &T::input_bytes, &T::ran);
   }
 };
 
@@ -44,6 +44,12 @@ struct RunProfile {
 // Samples of one stage that a profile keeps at most: a guess, a twentieth of the chance is known to a fifth of
 // itself.
 inline constexpr size_t kStageSamples = 512;
+
+// The attempt that made the output of a committed task; null where nobody knows, as after another release took its
+// job over.
+const Attempt* Winner(const Task& task);
+// What an attempt that ended well computed, without its waits for input as far as it said so.
+Duration RunTime(const Attempt& attempt);
 
 // Of the stages' names, edges and kinds, not of sizes: runs of one name and shape teach one profile.
 uint64_t PlanShape(const JobGraph& graph);

@@ -31,7 +31,7 @@ bool Prediction::Valid(size_t stages_of_job) const {
   const auto bad = [](double v) { return !(v >= 0 && v <= kLongest); };
   if (bad(scale) || std::any_of(left.begin(), left.end(), bad)) return false;
   return std::none_of(stages.begin(), stages.end(), [&](const StageProfile& s) {
-    return bad(s.run) || bad(s.queue) || bad(s.longest) || bad(s.behind) || bad(s.begin) || bad(s.end) ||
+    return bad(s.run) || bad(s.ran) || bad(s.queue) || bad(s.longest) || bad(s.behind) || bad(s.begin) || bad(s.end) ||
            bad(s.begin_free) || bad(s.end_free);
   });
 }

@@ -198,7 +198,8 @@ std::string Sentence(const Reason& r) {
     case ReasonCode::kAllotted:
       return Count(r, 0, "slot", "slots") + " guaranteed: " + Decimal(r, 2) + " % done after " + Decimal(r, 3) + " s, " +
              Number(r, 1) + " would do, and then about " + Decimal(r, 4) + " s are left" +
-             (r.numbers.size() > 5 && r.numbers[5] > 0 ? " of a deadline of " + Decimal(r, 5) + " s" : "");
+             (r.numbers.size() > 5 && r.numbers[5] > 0 ? " of a deadline of " + Decimal(r, 5) + " s" : "") +
+             (r.numbers.size() > 6 ? "; its tasks take " + Decimal(r, 6) + " times what they took" : "");
     case ReasonCode::kNotSteered:
       return "no slots are guaranteed any more: the list of policies has none that steers by deadlines";
     case ReasonCode::kNoDeadline:

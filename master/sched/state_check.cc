@@ -1,6 +1,7 @@
 // The whole-state check of tests: every derived number and index computed anew and compared.
 #include <algorithm>
 
+#include "master/sched/job_profile.h"
 #include "master/sched/state.h"
 
 namespace mr::sched {
@@ -121,16 +122,21 @@ std::string CheckPools(const Job& job, uint32_t s) {
 
 std::string CheckStage(const State& state, const Job& job, uint32_t s) {
   const Stage& stage = job.stages[s];
-  uint32_t committed = 0, pending = 0, cloned = 0;
+  uint32_t committed = 0, pending = 0, cloned = 0, timed = 0;
+  Duration ran;
   for (uint32_t t = 0; t < stage.tasks.size(); ++t) {
     const Task& task = stage.tasks[t];
     committed += task.state == TaskState::kCommitted;
     pending += task.state == TaskState::kPending;
     cloned += task.state != TaskState::kCommitted && task.wanted > 1;
+    const Attempt* winner = task.state == TaskState::kCommitted ? Winner(task) : nullptr;
+    timed += winner != nullptr;
+    if (winner != nullptr) ran = ran + RunTime(*winner);
     if (std::string error = CheckTask(state, job, {job.id, s, t}, task); !error.empty()) return error;
   }
   const std::string at = Name(job.id) + " stage " + std::to_string(s) + ": ";
   if (committed != stage.committed || pending != stage.pending || cloned != stage.cloned) return at + "task counts are wrong";
+  if (timed != stage.timed || ran != stage.ran) return at + "what its tasks computed is counted wrong";
   if (std::string error = CheckPools(job, s); !error.empty()) return error;
   bool ready = false, blocked = false;
   for (const TaskClass& c : stage.classes) {

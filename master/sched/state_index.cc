@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/base/check.h"
+#include "master/sched/job_profile.h"
 #include "master/sched/state.h"
 
 namespace mr::sched {
@@ -22,6 +23,10 @@ void State::Index(Job& job, const TaskId& id, Task& task, bool in) {
     stage.committed += step;
     if (task.copies.empty() && !spec.is_final && in) stage.bare.insert(id.task);
     if (!in) stage.bare.erase(id.task);
+    if (const Attempt* winner = Winner(task)) {
+      stage.timed += step;
+      stage.ran.ns += in ? RunTime(*winner).ns : -RunTime(*winner).ns;
+    }
   } else {
     c.uncommitted += step;
     if (task.wanted > 1) stage.cloned += step;

@@ -19,7 +19,7 @@
 namespace mr::master {
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr size_t kHead = sizeof(uint32_t) + sizeof(uint64_t);
 // Profiles change once per job: a small memtable, which recovery reads again.
 constexpr size_t kMemtableBytes = 4 << 20;

@@ -11,29 +11,32 @@ namespace mr::sim {
 
 namespace {
 
-// The load of others. In a phase a queue submits tasks for a third of the slots and a fifth more over that time, all
-// at once, so that it wants all slots; then none for a while. Guesses.
+// All times in minutes (NoisyCluster).
+// The load of others. In a phase a queue submits tasks for its share of the slots and a fifth more over that time,
+// all at once, so that it wants all slots; then none for a while. Guesses.
 constexpr uint32_t kQueues = 9;
-constexpr double kOn = 300, kOff = 200, kDemand = 1.2;  // seconds, means; of a third of the slots
-constexpr double kTaskMedian = 10, kTaskSigma = .8;     // of their tasks
-constexpr double kSubmit = 300;                         // seconds, of the job that is looked at
-constexpr double kHorizon = 20'000;                     // until then others come
+constexpr double kOn = 5, kOff = 3.5, kDemand = 1.2;  // means; of its share of the slots
+constexpr double kTaskMedian = .2, kTaskSigma = .8;   // of their tasks
+constexpr double kSubmit = 5;                         // of the job that is looked at
+constexpr double kHorizon = 300;                      // until then others come
 // What goes wrong: guesses.
 constexpr double kFails = .01;  // P(an attempt fails)
 constexpr uint32_t kCrashes = 2, kSlowMachines = 6;
-constexpr double kCrashLasts = 120, kSlowLasts = 300, kWithin = 2'000;
+constexpr double kCrashLasts = 2, kSlowLasts = 5, kWithin = 60;
 
-void AddOthers(Experiment* e) {
+void AddOthers(Experiment* e, double minute) {
   for (uint32_t q = 0; q < kQueues; ++q) {
     Rng rng = Rng::Stream(e->seed, "others " + std::to_string(q));
-    for (double at = rng.Exponential(kOff); at < kHorizon; at += rng.Exponential(kOff)) {
-      const double lasts = rng.Exponential(kOn);
+    const double off = kOff * minute;
+    for (double at = rng.Exponential(off); at < kHorizon * minute; at += rng.Exponential(off)) {
+      const double lasts = rng.Exponential(kOn * minute);
       JobModel job = MapReduce(at, "other", 1, 0, 0, 0, 0);
       job.queue = "q" + std::to_string(q);
       double work = lasts * kDemand * e->cluster.slots() / kQueues;
       StageModel& stage = job.stages[0];
       for (; work > 0; work -= stage.durations.back())
-        stage.durations.push_back(static_cast<float>(kTaskMedian * std::exp(kTaskSigma * StandardNormal(rng))));
+        stage.durations.push_back(
+            static_cast<float>(kTaskMedian * minute * std::exp(kTaskSigma * StandardNormal(rng))));
       stage.tasks = static_cast<uint32_t>(stage.durations.size());
       if (stage.tasks > 0) e->jobs.push_back(std::move(job));
       at += lasts;
@@ -41,14 +44,14 @@ void AddOthers(Experiment* e) {
   }
 }
 
-void AddFaults(Experiment* e) {
+void AddFaults(Experiment* e, double minute) {
   Rng rng = Rng::Stream(e->seed, "faults");
   const auto any = [&] { return static_cast<uint32_t>(rng.Below(e->cluster.workers.size())); };
+  const auto when = [&] { return (kSubmit + kWithin * rng.Uniform()) * minute; };
   for (uint32_t i = 0; i < kCrashes; ++i)
-    e->faults.faults.push_back({FaultKind::kCrash, kSubmit + kWithin * rng.Uniform(), any(), kCrashLasts, 1});
+    e->faults.faults.push_back({FaultKind::kCrash, when(), any(), kCrashLasts * minute, 1});
   for (uint32_t i = 0; i < kSlowMachines; ++i)
-    e->faults.faults.push_back(
-        {FaultKind::kContention, kSubmit + kWithin * rng.Uniform(), any(), kSlowLasts, 2 + 2 * rng.Uniform()});
+    e->faults.faults.push_back({FaultKind::kContention, when(), any(), kSlowLasts * minute, 2 + 2 * rng.Uniform()});
 }
 
 double Seconds(Instant at) { return static_cast<double>(at.ns) * 1e-9; }
@@ -98,18 +101,18 @@ double CriticalPath(const JobModel& job) {
   return last;
 }
 
-Experiment NoisyCluster(JobModel job, const std::string& policies, uint64_t seed) {
+Experiment NoisyCluster(JobModel job, const std::string& policies, uint64_t seed, double minute) {
   Experiment e;
   e.cluster = *ParseCluster("25x4");
   e.seed = seed;
   e.policies = policies;
   e.tasks.fails = kFails;
   e.tasks.report_period = {};
-  job.submit = kSubmit;
+  job.submit = kSubmit * minute;
   job.queue = "ours";
   e.jobs.push_back(std::move(job));
-  AddOthers(&e);
-  AddFaults(&e);
+  AddOthers(&e, minute);
+  AddFaults(&e, minute);
   e.last = 0;
   return e;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "common/base/rng.h"
 
@@ -22,7 +23,10 @@ constexpr uint32_t kSamples = 100;     // of a stage's times
 // Of the logarithm of times inside a stage, a guess: a factor of 2.2 between the median and the 90th percentile. What
 // a job's times spread beyond it is between stages, since its percentiles are over the tasks of all of them.
 constexpr double kInStage = .6;
-constexpr double kWait = .5;           // seconds from a slot to the first byte, at the median: a guess
+constexpr double kWait = .5;  // seconds from a slot to the first byte, at the median: a guess
+// Of a tree's stages those that read a file, and of the others those that read two stages: guesses.
+constexpr double kFiles = .4, kJoins = .6;
+constexpr double kLongest = 3;  // times the 90th percentile, of a task's time: a guess
 
 std::vector<float> Times(Rng& rng, double median, double sigma) {
   std::vector<float> times;
@@ -30,6 +34,55 @@ std::vector<float> Times(Rng& rng, double median, double sigma) {
     times.push_back(static_cast<float>(median * std::exp(sigma * StandardNormal(rng))));
   std::sort(times.begin(), times.end());
   return times;
+}
+
+// Upstreams of each stage. Each stage but the last is read by one.
+std::vector<std::vector<uint32_t>> Tree(Rng& rng, uint32_t stages) {
+  std::vector<std::vector<uint32_t>> upstreams(stages);
+  std::vector<uint32_t> unread;
+  for (uint32_t s = 0; s < stages; ++s) {
+    size_t reads = unread.empty() || rng.Uniform() < kFiles ? 0 : rng.Uniform() < kJoins ? 2 : 1;
+    if (s + 1 == stages) reads = unread.size();
+    for (; reads > 0 && !unread.empty(); --reads) {
+      const size_t i = rng.Below(unread.size());
+      upstreams[s].push_back(unread[i]);
+      unread.erase(unread.begin() + static_cast<ptrdiff_t>(i));
+    }
+    std::sort(upstreams[s].begin(), upstreams[s].end());
+    unread.push_back(s);
+  }
+  return upstreams;
+}
+
+std::vector<std::vector<uint32_t>> Chain(uint32_t stages) {
+  std::vector<std::vector<uint32_t>> upstreams(stages);
+  for (uint32_t s = 1; s < stages; ++s) upstreams[s] = {s - 1};
+  return upstreams;
+}
+
+// Bends times by one power, so that those of all tasks have this median and this 90th percentile.
+void Bend(RunProfile* profile, double median, double p90) {
+  std::vector<std::pair<float, double>> times;  // time, tasks that take it
+  double all = 0;
+  for (const StageRuns& stage : profile->stages) {
+    for (const float seconds : stage.run) times.emplace_back(seconds, double{1.0} * stage.tasks / kSamples);
+    all += stage.tasks;
+  }
+  std::sort(times.begin(), times.end());
+  const auto quantile = [&](double share) {
+    double seen = 0;
+    for (const auto& [seconds, tasks] : times) {
+      if ((seen += tasks) >= share * all) return static_cast<double>(seconds);
+    }
+    return static_cast<double>(times.back().first);
+  };
+  const double middle = quantile(.5), power = std::log(p90 / median) / std::log(quantile(.9) / middle);
+  for (StageRuns& stage : profile->stages) {
+    for (float& seconds : stage.run) {
+      const double bent = median * std::pow(static_cast<double>(seconds) / middle, power);
+      seconds = static_cast<float>(std::min(bent, kLongest * p90));
+    }
+  }
 }
 
 }  // namespace
@@ -40,7 +93,7 @@ double StandardNormal(Rng& rng) {
   return std::sqrt(-2 * std::log(u)) * std::cos(2 * M_PI * rng.Uniform());
 }
 
-RunProfile JockeyJob(int job, uint64_t seed) {
+RunProfile JockeyJob(int job, uint64_t seed, bool chain) {
   const Shape& shape = kShapes[job];
   Rng rng = Rng::Stream(seed, std::string("job ") + static_cast<char>('A' + job));
   const double spread = std::log(shape.p90 / shape.median) / kZ90, in_stage = std::min(spread, kInStage),
@@ -50,19 +103,19 @@ RunProfile JockeyJob(int job, uint64_t seed) {
   std::vector<double> weights;
   double sum = 0;
   for (uint32_t s = 0; s < shape.stages; ++s) sum += weights.emplace_back(std::exp(StandardNormal(rng)));
+  const auto upstreams = chain ? Chain(shape.stages) : Tree(rng, shape.stages);
   RunProfile profile;
   for (uint32_t s = 0; s < shape.stages; ++s) {
     StageRuns stage;
     stage.name = "s" + std::to_string(s);
     stage.tasks = std::max(1u, static_cast<uint32_t>(std::lround(shape.tasks * weights[s] / sum)));
-    if (s > 0) {
-      const auto edge = barriers.contains(s) ? sched::EdgeKind::kAllToAll : sched::EdgeKind::kManyToOne;
-      stage.inputs.push_back({true, edge, s - 1});
-    }
+    const auto edge = barriers.contains(s) ? sched::EdgeKind::kAllToAll : sched::EdgeKind::kManyToOne;
+    for (const uint32_t upstream : upstreams[s]) stage.inputs.push_back({true, edge, upstream});
     stage.run = Times(rng, shape.median * std::exp(between * StandardNormal(rng)), in_stage);
     stage.wait = Times(rng, kWait, .5);
     profile.stages.push_back(std::move(stage));
   }
+  Bend(&profile, shape.median, shape.p90);
   return profile;
 }
 

@@ -10,8 +10,8 @@ namespace {
 constexpr char kJockey[] = "jockey";
 constexpr char kScope[] = "job";
 constexpr char kSlots[] = "slots";  // A
-constexpr double kOneSlot = .05;   // less is none
-constexpr double kSoon = 1;        // seconds: workers are back so soon, or not for long (a guess)
+constexpr double kOneSlot = .05;    // less is none
+constexpr double kSoon = 1;         // seconds: workers are back so soon, or not for long (a guess)
 
 struct Options {
   double slack, hysteresis, dead_zone, period;
@@ -66,7 +66,8 @@ class Jockey final : public Policy {
     const double minute = JockeyMinute(*job), elapsed = (view.now() - job->submitted_at).seconds();
     const std::vector<double> finished = FinishedShares(*job);
     const double progress = ProgressOf(c.indicator, c.stages, finished);
-    const auto left = Left(c, progress, finished);
+    const double today = TodayOf(*job);
+    const auto left = Left(c, progress, finished, today);
     const uint32_t raw =
         SmallestOfBest(c.slots, left, elapsed, o_.slack, UtilityOf(*job, minute).ShiftedLeft(o_.dead_zone * minute));
     double slots = raw;
@@ -82,18 +83,25 @@ class Jockey final : public Policy {
     const uint32_t share = std::clamp(wished, 1u, std::max(1u, most));
     const size_t at = std::lower_bound(c.slots.begin(), c.slots.end(), share) - c.slots.begin();
     const std::vector<double>& then = left[std::min(at, left.size() - 1)];
-    plan->SetShare(
-        id, share,
-        {ReasonCode::kAllotted,
-         "",
-         {double(share), double(raw), 100 * progress, elapsed, then[then.size() / 2], job->deadline.seconds()}});
+    plan->SetShare(id, share,
+                   {ReasonCode::kAllotted,
+                    "",
+                    {double(share), double(raw), 100 * progress, elapsed, then[then.size() / 2],
+                     job->deadline.seconds(), today}});
     const bool away = wished > most && view.state().slots().total < c.slots.back();
     const double period = o_.period * minute;
     plan->WakeAt(FactId(id), view.now() + FromSeconds(away ? std::min(period, kSoon) : period));
   }
 
-  std::vector<std::vector<double>> Left(const Prediction& c, double progress,
-                                        const std::vector<double>& finished) const {
+  static double TodayOf(const Job& job) {
+    if (job.prediction.runs == 0) return 1;  // a bound says nothing of how long tasks take
+    std::vector<Computed> done;
+    for (const Stage& stage : job.stages) done.push_back({stage.timed, stage.ran.seconds()});
+    return Today(job.prediction.stages, done);
+  }
+
+  std::vector<std::vector<double>> Left(const Prediction& c, double progress, const std::vector<double>& finished,
+                                        double today) const {
     std::vector<std::vector<double>> left;
     const Amdahl law = AmdahlOf(c.stages, finished);
     for (size_t i = 0; i < c.slots.size(); ++i) {
@@ -102,6 +110,7 @@ class Jockey final : public Policy {
       else
         left.push_back(c.At(i, progress));
     }
+    Correct(c.stages, finished, c.slots, today, &left);
     return left;
   }
 

@@ -4,7 +4,7 @@
 // period:
 //   p    = progress of the job by the prediction's indicator, t_r = seconds since it was submitted
 //   U_a  = E[U(t_r + slack C(p, a))], U shifted left by the dead zone
-//   raw  = min {a : U_a is greatest}
+//   raw  = min {a : U_a is greatest}, with C(p, a) corrected by how long tasks take today
 //   A    = raw at first, then A + hysteresis (raw - A);  the job is guaranteed ceil(A) slots
 // A slot that is guaranteed and not used goes to others, whose attempts end first when it is wanted; what the job
 // holds beyond its guarantee ends before those (guarantees.h). Without a prediction (ProfileLoaded) a job is served
@@ -15,7 +15,7 @@
 // twentieth of a slot is none: by hysteresis alone a job that needs one would keep two for as long as most jobs run.
 // No more is guaranteed than what other queues' min shares leave; where that is less than it needs since workers are
 // away, the next step comes within a second: after a restart of the master all of them are. Progress counts committed
-// tasks, so that lost outputs take it back.
+// tasks, so that lost outputs take it back. C(p, a) is corrected (Today and Correct in jockey_rules.h).
 //
 // Lesser forms, which the paper compares with: adapt=off keeps the first guarantee, model=amdahl predicts by Amdahl's
 // law, most=on guarantees all slots until the job ends.

@@ -75,6 +75,27 @@ Utility Utility::ShiftedLeft(double seconds) const {
   return out;
 }
 
+double Today(const std::vector<StageProfile>& stages, const std::vector<Computed>& done) {
+  double all = 0, then = 0, now = 0;
+  for (size_t s = 0; s < stages.size(); ++s) {
+    const StageProfile& stage = stages[s];
+    all += stage.ran;
+    if (stage.tasks == 0 || done[s].tasks < kShown * stage.tasks) continue;
+    then += stage.ran / stage.tasks * done[s].tasks;
+    now += done[s].seconds;
+  }
+  return all > 0 ? (kAsItWas * all + now) / (kAsItWas * all + then) : 1;
+}
+
+void Correct(const std::vector<StageProfile>& stages, const std::vector<double>& finished,
+             const std::vector<uint32_t>& allocations, double today, std::vector<std::vector<double>>* left) {
+  double work = 0;
+  for (size_t s = 0; s < stages.size(); ++s) work += (1 - finished[s]) * stages[s].run;
+  for (size_t i = 0; i < allocations.size(); ++i) {
+    for (double& seconds : (*left)[i]) seconds = today * std::max(seconds, work / allocations[i]);
+  }
+}
+
 uint32_t SmallestOfBest(const std::vector<uint32_t>& allocations, const std::vector<std::vector<double>>& left,
                         double elapsed, double slack, const Utility& utility) {
   uint32_t best = allocations.front();

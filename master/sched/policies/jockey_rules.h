@@ -13,7 +13,10 @@
 //                     begin and end as shares of the earlier run's length; minstage-inf: of a run with a slot for
 //                     each
 //   asked for         the smallest a with the greatest E[U(elapsed + slack C(p, a))], then smoothed
-// Departures: P is not below 0. Utilities that differ by a rounding are equal.
+// Departures: P is not below 0. Utilities that differ by a rounding are equal. What is left is corrected by what the
+// running job shows (Today, Correct): C(p, a) of the paper knows the earlier runs alone, so that a day on which all
+// tasks take longer is seen only as progress falls behind, and by then the dead zone and a part of the slack are
+// gone.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +38,7 @@ enum class Indicator {
 struct StageProfile {
   uint32_t tasks = 0;
   double run = 0, queue = 0;            // T_s, Q_s
+  double ran = 0;                       // of T_s what its attempts said that they computed
   double longest = 0;                   // l_s
   double behind = 0;                    // L_s
   double begin = 0, end = 1;            // shares of the earlier run
@@ -42,7 +46,8 @@ struct StageProfile {
   template <class V>
   static void Fields(V&& v) {
     using T = StageProfile;
-    v(&T::tasks, &T::run, &T::queue, &T::longest, &T::behind, &T::begin, &T::end, &T::begin_free, &T::end_free);
+    v(&T::tasks, &T::run, &T::queue, &T::ran, &T::longest, &T::behind, &T::begin, &T::end, &T::begin_free,
+      &T::end_free);
   }
 };
 
@@ -79,6 +84,21 @@ class Utility {
 // left with allocations[i]. REQUIRES as many of both, at least one, and no empty left[i].
 uint32_t SmallestOfBest(const std::vector<uint32_t>& allocations, const std::vector<std::vector<double>>& left,
                         double elapsed, double slack, const Utility& utility);
+// What a stage's committed tasks computed so far: so many of them, seconds together.
+struct Computed {
+  uint32_t tasks = 0;
+  double seconds = 0;
+};
+// Times as long as in earlier runs that tasks take this time: what those that are done computed over what as many did
+// then, of stages of which kShown are done (the first to end are the short ones), and as if a tenth of the job had
+// been as it was. Both guesses. 1 where nothing is known. REQUIRES as many of both.
+inline constexpr double kShown = .3, kAsItWas = .1;
+double Today(const std::vector<StageProfile>& stages, const std::vector<Computed>& done);
+// left as in SmallestOfBest: no less than the work that is left takes with so many slots, each time `today` times.
+// A job that held more slots than it is guaranteed has come to its progress by another way than runs with that many
+// slots, and may have more of its work left than these had then.
+void Correct(const std::vector<StageProfile>& stages, const std::vector<double>& finished,
+             const std::vector<uint32_t>& allocations, double today, std::vector<std::vector<double>>* left);
 // A_t = A_{t-1} + h (raw - A_{t-1}).
 inline double Smoothed(double before, double raw, double hysteresis) { return before + hysteresis * (raw - before); }
 

@@ -80,6 +80,26 @@ TEST(JockeyRulesTest, IndicatorsOfAHalfFinishedFirstStage) {
   }
 }
 
+TEST(JockeyRulesTest, ADayIsAsLongAsItsTasksTakeOverWhatTheyTook) {
+  std::vector<StageProfile> stages = BarrierJob();
+  stages[0].ran = 100, stages[1].ran = 80;
+  EXPECT_DOUBLE_EQ(Today(stages, {{}, {}}), 1);
+  EXPECT_DOUBLE_EQ(Today(stages, {{2, 40}, {}}), 1) << "fewer than three tenths";
+  EXPECT_DOUBLE_EQ(Today(stages, {{3, 60}, {}}), (18.0 + 60) / (18 + 30));
+  EXPECT_DOUBLE_EQ(Today(stages, {{10, 50}, {2, 80}}), (18.0 + 130) / (18 + 140));
+  EXPECT_DOUBLE_EQ(Today(stages, {{10, 100}, {4, 80}}), 1);
+  EXPECT_EQ(Today({}, {}), 1);
+  stages[0].ran = stages[1].ran = 0;
+  EXPECT_EQ(Today(stages, {{10, 50}, {4, 80}}), 1) << "nothing is known of earlier runs";
+}
+
+TEST(JockeyRulesTest, NoTimeLeftIsShorterThanItsWork) {
+  std::vector<std::vector<double>> left = {{10 * kMinute, 120 * kMinute}, {20 * kMinute, 40 * kMinute}};
+  Correct(BarrierJob(), {.5, .25}, {1, 5}, 1.5, &left);
+  const double work = (50 + 60) * kMinute;
+  EXPECT_EQ(left, (std::vector<std::vector<double>>{{1.5 * work, 180 * kMinute}, {1.5 * work / 5, 60 * kMinute}}));
+}
+
 TEST(JockeyRulesTest, HysteresisMovesAFifthOfTheWay) { EXPECT_DOUBLE_EQ(Smoothed(10, 20, .2), 12); }
 
 }  // namespace

@@ -21,7 +21,7 @@ Prediction Even(double work, double longest, uint32_t most) {
   p.quantiles = 2;
   p.stages = {{}};
   p.stages[0].tasks = 10;
-  p.stages[0].run = work;
+  p.stages[0].run = p.stages[0].ran = work;
   p.stages[0].longest = longest;
   p.runs = 1;
   for (uint32_t a = 1; a <= most; ++a) {
@@ -72,14 +72,14 @@ class JockeyTest : public testing::Test {
     }
     now_ = until;
   }
-  // The first live attempt of the job ends, or a killed one is gone.
-  void Finish(uint32_t seq) {
+  // The first live attempt of the job ends, after it computed so long.
+  void Finish(uint32_t seq, Duration ran = Seconds(10)) {
     for (uint32_t t = 0; t < J(seq).stages[0].tasks.size(); ++t) {
       const Task& task = J(seq).stages[0].tasks[t];
       for (const Attempt& a : task.attempts) {
         if (!a.live()) continue;
         const AttemptId id{{{1, seq}, 0, t}, a.number};
-        return Send(AttemptFinished{id, a.worker, a.incarnation, Manifest{1, 1, {t + 1, 1}}, {}, {}, {}});
+        return Send(AttemptFinished{id, a.worker, a.incarnation, Manifest{1, 1, {t + 1, 1}}, {}, ran, {}});
       }
     }
     FAIL() << "no attempt of job " << seq;
@@ -121,13 +121,22 @@ TEST_F(JockeyTest, FewerSlotsAsItProvesOnTimeAndMoreBehindIt) {
   Foretell(1, 300);
   const uint32_t first = J(1).share;
   EXPECT_EQ(first, 7u) << "1.2 * 300 / 7 = 51 <= 57";
-  for (int i = 0; i < 5; ++i) Finish(1);
+  for (int i = 0; i < 5; ++i) Finish(1, Seconds(30));
   Pass(Seconds(1));
   EXPECT_EQ(J(1).share, 7u) << "A = 7 + .2 (4 - 7) = 6.4";
   Pass(Seconds(2));
   EXPECT_EQ(J(1).share, 6u) << "5.54 or so after three steps";
   Pass(Seconds(35));
   EXPECT_GT(J(1).share, 8u) << "37 s gone, and half of the work is left";
+}
+
+TEST_F(JockeyTest, TasksThatTakeLongerThanTheyDidAskForMoreSlotsBeforeTheSlackIsGone) {
+  Submit(1, 10, Seconds(60));
+  Foretell(1, 200);
+  EXPECT_EQ(J(1).share, 5u) << "1.2 * 200 / 5 = 48 <= 57";
+  for (int i = 0; i < 5; ++i) Finish(1, Seconds(60));
+  Pass(Seconds(1));
+  EXPECT_EQ(J(1).share, 6u) << "2.67 times as long as 20 s: 1.2 * 2.67 * 100 / 6 <= 56; without it 3 would do";
 }
 
 TEST_F(JockeyTest, AJobBelowItsGuaranteeComesBeforeAllQueuesAndNoFurther) {

@@ -1,0 +1,121 @@
+#include "master/sim/jockey_days.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/base/digest.h"
+#include "master/sched/policies/jockey.h"
+#include "master/sim/jockey_setups.h"
+#include "master/sim/workload.h"
+
+namespace mr::sim {
+
+namespace {
+
+// Sigma of the logarithm of what all times of a run are multiplied with, and of what those of each stage are besides:
+// together the coefficient of variation of recurring jobs with inputs of one size (.20 at the median, papers.md 4.1).
+constexpr double kRunToRun = .2, kStageToStage = .1;
+// Of the fastest run, in seconds: an hour is 3.3 of those, the middle of the deadlines. A guess.
+constexpr double kMinuteOfFastest = 3.3 / 60;
+constexpr double kLearnedGb = 50, kRunGb[] = {20, 100};
+
+double Fastest(const RunProfile& shape, uint64_t seed) { return SampleRun(shape, kJockeySlots, seed).back().at; }
+
+// What a run under fair teaches.
+Result<RunProfile> Learned(const RunProfile& shape, uint64_t seed, uint64_t run) {
+  MR_ASSIGN_OR_RETURN(DeadlineRun first,
+                      RunOne(NoisyCluster(JobOf(shape, {}, seed), "fair,dryad_speculation", MixHash(seed, run),
+                                          kMinuteOfFastest * Fastest(shape, seed)),
+                             {}));
+  return std::move(first.profile);
+}
+
+Result<std::shared_ptr<const Prediction>> Predicted(const RunProfile& profile, uint64_t seed,
+                                                    sched::Indicator indicator) {
+  PredictOptions options;
+  options.slots = SlotsToPredict(kJockeySlots);
+  options.seed = seed;
+  options.indicator = indicator;
+  MR_ASSIGN_OR_RETURN(Prediction p, Predict(profile, options));
+  return std::make_shared<const Prediction>(std::move(p));
+}
+
+// Query by query what a file of so many gigabytes has.
+Result<std::vector<RunProfile>> Queries(const std::string& data, double gigabytes) {
+  const std::string file = "tpch_" + std::to_string(std::lround(gigabytes)) + "g_tasks.tsv";
+  MR_ASSIGN_OR_RETURN(const Trace trace, LoadTrace({file, data, "tpch"}));
+  std::vector<RunProfile> queries;
+  for (const JobModel& job : trace.jobs) {
+    RunProfile& profile = queries.emplace_back();
+    for (const StageModel& model : job.stages) {
+      StageRuns stage;
+      stage.name = model.name;
+      stage.tasks = model.tasks;
+      for (const sched::StageInput& input : model.inputs) {
+        if (input.is_edge) stage.inputs.push_back(input);
+      }
+      stage.run = model.durations;
+      std::sort(stage.run.begin(), stage.run.end());
+      profile.stages.push_back(std::move(stage));
+    }
+  }
+  return queries;
+}
+
+bool SamePlan(const RunProfile& a, const RunProfile& b) {
+  return std::equal(a.stages.begin(), a.stages.end(), b.stages.begin(), b.stages.end(),
+                    [](const StageRuns& x, const StageRuns& y) { return x.name == y.name && x.inputs == y.inputs; });
+}
+
+}  // namespace
+
+Result<std::vector<Recurring>> PaperJobs(uint64_t seed, sched::Indicator indicator) {
+  std::vector<Recurring> jobs;
+  for (int job = 0; job < kJockeyJobs; ++job) {
+    Recurring r;
+    r.shape = JockeyJob(job, seed);
+    r.fastest = Fastest(r.shape, seed);
+    MR_ASSIGN_OR_RETURN(const RunProfile learned, Learned(r.shape, seed, static_cast<uint64_t>(job)));
+    MR_ASSIGN_OR_RETURN(r.prediction, Predicted(learned, seed, indicator));
+    jobs.push_back(std::move(r));
+  }
+  return jobs;
+}
+
+Result<std::vector<Recurring>> TpchJobs(const std::string& data, uint64_t seed, sched::Indicator indicator) {
+  MR_ASSIGN_OR_RETURN(const std::vector<RunProfile> known, Queries(data, kLearnedGb));
+  std::vector<RunProfile> learned;
+  for (size_t q = 0; q < known.size(); ++q) {
+    MR_ASSIGN_OR_RETURN(learned.emplace_back(), Learned(known[q], seed, q));
+  }
+  std::vector<Recurring> jobs;
+  for (const double gigabytes : kRunGb) {
+    MR_ASSIGN_OR_RETURN(const std::vector<RunProfile> queries, Queries(data, gigabytes));
+    if (queries.size() != known.size()) return Internal("TPC-H has other queries with other sizes");
+    for (size_t q = 0; q < queries.size(); ++q) {
+      if (!SamePlan(queries[q], known[q])) return Internal("a query of TPC-H has another plan with another size");
+      Recurring r;
+      r.shape = queries[q];
+      r.fastest = Fastest(r.shape, seed);
+      std::vector<uint32_t> tasks;
+      for (const StageRuns& stage : r.shape.stages) tasks.push_back(stage.tasks);
+      MR_ASSIGN_OR_RETURN(r.prediction,
+                          Predicted(ScaledTo(learned[q], tasks, gigabytes / kLearnedGb), seed, indicator));
+      jobs.push_back(std::move(r));
+    }
+  }
+  return jobs;
+}
+
+Day DayOf(const Recurring& job, uint64_t seed, uint32_t run, double times) {
+  Rng rng = Rng::Stream(seed, "day " + std::to_string(run));
+  const double all = std::exp(kRunToRun * StandardNormal(rng));
+  std::vector<double> factors;
+  for (size_t s = 0; s < job.shape.stages.size(); ++s)
+    factors.push_back(all * std::exp(kStageToStage * StandardNormal(rng)));
+  Day day{JobOf(job.shape, factors, MixHash(seed, run)), 0, kMinuteOfFastest * job.fastest};
+  day.deadline = std::max(times * job.fastest, sched::kJockeySlack * CriticalPath(day.job));
+  return day;
+}
+
+}  // namespace mr::sim
