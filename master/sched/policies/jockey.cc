@@ -10,8 +10,12 @@ namespace {
 constexpr char kJockey[] = "jockey";
 constexpr char kScope[] = "job";
 constexpr char kSlots[] = "slots";  // A
-constexpr double kOneSlot = .05;    // less is none
-constexpr double kSoon = 1;         // seconds: workers are back so soon, or not for long (a guess)
+// While workers are away: short steps until now, and when a whole period is over.
+constexpr char kSoonSteps[] = "soon_steps", kNext[] = "next";
+constexpr double kOneSlot = .05;  // less is none
+constexpr double kSoon = 1;       // seconds: workers are back so soon, or not for long (a guess)
+// A guess: a master that starts again waits 10 s for its workers; one that is away longer is gone.
+constexpr int64_t kMostSoon = 15;
 
 struct Options {
   double slack, hysteresis, dead_zone, period;
@@ -72,9 +76,11 @@ class Jockey final : public Policy {
         SmallestOfBest(c.slots, left, elapsed, o_.slack, UtilityOf(*job, minute).ShiftedLeft(o_.dead_zone * minute));
     double slots = raw;
     const FactValue* before = anew ? nullptr : view.FindFact(kScope, FactId(id), kSlots);
+    const Instant next = anew ? Instant{} : Instant{view.Number(kScope, FactId(id), kNext)};
+    const bool within = view.now() < next;  // a period: A stays
     if (o_.most)
       slots = c.slots.back();
-    else if (before != nullptr && !o_.adapt)
+    else if (before != nullptr && (within || !o_.adapt))
       slots = std::get<double>(*before);
     else if (before != nullptr)
       slots = Smoothed(std::get<double>(*before), raw, o_.hysteresis);
@@ -88,9 +94,22 @@ class Jockey final : public Policy {
                     "",
                     {double(share), double(raw), 100 * progress, elapsed, then[then.size() / 2],
                      job->deadline.seconds(), today}});
+    const Instant whole = view.now() + FromSeconds(o_.period * minute);
     const bool away = wished > most && view.state().slots().total < c.slots.back();
-    const double period = o_.period * minute;
-    plan->WakeAt(FactId(id), view.now() + FromSeconds(away ? std::min(period, kSoon) : period));
+    plan->WakeAt(FactId(id), away ? Soon(id, view, anew, within ? next : whole, plan) : whole);
+    for (const char* of_away : {kSoonSteps, kNext}) {
+      if (!away && view.FindFact(kScope, FactId(id), of_away) != nullptr) plan->Forget(kScope, FactId(id), of_away);
+    }
+  }
+
+  // The next step while workers are away; next: when the period is over.
+  static Instant Soon(JobId id, const View& view, bool anew, Instant next, Plan* plan) {
+    const int64_t steps = anew ? 0 : view.Number(kScope, FactId(id), kSoonSteps);
+    const Instant soon = view.now() + FromSeconds(kSoon);
+    const bool early = steps < kMostSoon && soon < next;
+    plan->Remember(kScope, FactId(id), kNext, next.ns);
+    plan->Remember(kScope, FactId(id), kSoonSteps, steps + early);
+    return early ? soon : next;
   }
 
   static double TodayOf(const Job& job) {

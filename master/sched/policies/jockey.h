@@ -14,8 +14,9 @@
 // from a quarter of a second to a minute. A new prediction or deadline starts anew at raw, without hysteresis. A
 // twentieth of a slot is none: by hysteresis alone a job that needs one would keep two for as long as most jobs run.
 // No more is guaranteed than what other queues' min shares leave; where that is less than it needs since workers are
-// away, the next step comes within a second: after a restart of the master all of them are. Progress counts committed
-// tasks, so that lost outputs take it back. C(p, a) is corrected (Today and Correct in jockey_rules.h).
+// away, further steps come within the period, one a second, fifteen at most until none are missed: after a restart of
+// the master all of them are away. Such a step leaves A as it is. Progress counts committed tasks, so that lost
+// outputs take it back. C(p, a) is corrected (Today and Correct in jockey_rules.h).
 //
 // Lesser forms, which the paper compares with: adapt=off keeps the first guarantee, model=amdahl predicts by Amdahl's
 // law, most=on guarantees all slots until the job ends.

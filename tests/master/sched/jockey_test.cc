@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "common/base/fields.h"
 #include "master/sched/policies/admission.h"
@@ -300,6 +301,35 @@ TEST_F(JockeyTest, WorkersThatComeBackBringTheGuaranteeWithinASecond) {
   EXPECT_EQ(Allotted(), steps);
   Pass(Seconds(1));
   EXPECT_EQ(Allotted(), steps + 1) << "a step each minute again";
+}
+
+// Each step smooths A; and a worker that never comes back makes no step a second for good.
+TEST_F(JockeyTest, WorkersThatStayAwayMakeFifteenStepsMoreAndNoneOfThemSmooths) {
+  Submit(1, 30, Seconds(3600));
+  for (uint32_t w = 3; w <= 10; ++w) Send(WorkerLost{{w}, w, ""});
+  Foretell(1, 9000);
+  const auto a = [&] { return std::get<double>(*state().FindFact({"jockey", "job", FactId(JobId{1, 1}), "slots"})); };
+  EXPECT_EQ(a(), 4);
+  EXPECT_EQ(J(1).share, 2u);
+  for (int i = 0; i < 10; ++i) Finish(1, Seconds(900));
+  size_t steps = Allotted();
+  const auto made = [&] { return Allotted() - std::exchange(steps, Allotted()); };
+  Pass(Seconds(59));
+  EXPECT_EQ(made(), 15u);
+  EXPECT_EQ(a(), 4) << "the period is not over";
+  Pass(Seconds(1));
+  EXPECT_EQ(made(), 1u);
+  EXPECT_NEAR(a(), 4 + .2 * (3 - 4), 1e-9);
+  Pass(Seconds(120));
+  EXPECT_EQ(made(), 2u) << "a step each minute";
+  // Once none are missed it begins again.
+  for (uint32_t w = 3; w <= 10; ++w) Send(OneSlotWorker(w, 100));
+  Pass(Seconds(60));
+  EXPECT_EQ(made(), 1u);
+  EXPECT_EQ(J(1).share, 4u);
+  for (uint32_t w = 3; w <= 10; ++w) Send(WorkerLost{{w}, 100, ""});
+  Pass(Seconds(120));
+  EXPECT_EQ(made(), 1u + 15u + 1u);
 }
 
 TEST_F(JockeyTest, AListWithoutItEndsGuaranteesAndOneWithItBringsThemBack) {
