@@ -282,6 +282,7 @@ std::string CheckState(const State& state) {
   for (const auto& [id, w] : state.workers()) {
     if (std::string error = CheckWorker(state, w); !error.empty()) return error;
   }
+  size_t ending = 0;
   for (const auto& [id, job] : state.jobs()) {
     uint32_t fetching = 0, holding = 0, taking_back = 0;
     for (uint32_t s = 0; s < job.stages.size(); ++s) {
@@ -294,6 +295,7 @@ std::string CheckState(const State& state) {
         for (const Attempt& a : job.stages[s].tasks[t].attempts) {
           taking_back += a.holds_slot() && a.taken_back;
           const bool ends = a.holds_slot() && !a.live();
+          ending += ends;
           if (ends != (state.ending().count({{id, s, t}, a.number}) != 0)) return Name(id) + ": what ends is listed wrong";
         }
       }
@@ -308,6 +310,7 @@ std::string CheckState(const State& state) {
     }
     if (done) return Name(id) + ": all of its output is committed, and it still runs";
   }
+  if (ending != state.ending().size()) return "an attempt is listed as ending of which no job knows";
   return "";
 }
 
