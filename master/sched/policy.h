@@ -21,12 +21,16 @@ class Policy {
   virtual std::string_view name() const = 0;
   // What it needs of the state's indexes.
   virtual void Ask(Sharing*) const {}
-  // Const: a policy remembers nothing itself, but for what it saw in this round of idle offers (State::idle_rounds).
-  // What is worth remembering is a fact, written through the plan and read through the view. Draws from rng on slot offers only.
+  // Const: a policy remembers nothing itself, but for what it can work out again (caches by State::folds, what it saw
+  // in a round of idle offers, refusals at one instant): no decision depends on whether it still knows it. What is
+  // worth remembering is a fact, written through the plan and read through the view. Draws from rng on slot offers
+  // only.
   virtual void Refine(const Trigger& trigger, const View& view, Rng& rng, Plan& plan) const = 0;
-  // Whether at this instant it has passed this job over in an answer to an offer, and would again if a first attempt of
-  // this task were drafted there, and would say nothing else. False where it does not know.
+  // Whether at this instant it has passed this job over in an answer to an offer, and would again if a first attempt
+  // of this task were drafted there, and would say nothing else. False where it does not know.
   virtual bool Refuses(const View&, const TaskId&, WorkerId) const { return false; }
+  // Whether it may change what is drafted when a slot is offered, or draft something itself.
+  virtual bool AnswersOffers() const { return true; }
   // Whether it has a use for a free slot of this kind though nothing is pending: then free workers are
   // offered every offer_period.
   virtual bool Seeks(const View&, SlotKind) const { return false; }

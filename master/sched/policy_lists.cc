@@ -155,10 +155,18 @@ void PolicyLists::RefineTimer(const std::string& owner, uint64_t id, const State
   }
 }
 
-bool PolicyLists::Refuses(const State& state, Instant now, const TaskId& task, WorkerId worker) const {
-  return std::any_of(cluster_.members().begin(), cluster_.members().end(), [&](const auto& member) {
-    return member.cluster && member.policy->Refuses(View(state, now, member.policy->name()), task, worker);
-  });
+bool PolicyLists::Refuses(std::string_view asker, const State& state, Instant now, const TaskId& task,
+                          WorkerId worker) const {
+  const auto& members = cluster_.members();
+  size_t i = 0;
+  while (i < members.size() && members[i].policy->name() != asker) ++i;
+  for (++i; i < members.size(); ++i) {
+    if (!own_.empty() && (i == first_ || i == end_)) return false;  // these may have lists that answer it
+    const Policy& policy = *members[i].policy;
+    if (!policy.AnswersOffers()) continue;
+    return members[i].cluster && policy.Refuses(View(state, now, policy.name()), task, worker);
+  }
+  return false;
 }
 
 bool PolicyLists::Seeks(const State& state, Instant now, SlotKind kind) const {

@@ -10,6 +10,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "master/sched/pipeline.h"
@@ -27,8 +28,9 @@ class PolicyLists {
   void Refine(const Trigger& trigger, const State& state, Instant now, Plan* plan) const;
   // One policy's timer, by the name under which it was set.
   void RefineTimer(const std::string& owner, uint64_t id, const State& state, Instant now, Plan* plan) const;
-  // Of any policy of the cluster's list: Policy::Refuses.
-  bool Refuses(const State& state, Instant now, const TaskId& task, WorkerId worker) const;
+  // Policy::Refuses of the first behind the asker in the cluster's list that answers offers: those behind that one
+  // are told only what it leaves of the draft.
+  bool Refuses(std::string_view asker, const State& state, Instant now, const TaskId& task, WorkerId worker) const;
   // Of any policy: Policy::Seeks.
   bool Seeks(const State& state, Instant now, SlotKind kind) const;
 

@@ -44,7 +44,9 @@ struct Scheduler::Impl : Refusals {
     return false;
   }
 
-  bool Refuses(const TaskId& task, WorkerId worker) const override { return lists.Refuses(state, now, task, worker); }
+  bool Refuses(std::string_view asker, const TaskId& task, WorkerId worker) const override {
+    return lists.Refuses(asker, state, now, task, worker);
+  }
 
   // True where the offer ended in a launch.
   bool Offer(WorkerId worker, bool local_only, bool idle = false) {

@@ -1,6 +1,7 @@
 // What happened, as policies are told: why they are asked now.
 #pragma once
 
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -10,12 +11,12 @@
 
 namespace mr::sched {
 
-// What policies of the list are known to pass over, by what they said of the job at this instant.
+// What policies behind the one that asks are known to pass over, by what they said of the job at this instant.
 class Refusals {
  public:
   virtual ~Refusals() = default;
-  // Of a first attempt of this task there.
-  virtual bool Refuses(const TaskId& task, WorkerId worker) const = 0;
+  // Of a first attempt of this task there, if this policy drafts one.
+  virtual bool Refuses(std::string_view asker, const TaskId& task, WorkerId worker) const = 0;
 };
 
 // This worker has room for one attempt at least. Launch at most one: it is offered again as long

@@ -81,7 +81,7 @@ class Fair final : public Policy {
   static bool Refused(const SlotOffer& offer, const Plan& plan) {
     const auto* launch = std::get_if<Launch>(&plan.edits().back());
     if (offer.refusals == nullptr || launch == nullptr || launch->cause != Cause::kFirst) return false;
-    return offer.refusals->Refuses(launch->attempt.task, launch->worker);
+    return offer.refusals->Refuses(kFair, launch->attempt.task, launch->worker);
   }
 
   bool LaunchFair(const SlotOffer& offer, const State& state, bool ready, Choose choose, Plan* plan) const {

@@ -37,6 +37,7 @@ class Jockey final : public Policy {
   explicit Jockey(const Options& options) : o_(options) {}
 
   std::string_view name() const override { return kJockey; }
+  bool AnswersOffers() const override { return false; }
 
   void Refine(const Trigger& trigger, const View& view, Rng&, Plan& plan) const override {
     if (const auto* timers = std::get_if<TimersDue>(&trigger)) {

@@ -62,7 +62,7 @@ TEST(DeterminismTest, EqualHistoriesHaveEqualDigestsInTwoProcesses) {
 
 // Queues, waits and preemption on, and jobs that end all the same.
 constexpr const char* kSharing[] = {"fair(guarantee_timeout=0.1),jockey(period=0.5,hysteresis=1),delay(node=0.1)",
-                                    "fair,delay", "fair,coupling", "fair(reduces=greedy),coupling(clock=paper)",
+                                    "fair,delay", "fair,coupling", "fair,coupling,delay(node=0.1)", "fair(reduces=greedy),coupling(clock=paper)",
                                     "fifo,blacklist(window=0.2,most=0.5)",
                                     "fair(reduces=greedy),delay(clock=paper)",
                                     "fair(min_share_timeout=0.1,fair_share_timeout=0.2),delay(node=0.1,rack=0.1)"};
