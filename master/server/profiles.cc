@@ -212,6 +212,7 @@ Status ProfileStore::Used(const std::string& key, const StoredProfile* write) {
   if (const auto it = used_.find(key); it != used_.end()) by_use_.erase(it->second);
   used_[key] = use;
   by_use_[use] = key;
+  rates_[key] = rate;  // a database that was opened anew had none of it yet
   while (used_.size() > most_) Forget(std::string(by_use_.begin()->second));
   return Status::Ok();
 }

@@ -145,6 +145,7 @@ TEST_F(FullDiskTest, WhatDoesNotFitIsSaidAndLaterRunsAreKeptOnceThereIsRoom) {
   if (!mounted_) GTEST_SKIP() << "no right to mount a small file system";
   const std::string path = small_ + "/profiles";
   uint64_t kept = 0;
+  double rate = 0;
   Status full;
   {
     ProfileStore store(path);
@@ -161,11 +162,14 @@ TEST_F(FullDiskTest, WhatDoesNotFitIsSaidAndLaterRunsAreKeptOnceThereIsRoom) {
     ASSERT_TRUE(found.ok()) << "what is there can be read: " << found.status().ToString();
     EXPECT_TRUE(found->has_value());
     MakeRoom();
-    const Status again = store.Add("later", 1, {1, 2}, 2, Large());
+    const Status again = store.Add("later", 1, {1, 2}, 2, OfRun(1, 10, 3000));
     EXPECT_TRUE(again.ok()) << again.ToString();
+    rate = store.BytesPerSlotSecond();
+    EXPECT_NEAR(rate, (1000. + 3000.) / (10. + 10.), 1e-6);
   }
   ProfileStore store(path);
   EXPECT_EQ(store.size(), kept + 2);
+  EXPECT_EQ(store.BytesPerSlotSecond(), rate) << "what it knew before";
   for (uint64_t shape = 0; shape < kept; ++shape) EXPECT_TRUE(store.Find("a", shape)->has_value()) << shape;
   EXPECT_TRUE(store.Find("first", 1)->has_value());
   EXPECT_TRUE(store.Find("later", 1)->has_value());
