@@ -171,7 +171,8 @@ class Brain {
     std::optional<Duration> deadline;
   };
   // It is done as asked. The text warns of a deadline that is not likely to be met, and says the earliest that is;
-  // empty: nothing is against it. Answered when it is in the journal, and of a deadline when the job is predicted.
+  // empty: nothing is against it. Answered when it is in the journal; of a deadline, where the list steers by them,
+  // when this job and others that run are predicted and no worker is away that may come back after a restart.
   void SetJob(JobId job, const JobWish& wish, std::function<void(Status, std::string)> reply);
   // Of a job that has one.
   void FillDeadline(const JobView& job, rpc::JobStatus::Builder out) const;

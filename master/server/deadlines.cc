@@ -135,6 +135,7 @@ void Brain::Foretold(const std::string& key, Result<Forecast> forecast) {
 // submits the second finds what the first was promised.
 void Brain::AdmitForetold(const std::string& key) {
   const auto it = planning_.find(key);
+  if (it == planning_.end()) return;
   const JobSpec& spec = it->second.spec;
   const sched::State& state = scheduler_->state();
   const auto answer =
@@ -205,7 +206,8 @@ void Brain::SetJob(JobId id, const JobWish& wish, std::function<void(Status, std
   const auto answer = [this, sequence = fed.sequence, reply = std::move(reply)](const std::string& warning) {
     outbox_.Hold(sequence, [reply, warning] { reply(Status::Ok(), warning); });
   };
-  if (wish.deadline) {
+  // Who gets no warning waits for nothing.
+  if (wish.deadline && wish.deadline->ns > 0 && Steers()) {
     return ForetellRunning(id, [this, id, answer] { WhenSettled([this, id, answer] { answer(LateWarning(id)); }); });
   }
   answer("");

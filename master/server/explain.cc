@@ -33,8 +33,10 @@ void Brain::ExplainJob(const JobSpec& spec, std::function<void(Explained)> reply
           AddForecast(*shared, std::move(*made), out.get());
           reply(std::move(*out));
         };
-        if (shared->deadline.ns <= 0) return answer();
-        WhenSettled(answer);  // as a submit would
+        // As a submit would.
+        const bool admits = Steers() && !shared->best_effort && shared->deadline.ns > 0;
+        if (!admits || !made->ok() || (*made)->guessed) return answer();
+        WhenSettled(answer);
       });
     });
   });

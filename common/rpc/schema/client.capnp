@@ -49,8 +49,9 @@ interface MasterForClient {
   # cannot be planned, and why.
   setJob @22 (job :Common.JobId, setPriority :Bool, priority :Int32, setDeadline :Bool, deadlineMs :UInt64) -> (outcome :Common.Outcome, warning :Text);
   # Of a running job; what is not to be set stays as it is. deadlineMs: from its submission, 0 = none. Answered when it
-  # is in the journal and, with a deadline, when the job is predicted. warning: not empty where the deadline, which is
-  # taken all the same, is not likely to be met; why, and the earliest that is.
+  # is in the journal and, with a deadline that is steered by, when this job and others that run are predicted and no
+  # worker is away that may come back after a restart of the master (10 s). warning: not empty where the deadline,
+  # which is taken all the same, is not likely to be met; why, and the earliest that is.
 }
 
 interface JobWatcher { changed @0 (status :JobStatus); }

@@ -51,7 +51,7 @@ class AdmissionTest : public testing::Test {
     loop_ = std::make_unique<Loop>([this] { brain_->Flush(); });
     Brain::Options options;
     options.directory = directory_.path();
-    options.policies = "fair,jockey";
+    options.policies = policies_;
     options.profiles = profiles_;
     EXPECT_TRUE(MakeDirectories(Path("journal")).ok());
     brain_ = std::make_unique<Brain>(options, *loop_, *outlets_);
@@ -73,9 +73,9 @@ class AdmissionTest : public testing::Test {
       fn();
     });
   }
-  // On the master's thread: what the journal holds back comes in time.
-  bool Until(const std::function<bool()>& done) {
-    for (int i = 0; i < 2000; ++i) {
+  // On the master's thread: what the journal holds back comes in time. turns: of 5 ms and more.
+  bool Until(const std::function<bool()>& done, int turns = 2000) {
+    for (int i = 0; i < turns; ++i) {
       bool is = false;
       On([&] { is = done(); });
       if (is) return true;
@@ -156,6 +156,7 @@ class AdmissionTest : public testing::Test {
   }
 
   test::TempDirectory directory_;
+  std::string policies_ = "fair,jockey";
   std::shared_ptr<ProfileStore> profiles_;
   std::unique_ptr<HeldPredictions> outlets_;
   std::unique_ptr<Loop> loop_;
@@ -241,6 +242,21 @@ TEST_F(AdmissionTest, AfterARestartASubmitWaitsForWorkersAndForThePredictionsOfT
   EXPECT_EQ(Refusal("modest"), "") << "one slot is enough";
 }
 
+// The workers are away, for ten seconds.
+TEST_F(AdmissionTest, AfterARestartADeadlineOfWhichNothingIsWarnedIsSetAtOnce) {
+  Register();
+  Submit("running", 0);
+  ASSERT_EQ(Refusal("running"), "");
+  StartBrain();
+  SetDeadline("running", 0);
+  EXPECT_TRUE(Until([&] { return warnings_.size() == 1; }, 1000)) << "none";
+  policies_ = "fair";
+  StartBrain();
+  SetDeadline("running", kThreeSlotsMs);
+  EXPECT_TRUE(Until([&] { return warnings_.size() == 2; }, 1000)) << "nobody steers by it";
+  EXPECT_EQ(Held(), 0u);
+}
+
 // Explain says what a submit would, when it would.
 TEST_F(AdmissionTest, ExplainWaitsAsASubmitDoes) {
   Register();
@@ -262,6 +278,27 @@ TEST_F(AdmissionTest, ExplainWaitsAsASubmitDoes) {
     EXPECT_EQ(explained->admission->answer, sched::Admission::Answer::kAdmitted);
     EXPECT_EQ(explained->slots, 4u);
   });
+}
+
+TEST_F(AdmissionTest, ExplainWaitsForNothingWhereNoSubmitDoes) {
+  Register();
+  const auto answered = [&](bool best_effort) {
+    StartBrain();  // the worker is away
+    capnp::MallocMessageBuilder message;
+    auto wire = message.initRoot<rpc::JobSpec>();
+    test::FillTwoStages(wire, Path("input"), Path("out"), 2);
+    wire.setDeadlineMs(kThreeSlotsMs);
+    wire.setBestEffort(best_effort);
+    const auto spec = ReadSpec(wire.asReader());
+    EXPECT_TRUE(spec.ok());
+    bool there = false;
+    On([&] { brain_->ExplainJob(*spec, [&](const Explained&) { there = true; }); });
+    Predict(0);
+    return there;
+  };
+  EXPECT_TRUE(answered(true));
+  policies_ = "fair";
+  EXPECT_TRUE(answered(false)) << "nobody steers by it";
 }
 
 }  // namespace
