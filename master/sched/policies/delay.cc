@@ -5,7 +5,6 @@
 #include <map>
 #include <optional>
 
-
 namespace mr::sched {
 
 namespace {

@@ -44,6 +44,8 @@ TEST(SchedCostTest, AnEventLooksAtAsMuchWhere120JobsWaitAsWhere8Do) {
 }
 
 // Of 120 jobs that wait 60 have a deadline, and what they are guaranteed: that costs the others' offers nothing.
+// It sees what is counted (State::Look) alone: not a walk over all guaranteed jobs that counts none of them. What that
+// takes is in the cost of deadlines that `./dev bench sched` measures.
 TEST(SchedCostTest, AnEventLooksAtAsMuchWhere60JobsAreGuaranteedSlotsAsWhere4Are) {
   const auto looks = [](uint32_t deadlines) {
     Load load;
