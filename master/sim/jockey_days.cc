@@ -83,9 +83,12 @@ Result<std::vector<Recurring>> PaperJobs(uint64_t seed, sched::Indicator indicat
 }
 
 Result<std::vector<Recurring>> TpchJobs(const std::string& data, uint64_t seed, sched::Indicator indicator) {
-  MR_ASSIGN_OR_RETURN(const std::vector<RunProfile> known, Queries(data, kLearnedGb));
+  MR_ASSIGN_OR_RETURN(std::vector<RunProfile> known, Queries(data, kLearnedGb));
   std::vector<RunProfile> learned;
+  std::vector<double> stretched;
   for (size_t q = 0; q < known.size(); ++q) {
+    stretched.push_back(60 / kMinuteOfFastest / Fastest(known[q], seed));
+    known[q] = Scaled(known[q], stretched[q], true);
     MR_ASSIGN_OR_RETURN(learned.emplace_back(), Learned(known[q], seed, q));
   }
   std::vector<Recurring> jobs;
@@ -95,7 +98,7 @@ Result<std::vector<Recurring>> TpchJobs(const std::string& data, uint64_t seed, 
     for (size_t q = 0; q < queries.size(); ++q) {
       if (!SamePlan(queries[q], known[q])) return Internal("a query of TPC-H has another plan with another size");
       Recurring r;
-      r.shape = queries[q];
+      r.shape = Scaled(queries[q], stretched[q], true);
       r.fastest = Fastest(r.shape, seed);
       std::vector<uint32_t> tasks;
       for (const StageRuns& stage : r.shape.stages) tasks.push_back(stage.tasks);

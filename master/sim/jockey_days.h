@@ -13,7 +13,9 @@ struct Recurring {
 
 // Jobs A to G (JockeyJob).
 Result<std::vector<Recurring>> PaperJobs(uint64_t seed, sched::Indicator indicator);
-// The queries of TPC-H as they were measured on Spark, twice each: learned with 50 GB, run with 20 and with 100.
+// The queries of TPC-H as they were measured on Spark, twice each: learned with 50 GB, run with 20 and with 100. All
+// times of a query are stretched so that an hour is the deadline of the size that is learned: as measured they end in
+// seconds, of which the lease after which a worker counts as lost is ten.
 // kNotFound where `data` has no such files.
 Result<std::vector<Recurring>> TpchJobs(const std::string& data, uint64_t seed, sched::Indicator indicator);
 
