@@ -94,6 +94,9 @@ StageRuns RunsOf(const Job& job, size_t s) {
   if (committed > 0) out.ran = ran / static_cast<double>(committed);
   if (committed > 0) out.fails = static_cast<double>(failed) / static_cast<double>(failed + committed);
   if (tasks_failed > 0) out.fails_again = static_cast<double>(tasks_again) / static_cast<double>(tasks_failed);
+  double sum = 0;
+  for (const float seconds : out.run) sum += static_cast<double>(seconds);
+  if (!out.run.empty()) out.means = {static_cast<float>(sum / static_cast<double>(out.run.size()))};
   out.run = Thinned(std::move(out.run));
   out.wait = Thinned(std::move(out.wait));
   return out;
@@ -166,6 +169,8 @@ RunProfile Merged(const RunProfile& earlier, const RunProfile& later) {
     StageRuns& now = out.stages[s];
     now.run = MergedSamples(before.run, now.run, weight);
     now.wait = MergedSamples(before.wait, now.wait, weight);
+    now.means.insert(now.means.begin(), before.means.begin(), before.means.end());
+    if (now.means.size() > kRunsRemembered) now.means.erase(now.means.begin(), now.means.end() - kRunsRemembered);
     now.queue = mean(before.queue, now.queue);
     now.ran = mean(before.ran, now.ran);
     // Of runs without a failure nothing is known of a second one.

@@ -24,11 +24,13 @@ struct StageRuns {
   double fails = 0;  // P(an attempt fails)
   double fails_again = 0;  // P(a task fails twice or more | it failed); only told, not predicted with
   double input_bytes = 0;  // of all tasks of the latest run
+  std::vector<float> means;  // of `run`, of each of the latest kRunsRemembered runs, oldest first; empty: of no run
   double ran = 0;          // seconds that a committed attempt computed (RunTime), mean
   template <class V>
   static void Fields(V&& v) {
     using T = StageRuns;
-    v(&T::name, &T::tasks, &T::inputs, &T::run, &T::wait, &T::queue, &T::fails, &T::fails_again, &T::input_bytes, &T::ran);
+    v(&T::name, &T::tasks, &T::inputs, &T::run, &T::wait, &T::queue, &T::fails, &T::fails_again, &T::input_bytes, &T::means,
+      &T::ran);
   }
 };
 

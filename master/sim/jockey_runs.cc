@@ -21,7 +21,7 @@ constexpr double kSubmit = 5;                         // of the job that is look
 constexpr double kHorizon = 300;                      // until then others come
 // What goes wrong: guesses.
 constexpr double kFails = .01;  // P(an attempt fails)
-constexpr uint32_t kCrashes = 1, kSlowMachines = 6;
+constexpr uint32_t kCrashes = 2, kSlowMachines = 6;
 constexpr double kCrashLasts = 2, kSlowLasts = 5, kWithin = 60;
 
 void AddOthers(Experiment* e, double minute) {

@@ -17,8 +17,8 @@ inline constexpr uint32_t kJockeySlots = 100;  // that the paper's jobs may have
 // factors: of each stage's times, may be empty; seed: of the draws.
 JobModel JobOf(const RunProfile& profile, const std::vector<double>& factors, uint64_t seed);
 
-// 25 workers of 4 slots; nine other queues that want all of them, on and off; machines that are slow for a while, one
-// that crashes, attempts that fail. All that takes time takes it in minutes of `minute` seconds, so that a short job
+// 25 workers of 4 slots; nine other queues that want all of them, on and off; machines that are slow for a while, two
+// that crash, attempts that fail. All that takes time takes it in minutes of `minute` seconds, so that a short job
 // sees as much of it as a long one. The job itself comes after five of them, as job 0 of the workload.
 Experiment NoisyCluster(JobModel job, const std::string& policies, uint64_t seed, double minute);
 

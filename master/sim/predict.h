@@ -1,7 +1,7 @@
 // How long a job still takes with so many slots, from how its earlier runs went: Jockey's offline simulator
-// (papers.md 4.1). Not the simulator of clusters (simulation.h): of the job alone, with a slots of its own, whose
-// tasks take times drawn from the profile. Not modelled, as in the paper: other sizes of input (Scaled), duplicate
-// tasks; nor days on which all tasks take longer, of which the control loop knows (Today in jockey_rules.h).
+// (papers.md 4.1). Each simulated run is one of another day: DaySpread. Not the simulator of clusters
+// (simulation.h): of the job alone, with a slots of its own, whose tasks take times drawn from the profile. Not
+// modelled, as in the paper: other sizes of input (Scaled), duplicate tasks.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,11 @@ using sched::StageRuns;
 // T_s, Q_s, l_s, L_s, and begins and ends of a run with `slots` and of one with a slot for each task
 // (jockey_rules.h).
 std::vector<sched::StageProfile> Summarize(const RunProfile& profile, uint32_t slots, uint64_t seed);
+
+// How far the mean task time of a stage is from that of other days, as the sigma of a lognormal: of its latest runs,
+// and as if three more had shown .2. 0 for a profile of no run. A job's last stages show their day last, when slack
+// that is in proportion to what is left has shrunk. Beyond the paper.
+double DaySpread(const sched::StageRuns& stage);
 
 struct PredictOptions {
   std::vector<uint32_t> slots;                       // ascending, each > 0

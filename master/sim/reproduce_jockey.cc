@@ -149,7 +149,7 @@ Study JockeyStudy() {
        "25 workers of 4 slots; nine other queues of tasks (median .2 minutes) for 75 slots on average, 5 minutes on, "
        "3 off; 3.3 times the fastest run are an hour",
        "guesses"},
-      {"faults", "1 % of attempts fail; within the hour 1 worker crashes, 6 are slow for 5 minutes", "guesses"},
+      {"faults", "1 % of attempts fail; within the hour 2 workers crash, 6 are slow for 5 minutes", "guesses"},
       {"another day",
        "times of each stage times lognormal(0, .2); in runs all times lognormal(0, .2), of each stage (0, .1)",
        "recurring jobs of one size: papers.md 4.1"}};

@@ -89,6 +89,7 @@ TEST(JobProfileTest, QueueingIsFromInputsToALaunch) {
   run.Finish(9, 0, 1);
   const RunProfile profile = ProfileOf(*run.scheduler.state().FindJob(kJob));
   EXPECT_NEAR(profile.stages[0].queue, 6, 1e-9);
+  EXPECT_EQ(profile.stages[0].means, std::vector<float>{2});
   EXPECT_NEAR(profile.stages[0].ran, 2, 1e-9);
   EXPECT_EQ(profile.stages[0].fails, 0);
 }
@@ -128,6 +129,19 @@ TEST(JobProfileTest, EqualRunsAreMergedSampleBySample) {
   EXPECT_EQ(both.stages[0].tasks, 2u) << "of the later one";
   const RunProfile three = Merged(both, Profile({5, 6}));
   EXPECT_EQ(three.stages[0].run, (std::vector<float>{1, 2, 3, 4, 5, 6})) << "two runs weigh as two";
+}
+
+TEST(JobProfileTest, TheMeansOfTheLatestRunsAreKept) {
+  RunProfile all = Profile({1});
+  all.stages[0].means = {1};
+  for (uint32_t run = 2; run <= kRunsRemembered + 2; ++run) {
+    RunProfile next = Profile({1});
+    next.stages[0].means = {static_cast<float>(run)};
+    all = Merged(all, next);
+  }
+  ASSERT_EQ(all.stages[0].means.size(), kRunsRemembered);
+  EXPECT_EQ(all.stages[0].means.front(), 3);
+  EXPECT_EQ(all.stages[0].means.back(), kRunsRemembered + 2);
 }
 
 TEST(JobProfileTest, ARunOfManyTasksWeighsAsOneOfFew) {

@@ -137,6 +137,32 @@ TEST(PredictTest, NeverRisesWithProgressOrSlots) {
   }
 }
 
+TEST(PredictTest, DaysDifferAsTheLatestRunsDid) {
+  StageRuns stage = Of("a", 4, {10});
+  EXPECT_EQ(DaySpread(stage), 0) << "no run is known";
+  stage.means = {10};
+  EXPECT_NEAR(DaySpread(stage), .2, 1e-9) << "what is usual";
+  stage.means = {10, 10, 10, 10, 10, 10, 10, 10};
+  EXPECT_NEAR(DaySpread(stage), .2 * std::sqrt(.3), 1e-6) << "eight equal ones: .04 * 3 / 10";
+  stage.means = {10, 20};
+  EXPECT_NEAR(DaySpread(stage), std::sqrt((.12 + .24022651) / 4), 1e-6) << "log 2 squared / 2 more";
+  stage.means = {0, 10};
+  EXPECT_NEAR(DaySpread(stage), .2, 1e-9) << "no time has no logarithm";
+}
+
+TEST(PredictTest, APredictionOfARunIsAsWideAsDaysAre) {
+  RunProfile job{{Of("a", 400, {10})}};
+  PredictOptions o;
+  o.slots = {10};
+  const auto narrow = Predict(job, o);
+  job.stages[0].means = {10};
+  const auto wide = Predict(job, o);
+  ASSERT_TRUE(narrow.ok() && wide.ok());
+  EXPECT_EQ(narrow->At(0, 0).front(), narrow->At(0, 0).back());
+  EXPECT_LT(wide->At(0, 0).front(), .9 * narrow->At(0, 0).front());
+  EXPECT_GT(wide->At(0, 0).back(), 1.2 * narrow->At(0, 0).back()) << "1.65 sigma of .2 is 1.39";
+}
+
 TEST(PredictTest, SameSeedSamePrediction) {
   RunProfile job{{Of("a", 50, {1, 2, 3}), Of("b", 5, {4, 9}, {{true, EdgeKind::kAllToAll, 0}})}};
   EXPECT_EQ(Predict(job, OneToTen())->left, Predict(job, OneToTen())->left);
