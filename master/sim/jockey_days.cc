@@ -30,14 +30,18 @@ Result<RunProfile> Learned(const RunProfile& shape, uint64_t seed, uint64_t run)
   return std::move(first.profile);
 }
 
-Result<std::shared_ptr<const Prediction>> Predicted(const RunProfile& profile, uint64_t seed,
-                                                    sched::Indicator indicator) {
+// Sets the predictions of a job from what was learned.
+Status Foretell(const RunProfile& learned, uint64_t seed, sched::Indicator indicator, Recurring* job) {
   PredictOptions options;
   options.slots = SlotsToPredict(kJockeySlots);
   options.seed = seed;
   options.indicator = indicator;
-  MR_ASSIGN_OR_RETURN(Prediction p, Predict(profile, options));
-  return std::make_shared<const Prediction>(std::move(p));
+  for (const bool days : {true, false}) {
+    options.days = days;
+    MR_ASSIGN_OR_RETURN(Prediction p, Predict(learned, options));
+    (days ? job->prediction : job->narrow) = std::make_shared<const Prediction>(std::move(p));
+  }
+  return Status::Ok();
 }
 
 // Query by query what a file of so many gigabytes has.
@@ -76,7 +80,7 @@ Result<std::vector<Recurring>> PaperJobs(uint64_t seed, sched::Indicator indicat
     r.shape = JockeyJob(job, seed);
     r.fastest = Fastest(r.shape, seed);
     MR_ASSIGN_OR_RETURN(const RunProfile learned, Learned(r.shape, seed, static_cast<uint64_t>(job)));
-    MR_ASSIGN_OR_RETURN(r.prediction, Predicted(learned, seed, indicator));
+    MR_RETURN_IF_ERROR(Foretell(learned, seed, indicator, &r));
     jobs.push_back(std::move(r));
   }
   return jobs;
@@ -102,8 +106,7 @@ Result<std::vector<Recurring>> TpchJobs(const std::string& data, uint64_t seed, 
       r.fastest = Fastest(r.shape, seed);
       std::vector<uint32_t> tasks;
       for (const StageRuns& stage : r.shape.stages) tasks.push_back(stage.tasks);
-      MR_ASSIGN_OR_RETURN(r.prediction,
-                          Predicted(ScaledTo(learned[q], tasks, gigabytes / kLearnedGb), seed, indicator));
+      MR_RETURN_IF_ERROR(Foretell(ScaledTo(learned[q], tasks, gigabytes / kLearnedGb), seed, indicator, &r));
       jobs.push_back(std::move(r));
     }
   }

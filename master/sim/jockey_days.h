@@ -6,9 +6,10 @@
 namespace mr::sim {
 
 struct Recurring {
-  RunProfile shape;                              // of the runs to come
-  std::shared_ptr<const Prediction> prediction;  // for kJockeySlots, of a run under fair that came before
-  double fastest = 0;                            // seconds of a run of that shape with kJockeySlots
+  RunProfile shape;  // of the runs to come
+  // For kJockeySlots, of a run under fair that came before; narrow: as the paper's, which know no other days.
+  std::shared_ptr<const Prediction> prediction, narrow;
+  double fastest = 0;  // seconds of a run of that shape with kJockeySlots
 };
 
 // Jobs A to G (JockeyJob).

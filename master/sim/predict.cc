@@ -295,7 +295,8 @@ Result<Prediction> Predict(const RunProfile& profile, const PredictOptions& opti
     seen[a].resize(out.buckets + 1);
     for (uint32_t r = 0; r < options.runs; ++r) {
       // The same luck with each number of slots.
-      OneRun run(profile, out.slots[a], Rng::Stream(options.seed + r, "predict"), AnyDay(profile, options.seed + r));
+      OneRun run(profile, out.slots[a], Rng::Stream(options.seed + r, "predict"),
+                 options.days ? AnyDay(profile, options.seed + r) : std::vector<double>{});
       std::vector<Point> points{{0, 0}};
       uint64_t ended = 0;
       const double length = run.Run([&](double now, const std::vector<uint32_t>& done) {

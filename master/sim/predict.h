@@ -32,6 +32,7 @@ struct PredictOptions {
   uint32_t runs = 20, buckets = 50, quantiles = 10;  // guesses: a tenth of the deadline is what a quantile may be off
   sched::Indicator indicator = sched::Indicator::kTotalWorkWithQueueing;
   uint64_t seed = 1;
+  bool days = true;  // each simulated run is one of another day; false: of the day that was learned, as in the paper
 };
 
 // kInvalidArgument: a stage without samples or with an input that is not before it. Cost: slots * runs * tasks * log

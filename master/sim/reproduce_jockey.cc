@@ -150,6 +150,10 @@ Study JockeyStudy() {
        "3 off; 3.3 times the fastest run are an hour",
        "guesses"},
       {"faults", "1 % of attempts fail; within the hour 2 workers crash, 6 are slow for 5 minutes", "guesses"},
+      {"predictions",
+       "jockey: as wide as days differ, our addition; the paper's predictor and those behind it: of the day that was "
+       "learned. Corrected by how long tasks take today: ours, too",
+       "papers.md 4.1"},
       {"another day",
        "times of each stage times lognormal(0, .2); in runs all times lognormal(0, .2), of each stage (0, .1)",
        "recurring jobs of one size: papers.md 4.1"}};

@@ -157,6 +157,8 @@ TEST(PredictTest, APredictionOfARunIsAsWideAsDaysAre) {
   const auto narrow = Predict(job, o);
   job.stages[0].means = {10};
   const auto wide = Predict(job, o);
+  o.days = false;
+  EXPECT_EQ(Predict(job, o)->left, narrow->left) << "of the day that was learned";
   ASSERT_TRUE(narrow.ok() && wide.ok());
   EXPECT_EQ(narrow->At(0, 0).front(), narrow->At(0, 0).back());
   EXPECT_LT(wide->At(0, 0).front(), .9 * narrow->At(0, 0).front());
