@@ -155,7 +155,7 @@ TEST(RandomClusterTest, InvariantsHoldWithReplicasAndRemakes) {
   for (const char* list : kMantri) {
     for (uint64_t seed = 700; seed < 715; ++seed) {
       RandomCluster cluster(seed, list);
-      ASSERT_EQ(cluster.Run(1500, 1), "") << Rerun(seed, 1500) << " '" << list << "'";
+      ASSERT_EQ(cluster.Run(1500, 3), "") << Rerun(seed, 1500) << " '" << list << "'";
       for (size_t i = 0; i < decisions.size(); ++i) decisions[i] += cluster.decisions()[i];
       remakes += cluster.remakes();
       kept += cluster.copies_kept();
