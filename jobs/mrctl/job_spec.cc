@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "common/base/file_format.h"
 #include "common/base/text.h"
 #include "jobs/mrctl/uri.h"
 
@@ -119,7 +120,7 @@ Status SetInput(const PlanInput& input, const SpecOptions& options, const Conf& 
   auto list = files.initUris(static_cast<unsigned>(uris.size()));
   for (unsigned i = 0; i < uris.size(); ++i) list.set(i, uris[i].c_str());
   const std::string format = own || options.format.empty() ? input.format : options.format;
-  MR_RETURN_IF_ERROR(CheckInputFormat(format));
+  MR_RETURN_IF_ERROR(ParseInputFormat(format).status());
   files.setFormat(format.c_str());
   files.setMaxSplitBytes(conf.max_split_bytes != 0 ? conf.max_split_bytes : input.max_split_bytes);
   files.setSampleBytes(input.sample_bytes);
@@ -129,7 +130,7 @@ Status SetInput(const PlanInput& input, const SpecOptions& options, const Conf& 
 Status SetPort(const PlanPort& port, const SpecOptions& options, rpc::PortSpec::Builder out) {
   if (port.files) {
     const std::string format = options.output_format.empty() ? port.format : options.output_format;
-    MR_RETURN_IF_ERROR(CheckOutputFormat(format));
+    MR_RETURN_IF_ERROR(ParseOutputFormat(format).status());
     out.initFiles().setFormat(format.c_str());
     return Status::Ok();
   }

@@ -40,7 +40,7 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
   AddList(app, "--input", &s->inputs, "file, directory or glob; repeatable; the job numbers them");
   app->add_option("--format", s->format, "of the inputs: text kv csv jsonl fixed:N record");
   app->add_option("--output", s->output, "directory that must not exist, or - for standard output");
-  app->add_option("--output-format", s->output_format, "text, raw, fixed:N or record");
+  app->add_option("--output-format", s->output_format, "text, raw, fixed:N or record; compressed as text.gz, text.zst");
   app->add_flag("--overwrite", s->overwrite, "replace an existing output when the job succeeds");
   app->add_option("--reduces", s->reduces, "tasks of stages whose number is open");
   app->add_option("--lib", s->lib, "operator library (.so) with the job");

@@ -1,10 +1,6 @@
 #include "jobs/mrctl/uri.h"
 
-#include <charconv>
 #include <filesystem>
-#include <span>
-
-#include "common/base/text.h"
 
 namespace mr::ctl {
 namespace {
@@ -20,19 +16,6 @@ std::string Normal(const std::string& path) {
   // A leading double slash is kept by lexically_normal's rules for network names.
   while (normal.size() > 1 && normal[0] == '/' && normal[1] == '/') normal.erase(0, 1);
   return normal;
-}
-
-Status CheckFormat(std::string_view format, std::span<const std::string_view> known, const char* list) {
-  for (std::string_view name : known) {
-    if (format == name && name != "fixed:N") return Status::Ok();
-  }
-  if (StartsWith(format, "fixed:")) {
-    uint32_t n = 0;
-    const auto [end, error] = std::from_chars(format.data() + 6, format.data() + format.size(), n);
-    if (error == std::errc() && end == format.data() + format.size() && n > 0) return Status::Ok();
-    return InvalidArgument("'" + std::string(format) + "': fixed wants the record length in bytes, as fixed:100");
-  }
-  return InvalidArgument("unknown format '" + std::string(format) + "'" + DidYouMean(format, known) + "; there are " + list);
 }
 
 }  // namespace
@@ -64,16 +47,6 @@ Result<std::string> ResolveUri(std::string_view text, BarePath bare, const std::
     return scheme + Normal(path);
   }
   return InvalidArgument(std::string(text.substr(0, colon + 3)) + " is not supported yet, use dfs:/// (mrctl fs put copies files in) or file:///");
-}
-
-Status CheckInputFormat(std::string_view format) {
-  constexpr std::string_view kKnown[] = {"text", "kv", "csv", "jsonl", "fixed:N", "record"};
-  return CheckFormat(format, kKnown, "text, kv, csv, jsonl, fixed:N, record");
-}
-
-Status CheckOutputFormat(std::string_view format) {
-  constexpr std::string_view kKnown[] = {"text", "raw", "fixed:N", "record"};
-  return CheckFormat(format, kKnown, "text, raw, fixed:N, record");
 }
 
 }  // namespace mr::ctl

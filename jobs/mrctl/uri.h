@@ -20,8 +20,4 @@ bool IsDfsUri(std::string_view uri);
 // The path of an absolute file:// or dfs:// URI.
 std::string UriPath(std::string_view uri);
 
-// kInvalidArgument with a suggestion unless `format` is one that files can have.
-Status CheckInputFormat(std::string_view format);
-Status CheckOutputFormat(std::string_view format);
-
 }  // namespace mr::ctl

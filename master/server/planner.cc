@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <charconv>
 
+#include "common/base/file_format.h"
 #include "common/base/text.h"
 #include "common/io/files.h"
 
@@ -54,19 +55,18 @@ Status AddPath(const std::string& path, bool below, std::vector<InputFile>* out)
   return Status::Ok();
 }
 
-bool Compressed(const std::string& uri) { return uri.ends_with(".gz") || uri.ends_with(".zst"); }
-
-// Refused before anything runs where the name tells; the reader of the first split looks at the bytes.
-Status CheckReadable(const InputFile& file, const std::string& format) {
-  if (!Compressed(file.uri) || format == "record" || format.starts_with("fixed:")) return Status::Ok();
-  return InvalidArgument("input " + file.uri + " is compressed, which cannot be read as " + format +
-                         " yet; decompress it first");
-}
-
 uint32_t RecordBytesOf(const std::string& format) {
   uint32_t n = 0;
   if (format.starts_with("fixed:")) std::from_chars(format.data() + 6, format.data() + format.size(), n);
   return n;
+}
+
+// Before anything runs, where the length alone tells.
+Status CheckLength(const InputFile& file, const std::string& format) {
+  const uint32_t n = RecordBytesOf(format);
+  if (n == 0 || file.bytes % n == 0 || CompressionOfName(file.uri) != Compression::kNone) return Status::Ok();
+  return InvalidArgument("input " + file.uri + ": its length " + std::to_string(file.bytes) + " is no multiple of " +
+                         std::to_string(n) + ", as format " + format + " asks");
 }
 
 Result<std::vector<InputFile>> FilesOf(const std::string& uri, const PlanContext& context) {
@@ -132,7 +132,7 @@ class Planner {
       for (const std::string& uri : input.files.uris) {
         MR_ASSIGN_OR_RETURN(auto some, FilesOf(uri, context_));
         for (InputFile& file : some) {
-          MR_RETURN_IF_ERROR(CheckReadable(file, input.files.format));
+          MR_RETURN_IF_ERROR(CheckLength(file, input.files.format));
           total += file.bytes;
           files.push_back(std::move(file));
         }
@@ -239,11 +239,13 @@ std::vector<Split> CutFile(const InputFile& file, uint32_t input, const FileSour
   std::vector<Split> splits;
   if (file.bytes == 0) return splits;
   uint64_t step = source.max_split_bytes != 0 ? source.max_split_bytes : default_step;
-  if (const uint64_t record = RecordBytesOf(source.format); record != 0) {
+  const uint64_t record = RecordBytesOf(source.format);
+  if (record != 0 && CompressionOfName(file.uri) == Compression::kNone) {
     step = std::max(record, step / record * record);
   }
-  // Compressed files and containers are read from their start only.
-  if (Compressed(file.uri) || source.format == "record") step = file.bytes;
+  // gzip files and containers are read from their start only; of zstd files its frames may be read apart, and where
+  // that cannot be, the split at 0 has all (worker/task/byte_stream.h).
+  if (CompressionOfName(file.uri) == Compression::kGzip || source.format == "record") step = file.bytes;
   for (uint64_t at = 0; at < file.bytes; at += step) {
     splits.push_back({input, file.uri, at, std::min(step, file.bytes - at), file.bytes});
     if (splits.size() > kMaxTasks) break;  // too many: refused as a whole

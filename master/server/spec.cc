@@ -1,7 +1,6 @@
 #include "master/server/spec.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -9,6 +8,7 @@
 
 #include "common/abi/operator_table.h"
 #include "common/base/digest.h"
+#include "common/base/file_format.h"
 #include "common/base/text.h"
 #include "master/sched/scheduler.h"
 
@@ -38,28 +38,11 @@ class Faults {
   std::vector<std::string> faults_;
 };
 
-bool FixedFormat(const std::string& format) {
-  if (!format.starts_with("fixed:")) return false;
-  uint32_t n = 0;
-  const char* end = format.data() + format.size();
-  const auto [at, error] = std::from_chars(format.data() + 6, end, n);
-  return error == std::errc() && at == end && n > 0 && n <= 16u << 20;
-}
-
 constexpr uint64_t kMostMs = 366ull * 86'400'000;  // a year
 constexpr size_t kMaxOperatorName = 200;  // of what is remembered of one
-constexpr std::array<std::string_view, 6> kInputFormats = {"text", "kv", "csv", "jsonl", "fixed:N", "record"};
-constexpr std::array<std::string_view, 4> kOutputFormats = {"text", "fixed:N", "raw", "record"};
 
-void CheckFormat(const std::string& format, std::span<const std::string_view> known, const std::string& where,
-                 Faults* faults) {
-  if (FixedFormat(format)) return;
-  for (const auto& k : known) {
-    if (format == k && k != "fixed:N") return;
-  }
-  std::string list;
-  for (const auto& k : known) list += (list.empty() ? "" : ", ") + std::string(k);
-  faults->Add(where + ": unknown format '" + format + "'" + DidYouMean(format, known) + "; there are " + list);
+void CheckFormat(const Result<FileFormat>& format, const std::string& where, Faults* faults) {
+  if (!format.ok()) faults->Add(where + ": " + format.status().message());
 }
 
 // Empty where the URI can be used.
@@ -94,7 +77,7 @@ FileSource ReadFiles(rpc::FileInput::Reader in, const std::string& where, Faults
   files.format = Str(in.getFormat());
   files.max_split_bytes = in.getMaxSplitBytes();
   files.sample_bytes = in.getSampleBytes();
-  CheckFormat(files.format, kInputFormats, where, faults);
+  CheckFormat(ParseInputFormat(files.format), where, faults);
   if (in.getUris().size() == 0) faults->Add(where + " has no input path");
   if (in.getUris().size() > kMaxUris) {
     faults->Add(where + " has more than " + std::to_string(kMaxUris) + " paths; use a directory or a glob");
@@ -157,7 +140,7 @@ struct Reader {
         case rpc::PortSpec::FILES:
           use.files = true;
           ++file_ports;
-          CheckFormat(Str(port.getFiles().getFormat()), kOutputFormats, where, &faults);
+          CheckFormat(ParseOutputFormat(Str(port.getFiles().getFormat())), where, &faults);
           break;
         default: faults.Add(where + ": unknown kind of port");
       }

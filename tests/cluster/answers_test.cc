@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "common/io/files.h"
 #include "tests/support/answers.h"
 #include "tests/support/cluster.h"
 
@@ -105,6 +106,25 @@ TEST_P(JobShapes, StreamEqualsThePipe) {
   const std::string reduce = "awk -F'\\t' '{c[$1]+=$2} END {for (k in c) print k \"\\t\" c[k]}'";
   const std::string got = Run({"stream", "--map", map, "--reduce", reduce, "--input", Uri("in"), "--reduces", "3"});
   EXPECT_EQ(SortedLines(got), SortedLines(Shell("cat '" + Path("in") + "' | " + map + " | sort | " + reduce)));
+}
+
+// Read as gzip and zstd make them, as files and as blocks, alone and by a glob; written so that these can read them;
+// and what was written is read again, in splits where it has frames.
+TEST_P(JobShapes, CompressedInputsAndOutputsHoldTheSameLines) {
+  WriteBible(Path("in"), small_blocks() ? 200'000 : 0);
+  const std::string words = ExpectedWordCount(Path("in")), dir = "cd '" + cluster_->directory() + "' && ";
+  Shell(dir + "gzip -k in && zstd -qk in && split -n l/3 in piece. && gzip piece.a?");
+  EXPECT_TRUE(SortedLines(Run({"wordcount", "--input", Uri("piece.*.gz")})) == words);
+  for (const auto& [suffix, cat] : {std::pair{".gz", "gzip -dc "}, std::pair{".zst", "zstd -dc "}}) {
+    Shell("rm -r '" + Path("out") + "'");
+    EXPECT_TRUE(SortedLines(Run({"wordcount", "--input", Uri("in") + suffix})) == words) << suffix;
+    ASSERT_EQ(cluster_->Mrctl({"fs", "put", Path("in") + suffix, std::string("/in") + suffix}).exit, 0);
+    Shell("rm -r '" + Path("out") + "'");
+    Run({"grep", "-e", "", "--input", std::string("/in") + suffix, "--output-format", std::string("text") + suffix});
+    EXPECT_TRUE(Shell(dir + cat + "out/part-*" + suffix) == *ReadFile(Path("in"))) << suffix;
+    Shell(dir + "rm -rf again && mv out again");
+    EXPECT_TRUE(SortedLines(Run({"wordcount", "--input", Uri("again")})) == words) << suffix;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Three, JobShapes,

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "common/base/digest.h"
+#include "common/base/file_format.h"
 #include "common/io/fault.h"
 #include "common/io/files.h"
 
@@ -128,7 +129,8 @@ std::string AttemptName(const StageInfo& stage, AttemptId attempt) { return Name
 std::string PartName(const StageInfo& stage, uint32_t task) {
   char name[32];
   std::snprintf(name, sizeof name, "part-%c-%05u", static_cast<char>(stage.letter()), task);
-  return name;
+  const auto format = stage.writes_files() ? ParseOutputFormat(stage.ports[0].format) : FileFormat{};
+  return name + std::string(format.ok() ? Suffix(format->compression) : "");
 }
 
 Result<std::string> LocalPath(const std::string& uri) {

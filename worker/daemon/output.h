@@ -25,7 +25,7 @@ class OutputSink {
 
 // The attempt's name, as in logs and directories.
 std::string AttemptName(const StageInfo& stage, AttemptId attempt);
-// part-m-00017
+// part-m-00017, and .gz or .zst behind it where the stage writes such files.
 std::string PartName(const StageInfo& stage, uint32_t task);
 // The path of a file:///absolute/path; kInvalidArgument for other URIs.
 Result<std::string> LocalPath(const std::string& uri);

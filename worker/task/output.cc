@@ -2,8 +2,9 @@
 
 #include <charconv>
 
+#include "common/base/file_format.h"
 #include "common/io/crc32c.h"
-#include "worker/task/formats.h"
+#include "worker/task/compress.h"
 #include "worker/task/sort_buffer.h"
 
 namespace mr::task {
@@ -54,22 +55,23 @@ class StreamedPort : public Port {
 // Formatted bytes of a file, in the order of emission.
 class FilesPort : public Port {
  public:
-  FilesPort(uint32_t port, uint32_t first, Format format, Operator* oper, ChunkSink sink)
-      : port_(port), first_(first), format_(format), oper_(oper), sink_(std::move(sink)) {}
+  FilesPort(uint32_t port, uint32_t first, FileFormat format, Operator* oper, ChunkSink sink)
+      : port_(port), first_(first), format_(format), oper_(oper), sink_(std::move(sink)),
+        compressor_(MakeCompressor(format.compression)) {}
 
   Status Emit(std::string_view batch) override {
     BatchView view;
     if (const char* wrong = BatchView::Parse(batch.data(), batch.size(), &view)) return BadBatch(*oper_, wrong);
-    if (format_.kind == FormatKind::kRecord) return Frame(batch, view.size());
+    if (format_.kind == FileFormat::Kind::kRecord) return Frame(batch, view.size());
     for (uint32_t i = 0; i < view.size(); ++i) {
       const std::string_view key = view.key(i), value = view.value(i);
       buffer_.append(key);
-      if (format_.kind == FormatKind::kText) {
+      if (format_.kind == FileFormat::Kind::kText) {
         if (!key.empty()) buffer_.push_back('\t');
         buffer_.append(value);
         buffer_.push_back('\n');
       } else {
-        if (format_.kind == FormatKind::kFixed && key.size() + value.size() != format_.record_bytes) {
+        if (format_.kind == FileFormat::Kind::kFixed && key.size() + value.size() != format_.record_bytes) {
           return InvalidArgument("operator " + oper_->name() + " emitted a record of " +
                                  std::to_string(key.size() + value.size()) + " bytes to an output of format fixed:" +
                                  std::to_string(format_.record_bytes));
@@ -81,7 +83,12 @@ class FilesPort : public Port {
     }
     return {};
   }
-  Status Finish() override { return Flush(); }
+  Status Finish() override {
+    if (compressor_ == nullptr) return Flush();
+    MR_RETURN_IF_ERROR(compressor_->Add(buffer_, &compressed_));
+    MR_RETURN_IF_ERROR(compressor_->Finish(&compressed_));
+    return Send(&compressed_);
+  }
 
  private:
   Status Frame(std::string_view batch, uint32_t records) {
@@ -94,17 +101,25 @@ class FilesPort : public Port {
   }
   Status Flush() {
     if (buffer_.empty()) return {};
-    const Status s = sink_(port_, first_, records_, buffer_);
+    if (compressor_ == nullptr) return Send(&buffer_);
+    const Status s = compressor_->Add(buffer_, &compressed_);
     buffer_.clear();
+    if (!s.ok() || compressed_.size() < kBatchTargetBytes / 4) return s;
+    return Send(&compressed_);
+  }
+  Status Send(std::string* bytes) {
+    const Status s = sink_(port_, first_, records_, *bytes);
+    bytes->clear();
     records_ = 0;
     return s;
   }
 
   uint32_t port_, first_;
-  Format format_;
+  FileFormat format_;
   Operator* oper_;
   ChunkSink sink_;
-  std::string buffer_;
+  std::unique_ptr<Compressor> compressor_;  // or null
+  std::string buffer_, compressed_;
   uint32_t records_ = 0;
 };
 
@@ -114,7 +129,7 @@ Result<std::unique_ptr<Port>> MakePort(const WireTask& task, uint32_t port, uint
                                        uint64_t sort_budget, Operator* oper, ChunkSink sink) {
   const WirePort& p = task.ports[port];
   if (p.files) {
-    MR_ASSIGN_OR_RETURN(const Format format, ParseOutputFormat(p.format));
+    MR_ASSIGN_OR_RETURN(const FileFormat format, ParseOutputFormat(p.format));
     return {std::make_unique<FilesPort>(port, first_partition, format, oper, std::move(sink))};
   }
   if (p.combine && oper->table->combine == nullptr) {

@@ -186,14 +186,18 @@ Status Runner::DeliverSegment(const SegmentKey& key, Segment* segment) {
 Status Runner::DeliverSplit(size_t index) {
   const WireSplit& split = task_.splits[index];
   where_ = split.name;
-  MR_ASSIGN_OR_RETURN(const Format format, ParseInputFormat(split.format));
+  MR_ASSIGN_OR_RETURN(const FileFormat format, ParseInputFormat(split.format));
   const bool raw = (oper_.table->flags & MR_RAW_BLOCKS) != 0;
   SplitReader reader(split, format, raw, split_fds_[index].get(), [&](uint64_t offset, uint32_t length) {
     return link_->ReadMore(static_cast<uint32_t>(index), offset, length);
   });
+  // What a compressed file has is known better with time.
+  uint64_t expected = split.length;
   for (;;) {
     mr_batch batch{};
     MR_ASSIGN_OR_RETURN(const bool got, reader.Next(&batch_, &batch.offset));
+    link_->page()->total.fetch_add(reader.expected() - expected, std::memory_order_relaxed);
+    expected = reader.expected();
     if (!got) return {};
     batch.struct_size = sizeof batch;
     batch.input = split.input;

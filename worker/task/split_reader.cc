@@ -10,54 +10,27 @@
 namespace mr::task {
 namespace {
 constexpr uint64_t kReadBytes = 1u << 20;
-// Behind the split's end, where only the rest of one line is wanted, perhaps from another machine.
-constexpr uint64_t kTailBytes = 64u << 10;
-
-// What begins like one of these is no text, whatever its name says.
-struct Magic {
-  std::string_view bytes;
-  const char* what;
-};
-constexpr Magic kCompressed[] = {{"\x1f\x8b\x08", "gzip"}, {"\x28\xb5\x2f\xfd", "zstd"}};
-}  // namespace
-
-SplitReader::SplitReader(const WireSplit& split, Format format, bool raw_blocks, int fd, ReadMoreFn more)
-    : split_(split), format_(format), raw_blocks_(raw_blocks), fd_(fd), more_(std::move(more)) {
-  piece_ = split.sample_bytes == 0 ? kReadBytes : std::clamp<uint64_t>(split.sample_bytes, 4096, kReadBytes);
-  buffer_offset_ = split.offset;
 }
 
-std::string SplitReader::Where(uint64_t offset) const {
-  return split_.name + ", byte " + std::to_string(offset);
-}
+SplitReader::SplitReader(const WireSplit& split, FileFormat format, bool raw_blocks, int fd, ReadMoreFn more)
+    : file_(split, fd, std::move(more)), format_(format), raw_blocks_(raw_blocks),
+      piece_(split.sample_bytes == 0 ? kReadBytes : std::clamp<uint64_t>(split.sample_bytes, 4096, kReadBytes)) {}
 
-Status SplitReader::Read(uint64_t at, uint64_t size) {
-  if (at >= split_.file_bytes) return {};
-  size = std::min(size, split_.file_bytes - at);
-  const uint64_t fd_end = split_.fd_offset + split_.fd_length;
-  if (fd_ >= 0 && at >= split_.fd_offset && at < fd_end) {
-    const uint64_t here = std::min(size, fd_end - at);
-    const size_t had = buffer_.size();
-    buffer_.resize(had + here);
-    MR_ASSIGN_OR_RETURN(const size_t got, PreadUpTo(fd_, buffer_.data() + had, here, at - split_.fd_offset));
-    if (got != here) {
-      return Unavailable(Where(at + got) + ": the file ends here; it had " + std::to_string(split_.file_bytes) +
-                         " bytes when the job was planned. Do not change inputs of a running job");
-    }
-    at += here;
-    size -= here;
-  }
-  while (size > 0) {
-    const auto want = static_cast<uint32_t>(std::min(size, kReadBytes));
-    MR_ASSIGN_OR_RETURN(const std::string bytes, more_(at, want));
-    if (bytes.size() != want) {
-      return Unavailable(Where(at + bytes.size()) + ": the input ends here, before its " +
-                         std::to_string(split_.file_bytes) + " bytes");
-    }
-    buffer_ += bytes;
-    at += want;
-    size -= want;
-  }
+Status SplitReader::Start() {
+  const bool lines = format_.lines() || format_.kind == FileFormat::Kind::kKv;
+  MR_ASSIGN_OR_RETURN(stream_, OpenStream(file_, !lines));
+  buffer_offset_ = stream_->begin();
+  ended_ = split().length == 0 || stream_->begin() == limit();
+  if (ended_) return {};
+  if (lines && stream_->begin() > 0) return SkipFirstLine();
+  if (format_.kind == FileFormat::Kind::kRecord) ended_ = stream_->begin() > 0;
+  if (format_.kind != FileFormat::Kind::kFixed) return {};
+  // The first record that starts here.
+  const uint64_t n = format_.record_bytes, behind = stream_->begin() % n;
+  if (behind == 0) return {};
+  MR_ASSIGN_OR_RETURN(const bool got, Need(n - behind));
+  ended_ = !got;
+  if (got) start_ += n - behind;
   return {};
 }
 
@@ -67,21 +40,15 @@ Result<bool> SplitReader::Fill() {
     buffer_offset_ += start_;
     start_ = 0;
   }
-  const uint64_t at = buffer_end();
-  if (at >= split_.file_bytes) return false;
-  const uint64_t size = at < limit() ? std::min(piece_, limit() - at) : std::min(piece_, kTailBytes);
-  MR_RETURN_IF_ERROR(Read(at, size));
-  if (at == 0) MR_RETURN_IF_ERROR(CheckNotCompressed());
-  return true;
+  return stream_->Next(piece_, &buffer_);
 }
 
-Status SplitReader::CheckNotCompressed() const {
-  for (const Magic& magic : kCompressed) {
-    if (std::string_view(buffer_).substr(0, magic.bytes.size()) != magic.bytes) continue;
-    return InvalidArgument("COMPRESSED_INPUT: " + split_.name + " holds " + magic.what +
-                           " data, which cannot be read as lines yet; decompress it first");
+Result<bool> SplitReader::Need(uint64_t bytes) {
+  while (buffer_.size() - start_ < bytes) {
+    MR_ASSIGN_OR_RETURN(const bool filled, Fill());
+    if (!filled) return false;
   }
-  return {};
+  return true;
 }
 
 void SplitReader::Consume(size_t bytes) {
@@ -110,16 +77,11 @@ Status SplitReader::SkipFirstLine() {
 }
 
 Result<bool> SplitReader::NextLines(std::string* batch, uint64_t* offset) {
-  if (!started_) {
-    started_ = true;
-    if (split_.length == 0) ended_ = true;
-    if (split_.offset > 0 && !ended_) MR_RETURN_IF_ERROR(SkipFirstLine());
-  }
-  if (split_.sample_bytes != 0 && delivered_ >= split_.sample_bytes) ended_ = true;
+  if (split().sample_bytes != 0 && delivered_ >= split().sample_bytes) ended_ = true;
   size_t scanned = 0;  // unconsumed bytes known to hold no newline
   while (!ended_) {
-    const std::string_view rest = std::string_view(buffer_).substr(start_);
-    const uint64_t at = buffer_offset_ + start_;
+    const std::string_view rest = unread();
+    const uint64_t at = this->at();
     size_t take = 0;
     if (at + rest.size() > limit()) {
       // The last owned line ends at the first newline at or behind the limit.
@@ -147,8 +109,8 @@ Result<bool> SplitReader::NextLines(std::string* batch, uint64_t* offset) {
       take = buffer_.size() - start_;
       if (take == 0) return false;
     }
-    *offset = buffer_offset_ + start_;
-    MR_RETURN_IF_ERROR(AddLines(*offset, std::string_view(buffer_).substr(start_, take)));
+    *offset = this->at();
+    MR_RETURN_IF_ERROR(AddLines(*offset, unread().substr(0, take)));
     Consume(take);
     batch->clear();
     builder_.Finish(0, batch);
@@ -158,7 +120,7 @@ Result<bool> SplitReader::NextLines(std::string* batch, uint64_t* offset) {
 }
 
 Status SplitReader::LineTooLong(uint64_t offset) const {
-  return InvalidArgument("LINE_TOO_LONG: " + Where(offset) + ": a line above 16 MiB; is this a text file?");
+  return InvalidArgument("LINE_TOO_LONG: " + file_.Where(offset) + ": a line above 16 MiB; is this a text file?");
 }
 
 Status SplitReader::AddLines(uint64_t offset, std::string_view block) {
@@ -178,8 +140,8 @@ Status SplitReader::AddLines(uint64_t offset, std::string_view block) {
     const std::string_view line = block.substr(0, nl);
     if (line.size() > kMaxLineBytes) return LineTooLong(offset + size - block.size());
     block.remove_prefix(nl == block.npos ? block.size() : nl + 1);
-    const size_t tab = format_.kind == FormatKind::kKv ? line.find('\t') : line.npos;
-    if (format_.kind != FormatKind::kKv) {
+    const size_t tab = format_.kind == FileFormat::Kind::kKv ? line.find('\t') : line.npos;
+    if (format_.kind != FileFormat::Kind::kKv) {
       builder_.Add({}, line);
     } else if (tab == line.npos) {
       builder_.Add(line, {});
@@ -192,61 +154,52 @@ Status SplitReader::AddLines(uint64_t offset, std::string_view block) {
 
 Result<bool> SplitReader::NextFixed(std::string* batch, uint64_t* offset) {
   const uint64_t n = format_.record_bytes;
-  if (!started_) {
-    started_ = true;
-    if (split_.file_bytes % n != 0) {
-      return InvalidArgument(split_.name + ": its length " + std::to_string(split_.file_bytes) +
-                             " is no multiple of " + std::to_string(n) + ", as format fixed:" +
-                             std::to_string(n) + " asks");
-    }
-    buffer_offset_ = (split_.offset + n - 1) / n * n;
+  if (ended_ || at() >= limit() || (split().sample_bytes != 0 && delivered_ >= split().sample_bytes)) return false;
+  MR_ASSIGN_OR_RETURN(const bool one, Need(n));
+  if (!one) {
+    if (unread().empty()) return false;
+    return InvalidArgument(split().name + ": its length " + std::to_string(at() + unread().size()) +
+                           " is no multiple of " + std::to_string(n) + ", as format fixed:" + std::to_string(n) +
+                           " asks");
   }
-  if (buffer_offset_ >= limit() || (split_.sample_bytes != 0 && delivered_ >= split_.sample_bytes)) return false;
-  const uint64_t records = std::min(std::max<uint64_t>(1, piece_ / n), (limit() - buffer_offset_ + n - 1) / n);
-  buffer_.clear();
-  MR_RETURN_IF_ERROR(Read(buffer_offset_, records * n));
-  if (buffer_.size() != records * n) return Unavailable(Where(buffer_offset_) + ": the input ends too early");
-  for (uint64_t i = 0; i < records; ++i) builder_.Add({}, std::string_view(buffer_).substr(i * n, n));
-  *offset = buffer_offset_;
-  buffer_offset_ += records * n;
-  delivered_ += records * n;
+  const uint64_t owned = limit() == ByteStream::kUnknown ? unread().size() / n : (limit() - at() + n - 1) / n;
+  const uint64_t records = std::min({std::max<uint64_t>(1, piece_ / n), owned, unread().size() / n});
+  for (uint64_t i = 0; i < records; ++i) builder_.Add({}, unread().substr(i * n, n));
+  *offset = at();
+  Consume(records * n);
   batch->clear();
   builder_.Finish(0, batch);
   return true;
 }
 
 Result<bool> SplitReader::NextFrame(std::string* batch, uint64_t* offset) {
-  if (split_.offset > 0 || buffer_offset_ >= split_.file_bytes ||
-      (split_.sample_bytes != 0 && delivered_ >= split_.sample_bytes)) {
-    return false;
-  }
+  if (ended_ || (split().sample_bytes != 0 && delivered_ >= split().sample_bytes)) return false;
   const auto damaged = [&](const std::string& what) {
-    return InvalidArgument(Where(buffer_offset_) + ": not a record container, or a damaged one: " + what);
+    return InvalidArgument(file_.Where(at()) + ": not a record container, or a damaged one: " + what);
   };
-  buffer_.clear();
-  MR_RETURN_IF_ERROR(Read(buffer_offset_, sizeof(RecordFrame)));
   RecordFrame frame;
-  if (buffer_.size() < sizeof frame) return damaged("it ends within a frame");
-  memcpy(&frame, buffer_.data(), sizeof frame);
+  MR_ASSIGN_OR_RETURN(const bool header, Need(sizeof frame));
+  if (!header && unread().empty()) return false;
+  if (!header) return damaged("it ends within a frame");
+  memcpy(&frame, unread().data(), sizeof frame);
   if (frame.magic != kRecordFrameMagic) return damaged("wrong magic number");
   if (frame.size > 2 * kMaxRecordBytes) return damaged("a frame above 32 MiB");
   const uint64_t padded = (uint64_t{frame.size} + 3) / 4 * 4;
-  buffer_.clear();
-  MR_RETURN_IF_ERROR(Read(buffer_offset_ + sizeof frame, padded));
-  if (buffer_.size() != padded) return damaged("it ends within a frame");
-  batch->assign(buffer_, 0, frame.size);
+  MR_ASSIGN_OR_RETURN(const bool body, Need(sizeof frame + padded));
+  if (!body) return damaged("it ends within a frame");
+  batch->assign(unread().substr(sizeof frame, frame.size));
   if (Crc32c(*batch) != frame.crc) return damaged("checksum differs");
   BatchView view;
   if (const char* wrong = BatchView::Parse(batch->data(), batch->size(), &view)) return damaged(wrong);
-  *offset = buffer_offset_;
-  buffer_offset_ += sizeof frame + padded;
-  delivered_ += padded;
+  *offset = at();
+  Consume(sizeof frame + padded);
   return true;
 }
 
 Result<bool> SplitReader::Next(std::string* batch, uint64_t* offset) {
-  if (format_.kind == FormatKind::kFixed) return NextFixed(batch, offset);
-  if (format_.kind == FormatKind::kRecord) return NextFrame(batch, offset);
+  if (stream_ == nullptr) MR_RETURN_IF_ERROR(Start());
+  if (format_.kind == FileFormat::Kind::kFixed) return NextFixed(batch, offset);
+  if (format_.kind == FileFormat::Kind::kRecord) return NextFrame(batch, offset);
   return NextLines(batch, offset);
 }
 

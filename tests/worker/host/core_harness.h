@@ -40,12 +40,12 @@ inline std::vector<Record> ParseBatch(const std::string& bytes) {
 inline std::vector<Record> ReadSplit(const std::string& text, const std::string& format, uint64_t offset,
                                      uint64_t length, bool raw = false, uint64_t fd_offset = 0,
                                      uint64_t fd_length = 0, Status* status = nullptr, uint64_t sample = 0,
-                                     uint64_t file_bytes = 0) {
+                                     uint64_t file_bytes = 0, const std::string& name = "file") {
   if (fd_length == 0) fd_length = text.size();
   const UniqueFd fd(memfd_create("split", 0));
   EXPECT_TRUE(WriteAll(fd.get(), std::string_view(text).substr(fd_offset, fd_length)).ok());
   WireSplit split;
-  split.name = "file";
+  split.name = name;
   split.format = format;
   split.offset = offset;
   split.length = length;

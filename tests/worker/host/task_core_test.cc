@@ -114,20 +114,6 @@ TEST(SplitReaderTest, LineAbove16MiBIsRefusedWithItsPlace) {
   EXPECT_EQ(ReadSplit(text, "text", 0, text.size()).size(), 3u);
 }
 
-TEST(SplitReaderTest, CompressedBytesAreRefusedAndNeverReadAsLines) {
-  for (const std::string magic : {"\x1f\x8b\x08", "\x28\xb5\x2f\xfd"}) {
-    for (const bool raw : {false, true}) {
-      const std::string text = magic + "\n\n\n";
-      Status status;
-      EXPECT_TRUE(ReadSplit(text, "text", 0, text.size(), raw, 0, 0, &status).empty());
-      EXPECT_EQ(status.code(), Code::kInvalidArgument);
-      EXPECT_EQ(status.message().rfind("COMPRESSED_INPUT: file ", 0), 0u) << status.message();
-    }
-  }
-  // Records of fixed length may begin with any bytes.
-  EXPECT_EQ(ReadSplit("\x1f\x8b\x08", "fixed:3", 0, 3).size(), 1u);
-}
-
 TEST(SplitReaderTest, SampleEndsAtARecordsEnd) {
   std::string text;
   for (int i = 0; i < 10000; ++i) text += "line" + std::to_string(i) + "\n";

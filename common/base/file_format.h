@@ -1,0 +1,36 @@
+// Names of file formats, as in plans, options and messages: one list for the command line, the master and mrtask.
+//   to read:  text | kv | csv | jsonl | fixed:N | record       (compression is told by a file's name and first bytes)
+//   to write: text | raw | fixed:N | record, and .gz or .zst behind it, as text.zst
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "common/base/status.h"
+
+namespace mr {
+
+inline constexpr uint32_t kMostFixedBytes = 16u << 20;  // a record's limit (common/abi/batch.h)
+
+enum class Compression : uint8_t { kNone, kGzip, kZstd };
+
+struct FileFormat {
+  enum class Kind : uint8_t { kText, kKv, kCsv, kJsonl, kFixed, kRaw, kRecord };
+  Kind kind = Kind::kText;
+  uint32_t record_bytes = 0;                    // kFixed
+  Compression compression = Compression::kNone;  // to write
+  // Records are whole lines.
+  bool lines() const { return kind == Kind::kText || kind == Kind::kCsv || kind == Kind::kJsonl; }
+};
+
+// kInvalidArgument with what there is, and the nearest name.
+Result<FileFormat> ParseInputFormat(std::string_view name);
+Result<FileFormat> ParseOutputFormat(std::string_view name);
+
+// What the name of a file promises: x.gz, x.zst.
+Compression CompressionOfName(std::string_view file);
+// ".gz", ".zst" or "".
+std::string_view Suffix(Compression compression);
+
+}  // namespace mr

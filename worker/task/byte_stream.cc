@@ -1,0 +1,112 @@
+#include "worker/task/byte_stream.h"
+
+#include <algorithm>
+
+#include "common/io/files.h"
+#include "worker/task/decompress.h"
+
+namespace mr::task {
+namespace {
+
+constexpr uint64_t kAskBytes = 1u << 20;
+// Behind the split's end, where only the rest of one record is wanted, perhaps from another machine.
+constexpr uint64_t kTailBytes = 64u << 10;
+constexpr std::string_view kGzipMagic = "\x1f\x8b\x08", kZstdMagic = "\x28\xb5\x2f\xfd";
+// 0x184D2A50 to 5F, little-endian: a skippable frame, with which some zstd files begin.
+constexpr std::string_view kSkippableTail = "\x2a\x4d\x18";
+
+class PlainStream : public ByteStream {
+ public:
+  explicit PlainStream(const FileBytes& file) : file_(file), at_(file.split().offset) {}
+
+  uint64_t begin() const override { return file_.split().offset; }
+  uint64_t limit() const override { return file_.split().offset + file_.split().length; }
+  uint64_t expected() const override { return file_.split().length; }
+  Result<bool> Next(uint64_t want, std::string* out) override {
+    if (at_ >= file_.split().file_bytes) return false;
+    const uint64_t size = at_ < limit() ? std::min(want, limit() - at_) : std::min(want, kTailBytes);
+    const size_t had = out->size();
+    MR_RETURN_IF_ERROR(file_.Read(at_, size, out));
+    at_ += out->size() - had;
+    return out->size() > had;
+  }
+
+ private:
+  const FileBytes& file_;
+  uint64_t at_;
+};
+
+class EmptyStream : public ByteStream {
+ public:
+  uint64_t begin() const override { return 0; }
+  uint64_t limit() const override { return 0; }
+  uint64_t expected() const override { return 0; }
+  Result<bool> Next(uint64_t, std::string*) override { return false; }
+};
+
+Compression CompressionOfBytes(std::string_view head) {
+  if (head.starts_with(kGzipMagic)) return Compression::kGzip;
+  if (head.starts_with(kZstdMagic)) return Compression::kZstd;
+  if (head.size() == 4 && head.substr(1) == kSkippableTail && (head[0] & 0xf0) == 0x50) return Compression::kZstd;
+  return Compression::kNone;
+}
+
+const char* NameOf(Compression c) { return c == Compression::kGzip ? "gzip" : "zstd"; }
+
+}  // namespace
+
+std::string FileBytes::Where(uint64_t offset) const { return split_.name + ", byte " + std::to_string(offset); }
+
+Status FileBytes::Read(uint64_t at, uint64_t size, std::string* out) const {
+  if (at >= split_.file_bytes) return {};
+  size = std::min(size, split_.file_bytes - at);
+  const uint64_t fd_end = split_.fd_offset + split_.fd_length;
+  if (fd_ >= 0 && at >= split_.fd_offset && at < fd_end) {
+    const uint64_t here = std::min(size, fd_end - at);
+    const size_t had = out->size();
+    out->resize(had + here);
+    MR_ASSIGN_OR_RETURN(const size_t got, PreadUpTo(fd_, out->data() + had, here, at - split_.fd_offset));
+    if (got != here) {
+      return Unavailable(Where(at + got) + ": the file ends here; it had " + std::to_string(split_.file_bytes) +
+                         " bytes when the job was planned. Do not change inputs of a running job");
+    }
+    at += here;
+    size -= here;
+  }
+  while (size > 0) {
+    const auto want = static_cast<uint32_t>(std::min(size, kAskBytes));
+    MR_ASSIGN_OR_RETURN(const std::string bytes, more_(at, want));
+    if (bytes.size() != want) {
+      return Unavailable(Where(at + bytes.size()) + ": the input ends here, before its " +
+                         std::to_string(split_.file_bytes) + " bytes");
+    }
+    *out += bytes;
+    at += want;
+    size -= want;
+  }
+  return {};
+}
+
+Result<std::unique_ptr<ByteStream>> OpenStream(const FileBytes& file, bool any_bytes) {
+  const WireSplit& split = file.split();
+  const Compression named = CompressionOfName(split.name);
+  Compression found = named;
+  if (split.file_bytes > 0 && (named != Compression::kNone || !any_bytes)) {
+    std::string head;
+    MR_RETURN_IF_ERROR(file.Read(0, 4, &head));
+    found = CompressionOfBytes(head);
+    if (named != Compression::kNone && found != named) {
+      return InvalidArgument("COMPRESSED_INPUT: " + split.name + " is named as " + NameOf(named) +
+                             " data, but does not begin as such: is it damaged, or is its name wrong?");
+    }
+  }
+  if (found == Compression::kNone) return {std::make_unique<PlainStream>(file)};
+  if (found == Compression::kZstd) {
+    MR_ASSIGN_OR_RETURN(auto frames, ReadSeekTable(file));
+    if (!frames.empty()) return {SeekableStream(file, std::move(frames))};
+  }
+  if (split.offset > 0) return {std::make_unique<EmptyStream>()};
+  return {WholeStream(file, found)};
+}
+
+}  // namespace mr::task
