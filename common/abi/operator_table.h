@@ -44,6 +44,7 @@ typedef struct mr_batch {
   uint32_t upstream_task; /* of an edge that is not grouped: which upstream task made it */
   uint64_t offset;        /* of a split: byte offset in its file of the first record */
   mr_bytes data;
+  mr_bytes input_file;    /* of a split: its file; a task may read several, one after the other */
 } mr_batch;
 
 /* What the host offers to an operator. Lives as long as the operator. */
@@ -75,7 +76,7 @@ typedef struct mr_open_args {
   uint32_t inputs;  /* number of inputs of the stage */
   uint32_t ports;   /* number of output ports of the stage */
   const uint32_t* partitions; /* per port: its number of partitions (1 for files) */
-  mr_bytes job_id, attempt_id, stage_name, input_file; /* text; input_file empty unless a split */
+  mr_bytes job_id, attempt_id, stage_name, input_file; /* text; input_file: the first, empty unless a split */
 } mr_open_args;
 
 /* Where plan() and prepare() write text; may be called several times. */

@@ -16,7 +16,8 @@ struct Known {
   Kind kind;
 };
 constexpr Known kRead[] = {{"text", Kind::kText},   {"kv", Kind::kKv},           {"csv", Kind::kCsv},
-                           {"jsonl", Kind::kJsonl}, {"fixed:N", Kind::kFixed}, {"record", Kind::kRecord}};
+                           {"jsonl", Kind::kJsonl}, {"fixed:N", Kind::kFixed}, {"record", Kind::kRecord},
+                           {"raw", Kind::kRaw}};
 constexpr Known kWrite[] = {
     {"text", Kind::kText}, {"raw", Kind::kRaw}, {"fixed:N", Kind::kFixed}, {"record", Kind::kRecord}};
 

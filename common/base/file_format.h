@@ -1,5 +1,5 @@
 // Names of file formats, as in plans, options and messages: one list for the command line, the master and mrtask.
-//   to read:  text | kv | csv | jsonl | fixed:N | record       (compression is told by a file's name and first bytes)
+//   to read:  text | kv | csv | jsonl | fixed:N | record | raw  (compression is told by a file's name and first bytes)
 //   to write: text | raw | fixed:N | record, and .gz or .zst behind it, as text.zst
 #pragma once
 
@@ -20,7 +20,7 @@ struct FileFormat {
   Kind kind = Kind::kText;
   uint32_t record_bytes = 0;                    // kFixed
   Compression compression = Compression::kNone;  // to write
-  // Records are whole lines.
+  // Records end with newlines, and whole ones can be had as blocks. Those of csv are not always lines.
   bool lines() const { return kind == Kind::kText || kind == Kind::kCsv || kind == Kind::kJsonl; }
 };
 

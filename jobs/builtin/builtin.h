@@ -2,6 +2,9 @@
 // SDK alone, as a user's library does.
 #pragma once
 
+#include <cstdint>
+#include <string_view>
+
 #include "paceline/library.h"
 
 namespace mr::builtin {
@@ -9,11 +12,29 @@ namespace mr::builtin {
 // Most operators here: equal input gives equal output, and nothing stays behind in the process.
 inline constexpr uint32_t kPure = MR_DETERMINISTIC | MR_REUSABLE;
 
+// By a part of the key, where all keys with that part belong together (FNV-1a, folded).
+inline uint32_t PartitionOf(std::string_view part, uint32_t partitions) {
+  uint64_t hash = 14695981039346656037u;
+  for (const char c : part) hash = (hash ^ static_cast<uint8_t>(c)) * 1099511628211u;
+  return static_cast<uint32_t>((hash ^ hash >> 32) % partitions);
+}
+
+// Of job sort, which terasort has as one of its parts.
+void PlanSort(const std::vector<std::string>& args, JobPlan& plan);
+
+void AddAggregate(Library& library);
+void AddDistinct(Library& library);
 void AddGrep(Library& library);
 void AddIdle(Library& library);
+void AddInvertedIndex(Library& library);
 void AddJoin(Library& library);
+void AddPageRank(Library& library);
+void AddSessionize(Library& library);
 void AddSort(Library& library);
 void AddStream(Library& library);
+void AddTables(Library& library);
+void AddTeraSort(Library& library);
+void AddTopK(Library& library);
 void AddTopwords(Library& library);
 void AddTriangles(Library& library);
 void AddWordcount(Library& library);
@@ -23,9 +44,17 @@ inline void AddAll(Library& library) {
   AddTopwords(library);
   AddGrep(library);
   AddSort(library);
+  AddTables(library);
   AddJoin(library);
+  AddAggregate(library);
+  AddDistinct(library);
+  AddTopK(library);
+  AddTeraSort(library);
+  AddInvertedIndex(library);
+  AddSessionize(library);
   AddStream(library);
   AddTriangles(library);
+  AddPageRank(library);
   AddIdle(library);
 }
 

@@ -1,7 +1,12 @@
-// grep: the lines that match a pattern (RE2), in the order of the file; one output part per split.
+// grep: the lines that match a pattern (RE2), in the order of the file; one output part per split. Or how many there are.
 // A whole block is searched at once: a call per line costs two to eight times as much (measured).
+//
+// Numbers of lines (-n) need what stands before each split, so a stage counts first:
+//   newlines of each split --broadcast--> grep
 #include <re2/re2.h>
 
+#include <algorithm>
+#include <map>
 #include <memory>
 
 #include "jobs/builtin/builtin.h"
@@ -33,10 +38,93 @@ bool NeedsSingleLines(const std::string& pattern) {
   return RE2::PartialMatch(pattern, anchors);
 }
 
-class GrepLines : public BlockMapper<Text, Text> {
+// ((file, offset of the split), newlines in it) of each split, read as format raw.
+class CountNewlines : public BlockMapper<std::tuple<std::string, uint64_t>, uint64_t> {
  public:
+  void Map(const Block& block, Out&) {
+    if (!any_) begin_ = block.offset;
+    any_ = true;
+    newlines_ += static_cast<uint64_t>(std::count(block.text.begin(), block.text.end(), '\n'));
+  }
+  void FileEnd(Out& out) {
+    out.Emit(std::tuple(context().input_file(), begin_), newlines_);
+    any_ = false;
+    newlines_ = 0;
+  }
+
+ private:
+  bool any_ = false;
+  uint64_t begin_ = 0, newlines_ = 0;
+};
+
+// Where matching lines go. With counts the output is (file or nothing, lines), to be added up; else text.
+template <class KOut, class VOut>
+class GrepBase : public BlockMapper<KOut, VOut> {
+ public:
+  using Out = typename BlockMapper<KOut, VOut>::Out;
+
+ protected:
+  void AddNewlines(const std::string& file, uint64_t split, uint64_t newlines) { newlines_[file][split] = newlines; }
+  void OpenBase(const Config& config) {
+    file_ = config.Bool("file");
+    number_ = config.Bool("number");
+  }
+  void BeginBlock(const Block& block) {
+    if (!number_) return;
+    if (counted_ == nullptr) line_ = FirstLine(block.offset);
+    counted_ = block.text.data();
+  }
+  void EndFile() { counted_ = nullptr; }
+  void EndBlock(const Block& block) {
+    if (number_) line_ += Newlines(counted_, block.text.data() + block.text.size());
+  }
+  std::string_view Prefixed(std::string_view line) {
+    if (!file_ && !number_) return line;
+    text_.clear();
+    if (file_) text_.append(this->context().input_file()).append(":");
+    if (number_) {
+      line_ += Newlines(counted_, line.data());
+      counted_ = line.data();
+      text_.append(std::to_string(line_)).append(":");
+    }
+    return text_.append(line);
+  }
+  bool file() const { return file_; }
+
+ private:
+  static uint64_t Newlines(const char* from, const char* to) { return static_cast<uint64_t>(std::count(from, to, '\n')); }
+  // The number of the line that begins at `offset`, the first of this split: those before the split, and the one that
+  // goes over its border.
+  uint64_t FirstLine(uint64_t offset) {
+    if (offset == 0) return 1;
+    const auto& splits = newlines_[this->context().input_file()];
+    uint64_t before = 0;
+    for (auto it = splits.begin(); it != splits.end(); ++it) {
+      const auto next = std::next(it);
+      if (next == splits.end() || next->first >= offset) return before + 1 + (it->first > 0 ? 1 : 0);
+      before += it->second;
+    }
+    throw JobError("grep: the lines before this split were not counted");
+  }
+
+  bool file_ = false, number_ = false;
+  std::map<std::string, std::map<uint64_t, uint64_t>> newlines_;  // by file and split
+  uint64_t line_ = 0;                      // the number of the line at counted_
+  const char* counted_ = nullptr;
+  std::string text_;
+};
+
+// kCount: how many, else the lines.
+template <bool kCount>
+using GrepTypes = std::conditional_t<kCount, GrepBase<std::string, int64_t>, GrepBase<Text, Text>>;
+
+template <bool kCount>
+class GrepLines : public GrepTypes<kCount> {
+ public:
+  using Out = typename GrepTypes<kCount>::Out;
   void Open() {
-    const Config config = context().config();
+    const Config config = this->context().config();
+    this->OpenBase(config);
     const std::string& pattern = config.Text("pattern");
     invert_ = config.Bool("invert");
     single_lines_ = NeedsSingleLines(pattern);
@@ -46,7 +134,34 @@ class GrepLines : public BlockMapper<Text, Text> {
   }
 
   void Map(const Block& block, Out& out) {
-    std::string_view text = block.text;
+    this->BeginBlock(block);
+    Search(block.text, out);
+    this->EndBlock(block);
+  }
+  void FileEnd(Out& out) {
+    this->EndFile();
+    if constexpr (kCount) {
+      if (!this->file()) return;
+      out.Emit(this->context().input_file(), lines_);
+      lines_ = 0;
+    }
+  }
+  void End(Out& out) {
+    if constexpr (kCount) {
+      if (!this->file()) out.Emit("", lines_);
+    }
+  }
+
+ private:
+  void Give(std::string_view line, Out& out) {
+    if constexpr (kCount) {
+      ++lines_;
+    } else {
+      out.Line(this->Prefixed(line));
+    }
+  }
+
+  void Search(std::string_view text, Out& out) {
     if (text.empty()) return;
     if (text.back() == '\n') text.remove_suffix(1);  // else an empty line would seem to follow
     if (single_lines_) return MapLines(text, out);
@@ -62,19 +177,18 @@ class GrepLines : public BlockMapper<Text, Text> {
       if (invert_) {
         EmitLines(text, at, begin, out);
       } else {
-        out.Line(text.substr(begin, end - begin));
+        Give(text.substr(begin, end - begin), out);
       }
       at = end + 1;
     }
     if (invert_) EmitLines(text, at, text.size() + 1, out);
   }
 
- private:
   // The lines that start in [from, to), where `to` is the start of a line or behind the text.
-  static void EmitLines(std::string_view text, size_t from, size_t to, Out& out) {
+  void EmitLines(std::string_view text, size_t from, size_t to, Out& out) {
     while (from < to) {
       const size_t end = std::min(text.find('\n', from), text.size());
-      out.Line(text.substr(from, end - from));
+      Give(text.substr(from, end - from), out);
       from = end + 1;
     }
   }
@@ -84,7 +198,7 @@ class GrepLines : public BlockMapper<Text, Text> {
       const size_t end = std::min(text.find('\n', from), text.size());
       const std::string_view line = text.substr(from, end - from);
       if (RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), *re_) != invert_) {
-        out.Line(line);
+        Give(line, out);
       }
       from = end + 1;
     }
@@ -92,14 +206,33 @@ class GrepLines : public BlockMapper<Text, Text> {
 
   std::unique_ptr<RE2> re_;
   bool invert_ = false, single_lines_ = false;
+  int64_t lines_ = 0;
+};
+
+class GrepNumbered : public GrepLines<false>, public SideInput<std::tuple<std::string, uint64_t>, uint64_t> {
+ public:
+  void Side(const std::tuple<std::string, uint64_t>& split, uint64_t newlines) {
+    AddNewlines(std::get<0>(split), std::get<1>(split), newlines);
+  }
+};
+
+class WriteLineCounts : public Reducer<std::string, int64_t, Text, Text> {
+ public:
+  void Reduce(std::string_view file, Values<int64_t>& counts, Out& out) {
+    int64_t total = 0;
+    for (int64_t n : counts) total += n;
+    out.Line((file.empty() ? "" : std::string(file) + ":") + std::to_string(total));
+  }
 };
 
 void PlanGrep(const std::vector<std::string>& argv, JobPlan& plan) {
   std::vector<std::string> patterns, rest;
-  bool ignore_case = false, invert = false;
+  bool ignore_case = false, invert = false, word = false, count = false, file = false, number = false;
   Args args("grep");
   args.Add("-e", &patterns).Add("--regexp", &patterns).Add("-i", &ignore_case);
   args.Add("--ignore-case", &ignore_case).Add("-v", &invert).Add("--invert-match", &invert);
+  args.Add("-w", &word).Add("--word-regexp", &word).Add("-c", &count).Add("--count", &count);
+  args.Add("-H", &file).Add("--with-filename", &file).Add("-n", &number).Add("--line-number", &number);
   args.Rest(&rest).Parse(argv);
   if (patterns.empty() && !rest.empty()) {
     patterns.push_back(rest.front());
@@ -111,24 +244,42 @@ void PlanGrep(const std::vector<std::string>& argv, JobPlan& plan) {
     const RE2 re(pattern, PatternOptions(ignore_case));
     if (!re.ok()) args.Refuse("the pattern '" + pattern + "' is not a valid RE2 expression: " + re.error());
   }
-  plan.Map("grep", "grep.map")
-      .Configure(Config()
-                     .Set("pattern", Either(patterns))
-                     .Set("ignore_case", ignore_case)
-                     .Set("invert", invert))
-      .ReadFiles()
-      .WriteFiles();
+  if (count && number) args.Refuse("-c counts lines, so there are none to number with -n");
+  std::string pattern = Either(patterns);
+  // A match with no letter, digit or underscore before and behind.
+  if (word) pattern = "(?:^|\\W)(?:" + pattern + ")(?:$|\\W)";
+  Config config;
+  config.Set("pattern", pattern).Set("ignore_case", ignore_case).Set("invert", invert).Set("file", file).Set("number", number);
+  if (count) {
+    auto& lines = plan.Map("grep", "grep.count").Configure(config).ReadFiles().Shuffle();
+    plan.Reduce("count", "grep.write_count").Tasks(1).Group(lines).WriteFiles();
+    return;
+  }
+  if (!number) {
+    plan.Map("grep", "grep.map").Configure(config).ReadFiles().WriteFiles();
+    return;
+  }
+  auto& newlines = plan.Map("newlines", "grep.newlines").ReadFiles(JobPlan::Stage::kAllInputs, {.format = "raw"}).Shuffle({.sorted = false});
+  plan.Map("grep", "grep.numbered").Configure(config).ReadFiles().Read(Edge::kBroadcast, newlines).WriteFiles();
 }
 
 }  // namespace
 
 void AddGrep(Library& library) {
-  library.Add<GrepLines>("grep.map", kPure)
+  library.Add<GrepLines<false>>("grep.map", kPure)
+      .Add<GrepNumbered>("grep.numbered", kPure)
+      .Add<GrepLines<true>>("grep.count", kPure)
+      .Add<WriteLineCounts>("grep.write_count", kPure)
+      .Add<CountNewlines>("grep.newlines", kPure)
       .AddJob<PlanGrep>("grep",
                     "print the lines that match a pattern\n"
                     "  -e, --regexp PATTERN   RE2 expression; may be repeated: any may match\n"
                     "  -i, --ignore-case      letters match in either case\n"
-                    "  -v, --invert-match     print the lines that do not match");
+                    "  -v, --invert-match     print the lines that do not match\n"
+                    "  -w, --word-regexp      the match must be a whole word\n"
+                    "  -c, --count            print only how many lines there are; with -H of each file\n"
+                    "  -H, --with-filename    the file before each line\n"
+                    "  -n, --line-number      the number of the line in its file before it");
 }
 
 }  // namespace mr::builtin

@@ -1,4 +1,4 @@
-// sort: lines by their bytes (LC_ALL=C sort), or fixed-length records by a key prefix, stable.
+// sort: lines by their bytes or fields (LC_ALL=C sort), or fixed-length records by a key prefix, stable.
 // A sample of each split gives quantiles, which every task of the partition stage gets by broadcast;
 // so part i holds keys below those of part i + 1, and the parts one after the other are sorted.
 //
@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "jobs/builtin/builtin.h"
+#include "jobs/builtin/sort_keys.h"
 #include "paceline/args.h"
 #include "paceline/text.h"
 
@@ -20,45 +21,6 @@ constexpr size_t kKeysPerSplit = 400;
 constexpr size_t kSampleKeyBytes = 64;
 // Candidates handed to the partition stage (measured: 2,000 keys keep 100 parts within 10 %).
 constexpr size_t kCandidates = 4096;
-
-// How lines and records become sort keys. Reversed keys are escaped and closed before their bits
-// are turned, since a longer key must then come first.
-class SortKeys {
- public:
-  explicit SortKeys(const Config& config)
-      : reverse_(config.Bool("reverse")), key_bytes_(static_cast<size_t>(config.Int("key_bytes"))) {}
-
-  // Key and value of a record, the key possibly in `scratch`.
-  std::pair<std::string_view, std::string_view> Split(std::string_view record,
-                                                      std::string* scratch) const {
-    const size_t n = key_bytes_ == 0 ? record.size() : std::min(key_bytes_, record.size());
-    std::string_view key = record.substr(0, n);
-    if (reverse_) {
-      scratch->clear();
-      KeyCodec<std::string>::AppendPart(key, scratch);
-      Turn(scratch);
-      key = *scratch;
-    }
-    return {key, record.substr(n)};
-  }
-
-  std::string_view Original(std::string_view key, std::string* scratch) const {
-    if (!reverse_) return key;
-    std::string turned(key);
-    Turn(&turned);
-    std::string_view in = turned;
-    *scratch = KeyCodec<std::string>::TakePart(&in);
-    return *scratch;
-  }
-
- private:
-  static void Turn(std::string* bytes) {
-    for (char& c : *bytes) c = static_cast<char>(~c);
-  }
-
-  bool reverse_;
-  size_t key_bytes_;
-};
 
 // Emits up to kKeysPerSplit keys, evenly spaced in what it was shown.
 template <class Base>
@@ -161,7 +123,10 @@ class WriteSorted : public Reducer<std::string, std::string, Text, Text> {
   void Reduce(std::string_view sort_key, Values<std::string>& values, Out& out) {
     const std::string_view key = keys_->Original(sort_key, &key_);
     for (std::string_view value : values) {
-      if (!lines_) {
+      if (keys_->options().keeps_record()) {
+        lines_ ? out.Line(value) : out.EmitRaw({}, value);
+        if (keys_->options().unique) return;
+      } else if (!lines_) {
         out.EmitRaw(key, value);
       } else if (value.empty()) {
         out.Line(key);
@@ -192,22 +157,34 @@ uint64_t RecordBytes(const Args& args, const std::string& format) {
               Suggest(format, {"text", "fixed:100"}));
 }
 
+}  // namespace
+
 void PlanSort(const std::vector<std::string>& argv, JobPlan& plan) {
   std::string format = "text";
-  bool reverse = false;
+  SortOptions options;
+  std::vector<std::string> fields;
   int64_t key_bytes = -1;
   Args args("sort");
-  args.Add("--format", &format).Add("-r", &reverse).Add("--reverse", &reverse);
+  args.Add("--format", &format).Add("-r", &options.reverse).Add("--reverse", &options.reverse);
+  args.Add("-n", &options.numeric).Add("--numeric", &options.numeric).Add("-k", &fields).Add("--key", &fields);
+  args.Add("-t", &options.separator).Add("--field-separator", &options.separator);
+  args.Add("-s", &options.stable).Add("--stable", &options.stable).Add("-u", &options.unique).Add("--unique", &options.unique);
   args.Add("--key-bytes", &key_bytes, 1, 1 << 20).Parse(argv);
   const uint64_t record = RecordBytes(args, format);
-  if (key_bytes < 0) key_bytes = record == 0 ? 0 : 10;  // of records, as the sort benchmarks have it
-  if (record != 0 && static_cast<uint64_t>(key_bytes) > record) {
+  const bool lines = record == 0;
+  if (options.separator == "\\t") options.separator = "\t";
+  if (options.separator.size() > 1) args.Refuse("-t '" + options.separator + "' is not one byte; give one as ',', or \\t for a tab");
+  for (const std::string& field : fields) options.fields.push_back(ParseSortField(args, field));
+  if (!lines && options.keeps_record()) args.Refuse("-k, -n and -u are for lines, not for --format " + format);
+  if (key_bytes > 0 && options.keeps_record()) args.Refuse("--key-bytes and -k, -n or -u exclude each other");
+  if (options.stable && !options.keeps_record()) args.Refuse("-s wants a key: -k FIELD or -n (equal lines look the same)");
+  if (key_bytes < 0) key_bytes = lines ? 0 : 10;  // of records, as the sort benchmarks have it
+  if (!lines && static_cast<uint64_t>(key_bytes) > record) {
     args.Refuse("--key-bytes " + std::to_string(key_bytes) + " is more than a record of " + format +
                 " has");
   }
-  const bool lines = record == 0;
-  Config config;
-  config.Set("reverse", reverse).Set("key_bytes", key_bytes).Set("lines", lines);
+  options.key_bytes = static_cast<uint64_t>(key_bytes);
+  const Config config = options.Encode().Set("lines", lines);
   auto& sample = plan.Map("sample", lines ? "sort.sample_lines" : "sort.sample_records")
                      .Configure(config)
                      .ReadFiles(JobPlan::Stage::kAllInputs,
@@ -228,8 +205,6 @@ void PlanSort(const std::vector<std::string>& argv, JobPlan& plan) {
       .WriteFiles(format);
 }
 
-}  // namespace
-
 void AddSort(Library& library) {
   library.Add<SampleLines>("sort.sample_lines", kPure)
       .Add<SampleRecords>("sort.sample_records", kPure)
@@ -238,11 +213,17 @@ void AddSort(Library& library) {
       .Add<PartitionRecords>("sort.records", kPure)
       .Add<WriteSorted>("sort.write", kPure)
       .AddJob<PlanSort>("sort",
-                    "sort lines by their bytes, or records of a fixed length by their first bytes\n"
+                    "sort lines by their bytes or by fields, or records of a fixed length by their first bytes\n"
                     "  --format text|fixed:N  lines (the default), or records of N bytes\n"
                     "  --key-bytes N          compare the first N bytes only, equal ones stay in order\n"
                     "                         (default: the whole line; 10 for fixed:N)\n"
-                    "  -r, --reverse          largest first");
+                    "  -r, --reverse          largest first\n"
+                    "  -k, --key F[,G][nr]    by fields F to G (to the line's end without G), n: as numbers, r: largest\n"
+                    "                         first; may be repeated, the first counts most\n"
+                    "  -t, --field-separator C  between fields (default: runs of blanks)\n"
+                    "  -n, --numeric          as numbers, of keys that say nothing of their own\n"
+                    "  -s, --stable           lines with equal keys stay in the order of the input\n"
+                    "  -u, --unique           the first line of each key only");
 }
 
 }  // namespace mr::builtin

@@ -9,6 +9,29 @@
 
 namespace mr::builtin {
 
+// Runs of ASCII letters, in lower case.
+class CountLetterWords : public BlockMapper<std::string, int64_t>, public SumCombiner<std::string, int64_t> {
+ public:
+  void Map(const Block& block, Out& out) {
+    const auto flush = [&out](std::string_view word, int64_t count) { out.Emit(word, count); };
+    // All that is no letter becomes a blank, in a copy: then it is words again.
+    letters_.assign(block.text);
+    for (char& c : letters_) {
+      const char lower = static_cast<char>(c | 0x20);
+      c = lower >= 'a' && lower <= 'z' ? lower : ' ';
+    }
+    const char* const end = letters_.data() + letters_.size();
+    ForEachWord(letters_, [&](std::string_view word) { table_.Count(word, end, flush); });
+  }
+  void End(Out& out) {
+    table_.Drain([&out](std::string_view word, int64_t count) { out.Emit(word, count); });
+  }
+
+ private:
+  std::string letters_;
+  WordTable table_;
+};
+
 // Emits (word, count) with the words of a block, mostly, added up already.
 class CountWords : public BlockMapper<std::string, int64_t>, public SumCombiner<std::string, int64_t> {
  public:

@@ -1,4 +1,5 @@
-// wordcount: how often each word occurs; words are runs of bytes other than ASCII white space.
+// wordcount: how often each word occurs; words are runs of bytes other than ASCII white space, or with
+// --conf letters=true runs of ASCII letters, in lower case.
 // Output lines `word TAB count`, in the order of the words within a part.
 #include "jobs/builtin/builtin.h"
 #include "jobs/builtin/word_count.h"
@@ -17,8 +18,9 @@ class WriteCounts : public Reducer<std::string, int64_t, Text, Text> {
 };
 
 void PlanWordCount(const std::vector<std::string>& args, JobPlan& plan) {
-  Args("wordcount").Parse(args);
-  auto& count = plan.Map("count", "wordcount.map").ReadFiles().Shuffle({.combine = true});
+  bool letters = false;
+  Args("wordcount").Conf("letters", &letters).Parse(args);
+  auto& count = plan.Map("count", letters ? "wordcount.letters" : "wordcount.map").ReadFiles().Shuffle({.combine = true});
   plan.Reduce("sum", "wordcount.reduce").Group(count).WriteFiles();
 }
 
@@ -26,8 +28,10 @@ void PlanWordCount(const std::vector<std::string>& args, JobPlan& plan) {
 
 void AddWordcount(Library& library) {
   library.Add<CountWords>("wordcount.map", kPure | MR_UNORDERED | MR_ASSOCIATIVE)
+      .Add<CountLetterWords>("wordcount.letters", kPure | MR_UNORDERED | MR_ASSOCIATIVE)
       .Add<WriteCounts>("wordcount.reduce", kPure)
-      .AddJob<PlanWordCount>("wordcount", "count the words of the input, split at ASCII white space");
+      .AddJob<PlanWordCount>("wordcount", "count the words of the input, split at ASCII white space\n"
+                    "  --conf letters=true    words are runs of letters, in lower case");
 }
 
 }  // namespace mr::builtin

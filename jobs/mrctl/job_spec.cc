@@ -6,10 +6,13 @@
 
 #include "common/base/file_format.h"
 #include "common/base/text.h"
+#include "jobs/mrctl/csv_stages.h"
 #include "jobs/mrctl/uri.h"
 
 namespace mr::ctl {
 namespace {
+
+constexpr std::string_view kConfKeys[] = {"sort_buffer", "max_split_bytes", "jockey.utility"};
 
 // Of --conf, after its values have been read.
 struct Conf {
@@ -36,8 +39,7 @@ Result<Conf> ReadConf(const KeyValues& pairs) {
       if (!points.ok()) return points.status().With("--conf " + key);
       conf.utility = *std::move(points);
     } else {
-      constexpr std::string_view kKeys[] = {"sort_buffer", "max_split_bytes", "jockey.utility"};
-      return InvalidArgument("--conf: unknown key '" + key + "'" + DidYouMean(key, kKeys) +
+      return InvalidArgument("--conf: unknown key '" + key + "'" + DidYouMean(key, kConfKeys) +
                              "; there are sort_buffer, max_split_bytes and jockey.utility");
     }
   }
@@ -103,6 +105,7 @@ Status SetInput(const PlanInput& input, const SpecOptions& options, const Conf& 
     edge.setStage(input.from);
     edge.setPort(input.port);
     edge.setGrouped(input.grouped);
+    edge.setQuotes(input.quotes);
     return Status::Ok();
   }
   std::vector<std::string> uris;
@@ -119,7 +122,7 @@ Status SetInput(const PlanInput& input, const SpecOptions& options, const Conf& 
   auto files = out.initFiles();
   auto list = files.initUris(static_cast<unsigned>(uris.size()));
   for (unsigned i = 0; i < uris.size(); ++i) list.set(i, uris[i].c_str());
-  const std::string format = own || options.format.empty() ? input.format : options.format;
+  const std::string& format = FormatOf(input, options.format);
   MR_RETURN_IF_ERROR(ParseInputFormat(format).status());
   files.setFormat(format.c_str());
   files.setMaxSplitBytes(conf.max_split_bytes != 0 ? conf.max_split_bytes : input.max_split_bytes);
@@ -181,6 +184,11 @@ void SetPairs(const KeyValues& pairs, List list) {
 }
 
 }  // namespace
+
+bool IsConfOfTheJob(std::string_view key) {
+  // What nearly is a key of the engine is taken for one, and refused with that key's name.
+  return std::find(std::begin(kConfKeys), std::end(kConfKeys), key) == std::end(kConfKeys) && Nearest(key, kConfKeys).empty();
+}
 
 Status BuildJobSpec(const Plan& plan, const SpecOptions& options, rpc::JobSpec::Builder out) {
   MR_ASSIGN_OR_RETURN(const Conf conf, ReadConf(options.conf));

@@ -23,6 +23,7 @@ struct PlanInput {
   uint32_t from = 0;  // index of an earlier stage
   uint32_t port = 0;
   bool grouped = false;
+  bool quotes = false;  // csv_stages.h
 };
 
 struct PlanPort {

@@ -76,6 +76,12 @@ Result<SubmitPlan> PrepareSubmit(SubmitOptions o, const Settings& settings, cons
   SubmitPlan plan;
   SpecOptions& spec = plan.spec;
   MR_RETURN_IF_ERROR(SetNumbers(o, &spec));
+  std::vector<std::string> of_job;
+  for (const auto& [key, value] : spec.conf) {
+    if (IsConfOfTheJob(key)) of_job.insert(of_job.end(), {"--conf", key + "=" + value});
+  }
+  std::erase_if(spec.conf, [](const auto& pair) { return IsConfOfTheJob(pair.first); });
+  o.job_args.insert(o.job_args.begin(), of_job.begin(), of_job.end());
   const bool local = o.local > 0;
   const BarePath bare = local ? BarePath::kLocalFile : BarePath::kBlockStore;
   spec.bare_is_local = local;

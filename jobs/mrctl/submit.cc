@@ -14,6 +14,7 @@
 #include "common/io/clock.h"
 #include "common/io/sha256.h"
 #include "jobs/mrctl/client.h"
+#include "jobs/mrctl/csv_stages.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/follow.h"
 #include "jobs/mrctl/fs.h"
@@ -107,7 +108,8 @@ class Submission {
     }
     auto json = planning.Finish();
     if (!json.ok()) return Explained(json.status());
-    MR_ASSIGN_OR_RETURN(const Plan plan, ParsePlan(*json));
+    MR_ASSIGN_OR_RETURN(Plan parsed, ParsePlan(*json));
+    const Plan plan = WithCsvStages(std::move(parsed), plan_.spec.format);
     MR_RETURN_IF_ERROR(SetPrivatePaths());
     auto message = std::make_shared<capnp::MallocMessageBuilder>();
     auto spec = message->initRoot<rpc::JobSpec>();

@@ -37,10 +37,12 @@ void Brain::FillLaunch(const JobView& job, const sched::Launch& launch, rpc::Lau
   out.setGeneration(launch.generation);
   out.setByBind(launch.by_bind);
   const StagePlan& plan = job.plan.stages[task.stage];
-  if (task.task < plan.splits.size()) {
-    const Split& split = plan.splits[task.task];
-    auto s = out.initSplits(1)[0];
-    s.setInput(split.input);
+  const auto splits = plan.SplitsOf(task.task);
+  auto wire_splits = out.initSplits(static_cast<unsigned>(splits.size()));
+  for (unsigned i = 0; i < splits.size(); ++i) {
+    const Split& split = splits[i];
+    auto s = wire_splits[i];
+    s.setInput(split.input_index());
     s.setUri(split.uri.c_str());
     s.setOffset(split.offset);
     s.setLength(split.length);
@@ -195,8 +197,8 @@ void Brain::SendLaunch(const sched::Launch& launch) {
   const TaskId& task = launch.attempt.task;
   SendStage(worker, *job, task.stage);
   const StagePlan& plan = job->plan.stages[task.stage];
-  const size_t bytes = 256 + plan.slices[task.task].size() * 24 +
-                       (task.task < plan.splits.size() ? plan.splits[task.task].uri.size() : 0);
+  size_t bytes = 256 + plan.slices[task.task].size() * 24;
+  for (const Split& split : plan.SplitsOf(task.task)) bytes += 64 + split.uri.size();
   Send(worker, bytes, [this, launch](rpc::Command::Builder out) {
     FillLaunch(*jobs_.Find(launch.attempt.task.job), launch, out.initLaunch());
   });

@@ -86,6 +86,7 @@ void JobTable::Shrink() {
     for (StagePlan& stage : job.plan.stages) {
       stage.splits = {};
       stage.slices = {};
+      stage.first_split = {};
     }
     job.attempts.clear();
     job.why.clear();

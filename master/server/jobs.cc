@@ -155,8 +155,13 @@ sched::StagePlanned Brain::PlannedStage(const sched::PlanStage& plan) {
   event.tasks.resize(stage.tasks);
   for (uint32_t t = 0; t < stage.tasks; ++t) {
     event.tasks[t].slices = stage.slices[t];
-    if (t < stage.splits.size()) event.tasks[t].preferred = Holders(stage.splits[t]);
-    event.tasks[t].input_bytes = t < stage.splits.size() ? stage.splits[t].length : stage.input_bytes / stage.tasks;
+    const auto splits = stage.SplitsOf(t);
+    // Where the largest of them is.
+    const auto largest = std::max_element(splits.begin(), splits.end(), [](const Split& a, const Split& b) { return a.length < b.length; });
+    if (largest != splits.end()) event.tasks[t].preferred = Holders(*largest);
+    uint64_t bytes = 0;
+    for (const Split& split : splits) bytes += split.length;
+    event.tasks[t].input_bytes = splits.empty() ? stage.input_bytes / stage.tasks : bytes;
   }
   return event;
 }

@@ -102,7 +102,10 @@ class Planner {
     StagePlan& plan = plan_.stages[s];
     MR_RETURN_IF_ERROR(AddSplits(stage, &plan));
     for (const InputSpec& input : stage.inputs) {
-      if (input.is_edge) plan.input_bytes += plan_.stages[input.stage].input_bytes;
+      // What is broadcast is beside the data: samples, headers, a small table.
+      if (input.is_edge && input.kind != sched::EdgeKind::kBroadcast) {
+        plan.input_bytes += plan_.stages[input.stage].input_bytes;
+      }
     }
     MR_RETURN_IF_ERROR(CountTasks(stage, &plan));
     if (plan.tasks > kMaxTasks) {
@@ -139,18 +142,21 @@ class Planner {
       }
       plan->input_bytes += total;
       const uint64_t step = DefaultSplitBytes(total, context_.block_bytes);
+      step_ = input.files.max_split_bytes != 0 ? input.files.max_split_bytes : step;
       for (const InputFile& file : files) {
         for (Split& split : CutFile(file, i, input.files, step)) plan->splits.push_back(std::move(split));
         if (plan->splits.size() > kMaxTasks) return Status::Ok();  // refused by the caller
       }
     }
+    JoinSmallSplits(step_, &plan->splits);
     return Status::Ok();
   }
 
   Status CountTasks(const StageSpec& stage, StagePlan* plan) {
     if (stage.reads_files()) {
       // No bytes at all still make one task, so that the job has its (empty) output.
-      plan->tasks = std::max<uint32_t>(1, static_cast<uint32_t>(plan->splits.size()));
+      const auto joined = std::count_if(plan->splits.begin(), plan->splits.end(), [](const Split& s) { return s.joined(); });
+      plan->tasks = std::max<uint32_t>(1, static_cast<uint32_t>(plan->splits.size() - static_cast<size_t>(joined)));
       return Status::Ok();
     }
     uint32_t fixed = 0, upstream_most = 0;
@@ -182,6 +188,7 @@ class Planner {
   const JobSpec& spec_;
   const PlanContext& context_;
   JobPlan plan_;
+  uint64_t step_ = 0;  // bytes of a split of the input at hand
 };
 
 }  // namespace
@@ -253,9 +260,26 @@ std::vector<Split> CutFile(const InputFile& file, uint32_t input, const FileSour
   return splits;
 }
 
+void JoinSmallSplits(uint64_t step, std::vector<Split>* splits) {
+  if (splits->size() <= kManySplits) return;
+  uint64_t bytes = 0, count = 0;
+  for (size_t i = 0; i < splits->size(); ++i) {
+    Split& split = (*splits)[i];
+    const bool same = i > 0 && split.input == (*splits)[i - 1].input_index() && count < kMostJoined && bytes + split.length <= step;
+    bytes = same ? bytes + split.length : split.length;
+    count = same ? count + 1 : 1;
+    if (same) split.input |= Split::kJoined;
+  }
+}
+
 void FillSlices(const JobSpec& spec, JobPlan* plan) {
   for (size_t s = 0; s < spec.stages.size(); ++s) {
     StagePlan& stage = plan->stages[s];
+    stage.first_split.clear();
+    for (uint32_t i = 0; i < stage.splits.size(); ++i) {
+      if (!stage.splits[i].joined()) stage.first_split.push_back(i);
+    }
+    if (!stage.splits.empty()) stage.first_split.push_back(static_cast<uint32_t>(stage.splits.size()));
     stage.slices.assign(stage.tasks, {});
     for (uint32_t i = 0; i < spec.stages[s].inputs.size(); ++i) {
       const InputSpec& input = spec.stages[s].inputs[i];

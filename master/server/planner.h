@@ -33,7 +33,7 @@ inline constexpr uint64_t kBytesPerTask = 32ull << 20;
 // and the nearest name for a missing input; kRejected where the output exists and is not empty.
 Result<JobPlan> PlanJob(const JobSpec& spec, const PlanContext& context);
 
-// Fills in the slices of all edges; a function of spec and plan alone.
+// Fills in the slices of all edges, and which splits a task has; a function of spec and plan alone.
 void FillSlices(const JobSpec& spec, JobPlan* plan);
 
 // The files behind one file:// URI: a file, all files below a directory (no '_' or '.' names), or a
@@ -52,6 +52,12 @@ uint64_t DefaultSplitBytes(uint64_t total, uint64_t block_bytes);
 inline constexpr uint64_t kSmallJobSplits = 8;          // guess
 inline constexpr uint64_t kMinSplitBytes = 2ull << 20;  // measured: 4 MiB of words are counted
 // sooner in pieces of 2 MiB than in one or in pieces of 1 MiB, where starting children costs more
+
+// Of more than kManySplits, neighbours of one input that make at most `step` bytes together become one task, of at most
+// kMostJoined: ten thousand small files cost what their bytes do. Fewer are left apart, a task each.
+void JoinSmallSplits(uint64_t step, std::vector<Split>* splits);
+inline constexpr size_t kManySplits = 100;   // guess: as many tasks cost less than a tenth of a second
+inline constexpr uint64_t kMostJoined = 200;   // a descriptor each, in the worker and in the child
 
 // Splits of one file, in order; none for an empty file.
 std::vector<Split> CutFile(const InputFile& file, uint32_t input, const FileSource& source, uint64_t default_step);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -139,6 +140,9 @@ struct SnapshotHead {
 // ---- Plans --------------------------------------------------------------------------------------
 
 struct Split {
+  // In `input`, beside its number: the split belongs to the task of the one before it. So many small files are one
+  // task, and records of plans without this are as they were.
+  static constexpr uint32_t kJoined = 1u << 31;
   uint32_t input = 0;
   std::string uri;
   uint64_t offset = 0, length = 0, file_bytes = 0;
@@ -147,18 +151,26 @@ struct Split {
     v(&Split::input, &Split::uri, &Split::offset, &Split::length, &Split::file_bytes);
   }
   bool operator==(const Split&) const = default;
+  uint32_t input_index() const { return input & ~kJoined; }
+  bool joined() const { return (input & kJoined) != 0; }
 };
 
 struct StagePlan {
   uint32_t tasks = 0;
   std::vector<uint32_t> port_partitions;
-  std::vector<Split> splits;  // of a stage that reads files: one per task, in order; else empty
+  std::vector<Split> splits;  // of a stage that reads files, in the order of its tasks; else empty
   uint64_t input_bytes = 0;   // known or estimated, of all tasks
   std::vector<std::vector<sched::Slice>> slices;  // per task, of a stage with edges
+  std::vector<uint32_t> first_split;              // per task, and the end; empty without splits. Made by FillSlices
   template <class V>
   static void Fields(V&& v) {
     using T = StagePlan;
     v(&T::tasks, &T::port_partitions, &T::splits, &T::input_bytes);
+  }
+  // The splits of a task: none where the stage reads none.
+  std::span<const Split> SplitsOf(uint32_t task) const {
+    if (task + 1 >= first_split.size()) return {};
+    return std::span(splits).subspan(first_split[task], first_split[task + 1] - first_split[task]);
   }
   uint32_t partitions() const {
     uint32_t n = 0;

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "common/base/rng.h"
 #include "tests/jobs/builtin_run.h"
 
@@ -44,6 +46,25 @@ TEST(JoinTest, EqualsTwoLoops) {
   }
 }
 
+TEST(JoinTest, EachTypeIsAsInSql) {
+  const std::string left = "id,a\n1,x\n2,y\n2,z\n3,w\n", right = "b,id,c\np,2,q\nr,4,s\nt,2,\"u\nv\"\n";
+  const std::map<std::string, std::vector<std::string>> expected = {
+      {"inner", {"2,y,p,q", "2,y,t,\"u", "2,z,p,q", "2,z,t,\"u", "v\"", "v\""}},
+      {"left", {"1,x,,", "2,y,p,q", "2,y,t,\"u", "2,z,p,q", "2,z,t,\"u", "3,w,,", "v\"", "v\""}},
+      {"right", {"2,y,p,q", "2,y,t,\"u", "2,z,p,q", "2,z,t,\"u", "4,,r,s", "v\"", "v\""}},
+      {"full", {"1,x,,", "2,y,p,q", "2,y,t,\"u", "2,z,p,q", "2,z,t,\"u", "3,w,,", "4,,r,s", "v\"", "v\""}},
+      {"semi", {"2,y", "2,z"}},
+      {"anti", {"1,x", "3,w"}}};
+  for (const auto& [type, rows] : expected) {
+    for (const LocalOptions& shape : Shapes()) {
+      const LocalResult result = Join(left, right, {"--on", "id", "--type", type}, shape);
+      ASSERT_TRUE(result.ok) << result.error;
+      EXPECT_EQ(SortedLinesOf(result.Output()), rows) << type;
+    }
+  }
+  EXPECT_THAT(PlanRefusal("join", {"--left", "a", "--right", "b", "--on", "x", "--type", "outer"}), HasSubstr("there are inner"));
+}
+
 TEST(JoinTest, QuotesBlankLinesAndCarriageReturnsAreHandled) {
   const LocalResult result =
       Join("\xef\xbb\xbf" "key,\"a,b\"\r\n\"1,5\",\"say \"\"hi\"\"\"\r\n\r\n2,\r\n",
@@ -60,8 +81,8 @@ TEST(JoinTest, AColumnThatIsMissingIsNamedWithItsNeighbours) {
 }
 
 TEST(JoinTest, BadRowsAreRefusedWithFileAndByte) {
-  EXPECT_THAT(Join("id,n\n1,a\n2,\"b\nc\"\n", "id,m\n1,2\n").error,
-              testing::AllOf(HasSubstr("l.csv, byte 9:"), HasSubstr("quoted newlines")));
+  EXPECT_THAT(Join("id,n\n1,a\n2,\"b\"c\n", "id,m\n1,2\n").error,
+              testing::AllOf(HasSubstr("l.csv, byte 9:"), HasSubstr("behind the quote")));
   EXPECT_THAT(Join("id,n\n1,a\n", "id,m\n1,2\n3\n").error,
               testing::AllOf(HasSubstr("r.csv, byte 9:"), HasSubstr("1 fields, the header has 2")));
 }

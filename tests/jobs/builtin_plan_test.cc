@@ -18,6 +18,13 @@ const std::map<std::string, std::vector<std::string>> kArgs = {
     {"join", {"--left", "a", "--right", "b", "--on", "c"}},
     {"stream", {"--map", "cat", "--combine", "cat", "--reduce", "cat"}},
     {"triangles", {}},
+    {"aggregate", {"--by", "a", "--agg", "sum(b),distinct(c)"}},
+    {"distinct", {"--count"}},
+    {"invertedindex", {}},
+    {"pagerank", {"--rounds", "3"}},
+    {"sessionize", {"--user", "u", "--time", "t"}},
+    {"terasort", {"sort"}},
+    {"topk", {"--by", "a"}},
     {"empty", {"--reduces", "2"}},
     {"sleep", {}}};
 

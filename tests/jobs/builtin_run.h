@@ -27,7 +27,8 @@ inline std::vector<LocalOptions> Shapes() {
   return {{.split_bytes = 1 << 20, .reduces = 1, .batch_records = 1000, .block_bytes = 1 << 20},
           {.split_bytes = 64, .reduces = 3, .batch_records = 5, .block_bytes = 20},
           {.split_bytes = 7, .reduces = 5, .batch_records = 1, .block_bytes = 1},
-          {.split_bytes = 500, .reduces = 2, .batch_records = 3, .block_bytes = 200}};
+          {.split_bytes = 500, .reduces = 2, .batch_records = 3, .block_bytes = 200},
+          {.split_bytes = 30, .reduces = 2, .batch_records = 4, .block_bytes = 16, .splits_per_task = 3}};
 }
 
 inline std::vector<std::string> LinesOf(std::string_view text) {

@@ -56,6 +56,33 @@ TEST(GrepTest, CaseAndSeveralPatterns) {
   EXPECT_EQ(Grep({"-e", "^a|c", "-e", "d$"}, "ab\nb\nbc\nd\nde\n"), "ab\nbc\nd\n");
 }
 
+TEST(GrepTest, WholeWordsOnly) {
+  EXPECT_EQ(Grep({"-w", "-e", "king"}, "a king\nkings\nKing\nthe-king.\n_king\nking\n"), "a king\nthe-king.\nking\n");
+  EXPECT_EQ(Grep({"-w", "-e", "a|b"}, "ab\na b\n(b)\n"), "a b\n(b)\n");
+  EXPECT_EQ(Grep({"-w", "-v", "-e", "a"}, "ab\na\n"), "ab\n");
+}
+
+TEST(GrepTest, CountsLinesFilesAndNumbersInAnySplits) {
+  Rng rng(6);
+  std::string text, numbered;
+  int matching = 0;
+  for (int i = 1; i <= 300; ++i) {
+    const std::string line(rng.Below(9), "ab"[rng.Below(2)]);
+    text += line + "\n";
+    if (line.find('a') == line.npos) continue;
+    ++matching;
+    numbered += std::to_string(i) + ":" + line + "\n";
+  }
+  for (const LocalOptions& shape : Shapes()) {
+    EXPECT_EQ(Grep({"-n", "-e", "a"}, text, shape), numbered);
+    EXPECT_EQ(Grep({"-c", "-e", "a"}, text, shape), std::to_string(matching) + "\n");
+    EXPECT_EQ(Grep({"-c", "-H", "-e", "a"}, text, shape), "in:" + std::to_string(matching) + "\n");
+    EXPECT_EQ(Grep({"-c", "-e", "z"}, text, shape), "0\n");
+  }
+  EXPECT_EQ(Grep({"-H", "-n", "-e", "b"}, "a\nb\n"), "in:2:b\n");
+  EXPECT_THAT(PlanRefusal("grep", {"-c", "-n", "-e", "a"}), HasSubstr("none to number"));
+}
+
 TEST(GrepTest, ABadPatternIsRefusedInThePlanWithItsReason) {
   EXPECT_THAT(PlanRefusal("grep", {"-e", "a(b"}),
               testing::AllOf(HasSubstr("'a(b'"), HasSubstr("missing )")));

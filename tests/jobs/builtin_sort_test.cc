@@ -41,6 +41,30 @@ TEST(SortTest, PartsOneAfterTheOtherAreTheSortedLines) {
   }
 }
 
+TEST(SortTest, FieldsNumbersAndUniqueLines) {
+  const std::string text = "b 10 x\na 9 x\nc  -1.5 y\na 10 z\nd\nb 10 a\n";
+  const auto sorted = [&](const std::vector<std::string>& args) {
+    std::vector<std::string> lines;
+    for (const LocalOptions& shape : Shapes()) {
+      const LocalResult result = Sort(args, text, shape);
+      EXPECT_TRUE(result.ok) << result.error;
+      const auto got = LinesOf(result.Output());
+      EXPECT_TRUE(lines.empty() || got == lines) << result.Output();
+      lines = got;
+    }
+    return lines;
+  };
+  using testing::ElementsAre;
+  EXPECT_THAT(sorted({"-k", "2,2n"}), ElementsAre("c  -1.5 y", "d", "a 9 x", "a 10 z", "b 10 a", "b 10 x"));
+  EXPECT_THAT(sorted({"-k", "2,2nr", "-s"}), ElementsAre("b 10 x", "a 10 z", "b 10 a", "a 9 x", "d", "c  -1.5 y"));
+  EXPECT_THAT(sorted({"-k", "1,1", "-u"}), ElementsAre("a 9 x", "b 10 x", "c  -1.5 y", "d"));
+  EXPECT_THAT(sorted({"-k", "1,1r", "-k", "2n"}), ElementsAre("d", "c  -1.5 y", "b 10 a", "b 10 x", "a 9 x", "a 10 z"));
+  EXPECT_THAT(PlanRefusal("sort", {"-k", "0"}), HasSubstr("is no key"));
+  EXPECT_THAT(PlanRefusal("sort", {"-k", "2,1"}), HasSubstr("ends before it begins"));
+  EXPECT_THAT(PlanRefusal("sort", {"-k", "1d"}), HasSubstr("only n and r"));
+  EXPECT_THAT(PlanRefusal("sort", {"-s"}), HasSubstr("wants a key"));
+}
+
 TEST(SortTest, QuantilesShareTheLinesOut) {
   Rng rng(3);
   std::string text;

@@ -68,5 +68,32 @@ TEST(TrianglesTest, ThePlanUsesAllFourKindsOfEdge) {
   EXPECT_GE(sdk::JsonReader::Parse(plan)["stages"].items.size(), 5u);
 }
 
+TEST(PageRankTest, EqualsTheFormulaOnASmallGraph) {
+  // d has no edge of its own, e none that comes in.
+  const std::vector<std::pair<int, int>> edges = {{0, 1}, {0, 2}, {1, 2}, {2, 0}, {4, 2}, {1, 3}, {1, 3}};
+  std::string text = "# a comment\n";
+  std::vector<int> degree(5, 0);
+  for (const auto& [from, to] : edges) {
+    text += std::string(1, static_cast<char>('a' + from)) + "\t" + static_cast<char>('a' + to) + "\n";
+    ++degree[static_cast<size_t>(from)];
+  }
+  std::vector<double> rank(5, 0.2);
+  for (int round = 0; round < 7; ++round) {
+    std::vector<double> next(5, 0.15 / 5 + 0.85 * rank[3] / 5);
+    for (const auto& [from, to] : edges) next[static_cast<size_t>(to)] += 0.85 * rank[static_cast<size_t>(from)] / degree[static_cast<size_t>(from)];
+    rank = next;
+  }
+  for (const LocalOptions& shape : Shapes()) {
+    const LocalResult result = LocalJob(Builtins(), shape).Input("graph", text).Run("pagerank", {"--rounds", "7"});
+    ASSERT_TRUE(result.ok) << result.error;
+    const auto lines = SortedLinesOf(result.Output());
+    ASSERT_EQ(lines.size(), 5u) << result.Output();
+    for (size_t i = 0; i < 5; ++i) {
+      EXPECT_EQ(lines[i].substr(0, 2), std::string(1, static_cast<char>('a' + i)) + "\t");
+      EXPECT_NEAR(std::stod(lines[i].substr(2)), rank[i], 1e-12);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace mr::builtin

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "paceline/paceline.h"
 #include "paceline/testing.h"
 
@@ -289,6 +291,98 @@ TEST(LibraryTest, TheTableSaysWhatItHolds) {
   EXPECT_NE(table->operators[0]->partition, nullptr);
   EXPECT_EQ(table->operators[1]->combine, nullptr);
   EXPECT_EQ(table->operators[1]->flags, uint32_t{MR_REUSABLE});
+}
+
+// ---- Orders of keys, and the small case ----------------------------------------------------------
+
+class ByLength : public LineMapper<std::string, int64_t>, public Comparator<std::string> {
+ public:
+  void Map(std::string_view line, Out& out) { out.Emit(line, 1); }
+  static int Compare(std::string_view a, std::string_view b) {
+    return a.size() != b.size() ? (a.size() < b.size() ? -1 : 1) : 0;
+  }
+};
+class CountByLength : public Reducer<std::string, int64_t, Text, Text>, public Comparator<std::string> {
+ public:
+  void Reduce(std::string_view first, Values<int64_t>& counts, Out& out) {
+    int64_t n = 0;
+    for (int64_t c : counts) n += c;
+    out.Emit(first, n);
+  }
+  static int Compare(std::string_view a, std::string_view b) { return ByLength::Compare(a, b); }
+};
+
+class Visits : public LineMapper<std::pair<std::string, int64_t>, std::string>, public ByFirst<std::string, int64_t> {
+ public:
+  void Map(std::string_view line, Out& out) {
+    const size_t blank = line.find(' ');
+    out.Emit(std::pair(line.substr(0, blank), static_cast<int64_t>(line.size())), line.substr(blank + 1));
+  }
+};
+class VisitsInOrder : public SortedReducer<std::string, int64_t, std::string, Text, Text> {
+ public:
+  void Reduce(std::string_view user, SortedValues<std::string, int64_t, std::string>& visits, Out& out) {
+    std::string all;
+    for (const auto& [length, page] : visits) all += " " + std::to_string(length) + std::string(page);
+    out.Emit(user, all);
+  }
+};
+
+void PlanLengths(const std::vector<std::string>&, JobPlan& plan) {
+  auto& map = plan.Map("map", "by_length").ReadFiles().Shuffle();
+  plan.Reduce("reduce", "count_by_length").Tasks(1).Group(map).WriteFiles();
+}
+void PlanVisits(const std::vector<std::string>&, JobPlan& plan) {
+  auto& map = plan.Map("map", "visits").ReadFiles().Shuffle({.custom_partition = true});
+  plan.Reduce("reduce", "visits_in_order").Group(map).WriteFiles();
+}
+
+const mr_library* OrdersLibrary() {
+  static const mr_library* const table = [] {
+    auto* library = new Library;
+    library->Add<ByLength>("by_length", MR_DETERMINISTIC)
+        .Add<CountByLength>("count_by_length", MR_DETERMINISTIC)
+        .Add<Visits>("visits", MR_DETERMINISTIC)
+        .Add<VisitsInOrder>("visits_in_order", MR_DETERMINISTIC)
+        .AddJob<PlanLengths>("lengths", "")
+        .AddJob<PlanVisits>("visits", "");
+    MapReduce<std::string, int64_t>(
+        *library, "words", "counts words",
+        [](std::string_view line, auto& out) { ForEachWord(line, [&](std::string_view word) { out.Emit(word, 1); }); },
+        [](std::string_view word, auto& counts, auto& out) {
+          int64_t n = 0;
+          for (int64_t c : counts) n += c;
+          out.Emit(word, n);
+        });
+    return library->table();
+  }();
+  return table;
+}
+
+TEST(ComparatorTest, KeysThatItCallsEqualAreOneGroup) {
+  LocalJob job(OrdersLibrary(), {.split_bytes = 5, .reduces = 1, .batch_records = 2});
+  const LocalResult result = job.Input("in", "ccc\na\nbb\nb\naaa\nzz\na\n").Run("lengths");
+  ASSERT_TRUE(result.ok) << result.error;
+  EXPECT_EQ(result.Output(), "a\t3\nbb\t2\nccc\t2\n");
+}
+
+TEST(SortedReducerTest, ValuesComeInOrderAcrossBatchesAndSplits) {
+  for (const uint32_t batch : {1u, 2u, 100u}) {
+    LocalJob job(OrdersLibrary(), {.split_bytes = 9, .reduces = 3, .batch_records = batch});
+    const LocalResult result = job.Input("in", "b 333\na 22\na 1\nb 4444\nc 1\nb 1\nab 1\n").Run("visits");
+    ASSERT_TRUE(result.ok) << result.error;
+    std::string all = result.Output();
+    for (const char* line : {"a\t 31 422\n", "b\t 31 5333 64444\n", "c\t 31\n", "ab\t 41\n"}) {
+      EXPECT_NE(all.find(line), all.npos) << line << " in " << all;
+    }
+    EXPECT_EQ(std::count(all.begin(), all.end(), '\n'), 4);
+  }
+}
+
+TEST(LambdaTest, AMapAndAReduceMakeAJob) {
+  LocalJob job(OrdersLibrary(), {.split_bytes = 4, .reduces = 1});
+  EXPECT_EQ(job.Input("in", "b a\na\n").Run("words").Output(), "a\t2\nb\t1\n");
+  EXPECT_THAT(LocalJob(OrdersLibrary()).Input("in", "a\n").Run("words", {"--x"}).error, HasSubstr("words: unknown option '--x'"));
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ TEST(ForEachLineTest, TheLastLineNeedsNoNewlineAndEmptyLinesCount) {
 
 TEST(CsvTest, QuotesAreTakenOffAndPutOnAgain) {
   std::vector<std::string> fields;
-  ASSERT_EQ(ParseCsvLine("a,\"b,\"\"c\"\"\",,\"\"\r", &fields), nullptr);
+  ASSERT_EQ(ParseCsvRecord("a,\"b,\"\"c\"\"\",,\"\"\r", &fields), nullptr);
   EXPECT_THAT(fields, ElementsAre("a", "b,\"c\"", "", ""));
   std::string line;
   for (const auto& f : fields) {
@@ -77,15 +77,15 @@ TEST(CsvTest, AnyFieldsComeBack) {
       if (&field != &fields[0]) line += ',';
       AppendCsvField(field, &line);
     }
-    ASSERT_EQ(ParseCsvLine(line, &back), nullptr) << line;
+    ASSERT_EQ(ParseCsvRecord(line, &back), nullptr) << line;
     EXPECT_EQ(back, fields) << line;
   }
 }
 
 TEST(CsvTest, AQuotedNewlineIsRefused) {
   std::vector<std::string> fields;
-  EXPECT_THAT(ParseCsvLine("a,\"b", &fields), HasSubstr("quoted newlines are not supported"));
-  EXPECT_THAT(ParseCsvLine("\"b\"c,d", &fields), HasSubstr("behind the quote"));
+  EXPECT_THAT(ParseCsvRecord("a,\"b", &fields), HasSubstr("a quoted field does not end"));
+  EXPECT_THAT(ParseCsvRecord("\"b\"c,d", &fields), HasSubstr("behind the quote"));
 }
 
 TEST(AppendTextTest, NumbersAreWrittenForPeople) {

@@ -41,6 +41,7 @@ struct StageInput {
   bool is_edge = false;
   uint32_t upstream = 0;  // of an edge
   bool grouped = false, broadcast = false;
+  bool quotes = false;  // of the csv files of the stage, for the host
   std::string format;  // of files
   uint64_t sample_bytes = 0;
 };

@@ -71,6 +71,7 @@ Result<StageInput> FromInput(rpc::InputSpec::Reader in, uint32_t stage) {
       out.is_edge = true;
       out.upstream = edge.getStage();
       out.grouped = edge.getGrouped();
+      out.quotes = edge.getQuotes();
       out.broadcast = edge.getKind() == rpc::EdgeKind::BROADCAST;
       if (out.upstream >= stage) return InvalidArgument("an edge points forward");
       return out;

@@ -34,7 +34,7 @@ namespace mr::worker {
 struct SplitInput {
   uint32_t input = 0;       // index of the stage input
   std::string name;         // URI, for messages and MR_INPUT_FILE
-  std::string format;       // text | kv | csv | jsonl | fixed:N | record
+  std::string format;       // text | kv | csv | jsonl | fixed:N | record | raw
   uint64_t offset = 0, length = 0;
   uint64_t file_bytes = 0;  // length of the whole input
   uint64_t sample_bytes = 0;  // not 0: stop after about so many bytes, at a record's end
@@ -47,6 +47,7 @@ struct EdgeInput {
   uint32_t input = 0;
   bool grouped = false;    // merged in key order with the other grouped inputs; segments are sorted
   bool broadcast = false;  // delivered to the operator before everything else
+  bool quotes = false;     // of the csv files: kept by the host, no input of the operator
   uint64_t segments = 0;   // how many will be fed in all
 };
 

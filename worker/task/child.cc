@@ -95,7 +95,8 @@ void SetEnvironment(const WireTask& task) {
   set("MR_TASK", std::to_string(task.attempt.task.task));
   set("MR_TASKS", std::to_string(task.tasks));
   set("MR_ATTEMPT", std::to_string(task.attempt.number));
-  set("MR_INPUT_FILE", task.splits.empty() ? "" : task.splits[0].name);
+  // Of a task that reads several files there is no one name.
+  set("MR_INPUT_FILE", task.splits.size() != 1 ? "" : task.splits[0].name);
 }
 
 void SetLimits(const WireTask& task) {

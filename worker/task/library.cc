@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/base/text.h"
+#include "worker/task/csv_quotes.h"
 
 namespace mr::task {
 namespace {
@@ -112,6 +113,7 @@ Result<const mr_library*> LoadLibrary(const std::string& path) {
 }
 
 Result<const mr_operator*> FindOperator(const mr_library* library, const std::string& name) {
+  if (name == kCsvQuotesOperator) return CsvQuotesOperator();
   return Find(library->operators, library->operator_count, "operator", name);
 }
 

@@ -22,7 +22,7 @@
 namespace mr::task {
 
 // To be raised with every change of what is in this file, or of the blobs and batches that it carries.
-inline constexpr uint32_t kTaskProtocol = 1;
+inline constexpr uint32_t kTaskProtocol = 2;
 
 // ---- Arena -------------------------------------------------------------------------------------
 
@@ -116,11 +116,11 @@ struct WireSplit {
 
 struct WireEdge {
   uint32_t input = 0;
-  bool grouped = false, broadcast = false;
+  bool grouped = false, broadcast = false, quotes = false;
   uint64_t segments = 0;
   template <class V>
   static void Fields(V&& v) {
-    v(&WireEdge::input, &WireEdge::grouped, &WireEdge::broadcast, &WireEdge::segments);
+    v(&WireEdge::input, &WireEdge::grouped, &WireEdge::broadcast, &WireEdge::quotes, &WireEdge::segments);
   }
 };
 

@@ -90,7 +90,8 @@ Status Runner::OpenOperator() {
   args.task = task_.attempt.task.task;
   args.tasks = task_.tasks;
   args.attempt = task_.attempt.number;
-  args.inputs = task_.inputs;
+  args.inputs = task_.inputs - static_cast<uint32_t>(std::count_if(
+                                   task_.edges.begin(), task_.edges.end(), [](const WireEdge& e) { return e.quotes; }));
   args.ports = static_cast<uint32_t>(partitions_.size());
   args.partitions = partitions_.data();
   args.job_id = Bytes(job);
@@ -127,7 +128,11 @@ Status Runner::Deliver() {
   link_->page()->total.store(total, std::memory_order_relaxed);
   for (uint32_t input = 0; input < task_.inputs; ++input) {
     const WireEdge* edge = inputs_.edge(input);
-    if (edge != nullptr && edge->broadcast) MR_RETURN_IF_ERROR(DeliverEdge(input));
+    if (edge != nullptr && edge->quotes) {
+      MR_RETURN_IF_ERROR(ReadQuotes(input));
+    } else if (edge != nullptr && edge->broadcast) {
+      MR_RETURN_IF_ERROR(DeliverEdge(input));
+    }
   }
   std::vector<uint32_t> grouped;
   for (uint32_t input = 0; input < task_.inputs; ++input) {
@@ -152,6 +157,20 @@ Status Runner::EndInput(uint32_t input) {
   where_.clear();
   if (oper_.table->input_end == nullptr) return {};
   return CallOperator(oper_, "input_end", [&] { return oper_.table->input_end(oper_.op, input); });
+}
+
+Status Runner::ReadQuotes(uint32_t input) {
+  SetPhase(kPhaseShuffle);
+  MR_RETURN_IF_ERROR(link_->WaitUntil([&] { return inputs_.Complete(input); }));
+  for (auto& [key, segment] : inputs_.Of(input)) {
+    for (size_t i = 0; i < segment->run.chunks.size(); ++i) {
+      const Chunk chunk = segment->run.chunks[i];
+      MR_ASSIGN_OR_RETURN(const char* data, inputs_.Bytes(chunk));
+      MR_RETURN_IF_ERROR(quotes_.Add({data, chunk.size}));
+      inputs_.Drop(segment, i);
+    }
+  }
+  return {};
 }
 
 Status Runner::DeliverEdge(uint32_t input) {
@@ -191,6 +210,7 @@ Status Runner::DeliverSplit(size_t index) {
   SplitReader reader(split, format, raw, split_fds_[index].get(), [&](uint64_t offset, uint32_t length) {
     return link_->ReadMore(static_cast<uint32_t>(index), offset, length);
   });
+  reader.SetQuotes(&quotes_);
   // What a compressed file has is known better with time.
   uint64_t expected = split.length;
   for (;;) {
@@ -202,6 +222,7 @@ Status Runner::DeliverSplit(size_t index) {
     batch.struct_size = sizeof batch;
     batch.input = split.input;
     batch.data = Bytes(batch_);
+    batch.input_file = Bytes(split.name);
     where_ = split.name + ", byte " + std::to_string(batch.offset);
     CountBatch(batch);
     MR_RETURN_IF_ERROR(CallBatch(batch));

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "worker/task/csv_quotes.h"
 #include "worker/task/inputs.h"
 #include "worker/task/link.h"
 #include "worker/task/operator_calls.h"
@@ -27,6 +28,8 @@ class Runner {
   Status OpenPorts();
   Status OpenOperator();
   Status Deliver();
+  // Takes in what is known of the quotes in the csv files.
+  Status ReadQuotes(uint32_t input);
   Status DeliverEdge(uint32_t input);
   Status DeliverSegment(const SegmentKey& key, Segment* segment);
   Status DeliverSplit(size_t split);
@@ -52,6 +55,7 @@ class Runner {
   std::vector<uint32_t> partitions_;
   std::vector<std::unique_ptr<Port>> ports_;
   Inputs inputs_;
+  CsvQuotes quotes_;
   GroupedStream* stream_ = nullptr;  // while a grouped batch is with the operator
   std::string batch_, where_;
   bool user_failed_ = false;  // oper_.failure came by fail()

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "common/abi/csv_scan.h"
 #include "common/io/crc32c.h"
 #include "worker/task/output.h"
 
@@ -17,12 +18,15 @@ SplitReader::SplitReader(const WireSplit& split, FileFormat format, bool raw_blo
       piece_(split.sample_bytes == 0 ? kReadBytes : std::clamp<uint64_t>(split.sample_bytes, 4096, kReadBytes)) {}
 
 Status SplitReader::Start() {
-  const bool lines = format_.lines() || format_.kind == FileFormat::Kind::kKv;
-  MR_ASSIGN_OR_RETURN(stream_, OpenStream(file_, !lines));
+  const bool any_bytes = format_.kind == FileFormat::Kind::kFixed || format_.kind == FileFormat::Kind::kRecord;
+  MR_ASSIGN_OR_RETURN(stream_, OpenStream(file_, any_bytes));
   buffer_offset_ = stream_->begin();
   ended_ = split().length == 0 || stream_->begin() == limit();
   if (ended_) return {};
-  if (lines && stream_->begin() > 0) return SkipFirstLine();
+  csv_scanned_ = csv_end_ = stream_->begin();
+  if (format_.kind == FileFormat::Kind::kRaw || (!any_bytes && stream_->begin() == 0)) return {};
+  if (format_.kind == FileFormat::Kind::kCsv) return SkipFirstCsvRecord();
+  if (!any_bytes) return SkipFirstLine();
   if (format_.kind == FileFormat::Kind::kRecord) ended_ = stream_->begin() > 0;
   if (format_.kind != FileFormat::Kind::kFixed) return {};
   // The first record that starts here.
@@ -119,6 +123,94 @@ Result<bool> SplitReader::NextLines(std::string* batch, uint64_t* offset) {
   return false;
 }
 
+void SplitReader::ScanCsv() {
+  const uint64_t at = csv_scanned_;
+  const std::string_view fresh = std::string_view(buffer_).substr(at - buffer_offset_);
+  csv_scanned_ += fresh.size();
+  ForEachCsvEnd(fresh, &quoted_, [&](size_t end) {
+    csv_end_ = at + end;
+    if (csv_end_ <= limit()) return true;
+    csv_scanned_ = csv_end_;
+    return false;
+  });
+}
+
+Status SplitReader::SkipFirstCsvRecord() {
+  if (quotes_ == nullptr) return Internal(split().name + ": a part of a csv file without the quotes before it");
+  MR_ASSIGN_OR_RETURN(quoted_, quotes_->At(split().name, stream_->begin()));
+  const uint64_t begin = stream_->begin();
+  // What follows the first end of a record.
+  for (;;) {
+    const std::string_view fresh = std::string_view(buffer_).substr(csv_scanned_ - buffer_offset_);
+    uint64_t found = 0;
+    ForEachCsvEnd(fresh, &quoted_, [&](size_t end) {
+      found = csv_scanned_ + end;
+      return false;
+    });
+    csv_scanned_ = found != 0 ? found : csv_scanned_ + fresh.size();
+    ended_ = csv_scanned_ > limit();
+    if (found != 0) {
+      start_ = found - buffer_offset_;
+      csv_end_ = found;
+      return {};
+    }
+    if (csv_scanned_ - begin > kMaxLineBytes) return CsvRecordTooLong();
+    // Nothing that begins in this split can follow once the limit is behind.
+    if (ended_) return {};
+    start_ = buffer_.size();
+    MR_ASSIGN_OR_RETURN(const bool filled, Fill());
+    ended_ = !filled;
+    if (ended_) return {};
+  }
+}
+
+Result<bool> SplitReader::NextCsv(std::string* batch, uint64_t* offset) {
+  if (split().sample_bytes != 0 && delivered_ >= split().sample_bytes) ended_ = true;
+  while (!ended_) {
+    ScanCsv();
+    uint64_t take = csv_end_ - at();
+    if (take == 0) {
+      if (unread().size() > kMaxLineBytes) return CsvRecordTooLong();
+      MR_ASSIGN_OR_RETURN(const bool filled, Fill());
+      if (filled) continue;
+      ended_ = true;
+      if (quoted_) {
+        return InvalidArgument("CSV_OPEN_QUOTE: " + file_.Where(at()) +
+                               ": in the record that begins here a quote opens that nothing closes before the file ends");
+      }
+      take = unread().size();
+      if (take == 0) return false;
+    }
+    // An end behind the limit is the last record's.
+    ended_ |= csv_end_ > limit();
+    *offset = at();
+    MR_RETURN_IF_ERROR(AddLines(*offset, unread().substr(0, take)));
+    Consume(take);
+    batch->clear();
+    builder_.Finish(0, batch);
+    return true;
+  }
+  return false;
+}
+
+Status SplitReader::CsvRecordTooLong() const {
+  return InvalidArgument("CSV_RECORD_TOO_LONG: " + file_.Where(at()) +
+                         ": the record that begins here is above 16 MiB; is a quote missing?");
+}
+
+Result<bool> SplitReader::NextRaw(std::string* batch, uint64_t* offset) {
+  if (ended_) return false;
+  MR_ASSIGN_OR_RETURN(const bool any, Need(1));
+  const uint64_t left = limit() - at(), size = std::min<uint64_t>(unread().size(), left);
+  if (!any || size == 0) return false;
+  *offset = at();
+  builder_.Add({}, unread().substr(0, size));
+  Consume(size);
+  batch->clear();
+  builder_.Finish(0, batch);
+  return true;
+}
+
 Status SplitReader::LineTooLong(uint64_t offset) const {
   return InvalidArgument("LINE_TOO_LONG: " + file_.Where(offset) + ": a line above 16 MiB; is this a text file?");
 }
@@ -128,11 +220,21 @@ Status SplitReader::AddLines(uint64_t offset, std::string_view block) {
   if (raw_blocks_ && format_.lines()) {
     while (!block.empty()) {
       size_t take = block.size();
-      if (take > kMaxLineBytes) take = block.rfind('\n', kMaxLineBytes - 1) + 1;
+      if (take > kMaxLineBytes && format_.kind == FileFormat::Kind::kCsv) {
+        bool quoted = false;
+        ForEachCsvEnd(block, &quoted, [&](size_t end) {
+          if (end <= kMaxLineBytes) take = end;
+          return end <= kMaxLineBytes;
+        });
+      } else if (take > kMaxLineBytes) take = block.rfind('\n', kMaxLineBytes - 1) + 1;
       if (take == 0) return LineTooLong(offset + size - block.size());
       builder_.Add({}, block.substr(0, take));
       block.remove_prefix(take);
     }
+    return {};
+  }
+  if (format_.kind == FileFormat::Kind::kCsv) {
+    ForEachCsvRecord(block, [&](std::string_view record) { builder_.Add({}, record); });
     return {};
   }
   while (!block.empty()) {
@@ -200,6 +302,8 @@ Result<bool> SplitReader::Next(std::string* batch, uint64_t* offset) {
   if (stream_ == nullptr) MR_RETURN_IF_ERROR(Start());
   if (format_.kind == FileFormat::Kind::kFixed) return NextFixed(batch, offset);
   if (format_.kind == FileFormat::Kind::kRecord) return NextFrame(batch, offset);
+  if (format_.kind == FileFormat::Kind::kCsv) return NextCsv(batch, offset);
+  if (format_.kind == FileFormat::Kind::kRaw) return NextRaw(batch, offset);
   return NextLines(batch, offset);
 }
 

@@ -3,7 +3,7 @@
 //
 // Lines (text, kv, csv, jsonl): Hadoop's rule. A split [o, o + len) owns the lines that start in
 // (o, o + len], and that at 0 if o is 0: so a reader only ever looks forward. The last line needs no
-// newline; a carriage return is data. fixed:N: the records that start in [o, o + len). record: a
+// newline; a carriage return is data. csv: the same of records, which end at newlines outside of quotes. fixed:N: the records that start in [o, o + len). record: a
 // container is read whole by the split at 0, the others are empty. Of compressed files byte_stream.h says
 // which range of what they decompress to is a split's.
 #pragma once
@@ -16,6 +16,7 @@
 #include "common/base/file_format.h"
 #include "common/base/status.h"
 #include "worker/task/byte_stream.h"
+#include "worker/task/csv_quotes.h"
 #include "worker/task/protocol.h"
 
 namespace mr::task {
@@ -27,6 +28,9 @@ class SplitReader {
   // fd is borrowed. raw_blocks: lines come as whole blocks of lines, one record each.
   SplitReader(const WireSplit& split, FileFormat format, bool raw_blocks, int fd, ReadMoreFn more);
 
+  // Of csv files that are read in several splits; outlives the reader.
+  void SetQuotes(const CsvQuotes* quotes) { quotes_ = quotes; }
+
   // One batch, at least one record; false at the split's end. *offset: of its first record, in a compressed file
   // counted in what it decompresses to.
   Result<bool> Next(std::string* batch, uint64_t* offset);
@@ -36,6 +40,8 @@ class SplitReader {
  private:
   Status Start();
   Result<bool> NextLines(std::string* batch, uint64_t* offset);
+  Result<bool> NextCsv(std::string* batch, uint64_t* offset);
+  Result<bool> NextRaw(std::string* batch, uint64_t* offset);
   Result<bool> NextFixed(std::string* batch, uint64_t* offset);
   Result<bool> NextFrame(std::string* batch, uint64_t* offset);
   // One more piece behind the buffer; false at the end of the file.
@@ -43,6 +49,10 @@ class SplitReader {
   // Until `bytes` unread ones are in the buffer; false where the file ends before.
   Result<bool> Need(uint64_t bytes);
   Status SkipFirstLine();
+  Status SkipFirstCsvRecord();
+  // Looks at what Fill has added since, up to the first end of a record at or behind the limit.
+  void ScanCsv();
+  Status CsvRecordTooLong() const;
   Status AddLines(uint64_t offset, std::string_view block);
   Status LineTooLong(uint64_t offset) const;
   const WireSplit& split() const { return file_.split(); }
@@ -61,6 +71,10 @@ class SplitReader {
   uint64_t buffer_offset_ = 0;
   uint64_t delivered_ = 0;
   bool ended_ = false;
+  const CsvQuotes* quotes_ = nullptr;
+  bool quoted_ = false;         // at csv_scanned_
+  uint64_t csv_scanned_ = 0;    // csv: offset up to which the ends of records are known
+  uint64_t csv_end_ = 0;        // behind the last of these
   BatchBuilder builder_;
 };
 

@@ -67,7 +67,7 @@ struct FileInput {
   uris @0 :List(Text);
   # Absolute: file:///path or dfs:///path; files, directories (their files, not '_' or '.') or globs.
   format @1 :Text;
-  # text | kv | csv | jsonl | fixed:N | record
+  # text | kv | csv | jsonl | fixed:N | record | raw
   maxSplitBytes @2 :UInt64;
   # 0 = the block size. Tests use 4 KiB.
   sampleBytes @3 :UInt64;
@@ -80,6 +80,9 @@ struct EdgeInput {
   port @2 :UInt32;
   grouped @3 :Bool;
   # Delivered merged in key order with the other grouped inputs of the stage (the port is sorted).
+  quotes @4 :Bool;
+  # A broadcast of the stage's csv files' quotes (operator mr.csv_quotes), read by the host and not by the operator;
+  # such inputs are the stage's last.
 }
 
 struct PortSpec {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -21,6 +22,8 @@ concept HasCombine = requires { typename Op::CombineKey; };
 template <class Op>
 concept HasPartition = requires { typename Op::PartitionKey; };
 template <class Op>
+concept HasCompare = requires { typename Op::CompareKey; };
+template <class Op>
 concept HasSide = requires { typename Op::SideKey; };
 // A raw operator may fold sorted batches itself: CombineBatch(port, view, out), out(key, value).
 template <class Op>
@@ -38,7 +41,7 @@ class Adapter {
           context(args, h),
           outputs(h, args.ports),
           out(&outputs),
-          groups(h, &context) {
+          groups(h, &context, SameGroup()) {
       op.BindContext(&context);
     }
     const mr_host* host;
@@ -47,7 +50,31 @@ class Adapter {
     Out out;
     GroupReader groups;
     Op op;
+    bool file_open = false;    // records of a file came, and FileEnd has not
+    uint32_t file_input = 0;   // which input it is of
   };
+
+  // Which keys are one group, where that is not equality of their bytes.
+  static GroupReader::SameGroup SameGroup() {
+    if constexpr (Op::kKind == Kind::kSorted) {
+      // The bytes of the first part: a part says where it ends, so equal parts have equal bytes.
+      return [](std::string_view a, std::string_view b) {
+        std::string_view rest = b;
+        KeyCodec<typename Op::GroupKey>::TakePart(&rest);
+        const size_t n = b.size() - rest.size();
+        return a.size() >= n && std::memcmp(a.data(), b.data(), n) == 0;
+      };
+    } else if constexpr (HasCompare<Op>) {
+      return [](std::string_view a, std::string_view b) { return CompareKeys(a, b) == 0; };
+    } else {
+      return nullptr;
+    }
+  }
+
+  static int CompareKeys(std::string_view a, std::string_view b) {
+    using K = KeyCodec<typename Op::CompareKey>;
+    return Op::Compare(K::Decode(a), K::Decode(b));
+  }
 
   template <class F>
   static int Run(const mr_host* host, F&& f) noexcept {
@@ -81,6 +108,7 @@ class Adapter {
   static int InputEnd(void* op, uint32_t input) noexcept {
     auto* i = static_cast<Instance*>(op);
     return Run(i->host, [&] {
+      if (i->file_open && i->file_input == input) EndFile(*i);
       if constexpr (requires { i->op.InputEnd(input, i->out); }) i->op.InputEnd(input, i->out);
     });
   }
@@ -104,9 +132,19 @@ class Adapter {
     return view;
   }
 
+  static void EndFile(Instance& i) {
+    i.file_open = false;
+    if constexpr (requires { i.op.FileEnd(i.out); }) i.op.FileEnd(i.out);
+  }
+
   static void Deliver(Instance& i, const mr_batch& in) {
     const BatchView view = Parse(in.data);
+    if (i.file_open && View(in.input_file) != i.context.input_file()) EndFile(i);
     i.context.SetBatch(in);
+    if (in.input_file.size != 0) {
+      i.file_open = true;
+      i.file_input = in.input;
+    }
     if constexpr (HasSide<Op>) {
       if (in.grouped == 0 && in.input + 1 == i.context.inputs()) {
         for (uint32_t r = 0; r < view.size(); ++r) {
@@ -119,7 +157,7 @@ class Adapter {
     }
     if constexpr (Op::kKind == Kind::kRaw) {
       i.op.Batch(in, view, i.out);
-    } else if constexpr (Op::kKind == Kind::kGroup || Op::kKind == Kind::kJoin) {
+    } else if constexpr (Op::kKind == Kind::kGroup || Op::kKind == Kind::kSorted || Op::kKind == Kind::kJoin) {
       if (in.grouped == 0) {
         throw JobError("this operator works on groups, but input " + std::to_string(in.input) +
                        " of its stage is not grouped; say so in the plan");
@@ -152,11 +190,18 @@ class Adapter {
   static void DeliverGroups(Instance& i, const BatchView& view, uint32_t input) {
     i.groups.Begin(view, input);
     while (i.groups.NextGroup()) {
-      const auto key = KeyCodec<typename Op::KeyIn>::Decode(i.groups.key());
-      if constexpr (Op::kKind == Kind::kGroup) {
+      if constexpr (Op::kKind == Kind::kSorted) {
+        using K = typename Op::GroupKey;
+        const auto key = KeyCodec<std::pair<K, typename Op::OrderKey>>::Decode(i.groups.key());
+        SortedValues<K, typename Op::OrderKey, typename Op::ValueIn> values(&i.groups);
+        i.op.Reduce(KeyView<K>(std::get<0>(key)), values, i.out);
+        continue;
+      } else if constexpr (Op::kKind == Kind::kGroup) {
+        const auto key = KeyCodec<typename Op::KeyIn>::Decode(i.groups.key());
         Values<typename Op::ValueIn> values(&i.groups);
         i.op.Reduce(key, values, i.out);
       } else {
+        const auto key = KeyCodec<typename Op::KeyIn>::Decode(i.groups.key());
         using L = typename Op::LeftIn;
         // Equal keys come ordered by input: the left ones stand before the right ones.
         std::vector<L> left;
@@ -199,7 +244,7 @@ class Adapter {
         i->op.CombineBatch(port, view, [&](std::string_view k, std::string_view v) { sink.Add(k, v); });
       } else if constexpr (HasCombine<Op>) {
         using V = typename Op::CombineValue;
-        GroupReader groups(nullptr, nullptr);
+        GroupReader groups(nullptr, nullptr, SameGroup());
         groups.Begin(view, 0);
         std::string scratch;
         while (groups.NextGroup()) {
@@ -228,6 +273,14 @@ class Adapter {
     });
   }
 
+  // What throws here cannot be told to the host: the order of equal keys is given instead, and the operator fails at
+  // its next call.
+  static int Compare(void* op, mr_bytes a, mr_bytes b) noexcept {
+    int order = 0;
+    Run(static_cast<Instance*>(op)->host, [&] { order = CompareKeys(View(a), View(b)); });
+    return order;
+  }
+
  public:
   static mr_operator Table(const char* name, uint32_t flags) {
     mr_operator table{};
@@ -242,6 +295,7 @@ class Adapter {
     table.close = &Close;
     if constexpr (HasCombine<Op> || HasRawCombine<Op>) table.combine = &Combine;
     if constexpr (HasPartition<Op>) table.partition = &Partition;
+    if constexpr (HasCompare<Op>) table.compare = &Compare;
     return table;
   }
 };

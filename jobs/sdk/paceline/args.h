@@ -78,6 +78,16 @@ class Args {
       }
     });
   }
+  // A setting that `mrctl submit --conf NAME=VALUE` gives: true, false, or 1, 0.
+  Args& Conf(const std::string& name, bool* set) {
+    return AddConf(name, [=, this](const std::string&, const std::string& v) {
+      if (v != "true" && v != "false" && v != "1" && v != "0") Refuse("--conf " + name + " is true or false, not '" + v + "'");
+      *set = v == "true" || v == "1";
+    });
+  }
+  Args& Conf(const std::string& name, std::string* text) {
+    return AddConf(name, [text](const std::string&, const std::string& v) { *text = v; });
+  }
   // Arguments that are not options, and all behind `--`. Without this they are refused.
   Args& Rest(std::vector<std::string>* rest) {
     rest_ = rest;
@@ -115,8 +125,31 @@ class Args {
     return *this;
   }
 
+  Args& AddConf(const std::string& name, std::function<void(const std::string&, const std::string&)> set) {
+    conf_.push_back({name, true, std::move(set)});
+    return *this;
+  }
+
+  void ParseConf(const std::string& pair) const {
+    const size_t equals = pair.find('=');
+    if (equals == pair.npos) Refuse("--conf takes KEY=VALUE, not '" + pair + "'");
+    const std::string name = pair.substr(0, equals);
+    std::vector<std::string> names;
+    std::string list;
+    for (const Option& conf : conf_) {
+      if (conf.name == name) return conf.set(name, pair.substr(equals + 1));
+      names.push_back(conf.name);
+      list += (list.empty() ? "; its keys are " : ", ") + conf.name;
+    }
+    Refuse("unknown --conf key '" + name + "'" + Suggest(name, names) + (list.empty() ? "; it has none of its own" : list));
+  }
+
   void ParseOption(const std::vector<std::string>& args, size_t* i) const {
     const std::string& arg = args[*i];
+    if (arg == "--conf") {
+      if (++*i == args.size()) Refuse("--conf wants a value behind it");
+      return ParseConf(args[*i]);
+    }
     const size_t equals = arg.compare(0, 2, "--") == 0 ? arg.find('=') : std::string::npos;
     const std::string name = arg.substr(0, equals);
     for (const Option& option : options_) {
@@ -142,7 +175,7 @@ class Args {
   }
 
   std::string job_;
-  std::vector<Option> options_;
+  std::vector<Option> options_, conf_;
   std::vector<std::string>* rest_ = nullptr;
 };
 

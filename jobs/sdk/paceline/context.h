@@ -58,7 +58,9 @@ class Context {
   const std::string& job_id() const { return job_id_; }
   const std::string& attempt_id() const { return attempt_id_; }
   const std::string& stage_name() const { return stage_name_; }
-  const std::string& input_file() const { return input_file_; }  // empty unless it reads a split
+  // Of the split of the batch at hand: a task may read several files, one after the other (FileEnd tells). Empty
+  // unless it reads splits.
+  const std::string& input_file() const { return input_file_; }
 
   const std::string& config_bytes() const { return config_bytes_; }
   // The settings that the plan gave by Config. Throws if the bytes are of another making.
@@ -90,6 +92,7 @@ class Context {
     input_ = in.input;
     upstream_task_ = in.upstream_task;
     offset_ = in.offset;
+    if (in.input_file.size != 0 && sdk::View(in.input_file) != input_file_) input_file_ = sdk::View(in.input_file);
   }
   void FlushCounters() {
     for (Counter& c : counters_) {

@@ -1,16 +1,18 @@
-// One line of CSV to fields and back (RFC 4180): commas, fields in double quotes, a doubled quote
-// inside. A quoted newline cannot be held by a line and is refused; a CR at the end is dropped.
+// One record of CSV to fields and back (RFC 4180): separators, fields in double quotes, a doubled quote inside, and
+// newlines, too: inputs of format csv come as whole records. A CR at the end is dropped.
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "common/abi/csv_scan.h"
 
 namespace mr {
 // Null on success, else what is wrong. Reuses the strings of `fields`.
-inline const char* ParseCsvLine(std::string_view line, std::vector<std::string>* fields) {
+inline const char* ParseCsvRecord(std::string_view line, std::vector<std::string>* fields, char separator = ',') {
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   size_t n = 0;
   const auto next = [&]() -> std::string& {
@@ -25,31 +27,59 @@ inline const char* ParseCsvLine(std::string_view line, std::vector<std::string>*
     if (at < line.size() && line[at] == '"') {
       for (++at;; ++at) {
         const size_t quote = line.find('"', at);
-        if (quote == line.npos) {
-          return "a quoted field does not end on its line (quoted newlines are not supported; "
-                 "replace them before)";
-        }
+        if (quote == line.npos) return "a quoted field does not end (read it as --format csv, if it holds newlines)";
         field.append(line.substr(at, quote - at));
         at = quote + 1;
         if (at == line.size() || line[at] != '"') break;
         field.push_back('"');
       }
-      if (at < line.size() && line[at] != ',') return "text stands behind the quote that ends a field";
+      if (at < line.size() && line[at] != separator) return "text stands behind the quote that ends a field";
     } else {
-      const size_t comma = std::min(line.find(',', at), line.size());
+      const size_t comma = std::min(line.find(separator, at), line.size());
       field.assign(line.substr(at, comma - at));
       at = comma;
     }
     if (at == line.size()) break;
-    ++at;  // the comma
+    ++at;  // the separator
   }
   fields->resize(n);
   return nullptr;
 }
 
+// The fields of one record as views: into the record, or into the row's own memory where quotes had to go. Valid
+// until the next Parse, and as long as the record is.
+class CsvRow {
+ public:
+  // Null on success, else what is wrong.
+  const char* Parse(std::string_view record, char separator = ',') {
+    if (!record.empty() && record.back() == '\r') record.remove_suffix(1);
+    fields_.clear();
+    if (std::memchr(record.data(), '"', record.size()) != nullptr) return ParseQuoted(record, separator);
+    const char* at = record.data();
+    const char* const end = at + record.size();
+    while (const auto* stop = static_cast<const char*>(std::memchr(at, separator, static_cast<size_t>(end - at)))) {
+      fields_.emplace_back(at, static_cast<size_t>(stop - at));
+      at = stop + 1;
+    }
+    fields_.emplace_back(at, static_cast<size_t>(end - at));
+    return nullptr;
+  }
+  size_t size() const { return fields_.size(); }
+  std::string_view operator[](size_t i) const { return fields_[i]; }
+
+ private:
+  const char* ParseQuoted(std::string_view record, char separator) {
+    if (const char* wrong = ParseCsvRecord(record, &copies_, separator)) return wrong;
+    fields_.assign(copies_.begin(), copies_.end());
+    return nullptr;
+  }
+  std::vector<std::string_view> fields_;
+  std::vector<std::string> copies_;
+};
+
 // Appends the field, in quotes only where it needs them.
-inline void AppendCsvField(std::string_view field, std::string* out) {
-  if (field.find_first_of(",\"\r\n") == field.npos) {
+inline void AppendCsvField(std::string_view field, std::string* out, char separator = ',') {
+  if (field.find(separator) == field.npos && field.find_first_of("\"\r\n") == field.npos) {
     out->append(field);
     return;
   }

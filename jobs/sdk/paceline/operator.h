@@ -6,14 +6,16 @@
 //   BlockMapper<KOut, VOut>        Map(block, out)           whole blocks of whole lines: the fast way
 //   Reducer<KIn, VIn, KOut, VOut>  Reduce(key, values, out)  groups of one key
 //   Joiner<K, L, R, KOut, VOut>    Join(key, left, right, out)  inputs 0 and 1, grouped together
+//   SortedReducer<K, By, V, KOut, VOut>  Reduce(key, values, out)  groups of K whose values come in the order of By
 //   RawOperator<KOut, VOut>        Batch(batch, view, out)   batches as they come
 //
 // KOut = VOut = Text writes lines to a `files` port. All may also have
 //   void Open();                    before the first record (not the constructor: no context there)
 //   void End(Out& out);             after the last one: emit what is left
 //   void InputEnd(uint32_t input, Out& out);
+//   void FileEnd(Out& out);         of splits: behind the last record of each file, context().input_file()
 //   static void Prepare(std::string_view config_bytes);  refuse a config by throwing
-// and derive, beside, from Combiner, Partitioner and SideInput.
+// and derive, beside, from Combiner, Partitioner, ByFirst, Comparator and SideInput.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +47,7 @@ class OperatorBase {
 };
 
 namespace sdk {
-enum class Kind { kRecord, kLine, kBlock, kGroup, kJoin, kRaw };
+enum class Kind { kRecord, kLine, kBlock, kGroup, kSorted, kJoin, kRaw };
 
 template <Kind K, class KOut, class VOut>
 class Typed : public OperatorBase {
@@ -79,6 +81,18 @@ class Reducer : public sdk::Typed<sdk::Kind::kGroup, KOut, VOut> {
  public:
   using KeyIn = KIn;
   using ValueIn = VIn;
+};
+
+// A secondary sort. Its mapper emits keys std::pair<K, By> and derives from ByFirst<K, By>, with custom_partition in
+// the plan; here one call is made for each K, and the values come ordered by By, of which there may be any number:
+//   void Reduce(KeyView<K> key, SortedValues<K, By, V>& values, Out& out)
+//   for (auto [by, value] : values) ...
+template <class K, class By, class V, class KOut, class VOut>
+class SortedReducer : public sdk::Typed<sdk::Kind::kSorted, KOut, VOut> {
+ public:
+  using GroupKey = K;
+  using OrderKey = By;
+  using ValueIn = V;
 };
 
 // Join() is called for each key of either side: void Join(KeyView<K> key, const std::vector<L>&
@@ -120,6 +134,29 @@ template <class K>
 class Partitioner {
  public:
   using PartitionKey = K;
+};
+
+// Beside a mapper with keys std::pair<K, By>: all with one K go to one partition, for a SortedReducer.
+template <class K, class By>
+class ByFirst : public Partitioner<std::pair<K, By>> {
+ public:
+  uint32_t Partition(const KeyView<std::pair<K, By>>& key, uint32_t partitions) const {
+    std::string bytes;
+    KeyCodec<K>::Append(std::get<0>(key), &bytes);
+    uint64_t hash = 14695981039346656037u;  // FNV-1a
+    for (const char c : bytes) hash = (hash ^ static_cast<uint8_t>(c)) * 1099511628211u;
+    return static_cast<uint32_t>((hash ^ hash >> 32) % partitions);
+  }
+};
+
+// Beside a mapper and beside the reducer that groups what it writes: an order of keys other than that of their type.
+// Needs static int Compare(KeyView<K> a, KeyView<K> b): negative, 0 (one group) or positive. Each comparison is a call:
+// a key type whose own order is the wanted one is several times faster. The partition is still that of the key's bytes,
+// so where different keys are equal, derive from Partitioner, too.
+template <class K>
+class Comparator {
+ public:
+  using CompareKey = K;
 };
 
 // Beside any: the last input of the stage is a side input (a broadcast edge, as a rule), all of

@@ -1,5 +1,5 @@
 // The Paceline SDK: everything an operator library includes. Header-only; nothing to link.
-// Start at operator.h (what to derive from), plan.h (a job as stages) and library.h (the export);
+// Start at lambda.h for a map and a reduce in a few lines, else at operator.h (what to derive from), plan.h (a job as stages) and library.h (the export);
 // tests of operators include paceline/testing.h.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include "paceline/csv.h"
 #include "paceline/emitter.h"
 #include "paceline/error.h"
+#include "paceline/lambda.h"
 #include "paceline/library.h"
 #include "paceline/operator.h"
 #include "paceline/plan.h"

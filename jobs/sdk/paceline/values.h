@@ -21,7 +21,10 @@ namespace sdk {
 // batch is all there is.
 class GroupReader {
  public:
-  GroupReader(const mr_host* host, Context* context) : host_(host), context_(context) {}
+  // One group: the keys for which this says so; without it, those of equal bytes.
+  using SameGroup = bool (*)(std::string_view a, std::string_view b);
+  GroupReader(const mr_host* host, Context* context, SameGroup same = nullptr)
+      : host_(host), context_(context), same_(same) {}
 
   // Starts at the first record of `in`.
   void Begin(const BatchView& in, uint32_t input) {
@@ -43,14 +46,15 @@ class GroupReader {
     return true;
   }
 
-  // Stays valid until NextGroup, also while batches are pulled.
+  // Of the group's first record; stays valid until NextGroup, also while batches are pulled.
   std::string_view key() const { return key_; }
 
   bool HasValue() {
     if (at_ == view_.size() && !Pull()) return false;
-    return view_.key(at_) == key_;
+    return same_ == nullptr ? view_.key(at_) == key_ : same_(view_.key(at_), key_);
   }
-  // REQUIRES: HasValue() for these three.
+  // REQUIRES: HasValue() for these four. The record's own key.
+  std::string_view record_key() const { return view_.key(at_); }
   std::string_view value() const { return view_.value(at_); }
   uint32_t input() const { return view_.flags() & kTagged ? view_.tag(at_) : input_; }
   void Advance() {
@@ -82,6 +86,7 @@ class GroupReader {
 
   const mr_host* host_;
   Context* context_;
+  SameGroup same_;
   BatchView view_;
   uint32_t at_ = 0, input_ = 0;
   bool open_ = false, ended_ = false;
@@ -128,6 +133,38 @@ class Values {
  private:
   sdk::GroupReader* reader_;
   uint32_t only_;
+};
+
+// The values of one group of a SortedReducer, each with what it is ordered by; to be walked once.
+template <class K, class By, class V>
+class SortedValues {
+ public:
+  explicit SortedValues(sdk::GroupReader* reader) : reader_(reader) {}
+  class Iterator {
+   public:
+    using value_type = std::pair<By, ValueView<V>>;
+    using difference_type = std::ptrdiff_t;
+    explicit Iterator(SortedValues* values) : values_(values) {}
+    value_type operator*() const {
+      return {By(std::get<1>(KeyCodec<std::pair<K, By>>::Decode(values_->reader_->record_key()))),
+              ValueCodec<V>::Decode(values_->reader_->value())};
+    }
+    Iterator& operator++() {
+      values_->reader_->Advance();
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    bool operator==(std::default_sentinel_t) const { return values_->empty(); }
+
+   private:
+    SortedValues* values_;
+  };
+  Iterator begin() { return Iterator(this); }
+  std::default_sentinel_t end() const { return {}; }
+  bool empty() const { return !reader_->HasValue(); }
+
+ private:
+  sdk::GroupReader* reader_;
 };
 
 }  // namespace mr

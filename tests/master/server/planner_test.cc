@@ -132,6 +132,31 @@ TEST_F(PlannerTest, CutsZstdFilesAndLeavesGzipFilesWhole) {
   }
 }
 
+TEST_F(PlannerTest, ManySmallFilesShareTasksAndAFewDoNot) {
+  std::vector<std::string> uris;
+  for (int i = 0; i < 150; ++i) uris.push_back(Put("f" + std::to_string(1000 + i), 10));
+  JobSpec spec = Job({Files("m", uris, 100)});
+  auto plan = PlanJob(spec, {});
+  ASSERT_TRUE(plan.ok()) << plan.status().ToString();
+  FillSlices(spec, &*plan);
+  const StagePlan& stage = plan->stages[0];
+  EXPECT_EQ(stage.tasks, 15u) << "ten files of 10 bytes in 100";
+  std::vector<std::string> read;
+  for (uint32_t t = 0; t < stage.tasks; ++t) {
+    EXPECT_EQ(stage.SplitsOf(t).size(), 10u);
+    for (const Split& split : stage.SplitsOf(t)) {
+      EXPECT_EQ(split.input_index(), 0u);
+      read.push_back(split.uri);
+    }
+  }
+  EXPECT_EQ(read, uris);
+  uris.resize(100);
+  spec = Job({Files("m", uris, 100)});
+  plan = PlanJob(spec, {});
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->stages[0].tasks, 100u);
+}
+
 TEST_F(PlannerTest, RefusesAFileThatHasNoWholeNumberOfRecords) {
   JobSpec fixed = Job({Files("m", {Put("b.bin", 25)}, 0)});
   fixed.stages[0].inputs[0].files.format = "fixed:10";

@@ -271,7 +271,7 @@ TEST(GroupedStreamTest, OrderIsByKeyInputUpstreamPosition) {
     };
     std::vector<std::vector<Piece>> segments;
     std::vector<std::pair<std::string, std::tuple<uint32_t, uint32_t, uint32_t>>> want;
-    std::vector<WireEdge> edges = {{0, true, false, 4}, {2, true, false, 3}};
+    std::vector<WireEdge> edges = {{0, true, false, false, 4}, {2, true, false, false, 3}};
     for (const WireEdge& edge : edges) {
       for (uint32_t up = 0; up < edge.segments; ++up) {
         std::vector<std::string> keys;

@@ -94,7 +94,7 @@ TEST_F(TaskTest, MapThenGroupedReduceWritesCountsAsText) {
     TaskSpec s = Spec(op, MR_DETERMINISTIC);
     s.letter = TaskLetter::kReduce;
     s.inputs = 1;
-    s.edges = {{0, true, false, 2}};
+    s.edges = {{0, true, false, false, 2}};
     s.ports = {Files()};
     auto c = std::make_shared<Collector>();
     auto task = host_->Run(std::move(s), c);
@@ -114,7 +114,7 @@ TEST_F(TaskTest, MapThenGroupedReduceWritesCountsAsText) {
 TEST_F(TaskTest, BroadcastComesFirstThenInputsInOrderThenGroupsMerged) {
   TaskSpec s = Spec("trace");
   s.inputs = 4;
-  s.edges = {{0, true, false, 2}, {1, false, false, 2}, {2, true, false, 1}, {3, false, true, 2}};
+  s.edges = {{0, true, false, false, 2}, {1, false, false, false, 2}, {2, true, false, false, 1}, {3, false, true, false, 2}};
   s.ports = {Files()};
   auto c = std::make_shared<Collector>();
   auto task = host_->Run(std::move(s), c);
@@ -137,7 +137,7 @@ TEST_F(TaskTest, BroadcastComesFirstThenInputsInOrderThenGroupsMerged) {
 TEST_F(TaskTest, GroupsSpanBatchesByNextBatch) {
   TaskSpec s = Spec("sum.group", MR_DETERMINISTIC);
   s.inputs = 1;
-  s.edges = {{0, true, false, 2}};
+  s.edges = {{0, true, false, false, 2}};
   s.sort_buffer_bytes = 100'000;  // so that segments also spill
   s.ports = {Files()};
   auto c = std::make_shared<Collector>();
@@ -188,7 +188,7 @@ TEST_F(TaskTest, LargeRecordsTravelInChunksOfTheirOwn) {
 
     TaskSpec reduce = Spec("echo");  // and in again
     reduce.inputs = 1;
-    reduce.edges = {{0, true, false, 1}};
+    reduce.edges = {{0, true, false, false, 1}};
     reduce.ports = {Files("raw")};
     auto d = std::make_shared<Collector>();
     host_->Run(std::move(reduce), d)->Feed(0, 0, 0, c->chunks_[0].bytes, true, {});
@@ -340,7 +340,7 @@ TEST_F(TaskTest, RecordContainersAreReadAsWritten) {
 TEST_F(TaskTest, FeedIsTakenChunkByChunk) {
   TaskSpec s = Spec("nothing");
   s.inputs = 1;
-  s.edges = {{0, false, false, 1}};
+  s.edges = {{0, false, false, false, 1}};
   auto c = std::make_shared<Collector>();
   auto task = host_->Run(std::move(s), c);
   std::atomic<int> taken{0};

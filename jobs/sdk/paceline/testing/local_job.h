@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/abi/csv_scan.h"
 #include "paceline/json_text.h"
 #include "paceline/testing/json.h"
 #include "paceline/testing/test_host.h"
@@ -23,6 +24,7 @@ struct LocalOptions {
   uint32_t reduces = 3;         // tasks of stages that the plan leaves open
   uint32_t batch_records = 5;   // records in a batch of an edge
   uint64_t block_bytes = 40;    // of MR_RAW_BLOCKS, about
+  uint32_t splits_per_task = 1; // as many small files are read in a cluster
 };
 
 struct LocalResult {
@@ -117,7 +119,7 @@ class LocalJob {
     uint32_t tasks = 0;
     std::vector<StageInput> inputs;
     std::vector<Port> ports;
-    std::vector<std::pair<uint32_t, Split>> splits;  // input, split; one task each
+    std::vector<std::pair<uint32_t, Split>> splits;  // input, split; files_per_task of them make a task
     std::vector<uint32_t> partitions;                // per port
     // [task][port][partition]
     std::vector<std::vector<std::vector<TestRecords>>> out;
@@ -210,7 +212,8 @@ class LocalJob {
 
   void SetTasks(Stage* stage) {
     bool open = false;
-    if (!stage->splits.empty()) stage->tasks = static_cast<uint32_t>(stage->splits.size());
+    const size_t per_task = options_.splits_per_task;
+    if (!stage->splits.empty()) stage->tasks = static_cast<uint32_t>((stage->splits.size() + per_task - 1) / per_task);
     for (const StageInput& input : stage->inputs) {
       if (input.kind == "one_to_one") {
         if (!stage->splits.empty()) throw JobError("a stage reads splits and a one_to_one edge");
@@ -224,34 +227,51 @@ class LocalJob {
     }
   }
 
-  std::string SplitText(const Split& split) const {
+  // Where the first record of `text` that starts behind `at` does; `text` begins with a record.
+  static uint64_t RecordBehind(std::string_view text, uint64_t at, bool csv) {
+    uint64_t found = text.size();
+    if (csv) {
+      bool quoted = false;
+      ForEachCsvEnd(text, &quoted, [&](size_t end) {
+        if (end <= at) return true;
+        found = end;
+        return false;
+      });
+    } else if (const size_t nl = text.find('\n', at); nl != text.npos) {
+      found = nl + 1;
+    }
+    return found;
+  }
+
+  // [first, second) of the file: the records of the split.
+  static std::pair<uint64_t, uint64_t> RangeOf(const Split& split, bool csv) {
     const std::string& text = split.file->content;
-    const auto begin_behind = [&](uint64_t at) {  // the first line that starts behind `at`
-      const size_t nl = at == 0 ? text.npos : text.find('\n', at);
-      return at == 0 ? 0 : nl == text.npos ? text.size() : nl + 1;
-    };
     const uint64_t end = split.offset + split.length;
-    const uint64_t from = begin_behind(split.offset);
-    const uint64_t to = end >= text.size() ? text.size() : begin_behind(end);
-    return from < to ? text.substr(from, to - from) : "";
+    const uint64_t from = split.offset == 0 ? 0 : RecordBehind(text, split.offset, csv);
+    const uint64_t to = end >= text.size() ? text.size() : RecordBehind(text, end, csv);
+    return {from, std::max(from, to)};
   }
 
   void FeedSplit(const Stage& stage, const StageInput& input, const Split& split, uint32_t index,
                  sdk::TestTask* task) {
     if (input.format.rfind("fixed:", 0) == 0) return FeedFixed(input, split, index, task);
-    const std::string text = SplitText(split);
-    const std::string& content = split.file->content;
-    uint64_t offset = text.empty() || split.offset == 0
-                          ? 0
-                          : content.find('\n', split.offset) + 1;
+    if (input.format == "raw") {
+      if (split.length == 0) return;
+      const std::string bytes = split.file->content.substr(split.offset, split.length);
+      return task->Batch({sdk::TestTask::Pack({{"", bytes}}, 0), index, 0, 0, split.offset, split.file->name});
+    }
+    const bool csv = input.format == "csv";
+    const auto [offset, to] = RangeOf(split, csv);
+    const std::string_view text = std::string_view(split.file->content).substr(offset, to - offset);
     size_t at = 0;
     while (at < text.size()) {
-      size_t nl = text.find('\n', std::min<size_t>(at + options_.block_bytes, text.size() - 1));
-      const size_t end = nl == text.npos ? text.size() : nl + 1;
-      const std::string_view block = std::string_view(text).substr(at, end - at);
+      const size_t end = at + RecordBehind(text.substr(at), options_.block_bytes, csv);
+      const std::string_view block = text.substr(at, end - at);
       TestRecords records;
       if (stage.op->flags & MR_RAW_BLOCKS) {
         records.push_back({"", std::string(block)});
+      } else if (csv) {
+        ForEachCsvRecord(block, [&](std::string_view record) { records.push_back({"", std::string(record)}); });
       } else {
         for (size_t i = 0; i < block.size();) {
           const size_t stop = std::min(block.find('\n', i), block.size());
@@ -267,7 +287,7 @@ class LocalJob {
           i = stop + 1;
         }
       }
-      task->Batch({sdk::TestTask::Pack(records, 0), index, 0, 0, offset + at});
+      task->Batch({sdk::TestTask::Pack(records, 0), index, 0, 0, offset + at, split.file->name});
       at = end;
       if (input.sample_bytes != 0 && at >= input.sample_bytes) break;
     }
@@ -284,7 +304,7 @@ class LocalJob {
       if (input.sample_bytes != 0 && at - first >= input.sample_bytes) break;
       records.push_back({"", content.substr(at, n)});
     }
-    if (!records.empty()) task->Batch({sdk::TestTask::Pack(records, 0), index, 0, 0, first});
+    if (!records.empty()) task->Batch({sdk::TestTask::Pack(records, 0), index, 0, 0, first, split.file->name});
   }
 
   // f(upstream task, records) for what task t reads of an edge.
@@ -327,8 +347,8 @@ class LocalJob {
         for (const auto& r : records) all.push_back({r, static_cast<uint8_t>(i)});
       });
     }
-    std::stable_sort(all.begin(), all.end(), [](const Tagged& a, const Tagged& b) {
-      return a.record.key < b.record.key;
+    std::stable_sort(all.begin(), all.end(), [task](const Tagged& a, const Tagged& b) {
+      return task->Compare(a.record.key, b.record.key) < 0;
     });
     std::vector<sdk::TestBatch> batches;
     BatchBuilder builder;
@@ -340,7 +360,7 @@ class LocalJob {
       }
       if (builder.size() < options_.batch_records && i + 1 < all.size()) continue;
       const size_t begin = i + 1 - builder.size();
-      const bool goes_on = begin > 0 && all[begin - 1].record.key == all[begin].record.key;
+      const bool goes_on = begin > 0 && task->Compare(all[begin - 1].record.key, all[begin].record.key) == 0;
       sdk::TestBatch batch;
       batch.input = first;
       batch.grouped = 1;
@@ -365,7 +385,7 @@ class LocalJob {
     args.job_id = sdk::Bytes("job_1_0001");
     args.attempt_id = sdk::Bytes("attempt");
     args.stage_name = sdk::Bytes(stage.name);
-    if (split) args.input_file = sdk::Bytes(stage.splits[t].second.file->name);
+    if (split) args.input_file = sdk::Bytes(stage.splits[t * options_.splits_per_task].second.file->name);
     sdk::TestTask task(*stage.op, args);
     FeedAll(stage, t, &task);
     task.End();
@@ -386,8 +406,9 @@ class LocalJob {
       groups |= input.grouped;
       if (input.grouped || input.kind == "broadcast") continue;
       if (!input.files) FeedEdge(stage, i, t, task);
-      if (input.files && stage.splits[t].first == i) {
-        FeedSplit(stage, input, stage.splits[t].second, i, task);
+      const size_t end = std::min<size_t>((size_t{t} + 1) * options_.splits_per_task, stage.splits.size());
+      for (size_t s = size_t{t} * options_.splits_per_task; input.files && s < end; ++s) {
+        if (stage.splits[s].first == i) FeedSplit(stage, input, stage.splits[s].second, i, task);
       }
       task->InputEnd(i);
     }
@@ -427,7 +448,7 @@ class LocalJob {
   void Finish(const Stage& stage, uint32_t p, TestRecords* records, sdk::TestTask* task) {
     if (!stage.ports[p].sorted) return;
     std::stable_sort(records->begin(), records->end(),
-                     [](const TestRecord& a, const TestRecord& b) { return a.key < b.key; });
+                     [task](const TestRecord& a, const TestRecord& b) { return task->Compare(a.key, b.key) < 0; });
     if (!stage.ports[p].combine) return;
     if (stage.op->combine == nullptr) throw JobError("the operator has no Combine()");
     // An associative combiner must bear any subset of a group.

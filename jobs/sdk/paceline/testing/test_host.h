@@ -31,6 +31,7 @@ struct TestBatch {
   std::string bytes;
   uint32_t input = 0, grouped = 0, upstream_task = 0;
   uint64_t offset = 0;
+  std::string file = {};  // of a split
 
   mr_batch Get() const {
     mr_batch b{};
@@ -40,6 +41,7 @@ struct TestBatch {
     b.upstream_task = upstream_task;
     b.offset = offset;
     b.data = Bytes(bytes);
+    b.input_file = Bytes(file);
     return b;
   }
 };
@@ -166,6 +168,11 @@ class TestTask {
       Complain("partition");
     }
     return out;
+  }
+
+  // The operator's order of keys: its own, or that of bytes.
+  int Compare(const std::string& a, const std::string& b) {
+    return table_.compare != nullptr ? table_.compare(op_, Bytes(a), Bytes(b)) : a.compare(b);
   }
 
   static std::string Pack(const TestRecords& records, uint16_t flags) {

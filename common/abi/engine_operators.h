@@ -1,0 +1,14 @@
+// Operators that mrtask has itself, whatever library a job brings. Their names begin with "mr.".
+#pragma once
+
+#include <cstdint>
+
+#include "common/abi/operator_table.h"
+
+namespace mr {
+
+// Counts the quotes of each split of csv files (worker/task/csv_quotes.h).
+inline constexpr const char* kCsvQuotesOperator = "mr.csv_quotes";
+inline constexpr uint32_t kCsvQuotesFlags = MR_DETERMINISTIC | MR_REUSABLE;
+
+}  // namespace mr

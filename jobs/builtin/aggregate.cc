@@ -1,0 +1,337 @@
+// aggregate: group the rows of CSV inputs by columns and fold others: count, sum, min, max, avg, distinct.
+// Output rows: the columns of --by, then one for each of --agg.
+//
+// Keys are (group, tag, value): tag 0 for what is folded already, and for each distinct(...) one record per value, so
+// that a group's different values arrive one behind the other and are counted without memory. All of a group goes to
+// one partition.
+#include <algorithm>
+#include <optional>
+
+#include "jobs/builtin/decimal.h"
+#include "jobs/builtin/group_table.h"
+#include "jobs/builtin/table.h"
+
+namespace mr::builtin {
+namespace {
+
+enum class Fold { kCount, kSum, kMin, kMax, kAvg, kDistinct };
+constexpr std::pair<const char*, Fold> kFolds[] = {{"count", Fold::kCount}, {"sum", Fold::kSum}, {"min", Fold::kMin},
+                                                   {"max", Fold::kMax},     {"avg", Fold::kAvg}, {"distinct", Fold::kDistinct}};
+
+struct Measure {
+  Fold fold;
+  int column;  // among the columns that are folded; -1: count of rows
+};
+
+// "sum:0 count:-1": how stages know of the measures.
+std::string EncodeMeasures(const std::vector<Measure>& measures) {
+  std::string text;
+  for (const Measure& m : measures) {
+    text += static_cast<char>('a' + static_cast<int>(m.fold));
+    text += std::to_string(m.column) + " ";
+  }
+  return text;
+}
+std::vector<Measure> DecodeMeasures(const std::string& text) {
+  std::vector<Measure> measures;
+  for (size_t at = 0; at < text.size(); at = text.find(' ', at) + 1) {
+    measures.push_back({static_cast<Fold>(text[at] - 'a'), std::atoi(text.c_str() + at + 1)});
+  }
+  return measures;
+}
+
+// ---- What is folded of one group: one State for each measure ---------------------------------------
+
+struct State {
+  uint64_t count = 0;
+  Decimal sum;
+  bool any = false;
+  std::string extreme;  // min, max
+};
+
+// Numbers by value before all texts, texts by bytes: so that equal columns have one order whoever compares.
+int CompareValues(std::string_view a, std::string_view b) {
+  Decimal x, y;
+  const bool is_x = Decimal::Parse(a, &x), is_y = Decimal::Parse(b, &y);
+  if (is_x != is_y) return is_x ? -1 : 1;
+  const int c = is_x ? x.Compare(y) : 0;
+  return c != 0 ? c : a.compare(b);
+}
+
+void TakeExtreme(Fold fold, std::string_view value, State* state) {
+  const int c = state->any ? CompareValues(value, state->extreme) : 0;
+  if (!state->any || (fold == Fold::kMin ? c < 0 : c > 0)) state->extreme.assign(value);
+  state->any = true;
+}
+
+// False where a number is wanted and the value is none.
+bool Take(Fold fold, std::string_view value, State* state) {
+  if (fold == Fold::kSum || fold == Fold::kAvg) {
+    Decimal number;
+    if (!Decimal::Parse(value, &number)) return false;
+    state->sum.Add(number);
+  }
+  if (fold == Fold::kMin || fold == Fold::kMax) TakeExtreme(fold, value, state);
+  ++state->count;
+  return true;
+}
+
+void Append(Fold fold, const State& state, std::string* out) {
+  sdk::AppendVarint(state.count, out);
+  if (fold == Fold::kSum || fold == Fold::kAvg) state.sum.Encode(out);
+  if (fold == Fold::kMin || fold == Fold::kMax) {
+    out->push_back(state.any ? 1 : 0);
+    sdk::AppendVarint(state.extreme.size(), out);
+    out->append(state.extreme);
+  }
+}
+
+void Merge(Fold fold, std::string_view* bytes, State* state) {
+  state->count += sdk::TakeVarint(bytes);
+  if (fold == Fold::kSum || fold == Fold::kAvg) {
+    state->sum.Add(Decimal::Decode(sdk::Take(bytes, Decimal::kEncodedBytes, "a sum").data()));
+  }
+  if (fold == Fold::kMin || fold == Fold::kMax) {
+    const bool any = sdk::Take(bytes, 1, "an extreme")[0] != 0;
+    const std::string_view extreme = sdk::Take(bytes, sdk::TakeVarint(bytes), "an extreme");
+    if (any) TakeExtreme(fold, extreme, state);
+  }
+}
+
+std::string FoldedText(Fold fold, const State& state) {
+  switch (fold) {
+    case Fold::kCount:
+    case Fold::kDistinct: return std::to_string(state.count);
+    case Fold::kSum: return state.sum.Text();
+    case Fold::kMin:
+    case Fold::kMax: return state.extreme;
+    case Fold::kAvg: {
+      std::string text;
+      if (state.count != 0) AppendText(state.sum.AsDouble() / static_cast<double>(state.count), &text);
+      return text;
+    }
+  }
+  return "";
+}
+
+// ---- Keys ------------------------------------------------------------------------------------------
+
+// Bytes of the group within a key: its columns are escaped and closed, as within tuples (codec.h).
+size_t GroupBytes(std::string_view key, size_t columns) {
+  std::string_view rest = key;
+  for (size_t i = 0; i < columns; ++i) {
+    for (size_t zero; (zero = rest.find('\0')) != rest.npos && zero + 1 < rest.size();) {
+      const bool end = rest[zero + 1] == '\0';
+      rest.remove_prefix(zero + 2);
+      if (end) break;
+    }
+  }
+  return key.size() - rest.size();
+}
+
+class FoldRows : public RowMapper<std::string, std::string>,
+                 public Combiner<std::string, std::string>,
+                 public Partitioner<std::string> {
+ public:
+  void Open() {
+    RowMapper::Open();
+    const Config config = context().config();
+    groups_ = static_cast<size_t>(config.Int("groups"));
+    measures_ = DecodeMeasures(config.Text("measures"));
+  }
+
+  void Map(const Block& block, Out& out) {
+    ForEachRow(block, [&](const CsvRow& row) {
+      key_.clear();
+      for (size_t g = 0; g < groups_; ++g) KeyCodec<std::string>::AppendPart(row[column(g)], &key_);
+      const size_t group = key_.size();
+      key_.push_back('\0');
+      bool added = false;
+      const uint32_t number = table_.Find(key_, &added);
+      if (added) states_.resize(states_.size() + measures_.size());
+      State* states = states_.data() + number * measures_.size();
+      for (size_t m = 0; m < measures_.size(); ++m) {
+        const Measure& measure = measures_[m];
+        const uint32_t at = measure.column < 0 ? 0 : column(groups_ + static_cast<size_t>(measure.column));
+        const std::string_view value = measure.column < 0 ? std::string_view() : row[at];
+        if (measure.column >= 0 && value.empty()) continue;  // an empty field is no value
+        if (measure.fold == Fold::kDistinct) {
+          key_.resize(group);
+          key_.push_back(static_cast<char>(1 + m));
+          key_.append(value);
+          distinct_.Find(key_, &added);
+        } else if (!Take(measure.fold, value, &states[m])) {
+          RefuseRow("column '" + found().names[at] + "' has '" + std::string(value.substr(0, 60)) + "', which is no number");
+        }
+      }
+      if (table_.bytes() + states_.size() * sizeof(State) + distinct_.bytes() > kMostBytes) Flush(out);
+    });
+  }
+  void End(Out& out) { Flush(out); }
+
+  std::string Combine(std::string_view key, Values<std::string>& values) {
+    std::string folded;
+    if (key[GroupBytes(key, groups_)] != '\0') return folded;  // a value that is there
+    std::vector<State> states(measures_.size());
+    for (std::string_view bytes : values) {
+      for (size_t m = 0; m < states.size(); ++m) Merge(measures_[m].fold, &bytes, &states[m]);
+    }
+    for (size_t m = 0; m < states.size(); ++m) Append(measures_[m].fold, states[m], &folded);
+    return folded;
+  }
+
+  uint32_t Partition(std::string_view key, uint32_t partitions) {
+    return PartitionOf(key.substr(0, GroupBytes(key, groups_)), partitions);
+  }
+
+ private:
+  // Memory for groups before they are given out (guess: a third of what a task's sort may have).
+  static constexpr size_t kMostBytes = 24u << 20;
+
+  void Flush(Out& out) {
+    for (uint32_t number = 0; number < table_.size(); ++number) {
+      value_.clear();
+      for (size_t m = 0; m < measures_.size(); ++m) {
+        Append(measures_[m].fold, states_[number * measures_.size() + m], &value_);
+      }
+      out.EmitRaw(table_.Key(number), value_);
+    }
+    for (uint32_t number = 0; number < distinct_.size(); ++number) out.EmitRaw(distinct_.Key(number), {});
+    table_.Clear();
+    states_.clear();
+    distinct_.Clear();
+  }
+
+  size_t groups_ = 0;
+  std::vector<Measure> measures_;
+  GroupTable table_, distinct_;
+  std::vector<State> states_;  // measures of group 0, of group 1, ...
+  std::string key_, value_;
+};
+
+class WriteGroups : public Reducer<std::string, std::string, Text, Text> {
+ public:
+  void Open() {
+    const Config config = context().config();
+    groups_ = static_cast<size_t>(config.Int("groups"));
+    separator_ = config.Text("separator")[0];
+    measures_ = DecodeMeasures(config.Text("measures"));
+  }
+  void Reduce(std::string_view key, Values<std::string>& values, Out& out) {
+    const size_t n = GroupBytes(key, groups_);
+    if (!open_ || key.substr(0, n) != group_) Begin(key.substr(0, n), out);
+    if (const auto tag = static_cast<size_t>(static_cast<uint8_t>(key[n])); tag != 0) {
+      ++states_[tag - 1].count;
+      return;
+    }
+    for (std::string_view bytes : values) {
+      for (size_t m = 0; m < states_.size(); ++m) Merge(measures_[m].fold, &bytes, &states_[m]);
+    }
+  }
+  void End(Out& out) {
+    // All rows as one group are one row also where there are none.
+    if (!open_ && groups_ == 0) Begin({}, out);
+    Finish(out);
+  }
+
+ private:
+  void Begin(std::string_view group, Out& out) {
+    Finish(out);
+    group_.assign(group);
+    states_.assign(measures_.size(), {});
+    open_ = true;
+  }
+  void Finish(Out& out) {
+    if (!open_) return;
+    line_.clear();
+    std::string_view rest = group_;
+    for (size_t g = 0; g < groups_; ++g) {
+      if (g > 0) line_ += separator_;
+      AppendCsvField(KeyCodec<std::string>::TakePart(&rest), &line_, separator_);
+    }
+    for (size_t m = 0; m < measures_.size(); ++m) {
+      if (groups_ + m > 0) line_ += separator_;
+      AppendCsvField(FoldedText(measures_[m].fold, states_[m]), &line_, separator_);
+    }
+    out.Line(line_);
+  }
+
+  size_t groups_ = 0;
+  char separator_ = ',';
+  std::vector<Measure> measures_;
+  bool open_ = false;
+  std::string group_, line_;
+  std::vector<State> states_;
+};
+
+// "count,sum(amount)" -> measures; names of columns are added to `columns`.
+std::vector<Measure> ParseMeasures(const Args& args, const std::string& list, std::vector<std::string>* columns) {
+  std::vector<Measure> measures;
+  for (const std::string& word : SplitNames(args, "--agg", list)) {
+    const size_t open = word.find('(');
+    const std::string name = word.substr(0, open);
+    const auto fold = std::find_if(std::begin(kFolds), std::end(kFolds), [&](const auto& f) { return name == f.first; });
+    if (fold == std::end(kFolds)) {
+      std::vector<std::string> names;
+      for (const auto& f : kFolds) names.push_back(f.first);
+      args.Refuse("--agg has '" + word + "'" + Suggest(name, names) + "; there are count, count(COLUMN), sum(COLUMN), min, max, avg and distinct");
+    }
+    if (open == word.npos && fold->second == Fold::kCount) {
+      measures.push_back({Fold::kCount, -1});
+      continue;
+    }
+    if (open == word.npos || word.back() != ')' || open + 2 > word.size() - 1) {
+      args.Refuse("--agg has '" + word + "'; write it as " + name + "(COLUMN)");
+    }
+    const std::string column = word.substr(open + 1, word.size() - open - 2);
+    auto at = std::find(columns->begin(), columns->end(), column);
+    if (at == columns->end()) at = columns->insert(columns->end(), column);
+    measures.push_back({fold->second, static_cast<int>(at - columns->begin())});
+  }
+  if (measures.size() > 200) args.Refuse("--agg has more than 200 parts");
+  return measures;
+}
+
+void PlanAggregate(const std::vector<std::string>& argv, JobPlan& plan) {
+  TableFormat format;
+  std::string by, agg = "count";
+  Args args("aggregate");
+  args.Add("--by", &by).Add("--agg", &agg);
+  format.AddTo(&args);
+  args.Parse(argv);
+  format.Check(args);
+  TableSide side;
+  if (!by.empty()) side.columns = SplitNames(args, "--by", by);
+  const size_t groups = side.columns.size();
+  std::vector<std::string> folded;
+  const std::vector<Measure> measures = ParseMeasures(args, agg, &folded);
+  side.columns.insert(side.columns.end(), folded.begin(), folded.end());
+  auto& columns = FindColumns("aggregate", format, {side}, &plan);
+  const bool distinct = std::any_of(measures.begin(), measures.end(), [](const Measure& m) { return m.fold == Fold::kDistinct; });
+  auto& rows = plan.Map("rows", "aggregate.rows")
+                   .Configure(RowsConfig("aggregate", format, side).Set("groups", groups).Set("measures", EncodeMeasures(measures)))
+                   .ReadFiles(JobPlan::Stage::kAllInputs, {.format = "csv"})
+                   .Read(Edge::kBroadcast, columns)
+                   .Shuffle({.combine = true, .custom_partition = distinct});
+  auto& write = plan.Reduce("groups", "aggregate.groups")
+                    .Configure(Config().Set("groups", groups).Set("measures", EncodeMeasures(measures)).Set("separator", format.separator))
+                    .Group(rows);
+  if (groups == 0) write.Tasks(1);
+  write.WriteFiles();
+}
+
+}  // namespace
+
+void AddAggregate(Library& library) {
+  library.Add<FoldRows>("aggregate.rows", kPure | MR_ASSOCIATIVE)
+      .Add<WriteGroups>("aggregate.groups", kPure)
+      .AddJob<PlanAggregate>("aggregate",
+                    "group the rows of CSV inputs by columns and count, add up, compare others\n"
+                    "  --by COLUMN,...        the groups (default: all rows are one)\n"
+                    "  --agg LIST             count, count(C), sum(C), min(C), max(C), avg(C), distinct(C), separated by\n"
+                    "                         commas (default: count); empty fields are left out\n"
+                    "  --separator C          between fields (default ','; \\t for a tab)\n"
+                    "  --no-header            the first line is a row; columns are named 1, 2, 3, ...");
+}
+
+}  // namespace mr::builtin

@@ -1,0 +1,117 @@
+// Sums of numbers as people write them: exact, and so the same in whatever order they are added, as long as they are
+// decimals with at most 18 digits behind the point and the sum stays below 1e20; else in double precision.
+#pragma once
+
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace mr::builtin {
+
+class Decimal {
+ public:
+  // False where the text is no number: digits with a sign, a point, an exponent; inf and nan are none.
+  static bool Parse(std::string_view text, Decimal* out) {
+    *out = {};
+    std::string_view rest = text;
+    const bool negative = !rest.empty() && rest[0] == '-';
+    if (!rest.empty() && (rest[0] == '-' || rest[0] == '+')) rest.remove_prefix(1);
+    int digits = 0, behind = 0;
+    bool point = false;
+    __int128 units = 0;
+    for (const char c : rest) {
+      if (c == '.' && !point) {
+        point = true;
+      } else if (c >= '0' && c <= '9') {
+        if (units != 0 || c != '0' || digits == 0) ++digits;
+        behind += point;
+        if (digits > 30 || behind > kPlaces) return ParseDouble(text, out);
+        units = units * 10 + (c - '0');
+      } else {
+        return ParseDouble(text, out);
+      }
+    }
+    if (digits == 0 && behind == 0) return false;
+    for (; behind < kPlaces; ++behind) {
+      if (__builtin_mul_overflow(units, __int128{10}, &units)) return ParseDouble(text, out);
+    }
+    out->units_ = negative ? -units : units;
+    return true;
+  }
+
+  void Add(const Decimal& other) {
+    __int128 sum;
+    if (exact_ && other.exact_ && !__builtin_add_overflow(units_, other.units_, &sum)) {
+      units_ = sum;
+      return;
+    }
+    double_ = AsDouble() + other.AsDouble();
+    exact_ = false;
+  }
+
+  double AsDouble() const {
+    if (!exact_) return double_;
+    // In two steps, each of which a double holds well: the units alone may be above 2^53.
+    const __int128 whole = units_ / kOne, part = units_ % kOne;
+    return static_cast<double>(whole) + static_cast<double>(part) / static_cast<double>(kOne);
+  }
+  int Compare(const Decimal& other) const {
+    if (exact_ && other.exact_) return units_ < other.units_ ? -1 : units_ > other.units_;
+    const double a = AsDouble(), b = other.AsDouble();
+    return a < b ? -1 : a > b;
+  }
+
+  // The shortest decimal, without zeros behind the last digit.
+  std::string Text() const {
+    char buffer[64];
+    if (!exact_) return {buffer, std::to_chars(buffer, buffer + sizeof buffer, double_).ptr};
+    const bool negative = units_ < 0;
+    unsigned __int128 left = negative ? -static_cast<unsigned __int128>(units_) : static_cast<unsigned __int128>(units_);
+    std::string digits;
+    for (int place = 0; left != 0 || place <= kPlaces; ++place) {
+      if (place == kPlaces && !digits.empty()) digits += '.';
+      const char digit = static_cast<char>('0' + static_cast<int>(left % 10));
+      if (place >= kPlaces || !digits.empty() || digit != '0') digits += digit;
+      left /= 10;
+    }
+    if (negative) digits += '-';
+    return {digits.rbegin(), digits.rend()};
+  }
+
+  void Encode(std::string* out) const {
+    out->push_back(exact_ ? 1 : 0);
+    out->append(reinterpret_cast<const char*>(&units_), sizeof units_);
+    out->append(reinterpret_cast<const char*>(&double_), sizeof double_);
+  }
+  static constexpr size_t kEncodedBytes = 1 + sizeof(__int128) + sizeof(double);
+  static Decimal Decode(const char* bytes) {
+    Decimal d;
+    d.exact_ = bytes[0] != 0;
+    std::memcpy(&d.units_, bytes + 1, sizeof d.units_);
+    std::memcpy(&d.double_, bytes + 1 + sizeof d.units_, sizeof d.double_);
+    return d;
+  }
+
+ private:
+  static constexpr int kPlaces = 18;
+  static constexpr __int128 kOne = 1'000'000'000'000'000'000;
+
+  static bool ParseDouble(std::string_view text, Decimal* out) {
+    if (!text.empty() && text[0] == '+') text.remove_prefix(1);
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return false;
+    out->exact_ = false;
+    out->double_ = value;
+    return true;
+  }
+
+  bool exact_ = true;
+  __int128 units_ = 0;  // of 1e-18, where exact
+  double double_ = 0;   // where not
+};
+
+}  // namespace mr::builtin

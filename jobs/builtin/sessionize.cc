@@ -1,0 +1,147 @@
+// sessionize: cuts the events of each user into sessions, wherever nothing came for a while. Output rows
+// `user, session (1, 2, ...), first time, last time, events`, times as the input has them.
+//
+// A secondary sort: keys are (user, time), partitions are by user alone, so that a user's events come in their order
+// and a session is known from the event before.
+#include <optional>
+
+#include "jobs/builtin/decimal.h"
+#include "jobs/builtin/table.h"
+
+namespace mr::builtin {
+namespace {
+
+// Seconds: a number, or `YYYY-MM-DD HH:MM:SS` with T or a blank between, perhaps a fraction, perhaps Z behind.
+std::optional<double> ParseTime(std::string_view text) {
+  if (Decimal number; Decimal::Parse(text, &number)) return number.AsDouble();
+  if (!text.empty() && text.back() == 'Z') text.remove_suffix(1);
+  constexpr std::string_view kShape = "dddd-dd-dd dd:dd:dd";
+  if (text.size() < kShape.size()) return {};
+  for (size_t i = 0; i < kShape.size(); ++i) {
+    const bool fits = kShape[i] == 'd' ? text[i] >= '0' && text[i] <= '9' : text[i] == kShape[i] || (i == 10 && text[i] == 'T');
+    if (!fits) return {};
+  }
+  const auto number = [&](size_t from, size_t digits) {
+    int64_t n = 0;
+    for (size_t i = from; i < from + digits; ++i) n = n * 10 + (text[i] - '0');
+    return n;
+  };
+  const int64_t month = number(5, 2), day = number(8, 2);
+  if (month < 1 || month > 12 || day < 1 || day > 31 || number(11, 2) > 24 || number(14, 2) > 59 || number(17, 2) > 60) return {};
+  double fraction = 0;
+  if (text.size() > kShape.size()) {
+    Decimal rest;
+    if (text[kShape.size()] != '.' || !Decimal::Parse(text.substr(kShape.size()), &rest)) return {};
+    fraction = rest.AsDouble();
+  }
+  // Days since 1970 by the civil calendar: years begin in March, so that the leap day is a year's last.
+  const int64_t year = number(0, 4) - (month <= 2 ? 1 : 0), era = year / 400, of_era = year % 400;
+  const int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+  const int64_t days = era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+  return static_cast<double>(days * 86400 + number(11, 2) * 3600 + number(14, 2) * 60 + number(17, 2)) + fraction;
+}
+
+class ReadEvents : public RowMapper<std::pair<std::string, double>, std::string>, public ByFirst<std::string, double> {
+ public:
+  void Map(const Block& block, Out& out) {
+    ForEachRow(block, [&](const CsvRow& row) {
+      const std::string_view time = row[column(1)];
+      const auto seconds = ParseTime(time);
+      if (!seconds) {
+        RefuseRow("column '" + found().names[column(1)] + "' has '" + std::string(time.substr(0, 60)) +
+                  "', which is no time: give seconds, or YYYY-MM-DD HH:MM:SS");
+      }
+      out.Emit(std::pair(row[column(0)], *seconds), time);
+    });
+  }
+};
+
+class WriteSessions : public SortedReducer<std::string, double, std::string, Text, Text> {
+ public:
+  void Open() {
+    const Config config = context().config();
+    gap_ = static_cast<double>(config.Int("gap_ms")) / 1000;
+    separator_ = config.Text("separator")[0];
+  }
+  void Reduce(std::string_view user, SortedValues<std::string, double, std::string>& events, Out& out) {
+    uint64_t session = 0, count = 0;
+    double last_seconds = 0;
+    for (const auto& [seconds, time] : events) {
+      if (count == 0 || seconds - last_seconds > gap_) {
+        if (count != 0) Write(user, session, count, out);
+        ++session;
+        count = 0;
+        first_.assign(time);
+      }
+      ++count;
+      last_.assign(time);
+      last_seconds = seconds;
+    }
+    Write(user, session, count, out);
+  }
+
+ private:
+  void Write(std::string_view user, uint64_t session, uint64_t events, Out& out) {
+    line_.clear();
+    AppendCsvField(user, &line_, separator_);
+    for (const std::string& field : {std::to_string(session), first_, last_, std::to_string(events)}) {
+      line_ += separator_;
+      AppendCsvField(field, &line_, separator_);
+    }
+    out.Line(line_);
+  }
+
+  double gap_ = 0;
+  char separator_ = ',';
+  std::string first_, last_, line_;
+};
+
+int64_t ParseGap(const Args& args, const std::string& text) {
+  const std::pair<std::string_view, int64_t> units[] = {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}};
+  size_t digits = 0;
+  while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9') ++digits;
+  for (const auto& [unit, ms] : units) {
+    if (digits > 0 && digits < 10 && std::string_view(text).substr(digits) == unit) return std::stoll(text.substr(0, digits)) * ms;
+  }
+  args.Refuse("--gap '" + text + "' is no duration; write 30m, 90s, 1h");
+}
+
+void PlanSessionize(const std::vector<std::string>& argv, JobPlan& plan) {
+  TableFormat format;
+  TableSide side;
+  std::string user, time, gap = "30m";
+  Args args("sessionize");
+  args.Add("--user", &user).Add("--time", &time).Add("--gap", &gap);
+  format.AddTo(&args);
+  args.Parse(argv);
+  format.Check(args);
+  if (user.empty() || time.empty()) args.Refuse("give the columns: --user COLUMN --time COLUMN");
+  side.columns = {user, time};
+  const int64_t gap_ms = ParseGap(args, gap);
+  auto& columns = FindColumns("sessionize", format, {side}, &plan);
+  auto& events = plan.Map("events", "sessionize.events")
+                     .Configure(RowsConfig("sessionize", format, side))
+                     .ReadFiles(JobPlan::Stage::kAllInputs, {.format = "csv"})
+                     .Read(Edge::kBroadcast, columns)
+                     .Shuffle({.custom_partition = true});
+  plan.Reduce("sessions", "sessionize.sessions")
+      .Configure(Config().Set("gap_ms", gap_ms).Set("separator", format.separator))
+      .Group(events)
+      .WriteFiles();
+}
+
+}  // namespace
+
+void AddSessionize(Library& library) {
+  library.Add<ReadEvents>("sessionize.events", kPure)
+      .Add<WriteSessions>("sessionize.sessions", kPure)
+      .AddJob<PlanSessionize>("sessionize",
+                    "cut the events of each user into sessions, where nothing came for a while\n"
+                    "  --user COLUMN          whose event a row is\n"
+                    "  --time COLUMN          when: seconds, or YYYY-MM-DD HH:MM:SS\n"
+                    "  --gap DURATION         a longer pause ends a session (default 30m)\n"
+                    "  --separator C          between fields (default ','; \\t for a tab)\n"
+                    "  --no-header            the first line is a row; columns are named 1, 2, 3, ...");
+}
+
+}  // namespace mr::builtin

@@ -1,0 +1,63 @@
+#include "jobs/mrctl/csv_stages.h"
+
+#include <algorithm>
+
+#include "common/abi/engine_operators.h"
+
+namespace mr::ctl {
+namespace {
+
+bool SameFiles(const PlanInput& a, const PlanInput& b) {
+  return a.uris == b.uris && a.max_split_bytes == b.max_split_bytes && (!a.uris.empty() || a.input == b.input);
+}
+
+PlanStage CountQuotes(const PlanInput& files, size_t number) {
+  PlanStage stage;
+  stage.name = "csv_quotes" + (number == 0 ? "" : "_" + std::to_string(number + 1));
+  stage.op = kCsvQuotesOperator;
+  PlanInput input = files;
+  input.format = "raw";
+  input.sample_bytes = 0;
+  stage.inputs.push_back(std::move(input));
+  stage.ports.emplace_back();
+  return stage;
+}
+
+}  // namespace
+
+const std::string& FormatOf(const PlanInput& input, const std::string& format) {
+  return format.empty() || !input.uris.empty() || input.format == "raw" ? input.format : format;
+}
+
+Plan WithCsvStages(Plan plan, const std::string& format) {
+  std::vector<PlanStage> counting;
+  std::vector<std::vector<uint32_t>> read(plan.stages.size());  // by stage: which of `counting`
+  for (size_t s = 0; s < plan.stages.size(); ++s) {
+    for (const PlanInput& input : plan.stages[s].inputs) {
+      if (!input.files || FormatOf(input, format) != "csv") continue;
+      auto at = std::find_if(counting.begin(), counting.end(),
+                             [&](const PlanStage& c) { return SameFiles(c.inputs[0], input); });
+      if (at == counting.end()) at = counting.insert(counting.end(), CountQuotes(input, counting.size()));
+      read[s].push_back(static_cast<uint32_t>(at - counting.begin()));
+    }
+  }
+  if (counting.empty()) return plan;
+  plan.operator_flags[kCsvQuotesOperator] = kCsvQuotesFlags;
+  for (size_t s = 0; s < plan.stages.size(); ++s) {
+    for (PlanInput& input : plan.stages[s].inputs) {
+      if (!input.files) input.from += static_cast<uint32_t>(counting.size());
+    }
+    // Behind all that the operator reads: it is not told of them.
+    for (const uint32_t from : read[s]) {
+      PlanInput edge;
+      edge.kind = "broadcast";
+      edge.from = from;
+      edge.quotes = true;
+      plan.stages[s].inputs.push_back(std::move(edge));
+    }
+  }
+  plan.stages.insert(plan.stages.begin(), counting.begin(), counting.end());
+  return plan;
+}
+
+}  // namespace mr::ctl

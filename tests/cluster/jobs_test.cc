@@ -1,0 +1,170 @@
+// Each built-in job against coreutils and gawk, on real files in many splits, plain and compressed.
+
+#include <gtest/gtest.h>
+
+#include "tests/support/answers.h"
+#include "tests/support/cluster.h"
+
+namespace mr::test {
+namespace {
+
+class JobsTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    cluster_ = new Cluster({.workers = 2, .slots = 2});
+    ASSERT_TRUE(cluster_->Start().ok());
+    WriteBible(Path("bible"));
+    // A table with quoted separators, newlines within fields, empty fields, repeated keys.
+    Shell("cd '" + cluster_->directory() + "' && seq 1 30000 | awk 'BEGIN {print \"id,city,amount,note\"} "
+          "{k = ($1 * 7919) % 211; printf \"%d,%s,%s,%s\\n\", $1, k % 10 == 0 ? \"\\\"c,\" k \"\\\"\" : \"c\" k, "
+          "$1 % 17 == 0 ? \"\" : ($1 * 31 % 1000) / 8, $1 % 5 == 0 ? \"\\\"two\\nlines \\\"\\\"\" $1 % 3 \"\\\"\\\"\\\"\" : \"n\" $1 % 7}' > table.csv && "
+          // The same without newlines, quotes and commas in fields: for tools that read lines.
+          "seq 1 30000 | awk 'BEGIN {print \"id,city,amount,note\"} "
+          "{k = ($1 * 7919) % 211; printf \"%d,%s,%s,%s\\n\", $1, k % 10 == 0 ? \"c;\" k : \"c\" k, "
+          "$1 % 17 == 0 ? \"\" : ($1 * 31 % 1000) / 8, $1 % 5 == 0 ? \"two lines \" $1 % 3 : \"n\" $1 % 7}' > plain.csv && "
+          "for f in bible table.csv plain.csv; do gzip -k $f; zstd -q $f; done");
+  }
+  static void TearDownTestSuite() {
+    delete cluster_;
+    cluster_ = nullptr;
+  }
+
+  static std::string Path(const std::string& name) { return cluster_->directory() + "/" + name; }
+  static std::string Uri(const std::string& name) { return "file://" + Path(name); }
+
+  // The job's parts in order; small splits.
+  static std::string Run(std::vector<std::string> job) {
+    Shell("rm -rf '" + Path("out") + "'");
+    job.insert(job.begin(), "submit");
+    job.insert(job.end(), {"--output", Uri("out"), "--conf", "max_split_bytes=100k"});
+    const RunResult run = cluster_->Mrctl(job, Seconds(120));
+    EXPECT_EQ(run.exit, 0) << run.err << cluster_->Logs();
+    return run.exit == 0 ? ReadParts(Path("out")) : "";
+  }
+  static std::string In(const std::string& script) { return Shell("cd '" + cluster_->directory() + "' && " + script); }
+
+  static Cluster* cluster_;
+};
+Cluster* JobsTest::cluster_ = nullptr;
+
+TEST_F(JobsTest, GrepsOptionsEqualGreps) {
+  for (const std::string in : {"bible", "bible.gz", "bible.zst"}) {
+    EXPECT_EQ(Run({"grep", "-n", "-e", "LORD", "--input", Uri(in)}), In("grep -n LORD bible")) << in;
+  }
+  EXPECT_EQ(Run({"grep", "-w", "-i", "-e", "king", "--input", Uri("bible")}), In("grep -wi king bible"));
+  EXPECT_EQ(Run({"grep", "-c", "-e", "king", "--input", Uri("bible")}), In("grep -c king bible"));
+  EXPECT_EQ(Run({"grep", "-v", "-c", "-e", "the", "--input", Uri("bible")}),
+            In("grep -vc the bible"));
+  EXPECT_EQ(Run({"grep", "-H", "-n", "-e", "Selah", "--input", Uri("bible")}), In("grep -Hn Selah \"$PWD/bible\" | sed 's,^,file://,'"));
+}
+
+TEST_F(JobsTest, SortsKeysEqualSorts) {
+  for (const std::string in : {"plain.csv", "plain.csv.gz", "plain.csv.zst"}) {
+    EXPECT_TRUE(Run({"sort", "-t", ",", "-k", "3,3nr", "-k", "2,2", "--input", Uri(in), "--reduces", "3"}) ==
+                In("sort -t, -k3,3nr -k2,2 plain.csv"))
+        << in;
+  }
+  EXPECT_TRUE(Run({"sort", "-t", ",", "-k", "2,2", "-s", "--input", Uri("plain.csv"), "--reduces", "3"}) == In("sort -t, -k2,2 -s plain.csv"));
+  EXPECT_TRUE(Run({"sort", "-t", ",", "-k", "2,2", "-u", "--input", Uri("plain.csv"), "--reduces", "3"}) == In("sort -t, -k2,2 -u plain.csv"));
+  EXPECT_TRUE(Run({"sort", "-n", "-r", "--input", Uri("plain.csv"), "--reduces", "3"}) == In("sort -nr plain.csv"));
+  EXPECT_TRUE(Run({"sort", "-k", "2", "--input", Uri("bible"), "--reduces", "3"}) == In("sort -k2 bible"));
+  EXPECT_TRUE(Run({"sort", "-u", "--input", Uri("bible"), "--reduces", "3"}) == In("sort -u bible"));
+}
+
+TEST_F(JobsTest, AggregateEqualsAwk) {
+  const std::string by_city =
+      "tail -n +2 plain.csv | awk -F, -v OFS=, -v OFMT=%.10g '{n[$2]++; if ($3 != \"\") {v[$2]++; s[$2] += $3; "
+      "if (!($2 in lo) || $3 < lo[$2]) lo[$2] = $3; if (!($2 in hi) || $3 > hi[$2]) hi[$2] = $3} "
+      "if (!seen[$2, $4]++) d[$2]++} END {for (c in n) print c, n[c], v[c], s[c], lo[c], hi[c], d[c]}' | sort";
+  const std::string expected = In(by_city);
+  for (const std::string in : {"plain.csv", "plain.csv.gz", "plain.csv.zst"}) {
+    EXPECT_EQ(SortedLines(Run({"aggregate", "--by", "city", "--agg",
+                               "count,count(amount),sum(amount),min(amount),max(amount),distinct(note)", "--input", Uri(in)})),
+              expected)
+        << in;
+  }
+}
+
+TEST_F(JobsTest, TablesWithNewlinesInFieldsAreReadWholeInEachSplit) {
+  // The plain table has the same groups, with ; for the comma.
+  const std::string expected = In("tail -n +2 plain.csv | awk -F, -v CONVFMT=%.10g '{n[$2]++; s[$2] += $3} END {for (c in n) print c \",\" n[c] \",\" s[c]}' | sort");
+  for (const std::string in : {"table.csv", "table.csv.gz", "table.csv.zst"}) {
+    const std::string got = Run({"aggregate", "--by", "city", "--agg", "count,sum(amount)", "--input", Uri(in)});
+    std::string plain;
+    for (size_t i = 0; i < got.size(); ++i) {
+      if (got[i] == '"') continue;
+      plain += got[i] == ',' && i > 0 && got[i - 1] == 'c' ? ';' : got[i];
+    }
+    EXPECT_EQ(SortedLines(plain), expected) << in;
+  }
+}
+
+TEST_F(JobsTest, DistinctEqualsSortUniq) {
+  EXPECT_TRUE(SortedLines(Run({"distinct", "--input", Uri("bible")})) == In("sort -u bible"));
+  EXPECT_TRUE(SortedLines(Run({"distinct", "-c", "--input", Uri("plain.csv.zst")})) ==
+              SortedLines(In("sort plain.csv | uniq -c | sed -E 's/^ *([0-9]+) /\\1\\t/'")));
+}
+
+TEST_F(JobsTest, TopKEqualsSortHead) {
+  // Ties by the bytes of the row.
+  EXPECT_EQ(Run({"topk", "--by", "amount", "-n", "25", "--input", Uri("plain.csv")}),
+            In("tail -n +2 plain.csv | awk -F, '$3 != \"\"' | sort -t, -k3,3nr | sed -n 1,25p"));
+}
+
+TEST_F(JobsTest, InvertedIndexEqualsAwk) {
+  In("rm -rf texts && mkdir texts && split -n l/3 bible texts/part.");
+  const std::string expected =
+      In("cd texts && for f in *; do tr -s ' \\t' '\\n' < $f | grep -v '^$' | sort | uniq -c | awk -v f=\"file://$PWD/$f\" '{print $2 \"\\t\" f \"\\t\" $1}'; done | "
+         "sort -s -t \"$(printf '\\t')\" -k1,1 | awk -F'\\t' '$1 != w {if (NR > 1) print line; w = $1; line = $1} {line = line \"\\t\" $2 \"\\t\" $3} END {print line}'");
+  EXPECT_TRUE(SortedLines(Run({"invertedindex", "--input", Uri("texts")})) == SortedLines(expected));
+}
+
+TEST_F(JobsTest, SessionizeEqualsAwk) {
+  In("seq 1 20000 | awk 'BEGIN {print \"user,t\"} {print \"u\" ($1 * 31) % 97 \",\" ($1 * 7919) % 1000003}' > events.csv");
+  const std::string expected =
+      In("tail -n +2 events.csv | sort -t, -k1,1 -k2,2n | awk -F, -v OFS=, '$1 != u || $2 - last > 900 {if (NR > 1) print u, s, first, last, n; "
+         "s = $1 == u ? s + 1 : 1; u = $1; first = $2; n = 0} {n++; last = $2} END {print u, s, first, last, n}'");
+  EXPECT_TRUE(SortedLines(Run({"sessionize", "--user", "user", "--time", "t", "--gap", "15m", "--input", Uri("events.csv")})) ==
+              SortedLines(expected));
+}
+
+TEST_F(JobsTest, JoinsOfEachTypeEqualJoins) {
+  In("seq 1 5000 | awk 'BEGIN {print \"id,name\"} {print ($1 * 31) % 3001 \",name\" $1}' > l.csv; "
+     "seq 1 4000 | awk 'BEGIN {print \"id,city\"} {print ($1 * 17) % 5003 \",city\" $1}' > r.csv; "
+     "for f in l r; do tail -n +2 $f.csv | sort -t, -k1,1 > $f.sorted; done; gzip -kf l.csv; zstd -qf r.csv");
+  const std::pair<const char*, const char*> types[] = {
+      {"inner", ""}, {"left", "-a1 -e '' -o 0,1.2,2.2"}, {"right", "-a2 -e '' -o 0,1.2,2.2"}, {"full", "-a1 -a2 -e '' -o 0,1.2,2.2"},
+      {"anti", "-v1"}};
+  for (const auto& [type, flags] : types) {
+    const std::string expected = SortedLines(In(std::string("join -t, ") + flags + " l.sorted r.sorted"));
+    ASSERT_FALSE(expected.empty());
+    EXPECT_TRUE(SortedLines(Run({"join", "--type", type, "--left", Uri("l.csv.gz"), "--right", Uri("r.csv.zst"), "--on", "id"})) == expected) << type;
+  }
+  EXPECT_TRUE(SortedLines(Run({"join", "--type", "semi", "--left", Uri("l.csv"), "--right", Uri("r.csv"), "--on", "id"})) ==
+              SortedLines(In("cut -d, -f1 r.sorted | uniq | join -t, l.sorted -")));
+}
+
+TEST_F(JobsTest, ManySmallFilesAreReadInFewTasksAndEachUnderItsName) {
+  In("rm -rf tiny && mkdir tiny && cd tiny && split -a 4 -l 20 ../bible t. && ls | wc -l | awk '$1 < 1000 {exit 1}'");
+  EXPECT_TRUE(SortedLines(Run({"wordcount", "--input", Uri("tiny")})) == ExpectedWordCount(Path("bible")));
+  EXPECT_TRUE(Run({"grep", "-H", "-n", "-e", "LORD", "--input", Uri("tiny")}) == In("cd tiny && grep -Hn LORD $PWD/* | sed 's,^,file://,'"));
+  EXPECT_TRUE(Run({"invertedindex", "--input", Uri("tiny")}).find("/tiny/t.aaaa\t") != std::string::npos);
+}
+
+TEST_F(JobsTest, TeraSortsPartsFitTogether) {
+  Run({"terasort", "generate", "--rows", "20000", "--tasks", "3"});
+  In("rm -rf rows sorted && mv out rows && cat rows/part-* > rows.txt");
+  EXPECT_EQ(In("wc -c < rows.txt"), "2000000\n");
+  const std::string sum = Run({"terasort", "validate", "--unsorted", "--input", Uri("rows")});
+  EXPECT_EQ(sum.substr(0, 6), "20000\t");
+  const std::string sorted = Run({"terasort", "sort", "--input", Uri("rows"), "--reduces", "3"});
+  EXPECT_TRUE(sorted == In("sort -s -t $'\\001' -k1.1,1.10 rows.txt"));
+  In("mv out sorted");
+  EXPECT_EQ(Run({"terasort", "validate", "--input", Uri("sorted")}), sum);
+  const RunResult run = cluster_->Mrctl({"submit", "terasort", "validate", "--input", Uri("rows"), "--output", Uri("bad")}, Seconds(60));
+  EXPECT_EQ(run.exit, 1);
+  EXPECT_NE(run.err.find("is out of order"), std::string::npos) << run.err;
+}
+
+}  // namespace
+}  // namespace mr::test

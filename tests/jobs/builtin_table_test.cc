@@ -1,0 +1,174 @@
+// The jobs on tables: aggregate, topk, sessionize, and what all of them share (headers, separators, quotes).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "common/base/rng.h"
+#include "jobs/builtin/decimal.h"
+#include "tests/jobs/builtin_run.h"
+
+namespace mr::builtin {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+LocalResult RunTable(const std::string& job, const std::string& csv, const std::vector<std::string>& args,
+                     const LocalOptions& shape = Shapes()[1]) {
+  return LocalJob(Builtins(), shape).Input("t.csv", csv).Run(job, args);
+}
+
+// Every shape gives the same rows.
+std::vector<std::string> Rows(const std::string& job, const std::string& csv, const std::vector<std::string>& args) {
+  std::vector<std::string> rows;
+  for (const LocalOptions& shape : Shapes()) {
+    const LocalResult result = RunTable(job, csv, args, shape);
+    EXPECT_TRUE(result.ok) << result.error;
+    const auto got = SortedLinesOf(result.Output());
+    EXPECT_TRUE(rows.empty() || got == rows) << result.Output();
+    rows = got;
+  }
+  return rows;
+}
+
+Decimal Number(const std::string& text) {
+  Decimal d;
+  EXPECT_TRUE(Decimal::Parse(text, &d)) << text;
+  return d;
+}
+
+TEST(DecimalTest, SumsOfDecimalsAreExactInAnyOrder) {
+  Decimal sum;
+  for (int i = 0; i < 10; ++i) sum.Add(Number("0.1"));
+  EXPECT_EQ(sum.Text(), "1");
+  sum.Add(Number("-1.05"));
+  EXPECT_EQ(sum.Text(), "-0.05");
+  sum.Add(Number("12345678901234567890"));
+  EXPECT_EQ(sum.Text(), "12345678901234567889.95");
+  EXPECT_EQ(Number("-0.000").Text(), "0");
+  EXPECT_EQ(Number("+7.50").Text(), "7.5");
+  EXPECT_EQ(Number("100").Text(), "100");
+  EXPECT_EQ(Number(".5").Text(), "0.5");
+}
+
+TEST(DecimalTest, WhatHasNoExactFormIsDouble) {
+  EXPECT_EQ(Number("1e3").Text(), "1000");
+  EXPECT_DOUBLE_EQ(Number("0.12345678901234567890123").AsDouble(), 0.12345678901234567890123);
+  Decimal sum = Number("99999999999999999999");
+  for (int i = 0; i < 10; ++i) sum.Add(Number("99999999999999999999"));
+  EXPECT_NEAR(sum.AsDouble(), 1.1e21, 1e7);
+  for (const char* none : {"", "-", ".", "1.2.3", "abc", "1 ", " 1", "0x10", "inf", "nan", "1e999"}) {
+    Decimal d;
+    EXPECT_FALSE(Decimal::Parse(none, &d)) << none;
+  }
+}
+
+TEST(DecimalTest, ComparesByValue) {
+  EXPECT_LT(Number("-2").Compare(Number("1.5")), 0);
+  EXPECT_EQ(Number("1.50").Compare(Number("1.5")), 0);
+  EXPECT_GT(Number("1e2").Compare(Number("99.9")), 0);
+}
+
+TEST(AggregateTest, EqualsALoop) {
+  Rng rng(5);
+  struct Sums {
+    int count = 0, valued = 0;
+    int64_t sum = 0, least = 0, most = 0;
+    std::set<std::string> names;
+  };
+  std::map<std::pair<std::string, std::string>, Sums> groups;
+  std::string csv = "city,year,amount,name\n";
+  for (int i = 0; i < 700; ++i) {
+    const std::string city = rng.Below(9) == 0 ? "a,b" : "c" + std::to_string(rng.Below(7)), year = std::to_string(rng.Below(3));
+    const int64_t amount = static_cast<int64_t>(rng.Below(2000)) - 1000;
+    const std::string name = "n" + std::to_string(rng.Below(20));
+    const bool empty = rng.Below(10) == 0;
+    Sums& s = groups[{city, year}];
+    ++s.count;
+    s.names.insert(name);
+    if (!empty) {
+      s.least = s.valued == 0 ? amount : std::min(s.least, amount);
+      s.most = s.valued == 0 ? amount : std::max(s.most, amount);
+      s.sum += amount;
+      ++s.valued;
+    }
+    csv += (city == "a,b" ? "\"a,b\"" : city) + "," + year + "," + (empty ? "" : std::to_string(amount)) + "," + name + "\n";
+  }
+  std::vector<std::string> expected;
+  for (const auto& [key, s] : groups) {
+    expected.push_back((key.first == "a,b" ? "\"a,b\"" : key.first) + "," + key.second + "," + std::to_string(s.count) + "," +
+                       std::to_string(s.valued) + "," + std::to_string(s.sum) + "," + std::to_string(s.least) + "," +
+                       std::to_string(s.most) + "," + std::to_string(s.names.size()));
+  }
+  std::sort(expected.begin(), expected.end());
+  EXPECT_EQ(Rows("aggregate", csv, {"--by", "city,year", "--agg", "count,count(amount),sum(amount),min(amount),max(amount),distinct(name)"}), expected);
+}
+
+TEST(AggregateTest, AllRowsAreOneGroupWhereNoColumnIsNamed) {
+  EXPECT_THAT(Rows("aggregate", "a,b\n1,x\n2.5,y\n4,x\n", {"--agg", "count,sum(a),avg(a),distinct(b),min(b)"}), ElementsAre("3,7.5,2.5,2,x"));
+  EXPECT_THAT(Rows("aggregate", "a\n", {}), ElementsAre("0"));
+  EXPECT_THAT(Rows("aggregate", "a\n", {"--by", "a"}), ElementsAre());
+}
+
+TEST(AggregateTest, GroupsMayHoldAnyBytes) {
+  const std::string zero("\0", 1);
+  EXPECT_THAT(Rows("aggregate", "k,v\na" + zero + ",1\na,2\n\"a\nb\",3\na" + zero + ",4\n", {"--by", "k", "--agg", "sum(v)"}),
+              ElementsAre("\"a", "a" + zero + ",5", "a,2", "b\",3"));
+}
+
+TEST(AggregateTest, OtherSeparatorsAndNoHeader) {
+  EXPECT_THAT(Rows("aggregate", "x;1\ny;2\nx;5\n", {"--separator", ";", "--no-header", "--by", "1", "--agg", "sum(2),max(2)"}),
+              ElementsAre("x;6;5", "y;2;2"));
+}
+
+TEST(AggregateTest, SaysWhatIsWrongWithItsArguments) {
+  EXPECT_THAT(PlanRefusal("aggregate", {"--agg", "summ(a)"}), HasSubstr("did you mean 'sum'?"));
+  EXPECT_THAT(PlanRefusal("aggregate", {"--agg", "sum"}), HasSubstr("write it as sum(COLUMN)"));
+  EXPECT_THAT(PlanRefusal("aggregate", {"--by", "a,,b"}), HasSubstr("empty name"));
+  EXPECT_THAT(PlanRefusal("aggregate", {"--separator", "ab"}), HasSubstr("not one byte"));
+  EXPECT_THAT(RunTable("aggregate", "amount,b\n1,2\n", {"--agg", "sum(amont)"}).error, HasSubstr("did you mean 'amount'?"));
+  EXPECT_THAT(RunTable("aggregate", "a,a\n1,2\n", {"--agg", "sum(a)"}).error, HasSubstr("two columns 'a'"));
+  EXPECT_THAT(RunTable("aggregate", "a,b\n1,2\nx,3\n", {"--agg", "sum(a)"}).error,
+              testing::AllOf(HasSubstr("t.csv, byte 8: column 'a' has 'x'"), HasSubstr("no number")));
+}
+
+TEST(TopKTest, KeepsTheLargestInOrder) {
+  std::string csv = "id,score\n";
+  for (int i = 0; i < 200; ++i) csv += std::to_string(i) + "," + std::to_string((i * 37) % 101) + ".5\n";
+  for (const LocalOptions& shape : Shapes()) {
+    const LocalResult result = RunTable("topk", csv, {"--by", "score", "-n", "3"}, shape);
+    ASSERT_TRUE(result.ok) << result.error;
+    EXPECT_THAT(LinesOf(result.Output()), ElementsAre("131,100.5", "30,100.5", "161,99.5"));
+  }
+  EXPECT_THAT(LinesOf(RunTable("topk", "a\n3\n-1\n2\n\n", {"--by", "a", "--smallest", "-n", "2"}).Output()), ElementsAre("-1", "2"));
+}
+
+TEST(SessionizeTest, CutsWhereNothingCameForAWhile) {
+  const std::string csv =
+      "time,user,page\n2024-02-28 23:50:00,ann,a\n1000,bob,x\n2024-02-29T00:10:00Z,ann,b\n2024-03-01 00:10:00,ann,c\n"
+      "2801,bob,y\n2800,bob,z\n2024-02-29 00:39:59.5,ann,d\n";
+  EXPECT_THAT(Rows("sessionize", csv, {"--user", "user", "--time", "time", "--gap", "30m"}),
+              ElementsAre("ann,1,2024-02-28 23:50:00,2024-02-29 00:39:59.5,3", "ann,2,2024-03-01 00:10:00,2024-03-01 00:10:00,1",
+                          "bob,1,1000,2801,3"));
+  EXPECT_THAT(RunTable("sessionize", "user,time\na,soon\n", {"--user", "user", "--time", "time"}).error, HasSubstr("is no time"));
+  EXPECT_THAT(PlanRefusal("sessionize", {"--user", "a", "--time", "b", "--gap", "30"}), HasSubstr("write 30m"));
+}
+
+TEST(DistinctTest, EachLineOnce) {
+  EXPECT_THAT(Rows("distinct", "b\na\nb\n\nb\n", {}), ElementsAre("", "a", "b"));
+  EXPECT_THAT(Rows("distinct", "b\na\nb\n\nb\n", {"--count"}), ElementsAre("1\t", "1\ta", "3\tb"));
+}
+
+TEST(InvertedIndexTest, NamesTheFilesOfEachWord) {
+  for (const LocalOptions& shape : Shapes()) {
+    LocalJob job(Builtins(), shape);
+    const LocalResult result = job.Input("one", "a b a\n").Input("two", "b c\nb\n").Run("invertedindex");
+    ASSERT_TRUE(result.ok) << result.error;
+    EXPECT_THAT(SortedLinesOf(result.Output()), ElementsAre("a\tone\t2", "b\tone\t1\ttwo\t2", "c\ttwo\t1"));
+  }
+}
+
+}  // namespace
+}  // namespace mr::builtin
