@@ -157,7 +157,8 @@ sched::StagePlanned Brain::PlannedStage(const sched::PlanStage& plan) {
     event.tasks[t].slices = stage.slices[t];
     const auto splits = stage.SplitsOf(t);
     // Where the largest of them is.
-    const auto largest = std::max_element(splits.begin(), splits.end(), [](const Split& a, const Split& b) { return a.length < b.length; });
+    const auto largest = std::max_element(splits.begin(), splits.end(),
+                                          [](const Split& a, const Split& b) { return a.length < b.length; });
     if (largest != splits.end()) event.tasks[t].preferred = Holders(*largest);
     uint64_t bytes = 0;
     for (const Split& split : splits) bytes += split.length;

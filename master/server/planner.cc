@@ -155,7 +155,8 @@ class Planner {
   Status CountTasks(const StageSpec& stage, StagePlan* plan) {
     if (stage.reads_files()) {
       // No bytes at all still make one task, so that the job has its (empty) output.
-      const auto joined = std::count_if(plan->splits.begin(), plan->splits.end(), [](const Split& s) { return s.joined(); });
+      const auto joined =
+          std::count_if(plan->splits.begin(), plan->splits.end(), [](const Split& s) { return s.joined(); });
       plan->tasks = std::max<uint32_t>(1, static_cast<uint32_t>(plan->splits.size() - static_cast<size_t>(joined)));
       return Status::Ok();
     }
@@ -265,7 +266,8 @@ void JoinSmallSplits(uint64_t step, std::vector<Split>* splits) {
   uint64_t bytes = 0, count = 0;
   for (size_t i = 0; i < splits->size(); ++i) {
     Split& split = (*splits)[i];
-    const bool same = i > 0 && split.input == (*splits)[i - 1].input_index() && count < kMostJoined && bytes + split.length <= step;
+    const bool same = i > 0 && split.input == (*splits)[i - 1].input_index() && count < kMostJoined &&
+                      bytes + split.length <= step;
     bytes = same ? bytes + split.length : split.length;
     count = same ? count + 1 : 1;
     if (same) split.input |= Split::kJoined;

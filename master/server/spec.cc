@@ -123,7 +123,9 @@ struct Reader {
     }
     PortUse& use = ports[out->port];
     if (use.files) faults.Add(where + ": reads a port that writes files");
-    if (edge.getQuotes() && out->kind != sched::EdgeKind::kBroadcast) faults.Add(where + ": quotes come by a broadcast");
+    if (edge.getQuotes() && out->kind != sched::EdgeKind::kBroadcast) {
+      faults.Add(where + ": quotes come by a broadcast");
+    }
     if (edge.getGrouped() && !use.sorted) faults.Add(where + ": grouped input needs a sorted port");
     (out->kind == sched::EdgeKind::kAllToAll ? use.all_to_all : use.whole) = true;
     if (use.all_to_all && use.whole) {

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "tests/worker/host/task_harness.h"
+#include "worker/task/protocol.h"
 
 namespace mr::worker {
 namespace {
@@ -315,7 +316,7 @@ class OtherMrtaskTest : public TaskFaultTest {
 TEST_F(OtherMrtaskTest, OneOfAnotherProtocolIsRefusedWithBothNumbers) {
   const Status status = StartWith("#!/bin/sh\nprintf 'PMTH\\143\\0\\0\\0' >&3\nexec sleep 60\n");
   EXPECT_EQ(status.code(), Code::kRejected);
-  EXPECT_NE(status.message().find("speaks protocol 99, this mrworker 1: install"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("speaks protocol 99, this mrworker " + std::to_string(mr::task::kTaskProtocol) + ": install"), std::string::npos) << status.message();
 }
 
 TEST_F(OtherMrtaskTest, OneThatAnswersOtherwiseIsRefused) {
