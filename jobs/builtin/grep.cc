@@ -1,5 +1,4 @@
 // grep: the lines that match a pattern (RE2), in the order of the file; one output part per split. Or how many there are.
-// A whole block is searched at once: a call per line costs two to eight times as much (measured).
 //
 // Numbers of lines (-n) need what stands before each split, so a stage counts first:
 //   newlines of each split --broadcast--> grep
@@ -10,19 +9,12 @@
 #include <memory>
 
 #include "jobs/builtin/builtin.h"
+#include "jobs/builtin/line_search.h"
 #include "paceline/args.h"
 #include "paceline/text.h"
 
 namespace mr::builtin {
 namespace {
-
-RE2::Options PatternOptions(bool ignore_case) {
-  RE2::Options options;
-  options.set_case_sensitive(!ignore_case);
-  options.set_log_errors(false);
-  options.set_never_nl(true);  // no match goes over a line's end
-  return options;
-}
 
 // Several patterns match where one of them does.
 std::string Either(const std::vector<std::string>& patterns) {
@@ -30,12 +22,6 @@ std::string Either(const std::vector<std::string>& patterns) {
   std::string all;
   for (const auto& p : patterns) all += (all.empty() ? "(?:" : "|(?:") + p + ")";
   return all;
-}
-
-// In (?m) these would mean the block and not the line.
-bool NeedsSingleLines(const std::string& pattern) {
-  static const RE2 anchors(R"(\\[Az]|\(\?[a-zA-Z]*-[a-zA-Z]*m)");
-  return RE2::PartialMatch(pattern, anchors);
 }
 
 // ((file, offset of the split), newlines in it) of each split, read as format raw.
@@ -125,12 +111,8 @@ class GrepLines : public GrepTypes<kCount> {
   void Open() {
     const Config config = this->context().config();
     this->OpenBase(config);
-    const std::string& pattern = config.Text("pattern");
     invert_ = config.Bool("invert");
-    single_lines_ = NeedsSingleLines(pattern);
-    re_ = std::make_unique<RE2>(single_lines_ ? pattern : "(?m)(?:" + pattern + ")",
-                                PatternOptions(config.Bool("ignore_case")));
-    if (!re_->ok()) throw JobError("grep: " + re_->error());
+    search_ = std::make_unique<LineSearch>(config.Text("pattern"), config.Bool("ignore_case"));
   }
 
   void Map(const Block& block, Out& out) {
@@ -164,16 +146,9 @@ class GrepLines : public GrepTypes<kCount> {
   void Search(std::string_view text, Out& out) {
     if (text.empty()) return;
     if (text.back() == '\n') text.remove_suffix(1);  // else an empty line would seem to follow
-    if (single_lines_) return MapLines(text, out);
-    const re2::StringPiece all(text.data(), text.size());
+    search_->Find(text, &found_);
     size_t at = 0;  // start of a line
-    while (at <= text.size()) {
-      re2::StringPiece match;
-      if (!re_->Match(all, at, text.size(), RE2::UNANCHORED, &match, 1)) break;
-      const auto found = static_cast<size_t>(match.data() - text.data());
-      const size_t before = found == 0 ? text.npos : text.rfind('\n', found - 1);
-      const size_t begin = before == text.npos ? 0 : before + 1;
-      const size_t end = std::min(text.find('\n', found), text.size());
+    for (const auto& [begin, end] : found_) {
       if (invert_) {
         EmitLines(text, at, begin, out);
       } else {
@@ -193,19 +168,9 @@ class GrepLines : public GrepTypes<kCount> {
     }
   }
 
-  void MapLines(std::string_view text, Out& out) {
-    for (size_t from = 0; from <= text.size();) {
-      const size_t end = std::min(text.find('\n', from), text.size());
-      const std::string_view line = text.substr(from, end - from);
-      if (RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), *re_) != invert_) {
-        Give(line, out);
-      }
-      from = end + 1;
-    }
-  }
-
-  std::unique_ptr<RE2> re_;
-  bool invert_ = false, single_lines_ = false;
+  std::unique_ptr<LineSearch> search_;
+  std::vector<std::pair<size_t, size_t>> found_;
+  bool invert_ = false;
   int64_t lines_ = 0;
 };
 

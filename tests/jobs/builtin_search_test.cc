@@ -4,6 +4,7 @@
 #include <re2/re2.h>
 
 #include "common/base/rng.h"
+#include "jobs/builtin/line_search.h"
 #include "tests/jobs/builtin_run.h"
 
 namespace mr::builtin {
@@ -54,6 +55,53 @@ TEST(GrepTest, TheLastLineNeedsNoNewline) {
 TEST(GrepTest, CaseAndSeveralPatterns) {
   EXPECT_EQ(Grep({"-i", "KING"}, "a king\nQueen\nKINGS\n"), "a king\nKINGS\n");
   EXPECT_EQ(Grep({"-e", "^a|c", "-e", "d$"}, "ab\nb\nbc\nd\nde\n"), "ab\nbc\nd\n");
+}
+
+std::vector<std::string> Found(const LineSearch& search, const std::string& text) {
+  std::vector<std::pair<size_t, size_t>> lines;
+  search.Find(text, &lines);
+  std::vector<std::string> found;
+  for (const auto& [begin, end] : lines) found.push_back(text.substr(begin, end - begin));
+  return found;
+}
+
+// Patterns of all kinds, and lines with letters of several bytes, broken ones and zeros among them.
+TEST(LineSearchTest, FindsWhatRe2FindsInEachLineWhicheverWayItSearches) {
+  Rng rng(8);
+  const char* pieces[] = {"a", "b", "k", "s", ".", "*", "+", "?", "|", "(", "(?:", ")", "[ab]", "[^a]", "[^a]*", ".*", "\\b", "\\w", "\\W",
+                          "\\d+", "^", "$", "{2}", "\xc3\xa9", "\\s", "[[:alpha:]]", "\\.", "1"};
+  const char* letters[] = {"a", "b", "k", "S", "1", " ", ".", "\xc3\xa9", "\xe2\x84\xaa", "\xff", "\t", "\r"};
+  int filtered = 0, tried = 0;
+  while (tried < 3000) {
+    std::string pattern;
+    for (uint64_t n = 1 + rng.Below(6); n > 0; --n) pattern += pieces[rng.Below(std::size(pieces))];
+    const bool ignore_case = rng.Below(2) == 0;
+    const RE2 re("(?m)(?:" + pattern + ")", PatternOptions(ignore_case));
+    if (!re.ok()) continue;
+    ++tried;
+    const LineSearch search(pattern, ignore_case);
+    filtered += search.filtered();
+    std::string text;
+    for (uint64_t line = rng.Below(30); line > 0; --line) {
+      for (uint64_t n = rng.Below(7); n > 0; --n) text += letters[rng.Below(std::size(letters))];
+      if (rng.Below(9) == 0) text.push_back('\0');
+      text += '\n';
+    }
+    text += "a";
+    std::vector<std::string> expected;
+    for (const auto& line : LinesOf(text)) {
+      if (RE2::PartialMatch(line, re)) expected.push_back(line);
+    }
+    ASSERT_EQ(Found(search, text), expected) << pattern << (ignore_case ? " -i" : "") << " filtered " << search.filtered();
+  }
+  EXPECT_GT(filtered, 500);
+  EXPECT_LT(filtered, 2500);
+}
+
+TEST(LineSearchTest, UsualPatternsAreFiltered) {
+  for (const char* pattern : {"kmalloc", "(mutex|spin)_(un)?lock\\w*\\(&\\w+->lock\\)", "^#include .*sched", "[A-Z]+_SUSPEND", "a[^b]*c$"}) {
+    EXPECT_TRUE(LineSearch(pattern, false).filtered()) << pattern;
+  }
 }
 
 TEST(GrepTest, WholeWordsOnly) {

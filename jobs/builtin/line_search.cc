@@ -1,0 +1,164 @@
+#include "jobs/builtin/line_search.h"
+
+#include <hs/hs.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "paceline/error.h"
+
+namespace mr::builtin {
+namespace {
+
+// In (?m) these would mean the block and not the line.
+bool NeedsSingleLines(const std::string& pattern) {
+  static const RE2 anchors(R"(\\[Az]|\(\?[a-zA-Z]*-[a-zA-Z]*m)");
+  return RE2::PartialMatch(pattern, anchors);
+}
+
+struct Candidates {
+  std::string_view text;
+  size_t behind = 0;  // lines up to here are settled
+  const std::function<void(size_t begin, size_t end)>* found;
+};
+
+int OnCandidate(unsigned, unsigned long long, unsigned long long to, unsigned, void* context) {
+  auto* c = static_cast<Candidates*>(context);
+  // The line in which `to` stands, its newline being its end: no match goes over that, and an empty one is there, too.
+  const auto at = static_cast<size_t>(to);
+  if (at < c->behind) return 0;
+  const size_t before = at == 0 ? c->text.npos : c->text.rfind('\n', at - 1);
+  const size_t begin = before == c->text.npos ? 0 : before + 1;
+  const size_t end = std::min(c->text.find('\n', at), c->text.size());
+  c->behind = end + 1;
+  (*c->found)(begin, end);
+  return 0;
+}
+
+}  // namespace
+
+RE2::Options PatternOptions(bool ignore_case) {
+  RE2::Options options;
+  options.set_case_sensitive(!ignore_case);
+  options.set_log_errors(false);
+  options.set_never_nl(true);  // no match goes over a line's end
+  return options;
+}
+
+std::string AsBytes(std::string_view pattern, bool ignore_case) {
+  const auto unbounded = [&](size_t behind) {
+    return behind < pattern.size() && (pattern[behind] == '*' || pattern[behind] == '+');
+  };
+  std::string bytes;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    const size_t from = i;
+    const char c = pattern[i];
+    // The bytes of a letter beyond ASCII: a repetition or a class would take them apart.
+    if (static_cast<unsigned char>(c) >= 0x80) return "";
+    if (c == '\\') {
+      if (++i == pattern.size()) return "";
+      // Of those with a meaning the ones for an ASCII character, and the borders of words.
+      const char of = pattern[i];
+      const bool letter = ((of | 0x20) >= 'a' && (of | 0x20) <= 'z') || (of >= '0' && of <= '9');
+      const std::string_view plain = ignore_case ? "dbtnrfv" : "dswbtnrfv";
+      if (letter && plain.find(of) == plain.npos) return "";
+    } else if (c == '.') {
+      if (!unbounded(i + 1)) return "";
+    } else if (c == '[') {
+      const bool negated = i + 1 < pattern.size() && pattern[i + 1] == '^';
+      size_t end = i + 1 + (negated ? 1 : 0);
+      if (end < pattern.size() && pattern[end] == ']') ++end;  // a bracket that stands first is one of the class
+      while (end < pattern.size() && pattern[end] != ']') {
+        if (static_cast<unsigned char>(pattern[end]) >= 0x80 || pattern[end] == '[' || pattern[end] == '\\') return "";
+        ++end;
+      }
+      // Folding brings letters beyond ASCII into a class.
+      if (end >= pattern.size() || ignore_case || (negated && !unbounded(end + 1))) return "";
+      i = end;
+    } else if (c == '(' && i + 1 < pattern.size() && pattern[i + 1] == '?') {
+      // Groups without a name are plain; flags change what follows.
+      if (pattern.substr(i, 3) != "(?:") return "";
+      i += 2;
+    } else if (ignore_case && (c | 0x20) == 'k') {
+      bytes += "(?:k|\xe2\x84\xaa)";  // the Kelvin sign
+      continue;
+    } else if (ignore_case && (c | 0x20) == 's') {
+      bytes += "(?:s|\xc5\xbf)";  // the long s
+      continue;
+    }
+    bytes.append(pattern.substr(from, i + 1 - from));
+  }
+  return bytes;
+}
+
+LineSearch::LineSearch(const std::string& pattern, bool ignore_case) : single_lines_(NeedsSingleLines(pattern)) {
+  re_ = std::make_unique<RE2>(single_lines_ ? pattern : "(?m)(?:" + pattern + ")", PatternOptions(ignore_case));
+  if (!re_->ok()) throw JobError("grep: " + re_->error());
+  // An empty line at the end of a block is none to Hyperscan; who matches nothing matches most lines anyway.
+  const std::string bytes = AsBytes(pattern, ignore_case);
+  if (single_lines_ || Matches("") || bytes.empty()) return;
+  hs_compile_error_t* error = nullptr;
+  const unsigned flags = HS_FLAG_MULTILINE | (ignore_case ? HS_FLAG_CASELESS : 0);
+  hs_database_t* database = nullptr;
+  // What it cannot compile (a pattern that matches nothing at all, too many states) is RE2's.
+  if (hs_compile(bytes.c_str(), flags, HS_MODE_BLOCK, nullptr, &database, &error) != HS_SUCCESS) {
+    hs_free_compile_error(error);
+    return;
+  }
+  hs_scratch_t* scratch = nullptr;
+  if (hs_alloc_scratch(database, &scratch) != HS_SUCCESS) {
+    hs_free_database(database);
+    return;
+  }
+  database_ = database;
+  scratch_ = scratch;
+}
+
+LineSearch::~LineSearch() {
+  hs_free_scratch(scratch_);
+  hs_free_database(database_);
+}
+
+void LineSearch::Find(std::string_view text, std::vector<std::pair<size_t, size_t>>* lines) const {
+  lines->clear();
+  if (single_lines_) return FindByLine(text, lines);
+  return filtered() ? FindCandidates(text, lines) : FindInBlock(text, lines);
+}
+
+bool LineSearch::Matches(std::string_view line) const {
+  return RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), *re_);
+}
+
+void LineSearch::FindCandidates(std::string_view text, std::vector<std::pair<size_t, size_t>>* lines) const {
+  const std::function<void(size_t, size_t)> found = [&](size_t begin, size_t end) {
+    if (Matches(text.substr(begin, end - begin))) lines->emplace_back(begin, end);
+  };
+  Candidates candidates{text, 0, &found};
+  const hs_error_t error = hs_scan(database_, text.data(), static_cast<unsigned>(text.size()), 0, scratch_, &OnCandidate, &candidates);
+  if (error != HS_SUCCESS) throw JobError("grep: the search failed with Hyperscan's error " + std::to_string(error));
+}
+
+void LineSearch::FindInBlock(std::string_view text, std::vector<std::pair<size_t, size_t>>* lines) const {
+  const re2::StringPiece all(text.data(), text.size());
+  size_t at = 0;  // start of a line
+  while (at <= text.size()) {
+    re2::StringPiece match;
+    if (!re_->Match(all, at, text.size(), RE2::UNANCHORED, &match, 1)) break;
+    const auto found = static_cast<size_t>(match.data() - text.data());
+    const size_t before = found == 0 ? text.npos : text.rfind('\n', found - 1);
+    const size_t begin = before == text.npos ? 0 : before + 1;
+    const size_t end = std::min(text.find('\n', found), text.size());
+    lines->emplace_back(begin, end);
+    at = end + 1;
+  }
+}
+
+void LineSearch::FindByLine(std::string_view text, std::vector<std::pair<size_t, size_t>>* lines) const {
+  for (size_t from = 0; from <= text.size();) {
+    const size_t end = std::min(text.find('\n', from), text.size());
+    if (Matches(text.substr(from, end - from))) lines->emplace_back(from, end);
+    from = end + 1;
+  }
+}
+
+}  // namespace mr::builtin
