@@ -3,10 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "jobs/builtin/hash.h"
 
 namespace mr::builtin {
 
@@ -16,7 +17,7 @@ class GroupTable {
 
   // The key's number; *added where it is new.
   uint32_t Find(std::string_view key, bool* added) {
-    const uint64_t hash = Hash(key);
+    const uint64_t hash = HashBytes(key);
     size_t at = hash & (slots_.size() - 1);
     for (; slots_[at] != kFree; at = (at + 1) & (slots_.size() - 1)) {
       const uint32_t number = slots_[at];
@@ -52,22 +53,6 @@ class GroupTable {
   static constexpr uint32_t kFree = ~uint32_t{0};
   static constexpr size_t kFirstSlots = 1024;
 
-  static uint64_t Mix(uint64_t a, uint64_t b) {
-    const auto product = static_cast<unsigned __int128>(a) * b;
-    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-  }
-  // Only for this table: the engine's partitions do not depend on it.
-  static uint64_t Hash(std::string_view key) {
-    uint64_t hash = key.size() * 0x9e3779b97f4a7c15;
-    size_t i = 0;
-    for (uint64_t word; i + 8 <= key.size(); i += 8) {
-      std::memcpy(&word, key.data() + i, 8);
-      hash = Mix(hash ^ word, 0xa0761d6478bd642f);
-    }
-    uint64_t tail = 0;
-    std::memcpy(&tail, key.data() + i, key.size() - i);
-    return Mix(hash ^ tail, 0xe7037ed1a0b428db);
-  }
   void Grow() {
     slots_.assign(slots_.size() * 2, kFree);
     for (uint32_t number = 0; number < hashes_.size(); ++number) {

@@ -3,8 +3,11 @@
 // Where a side has no row, its fields are empty.
 #include <algorithm>
 #include <array>
-#include <tuple>
+#include <memory>
+#include <span>
 
+#include "jobs/builtin/row_files.h"
+#include "jobs/builtin/row_table.h"
 #include "jobs/builtin/table.h"
 
 namespace mr::builtin {
@@ -14,6 +17,9 @@ enum class JoinKind { kInner, kLeft, kRight, kFull, kSemi, kAnti };
 constexpr std::pair<const char*, JoinKind> kKinds[] = {{"inner", JoinKind::kInner}, {"left", JoinKind::kLeft},
                                                        {"right", JoinKind::kRight}, {"full", JoinKind::kFull},
                                                        {"semi", JoinKind::kSemi},   {"anti", JoinKind::kAnti}};
+// Rows of both sides for a task (measured: the table of the left ones, several times as large, stays in the cache).
+constexpr uint64_t kTaskBytes = 8u << 20;
+
 constexpr const char* kSides[] = {"left", "right"};
 
 // (column, ",field,field..." of the others) of each row.
@@ -36,47 +42,117 @@ class ReadRows : public RowMapper<std::string, std::string> {
   std::string rest_;
 };
 
-class JoinRows : public Joiner<std::string, std::string, std::string, Text, Text>,
-                 public SideInput<std::string, std::string> {
+// Input 0 is the left side, all of which comes first; input 1 the right one; the last the columns. The left side is kept
+// in memory by key, or, where it is too large, both sides are dealt out to files first, and each pair of them is joined
+// in its turn.
+class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, std::string> {
  public:
   void Open() {
     const Config config = context().config();
     kind_ = kKinds[static_cast<size_t>(config.Int("kind"))].second;
     separator_ = config.Text("separator")[0];
+    most_bytes_ = static_cast<size_t>(config.Int("left_bytes"));
   }
   void Side(std::string_view side, std::string_view found) {
     nothing_[side == kSides[0] ? 0 : 1].assign(DecodeColumns(found).names.size() - 1, separator_);
   }
-  void Join(std::string_view key, const std::vector<std::string>& left, Values<std::string>& right, Out& out) {
-    key_.clear();
-    AppendCsvField(key, &key_, separator_);
-    const bool any_right = !right.empty();
-    if (kind_ == JoinKind::kSemi || kind_ == JoinKind::kAnti) {
-      if (any_right != (kind_ == JoinKind::kSemi)) return;
-      for (const std::string& row : left) Line(row, {}, out);
-    } else if (!any_right) {
-      if (kind_ != JoinKind::kLeft && kind_ != JoinKind::kFull) return;
-      for (const std::string& row : left) Line(row, nothing_[1], out);
-    } else if (left.empty()) {
-      if (kind_ != JoinKind::kRight && kind_ != JoinKind::kFull) return;
-      for (std::string_view row : right) Line(nothing_[0], row, out);
-    } else {
-      for (std::string_view row : right) {
-        for (const std::string& other : left) Line(other, row, out);
+
+  void Batch(const mr_batch& in, const BatchView& view, Out& out) {
+    for (uint32_t from = 0; from < view.size(); from += kAhead) {
+      const uint32_t to = std::min(from + kAhead, view.size());
+      uint64_t hashes[kAhead];
+      for (uint32_t i = from; i < to; ++i) {
+        hashes[i - from] = HashBytes(view.key(i));
+        table_.Prefetch(hashes[i - from]);
+      }
+      if (in.input == 1 && !spilled_) Fetch({hashes, to - from});
+      for (uint32_t i = from; i < to; ++i) {
+        const std::string_view key = view.key(i), rest = view.value(i);
+        if (in.input == 0) {
+          Keep(hashes[i - from], key, rest);
+        } else if (spilled_) {
+          right_->Add(hashes[i - from], key, rest);
+        } else {
+          Probe(hashes[i - from], key, rest, out);
+        }
       }
     }
+    context().Taken(view.key_bytes() + view.value_bytes());
+  }
+
+  void End(Out& out) {
+    if (!spilled_) return LeftAlone(out);
+    for (size_t file = 0; file < RowFiles::kFiles; ++file) {
+      left_->ForEach(file, [&](std::string_view key, std::string_view rest) { table_.Add(HashBytes(key), key, rest); });
+      right_->ForEach(file, [&](std::string_view key, std::string_view rest) { Probe(HashBytes(key), key, rest, out); });
+      LeftAlone(out);
+      table_.Clear();
+    }
+    ++counter("joined in parts");
   }
 
  private:
-  void Line(std::string_view left, std::string_view right, Out& out) {
-    line_.assign(key_).append(left).append(right);
+  static constexpr uint32_t kAhead = 32;  // rows whose places in the table are fetched at a time (guess)
+
+  void Fetch(std::span<const uint64_t> hashes) const {
+    uint32_t rows[kAhead];
+    for (size_t i = 0; i < hashes.size(); ++i) {
+      rows[i] = table_.Likely(hashes[i]);
+      if (rows[i] != RowTable::kNone) table_.PrefetchRow(rows[i]);
+    }
+    for (size_t i = 0; i < hashes.size(); ++i) {
+      if (rows[i] != RowTable::kNone) table_.PrefetchKey(rows[i]);
+    }
+  }
+
+  void Keep(uint64_t hash, std::string_view key, std::string_view rest) {
+    if (spilled_) return left_->Add(hash, key, rest);
+    table_.Add(hash, key, rest);
+    if (table_.bytes() <= most_bytes_) return;
+    spilled_ = true;
+    left_ = std::make_unique<RowFiles>();
+    right_ = std::make_unique<RowFiles>();
+    for (uint32_t row = 0; row < table_.size(); ++row) left_->Add(HashBytes(table_.key(row)), table_.key(row), table_.rest(row));
+    table_.Clear();
+  }
+
+  // A right row and its partners.
+  void Probe(uint64_t hash, std::string_view key, std::string_view rest, Out& out) {
+    const uint32_t first = table_.Find(hash, key);
+    if (first == RowTable::kNone) {
+      if (kind_ == JoinKind::kRight || kind_ == JoinKind::kFull) Line(key, nothing_[0], rest, out);
+      return;
+    }
+    if (kind_ != JoinKind::kInner && kind_ != JoinKind::kRight) table_.Mark(first);
+    if (kind_ == JoinKind::kSemi || kind_ == JoinKind::kAnti) return;
+    for (uint32_t row = first; row != RowTable::kNone; row = table_.next(row)) Line(key, table_.rest(row), rest, out);
+  }
+
+  // What is known of left rows when all right ones have been seen.
+  void LeftAlone(Out& out) {
+    if (kind_ == JoinKind::kInner || kind_ == JoinKind::kRight) return;
+    for (uint32_t row = 0; row < table_.size(); ++row) {
+      if (table_.marked(row) != (kind_ == JoinKind::kSemi)) continue;
+      const bool alone = kind_ == JoinKind::kSemi || kind_ == JoinKind::kAnti;
+      Line(table_.key(row), table_.rest(row), alone ? std::string_view() : nothing_[1], out);
+    }
+  }
+
+  void Line(std::string_view key, std::string_view left, std::string_view right, Out& out) {
+    line_.clear();
+    AppendCsvField(key, &line_, separator_);
+    line_.append(left).append(right);
     out.Line(line_);
   }
 
   JoinKind kind_ = JoinKind::kInner;
   char separator_ = ',';
+  size_t most_bytes_ = 0;
   std::array<std::string, 2> nothing_;  // the separators of a row that is not there
-  std::string key_, line_;
+  std::string line_;
+  RowTable table_;
+  bool spilled_ = false;
+  std::unique_ptr<RowFiles> left_, right_;
 };
 
 size_t KindNamed(const Args& args, const std::string& name) {
@@ -95,6 +171,9 @@ void PlanJoin(const std::vector<std::string>& argv, JobPlan& plan) {
   Args args("join");
   args.Add("--left", &sides[0].uris).Add("--right", &sides[1].uris).Add("--on", &on);
   args.Add("--left-on", &columns[0]).Add("--right-on", &columns[1]).Add("--type", &type);
+  // Memory for the left side of a task (guess: half of what a slot has on a small machine).
+  int64_t left_bytes = 512 << 20;
+  args.Add("--left-bytes", &left_bytes, 1, int64_t{1} << 40);
   format.AddTo(&args);
   args.Parse(argv);
   format.Check(args);
@@ -114,12 +193,13 @@ void PlanJoin(const std::vector<std::string>& argv, JobPlan& plan) {
                       .Configure(RowsConfig("join", format, sides[side]))
                       .ReadUris(sides[side].uris, {.format = "csv"})
                       .Read(Edge::kBroadcast, found)
-                      .Shuffle();
+                      .Shuffle({.sorted = false});
   }
-  plan.Join("join", "join.join")
-      .Configure(Config().Set("kind", kind).Set("separator", format.separator))
-      .Group(*rows[0])
-      .Group(*rows[1])
+  plan.Map("join", "join.join")
+      .TaskBytes(kTaskBytes)
+      .Configure(Config().Set("kind", kind).Set("separator", format.separator).Set("left_bytes", left_bytes))
+      .Read(Edge::kAllToAll, *rows[0])
+      .Read(Edge::kAllToAll, *rows[1])
       .Read(Edge::kBroadcast, found)
       .WriteFiles();
 }
@@ -137,6 +217,8 @@ void AddJoin(Library& library) {
                     "  --left-on COLUMN, --right-on COLUMN   where the names differ\n"
                     "  --type TYPE            inner (the default), left, right, full; semi: left rows with a partner,\n"
                     "                         anti: those without\n"
+                    "  --left-bytes N         memory for the left rows of a task; more of them are joined by way of files\n"
+                    "                         (default 536870912)\n"
                     "  --separator C          between fields (default ','; \\t for a tab)\n"
                     "  --no-header            the first lines are rows; columns are named 1, 2, 3, ...");
 }

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "jobs/builtin/hash.h"
+
 namespace mr::builtin {
 
 class WordTable {
@@ -72,11 +74,6 @@ class WordTable {
     std::memcpy(&v, p, sizeof v);
     return v;
   }
-  static uint64_t Mix(uint64_t a, uint64_t b) {
-    const auto product = static_cast<unsigned __int128>(a) * b;
-    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-  }
-  // Only for this table: the engine's partitions do not depend on it.
   static uint64_t Hash(uint64_t low, uint64_t high, size_t n) {
     return Mix(low ^ 0x9e3779b97f4a7c15, high ^ 0xd6e8feb86659fd93 ^ n);
   }

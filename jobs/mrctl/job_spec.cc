@@ -161,6 +161,7 @@ Status SetStage(const Plan& plan, const PlanStage& stage, const SpecOptions& opt
   out.setOperator(stage.op.c_str());
   out.setConfig(capnp::Data::Reader(reinterpret_cast<const uint8_t*>(stage.config.data()), stage.config.size()));
   out.setTasks(TakesReduces(stage) ? options.reduces : stage.tasks);
+  out.setTaskBytes(stage.task_bytes);
   const auto flags = plan.operator_flags.find(stage.op);
   if (flags == plan.operator_flags.end()) {
     return InvalidArgument("stage '" + stage.name + "' names the operator '" + stage.op + "', which the library does not have");

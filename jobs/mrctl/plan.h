@@ -36,6 +36,7 @@ struct PlanStage {
   std::string name, op;
   std::string config;  // decoded
   uint32_t tasks = 0;
+  uint64_t task_bytes = 0;
   std::vector<PlanInput> inputs;
   std::vector<PlanPort> ports;
 };

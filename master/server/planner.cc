@@ -178,8 +178,10 @@ class Planner {
       fixed = plan_.stages[input.stage].port_partitions[input.port];
     }
     if (fixed == 0) {
-      const uint64_t wanted = (plan->input_bytes + kBytesPerTask - 1) / kBytesPerTask;
-      fixed = static_cast<uint32_t>(std::clamp<uint64_t>(wanted, 1, std::max(1u, context_.total_slots)));
+      const uint64_t bytes = stage.task_bytes != 0 ? stage.task_bytes : kBytesPerTask;
+      const uint64_t wanted = plan->input_bytes / bytes + (plan->input_bytes % bytes != 0);
+      const uint64_t most = stage.task_bytes != 0 ? kMostByBytes : std::max(1u, context_.total_slots);
+      fixed = static_cast<uint32_t>(std::clamp<uint64_t>(wanted, 1, most));
       if (upstream_most != 0) fixed = std::min(fixed, upstream_most);
     }
     plan->tasks = fixed;

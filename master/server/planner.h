@@ -28,6 +28,8 @@ struct PlanContext {
 
 // An automatic reduce takes about so many bytes (half a block: small jobs get parallel reduces; guess).
 inline constexpr uint64_t kBytesPerTask = 32ull << 20;
+// Of a stage that says how many bytes its tasks want (guess: the partitions of a map's output stay above some KiB).
+inline constexpr uint64_t kMostByBytes = 1000;
 
 // Tasks, splits and partitions of all stages; slices are not filled in. kNotFound naming the path
 // and the nearest name for a missing input; kRejected where the output exists and is not empty.

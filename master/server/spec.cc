@@ -170,6 +170,7 @@ struct Reader {
     StageSpec out;
     out.name = Str(stage.getName());
     out.tasks = stage.getTasks();
+    out.task_bytes = stage.getTaskBytes();
     out.flags = stage.getFlags();
     out.op = OperatorOf(stage);
     const std::string where = "stage '" + out.name + "'";

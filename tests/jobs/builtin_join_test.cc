@@ -61,8 +61,27 @@ TEST(JoinTest, EachTypeIsAsInSql) {
       ASSERT_TRUE(result.ok) << result.error;
       EXPECT_EQ(SortedLinesOf(result.Output()), rows) << type;
     }
+    const LocalResult in_files = Join(left, right, {"--on", "id", "--type", type, "--left-bytes", "1"});
+    ASSERT_TRUE(in_files.ok) << in_files.error;
+    EXPECT_EQ(SortedLinesOf(in_files.Output()), rows) << type << " by way of files";
   }
   EXPECT_THAT(PlanRefusal("join", {"--left", "a", "--right", "b", "--on", "x", "--type", "outer"}), HasSubstr("there are inner"));
+}
+
+TEST(JoinTest, ALeftSideThatDoesNotFitIsJoinedByWayOfFiles) {
+  std::string left = "id,a\n", right = "id,b\n", expected;
+  for (int i = 0; i < 20000; ++i) {
+    const std::string id = std::to_string(i * 31 % 7919);
+    left += id + "," + std::string(static_cast<size_t>(i % 50), 'l') + "\n";
+    if (i % 3 == 0) right += id + ",r" + std::to_string(i) + "\n";
+  }
+  const LocalOptions shape{.split_bytes = 100'000, .reduces = 2, .batch_records = 500, .block_bytes = 10'000};
+  const LocalResult whole = Join(left, right, {"--on", "id", "--type", "full"}, shape);
+  const LocalResult parts = Join(left, right, {"--on", "id", "--type", "full", "--left-bytes", "300000"}, shape);
+  ASSERT_TRUE(whole.ok && parts.ok) << whole.error << parts.error;
+  EXPECT_EQ(whole.counters.count({"join", "joined in parts"}), 0u);
+  EXPECT_EQ(parts.counters.at({"join", "joined in parts"}), 2);
+  EXPECT_TRUE(SortedLinesOf(whole.Output()) == SortedLinesOf(parts.Output()));
 }
 
 TEST(JoinTest, QuotesBlankLinesAndCarriageReturnsAreHandled) {

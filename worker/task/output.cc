@@ -5,6 +5,7 @@
 #include "common/base/file_format.h"
 #include "common/io/crc32c.h"
 #include "worker/task/compress.h"
+#include "worker/task/partition_buffer.h"
 #include "worker/task/sort_buffer.h"
 
 namespace mr::task {
@@ -14,11 +15,12 @@ Status BadBatch(const Operator& oper, const char* wrong) {
   return InvalidArgument("operator " + oper.name() + " emitted a bad batch: " + wrong);
 }
 
-// Partitioned, sorted or not: given out at the end.
+// Partitioned, by a buffer that sorts or one that does not: given out at the end.
+template <class Buffer>
 class CollectedPort : public Port {
  public:
-  CollectedPort(SortBuffer::Options options, uint32_t first, Operator* oper, ChunkSink sink)
-      : port_(options.port), first_(first), buffer_(std::move(options), oper), sink_(std::move(sink)) {}
+  CollectedPort(typename Buffer::Options options, uint32_t first, Operator* oper, ChunkSink sink)
+      : port_(options.how.port), first_(first), buffer_(std::move(options), oper), sink_(std::move(sink)) {}
   Status Emit(std::string_view batch) override { return buffer_.Add(batch); }
   Status Finish() override {
     return buffer_.Finish([this](uint32_t partition, uint32_t records, std::string_view bytes) {
@@ -28,7 +30,7 @@ class CollectedPort : public Port {
 
  private:
   uint32_t port_, first_;
-  SortBuffer buffer_;
+  Buffer buffer_;
   ChunkSink sink_;
 };
 
@@ -144,16 +146,13 @@ Result<std::unique_ptr<Port>> MakePort(const WireTask& task, uint32_t port, uint
   if (!p.sorted && p.partitions == 1 && !p.custom_partition && port == 0) {
     return {std::make_unique<StreamedPort>(port, first_partition, oper, std::move(sink))};
   }
-  SortBuffer::Options o;
-  o.port = port;
-  o.partitions = p.partitions;
-  o.sorted = p.sorted;
-  o.combine = p.combine && p.sorted;
-  o.custom_partition = p.custom_partition;
-  o.seed = task.partition_seed;
-  o.budget = sort_budget;
-  o.scratch_directory = task.scratch_directory;
-  return {std::make_unique<CollectedPort>(std::move(o), first_partition, oper, std::move(sink))};
+  const Partitioning how{port, p.partitions, p.custom_partition, task.partition_seed};
+  if (!p.sorted) {
+    return {std::make_unique<CollectedPort<PartitionBuffer>>(
+        PartitionBuffer::Options{how, sort_budget, task.scratch_directory}, first_partition, oper, std::move(sink))};
+  }
+  return {std::make_unique<CollectedPort<SortBuffer>>(
+      SortBuffer::Options{how, p.combine, sort_budget, task.scratch_directory}, first_partition, oper, std::move(sink))};
 }
 
 }  // namespace mr::task

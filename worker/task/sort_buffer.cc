@@ -25,10 +25,11 @@ Status SortBuffer::Add(std::string_view batch) {
     return InvalidArgument("operator " + oper_->name() + " emitted a bad batch: " + wrong);
   }
   if (view.size() == 0) return {};
-  MR_RETURN_IF_ERROR(Partition(*copy, view));
+  MR_RETURN_IF_ERROR(FindPartitions(options_.how, oper_, *copy, view, &places_));
+  partition_of_.insert(partition_of_.end(), places_.begin(), places_.end());
   for (uint32_t i = 0; i < view.size(); ++i) {
     const std::string_view key = view.key(i), value = view.value(i);
-    entries_.push_back({options_.sorted ? order_.Prefix(key) : 0, key.data(), value.data(),
+    entries_.push_back({order_.Prefix(key), key.data(), value.data(),
                         static_cast<uint32_t>(key.size()), static_cast<uint32_t>(value.size())});
   }
   used_ += batch.size() + view.size() * (sizeof(Entry) + sizeof(Item) + sizeof(uint32_t));
@@ -36,33 +37,10 @@ Status SortBuffer::Add(std::string_view batch) {
   return used_ >= options_.budget ? Spill() : Status();
 }
 
-Status SortBuffer::Partition(std::string_view bytes, const BatchView& view) {
-  const uint32_t n = view.size(), partitions = options_.partitions;
-  places_.assign(n, 0);
-  if (options_.custom_partition) {
-    MR_RETURN_IF_ERROR(CallOperator(*oper_, "partition", [&] {
-      return oper_->table->partition(oper_->op, options_.port, {bytes.data(), bytes.size()}, partitions,
-                                     places_.data());
-    }));
-    for (uint32_t p : places_) {
-      if (p < partitions) continue;
-      return InvalidArgument("PARTITION_OUT_OF_RANGE: operator " + oper_->name() + " partition() gave " +
-                             std::to_string(p) + " for port " + std::to_string(options_.port) +
-                             ", which has " + std::to_string(partitions) + " partitions");
-    }
-  } else if (partitions > 1) {
-    for (uint32_t i = 0; i < n; ++i) {
-      places_[i] = static_cast<uint32_t>(Hash64(view.key(i), options_.seed) % partitions);
-    }
-  }
-  partition_of_.insert(partition_of_.end(), places_.begin(), places_.end());
-  return {};
-}
-
 ChunkWriter::Options SortBuffer::WriterOptions(bool final_pass) const {
   ChunkWriter::Options o;
-  o.sorted = options_.sorted;
-  o.port = options_.port;
+  o.sorted = true;
+  o.port = options_.how.port;
   o.order = order_;
   o.any_subset = (oper_->table->flags & MR_ASSOCIATIVE) != 0;
   // Only an associative combine may see a part of a group, which is all that a spill knows.
@@ -117,15 +95,15 @@ void SortBuffer::Sort(std::span<Item> items) {
 
 Status SortBuffer::Drain(ChunkWriter* writer) {
   // By partition first: a counting sort that keeps the order of emission.
-  std::vector<uint32_t> begin(options_.partitions + 1, 0);
+  std::vector<uint32_t> begin(options_.how.partitions + 1, 0);
   for (uint32_t p : partition_of_) ++begin[p + 1];
-  for (uint32_t p = 0; p < options_.partitions; ++p) begin[p + 1] += begin[p];
+  for (uint32_t p = 0; p < options_.how.partitions; ++p) begin[p + 1] += begin[p];
   std::vector<Item> items(entries_.size());
   std::vector<uint32_t> at(begin.begin(), begin.end() - 1);
   for (uint32_t i = 0; i < entries_.size(); ++i) items[at[partition_of_[i]]++] = {entries_[i].prefix, i};
 
-  for (uint32_t p = 0; p < options_.partitions; ++p) {
-    if (options_.sorted) Sort({items.data() + begin[p], items.data() + begin[p + 1]});
+  for (uint32_t p = 0; p < options_.how.partitions; ++p) {
+    Sort({items.data() + begin[p], items.data() + begin[p + 1]});
     writer->Begin(p);
     for (uint32_t i = begin[p]; i < begin[p + 1]; ++i) {
       const Entry& e = entries_[items[i].entry];
@@ -142,7 +120,7 @@ Status SortBuffer::Drain(ChunkWriter* writer) {
 
 Status SortBuffer::Spill() {
   SpilledRun& run = runs_.emplace_back();
-  run.partitions.resize(options_.partitions);
+  run.partitions.resize(options_.how.partitions);
   ChunkWriter writer(WriterOptions(false), oper_,
                      [&](uint32_t partition, uint32_t, std::string_view batch) -> Status {
                        MR_ASSIGN_OR_RETURN(const uint64_t at, spill_.Append(batch));
@@ -156,26 +134,15 @@ Status SortBuffer::Finish(const ChunkOut& out) {
   ChunkWriter writer(WriterOptions(true), oper_, out);
   if (runs_.empty()) return Drain(&writer);
   if (!entries_.empty()) MR_RETURN_IF_ERROR(Spill());
-  for (uint32_t p = 0; p < options_.partitions; ++p) {
+  for (uint32_t p = 0; p < options_.how.partitions; ++p) {
     writer.Begin(p);
-    if (options_.sorted) {
-      std::vector<const Run*> sources;
-      for (const SpilledRun& run : runs_) sources.push_back(&run.partitions[p]);
-      Merger merger(sources, &spill_, order_);
-      MR_RETURN_IF_ERROR(merger.Start());
-      while (!merger.done()) {
-        MR_RETURN_IF_ERROR(writer.Add(merger.key(), merger.value()));
-        MR_RETURN_IF_ERROR(merger.Next());
-      }
-    } else {
-      for (const SpilledRun& run : runs_) {
-        RunCursor cursor(&run.partitions[p], &spill_, order_);
-        MR_RETURN_IF_ERROR(cursor.NextChunk());
-        while (!cursor.at_end()) {
-          MR_RETURN_IF_ERROR(writer.Add(cursor.key(), cursor.value()));
-          MR_RETURN_IF_ERROR(cursor.Advance());
-        }
-      }
+    std::vector<const Run*> sources;
+    for (const SpilledRun& run : runs_) sources.push_back(&run.partitions[p]);
+    Merger merger(sources, &spill_, order_);
+    MR_RETURN_IF_ERROR(merger.Start());
+    while (!merger.done()) {
+      MR_RETURN_IF_ERROR(writer.Add(merger.key(), merger.value()));
+      MR_RETURN_IF_ERROR(merger.Next());
     }
     MR_RETURN_IF_ERROR(writer.End());
   }

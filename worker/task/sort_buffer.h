@@ -1,6 +1,5 @@
 // Collects what an operator emits to one shuffle port: partitions it, and gives it out partition by
-// partition, sorted by key (equal keys in the order of emission) and combined where asked, else in
-// the order of emission. What does not fit is spilled as runs and merged at the end. All borders
+// partition, sorted by key (equal keys in the order of emission) and combined where asked. What does not fit is spilled as runs and merged at the end. All borders
 // are functions of what was emitted and of the options: never of time or free memory.
 #pragma once
 
@@ -16,6 +15,7 @@
 #include "worker/task/chunk_writer.h"
 #include "worker/task/merge.h"
 #include "worker/task/operator_calls.h"
+#include "worker/task/partition.h"
 #include "worker/task/spill_file.h"
 
 namespace mr::task {
@@ -23,10 +23,8 @@ namespace mr::task {
 class SortBuffer {
  public:
   struct Options {
-    uint32_t port = 0;
-    uint32_t partitions = 1;
-    bool sorted = false, combine = false, custom_partition = false;
-    uint64_t seed = 0;
+    Partitioning how;
+    bool combine = false;
     uint64_t budget = 64u << 20;  // bytes of records and of their index
     std::string scratch_directory;
   };
@@ -56,7 +54,6 @@ class SortBuffer {
     std::vector<Run> partitions;
   };
 
-  Status Partition(std::string_view bytes, const BatchView& view);
   // Orders items by key, equal keys by entry, as they stand already. SortFew is for ranges with few
   // distinct keys: false, and nothing done, where these are not.
   void Sort(std::span<Item> items);

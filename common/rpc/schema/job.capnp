@@ -54,6 +54,9 @@ struct StageSpec {
   ports @5 :List(PortSpec);
   flags @6 :UInt32;
   # mr_operator_flags of the operator, as the library's table has them.
+  taskBytes @7 :UInt64;
+  # Not 0: where the planner decides, a task for each so many bytes of input, also more than there are slots: for an
+  # operator whose memory grows with its task.
 }
 
 struct InputSpec {

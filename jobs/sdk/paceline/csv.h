@@ -79,7 +79,8 @@ class CsvRow {
 
 // Appends the field, in quotes only where it needs them.
 inline void AppendCsvField(std::string_view field, std::string* out, char separator = ',') {
-  if (field.find(separator) == field.npos && field.find_first_of("\"\r\n") == field.npos) {
+  const auto special = [separator](char c) { return c == separator || c == '"' || c == '\n' || c == '\r'; };
+  if (std::none_of(field.begin(), field.end(), special)) {
     out->append(field);
     return;
   }

@@ -109,6 +109,12 @@ class JobPlan {
       tasks_ = tasks;
       return *this;
     }
+    // Where that is left open: a task for each so many bytes of input, also more than the cluster has slots. For an
+    // operator whose memory grows with its task, or is fast while it fits in a cache.
+    Stage& TaskBytes(uint64_t bytes) {
+      task_bytes_ = bytes;
+      return *this;
+    }
     Stage& Configure(const Config& config) { return ConfigureRaw(config.Encode()); }
     Stage& ConfigureRaw(std::string bytes) {
       config_ = std::move(bytes);
@@ -139,6 +145,7 @@ class JobPlan {
     Role role_ = Role::kMap;
     std::string name_, operator_, config_;
     uint32_t tasks_ = 0;
+    uint64_t task_bytes_ = 0;
     int grouped_ = 0;
     bool files_ = false;
     std::vector<std::string> inputs_;
@@ -184,7 +191,8 @@ inline std::string JobPlan::Stage::Json() const {
   for (const auto& port : ports_) ports += (ports.empty() ? "" : ", ") + port.json;
   return "  {\"name\": " + sdk::JsonString(name_) + ", \"operator\": " +
          sdk::JsonString(operator_) + ", \"config\": \"" + sdk::Base64(config_) +
-         "\", \"tasks\": " + std::to_string(tasks_) + ",\n   \"inputs\": [" + inputs +
+         "\", \"tasks\": " + std::to_string(tasks_) +
+         (task_bytes_ == 0 ? "" : ", \"task_bytes\": " + std::to_string(task_bytes_)) + ",\n   \"inputs\": [" + inputs +
          "],\n   \"ports\": [" + ports + "]}";
 }
 

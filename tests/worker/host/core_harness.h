@@ -9,6 +9,7 @@
 
 #include "common/abi/batch.h"
 #include "worker/task/inputs.h"
+#include "worker/task/partition_buffer.h"
 #include "worker/task/sort_buffer.h"
 #include "worker/task/split_reader.h"
 

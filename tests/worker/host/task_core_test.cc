@@ -133,10 +133,9 @@ TEST(SplitReaderTest, FileThatShrankIsNotTheUsersFault) {
 
 SortBuffer::Options SortOptions(uint64_t budget, bool combine = false) {
   SortBuffer::Options o;
-  o.partitions = 3;
-  o.sorted = true;
+  o.how.partitions = 3;
   o.combine = combine;
-  o.seed = 5;
+  o.how.seed = 5;
   o.budget = budget;
   o.scratch_directory = "/tmp";
   return o;
@@ -206,15 +205,52 @@ TEST(SortBufferTest, CombineFoldsEachGroupOnce) {
   }
 }
 
-TEST(SortBufferTest, UnsortedKeepsEmissionOrderPerPartitionAlsoWhenSpilled) {
-  const auto batches = RandomBatches(8, 50, 1000);
-  SortBuffer::Options o = SortOptions(1 << 30);
-  o.sorted = false;
-  uint32_t runs;
-  const std::string whole = Sorted(o, batches, &runs);
-  o.budget = 20'000;
-  EXPECT_EQ(Sorted(o, batches, &runs), whole);
-  EXPECT_GT(runs, 1u);
+TEST(PartitionBufferTest, RecordsKeepTheOrderOfEmissionInTheirPartitionAlsoWhenSpilled) {
+  const auto batches = RandomBatches(8, 80, 1000);
+  const mr_operator table = TestTable(0);
+  std::vector<std::vector<std::vector<Record>>> got;  // by budget, by partition
+  for (const uint64_t budget : {uint64_t{1} << 30, uint64_t{20'000}, uint64_t{20'000}}) {
+    Operator oper{&table, nullptr, {}};
+    PartitionBuffer buffer({{0, 3, false, 5}, budget, "/tmp"}, &oper);
+    for (const auto& batch : batches) ASSERT_TRUE(buffer.Add(MakeBatch(batch)).ok());
+    auto& partitions = got.emplace_back(3);
+    uint32_t last = 0;
+    uint64_t records = 0;
+    ASSERT_TRUE(buffer
+                    .Finish([&](uint32_t partition, uint32_t n, std::string_view bytes) -> Status {
+                      EXPECT_GE(partition, last);
+                      last = partition;
+                      records += n;
+                      for (Record& r : ParseBatch(std::string(bytes))) partitions[partition].push_back(std::move(r));
+                      return {};
+                    })
+                    .ok());
+    EXPECT_EQ(buffer.spilled(), budget == 20'000);
+    EXPECT_EQ(records, partitions[0].size() + partitions[1].size() + partitions[2].size());
+  }
+  std::vector<std::vector<Record>> expected(3);
+  for (const auto& batch : batches) {
+    for (const Record& r : batch) expected[Hash64(r.key, 5) % 3].push_back(r);
+  }
+  EXPECT_EQ(got[0], expected);
+  EXPECT_EQ(got[1], expected);
+  EXPECT_EQ(got[2], expected);
+}
+
+TEST(PartitionBufferTest, ALargeRecordHasAChunkOfItsOwn) {
+  const mr_operator table = TestTable(0);
+  Operator oper{&table, nullptr, {}};
+  PartitionBuffer buffer({{0, 1, false, 5}, 64u << 20, "/tmp"}, &oper);
+  const std::string large(kOwnChunkBytes + 1, 'x');
+  ASSERT_TRUE(buffer.Add(MakeBatch({{"a", "1"}, {"b", large}, {"c", "2"}})).ok());
+  std::vector<uint32_t> records;
+  ASSERT_TRUE(buffer
+                  .Finish([&](uint32_t, uint32_t n, std::string_view) -> Status {
+                    records.push_back(n);
+                    return {};
+                  })
+                  .ok());
+  EXPECT_EQ(records, (std::vector<uint32_t>{1, 1, 1}));
 }
 
 TEST(SortBufferTest, CustomCompareOrdersKeys) {
@@ -246,7 +282,7 @@ TEST(SortBufferTest, ChunksAreAboutOneMiBAndSayWhereAGroupGoesOn) {
   std::vector<std::vector<Record>> batches(40);
   for (auto& batch : batches) batch.assign(100, {"same", std::string(1000, 'v')});
   SortBuffer::Options o = SortOptions(1 << 30);
-  o.partitions = 1;
+  o.how.partitions = 1;
   std::vector<Chunked> chunks;
   uint32_t runs;
   Sorted(o, batches, &runs, &chunks);

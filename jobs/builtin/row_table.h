@@ -1,0 +1,136 @@
+// Rows by key: what a hash join keeps of one side. Keys and rows are copied into blocks of memory; rows of one key come
+// back in the order in which they were added. `hash` is HashBytes(key).
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "jobs/builtin/hash.h"
+
+namespace mr::builtin {
+
+class RowTable {
+ public:
+  static constexpr uint32_t kNone = ~uint32_t{0};
+
+  RowTable() { Clear(); }
+
+  // Before Find or Add of keys to come: their misses overlap then.
+  void Prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]); }
+  // A row that Find is likely to come to, or kNone; looks at no key. PrefetchRow and PrefetchKey fetch what Find then
+  // looks at: three misses one behind the other, unless many rows take each step together.
+  uint32_t Likely(uint64_t hash) const {
+    size_t at = hash & (slots_.size() - 1);
+    for (; slots_[at].head != kNone; at = (at + 1) & (slots_.size() - 1)) {
+      if (slots_[at].tag == static_cast<uint32_t>(hash >> 32)) return slots_[at].head;
+    }
+    return kNone;
+  }
+  void PrefetchRow(uint32_t row) const { __builtin_prefetch(&rows_[row]); }
+  void PrefetchKey(uint32_t row) const { __builtin_prefetch(rows_[row].data); }
+
+  void Add(uint64_t hash, std::string_view key, std::string_view rest) {
+    const auto number = static_cast<uint32_t>(rows_.size());
+    char* data = Room(key.size() + rest.size());
+    std::memcpy(data, key.data(), key.size());
+    std::memcpy(data + key.size(), rest.data(), rest.size());
+    rows_.push_back({data, static_cast<uint32_t>(key.size()), static_cast<uint32_t>(rest.size()), kNone, number});
+    Slot& slot = slots_[Place(hash, key)];
+    if (slot.head == kNone) {
+      slot = {static_cast<uint32_t>(hash >> 32), number};
+      hashes_.push_back(hash);
+      heads_.push_back({number, number});
+      rows_[number].head = static_cast<uint32_t>(heads_.size() - 1);
+      if (2 * heads_.size() > slots_.size()) Grow();
+      return;
+    }
+    Head& head = heads_[rows_[slot.head].head];
+    rows_[number].head = rows_[slot.head].head;
+    rows_[head.last].next = number;
+    head.last = number;
+  }
+
+  // The first row with the key, or kNone.
+  uint32_t Find(uint64_t hash, std::string_view key) const { return slots_[Place(hash, key)].head; }
+  uint32_t next(uint32_t row) const { return rows_[row].next; }
+  std::string_view key(uint32_t row) const { return {rows_[row].data, rows_[row].key_bytes}; }
+  std::string_view rest(uint32_t row) const { return {rows_[row].data + rows_[row].key_bytes, rows_[row].rest_bytes}; }
+
+  // Of a key, by any of its rows.
+  void Mark(uint32_t row) { heads_[rows_[row].head].marked = true; }
+  bool marked(uint32_t row) const { return heads_[rows_[row].head].marked; }
+
+  uint32_t size() const { return static_cast<uint32_t>(rows_.size()); }
+  // Of memory, about.
+  size_t bytes() const {
+    return blocks_.size() * kBlock + large_ + rows_.capacity() * sizeof(Row) + slots_.size() * sizeof(Slot) +
+           heads_.capacity() * (sizeof(Head) + 8);
+  }
+  void Clear() {
+    slots_.assign(1024, {0, kNone});
+    rows_.clear();
+    heads_.clear();
+    hashes_.clear();
+    blocks_.clear();
+    left_ = large_ = 0;
+  }
+
+ private:
+  static constexpr size_t kBlock = 1u << 20;
+  struct Row {
+    char* data;
+    uint32_t key_bytes, rest_bytes;
+    uint32_t next;
+    uint32_t head;  // in heads_
+  };
+  struct Head {
+    uint32_t first, last;
+    bool marked = false;
+  };
+  struct Slot {
+    uint32_t tag;
+    uint32_t head;  // first row of the key
+  };
+
+  size_t Place(uint64_t hash, std::string_view key) const {
+    size_t at = hash & (slots_.size() - 1);
+    for (; slots_[at].head != kNone; at = (at + 1) & (slots_.size() - 1)) {
+      if (slots_[at].tag == static_cast<uint32_t>(hash >> 32) && this->key(slots_[at].head) == key) break;
+    }
+    return at;
+  }
+  char* Room(size_t bytes) {
+    if (bytes > kBlock / 4) {
+      large_ += bytes;
+      blocks_.push_back(std::make_unique<char[]>(bytes));
+      left_ = 0;
+      return blocks_.back().get();
+    }
+    if (left_ < bytes) {
+      blocks_.push_back(std::unique_ptr<char[]>(new char[kBlock]));
+      left_ = kBlock;
+    }
+    left_ -= bytes;
+    return blocks_.back().get() + (kBlock - left_ - bytes);
+  }
+  void Grow() {
+    slots_.assign(slots_.size() * 2, {0, kNone});
+    for (size_t h = 0; h < heads_.size(); ++h) {
+      size_t at = hashes_[h] & (slots_.size() - 1);
+      while (slots_[at].head != kNone) at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = {static_cast<uint32_t>(hashes_[h] >> 32), heads_[h].first};
+    }
+  }
+
+  std::vector<Slot> slots_;  // a power of two, at most half full
+  std::vector<Row> rows_;
+  std::vector<Head> heads_;       // one for each key
+  std::vector<uint64_t> hashes_;  // beside heads_
+  std::vector<std::unique_ptr<char[]>> blocks_;
+  size_t left_ = 0, large_ = 0;
+};
+
+}  // namespace mr::builtin

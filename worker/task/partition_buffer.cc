@@ -1,0 +1,71 @@
+#include "worker/task/partition_buffer.h"
+
+#include <algorithm>
+
+namespace mr::task {
+namespace {
+// All partitions have an open chunk, so with many of them chunks are smaller; below this the head of a chunk and its
+// record in the shuffle store would cost more than its bytes (guess).
+constexpr uint64_t kLeastChunkBytes = 16u << 10;
+}  // namespace
+
+PartitionBuffer::PartitionBuffer(Options options, Operator* oper)
+    : options_(std::move(options)), oper_(oper),
+      target_(std::clamp<uint64_t>(options_.budget / (2 * uint64_t{options_.how.partitions}), kLeastChunkBytes, kBatchTargetBytes)),
+      partitions_(options_.how.partitions), spill_(options_.scratch_directory) {}
+
+Status PartitionBuffer::Add(std::string_view batch) {
+  BatchView view;
+  if (const char* wrong = BatchView::Parse(batch.data(), batch.size(), &view)) {
+    return InvalidArgument("operator " + oper_->name() + " emitted a bad batch: " + wrong);
+  }
+  MR_RETURN_IF_ERROR(FindPartitions(options_.how, oper_, batch, view, &places_));
+  for (uint32_t i = 0; i < view.size(); ++i) {
+    Partition& partition = partitions_[places_[i]];
+    const std::string_view key = view.key(i), value = view.value(i);
+    const bool alone = key.size() + value.size() > kOwnChunkBytes;
+    if (partition.open.Full(target_) || (alone && !partition.open.empty())) Close(&partition);
+    partition.open.Add(key, value);
+    if (alone) Close(&partition);
+  }
+  return used_ > options_.budget / 2 ? Spill() : Status();
+}
+
+void PartitionBuffer::Close(Partition* partition) {
+  Piece& piece = partition->pieces.emplace_back();
+  piece.records = partition->open.size();
+  partition->open.Finish(0, &piece.bytes);
+  used_ += piece.bytes.size();
+}
+
+Status PartitionBuffer::Spill() {
+  for (Partition& partition : partitions_) {
+    for (Piece& piece : partition.pieces) {
+      if (piece.bytes.empty()) continue;
+      piece.size = piece.bytes.size();
+      MR_ASSIGN_OR_RETURN(piece.offset, spill_.Append(piece.bytes));
+      piece.bytes = std::string();
+    }
+  }
+  used_ = 0;
+  return {};
+}
+
+Status PartitionBuffer::Finish(const ChunkOut& out) {
+  for (uint32_t p = 0; p < partitions_.size(); ++p) {
+    Partition& partition = partitions_[p];
+    if (!partition.open.empty()) Close(&partition);
+    for (Piece& piece : partition.pieces) {
+      if (!piece.bytes.empty()) {
+        MR_RETURN_IF_ERROR(out(p, piece.records, piece.bytes));
+        piece.bytes = std::string();
+        continue;
+      }
+      MR_ASSIGN_OR_RETURN(const char* data, spill_.At(piece.offset, piece.size));
+      MR_RETURN_IF_ERROR(out(p, piece.records, {data, piece.size}));
+    }
+  }
+  return {};
+}
+
+}  // namespace mr::task

@@ -1,0 +1,60 @@
+// Collects what an operator emits to a shuffle port that need not be sorted: each record goes to the chunk of its
+// partition at once, so nothing is looked at twice. Chunks are given out at the end, partition by partition, in the
+// order of emission; what does not fit in memory waits in a spill file. Where chunks end depends on the records, the
+// budget and the number of partitions: never on time or free memory.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/abi/batch.h"
+#include "common/base/status.h"
+#include "worker/task/chunk_writer.h"
+#include "worker/task/operator_calls.h"
+#include "worker/task/partition.h"
+#include "worker/task/spill_file.h"
+
+namespace mr::task {
+
+class PartitionBuffer {
+ public:
+  struct Options {
+    Partitioning how;
+    uint64_t budget = 64u << 20;  // bytes of chunks in memory
+    std::string scratch_directory;
+  };
+  PartitionBuffer(Options options, Operator* oper);
+
+  // One batch as emitted; copied.
+  Status Add(std::string_view batch);
+  // Everything, partitions 0, 1, ... in order. Called once, at the end.
+  Status Finish(const ChunkOut& out);
+
+  bool spilled() const { return spill_.size() > 0; }
+
+ private:
+  struct Piece {
+    uint32_t records = 0;
+    std::string bytes;  // or, where it is empty, in the spill file:
+    uint64_t offset = 0, size = 0;
+  };
+  struct Partition {
+    BatchBuilder open;
+    std::vector<Piece> pieces;
+  };
+
+  void Close(Partition* partition);
+  Status Spill();
+
+  Options options_;
+  Operator* oper_;
+  uint64_t target_;   // bytes of a chunk
+  uint64_t used_ = 0; // of closed chunks in memory
+  std::vector<Partition> partitions_;
+  std::vector<uint32_t> places_;
+  SpillFile spill_;
+};
+
+}  // namespace mr::task
