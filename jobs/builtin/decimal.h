@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -58,10 +59,19 @@ class Decimal {
     const __int128 whole = units_ / kOne, part = units_ % kOne;
     return static_cast<double>(whole) + static_cast<double>(part) / static_cast<double>(kOne);
   }
+  // Rounded down; nothing from 1e12 on, or below -1e12.
+  std::optional<int64_t> Millionths() const {
+    constexpr double kMost = 1e12;
+    if (const double value = AsDouble(); !(value < kMost && value > -kMost)) return {};
+    if (!exact_) return static_cast<int64_t>(std::floor(double_ * 1e6));
+    const __int128 step = kOne / 1'000'000, part = units_ % step;
+    return static_cast<int64_t>(units_ / step - (part < 0));
+  }
   int Compare(const Decimal& other) const {
     if (exact_ && other.exact_) return units_ < other.units_ ? -1 : units_ > other.units_;
+    // Exact ones before others where both are one double: else a number between two exact ones would equal both.
     const double a = AsDouble(), b = other.AsDouble();
-    return a < b ? -1 : a > b;
+    return a != b ? (a < b ? -1 : 1) : static_cast<int>(other.exact_) - static_cast<int>(exact_);
   }
 
   // The shortest decimal, without zeros behind the last digit.
@@ -100,7 +110,10 @@ class Decimal {
   static constexpr __int128 kOne = 1'000'000'000'000'000'000;
 
   static bool ParseDouble(std::string_view text, Decimal* out) {
-    if (!text.empty() && text[0] == '+') text.remove_prefix(1);
+    if (!text.empty() && text[0] == '+') {
+      text.remove_prefix(1);
+      if (!text.empty() && text[0] == '-') return false;
+    }
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return false;

@@ -224,8 +224,9 @@ void PlanGrep(const std::vector<std::string>& argv, JobPlan& plan) {
     plan.Map("grep", "grep.map").Configure(config).ReadFiles().WriteFiles();
     return;
   }
+  // What a line is called must not depend on where splits end, so it cannot be a record that holds newlines.
   auto& newlines = plan.Map("newlines", "grep.newlines").ReadFiles(JobPlan::Stage::kAllInputs, {.format = "raw"}).Shuffle({.sorted = false});
-  plan.Map("grep", "grep.numbered").Configure(config).ReadFiles().Read(Edge::kBroadcast, newlines).WriteFiles();
+  plan.Map("grep", "grep.numbered").Configure(config).ReadFiles(JobPlan::Stage::kAllInputs, {.only_format = true}).Read(Edge::kBroadcast, newlines).WriteFiles();
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
         } else if (spilled_) {
           right_->Add(hashes[i - from], key, rest);
         } else {
-          Probe(hashes[i - from], key, rest, out);
+          if (!Probe(hashes[i - from], key, rest, out)) RightAlone(key, rest, out);
         }
       }
     }
@@ -82,12 +82,7 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
 
   void End(Out& out) {
     if (!spilled_) return LeftAlone(out);
-    for (size_t file = 0; file < RowFiles::kFiles; ++file) {
-      left_->ForEach(file, [&](std::string_view key, std::string_view rest) { table_.Add(HashBytes(key), key, rest); });
-      right_->ForEach(file, [&](std::string_view key, std::string_view rest) { Probe(HashBytes(key), key, rest, out); });
-      LeftAlone(out);
-      table_.Clear();
-    }
+    for (size_t file = 0; file < RowFiles::kFiles; ++file) JoinFile(file, out);
     ++counter("joined in parts");
   }
 
@@ -116,16 +111,41 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
     table_.Clear();
   }
 
-  // A right row and its partners.
-  void Probe(uint64_t hash, std::string_view key, std::string_view rest, Out& out) {
-    const uint32_t first = table_.Find(hash, key);
-    if (first == RowTable::kNone) {
-      if (kind_ == JoinKind::kRight || kind_ == JoinKind::kFull) Line(key, nothing_[0], rest, out);
-      return;
+  // The left rows of a file that are too many, as where one key has them all, come in turns, each of which reads the
+  // right rows anew.
+  void JoinFile(size_t file, Out& out) {
+    std::string_view key, rest;
+    std::vector<bool> matched;  // of right rows, in turns before the last
+    RowFiles::Reader left(left_.get(), file);
+    for (bool last = false; !last;) {
+      do {
+        last = !left.Next(&key, &rest);
+        if (!last) table_.Add(HashBytes(key), key, rest);
+      } while (!last && table_.bytes() <= most_bytes_);
+      RowFiles::Reader right(right_.get(), file);
+      for (size_t row = 0; right.Next(&key, &rest); ++row) {
+        if (!last && row == matched.size()) matched.push_back(false);
+        const bool before = row < matched.size() && matched[row];
+        const bool found = Probe(HashBytes(key), key, rest, out) || before;
+        if (!last) matched[row] = found;
+        if (last && !found) RightAlone(key, rest, out);
+      }
+      LeftAlone(out);
+      table_.Clear();
     }
+  }
+
+  // A right row with its partners; false where there is none.
+  bool Probe(uint64_t hash, std::string_view key, std::string_view rest, Out& out) {
+    const uint32_t first = table_.Find(hash, key);
+    if (first == RowTable::kNone) return false;
     if (kind_ != JoinKind::kInner && kind_ != JoinKind::kRight) table_.Mark(first);
-    if (kind_ == JoinKind::kSemi || kind_ == JoinKind::kAnti) return;
+    if (kind_ == JoinKind::kSemi || kind_ == JoinKind::kAnti) return true;
     for (uint32_t row = first; row != RowTable::kNone; row = table_.next(row)) Line(key, table_.rest(row), rest, out);
+    return true;
+  }
+  void RightAlone(std::string_view key, std::string_view rest, Out& out) {
+    if (kind_ == JoinKind::kRight || kind_ == JoinKind::kFull) Line(key, nothing_[0], rest, out);
   }
 
   // What is known of left rows when all right ones have been seen.

@@ -18,6 +18,15 @@
 namespace mr::builtin {
 
 class RowFiles {
+  struct File {
+    int fd = -1;  // none: all is in the buffer
+    uint64_t written = 0;
+    std::string buffer;
+  };
+  struct Lengths {
+    uint32_t key, rest;
+  };
+
  public:
   static constexpr size_t kFiles = 64;
 
@@ -34,48 +43,61 @@ class RowFiles {
 
   void Add(uint64_t hash, std::string_view key, std::string_view rest) {
     File& file = files_[FileOf(hash)];
-    const uint32_t lengths[2] = {static_cast<uint32_t>(key.size()), static_cast<uint32_t>(rest.size())};
-    file.buffer.append(reinterpret_cast<const char*>(lengths), sizeof lengths).append(key).append(rest);
+    const Lengths lengths{static_cast<uint32_t>(key.size()), static_cast<uint32_t>(rest.size())};
+    file.buffer.append(reinterpret_cast<const char*>(&lengths), sizeof lengths).append(key).append(rest);
     if (file.buffer.size() >= kWriteBytes) Write(&file);
   }
 
-  // f(key, rest) for each row of file number i, in the order in which they were added.
-  template <class F>
-  void ForEach(size_t i, F&& f) {
-    File& file = files_[i];
-    if (file.fd >= 0 && !file.buffer.empty()) Write(&file);
-    std::string piece;
-    if (file.fd < 0) piece.swap(file.buffer);
-    uint64_t at = 0;
-    size_t used = 0;
-    for (;;) {
-      while (piece.size() - used >= 8) {
-        uint32_t lengths[2];
-        std::memcpy(lengths, piece.data() + used, sizeof lengths);
-        const uint64_t all = 8 + uint64_t{lengths[0]} + lengths[1];
-        if (piece.size() - used < all) break;
-        f(std::string_view(piece).substr(used + 8, lengths[0]), std::string_view(piece).substr(used + 8 + lengths[0], lengths[1]));
-        used += all;
-      }
-      piece.erase(0, used);
-      used = 0;
-      if (at == file.written) break;
-      const size_t had = piece.size();
-      piece.resize(had + kReadBytes);
-      const ssize_t got = pread(file.fd, piece.data() + had, kReadBytes, static_cast<off_t>(at));
-      if (got <= 0) Fail("reading back");
-      piece.resize(had + static_cast<size_t>(got));
-      at += static_cast<uint64_t>(got);
+  // The rows of one file in the order in which they were added; nothing may be added while one is read.
+  class Reader {
+   public:
+    Reader(RowFiles* files, size_t i) : file_(&files->files_[i]) {
+      if (file_->fd >= 0 && !file_->buffer.empty()) Write(file_);
     }
-  }
+    // False at the end. The texts are valid until the next call.
+    bool Next(std::string_view* key, std::string_view* rest) {
+      const std::string& from = file_->fd < 0 ? file_->buffer : piece_;
+      for (;;) {
+        const size_t have = from.size() - used_;
+        if (have >= sizeof(Lengths)) {
+          Lengths lengths;
+          std::memcpy(&lengths, from.data() + used_, sizeof lengths);
+          const uint64_t all = sizeof lengths + uint64_t{lengths.key} + lengths.rest;
+          if (have >= all) {
+            *key = std::string_view(from).substr(used_ + sizeof lengths, lengths.key);
+            *rest = std::string_view(from).substr(used_ + sizeof lengths + lengths.key, lengths.rest);
+            used_ += all;
+            return true;
+          }
+        }
+        if (file_->fd < 0 || at_ == file_->written) return false;
+        Fill();
+      }
+    }
+
+   private:
+    void Fill() {
+      piece_.erase(0, used_);
+      used_ = 0;
+      const size_t had = piece_.size();
+      piece_.resize(had + kReadBytes);
+      ssize_t got;
+      do got = pread(file_->fd, piece_.data() + had, kReadBytes, static_cast<off_t>(at_));
+      while (got < 0 && errno == EINTR);
+      if (got == 0) errno = EIO;  // it was longer when it was written
+      if (got <= 0) Fail("reading back");
+      piece_.resize(had + static_cast<size_t>(got));
+      at_ += static_cast<uint64_t>(got);
+    }
+
+    File* file_;
+    std::string piece_;
+    size_t used_ = 0;
+    uint64_t at_ = 0;
+  };
 
  private:
   static constexpr size_t kWriteBytes = 256u << 10, kReadBytes = 1u << 20;
-  struct File {
-    int fd = -1;
-    uint64_t written = 0;
-    std::string buffer;
-  };
 
   [[noreturn]] static void Fail(const std::string& what) {
     throw JobError(what + " rows that do not fit in memory: " + std::strerror(errno) + " (in " + Directory() + ")");

@@ -11,9 +11,9 @@
 namespace mr::builtin {
 namespace {
 
-// Seconds: a number, or `YYYY-MM-DD HH:MM:SS` with T or a blank between, perhaps a fraction, perhaps Z behind.
-std::optional<double> ParseTime(std::string_view text) {
-  if (Decimal number; Decimal::Parse(text, &number)) return number.AsDouble();
+// Microseconds, from seconds: a number, or `YYYY-MM-DD HH:MM:SS` with T or a blank between, perhaps a fraction, perhaps Z behind.
+std::optional<int64_t> ParseTime(std::string_view text) {
+  if (Decimal number; Decimal::Parse(text, &number)) return number.Millionths();
   if (!text.empty() && text.back() == 'Z') text.remove_suffix(1);
   constexpr std::string_view kShape = "dddd-dd-dd dd:dd:dd";
   if (text.size() < kShape.size()) return {};
@@ -28,46 +28,48 @@ std::optional<double> ParseTime(std::string_view text) {
   };
   const int64_t month = number(5, 2), day = number(8, 2);
   if (month < 1 || month > 12 || day < 1 || day > 31 || number(11, 2) > 24 || number(14, 2) > 59 || number(17, 2) > 60) return {};
-  double fraction = 0;
+  int64_t fraction = 0;
   if (text.size() > kShape.size()) {
     Decimal rest;
     if (text[kShape.size()] != '.' || !Decimal::Parse(text.substr(kShape.size()), &rest)) return {};
-    fraction = rest.AsDouble();
+    const auto millionths = rest.Millionths();
+    if (!millionths) return {};
+    fraction = *millionths;
   }
   // Days since 1970 by the civil calendar: years begin in March, so that the leap day is a year's last.
   const int64_t year = number(0, 4) - (month <= 2 ? 1 : 0), era = year / 400, of_era = year % 400;
   const int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
   const int64_t days = era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
-  return static_cast<double>(days * 86400 + number(11, 2) * 3600 + number(14, 2) * 60 + number(17, 2)) + fraction;
+  return (days * 86400 + number(11, 2) * 3600 + number(14, 2) * 60 + number(17, 2)) * 1'000'000 + fraction;
 }
 
-class ReadEvents : public RowMapper<std::pair<std::string, double>, std::string>, public ByFirst<std::string, double> {
+class ReadEvents : public RowMapper<std::pair<std::string, int64_t>, std::string>, public ByFirst<std::string, int64_t> {
  public:
   void Map(const Block& block, Out& out) {
     ForEachRow(block, [&](const CsvRow& row) {
       const std::string_view time = row[column(1)];
-      const auto seconds = ParseTime(time);
-      if (!seconds) {
+      const auto micros = ParseTime(time);
+      if (!micros) {
         RefuseRow("column '" + found().names[column(1)] + "' has '" + std::string(time.substr(0, 60)) +
                   "', which is no time: give seconds, or YYYY-MM-DD HH:MM:SS");
       }
-      out.Emit(std::pair(row[column(0)], *seconds), time);
+      out.Emit(std::pair(row[column(0)], *micros), time);
     });
   }
 };
 
-class WriteSessions : public SortedReducer<std::string, double, std::string, Text, Text> {
+class WriteSessions : public SortedReducer<std::string, int64_t, std::string, Text, Text> {
  public:
   void Open() {
     const Config config = context().config();
-    gap_ = static_cast<double>(config.Int("gap_ms")) / 1000;
+    gap_ = config.Int("gap_ms") * 1000;
     separator_ = config.Text("separator")[0];
   }
-  void Reduce(std::string_view user, SortedValues<std::string, double, std::string>& events, Out& out) {
+  void Reduce(std::string_view user, SortedValues<std::string, int64_t, std::string>& events, Out& out) {
     uint64_t session = 0, count = 0;
-    double last_seconds = 0;
-    for (const auto& [seconds, time] : events) {
-      if (count == 0 || seconds - last_seconds > gap_) {
+    int64_t last_micros = 0;
+    for (const auto& [micros, time] : events) {
+      if (count == 0 || micros - last_micros > gap_) {
         if (count != 0) Write(user, session, count, out);
         ++session;
         count = 0;
@@ -75,7 +77,7 @@ class WriteSessions : public SortedReducer<std::string, double, std::string, Tex
       }
       ++count;
       last_.assign(time);
-      last_seconds = seconds;
+      last_micros = micros;
     }
     Write(user, session, count, out);
   }
@@ -91,7 +93,7 @@ class WriteSessions : public SortedReducer<std::string, double, std::string, Tex
     out.Line(line_);
   }
 
-  double gap_ = 0;
+  int64_t gap_ = 0;  // microseconds
   char separator_ = ',';
   std::string first_, last_, line_;
 };

@@ -50,7 +50,13 @@ class StreamMap : public BlockMapper<std::string, std::string> {
     config_ = context().config();
     whole_lines_ = config_.Bool("map_only");
   }
-  void Map(const Block& block, Out& out) { Run(out).Write(block.text); }
+  void Map(const Block& block, Out& out) {
+    if (block.text.empty()) return;
+    // The last line of a file needs no newline, but the first of the next one begins a line.
+    if (!whole_line_) Run(out).Write("\n");
+    Run(out).Write(block.text);
+    whole_line_ = block.text.back() == '\n';
+  }
   void End(Out& out) { Run(out).Finish("map"); }
 
   void CombineBatch(uint32_t, const BatchView& sorted,
@@ -91,6 +97,7 @@ class StreamMap : public BlockMapper<std::string, std::string> {
 
   Config config_;
   bool whole_lines_ = false;
+  bool whole_line_ = true;  // what was written ends with one
   std::optional<Command> command_;
 };
 

@@ -30,19 +30,33 @@ std::vector<std::string> DecodeTexts(std::string_view bytes) {
   return list;
 }
 
-// (file, its first record) of each file.
+// (file, its first record) of each file; where that is no header, the first one that is not blank.
 class ReadHeader : public BlockMapper<std::string, std::string> {
  public:
+  void Open() { header_ = context().config().Bool("header"); }
   void Map(const Block& block, Out& out) {
-    if (block.offset != 0) return;
+    looking_ = looking_ || block.offset == 0;
+    if (!looking_) return;
     bool quoted = false;
-    size_t end = block.text.size() + 1;
+    size_t begin = 0, end = block.text.size() + 1;
     ForEachCsvEnd(block.text, &quoted, [&](size_t e) {
+      const std::string_view record = block.text.substr(begin, e - 1 - begin);
+      if (!header_ && (record.empty() || record == "\r")) {
+        begin = e;
+        return true;
+      }
       end = e;
       return false;
     });
-    out.Emit(context().input_file(), block.text.substr(0, end - 1));
+    if (begin == block.text.size()) return;
+    out.Emit(context().input_file(), block.text.substr(begin, end - 1 - begin));
+    looking_ = false;
   }
+  void FileEnd(Out&) { looking_ = false; }
+
+ private:
+  bool header_ = true;
+  bool looking_ = false;  // the file's start was here, its first record not yet
 };
 
 // One task; its inputs are the sides' headers, in order. Emits (side, columns).
@@ -154,7 +168,9 @@ JobPlan::Stage& FindColumns(const std::string& job, const TableFormat& format, c
   for (size_t i = 0; i < sides.size(); ++i) {
     const TableSide& side = sides[i];
     auto& stage = plan->Map(side.name.empty() ? "header" : side.name + "_header", "table.header");
-    const FileOptions first{.format = "csv", .sample_bytes = 1};
+    // Room for blank lines before the first row; a header is the first line.
+    const FileOptions first{.format = "csv", .sample_bytes = format.no_header ? 4096u : 1u};
+    stage.Configure(Config().Set("header", !format.no_header));
     headers.push_back(&(side.uris.empty() ? stage.ReadFiles(JobPlan::Stage::kAllInputs, first) : stage.ReadUris(side.uris, first))
                            .Shuffle({.sorted = false}));
     names.push_back(side.name);

@@ -124,6 +124,9 @@ Status SetInput(const PlanInput& input, const SpecOptions& options, const Conf& 
   for (unsigned i = 0; i < uris.size(); ++i) list.set(i, uris[i].c_str());
   const std::string& format = FormatOf(input, options.format);
   MR_RETURN_IF_ERROR(ParseInputFormat(format).status());
+  if (input.only_format && format != input.format) {
+    return InvalidArgument("this job reads its input as " + input.format + ", not as " + format + "; leave --format out");
+  }
   files.setFormat(format.c_str());
   files.setMaxSplitBytes(conf.max_split_bytes != 0 ? conf.max_split_bytes : input.max_split_bytes);
   files.setSampleBytes(input.sample_bytes);

@@ -48,6 +48,7 @@ PlanInput ReadInput(const Json& json, const std::vector<PlanStage>& earlier, con
     input.input = GetOr<int>(files, "input", 0, where);
     input.uris = GetOr<std::vector<std::string>>(files, "uris", {}, where);
     input.format = GetOr<std::string>(files, "format", "text", where);
+    input.only_format = GetOr<bool>(files, "only_format", false, where);
     input.sample_bytes = GetOr<uint64_t>(files, "sample_bytes", 0, where);
     input.max_split_bytes = GetOr<uint64_t>(files, "max_split_bytes", 0, where);
     return input;

@@ -17,6 +17,7 @@ struct PlanInput {
   int input = 0;  // which --input; -1 = all together; unused where uris are given
   std::vector<std::string> uris;
   std::string format;
+  bool only_format = false;  // --format cannot be another
   uint64_t sample_bytes = 0, max_split_bytes = 0;
   // edge
   std::string kind;  // all_to_all, many_to_one, one_to_one, broadcast

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <iterator>
 
 #include "common/base/file_format.h"
 #include "common/base/text.h"
@@ -131,6 +132,7 @@ class Planner {
       const InputSpec& input = stage.inputs[i];
       if (input.is_edge) continue;
       std::vector<InputFile> files;
+      std::vector<Split> splits;
       uint64_t total = 0;
       for (const std::string& uri : input.files.uris) {
         MR_ASSIGN_OR_RETURN(auto some, FilesOf(uri, context_));
@@ -142,13 +144,16 @@ class Planner {
       }
       plan->input_bytes += total;
       const uint64_t step = DefaultSplitBytes(total, context_.block_bytes);
-      step_ = input.files.max_split_bytes != 0 ? input.files.max_split_bytes : step;
       for (const InputFile& file : files) {
-        for (Split& split : CutFile(file, i, input.files, step)) plan->splits.push_back(std::move(split));
-        if (plan->splits.size() > kMaxTasks) return Status::Ok();  // refused by the caller
+        for (Split& split : CutFile(file, i, input.files, step)) splits.push_back(std::move(split));
+        if (splits.size() + plan->splits.size() > kMaxSplits) {
+          return InvalidArgument("stage '" + stage.name + "' would read more than " + std::to_string(kMaxSplits) +
+                                 " splits; give fewer files, or use larger splits");
+        }
       }
+      JoinSmallSplits(input.files.max_split_bytes != 0 ? input.files.max_split_bytes : step, &splits);
+      std::move(splits.begin(), splits.end(), std::back_inserter(plan->splits));
     }
-    JoinSmallSplits(step_, &plan->splits);
     return Status::Ok();
   }
 
@@ -191,7 +196,6 @@ class Planner {
   const JobSpec& spec_;
   const PlanContext& context_;
   JobPlan plan_;
-  uint64_t step_ = 0;  // bytes of a split of the input at hand
 };
 
 }  // namespace
@@ -258,7 +262,7 @@ std::vector<Split> CutFile(const InputFile& file, uint32_t input, const FileSour
   if (CompressionOfName(file.uri) == Compression::kGzip || source.format == "record") step = file.bytes;
   for (uint64_t at = 0; at < file.bytes; at += step) {
     splits.push_back({input, file.uri, at, std::min(step, file.bytes - at), file.bytes});
-    if (splits.size() > kMaxTasks) break;  // too many: refused as a whole
+    if (splits.size() > kMaxSplits) break;  // too many: refused as a whole
   }
   return splits;
 }

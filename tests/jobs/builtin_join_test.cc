@@ -84,6 +84,18 @@ TEST(JoinTest, ALeftSideThatDoesNotFitIsJoinedByWayOfFiles) {
   EXPECT_TRUE(SortedLinesOf(whole.Output()) == SortedLinesOf(parts.Output()));
 }
 
+TEST(JoinTest, OneKeyWithMoreRowsThanMemoryIsJoinedInTurns) {
+  std::string left = "id,a\n", right = "id,b\n";
+  for (int i = 0; i < 3000; ++i) left += (i % 100 == 0 ? "rare" + std::to_string(i) : "often") + ",l" + std::to_string(i) + "\n";
+  for (int i = 0; i < 40; ++i) right += (i % 4 == 0 ? "rare" + std::to_string(i * 50) : i % 4 == 1 ? "never" : "often") + ",r" + std::to_string(i) + "\n";
+  for (const std::string type : {"inner", "right", "full", "semi", "anti"}) {
+    const LocalResult whole = Join(left, right, {"--on", "id", "--type", type});
+    const LocalResult turns = Join(left, right, {"--on", "id", "--type", type, "--left-bytes", "40000"});
+    ASSERT_TRUE(whole.ok && turns.ok) << whole.error << turns.error;
+    EXPECT_TRUE(SortedLinesOf(whole.Output()) == SortedLinesOf(turns.Output())) << type;
+  }
+}
+
 TEST(JoinTest, QuotesBlankLinesAndCarriageReturnsAreHandled) {
   const LocalResult result =
       Join("\xef\xbb\xbf" "key,\"a,b\"\r\n\"1,5\",\"say \"\"hi\"\"\"\r\n\r\n2,\r\n",

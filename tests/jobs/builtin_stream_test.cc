@@ -91,5 +91,12 @@ TEST(CommandTest, OneThatIsDroppedDoesNotOutliveItsOwner) {
   Command command("exec sleep 3600", [](std::string_view) {}, [](std::string_view) {});
 }
 
+TEST(StreamTest, AFileWithoutALastNewlineDoesNotRunIntoTheNextOneOfItsTask) {
+  LocalJob job(Builtins(), {.split_bytes = 100, .splits_per_task = 3});
+  const LocalResult result = job.Input("a", "x").Input("b", "y\n").Input("c", "z").Run("stream", {"--map", "cat"});
+  ASSERT_TRUE(result.ok) << result.error;
+  EXPECT_EQ(result.Output(), "x\ny\nz\n");
+}
+
 }  // namespace
 }  // namespace mr::builtin

@@ -59,7 +59,7 @@ TEST(DecimalTest, WhatHasNoExactFormIsDouble) {
   Decimal sum = Number("99999999999999999999");
   for (int i = 0; i < 10; ++i) sum.Add(Number("99999999999999999999"));
   EXPECT_NEAR(sum.AsDouble(), 1.1e21, 1e7);
-  for (const char* none : {"", "-", ".", "1.2.3", "abc", "1 ", " 1", "0x10", "inf", "nan", "1e999"}) {
+  for (const char* none : {"", "-", ".", "1.2.3", "abc", "1 ", " 1", "0x10", "inf", "nan", "1e999", "+-5"}) {
     Decimal d;
     EXPECT_FALSE(Decimal::Parse(none, &d)) << none;
   }
@@ -69,6 +69,12 @@ TEST(DecimalTest, ComparesByValue) {
   EXPECT_LT(Number("-2").Compare(Number("1.5")), 0);
   EXPECT_EQ(Number("1.50").Compare(Number("1.5")), 0);
   EXPECT_GT(Number("1e2").Compare(Number("99.9")), 0);
+  // A double between two exact numbers that are one double with it: above both, so that there is no circle.
+  const Decimal a = Number("9007199254740993"), b = Number("9007199254740992"), c = Number("9.007199254740992e15");
+  EXPECT_GT(a.Compare(b), 0);
+  EXPECT_GT(c.Compare(a), 0);
+  EXPECT_GT(c.Compare(b), 0);
+  EXPECT_LT(a.Compare(c), 0);
 }
 
 TEST(AggregateTest, EqualsALoop) {
@@ -152,8 +158,15 @@ TEST(SessionizeTest, CutsWhereNothingCameForAWhile) {
   EXPECT_THAT(Rows("sessionize", csv, {"--user", "user", "--time", "time", "--gap", "30m"}),
               ElementsAre("ann,1,2024-02-28 23:50:00,2024-02-29 00:39:59.5,3", "ann,2,2024-03-01 00:10:00,2024-03-01 00:10:00,1",
                           "bob,1,1000,2801,3"));
+  EXPECT_THAT(Rows("sessionize", "u,t\na,0.1\na,0.4\na,0.700001\n", {"--user", "u", "--time", "t", "--gap", "300ms"}),
+              ElementsAre("a,1,0.1,0.4,2", "a,2,0.700001,0.700001,1"));
+  EXPECT_THAT(RunTable("sessionize", "user,time\na,1e12\n", {"--user", "user", "--time", "time"}).error, HasSubstr("is no time"));
   EXPECT_THAT(RunTable("sessionize", "user,time\na,soon\n", {"--user", "user", "--time", "time"}).error, HasSubstr("is no time"));
   EXPECT_THAT(PlanRefusal("sessionize", {"--user", "a", "--time", "b", "--gap", "30"}), HasSubstr("write 30m"));
+}
+
+TEST(TableTest, BlankLinesBeforeTheFirstRowAreNoRow) {
+  EXPECT_THAT(Rows("aggregate", "\n\r\nx,1\ny,2\nx,3\n", {"--no-header", "--by", "1", "--agg", "sum(2)"}), ElementsAre("x,4", "y,2"));
 }
 
 TEST(DistinctTest, EachLineOnce) {

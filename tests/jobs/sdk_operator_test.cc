@@ -359,6 +359,15 @@ const mr_library* OrdersLibrary() {
   return table;
 }
 
+TEST(LambdaTest, TheSameLambdasAreNotTwoJobs) {
+  const auto map = [](std::string_view line, auto& out) { out.Emit(line, 1); };
+  const auto reduce = [](std::string_view word, auto&, auto& out) { out.Emit(word, 1); };
+  Library library;
+  MapReduce<std::string, int64_t>(library, "one", "", map, reduce);
+  const auto second = [&] { MapReduce<std::string, int64_t>(library, "two", "", map, reduce); };
+  EXPECT_THROW(second(), JobError);
+}
+
 TEST(ComparatorTest, KeysThatItCallsEqualAreOneGroup) {
   LocalJob job(OrdersLibrary(), {.split_bytes = 5, .reduces = 1, .batch_records = 2});
   const LocalResult result = job.Input("in", "ccc\na\nbb\nb\naaa\nzz\na\n").Run("lengths");

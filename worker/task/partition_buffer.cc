@@ -4,7 +4,7 @@
 
 namespace mr::task {
 namespace {
-// All partitions have an open chunk, so with many of them chunks are smaller; below this the head of a chunk and its
+// All partitions may have an open chunk, so with many of them chunks are smaller; below this the head of a chunk and its
 // record in the shuffle store would cost more than its bytes (guess).
 constexpr uint64_t kLeastChunkBytes = 16u << 10;
 }  // namespace
@@ -26,12 +26,15 @@ Status PartitionBuffer::Add(std::string_view batch) {
     const bool alone = key.size() + value.size() > kOwnChunkBytes;
     if (partition.open.Full(target_) || (alone && !partition.open.empty())) Close(&partition);
     partition.open.Add(key, value);
+    open_ += 8 + key.size() + value.size();
     if (alone) Close(&partition);
+    if (used_ + open_ > options_.budget) MR_RETURN_IF_ERROR(Spill());
   }
-  return used_ > options_.budget / 2 ? Spill() : Status();
+  return {};
 }
 
 void PartitionBuffer::Close(Partition* partition) {
+  open_ -= partition->open.bytes() - BatchBuilder().bytes();  // what Add has added
   Piece& piece = partition->pieces.emplace_back();
   piece.records = partition->open.size();
   partition->open.Finish(0, &piece.bytes);
@@ -39,7 +42,13 @@ void PartitionBuffer::Close(Partition* partition) {
 }
 
 Status PartitionBuffer::Spill() {
+  // With more partitions than the budget has chunks, what is open is most of it.
+  const bool all = open_ > options_.budget / 2;
   for (Partition& partition : partitions_) {
+    if (all && !partition.open.empty()) {
+      Close(&partition);
+      partition.open = BatchBuilder();
+    }
     for (Piece& piece : partition.pieces) {
       if (piece.bytes.empty()) continue;
       piece.size = piece.bytes.size();

@@ -1,7 +1,7 @@
 // Collects what an operator emits to a shuffle port that need not be sorted: each record goes to the chunk of its
 // partition at once, so nothing is looked at twice. Chunks are given out at the end, partition by partition, in the
-// order of emission; what does not fit in memory waits in a spill file. Where chunks end depends on the records, the
-// budget and the number of partitions: never on time or free memory.
+// order of emission; what does not fit in memory waits in a spill file, open chunks included. Where chunks end depends
+// on the records, the budget and the number of partitions: never on time or free memory.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,8 @@ class PartitionBuffer {
   Status Finish(const ChunkOut& out);
 
   bool spilled() const { return spill_.size() > 0; }
+  // At most the budget, between calls of Add; what allocators and lists of chunks take comes on top.
+  uint64_t bytes_in_memory() const { return used_ + open_; }
 
  private:
   struct Piece {
@@ -51,7 +53,8 @@ class PartitionBuffer {
   Options options_;
   Operator* oper_;
   uint64_t target_;   // bytes of a chunk
-  uint64_t used_ = 0; // of closed chunks in memory
+  uint64_t used_ = 0;  // bytes of closed chunks in memory
+  uint64_t open_ = 0;  // bytes of open ones
   std::vector<Partition> partitions_;
   std::vector<uint32_t> places_;
   SpillFile spill_;

@@ -210,7 +210,8 @@ Status Runner::DeliverSplit(size_t index) {
   SplitReader reader(split, format, raw, split_fds_[index].get(), [&](uint64_t offset, uint32_t length) {
     return link_->ReadMore(static_cast<uint32_t>(index), offset, length);
   });
-  reader.SetQuotes(&quotes_);
+  const auto counted = [](const WireEdge& e) { return e.quotes; };
+  if (std::any_of(task_.edges.begin(), task_.edges.end(), counted)) reader.SetQuotes(&quotes_);
   // What a compressed file has is known better with time.
   uint64_t expected = split.length;
   for (;;) {

@@ -136,7 +136,10 @@ void SplitReader::ScanCsv() {
 }
 
 Status SplitReader::SkipFirstCsvRecord() {
-  if (quotes_ == nullptr) return Internal(split().name + ": a part of a csv file without the quotes before it");
+  if (quotes_ == nullptr) {
+    return InvalidArgument(split().name + ": a part of a csv file, and the job was submitted without the stage that "
+                           "counts the quotes before it; submit it again");
+  }
   MR_ASSIGN_OR_RETURN(quoted_, quotes_->At(split().name, stream_->begin()));
   const uint64_t begin = stream_->begin();
   // What follows the first end of a record.
@@ -154,7 +157,7 @@ Status SplitReader::SkipFirstCsvRecord() {
       csv_end_ = found;
       return {};
     }
-    if (csv_scanned_ - begin > kMaxLineBytes) return CsvRecordTooLong();
+    if (csv_scanned_ - begin > kMaxLineBytes) return CsvRecordTooLong(at());
     // Nothing that begins in this split can follow once the limit is behind.
     if (ended_) return {};
     start_ = buffer_.size();
@@ -170,7 +173,7 @@ Result<bool> SplitReader::NextCsv(std::string* batch, uint64_t* offset) {
     ScanCsv();
     uint64_t take = csv_end_ - at();
     if (take == 0) {
-      if (unread().size() > kMaxLineBytes) return CsvRecordTooLong();
+      if (unread().size() > kMaxLineBytes) return CsvRecordTooLong(at());
       MR_ASSIGN_OR_RETURN(const bool filled, Fill());
       if (filled) continue;
       ended_ = true;
@@ -193,8 +196,8 @@ Result<bool> SplitReader::NextCsv(std::string* batch, uint64_t* offset) {
   return false;
 }
 
-Status SplitReader::CsvRecordTooLong() const {
-  return InvalidArgument("CSV_RECORD_TOO_LONG: " + file_.Where(at()) +
+Status SplitReader::CsvRecordTooLong(uint64_t offset) const {
+  return InvalidArgument("CSV_RECORD_TOO_LONG: " + file_.Where(offset) +
                          ": the record that begins here is above 16 MiB; is a quote missing?");
 }
 
@@ -222,20 +225,32 @@ Status SplitReader::AddLines(uint64_t offset, std::string_view block) {
       size_t take = block.size();
       if (take > kMaxLineBytes && format_.kind == FileFormat::Kind::kCsv) {
         bool quoted = false;
+        take = 0;
         ForEachCsvEnd(block, &quoted, [&](size_t end) {
           if (end <= kMaxLineBytes) take = end;
           return end <= kMaxLineBytes;
         });
       } else if (take > kMaxLineBytes) take = block.rfind('\n', kMaxLineBytes - 1) + 1;
-      if (take == 0) return LineTooLong(offset + size - block.size());
+      if (take == 0) {
+        const uint64_t at = offset + size - block.size();
+        return format_.kind == FileFormat::Kind::kCsv ? CsvRecordTooLong(at) : LineTooLong(at);
+      }
       builder_.Add({}, block.substr(0, take));
       block.remove_prefix(take);
     }
     return {};
   }
   if (format_.kind == FileFormat::Kind::kCsv) {
-    ForEachCsvRecord(block, [&](std::string_view record) { builder_.Add({}, record); });
-    return {};
+    Status status;
+    ForEachCsvRecord(block, [&](std::string_view record) {
+      if (!status.ok()) return;
+      if (record.size() > kMaxLineBytes) {
+        status = CsvRecordTooLong(offset + static_cast<uint64_t>(record.data() - block.data()));
+      } else {
+        builder_.Add({}, record);
+      }
+    });
+    return status;
   }
   while (!block.empty()) {
     const size_t nl = block.find('\n');

@@ -52,7 +52,7 @@ class SplitReader {
   Status SkipFirstCsvRecord();
   // Looks at what Fill has added since, up to the first end of a record at or behind the limit.
   void ScanCsv();
-  Status CsvRecordTooLong() const;
+  Status CsvRecordTooLong(uint64_t offset) const;
   Status AddLines(uint64_t offset, std::string_view block);
   Status LineTooLong(uint64_t offset) const;
   const WireSplit& split() const { return file_.split(); }

@@ -56,6 +56,7 @@ struct LambdaJob {
 template <class K, class V, sdk::Stateless MapF, sdk::Stateless ReduceF>
 void MapReduce(Library& library, const char* name, const char* help, MapF, ReduceF, uint32_t flags = MR_DETERMINISTIC | MR_REUSABLE) {
   using Job = sdk::LambdaJob<MapF, ReduceF>;
+  if (!Job::name.empty()) throw JobError("jobs '" + Job::name + "' and '" + name + "' are made of the same two lambdas; write them twice");
   Job::name = name;
   Job::map = std::string(name) + ".map";
   Job::reduce = std::string(name) + ".reduce";

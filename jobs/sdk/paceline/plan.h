@@ -24,6 +24,7 @@ struct FileOptions {
   std::string format = "text";   // text | kv | csv | jsonl | fixed:N | record
   uint64_t sample_bytes = 0;     // not 0: only about so much of each split
   uint64_t max_split_bytes = 0;  // 0: a block, or less where the input is small
+  bool only_format = false;      // --format cannot say another
 };
 
 struct ShuffleOptions {
@@ -131,6 +132,7 @@ class JobPlan {
     static std::string Bool(bool b) { return b ? "true" : "false"; }
     static std::string Options(const FileOptions& o) {
       std::string text = ", \"format\": " + sdk::JsonString(o.format);
+      if (o.only_format) text += ", \"only_format\": true";
       if (o.sample_bytes) text += ", \"sample_bytes\": " + std::to_string(o.sample_bytes);
       if (o.max_split_bytes) text += ", \"max_split_bytes\": " + std::to_string(o.max_split_bytes);
       return text;

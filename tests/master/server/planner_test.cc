@@ -76,7 +76,6 @@ TEST_F(PlannerTest, CutsFixedRecordsAtTheirBordersAndGzipFilesNever) {
     EXPECT_EQ(split.offset % 100, 0u);
   }
   EXPECT_EQ(CutFile({"file:///f.gz", 1 << 20}, 0, {{}, "text", 4096, 0}, 4096).size(), 1u);
-  EXPECT_EQ(CutFile({"file:///f.gz", 1 << 20}, 0, {{}, "text", 4096, 0}, 4096).size(), 1u);
 }
 
 TEST_F(PlannerTest, ASmallInputIsCutSoThatASmallClusterIsBusy) {
@@ -155,6 +154,25 @@ TEST_F(PlannerTest, ManySmallFilesShareTasksAndAFewDoNot) {
   plan = PlanJob(spec, {});
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->stages[0].tasks, 100u);
+}
+
+TEST_F(PlannerTest, MoreSmallFilesThanAStageMayHaveTasksAreReadInItsTasks) {
+  JobSpec spec = Job({Files("m", {"dfs:///few", "dfs:///many"}, 0)});
+  spec.stages[0].inputs.push_back(spec.stages[0].inputs[0]);
+  spec.stages[0].inputs[0].files = {{"dfs:///few"}, "text", 10, 0};
+  spec.stages[0].inputs[1].files = {{"dfs:///many"}, "text", 0, 0};
+  PlanContext context;
+  context.block_bytes = 64 << 20;
+  std::vector<InputFile> many;
+  for (uint32_t i = 0; i <= kMaxTasks; ++i) many.push_back({"dfs:///many/" + std::to_string(i), 10});
+  std::vector<InputFile> few = {{"dfs:///few/a", 10}, {"dfs:///few/b", 10}};
+  context.dfs_files.emplace_back("dfs:///few", std::move(few));
+  context.dfs_files.emplace_back("dfs:///many", std::move(many));
+  auto plan = PlanJob(spec, context);
+  ASSERT_TRUE(plan.ok()) << plan.status().ToString();
+  EXPECT_EQ(plan->stages[0].splits.size(), kMaxTasks + 3);
+  const uint64_t tasks_of_many = (kMaxTasks + kMostJoined) / kMostJoined;
+  EXPECT_EQ(plan->stages[0].tasks, 2 + tasks_of_many) << "each input by its own size of splits";
 }
 
 TEST_F(PlannerTest, RefusesAFileThatHasNoWholeNumberOfRecords) {

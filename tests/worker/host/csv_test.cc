@@ -164,6 +164,11 @@ TEST(CsvTest, AQuoteThatNothingClosesIsToldWithItsRecord) {
   EXPECT_EQ(file.Read(0, file.bytes.size(), "csv", false).size(), 1u);
   EXPECT_EQ(file.status.code(), Code::kInvalidArgument);
   EXPECT_THAT(file.status.message(), testing::StartsWith("CSV_OPEN_QUOTE: file, byte 4: "));
+  for (const bool raw : {false, true}) {
+    CsvFile ends{"id\n\"" + std::string(kMaxRecordBytes + 100'000, 'x') + "\"\nafter\n"};
+    ends.Read(0, ends.bytes.size(), "csv", raw);
+    EXPECT_THAT(ends.status.message(), testing::StartsWith("CSV_RECORD_TOO_LONG: file, byte 3: ")) << raw;
+  }
   CsvFile large{"a,\"" + std::string(kMaxRecordBytes + 1, '\n')};
   large.Read(0, large.bytes.size(), "csv", true);
   EXPECT_THAT(large.status.message(), testing::StartsWith("CSV_RECORD_TOO_LONG: file, byte 0: "));

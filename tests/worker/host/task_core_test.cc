@@ -237,6 +237,27 @@ TEST(PartitionBufferTest, RecordsKeepTheOrderOfEmissionInTheirPartitionAlsoWhenS
   EXPECT_EQ(got[2], expected);
 }
 
+TEST(PartitionBufferTest, WithMorePartitionsThanChunksFitInItsMemoryItSpillsWhatIsOpen) {
+  constexpr uint32_t kPartitions = 1000;
+  const mr_operator table = TestTable(0);
+  Operator oper{&table, nullptr, {}};
+  PartitionBuffer buffer({{0, kPartitions, false, 5}, 100'000, "/tmp"}, &oper);
+  std::vector<std::vector<Record>> expected(kPartitions), got(kPartitions);
+  for (const auto& batch : RandomBatches(8, 50, 1000)) {
+    ASSERT_TRUE(buffer.Add(MakeBatch(batch)).ok());
+    EXPECT_LE(buffer.bytes_in_memory(), 100'000u);
+    for (const Record& r : batch) expected[Hash64(r.key, 5) % kPartitions].push_back(r);
+  }
+  EXPECT_TRUE(buffer.spilled());
+  ASSERT_TRUE(buffer
+                  .Finish([&](uint32_t partition, uint32_t, std::string_view bytes) -> Status {
+                    for (Record& r : ParseBatch(std::string(bytes))) got[partition].push_back(std::move(r));
+                    return {};
+                  })
+                  .ok());
+  EXPECT_EQ(got, expected);
+}
+
 TEST(PartitionBufferTest, ALargeRecordHasAChunkOfItsOwn) {
   const mr_operator table = TestTable(0);
   Operator oper{&table, nullptr, {}};
