@@ -19,6 +19,8 @@
 #include <string_view>
 #include <vector>
 
+#include "common/abi/growing_bytes.h"
+
 namespace mr {
 
 inline constexpr uint32_t kBatchMagic = 0x3142524d;  // "MRB1"
@@ -150,8 +152,8 @@ class BatchBuilder {
  public:
   // REQUIRES: key.size() + value.size() <= kMaxRecordBytes, and that the totals stay below 4 GiB.
   void Add(std::string_view key, std::string_view value) {
-    keys_.append(key);
-    values_.append(value);
+    keys_.Append(key);
+    values_.Append(value);
     key_end_.push_back(static_cast<uint32_t>(keys_.size()));
     value_end_.push_back(static_cast<uint32_t>(values_.size()));
   }
@@ -169,8 +171,8 @@ class BatchBuilder {
   bool Full(uint64_t target = kBatchTargetBytes) const { return bytes() >= target; }
 
   void Clear() {
-    keys_.clear();
-    values_.clear();
+    keys_.Clear();
+    values_.Clear();
     key_end_.clear();
     value_end_.clear();
     tags_.clear();
@@ -198,8 +200,8 @@ class BatchBuilder {
       tags_.resize((tags_.size() + 3) / 4 * 4);
       Append(out, tags_.data(), tags_.size());
     }
-    out->append(keys_);
-    out->append(values_);
+    out->append(keys_.view());
+    out->append(values_.view());
     Clear();
   }
 
@@ -222,7 +224,7 @@ class BatchBuilder {
     return true;
   }
 
-  std::string keys_, values_;
+  GrowingBytes keys_, values_;
   std::vector<uint32_t> key_end_, value_end_;
   std::vector<uint8_t> tags_;
 };

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <span>
+#include <vector>
 
 #include "jobs/builtin/row_files.h"
 #include "jobs/builtin/row_table.h"
@@ -17,8 +17,8 @@ enum class JoinKind { kInner, kLeft, kRight, kFull, kSemi, kAnti };
 constexpr std::pair<const char*, JoinKind> kKinds[] = {{"inner", JoinKind::kInner}, {"left", JoinKind::kLeft},
                                                        {"right", JoinKind::kRight}, {"full", JoinKind::kFull},
                                                        {"semi", JoinKind::kSemi},   {"anti", JoinKind::kAnti}};
-// Rows of both sides for a task (measured: the table of the left ones, several times as large, stays in the cache).
-constexpr uint64_t kTaskBytes = 8u << 20;
+// Rows of both sides for a task (guess: a table of a 64th of them, several times as large, fits in a core's cache).
+constexpr uint64_t kTaskBytes = 16u << 20;
 
 constexpr const char* kSides[] = {"left", "right"};
 
@@ -28,23 +28,31 @@ class ReadRows : public RowMapper<std::string, std::string> {
   void Map(const Block& block, Out& out) {
     ForEachRow(block, [&](const CsvRow& row) {
       const uint32_t on = column(0);
-      rest_.clear();
+      rest_.Clear();
       for (uint32_t i = 0; i < row.size(); ++i) {
         if (i == on) continue;
-        rest_ += separator();
-        AppendCsvField(row[i], &rest_, separator());
+        std::string_view field = row[i];
+        if (NeedsQuotes(field, separator())) {
+          quoted_.clear();
+          AppendCsvField(field, &quoted_, separator());
+          field = quoted_;
+        }
+        char* to = rest_.Extend(1 + field.size());
+        *to = separator();
+        CopyShort(to + 1, field.data(), field.size());
       }
-      out.EmitRaw(row[on], rest_);
+      out.EmitRaw(row[on], rest_.view());
     });
   }
 
  private:
-  std::string rest_;
+  std::string quoted_;
+  GrowingBytes rest_;
 };
 
-// Input 0 is the left side, all of which comes first; input 1 the right one; the last the columns. The left side is kept
-// in memory by key, or, where it is too large, both sides are dealt out to files first, and each pair of them is joined
-// in its turn.
+// Inputs 0 and 1 are the sides, the last the columns. Both sides are dealt out by hash first, so that the left rows of
+// each part make a table that fits in the cache; then part after part is joined (a radix join). Sides that do not fit in
+// memory wait in files.
 class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, std::string> {
  public:
   void Open() {
@@ -52,77 +60,42 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
     kind_ = kKinds[static_cast<size_t>(config.Int("kind"))].second;
     separator_ = config.Text("separator")[0];
     most_bytes_ = static_cast<size_t>(config.Int("left_bytes"));
+    for (auto& side : sides_) side = std::make_unique<RowFiles>(most_bytes_ / 2);
   }
   void Side(std::string_view side, std::string_view found) {
     nothing_[side == kSides[0] ? 0 : 1].assign(DecodeColumns(found).names.size() - 1, separator_);
   }
 
-  void Batch(const mr_batch& in, const BatchView& view, Out& out) {
-    for (uint32_t from = 0; from < view.size(); from += kAhead) {
-      const uint32_t to = std::min(from + kAhead, view.size());
-      uint64_t hashes[kAhead];
-      for (uint32_t i = from; i < to; ++i) {
-        hashes[i - from] = HashBytes(view.key(i));
-        table_.Prefetch(hashes[i - from]);
-      }
-      if (in.input == 1 && !spilled_) Fetch({hashes, to - from});
-      for (uint32_t i = from; i < to; ++i) {
-        const std::string_view key = view.key(i), rest = view.value(i);
-        if (in.input == 0) {
-          Keep(hashes[i - from], key, rest);
-        } else if (spilled_) {
-          right_->Add(hashes[i - from], key, rest);
-        } else {
-          if (!Probe(hashes[i - from], key, rest, out)) RightAlone(key, rest, out);
-        }
-      }
-    }
+  void Batch(const mr_batch& in, const BatchView& view, Out&) {
+    RowFiles& side = *sides_[in.input];
+    for (uint32_t i = 0; i < view.size(); ++i) side.Add(HashBytes(view.key(i)), view.key(i), view.value(i));
     context().Taken(view.key_bytes() + view.value_bytes());
   }
 
   void End(Out& out) {
-    if (!spilled_) return LeftAlone(out);
     for (size_t file = 0; file < RowFiles::kFiles; ++file) JoinFile(file, out);
-    ++counter("joined in parts");
+    if (sides_[0]->written() || sides_[1]->written()) ++counter("joined by way of files");
   }
 
  private:
-  static constexpr uint32_t kAhead = 32;  // rows whose places in the table are fetched at a time (guess)
-
-  void Fetch(std::span<const uint64_t> hashes) const {
-    uint32_t rows[kAhead];
-    for (size_t i = 0; i < hashes.size(); ++i) {
-      rows[i] = table_.Likely(hashes[i]);
-      if (rows[i] != RowTable::kNone) table_.PrefetchRow(rows[i]);
-    }
-    for (size_t i = 0; i < hashes.size(); ++i) {
-      if (rows[i] != RowTable::kNone) table_.PrefetchKey(rows[i]);
-    }
-  }
-
-  void Keep(uint64_t hash, std::string_view key, std::string_view rest) {
-    if (spilled_) return left_->Add(hash, key, rest);
-    table_.Add(hash, key, rest);
-    if (table_.bytes() <= most_bytes_) return;
-    spilled_ = true;
-    left_ = std::make_unique<RowFiles>();
-    right_ = std::make_unique<RowFiles>();
-    for (uint32_t row = 0; row < table_.size(); ++row) left_->Add(HashBytes(table_.key(row)), table_.key(row), table_.rest(row));
-    table_.Clear();
-  }
-
-  // The left rows of a file that are too many, as where one key has them all, come in turns, each of which reads the
-  // right rows anew.
+  // Where the left rows of a part are too many for the memory, as where one key has them all, they come in turns, each
+  // of which reads the right rows anew.
   void JoinFile(size_t file, Out& out) {
     std::string_view key, rest;
     std::vector<bool> matched;  // of right rows, in turns before the last
-    RowFiles::Reader left(left_.get(), file);
+    RowFiles::Reader left(sides_[0].get(), file);
     for (bool last = false; !last;) {
+      table_.Clear(std::min(sides_[0]->rows(file), kMostReserved));
       do {
         last = !left.Next(&key, &rest);
-        if (!last) table_.Add(HashBytes(key), key, rest);
-      } while (!last && table_.bytes() <= most_bytes_);
-      RowFiles::Reader right(right_.get(), file);
+        if (last) break;
+        if (sides_[0]->written()) {
+          table_.AddCopy(HashBytes(key), key, rest);
+        } else {
+          table_.Add(HashBytes(key), key.data(), key.size(), rest.size());
+        }
+      } while (table_.bytes() <= most_bytes_);
+      RowFiles::Reader right(sides_[1].get(), file);
       for (size_t row = 0; right.Next(&key, &rest); ++row) {
         if (!last && row == matched.size()) matched.push_back(false);
         const bool before = row < matched.size() && matched[row];
@@ -131,7 +104,6 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
         if (last && !found) RightAlone(key, rest, out);
       }
       LeftAlone(out);
-      table_.Clear();
     }
   }
 
@@ -159,20 +131,29 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
   }
 
   void Line(std::string_view key, std::string_view left, std::string_view right, Out& out) {
-    line_.clear();
-    AppendCsvField(key, &line_, separator_);
-    line_.append(left).append(right);
-    out.Line(line_);
+    if (NeedsQuotes(key, separator_)) {
+      quoted_.clear();
+      AppendCsvField(key, &quoted_, separator_);
+      key = quoted_;
+    }
+    line_.Clear();
+    char* to = line_.Extend(key.size() + left.size() + right.size());
+    CopyShort(to, key.data(), key.size());
+    CopyShort(to + key.size(), left.data(), left.size());
+    CopyShort(to + key.size() + left.size(), right.data(), right.size());
+    out.Line(line_.view());
   }
+
+  static constexpr size_t kMostReserved = 1u << 20;  // rows for which slots are made ahead: 16 MiB (guess)
 
   JoinKind kind_ = JoinKind::kInner;
   char separator_ = ',';
   size_t most_bytes_ = 0;
   std::array<std::string, 2> nothing_;  // the separators of a row that is not there
-  std::string line_;
+  std::string quoted_;
+  GrowingBytes line_;
   RowTable table_;
-  bool spilled_ = false;
-  std::unique_ptr<RowFiles> left_, right_;
+  std::array<std::unique_ptr<RowFiles>, 2> sides_;
 };
 
 size_t KindNamed(const Args& args, const std::string& name) {
@@ -191,7 +172,7 @@ void PlanJoin(const std::vector<std::string>& argv, JobPlan& plan) {
   Args args("join");
   args.Add("--left", &sides[0].uris).Add("--right", &sides[1].uris).Add("--on", &on);
   args.Add("--left-on", &columns[0]).Add("--right-on", &columns[1]).Add("--type", &type);
-  // Memory for the left side of a task (guess: half of what a slot has on a small machine).
+  // Memory for the rows of a task (guess: half of what a slot has on a small machine).
   int64_t left_bytes = 512 << 20;
   args.Add("--left-bytes", &left_bytes, 1, int64_t{1} << 40);
   format.AddTo(&args);
@@ -237,7 +218,7 @@ void AddJoin(Library& library) {
                     "  --left-on COLUMN, --right-on COLUMN   where the names differ\n"
                     "  --type TYPE            inner (the default), left, right, full; semi: left rows with a partner,\n"
                     "                         anti: those without\n"
-                    "  --left-bytes N         memory for the left rows of a task; more of them are joined by way of files\n"
+                    "  --left-bytes N         memory for the rows of a task; more of them are joined by way of files\n"
                     "                         (default 536870912)\n"
                     "  --separator C          between fields (default ','; \\t for a tab)\n"
                     "  --no-header            the first lines are rows; columns are named 1, 2, 3, ...");

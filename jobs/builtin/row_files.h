@@ -1,5 +1,6 @@
-// Rows that do not fit in memory, dealt out to files by their hash: what belongs together is in one of them. The files
-// have no name and go with the process; they are in $TMPDIR, which is the worker's scratch directory for a task.
+// Rows dealt out by their hash, so that what belongs together is in one of kFiles parts: in memory, and once that is
+// full in files. These have no name and go with the process; they are in $TMPDIR, which is the worker's scratch
+// directory for a task.
 #pragma once
 
 #include <fcntl.h>
@@ -13,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/abi/growing_bytes.h"
 #include "paceline/error.h"
 
 namespace mr::builtin {
@@ -21,7 +23,8 @@ class RowFiles {
   struct File {
     int fd = -1;  // none: all is in the buffer
     uint64_t written = 0;
-    std::string buffer;
+    size_t rows = 0;
+    GrowingBytes buffer;
   };
   struct Lengths {
     uint32_t key, rest;
@@ -30,7 +33,8 @@ class RowFiles {
  public:
   static constexpr size_t kFiles = 64;
 
-  RowFiles() = default;
+  // Of so many bytes in memory at most.
+  explicit RowFiles(size_t memory) : memory_(memory) {}
   RowFiles(const RowFiles&) = delete;
   ~RowFiles() {
     for (File& file : files_) {
@@ -44,9 +48,17 @@ class RowFiles {
   void Add(uint64_t hash, std::string_view key, std::string_view rest) {
     File& file = files_[FileOf(hash)];
     const Lengths lengths{static_cast<uint32_t>(key.size()), static_cast<uint32_t>(rest.size())};
-    file.buffer.append(reinterpret_cast<const char*>(&lengths), sizeof lengths).append(key).append(rest);
-    if (file.buffer.size() >= kWriteBytes) Write(&file);
+    char* to = file.buffer.Extend(sizeof lengths + key.size() + rest.size());
+    std::memcpy(to, &lengths, sizeof lengths);
+    CopyShort(to + sizeof lengths, key.data(), key.size());
+    CopyShort(to + sizeof lengths + key.size(), rest.data(), rest.size());
+    ++file.rows;
+    used_ += sizeof lengths + key.size() + rest.size();
+    if (used_ > memory_) WriteAll();
   }
+
+  bool written() const { return written_; }
+  size_t rows(size_t i) const { return files_[i].rows; }
 
   // The rows of one file in the order in which they were added; nothing may be added while one is read.
   class Reader {
@@ -54,18 +66,19 @@ class RowFiles {
     Reader(RowFiles* files, size_t i) : file_(&files->files_[i]) {
       if (file_->fd >= 0 && !file_->buffer.empty()) Write(file_);
     }
-    // False at the end. The texts are valid until the next call.
+    // False at the end. The rest stands behind the key, in memory that is valid until the next call; of rows that are
+    // not written() as long as the RowFiles are.
     bool Next(std::string_view* key, std::string_view* rest) {
-      const std::string& from = file_->fd < 0 ? file_->buffer : piece_;
       for (;;) {
+        const std::string_view from = file_->fd < 0 ? file_->buffer.view() : piece_;
         const size_t have = from.size() - used_;
         if (have >= sizeof(Lengths)) {
           Lengths lengths;
           std::memcpy(&lengths, from.data() + used_, sizeof lengths);
           const uint64_t all = sizeof lengths + uint64_t{lengths.key} + lengths.rest;
           if (have >= all) {
-            *key = std::string_view(from).substr(used_ + sizeof lengths, lengths.key);
-            *rest = std::string_view(from).substr(used_ + sizeof lengths + lengths.key, lengths.rest);
+            *key = std::string_view(from.data() + used_ + sizeof lengths, lengths.key);
+            *rest = std::string_view(key->data() + lengths.key, lengths.rest);
             used_ += all;
             return true;
           }
@@ -97,7 +110,7 @@ class RowFiles {
   };
 
  private:
-  static constexpr size_t kWriteBytes = 256u << 10, kReadBytes = 1u << 20;
+  static constexpr size_t kReadBytes = 1u << 20;
 
   [[noreturn]] static void Fail(const std::string& what) {
     throw JobError(what + " rows that do not fit in memory: " + std::strerror(errno) + " (in " + Directory() + ")");
@@ -106,19 +119,29 @@ class RowFiles {
     const char* directory = std::getenv("TMPDIR");
     return directory == nullptr || *directory == '\0' ? "/tmp" : directory;
   }
+  void WriteAll() {
+    for (File& file : files_) {
+      if (!file.buffer.empty()) Write(&file);
+    }
+    used_ = 0;
+    written_ = true;
+  }
   static void Write(File* file) {
     if (file->fd < 0) file->fd = open(Directory().c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (file->fd < 0) Fail("keeping");
-    for (std::string_view left = file->buffer; !left.empty();) {
+    for (std::string_view left = file->buffer.view(); !left.empty();) {
       const ssize_t n = pwrite(file->fd, left.data(), left.size(), static_cast<off_t>(file->written));
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) Fail("keeping");
       left.remove_prefix(static_cast<size_t>(n));
       file->written += static_cast<uint64_t>(n);
     }
-    file->buffer.clear();
+    file->buffer.Clear();
   }
 
+  const size_t memory_;
+  size_t used_ = 0;  // of it, by the buffers
+  bool written_ = false;
   std::array<File, kFiles> files_;
 };
 

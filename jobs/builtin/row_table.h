@@ -1,5 +1,6 @@
-// Rows by key: what a hash join keeps of one side. Keys and rows are copied into blocks of memory; rows of one key come
-// back in the order in which they were added. `hash` is HashBytes(key).
+// Rows by key: what a hash join keeps of one side. Rows of one key come back in the order in which they were added.
+// `hash` is HashBytes(key). Fast while it fits in a core's own cache (a probe of one that does not is ten times as
+// slow, measured), so tables are kept small: RowFiles.
 #pragma once
 
 #include <cstdint>
@@ -16,29 +17,13 @@ class RowTable {
  public:
   static constexpr uint32_t kNone = ~uint32_t{0};
 
-  RowTable() { Clear(); }
+  RowTable() { Clear(0); }
 
-  // Before Find or Add of keys to come: their misses overlap then.
-  void Prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]); }
-  // A row that Find is likely to come to, or kNone; looks at no key. PrefetchRow and PrefetchKey fetch what Find then
-  // looks at: three misses one behind the other, unless many rows take each step together.
-  uint32_t Likely(uint64_t hash) const {
-    size_t at = hash & (slots_.size() - 1);
-    for (; slots_[at].head != kNone; at = (at + 1) & (slots_.size() - 1)) {
-      if (slots_[at].tag == static_cast<uint32_t>(hash >> 32)) return slots_[at].head;
-    }
-    return kNone;
-  }
-  void PrefetchRow(uint32_t row) const { __builtin_prefetch(&rows_[row]); }
-  void PrefetchKey(uint32_t row) const { __builtin_prefetch(rows_[row].data); }
-
-  void Add(uint64_t hash, std::string_view key, std::string_view rest) {
+  // `data`: the bytes of the key, then those of the rest; not copied.
+  void Add(uint64_t hash, const char* data, size_t key_bytes, size_t rest_bytes) {
     const auto number = static_cast<uint32_t>(rows_.size());
-    char* data = Room(key.size() + rest.size());
-    std::memcpy(data, key.data(), key.size());
-    std::memcpy(data + key.size(), rest.data(), rest.size());
-    rows_.push_back({data, static_cast<uint32_t>(key.size()), static_cast<uint32_t>(rest.size()), kNone, number});
-    Slot& slot = slots_[Place(hash, key)];
+    rows_.push_back({data, static_cast<uint32_t>(key_bytes), static_cast<uint32_t>(rest_bytes), kNone, number});
+    Slot& slot = slots_[Place(hash, {data, key_bytes})];
     if (slot.head == kNone) {
       slot = {static_cast<uint32_t>(hash >> 32), number};
       hashes_.push_back(hash);
@@ -51,6 +36,13 @@ class RowTable {
     rows_[number].head = rows_[slot.head].head;
     rows_[head.last].next = number;
     head.last = number;
+  }
+  // The same, of a copy.
+  void AddCopy(uint64_t hash, std::string_view key, std::string_view rest) {
+    char* data = Room(key.size() + rest.size());
+    std::memcpy(data, key.data(), key.size());
+    std::memcpy(data + key.size(), rest.data(), rest.size());
+    Add(hash, data, key.size(), rest.size());
   }
 
   // The first row with the key, or kNone.
@@ -69,8 +61,11 @@ class RowTable {
     return blocks_.size() * kBlock + large_ + rows_.capacity() * sizeof(Row) + slots_.size() * sizeof(Slot) +
            heads_.capacity() * (sizeof(Head) + 8);
   }
-  void Clear() {
-    slots_.assign(1024, {0, kNone});
+  // With slots for so many rows; more may come.
+  void Clear(size_t rows) {
+    size_t slots = 1024;
+    while (slots < 2 * rows) slots *= 2;
+    slots_.assign(slots, {0, kNone});
     rows_.clear();
     heads_.clear();
     hashes_.clear();
@@ -81,7 +76,7 @@ class RowTable {
  private:
   static constexpr size_t kBlock = 1u << 20;
   struct Row {
-    char* data;
+    const char* data;
     uint32_t key_bytes, rest_bytes;
     uint32_t next;
     uint32_t head;  // in heads_
@@ -98,9 +93,21 @@ class RowTable {
   size_t Place(uint64_t hash, std::string_view key) const {
     size_t at = hash & (slots_.size() - 1);
     for (; slots_[at].head != kNone; at = (at + 1) & (slots_.size() - 1)) {
-      if (slots_[at].tag == static_cast<uint32_t>(hash >> 32) && this->key(slots_[at].head) == key) break;
+      if (slots_[at].tag == static_cast<uint32_t>(hash >> 32) && Equal(rows_[slots_[at].head], key)) break;
     }
     return at;
+  }
+  // A call of memcmp costs more than most keys do.
+  static bool Equal(const Row& row, std::string_view key) {
+    const size_t n = key.size();
+    if (row.key_bytes != n) return false;
+    if (n < 8 || n > 16) return std::memcmp(row.data, key.data(), n) == 0;
+    uint64_t a, b, c, d;
+    std::memcpy(&a, row.data, 8);
+    std::memcpy(&b, key.data(), 8);
+    std::memcpy(&c, row.data + n - 8, 8);
+    std::memcpy(&d, key.data() + n - 8, 8);
+    return a == b && c == d;
   }
   char* Room(size_t bytes) {
     if (bytes > kBlock / 4) {

@@ -79,8 +79,8 @@ TEST(JoinTest, ALeftSideThatDoesNotFitIsJoinedByWayOfFiles) {
   const LocalResult whole = Join(left, right, {"--on", "id", "--type", "full"}, shape);
   const LocalResult parts = Join(left, right, {"--on", "id", "--type", "full", "--left-bytes", "300000"}, shape);
   ASSERT_TRUE(whole.ok && parts.ok) << whole.error << parts.error;
-  EXPECT_EQ(whole.counters.count({"join", "joined in parts"}), 0u);
-  EXPECT_EQ(parts.counters.at({"join", "joined in parts"}), 2);
+  EXPECT_EQ(whole.counters.count({"join", "joined by way of files"}), 0u);
+  EXPECT_EQ(parts.counters.at({"join", "joined by way of files"}), 2);
   EXPECT_TRUE(SortedLinesOf(whole.Output()) == SortedLinesOf(parts.Output()));
 }
 
