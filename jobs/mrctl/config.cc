@@ -1,10 +1,12 @@
 #include "jobs/mrctl/config.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 
 #include "common/base/text.h"
 #include "common/io/files.h"
+#include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/job_file.h"
 
 namespace mr::ctl {
@@ -18,30 +20,91 @@ constexpr Key kKeys[] = {
     {"master", "MR_MASTER"},     {"queue", "MR_QUEUE"},           {"output", "MR_OUTPUT"},
     {"timeout", "MR_TIMEOUT"},   {"no_color", "MR_NO_COLOR"},     {"no_progress", "MR_NO_PROGRESS"},
 };
+constexpr char kContextEnv[] = "MR_CONTEXT";
+constexpr std::string_view kContexts = "contexts.";
 
 struct Setting {
   std::string value;
   std::string origin;  // for messages
 };
 using Values = std::map<std::string, Setting, std::less<>>;
+using Contexts = std::map<std::string, Values, std::less<>>;
 
-// Adds what this file says about keys that nothing of higher rank has set.
-Status AddFile(const std::string& path, const ConfigSources& sources, Values* values) {
+// One place that settings come from.
+struct Layer {
+  Values values;
+  std::optional<Setting> context;
+};
+
+bool Known(std::string_view name) {
+  return std::any_of(std::begin(kKeys), std::end(kKeys), [&](const Key& key) { return key.name == name; });
+}
+
+Status UnknownKey(const std::string& path, const std::string& whole, std::string_view last, bool in_context) {
+  std::vector<std::string_view> names;
+  for (const Key& key : kKeys) names.push_back(key.name);
+  if (!in_context) names.insert(names.end(), {"context", "contexts"});
+  std::string all;
+  for (const std::string_view name : names) all += (all.empty() ? "" : ", ") + std::string(name);
+  return WithHint(InvalidArgument(path + ": unknown key '" + whole + "'" + DidYouMean(last, names)),
+                  (in_context ? "keys of a context are " : "keys are ") + all);
+}
+
+// "contexts.NAME.KEY": what a context says. A file of higher rank has said it before.
+Status AddToContext(const std::string& path, const KeyTable::Entry& entry, Contexts* contexts) {
+  const size_t dot = entry.key.rfind('.');
+  const std::string name = entry.key.substr(kContexts.size(), dot - kContexts.size());
+  const std::string key = entry.key.substr(dot + 1);
+  if (!Known(key)) return UnknownKey(path, entry.key, key, true);
+  (*contexts)[name].try_emplace(key, Setting{entry.values[0], path + ", context " + name});
+  return Status::Ok();
+}
+
+Result<Layer> ReadLayer(const std::string& path, const ConfigSources& sources, Contexts* contexts,
+                        std::vector<std::string>* files) {
+  Layer layer;
   MR_ASSIGN_OR_RETURN(const std::optional<std::string> text, sources.file(path));
-  if (!text.has_value()) return Status::Ok();
+  if (!text.has_value()) return layer;
+  files->push_back(path);
   MR_ASSIGN_OR_RETURN(const KeyTable table, ParseToml(*text, path));
   for (const KeyTable::Entry& entry : table.entries) {
-    std::vector<std::string_view> names;
-    bool known = false;
-    for (const Key& key : kKeys) {
-      names.push_back(key.name);
-      known = known || key.name == entry.key;
+    const bool in_context = entry.key.starts_with(kContexts) && entry.key.rfind('.') > kContexts.size();
+    if (in_context) {
+      MR_RETURN_IF_ERROR(AddToContext(path, entry, contexts));
+      continue;
     }
-    if (!known) return InvalidArgument(path + ": unknown key '" + entry.key + "'" + DidYouMean(entry.key, names));
+    if (entry.key == "contexts") {
+      return WithHint(InvalidArgument(path + ": contexts must be tables"),
+                      "for example [contexts.lab] and below it master = \"lab:7070\"");
+    }
+    if (entry.key != "context" && !Known(entry.key)) return UnknownKey(path, entry.key, entry.key, false);
     if (entry.list) return InvalidArgument(path + ": " + entry.key + " takes one value");
-    values->try_emplace(entry.key, Setting{entry.values[0], path});
+    if (entry.key == "context") layer.context = Setting{entry.values[0], path};
+    else layer.values.try_emplace(entry.key, Setting{entry.values[0], path});
   }
-  return Status::Ok();
+  return layer;
+}
+
+// The settings of all layers, the strongest first; the first context that is named is the one.
+Result<Values> Merge(std::vector<Layer> layers, const Contexts& contexts, Settings* settings) {
+  Values merged;
+  for (Layer& layer : layers) {
+    for (auto& [key, setting] : layer.values) merged.try_emplace(key, std::move(setting));
+    if (!layer.context.has_value() || !settings->context.empty()) continue;
+    const auto& [name, origin] = *layer.context;
+    const auto found = contexts.find(name);
+    if (found == contexts.end()) {
+      std::vector<std::string_view> names;
+      for (const auto& [known, values] : contexts) names.push_back(known);
+      return WithHint(
+          InvalidArgument(origin + ": no file has a context '" + name + "'" + DidYouMean(name, names)),
+          "a context is a table [contexts." + name + "] of mr.toml or config.toml, with master = \"HOST:PORT\"");
+    }
+    settings->context = name;
+    settings->context_origin = origin;
+    for (const auto& [key, setting] : found->second) merged.try_emplace(key, setting);
+  }
+  return merged;
 }
 
 bool IsTrue(const Values& values, std::string_view key) {
@@ -66,29 +129,62 @@ ConfigSources RealSources() {
   };
 }
 
-Result<Settings> ResolveSettings(const GlobalOptions& flags, const ConfigSources& sources) {
-  Values values;
-  if (!flags.master.empty()) values["master"] = {flags.master, "--master"};
-  if (!flags.form.empty()) values["output"] = {flags.form, "-o"};
-  if (!flags.timeout.empty()) values["timeout"] = {flags.timeout, "--timeout"};
-  if (flags.no_color) values["no_color"] = {"true", "--no-color"};
-  if (flags.no_progress) values["no_progress"] = {"true", "--no-progress"};
+namespace {
+
+// What stands behind each key, in the order of kKeys; what nobody set has its default.
+void Show(const Values& values, Settings* settings) {
   for (const Key& key : kKeys) {
-    if (auto value = sources.env(key.env)) values.try_emplace(std::string(key.name), Setting{*value, key.env});
+    const auto at = values.find(key.name);
+    ShownSetting shown{std::string(key.name), "", "default"};
+    if (at != values.end()) {
+      shown.value = at->second.value;
+      shown.origin = at->second.origin;
+    } else if (key.name == "master") {
+      shown.value = kDefaultMaster;
+    } else if (key.name == "output") {
+      shown.value = "table";
+    } else if (key.name.starts_with("no_")) {
+      shown.value = "false";
+    }
+    settings->shown.push_back(std::move(shown));
   }
-  MR_RETURN_IF_ERROR(AddFile("mr.toml", sources, &values));
+}
+
+}  // namespace
+
+Result<Settings> ResolveSettings(const GlobalOptions& flags, const ConfigSources& sources) {
+  Settings settings;
+  Layer flag, env;
+  if (!flags.master.empty()) flag.values["master"] = {flags.master, "--master"};
+  if (!flags.form.empty()) flag.values["output"] = {flags.form, "-o"};
+  if (!flags.timeout.empty()) flag.values["timeout"] = {flags.timeout, "--timeout"};
+  if (flags.no_color) flag.values["no_color"] = {"true", "--no-color"};
+  if (flags.no_progress) flag.values["no_progress"] = {"true", "--no-progress"};
+  for (const Key& key : kKeys) {
+    if (auto value = sources.env(key.env)) env.values.try_emplace(std::string(key.name), Setting{*value, key.env});
+  }
+  if (auto value = sources.env(kContextEnv)) env.context = Setting{*value, kContextEnv};
+  // Weaker than a flag, stronger than any file: https://no-color.org and terminals that know no colours.
+  if (sources.env("NO_COLOR").has_value()) env.values.try_emplace("no_color", Setting{"true", "NO_COLOR"});
+  if (sources.env("TERM") == "dumb") env.values.try_emplace("no_color", Setting{"true", "TERM=dumb"});
+
+  std::vector<std::string> paths = {"mr.toml"};
   const auto home = sources.env("XDG_CONFIG_HOME");
   const auto user = sources.env("HOME");
-  if (home.has_value() || user.has_value()) {
-    MR_RETURN_IF_ERROR(AddFile((home.has_value() ? *home : *user + "/.config") + "/mr/config.toml", sources, &values));
+  if (home.has_value() || user.has_value())
+    paths.push_back((home.has_value() ? *home : *user + "/.config") + "/mr/config.toml");
+  paths.push_back("/etc/mr/config.toml");
+  std::vector<Layer> layers = {std::move(flag), std::move(env)};
+  Contexts contexts;
+  for (const std::string& path : paths) {
+    MR_ASSIGN_OR_RETURN(Layer layer, ReadLayer(path, sources, &contexts, &settings.files));
+    layers.push_back(std::move(layer));
   }
-  MR_RETURN_IF_ERROR(AddFile("/etc/mr/config.toml", sources, &values));
+  MR_ASSIGN_OR_RETURN(const Values values, Merge(std::move(layers), contexts, &settings));
 
-  Settings settings;
   settings.quiet = flags.quiet;
   settings.verbose = flags.verbose;
-  const auto term = sources.env("TERM");
-  settings.color = !IsTrue(values, "no_color") && !sources.env("NO_COLOR").has_value() && term != "dumb";
+  settings.color = !IsTrue(values, "no_color");
   settings.progress = !IsTrue(values, "no_progress") && !flags.quiet;
   if (auto at = values.find("master"); at != values.end()) settings.master = at->second.value;
   if (auto at = values.find("queue"); at != values.end()) settings.queue = at->second.value;
@@ -102,6 +198,7 @@ Result<Settings> ResolveSettings(const GlobalOptions& flags, const ConfigSources
     if (!timeout.ok()) return timeout.status().With(at->second.origin);
     settings.timeout = *timeout;
   }
+  Show(values, &settings);
   return settings;
 }
 

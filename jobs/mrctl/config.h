@@ -1,5 +1,8 @@
 // Where settings come from: flag > environment > ./mr.toml > $XDG_CONFIG_HOME/mr/config.toml >
 // /etc/mr/config.toml > default.
+//
+// A context is a name for several settings: [contexts.NAME] in any of the files. What names one (MR_CONTEXT, or
+// `context` in a file) gives its settings the rank of the place where it is named, behind what that place says itself.
 #pragma once
 
 #include <functional>
@@ -13,6 +16,11 @@
 
 namespace mr::ctl {
 
+// A setting as it is in force.
+struct ShownSetting {
+  std::string key, value, origin;  // value: empty where none is set and there is no default
+};
+
 // What the verbs go by.
 struct Settings {
   std::string master = kDefaultMaster;
@@ -20,6 +28,9 @@ struct Settings {
   OutputForm form = OutputForm::kTable;
   bool quiet = false, verbose = false, color = true, progress = true;
   std::optional<Duration> timeout;
+  std::string context, context_origin;  // empty: none is named
+  std::vector<ShownSetting> shown;      // all of them, for `mrctl config view`
+  std::vector<std::string> files;       // that were read, the strongest first
 };
 
 // The outside world as Resolve sees it, so that tests need no environment and no files.

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <thread>
 
+#include "common/base/digest.h"
 #include "common/base/text.h"
 #include "common/io/files.h"
 #include "common/rpc/kj_thread.h"
@@ -21,6 +24,11 @@ namespace mr::ctl {
 namespace {
 
 namespace stdfs = std::filesystem;
+
+// Of one file (a guess: more belongs into a file).
+constexpr uint64_t kMostInJson = 64u << 20;
+// Steps in which a checksum reads.
+constexpr uint64_t kSumBytes = 8u << 20;
 
 // Steps in which head and tail look for line ends.
 constexpr uint64_t kLookBytes = 64u << 10;
@@ -62,18 +70,33 @@ FileRow RowOf(const dfs::FileInfo& info) {
 // One `mrctl fs` command on one connection.
 class FsCommand {
  public:
-  FsCommand(const Command& command, const Settings& settings, dfs::BlockingDfs& store)
-      : command_(command), settings_(settings), store_(store) {
+  FsCommand(const Command& command, const Settings& settings, Client& client, dfs::BlockingDfs& store)
+      : command_(command), settings_(settings), client_(client), store_(store) {
     put_.overwrite = command.force;
     put_.replication = static_cast<uint32_t>(std::max(0, command.replication));
   }
 
   Status Run() {
+    MR_RETURN_IF_ERROR(Do());
+    // One document: of what was shown, or of what was done.
+    const std::string& sub = command_.sub;
+    const bool shows = sub == "cat" || sub == "head" || sub == "tail" || !contents_.empty();
+    if (settings_.form == OutputForm::kTable || sub == "ls" || sub == "stat" || sub == "du" || sub == "checksum") {
+      return Status::Ok();
+    }
+    Print(shows ? JsonContents(contents_, settings_.form) : JsonDone(done_, settings_.form));
+    return Status::Ok();
+  }
+
+ private:
+  Status Do() {
     const std::string& sub = command_.sub;
     if (sub == "put") return Put();
     if (sub == "get") return Get();
     if (sub == "getmerge") return GetMerge();
     if (sub == "mv") return Move();
+    if (sub == "cp") return Copy();
+    if (sub == "checksum") return Checksum();
     std::vector<FileRow> rows;
     for (const std::string& word : command_.args) {
       MR_ASSIGN_OR_RETURN(const std::string path, StorePath(word));
@@ -94,7 +117,6 @@ class FsCommand {
     return Status::Ok();
   }
 
- private:
   Status List(const std::string& path, std::vector<FileRow>* rows) {
     MR_ASSIGN_OR_RETURN(const auto entries, store_.List(path));
     for (const auto& entry : entries) rows->push_back(RowOf(entry));
@@ -126,13 +148,25 @@ class FsCommand {
   }
 
   Status Cat(const std::string& path) {
-    std::fflush(stdout);
-    return store_.GetToFd(path, 1);
+    if (settings_.form == OutputForm::kTable) {
+      std::fflush(stdout);
+      return store_.GetToFd(path, 1);
+    }
+    MR_ASSIGN_OR_RETURN(const auto info, store_.Stat(path));
+    if (info.bytes > kMostInJson) {
+      return WithHint(Rejected(path + " has " + HumanBytes(info.bytes) + ", a JSON document takes at most " +
+                               HumanBytes(kMostInJson)),
+                      "mrctl fs get copies it to a file; without -o json, fs cat prints it");
+    }
+    MR_ASSIGN_OR_RETURN(std::string text, store_.GetBytes(path));
+    contents_.push_back({path, std::move(text)});
+    return Status::Ok();
   }
 
   Status Head(const std::string& path) {
     MR_ASSIGN_OR_RETURN(const auto info, store_.Stat(path));
     uint64_t lines = 0;
+    std::string text;
     for (uint64_t offset = 0; offset < info.bytes && lines < command_.lines; offset += kLookBytes) {
       MR_ASSIGN_OR_RETURN(std::string piece, store_.GetBytes(path, offset, std::min(kLookBytes, info.bytes - offset)));
       size_t end = 0;
@@ -145,9 +179,9 @@ class FsCommand {
           ++lines;
         }
       }
-      Print(piece.substr(0, end));
+      Show(piece.substr(0, end), &text);
     }
-    return Status::Ok();
+    return Shown(path, std::move(text));
   }
 
   Status Tail(const std::string& path) {
@@ -167,22 +201,37 @@ class FsCommand {
     for (uint64_t i = 0; i < command_.lines && at != std::string::npos; ++i) {
       at = at == 0 ? std::string::npos : text.rfind('\n', at - 1);
     }
-    Print(at == std::string::npos ? text : text.substr(at + 1));
+    std::string last;
+    Show(at == std::string::npos ? text : text.substr(at + 1), &last);
+    return Shown(path, std::move(last));
+  }
+
+  // Printed at once for people, kept for the document of scripts.
+  void Show(const std::string& piece, std::string* kept) const {
+    if (settings_.form == OutputForm::kTable) Print(piece);
+    else *kept += piece;
+  }
+  Status Shown(const std::string& path, std::string text) {
+    if (settings_.form != OutputForm::kTable) contents_.push_back({path, std::move(text)});
     return Status::Ok();
   }
+  void Did(const std::string& path, const std::string& to = "") { done_.push_back({path, command_.sub, to, ""}); }
 
   Status Mkdir(const std::string& path) {
     MR_RETURN_IF_ERROR(CheckNotStaging(path));
     if (!command_.parents && store_.Stat(path).ok()) {
       return WithHint(Rejected(path + " exists"), "-p takes an existing directory as it is");
     }
-    return store_.Mkdir(path);
+    MR_RETURN_IF_ERROR(store_.Mkdir(path));
+    Did(path);
+    return Status::Ok();
   }
 
   Status Remove(const std::string& path) {
     const Status removed = store_.Remove(path, command_.recursive);
     if (removed.code() == Code::kNotFound && command_.force) return Status::Ok();
     if (removed.code() == Code::kRejected && !command_.recursive) return WithHint(removed, "-r removes a directory with all below it");
+    if (removed.ok()) Did(path);
     return removed;
   }
 
@@ -193,7 +242,79 @@ class FsCommand {
     if (auto info = store_.Stat(to); info.ok() && info->is_directory) to = Join(to, BaseName(from));
     MR_RETURN_IF_ERROR(CheckNotStaging(from));
     MR_RETURN_IF_ERROR(CheckNotStaging(to));
-    return store_.Rename(from, to);
+    MR_RETURN_IF_ERROR(store_.Rename(from, to));
+    Did(from, to);
+    return Status::Ok();
+  }
+
+  // By way of mrctl, under a hidden name until it is whole.
+  Status Copy() {
+    if (command_.args.size() != 2) return InvalidArgument("fs cp takes FROM and TO");
+    MR_ASSIGN_OR_RETURN(const std::string from, StorePath(command_.args[0]));
+    MR_ASSIGN_OR_RETURN(std::string to, StorePath(command_.args[1]));
+    MR_ASSIGN_OR_RETURN(const auto info, store_.Stat(from));
+    if (info.is_directory)
+      return WithHint(InvalidArgument(from + " is a directory: fs cp copies one file"),
+                      "mrctl fs ls " + from + " lists its files");
+    auto there = store_.Stat(to);
+    if (there.ok() && there->is_directory) {
+      to = Join(to, BaseName(from));
+      there = store_.Stat(to);
+    }
+    MR_RETURN_IF_ERROR(CheckNotStaging(to));
+    if (from == to) return InvalidArgument(from + " cannot become a copy of itself");
+    if (there.ok() && !command_.force) return WithHint(Rejected(to + " exists"), kReplaceHint);
+    const std::string hidden = Join(ParentOf(to), "." + BaseName(to) + ".mrctl-" + std::to_string(getpid()));
+    Status status = CopyBytes(info, hidden);
+    if (status.ok() && there.ok()) status = store_.Remove(to, false);
+    if (status.ok()) status = store_.Rename(hidden, to);
+    if (!status.ok()) {
+      (void)store_.Remove(hidden, false);
+      return status;
+    }
+    Did(from, to);
+    return Status::Ok();
+  }
+
+  // Reads on a connection and threads of its own: a pipe that is full or empty holds up one side only.
+  Status CopyBytes(const dfs::FileInfo& from, const std::string& to) {
+    MR_ASSIGN_OR_RETURN(const auto reader, dfs::BlockingDfs::Connect(client_.loop(), settings_.master));
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "cannot make a pipe");
+    UniqueFd out(ends[0]), in(ends[1]);
+    std::signal(SIGPIPE, SIG_IGN);  // where writing fails, reading ends by EPIPE
+    Status got;
+    std::thread thread([&] {
+      got = reader->GetToFd(from.path, in.get());
+      in.reset();
+    });
+    dfs::PutOptions options;
+    options.overwrite = true;
+    options.replication = from.replication;
+    options.block_bytes = from.block_bytes;
+    const auto written = store_.PutFd(to, options, out.get());
+    out.reset();
+    thread.join();
+    if (!written.ok()) return written.status();
+    return got;
+  }
+
+  Status Checksum() {
+    std::vector<FileSum> sums;
+    for (const std::string& word : command_.args) {
+      MR_ASSIGN_OR_RETURN(const std::string path, StorePath(word));
+      MR_ASSIGN_OR_RETURN(const auto info, store_.Stat(path));
+      if (info.is_directory)
+        return WithHint(InvalidArgument(path + " is a directory"), "name its files: mrctl fs ls " + path);
+      Hasher128 hasher;
+      for (uint64_t at = 0; at < info.bytes; at += kSumBytes) {
+        MR_ASSIGN_OR_RETURN(const std::string piece, store_.GetBytes(path, at, std::min(kSumBytes, info.bytes - at)));
+        hasher.Update(piece);
+      }
+      sums.push_back({path, hasher.Finish().Hex(), info.bytes});
+    }
+    Print(RenderSums(sums, settings_.form));
+    return Status::Ok();
   }
 
   Status Put() {
@@ -212,6 +333,7 @@ class FsCommand {
         if (into) return InvalidArgument("standard input needs the name of a file to become");
         MR_RETURN_IF_ERROR(CheckNotStaging(target));
         MR_RETURN_IF_ERROR(store_.PutFd(target, put_, 0).status());
+        Did("-", target);
         continue;
       }
       if (!PathExists(source)) return NotFound("local file " + source + " does not exist");
@@ -232,6 +354,7 @@ class FsCommand {
     MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(source, O_RDONLY));
     auto written = store_.PutFd(target, put_, file.get());
     if (!written.ok() && written.status().code() == Code::kRejected && !command_.force) return WithHint(written.status(), kReplaceHint);
+    if (written.ok()) Did(source, target);
     return written.status();
   }
 
@@ -244,7 +367,9 @@ class FsCommand {
       if (target == "-") {
         MR_RETURN_IF_ERROR(Cat(path));
       } else {
-        MR_RETURN_IF_ERROR(GetTree(path, into ? target + "/" + BaseName(path) : target));
+        const std::string to = into ? target + "/" + BaseName(path) : target;
+        MR_RETURN_IF_ERROR(GetTree(path, to));
+        Did(path, to);
       }
     }
     return Status::Ok();
@@ -284,15 +409,22 @@ class FsCommand {
       if (!entry.is_directory && !Hidden(BaseName(entry.path))) paths.push_back(entry.path);
     }
     std::sort(paths.begin(), paths.end());
-    if (command_.args[1] != "-") return GetFiles(paths, command_.args[1]);
+    if (command_.args[1] != "-") {
+      MR_RETURN_IF_ERROR(GetFiles(paths, command_.args[1]));
+      Did(directory, command_.args[1]);
+      return Status::Ok();
+    }
     for (const std::string& path : paths) MR_RETURN_IF_ERROR(Cat(path));
     return Status::Ok();
   }
 
   const Command& command_;
   const Settings& settings_;
+  Client& client_;
   dfs::BlockingDfs& store_;
   dfs::PutOptions put_;
+  std::vector<Done> done_;
+  std::vector<FileText> contents_;  // shown
 };
 
 }  // namespace
@@ -301,8 +433,13 @@ Result<int> RunFs(const Command& command, const Settings& settings) {
   // First the client of jobs: it says best why there is no master.
   Client client(settings.master);
   MR_RETURN_IF_ERROR(client.WaitConnected());
+  if (command.sub == "df") {
+    MR_ASSIGN_OR_RETURN(const auto workers, client.Workers());
+    Print(RenderSpace(workers, settings.form));
+    return kExitOk;
+  }
   MR_ASSIGN_OR_RETURN(const auto store, dfs::BlockingDfs::Connect(client.loop(), settings.master));
-  MR_RETURN_IF_ERROR(FsCommand(command, settings, *store).Run());
+  MR_RETURN_IF_ERROR(FsCommand(command, settings, client, *store).Run());
   return kExitOk;
 }
 

@@ -21,6 +21,15 @@ Result<std::string> Scalar(const toml::value& value, const std::string& where) {
   return InvalidArgument(where + " must be a string, a whole number, true or false");
 }
 
+// The scalars of a table within a table: one entry each, "above.key".
+Status AddNested(const std::string& above, const toml::value& nested, const std::string& where, KeyTable* table) {
+  for (const auto& [name, element] : nested.as_table()) {
+    MR_ASSIGN_OR_RETURN(std::string text, Scalar(element, where + "." + name));
+    table->entries.push_back({above + "." + name, {std::move(text)}, false});
+  }
+  return Status::Ok();
+}
+
 Result<KeyTable> Flatten(const toml::value& root, const std::string& file) {
   KeyTable table;
   for (const auto& [key, value] : root.as_table()) {
@@ -35,6 +44,10 @@ Result<KeyTable> Flatten(const toml::value& root, const std::string& file) {
     } else if (value.is_table()) {
       entry.list = true;
       for (const auto& [name, element] : value.as_table()) {
+        if (element.is_table()) {  // [contexts.NAME]
+          MR_RETURN_IF_ERROR(AddNested(key + "." + name, element, where + "." + name, &table));
+          continue;
+        }
         MR_ASSIGN_OR_RETURN(std::string text, Scalar(element, where + "." + name));
         entry.values.push_back(name + "=" + text);
       }
@@ -42,7 +55,8 @@ Result<KeyTable> Flatten(const toml::value& root, const std::string& file) {
       MR_ASSIGN_OR_RETURN(std::string text, Scalar(value, where));
       entry.values.push_back(std::move(text));
     }
-    table.entries.push_back(std::move(entry));
+    const bool only_nested = value.is_table() && entry.values.empty() && !value.as_table().empty();
+    if (!only_nested) table.entries.push_back(std::move(entry));
   }
   return table;
 }

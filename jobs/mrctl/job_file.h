@@ -1,5 +1,6 @@
 // Files of keys and values that people write: job files (.toml, .json) and mr.toml. Flat; a table
-// gives "key=value" strings under its name. toml11 stays in job_file.cc, JSON in json_in.cc.
+// gives "key=value" strings under its name, a table within a table entries "table.table.key". toml11 stays in
+// job_file.cc, JSON in json_in.cc.
 #pragma once
 
 #include <string>

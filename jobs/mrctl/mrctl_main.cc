@@ -25,8 +25,14 @@ Result<int> Dispatch(const Command& command, const Settings& settings) {
   if (verb == "logs") return RunLogs(command, settings);
   if (verb == "profile") return RunProfile(command, settings);
   if (verb == "whatif") return RunWhatif(command, settings);
+  if (verb == "trace") return RunTrace(command, settings);
+  if (verb == "top") return RunTop(command, settings);
+  if (verb == "config") return RunConfig(command, settings);
+  if (verb == "completion") return RunCompletion(command, settings);
   if (verb == "fs") return RunFs(command, settings);
-  if (verb == "workers" || verb == "worker" || verb == "version" || verb == "queues" || verb == "queue") return RunClusterVerb(command, settings);
+  if (verb == "workers" || verb == "worker" || verb == "version" || verb == "queues" || verb == "queue") {
+    return RunClusterVerb(command, settings);
+  }
   return RunJobVerb(command, settings);
 }
 
@@ -34,8 +40,9 @@ Result<int> Dispatch(const Command& command, const Settings& settings) {
 bool WantsJson(const std::vector<std::string>& argv) {
   for (size_t i = 0; i < argv.size(); ++i) {
     if (argv[i] == "-ojson" || (argv[i] == "-o" && i + 1 < argv.size() && argv[i + 1] == "json")) return true;
+    if (argv[i].starts_with("-o")) return false;
   }
-  return false;
+  return RealSources().env("MR_OUTPUT") == "json";
 }
 
 int Fail(const Status& status, bool json) {
@@ -53,6 +60,13 @@ int Main(const std::vector<std::string>& argv) {
     return kExitOk;
   }
   auto settings = ResolveSettings(command->global, RealSources());
+  if (command->verb == "doctor") {
+    if (settings.ok() && settings->timeout.has_value()) SetTimeLimit(Now() + *settings->timeout);
+    CatchInterrupts();
+    auto exit = RunDoctor(*command, settings);
+    return exit.ok() ? *exit
+                     : Fail(exit.status(), settings.ok() ? settings->form == OutputForm::kJson : WantsJson(argv));
+  }
   if (!settings.ok()) return Fail(settings.status(), WantsJson(argv));
   if (settings->timeout.has_value()) SetTimeLimit(Now() + *settings->timeout);
   CatchInterrupts();

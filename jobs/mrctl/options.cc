@@ -1,13 +1,12 @@
+// What each verb is called, takes and says of itself. The examples are run by tests/cluster/examples_test.cc, which
+// says what they may count on.
 #include "jobs/mrctl/options.h"
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <algorithm>
 
-#include "common/base/text.h"
-#include "jobs/mrctl/exit_code.h"
-#include "jobs/mrctl/job_file.h"
+#include "jobs/mrctl/option_tree.h"
 
 namespace mr::ctl {
 namespace {
@@ -22,13 +21,32 @@ constexpr char kSubmitFooter[] =
     "8 missed its deadline (--strict-deadline), 70 internal, 124 --timeout ran out, 130 interrupted.";
 
 // A repeatable option: one value each time it is written.
-void AddList(CLI::App* app, const char* name, std::vector<std::string>* values, const char* help) {
-  app->add_option(name, *values, help)->allow_extra_args(false);
+CLI::Option* AddList(CLI::App* app, const char* name, std::vector<std::string>* values, const char* help) {
+  return app->add_option(name, *values, help)->allow_extra_args(false);
+}
+
+constexpr char kSubmitExample[] = "mrctl submit wordcount --input /data/books.txt --output /data/words";
+constexpr char kExplainExample[] = "mrctl explain wordcount --input /data/books.txt --output /data/words2";
+
+// Behind what the footer says already.
+void AddExample(CLI::App* app, const std::string& example) {
+  const std::string before = app->get_footer();
+  app->footer(before + (before.empty() ? "" : "\n") + "Example:\n  " + example);
+}
+
+// A verb below another; its word goes to Command::sub.
+CLI::App* AddSub(CLI::App* above, Command* c, const std::string& name, const std::string& help,
+                 const std::string& example) {
+  CLI::App* app = above->add_subcommand(name, help)->fallthrough();
+  app->parse_complete_callback([c, name] { c->sub = name; });
+  AddExample(app, example);
+  return app;
 }
 
 void AddGlobalOptions(CLI::App* app, GlobalOptions* g) {
   app->add_option("--master", g->master, "HOST:PORT of the master (MR_MASTER; default 127.0.0.1:7070)");
-  app->add_option("-o", g->form, "table, json (one document) or ndjson");
+  app->add_option("-o", g->form, "for people, as one document, or a line for each element")
+      ->type_name("table|json|ndjson");
   app->add_flag("-q,--quiet", g->quiet, "only results and errors");
   app->add_flag("-v,--verbose", g->verbose, "say more on stderr");
   app->add_flag("--no-color", g->no_color, "no colour (also NO_COLOR)");
@@ -37,13 +55,13 @@ void AddGlobalOptions(CLI::App* app, GlobalOptions* g) {
 }
 
 void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
-  AddList(app, "--input", &s->inputs, "file, directory or glob; repeatable; the job numbers them");
+  AddList(app, "--input", &s->inputs, "file, directory or glob; repeatable; the job numbers them")->type_name("PATH");
   app->add_option("--format", s->format, "of the inputs: text kv csv jsonl fixed:N record");
-  app->add_option("--output", s->output, "directory that must not exist, or - for standard output");
+  app->add_option("--output", s->output, "directory that must not exist, or - for standard output")->type_name("PATH");
   app->add_option("--output-format", s->output_format, "text, raw, fixed:N or record; compressed as text.gz, text.zst");
   app->add_flag("--overwrite", s->overwrite, "replace an existing output when the job succeeds");
   app->add_option("--reduces", s->reduces, "tasks of stages whose number is open");
-  app->add_option("--lib", s->lib, "operator library (.so) with the job");
+  app->add_option("--lib", s->lib, "operator library (.so) with the job")->type_name("PATH");
   app->add_flag("--local{2}", s->local, "run here: a private cluster of N workers (--local=N, default 2)");
   app->add_flag("--detach", s->detach, "print the job's id and do not wait");
   app->add_flag("--dry-run", s->dry_run, "show the plan and stop (mrctl explain)");
@@ -58,36 +76,38 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
   AddList(app, "--label", &s->labels, "KEY=VALUE that is kept with the job");
   app->add_option("--submission-id", s->submission_id, "the same id and job again gives the same job");
   app->add_option("--scheduler", s->scheduler, "policies of the job in place of the cluster's, or none");
-  app->add_option("--speculation", s->speculation, "on, off or auto: copies of slow attempts (auto: as the list has it)");
-  app->add_option("--clone", s->clone, "on, off or auto: several attempts from the start");
+  app->add_option("--speculation", s->speculation, "copies of slow attempts (auto: as the list has it)")
+      ->type_name("on|off|auto");
+  app->add_option("--clone", s->clone, "several attempts from the start")->type_name("on|off|auto");
   app->add_option("--max-attempts", s->max_attempts, "failures of one task that fail the job (4)");
   app->add_option("--memory", s->memory, "of each attempt, as 512m");
 }
 
 void AddFsOptions(CLI::App* fs, Command* c) {
-  struct Sub { const char* name; const char* help; };
+  struct Sub { const char* name; const char* help; const char* example; };
   constexpr Sub kSubs[] = {
-      {"ls", "PATH...: what is in a directory"},
-      {"put", "LOCAL... PATH: copy in (- is standard input)"},
-      {"get", "PATH... LOCAL: copy out"},
-      {"cat", "PATH...: to standard output"},
-      {"head", "PATH: first lines"},
-      {"tail", "PATH: last lines"},
-      {"stat", "PATH...: size, blocks, replication"},
-      {"du", "PATH...: bytes below"},
-      {"mkdir", "PATH..."},
-      {"mv", "FROM TO"},
-      {"rm", "[-r] PATH..."},
-      {"getmerge", "DIRECTORY LOCAL: its parts as one file"},
+      {"ls", "PATH...: what is in a directory", "mrctl fs ls /data"},
+      {"put", "LOCAL... PATH: copy in (- is standard input)", "mrctl fs put --overwrite books.txt /data/"},
+      {"get", "PATH... LOCAL: copy out", "mrctl fs get /data/counts counts"},
+      {"cat", "PATH...: to standard output", "mrctl fs cat /data/books.txt"},
+      {"head", "PATH: first lines", "mrctl fs head -n 3 /data/books.txt"},
+      {"tail", "PATH: last lines", "mrctl fs tail -n 3 /data/books.txt"},
+      {"stat", "PATH...: size, blocks, replication", "mrctl fs stat /data/books.txt"},
+      {"du", "PATH...: bytes below", "mrctl fs du /data"},
+      {"mkdir", "PATH...", "mrctl fs mkdir -p /data/new"},
+      {"mv", "FROM TO", "mrctl fs mv /data/old.txt /data/kept.txt"},
+      {"cp", "FROM TO: a second file of the same bytes", "mrctl fs cp --overwrite /data/books.txt /data/copy.txt"},
+      {"rm", "[-r] PATH...", "mrctl fs rm -r /data/trash"},
+      {"getmerge", "DIRECTORY LOCAL: its parts as one file", "mrctl fs getmerge /data/counts counts.txt"},
+      {"checksum", "PATH...: XXH3-128 of the bytes of files", "mrctl fs checksum /data/books.txt"},
   };
   for (const Sub& sub : kSubs) {
-    CLI::App* app = fs->add_subcommand(sub.name, sub.help)->fallthrough();
+    CLI::App* app = AddSub(fs, c, sub.name, sub.help, sub.example);
     app->add_option("paths", c->args, "paths; a bare one is dfs:///")->required();
     const std::string name = sub.name;
-    app->parse_complete_callback([c, name] { c->sub = name; });
     if (name == "rm") app->add_flag("-r,-R,--recursive", c->recursive, "directories too");
     if (name == "rm") app->add_flag("-f,--force", c->force, "absent is fine");
-    if (name == "put" || name == "get" || name == "getmerge") {
+    if (name == "put" || name == "get" || name == "getmerge" || name == "cp") {
       app->add_flag("-f,--force,--overwrite", c->force, "replace what exists");
     }
     if (name == "mkdir") app->add_flag("-p,--parents", c->parents, "existing is fine");
@@ -97,39 +117,67 @@ void AddFsOptions(CLI::App* fs, Command* c) {
     }
     if (name == "head" || name == "tail") app->add_option("-n", c->lines, "lines (10)");
   }
+  AddSub(fs, c, "df", "room of the block store, on each worker and in all", "mrctl fs df");
   fs->require_subcommand(1);
 }
 
 void AddJobVerbs(CLI::App* root, Command* c) {
+  AddExample(root->add_subcommand("jobs", "all jobs")->fallthrough(), "mrctl jobs");
   CLI::App* job = root->add_subcommand("job", "one job: show, stages, tasks, attempts, counters, set")->fallthrough();
-  for (const char* name : {"show", "stages", "tasks", "attempts", "counters"}) {
-    CLI::App* app = job->add_subcommand(name)->fallthrough();
-    app->add_option("id", c->args, "job_...")->required();
-    app->parse_complete_callback([c, name] { c->sub = name; });
+  struct Side { const char* name; const char* help; };
+  constexpr Side kSides[] = {
+      {"show", "its state, output and stages"},
+      {"stages", "tasks, bytes and records of each"},
+      {"tasks", "which are done, and where their outputs are"},
+      {"attempts", "where each ran, how long, and what failed it"},
+      {"counters", "what its operators counted"},
+  };
+  for (const Side& side : kSides) {
+    const std::string name = side.name;
+    AddSub(job, c, name, side.help, "mrctl job " + name + " job_1_0001")
+        ->add_option("id", c->args, "job_...")
+        ->required();
   }
-  CLI::App* set = job->add_subcommand("set", "priority and deadline of a running job; what is not given stays as it is");
-  set->fallthrough()->add_option("id", c->args, "job_...")->required();
+  CLI::App* set = AddSub(job, c, "set", "priority and deadline of a running job; what is not given stays as it is",
+                         "mrctl job set job_1_0002 --priority 5");
+  set->add_option("id", c->args, "job_...")->required();
   set->add_option("--priority", c->priority, "higher goes first within its queue");
   set->add_option("--deadline", c->deadline, "time from its submission, as 10m, or none");
-  set->parse_complete_callback([c] { c->sub = "set"; });
   job->require_subcommand(1);
-  root->add_subcommand("jobs", "all jobs")->fallthrough();
-  struct Verb { const char* name; const char* what; const char* help; };
+  struct Verb { const char* name; const char* what; const char* help; const char* example; };
   constexpr Verb kVerbs[] = {
-      {"wait", "job_...", "until the job has ended; exits as submit would"},
-      {"attach", "job_...", "follow a running job"},
-      {"kill", "job_...", "end jobs"},
-      {"logs", "job, task or attempt", "what attempts wrote, those that failed first"},
-      {"why", "job, task, attempt or worker", "the scheduler's reasons"},
+      {"wait", "job_...", "until the job has ended; exits as submit would", "mrctl wait job_1_0001"},
+      {"attach", "job_...", "follow a running job", "mrctl attach job_1_0001"},
+      {"kill", "job_...", "end jobs", "mrctl kill job_1_0002 --reason 'not needed any more'"},
+      {"logs", "job, task or attempt", "what attempts wrote, those that failed first",
+       "mrctl logs job_1_0001 --tail 5"},
+      {"why", "job, task, attempt or worker", "the scheduler's reasons", "mrctl why job_1_0001"},
+      {"trace", "job_...", "an ended job's attempts over time, for ui.perfetto.dev or chrome://tracing",
+       "mrctl trace job_1_0001 > trace.json"},
   };
   for (const Verb& verb : kVerbs) {
     CLI::App* app = root->add_subcommand(verb.name, verb.help)->fallthrough();
+    const std::string name = verb.name;
     app->add_option("id", c->args, verb.what)->required();
-    if (std::string(verb.name) == "kill") app->add_option("--reason", c->why, "kept with the job");
-    if (std::string(verb.name) == "logs") {
+    if (name == "kill") app->add_option("--reason", c->why, "kept with the job");
+    if (name == "logs") {
       app->add_option("--tail", c->tail, "last lines of each attempt (of several: 20; of one: all that is kept)");
     }
+    AddExample(app, verb.example);
   }
+  CLI::App* history = root->add_subcommand("history", "jobs that have ended, the last one first")->fallthrough();
+  history->add_option("--limit", c->limit, "so many (20)")->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000}));
+  AddExample(history, "mrctl history --limit 5");
+}
+
+void AddProfile(CLI::App* root, Command* c) {
+  CLI::App* profile = root->add_subcommand("profile", "what earlier runs of a job taught: show")->fallthrough();
+  profile->require_subcommand(1);
+  AddSub(profile, c, "show", "stages, with how long their tasks took; -o json has all samples",
+         "mrctl profile show wordcount")
+      ->add_option("name", c->args, "name of the job, as mrctl jobs has it")
+      ->required()
+      ->expected(1);
 }
 
 void AddWhatif(CLI::App* root, Command* c) {
@@ -140,174 +188,87 @@ void AddWhatif(CLI::App* root, Command* c) {
   app->add_option("--slots", c->whatif.slots, "so many slots on each")->check(CLI::Range(1u, 10'000u));
   app->footer("Simulated with mrsim from the times of the job's attempts; first as it was, which shows the model's error.\n"
               "Exit: 0, 2 usage or a bad list, 3 the job has not ended or did not succeed, 5 no master, 7 no such job.");
+  AddExample(app, "mrctl whatif job_1_0001 --workers 10");
 }
 
-void Build(CLI::App* root, Command* c) {
-  root->require_subcommand(1);
-  root->fallthrough();
-  AddGlobalOptions(root, &c->global);
-  for (const char* name : {"submit", "explain"}) {
-    CLI::App* app = root->add_subcommand(name, std::string(name) == "submit" ? "run a job and follow it"
-                                                                             : "show what submit would run");
-    app->fallthrough()->footer(kSubmitFooter);
-    AddSubmitOptions(app, &c->submit);
-  }
-  AddJobVerbs(root, c);
-  AddWhatif(root, c);
-  root->add_subcommand("workers", "all workers")->fallthrough();
-  CLI::App* worker = root->add_subcommand("worker", "one worker: drain, undrain")->fallthrough();
-  for (const char* name : {"drain", "undrain"}) {
-    CLI::App* app = worker->add_subcommand(name)->fallthrough();
-    app->add_option("id", c->args, "w...")->required();
-    app->parse_complete_callback([c, name] { c->sub = name; });
+void AddClusterVerbs(CLI::App* root, Command* c) {
+  AddExample(root->add_subcommand("workers", "all workers")->fallthrough(), "mrctl workers");
+  CLI::App* worker = root->add_subcommand("worker", "one worker: show, drain, undrain")->fallthrough();
+  struct Sub { const char* name; const char* help; const char* example; };
+  constexpr Sub kSubs[] = {
+      {"show", "what it is, what runs on it, and what the scheduler holds against it", "mrctl worker show w1"},
+      {"drain", "it ends what it runs and gets nothing new", "mrctl worker drain w2"},
+      {"undrain", "it takes work again", "mrctl worker undrain w2"},
+  };
+  for (const Sub& sub : kSubs) {
+    AddSub(worker, c, sub.name, sub.help, sub.example)->add_option("id", c->args, "w...")->required();
   }
   worker->require_subcommand(1);
-  root->add_subcommand("queues", "all queues")->fallthrough();
+  AddExample(root->add_subcommand("queues", "all queues")->fallthrough(), "mrctl queues");
   CLI::App* queue = root->add_subcommand("queue", "one queue: set")->fallthrough()->require_subcommand(1);
-  CLI::App* set = queue->add_subcommand("set", "shares of a queue; what is not given stays as it is")->fallthrough();
+  CLI::App* set = AddSub(queue, c, "set", "shares of a queue; what is not given stays as it is",
+                         "mrctl queue set night --weight 0.5");
   set->add_option("queue", c->args, "its name")->required()->expected(1);
   set->add_option("--weight", c->weight, "slots in proportion to it");
   set->add_option("--min-share", c->min_share, "slots that it gets before others");
   set->add_option("--max-share", c->max_share, "slots that it never exceeds; 0 = no limit");
-  set->parse_complete_callback([c] { c->sub = "set"; });
-  CLI::App* profile = root->add_subcommand("profile", "what earlier runs of a job taught: show")->fallthrough();
-  profile->require_subcommand(1);
-  CLI::App* show = profile->add_subcommand("show", "stages, with how long their tasks took; -o json has all samples");
-  show->fallthrough()->add_option("name", c->args, "name of the job, as mrctl jobs has it")->required()->expected(1);
-  show->parse_complete_callback([c] { c->sub = "show"; });
-  AddFsOptions(root->add_subcommand("fs", "the block store's files")->fallthrough(), c);
-  root->add_subcommand("version", "of mrctl and of the master")->fallthrough();
+  CLI::App* top = root->add_subcommand("top", "jobs and workers, again every second on a terminal")->fallthrough();
+  AddExample(top, "mrctl top");
+  CLI::App* doctor =
+      root->add_subcommand("doctor", "what is wrong here and in the cluster, and what to do")->fallthrough();
+  doctor->footer("Exit: 0 all is well or only warned of, 1 a check failed, 5 no master.");
+  AddExample(doctor, "mrctl doctor");
 }
 
-OptionKind KindIn(const CLI::App* app, std::string_view name) {
-  const CLI::Option* option = app->get_option_no_throw(std::string(name));
-  if (option == nullptr) return OptionKind::kUnknown;
-  return option->get_items_expected_max() == 0 || std::string(name) == "--local" ? OptionKind::kFlag
-                                                                                  : OptionKind::kValue;
+void AddOwnVerbs(CLI::App* root, Command* c) {
+  CLI::App* config = root->add_subcommand("config", "the settings that are in force: view")->fallthrough();
+  config->require_subcommand(1);
+  CLI::App* view = AddSub(config, c, "view", "each setting, and the context", "mrctl config view --show-origin");
+  view->add_flag("--show-origin", c->show_origin, "and what set it");
+  CLI::App* completion =
+      root->add_subcommand("completion", "a script by which a shell completes words of mrctl")->fallthrough();
+  completion->add_option("shell", c->args, "bash or zsh")->required()->expected(1)->type_name("bash|zsh");
+  completion->footer("bash: source <(mrctl completion bash)     zsh: source <(mrctl completion zsh), behind compinit");
+  AddExample(completion, "mrctl completion bash > mrctl.bash");
+  AddExample(root->add_subcommand("version", "of mrctl and of the master")->fallthrough(), "mrctl version");
 }
 
-// Names of all options that can stand behind a verb, for suggestions.
-std::vector<std::string> OptionNames(const CLI::App* root, const CLI::App* sub) {
-  std::vector<std::string> names;
-  for (const CLI::App* app : {root, sub}) {
-    if (app == nullptr) continue;
-    for (const CLI::Option* option : app->get_options()) {
-      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-    }
-  }
-  return names;
-}
-
-std::string Suggest(const std::string& word, const std::vector<std::string>& names) {
-  std::vector<std::string_view> views(names.begin(), names.end());
-  return DidYouMean(word, views);
-}
-
-// Whether they are mistyped only the job's plan can say.
-std::vector<std::pair<std::string, std::string>> NearOurs(const std::vector<std::string>& words,
-                                                          const std::vector<std::string>& names) {
-  const std::vector<std::string_view> views(names.begin(), names.end());
-  std::vector<std::pair<std::string, std::string>> near;
-  for (const std::string& word : words) {
-    if (!word.starts_with("--")) continue;
-    const std::string name = word.substr(0, word.find('='));
-    if (std::string ours = Nearest(name, views); !ours.empty()) near.emplace_back(name, std::move(ours));
-  }
-  return near;
-}
-
-Status UnknownWord(const CLI::App* root, const CLI::App* sub, const std::vector<std::string>& extras,
-                   const std::string& fallback) {
-  for (const std::string& word : extras) {
-    if (word.size() < 2 || word[0] != '-') continue;
-    const std::string name = word.substr(0, word.find('='));
-    return InvalidArgument("unknown option " + name + Suggest(name, OptionNames(root, sub)));
-  }
-  return InvalidArgument(extras.empty() ? fallback : "unexpected '" + extras[0] + "'");
-}
-
-// The verb's place in argv: the first word that is no global option and no value of one.
-size_t FindVerb(const CLI::App* root, const std::vector<std::string>& argv) {
-  for (size_t i = 0; i < argv.size(); ++i) {
-    const std::string& word = argv[i];
-    if (word.empty() || word[0] != '-') return i;
-    const std::string name = word.substr(0, 2) == "--" ? word.substr(0, word.find('=')) : word.substr(0, 2);
-    const bool has_value = word.size() > name.size();
-    if (KindIn(root, name) == OptionKind::kValue && !has_value) ++i;
-  }
-  return argv.size();
+// Heading of a verb in `mrctl help`; a verb that is not here stands under "Subcommands".
+struct Group { const char* heading; std::vector<const char*> verbs; };
+const std::vector<Group>& Groups() {
+  static const std::vector<Group> groups = {
+      {"Run jobs", {"submit", "explain", "wait", "attach", "kill"}},
+      {"Look at jobs", {"jobs", "job", "history", "logs", "why", "trace", "profile", "whatif"}},
+      {"Cluster", {"workers", "worker", "queues", "queue", "top", "doctor"}},
+      {"Files", {"fs"}},
+      {"mrctl itself", {"config", "completion", "version"}},
+  };
+  return groups;
 }
 
 }  // namespace
 
-Result<Command> ParseCommandLine(const std::vector<std::string>& argv) {
-  Command command;
-  CLI::App root("Runs and watches jobs of a Paceline cluster.", "mrctl");
-  Build(&root, &command);
-  std::vector<std::string> words = argv;
-  const size_t at = FindVerb(&root, argv);
-  const CLI::App* sub = nullptr;
-  std::vector<std::string> verbs = {"help"};
-  for (const CLI::App* s : root.get_subcommands({})) verbs.push_back(s->get_name());
-  if (at < argv.size()) {
-    command.verb = argv[at];
-    if (command.verb == "help") {
-      command.help = root.help();
-      return command;
-    }
-    for (const CLI::App* s : root.get_subcommands({})) {
-      if (s->get_name() == command.verb) sub = s;
-    }
-    if (sub == nullptr) {
-      return WithHint(InvalidArgument("unknown command '" + command.verb + "'" + Suggest(command.verb, verbs)),
-                      "mrctl help lists the commands");
-    }
-    if (command.verb == "submit" || command.verb == "explain") {
-      const auto lookup = [&](std::string_view name) {
-        const OptionKind kind = KindIn(sub, name);
-        return kind != OptionKind::kUnknown ? kind : KindIn(&root, name);
-      };
-      auto split = SplitSubmitArgv({argv.begin() + static_cast<ptrdiff_t>(at) + 1, argv.end()}, lookup, BuiltinClaims);
-      words.resize(at + 1);
-      words.insert(words.end(), split.ours.begin(), split.ours.end());
-      command.submit.job = std::move(split.job);
-      command.submit.job_args = std::move(split.job_args);
-      command.submit.job_help = split.job_help;
-      command.submit.near_ours = NearOurs(command.submit.job_args, OptionNames(&root, sub));
-    }
+void BuildOptionTree(CLI::App* root, Command* c) {
+  root->require_subcommand(1);
+  root->fallthrough();
+  AddGlobalOptions(root, &c->global);
+  CLI::App* submit = root->add_subcommand("submit", "run a job and follow it")->fallthrough();
+  CLI::App* explain = root->add_subcommand("explain", "show what submit would run")->fallthrough();
+  for (CLI::App* app : {submit, explain}) {
+    app->footer(kSubmitFooter);
+    AddSubmitOptions(app, &c->submit);
+    AddExample(app, app == submit ? kSubmitExample : kExplainExample);
   }
-  const std::string job = command.submit.job;
-  try {
-    std::reverse(words.begin(), words.end());
-    root.parse(words);
-  } catch (const CLI::CallForHelp&) {
-    command.help = root.help();
-    return command;
-  } catch (const CLI::ExtrasError& error) {
-    return UnknownWord(&root, sub, root.remaining(true), error.what());
-  } catch (const CLI::ParseError& error) {
-    if (at >= argv.size()) {
-      return WithHint(InvalidArgument("a command is needed"), "mrctl help lists the commands");
-    }
-    // What stands before a missing word may be the mistyped option that swallowed it.
-    return WithHint(InvalidArgument(command.verb + ": " + error.what()), "mrctl " + command.verb + " --help shows its form");
+  AddJobVerbs(root, c);
+  AddProfile(root, c);
+  AddWhatif(root, c);
+  AddClusterVerbs(root, c);
+  AddFsOptions(root->add_subcommand("fs", "the block store's files")->fallthrough(), c);
+  AddOwnVerbs(root, c);
+  for (const Group& group : Groups()) {
+    for (const char* verb : group.verbs) root->get_subcommand(verb)->group(group.heading);
   }
-  if (command.verb == "explain") command.submit.dry_run = true;
-  if ((command.verb == "submit" || command.verb == "explain") && command.submit.job.empty()) {
-    return WithHint(InvalidArgument("JOB is missing"), "for example: mrctl submit --local wordcount --input FILE");
-  }
-  if (command.submit.local < 0 || command.submit.local > kMaxLocalWorkers) {
-    return InvalidArgument("--local takes 1 to " + std::to_string(kMaxLocalWorkers) + " workers");
-  }
-  return command;
-}
-
-Result<OutputForm> ParseOutputForm(const std::string& word) {
-  if (word.empty() || word == "table") return OutputForm::kTable;
-  if (word == "json") return OutputForm::kJson;
-  if (word == "ndjson") return OutputForm::kNdjson;
-  constexpr std::string_view kWords[] = {"table", "json", "ndjson"};
-  return InvalidArgument("-o takes table, json or ndjson, not '" + word + "'" + DidYouMean(word, kWords));
+  root->footer("mrctl VERB --help tells more of each, with an example.");
 }
 
 }  // namespace mr::ctl

@@ -1,5 +1,5 @@
-// What was asked for: the command line as plain structs. Parsing is in options.cc (CLI11 stays
-// there), what stands behind a job's name is split off first (argv_split.h).
+// What was asked for: the command line as plain structs. The verbs are in options.cc, parsing in parse.cc
+// (CLI11 stays there and in completion.cc); what stands behind a job's name is split off first (argv_split.h).
 #pragma once
 
 #include <cstdint>
@@ -72,6 +72,8 @@ struct Command {
   // queue set; absent: as it is
   std::optional<double> weight;
   std::optional<uint32_t> min_share, max_share;
+  bool show_origin = false;  // config view
+  uint64_t limit = 20;       // history
   // Not empty: print this on stdout and exit 0 (help).
   std::string help;
 };

@@ -1,16 +1,24 @@
 // Commands that ask a master about jobs and workers.
+#include <algorithm>
 #include <cstdio>
+#include <optional>
 
 #include "common/base/text.h"
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/follow.h"
+#include "jobs/mrctl/operate.h"
 #include "jobs/mrctl/render.h"
 #include "jobs/mrctl/verbs.h"
 #include "jobs/mrctl/wait.h"
 
 namespace mr::ctl {
 namespace {
+
+// For people; scripts get JsonDone.
+void Say(const Settings& settings, const std::string& line) {
+  if (!settings.quiet && settings.form == OutputForm::kTable) std::fprintf(stderr, "%s\n", line.c_str());
+}
 
 Result<JobId> JobIdOf(const std::string& text) {
   const auto id = ParseJobId(text);
@@ -32,14 +40,17 @@ Result<int> SetJob(JobId id, const Command& command, const Settings& settings) {
   }
   Client client(settings.master);
   MR_ASSIGN_OR_RETURN(const std::string warning, client.SetJob(id, command.priority, deadline_ms));
-  if (settings.quiet) return kExitOk;
-  std::fprintf(stderr, "%s is set\n", Name(id).c_str());
-  if (!warning.empty()) std::fprintf(stderr, "warning: %s\n", warning.c_str());
   MR_ASSIGN_OR_RETURN(const MasterInfo info, client.Info());
+  Done done{Name(id), "set", "", warning};
+  Say(settings, Name(id) + " is set");
+  if (!warning.empty()) Say(settings, "warning: " + warning);
   if (deadline_ms && *deadline_ms > 0 && info.policies.find("jockey") == std::string::npos) {
-    std::fprintf(stderr, "this master does not steer by deadlines: its --scheduler is '%s', without jockey\n",
-                 info.policies.c_str());
+    const std::string note =
+        "this master does not steer by deadlines: its --scheduler is '" + info.policies + "', without jockey";
+    Say(settings, note);
+    done.note += (done.note.empty() ? "" : "; ") + note;
   }
+  PrintDone({done}, settings);
   return kExitOk;
 }
 
@@ -72,6 +83,9 @@ Result<int> RunJob(const Command& command, const Settings& settings) {
 Result<int> RunWait(const Command& command, Settings settings) {
   if (command.verb == "wait") settings.progress = false;
   int exit = kExitOk;
+  std::vector<JobStatus> ended;
+  std::optional<Failure> first_failure;
+  for (const std::string& word : command.args) MR_RETURN_IF_ERROR(JobIdOf(word).status());
   for (const std::string& word : command.args) {
     MR_ASSIGN_OR_RETURN(const JobId id, JobIdOf(word));
     Client client(settings.master);
@@ -79,14 +93,17 @@ Result<int> RunWait(const Command& command, Settings settings) {
     if (!end.ok()) return GoesOn(end.status(), id, settings.master);
     const bool succeeded = end->state == JobState::kSucceeded;
     if (settings.form != OutputForm::kTable) {
-      const Failure failure = succeeded ? Failure{} : EndFailure(*end, settings.master);
-      Print(SubmitJson(*end, settings.form, succeeded ? nullptr : &failure));
+      ended.push_back(*end);
+      if (!succeeded && !first_failure.has_value()) first_failure = EndFailure(*end, settings.master);
     } else if (!succeeded) {
       std::fputs(EndText(*end, settings.master).c_str(), stderr);
     } else if (!settings.quiet) {
       Print(EndText(*end, settings.master));
     }
     if (exit == kExitOk) exit = ExitOf(*end);
+  }
+  if (settings.form != OutputForm::kTable) {
+    Print(JsonWaited(ended, settings.form, first_failure.has_value() ? &*first_failure : nullptr));
   }
   return exit;
 }
@@ -98,21 +115,26 @@ Result<int> RunKill(const Command& command, const Settings& settings) {
     ids.push_back(id);
   }
   Client client(settings.master);
+  std::vector<Done> done;
   for (const JobId id : ids) {
     MR_RETURN_IF_ERROR(client.Kill(id, command.why.empty() ? "killed by mrctl kill" : command.why));
-    if (!settings.quiet) std::fprintf(stderr, "%s is being killed\n", Name(id).c_str());
+    done.push_back({Name(id), "kill", "", ""});
+    Say(settings, Name(id) + " is being killed");
   }
+  PrintDone(done, settings);
   return kExitOk;
 }
 
 Result<int> RunWhy(const Command& command, const Settings& settings) {
   Client client(settings.master);
+  std::vector<Reasons> why;
   for (const std::string& word : command.args) {
-    MR_ASSIGN_OR_RETURN(const auto lines, client.Why(word));
-    std::string text;
-    for (const std::string& line : lines) text += line + "\n";
-    Print(settings.form == OutputForm::kTable ? text : JsonLines("why", word, lines));
+    MR_ASSIGN_OR_RETURN(auto lines, client.Why(word));
+    why.push_back({word, std::move(lines)});
+    if (settings.form != OutputForm::kTable) continue;
+    for (const std::string& line : why.back().lines) Print(line + "\n");
   }
+  if (settings.form != OutputForm::kTable) Print(JsonWhy(why, settings.form));
   return kExitOk;
 }
 
@@ -139,25 +161,95 @@ Result<int> RunQueues(const Command& command, const Settings& settings) {
   if (command.weight && !(*command.weight > 0)) return InvalidArgument("--weight must be above 0");
   const std::string& queue = command.args.at(0);
   MR_RETURN_IF_ERROR(client.SetQueue(queue, command.weight, command.min_share, command.max_share));
-  if (settings.quiet) return kExitOk;
   MR_ASSIGN_OR_RETURN(const MasterInfo info, client.Info());
-  std::fprintf(stderr, "queue %s is set\n", queue.c_str());
+  Done done{queue, "set", "", ""};
+  Say(settings, "queue " + queue + " is set");
   if (info.policies.find("fair") == std::string::npos) {
-    std::fprintf(stderr, "this master does not look at queues: its --scheduler is '%s', without fair\n", info.policies.c_str());
+    done.note = "this master does not look at queues: its --scheduler is '" + info.policies + "', without fair";
+    Say(settings, done.note);
   }
+  PrintDone({done}, settings);
+  return kExitOk;
+}
+
+Result<WorkerId> WorkerIdOf(const std::string& text) {
+  const auto id = ParseWorkerId(text);
+  if (!id.has_value())
+    return WithHint(InvalidArgument("'" + text + "' is not a worker, as w1"), "mrctl workers lists them");
+  return *id;
+}
+
+Result<int> DrainWorkers(const Command& command, const Settings& settings) {
+  const bool on = command.sub == "drain";
+  for (const std::string& word : command.args) MR_RETURN_IF_ERROR(WorkerIdOf(word).status());
+  Client client(settings.master);
+  std::vector<Done> done;
+  for (const std::string& word : command.args) {
+    MR_ASSIGN_OR_RETURN(const WorkerId id, WorkerIdOf(word));
+    MR_RETURN_IF_ERROR(client.Drain(id, on));
+    done.push_back({word, command.sub, "", ""});
+    Say(settings, word + (on ? " is draining" : " takes work again"));
+  }
+  PrintDone(done, settings);
+  return kExitOk;
+}
+
+// With what runs there now: of jobs that have not ended.
+Result<int> ShowWorkers(const Command& command, const Settings& settings) {
+  for (const std::string& word : command.args) MR_RETURN_IF_ERROR(WorkerIdOf(word).status());
+  Client client(settings.master);
+  MR_ASSIGN_OR_RETURN(const auto workers, client.Workers());
+  MR_ASSIGN_OR_RETURN(const auto jobs, client.Jobs());
+  std::vector<AttemptStatus> running;
+  for (const JobStatus& job : jobs) {
+    if (Ended(job.state)) continue;
+    auto attempts = client.Attempts(job.id);
+    if (!attempts.ok() && attempts.status().code() == Code::kNotFound) continue;  // it ended meanwhile
+    if (!attempts.ok()) return attempts.status();
+    for (AttemptStatus& a : *attempts) {
+      if (Runs(a)) running.push_back(std::move(a));
+    }
+  }
+  std::vector<WorkerShown> shown;
+  for (const std::string& word : command.args) {
+    const auto at = std::find_if(workers.begin(), workers.end(), [&](const WorkerStatus& w) { return w.id == word; });
+    if (at == workers.end()) return WithHint(NotFound("there is no worker " + word), "mrctl workers lists them");
+    WorkerShown w{*at, {}, {}};
+    MR_ASSIGN_OR_RETURN(w.why, client.Why(word));
+    for (const AttemptStatus& a : running) {
+      if (a.worker == word) w.running.push_back(a);
+    }
+    shown.push_back(std::move(w));
+  }
+  Print(RenderWorkersShown(shown, settings.form));
   return kExitOk;
 }
 
 }  // namespace
+
+void PrintDone(const std::vector<Done>& done, const Settings& settings) {
+  if (settings.form != OutputForm::kTable) Print(JsonDone(done, settings.form));
+}
 
 Result<int> RunJobVerb(const Command& command, const Settings& settings) {
   if (command.verb == "job") return RunJob(command, settings);
   if (command.verb == "wait" || command.verb == "attach") return RunWait(command, settings);
   if (command.verb == "kill") return RunKill(command, settings);
   if (command.verb == "why") return RunWhy(command, settings);
+  if (command.verb == "history") {
+    Client client(settings.master);
+    MR_ASSIGN_OR_RETURN(auto jobs, client.Jobs());
+    Print(RenderHistory(EndedJobs(std::move(jobs), command.limit), settings.form));
+    return kExitOk;
+  }
   Client client(settings.master);
   MR_ASSIGN_OR_RETURN(const auto jobs, client.Jobs());
   Print(RenderJobs(jobs, settings.form));
+  return kExitOk;
+}
+
+Result<int> RunConfig(const Command& command, const Settings& settings) {
+  Print(RenderConfig(settings, command.show_origin));
   return kExitOk;
 }
 
@@ -170,17 +262,8 @@ Result<int> RunProfile(const Command& command, const Settings& settings) {
 
 Result<int> RunClusterVerb(const Command& command, const Settings& settings) {
   if (command.verb == "version") return RunVersion(settings);
-  if (command.verb == "worker") {
-    const bool on = command.sub == "drain";
-    Client client(settings.master);
-    for (const std::string& word : command.args) {
-      const auto id = ParseWorkerId(word);
-      if (!id.has_value()) return WithHint(InvalidArgument("'" + word + "' is not a worker, as w1"), "mrctl workers lists them");
-      MR_RETURN_IF_ERROR(client.Drain(*id, on));
-      if (!settings.quiet) std::fprintf(stderr, "%s %s\n", word.c_str(), on ? "is draining" : "takes work again");
-    }
-    return kExitOk;
-  }
+  if (command.verb == "worker")
+    return command.sub == "show" ? ShowWorkers(command, settings) : DrainWorkers(command, settings);
   if (command.verb == "queues" || command.verb == "queue") return RunQueues(command, settings);
   Client client(settings.master);
   MR_ASSIGN_OR_RETURN(const auto workers, client.Workers());

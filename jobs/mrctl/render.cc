@@ -234,6 +234,32 @@ std::string RenderFiles(const std::vector<FileRow>& files, OutputForm form) {
   return table.Text();
 }
 
+std::string RenderSums(const std::vector<FileSum>& sums, OutputForm form) {
+  if (form != OutputForm::kTable) return JsonSums(sums, form);
+  std::string text;
+  for (const FileSum& s : sums) text += s.digest + "  " + s.path + "\n";
+  return text;
+}
+
+std::string RenderSpace(const std::vector<WorkerStatus>& workers, OutputForm form) {
+  if (form != OutputForm::kTable) return JsonSpace(workers, form);
+  Table table({"ID", "STATE", "CAPACITY", "USED", "FREE", "USE"});
+  uint64_t capacity = 0, used = 0;
+  const auto add = [&](const std::string& id, const std::string& state, uint64_t all, uint64_t taken) {
+    // The last block may be larger than what was left.
+    table.Add({id, state, HumanBytes(all), HumanBytes(taken), HumanBytes(all > taken ? all - taken : 0),
+               all == 0 ? "-" : std::to_string(taken * 100 / all) + "%"});
+  };
+  for (const WorkerStatus& w : workers) {
+    add(w.id, w.state, w.capacity_bytes, w.used_bytes);
+    if (w.state == "lost") continue;
+    capacity += w.capacity_bytes;
+    used += w.used_bytes;
+  }
+  add("total", "-", capacity, used);
+  return table.Text();
+}
+
 std::string RenderVersion(const std::string& own, const MasterInfo* master, const std::string& error, OutputForm form) {
   if (form != OutputForm::kTable) return JsonVersion(own, master, form);
   std::string text = "mrctl " + own + "\n";

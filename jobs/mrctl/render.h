@@ -37,6 +37,25 @@ struct FileRow {
   uint32_t least_replicas = 0;  // good ones now, of the block that has the fewest
 };
 
+// XXH3-128 of a file's bytes.
+struct FileSum {
+  std::string path, digest;
+  uint64_t bytes = 0;
+};
+
+// What a command did to one thing: a line on stderr for people, an element of "done" for scripts.
+struct Done {
+  std::string id;      // job, worker, queue, path
+  std::string action;  // the verb
+  std::string to;      // path of mv, cp, put, get; empty: none
+  std::string note;    // what its user should know; may be empty
+};
+
+// Bytes of a file that a command shows.
+struct FileText {
+  std::string path, text;
+};
+
 // Of copies, restarts and clones, where there were any: "2 speculative copies launched, 1 won, 4.1 s
 // of their slot time wasted"; one line per cause, and one of what first attempts and retries wasted.
 std::vector<std::string> ExtraAttempts(const JobStatus& job);
@@ -59,6 +78,10 @@ std::string Histogram(const std::vector<float>& sorted, size_t cells);
 // Each log under a line that names attempt, worker and state.
 std::string RenderLogs(const std::vector<AttemptLog>& logs, OutputForm form);
 std::string RenderFiles(const std::vector<FileRow>& files, OutputForm form);
+// "digest  path" lines, as sha256sum writes them.
+std::string RenderSums(const std::vector<FileSum>& sums, OutputForm form);
+// Room of the block store on each worker, and their sum.
+std::string RenderSpace(const std::vector<WorkerStatus>& workers, OutputForm form);
 std::string RenderVersion(const std::string& own, const MasterInfo* master, const std::string& error, OutputForm form);
 // explained: what the master says of it, null where none was asked. deadline_us: 0 = none.
 std::string RenderPlan(const std::string& job, const Plan& plan, const std::vector<std::string>& inputs,
@@ -87,7 +110,18 @@ std::string JsonFiles(const std::vector<FileRow>& files, OutputForm form);
 std::string JsonVersion(const std::string& own, const MasterInfo* master, OutputForm form);
 std::string JsonPlan(const std::string& job, const Plan& plan, const std::vector<std::string>& inputs,
                      const std::string& output, const Explained* explained, OutputForm form);
-// {"version":1,"why":{"id":subject,"lines":[...]}} and kin: a named list of texts.
-std::string JsonLines(const std::string& key, const std::string& id, const std::vector<std::string>& lines);
+std::string JsonSpace(const std::vector<WorkerStatus>& workers, OutputForm form);
+std::string JsonSums(const std::vector<FileSum>& sums, OutputForm form);
+std::string JsonDone(const std::vector<Done>& done, OutputForm form);
+// "exact" is false where the bytes are no UTF-8 and were replaced.
+std::string JsonContents(const std::vector<FileText>& contents, OutputForm form);
+// What has been said of each subject.
+struct Reasons {
+  std::string id;
+  std::vector<std::string> lines;
+};
+std::string JsonWhy(const std::vector<Reasons>& why, OutputForm form);
+// Several jobs that were waited for; failure: of the first that did not succeed, or null.
+std::string JsonWaited(const std::vector<JobStatus>& jobs, OutputForm form, const Failure* failure);
 
 }  // namespace mr::ctl

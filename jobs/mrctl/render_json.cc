@@ -1,5 +1,5 @@
-// JSON that mrctl prints. Member order is fixed (ordered_json): scripts and people compare output.
-#include <nlohmann/json.hpp>
+// JSON that mrctl prints; the documents' schemas are in jobs/mrctl/schema.
+#include "jobs/mrctl/json_out.h"
 
 #include "common/base/text.h"
 #include "jobs/mrctl/render.h"
@@ -7,34 +7,25 @@
 namespace mr::ctl {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-// Texts may hold any bytes that an operator wrote.
-std::string Dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+// The names by which this file calls what others use, too.
+std::string Dump(const JsonOut& json) { return DumpJson(json); }
+std::string List(const char* key, const std::vector<JsonOut>& elements, OutputForm form) {
+  return ListDocument(key, elements, form);
 }
 
-// A list under `key` as one document, or one line per element.
-std::string List(const char* key, const std::vector<Json>& elements, OutputForm form) {
-  if (form == OutputForm::kJson) return Dump({{"version", 1}, {key, elements}});
-  std::string text;
-  for (const Json& element : elements) text += Dump(element);
-  return text;
+std::string One(const char* key, const JsonOut& element, OutputForm form) {
+  return Dump(form == OutputForm::kJson ? JsonOut{{"version", 1}, {key, element}} : element);
 }
 
-std::string One(const char* key, const Json& element, OutputForm form) {
-  return Dump(form == OutputForm::kJson ? Json{{"version", 1}, {key, element}} : element);
-}
-
-Json ToJson(const StageStatus& s) {
+JsonOut ToJson(const StageStatus& s) {
   return {{"id", s.name},           {"planned", s.planned},           {"tasks", s.tasks},
           {"done", s.done},         {"running", s.running},           {"waiting", s.waiting},
           {"failed", s.failed},     {"input_bytes", s.input_bytes},   {"taken_bytes", s.taken_bytes},
           {"output_bytes", s.output_bytes}, {"output_records", s.output_records}, {"elapsed_us", s.elapsed_us}};
 }
 
-Json ToJson(const CloneStatus& c) {
-  Json clones = {{"launched", c.launched},
+JsonOut ToJson(const CloneStatus& c) {
+  JsonOut clones = {{"launched", c.launched},
                  {"won", c.won},
                  {"killed", c.killed},
                  {"extra_slot_s", static_cast<double>(c.extra_us) / 1e6},
@@ -52,8 +43,8 @@ Json ToJson(const CloneStatus& c) {
   return clones;
 }
 
-Json ToJson(const SteeringStatus& s) {
-  Json points = Json::array();
+JsonOut ToJson(const SteeringStatus& s) {
+  JsonOut points = JsonOut::array();
   for (const SteeringPoint& p : s.points) {
     points.push_back({{"at_s", p.at_s},
                       {"slots", p.slots},
@@ -67,16 +58,16 @@ Json ToJson(const SteeringStatus& s) {
 
 double SecondsOf(uint64_t us) { return static_cast<double>(us) / 1e6; }
 
-Json ToJson(const DeadlineInfo& d) {
-  Json json = {{"deadline_s", nullptr}, {"steered", d.steered}, {"best_effort", d.best_effort},
+JsonOut ToJson(const DeadlineInfo& d) {
+  JsonOut json = {{"deadline_s", nullptr}, {"steered", d.steered}, {"best_effort", d.best_effort},
                {"predicted", d.predicted}, {"earlier_runs", d.runs}, {"input_scale", d.scale},
                {"guaranteed_slots", d.guaranteed}, {"held_slots", d.held}};
   if (d.deadline_us > 0) json["deadline_s"] = SecondsOf(d.deadline_us);
   return json;
 }
 
-Json ToJson(const Explained& e) {
-  Json stages = Json::array(), times = Json::array(), refusals = Json::array();
+JsonOut ToJson(const Explained& e) {
+  JsonOut stages = JsonOut::array(), times = JsonOut::array(), refusals = JsonOut::array();
   for (const auto& s : e.stages) {
     stages.push_back({{"id", s.name}, {"slots", s.reduces ? "reduce" : "map"}, {"tasks", s.tasks},
                       {"input_bytes", s.input_bytes}, {"splits", s.splits}, {"splits_with_replica", s.with_replica},
@@ -87,7 +78,7 @@ Json ToJson(const Explained& e) {
                      {"in_time", t.in_time}});
   }
   for (const Status& r : e.refusals) refusals.push_back({{"code", CodeName(r.code())}, {"message", r.message()}});
-  Json json = {{"stages", std::move(stages)}, {"cluster_slots", e.slots}, {"basis", e.basis},
+  JsonOut json = {{"stages", std::move(stages)}, {"cluster_slots", e.slots}, {"basis", e.basis},
                {"earlier_runs", e.runs}, {"input_scale", e.scale}, {"times", std::move(times)},
                {"refusals", std::move(refusals)}};
   if (e.has_admission) {
@@ -99,14 +90,14 @@ Json ToJson(const Explained& e) {
   return json;
 }
 
-Json ToJson(const JobStatus& j) {
-  Json causes = Json::object();
+JsonOut ToJson(const JobStatus& j) {
+  JsonOut causes = JsonOut::object();
   for (const CauseStatus& c : j.causes) {
     causes[c.cause] = {{"launched", c.launched}, {"won", c.won}, {"wasted_slot_s", static_cast<double>(c.wasted_us) / 1e6}};
   }
-  Json stages = Json::array();
+  JsonOut stages = JsonOut::array();
   for (const StageStatus& stage : j.stages) stages.push_back(ToJson(stage));
-  Json job = {{"id", Name(j.id)},
+  JsonOut job = {{"id", Name(j.id)},
           {"name", j.name},
           {"state", Word(j.state)},
           {"queue", j.queue},
@@ -130,25 +121,25 @@ Json ToJson(const JobStatus& j) {
   return job;
 }
 
-Json ToJson(const TaskStatus& t) {
+JsonOut ToJson(const TaskStatus& t) {
   return {{"id", t.id}, {"stage", t.stage}, {"state", t.state}, {"attempts", t.attempts},
           {"generation", t.generation}, {"worker", t.worker}, {"copies", t.copies}};
 }
 
-Json ToJson(const AttemptStatus& a) {
+JsonOut ToJson(const AttemptStatus& a) {
   return {{"id", a.id}, {"state", a.state}, {"cause", a.cause}, {"worker", a.worker}, {"progress", a.progress},
           {"ran_us", a.ran_us}, {"message", a.message}, {"reason", a.reason}};
 }
 
-Json ToJson(const AttemptLog& l) {
+JsonOut ToJson(const AttemptLog& l) {
   return {{"id", l.id}, {"worker", l.worker}, {"state", l.state}, {"note", l.note}, {"text", l.text}};
 }
 
-Json ToJson(const CounterValue& c) {
+JsonOut ToJson(const CounterValue& c) {
   return {{"id", c.group + "/" + c.name}, {"group", c.group}, {"name", c.name}, {"value", c.value}};
 }
 
-Json ToJson(const WorkerStatus& w) {
+JsonOut ToJson(const WorkerStatus& w) {
   return {{"id", w.id}, {"name", w.name}, {"state", w.state}, {"address", w.address}, {"rack", w.rack},
           {"slots", w.slots}, {"busy", w.busy}, {"blocks", w.blocks}, {"used_bytes", w.used_bytes},
           {"capacity_bytes", w.capacity_bytes},
@@ -156,17 +147,19 @@ Json ToJson(const WorkerStatus& w) {
           {"incarnation", std::to_string(w.incarnation)}, {"pid", w.pid}, {"labels", w.labels}};
 }
 
-Json ToJson(const QueueStatus& q) {
+JsonOut ToJson(const QueueStatus& q) {
   return {{"id", q.id}, {"weight", q.weight}, {"min_share", q.min_share}, {"max_share", q.max_share},
           {"jobs", q.jobs}, {"held_slots", q.held_slots}, {"waits", q.waits}};
 }
 
-Json ToJson(const ProfileStatus& p) {
-  Json stages = Json::array();
+JsonOut ToJson(const ProfileStatus& p) {
+  JsonOut stages = JsonOut::array();
   for (const ProfileStage& s : p.stages) {
-    Json inputs = Json::array();
+    JsonOut inputs = JsonOut::array();
     for (const auto& i : s.inputs) {
-      inputs.push_back(i.edge.empty() ? Json{{"files", true}} : Json{{"edge", i.edge}, {"from", i.from < p.stages.size() ? p.stages[i.from].name : ""}});
+      inputs.push_back(
+          i.edge.empty() ? JsonOut{{"files", true}}
+                         : JsonOut{{"edge", i.edge}, {"from", i.from < p.stages.size() ? p.stages[i.from].name : ""}});
     }
     stages.push_back({{"id", s.name}, {"tasks", s.tasks}, {"inputs", std::move(inputs)}, {"input_bytes", s.input_bytes},
                       {"queue_s", s.queue}, {"attempt_fails", s.fails}, {"fails_again", s.fails_again},
@@ -176,21 +169,21 @@ Json ToJson(const ProfileStatus& p) {
           {"last_job", Name(p.last)}, {"stages", std::move(stages)}};
 }
 
-Json ToJson(const FileRow& f) {
+JsonOut ToJson(const FileRow& f) {
   return {{"id", f.path}, {"type", f.directory ? "directory" : "file"}, {"bytes", f.bytes},
           {"replication", f.replication}, {"least_replicas", f.least_replicas}, {"block_bytes", f.block_bytes}, {"blocks", f.blocks},
           {"missing_blocks", f.missing_blocks}, {"modified_unix_ms", f.modified_unix_ms}};
 }
 
 template <class T>
-std::vector<Json> All(const std::vector<T>& values) {
-  std::vector<Json> out;
+std::vector<JsonOut> All(const std::vector<T>& values) {
+  std::vector<JsonOut> out;
   for (const T& value : values) out.push_back(ToJson(value));
   return out;
 }
 
-Json ToJson(const PlanStage& s, const Plan& plan) {
-  Json inputs = Json::array(), ports = Json::array();
+JsonOut ToJson(const PlanStage& s, const Plan& plan) {
+  JsonOut inputs = JsonOut::array(), ports = JsonOut::array();
   for (const PlanInput& i : s.inputs) {
     if (i.files) {
       inputs.push_back({{"files", {{"input", i.input}, {"uris", i.uris}, {"format", i.format}}}});
@@ -210,6 +203,21 @@ Json ToJson(const PlanStage& s, const Plan& plan) {
 
 }  // namespace
 
+std::string DumpJson(const JsonOut& json) {
+  return json.dump(-1, ' ', false, JsonOut::error_handler_t::replace) + "\n";
+}
+
+std::string ListDocument(const char* key, const std::vector<JsonOut>& elements, OutputForm form) {
+  if (form == OutputForm::kJson) return DumpJson({{"version", 1}, {key, elements}});
+  std::string text;
+  for (const JsonOut& element : elements) text += DumpJson(element);
+  return text;
+}
+
+JsonOut JobJson(const JobStatus& job) { return ToJson(job); }
+JsonOut WorkerJson(const WorkerStatus& worker) { return ToJson(worker); }
+JsonOut AttemptJson(const AttemptStatus& attempt) { return ToJson(attempt); }
+
 std::string JsonJobs(const std::vector<JobStatus>& jobs, OutputForm form) { return List("jobs", All(jobs), form); }
 std::string JsonJob(const JobStatus& job, OutputForm form) { return One("job", ToJson(job), form); }
 std::string JsonStages(const JobStatus& job, OutputForm form) { return List("stages", All(job.stages), form); }
@@ -223,7 +231,7 @@ std::string JsonLogs(const std::vector<AttemptLog>& v, OutputForm form) { return
 std::string JsonFiles(const std::vector<FileRow>& v, OutputForm form) { return List("files", All(v), form); }
 
 std::string JsonVersion(const std::string& own, const MasterInfo* master, OutputForm form) {
-  Json json = {{"mrctl", own}};
+  JsonOut json = {{"mrctl", own}};
   if (master != nullptr) {
     json["master"] = {{"version", master->version}, {"cluster_id", std::to_string(master->cluster_id)},
                       {"epoch", master->master_epoch}, {"policies", master->policies}, {"pid", master->pid},
@@ -235,15 +243,65 @@ std::string JsonVersion(const std::string& own, const MasterInfo* master, Output
 
 std::string JsonPlan(const std::string& job, const Plan& plan, const std::vector<std::string>& inputs,
                      const std::string& output, const Explained* explained, OutputForm form) {
-  Json stages = Json::array();
+  JsonOut stages = JsonOut::array();
   for (const PlanStage& stage : plan.stages) stages.push_back(ToJson(stage, plan));
-  Json json = {{"id", job}, {"inputs", inputs}, {"output", output}, {"stages", std::move(stages)}};
+  JsonOut json = {{"id", job}, {"inputs", inputs}, {"output", output}, {"stages", std::move(stages)}};
   if (explained != nullptr) json["explained"] = ToJson(*explained);
   return One("plan", json, form);
 }
 
-std::string JsonLines(const std::string& key, const std::string& id, const std::vector<std::string>& lines) {
-  return Dump({{"version", 1}, {key, {{"id", id}, {"lines", lines}}}});
+std::string JsonSpace(const std::vector<WorkerStatus>& workers, OutputForm form) {
+  std::vector<JsonOut> rows;
+  uint64_t capacity = 0, used = 0;
+  for (const WorkerStatus& w : workers) {
+    rows.push_back(
+        {{"id", w.id}, {"state", w.state}, {"capacity_bytes", w.capacity_bytes}, {"used_bytes", w.used_bytes}});
+    if (w.state == "lost") continue;
+    capacity += w.capacity_bytes;
+    used += w.used_bytes;
+  }
+  if (form == OutputForm::kNdjson) return List("df", rows, form);
+  return Dump({{"version", 1}, {"df", rows}, {"total", {{"capacity_bytes", capacity}, {"used_bytes", used}}}});
+}
+
+std::string JsonSums(const std::vector<FileSum>& sums, OutputForm form) {
+  std::vector<JsonOut> rows;
+  for (const FileSum& s : sums)
+    rows.push_back({{"id", s.path}, {"algorithm", "xxh3-128"}, {"digest", s.digest}, {"bytes", s.bytes}});
+  return List("checksums", rows, form);
+}
+
+std::string JsonDone(const std::vector<Done>& done, OutputForm form) {
+  std::vector<JsonOut> rows;
+  for (const Done& d : done) {
+    rows.push_back({{"id", d.id}, {"action", d.action}});
+    if (!d.to.empty()) rows.back()["to"] = d.to;
+    if (!d.note.empty()) rows.back()["note"] = d.note;
+  }
+  return List("done", rows, form);
+}
+
+std::string JsonContents(const std::vector<FileText>& contents, OutputForm form) {
+  std::vector<JsonOut> rows;
+  for (const FileText& f : contents) {
+    JsonOut row = {{"id", f.path}, {"bytes", f.text.size()}, {"exact", true}, {"text", f.text}};
+    row["exact"] = JsonOut::parse(Dump(row["text"])) == row["text"];
+    rows.push_back(std::move(row));
+  }
+  return List("contents", rows, form);
+}
+
+std::string JsonWhy(const std::vector<Reasons>& why, OutputForm form) {
+  std::vector<JsonOut> rows;
+  for (const Reasons& r : why) rows.push_back({{"id", r.id}, {"lines", r.lines}});
+  return List("why", rows, form);
+}
+
+std::string JsonWaited(const std::vector<JobStatus>& jobs, OutputForm form, const Failure* failure) {
+  if (jobs.size() == 1) return SubmitJson(jobs[0], form, failure);
+  if (failure == nullptr || form == OutputForm::kNdjson) return JsonJobs(jobs, form);
+  return Dump({{"version", 1}, {"jobs", All(jobs)},
+               {"error", {{"code", failure->code}, {"message", failure->message}, {"hint", failure->hint}}}});
 }
 
 std::string SubmitJson(const JobStatus& job, OutputForm form, const Failure* failure) {

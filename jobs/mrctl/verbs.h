@@ -10,12 +10,22 @@ namespace mr::ctl {
 inline constexpr char kVersion[] = "0.1.0";
 
 Result<int> RunSubmit(const Command& command, const Settings& settings);  // also explain
-Result<int> RunJobVerb(const Command& command, const Settings& settings);  // jobs job wait attach kill why
+Result<int> RunJobVerb(const Command& command, const Settings& settings);  // jobs job wait attach kill why history
 Result<int> RunLogs(const Command& command, const Settings& settings);
 Result<int> RunClusterVerb(const Command& command, const Settings& settings);  // workers worker queues queue version
 Result<int> RunProfile(const Command& command, const Settings& settings);
 Result<int> RunWhatif(const Command& command, const Settings& settings);
 Result<int> RunFs(const Command& command, const Settings& settings);
+
+Result<int> RunTrace(const Command& command, const Settings& settings);
+Result<int> RunTop(const Command& command, const Settings& settings);
+Result<int> RunConfig(const Command& command, const Settings& settings);
+Result<int> RunCompletion(const Command& command, const Settings& settings);
+// settings: why there are none, where a file or an option of them is wrong: that is what doctor is asked about.
+Result<int> RunDoctor(const Command& command, const Result<Settings>& settings);
+
+// Of what a command did, where JSON is wanted.
+void PrintDone(const std::vector<struct Done>& done, const Settings& settings);
 
 // To standard output, unbuffered in between; a reader that went away is not an error.
 void Print(const std::string& text);

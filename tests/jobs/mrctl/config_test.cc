@@ -79,5 +79,61 @@ TEST(ConfigTest, HonoursNoColorAndDumbTerminals) {
   EXPECT_FALSE(ResolveSettings({}, world.Sources())->color);
 }
 
+std::string OriginOf(const Settings& settings, const std::string& key) {
+  for (const ShownSetting& s : settings.shown) {
+    if (s.key == key) return s.value + " from " + s.origin;
+  }
+  return "";
+}
+
+TEST(ConfigTest, AContextHasTheRankOfThePlaceThatNamesIt) {
+  World world;
+  world.files["/etc/mr/config.toml"] =
+      "[contexts.lab]\nmaster = 'lab:1'\nqueue = 'slow'\n[contexts.prod]\nmaster = 'prod:1'\n";
+  EXPECT_EQ(world.Master(), "127.0.0.1:7070");
+  world.files["mr.toml"] = "context = 'lab'\n";
+  EXPECT_EQ(world.Master(), "lab:1");
+  const auto lab = ResolveSettings({}, world.Sources());
+  EXPECT_EQ(lab->queue, "slow");
+  EXPECT_EQ(lab->context, "lab");
+  EXPECT_EQ(lab->context_origin, "mr.toml");
+  EXPECT_EQ(OriginOf(*lab, "master"), "lab:1 from /etc/mr/config.toml, context lab");
+  EXPECT_EQ(OriginOf(*lab, "output"), "table from default");
+  // What the place says itself is stronger; the environment is stronger than both.
+  world.files["mr.toml"] = "context = 'lab'\nmaster = 'here:1'\n";
+  EXPECT_EQ(world.Master(), "here:1");
+  world.env["MR_CONTEXT"] = "prod";
+  EXPECT_EQ(world.Master(), "prod:1");
+  EXPECT_EQ(ResolveSettings({}, world.Sources())->queue, "") << "of two contexts the stronger alone is in force";
+  world.env["MR_MASTER"] = "env:1";
+  EXPECT_EQ(world.Master(), "env:1");
+  EXPECT_EQ(world.Master("flag:1"), "flag:1");
+}
+
+TEST(ConfigTest, AFileOfHigherRankRefinesAContext) {
+  World world;
+  world.env = {{"XDG_CONFIG_HOME", "/x"}, {"MR_CONTEXT", "lab"}};
+  world.files["/etc/mr/config.toml"] = "[contexts.lab]\nmaster = 'old:1'\nqueue = 'slow'\n";
+  world.files["/x/mr/config.toml"] = "[contexts.lab]\nmaster = 'new:1'\n";
+  EXPECT_EQ(world.Master(), "new:1");
+  EXPECT_EQ(ResolveSettings({}, world.Sources())->queue, "slow");
+}
+
+TEST(ConfigTest, RefusesWhatIsWrongWithAContext) {
+  World world;
+  world.files["mr.toml"] = "[contexts.lab]\nmaster = 'lab:1'\n";
+  world.env["MR_CONTEXT"] = "lba";
+  EXPECT_THAT(ResolveSettings({}, world.Sources()).status().message(),
+              HasSubstr("MR_CONTEXT: no file has a context 'lba' (did you mean 'lab'?)"));
+  world.env.clear();
+  world.files["mr.toml"] = "[contexts.lab]\nmastre = 'lab:1'\n";
+  EXPECT_THAT(ResolveSettings({}, world.Sources()).status().message(),
+              HasSubstr("mr.toml: unknown key 'contexts.lab.mastre' (did you mean 'master'?)"));
+  world.files["mr.toml"] = "contxt = 'lab'\n";
+  EXPECT_THAT(ResolveSettings({}, world.Sources()).status().message(), HasSubstr("did you mean 'context'"));
+  world.files["mr.toml"] = "contexts = 'lab'\n";
+  EXPECT_THAT(ResolveSettings({}, world.Sources()).status().message(), HasSubstr("contexts must be tables"));
+}
+
 }  // namespace
 }  // namespace mr::ctl

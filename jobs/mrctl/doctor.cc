@@ -1,0 +1,274 @@
+// mrctl doctor: what is wrong here and in the cluster, each with what to do about it.
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <functional>
+
+#include "common/base/text.h"
+#include "common/io/files.h"
+#include "jobs/mrctl/client.h"
+#include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/follow.h"
+#include "jobs/mrctl/operate.h"
+#include "jobs/mrctl/tools.h"
+#include "jobs/mrctl/verbs.h"
+
+namespace mr::ctl {
+namespace {
+
+// Limits, all of them guesses at what a person would want to know.
+constexpr uint64_t kLittleRoom = 1ull << 30;       // of a directory for spills: warned of
+constexpr uint64_t kNoRoom = 64ull << 20;          // ... nothing can run
+constexpr uint64_t kLittleSharedMemory = 64u << 20;  // what a container has unless it is told otherwise
+constexpr uint64_t kFullPercent = 95, kBrimPercent = 99;
+constexpr int64_t kSkewMs = 5000;
+constexpr uint64_t kLongWaitUs = 10'000'000;  // without any task that runs
+
+std::string UpTo(const std::vector<std::string>& names) {
+  constexpr size_t kNamed = 5;
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kNamed); ++i) text += (i == 0 ? "" : ", ") + names[i];
+  return text + (names.size() > kNamed ? " and " + std::to_string(names.size() - kNamed) + " more" : "");
+}
+
+std::string Number(uint64_t n) { return std::to_string(n); }
+
+class Doctor {
+ public:
+  explicit Doctor(const Result<Settings>& settings) : settings_(settings) {}
+
+  void LookHere() {
+    CheckConfig();
+    CheckBinaries();
+    const char* tmp = std::getenv("TMPDIR");
+    CheckRoom("tmp", tmp != nullptr && *tmp != '\0' ? tmp : "/tmp");
+    CheckSharedMemory();
+  }
+
+  // False: no master answered.
+  bool LookAtCluster() {
+    const std::string prefix = CommandPrefix(settings_->master);
+    Client client(settings_->master);
+    const auto info = client.Info();
+    if (!info.ok()) {
+      const Failure failure = ToFailure(info.status());
+      Add("master", Verdict::kFail, failure.message, failure.hint);
+      return false;
+    }
+    CheckMaster(*info);
+    const auto workers = client.Workers();
+    const auto jobs = client.Jobs();
+    const auto queues = client.Queues();
+    if (!workers.ok() || !jobs.ok() || !queues.ok()) {
+      const Status& why = !workers.ok() ? workers.status() : !jobs.ok() ? jobs.status() : queues.status();
+      Add("master", Verdict::kFail, "it does not answer: " + ToFailure(why).message,
+          "look at its log, and run this again");
+      return false;
+    }
+    CheckClock(*jobs);
+    CheckWorkers(*workers, prefix);
+    CheckDisks(*workers, prefix);
+    CheckSlots(*workers, *queues, prefix);
+    CheckJobs(client, *jobs, prefix);
+    return true;
+  }
+
+  const std::vector<Check>& checks() const { return checks_; }
+  bool failed() const {
+    return std::any_of(checks_.begin(), checks_.end(), [](const Check& c) { return c.verdict == Verdict::kFail; });
+  }
+
+ private:
+  void Add(const std::string& id, Verdict verdict, const std::string& text, const std::string& next = "") {
+    checks_.push_back({id, verdict, text, next});
+  }
+
+  void CheckConfig() {
+    if (!settings_.ok()) {
+      const Failure failure = ToFailure(settings_.status());
+      return Add("config", Verdict::kFail, failure.message, failure.hint.empty() ? "mend what it names" : failure.hint);
+    }
+    std::string from = "default";
+    for (const ShownSetting& s : settings_->shown) {
+      if (s.key == "master") from = s.origin;
+    }
+    Add("config", Verdict::kOk,
+        (settings_->files.empty() ? "no files" : UpTo(settings_->files)) + "; master " + settings_->master + " from " +
+            from);
+  }
+
+  void CheckBinaries() {
+    std::vector<std::string> missing;
+    bool jobs_run = true;
+    for (const char* name : {"mrtask", "mrmaster", "mrworker", "mrsim"}) {
+      const std::string path = BinaryDirectory() + "/" + name;
+      if (access(path.c_str(), X_OK) == 0) continue;
+      missing.push_back(name);
+      jobs_run = jobs_run && std::string(name) != "mrtask";
+    }
+    const bool library = PathExists(BuiltinLibrary());
+    if (!library) missing.push_back(BuiltinLibrary());
+    if (missing.empty()) {
+      return Add("binaries", Verdict::kOk,
+                 "mrtask, mrmaster, mrworker, mrsim and the built-in jobs stand beside mrctl in " + BinaryDirectory());
+    }
+    // Without mrtask nothing can be planned; the others are for --local and whatif.
+    Add("binaries", jobs_run && library ? Verdict::kWarn : Verdict::kFail,
+        UpTo(missing) + " cannot be run from " + BinaryDirectory() + ": " +
+            (!jobs_run  ? "submit plans nothing"
+             : !library ? "there are no built-in jobs"
+                        : "no submit --local, or no whatif"),
+        "install all binaries of one release in one directory, the library in ../lib beside it");
+  }
+
+  void CheckRoom(const std::string& id, const std::string& path) {
+    struct statvfs fs {};
+    if (statvfs(path.c_str(), &fs) != 0 || access(path.c_str(), W_OK) != 0) {
+      return Add(id, Verdict::kFail, path + " cannot be written: " + std::string(strerror(errno)),
+                 "set TMPDIR to a directory of yours");
+    }
+    const uint64_t free = static_cast<uint64_t>(fs.f_bavail) * fs.f_frsize;
+    const std::string text = path + " has " + HumanBytes(free) + " free";
+    if (free >= kLittleRoom) return Add(id, Verdict::kOk, text);
+    Add(id, free < kNoRoom ? Verdict::kFail : Verdict::kWarn, text + ", and submit --local spills there",
+        "make room, or set TMPDIR to a larger disk");
+  }
+
+  void CheckSharedMemory() {
+    struct statvfs fs {};
+    if (statvfs("/dev/shm", &fs) != 0) {
+      return Add("shm", Verdict::kWarn, std::string("there is no /dev/shm: ") + strerror(errno), "mount a tmpfs there");
+    }
+    const uint64_t free = static_cast<uint64_t>(fs.f_bavail) * fs.f_frsize;
+    const bool little = free < kLittleSharedMemory;
+    Add("shm", little ? Verdict::kWarn : Verdict::kOk, "/dev/shm has " + HumanBytes(free) + " free",
+        little ? "give the container more (docker run --shm-size)" : "");
+  }
+
+  void CheckMaster(const MasterInfo& info) {
+    const std::string text = info.version + " at " + info.address + ", epoch " + Number(info.master_epoch);
+    if (info.version == kVersion) return Add("master", Verdict::kOk, text);
+    Add("master", Verdict::kWarn, text + ", and this mrctl is " + kVersion, "use the mrctl of the master's release");
+  }
+
+  // A job's time so far is of the master's clock, and so is when it was submitted: their sum is now, there.
+  void CheckClock(const std::vector<JobStatus>& jobs) {
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    const int64_t here = now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
+    for (const JobStatus& job : jobs) {
+      if (Ended(job.state)) continue;
+      const int64_t skew = static_cast<int64_t>(job.submitted_unix_ms + job.elapsed_us / 1000) - here;
+      const std::string text =
+          "the master's is " + HumanDuration(Millis(std::abs(skew))) + (skew < 0 ? " behind" : " ahead of") + " ours";
+      if (std::abs(skew) <= kSkewMs) return Add("clock", Verdict::kOk, text);
+      return Add("clock", Verdict::kWarn, text + ": times of jobs look wrong from here",
+                 "let both hosts follow one time server (chrony)");
+    }
+    Add("clock", Verdict::kOk, "not compared: no job is there that has not ended");
+  }
+
+  void CheckWorkers(const std::vector<WorkerStatus>& workers, const std::string& prefix) {
+    std::vector<std::string> live, draining, gone;
+    for (const WorkerStatus& w : workers) {
+      (w.state == "live" ? live : w.state == "draining" ? draining : gone).push_back(w.id);
+    }
+    if (live.empty()) {
+      return Add("workers", Verdict::kFail, "none of " + Number(workers.size()) + " is live: no task can run",
+                 draining.empty() ? "start one: mrworker --master " + settings_->master + " --data DIRECTORY"
+                                  : prefix + "worker undrain " + draining[0]);
+    }
+    std::string text = Number(live.size()) + " live";
+    if (!draining.empty()) text += ", draining: " + UpTo(draining);
+    if (!gone.empty()) text += ", lost or away: " + UpTo(gone);
+    if (draining.empty() && gone.empty()) return Add("workers", Verdict::kOk, text);
+    Add("workers", Verdict::kWarn, text,
+        !gone.empty() ? "look at the log of " + gone[0] + " on its host, or start it again with its --data"
+                      : prefix + "worker undrain " + draining[0] + " when it may work again");
+  }
+
+  void CheckDisks(const std::vector<WorkerStatus>& workers, const std::string& prefix) {
+    std::vector<std::string> full, brim;
+    size_t known = 0;
+    uint64_t capacity = 0, used = 0;
+    for (const WorkerStatus& w : workers) {
+      if (w.state == "lost" || w.state == "away" || w.capacity_bytes == 0) continue;
+      ++known;
+      capacity += w.capacity_bytes;
+      used += w.used_bytes;
+      if (w.used_bytes / 100 >= w.capacity_bytes / 100 * kBrimPercent / 100) brim.push_back(w.id);
+      else if (w.used_bytes / 100 >= w.capacity_bytes / 100 * kFullPercent / 100) full.push_back(w.id);
+    }
+    if (known == 0) return;
+    const std::string text = HumanBytes(used) + " of " + HumanBytes(capacity) + " used";
+    if (brim.empty() && full.empty()) return Add("disks", Verdict::kOk, text);
+    full.insert(full.begin(), brim.begin(), brim.end());
+    Add("disks", brim.size() == known ? Verdict::kFail : Verdict::kWarn, text + "; full or nearly so: " + UpTo(full),
+        "remove what is not needed (" + prefix + "fs du /), or add workers");
+  }
+
+  void CheckSlots(const std::vector<WorkerStatus>& workers, const std::vector<QueueStatus>& queues,
+                  const std::string& prefix) {
+    uint64_t slots = 0, busy = 0;
+    for (const WorkerStatus& w : workers) {
+      slots += w.slots;
+      busy += w.busy;
+    }
+    std::vector<std::string> waiting;
+    for (const QueueStatus& q : queues) {
+      if (q.waits) waiting.push_back(q.id);
+    }
+    const std::string text = Number(busy) + " of " + Number(slots) + " busy";
+    if (waiting.empty()) return Add("slots", Verdict::kOk, text + ", no queue waits");
+    if (busy >= slots) return Add("slots", Verdict::kOk, text + ", queues that wait for one: " + UpTo(waiting));
+    Add("slots", Verdict::kWarn, text + ", and queues wait all the same: " + UpTo(waiting),
+        prefix + "queues, and " + prefix + "why JOB for a job of theirs");
+  }
+
+  void CheckJobs(Client& client, const std::vector<JobStatus>& jobs, const std::string& prefix) {
+    size_t there = 0;
+    bool fine = true;
+    for (const JobStatus& job : jobs) {
+      if (Ended(job.state)) continue;
+      ++there;
+      uint32_t running = 0;
+      for (const StageStatus& s : job.stages) running += s.running;
+      if (running == 0 && job.elapsed_us > kLongWaitUs) {
+        const auto why = client.Why(Name(job.id));
+        std::string text = Name(job.id) + " has had no task that runs, " +
+                           HumanDuration(Micros(static_cast<int64_t>(job.elapsed_us))) + " after its submission";
+        if (why.ok() && why->size() > 1) text += ": " + (*why)[1];
+        Add("jobs", Verdict::kWarn, text, prefix + "why " + Name(job.id));
+        fine = false;
+      } else if (!job.last_failure.empty()) {
+        Add("jobs", Verdict::kWarn, Name(job.id) + ": " + job.last_failure, prefix + "logs " + Name(job.id));
+        fine = false;
+      }
+    }
+    if (fine) Add("jobs", Verdict::kOk, Number(there) + " not ended, none of them stuck");
+  }
+
+  const Result<Settings>& settings_;
+  std::vector<Check> checks_;
+};
+
+}  // namespace
+
+Result<int> RunDoctor(const Command& command, const Result<Settings>& settings) {
+  Doctor doctor(settings);
+  doctor.LookHere();
+  const bool master = !settings.ok() || doctor.LookAtCluster();
+  OutputForm form = OutputForm::kTable;
+  if (settings.ok()) form = settings->form;
+  else if (auto asked = ParseOutputForm(command.global.form); asked.ok()) form = *asked;
+  Print(RenderChecks(doctor.checks(), form));
+  if (!master) return kExitNoMaster;
+  return doctor.failed() ? kExitJobFailed : kExitOk;
+}
+
+}  // namespace mr::ctl

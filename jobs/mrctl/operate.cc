@@ -1,0 +1,195 @@
+#include "jobs/mrctl/operate.h"
+
+#include <algorithm>
+
+#include "common/base/text.h"
+#include "jobs/mrctl/json_out.h"
+#include "jobs/mrctl/render.h"
+
+namespace mr::ctl {
+namespace {
+
+// Jobs that top shows below those that run (a guess: what a person still looks for).
+constexpr uint64_t kEndedShown = 5;
+
+std::string Or(const std::string& text, const char* otherwise) { return text.empty() ? otherwise : text; }
+
+std::string Took(uint64_t us) { return HumanDuration(Micros(static_cast<int64_t>(us))); }
+
+struct Tasks {
+  uint32_t all = 0, done = 0, running = 0, waiting = 0, failed = 0;
+};
+Tasks TasksOf(const JobStatus& job) {
+  Tasks t;
+  for (const StageStatus& s : job.stages) {
+    t.all += s.tasks;
+    t.done += s.done;
+    t.running += s.running;
+    t.waiting += s.waiting;
+    t.failed += s.failed;
+  }
+  return t;
+}
+
+std::string TopJobs(const std::vector<JobStatus>& jobs) {
+  Table table({"ID", "NAME", "QUEUE", "STATE", "TASKS", "RUNNING", "WAITING", "FAILED", "ELAPSED"});
+  for (const JobStatus& job : jobs) {
+    const Tasks t = TasksOf(job);
+    table.Add({Name(job.id), Or(job.name, "-"), Or(job.queue, "-"), Word(job.state),
+               std::to_string(t.done) + "/" + std::to_string(t.all), std::to_string(t.running),
+               std::to_string(t.waiting), std::to_string(t.failed), Took(job.elapsed_us)});
+  }
+  return table.Text();
+}
+
+const char* VerdictWord(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kOk: return "ok";
+    case Verdict::kWarn: return "warn";
+    case Verdict::kFail: return "fail";
+  }
+  return "?";
+}
+
+}  // namespace
+
+bool Runs(const AttemptStatus& attempt) { return attempt.state == "running" || attempt.state == "waiting"; }
+
+std::string RenderWorkersShown(const std::vector<WorkerShown>& workers, OutputForm form) {
+  if (form != OutputForm::kTable) {
+    std::vector<JsonOut> rows;
+    for (const WorkerShown& w : workers) {
+      rows.push_back(WorkerJson(w.worker));
+      rows.back()["running"] = JsonOut::array();
+      for (const AttemptStatus& a : w.running) rows.back()["running"].push_back(AttemptJson(a));
+      rows.back()["why"] = w.why;
+    }
+    return ListDocument("workers", rows, form);
+  }
+  std::string text;
+  for (const WorkerShown& shown : workers) {
+    const WorkerStatus& w = shown.worker;
+    std::string labels;
+    for (const std::string& label : w.labels) labels += (labels.empty() ? "" : ",") + label;
+    if (!text.empty()) text += "\n";
+    const auto line = [&](std::string name, const std::string& value) {
+      name.resize(12, ' ');
+      text += name + value + "\n";
+    };
+    line("id", w.id);
+    line("name", Or(w.name, "-"));
+    line("state", w.state);
+    line("address", w.address);
+    line("rack", Or(w.rack, "-"));
+    line("labels", Or(labels, "-"));
+    line("pid", w.pid == 0 ? "-" : std::to_string(w.pid));
+    line("slots", std::to_string(w.busy) + " of " + std::to_string(w.slots) + " busy");
+    line("blocks", std::to_string(w.blocks) + ", " + HumanBytes(w.used_bytes) + " of " + HumanBytes(w.capacity_bytes));
+    for (const std::string& why : shown.why) line("why", why);
+    if (!shown.running.empty()) text += "\n" + RenderAttempts(shown.running, OutputForm::kTable);
+  }
+  return text;
+}
+
+std::vector<JobStatus> EndedJobs(std::vector<JobStatus> jobs, uint64_t limit) {
+  std::erase_if(jobs, [](const JobStatus& job) { return !Ended(job.state); });
+  const auto end = [](const JobStatus& job) { return job.submitted_unix_ms + job.elapsed_us / 1000; };
+  std::stable_sort(jobs.begin(), jobs.end(), [&](const auto& a, const auto& b) { return end(a) > end(b); });
+  if (jobs.size() > limit) jobs.resize(limit);
+  return jobs;
+}
+
+std::string RenderHistory(const std::vector<JobStatus>& ended, OutputForm form) {
+  if (form != OutputForm::kTable) return JsonJobs(ended, form);
+  Table table({"ID", "NAME", "QUEUE", "STATE", "ENDED", "TOOK", "RECORDS", "BYTES", "OUTPUT"});
+  for (const JobStatus& j : ended) {
+    table.Add({Name(j.id), Or(j.name, "-"), Or(j.queue, "-"), Word(j.state),
+               DateTime(j.submitted_unix_ms + j.elapsed_us / 1000), Took(j.elapsed_us), Grouped(j.output_records),
+               HumanBytes(j.output_bytes), Or(j.output_uri, "-")});
+  }
+  return table.Text();
+}
+
+std::string RenderTop(const TopShown& top, OutputForm form) {
+  std::vector<JobStatus> jobs;
+  for (const JobStatus& job : top.jobs) {
+    if (!Ended(job.state)) jobs.push_back(job);
+  }
+  if (form != OutputForm::kTable) {
+    JsonOut rows = JsonOut::array(), workers = JsonOut::array();
+    for (const JobStatus& job : jobs) rows.push_back(JobJson(job));
+    for (const WorkerStatus& w : top.workers) workers.push_back(WorkerJson(w));
+    const JsonOut shown = {
+        {"jobs", std::move(rows)}, {"ended", top.jobs.size() - jobs.size()}, {"workers", std::move(workers)}};
+    return DumpJson(form == OutputForm::kJson ? JsonOut{{"version", 1}, {"top", shown}} : shown);
+  }
+  uint32_t live = 0, slots = 0, busy = 0, running = 0;
+  for (const WorkerStatus& w : top.workers) {
+    live += w.state == "live";
+    slots += w.slots;
+    busy += w.busy;
+  }
+  for (const JobStatus& job : jobs) running += TasksOf(job).running > 0;
+  const auto n = [](uint64_t value) { return std::to_string(value); };
+  std::string text = "master " + top.master.version + " at " + Or(top.master.address, "-") + ", policies " +
+                     Or(top.master.policies, "-") + "\n" + n(live) + " of " + n(top.workers.size()) +
+                     " workers live, " + n(busy) + " of " + n(slots) + " slots busy; " + n(jobs.size()) + " jobs, " +
+                     n(running) + " with tasks that run; " + n(top.jobs.size() - jobs.size()) + " ended\n\n";
+  for (JobStatus& job : EndedJobs(top.jobs, kEndedShown)) jobs.push_back(std::move(job));
+  return text + TopJobs(jobs) + "\n" + RenderWorkers(top.workers, OutputForm::kTable);
+}
+
+std::string CutTo(const std::string& text, size_t rows, size_t columns) {
+  std::string cut;
+  size_t at = 0;
+  for (size_t row = 0; row < rows && at < text.size(); ++row) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    cut += text.substr(at, std::min(end - at, columns)) + "\n";
+    at = end + 1;
+  }
+  return cut;
+}
+
+std::string RenderConfig(const Settings& settings, bool show_origin) {
+  if (settings.form != OutputForm::kTable) {
+    std::vector<JsonOut> rows;
+    for (const ShownSetting& s : settings.shown)
+      rows.push_back({{"id", s.key}, {"value", s.value}, {"origin", s.origin}});
+    if (settings.form == OutputForm::kNdjson) return ListDocument("settings", rows, settings.form);
+    JsonOut context = nullptr;
+    if (!settings.context.empty()) context = {{"id", settings.context}, {"origin", settings.context_origin}};
+    return DumpJson({{"version", 1}, {"context", context}, {"settings", rows}, {"files", settings.files}});
+  }
+  std::vector<std::string> heading = {"KEY", "VALUE"};
+  if (show_origin) heading.push_back("ORIGIN");
+  Table table(heading);
+  const auto add = [&](const std::string& key, const std::string& value, const std::string& origin) {
+    std::vector<std::string> row = {key, Or(value, "-")};
+    if (show_origin) row.push_back(Or(origin, "-"));
+    table.Add(std::move(row));
+  };
+  add("context", settings.context, settings.context_origin);
+  for (const ShownSetting& s : settings.shown) add(s.key, s.value, s.origin);
+  return table.Text();
+}
+
+std::string RenderChecks(const std::vector<Check>& checks, OutputForm form) {
+  if (form != OutputForm::kTable) {
+    std::vector<JsonOut> rows;
+    for (const Check& c : checks) {
+      rows.push_back({{"id", c.id}, {"verdict", VerdictWord(c.verdict)}, {"text", c.text}, {"next", c.next}});
+    }
+    return ListDocument("checks", rows, form);
+  }
+  std::string text;
+  for (const Check& c : checks) {
+    std::string verdict = VerdictWord(c.verdict), id = c.id;
+    verdict.resize(6, ' ');
+    id.resize(std::max<size_t>(id.size() + 1, 12), ' ');
+    text += verdict + id + c.text + "\n";
+    if (!c.next.empty()) text += std::string(18, ' ') + "next: " + c.next + "\n";
+  }
+  return text;
+}
+
+}  // namespace mr::ctl

@@ -1,0 +1,147 @@
+// Words to a Command: what stands behind a job's name is split off, CLI11 does the rest by the option tree.
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+
+#include "common/base/text.h"
+#include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/option_tree.h"
+#include "jobs/mrctl/options.h"
+
+namespace mr::ctl {
+namespace {
+
+OptionKind KindIn(const CLI::App* app, std::string_view name) {
+  const CLI::Option* option = app->get_option_no_throw(std::string(name));
+  if (option == nullptr) return OptionKind::kUnknown;
+  return option->get_items_expected_max() == 0 || std::string(name) == "--local" ? OptionKind::kFlag
+                                                                                  : OptionKind::kValue;
+}
+
+// Names of all options that can stand behind a verb, for suggestions.
+std::vector<std::string> OptionNames(const CLI::App* root, const CLI::App* sub) {
+  std::vector<std::string> names;
+  for (const CLI::App* app : {root, sub}) {
+    if (app == nullptr) continue;
+    for (const CLI::Option* option : app->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+std::string Suggest(const std::string& word, const std::vector<std::string>& names) {
+  std::vector<std::string_view> views(names.begin(), names.end());
+  return DidYouMean(word, views);
+}
+
+// Whether they are mistyped only the job's plan can say.
+std::vector<std::pair<std::string, std::string>> NearOurs(const std::vector<std::string>& words,
+                                                          const std::vector<std::string>& names) {
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  std::vector<std::pair<std::string, std::string>> near;
+  for (const std::string& word : words) {
+    if (!word.starts_with("--")) continue;
+    const std::string name = word.substr(0, word.find('='));
+    if (std::string ours = Nearest(name, views); !ours.empty()) near.emplace_back(name, std::move(ours));
+  }
+  return near;
+}
+
+Status UnknownWord(const CLI::App* root, const CLI::App* sub, const std::vector<std::string>& extras,
+                   const std::string& fallback) {
+  for (const std::string& word : extras) {
+    if (word.size() < 2 || word[0] != '-') continue;
+    const std::string name = word.substr(0, word.find('='));
+    return InvalidArgument("unknown option " + name + Suggest(name, OptionNames(root, sub)));
+  }
+  return InvalidArgument(extras.empty() ? fallback : "unexpected '" + extras[0] + "'");
+}
+
+// The verb's place in argv: the first word that is no global option and no value of one.
+size_t FindVerb(const CLI::App* root, const std::vector<std::string>& argv) {
+  for (size_t i = 0; i < argv.size(); ++i) {
+    const std::string& word = argv[i];
+    if (word.empty() || word[0] != '-') return i;
+    const std::string name = word.substr(0, 2) == "--" ? word.substr(0, word.find('=')) : word.substr(0, 2);
+    const bool has_value = word.size() > name.size();
+    if (KindIn(root, name) == OptionKind::kValue && !has_value) ++i;
+  }
+  return argv.size();
+}
+
+}  // namespace
+
+Result<Command> ParseCommandLine(const std::vector<std::string>& argv) {
+  Command command;
+  CLI::App root("Runs and watches jobs of a Paceline cluster.", "mrctl");
+  BuildOptionTree(&root, &command);
+  std::vector<std::string> words = argv;
+  const size_t at = FindVerb(&root, argv);
+  const CLI::App* sub = nullptr;
+  std::vector<std::string> verbs = {"help"};
+  for (const CLI::App* s : root.get_subcommands({})) verbs.push_back(s->get_name());
+  if (at < argv.size()) {
+    command.verb = argv[at];
+    if (command.verb == "help") {
+      command.help = root.help();
+      return command;
+    }
+    for (const CLI::App* s : root.get_subcommands({})) {
+      if (s->get_name() == command.verb) sub = s;
+    }
+    if (sub == nullptr) {
+      return WithHint(InvalidArgument("unknown command '" + command.verb + "'" + Suggest(command.verb, verbs)),
+                      "mrctl help lists the commands");
+    }
+    if (command.verb == "submit" || command.verb == "explain") {
+      const auto lookup = [&](std::string_view name) {
+        const OptionKind kind = KindIn(sub, name);
+        return kind != OptionKind::kUnknown ? kind : KindIn(&root, name);
+      };
+      auto split = SplitSubmitArgv({argv.begin() + static_cast<ptrdiff_t>(at) + 1, argv.end()}, lookup, BuiltinClaims);
+      words.resize(at + 1);
+      words.insert(words.end(), split.ours.begin(), split.ours.end());
+      command.submit.job = std::move(split.job);
+      command.submit.job_args = std::move(split.job_args);
+      command.submit.job_help = split.job_help;
+      command.submit.near_ours = NearOurs(command.submit.job_args, OptionNames(&root, sub));
+    }
+  }
+  const std::string job = command.submit.job;
+  try {
+    std::reverse(words.begin(), words.end());
+    root.parse(words);
+  } catch (const CLI::CallForHelp&) {
+    command.help = root.help();
+    return command;
+  } catch (const CLI::ExtrasError& error) {
+    return UnknownWord(&root, sub, root.remaining(true), error.what());
+  } catch (const CLI::ParseError& error) {
+    if (at >= argv.size()) {
+      return WithHint(InvalidArgument("a command is needed"), "mrctl help lists the commands");
+    }
+    // What stands before a missing word may be the mistyped option that swallowed it.
+    return WithHint(InvalidArgument(command.verb + ": " + error.what()),
+                    "mrctl " + command.verb + " --help shows its form");
+  }
+  if (command.verb == "explain") command.submit.dry_run = true;
+  if ((command.verb == "submit" || command.verb == "explain") && command.submit.job.empty()) {
+    return WithHint(InvalidArgument("JOB is missing"), "for example: mrctl submit --local wordcount --input FILE");
+  }
+  if (command.submit.local < 0 || command.submit.local > kMaxLocalWorkers) {
+    return InvalidArgument("--local takes 1 to " + std::to_string(kMaxLocalWorkers) + " workers");
+  }
+  return command;
+}
+
+Result<OutputForm> ParseOutputForm(const std::string& word) {
+  if (word.empty() || word == "table") return OutputForm::kTable;
+  if (word == "json") return OutputForm::kJson;
+  if (word == "ndjson") return OutputForm::kNdjson;
+  constexpr std::string_view kWords[] = {"table", "json", "ndjson"};
+  return InvalidArgument("-o takes table, json or ndjson, not '" + word + "'" + DidYouMean(word, kWords));
+}
+
+}  // namespace mr::ctl

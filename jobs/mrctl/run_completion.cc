@@ -1,0 +1,40 @@
+// mrctl completion: the script, with the names of the built-in jobs as their library has them.
+#include <cstdio>
+
+#include "jobs/mrctl/completion.h"
+#include "jobs/mrctl/json_out.h"
+#include "jobs/mrctl/plan.h"
+#include "jobs/mrctl/tools.h"
+#include "jobs/mrctl/verbs.h"
+
+namespace mr::ctl {
+namespace {
+
+Result<std::vector<std::string>> BuiltinJobs() {
+  MR_ASSIGN_OR_RETURN(const std::string json, StartCheck(BuiltinLibrary()).Finish());
+  MR_ASSIGN_OR_RETURN(const LibraryInfo info, ParseLibraryInfo(json));
+  std::vector<std::string> names;
+  for (const auto& job : info.jobs) names.push_back(job.name);
+  return names;
+}
+
+}  // namespace
+
+Result<int> RunCompletion(const Command& command, const Settings& settings) {
+  auto jobs = BuiltinJobs();
+  if (!jobs.ok() && !settings.quiet) {
+    std::fprintf(stderr, "without names of jobs: %s\n", jobs.status().message().c_str());
+  }
+  const std::string& shell = command.args.at(0);
+  MR_ASSIGN_OR_RETURN(const std::string script,
+                      CompletionScript(shell, jobs.ok() ? *jobs : std::vector<std::string>()));
+  if (settings.form == OutputForm::kTable) {
+    Print(script);
+  } else {
+    const JsonOut one = {{"id", shell}, {"script", script}};
+    Print(DumpJson(settings.form == OutputForm::kJson ? JsonOut{{"version", 1}, {"completion", one}} : one));
+  }
+  return kExitOk;
+}
+
+}  // namespace mr::ctl

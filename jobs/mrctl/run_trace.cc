@@ -1,0 +1,29 @@
+// mrctl trace: what the master says of an ended job's run, as trace events on standard output.
+#include "jobs/mrctl/client.h"
+#include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/trace.h"
+#include "jobs/mrctl/verbs.h"
+
+namespace mr::ctl {
+
+// Its result is JSON whatever -o says.
+Result<int> RunTrace(const Command& command, const Settings& settings) {
+  if (command.args.size() != 1) return InvalidArgument("trace takes one job id");
+  const auto id = ParseJobId(command.args[0]);
+  if (!id)
+    return WithHint(InvalidArgument("'" + command.args[0] + "' is not a job id, as job_1_0001"),
+                    "mrctl jobs lists them");
+  Client client(settings.master);
+  MR_ASSIGN_OR_RETURN(const JobHistory history, client.History(*id));
+  // Of a job that ended long ago reasons are not kept; when its attempts ran may be.
+  auto attempts = client.Attempts(*id);
+  if (!attempts.ok() && attempts.status().code() != Code::kNotFound) return attempts.status();
+  MR_ASSIGN_OR_RETURN(const auto workers, client.Workers());
+  MR_ASSIGN_OR_RETURN(
+      const std::string trace,
+      TraceJson(*id, history.head + history.text, attempts.ok() ? *attempts : std::vector<AttemptStatus>(), workers));
+  Print(trace);
+  return kExitOk;
+}
+
+}  // namespace mr::ctl

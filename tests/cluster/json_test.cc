@@ -1,0 +1,174 @@
+// -o json of every verb is one document that its schema in jobs/mrctl/schema describes, also where the verb fails.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "tests/cluster/prepared.h"
+#include "tests/support/json_schema.h"
+
+namespace mr::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Case {
+  std::string verb;  // "job show"
+  std::vector<std::string> args;
+  std::string schema;
+  int exit = 0;
+};
+
+// In this order: later ones see what earlier ones did.
+std::vector<Case> Cases() {
+  const std::string done = kDoneJob, runs = kRunningJob;
+  return {
+      {"jobs", {}, "jobs"},
+      {"job show", {done}, "job"},
+      {"job show", {runs}, "job"},
+      {"job stages", {done}, "stages"},
+      {"job tasks", {done}, "tasks"},
+      {"job attempts", {done}, "attempts"},
+      {"job counters", {done}, "counters"},
+      {"job set", {runs, "--priority", "5"}, "done"},
+      {"logs", {done}, "logs"},
+      {"why", {done, "w1"}, "why"},
+      {"trace", {done}, "trace"},
+      {"trace", {runs}, "error", 3},
+      {"history", {}, "jobs"},
+      {"profile show", {"wordcount"}, "profiles"},
+      {"profile show", {"nobody"}, "error", 7},
+      {"whatif", {done, "--workers", "10"}, "whatif"},
+      {"workers", {}, "workers"},
+      {"worker show", {"w1", "w2"}, "worker"},
+      {"worker show", {"w9"}, "error", 7},
+      {"worker drain", {"w2"}, "done"},
+      {"worker undrain", {"w2"}, "done"},
+      {"queues", {}, "queues"},
+      {"queue set", {"night", "--weight", "2"}, "done"},
+      {"top", {}, "top"},
+      {"doctor", {}, "checks"},
+      {"fs ls", {"/data"}, "files"},
+      {"fs stat", {"/data/books.txt"}, "files"},
+      {"fs stat", {"/absent"}, "error", 7},
+      {"fs du", {"/data"}, "files"},
+      {"fs df", {}, "df"},
+      {"fs checksum", {"/data/books.txt"}, "checksums"},
+      {"fs put", {"books.txt", "/data/b"}, "done"},
+      {"fs put", {"books.txt", "/data/b"}, "error", 3},
+      {"fs get", {"/data/b", "b"}, "done"},
+      {"fs get", {"/data/b", "-"}, "contents"},
+      {"fs getmerge", {"/data/counts", "merged"}, "done"},
+      {"fs cat", {"/data/b"}, "contents"},
+      {"fs head", {"/data/b"}, "contents"},
+      {"fs tail", {"-n", "2", "/data/b"}, "contents"},
+      {"fs mkdir", {"/data/d"}, "done"},
+      {"fs cp", {"/data/b", "/data/c"}, "done"},
+      {"fs mv", {"/data/c", "/data/d"}, "done"},
+      {"fs rm", {"-r", "/data/d"}, "done"},
+      {"config view", {}, "config"},
+      {"completion", {"bash"}, "completion"},
+      {"completion", {"fish"}, "error", 2},
+      {"version", {}, "release"},
+      {"explain", {"wordcount", "--input", "/data/b", "--output", "/data/e"}, "plan"},
+      {"submit", {"wordcount", "--input", "/data/b", "--output", "/data/e"}, "job"},
+      {"submit", {"wordcount", "--input", "/data/b", "--output", "/data/e"}, "error", 3},
+      {"submit",
+       {"stream", "--map", "exit 3", "--input", "/data/b", "--output", "/data/f", "--max-attempts", "1"},
+       "job",
+       1},
+      {"submit", {"--detach", "sleep", "--ms", "1", "--tasks", "1", "--output", "/data/g"}, "job"},
+      {"submit", {"nonsense", "--output", "/data/h"}, "error", 2},
+      {"wait", {done}, "job"},
+      {"wait", {done, done}, "jobs"},
+      {"wait", {"--timeout", "300ms", runs}, "error", 124},
+      {"attach", {done}, "job"},
+      {"kill", {runs}, "done"},
+      {"wait", {done, runs}, "jobs", 4},
+      {"wait", {runs}, "job", 4},
+  };
+}
+
+std::string Schema(const std::string& name) {
+  return std::string(MR_SOURCE_DIR) + "/jobs/mrctl/schema/" + name + ".json";
+}
+
+class JsonTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    prepared_ = new Prepared;
+    const Status started = prepared_->Start();
+    ASSERT_TRUE(started.ok()) << started.ToString();
+  }
+  static void TearDownTestSuite() {
+    delete prepared_;
+    prepared_ = nullptr;
+  }
+  static Prepared* prepared_;
+};
+Prepared* JsonTest::prepared_ = nullptr;
+
+TEST_F(JsonTest, EachVerbPrintsOneDocumentOfItsSchema) {
+  std::set<std::string> tried;
+  for (const Case& c : Cases()) {
+    std::vector<std::string> args = {"-o", "json"};
+    const size_t space = c.verb.find(' ');
+    args.push_back(c.verb.substr(0, space));
+    if (space != std::string::npos) args.push_back(c.verb.substr(space + 1));
+    args.insert(args.end(), c.args.begin(), c.args.end());
+    const RunResult run = prepared_->Mrctl(args);
+    const std::string what = c.verb + " " + testing::PrintToString(c.args);
+    EXPECT_EQ(run.exit, c.exit) << what << "\n" << run.out << run.err;
+    EXPECT_EQ(SchemaViolation(run.out, Schema(c.schema)), "") << what << "\n" << run.out.substr(0, 2000);
+    EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), 1) << what;
+    EXPECT_EQ(run.exit == 0, run.out.find("\"error\":{\"code\"") == std::string::npos) << what;
+    tried.insert(c.verb);
+  }
+  for (const std::string& verb : LeafVerbs()) EXPECT_TRUE(tried.contains(verb)) << verb << " -o json is not tried here";
+}
+
+TEST_F(JsonTest, ErrorsAreDocumentsToo) {
+  for (const auto& [args, exit] : std::vector<std::pair<std::vector<std::string>, int>>{
+           {{"nonsense"}, 2}, {{"jobs", "--nonsense"}, 2}, {{"job", "show"}, 2}, {{"job", "show", "x"}, 2},
+           {{"job", "show", "job_9_0009"}, 7}, {{"--timeout", "soon", "jobs"}, 2}}) {
+    std::vector<std::string> all = {"-o", "json"};
+    all.insert(all.end(), args.begin(), args.end());
+    const RunResult run = prepared_->Mrctl(all);
+    EXPECT_EQ(run.exit, exit) << run.out;
+    EXPECT_EQ(SchemaViolation(run.out, Schema("error")), "") << testing::PrintToString(args);
+  }
+  const RunResult none = RunMrctl({"--master", "127.0.0.1:1", "-o", "json", "jobs"});
+  EXPECT_EQ(none.exit, 5);
+  EXPECT_EQ(SchemaViolation(none.out, Schema("error")), "");
+  SpawnOptions asked;
+  asked.env = {"MR_OUTPUT=json"};
+  EXPECT_EQ(SchemaViolation(RunMrctl({"nonsense"}, Seconds(10), asked).out, Schema("error")), "");
+}
+
+TEST_F(JsonTest, EachLineOfNdjsonIsAnElement) {
+  const RunResult run = prepared_->Mrctl({"-o", "ndjson", "workers"});
+  EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), 2) << run.out;
+  const std::string first = run.out.substr(0, run.out.find('\n'));
+  EXPECT_EQ(SchemaViolation("{\"version\":1,\"workers\":[" + first + "]}", Schema("workers")), "");
+}
+
+TEST(SchemaTest, FindsWhatDoesNotHold) {
+  const std::string file = Schema("error");
+  EXPECT_EQ(SchemaViolation(R"({"version":1,"error":{"code":"a","message":"b","hint":""}})", file), "");
+  EXPECT_THAT(SchemaViolation(R"({"version":2,"error":{"code":"a","message":"b","hint":""}})", file),
+              HasSubstr("$.version is 2"));
+  EXPECT_THAT(SchemaViolation(R"({"version":1,"error":{"code":"a","message":"b"}})", file),
+              HasSubstr("$.error lacks 'hint'"));
+  EXPECT_THAT(SchemaViolation(R"({"version":1,"error":{"code":1,"message":"b","hint":""}})", file),
+              HasSubstr("$.error.code is 1"));
+  EXPECT_THAT(SchemaViolation(R"({"version":1,"error":{"code":"a","message":"b","hint":"","x":0}})", file),
+              HasSubstr("has 'x'"));
+  EXPECT_THAT(SchemaViolation("no", file), HasSubstr("no JSON document"));
+  EXPECT_THAT(SchemaViolation("{}", Schema("absent")), HasSubstr("no schema at"));
+  const std::string jobs = R"({"version":1,"jobs":[{"id":"job_1_0001"}]})";
+  EXPECT_THAT(SchemaViolation(jobs, Schema("jobs")), HasSubstr("$.jobs[0] lacks ")) << "by way of job.json";
+}
+
+}  // namespace
+}  // namespace mr::test

@@ -1,0 +1,222 @@
+// What operators of a cluster use, with the real binary: doctor, top, history, trace, config, completion, files.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "common/base/digest.h"
+#include "common/io/clock.h"
+#include "tests/cluster/prepared.h"
+
+namespace mr::test {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Json = nlohmann::json;
+
+class OperateTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    prepared_ = new Prepared;
+    const Status started = prepared_->Start();
+    ASSERT_TRUE(started.ok()) << started.ToString();
+  }
+  static void TearDownTestSuite() {
+    delete prepared_;
+    prepared_ = nullptr;
+  }
+  static RunResult Mrctl(const std::vector<std::string>& args) { return prepared_->Mrctl(args); }
+  static RunResult Sh(const std::string& line) { return prepared_->Shell(line); }
+
+  static Prepared* prepared_;
+};
+Prepared* OperateTest::prepared_ = nullptr;
+
+TEST_F(OperateTest, DoctorFindsNothingWhereNothingIsWrong) {
+  const RunResult run = Mrctl({"doctor"});
+  EXPECT_EQ(run.exit, 0) << run.out << run.err;
+  EXPECT_THAT(run.out, ContainsRegex("ok    master      0.1.0 at .*\n"));
+  EXPECT_THAT(run.out, ContainsRegex("ok    workers     2 live\n"));
+  EXPECT_THAT(run.out, ContainsRegex("ok    clock       the master's is .* ours\n"));
+  EXPECT_THAT(run.out, ContainsRegex("ok    slots       1 of 8 busy"));
+}
+
+TEST_F(OperateTest, DoctorSaysWhatIsWrongAndWhatToDo) {
+  ASSERT_EQ(Mrctl({"worker", "drain", "w2"}).exit, 0);
+  RunResult run = Mrctl({"doctor"});
+  EXPECT_EQ(run.exit, 0) << "a warning is no failure";
+  EXPECT_THAT(run.out, ContainsRegex("warn  workers     1 live, draining: w2\n *next: .*worker undrain w2"));
+  ASSERT_EQ(Mrctl({"worker", "drain", "w1"}).exit, 0);
+  run = Mrctl({"doctor"});
+  EXPECT_EQ(run.exit, 1) << run.out;
+  EXPECT_THAT(run.out, HasSubstr("fail  workers     none of 2 is live"));
+  EXPECT_EQ(Mrctl({"worker", "undrain", "w1", "w2"}).exit, 0);
+  run = RunMrctl({"--master", "127.0.0.1:1", "doctor"});
+  EXPECT_EQ(run.exit, 5);
+  EXPECT_THAT(run.out, ContainsRegex("fail  master .*\n *next: "));
+  EXPECT_THAT(run.out, HasSubstr("  binaries  ")) << "what can be looked at here is";
+  run = Sh("mkdir -p broken && cd broken && echo \"mastre = 'x:1'\" > mr.toml && mrctl doctor");
+  EXPECT_EQ(run.exit, 1) << run.out;
+  EXPECT_THAT(run.out, HasSubstr("fail  config      mr.toml: unknown key 'mastre' (did you mean 'master'?)\n"));
+  run = Sh("TMPDIR=/nowhere mrctl doctor");
+  EXPECT_EQ(run.exit, 1) << run.out;
+  EXPECT_THAT(run.out, HasSubstr("fail  tmp         /nowhere cannot be written"));
+}
+
+TEST_F(OperateTest, ConfigViewSaysWhereEachSettingIsFrom) {
+  const std::string prepare =
+      "mkdir -p conf && cd conf && printf 'context = \"lab\"\\n[contexts.lab]\\nmaster = \"lab:1\"\\n"
+      "[contexts.prod]\\nmaster = \"prod:1\"\\n' > mr.toml && unset MR_MASTER && ";
+  RunResult run = Sh(prepare + "mrctl config view --show-origin");
+  EXPECT_EQ(run.exit, 0) << run.err;
+  EXPECT_THAT(run.out, ContainsRegex("\ncontext  *lab  *mr.toml\n"));
+  EXPECT_THAT(run.out, ContainsRegex("\nmaster  *lab:1  *mr.toml, context lab\n"));
+  run = Sh(prepare + "MR_CONTEXT=prod MR_QUEUE=night mrctl -q config view --show-origin");
+  EXPECT_THAT(run.out, ContainsRegex("\nmaster  *prod:1  *mr.toml, context prod\n"));
+  EXPECT_THAT(run.out, ContainsRegex("\nqueue  *night  *MR_QUEUE\n"));
+  run = Sh(prepare + "MR_CONTEXT=prd mrctl jobs");
+  EXPECT_EQ(run.exit, 2);
+  EXPECT_THAT(run.err, HasSubstr("no file has a context 'prd' (did you mean 'prod'?)"));
+}
+
+// What bash would offer for a command line whose last word is being typed.
+std::string Completed(const std::string& words) {
+  const std::string script = "source <(mrctl completion bash) && COMP_WORDS=(" + words +
+                             ") && COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) && _mrctl && echo \"${COMPREPLY[*]}\"";
+  SpawnOptions options;
+  options.env = {"PATH=" + BinaryDirectory() + ":/usr/bin:/bin"};
+  const RunResult run = RunProgram({"/bin/bash", "-c", script}, Seconds(20), options);
+  EXPECT_EQ(run.exit, 0) << words << run.err;
+  return run.out;
+}
+
+TEST(CompletionTest, BashOffersVerbsOptionsWordsAndJobs) {
+  EXPECT_EQ(Completed("mrctl sub"), "submit\n");
+  EXPECT_EQ(Completed("mrctl --master h:1 wor"), "worker workers\n") << "a value is no verb";
+  EXPECT_EQ(Completed("mrctl worker ''"), "drain show undrain\n");
+  EXPECT_EQ(Completed("mrctl job set job_1_0001 --pri"), "--priority\n");
+  EXPECT_EQ(Completed("mrctl -o ''"), "json ndjson table\n");
+  EXPECT_EQ(Completed("mrctl submit --clone = o"), "off on\n") << "as bash splits --clone=o";
+  EXPECT_EQ(Completed("mrctl submit wordc"), "wordcount\n") << "of the built-in library";
+  EXPECT_EQ(Completed("mrctl submit wordcount --inp"), "--input\n");
+  EXPECT_EQ(Completed("mrctl completion ''"), "bash zsh\n");
+  EXPECT_EQ(Completed("mrctl jobs --tim"), "--timeout\n") << "options that stand everywhere";
+}
+
+TEST_F(OperateTest, HistoryHasTheJobsThatEnded) {
+  const RunResult run = Mrctl({"history"});
+  EXPECT_EQ(run.exit, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr(kDoneJob));
+  EXPECT_THAT(run.out, Not(HasSubstr(kRunningJob)));
+  EXPECT_EQ(Mrctl({"history", "--limit", "0"}).exit, 2);
+}
+
+TEST_F(OperateTest, TraceHasEachAttemptWithinItsJob) {
+  const RunResult run = Mrctl({"trace", kDoneJob});
+  ASSERT_EQ(run.exit, 0) << run.err;
+  const Json trace = Json::parse(run.out);
+  const Json attempts = Json::parse(Mrctl({"-o", "json", "job", "attempts", kDoneJob}).out)["attempts"];
+  std::map<std::string, Json> slices;
+  std::map<std::pair<int, int>, double> busy_until;  // of a track
+  double job_end = 0;
+  for (const Json& e : trace["traceEvents"]) {
+    if (e["ph"] == "X" && e["cat"] == "job") job_end = e["dur"];
+    if (e["ph"] != "X" || e["cat"] != "attempt") continue;
+    slices[e["name"]] = e;
+    double& until = busy_until[{e["pid"], e["tid"]}];
+    EXPECT_GE(e["ts"].get<double>(), until) << "two attempts at a time on one slot";
+    until = e["ts"].get<double>() + e["dur"].get<double>();
+    EXPECT_LE(until, job_end + 1);
+  }
+  ASSERT_EQ(slices.size(), attempts.size());
+  for (const Json& a : attempts) {
+    const std::string name = a["id"];
+    ASSERT_TRUE(slices.contains(name)) << name;
+    EXPECT_EQ("w" + std::to_string(slices[name]["pid"].get<int>()), a["worker"]);
+    EXPECT_EQ(slices[name]["args"]["state"], a["state"]);
+    EXPECT_NEAR(slices[name]["dur"].get<double>(), a["ran_us"].get<double>(), 2) << "microseconds";
+  }
+  const RunResult running = Mrctl({"trace", kRunningJob});
+  EXPECT_EQ(running.exit, 3);
+  EXPECT_THAT(running.err, HasSubstr("has not ended yet"));
+}
+
+TEST_F(OperateTest, WorkerShowSaysWhatRunsThere) {
+  const RunResult run = Mrctl({"worker", "show", "w1", "w2"});
+  EXPECT_EQ(run.exit, 0) << run.err;
+  EXPECT_THAT(run.out, ContainsRegex("id          w1\nname "));
+  EXPECT_THAT(run.out, HasSubstr("attempt_1_0002_0_m_000000_"));
+  EXPECT_EQ(Mrctl({"worker", "show", "nine"}).exit, 2);
+}
+
+TEST_F(OperateTest, TopPrintsOnceWithoutATerminalAndGoesOnAtOne) {
+  const RunResult once = Mrctl({"top"});
+  EXPECT_EQ(once.exit, 0) << once.err;
+  EXPECT_THAT(once.out, HasSubstr("2 of 2 workers live"));
+  EXPECT_THAT(once.out, HasSubstr(kRunningJob));
+  EXPECT_THAT(once.out, Not(HasSubstr("\x1b")));
+
+  const UniqueFd terminal(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK));
+  ASSERT_TRUE(terminal.valid() && grantpt(terminal.get()) == 0 && unlockpt(terminal.get()) == 0);
+  SpawnOptions options;
+  options.stdout_path = ptsname(terminal.get());
+  options.env = {"TERM=xterm"};
+  auto top = Process::Spawn(
+      {BinaryDirectory() + "/mrctl", "--master", prepared_->cluster().master_address(), "top"}, options);
+  ASSERT_TRUE(top.ok());
+  std::string seen;
+  const Instant limit = Now() + Seconds(20);
+  const auto screens = [&] {
+    size_t n = 0;
+    for (size_t at = seen.find("\x1b[H"); at != std::string::npos; at = seen.find("\x1b[H", at + 1)) ++n;
+    return n;
+  };
+  while (screens() < 2 && Now() < limit) {
+    char piece[4096];
+    const ssize_t n = read(terminal.get(), piece, sizeof piece);
+    if (n > 0) seen.append(piece, static_cast<size_t>(n));
+    else usleep(5000);
+  }
+  EXPECT_GE(screens(), 2u) << seen;
+  EXPECT_THAT(seen, HasSubstr("workers live"));
+  top->Signal(SIGINT);
+  EXPECT_EQ(top->Wait(Seconds(10)), 0) << "Ctrl-C is how it is left";
+}
+
+TEST_F(OperateTest, CopiesAFileWithinTheStore) {
+  ASSERT_EQ(Mrctl({"fs", "cp", "/data/books.txt", "/data/copied"}).exit, 0);
+  EXPECT_EQ(Mrctl({"fs", "cat", "/data/copied"}).out, *ReadFile(prepared_->work() + "/books.txt"));
+  const RunResult again = Mrctl({"fs", "cp", "/data/old.txt", "/data/copied"});
+  EXPECT_EQ(again.exit, 3);
+  EXPECT_THAT(again.err, HasSubstr("say --overwrite"));
+  EXPECT_EQ(Mrctl({"fs", "cp", "--overwrite", "/data/old.txt", "/data/copied"}).exit, 0);
+  EXPECT_EQ(Mrctl({"fs", "cp", "/data/absent", "/data/x"}).exit, 7);
+  EXPECT_EQ(Mrctl({"fs", "cp", "/data", "/data2"}).exit, 2);
+  EXPECT_EQ(Mrctl({"fs", "cp", "/data/copied", "/data/copied"}).exit, 2);
+  EXPECT_THAT(Mrctl({"fs", "ls", "/data"}).out, Not(HasSubstr(".mrctl-"))) << "nothing is left behind";
+}
+
+TEST_F(OperateTest, ChecksumsAreOfTheBytes) {
+  const RunResult sums = Mrctl({"fs", "checksum", "/data/books.txt", "/data/old.txt"});
+  EXPECT_EQ(sums.exit, 0) << sums.err;
+  EXPECT_THAT(sums.out, ContainsRegex("^[0-9a-f]+  /data/books.txt\n[0-9a-f]+  /data/old.txt\n$"));
+  EXPECT_EQ(sums.out.substr(0, 32), sums.out.substr(sums.out.find('\n') + 1, 32)) << "both have the same bytes";
+  EXPECT_EQ(sums.out.substr(0, 32), Hash128(*ReadFile(prepared_->work() + "/books.txt")).Hex());
+  EXPECT_EQ(Mrctl({"fs", "checksum", "/data"}).exit, 2);
+}
+
+TEST_F(OperateTest, DfCountsTheBlocksOfAllWorkers) {
+  const RunResult run = Mrctl({"fs", "df"});
+  EXPECT_EQ(run.exit, 0) << run.err;
+  EXPECT_THAT(run.out, ContainsRegex("\nw1  *live .*\nw2  *live .*\ntotal "));
+}
+
+}  // namespace
+}  // namespace mr::test

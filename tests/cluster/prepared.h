@@ -1,0 +1,36 @@
+// A cluster with something of everything in it, for tests of all verbs of mrctl, and what mrctl's own help says there
+// is. What stands in examples of the help is here:
+//   books.txt in the working directory and as /data/books.txt; /data/old.txt; /data/trash, a directory with a file;
+//   job_1_0001, a wordcount of /data/books.txt to /data/counts that succeeded; job_1_0002, which runs; w1 and w2.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/support/cluster.h"
+
+namespace mr::test {
+
+inline constexpr char kDoneJob[] = "job_1_0001", kRunningJob[] = "job_1_0002";
+
+class Prepared {
+ public:
+  // The error holds the end of the logs.
+  Status Start();
+  Cluster& cluster() { return cluster_; }
+  std::string work() const { return cluster_.directory() + "/work"; }  // the working directory
+  // `mrctl args...` there.
+  RunResult Mrctl(const std::vector<std::string>& args) const;
+  // A line of a shell there; mrctl is on its path and knows the master.
+  RunResult Shell(const std::string& line) const;
+
+ private:
+  Cluster cluster_{{.workers = 2, .slots = 4}};
+};
+
+// "jobs", "job show", "fs ls": all of them, as `mrctl help` and the helps below it list them.
+std::vector<std::string> LeafVerbs();
+// `mrctl VERB --help`.
+std::string HelpOf(const std::string& verb);
+
+}  // namespace mr::test

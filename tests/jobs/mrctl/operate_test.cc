@@ -1,0 +1,78 @@
+#include "jobs/mrctl/operate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace mr::ctl {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+JobStatus JobOf(uint32_t number, JobState state, uint64_t submitted_ms, uint64_t took_ms) {
+  JobStatus job;
+  job.id = {1, number};
+  job.name = "j" + std::to_string(number);
+  job.state = state;
+  job.submitted_unix_ms = submitted_ms;
+  job.elapsed_us = took_ms * 1000;
+  return job;
+}
+
+TEST(OperateTest, HistoryHasWhatEndedTheLastOneFirst) {
+  const std::vector<JobStatus> jobs = {JobOf(1, JobState::kSucceeded, 1000, 9000),
+                                       JobOf(2, JobState::kRunning, 1000, 1), JobOf(3, JobState::kFailed, 2000, 1),
+                                       JobOf(4, JobState::kKilled, 3000, 1)};
+  const auto ended = EndedJobs(jobs, 10);
+  ASSERT_EQ(ended.size(), 3u);
+  EXPECT_EQ(ended[0].id.seq, 1u) << "submitted first, and it ended last";
+  EXPECT_EQ(ended[1].id.seq, 4u);
+  EXPECT_EQ(EndedJobs(jobs, 1).size(), 1u);
+  EXPECT_THAT(RenderHistory(ended, OutputForm::kTable), HasSubstr("job_1_0003  j3"));
+}
+
+TEST(OperateTest, TopCountsAndShowsTheLastThatEndedBelow) {
+  TopShown top;
+  top.jobs = {JobOf(1, JobState::kSucceeded, 1000, 1), JobOf(2, JobState::kRunning, 1000, 1)};
+  StageStatus stage;
+  stage.tasks = 4;
+  stage.done = 1;
+  stage.running = 2;
+  top.jobs[1].stages = {stage};
+  WorkerStatus live, lost;
+  live.state = "live";
+  live.slots = 4;
+  live.busy = 2;
+  lost.state = "lost";
+  top.workers = {live, lost};
+  const std::string text = RenderTop(top, OutputForm::kTable);
+  EXPECT_THAT(text, HasSubstr("1 of 2 workers live, 2 of 4 slots busy; 1 jobs, 1 with tasks that run; 1 ended"));
+  EXPECT_LT(text.find("job_1_0002"), text.find("job_1_0001"));
+  EXPECT_THAT(text, HasSubstr("1/4"));
+  EXPECT_THAT(RenderTop(top, OutputForm::kJson), HasSubstr(R"("ended":1,"workers":[)"));
+}
+
+TEST(OperateTest, CutsToTheTerminal) {
+  EXPECT_EQ(CutTo("abc\ndef\nghi\n", 2, 2), "ab\nde\n");
+  EXPECT_EQ(CutTo("a", 5, 5), "a\n");
+}
+
+TEST(OperateTest, ConfigShowsOriginsOnlyWhereAsked) {
+  Settings settings;
+  settings.shown = {{"master", "h:1", "mr.toml"}, {"queue", "", "default"}};
+  EXPECT_THAT(RenderConfig(settings, false), Not(HasSubstr("mr.toml")));
+  EXPECT_THAT(RenderConfig(settings, true), HasSubstr("master   h:1    mr.toml\n"));
+  settings.form = OutputForm::kJson;
+  settings.context = "lab";
+  settings.context_origin = "MR_CONTEXT";
+  EXPECT_THAT(RenderConfig(settings, false), HasSubstr(R"({"version":1,"context":{"id":"lab","origin":"MR_CONTEXT"})"));
+}
+
+TEST(OperateTest, EachCheckSaysWhatToDoNext) {
+  const std::string text = RenderChecks(
+      {{"tmp", Verdict::kWarn, "little room", "make room"}, {"shm", Verdict::kOk, "fine", ""}}, OutputForm::kTable);
+  EXPECT_EQ(text, "warn  tmp         little room\n                  next: make room\nok    shm         fine\n");
+}
+
+}  // namespace
+}  // namespace mr::ctl
