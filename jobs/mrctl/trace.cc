@@ -110,7 +110,8 @@ class HistoryReader {
   bool TakeStage(const Words& w) {
     if (w.size() < 6) return false;
     TracedStage stage{std::string(w[1]), TaskLetter::kReduce};
-    // "0:..." is an input of files; a stage with one runs map tasks.
+    // "0:..." is an input of files; a stage with one runs map tasks, and so does one that makes its records itself.
+    if (w[5] == "-") stage.letter = TaskLetter::kMap;
     for (const std::string_view input : Split(w[5], ',')) {
       if (input.starts_with("0:")) stage.letter = TaskLetter::kMap;
     }

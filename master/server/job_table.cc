@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "master/server/failure_text.h"
 #include "master/server/planner.h"
 
 namespace mr::master {
@@ -543,7 +544,7 @@ struct DecisionFolder {
     job->ended = at;
     job->steering.End(at);
     table.EndReplications(d.job);
-    if (!d.message.empty()) job->error = d.message;
+    if (!d.message.empty()) job->error = d.killed ? d.message : FailureSummary(*job, d.message);
     table.Note(d.killed ? What::kJobKilled : What::kJobFailed, {}, d.job, {}, d.reason, at);
   }
   void operator()(const sched::MarkIndeterminate& d) {

@@ -175,7 +175,11 @@ TEST_F(CliTest, RunsAUsersLibraryAndOutlivesABadOne) {
   const RunResult segfaults = submit("segfaults");
   EXPECT_EQ(segfaults.exit, 1);
   EXPECT_THAT(segfaults.err, HasSubstr("SIGSEGV"));
-  EXPECT_EQ(submit("throws").exit, 1);
+  const RunResult throws = submit("throws");
+  EXPECT_EQ(throws.exit, 1);
+  EXPECT_LE(std::count(throws.err.begin(), throws.err.end(), '\n'), 10) << throws.err;
+  EXPECT_THAT(throws.err, HasSubstr("operator bad.throws failed: std::runtime_error: thrown on purpose"));
+  EXPECT_THAT(throws.err, ContainsRegex("\n  at .*/in.*\n  4 attempts failed alike, of 1 task\nnext: mrctl "));
   EXPECT_FALSE(PathExists(Path("own-throws")));
   // Fails twice, and is right the third time.
   const RunResult twice = submit("twice");

@@ -118,11 +118,10 @@ TEST_F(OperateTest, HistoryHasTheJobsThatEnded) {
   EXPECT_EQ(Mrctl({"history", "--limit", "0"}).exit, 2);
 }
 
-TEST_F(OperateTest, TraceHasEachAttemptWithinItsJob) {
-  const RunResult run = Mrctl({"trace", kDoneJob});
+// A slice for each attempt, as `mrctl job attempts` has them.
+void ExpectTraced(const RunResult& run, const RunResult& listed) {
   ASSERT_EQ(run.exit, 0) << run.err;
-  const Json trace = Json::parse(run.out);
-  const Json attempts = Json::parse(Mrctl({"-o", "json", "job", "attempts", kDoneJob}).out)["attempts"];
+  const Json trace = Json::parse(run.out), attempts = Json::parse(listed.out)["attempts"];
   std::map<std::string, Json> slices;
   std::map<std::pair<int, int>, double> busy_until;  // of a track
   double job_end = 0;
@@ -143,6 +142,15 @@ TEST_F(OperateTest, TraceHasEachAttemptWithinItsJob) {
     EXPECT_EQ(slices[name]["args"]["state"], a["state"]);
     EXPECT_NEAR(slices[name]["dur"].get<double>(), a["ran_us"].get<double>(), 2) << "microseconds";
   }
+}
+
+TEST_F(OperateTest, TraceHasEachAttemptWithinItsJob) {
+  ExpectTraced(Mrctl({"trace", kDoneJob}), Mrctl({"-o", "json", "job", "attempts", kDoneJob}));
+  // Of a stage that reads nothing.
+  const RunResult slept = Mrctl({"submit", "sleep", "--ms", "1", "--tasks", "3", "--output", "/data/slept-well"});
+  ASSERT_EQ(slept.exit, 0) << slept.err;
+  const std::string id = slept.out.substr(0, slept.out.find(' '));
+  ExpectTraced(Mrctl({"trace", id}), Mrctl({"-o", "json", "job", "attempts", id}));
   const RunResult running = Mrctl({"trace", kRunningJob});
   EXPECT_EQ(running.exit, 3);
   EXPECT_THAT(running.err, HasSubstr("has not ended yet"));

@@ -391,7 +391,8 @@ TEST_F(MasterTest, SaysWhatFailsWhileAJobRunsAndFailsItWhereTheEnvironmentDoes) 
   ASSERT_TRUE(client.UntilState(*job, rpc::JobState::FAILED, 15)) << Why(client, *job);
   EXPECT_EQ(client.Job(*job).error,
             "task 1 of stage 'count' failed 8 times, the last time as attempt_1_0002_0_m_000001_8 on w1 "
-            "(its log: mrctl logs attempt_1_0002_0_m_000001_8): no space left on device");
+            "(its log: mrctl logs attempt_1_0002_0_m_000001_8): no space left on device\n"
+            "8 attempts failed alike, of 1 task");
 }
 
 TEST_F(MasterTest, TriesAUsersFailureOnAnotherWorkerAndFailsTheJobWithinASecondOrTwo) {

@@ -1,0 +1,80 @@
+#include "master/server/failure_text.h"
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+#include <vector>
+
+namespace mr::master {
+namespace {
+
+constexpr size_t kSummaryLines = 8;
+constexpr size_t kMessageLines = 4;   // of the operator's own words: the first, and the last ones
+constexpr size_t kMostColumns = 300;  // of a line that an operator wrote (a guess)
+
+std::vector<std::string> LinesOf(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) {
+    if (!line.empty()) lines.push_back(line.substr(0, kMostColumns));
+  }
+  return lines;
+}
+
+// Messages that differ only in numbers (offsets, pids) are alike.
+std::string WithoutNumbers(std::string text) {
+  std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
+  return text;
+}
+
+// The last one that failed.
+const AttemptView* LastFailed(const JobView& job) {
+  const AttemptView* last = nullptr;
+  for (const auto& [id, a] : job.attempts) {
+    if (a.state == AttemptState::kFailed && (last == nullptr || a.sequence > last->sequence)) last = &a;
+  }
+  return last;
+}
+
+std::string AlikeText(const JobView& job, const AttemptView& failed) {
+  const std::string said = WithoutNumbers(failed.message);
+  std::set<uint32_t> tasks;
+  size_t attempts = 0;
+  for (const auto& [id, a] : job.attempts) {
+    const bool alike = id.task.stage == failed.id.task.stage && a.state == AttemptState::kFailed;
+    if (!alike || WithoutNumbers(a.message) != said) continue;
+    ++attempts;
+    tasks.insert(id.task.task);
+  }
+  if (attempts < 2) return "";
+  return std::to_string(attempts) + " attempts failed alike, of " + std::to_string(tasks.size()) +
+         (tasks.size() == 1 ? " task" : " tasks");
+}
+
+}  // namespace
+
+std::string FailureSummary(const JobView& job, const std::string& message) {
+  const AttemptView* failed = LastFailed(job);
+  if (failed == nullptr || message.find(Name(failed->id, job.letter(failed->id.task.stage))) == std::string::npos) {
+    return message;
+  }
+  std::vector<std::string> lines = LinesOf(message);
+  if (lines.empty()) return message;
+  // The scheduler's sentence is never cut.
+  lines[0] = message.substr(0, message.find('\n'));
+  if (lines.size() > kMessageLines) lines.erase(lines.begin() + 1, lines.end() - (kMessageLines - 1));
+  if (!failed->record.empty() && message.find(failed->record) == std::string::npos) {
+    lines.push_back("at " + failed->record);
+  }
+  if (std::string alike = AlikeText(job, *failed); !alike.empty()) lines.push_back(std::move(alike));
+  std::vector<std::string> tail = LinesOf(failed->stderr_tail);
+  std::erase_if(tail, [&](const std::string& line) { return message.find(line) != std::string::npos; });
+  const size_t room = kSummaryLines - std::min(kSummaryLines, lines.size());
+  if (tail.size() > room) tail.erase(tail.begin(), tail.end() - static_cast<std::ptrdiff_t>(room));
+  for (const std::string& line : tail) lines.push_back("stderr: " + line);
+  std::string text;
+  for (const std::string& line : lines) text += (text.empty() ? "" : "\n") + line;
+  return text;
+}
+
+}  // namespace mr::master

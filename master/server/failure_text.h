@@ -1,0 +1,14 @@
+// What the end of a failed job tells beyond the scheduler's sentence: where in the input, how many attempts failed
+// alike, and the end of what the operator wrote. At most eight lines, since a client adds two. Pure.
+#pragma once
+
+#include <string>
+
+#include "master/server/job_table.h"
+
+namespace mr::master {
+
+// message: of the decision to fail the job; as it is where it names no attempt of the job that failed.
+std::string FailureSummary(const JobView& job, const std::string& message);
+
+}  // namespace mr::master

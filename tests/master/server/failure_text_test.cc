@@ -1,0 +1,74 @@
+#include "master/server/failure_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace mr::master {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kSentence[] = "task 1 of stage 'map' failed 1 time, the last time as attempt_1_0001_0_m_000001_1 on w2: ";
+
+// A job with one stage that reads files and, of it, failed attempts with these messages: one of each task.
+JobView Job(const std::vector<std::string>& messages) {
+  JobView job;
+  job.id = {1, 1};
+  StageSpec map;
+  map.name = "map";
+  map.inputs.resize(1);  // files
+  job.spec.stages = {map};
+  for (uint32_t t = 0; t < messages.size(); ++t) {
+    AttemptView attempt;
+    attempt.id = {{job.id, 0, t}, 1};
+    attempt.worker = WorkerId{2};
+    attempt.state = AttemptState::kFailed;
+    attempt.message = messages[t];
+    attempt.sequence = t + 1;
+    job.attempts[attempt.id] = attempt;
+  }
+  return job;
+}
+
+AttemptView& Last(JobView& job) { return job.attempts.rbegin()->second; }
+
+TEST(FailureTextTest, SaysWhereHowManyAlikeAndWhatItWrote) {
+  JobView job = Job({"no number at 17", "no number at 90"});
+  Last(job).record = "file:///in, byte 90";
+  Last(job).stderr_tail = "loading\n\nno such table\n";
+  EXPECT_EQ(FailureSummary(job, kSentence + std::string("no number at 90")),
+            kSentence + std::string("no number at 90\nat file:///in, byte 90\n2 attempts failed alike, of 2 tasks\n"
+                                    "stderr: loading\nstderr: no such table"));
+}
+
+TEST(FailureTextTest, SaysNothingTwice) {
+  JobView job = Job({"disk full", "file:///in, byte 90: bad; its stderr ends:\nwhy"});
+  Last(job).record = "file:///in, byte 90";
+  Last(job).stderr_tail = "why\n";
+  const std::string message = kSentence + Last(job).message;
+  EXPECT_EQ(FailureSummary(job, message), message);
+}
+
+TEST(FailureTextTest, HasAtMostEightLinesAndKeepsTheLastOnes) {
+  std::string long_tail = "x\n";
+  for (int i = 0; i < 40; ++i) long_tail += "line " + std::to_string(i) + "\n";
+  JobView job = Job({"a", "failed:\n" + long_tail});
+  Last(job).record = "record 5";
+  Last(job).stderr_tail = "e1\ne2\ne3\ne4\ne5\ne6\n";
+  const std::string text = FailureSummary(job, kSentence + Last(job).message);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 7) << text;
+  EXPECT_THAT(text, HasSubstr("failed:\nline 37\nline 38\nline 39\nat record 5\nstderr: e4\nstderr: e5\nstderr: e6"));
+}
+
+TEST(FailureTextTest, LeavesAMessageThatIsOfNoAttemptAsItIs) {
+  JobView job = Job({"a"});
+  Last(job).stderr_tail = "b\n";
+  EXPECT_EQ(FailureSummary(job, "the output exists"), "the output exists");
+  EXPECT_EQ(FailureSummary(JobView(), "cannot plan"), "cannot plan");
+}
+
+}  // namespace
+}  // namespace mr::master
