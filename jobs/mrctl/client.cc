@@ -208,7 +208,7 @@ Result<MasterInfo> Client::Info() {
   return impl_->Call<MasterInfo>([](Master& master) {
     return master.infoRequest().send().then([](auto&& r) -> Result<MasterInfo> {
       return MasterInfo{r.getVersion().cStr(), r.getPolicies().cStr(), r.getClusterId(), r.getMasterEpoch(), r.getPid(),
-                        r.getAddress().cStr()};
+                        r.getAddress().cStr(), r.getUnixMs()};
     });
   });
 }
@@ -457,6 +457,39 @@ Status Client::Drain(WorkerId id, bool on) {
     request.setOn(on);
     return request.send().then([](auto&& reply) { return Answer<bool>(reply, kNothing); });
   }));
+}
+
+Status Client::Exclude(WorkerId id, bool on) {
+  return Drop(impl_->Call<bool>([id, on](Master& master) {
+    auto request = master.excludeRequest();
+    request.setWorker(id.value);
+    request.setOn(on);
+    return request.send().then([](auto&& reply) { return Answer<bool>(reply, kNothing); });
+  }));
+}
+
+Result<std::vector<DecisionStatus>> Client::Decisions(JobId id) {
+  struct Page {
+    std::vector<DecisionStatus> decisions;
+    uint32_t next = 0;
+  };
+  std::vector<DecisionStatus> all;
+  for (uint32_t from = 0; true;) {
+    MR_ASSIGN_OR_RETURN(Page page, impl_->Call<Page>([id, from](Master& master) {
+      auto request = master.decisionsRequest();
+      rpc::ToWire(id, request.initJob());
+      request.setFrom(from);
+      return request.send().then([](auto&& reply) {
+        return Answer<Page>(reply, [](auto& r) -> Result<Page> {
+          return Page{ListFromWire<DecisionStatus>(r.getDecisions()), r.getNext()};
+        });
+      });
+    }));
+    for (DecisionStatus& decision : page.decisions) all.push_back(std::move(decision));
+    if (page.next == 0) return all;
+    if (page.next <= from) return Internal("the master gives the same part of its decisions again");
+    from = page.next;
+  }
 }
 
 Result<std::vector<QueueStatus>> Client::Queues() {

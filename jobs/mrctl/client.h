@@ -49,6 +49,8 @@ class Client {
   Status Kill(JobId id, const std::string& why);
   Result<std::vector<std::string>> Why(const std::string& subject);
   Result<std::vector<WorkerStatus>> Workers();
+  // What was decided about it, in the order of time; all that is kept.
+  Result<std::vector<DecisionStatus>> Decisions(JobId id);
   // All of it, in as many calls as that takes. kRejected: it has not ended.
   Result<JobHistory> History(JobId id);
   // One for each shape of plan, the one that changed last first; all of them, in as many calls as that takes.
@@ -57,6 +59,7 @@ class Client {
   // text and note only.
   Result<AttemptLog> Logs(AttemptId id);
   Status Drain(WorkerId id, bool on);
+  Status Exclude(WorkerId id, bool on);
   Result<std::vector<QueueStatus>> Queues();
   // What is absent stays as it is.
   Status SetQueue(const std::string& queue, std::optional<double> weight, std::optional<uint32_t> min_share,

@@ -148,7 +148,12 @@ WorkerStatus FromWire(rpc::WorkerStatus::Reader r) {
   s.used_bytes = r.getUsedBytes();
   s.capacity_bytes = r.getCapacityBytes();
   s.pid = r.getPid();
+  s.memory_bytes = r.getMemoryBytes();
   return s;
+}
+
+DecisionStatus FromWire(rpc::Decision::Reader r) {
+  return {r.getAtUs(), r.getWhat().cStr(), r.getAttempt().cStr(), WorkerName(r.getWorker()), r.getReason().cStr()};
 }
 
 QueueStatus FromWire(rpc::QueueStatus::Reader r) {

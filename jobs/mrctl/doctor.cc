@@ -6,10 +6,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <functional>
 
 #include "common/base/text.h"
+#include "common/io/clock.h"
 #include "common/io/files.h"
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/exit_code.h"
@@ -70,7 +70,7 @@ class Doctor {
           "look at its log, and run this again");
       return false;
     }
-    CheckClock(*jobs);
+    CheckClock(*info);
     CheckWorkers(*workers, prefix);
     CheckDisks(*workers, prefix);
     CheckSlots(*workers, *queues, prefix);
@@ -156,40 +156,41 @@ class Doctor {
     Add("master", Verdict::kWarn, text + ", and this mrctl is " + kVersion, "use the mrctl of the master's release");
   }
 
-  // A job's time so far is of the master's clock, and so is when it was submitted: their sum is now, there.
-  void CheckClock(const std::vector<JobStatus>& jobs) {
-    timespec now{};
-    clock_gettime(CLOCK_REALTIME, &now);
-    const int64_t here = now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
-    for (const JobStatus& job : jobs) {
-      if (Ended(job.state)) continue;
-      const int64_t skew = static_cast<int64_t>(job.submitted_unix_ms + job.elapsed_us / 1000) - here;
-      const std::string text =
-          "the master's is " + HumanDuration(Millis(std::abs(skew))) + (skew < 0 ? " behind" : " ahead of") + " ours";
-      if (std::abs(skew) <= kSkewMs) return Add("clock", Verdict::kOk, text);
-      return Add("clock", Verdict::kWarn, text + ": times of jobs look wrong from here",
-                 "let both hosts follow one time server (chrony)");
-    }
-    Add("clock", Verdict::kOk, "not compared: no job is there that has not ended");
+  // Both at one moment, but for the time of the answer.
+  void CheckClock(const MasterInfo& info) {
+    if (info.unix_ms == 0) return Add("clock", Verdict::kOk, "not known: the master does not tell its own");
+    const int64_t skew = static_cast<int64_t>(info.unix_ms) - static_cast<int64_t>(WallClockMs());
+    const std::string text =
+        "the master's is " + HumanDuration(Millis(std::abs(skew))) + (skew < 0 ? " behind" : " ahead of") + " ours";
+    if (std::abs(skew) <= kSkewMs) return Add("clock", Verdict::kOk, text);
+    Add("clock", Verdict::kWarn, text + ": times of jobs look wrong from here",
+        "let both hosts follow one time server (chrony)");
   }
 
   void CheckWorkers(const std::vector<WorkerStatus>& workers, const std::string& prefix) {
-    std::vector<std::string> live, draining, gone;
+    std::vector<std::string> live, draining, excluded, gone;
     for (const WorkerStatus& w : workers) {
-      (w.state == "live" ? live : w.state == "draining" ? draining : gone).push_back(w.id);
+      auto& those = w.state == "live"       ? live
+                    : w.state == "draining" ? draining
+                    : w.state == "excluded" ? excluded
+                                            : gone;
+      those.push_back(w.id);
     }
     if (live.empty()) {
       return Add("workers", Verdict::kFail, "none of " + Number(workers.size()) + " is live: no task can run",
-                 draining.empty() ? "start one: mrworker --master " + settings_->master + " --data DIRECTORY"
-                                  : prefix + "worker undrain " + draining[0]);
+                 !draining.empty()   ? prefix + "worker undrain " + draining[0]
+                 : !excluded.empty() ? prefix + "worker include " + excluded[0]
+                                     : "start one: mrworker --master " + settings_->master + " --data DIRECTORY");
     }
     std::string text = Number(live.size()) + " live";
     if (!draining.empty()) text += ", draining: " + UpTo(draining);
+    if (!excluded.empty()) text += ", excluded: " + UpTo(excluded);
     if (!gone.empty()) text += ", lost or away: " + UpTo(gone);
-    if (draining.empty() && gone.empty()) return Add("workers", Verdict::kOk, text);
+    if (draining.empty() && excluded.empty() && gone.empty()) return Add("workers", Verdict::kOk, text);
     Add("workers", Verdict::kWarn, text,
-        !gone.empty() ? "look at the log of " + gone[0] + " on its host, or start it again with its --data"
-                      : prefix + "worker undrain " + draining[0] + " when it may work again");
+        !gone.empty()       ? "look at the log of " + gone[0] + " on its host, or start it again with its --data"
+        : !draining.empty() ? prefix + "worker undrain " + draining[0] + " when it may work again"
+                            : prefix + "worker include " + excluded[0] + " when it is mended");
   }
 
   void CheckDisks(const std::vector<WorkerStatus>& workers, const std::string& prefix) {
@@ -197,7 +198,7 @@ class Doctor {
     size_t known = 0;
     uint64_t capacity = 0, used = 0;
     for (const WorkerStatus& w : workers) {
-      if (w.state == "lost" || w.state == "away" || w.capacity_bytes == 0) continue;
+      if (w.slots == 0 || w.state == "away" || w.capacity_bytes == 0) continue;
       ++known;
       capacity += w.capacity_bytes;
       used += w.used_bytes;
@@ -214,16 +215,21 @@ class Doctor {
 
   void CheckSlots(const std::vector<WorkerStatus>& workers, const std::vector<QueueStatus>& queues,
                   const std::string& prefix) {
-    uint64_t slots = 0, busy = 0;
+    uint64_t slots = 0, busy = 0, memory = 0;
+    bool limited = true;
     for (const WorkerStatus& w : workers) {
       slots += w.slots;
       busy += w.busy;
+      if (w.slots == 0) continue;
+      memory += w.memory_bytes;
+      limited = limited && w.memory_bytes != 0;
     }
     std::vector<std::string> waiting;
     for (const QueueStatus& q : queues) {
       if (q.waits) waiting.push_back(q.id);
     }
-    const std::string text = Number(busy) + " of " + Number(slots) + " busy";
+    const std::string text = Number(busy) + " of " + Number(slots) + " busy, memory for attempts " +
+                             (limited ? HumanBytes(memory) : "not limited on each worker");
     if (waiting.empty()) return Add("slots", Verdict::kOk, text + ", no queue waits");
     if (busy >= slots) return Add("slots", Verdict::kOk, text + ", queues that wait for one: " + UpTo(waiting));
     Add("slots", Verdict::kWarn, text + ", and queues wait all the same: " + UpTo(waiting),

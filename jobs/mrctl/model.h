@@ -98,6 +98,7 @@ struct WorkerStatus {
   std::string id, name, address, rack, state;
   uint32_t slots = 0, busy = 0, blocks = 0, pid = 0;
   uint64_t incarnation = 0, used_bytes = 0, capacity_bytes = 0;
+  uint64_t memory_bytes = 0;  // of its attempts together; 0: not limited
   std::vector<std::string> labels;
 };
 
@@ -106,6 +107,12 @@ struct QueueStatus {
   double weight = 1;
   uint32_t min_share = 0, max_share = 0, jobs = 0, held_slots = 0;
   bool waits = false;
+};
+
+// One of the scheduler's, or what became of it.
+struct DecisionStatus {
+  uint64_t at_us = 0;  // since the submit
+  std::string what, attempt, worker, reason;  // attempt, worker: empty where none is meant
 };
 
 // Lines of master/history's document, which mrsim reads.
@@ -166,6 +173,7 @@ struct MasterInfo {
   uint64_t cluster_id = 0;
   uint32_t master_epoch = 0, pid = 0;
   std::string address;  // as others reach it
+  uint64_t unix_ms = 0;  // its clock when it answered; 0: an older master
 };
 
 }  // namespace mr::ctl

@@ -84,6 +84,7 @@ std::string RenderWorkersShown(const std::vector<WorkerShown>& workers, OutputFo
     line("labels", Or(labels, "-"));
     line("pid", w.pid == 0 ? "-" : std::to_string(w.pid));
     line("slots", std::to_string(w.busy) + " of " + std::to_string(w.slots) + " busy");
+    line("memory", w.memory_bytes == 0 ? "not limited" : HumanBytes(w.memory_bytes) + " for attempts");
     line("blocks", std::to_string(w.blocks) + ", " + HumanBytes(w.used_bytes) + " of " + HumanBytes(w.capacity_bytes));
     for (const std::string& why : shown.why) line("why", why);
     if (!shown.running.empty()) text += "\n" + RenderAttempts(shown.running, OutputForm::kTable);

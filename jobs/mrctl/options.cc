@@ -193,12 +193,16 @@ void AddWhatif(CLI::App* root, Command* c) {
 
 void AddClusterVerbs(CLI::App* root, Command* c) {
   AddExample(root->add_subcommand("workers", "all workers")->fallthrough(), "mrctl workers");
-  CLI::App* worker = root->add_subcommand("worker", "one worker: show, drain, undrain")->fallthrough();
+  CLI::App* worker =
+      root->add_subcommand("worker", "one worker: show, drain, undrain, exclude, include")->fallthrough();
   struct Sub { const char* name; const char* help; const char* example; };
   constexpr Sub kSubs[] = {
       {"show", "what it is, what runs on it, and what the scheduler holds against it", "mrctl worker show w1"},
       {"drain", "it ends what it runs and gets nothing new", "mrctl worker drain w2"},
       {"undrain", "it takes work again", "mrctl worker undrain w2"},
+      {"exclude", "give it up at once: what it runs runs elsewhere, and it may not come back",
+       "mrctl worker exclude w2"},
+      {"include", "one that was excluded may register again", "mrctl worker include w2"},
   };
   for (const Sub& sub : kSubs) {
     AddSub(worker, c, sub.name, sub.help, sub.example)->add_option("id", c->args, "w...")->required();

@@ -84,6 +84,11 @@ Result<Command> ParseCommandLine(const std::vector<std::string>& argv) {
   for (const CLI::App* s : root.get_subcommands({})) verbs.push_back(s->get_name());
   if (at < argv.size()) {
     command.verb = argv[at];
+    if (command.verb == "help" && at + 1 < argv.size()) {  // of one verb
+      std::vector<std::string> asked(argv.begin() + static_cast<ptrdiff_t>(at) + 1, argv.end());
+      asked.push_back("--help");
+      return ParseCommandLine(asked);
+    }
     if (command.verb == "help") {
       command.help = root.help();
       return command;

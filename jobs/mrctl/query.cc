@@ -179,16 +179,22 @@ Result<WorkerId> WorkerIdOf(const std::string& text) {
   return *id;
 }
 
-Result<int> DrainWorkers(const Command& command, const Settings& settings) {
-  const bool on = command.sub == "drain";
+// drain, undrain, exclude, include.
+Result<int> SetWorkers(const Command& command, const Settings& settings) {
+  const std::string& sub = command.sub;
   for (const std::string& word : command.args) MR_RETURN_IF_ERROR(WorkerIdOf(word).status());
   Client client(settings.master);
   std::vector<Done> done;
   for (const std::string& word : command.args) {
     MR_ASSIGN_OR_RETURN(const WorkerId id, WorkerIdOf(word));
-    MR_RETURN_IF_ERROR(client.Drain(id, on));
-    done.push_back({word, command.sub, "", ""});
-    Say(settings, word + (on ? " is draining" : " takes work again"));
+    const bool drains = sub == "drain" || sub == "undrain";
+    MR_RETURN_IF_ERROR(drains ? client.Drain(id, sub == "drain") : client.Exclude(id, sub == "exclude"));
+    done.push_back({word, sub, "", ""});
+    Say(settings,
+        word + (sub == "drain"     ? " is draining"
+                : sub == "undrain" ? " takes work again"
+                : sub == "exclude" ? " is excluded: it was given up, and may not come back until it is included"
+                                   : " may register again, and does so within seconds where it runs"));
   }
   PrintDone(done, settings);
   return kExitOk;
@@ -263,7 +269,7 @@ Result<int> RunProfile(const Command& command, const Settings& settings) {
 Result<int> RunClusterVerb(const Command& command, const Settings& settings) {
   if (command.verb == "version") return RunVersion(settings);
   if (command.verb == "worker")
-    return command.sub == "show" ? ShowWorkers(command, settings) : DrainWorkers(command, settings);
+    return command.sub == "show" ? ShowWorkers(command, settings) : SetWorkers(command, settings);
   if (command.verb == "queues" || command.verb == "queue") return RunQueues(command, settings);
   Client client(settings.master);
   MR_ASSIGN_OR_RETURN(const auto workers, client.Workers());

@@ -142,7 +142,7 @@ JsonOut ToJson(const CounterValue& c) {
 JsonOut ToJson(const WorkerStatus& w) {
   return {{"id", w.id}, {"name", w.name}, {"state", w.state}, {"address", w.address}, {"rack", w.rack},
           {"slots", w.slots}, {"busy", w.busy}, {"blocks", w.blocks}, {"used_bytes", w.used_bytes},
-          {"capacity_bytes", w.capacity_bytes},
+          {"capacity_bytes", w.capacity_bytes}, {"memory_bytes", w.memory_bytes},
           // As text: 64 bits do not fit into a number of JavaScript.
           {"incarnation", std::to_string(w.incarnation)}, {"pid", w.pid}, {"labels", w.labels}};
 }
@@ -256,7 +256,7 @@ std::string JsonSpace(const std::vector<WorkerStatus>& workers, OutputForm form)
   for (const WorkerStatus& w : workers) {
     rows.push_back(
         {{"id", w.id}, {"state", w.state}, {"capacity_bytes", w.capacity_bytes}, {"used_bytes", w.used_bytes}});
-    if (w.state == "lost") continue;
+    if (w.state == "lost" || w.state == "excluded") continue;
     capacity += w.capacity_bytes;
     used += w.used_bytes;
   }

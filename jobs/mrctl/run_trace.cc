@@ -18,10 +18,13 @@ Result<int> RunTrace(const Command& command, const Settings& settings) {
   // Of a job that ended long ago reasons are not kept; when its attempts ran may be.
   auto attempts = client.Attempts(*id);
   if (!attempts.ok() && attempts.status().code() != Code::kNotFound) return attempts.status();
+  auto decisions = client.Decisions(*id);
+  if (!decisions.ok() && decisions.status().code() != Code::kNotFound) return decisions.status();
   MR_ASSIGN_OR_RETURN(const auto workers, client.Workers());
   MR_ASSIGN_OR_RETURN(
       const std::string trace,
-      TraceJson(*id, history.head + history.text, attempts.ok() ? *attempts : std::vector<AttemptStatus>(), workers));
+      TraceJson(*id, history.head + history.text, attempts.ok() ? *attempts : std::vector<AttemptStatus>(),
+                decisions.ok() ? *decisions : std::vector<DecisionStatus>(), workers));
   Print(trace);
   return kExitOk;
 }

@@ -145,7 +145,9 @@ class HistoryReader {
 // The events of one job; microseconds from its submission.
 class TraceWriter {
  public:
-  TraceWriter(const TracedJob& job, const std::vector<AttemptStatus>& attempts) : job_(job) {
+  TraceWriter(const TracedJob& job, const std::vector<AttemptStatus>& attempts,
+              const std::vector<DecisionStatus>& decisions)
+      : job_(job), decisions_(decisions) {
     for (const AttemptStatus& a : attempts) said_[a.id] = &a;
   }
 
@@ -156,6 +158,7 @@ class TraceWriter {
     Slice(kJobPid, kJobTid, Name(id), "job", job_.submitted, job_.ended, JsonOut::object());
     WriteStages();
     WriteAttempts(workers);
+    WriteDecisions();
     return std::move(events_);
   }
 
@@ -177,9 +180,9 @@ class TraceWriter {
     events_.push_back({{"name", name}, {"cat", category}, {"ph", "X"}, {"pid", pid}, {"tid", tid}, {"ts", Us(from)},
                        {"dur", std::max(0.0, Us(to) - Us(from))}, {"args", std::move(args)}});
   }
-  void Decision(const std::string& name, int64_t at, JsonOut args) {
+  void Decision(const std::string& name, double us, JsonOut args) {
     events_.push_back({{"name", name}, {"cat", "decision"}, {"ph", "i"}, {"s", "t"}, {"pid", kJobPid},
-                       {"tid", kDecisionsTid}, {"ts", Us(at)}, {"args", std::move(args)}});
+                       {"tid", kDecisionsTid}, {"ts", us}, {"args", std::move(args)}});
   }
 
   int64_t EndOf(const TracedAttempt& a) const { return std::max(a.ended == 0 ? job_.ended : a.ended, a.launched); }
@@ -250,20 +253,31 @@ class TraceWriter {
       if (reads) Slice(pid, tid, "shuffle", "phase", started, inputs, JsonOut::object());
       if (inputs < end) Slice(pid, tid, reads ? "reduce" : "map", "phase", inputs, end, JsonOut::object());
     }
-    Decide(a, name, said, cause, state, end);
+    if (decisions_.empty()) Decide(a, name, said, cause, state, end);
   }
 
+  void WriteDecisions() {
+    for (const DecisionStatus& d : decisions_) {
+      JsonOut args = {{"reason", d.reason}};
+      if (!d.attempt.empty()) args["attempt"] = d.attempt;
+      if (!d.worker.empty()) args["worker"] = d.worker;
+      Decision(d.what, static_cast<double>(d.at_us), std::move(args));
+    }
+  }
+
+  // What is known of them without the scheduler's own words.
   void Decide(const TracedAttempt& a, const std::string& name, const AttemptStatus* said, const std::string& cause,
               const std::string& state, int64_t end) {
     JsonOut launch = {{"attempt", name}, {"worker", Name(WorkerId{a.worker})}};
     if (said != nullptr) launch["reason"] = said->reason;
-    Decision("launch" + (cause.empty() ? "" : " " + cause), a.launched, std::move(launch));
+    Decision("launch" + (cause.empty() ? "" : " " + cause), Us(a.launched), std::move(launch));
     if (said == nullptr || state == "running" || state == "waiting") return;
     const char* word = state == "committed" ? "commit" : state == "failed" ? "fail" : "kill";
-    Decision(word, end, {{"attempt", name}, {"worker", Name(WorkerId{a.worker})}, {"reason", said->message}});
+    Decision(word, Us(end), {{"attempt", name}, {"worker", Name(WorkerId{a.worker})}, {"reason", said->message}});
   }
 
   const TracedJob& job_;
+  const std::vector<DecisionStatus>& decisions_;
   std::map<std::string, const AttemptStatus*> said_;
   JsonOut events_ = JsonOut::array();
 };
@@ -271,11 +285,11 @@ class TraceWriter {
 }  // namespace
 
 Result<std::string> TraceJson(JobId job, std::string_view history, const std::vector<AttemptStatus>& attempts,
-                              const std::vector<WorkerStatus>& workers) {
+                              const std::vector<DecisionStatus>& decisions, const std::vector<WorkerStatus>& workers) {
   HistoryReader reader(job);
   MR_RETURN_IF_ERROR(reader.Read(history));
   const TracedJob traced = reader.Take();
-  JsonOut events = TraceWriter(traced, attempts).Write(job, workers);
+  JsonOut events = TraceWriter(traced, attempts, decisions).Write(job, workers);
   return DumpJson({{"version", 1}, {"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}});
 }
 

@@ -14,9 +14,10 @@
 namespace mr::ctl {
 
 // history: lines of master/history's document with this job in it, head first; others in it are left out. attempts: of
-// the job, for reasons and messages; those that are missing have none. workers: for their names. kInternal: the
-// history cannot be understood; kRejected: a newer master wrote it.
+// the job, for reasons and messages; those that are missing have none. decisions: where there are none, launches and
+// ends of attempts stand for them. workers: for their names. kInternal: the history cannot be understood; kRejected: a
+// newer master wrote it.
 Result<std::string> TraceJson(JobId job, std::string_view history, const std::vector<AttemptStatus>& attempts,
-                              const std::vector<WorkerStatus>& workers);
+                              const std::vector<DecisionStatus>& decisions, const std::vector<WorkerStatus>& workers);
 
 }  // namespace mr::ctl

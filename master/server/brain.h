@@ -147,6 +147,8 @@ class Brain {
   void Progress(sched::AttemptProgress progress);
   // Answered when it is in the journal: it outlives this master, and this life of the worker.
   void Drain(WorkerId worker, bool on, std::function<void(Status)> reply);
+  // The same; on: it is given up at once, and may not register until it is included again.
+  void Exclude(WorkerId worker, bool on, std::function<void(Status)> reply);
   // What is absent stays as it is. kInvalidArgument: nothing has changed.
   struct QueueWish {
     std::string queue;
@@ -200,6 +202,8 @@ class Brain {
   void FillSteering(const JobView& job, rpc::JobStatus::Builder out) const;
   Status FillTasks(JobId job, rpc::MasterForClient::TasksResults::Builder out);
   Status FillAttempts(JobId job, rpc::MasterForClient::AttemptsResults::Builder out);
+  // from: the page's first decision.
+  Status FillDecisions(JobId job, uint32_t from, rpc::MasterForClient::DecisionsResults::Builder out);
   // from: the page's first task.
   Status FillHistory(JobId job, uint32_t from, rpc::MasterForClient::HistoryResults::Builder out);
   Status FillCounters(JobId job, rpc::MasterForClient::CountersResults::Builder out);

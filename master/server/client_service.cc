@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/io/clock.h"
 #include "common/io/fault.h"
 #include "common/io/files.h"
 #include "common/io/sha256.h"
@@ -378,6 +379,7 @@ class ClientService final : public rpc::MasterForClient::Server {
     results.setPolicies(shell_.brain().options().policies.c_str());
     results.setPid(static_cast<uint32_t>(getpid()));
     results.setAddress(shell_.address().c_str());
+    results.setUnixMs(WallClockMs());
     return kj::READY_NOW;
   }
 
@@ -473,6 +475,25 @@ class ClientService final : public rpc::MasterForClient::Server {
     return answer.promise.then([context](Status status) mutable {
       rpc::ToOutcome(status, context.getResults().initOutcome());
     });
+  }
+
+  kj::Promise<void> exclude(ExcludeContext context) override {
+    const auto params = context.getParams();
+    auto answer = MakeAnswer<Status>(shell_.kj());
+    shell_.PostToMaster([brain = &shell_.brain(), id = WorkerId{params.getWorker()}, on = params.getOn(),
+                         fulfill = std::move(answer.fulfill)] { brain->Exclude(id, on, fulfill); });
+    return answer.promise.then([context](Status status) mutable {
+      rpc::ToOutcome(status, context.getResults().initOutcome());
+    });
+  }
+
+  kj::Promise<void> decisions(DecisionsContext context) override {
+    const auto params = context.getParams();
+    return Fill<rpc::MasterForClient::DecisionsResults>(
+        context, [id = rpc::FromWire(params.getJob()), from = params.getFrom()](Brain& brain, auto out) {
+          const Status status = brain.FillDecisions(id, from, out);
+          rpc::ToOutcome(status, out.initOutcome());
+        });
   }
 
  private:

@@ -22,6 +22,7 @@ enum class RecordKind : uint8_t {
   kDigest = 5,     // DigestTaken
   kDfs = 6,        // dfs::Record by EncodeFields
   kDrained = 7,    // WorkerDrained
+  kExcluded = 8,   // WorkerExcluded
   // Of snapshots only, in this order.
   kSnapshotHead = 64,       // SnapshotHead
   kSnapshotScheduler = 65,  // a part of sched::Scheduler::Save
@@ -82,6 +83,14 @@ struct WorkerDrained {
   bool on = true;
   template <class V>
   static void Fields(V&& v) { v(&WorkerDrained::worker, &WorkerDrained::on); }
+};
+
+// An operator gave a worker up, or lets it register again. Holds for all lives of it until the next one.
+struct WorkerExcluded {
+  WorkerId worker;
+  bool on = true;
+  template <class V>
+  static void Fields(V&& v) { v(&WorkerExcluded::worker, &WorkerExcluded::on); }
 };
 
 // The committed output of a job stands where its user expects it; or cannot: error.

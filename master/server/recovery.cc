@@ -201,6 +201,14 @@ Status Brain::Replay(const journal::Record& record, uint64_t offset) {
       worker->drained_by_user = drained.on;
       return Status::Ok();
     }
+    case RecordKind::kExcluded: {
+      WorkerExcluded excluded;
+      if (!DecodeFields(record.payload, &excluded)) return bad("not a worker's exclusion");
+      WorkerView* worker = workers_.Find(excluded.worker);
+      if (worker == nullptr) return bad("an exclusion of an unknown worker");
+      worker->excluded = excluded.on;
+      return Status::Ok();
+    }
     case RecordKind::kPublished: {
       JobPublished published;
       if (!DecodeFields(record.payload, &published)) return bad("not a publication");

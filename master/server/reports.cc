@@ -184,6 +184,17 @@ void Brain::Drain(WorkerId id, bool on, std::function<void(Status)> reply) {
   outbox_.Hold(sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
 }
 
+void Brain::Exclude(WorkerId id, bool on, std::function<void(Status)> reply) {
+  WorkerView* worker = workers_.Find(id);
+  if (worker == nullptr) return reply(NotFound("there is no worker " + Name(id)));
+  worker->excluded = on;
+  const uint64_t sequence =
+      Append(journal::RecordClass::kHard, RecordKind::kExcluded, EncodeFields(WorkerExcluded{id, on}));
+  LOG(INFO) << Name(id) << (on ? " is excluded" : " may register again") << ": an operator asked for it";
+  if (on) Lose(id, "an operator excluded it");
+  outbox_.Hold(sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
+}
+
 void Brain::Leaving(WorkerId id, Incarnation incarnation) {
   WorkerView* worker = workers_.FindAlive(id, incarnation);
   if (worker == nullptr || worker->leaving) return;

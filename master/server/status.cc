@@ -14,6 +14,9 @@
 namespace mr::master {
 namespace {
 
+// Of a page of decisions: together below 1 MiB.
+constexpr size_t kDecisionsPage = 2000, kMostReason = 300;
+
 // Watchers hear of changes at most so often; of the end at once.
 constexpr Duration kPushEvery = Millis(50);
 
@@ -284,6 +287,39 @@ Status Brain::FillCounters(JobId id, rpc::MasterForClient::CountersResults::Buil
   return Status::Ok();
 }
 
+Status Brain::FillDecisions(JobId id, uint32_t from, rpc::MasterForClient::DecisionsResults::Builder out) {
+  const JobView* job = jobs_.Find(id);
+  if (job == nullptr) return jobs_.Unknown(id);
+  if (job->brief) return OnlyBrief(*job);
+  std::vector<const WhyLine*> lines;
+  for (const WhyLine& line : job->why_job) lines.push_back(&line);
+  for (const auto& [task, why] : job->why) {
+    for (const WhyLine& line : why) lines.push_back(&line);
+  }
+  // The end of the job comes behind what it follows from, at one instant.
+  const auto order = [](const WhyLine* line) {
+    const bool end = line->what == What::kJobCommitted || line->what == What::kJobFailed || line->what == What::kJobKilled;
+    return std::make_pair(line->at, end);
+  };
+  std::stable_sort(lines.begin(), lines.end(), [&](const auto* a, const auto* b) { return order(a) < order(b); });
+  const size_t begin = std::min<size_t>(from, lines.size()), end = std::min(begin + kDecisionsPage, lines.size());
+  out.setNext(end < lines.size() ? static_cast<uint32_t>(end) : 0);
+  auto list = out.initDecisions(static_cast<unsigned>(end - begin));
+  for (size_t i = begin; i < end; ++i) {
+    const WhyLine& line = *lines[i];
+    auto decision = list[static_cast<unsigned>(i - begin)];
+    decision.setAtUs(MicrosOf(line.at - job->submitted));
+    decision.setWhat(Word(line.what));
+    if (line.attempt.number != 0) {
+      decision.setAttempt(Name(line.attempt, job->letter(line.attempt.task.stage)).c_str());
+    }
+    decision.setWorker(line.worker.value);
+    const std::string reason = line.text.empty() ? Explain(line.reason) : line.text;
+    decision.setReason(reason.substr(0, kMostReason).c_str());
+  }
+  return Status::Ok();
+}
+
 void Brain::FillWorkers(rpc::MasterForClient::WorkersResults::Builder out) {
   std::map<WorkerId, uint32_t> busy;
   for (const auto& [id, job] : jobs_.jobs()) {
@@ -310,6 +346,7 @@ void Brain::FillWorkers(rpc::MasterForClient::WorkersResults::Builder out) {
     status.setBlocks(static_cast<uint32_t>(namespace_.BlocksOn(id)));
     status.setUsedBytes(namespace_.UsedOn(id));
     status.setCapacityBytes(worker.capacity_bytes);
+    status.setMemoryBytes(worker.info.memory_bytes);
   }
 }
 

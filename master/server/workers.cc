@@ -7,6 +7,7 @@
 namespace mr::master {
 
 const char* WorkerView::Word() const {
+  if (excluded) return "excluded";
   if (!alive) return "lost";
   if (away) return "away";
   return drained_by_user || leaving ? "draining" : "live";
@@ -52,6 +53,10 @@ WorkerView* WorkerTable::FindSession(uint64_t session) {
 }
 
 Status WorkerTable::MayRegister(const WorkerView& worker, Incarnation incarnation, Instant now) const {
+  if (worker.excluded) {
+    return Rejected("an operator excluded " + worker.name + "; `mrctl worker include " + Name(worker.id) +
+                    "` lets it back");
+  }
   const bool in_use = worker.alive && worker.session != 0 && worker.info.incarnation != incarnation &&
                       now - worker.last_beat < kLease;
   if (!in_use) return Status::Ok();

@@ -43,6 +43,7 @@ struct WorkerView {
   uint32_t heartbeat_connections = 0;
   Instant last_beat, session_lost, registered;
   bool drained_by_user = false;  // over all of its lives
+  bool excluded = false;  // by an operator, over all of its lives: it may not register
   bool leaving = false;  // it has said so
   bool away = false;  // known from the journal, has not come back yet
   // What this session was told already.
@@ -50,7 +51,7 @@ struct WorkerView {
   std::map<StageId, uint64_t> directories;  // version sent
   std::set<JobId> holds;  // of which it has outputs, or was asked to copy some, without any stage
 
-  // "live", "draining", "away" or "lost".
+  // "live", "draining", "away", "excluded" or "lost".
   const char* Word() const;
 };
 
@@ -65,7 +66,8 @@ class WorkerTable {
   WorkerView* FindIncarnation(Incarnation incarnation);
   WorkerView* FindSession(uint64_t session);
 
-  // Whether a process that calls itself `incarnation` may take this name now.
+  // Whether a process that calls itself `incarnation` may take this name now. kRejected: another one has it, or an
+  // operator excluded it.
   Status MayRegister(const WorkerView& worker, Incarnation incarnation, Instant now) const;
   // Those to be given up now, and why.
   std::vector<std::pair<WorkerId, std::string>> Expired(Instant now) const;

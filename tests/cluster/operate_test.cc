@@ -100,7 +100,7 @@ std::string Completed(const std::string& words) {
 TEST(CompletionTest, BashOffersVerbsOptionsWordsAndJobs) {
   EXPECT_EQ(Completed("mrctl sub"), "submit\n");
   EXPECT_EQ(Completed("mrctl --master h:1 wor"), "worker workers\n") << "a value is no verb";
-  EXPECT_EQ(Completed("mrctl worker ''"), "drain show undrain\n");
+  EXPECT_EQ(Completed("mrctl worker ''"), "drain exclude include show undrain\n");
   EXPECT_EQ(Completed("mrctl job set job_1_0001 --pri"), "--priority\n");
   EXPECT_EQ(Completed("mrctl -o ''"), "json ndjson table\n");
   EXPECT_EQ(Completed("mrctl submit --clone = o"), "off on\n") << "as bash splits --clone=o";
@@ -108,6 +108,19 @@ TEST(CompletionTest, BashOffersVerbsOptionsWordsAndJobs) {
   EXPECT_EQ(Completed("mrctl submit wordcount --inp"), "--input\n");
   EXPECT_EQ(Completed("mrctl completion ''"), "bash zsh\n");
   EXPECT_EQ(Completed("mrctl jobs --tim"), "--timeout\n") << "options that stand everywhere";
+}
+
+TEST(CompletionTest, ZshRunsTheSameByItsBashcompinit) {
+  if (!PathExists("/usr/bin/zsh")) GTEST_SKIP() << "no zsh here";
+  // The emulation in which bashcompinit calls such functions (zsh's _bash_complete).
+  const std::string script =
+      "autoload -Uz compinit && compinit -D -u && source <(mrctl completion zsh) && emulate -L sh && "
+      "setopt kshglob noshglob braceexpand && COMP_WORDS=(mrctl -o json worker '') && COMP_CWORD=4 && _mrctl && "
+      "echo \"${COMPREPLY[*]}\"";
+  SpawnOptions options;
+  options.env = {"PATH=" + BinaryDirectory() + ":/usr/bin:/bin"};
+  const RunResult run = RunProgram({"/usr/bin/zsh", "-f", "-c", script}, Seconds(20), options);
+  EXPECT_EQ(run.out, "drain exclude include show undrain\n") << run.err;
 }
 
 TEST_F(OperateTest, HistoryHasTheJobsThatEnded) {
@@ -162,6 +175,29 @@ TEST_F(OperateTest, WorkerShowSaysWhatRunsThere) {
   EXPECT_THAT(run.out, ContainsRegex("id          w1\nname "));
   EXPECT_THAT(run.out, HasSubstr("attempt_1_0002_0_m_000000_"));
   EXPECT_EQ(Mrctl({"worker", "show", "nine"}).exit, 2);
+}
+
+TEST(ExcludeTest, WhatAnExcludedWorkerRanRunsElsewhereAndItMayComeBackWhenIncluded) {
+  Cluster cluster({.workers = 2, .slots = 1});
+  ASSERT_TRUE(cluster.Start().ok()) << cluster.Logs();
+  const std::string out = "file://" + cluster.directory() + "/out";
+  const RunResult submitted =
+      cluster.Mrctl({"-q", "submit", "--detach", "sleep", "--ms", "3000", "--tasks", "2", "--output", out});
+  ASSERT_EQ(submitted.exit, 0) << submitted.err;
+  const std::string id = submitted.out.substr(0, submitted.out.find('\n'));
+  const Instant limit = Now() + Seconds(20);
+  while (Now() < limit && cluster.Mrctl({"worker", "show", "w2"}).out.find("attempt_") == std::string::npos) {
+  }
+  ASSERT_EQ(cluster.Mrctl({"worker", "exclude", "w2"}).exit, 0);
+  EXPECT_THAT(cluster.Mrctl({"workers"}).out, ContainsRegex("w2  excluded"));
+  EXPECT_THAT(cluster.Mrctl({"doctor"}).out,
+              ContainsRegex("warn  workers     1 live, excluded: w2\n *next: .*worker include w2"));
+  EXPECT_EQ(cluster.Mrctl({"wait", id}).exit, 0) << cluster.Logs();
+  const std::string attempts = cluster.Mrctl({"job", "attempts", id}).out;
+  EXPECT_THAT(attempts, ContainsRegex("killed +first +w2 .*lost")) << attempts;
+  EXPECT_THAT(attempts, Not(ContainsRegex("committed +[a-z]+ +w2 "))) << attempts;
+  ASSERT_EQ(cluster.Mrctl({"worker", "include", "w2"}).exit, 0);
+  EXPECT_TRUE(cluster.WaitForWorkers(2).ok()) << cluster.Logs();
 }
 
 TEST_F(OperateTest, TopPrintsOnceWithoutATerminalAndGoesOnAtOne) {

@@ -29,8 +29,8 @@ interface MasterForClient {
   putLibrary @12 (sha256 :Text, totalBytes :UInt64, offset :UInt64, data :Data) -> (outcome :Common.Outcome);
   # Pieces of at most 1 MiB in order; the last one is checked against the name and synced.
   files @13 () -> (files :Dfs.FileSystem);
-  info @14 () -> (version :Text, clusterId :UInt64, masterEpoch :UInt32, policies :Text, pid :UInt32, address :Text);
-  # address: host:port under which this master says that others reach it.
+  info @14 () -> (version :Text, clusterId :UInt64, masterEpoch :UInt32, policies :Text, pid :UInt32, address :Text, unixMs :UInt64);
+  # address: host:port under which this master says that others reach it. unixMs: its clock when it answered.
   null @15 ();
   # Does nothing: the benchmarks' unit of cost.
   drain @16 (worker :UInt32, on :Bool) -> (outcome :Common.Outcome);
@@ -52,6 +52,23 @@ interface MasterForClient {
   # is in the journal and, with a deadline that is steered by, when this job and others that run are predicted and no
   # worker is away that may come back after a restart of the master (10 s). warning: not empty where the deadline,
   # which is taken all the same, is not likely to be met; why, and the earliest that is.
+  exclude @23 (worker :UInt32, on :Bool) -> (outcome :Common.Outcome);
+  # on: it is given up at once, as if it were lost, and may not register until it is included again. Answered when it
+  # is in the journal: it outlives this master, and this life of the worker.
+  decisions @24 (job :Common.JobId, from :UInt32) -> (outcome :Common.Outcome, decisions :List(Decision), next :UInt32);
+  # What was decided about a job and its tasks, as far as it is kept (64 of each task), in the order of time, in pages
+  # of at most 2000. from: 0, then `next` until that is 0.
+}
+
+struct Decision {
+  atUs @0 :UInt64;
+  # Since the submit.
+  what @1 :Text;
+  # "launched", "asked to stop", "bound", ...
+  attempt @2 :Text;
+  # Empty where the job is meant.
+  worker @3 :UInt32;
+  reason @4 :Text;
 }
 
 interface JobWatcher { changed @0 (status :JobStatus); }
@@ -201,6 +218,8 @@ struct WorkerStatus {
   usedBytes @10 :UInt64;
   capacityBytes @11 :UInt64;
   pid @12 :UInt32;
+  memoryBytes @13 :UInt64;
+  # That attempts may take together; 0: not limited.
 }
 
 struct QueueStatus {

@@ -50,6 +50,13 @@ TEST(OptionsTest, NamesTheNearestWordForAMistypedOne) {
   EXPECT_EQ(Refused({"job", "shwo", "job_1_0001"}).exit, kExitUsage);
 }
 
+TEST(OptionsTest, HelpOfAVerbIsTheSameEitherWay) {
+  EXPECT_THAT(Parse({"help"}).help, HasSubstr("\nRun jobs:\n  submit "));
+  EXPECT_THAT(Parse({"help", "job", "show"}).help, HasSubstr("mrctl job show job_1_0001"));
+  EXPECT_EQ(Parse({"help", "fs"}).help, Parse({"fs", "--help"}).help);
+  EXPECT_THAT(Refused({"help", "jbos"}).message, HasSubstr("did you mean 'jobs'"));
+}
+
 TEST(OptionsTest, OfAQueueOnlyWhatIsGivenIsSet) {
   const Command c = Parse({"queue", "set", "night", "--weight", "2.5", "--max-share", "7"});
   EXPECT_EQ(c.verb, "queue");

@@ -40,8 +40,8 @@ std::vector<Events> Named(const Events& trace, const std::string& phase, const s
   return found;
 }
 
-Events Trace(const std::vector<AttemptStatus>& attempts) {
-  const auto text = TraceJson({1, 1}, History(), attempts, {});
+Events Trace(const std::vector<AttemptStatus>& attempts, const std::vector<DecisionStatus>& decisions = {}) {
+  const auto text = TraceJson({1, 1}, History(), attempts, decisions, {});
   EXPECT_TRUE(text.ok()) << text.status().ToString();
   return text.ok() ? Events::parse(*text) : Events();
 }
@@ -96,8 +96,20 @@ TEST(TraceTest, DecisionsAreInstantsWithTheirReasons) {
   EXPECT_EQ(kill[0]["args"]["reason"], "another attempt won");
 }
 
+TEST(TraceTest, TheSchedulersOwnWordsStandInPlaceOfWhatIsGuessed) {
+  DecisionStatus launched{14, "launched", "attempt_1_0001_0_m_000000_2", "w1", "it was slow"}, ended;
+  ended.at_us = 99;
+  ended.what = "job committed";
+  const Events trace = Trace({}, {launched, ended});
+  EXPECT_TRUE(Named(trace, "i", "name", "launch").empty());
+  ASSERT_EQ(Named(trace, "i", "name", "launched").size(), 1u);
+  EXPECT_EQ(Named(trace, "i", "name", "launched")[0]["args"]["worker"], "w1");
+  ASSERT_EQ(Named(trace, "i", "name", "job committed").size(), 1u);
+  EXPECT_FALSE(Named(trace, "i", "name", "job committed")[0]["args"].contains("attempt"));
+}
+
 TEST(TraceTest, RefusesWhatItCannotRead) {
-  const auto trace = [](const std::string& history) { return TraceJson({1, 1}, history, {}, {}).status(); };
+  const auto trace = [](const std::string& history) { return TraceJson({1, 1}, history, {}, {}, {}).status(); };
   EXPECT_EQ(trace("paceline-history\t3\n").code(), Code::kRejected);
   EXPECT_EQ(trace("nothing\n").code(), Code::kInternal);
   EXPECT_THAT(trace("paceline-history\t2\nconfig\tfair\t1\t0\n").message(), HasSubstr("does not hold the job"));

@@ -11,7 +11,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr char kSentence[] = "task 1 of stage 'map' failed 1 time, the last time as attempt_1_0001_0_m_000001_1 on w2: ";
+constexpr char kSentence[] =
+    "task 1 of stage 'map' failed 1 time, the last time as attempt_1_0001_0_m_000001_1 on w2: ";
 
 // A job with one stage that reads files and, of it, failed attempts with these messages: one of each task.
 JobView Job(const std::vector<std::string>& messages) {

@@ -352,6 +352,25 @@ Status FakeClient::Drain(uint32_t worker, bool on) {
   return rpc::FromOutcome(request.send().wait(io_.io.waitScope).getOutcome());
 }
 
+Status FakeClient::Exclude(uint32_t worker, bool on) {
+  auto request = master_->excludeRequest();
+  request.setWorker(worker);
+  request.setOn(on);
+  return rpc::FromOutcome(request.send().wait(io_.io.waitScope).getOutcome());
+}
+
+std::vector<std::string> FakeClient::Decisions(JobId id) {
+  auto request = master_->decisionsRequest();
+  rpc::ToWire(id, request.initJob());
+  auto response = request.send().wait(io_.io.waitScope);
+  std::vector<std::string> lines;
+  for (auto d : response.getDecisions()) {
+    lines.push_back(std::string(d.getWhat().cStr()) + " " + d.getAttempt().cStr() + " w" +
+                    std::to_string(d.getWorker()));
+  }
+  return lines;
+}
+
 Result<std::string> FakeClient::SetDeadline(JobId id, uint64_t deadline_ms) {
   auto request = master_->setJobRequest();
   rpc::ToWire(id, request.initJob());

@@ -135,6 +135,9 @@ class FakeClient {
   };
   Seen Job(JobId id);
   Status Drain(uint32_t worker, bool on);
+  Status Exclude(uint32_t worker, bool on);
+  // "what attempt wN" of the first page.
+  std::vector<std::string> Decisions(JobId job);
   // 0: none. Gives the warning that came with the answer.
   Result<std::string> SetDeadline(JobId id, uint64_t deadline_ms);
   // weight 0, a share below 0: as it is.

@@ -191,6 +191,40 @@ TEST_F(SnapshotTest, ASnapshotGivesWhatTheJournalBeforeItGives) {
   EXPECT_TRUE(client_->UntilState(held, rpc::JobState::SUCCEEDED)) << client_->Job(held).error;
 }
 
+TEST_F(SnapshotTest, AnExcludedWorkerIsGivenUpAndStaysOutUntilItIsIncluded) {
+  options_.snapshot_bytes = 16 << 10;
+  FakeWorker bad(io_, "bad"), one(io_, "one");
+  ASSERT_TRUE(StartMaster().ok());
+  ASSERT_TRUE(bad.Register(options_.port).ok());
+  const JobId held = HoldAJob(bad, "held");
+  ASSERT_TRUE(client_->Exclude(bad.id, true).ok());
+  EXPECT_EQ(client_->Exclude(99, true).code(), Code::kNotFound);
+  EXPECT_EQ(client_->Worker(bad.id).first, "excluded");
+  // What it ran, and what it had made, is made elsewhere without waiting for it.
+  ASSERT_TRUE(one.Register(options_.port).ok());
+  ASSERT_TRUE(client_->UntilState(held, rpc::JobState::SUCCEEDED)) << client_->Job(held).error;
+  const auto decisions = client_->Decisions(held);
+  EXPECT_THAT(decisions, testing::Contains("launched attempt_1_0001_0_m_000000_1 w" + std::to_string(bad.id)));
+  EXPECT_TRUE(decisions.back().starts_with("job committed")) << decisions.back();
+  RunJobs(8);
+  ASSERT_TRUE(UntilSnapshot(1));
+  for (const bool new_life : {false, true}) {
+    StopMaster();
+    ASSERT_TRUE(StartMaster().ok());
+    EXPECT_EQ(client_->Worker(bad.id).first, "excluded");
+    bad.Disconnect();
+    if (new_life) bad.Restart();
+    const Status refused = bad.Register(options_.port);
+    EXPECT_EQ(refused.code(), Code::kRejected);
+    EXPECT_THAT(refused.message(), testing::HasSubstr("mrctl worker include w" + std::to_string(bad.id)));
+  }
+  ASSERT_TRUE(client_->Exclude(bad.id, false).ok());
+  EXPECT_EQ(client_->Worker(bad.id).first, "lost") << "until it comes";
+  bad.Disconnect();
+  ASSERT_TRUE(bad.Register(options_.port).ok());
+  EXPECT_EQ(client_->Worker(bad.id).first, "live");
+}
+
 TEST_F(SnapshotTest, TheJournalStaysSmallAndTheStateWhatItWas) {
   options_.snapshot_bytes = 16 << 10;
   FakeWorker worker(io_, "one");
