@@ -22,10 +22,9 @@ namespace mr::ctl {
 namespace {
 
 // Limits, all of them guesses at what a person would want to know.
-constexpr uint64_t kLittleRoom = 1ull << 30;       // of a directory for spills: warned of
-constexpr uint64_t kNoRoom = 64ull << 20;          // ... nothing can run
+constexpr uint64_t kLittleRoom = 1ull << 30;  // of a disk that takes spills: warned of, as is a twentieth of a worker's
+constexpr uint64_t kNoRoom = 64ull << 20;     // ... nothing can run, as with a hundredth of a worker's
 constexpr uint64_t kLittleSharedMemory = 64u << 20;  // what a container has unless it is told otherwise
-constexpr uint64_t kFullPercent = 95, kBrimPercent = 99;
 constexpr int64_t kSkewMs = 5000;
 constexpr uint64_t kLongWaitUs = 10'000'000;  // without any task that runs
 
@@ -202,8 +201,9 @@ class Doctor {
       ++known;
       capacity += w.capacity_bytes;
       used += w.used_bytes;
-      if (w.used_bytes / 100 >= w.capacity_bytes / 100 * kBrimPercent / 100) brim.push_back(w.id);
-      else if (w.used_bytes / 100 >= w.capacity_bytes / 100 * kFullPercent / 100) full.push_back(w.id);
+      const uint64_t free = w.capacity_bytes - std::min(w.capacity_bytes, w.used_bytes);
+      if (free < kNoRoom || free < w.capacity_bytes / 100) brim.push_back(w.id);
+      else if (free < kLittleRoom || free < w.capacity_bytes / 20) full.push_back(w.id);
     }
     if (known == 0) return;
     const std::string text = HumanBytes(used) + " of " + HumanBytes(capacity) + " used";

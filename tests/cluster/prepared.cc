@@ -2,6 +2,7 @@
 
 #include <sstream>
 
+#include "common/io/clock.h"
 #include "tests/support/answers.h"
 
 namespace mr::test {
@@ -43,7 +44,10 @@ Status Prepared::Start() {
     const RunResult run = Shell(line);
     if (run.exit != 0) return Internal(std::string(line) + ": " + run.err + cluster_.Logs());
   }
-  return Status::Ok();
+  for (const Instant limit = Now() + Seconds(20); Now() < limit;) {
+    if (Mrctl({"job", "attempts", kRunningJob}).out.find(" running ") != std::string::npos) return Status::Ok();
+  }
+  return Internal("the job that should run does not: " + cluster_.Logs());
 }
 
 RunResult Prepared::Mrctl(const std::vector<std::string>& args) const {
