@@ -3,7 +3,8 @@
  *
  * Rules across this line: C types only, no exceptions, no ownership of heap memory. Structs carry
  * their size first; a longer one than expected is fine (its tail is ignored), a shorter one is
- * refused. Functions that return int return 0 for success; after any other value the host calls
+ * refused. What was added later stands at a struct's end: an operator looks by MR_HAS whether its host
+ * has it. Functions that return int return 0 for success; after any other value the host calls
  * nothing but close(). An operator is called from one thread.
  *
  * C++ developers do not write this by hand: the headers in jobs/sdk/paceline make it from classes.
@@ -20,6 +21,15 @@ extern "C" {
 #define MR_ABI_MAGIC 0x50434c4eu /* "NLCP" */
 #define MR_ABI_VERSION 1u
 #define MR_LIBRARY_SYMBOL "mr_library_table"
+
+/* Whether the struct at s, of a build that may be older than this header, has this member. */
+#define MR_HAS(s, member) ((s)->struct_size >= (const char*)(&(s)->member + 1) - (const char*)(s))
+
+/* What fail_as() says of a failure: whose fault it is, which decides what becomes of the task. */
+enum mr_failure {
+  MR_FAILURE_USER = 0,      /* as fail(): charged to the task's budget of retries */
+  MR_FAILURE_RETRYABLE = 1, /* of what is around the operator: tried again as after a full disk, elsewhere where possible */
+};
 
 enum mr_operator_flags {
   MR_DETERMINISTIC = 1,  /* equal input gives equal output, in order */
@@ -67,6 +77,15 @@ typedef struct mr_host {
   void (*fail)(void* context, mr_bytes message);
   /* One line for the attempt's log. */
   void (*log)(void* context, mr_bytes line);
+  /* From here on: MR_HAS.
+   * As fail(), with whose fault it is (mr_failure). */
+  void (*fail_as)(void* context, uint32_t failure, mr_bytes message);
+  /* A record (line, row, group) cannot be used; `what`: where it is, and why. 0: it is counted (group "mr", name
+   * "bad_records") and logged, go on with the next one; not 0: these are too many, the attempt is over. */
+  int (*bad_record)(void* context, mr_bytes what);
+  /* Not 0: the attempt was told to end, and what it emits from now on is dropped. Whoever has asked once gets half a
+   * second between that and SIGKILL; others get none. */
+  int (*cancelled)(void* context);
 } mr_host;
 
 typedef struct mr_open_args {
@@ -77,6 +96,8 @@ typedef struct mr_open_args {
   uint32_t ports;   /* number of output ports of the stage */
   const uint32_t* partitions; /* per port: its number of partitions (1 for files) */
   mr_bytes job_id, attempt_id, stage_name, input_file; /* text; input_file: the first, empty unless a split */
+  /* From here on: MR_HAS. */
+  mr_bytes files_directory; /* with the job's side files under their names; empty where it has none */
 } mr_open_args;
 
 /* Where plan() and prepare() write text; may be called several times. */

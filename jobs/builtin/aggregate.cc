@@ -64,16 +64,13 @@ void TakeExtreme(Fold fold, std::string_view value, State* state) {
   state->any = true;
 }
 
-// False where a number is wanted and the value is none.
-bool Take(Fold fold, std::string_view value, State* state) {
-  if (fold == Fold::kSum || fold == Fold::kAvg) {
-    Decimal number;
-    if (!Decimal::Parse(value, &number)) return false;
-    state->sum.Add(number);
-  }
+bool TakesNumbers(Fold fold) { return fold == Fold::kSum || fold == Fold::kAvg; }
+
+// number: of the value, where the fold takes numbers.
+void Take(Fold fold, std::string_view value, const Decimal& number, State* state) {
+  if (TakesNumbers(fold)) state->sum.Add(number);
   if (fold == Fold::kMin || fold == Fold::kMax) TakeExtreme(fold, value, state);
   ++state->count;
-  return true;
 }
 
 void Append(Fold fold, const State& state, std::string* out) {
@@ -138,10 +135,12 @@ class FoldRows : public RowMapper<std::string, std::string>,
     const Config config = context().config();
     groups_ = static_cast<size_t>(config.Int("groups"));
     measures_ = DecodeMeasures(config.Text("measures"));
+    numbers_.resize(measures_.size());
   }
 
   void Map(const Block& block, Out& out) {
     ForEachRow(block, [&](const CsvRow& row) {
+      ParseNumbers(row);
       key_.clear();
       for (size_t g = 0; g < groups_; ++g) KeyCodec<std::string>::AppendPart(row[column(g)], &key_);
       const size_t group = key_.size();
@@ -152,16 +151,15 @@ class FoldRows : public RowMapper<std::string, std::string>,
       State* states = states_.data() + number * measures_.size();
       for (size_t m = 0; m < measures_.size(); ++m) {
         const Measure& measure = measures_[m];
-        const uint32_t at = measure.column < 0 ? 0 : column(groups_ + static_cast<size_t>(measure.column));
-        const std::string_view value = measure.column < 0 ? std::string_view() : row[at];
+        const std::string_view value = measure.column < 0 ? std::string_view() : row[ColumnOf(measure)];
         if (measure.column >= 0 && value.empty()) continue;  // an empty field is no value
         if (measure.fold == Fold::kDistinct) {
           key_.resize(group);
           key_.push_back(static_cast<char>(1 + m));
           key_.append(value);
           distinct_.Find(key_, &added);
-        } else if (!Take(measure.fold, value, &states[m])) {
-          RefuseRow("column '" + found().names[at] + "' has '" + std::string(value.substr(0, 60)) + "', which is no number");
+        } else {
+          Take(measure.fold, value, numbers_[m], &states[m]);
         }
       }
       if (table_.bytes() + states_.size() * sizeof(State) + distinct_.bytes() > kMostBytes) Flush(out);
@@ -188,6 +186,17 @@ class FoldRows : public RowMapper<std::string, std::string>,
   // Memory for groups before they are given out (guess: a third of what a task's sort may have).
   static constexpr size_t kMostBytes = 24u << 20;
 
+  uint32_t ColumnOf(const Measure& measure) const { return column(groups_ + static_cast<size_t>(measure.column)); }
+
+  // Before anything is done with the row: it may be a bad one.
+  void ParseNumbers(const CsvRow& row) {
+    for (size_t m = 0; m < measures_.size(); ++m) {
+      if (!TakesNumbers(measures_[m].fold)) continue;
+      const uint32_t at = ColumnOf(measures_[m]);
+      if (!row[at].empty() && !Decimal::Parse(row[at], &numbers_[m])) RefuseField(at, "number");
+    }
+  }
+
   void Flush(Out& out) {
     for (uint32_t number = 0; number < table_.size(); ++number) {
       value_.clear();
@@ -204,6 +213,7 @@ class FoldRows : public RowMapper<std::string, std::string>,
 
   size_t groups_ = 0;
   std::vector<Measure> measures_;
+  std::vector<Decimal> numbers_;  // of the row at hand, by measure
   GroupTable table_, distinct_;
   std::vector<State> states_;  // measures of group 0, of group 1, ...
   std::string key_, value_;

@@ -26,7 +26,7 @@ class ReadEdges : public LineMapper<std::string, std::string> {
       ++n;
     });
     if (n == 0 || ends[0][0] == '#') return;  // as graph files have comments
-    if (n != 2) throw JobError("pagerank: a line has " + std::to_string(n) + " words, an edge is `from to`: '" + std::string(line.substr(0, 80)) + "'");
+    if (n != 2) throw BadRecord("pagerank: a line has " + std::to_string(n) + " words, an edge is `from to`: '" + std::string(line.substr(0, 80)) + "'");
     value_.assign("E").append(ends[1]);
     out.EmitRaw(ends[0], value_);
     out.EmitRaw(ends[1], "N");

@@ -49,10 +49,7 @@ class ReadEvents : public RowMapper<std::pair<std::string, int64_t>, std::string
     ForEachRow(block, [&](const CsvRow& row) {
       const std::string_view time = row[column(1)];
       const auto micros = ParseTime(time);
-      if (!micros) {
-        RefuseRow("column '" + found().names[column(1)] + "' has '" + std::string(time.substr(0, 60)) +
-                  "', which is no time: give seconds, or YYYY-MM-DD HH:MM:SS");
-      }
+      if (!micros) RefuseField(column(1), "time: give seconds, or YYYY-MM-DD HH:MM:SS");
       out.Emit(std::pair(row[column(0)], *micros), time);
     });
   }

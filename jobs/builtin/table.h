@@ -63,7 +63,8 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
   void Side(std::string_view side, std::string_view found);
 
  protected:
-  // Rows that are no header and not blank, with as many fields as the header has.
+  // Rows that are no header and not blank, with as many fields as the header has. f may throw BadRecord before it has
+  // done anything with the row.
   template <class F>
   void ForEachRow(const Block& block, F&& f) {
     const char* const begin = block.text.data();
@@ -71,33 +72,35 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
       const uint64_t offset = block.offset + static_cast<uint64_t>(record.data() - begin);
       if ((offset == 0 && header_) || record.empty() || record == "\r") return;
       if (offset == 0 && record.substr(0, 3) == kByteOrderMark) record.remove_prefix(3);
-      if (const char* wrong = row_.Parse(record, separator_)) Refuse(offset, wrong);
-      if (row_.size() != found_.names.size()) {
-        Refuse(offset, "the row has " + std::to_string(row_.size()) + " fields, " +
-                           (header_ ? "the header" : "the first row") + " has " + std::to_string(found_.names.size()));
+      try {
+        if (const char* wrong = row_.Parse(record, separator_)) throw BadRecord(wrong);
+        if (row_.size() != found_.names.size()) {
+          throw BadRecord("the row has " + std::to_string(row_.size()) + " fields, " +
+                          (header_ ? "the header" : "the first row") + " has " + std::to_string(found_.names.size()));
+        }
+        f(static_cast<const CsvRow&>(row_));
+      } catch (const BadRecord& bad) {
+        this->context().SkipRecord(job_ + ": " + this->context().input_file() + ", byte " + std::to_string(offset) + ": " +
+                                   bad.what());
       }
-      at_ = offset;
-      f(static_cast<const CsvRow&>(row_));
     });
   }
   // The index in a row of wanted column number i.
   uint32_t column(size_t i) const { return found_.wanted[i]; }
   const ColumnsFound& found() const { return found_; }
   char separator() const { return separator_; }
-  // Of the row at hand.
-  [[noreturn]] void RefuseRow(const std::string& what) { Refuse(at_, what); }
-
- private:
-  [[noreturn]] void Refuse(uint64_t offset, const std::string& what) {
-    throw JobError(job_ + ": " + this->context().input_file() + ", byte " + std::to_string(offset) + ": " + what);
+  // Of the row at hand: what stands in a column is no `wanted`.
+  [[noreturn]] void RefuseField(uint32_t column, const std::string& wanted) const {
+    throw BadRecord("column '" + found_.names[column] + "' has '" + std::string(row_[column].substr(0, 60)) + "', which is no " +
+                    wanted);
   }
 
+ private:
   std::string job_, side_;
   char separator_ = ',';
   bool header_ = true;
   ColumnsFound found_;
   CsvRow row_;
-  uint64_t at_ = 0;
 };
 
 ColumnsFound DecodeColumns(std::string_view bytes);

@@ -56,9 +56,7 @@ class BestOfSplit : public RowMapper<std::string, std::string> {
       const std::string_view field = row[column(0)];
       if (field.empty()) return;  // an empty field is no value
       Decimal value;
-      if (!Decimal::Parse(field, &value)) {
-        RefuseRow("column '" + found().names[column(0)] + "' has '" + std::string(field.substr(0, 60)) + "', which is no number");
-      }
+      if (!Decimal::Parse(field, &value)) RefuseField(column(0), "number");
       text_.clear();
       for (size_t i = 0; i < row.size(); ++i) {
         if (i > 0) text_ += separator();

@@ -37,9 +37,9 @@ class ReadEdges : public BlockMapper<NodePair, Nothing>, public Combiner<NodePai
       });
       if (n == 0) return;
       if (n == 1) {
-        throw JobError("triangles: " + context().input_file() + ", byte " +
-                       std::to_string(block.offset + (line.data() - block.text.data())) +
-                       ": an edge has two nodes, the line has one");
+        return context().SkipRecord("triangles: " + context().input_file() + ", byte " +
+                                    std::to_string(block.offset + (line.data() - block.text.data())) +
+                                    ": an edge has two nodes, the line has one");
       }
       if (nodes[0] == nodes[1]) return;
       if (nodes[1] < nodes[0]) std::swap(nodes[0], nodes[1]);

@@ -235,7 +235,8 @@ Result<bool> Client::LibraryKnown(const std::string& sha256) {
 Status Client::PutLibrary(const std::string& sha256, const std::string& path) {
   MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(path, O_RDONLY));
   MR_ASSIGN_OR_RETURN(const uint64_t total, FileSize(path));
-  for (uint64_t offset = 0; offset < total;) {
+  // An empty file is one empty piece.
+  for (uint64_t offset = 0, pieces = 0; offset < total || pieces == 0; ++pieces) {
     std::string piece(std::min(kPieceBytes, total - offset), '\0');
     MR_ASSIGN_OR_RETURN(const size_t got, PreadUpTo(file.get(), piece.data(), piece.size(), offset));
     if (got != piece.size()) return InvalidArgument(path + " changed while it was sent");
@@ -249,7 +250,7 @@ Status Client::PutLibrary(const std::string& sha256, const std::string& path) {
         return Answer<bool>(reply, [](auto&) -> Result<bool> { return true; });
       });
     });
-    if (!done.ok()) return done.status().With("sending the library");
+    if (!done.ok()) return done.status().With("sending " + path);
     offset += got;
   }
   return Status::Ok();

@@ -165,6 +165,7 @@ Status SetStage(const Plan& plan, const PlanStage& stage, const SpecOptions& opt
   out.setConfig(capnp::Data::Reader(reinterpret_cast<const uint8_t*>(stage.config.data()), stage.config.size()));
   out.setTasks(TakesReduces(stage) ? options.reduces : stage.tasks);
   out.setTaskBytes(stage.task_bytes);
+  out.setMemoryBytes(stage.memory_bytes);
   const auto flags = plan.operator_flags.find(stage.op);
   if (flags == plan.operator_flags.end()) {
     return InvalidArgument("stage '" + stage.name + "' names the operator '" + stage.op + "', which the library does not have");
@@ -206,6 +207,13 @@ Status BuildJobSpec(const Plan& plan, const SpecOptions& options, rpc::JobSpec::
   out.setMemoryBytes(options.memory_bytes);
   out.setDeadlineMs(options.deadline_ms);
   out.setBestEffort(options.best_effort);
+  out.setMaxBadRecords(options.max_bad_records);
+  auto files = out.initFiles(static_cast<unsigned>(options.files.size()));
+  for (unsigned i = 0; i < files.size(); ++i) {
+    files[i].setName(options.files[i].name.c_str());
+    files[i].setSha256(options.files[i].sha256.c_str());
+    files[i].setBytes(options.files[i].bytes);
+  }
   auto utility = out.initUtility(static_cast<unsigned>(conf.utility.size()));
   for (unsigned i = 0; i < utility.size(); ++i) {
     utility[i].setAtMs(conf.utility[i].first);

@@ -9,6 +9,7 @@
 
 #include "common/base/status.h"
 #include "jobs/mrctl/plan.h"
+#include "jobs/mrctl/side_files.h"
 #include "schema/job.capnp.h"
 
 namespace mr::ctl {
@@ -32,6 +33,8 @@ struct SpecOptions {
   std::vector<std::string> policies;
   rpc::Wish speculation = rpc::Wish::AUTO, clones = rpc::Wish::AUTO;
   KeyValues conf, env, labels;
+  uint64_t max_bad_records = 0;
+  std::vector<SideFile> files;  // with their digests
   // A bare path that the job's own arguments named: what it means (uri.h) is said by these.
   bool bare_is_local = false;
   std::string cwd;

@@ -88,6 +88,7 @@ PlanStage ReadStage(const Json& json, const std::vector<PlanStage>& earlier) {
   stage.op = Get<std::string>(json, "operator", where);
   stage.tasks = GetOr<uint32_t>(json, "tasks", 0, where);
   stage.task_bytes = GetOr<uint64_t>(json, "task_bytes", 0, where);
+  stage.memory_bytes = GetOr<uint64_t>(json, "memory_bytes", 0, where);
   auto config = DecodeBase64(GetOr<std::string>(json, "config", "", where));
   if (!config.ok()) throw Wrong{where + ": config " + config.status().message()};
   stage.config = *std::move(config);

@@ -81,6 +81,9 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
   app->add_option("--clone", s->clone, "several attempts from the start")->type_name("on|off|auto");
   app->add_option("--max-attempts", s->max_attempts, "failures of one task that fail the job (4)");
   app->add_option("--memory", s->memory, "of each attempt, as 512m");
+  app->add_option("--max-bad-records", s->max_bad_records, "records that may be skipped, in the whole job (0)")
+      ->check(CLI::Range(uint64_t{0}, uint64_t{1} << 53));
+  AddList(app, "--files", &s->files, "PATH[#NAME]: a file that every attempt finds as $MR_FILES_DIR/NAME; repeatable");
 }
 
 void AddFsOptions(CLI::App* fs, Command* c) {

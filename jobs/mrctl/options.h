@@ -37,10 +37,11 @@ struct SubmitOptions {
   std::string lib;
   std::string name, queue, format, output, output_format, scheduler, submission_id, speculation, clone;
   int priority = 0;
-  std::vector<std::string> inputs, conf, env, labels;
+  std::vector<std::string> inputs, conf, env, labels, files;
   bool overwrite = false, detach = false, dry_run = false, strict_deadline = false, best_effort = false, job_help = false;
   uint32_t reduces = 0;       // 0: the planner decides
   uint32_t max_attempts = 0;  // 0: the master's default
+  uint64_t max_bad_records = 0;
   std::string memory, deadline;
   int local = 0;  // number of workers; 0: on a cluster
 };

@@ -38,6 +38,7 @@ struct PlanStage {
   std::string config;  // decoded
   uint32_t tasks = 0;
   uint64_t task_bytes = 0;
+  uint64_t memory_bytes = 0;  // per attempt; 0: as the job has it
   std::vector<PlanInput> inputs;
   std::vector<PlanPort> ports;
 };

@@ -117,6 +117,8 @@ Result<SubmitPlan> PrepareSubmit(SubmitOptions o, const Settings& settings, cons
   spec.output_format = o.output_format;
   spec.reduces = o.reduces;
   spec.max_failures = o.max_attempts;
+  spec.max_bad_records = o.max_bad_records;
+  MR_ASSIGN_OR_RETURN(spec.files, ParseSideFiles(o.files, cwd));
   MR_RETURN_IF_ERROR(CheckPolicyList(o.scheduler));
   // A local master gets the list as its own, where policies of cluster scope are allowed too; "none" is one of jobs.
   if (!local || o.scheduler == "none") spec.policies = SplitPolicies(o.scheduler);

@@ -304,7 +304,13 @@ std::string RenderPlan(const std::string& job, const Plan& plan, const std::vect
                  i < stage.ports.size() ? PortText(stage.ports[i]) : ""});
     }
   }
-  return "job     " + job + "\noutput  " + Dash(output) + "\n\n" + table.Text() +
+  std::string memory;
+  for (const PlanStage& stage : plan.stages) {
+    if (stage.memory_bytes == 0) continue;
+    memory += (memory.empty() ? "memory  " : ", ") + stage.name + " " + HumanBytes(stage.memory_bytes) + " per attempt";
+  }
+  if (!memory.empty()) memory += "\n";
+  return "job     " + job + "\noutput  " + Dash(output) + "\n" + memory + "\n" + table.Text() +
          (explained == nullptr ? "" : "\n" + ExplainText(*explained, deadline_us));
 }
 

@@ -198,7 +198,9 @@ JsonOut ToJson(const PlanStage& s, const Plan& plan) {
       ports.push_back({{"shuffle", {{"sorted", p.sorted}, {"combine", p.combine}, {"partition", p.custom_partition ? "custom" : "hash"}}}});
     }
   }
-  return {{"id", s.name}, {"operator", s.op}, {"tasks", s.tasks}, {"inputs", std::move(inputs)}, {"ports", std::move(ports)}};
+  Json json = {{"id", s.name}, {"operator", s.op}, {"tasks", s.tasks}, {"inputs", std::move(inputs)}, {"ports", std::move(ports)}};
+  if (s.memory_bytes != 0) json["memory_bytes"] = s.memory_bytes;
+  return json;
 }
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include "jobs/mrctl/local_cluster.h"
 #include "jobs/mrctl/plan.h"
 #include "jobs/mrctl/render.h"
+#include "jobs/mrctl/side_files.h"
 #include "jobs/mrctl/tools.h"
 #include "jobs/mrctl/uri.h"
 #include "jobs/mrctl/verbs.h"
@@ -85,6 +86,16 @@ Status UploadLibrary(Client& client, const std::string& path, std::string* sha25
   return known ? Status::Ok() : client.PutLibrary(*sha256, path);
 }
 
+// Those that the master has not from an earlier job.
+Status UploadSideFiles(Client& client, const std::vector<SideFile>& files) {
+  for (const SideFile& file : files) {
+    MR_ASSIGN_OR_RETURN(const bool known, client.LibraryKnown(file.sha256));
+    if (known) continue;
+    if (const Status sent = client.PutLibrary(file.sha256, file.path); !sent.ok()) return sent.With("--files " + file.path);
+  }
+  return Status::Ok();
+}
+
 std::string RandomHex() {
   char text[33];
   std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(RandomId()),
@@ -111,6 +122,7 @@ class Submission {
     MR_ASSIGN_OR_RETURN(Plan parsed, ParsePlan(*json));
     const Plan plan = WithCsvStages(std::move(parsed), plan_.spec.format);
     MR_RETURN_IF_ERROR(SetPrivatePaths());
+    MR_RETURN_IF_ERROR(DigestSideFiles(&plan_.spec.files));
     auto message = std::make_shared<capnp::MallocMessageBuilder>();
     auto spec = message->initRoot<rpc::JobSpec>();
     MR_RETURN_IF_ERROR(BuildJobSpec(plan, plan_.spec, spec));
@@ -124,6 +136,7 @@ class Submission {
       MR_RETURN_IF_ERROR(UploadLibrary(*client_, plan_.library, &sha256));
       spec.setLibrary(sha256.c_str());
     }
+    MR_RETURN_IF_ERROR(UploadSideFiles(*client_, plan_.spec.files));
     const std::string submission = plan_.options.submission_id.empty() ? RandomHex() : plan_.options.submission_id;
     MR_ASSIGN_OR_RETURN(const JobId id, Submit(message, submission));
     if (plan_.options.detach) return Detach(id);

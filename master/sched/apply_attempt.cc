@@ -43,7 +43,9 @@ std::string FailureText(const StageSpec& spec, const AttemptId& id, WorkerId wor
          " (its log: mrctl logs " + attempt + "): " + message;
 }
 
-bool Charged(FailureKind kind) { return kind == FailureKind::kUser || kind == FailureKind::kEnvironment; }
+bool Charged(FailureKind kind) {
+  return kind == FailureKind::kUser || kind == FailureKind::kEnvironment || kind == FailureKind::kUserFinal;
+}
 
 // Begun beside another attempt, by a policy.
 bool Extra(const Attempt& a) {
@@ -110,8 +112,9 @@ void Core::Charge(const AttemptId& attempt, FailureKind kind, const std::string&
   const StageSpec& spec = job.graph.stages[id.stage];
   const uint32_t of_user = std::max(1u, job.max_attempts != 0 ? job.max_attempts : spec.max_failures);
   const uint32_t free = std::max(of_user, kFailuresOfCloned);
-  if (Charged(kind) && FailedBeside(*state_.FindTask(id), *state_.FindAttempt(attempt), free)) return;
-  const bool user = kind == FailureKind::kUser, environment = kind == FailureKind::kEnvironment;
+  const bool final = kind == FailureKind::kUserFinal;
+  if (!final && Charged(kind) && FailedBeside(*state_.FindTask(id), *state_.FindAttempt(attempt), free)) return;
+  const bool user = kind == FailureKind::kUser || final, environment = kind == FailureKind::kEnvironment;
   state_.EditTask(id, [&](Task& t) {
     ++(user ? t.failures : t.other_failures);
     if (environment) ++t.environment_failures;
@@ -119,7 +122,8 @@ void Core::Charge(const AttemptId& attempt, FailureKind kind, const std::string&
   const Task& task = *state_.FindTask(id);
   const bool hopeless = environment && Hopeless(spec, task);
   const uint32_t count = hopeless ? task.environment_failures : user ? task.failures : task.other_failures;
-  const uint32_t limit = hopeless ? kMaxEnvironmentFailures
+  const uint32_t limit = final      ? 1
+                         : hopeless ? kMaxEnvironmentFailures
                          : !user  ? kMaxOtherFailures
                                   : of_user;
   if (count >= limit) {

@@ -22,8 +22,9 @@ enum class EdgeKind : uint8_t {
 
 enum class SlotKind : uint8_t { kMap = 1, kReduce = 2 };
 
-// Who is to blame. Only kUser is charged to the retry budget. kLost: the worker, or an input.
-enum class FailureKind : uint8_t { kUser = 1, kEnvironment = 2, kLost = 3, kKilled = 4, kPreempted = 5 };
+// Who is to blame. Only kUser is charged to the retry budget. kLost: the worker, or an input. kUserFinal: as kUser, where
+// no other attempt would do better: fails the job at once.
+enum class FailureKind : uint8_t { kUser = 1, kEnvironment = 2, kLost = 3, kKilled = 4, kPreempted = 5, kUserFinal = 6 };
 
 // Why an attempt exists. kOpportunistic: a clone on a slot that nothing else could use, lent until something can.
 enum class Cause : uint8_t { kFirst = 1, kRetry = 2, kClone = 3, kSpeculative = 4, kRestart = 5, kOpportunistic = 6 };

@@ -27,6 +27,7 @@
 #include "master/sched/state.h"
 #include "master/server/job_table.h"
 #include "master/server/loop.h"
+#include "master/server/bad_records.h"
 #include "master/server/planner.h"
 #include "master/server/publisher.h"
 #include "master/server/random_operators.h"
@@ -78,6 +79,7 @@ struct ReportIn {
   AttemptId attempt;
   sched::AttemptFinished finished;
   FinishedExtra finished_extra;
+  std::vector<std::string> bad_records;  // of kFinished: the first few that were skipped, in words
   sched::FailureKind failure = sched::FailureKind::kUser;
   std::string message;
   FailedExtra failed_extra;
@@ -295,6 +297,8 @@ class Brain {
   void SetTimer(const sched::WakeAt& wake);
 
   // reports.cc
+  // Where it passes the job's limit of bad records: the job is failed, and true.
+  bool FailForBadRecords(WorkerId id, Incarnation incarnation, const ReportIn& report);
   uint64_t FeedReport(WorkerView* worker, WorkerId id, Incarnation incarnation, ReportIn& report, Verdict* verdict);
   Verdict FinishedVerdict(const ReportIn& report, const std::vector<sched::Decision>& decisions);
   void NotCopied(const sched::Copy& from, WorkerId to, const std::string& why);
@@ -373,6 +377,7 @@ class Brain {
   std::multiset<std::pair<std::string, uint64_t>> timers_;   // armed, of policies
   std::multimap<std::pair<std::string, uint64_t>, Instant> replayed_timers_;
   RandomOperators random_operators_;
+  BadRecords bad_records_;
   std::map<std::string, sched::QueueSet> queues_;  // as operators set them, under whatever build
   std::set<std::pair<JobId, uint32_t>> unplanned_;  // asked for in the replay, not answered
   std::set<JobId> unpublished_, uncleaned_;

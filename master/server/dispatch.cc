@@ -85,7 +85,9 @@ void FillStage(const JobView& job, uint32_t index, uint64_t cluster_id, rpc::Sta
     env_out[i].setKey(env[i].getKey());
     env_out[i].setValue(env[i].getValue());
   }
-  out.setMemoryBytes(spec.getMemoryBytes());
+  out.setMemoryBytes(job.spec.MemoryOf(job.spec.stages[index]));
+  out.setMaxBadRecords(spec.getMaxBadRecords());
+  out.setFiles(spec.getFiles());
   out.setSortBufferBytes(spec.getSortBufferBytes());
   // The same for all stages of all jobs: a join needs equal keys of different stages in the same
   // partition, and equal jobs give equal bytes.

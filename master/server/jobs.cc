@@ -44,6 +44,10 @@ void Brain::Submit(std::string spec_bytes, JobSpec spec, const std::string& subm
   if (!spec.library.empty() && !LibraryKnown(spec.library)) {
     return reply(NotFound("operator library " + spec.library + " has not been uploaded"), {});
   }
+  for (const SideFile& file : spec.files) {
+    if (LibraryKnown(file.sha256)) continue;
+    return reply(NotFound("side file " + file.name + " (SHA-256 " + file.sha256 + ") has not been uploaded"), {});
+  }
   const PlanContext context = ContextOf(spec);
   const std::string key =
       submission_id.empty() ? "no:" + std::to_string(next_planning_++) : "id:" + submission_id;
@@ -224,6 +228,7 @@ void Brain::Published(JobId id, int attempt, const Status& status) {
 void Brain::JobDone(JobId id) {
   JobView* job = jobs_.Find(id);
   jobs_.Settle(id);
+  bad_records_.Forget(id);
   Learn(*job);
   LOG(INFO) << Name(id) << " " << Word(job->state) << (job->error.empty() ? "" : ": ") << job->error;
   MarkChanged(id);

@@ -242,11 +242,18 @@ uint64_t Brain::FeedReport(WorkerView*, WorkerId id, Incarnation incarnation, Re
         *verdict = known->state == AttemptState::kCommitted ? Verdict::kWinner : Verdict::kCopyKept;
         return known->sequence;
       }
+      if (FailForBadRecords(id, incarnation, report)) {
+        *verdict = Verdict::kStale;
+        break;
+      }
       report.finished.attempt = attempt;
       report.finished.worker = id;
       report.finished.incarnation = incarnation;
       const Fed fed = Feed(report.finished, EncodeFields(report.finished_extra));
       *verdict = FinishedVerdict(report, fed.decisions);
+      if (const JobView* view = jobs_.Find(job); view != nullptr && *verdict == Verdict::kWinner) {
+        bad_records_.Committed(*view, attempt.task, report.finished_extra, report.bad_records);
+      }
       CleanUp(job);
       return fed.sequence;
     }
@@ -275,6 +282,20 @@ uint64_t Brain::FeedReport(WorkerView*, WorkerId id, Incarnation incarnation, Re
   }
   CleanUp(job);
   return 0;
+}
+
+bool Brain::FailForBadRecords(WorkerId id, Incarnation incarnation, const ReportIn& report) {
+  const AttemptView* known = jobs_.Find(report.attempt);
+  if (known == nullptr || known->worker != id || known->incarnation != incarnation || !Live(known->state)) return false;
+  const JobView& job = *jobs_.Find(report.attempt.task.job);
+  const TaskId& task = report.attempt.task;
+  if (Ended(job.state) || job.stages[task.stage].tasks[task.task].committed) return false;
+  const std::string excess = bad_records_.Excess(job, task, report.finished_extra, report.bad_records);
+  if (excess.empty()) return false;
+  LOG(INFO) << Name(job.id) << " fails: " << excess;
+  Feed(sched::AttemptFailed{report.attempt, id, incarnation, sched::FailureKind::kUserFinal, excess},
+       EncodeFields(FailedExtra{report.bad_records.empty() ? "" : report.bad_records.front(), ""}));
+  return true;
 }
 
 Verdict Brain::FinishedVerdict(const ReportIn& report, const std::vector<sched::Decision>& decisions) {

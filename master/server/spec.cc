@@ -17,6 +17,10 @@ namespace {
 
 std::string Str(capnp::Text::Reader text) { return {text.begin(), text.size()}; }
 
+bool IsSha256(const std::string& text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
 bool Printable(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](unsigned char c) { return c >= 0x20 && c != 0x7f; });
 }
@@ -171,6 +175,7 @@ struct Reader {
     out.name = Str(stage.getName());
     out.tasks = stage.getTasks();
     out.task_bytes = stage.getTaskBytes();
+    out.memory_bytes = stage.getMemoryBytes();
     out.flags = stage.getFlags();
     out.op = OperatorOf(stage);
     const std::string where = "stage '" + out.name + "'";
@@ -246,6 +251,24 @@ struct Reader {
     if (spec.utility.size() == 1) faults.Add("its utility needs two points or more");
   }
 
+  void ReadSideFiles() {
+    if (in.getFiles().size() > kMaxSideFiles) {
+      faults.Add("it has more than " + std::to_string(kMaxSideFiles) + " side files");
+      return;
+    }
+    for (auto file : in.getFiles()) {
+      const SideFile f{Str(file.getName()), Str(file.getSha256())};
+      const bool usable = !f.name.empty() && f.name.size() <= 200 && Printable(f.name) && f.name != "." &&
+                          f.name != ".." && f.name.find('/') == std::string::npos;
+      if (!usable) faults.Add("a side file has the name '" + f.name + "', which is no name of a file");
+      if (!IsSha256(f.sha256)) faults.Add("side file '" + f.name + "' must be named by its SHA-256, too");
+      for (const SideFile& other : spec.files) {
+        if (other.name == f.name) faults.Add("two side files have the name '" + f.name + "'");
+      }
+      spec.files.push_back(f);
+    }
+  }
+
   void ReadHead() {
     spec.name = Str(in.getName());
     spec.queue = in.getQueue().size() == 0 ? "default" : Str(in.getQueue());
@@ -260,10 +283,11 @@ struct Reader {
     if (spec.name.empty() || spec.name.size() > 200 || !Printable(spec.name)) {
       faults.Add("the job's name must be 1 to 200 printable bytes");
     }
-    if (!spec.library.empty() &&
-        (spec.library.size() != 64 || spec.library.find_first_not_of("0123456789abcdef") != std::string::npos)) {
+    if (!spec.library.empty() && !IsSha256(spec.library)) {
       faults.Add("the library must be named by its SHA-256 in lower-case hexadecimal digits");
     }
+    spec.max_bad_records = in.getMaxBadRecords();
+    ReadSideFiles();
     std::string list;
     for (auto policy : in.getPolicies()) {
       spec.policies.push_back(Str(policy));
@@ -315,7 +339,7 @@ sched::JobGraph GraphOf(const JobSpec& spec) {
     out.side_effects = (s.flags & MR_SIDE_EFFECTS) != 0;
     out.is_final = s.is_final;
     if (spec.max_failures != 0) out.max_failures = spec.max_failures;
-    out.memory_bytes = spec.memory_bytes;
+    out.memory_bytes = spec.MemoryOf(s);
     for (const InputSpec& i : s.inputs) out.inputs.push_back({i.is_edge, i.kind, i.stage});
     graph.stages.push_back(std::move(out));
   }

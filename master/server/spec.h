@@ -35,6 +35,7 @@ struct InputSpec {
 struct StageSpec {
   std::string name;
   uint32_t tasks = 0;
+  uint64_t memory_bytes = 0;  // per attempt; 0: as the job has it
   uint64_t task_bytes = 0;  // not 0: a task for each so many, if the planner decides
   uint32_t flags = 0;
   bool is_final = false;
@@ -54,6 +55,11 @@ struct StageSpec {
   TaskLetter letter() const { return is_map() ? TaskLetter::kMap : TaskLetter::kReduce; }
 };
 
+// What each attempt finds beside its inputs: bytes by their SHA-256, uploaded as libraries are.
+struct SideFile {
+  std::string name, sha256;
+};
+
 struct JobSpec {
   std::string name, queue, library;
   int32_t priority = 0;
@@ -67,6 +73,12 @@ struct JobSpec {
   std::vector<StageSpec> stages;
   std::string output_uri;  // without a '/' at its end
   bool overwrite = false;
+  uint64_t max_bad_records = 0;  // in all tasks together
+  std::vector<SideFile> files;
+  // Of an attempt of this stage; 0: the worker's own measure.
+  uint64_t MemoryOf(const StageSpec& stage) const {
+    return stage.memory_bytes != 0 ? stage.memory_bytes : memory_bytes;
+  }
 };
 
 // Limits, ours: a spec must fit into control messages of 1 MiB, stage by stage.
@@ -74,6 +86,7 @@ inline constexpr size_t kMaxStages = 256;
 inline constexpr size_t kMaxConfigBytes = 256 << 10;
 inline constexpr size_t kMaxUtilityPoints = 100;
 inline constexpr size_t kMaxUris = 10'000;
+inline constexpr size_t kMaxSideFiles = 100;
 inline constexpr uint32_t kMaxTasks = 100'000;  // of one stage
 
 // kInvalidArgument with all that is wrong (at most ten faults), kRejected for schemes that are not

@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kMaxText = 16 << 10;    // of what a peer says to people
 constexpr uint32_t kMaxRows = 64;        // inline partition table
+constexpr size_t kMaxBadRecords = 16;    // in words, of one attempt
 constexpr uint32_t kLibraryPiece = 1 << 20;
 
 std::string Said(capnp::Text::Reader text) { return {text.begin(), std::min(text.size(), kMaxText)}; }
@@ -71,6 +72,10 @@ void FinishedFrom(rpc::Finished::Reader in, ReportIn* out) {
   for (auto c : in.getCounters()) {
     if (extra.counters.size() == 256) break;
     extra.counters.push_back({Said(c.getGroup()), Said(c.getName()), c.getValue()});
+  }
+  for (auto bad : in.getBadRecords()) {
+    if (out->bad_records.size() == kMaxBadRecords) break;
+    out->bad_records.push_back(Said(bad));
   }
 }
 

@@ -23,6 +23,7 @@ FailureKind ParseKind(const std::string& word) {
   if (word == "lost") return FailureKind::kLost;
   if (word == "killed") return FailureKind::kKilled;
   if (word == "preempted") return FailureKind::kPreempted;
+  if (word == "final") return FailureKind::kUserFinal;
   return FailureKind::kUser;
 }
 

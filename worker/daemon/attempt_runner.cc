@@ -217,17 +217,16 @@ void AttemptRunner::Handle(AttemptEvent event) {
 }
 
 void AttemptRunner::Do(const action::Prepare&) {
-  std::weak_ptr<AttemptRunner> weak = weak_from_this();
-  tasks_.add(services_.libraries.Path(stage_->library)
-                 .then([this](Result<std::string> library) -> kj::Promise<void> {
-                   if (!library.ok()) {
-                     Handle(event::PrepareFailed{library.status().message()});
+  tasks_.add(GetNeeds()
+                 .then([this](Result<Needs> needs) -> kj::Promise<void> {
+                   if (!needs.ok()) {
+                     Handle(event::PrepareFailed{needs.status().message()});
                      return kj::READY_NOW;
                    }
                    return services_.inputs.Open(stage_, launch_.splits)
-                       .then([this, library = *library](Result<std::vector<SplitInput>> splits) {
+                       .then([this, needs = *needs](Result<std::vector<SplitInput>> splits) {
                          if (!splits.ok()) return Handle(event::PrepareFailed{splits.status().message()});
-                         auto spec = MakeSpec(library, *std::move(splits));
+                         auto spec = MakeSpec(needs.library, needs.files, *std::move(splits));
                          if (!spec.ok()) return Handle(event::PrepareFailed{spec.status().message()});
                          spec_.emplace(*std::move(spec));
                          Handle(event::Prepared{});
@@ -238,7 +237,19 @@ void AttemptRunner::Do(const action::Prepare&) {
                  }));
 }
 
-Result<TaskSpec> AttemptRunner::MakeSpec(std::string library, std::vector<SplitInput> splits) {
+kj::Promise<Result<AttemptRunner::Needs>> AttemptRunner::GetNeeds() {
+  return services_.libraries.Path(stage_->library).then([this](Result<std::string> library) -> kj::Promise<Result<Needs>> {
+    if (!library.ok()) return Result<Needs>(library.status());
+    if (stage_->files.empty()) return Result<Needs>(Needs{*library, ""});
+    return services_.side_files.Directory(id().task.job, stage_->files)
+        .then([library = *library](Result<std::string> files) -> Result<Needs> {
+          if (!files.ok()) return files.status();
+          return Needs{library, *files};
+        });
+  });
+}
+
+Result<TaskSpec> AttemptRunner::MakeSpec(std::string library, std::string files, std::vector<SplitInput> splits) {
   TaskSpec spec;
   spec.attempt = id();
   spec.letter = stage_->letter();
@@ -246,6 +257,8 @@ Result<TaskSpec> AttemptRunner::MakeSpec(std::string library, std::vector<SplitI
   spec.job_name = stage_->job_name;
   spec.tasks = stage_->tasks;
   spec.library_path = std::move(library);
+  spec.files_directory = std::move(files);
+  spec.max_bad_records = stage_->max_bad_records;
   spec.operator_name = stage_->operator_name;
   spec.operator_flags = stage_->operator_flags;
   spec.config = stage_->config;
@@ -383,6 +396,7 @@ void AttemptRunner::Do(const action::ReportFinished& a) {
   finished.ran = result_.ran;
   finished.waited = result_.waited;
   finished.counters = std::move(result_.counters);
+  finished.bad_records = std::move(result_.bad_records);
   FaultPoint("commit");
   Tell(std::move(finished), true);
 }

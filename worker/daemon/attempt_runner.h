@@ -94,7 +94,12 @@ class AttemptRunner : public std::enable_shared_from_this<AttemptRunner>, privat
   void Do(const action::Forget&);
 
   void Subscribe();
-  Result<TaskSpec> MakeSpec(std::string library, std::vector<SplitInput> splits);
+  Result<TaskSpec> MakeSpec(std::string library, std::string files, std::vector<SplitInput> splits);
+  // What the child needs before its inputs: the paths of the library and of the directory of side files.
+  struct Needs {
+    std::string library, files;
+  };
+  kj::Promise<Result<Needs>> GetNeeds();
   void Tell(decltype(Report::what) what, bool final);
   void TellTallies(bool all);
   // stored: what came of storing the output, where that was begun at once.

@@ -91,6 +91,7 @@ struct Daemon::Impl {
     std::unique_ptr<Replicator> replicator;
     std::unique_ptr<ShuffleServing> serving;
     std::unique_ptr<LibraryCache> libraries;
+    std::unique_ptr<SideFiles> side_files;
     std::unique_ptr<InputOpener> inputs;
     std::unique_ptr<Services> services;
     std::unique_ptr<Worker> worker;
@@ -125,7 +126,7 @@ Status Daemon::Impl::PrepareDirectory() {
   lock = *std::move(locked);
   MR_ASSIGN_OR_RETURN(name, WorkerName(Path("worker_id")));
   // What attempts left behind belongs to an earlier life.
-  MR_RETURN_IF_ERROR(RemoveTree(Path("scratch")));
+  for (const char* directory : {"scratch", "files"}) MR_RETURN_IF_ERROR(RemoveTree(Path(directory)));
   for (const char* directory : {"scratch", "log", "lib"}) MR_RETURN_IF_ERROR(MakeDirectories(Path(directory)));
   ShuffleStore::Options store_options;
   store_options.directory = Path("shuffle");
@@ -153,8 +154,9 @@ void Daemon::Impl::Build() {
   l.libraries = std::make_unique<LibraryCache>(
       loop, pool.poster(), options.builtin_library, Path("lib"),
       [&l](std::string sha256, uint64_t offset) { return l.session->AskLibrary(std::move(sha256), offset); });
+  l.side_files = std::make_unique<SideFiles>(pool.poster(), *l.libraries, Path("files"));
   l.inputs = std::make_unique<InputOpener>(pool.poster(), [&l] { return l.blocks->client(); }, Path("scratch"));
-  l.services.reset(new Services{loop, pool, *host, *store, *l.libraries, l.directory, *l.inputs,
+  l.services.reset(new Services{loop, pool, *host, *store, *l.libraries, *l.side_files, l.directory, *l.inputs,
                                 [&l](FetchObserver& o) { return l.fetches->NewFetcher(&o); },
                                 [&l](const StageInfo& stage, AttemptId a) { return l.blocks->MakeSink(stage, a); },
                                 [&l](Report report, std::function<void(Verdict)> answered) {

@@ -19,7 +19,7 @@ bool IsSha256(const std::string& text) {
 
 Status CheckDigest(const std::string& path, const std::string& sha256) {
   MR_ASSIGN_OR_RETURN(const std::string found, Sha256File(path));
-  if (found != sha256) return Corrupted("library " + sha256.substr(0, 12) + " has other bytes than its name says");
+  if (found != sha256) return Corrupted("the file " + sha256.substr(0, 12) + " has other bytes than its name says");
   return Status::Ok();
 }
 
@@ -68,7 +68,7 @@ kj::Promise<Result<std::string>> LibraryCache::Provide(std::string sha256) {
         });
       })
       .then([path, sha256](Status s) -> Result<std::string> {
-        if (!s.ok()) return s.With("cannot get operator library " + sha256.substr(0, 12) + " from the master");
+        if (!s.ok()) return s.With("cannot get operator library or side file " + sha256.substr(0, 12) + " from the master");
         return path;
       });
 }
@@ -77,8 +77,8 @@ kj::Promise<Status> LibraryCache::Transfer(std::string sha256, std::string to, u
   return ask_(sha256, offset).then([this, sha256, to, offset](Result<Piece> piece) -> kj::Promise<Status> {
     if (!piece.ok()) return piece.status();
     const uint64_t end = offset + piece->bytes.size();
-    if (piece->bytes.empty() || end > piece->total_bytes) {
-      return Status(Corrupted("the master's library ends at byte " + std::to_string(offset)));
+    if ((piece->bytes.empty() && piece->total_bytes != 0) || end > piece->total_bytes) {
+      return Status(Corrupted("the master's copy ends at byte " + std::to_string(offset)));
     }
     const bool last = end == piece->total_bytes;
     return OnPool(post_, [to, offset, bytes = std::move(piece->bytes)] { return WritePiece(to, offset, bytes); })

@@ -11,6 +11,7 @@
 #include "worker/daemon/library_cache.h"
 #include "worker/daemon/output.h"
 #include "worker/daemon/pool.h"
+#include "worker/daemon/side_files.h"
 #include "worker/daemon/types.h"
 #include "worker/host/task_host.h"
 #include "worker/shuffle/fetch.h"
@@ -24,6 +25,7 @@ struct Services {
   TaskHost& host;
   ShuffleStore& store;  // on the pool, where it may touch the disk
   LibraryCache& libraries;
+  SideFiles& side_files;
   Directory& directory;
   InputOpener& inputs;
   // One for each slice of an attempt.

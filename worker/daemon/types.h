@@ -46,6 +46,9 @@ struct StageInput {
   uint64_t sample_bytes = 0;
 };
 
+// What a job brings beside its library: bytes by their SHA-256, under a name.
+struct SideFile { std::string name, sha256; };
+
 // What all tasks of a stage have in common.
 struct StageInfo {
   StageId id;
@@ -59,6 +62,8 @@ struct StageInfo {
   uint64_t memory_bytes = 0, sort_buffer_bytes = 0, partition_seed = 0;
   std::string staging_uri;  // of a final stage
   std::string job_name;
+  std::vector<SideFile> files;
+  uint64_t max_bad_records = 0;  // of the whole job
 
   // As in the names of tasks and parts: 'm' where any input is files.
   TaskLetter letter() const;
@@ -143,6 +148,7 @@ struct Finished {
   std::vector<Consumed> consumed;
   Duration ran, waited;
   std::vector<TaskResult::Counter> counters;
+  std::vector<std::string> bad_records;  // the first few that were skipped, in words
 };
 struct Failed {
   FailureKind kind = FailureKind::kUser;

@@ -126,6 +126,14 @@ Result<StageInfo> FromStage(rpc::StageInfo::Reader in) {
   out.partition_seed = in.getPartitionSeed();
   out.staging_uri = Text(in.getStagingUri());
   out.job_name = Text(in.getJobName());
+  out.max_bad_records = in.getMaxBadRecords();
+  for (const auto file : in.getFiles()) {
+    out.files.push_back({Text(file.getName()), Text(file.getSha256())});
+    const std::string& name = out.files.back().name;
+    if (name.empty() || name == "." || name == ".." || name.find('/') != name.npos) {
+      return InvalidArgument("a side file with the name '" + name + "'");
+    }
+  }
   return out;
 }
 
@@ -213,6 +221,8 @@ struct ReportWriter {
       counters[i].setName(Cut(finished.counters[i].name));
       counters[i].setValue(finished.counters[i].value);
     }
+    auto bad = f.initBadRecords(static_cast<uint32_t>(finished.bad_records.size()));
+    for (uint32_t i = 0; i < finished.bad_records.size(); ++i) bad.set(i, Cut(finished.bad_records[i]));
   }
   void operator()(const Failed& failed) {
     auto f = out.initFailed();
@@ -347,7 +357,8 @@ size_t WireSize(const Report& report) {
   size_t bytes = 256;
   if (const auto* finished = std::get_if<Finished>(&report.what)) {
     bytes += finished->manifest.table.size() * 64 + finished->consumed.size() * 48 +
-             finished->counters.size() * 128 + finished->manifest.outputs.size() * 512;
+             finished->counters.size() * 128 + finished->manifest.outputs.size() * 512 +
+             finished->bad_records.size() * kMaxText;
   } else if (std::holds_alternative<Failed>(report.what)) {
     bytes += 3 * kMaxText;
   }

@@ -105,6 +105,7 @@ void Worker::On(const EndJob& end) {
   std::erase_if(stages_, [&](const auto& entry) { return entry.first.job == end.job; });
   services_.directory.EndJob(end.job);
   services_.host.EndJob(end.job);
+  services_.side_files.EndJob(end.job);
   services_.pool.Post([&store = services_.store, job = end.job] { store.EndJob(job); });
 }
 

@@ -33,6 +33,8 @@ void Arena::ClearProgress() {
   p->total.store(0, std::memory_order_relaxed);
   p->records.store(0, std::memory_order_relaxed);
   p->phase.store(0, std::memory_order_relaxed);
+  p->asks.store(0, std::memory_order_relaxed);
+  p->cancelled.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace mr::worker

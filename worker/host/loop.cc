@@ -2,6 +2,7 @@
 
 #include <asio.hpp>
 #include <atomic>
+#include <chrono>
 #include <optional>
 #include <thread>
 
@@ -56,6 +57,13 @@ void Loop::Stop() {
 
 void Loop::Post(std::function<void()> call) {
   if (!impl_->stopped.load(std::memory_order_relaxed)) asio::post(impl_->context, std::move(call));
+}
+
+void Loop::After(Duration delay, std::function<void()> call) {
+  auto timer = std::make_shared<asio::steady_timer>(impl_->context, std::chrono::nanoseconds(delay.ns));
+  timer->async_wait([timer, call = std::move(call)](const asio::error_code& error) {
+    if (!error) call();
+  });
 }
 
 std::unique_ptr<Watch> Loop::MakeWatch(int fd) { return std::make_unique<AsioWatch>(impl_->context, fd); }

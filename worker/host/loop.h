@@ -4,6 +4,8 @@
 #include <functional>
 #include <memory>
 
+#include "common/base/time.h"
+
 namespace mr::worker {
 
 // Readiness of one descriptor (borrowed). Made, used and destroyed on the loop's thread; a callback
@@ -28,6 +30,8 @@ class Loop {
   void Stop();
   // From any thread: runs on the loop's thread, in order. Dropped after Stop.
   void Post(std::function<void()> call);
+  // On the loop's thread: runs there after this time. Dropped after Stop.
+  void After(Duration delay, std::function<void()> call);
   std::unique_ptr<Watch> MakeWatch(int fd);
 
  private:

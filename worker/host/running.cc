@@ -17,6 +17,11 @@ namespace {
 // More than any result with all its counters; a child that says more is broken.
 constexpr size_t kMaxResultBytes = 16u << 20;
 constexpr uint32_t kMaxReadMore = 1u << 20;
+// For an operator that looks whether it is cancelled: to see it and to end what it has under way (guess; its slot and
+// perhaps its job's end wait for it).
+constexpr Duration kKillGrace = Millis(500);
+// Of what a report has of bad records; a child that says more is broken.
+constexpr size_t kMaxBadRecords = 16;
 // No honest chunk is larger: one record of 16 MiB and what surrounds it.
 constexpr size_t kMaxChunkBytes = kMaxRecordBytes + (4u << 20);
 
@@ -46,13 +51,15 @@ task::WireTask ToWire(const TaskSpec& spec, uint64_t arena_bytes, bool keep) {
   w.partition_seed = spec.partition_seed;
   w.scratch_directory = spec.scratch_directory;
   w.arena_bytes = arena_bytes;
+  w.files_directory = spec.files_directory;
+  w.max_bad_records = spec.max_bad_records;
   w.keep = keep;
   return w;
 }
 
 // Children of one key differ in nothing that outlives a task.
 std::string ReuseKey(const TaskSpec& spec) {
-  std::string key = spec.library_path + '\0' + std::to_string(spec.memory_bytes);
+  std::string key = spec.library_path + '\0' + std::to_string(spec.memory_bytes) + '\0' + spec.files_directory;
   for (const auto& [name, value] : spec.env) key += '\0' + name + '=' + value;
   return key;
 }
@@ -172,7 +179,11 @@ void Running::PumpInput() {
 // ---- Packets -----------------------------------------------------------------------------------
 
 void Running::OnPacket(Packet& packet) {
-  if (failure_.has_value()) return;
+  if (failure_.has_value()) {
+    // It came to its end within its grace.
+    if (packet.header.kind == Kind::kDone && packet.header.more == 0) child_->Kill();
+    return;
+  }
   const char* wrong = nullptr;
   if (done_.has_value()) {
     wrong = "it went on after its end";
@@ -283,6 +294,7 @@ const char* Running::TakeDone(Packet& packet) {
   task::WireResult result;
   if (!DecodeFields(done_blob_, &result) || result.outcome > task::Outcome::kEnvironment) return "a result that cannot be read";
   if (!partial_.empty() || reading_more_) return "an end in the middle of something";
+  if (result.bad_records.size() > kMaxBadRecords) return "a result with too many bad records in words";
   done_ = std::move(result);
   if (!keep_ || done_->outcome != task::Outcome::kDone) child_->Kill();  // it has flushed its log
   EndIfComplete();
@@ -292,8 +304,17 @@ const char* Running::TakeDone(Packet& packet) {
 // ---- End ---------------------------------------------------------------------------------------
 
 void Running::KillNow() {
-  if (ended_) return;
-  Fail(TaskEnd::kKilled, "killed");
+  if (ended_ || failure_.has_value()) return;
+  if (child_ == nullptr || exited_ || arena_->page()->asks.load(std::memory_order_relaxed) == 0) {
+    return Fail(TaskEnd::kKilled, "killed");
+  }
+  failure_.emplace();
+  failure_->end = TaskEnd::kKilled;
+  failure_->message = "killed";
+  arena_->page()->cancelled.store(1, std::memory_order_relaxed);
+  core_->loop.After(kKillGrace, [self = shared_from_this()] {
+    if (!self->ended_ && !self->exited_) self->child_->Kill();
+  });
 }
 
 void Running::Fail(TaskEnd end, std::string message) {
@@ -354,6 +375,7 @@ void Running::EndIfComplete() {
   for (task::WireCounter& c : done_->counters) {
     result.counters.push_back({std::move(c.group), std::move(c.name), c.value});
   }
+  result.bad_records = std::move(done_->bad_records);
   End(std::move(result));
 }
 

@@ -77,6 +77,8 @@ struct TaskSpec {
   uint64_t partition_seed = 0;
   std::string scratch_directory;  // for spill runs (O_TMPFILE)
   std::string log_path;           // the child's stdout and stderr, at most 64 MiB
+  std::string files_directory;    // of the job's side files; "" where it has none
+  uint64_t max_bad_records = 0;   // that are skipped; one more is a user error
 };
 
 // One piece of output, in its final order within its partition.
@@ -103,6 +105,7 @@ struct TaskResult {
   Duration ran, waited;     // computing; waiting for segments
   struct Counter { std::string group, name; int64_t value; };
   std::vector<Counter> counters;
+  std::vector<std::string> bad_records;  // the first few that were skipped: where, and why
 };
 
 struct TaskProgress {
@@ -135,7 +138,8 @@ class RunningTask {
   // window. No more than a few MiB should be untaken.
   virtual void Feed(uint32_t input, uint32_t upstream_task, uint32_t partition, std::string bytes,
                     bool last, std::function<void()> taken) = 0;
-  // Ends the child and all its descendants within 2 s; OnEnd says kKilled. Repeating is fine.
+  // Ends the child and all its descendants within 2 s; OnEnd says kKilled. Repeating is fine. SIGKILL at once, or,
+  // where the operator has asked whether it is cancelled, after kKillGrace (running.cc), should it still be there.
   virtual void Kill() = 0;
   virtual TaskProgress Progress() const = 0;
   virtual int pid() const = 0;  // 0 before the child exists

@@ -97,6 +97,7 @@ void SetEnvironment(const WireTask& task) {
   set("MR_ATTEMPT", std::to_string(task.attempt.number));
   // What operators and their commands put aside goes where there is room for it, and with the worker.
   set("TMPDIR", task.scratch_directory);
+  if (!task.files_directory.empty()) set("MR_FILES_DIR", task.files_directory);
   // Of a task that reads several files there is no one name.
   set("MR_INPUT_FILE", task.splits.size() != 1 ? "" : task.splits[0].name);
 }

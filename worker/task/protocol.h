@@ -22,7 +22,7 @@
 namespace mr::task {
 
 // To be raised with every change of what is in this file, or of the blobs and batches that it carries.
-inline constexpr uint32_t kTaskProtocol = 2;
+inline constexpr uint32_t kTaskProtocol = 3;
 
 // ---- Arena -------------------------------------------------------------------------------------
 
@@ -31,12 +31,15 @@ inline constexpr uint32_t kSlotBytes = (1u << 20) + (128u << 10);
 inline constexpr uint32_t kProgressBytes = 4096;
 inline constexpr uint32_t kNoSlot = 0xffffffff;
 
-// First page of the arena. Written by the child (taken: by the operator itself), read by the daemon.
+// First page of the arena. Written by the child (taken: by the operator itself), read by the daemon; but for
+// `cancelled`, which is the daemon's word.
 struct ProgressPage {
   uint64_t taken;
   std::atomic<uint64_t> total;
   std::atomic<uint64_t> records;
   std::atomic<uint32_t> phase;
+  std::atomic<uint32_t> asks;       // not 0: the operator looks at `cancelled`, and may have a moment to see it
+  std::atomic<uint32_t> cancelled;  // not 0: the task is to end
 };
 static_assert(sizeof(ProgressPage) <= kProgressBytes);
 
@@ -160,6 +163,8 @@ struct WireTask {
   uint64_t sort_buffer_bytes = 0, memory_bytes = 0, partition_seed = 0;
   std::string scratch_directory;
   uint64_t arena_bytes = 0;
+  std::string files_directory;   // of side files, or ""
+  uint64_t max_bad_records = 0;  // that are skipped; one more fails the task
   bool keep = false;  // wait for another task afterwards instead of ending
   template <class V>
   static void Fields(V&& v) {
@@ -167,7 +172,7 @@ struct WireTask {
     v(&S::attempt, &S::letter, &S::stage_name, &S::job_name, &S::tasks, &S::library_path,
       &S::operator_name, &S::operator_flags, &S::config, &S::splits, &S::edges, &S::inputs, &S::ports,
       &S::env, &S::sort_buffer_bytes, &S::memory_bytes, &S::partition_seed, &S::scratch_directory,
-      &S::arena_bytes, &S::keep);
+      &S::arena_bytes, &S::files_directory, &S::max_bad_records, &S::keep);
   }
 };
 
@@ -188,11 +193,12 @@ struct WireResult {
   uint64_t records_in = 0, records_out = 0;
   Duration ran, waited;
   std::vector<WireCounter> counters;
+  std::vector<std::string> bad_records;  // the first few that were skipped
   template <class V>
   static void Fields(V&& v) {
     using S = WireResult;
     v(&S::outcome, &S::message, &S::record, &S::records_in, &S::records_out, &S::ran, &S::waited,
-      &S::counters);
+      &S::counters, &S::bad_records);
   }
 };
 

@@ -14,6 +14,10 @@ namespace {
 
 enum Phase : uint32_t { kPhaseRead = 0, kPhaseShuffle = 1, kPhaseMerge = 2, kPhaseReduce = 3, kPhaseWrite = 4 };
 
+// What an attempt's log and its report have of bad records: enough to see what is wrong (guesses).
+constexpr uint64_t kBadRecordsLogged = 20;
+constexpr size_t kBadRecordsTold = 3, kBadRecordBytes = 300;
+
 mr_bytes Bytes(const std::string& s) { return {s.data(), s.size()}; }
 std::string Text(mr_bytes b) { return std::string(b.data, b.size); }
 
@@ -30,6 +34,9 @@ Runner::Runner(const WireTask& task, std::vector<UniqueFd> split_fds, Link* link
   host_.count = &HostCount;
   host_.fail = &HostFail;
   host_.log = &HostLog;
+  host_.fail_as = &HostFailAs;
+  host_.bad_record = &HostBadRecord;
+  host_.cancelled = &HostCancelled;
   link_->SetInput([this](uint32_t input, uint32_t upstream, uint32_t partition, std::string chunk, bool last) {
     return inputs_.Add({input, upstream, partition}, std::move(chunk), last);
   });
@@ -62,6 +69,7 @@ WireResult Runner::Run() {
   result.records_out = records_out_;
   result.waited = link_->waited();
   result.ran = Now() - begin - result.waited;
+  result.bad_records = bad_samples_;
   for (const auto& [key, value] : counters_) result.counters.push_back({key.first, key.second, value});
   return result;
 }
@@ -98,6 +106,7 @@ Status Runner::OpenOperator() {
   args.attempt_id = Bytes(attempt);
   args.stage_name = Bytes(task_.stage_name);
   args.input_file = Bytes(file);
+  args.files_directory = Bytes(task_.files_directory);
   MR_RETURN_IF_ERROR(CallOperator(oper_, "open", [&] {
     oper_.op = oper_.table->open(&args, &host_);
     return 0;
@@ -323,13 +332,47 @@ void Runner::HostCount(void* context, mr_bytes group, mr_bytes name, int64_t n) 
   (void)__builtin_add_overflow(sum, n, &sum);  // it wraps
 }
 
-void Runner::HostFail(void* context, mr_bytes message) {
+void Runner::HostFail(void* context, mr_bytes message) { HostFailAs(context, MR_FAILURE_USER, message); }
+
+void Runner::HostFailAs(void* context, uint32_t failure, mr_bytes message) {
   auto* self = static_cast<Runner*>(context);
   // A cause found by the host (a bad partition, a full disk) is not hidden by what follows from it.
   if (self->oper_.failure.ok() || self->user_failed_) {
-    self->oper_.failure = InvalidArgument("operator " + self->oper_.name() + " failed: " + Text(message));
+    const std::string who = "operator " + self->oper_.name();
+    self->oper_.failure = failure == MR_FAILURE_RETRYABLE
+                              ? Unavailable(who + " failed and asks to be tried again: " + Text(message))
+                              : InvalidArgument(who + " failed: " + Text(message));
     self->user_failed_ = true;
   }
+}
+
+int Runner::HostBadRecord(void* context, mr_bytes what) {
+  auto* self = static_cast<Runner*>(context);
+  if (!self->oper_.failure.ok()) return -1;
+  const std::string text = Text(what), who = "operator " + self->oper_.name() + " failed: ";
+  const uint64_t limit = self->task_.max_bad_records, n = ++self->bad_records_;
+  if (n > limit) {
+    self->oper_.failure =
+        InvalidArgument(limit == 0 ? who + text + " (--max-bad-records N would skip up to N such records)"
+                                   : who + "it met " + std::to_string(n) + " bad records, and --max-bad-records is " +
+                                         std::to_string(limit) + "; the last one: " + text);
+    return -1;
+  }
+  if (n <= kBadRecordsLogged) {
+    HostLog(context, Bytes("bad record, skipped: " + text));
+  } else if (n == kBadRecordsLogged + 1) {
+    HostLog(context, Bytes("further bad records are counted and not shown"));
+  }
+  if (self->bad_samples_.size() < kBadRecordsTold) self->bad_samples_.push_back(text.substr(0, kBadRecordBytes));
+  ++self->counters_[{"mr", "bad_records"}];
+  return 0;
+}
+
+int Runner::HostCancelled(void* context) {
+  auto* self = static_cast<Runner*>(context);
+  ProgressPage* page = self->link_->page();
+  page->asks.store(1, std::memory_order_relaxed);
+  return !self->oper_.failure.ok() || page->cancelled.load(std::memory_order_relaxed) != 0;
 }
 
 void Runner::HostLog(void*, mr_bytes line) {

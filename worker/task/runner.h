@@ -46,6 +46,9 @@ class Runner {
   static void HostCount(void* context, mr_bytes group, mr_bytes name, int64_t n);
   static void HostFail(void* context, mr_bytes message);
   static void HostLog(void* context, mr_bytes line);
+  static void HostFailAs(void* context, uint32_t failure, mr_bytes message);
+  static int HostBadRecord(void* context, mr_bytes what);
+  static int HostCancelled(void* context);
 
   const WireTask& task_;
   std::vector<UniqueFd> split_fds_;
@@ -59,6 +62,8 @@ class Runner {
   GroupedStream* stream_ = nullptr;  // while a grouped batch is with the operator
   std::string batch_, where_;
   bool user_failed_ = false;  // oper_.failure came by fail()
+  uint64_t bad_records_ = 0;
+  std::vector<std::string> bad_samples_;
   uint64_t records_in_ = 0, records_out_ = 0;
   std::map<std::pair<std::string, std::string>, int64_t> counters_;
 };

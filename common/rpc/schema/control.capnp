@@ -150,6 +150,9 @@ struct StageInfo {
   stagingUri @10 :Text;
   # Of final stages: directory under which attempts write their private files.
   jobName @11 :Text;
+  files @12 :List(Job.SideFile);
+  maxBadRecords @13 :UInt64;
+  # Of the whole job; an attempt that alone has more fails.
 }
 
 struct Launch {
@@ -278,6 +281,8 @@ struct Finished {
   ranUs @2 :UInt64;
   waitedUs @3 :UInt64;
   counters @4 :List(Counter);
+  badRecords @5 :List(Text);
+  # The first few that were skipped: where they are, and why.
 }
 struct Counter { group @0 :Text; name @1 :Text; value @2 :Int64; }
 

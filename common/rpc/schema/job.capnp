@@ -39,9 +39,21 @@ struct JobSpec {
   # Accepted also where its deadline cannot be met.
   utility @17 :List(UtilityPoint);
   # What it is worth to end at these times, which rise; none, or two and more. Empty: the deadline says it.
+  maxBadRecords @18 :UInt64;
+  # So many records that operators cannot use are skipped and counted, in all tasks together; one more fails the job.
+  files @19 :List(SideFile);
+  # What each attempt finds in a directory of its worker, beside its inputs.
   struct KeyValue { key @0 :Text; value @1 :Text; }
   struct UtilityPoint { atMs @0 :UInt64; utility @1 :Float64; }
   # atMs: since the submission.
+}
+
+struct SideFile {
+  name @0 :Text;
+  # In that directory.
+  sha256 @1 :Text;
+  # Hex; its bytes are kept and sent as those of operator libraries are.
+  bytes @2 :UInt64;
 }
 
 struct StageSpec {
@@ -57,6 +69,8 @@ struct StageSpec {
   taskBytes @7 :UInt64;
   # Not 0: where the planner decides, a task for each so many bytes of input, also more than there are slots: for an
   # operator whose memory grows with its task.
+  memoryBytes @8 :UInt64;
+  # Per attempt of this stage; 0 = as the job has it.
 }
 
 struct InputSpec {
@@ -106,6 +120,8 @@ struct FilePort {
   format @0 :Text;
   # text: key TAB value NEWLINE, or value NEWLINE where the key is empty; fixed:N or raw: key bytes
   # then value bytes, nothing between; record: batches.
+  name @1 :Text;
+  # Of its parts, as errors-r-00000; empty: part.
 }
 
 struct OutputSpec {

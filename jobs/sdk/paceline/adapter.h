@@ -13,6 +13,7 @@
 #include "paceline/context.h"
 #include "paceline/emitter.h"
 #include "paceline/operator.h"
+#include "paceline/place.h"
 #include "paceline/values.h"
 
 namespace mr::sdk {
@@ -78,7 +79,7 @@ class Adapter {
 
   template <class F>
   static int Run(const mr_host* host, F&& f) noexcept {
-    return Guard(f, [host](const std::string& why) { host->fail(host->context, Bytes(why)); });
+    return Guard(f, [host](const std::string& why) { FailBecause(host, why); });
   }
 
   static int Prepare(mr_bytes config, mr_sink error) noexcept {
@@ -168,6 +169,33 @@ class Adapter {
     }
   }
 
+  // f() maps or reduces one record or group; where it says that this is a bad one, what that emitted is taken back.
+  // place(): where it is.
+  template <class F, class Place>
+  static void Guarded(Instance& i, F&& f, Place&& place) {
+    i.outputs.Mark();
+    try {
+      f();
+    } catch (const BadRecord& bad) {
+      i.outputs.Rollback();
+      i.context.SkipRecord(place() + ": " + bad.what());
+    }
+  }
+
+  // Of record r of the batch at hand, which begins at `offset`.
+  static std::string PlaceOf(const Instance& i, const BatchView& view, uint32_t r, uint64_t offset) {
+    if (i.context.input_file().empty()) {
+      return "record " + std::to_string(r) + " of a batch of input " + std::to_string(i.context.input()) +
+             " from upstream task " + std::to_string(i.context.upstream_task());
+    }
+    // Of lines each is followed by its newline; other formats are told by the batch.
+    if constexpr (Op::kKind != Kind::kLine) {
+      return "record " + std::to_string(r) + " behind " + BytePlace(i.context.input_file(), offset);
+    }
+    for (uint32_t before = 0; before < r; ++before) offset += view.value(before).size() + 1;
+    return BytePlace(i.context.input_file(), offset);
+  }
+
   static void DeliverRecords(Instance& i, const BatchView& view, uint64_t offset) {
     for (uint32_t r = 0; r < view.size(); ++r) {
       const std::string_view key = view.key(r), value = view.value(r);
@@ -177,12 +205,14 @@ class Adapter {
         i.context.Taken(key.size() + value.size());
       } else {
         i.context.Taken(key.size() + value.size());
-        if constexpr (Op::kKind == Kind::kLine) {
-          i.op.Map(value, i.out);
-        } else {
-          i.op.Map(KeyCodec<typename Op::KeyIn>::Decode(key),
-                   ValueCodec<typename Op::ValueIn>::Decode(value), i.out);
-        }
+        const auto map = [&] {
+          if constexpr (Op::kKind == Kind::kLine) {
+            i.op.Map(value, i.out);
+          } else {
+            i.op.Map(KeyCodec<typename Op::KeyIn>::Decode(key), ValueCodec<typename Op::ValueIn>::Decode(value), i.out);
+          }
+        };
+        Guarded(i, map, [&] { return PlaceOf(i, view, r, offset); });
       }
     }
   }
@@ -194,21 +224,27 @@ class Adapter {
         using K = typename Op::GroupKey;
         const auto key = KeyCodec<std::pair<K, typename Op::OrderKey>>::Decode(i.groups.key());
         SortedValues<K, typename Op::OrderKey, typename Op::ValueIn> values(&i.groups);
-        i.op.Reduce(KeyView<K>(std::get<0>(key)), values, i.out);
-        continue;
-      } else if constexpr (Op::kKind == Kind::kGroup) {
-        const auto key = KeyCodec<typename Op::KeyIn>::Decode(i.groups.key());
-        Values<typename Op::ValueIn> values(&i.groups);
-        i.op.Reduce(key, values, i.out);
+        const KeyView<K> group(std::get<0>(key));
+        Guarded(i, [&] { i.op.Reduce(group, values, i.out); }, [&] { return KeyPlace(group, i.groups.key()); });
       } else {
         const auto key = KeyCodec<typename Op::KeyIn>::Decode(i.groups.key());
-        using L = typename Op::LeftIn;
-        // Equal keys come ordered by input: the left ones stand before the right ones.
-        std::vector<L> left;
-        for (auto v : Values<L>(&i.groups, 0)) left.push_back(L(v));
-        Values<typename Op::RightIn> right(&i.groups, 1);
-        i.op.Join(key, left, right, i.out);
+        Guarded(i, [&] { CallGroup(i, key); }, [&] { return KeyPlace(key, i.groups.key()); });
       }
+    }
+  }
+
+  template <class Key>
+  static void CallGroup(Instance& i, const Key& key) {
+    if constexpr (Op::kKind == Kind::kGroup) {
+      Values<typename Op::ValueIn> values(&i.groups);
+      i.op.Reduce(key, values, i.out);
+    } else {
+      using L = typename Op::LeftIn;
+      // Equal keys come ordered by input: the left ones stand before the right ones.
+      std::vector<L> left;
+      for (auto v : Values<L>(&i.groups, 0)) left.push_back(L(v));
+      Values<typename Op::RightIn> right(&i.groups, 1);
+      i.op.Join(key, left, right, i.out);
     }
   }
 

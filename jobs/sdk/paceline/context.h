@@ -2,6 +2,8 @@
 // from Open() on. Used from the operator's one thread.
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -45,7 +47,8 @@ class Context {
         job_id_(sdk::View(args.job_id)),
         attempt_id_(sdk::View(args.attempt_id)),
         stage_name_(sdk::View(args.stage_name)),
-        input_file_(sdk::View(args.input_file)) {}
+        input_file_(sdk::View(args.input_file)),
+        files_directory_(MR_HAS(&args, files_directory) ? sdk::View(args.files_directory) : std::string_view()) {}
 
   uint32_t stage() const { return stage_; }
   uint32_t task() const { return task_; }
@@ -81,6 +84,29 @@ class Context {
   }
   void Log(std::string_view line) { host_->log(host_->context, sdk::Bytes(line)); }
 
+  // For operators that take blocks or batches apart themselves: a record of them cannot be used, `what` says where it is
+  // and why; go on with the next one. Does not return where these are too many (BadRecord in error.h).
+  void SkipRecord(std::string_view what) {
+    if (!MR_HAS(host_, bad_record)) throw JobError(std::string(what));
+    if (host_->bad_record(host_->context, sdk::Bytes(what)) != 0) throw sdk::AttemptOver{};
+  }
+
+  // The attempt was told to end (its job was killed, or another attempt of its task was faster), and nothing of it will
+  // be used: return or throw, as you like. For what computes for long between two records; one who emits need not ask.
+  // Cheap enough for each of a thousand steps a second. An operator that has asked gets half a second between the kill
+  // and SIGKILL, which comes in any case; one that never asks is killed at once.
+  bool cancelled() const { return MR_HAS(host_, cancelled) && host_->cancelled(host_->context) != 0; }
+
+  // The path of a side file (submit --files PATH#NAME): read-only, the same for all attempts on a worker, there until
+  // its job ends. Commands find it as $MR_FILES_DIR/NAME. Throws where the job has none of this name.
+  std::string side_file(std::string_view name) const {
+    const std::string path = files_directory_ + "/" + std::string(name);
+    if (files_directory_.empty() || name.find('/') != name.npos || access(path.c_str(), R_OK) != 0) {
+      throw JobError("the job has no side file '" + std::string(name) + "'; submit it with --files PATH#" + std::string(name));
+    }
+    return path;
+  }
+
   // Progress: `bytes` of keys and values were taken from the batch. The base classes do it.
   void Taken(uint64_t bytes) {
     taken_ += bytes;
@@ -106,7 +132,7 @@ class Context {
   const mr_host* host_;
   uint32_t stage_, task_, tasks_, attempt_, inputs_;
   std::vector<uint32_t> partitions_;
-  std::string config_bytes_, job_id_, attempt_id_, stage_name_, input_file_;
+  std::string config_bytes_, job_id_, attempt_id_, stage_name_, input_file_, files_directory_;
   uint32_t input_ = 0, upstream_task_ = 0;
   uint64_t offset_ = 0, taken_ = 0;
   std::deque<Counter> counters_;  // stable addresses

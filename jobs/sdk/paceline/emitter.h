@@ -11,6 +11,7 @@
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "common/abi/batch.h"
@@ -48,7 +49,8 @@ void AppendText(const T& v, std::string* out) {
 
 namespace sdk {
 
-// One output port, untyped. Batches go out when they are full and at Flush().
+// One output port, untyped. Batches go out when they are full and at Flush(). What one input record emitted can be
+// taken back while it is here: Mark() before the record, Rollback() after it.
 class PortWriter {
  public:
   PortWriter(const mr_host* host, uint32_t port) : host_(host), port_(port) {}
@@ -61,10 +63,17 @@ class PortWriter {
     // A record that is large by itself has a batch of its own.
     if (builder_.bytes() + key.size() + value.size() > kBatchTargetBytes) Flush();
     builder_.Add(key, value);
-    if (builder_.Full(kEmitTargetBytes)) Flush();
+    if (builder_.Full(kEmitTargetBytes)) FlushToMark();
+  }
+
+  void Mark() { mark_ = builder_.size(); }
+  void Rollback() {
+    builder_.Truncate(mark_);
+    mark_ = kNoMark;
   }
 
   void Flush() {
+    mark_ = mark_ == kNoMark ? kNoMark : 0;
     if (builder_.empty()) return;
     bytes_.clear();
     builder_.Finish(0, &bytes_);
@@ -72,9 +81,21 @@ class PortWriter {
   }
 
  private:
+  static constexpr uint32_t kNoMark = ~uint32_t{0};
+
+  // What the record at hand emitted stays, unless that alone is a batch.
+  void FlushToMark() {
+    if (mark_ == kNoMark || mark_ == 0) return Flush();
+    tail_.Clear();
+    builder_.MoveTail(mark_, &tail_);
+    Flush();
+    std::swap(builder_, tail_);
+  }
+
   const mr_host* host_;
   uint32_t port_;
-  BatchBuilder builder_;
+  uint32_t mark_ = kNoMark;  // records before the one at hand
+  BatchBuilder builder_, tail_;
   std::string bytes_;
 };
 
@@ -122,6 +143,13 @@ class Outputs {
   }
   void Flush() {
     for (auto& port : ports_) port.Flush();
+  }
+  // Before a record that may turn out to be bad, and after one that did (as far as it has not left: PortWriter).
+  void Mark() {
+    for (auto& port : ports_) port.Mark();
+  }
+  void Rollback() {
+    for (auto& port : ports_) port.Rollback();
   }
 
  private:

@@ -26,6 +26,26 @@ class JobError : public std::exception {
   std::string message_;
 };
 
+// Thrown while a record, line or group is mapped, reduced or joined: this one cannot be used, the next ones can. Where
+// the job was submitted with --max-bad-records N it is skipped, counted (counter "mr", "bad_records"; of winning
+// attempts) and written to the attempt's log with its place; one more than N in all tasks together fails the job. The
+// default is 0: the first one fails its attempt as any exception does. What it emitted before is taken back, as long
+// as that is at most 128 KiB per port; what operators keep in their members is theirs to keep right. Thrown anywhere
+// else (Open, Combine, Side, End, a BlockMapper's Map) it is an exception as any other: operators that take blocks or
+// batches apart themselves call context().SkipRecord for each bad record.
+class BadRecord : public JobError {
+ public:
+  using JobError::JobError;
+};
+
+// Not the operator's fault, nor the input's: something around it (a service, a disk, a licence) failed that may work
+// the next time or on another worker. Costs nothing of the task's budget of failures (--max-attempts); the job fails
+// when the task has met it 8 times on all the workers there are, or on three, or 100 times in all.
+class RetryableError : public JobError {
+ public:
+  using JobError::JobError;
+};
+
 namespace sdk {
 
 // The host has ended the attempt (emit or next_batch said so): unwind, say nothing.
@@ -56,6 +76,23 @@ inline std::string DescribeException() {
   } catch (...) {
     return type + " thrown (it is not a std::exception, so it has no message)";
   }
+}
+
+// REQUIRES: called inside a catch block.
+inline bool IsRetryable() {
+  try {
+    throw;
+  } catch (const RetryableError&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+// Tells the host why the call that is running fails. REQUIRES: called inside a catch block.
+inline void FailBecause(const mr_host* host, const std::string& why) {
+  if (MR_HAS(host, fail_as) && IsRetryable()) return host->fail_as(host->context, MR_FAILURE_RETRYABLE, Bytes(why));
+  host->fail(host->context, Bytes(why));
 }
 
 // Runs f; 0, or 1 after `fail` was given the reason (nothing for AttemptOver).

@@ -116,6 +116,12 @@ class JobPlan {
       task_bytes_ = bytes;
       return *this;
     }
+    // What an attempt of this stage may have, its process with all that the operator allocates; in place of the job's
+    // --memory. Only workers that have as much run it.
+    Stage& Memory(uint64_t bytes) {
+      memory_bytes_ = bytes;
+      return *this;
+    }
     Stage& Configure(const Config& config) { return ConfigureRaw(config.Encode()); }
     Stage& ConfigureRaw(std::string bytes) {
       config_ = std::move(bytes);
@@ -147,7 +153,7 @@ class JobPlan {
     Role role_ = Role::kMap;
     std::string name_, operator_, config_;
     uint32_t tasks_ = 0;
-    uint64_t task_bytes_ = 0;
+    uint64_t task_bytes_ = 0, memory_bytes_ = 0;
     int grouped_ = 0;
     bool files_ = false;
     std::vector<std::string> inputs_;
@@ -194,7 +200,8 @@ inline std::string JobPlan::Stage::Json() const {
   return "  {\"name\": " + sdk::JsonString(name_) + ", \"operator\": " +
          sdk::JsonString(operator_) + ", \"config\": \"" + sdk::Base64(config_) +
          "\", \"tasks\": " + std::to_string(tasks_) +
-         (task_bytes_ == 0 ? "" : ", \"task_bytes\": " + std::to_string(task_bytes_)) + ",\n   \"inputs\": [" + inputs +
+         (task_bytes_ == 0 ? "" : ", \"task_bytes\": " + std::to_string(task_bytes_)) +
+         (memory_bytes_ == 0 ? "" : ", \"memory_bytes\": " + std::to_string(memory_bytes_)) + ",\n   \"inputs\": [" + inputs +
          "],\n   \"ports\": [" + ports + "]}";
 }
 

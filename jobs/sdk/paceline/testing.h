@@ -7,7 +7,8 @@
 //   mr::LocalJob job(mr_library_table());         a whole plan (testing/local_job.h)
 //   job.Input("in.txt", "a b a\n").Run("words").Output();   "a\t2\nb\t1\n" over its parts
 //
-// Failures of operators are thrown (OperatorTest) or in the result (LocalJob).
+// Failures of operators are thrown (OperatorTest: JobError, or RetryableError where they said so) or in the result
+// (LocalJob).
 #pragma once
 
 #include <memory>
@@ -41,6 +42,17 @@ class OperatorTest {
     task_ = std::make_unique<sdk::TestTask>(table_, args);
   }
 
+  // As submit --max-bad-records; 0, the default: the first bad record is thrown.
+  OperatorTest& MaxBadRecords(uint64_t n) {
+    task_->host().max_bad_records = n;
+    return *this;
+  }
+  // From here on context().cancelled() is true.
+  OperatorTest& Cancel() {
+    task_->host().cancelled = true;
+    return *this;
+  }
+
   // One batch of encoded records that are not grouped.
   OperatorTest& Feed(const TestRecords& records, uint32_t input = 0, uint64_t offset = 0) {
     task_->Batch({sdk::TestTask::Pack(records, 0), input, 0, 0, offset});
@@ -68,6 +80,8 @@ class OperatorTest {
     return out;
   }
   const TestCounters& counters() { return task_->host().counters(); }
+  // Where they are and why, of all that were met.
+  const std::vector<std::string>& bad_records() { return task_->host().bad_records(); }
   uint64_t taken() { return task_->host().taken(); }
   TestRecords Combine(const TestRecords& sorted) { return task_->Combine(0, sorted); }
 

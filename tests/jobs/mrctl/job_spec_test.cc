@@ -46,6 +46,23 @@ struct Built {
   }
 };
 
+TEST(JobSpecTest, CarriesSideFilesBadRecordsAndMemoryOver) {
+  SpecOptions options = Options({"dfs:///a"});
+  options.max_bad_records = 3;
+  options.files = {{"/tmp/x", "n", 5, "abc"}};
+  constexpr char kPlan[] = R"({"plan": {"version": 1, "stages": [
+    {"name": "a", "operator": "o", "memory_bytes": 1000, "inputs": [{"files": {"input": 0, "format": "text"}}],
+     "ports": [{"files": {}}]}]}, "operators": {"o": 1}})";
+  Built b(kPlan, options);
+  ASSERT_TRUE(b.status.ok()) << b.status.ToString();
+  EXPECT_EQ(b.spec.getMaxBadRecords(), 3u);
+  ASSERT_EQ(b.spec.getFiles().size(), 1u);
+  EXPECT_EQ(std::string(b.spec.getFiles()[0].getName().cStr()), "n");
+  EXPECT_EQ(std::string(b.spec.getFiles()[0].getSha256().cStr()), "abc");
+  EXPECT_EQ(b.spec.getFiles()[0].getBytes(), 5u);
+  EXPECT_EQ(b.spec.getStages()[0].getMemoryBytes(), 1000u);
+}
+
 TEST(JobSpecTest, CarriesThePlanOverStageByStage) {
   Built b(kWordcount, Options({"dfs:///a", "dfs:///b"}));
   ASSERT_TRUE(b.status.ok()) << b.status.ToString();

@@ -110,6 +110,13 @@ TEST(JobFileTest, FillsInWhatTheCommandLineLeftOpen) {
   EXPECT_THAT(options.job_args, ElementsAre("--numeric", "--more"));
 }
 
+TEST(JobFileTest, HasSideFilesAndALimitOfBadRecords) {
+  SubmitOptions options;
+  ASSERT_TRUE(ApplyJobFile(*ParseToml("job='a'\nfiles=['x#n', 'y']\nmax_bad_records=7\n", "t"), "t", &options).ok());
+  EXPECT_THAT(options.files, ElementsAre("x#n", "y"));
+  EXPECT_EQ(options.max_bad_records, 7u);
+}
+
 TEST(JobFileTest, MeansTheSameAsJsonAndAsToml) {
   SubmitOptions from_toml, from_json;
   ASSERT_TRUE(ApplyJobFile(*ParseToml("job='a'\noverwrite=true\ninput='i'\n", "t"), "t", &from_toml).ok());

@@ -41,6 +41,10 @@ class TaskFaultTest : public TaskTest {
     }
     return is();
   }
+  static std::string TextOf(const std::string& path) {
+    const Result<std::string> text = ReadFile(path);
+    return text.ok() ? *text : "";
+  }
   std::shared_ptr<RunningTask> task_;
 };
 
@@ -80,6 +84,71 @@ TEST_F(TaskFaultTest, EndlessLoopIsKilledWithinTwoSeconds) {
   const TaskResult r = c->Wait();
   EXPECT_EQ(r.end, TaskEnd::kKilled);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+}
+
+TEST_F(TaskFaultTest, WhoLooksWhetherItIsCancelledSeesIt) {
+  for (const char* op : {"until.cancelled", "until.cancelled.reusable"}) {
+    TaskSpec s = Spec(op, std::string(op) == "until.cancelled" ? 0 : MR_REUSABLE);
+    s.config = *directory_ + "/told." + op;
+    const std::string told = s.config;
+    auto c = RunOn(std::move(s));
+    ASSERT_TRUE(Soon([&] { return TextOf(told) == "asked"; }));
+    task_->Kill();
+    EXPECT_EQ(c->Wait().end, TaskEnd::kKilled);
+    EXPECT_EQ(TextOf(told), "cancelled") << op;
+  }
+}
+
+TEST_F(TaskFaultTest, WhoLooksAndGoesOnIsKilledAfterItsGrace) {
+  TaskSpec s = Spec("until.cancelled");
+  const std::string told = *directory_ + "/told.deaf";
+  s.config = "deaf " + told;
+  auto c = RunOn(std::move(s));
+  ASSERT_TRUE(Soon([&] { return TextOf(told) == "asked"; }));
+  const auto begin = std::chrono::steady_clock::now();
+  task_->Kill();
+  EXPECT_EQ(c->Wait().end, TaskEnd::kKilled);
+  const auto took = std::chrono::steady_clock::now() - begin;
+  EXPECT_GE(took, std::chrono::milliseconds(400));
+  EXPECT_LT(took, std::chrono::seconds(2));
+  EXPECT_EQ(TextOf(told), "cancelled");
+}
+
+TEST_F(TaskFaultTest, BadRecordsAreSkippedUpToTheLimit) {
+  std::string text;
+  for (int i = 0; i < 25; ++i) text += "good\nbad\n";
+  TaskSpec s = Spec("picky");
+  const std::string log = s.log_path;
+  s.max_bad_records = 25;
+  const TaskResult r = RunOn(std::move(s), text)->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kDone) << r.message;
+  ASSERT_EQ(r.counters.size(), 1u);
+  EXPECT_EQ(r.counters[0].group + "/" + r.counters[0].name, "mr/bad_records");
+  EXPECT_EQ(r.counters[0].value, 25);
+  ASSERT_EQ(r.bad_records.size(), 3u);
+  EXPECT_EQ(r.bad_records[2], "line 3 of its kind is bad");
+  const std::string lines = TextOf(log);
+  EXPECT_NE(lines.find("line 20 of its kind"), std::string::npos);
+  EXPECT_EQ(lines.find("line 21 of its kind"), std::string::npos);
+
+  TaskSpec fewer = Spec("picky");
+  fewer.max_bad_records = 24;
+  const TaskResult failed = RunOn(std::move(fewer), text)->Wait();
+  EXPECT_EQ(failed.end, TaskEnd::kUserError);
+  EXPECT_EQ(failed.message,
+            "operator picky failed: it met 25 bad records, and --max-bad-records is 24; the last one: line 25 of its kind is bad");
+}
+
+TEST_F(TaskFaultTest, TheFirstBadRecordFailsByDefault) {
+  const TaskResult r = RunOn(Spec("picky"), "good\nbad\n")->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kUserError);
+  EXPECT_EQ(r.message.rfind("operator picky failed: line 1 of its kind is bad", 0), 0u) << r.message;
+}
+
+TEST_F(TaskFaultTest, WhoAsksToBeTriedAgainIsNotToBlame) {
+  const TaskResult r = RunOn(Spec("plead"))->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kEnvironment);
+  EXPECT_EQ(r.message, "operator plead failed and asks to be tried again: no answer");
 }
 
 TEST_F(TaskFaultTest, GarbageOnTheControlSocketFailsTheTask) {

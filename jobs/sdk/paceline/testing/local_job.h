@@ -15,6 +15,7 @@
 #include "common/abi/csv_scan.h"
 #include "paceline/json_text.h"
 #include "paceline/testing/json.h"
+#include "paceline/testing/side_files.h"
 #include "paceline/testing/test_host.h"
 
 namespace mr {
@@ -25,6 +26,7 @@ struct LocalOptions {
   uint32_t batch_records = 5;   // records in a batch of an edge
   uint64_t block_bytes = 40;    // of MR_RAW_BLOCKS, about
   uint32_t splits_per_task = 1; // as many small files are read in a cluster
+  uint64_t max_bad_records = 0; // of the whole job, as submit has it
 };
 
 struct LocalResult {
@@ -32,6 +34,7 @@ struct LocalResult {
   std::string error;                // why not
   std::vector<std::string> parts;   // the output's files, in the order of tasks
   TestCounters counters;
+  std::vector<std::string> bad_records;  // where they are, and why
   std::map<std::string, uint32_t> tasks;  // of each stage
   std::string Output() const {
     std::string all;
@@ -53,6 +56,12 @@ class LocalJob {
   // A file that the job's arguments name.
   LocalJob& File(const std::string& name, std::string content) {
     return Input(name, std::move(content), -2);
+  }
+
+  // What submit has as --files PATH#NAME.
+  LocalJob& SideFile(const std::string& name, const std::string& content) {
+    side_files_.Add(name, content);
+    return *this;
   }
 
   LocalResult Run(const std::string& job, const std::vector<std::string>& args = {}) {
@@ -385,10 +394,17 @@ class LocalJob {
     args.job_id = sdk::Bytes("job_1_0001");
     args.attempt_id = sdk::Bytes("attempt");
     args.stage_name = sdk::Bytes(stage.name);
+    args.files_directory = sdk::Bytes(side_files_.directory());
     if (split) args.input_file = sdk::Bytes(stage.splits[t * options_.splits_per_task].second.file->name);
-    sdk::TestTask task(*stage.op, args);
+    sdk::TestTask task(*stage.op, args, options_.max_bad_records);
     FeedAll(stage, t, &task);
     task.End();
+    auto& bad = result_->bad_records;
+    bad.insert(bad.end(), task.host().bad_records().begin(), task.host().bad_records().end());
+    if (bad.size() > options_.max_bad_records) {
+      throw JobError("the job has " + std::to_string(bad.size()) + " bad records and may have " +
+                     std::to_string(options_.max_bad_records) + ", the last one " + bad.back());
+    }
     for (const auto& [name, n] : task.host().counters()) result_->counters[name] += n;
     Store(stage, &task);
   }
@@ -486,6 +502,7 @@ class LocalJob {
   const mr_library* library_;
   LocalOptions options_;
   std::vector<TestFile> files_;
+  sdk::TestSideFiles side_files_;
   std::vector<Stage> stages_;
   LocalResult* result_ = nullptr;
 };

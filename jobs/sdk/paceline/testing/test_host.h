@@ -68,6 +68,12 @@ class TestHost {
     host_.log = [](void* self, mr_bytes line) {
       static_cast<TestHost*>(self)->log_.append(View(line)).append("\n");
     };
+    host_.fail_as = [](void* self, uint32_t failure, mr_bytes message) {
+      static_cast<TestHost*>(self)->failure_ = View(message);
+      static_cast<TestHost*>(self)->retryable_ = failure == MR_FAILURE_RETRYABLE;
+    };
+    host_.bad_record = [](void* self, mr_bytes what) { return static_cast<TestHost*>(self)->BadRecord(View(what)); };
+    host_.cancelled = [](void* self) { return static_cast<TestHost*>(self)->cancelled ? 1 : 0; };
   }
   TestHost(const TestHost&) = delete;
 
@@ -84,10 +90,25 @@ class TestHost {
   TestRecords& emitted(uint32_t port) { return emitted_.at(port); }
   const TestCounters& counters() const { return counters_; }
   const std::string& failure() const { return failure_; }
+  bool retryable() const { return retryable_; }
+  const std::vector<std::string>& bad_records() const { return bad_records_; }
   const std::string& log() const { return log_; }
   uint64_t taken() const { return taken_; }
 
+  uint64_t max_bad_records = 0;
+  bool cancelled = false;
+
  private:
+  int BadRecord(std::string_view what) {
+    bad_records_.emplace_back(what);
+    if (bad_records_.size() <= max_bad_records) {
+      ++counters_[{"mr", "bad_records"}];
+      return 0;
+    }
+    failure_ = max_bad_records == 0 ? std::string(what)
+                                    : std::to_string(bad_records_.size()) + " bad records, the last one " + std::string(what);
+    return 1;
+  }
   int Emit(uint32_t port, mr_bytes batch) {
     BatchView view;
     const char* wrong = BatchView::Parse(batch.data, batch.size, &view);
@@ -113,13 +134,17 @@ class TestHost {
   TestBatch current_;
   TestCounters counters_;
   std::string failure_, log_;
+  bool retryable_ = false;
+  std::vector<std::string> bad_records_;  // in the order in which they came
 };
 
 // Runs one operator of a table through its life. Throws JobError with the operator's complaint.
 class TestTask {
  public:
-  TestTask(const mr_operator& table, const mr_open_args& args)
-      : table_(table), host_(args.ports), op_(table.open(&args, host_.host())) {
+  TestTask(const mr_operator& table, const mr_open_args& args, uint64_t max_bad_records = 0)
+      : table_(table), host_(args.ports) {
+    host_.max_bad_records = max_bad_records;
+    op_ = table.open(&args, host_.host());
     if (op_ == nullptr) Complain("open");
   }
   ~TestTask() {
@@ -188,12 +213,13 @@ class TestTask {
   [[noreturn]] void Complain(const char* where) {
     std::string why = host_.failure();
     if (why.empty()) why = std::string(where) + "() failed and gave no reason";
+    if (host_.retryable()) throw RetryableError(why);
     throw JobError(why);
   }
 
   const mr_operator& table_;
   TestHost host_;
-  void* op_;
+  void* op_ = nullptr;
 };
 
 }  // namespace sdk

@@ -270,6 +270,40 @@ int Environment(void* p, const mr_batch*) {
   return 0;
 }
 
+// Skips each line "bad", and says where it is.
+int Picky(void* p, const mr_batch* in) {
+  Op* op = static_cast<Op*>(p);
+  const BatchView view = View(in);
+  for (uint32_t i = 0; i < view.size(); ++i) {
+    if (view.value(i) != "bad") continue;
+    const std::string what = "line " + std::to_string(++op->sequence) + " of its kind is bad";
+    if (op->host->bad_record(op->host->context, {what.data(), what.size()}) != 0) return 1;
+  }
+  return 0;
+}
+int Plead(void* p, const mr_batch*) {
+  Op* op = static_cast<Op*>(p);
+  op->host->fail_as(op->host->context, MR_FAILURE_RETRYABLE, {"no answer", 9});
+  return 1;
+}
+// Computes until it is told to end, and ends ("deaf": goes on). The file named by the config has what it knows.
+int UntilCancelled(void* p, const mr_batch*) {
+  Op* op = static_cast<Op*>(p);
+  const bool deaf = op->config.starts_with("deaf ");
+  const auto say = [&](const char* what) {
+    FILE* f = fopen(op->config.c_str() + (deaf ? 5 : 0), "w");
+    fputs(what, f);
+    fclose(f);
+  };
+  for (bool asked = false; op->host->cancelled(op->host->context) == 0; usleep(1000)) {
+    if (!asked) say("asked");
+    asked = true;
+  }
+  say("cancelled");
+  while (deaf) usleep(1000);
+  return 0;
+}
+
 int RefuseConfig(mr_bytes config, mr_sink error) {
   if (std::string_view(config.data, config.size) != "wrong") return 0;
   error.write(error.context, {"this config is wrong", 20});
@@ -322,6 +356,10 @@ const mr_operator kOperators[] = {
     Make("deal", 0, &Deal),
     Make("big", 0, &Big),
     Make("environment", 0, &Environment),
+    Make("picky", 0, &Picky),
+    Make("plead", 0, &Plead),
+    Make("until.cancelled", 0, &UntilCancelled),
+    Make("until.cancelled.reusable", MR_REUSABLE, &UntilCancelled),
 };
 constexpr size_t kCount = sizeof kOperators / sizeof kOperators[0];
 

@@ -1,0 +1,83 @@
+// What a spec says of attempts' surroundings: side files, bad records, memory of a stage.
+#include "master/server/spec.h"
+
+#include <capnp/message.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace mr::master {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string kSha256(64, 'a');
+
+// One stage that reads files and writes files, changed.
+Result<JobSpec> Read(const std::function<void(rpc::JobSpec::Builder)>& change) {
+  capnp::MallocMessageBuilder message;
+  auto spec = message.initRoot<rpc::JobSpec>();
+  spec.setName("job");
+  spec.initOutput().setUri("file:///out");
+  auto stage = spec.initStages(1)[0];
+  stage.setName("map");
+  stage.setOperator("m");
+  auto files = stage.initInputs(1)[0].initFiles();
+  files.initUris(1).set(0, "file:///in");
+  files.setFormat("text");
+  stage.initPorts(1)[0].initFiles().setFormat("text");
+  change(spec);
+  return ReadSpec(spec.asReader());
+}
+
+void SetFiles(rpc::JobSpec::Builder spec, const std::vector<std::pair<std::string, std::string>>& list) {
+  auto files = spec.initFiles(static_cast<unsigned>(list.size()));
+  for (unsigned i = 0; i < list.size(); ++i) {
+    files[i].setName(list[i].first.c_str());
+    files[i].setSha256(list[i].second.c_str());
+  }
+}
+
+TEST(SpecTest, HasSideFilesUnderTheirNames) {
+  const auto spec = Read([](auto s) {
+    SetFiles(s, {{"a.txt", kSha256}, {"b", kSha256}});
+    s.setMaxBadRecords(5);
+  });
+  ASSERT_TRUE(spec.ok()) << spec.status().ToString();
+  ASSERT_EQ(spec->files.size(), 2u);
+  EXPECT_EQ(spec->files[0].name, "a.txt");
+  EXPECT_EQ(spec->max_bad_records, 5u);
+}
+
+TEST(SpecTest, RefusesSideFilesThatCannotBe) {
+  const auto refused = [](const std::vector<std::pair<std::string, std::string>>& files, const std::string& said) {
+    const auto spec = Read([&](auto s) { SetFiles(s, files); });
+    EXPECT_EQ(spec.status().code(), Code::kInvalidArgument) << said;
+    EXPECT_THAT(spec.status().message(), HasSubstr(said));
+  };
+  refused({{"a", kSha256}, {"a", kSha256}}, "two side files have the name 'a'");
+  refused({{"..", kSha256}}, "is no name of a file");
+  refused({{"../../etc/passwd", kSha256}}, "is no name of a file");
+  refused({{"", kSha256}}, "is no name of a file");
+  refused({{"a", "../../x"}}, "must be named by its SHA-256");
+  refused(std::vector<std::pair<std::string, std::string>>(101, {"a", kSha256}), "more than 100 side files");
+}
+
+TEST(SpecTest, MemoryOfAStageGoesBeforeThatOfTheJob) {
+  const auto graph = [](uint64_t job, uint64_t stage) {
+    const auto spec = Read([&](auto s) {
+      s.setMemoryBytes(job);
+      s.getStages()[0].setMemoryBytes(stage);
+    });
+    EXPECT_TRUE(spec.ok()) << spec.status().ToString();
+    return GraphOf(*spec).stages[0].memory_bytes;
+  };
+  EXPECT_EQ(graph(0, 0), 0u);
+  EXPECT_EQ(graph(100, 0), 100u);
+  EXPECT_EQ(graph(100, 30), 30u);
+  EXPECT_EQ(graph(0, 30), 30u);
+}
+
+}  // namespace
+}  // namespace mr::master
