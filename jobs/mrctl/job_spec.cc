@@ -135,9 +135,11 @@ Status SetInput(const PlanInput& input, const SpecOptions& options, const Conf& 
 
 Status SetPort(const PlanPort& port, const SpecOptions& options, rpc::PortSpec::Builder out) {
   if (port.files) {
-    const std::string format = options.output_format.empty() ? port.format : options.output_format;
+    // --output-format is that of the main files.
+    const std::string format = options.output_format.empty() || !port.name.empty() ? port.format : options.output_format;
     MR_RETURN_IF_ERROR(ParseOutputFormat(format).status());
     out.initFiles().setFormat(format.c_str());
+    out.getFiles().setName(port.name.c_str());
     return Status::Ok();
   }
   auto shuffle = out.initShuffle();

@@ -72,6 +72,7 @@ PlanPort ReadPort(const Json& json, const std::string& where) {
   if (json.contains("files")) {
     port.files = true;
     port.format = GetOr<std::string>(json["files"], "format", "text", where);
+    port.name = GetOr<std::string>(json["files"], "name", "", where);
     return port;
   }
   const Json shuffle = Get<Json>(json, "shuffle", where);

@@ -30,6 +30,7 @@ struct PlanInput {
 struct PlanPort {
   bool files = false;
   std::string format;
+  std::string name;  // of a further files port
   bool sorted = false, combine = false, custom_partition = false;
 };
 

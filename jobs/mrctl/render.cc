@@ -283,7 +283,7 @@ std::string InputText(const Plan& plan, const PlanInput& input, const std::vecto
 }
 
 std::string PortText(const PlanPort& port) {
-  if (port.files) return "files (" + port.format + ")";
+  if (port.files) return (port.name.empty() ? "files (" : "files '" + port.name + "' (") + port.format + ")";
   return std::string("shuffle") + (port.sorted ? ", sorted" : "") + (port.combine ? ", combined" : "") +
          (port.custom_partition ? ", own partition" : "");
 }

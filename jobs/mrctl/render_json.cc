@@ -193,7 +193,9 @@ JsonOut ToJson(const PlanStage& s, const Plan& plan) {
   }
   for (const PlanPort& p : s.ports) {
     if (p.files) {
-      ports.push_back({{"files", {{"format", p.format}}}});
+      Json files = {{"format", p.format}};
+      if (!p.name.empty()) files["name"] = p.name;
+      ports.push_back({{"files", std::move(files)}});
     } else {
       ports.push_back({{"shuffle", {{"sorted", p.sorted}, {"combine", p.combine}, {"partition", p.custom_partition ? "custom" : "hash"}}}});
     }

@@ -1,6 +1,7 @@
 #include "master/server/spec.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -107,6 +108,7 @@ struct Reader {
   Faults faults;
   Status scheme;
   std::vector<std::vector<PortUse>> uses;
+  std::set<std::string> output_names;
 
   void ReadEdge(rpc::EdgeInput::Reader edge, uint32_t own, const std::string& where, InputSpec* out) {
     bool known;
@@ -137,6 +139,20 @@ struct Reader {
     }
   }
 
+  // The first files of a stage have no name, the others one that no other output of the job has.
+  void ReadOutputName(const std::string& name, uint32_t before, const std::string& where) {
+    if (name.empty() && before == 0) return;
+    const bool usable = !name.empty() && name.size() <= 100 && std::isalnum(static_cast<unsigned char>(name[0])) &&
+                        std::all_of(name.begin(), name.end(), [](unsigned char c) {
+                          return std::isalnum(c) || c == '_' || c == '-' || c == '.';
+                        });
+    if (!usable || before == 0 || name == "part") {
+      faults.Add(where + ": '" + name + "' is no name of a further output; take letters, digits, '_', '-', '.'");
+    } else if (!output_names.insert(name).second) {
+      faults.Add(where + ": two outputs have the name '" + name + "'");
+    }
+  }
+
   void ReadPorts(rpc::StageSpec::Reader stage, const std::string& where, StageSpec* out) {
     uint32_t file_ports = 0;
     auto& ports = uses.emplace_back();
@@ -146,7 +162,7 @@ struct Reader {
         case rpc::PortSpec::SHUFFLE: use.sorted = port.getShuffle().getSorted(); break;
         case rpc::PortSpec::FILES:
           use.files = true;
-          ++file_ports;
+          ReadOutputName(Str(port.getFiles().getName()), file_ports++, where);
           CheckFormat(ParseOutputFormat(Str(port.getFiles().getFormat())), where, &faults);
           break;
         default: faults.Add(where + ": unknown kind of port");
@@ -157,8 +173,8 @@ struct Reader {
     out->is_final = file_ports > 0;
     if (ports.empty()) faults.Add(where + " has no output port");
     if (ports.size() > 64) faults.Add(where + " has more than 64 output ports");
-    if (file_ports > 1 || (file_ports == 1 && ports.size() > 1)) {
-      faults.Add(where + ": a stage has either shuffle ports or exactly one files port");
+    if (file_ports > 0 && file_ports < ports.size()) {
+      faults.Add(where + ": a stage has either shuffle ports or files ports");
     }
   }
 
@@ -304,7 +320,7 @@ struct Reader {
 }  // namespace
 
 Result<JobSpec> ReadSpec(rpc::JobSpec::Reader in) {
-  Reader reader{in, {}, {}, {}, {}};
+  Reader reader{in, {}, {}, {}, {}, {}};
   reader.ReadHead();
   reader.ReadOutput();
   if (in.getStages().size() == 0) reader.faults.Add("it has no stage");

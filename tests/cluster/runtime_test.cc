@@ -183,6 +183,28 @@ TEST_F(RuntimeTest, SideFilesThatCannotBeSentAreRefused) {
   std::filesystem::remove(Path("huge"));
 }
 
+TEST_F(RuntimeTest, NamedOutputsStandBesideTheMainOne) {
+  const std::string bad = Shell("grep -c bad '" + Path("numbers") + "'");
+  RunResult run = Submit("sieve", "numbers", "sieved", {});
+  ASSERT_EQ(run.exit, 0) << run.err << cluster_->Logs();
+  const std::string in = "cd '" + Path("sieved") + "' && ";
+  EXPECT_EQ(Shell(in + "cat part-m-*"), Shell("grep -v bad '" + Path("numbers") + "'"));
+  EXPECT_EQ(Shell(in + "cat errors-m-*"), Shell("grep bad '" + Path("numbers") + "'"));
+  EXPECT_EQ(Shell(in + "zcat lengths-m-*.gz | wc -l"), bad);
+  const std::string tasks = Shell(in + "ls part-m-* | wc -l");
+  EXPECT_GT(std::stoi(tasks), 1);
+  EXPECT_EQ(Shell(in + "ls errors-m-* | wc -l"), tasks);
+  EXPECT_EQ(Shell(in + "grep -o 'errors-m-[0-9]*' _SUCCESS | sort -u | wc -l"), tasks);
+  // In the block store likewise: one record makes all of them visible.
+  run = Mrctl({"--no-progress", "submit", "--lib", BinaryDirectory() + "/../lib/libruntime_operators.so", "sieve", "--input",
+               Uri("numbers"), "--output", "/sieved"});
+  ASSERT_EQ(run.exit, 0) << run.err << cluster_->Logs();
+  EXPECT_EQ(Mrctl({"fs", "cat", "/sieved/errors-m-00000"}).out.substr(0, 4), "bad ");
+  EXPECT_THAT(Mrctl({"fs", "ls", "/sieved"}).out, HasSubstr("lengths-m-00000.gz"));
+  EXPECT_THAT(Mrctl({"explain", "--lib", BinaryDirectory() + "/../lib/libruntime_operators.so", "sieve", "--input", Uri("numbers")}).out,
+              HasSubstr("files 'errors' (text)"));
+}
+
 TEST_F(RuntimeTest, AKilledJobsOperatorHearsOfIt) {
   Write("one", "x\n");
   const RunResult run = Submit("patient", "one", "patience", {"--file", Path("patience.told"), "--detach"});

@@ -83,6 +83,11 @@ class StopsWhenTold : public LineMapper<Text, Text> {
   void Map(std::string_view, Out& out) { out.Line(context().cancelled() ? "told" : "not told"); }
 };
 
+class Sieve : public LineMapper<Text, Text> {
+ public:
+  void Map(std::string_view line, Out& out) { (line == "bad" ? out.Port(1) : out).Line(line); }
+};
+
 TestRecord Line(const std::string& line) { return {"", line}; }
 
 std::string MessageOf(const std::function<void()>& f) {
@@ -208,11 +213,16 @@ void PlanNames(const std::vector<std::string>&, JobPlan& plan) {
   plan.Map("map", "names").Memory(300 << 20).ReadFiles().WriteFiles();
 }
 
+void PlanSieve(const std::vector<std::string>&, JobPlan& plan) {
+  plan.Map("map", "sieve").ReadFiles().WriteFiles().Named("errors");
+}
+
 const mr_library* Table() {
   static Library& library = *new Library;
   if (library.table()->job_count == 0) {
     library.Add<Words>("words", MR_DETERMINISTIC).Add<Total>("total", MR_DETERMINISTIC).Add<LooksUp>("names", MR_DETERMINISTIC);
-    library.AddJob<PlanWords>("words", "").AddJob<PlanNames>("names", "");
+    library.Add<Sieve>("sieve", MR_DETERMINISTIC);
+    library.AddJob<PlanWords>("words", "").AddJob<PlanNames>("names", "").AddJob<PlanSieve>("sieve", "");
   }
   return library.table();
 }
@@ -240,6 +250,24 @@ TEST(LocalJobTest, SideFilesAreWhereOperatorsLook) {
   EXPECT_EQ(with.Output(), "Ada x\n") << with.error;
   const LocalResult without = LocalJob(Table()).Input("in", "x\n").Run("names");
   EXPECT_EQ(without.error, "the job has no side file 'names'; submit it with --files PATH#names");
+}
+
+TEST(LocalJobTest, NamedOutputsStandBesideTheMainOne) {
+  const LocalResult result = LocalJob(Table(), {.split_bytes = 4}).Input("in", "a\nbad\nb\nbad\n").Run("sieve");
+  ASSERT_TRUE(result.ok) << result.error;
+  EXPECT_EQ(result.Output(), "a\nb\n");
+  std::string errors;
+  for (const auto& part : result.named.at("errors")) errors += part;
+  EXPECT_EQ(errors, "bad\nbad\n");
+  EXPECT_EQ(result.named.at("errors").size(), result.parts.size());
+}
+
+TEST(PlanTest, NamedOutputsStandBehindTheMainOne) {
+  JobPlan plan;
+  EXPECT_NE(MessageOf([&] { plan.Map("a", "op").ReadFiles().Named("x"); }).find("before it has WriteFiles()"), std::string::npos);
+  JobPlan mixed;
+  mixed.Map("a", "op").ReadFiles().WriteFiles().Named("x").Shuffle();
+  EXPECT_NE(MessageOf([&] { mixed.Json(); }).find("has files and other ports"), std::string::npos);
 }
 
 TEST(PlanTest, MemoryOfAStageIsInTheDocument) {

@@ -7,6 +7,7 @@
 #include "common/io/clock.h"
 #include "common/io/fault.h"
 #include "common/rpc/kj_status.h"
+#include "worker/daemon/named_sinks.h"
 
 namespace mr::worker {
 namespace {
@@ -173,10 +174,13 @@ void AttemptRunner::Start() {
   std::unique_ptr<OutputSink> sink;
   if (!stage_->writes_files()) {
     sink = MakeShuffleSink(services_.store, *stage_, id());
-  } else if (stage_->staging_uri.starts_with("dfs:") && services_.make_dfs_sink) {
-    sink = services_.make_dfs_sink(*stage_, id());
   } else {
-    sink = MakeFileSink(*stage_, id());
+    const bool dfs = stage_->staging_uri.starts_with("dfs:") && services_.make_dfs_sink;
+    std::vector<std::unique_ptr<OutputSink>> sinks;
+    for (uint32_t port = 0; port < stage_->ports.size(); ++port) {
+      sinks.push_back(dfs ? services_.make_dfs_sink(*stage_, port, id()) : MakeFileSink(*stage_, port, id()));
+    }
+    sink = sinks.size() == 1 ? std::move(sinks[0]) : MakeNamedSinks(std::move(sinks));
   }
   lane_ = std::make_shared<Lane>(services_.pool.NewStrand(), std::move(sink), stage_->letter());
   for (const auto& a : machine_.Start()) {

@@ -202,10 +202,10 @@ void BlockHost::Replicate(const BlockName& block, const std::string& to_address)
   }));
 }
 
-std::unique_ptr<OutputSink> BlockHost::MakeSink(const StageInfo& stage, AttemptId attempt) {
+std::unique_ptr<OutputSink> BlockHost::MakeSink(const StageInfo& stage, uint32_t port, AttemptId attempt) {
   const std::string root = stage.staging_uri.substr(stage.staging_uri.find("//") + 2);
   return std::make_unique<DfsSink>(loop_, *this, root + "/" + AttemptName(stage, attempt),
-                                   PartName(stage, attempt.task.task));
+                                   PartName(stage, port, attempt.task.task));
 }
 
 }  // namespace mr::worker

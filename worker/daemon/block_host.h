@@ -42,7 +42,7 @@ class BlockHost : private kj::TaskSet::ErrorHandler {
   void Delete(const BlockName& block);
   void Replicate(const BlockName& block, const std::string& to_address);
   // A sink that writes the attempt's part to the block store, hidden until the job's commit.
-  std::unique_ptr<OutputSink> MakeSink(const StageInfo& stage, AttemptId attempt);
+  std::unique_ptr<OutputSink> MakeSink(const StageInfo& stage, uint32_t port, AttemptId attempt);
 
  private:
   void taskFailed(kj::Exception&& exception) override;

@@ -158,7 +158,7 @@ void Daemon::Impl::Build() {
   l.inputs = std::make_unique<InputOpener>(pool.poster(), [&l] { return l.blocks->client(); }, Path("scratch"));
   l.services.reset(new Services{loop, pool, *host, *store, *l.libraries, *l.side_files, l.directory, *l.inputs,
                                 [&l](FetchObserver& o) { return l.fetches->NewFetcher(&o); },
-                                [&l](const StageInfo& stage, AttemptId a) { return l.blocks->MakeSink(stage, a); },
+                                [&l](const StageInfo& stage, uint32_t port, AttemptId a) { return l.blocks->MakeSink(stage, port, a); },
                                 [&l](Report report, std::function<void(Verdict)> answered) {
                                   return l.session->Report(std::move(report), std::move(answered));
                                 },

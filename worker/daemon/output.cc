@@ -126,11 +126,12 @@ class FileSink : public OutputSink {
 
 std::string AttemptName(const StageInfo& stage, AttemptId attempt) { return Name(attempt, stage.letter()); }
 
-std::string PartName(const StageInfo& stage, uint32_t task) {
-  char name[32];
-  std::snprintf(name, sizeof name, "part-%c-%05u", static_cast<char>(stage.letter()), task);
-  const auto format = stage.writes_files() ? ParseOutputFormat(stage.ports[0].format) : FileFormat{};
-  return name + std::string(format.ok() ? Suffix(format->compression) : "");
+std::string PartName(const StageInfo& stage, uint32_t port, uint32_t task) {
+  const OutputPort& p = stage.ports[port];
+  char number[32];
+  std::snprintf(number, sizeof number, "-%c-%05u", static_cast<char>(stage.letter()), task);
+  const auto format = ParseOutputFormat(p.format);
+  return (p.name.empty() ? "part" : p.name) + number + std::string(format.ok() ? Suffix(format->compression) : "");
 }
 
 Result<std::string> LocalPath(const std::string& uri) {
@@ -147,9 +148,9 @@ std::unique_ptr<OutputSink> MakeShuffleSink(ShuffleStore& store, const StageInfo
   return std::make_unique<ShuffleSink>(store, CopyKey{attempt.task, attempt.number}, stage.partitions());
 }
 
-std::unique_ptr<OutputSink> MakeFileSink(const StageInfo& stage, AttemptId attempt) {
+std::unique_ptr<OutputSink> MakeFileSink(const StageInfo& stage, uint32_t port, AttemptId attempt) {
   return std::make_unique<FileSink>(LocalPath(stage.staging_uri), AttemptName(stage, attempt),
-                                    PartName(stage, attempt.task.task));
+                                    PartName(stage, port, attempt.task.task));
 }
 
 Manifest ManifestOf(FileOutput file) {

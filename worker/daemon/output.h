@@ -25,15 +25,16 @@ class OutputSink {
 
 // The attempt's name, as in logs and directories.
 std::string AttemptName(const StageInfo& stage, AttemptId attempt);
-// part-m-00017, and .gz or .zst behind it where the stage writes such files.
-std::string PartName(const StageInfo& stage, uint32_t task);
+// Of a port with files: part-m-00017, or errors-m-00017 where its name is errors; and .gz or .zst behind it where it
+// writes such files.
+std::string PartName(const StageInfo& stage, uint32_t port, uint32_t task);
 // The path of a file:///absolute/path; kInvalidArgument for other URIs.
 Result<std::string> LocalPath(const std::string& uri);
 
 // A sink for a shuffle stage; opens its writer at the first chunk.
 std::unique_ptr<OutputSink> MakeShuffleSink(ShuffleStore& store, const StageInfo& stage, AttemptId attempt);
-// A sink for a final stage that writes <staging>/<attempt>/<part> on a local (or shared) disk.
-std::unique_ptr<OutputSink> MakeFileSink(const StageInfo& stage, AttemptId attempt);
+// A sink for one port of a final stage that writes <staging>/<attempt>/<part> on a local (or shared) disk.
+std::unique_ptr<OutputSink> MakeFileSink(const StageInfo& stage, uint32_t port, AttemptId attempt);
 
 // The manifest of one output file: its table has one row, and content is that table's digest.
 Manifest ManifestOf(FileOutput file);

@@ -30,8 +30,8 @@ struct Services {
   InputOpener& inputs;
   // One for each slice of an attempt.
   std::function<std::unique_ptr<Fetcher>(FetchObserver&)> make_fetcher;
-  // For a dfs:// staging URI; may be empty where the daemon has no block store.
-  std::function<std::unique_ptr<OutputSink>(const StageInfo&, AttemptId)> make_dfs_sink;
+  // Of one port, for a dfs:// staging URI; may be empty where the daemon has no block store.
+  std::function<std::unique_ptr<OutputSink>(const StageInfo&, uint32_t port, AttemptId)> make_dfs_sink;
   // Sends a report until it is answered; `answered` is called on the loop, once. Empty: no interest.
   // Returns its number, by which it can be withdrawn.
   std::function<uint64_t(Report, std::function<void(Verdict)>)> report;

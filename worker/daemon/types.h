@@ -67,7 +67,8 @@ struct StageInfo {
 
   // As in the names of tasks and parts: 'm' where any input is files.
   TaskLetter letter() const;
-  bool writes_files() const { return ports.size() == 1 && ports[0].files; }
+  // All of its ports are files, or none is.
+  bool writes_files() const { return !ports.empty() && ports[0].files; }
   uint32_t partitions() const;  // over all ports
 };
 

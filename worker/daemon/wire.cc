@@ -92,6 +92,8 @@ Result<OutputPort> FromPort(rpc::PortSpec::Reader in, uint32_t partitions) {
     case rpc::PortSpec::FILES:
       out.files = true;
       out.format = Text(in.getFiles().getFormat());
+      out.name = Text(in.getFiles().getName());
+      if (out.name.find('/') != out.name.npos) return InvalidArgument("an output with the name '" + out.name + "'");
       return out;
   }
   return InvalidArgument("a port of unknown kind");

@@ -54,6 +54,7 @@ struct EdgeInput {
 struct OutputPort {
   bool files = false;
   std::string format;         // files: text | fixed:N | raw | record
+  std::string name;           // files: of the parts; empty: part
   uint32_t partitions = 1;    // shuffle
   bool sorted = false, combine = false, custom_partition = false;
 };

@@ -98,10 +98,18 @@ class JobPlan {
                                (options.custom_partition ? "custom" : "hash") + "\"}}"});
       return *this;
     }
-    // The stage's only port, a part of the job's output: text | fixed:N | raw | record.
+    // Port 0, a part of the job's output: text | fixed:N | raw | record. A stage with files has no shuffle ports.
     Stage& WriteFiles(const std::string& format = "text") {
       files_ = true;
       ports_.push_back({false, "{\"files\": {\"format\": " + sdk::JsonString(format) + "}}"});
+      return *this;
+    }
+    // Behind WriteFiles: a further file of each task, ports 1, 2, ... in the order of the calls (out.Port(1) in the
+    // operator), as NAME-r-00000 beside part-r-00000, committed together with it. The name: letters, digits, - _ .
+    Stage& Named(const std::string& name, const std::string& format = "text") {
+      if (!files_) throw JobError("stage '" + name_ + "' names the output '" + name + "' before it has WriteFiles()");
+      ports_.push_back({false, "{\"files\": {\"format\": " + sdk::JsonString(format) + ", \"name\": " + sdk::JsonString(name) + "}}"});
+      ++named_;
       return *this;
     }
 
@@ -155,6 +163,7 @@ class JobPlan {
     uint32_t tasks_ = 0;
     uint64_t task_bytes_ = 0, memory_bytes_ = 0;
     int grouped_ = 0;
+    size_t named_ = 0;
     bool files_ = false;
     std::vector<std::string> inputs_;
     std::vector<Port> ports_;
@@ -178,7 +187,7 @@ class JobPlan {
 inline void JobPlan::Stage::Check() const {
   const std::string who = "stage '" + name_ + "' ";
   if (ports_.empty()) throw JobError(who + "writes nothing: give it Shuffle() or WriteFiles()");
-  if (files_ && ports_.size() != 1) {
+  if (files_ && ports_.size() != 1 + named_) {
     throw JobError(who + "has files and other ports; a stage has either files or shuffle ports");
   }
   if (inputs_.empty() && tasks_ == 0) {

@@ -80,6 +80,20 @@ void PlanLookup(const std::vector<std::string>& argv, mr::JobPlan& plan) {
   plan.Map("map", "rt.lookup").ReadFiles().WriteFiles();
 }
 
+// Numbers go to the main files; what is none, and its length, to further ones.
+class Sieve : public mr::LineMapper<mr::Text, mr::Text> {
+ public:
+  void Map(std::string_view line, Out& out) {
+    if (!line.empty() && line.find_first_not_of("0123456789") == line.npos) return out.Line(line);
+    out.Port(1).Line(line);
+    out.Port(2).Emit(line, line.size());
+  }
+};
+void PlanSieve(const std::vector<std::string>& argv, mr::JobPlan& plan) {
+  mr::Args("sieve").Parse(argv);
+  plan.Map("map", "rt.sieve").ReadFiles().WriteFiles().Named("errors").Named("lengths", "text.gz");
+}
+
 // Computes for ever, or until it is told to end; the file has what it knows.
 class Patient : public mr::LineMapper<mr::Text, mr::Text> {
  public:
@@ -105,8 +119,10 @@ PACELINE_LIBRARY(
     PACELINE_OPERATOR(Total, "rt.total", MR_DETERMINISTIC)
     PACELINE_OPERATOR(Unlucky, "rt.unlucky", MR_DETERMINISTIC)
     PACELINE_OPERATOR(Lookup, "rt.lookup", MR_DETERMINISTIC)
+    PACELINE_OPERATOR(Sieve, "rt.sieve", MR_DETERMINISTIC)
     PACELINE_OPERATOR(Patient, "rt.patient", MR_DETERMINISTIC | MR_REUSABLE)
     PACELINE_JOB("numbers", "adds up the numbers of its lines", PlanNumbers)
     PACELINE_JOB("unlucky", "asks to be tried again\n  --times N", PlanUnlucky)
     PACELINE_JOB("lookup", "each line with what the side file names says of it", PlanLookup)
+    PACELINE_JOB("sieve", "numbers, and what is none", PlanSieve)
     PACELINE_JOB("patient", "computes until it is told to end\n  --file PATH", PlanPatient))

@@ -33,6 +33,7 @@ struct LocalResult {
   bool ok = false;
   std::string error;                // why not
   std::vector<std::string> parts;   // the output's files, in the order of tasks
+  std::map<std::string, std::vector<std::string>> named;  // likewise, of Stage::Named
   TestCounters counters;
   std::vector<std::string> bad_records;  // where they are, and why
   std::map<std::string, uint32_t> tasks;  // of each stage
@@ -120,7 +121,7 @@ class LocalJob {
   };
   struct Port {
     bool files = false, sorted = false, combine = false, custom = false;
-    std::string format;
+    std::string format, name;
   };
   struct Stage {
     std::string name, config;
@@ -159,6 +160,7 @@ class LocalJob {
       if (p.Has("files")) {
         port.files = true;
         port.format = p["files"]["format"].text;
+        if (p["files"].Has("name")) port.name = p["files"]["name"].text;
       } else {
         port.sorted = p["shuffle"]["sorted"].boolean;
         port.combine = p["shuffle"]["combine"].boolean;
@@ -441,7 +443,7 @@ class LocalJob {
       const Port& port = stage.ports[p];
       TestRecords& records = task->host().emitted(p);
       if (port.files) {
-        result_->parts.push_back(Format(port, records));
+        (port.name.empty() ? result_->parts : result_->named[port.name]).push_back(Format(port, records));
         continue;
       }
       const uint32_t n = stage.partitions[p];
