@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include <array>
@@ -188,6 +189,7 @@ void Command::Finish(const std::string& what) {
   why += ": " + text_;
   while (!error_tail_.empty() && error_tail_.back() == '\n') error_tail_.pop_back();
   why += error_tail_.empty() ? "; it wrote nothing to stderr" : "; its stderr ends:\n" + error_tail_;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == EX_TEMPFAIL) throw RetryableError(why);
   throw JobError(why);
 }
 

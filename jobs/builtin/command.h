@@ -24,7 +24,8 @@ class Command {
   // Returns when the command has taken the bytes (or no longer reads: then they are dropped).
   void Write(std::string_view bytes);
   // End of input; returns when the command has ended with 0, else throws JobError that names the
-  // command as `what`, its exit code or signal, and the end of its stderr.
+  // command as `what`, its exit code or signal, and the end of its stderr: a RetryableError for code 75, which
+  // sysexits.h has for failures that pass (EX_TEMPFAIL).
   void Finish(const std::string& what);
 
  private:

@@ -3,7 +3,8 @@
 // split as it is; a reduce command reads lines ordered by key and finds the groups itself.
 //
 // Of a pair the value is kept with its tab, so that "key" and "key TAB" stay different lines.
-// Lines `reporter:counter:<group>,<name>,<n>` on stderr count; all else on stderr goes to the log.
+// Lines `reporter:counter:<group>,<name>,<n>` on stderr count, lines `reporter:bad_record:<text>` name records that the
+// command left out (--max-bad-records); all else on stderr goes to the log.
 #include <algorithm>
 #include <charconv>
 #include <functional>
@@ -38,9 +39,18 @@ bool CountReport(std::string_view line, Context* context) {
   return true;
 }
 
+// True if the line was a bad record; where it is only the command knows.
+bool BadRecordReport(std::string_view line, Context* context) {
+  constexpr std::string_view kPrefix = "reporter:bad_record:";
+  if (line.substr(0, kPrefix.size()) != kPrefix) return false;
+  const std::string& file = context->input_file();
+  context->SkipRecord((file.empty() ? "" : file + ": ") + std::string(line.substr(kPrefix.size())));
+  return true;
+}
+
 Command::OnLine ErrorLines(Context* context) {
   return [context](std::string_view line) {
-    if (!CountReport(line, context)) context->Log(line);
+    if (!CountReport(line, context) && !BadRecordReport(line, context)) context->Log(line);
   };
 }
 
@@ -166,7 +176,10 @@ void AddStream(Library& library) {
                     "  --map CMD              reads the input's lines\n"
                     "  --combine CMD          folds lines of a map task, ordered by key\n"
                     "  --reduce CMD           reads the maps' lines, ordered by key\n"
-                    "  --side-effects         they act outside (a database, a mail): never two attempts at a time");
+                    "  --side-effects         they act outside (a database, a mail): never two attempts at a time\n"
+                    "On stderr `reporter:counter:GROUP,NAME,N` counts, `reporter:bad_record:TEXT` names a record that the\n"
+                    "command left out (submit --max-bad-records); exit code 75 asks to be tried again. Side files of\n"
+                    "submit --files are in $MR_FILES_DIR");
 }
 
 }  // namespace mr::builtin

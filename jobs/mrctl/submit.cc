@@ -244,11 +244,24 @@ class Submission {
       std::fputs(EndText(job, master).c_str(), plan_.to_stdout ? stderr : stdout);
       std::fflush(stdout);
     }
+    if (succeeded && plan_.spec.max_bad_records > 0) TellOfBadRecords(job.id, master);
     if (succeeded && plan_.options.strict_deadline && job.elapsed_us > plan_.spec.deadline_ms * 1000) {
       std::fprintf(stderr, "mrctl: %s missed its deadline of %s\n", Name(job.id).c_str(), plan_.options.deadline.c_str());
       return kExitMissedDeadline;
     }
     return ExitOf(job);
+  }
+
+  // The job succeeded without them: who allowed it wants to hear how many there were.
+  void TellOfBadRecords(JobId id, const std::string& master) {
+    if (settings_.quiet) return;
+    const auto counters = client_->Counters(id);
+    if (!counters.ok()) return;
+    for (const CounterValue& counter : *counters) {
+      if (counter.group != "mr" || counter.name != "bad_records") continue;
+      std::fprintf(stderr, "mrctl: %lld bad records were skipped%s\n", static_cast<long long>(counter.value),
+                   master.empty() ? "" : (": `" + CommandPrefix(master) + "logs " + Name(id) + "` shows some").c_str());
+    }
   }
 
   Status PrintResult() {

@@ -68,6 +68,7 @@ Cluster* RuntimeTest::cluster_ = nullptr;
 TEST_F(RuntimeTest, BadRecordsAreLeftOutAndCounted) {
   const RunResult run = Submit("numbers", "numbers", "skipped", {"--max-bad-records", "10", "--reduces", "1"});
   ASSERT_EQ(run.exit, 0) << run.err << cluster_->Logs();
+  EXPECT_THAT(run.err, HasSubstr("10 bad records were skipped"));
   // 1 to 2000 without 100, 300, ..., 1900.
   EXPECT_EQ(SortedLines(ReadParts(Path("skipped"))), "lines\t1990\nsum\t" + std::to_string(2000 * 2001 / 2 - 10000) + "\n");
   EXPECT_THAT(Mrctl({"job", "counters", JobOf(run)}).out, ContainsRegex("mr +bad_records +10\n"));
@@ -118,6 +119,10 @@ TEST_F(RuntimeTest, ARetryableFailureCostsNoAttempt) {
   RunResult run = Submit("unlucky", "line", "lucky", {"--times", "3", "--max-attempts", "1"});
   EXPECT_EQ(run.exit, 0) << run.err << cluster_->Logs();
   EXPECT_EQ(ReadParts(Path("lucky")), "hello\n");
+  run = Mrctl({"--no-progress", "submit", "stream", "--map", "[ $MR_ATTEMPT -gt 2 ] || exit 75; cat", "--max-attempts", "1",
+               "--input", Uri("line"), "--output", Uri("tempfail")});
+  EXPECT_EQ(run.exit, 0) << run.err << cluster_->Logs();
+  EXPECT_EQ(ReadParts(Path("tempfail")), "hello\n");
   // It is bounded all the same.
   run = Submit("unlucky", "line", "unlucky", {"--times", "1000"});
   EXPECT_EQ(run.exit, 1);

@@ -58,6 +58,17 @@ TEST(BadRowsTest, FailWithTheirPlaceByDefault) {
   EXPECT_EQ(result.error, "aggregate: t.csv, byte 25: the row has 2 fields, the header has 3");
 }
 
+TEST(BadRowsTest, OfCommandsAreNamedOnStderr) {
+  const std::string map = "grep -v bad; echo reporter:bad_record:line 2 >&2";
+  LocalOptions shape{.split_bytes = 1 << 20, .max_bad_records = 1};
+  const LocalResult one = LocalJob(Builtins(), shape).Input("in", "a\nbad\nb\n").Run("stream", {"--map", map});
+  EXPECT_EQ(one.Output(), "a\nb\n") << one.error;
+  EXPECT_EQ(one.bad_records, std::vector<std::string>{"in: line 2"});
+  shape.max_bad_records = 0;
+  const LocalResult none = LocalJob(Builtins(), shape).Input("in", "a\nbad\nb\n").Run("stream", {"--map", map});
+  EXPECT_EQ(none.error, "in: line 2");
+}
+
 TEST(BadRowsTest, OfGraphsAreLeftOutToo) {
   for (LocalOptions shape : Shapes()) {
     shape.max_bad_records = 1;

@@ -64,6 +64,28 @@ TEST(SpecTest, RefusesSideFilesThatCannotBe) {
   refused(std::vector<std::pair<std::string, std::string>>(101, {"a", kSha256}), "more than 100 side files");
 }
 
+// The names of a final stage's ports.
+Status WithOutputs(const std::vector<std::string>& names, bool shuffle_too = false) {
+  return Read([&](auto s) {
+    auto ports = s.getStages()[0].initPorts(static_cast<unsigned>(names.size() + shuffle_too));
+    for (unsigned i = 0; i < names.size(); ++i) {
+      ports[i].initFiles().setFormat("text");
+      ports[i].getFiles().setName(names[i].c_str());
+    }
+    if (shuffle_too) ports[static_cast<unsigned>(names.size())].initShuffle();
+  }).status();
+}
+
+TEST(SpecTest, FurtherOutputsHaveNamesOfTheirOwn) {
+  EXPECT_TRUE(WithOutputs({"", "errors", "a.b_c-1"}).ok());
+  for (const char* name : {"", "part", "_hidden", ".hidden", "a/b", "../up", "a b"}) {
+    EXPECT_THAT(WithOutputs({"", name}).message(), HasSubstr("is no name of a further output")) << name;
+  }
+  EXPECT_THAT(WithOutputs({"main"}).message(), HasSubstr("is no name of a further output"));
+  EXPECT_THAT(WithOutputs({"", "a", "a"}).message(), HasSubstr("two outputs have the name 'a'"));
+  EXPECT_THAT(WithOutputs({""}, true).message(), HasSubstr("either shuffle ports or files ports"));
+}
+
 TEST(SpecTest, MemoryOfAStageGoesBeforeThatOfTheJob) {
   const auto graph = [](uint64_t job, uint64_t stage) {
     const auto spec = Read([&](auto s) {
