@@ -15,6 +15,7 @@
 //   void InputEnd(uint32_t input, Out& out);
 //   void FileEnd(Out& out);         of splits: behind the last record of each file, context().input_file()
 //   static void Prepare(std::string_view config_bytes);  refuse a config by throwing
+// and may throw BadRecord for a record that cannot be used and RetryableError for a failure that is not theirs (error.h),
 // and derive, beside, from Combiner, Partitioner, ByFirst, Comparator and SideInput.
 #pragma once
 
