@@ -5,6 +5,7 @@
 
 #include "common/base/text.h"
 #include "jobs/mrctl/job_file.h"
+#include "jobs/mrctl/job_steps.h"
 #include "jobs/mrctl/options.h"
 
 namespace mr::ctl {
@@ -89,22 +90,46 @@ Status ApplyJobFile(const KeyTable& table, const std::string& file, SubmitOption
       {"strict_deadline", Flag(&o->strict_deadline)},
       {"best_effort", Flag(&o->best_effort)},
   };
+  JobFileFaults faults;
+  const KeyTable::Entry* steps = nullptr;
   for (const Entry& entry : table.entries) {
     std::string key = entry.key;
     for (char& c : key) c = c == '-' ? '_' : c;
     if (key == "version" && entry.values == std::vector<std::string>{"1"}) continue;
+    if (key == "step") {
+      steps = &entry;
+      continue;
+    }
     const auto setter = setters.find(key);
     if (setter == setters.end()) {
-      std::vector<std::string_view> names;
+      std::vector<std::string_view> names = {"step", "version"};
       for (const auto& [name, unused] : setters) names.push_back(name);
-      return InvalidArgument(file + ": unknown key '" + entry.key + "'" + DidYouMean(key, names));
-    }
-    if (Status set = setter->second(entry); !set.ok()) {
-      return InvalidArgument(file + ": " + entry.key + " " + set.message());
+      faults.Add("unknown key '" + entry.key + "'" + DidYouMean(key, names));
+    } else if (!entry.fault.empty() || !entry.tables.empty()) {
+      faults.Add(entry.key + " " + (entry.fault.empty() ? "takes no tables" : entry.fault));
+    } else if (Status set = setter->second(entry); !set.ok()) {
+      faults.Add(entry.key + " " + set.message());
     }
   }
-  if (job.empty()) return InvalidArgument(file + ": the key 'job' is missing (a built-in name or one of lib)");
-  if (IsJobFile(job)) return InvalidArgument(file + ": job must be the name of a job, not another job file");
+  if (steps != nullptr) {
+    if (steps->tables.empty() || !steps->values.empty()) {
+      faults.Add("step takes tables: write [[step]] above the keys of each");
+    } else {
+      o->steps = ReadSteps(steps->tables, &faults);
+    }
+    if (!job.empty() || !args.empty()) {
+      faults.Add("job and args stand beside [[step]] tables: they are of one step, so put them there");
+    }
+    if (!o->job_args.empty()) {
+      faults.Add("'" + o->job_args[0] + "' on the command line belongs to no step: write it in the args of one");
+    }
+  } else if (job.empty()) {
+    faults.Add("the key 'job' is missing (a built-in name or one of lib), or [[step]] tables");
+  } else if (IsJobFile(job)) {
+    faults.Add("job must be the name of a job, not another job file");
+  }
+  MR_RETURN_IF_ERROR(faults.ToStatus(file));
+  if (steps != nullptr) return Status::Ok();
   o->job = job;
   o->job_args.insert(o->job_args.begin(), args.begin(), args.end());
   return Status::Ok();

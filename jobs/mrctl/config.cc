@@ -56,6 +56,7 @@ Status AddToContext(const std::string& path, const KeyTable::Entry& entry, Conte
   const std::string name = entry.key.substr(kContexts.size(), dot - kContexts.size());
   const std::string key = entry.key.substr(dot + 1);
   if (!Known(key)) return UnknownKey(path, entry.key, key, true);
+  if (!entry.fault.empty()) return InvalidArgument(path + ": " + entry.key + " " + entry.fault);
   (*contexts)[name].try_emplace(key, Setting{entry.values[0], path + ", context " + name});
   return Status::Ok();
 }
@@ -79,6 +80,7 @@ Result<Layer> ReadLayer(const std::string& path, const ConfigSources& sources, C
     }
     if (entry.key != "context" && !Known(entry.key)) return UnknownKey(path, entry.key, entry.key, false);
     if (entry.list) return InvalidArgument(path + ": " + entry.key + " takes one value");
+    if (!entry.fault.empty()) return InvalidArgument(path + ": " + entry.key + " " + entry.fault);
     if (entry.key == "context") layer.context = Setting{entry.values[0], path};
     else layer.values.try_emplace(entry.key, Setting{entry.values[0], path});
   }

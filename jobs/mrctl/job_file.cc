@@ -14,46 +14,49 @@ namespace mr::ctl {
 namespace {
 
 // A scalar as the text that the same option would have on the command line.
-Result<std::string> Scalar(const toml::value& value, const std::string& where) {
+std::string Scalar(const toml::value& value, std::string* fault) {
   if (value.is_string()) return value.as_string().str;
-  if (value.is_boolean()) return std::string(value.as_boolean() ? "true" : "false");
+  if (value.is_boolean()) return value.as_boolean() ? "true" : "false";
   if (value.is_integer()) return std::to_string(value.as_integer());
-  return InvalidArgument(where + " must be a string, a whole number, true or false");
+  if (fault->empty()) {
+    *fault = "(line " + std::to_string(value.location().line()) + ") must be a string, a whole number, true or false";
+  }
+  return {};
 }
 
 // The scalars of a table within a table: one entry each, "above.key".
-Status AddNested(const std::string& above, const toml::value& nested, const std::string& where, KeyTable* table) {
+void AddNested(const std::string& above, const toml::value& nested, KeyTable* table) {
   for (const auto& [name, element] : nested.as_table()) {
-    MR_ASSIGN_OR_RETURN(std::string text, Scalar(element, where + "." + name));
-    table->entries.push_back({above + "." + name, {std::move(text)}, false});
+    KeyTable::Entry entry{above + "." + name, {}, false, {}, {}};
+    entry.values.push_back(Scalar(element, &entry.fault));
+    table->entries.push_back(std::move(entry));
   }
-  return Status::Ok();
 }
 
-Result<KeyTable> Flatten(const toml::value& root, const std::string& file) {
+KeyTable Flatten(const toml::value& root) {
   KeyTable table;
   for (const auto& [key, value] : root.as_table()) {
-    const std::string where = file + ":" + std::to_string(value.location().line()) + ": " + key;
-    KeyTable::Entry entry{key, {}, false};
+    KeyTable::Entry entry{key, {}, false, {}, {}};
     if (value.is_array()) {
       entry.list = true;
       for (const auto& element : value.as_array()) {
-        MR_ASSIGN_OR_RETURN(std::string text, Scalar(element, where));
-        entry.values.push_back(std::move(text));
+        if (element.is_table()) {
+          entry.tables.push_back(Flatten(element));
+        } else {
+          entry.values.push_back(Scalar(element, &entry.fault));
+        }
       }
     } else if (value.is_table()) {
       entry.list = true;
       for (const auto& [name, element] : value.as_table()) {
         if (element.is_table()) {  // [contexts.NAME]
-          MR_RETURN_IF_ERROR(AddNested(key + "." + name, element, where + "." + name, &table));
-          continue;
+          AddNested(key + "." + name, element, &table);
+        } else {
+          entry.values.push_back(name + "=" + Scalar(element, &entry.fault));
         }
-        MR_ASSIGN_OR_RETURN(std::string text, Scalar(element, where + "." + name));
-        entry.values.push_back(name + "=" + text);
       }
     } else {
-      MR_ASSIGN_OR_RETURN(std::string text, Scalar(value, where));
-      entry.values.push_back(std::move(text));
+      entry.values.push_back(Scalar(value, &entry.fault));
     }
     const bool only_nested = value.is_table() && entry.values.empty() && !value.as_table().empty();
     if (!only_nested) table.entries.push_back(std::move(entry));
@@ -84,7 +87,7 @@ Result<std::string> ReadAll(int fd) {
 Result<KeyTable> ParseToml(const std::string& text, const std::string& file) {
   std::istringstream in(text);
   try {
-    return Flatten(toml::parse(in, file), file);
+    return Flatten(toml::parse(in, file));
   } catch (const toml::exception& error) {
     // what() is a picture of several lines; its first says what, the location says where.
     std::string what = error.what();

@@ -1,6 +1,6 @@
-// Files of keys and values that people write: job files (.toml, .json) and mr.toml. Flat; a table
-// gives "key=value" strings under its name, a table within a table entries "table.table.key". toml11 stays in
-// job_file.cc, JSON in json_in.cc.
+// Files of keys and values that people write: job files (.toml, .json) and mr.toml. A table gives "key=value" strings
+// under its name, a table within a table entries "table.table.key", an array of tables (the steps of a job) a KeyTable
+// for each. toml11 stays in job_file.cc, JSON in json_in.cc.
 #pragma once
 
 #include <string>
@@ -17,6 +17,8 @@ struct KeyTable {
     std::string key;
     std::vector<std::string> values;  // one for a scalar; "k=v" each for a table
     bool list = false;                // was an array or a table
+    std::vector<KeyTable> tables;     // of an array of tables
+    std::string fault;                // what is wrong with the value, where it is none of these
   };
   std::vector<Entry> entries;
 };

@@ -106,6 +106,12 @@ Status SetInput(const PlanInput& input, const SpecOptions& options, const Conf& 
     edge.setPort(input.port);
     edge.setGrouped(input.grouped);
     edge.setQuotes(input.quotes);
+    if (!input.format.empty()) {
+      edge.setFormat(input.format.c_str());
+      edge.setWritten(input.written.c_str());
+      edge.setFile(input.file.c_str());
+      edge.setSampleBytes(input.sample_bytes);
+    }
     return Status::Ok();
   }
   std::vector<std::string> uris;
@@ -149,7 +155,8 @@ Status SetPort(const PlanPort& port, const SpecOptions& options, rpc::PortSpec::
   return Status::Ok();
 }
 
-// --reduces: of stages that merge many tasks' output and whose number the plan leaves open.
+}  // namespace
+
 bool TakesReduces(const PlanStage& stage) {
   if (stage.tasks != 0) return false;
   bool all_to_all = false;
@@ -160,6 +167,8 @@ bool TakesReduces(const PlanStage& stage) {
   return all_to_all;
 }
 
+namespace {
+
 Status SetStage(const Plan& plan, const PlanStage& stage, const SpecOptions& options, const Conf& conf,
                 InputTable* table, rpc::StageSpec::Builder out) {
   out.setName(stage.name.c_str());
@@ -169,10 +178,11 @@ Status SetStage(const Plan& plan, const PlanStage& stage, const SpecOptions& opt
   out.setTaskBytes(stage.task_bytes);
   out.setMemoryBytes(stage.memory_bytes);
   const auto flags = plan.operator_flags.find(stage.op);
-  if (flags == plan.operator_flags.end()) {
+  if (!stage.flags.has_value() && flags == plan.operator_flags.end()) {
     return InvalidArgument("stage '" + stage.name + "' names the operator '" + stage.op + "', which the library does not have");
   }
-  out.setFlags(flags->second);
+  out.setFlags(stage.flags.has_value() ? *stage.flags : flags->second);
+  out.setBuiltin(stage.builtin);
   auto inputs = out.initInputs(static_cast<unsigned>(stage.inputs.size()));
   for (unsigned i = 0; i < stage.inputs.size(); ++i) {
     MR_RETURN_IF_ERROR(SetInput(stage.inputs[i], options, conf, table, inputs[i]));

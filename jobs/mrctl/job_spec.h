@@ -43,6 +43,9 @@ struct SpecOptions {
 // Keys of --conf that the engine has not: the plan is asked for them, as arguments `--conf KEY=VALUE` before all others.
 bool IsConfOfTheJob(std::string_view key);
 
+// Whether --reduces says how many tasks the stage has: it merges many tasks' output, and the plan leaves them open.
+bool TakesReduces(const PlanStage& stage);
+
 // kInvalidArgument: an input that the job reads is not given or one given is not read, an unknown
 // --conf key, a format that is none.
 Status BuildJobSpec(const Plan& plan, const SpecOptions& options, rpc::JobSpec::Builder out);

@@ -98,11 +98,36 @@ PlanStage ReadStage(const Json& json, const std::vector<PlanStage>& earlier) {
   return stage;
 }
 
-std::string ScalarText(const Json& value, const std::string& where) {
+std::string ScalarText(const Json& value, std::string* fault) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
   if (value.is_number_integer()) return std::to_string(value.get<int64_t>());
-  throw Wrong{where + " must be a string, a whole number, true or false"};
+  *fault = "must be a string, a whole number, true or false";
+  return {};
+}
+
+KeyTable Flatten(const Json& root) {
+  KeyTable table;
+  for (const auto& [key, value] : root.items()) {
+    KeyTable::Entry entry{key, {}, value.is_structured(), {}, {}};
+    if (value.is_array()) {
+      for (const Json& element : value) {
+        if (element.is_object()) {
+          entry.tables.push_back(Flatten(element));
+        } else {
+          entry.values.push_back(ScalarText(element, &entry.fault));
+        }
+      }
+    } else if (value.is_object()) {
+      for (const auto& [name, element] : value.items()) {
+        entry.values.push_back(name + "=" + ScalarText(element, &entry.fault));
+      }
+    } else {
+      entry.values.push_back(ScalarText(value, &entry.fault));
+    }
+    table.entries.push_back(std::move(entry));
+  }
+  return table;
 }
 
 }  // namespace
@@ -129,6 +154,9 @@ Result<LibraryInfo> ParseLibraryInfo(std::string_view text) {
     for (const Json& job : Get<Json>(root, "jobs", "mrtask check")) {
       info.jobs.push_back({Get<std::string>(job, "name", "jobs"), GetOr<std::string>(job, "help", "", "jobs")});
     }
+    for (const Json& op : Get<Json>(root, "operators", "mrtask check")) {
+      info.operators.push_back({Get<std::string>(op, "name", "operators"), GetOr<uint32_t>(op, "flags", 0, "operators")});
+    }
     info.built_with = GetOr<std::string>(root, "built_with", "", "mrtask check");
     return info;
   });
@@ -138,21 +166,7 @@ Result<KeyTable> ParseJsonTable(const std::string& text, const std::string& file
   return Guarded(file, [&] {
     const Json root = Json::parse(text);
     if (!root.is_object()) throw Wrong{"the top must be an object"};
-    KeyTable table;
-    for (const auto& [key, value] : root.items()) {
-      KeyTable::Entry entry{key, {}, value.is_structured()};
-      if (value.is_array()) {
-        for (const Json& element : value) entry.values.push_back(ScalarText(element, key));
-      } else if (value.is_object()) {
-        for (const auto& [name, element] : value.items()) {
-          entry.values.push_back(name + "=" + ScalarText(element, key + "." + name));
-        }
-      } else {
-        entry.values.push_back(ScalarText(value, key));
-      }
-      table.entries.push_back(std::move(entry));
-    }
-    return table;
+    return Flatten(root);
   });
 }
 

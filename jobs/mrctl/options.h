@@ -11,6 +11,7 @@
 #include "common/base/status.h"
 #include "common/base/time.h"
 #include "jobs/mrctl/argv_split.h"
+#include "jobs/mrctl/job_steps.h"
 
 namespace mr::ctl {
 
@@ -44,6 +45,7 @@ struct SubmitOptions {
   uint64_t max_bad_records = 0;
   std::string memory, deadline;
   int local = 0;  // number of workers; 0: on a cluster
+  std::vector<JobStep> steps;  // of a job file that has them; `job` is then the file
 };
 
 // What is to be otherwise; 0 and "": as it was.

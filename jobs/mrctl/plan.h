@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,9 @@ struct PlanInput {
   uint32_t port = 0;
   bool grouped = false;
   bool quotes = false;  // csv_stages.h
+  // Of an edge that is read as files (chain.h): `format` is not empty, and these say what the port's files would be
+  // and are called.
+  std::string written, file;
 };
 
 struct PlanPort {
@@ -40,6 +44,8 @@ struct PlanStage {
   uint32_t tasks = 0;
   uint64_t task_bytes = 0;
   uint64_t memory_bytes = 0;  // per attempt; 0: as the job has it
+  bool builtin = false;           // an operator of the built-in library, although the job has its own
+  std::optional<uint32_t> flags;  // of its operator; absent: Plan::operator_flags has them
   std::vector<PlanInput> inputs;
   std::vector<PlanPort> ports;
 };
@@ -54,7 +60,9 @@ Result<Plan> ParsePlan(std::string_view json);
 
 struct LibraryInfo {
   struct Job { std::string name, help; };
+  struct Op { std::string name; uint32_t flags = 0; };
   std::vector<Job> jobs;
+  std::vector<Op> operators;
   std::string built_with;
 };
 // What `mrtask check` prints.

@@ -23,6 +23,13 @@ Status CheckLocalInput(const std::string& uri) {
   return NotFound("input " + path + " does not exist");
 }
 
+Result<std::string> ResolveInput(const std::string& word, bool local, BarePath bare, const std::string& cwd) {
+  MR_ASSIGN_OR_RETURN(std::string uri, ResolveUri(word, bare, cwd));
+  if (local && IsDfsUri(uri)) return InvalidArgument(word + ": a local cluster starts with an empty block store; use a local file");
+  if (local) MR_RETURN_IF_ERROR(CheckLocalInput(uri));
+  return uri;
+}
+
 Status CheckLocalOutput(const SpecOptions& spec) {
   if (spec.overwrite) return Status::Ok();
   const std::string path = UriPath(spec.output_uri);
@@ -80,6 +87,10 @@ Result<SubmitPlan> PrepareSubmit(SubmitOptions o, const Settings& settings, cons
   for (const auto& [key, value] : spec.conf) {
     if (IsConfOfTheJob(key)) of_job.insert(of_job.end(), {"--conf", key + "=" + value});
   }
+  if (!o.steps.empty() && !of_job.empty()) {
+    return InvalidArgument("conf " + of_job[1] + " is no setting of the engine, and of which step's job it is nobody says: " +
+                           "write it in the args of that step, as [\"--conf\", \"" + of_job[1] + "\"]");
+  }
   std::erase_if(spec.conf, [](const auto& pair) { return IsConfOfTheJob(pair.first); });
   o.job_args.insert(o.job_args.begin(), of_job.begin(), of_job.end());
   const bool local = o.local > 0;
@@ -95,10 +106,16 @@ Result<SubmitPlan> PrepareSubmit(SubmitOptions o, const Settings& settings, cons
       spec.inputs.emplace_back();
       continue;
     }
-    MR_ASSIGN_OR_RETURN(std::string uri, ResolveUri(o.inputs[i], bare, cwd));
-    if (local && IsDfsUri(uri)) return InvalidArgument(o.inputs[i] + ": a local cluster starts with an empty block store; use a local file");
-    if (local) MR_RETURN_IF_ERROR(CheckLocalInput(uri));
+    MR_ASSIGN_OR_RETURN(std::string uri, ResolveInput(o.inputs[i], local, bare, cwd));
     spec.inputs.push_back(std::move(uri));
+  }
+  for (JobStep& step : o.steps) {
+    for (std::string& word : step.inputs) {
+      if (IsStepRef(word)) continue;
+      auto uri = ResolveInput(word, local, bare, cwd);
+      if (!uri.ok()) return uri.status().With("step '" + step.name + "'");
+      word = *std::move(uri);
+    }
   }
   plan.to_stdout = o.output == "-" || (o.output.empty() && local);
   if (!plan.to_stdout && !o.output.empty()) {

@@ -270,48 +270,4 @@ std::string RenderVersion(const std::string& own, const MasterInfo* master, cons
          ", policies " + Dash(master->policies) + ", pid " + std::to_string(master->pid) + "\n";
 }
 
-namespace {
-
-std::string InputText(const Plan& plan, const PlanInput& input, const std::vector<std::string>& inputs) {
-  if (!input.files) return input.kind + " from " + plan.stages[input.from].name + (input.grouped ? " (grouped)" : "");
-  std::string text = input.format + " of ";
-  if (!input.uris.empty()) return text + input.uris[0] + (input.uris.size() > 1 ? ", ..." : "");
-  if (input.input < 0 || static_cast<size_t>(input.input) >= inputs.size()) {
-    return text + (inputs.empty() ? "--input" : inputs[0] + (inputs.size() > 1 ? ", ..." : ""));
-  }
-  return text + inputs[static_cast<size_t>(input.input)];
-}
-
-std::string PortText(const PlanPort& port) {
-  if (port.files) return (port.name.empty() ? "files (" : "files '" + port.name + "' (") + port.format + ")";
-  return std::string("shuffle") + (port.sorted ? ", sorted" : "") + (port.combine ? ", combined" : "") +
-         (port.custom_partition ? ", own partition" : "");
-}
-
-}  // namespace
-
-std::string RenderPlan(const std::string& job, const Plan& plan, const std::vector<std::string>& inputs,
-                       const std::string& output, const Explained* explained, uint64_t deadline_us, OutputForm form) {
-  if (form != OutputForm::kTable) return JsonPlan(job, plan, inputs, output, explained, form);
-  Table table({"STAGE", "OPERATOR", "TASKS", "READS", "WRITES"});
-  for (const PlanStage& stage : plan.stages) {
-    const size_t rows = std::max<size_t>({1, stage.inputs.size(), stage.ports.size()});
-    for (size_t i = 0; i < rows; ++i) {
-      const bool splits = std::any_of(stage.inputs.begin(), stage.inputs.end(), [](const auto& in) { return in.files; });
-      const std::string tasks = stage.tasks != 0 ? std::to_string(stage.tasks) : splits ? "by splits" : "by size";
-      table.Add({i == 0 ? stage.name : "", i == 0 ? stage.op : "", i == 0 ? tasks : "",
-                 i < stage.inputs.size() ? InputText(plan, stage.inputs[i], inputs) : "",
-                 i < stage.ports.size() ? PortText(stage.ports[i]) : ""});
-    }
-  }
-  std::string memory;
-  for (const PlanStage& stage : plan.stages) {
-    if (stage.memory_bytes == 0) continue;
-    memory += (memory.empty() ? "memory  " : ", ") + stage.name + " " + HumanBytes(stage.memory_bytes) + " per attempt";
-  }
-  if (!memory.empty()) memory += "\n";
-  return "job     " + job + "\noutput  " + Dash(output) + "\n" + memory + "\n" + table.Text() +
-         (explained == nullptr ? "" : "\n" + ExplainText(*explained, deadline_us));
-}
-
 }  // namespace mr::ctl

@@ -186,9 +186,14 @@ JsonOut ToJson(const PlanStage& s, const Plan& plan) {
   JsonOut inputs = JsonOut::array(), ports = JsonOut::array();
   for (const PlanInput& i : s.inputs) {
     if (i.files) {
-      inputs.push_back({{"files", {{"input", i.input}, {"uris", i.uris}, {"format", i.format}}}});
+      inputs.push_back({{"files", {{"input", i.input}, {"uris", i.uris}, {"format", i.format},
+                                   {"sample_bytes", i.sample_bytes}, {"max_split_bytes", i.max_split_bytes}}}});
     } else {
-      inputs.push_back({{"edge", {{"kind", i.kind}, {"from", plan.stages[i.from].name}, {"port", i.port}, {"grouped", i.grouped}}}});
+      JsonOut edge = {{"kind", i.kind}, {"from", plan.stages[i.from].name}, {"port", i.port}, {"grouped", i.grouped}};
+      if (i.quotes) edge["quotes"] = true;
+      // Delivered as the files that `from` would have written.
+      if (!i.format.empty()) edge["read_as"] = {{"format", i.format}, {"written", i.written}, {"sample_bytes", i.sample_bytes}};
+      inputs.push_back({{"edge", std::move(edge)}});
     }
   }
   for (const PlanPort& p : s.ports) {
@@ -200,7 +205,10 @@ JsonOut ToJson(const PlanStage& s, const Plan& plan) {
       ports.push_back({{"shuffle", {{"sorted", p.sorted}, {"combine", p.combine}, {"partition", p.custom_partition ? "custom" : "hash"}}}});
     }
   }
-  Json json = {{"id", s.name}, {"operator", s.op}, {"tasks", s.tasks}, {"inputs", std::move(inputs)}, {"ports", std::move(ports)}};
+  const auto flags = plan.operator_flags.find(s.op);
+  JsonOut json = {{"id", s.name}, {"operator", s.op}, {"tasks", s.tasks}, {"task_bytes", s.task_bytes},
+                  {"flags", s.flags.has_value() ? *s.flags : flags == plan.operator_flags.end() ? 0 : flags->second},
+                  {"builtin", s.builtin}, {"inputs", std::move(inputs)}, {"ports", std::move(ports)}};
   if (s.memory_bytes != 0) json["memory_bytes"] = s.memory_bytes;
   return json;
 }

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "common/base/text.h"
@@ -23,6 +24,7 @@
 #include "jobs/mrctl/plan.h"
 #include "jobs/mrctl/render.h"
 #include "jobs/mrctl/side_files.h"
+#include "jobs/mrctl/step_plans.h"
 #include "jobs/mrctl/tools.h"
 #include "jobs/mrctl/uri.h"
 #include "jobs/mrctl/verbs.h"
@@ -110,16 +112,14 @@ class Submission {
 
   Result<int> Run() {
     const bool local = plan_.options.local > 0;
-    ToolRun planning = StartPlan(plan_.library, plan_.options.job, plan_.options.job_args);
+    MR_RETURN_IF_ERROR(StartPlanning());
     // The guardian of a local cluster is forked before the client's thread exists.
     if (local && !plan_.options.dry_run) {
       MR_ASSIGN_OR_RETURN(cluster_, LocalCluster::Prepare({plan_.options.local, plan_.spec.policies.empty() ? plan_.options.scheduler : ""}));
     } else if (!local) {
       client_ = std::make_unique<Client>(settings_.master);
     }
-    auto json = planning.Finish();
-    if (!json.ok()) return Explained(json.status());
-    MR_ASSIGN_OR_RETURN(Plan parsed, ParsePlan(*json));
+    MR_ASSIGN_OR_RETURN(Plan parsed, FinishPlanning());
     const Plan plan = WithCsvStages(std::move(parsed), plan_.spec.format);
     MR_RETURN_IF_ERROR(SetPrivatePaths());
     MR_RETURN_IF_ERROR(DigestSideFiles(&plan_.spec.files));
@@ -146,6 +146,28 @@ class Submission {
   }
 
  private:
+  Status StartPlanning() {
+    const SubmitOptions& options = plan_.options;
+    if (options.steps.empty()) {
+      planning_.emplace(StartPlan(plan_.library, options.job, options.job_args));
+      return {};
+    }
+    MR_ASSIGN_OR_RETURN(auto started, StepPlanning::Start(options.steps, plan_.own_library ? plan_.library : "", options.job));
+    steps_.emplace(std::move(started));
+    return {};
+  }
+
+  Result<Plan> FinishPlanning() {
+    if (steps_.has_value()) {
+      MR_ASSIGN_OR_RETURN(Plan plan, steps_->Finish());
+      plan_.own_library = steps_->uses_library();
+      return plan;
+    }
+    auto json = planning_->Finish();
+    if (!json.ok()) return Explained(json.status());
+    return ParsePlan(*json);
+  }
+
   // A local cluster is not started for it: its plan alone is known then.
   Result<int> Explain(const Plan& plan, const std::shared_ptr<capnp::MallocMessageBuilder>& message,
                       rpc::JobSpec::Builder spec) {
@@ -272,6 +294,8 @@ class Submission {
 
   SubmitPlan plan_;
   const Settings& settings_;
+  std::optional<ToolRun> planning_;     // of one job
+  std::optional<StepPlanning> steps_;   // or of several
   std::unique_ptr<LocalCluster> cluster_;
   std::unique_ptr<Client> client_;  // ends before the cluster
 };

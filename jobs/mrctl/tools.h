@@ -39,6 +39,8 @@ class ToolRun {
   std::string what_;
 };
 
+// In place of a job's name: the one argument is a plan document, and its operators are asked about their configs.
+inline constexpr char kPlanDocument[] = "--document";
 ToolRun StartPlan(const std::string& library, const std::string& job, const std::vector<std::string>& args);
 ToolRun StartCheck(const std::string& library);
 

@@ -70,8 +70,9 @@ void FillStage(const JobView& job, uint32_t index, uint64_t cluster_id, rpc::Sta
   const StagePlan& plan = job.plan.stages[index];
   rpc::ToWire(job.id, out.initJob());
   out.setStage(index);
-  out.setLibrary(spec.getLibrary());
-  out.setSpec(spec.getStages()[index]);
+  const auto stage = spec.getStages()[index];
+  out.setLibrary(stage.getBuiltin() ? capnp::Text::Reader() : spec.getLibrary());
+  out.setSpec(stage);
   // Where the inputs are is in each launch; ten thousand paths need not go with each stage.
   for (auto input : out.getSpec().getInputs()) {
     if (input.isFiles()) input.getFiles().disownUris();

@@ -132,6 +132,17 @@ struct Reader {
     if (edge.getQuotes() && out->kind != sched::EdgeKind::kBroadcast) {
       faults.Add(where + ": quotes come by a broadcast");
     }
+    if (edge.getFormat().size() != 0) {
+      CheckFormat(ParseInputFormat(Str(edge.getFormat())), where, &faults);
+      auto written = ParseOutputFormat(Str(edge.getWritten()));
+      CheckFormat(written, where, &faults);
+      if (written.ok() && (written->compression != Compression::kNone || written->kind == FileFormat::Kind::kRecord)) {
+        faults.Add(where + ": an edge is read as files of format text, raw or fixed:N, which are not compressed");
+      }
+      if (edge.getGrouped() || edge.getQuotes() || out->kind == sched::EdgeKind::kAllToAll) {
+        faults.Add(where + ": what is read as files is whole outputs, by no all-to-all or grouped edge");
+      }
+    }
     if (edge.getGrouped() && !use.sorted) faults.Add(where + ": grouped input needs a sorted port");
     (out->kind == sched::EdgeKind::kAllToAll ? use.all_to_all : use.whole) = true;
     if (use.all_to_all && use.whole) {
@@ -180,7 +191,7 @@ struct Reader {
 
   std::string OperatorOf(rpc::StageSpec::Reader stage) {
     const std::string name = Str(stage.getOperator()).substr(0, kMaxOperatorName);
-    if (!spec.library.empty()) return spec.library + ":" + name;
+    if (!spec.library.empty() && !stage.getBuiltin()) return spec.library + ":" + name;
     const auto config = stage.getConfig();
     const Digest128 digest = Hash128({reinterpret_cast<const char*>(config.begin()), config.size()});
     return "built-in:" + name + ":" + digest.Hex();

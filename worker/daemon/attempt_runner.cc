@@ -271,7 +271,8 @@ Result<TaskSpec> AttemptRunner::MakeSpec(std::string library, std::string files,
   for (uint32_t i = 0; i < stage_->inputs.size(); ++i) {
     const StageInput& input = stage_->inputs[i];
     if (!input.is_edge) continue;
-    EdgeInput edge{i, input.grouped, input.broadcast, input.quotes, 0};
+    EdgeInput edge{i, input.grouped, input.broadcast, input.quotes, 0, input.format, input.written, input.file,
+                   input.sample_bytes};
     for (const Slice& slice : launch_.slices) {
       if (slice.input != i) continue;
       edge.segments += uint64_t{slice.task_end - slice.task_begin} * (slice.partition_end - slice.partition_begin);

@@ -42,7 +42,8 @@ struct StageInput {
   uint32_t upstream = 0;  // of an edge
   bool grouped = false, broadcast = false;
   bool quotes = false;  // of the csv files of the stage, for the host
-  std::string format;  // of files
+  std::string format;  // of files, and of an edge that is read as such (job.capnp)
+  std::string written, file;  // of such an edge
   uint64_t sample_bytes = 0;
 };
 

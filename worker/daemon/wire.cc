@@ -73,6 +73,10 @@ Result<StageInput> FromInput(rpc::InputSpec::Reader in, uint32_t stage) {
       out.grouped = edge.getGrouped();
       out.quotes = edge.getQuotes();
       out.broadcast = edge.getKind() == rpc::EdgeKind::BROADCAST;
+      out.format = Text(edge.getFormat());
+      out.written = Text(edge.getWritten());
+      out.file = Text(edge.getFile());
+      out.sample_bytes = edge.getSampleBytes();
       if (out.upstream >= stage) return InvalidArgument("an edge points forward");
       return out;
     }

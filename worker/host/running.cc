@@ -40,7 +40,10 @@ task::WireTask ToWire(const TaskSpec& spec, uint64_t arena_bytes, bool keep) {
     w.splits.push_back({s.input, s.name, s.format, s.offset, s.length, s.file_bytes, s.sample_bytes,
                         s.fd_offset, s.fd_length});
   }
-  for (const EdgeInput& e : spec.edges) w.edges.push_back({e.input, e.grouped, e.broadcast, e.quotes, e.segments});
+  for (const EdgeInput& e : spec.edges) {
+    w.edges.push_back(
+        {e.input, e.grouped, e.broadcast, e.quotes, e.segments, e.format, e.written, e.file, e.sample_bytes});
+  }
   w.inputs = spec.inputs;
   for (const OutputPort& p : spec.ports) {
     w.ports.push_back({p.files, p.format, p.partitions, p.sorted, p.combine, p.custom_partition});

@@ -49,6 +49,10 @@ struct EdgeInput {
   bool broadcast = false;  // delivered to the operator before everything else
   bool quotes = false;     // of the csv files: kept by the host, no input of the operator
   uint64_t segments = 0;   // how many will be fed in all
+  // Not empty: each segment is delivered as a file `file`/NNNNN of this format, NNNNN being its upstream task: what its
+  // records are in a file of format `written` (text, raw, fixed:N). sample_bytes as of a split.
+  std::string format, written, file;
+  uint64_t sample_bytes = 0;
 };
 
 struct OutputPort {

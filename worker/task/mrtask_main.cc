@@ -16,6 +16,7 @@ int Usage() {
   fprintf(stderr,
           "usage: mrtask check LIBRARY             print what an operator library offers (JSON)\n"
           "       mrtask plan LIBRARY JOB [ARGS..] print the plan of a job (JSON)\n"
+          "       mrtask plan LIBRARY --document PLAN  the same of a plan document, its configs checked\n"
           "       mrtask version\n");
   return 2;
 }

@@ -67,18 +67,8 @@ class FilesPort : public Port {
     if (format_.kind == FileFormat::Kind::kRecord) return Frame(batch, view.size());
     for (uint32_t i = 0; i < view.size(); ++i) {
       const std::string_view key = view.key(i), value = view.value(i);
-      buffer_.append(key);
-      if (format_.kind == FileFormat::Kind::kText) {
-        if (!key.empty()) buffer_.push_back('\t');
-        buffer_.append(value);
-        buffer_.push_back('\n');
-      } else {
-        if (format_.kind == FileFormat::Kind::kFixed && key.size() + value.size() != format_.record_bytes) {
-          return InvalidArgument("operator " + oper_->name() + " emitted a record of " +
-                                 std::to_string(key.size() + value.size()) + " bytes to an output of format fixed:" +
-                                 std::to_string(format_.record_bytes));
-        }
-        buffer_.append(value);
+      if (!AppendAsFile(format_, key, value, &buffer_)) {
+        return WrongLength(format_, key.size() + value.size(), "operator " + oper_->name());
       }
       ++records_;
       if (buffer_.size() >= kBatchTargetBytes) MR_RETURN_IF_ERROR(Flush());
@@ -126,6 +116,11 @@ class FilesPort : public Port {
 };
 
 }  // namespace
+
+Status WrongLength(const FileFormat& format, uint64_t bytes, const std::string& who) {
+  return InvalidArgument(who + " emitted a record of " + std::to_string(bytes) + " bytes to an output of format fixed:" +
+                         std::to_string(format.record_bytes));
+}
 
 Result<std::unique_ptr<Port>> MakePort(const WireTask& task, uint32_t port, uint32_t first_partition,
                                        uint64_t sort_budget, Operator* oper, ChunkSink sink) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/base/file_format.h"
 #include "common/base/status.h"
 #include "worker/task/operator_calls.h"
 #include "worker/task/protocol.h"
@@ -28,6 +29,19 @@ class Port {
 // kInvalidArgument where the format is unknown, or the operator lacks what the plan asks for.
 Result<std::unique_ptr<Port>> MakePort(const WireTask& task, uint32_t port, uint32_t first_partition,
                                        uint64_t sort_budget, Operator* oper, ChunkSink sink);
+
+// Appends a record as a file of this format holds it: text, raw or fixed:N. False where such a file cannot hold it.
+inline bool AppendAsFile(const FileFormat& format, std::string_view key, std::string_view value, std::string* out) {
+  if (format.kind == FileFormat::Kind::kFixed && key.size() + value.size() != format.record_bytes) return false;
+  out->append(key);
+  const bool text = format.kind == FileFormat::Kind::kText;
+  if (text && !key.empty()) out->push_back('\t');
+  out->append(value);
+  if (text) out->push_back('\n');
+  return true;
+}
+// What is then said; `who` emitted it.
+Status WrongLength(const FileFormat& format, uint64_t bytes, const std::string& who);
 
 // Frame of the `record` file format: header, then one batch padded to a multiple of 4 bytes.
 struct RecordFrame {

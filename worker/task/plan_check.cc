@@ -100,31 +100,54 @@ int CheckMain(const std::string& path) {
   _exit(0);  // not through destructors of the library
 }
 
+namespace {
+
+// The document that a job's plan() writes; false with the reason in `error`.
+bool AskJob(const mr_library* library, const std::string& name, const std::vector<std::string>& args, std::string* text,
+            std::string* error) {
+  const Result<const mr_job*> job = FindJob(library, name);
+  if (!job.ok()) {
+    *error = job.status().message();
+    return false;
+  }
+  std::vector<mr_bytes> list;
+  for (const std::string& a : args) list.push_back({a.data(), a.size()});
+  int code = 0;
+  try {
+    code = (*job)->plan(static_cast<uint32_t>(list.size()), list.data(), {text, &AppendTo}, {error, &AppendTo});
+  } catch (const std::exception& e) {
+    *error = "job " + name + ": its plan() threw: " + e.what();
+    return false;
+  } catch (...) {
+    *error = "job " + name + ": its plan() threw something that is no std::exception";
+    return false;
+  }
+  if (code != 0 && error->empty()) *error = "job " + name + ": its plan() failed without a reason";
+  return code == 0;
+}
+
+}  // namespace
+
 int PlanMain(const std::string& path, const std::string& name, const std::vector<std::string>& args) {
   alarm(kTimeLimitSeconds);
   const Result<const mr_library*> library = LoadLibrary(path);
   if (!library.ok()) return Refuse(library.status().message());
-  const Result<const mr_job*> job = FindJob(*library, name);
-  if (!job.ok()) return Refuse(job.status().message());
-  std::vector<mr_bytes> list;
-  for (const std::string& a : args) list.push_back({a.data(), a.size()});
   std::string text, error;
-  int code = 0;
-  try {
-    code = (*job)->plan(static_cast<uint32_t>(list.size()), list.data(), {&text, &AppendTo}, {&error, &AppendTo});
-  } catch (const std::exception& e) {
-    return Refuse("job " + name + ": its plan() threw: " + e.what());
-  } catch (...) {
-    return Refuse("job " + name + ": its plan() threw something that is no std::exception");
+  const bool given = name == "--document" && args.size() == 1;
+  if (given) {
+    text = args[0];
+  } else if (!AskJob(*library, name, args, &text, &error)) {
+    return Refuse(error);
   }
-  if (code != 0) return Refuse(error.empty() ? "job " + name + ": its plan() failed without a reason" : error);
+  const std::string who = given ? "" : "job " + name + ": ";
   json operators = json::object();
   try {
     const json plan = json::parse(text);
-    if (const Status s = Examine(*library, plan, &operators); !s.ok()) return Refuse("job " + name + ": " + s.message());
+    if (const Status s = Examine(*library, plan, &operators); !s.ok()) return Refuse(who + s.message());
     printf("%s\n", json{{"plan", plan}, {"operators", operators}}.dump().c_str());
   } catch (const json::exception& e) {
-    return Refuse("job " + name + ": its plan() wrote no valid plan document: " + e.what());
+    return Refuse(given ? std::string("no valid plan document: ") + e.what()
+                        : who + "its plan() wrote no valid plan document: " + e.what());
   }
   fflush(stdout);
   _exit(0);

@@ -121,9 +121,13 @@ struct WireEdge {
   uint32_t input = 0;
   bool grouped = false, broadcast = false, quotes = false;
   uint64_t segments = 0;
+  std::string format, written, file;  // not empty: delivered as files of this format
+  uint64_t sample_bytes = 0;
   template <class V>
   static void Fields(V&& v) {
-    v(&WireEdge::input, &WireEdge::grouped, &WireEdge::broadcast, &WireEdge::quotes, &WireEdge::segments);
+    using S = WireEdge;
+    v(&S::input, &S::grouped, &S::broadcast, &S::quotes, &S::segments, &S::format, &S::written, &S::file,
+      &S::sample_bytes);
   }
 };
 

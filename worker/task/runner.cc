@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "common/io/clock.h"
+#include "worker/task/edge_file.h"
 #include "worker/task/library.h"
 
 namespace mr::task {
@@ -192,8 +193,47 @@ Status Runner::DeliverEdge(uint32_t input) {
   // The order of the segments is known when each has begun; then each streams in its turn.
   MR_RETURN_IF_ERROR(link_->WaitUntil([&] { return inputs_.Known(input); }));
   SetPhase(kPhaseReduce);
-  for (auto& [key, segment] : inputs_.Of(input)) MR_RETURN_IF_ERROR(DeliverSegment(key, segment));
+  const WireEdge& edge = *inputs_.edge(input);
+  for (auto& [key, segment] : inputs_.Of(input)) {
+    MR_RETURN_IF_ERROR(edge.format.empty() ? DeliverSegment(key, segment) : DeliverFile(edge, key, segment));
+  }
   return EndInput(input);
+}
+
+// The task's only way to a chunk: of an edge that is read as files, and behind what was sampled of it.
+Result<bool> Runner::NextChunk(Segment* segment, size_t index, std::string_view* chunk) {
+  MR_RETURN_IF_ERROR(link_->WaitUntil([&] { return segment->complete || index < segment->run.chunks.size(); }));
+  if (index >= segment->run.chunks.size()) return false;
+  const Chunk found = segment->run.chunks[index];
+  MR_ASSIGN_OR_RETURN(const char* data, inputs_.Bytes(found));
+  *chunk = {data, found.size};
+  return true;
+}
+
+Status Runner::DeliverFile(const WireEdge& edge, const SegmentKey& key, Segment* segment) {
+  MR_ASSIGN_OR_RETURN(const FileFormat format, ParseInputFormat(edge.format));
+  MR_ASSIGN_OR_RETURN(const FileFormat written, ParseOutputFormat(edge.written));
+  char number[16];
+  snprintf(number, sizeof number, "/%05u", key.upstream);
+  WireSplit split;
+  split.input = key.input;
+  split.name = edge.file + number;
+  split.format = edge.format;
+  split.sample_bytes = edge.sample_bytes;
+  where_ = split.name;
+  size_t next = 0;
+  const auto chunk = [&](std::string_view* batch) -> Result<bool> {
+    if (next > 0 && next <= segment->run.chunks.size()) inputs_.Drop(segment, next - 1);
+    return NextChunk(segment, next++, batch);
+  };
+  SplitReader reader(split, format, (oper_.table->flags & MR_RAW_BLOCKS) != 0,
+                     std::make_unique<EdgeFile>(written, split.name, chunk));
+  MR_RETURN_IF_ERROR(DeliverBatches(split, key.upstream, &reader));
+  // Of a sample the rest: the daemon keeps on sending it.
+  for (std::string_view rest;;) {
+    MR_ASSIGN_OR_RETURN(const bool more, chunk(&rest));
+    if (!more) return {};
+  }
 }
 
 Status Runner::DeliverSegment(const SegmentKey& key, Segment* segment) {
@@ -226,16 +266,21 @@ Status Runner::DeliverSplit(size_t index) {
   });
   const auto counted = [](const WireEdge& e) { return e.quotes; };
   if (std::any_of(task_.edges.begin(), task_.edges.end(), counted)) reader.SetQuotes(&quotes_);
+  return DeliverBatches(split, 0, &reader);
+}
+
+Status Runner::DeliverBatches(const WireSplit& split, uint32_t upstream, SplitReader* reader) {
   // What a compressed file has is known better with time.
   uint64_t expected = split.length;
   for (;;) {
     mr_batch batch{};
-    MR_ASSIGN_OR_RETURN(const bool got, reader.Next(&batch_, &batch.offset));
-    link_->page()->total.fetch_add(reader.expected() - expected, std::memory_order_relaxed);
-    expected = reader.expected();
+    MR_ASSIGN_OR_RETURN(const bool got, reader->Next(&batch_, &batch.offset));
+    link_->page()->total.fetch_add(reader->expected() - expected, std::memory_order_relaxed);
+    expected = reader->expected();
     if (!got) return {};
     batch.struct_size = sizeof batch;
     batch.input = split.input;
+    batch.upstream_task = upstream;
     batch.data = Bytes(batch_);
     batch.input_file = Bytes(split.name);
     where_ = split.name + ", byte " + std::to_string(batch.offset);

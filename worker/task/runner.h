@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,7 +33,13 @@ class Runner {
   Status ReadQuotes(uint32_t input);
   Status DeliverEdge(uint32_t input);
   Status DeliverSegment(const SegmentKey& key, Segment* segment);
+  // The segment of an edge that is read as files.
+  Status DeliverFile(const WireEdge& edge, const SegmentKey& key, Segment* segment);
+  // Chunk number `index`, once it is here; valid until it is dropped. False at the segment's end.
+  Result<bool> NextChunk(Segment* segment, size_t index, std::string_view* chunk);
   Status DeliverSplit(size_t split);
+  // All that the reader finds in a split, or in an upstream task's output.
+  Status DeliverBatches(const WireSplit& split, uint32_t upstream, SplitReader* reader);
   Status DeliverGrouped(const std::vector<uint32_t>& grouped);
   Status CallBatch(const mr_batch& batch);
   Status EndInput(uint32_t input);

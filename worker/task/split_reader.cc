@@ -17,11 +17,20 @@ SplitReader::SplitReader(const WireSplit& split, FileFormat format, bool raw_blo
     : file_(split, fd, std::move(more)), format_(format), raw_blocks_(raw_blocks),
       piece_(split.sample_bytes == 0 ? kReadBytes : std::clamp<uint64_t>(split.sample_bytes, 4096, kReadBytes)) {}
 
+SplitReader::SplitReader(const WireSplit& split, FileFormat format, bool raw_blocks, std::unique_ptr<ByteStream> stream)
+    : SplitReader(split, format, raw_blocks, -1, nullptr) {
+  stream_ = std::move(stream);
+}
+
 Status SplitReader::Start() {
+  started_ = true;
   const bool any_bytes = format_.kind == FileFormat::Kind::kFixed || format_.kind == FileFormat::Kind::kRecord;
-  MR_ASSIGN_OR_RETURN(stream_, OpenStream(file_, any_bytes));
+  const bool given = stream_ != nullptr;
+  if (!given) {
+    MR_ASSIGN_OR_RETURN(stream_, OpenStream(file_, any_bytes));
+  }
   buffer_offset_ = stream_->begin();
-  ended_ = split().length == 0 || stream_->begin() == limit();
+  ended_ = (!given && split().length == 0) || stream_->begin() == limit();
   if (ended_) return {};
   csv_scanned_ = csv_end_ = stream_->begin();
   if (format_.kind == FileFormat::Kind::kRaw || (!any_bytes && stream_->begin() == 0)) return {};
@@ -314,7 +323,7 @@ Result<bool> SplitReader::NextFrame(std::string* batch, uint64_t* offset) {
 }
 
 Result<bool> SplitReader::Next(std::string* batch, uint64_t* offset) {
-  if (stream_ == nullptr) MR_RETURN_IF_ERROR(Start());
+  if (!started_) MR_RETURN_IF_ERROR(Start());
   if (format_.kind == FileFormat::Kind::kFixed) return NextFixed(batch, offset);
   if (format_.kind == FileFormat::Kind::kRecord) return NextFrame(batch, offset);
   if (format_.kind == FileFormat::Kind::kCsv) return NextCsv(batch, offset);

@@ -27,6 +27,8 @@ class SplitReader {
  public:
   // fd is borrowed. raw_blocks: lines come as whole blocks of lines, one record each.
   SplitReader(const WireSplit& split, FileFormat format, bool raw_blocks, int fd, ReadMoreFn more);
+  // A whole file that comes as `stream`; of the split, only what names and samples it counts.
+  SplitReader(const WireSplit& split, FileFormat format, bool raw_blocks, std::unique_ptr<ByteStream> stream);
 
   // Of csv files that are read in several splits; outlives the reader.
   void SetQuotes(const CsvQuotes* quotes) { quotes_ = quotes; }
@@ -65,7 +67,8 @@ class SplitReader {
   const FileFormat format_;
   const bool raw_blocks_;
   const uint64_t piece_;
-  std::unique_ptr<ByteStream> stream_;  // null until the first Next
+  std::unique_ptr<ByteStream> stream_;  // null until the first Next, but for one that was given
+  bool started_ = false;
   std::string buffer_;          // bytes from buffer_offset_
   size_t start_ = 0;            // of what is not yet consumed, within buffer_
   uint64_t buffer_offset_ = 0;

@@ -71,6 +71,8 @@ struct StageSpec {
   # operator whose memory grows with its task.
   memoryBytes @8 :UInt64;
   # Per attempt of this stage; 0 = as the job has it.
+  builtin @9 :Bool;
+  # The operator is one of the built-in library, although the job names another.
 }
 
 struct InputSpec {
@@ -100,6 +102,14 @@ struct EdgeInput {
   quotes @4 :Bool;
   # A broadcast of the stage's csv files' quotes (operator mr.csv_quotes), read by the host and not by the operator;
   # such inputs are the stage's last.
+  format @5 :Text;
+  # Not empty: read as files are (FileInput.format), one for the output of each upstream task: what its records would be
+  # if the port wrote files of format `written`. Never grouped, never by allToAll.
+  written @6 :Text;
+  file @7 :Text;
+  # What these files are called to the operator; the upstream task's number is put behind it.
+  sampleBytes @8 :UInt64;
+  # As of files.
 }
 
 struct PortSpec {

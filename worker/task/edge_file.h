@@ -1,0 +1,36 @@
+// An edge that is read as files are: the records that an upstream task wrote, as the bytes of the file that they would be.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "common/base/file_format.h"
+#include "common/base/status.h"
+#include "worker/task/byte_stream.h"
+
+namespace mr::task {
+
+// Gives the next batch of the segment: true, or false at its end. Valid until the next call.
+using NextBatchFn = std::function<Result<bool>(std::string_view* batch)>;
+
+class EdgeFile : public ByteStream {
+ public:
+  // written: text, raw or fixed:N. name: of the file, for messages.
+  EdgeFile(FileFormat written, std::string name, NextBatchFn next)
+      : written_(written), name_(std::move(name)), next_(std::move(next)) {}
+
+  uint64_t begin() const override { return 0; }
+  uint64_t limit() const override { return kUnknown; }
+  uint64_t expected() const override { return bytes_; }
+  // Whole batches, whatever is wanted. kCorrupted for a damaged batch, kInvalidArgument for a record that the format
+  // cannot hold.
+  Result<bool> Next(uint64_t want, std::string* out) override;
+
+ private:
+  const FileFormat written_;
+  const std::string name_;
+  const NextBatchFn next_;
+  uint64_t bytes_ = 0;  // so far
+};
+
+}  // namespace mr::task
