@@ -158,6 +158,7 @@ Result<LibraryInfo> ParseLibraryInfo(std::string_view text) {
       info.operators.push_back({Get<std::string>(op, "name", "operators"), GetOr<uint32_t>(op, "flags", 0, "operators")});
     }
     info.built_with = GetOr<std::string>(root, "built_with", "", "mrtask check");
+    info.abi = GetOr<uint32_t>(root, "abi", 0, "mrtask check");
     return info;
   });
 }

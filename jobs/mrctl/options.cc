@@ -39,7 +39,7 @@ CLI::App* AddSub(CLI::App* above, Command* c, const std::string& name, const std
                  const std::string& example) {
   CLI::App* app = above->add_subcommand(name, help)->fallthrough();
   app->parse_complete_callback([c, name] { c->sub = name; });
-  AddExample(app, example);
+  if (!example.empty()) AddExample(app, example);
   return app;
 }
 
@@ -183,6 +183,20 @@ void AddProfile(CLI::App* root, Command* c) {
       ->expected(1);
 }
 
+void AddSdk(CLI::App* root, Command* c) {
+  CLI::App* sdk = root->add_subcommand("sdk", "for writers of operators: new, check")->fallthrough();
+  sdk->require_subcommand(1);
+  AddSub(sdk, c, "new", "write a project of an operator library that builds and passes its test", "mrctl sdk new wordstats")
+      ->add_option("name", c->args, "NAME [DIRECTORY (default: ./NAME)]")
+      ->required()
+      ->expected(1, 2);
+  CLI::App* check = AddSub(sdk, c, "check", "whether a library can be loaded on this machine, and what is in it",
+                           "");
+  check->add_option("library", c->args, "LIBRARY.so")->required()->expected(1)->type_name("PATH");
+  check->footer("Exit: 0 it can be submitted, 2 it cannot (all reasons are told), 7 no such file.");
+  AddExample(check, "mrctl sdk check libvisits.so");
+}
+
 void AddWhatif(CLI::App* root, Command* c) {
   CLI::App* app = root->add_subcommand("whatif", "a job that succeeded, simulated under another list or number of workers")->fallthrough();
   app->add_option("id", c->args, "job_...")->required();
@@ -248,6 +262,7 @@ const std::vector<Group>& Groups() {
       {"Look at jobs", {"jobs", "job", "history", "logs", "why", "trace", "profile", "whatif"}},
       {"Cluster", {"workers", "worker", "queues", "queue", "top", "doctor"}},
       {"Files", {"fs"}},
+      {"Write operators", {"sdk"}},
       {"mrctl itself", {"config", "completion", "version"}},
   };
   return groups;
@@ -269,6 +284,7 @@ void BuildOptionTree(CLI::App* root, Command* c) {
   AddJobVerbs(root, c);
   AddProfile(root, c);
   AddWhatif(root, c);
+  AddSdk(root, c);
   AddClusterVerbs(root, c);
   AddFsOptions(root->add_subcommand("fs", "the block store's files")->fallthrough(), c);
   AddOwnVerbs(root, c);

@@ -64,6 +64,7 @@ struct LibraryInfo {
   std::vector<Job> jobs;
   std::vector<Op> operators;
   std::string built_with;
+  uint32_t abi = 0;
 };
 // What `mrtask check` prints.
 Result<LibraryInfo> ParseLibraryInfo(std::string_view json);

@@ -123,5 +123,9 @@ struct Reasons {
 std::string JsonWhy(const std::vector<Reasons>& why, OutputForm form);
 // Several jobs that were waited for; failure: of the first that did not succeed, or null.
 std::string JsonWaited(const std::vector<JobStatus>& jobs, OutputForm form, const Failure* failure);
+// A library that has problems has an "error" beside it.
+std::string JsonLibrary(const struct LibraryReport& report, OutputForm form);
+std::string JsonProject(const std::string& name, const std::string& directory, const std::vector<struct ProjectFile>& files,
+                        OutputForm form);
 
 }  // namespace mr::ctl

@@ -3,6 +3,8 @@
 
 #include "common/base/text.h"
 #include "jobs/mrctl/render.h"
+#include "jobs/mrctl/sdk_check.h"
+#include "jobs/mrctl/sdk_new.h"
 
 namespace mr::ctl {
 namespace {
@@ -198,7 +200,7 @@ JsonOut ToJson(const PlanStage& s, const Plan& plan) {
   }
   for (const PlanPort& p : s.ports) {
     if (p.files) {
-      Json files = {{"format", p.format}};
+      JsonOut files = {{"format", p.format}};
       if (!p.name.empty()) files["name"] = p.name;
       ports.push_back({{"files", std::move(files)}});
     } else {
@@ -314,6 +316,26 @@ std::string JsonWaited(const std::vector<JobStatus>& jobs, OutputForm form, cons
   if (failure == nullptr || form == OutputForm::kNdjson) return JsonJobs(jobs, form);
   return Dump({{"version", 1}, {"jobs", All(jobs)},
                {"error", {{"code", failure->code}, {"message", failure->message}, {"hint", failure->hint}}}});
+}
+
+std::string JsonLibrary(const LibraryReport& report, OutputForm form) {
+  JsonOut needs = JsonOut::array(), operators = JsonOut::array(), jobs = JsonOut::array();
+  for (const auto& [file, version] : report.needs) needs.push_back({{"file", file}, {"version", version}});
+  for (const auto& op : report.info.operators) operators.push_back({{"id", op.name}, {"flags", FlagWords(op.flags)}});
+  for (const auto& job : report.info.jobs) jobs.push_back({{"id", job.name}, {"help", job.help}});
+  const JsonOut json = {{"id", report.path}, {"bytes", report.bytes}, {"abi", report.info.abi}, {"built_with", report.info.built_with},
+                     {"needs", std::move(needs)}, {"operators", std::move(operators)}, {"jobs", std::move(jobs)},
+                     {"problems", report.problems}};
+  if (report.problems.empty() || form == OutputForm::kNdjson) return One("library", json, form);
+  return Dump({{"version", 1}, {"library", json},
+               {"error", {{"code", "invalid_argument"}, {"message", report.path + " " + report.problems[0]}, {"hint", ""}}}});
+}
+
+std::string JsonProject(const std::string& name, const std::string& directory, const std::vector<ProjectFile>& files,
+                        OutputForm form) {
+  JsonOut names = JsonOut::array();
+  for (const ProjectFile& file : files) names.push_back(file.name);
+  return One("project", {{"id", name}, {"directory", directory}, {"files", std::move(names)}}, form);
 }
 
 std::string SubmitJson(const JobStatus& job, OutputForm form, const Failure* failure) {

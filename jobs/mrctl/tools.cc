@@ -133,7 +133,10 @@ Result<std::string> ToolRun::Finish() {
                            strsignal(WTERMSIG(status)) + ") while it was loaded and asked for its plan" +
                            (err.empty() ? "" : ":\n" + err));
   }
-  if (WEXITSTATUS(status) == 0) return out;
+  if (WEXITSTATUS(status) == 0 && !out.empty()) return out;
+  if (WEXITSTATUS(status) == 0) {
+    return InvalidArgument("the operator library ended the process (exit 0) while it was loaded and asked for its plan");
+  }
   if (err.empty()) err = what_ + " exited with " + std::to_string(WEXITSTATUS(status)) + " and said nothing";
   if (WEXITSTATUS(status) == 2) return InvalidArgument(err);
   return Internal(what_ + " exited with " + std::to_string(WEXITSTATUS(status)) + ": " + err);
@@ -148,5 +151,7 @@ ToolRun StartPlan(const std::string& library, const std::string& job, const std:
 ToolRun StartCheck(const std::string& library) {
   return ToolRun({BinaryDirectory() + "/mrtask", "check", library});
 }
+
+ToolRun StartHostLibraries() { return ToolRun({BinaryDirectory() + "/mrtask", "libraries"}); }
 
 }  // namespace mr::ctl

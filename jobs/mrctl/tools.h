@@ -43,5 +43,7 @@ class ToolRun {
 inline constexpr char kPlanDocument[] = "--document";
 ToolRun StartPlan(const std::string& library, const std::string& job, const std::vector<std::string>& args);
 ToolRun StartCheck(const std::string& library);
+// Prints the paths of mrtask and of what is loaded with it, one a line.
+ToolRun StartHostLibraries();
 
 }  // namespace mr::ctl

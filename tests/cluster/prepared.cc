@@ -36,6 +36,8 @@ Status Prepared::Start() {
   MR_RETURN_IF_ERROR(cluster_.Start());
   MR_RETURN_IF_ERROR(MakeDirectories(work()));
   WriteWords(work() + "/books.txt", 2000, 7);
+  const RunResult copied = Shell("cp '" + BinaryDirectory() + "/../lib/libpaceline_jobs.so' libvisits.so");
+  if (copied.exit != 0) return Internal(copied.err);
   for (const char* line :
        {"mrctl fs mkdir -p /data/trash && mrctl fs put books.txt /data/books.txt && mrctl fs put books.txt "
         "/data/old.txt",

@@ -1,6 +1,7 @@
 // A cluster with something of everything in it, for tests of all verbs of mrctl, and what mrctl's own help says there
 // is. What stands in examples of the help is here:
-//   books.txt in the working directory and as /data/books.txt; /data/old.txt; /data/trash, a directory with a file;
+//   libvisits.so, an operator library, and books.txt in the working directory; /data/books.txt, the same as the latter;
+//   /data/old.txt; /data/trash, a directory with a file;
 //   job_1_0001, a wordcount of /data/books.txt to /data/counts that succeeded; job_1_0002, which runs; w1 and w2.
 #pragma once
 

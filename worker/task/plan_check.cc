@@ -1,5 +1,6 @@
 #include "worker/task/plan_check.h"
 
+#include <link.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -81,11 +82,26 @@ Status Examine(const mr_library* library, const json& plan, json* operators) {
 
 }  // namespace
 
+int LibrariesMain() {
+  char self[4096];
+  const ssize_t n = readlink("/proc/self/exe", self, sizeof self);
+  if (n <= 0) return Refuse("/proc is not there");
+  printf("%.*s\n", static_cast<int>(n), self);
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void*) {
+        if (info->dlpi_name[0] == '/') printf("%s\n", info->dlpi_name);
+        return 0;
+      },
+      nullptr);
+  return 0;
+}
+
 int CheckMain(const std::string& path) {
   alarm(kTimeLimitSeconds);
   const Result<const mr_library*> library = LoadLibrary(path);
   if (!library.ok()) return Refuse(library.status().message());
   json out = {{"jobs", json::array()}, {"operators", json::array()}};
+  out["abi"] = (*library)->abi;
   out["built_with"] = (*library)->built_with != nullptr ? (*library)->built_with : "";
   for (uint32_t i = 0; i < (*library)->job_count; ++i) {
     const mr_job* job = (*library)->jobs[i];

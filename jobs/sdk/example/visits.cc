@@ -9,7 +9,9 @@ namespace {
 // (requests, bytes)
 using Cost = std::tuple<int64_t, int64_t>;
 
-class ReadLog : public mr::LineMapper<std::string, Cost>, public mr::Combiner<std::string, Cost> {
+class ReadLog : public mr::LineMapper<std::string, Cost>,
+                public mr::Combiner<std::string, Cost>,
+                public mr::Partitioner<std::string> {
  public:
   void Map(std::string_view line, Out& out) {
     std::string_view fields[3];
@@ -35,6 +37,17 @@ class ReadLog : public mr::LineMapper<std::string, Cost>, public mr::Combiner<st
   // Runs on parts of a group, before they travel.
   Cost Combine(std::string_view, mr::Values<Cost>& costs) { return Sum(costs); }
 
+  // Hosts of one domain (its last two names) go to one task, so they stand in one part of the output.
+  uint32_t Partition(std::string_view host, uint32_t partitions) const {
+    const size_t dot = host.rfind('.');
+    const size_t begin = dot == host.npos || dot == 0 ? host.npos : host.rfind('.', dot - 1);
+    uint32_t hash = 2166136261u;  // FNV-1a; std::hash may differ between machines
+    for (char c : begin == host.npos ? host : host.substr(begin + 1)) {
+      hash = (hash ^ static_cast<uint8_t>(c)) * 16777619u;
+    }
+    return hash % partitions;
+  }
+
   static Cost Sum(mr::Values<Cost>& costs) {
     Cost sum(0, 0);
     for (const auto& [requests, bytes] : costs) {
@@ -54,7 +67,7 @@ class WriteCosts : public mr::Reducer<std::string, Cost, mr::Text, mr::Text> {
 
 void PlanVisits(const std::vector<std::string>& args, mr::JobPlan& plan) {
   mr::Args("visits").Parse(args);
-  auto& read = plan.Map("read", "visits.read").ReadFiles().Shuffle({.combine = true});
+  auto& read = plan.Map("read", "visits.read").ReadFiles().Shuffle({.combine = true, .custom_partition = true});
   plan.Reduce("write", "visits.write").Group(read).WriteFiles();
 }
 

@@ -1,9 +1,9 @@
-// Dies before anybody asked it anything.
-#include <cstdlib>
+// Throws before anybody asked it anything.
+#include <stdexcept>
 
 namespace {
 struct AtLoad {
-  AtLoad() { std::abort(); }
+  AtLoad() { throw std::runtime_error("no licence"); }
 } at_load;
 }  // namespace
 

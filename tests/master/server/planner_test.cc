@@ -432,6 +432,20 @@ TEST(SpecTest, NamesWhatIsWrong) {
   fault([](auto s) { s.getStages()[0].getPorts()[0].getShuffle().setSorted(false); }, "sorted port");
   fault([](auto s) { s.getStages()[0].getInputs()[0].getFiles().setFormat("txt"); }, "did you mean 'text'");
   fault([](auto s) { s.getStages()[0].getInputs()[0].getFiles().setFormat("fixed:0"); }, "unknown format");
+  const auto as_files = [](auto s, const char* written) {
+    auto edge = s.getStages()[1].getInputs()[0].getEdge();
+    edge.setKind(rpc::EdgeKind::ONE_TO_ONE);
+    edge.setGrouped(false);
+    edge.setFormat("csv");
+    edge.setWritten(written);
+    return edge;
+  };
+  EXPECT_TRUE(Read([&](auto s) { as_files(s, "text"); }).ok());
+  fault([&](auto s) { as_files(s, "text").setFormat("cvs"); }, "did you mean 'csv'");
+  fault([&](auto s) { as_files(s, "text.zst"); }, "not compressed");
+  fault([&](auto s) { as_files(s, "record"); }, "not compressed");
+  fault([&](auto s) { as_files(s, "text").setGrouped(true); }, "no all-to-all or grouped edge");
+  fault([&](auto s) { as_files(s, "text").setKind(rpc::EdgeKind::ALL_TO_ALL); }, "no all-to-all or grouped edge");
   fault([](auto s) { s.getOutput().setUri("/out"); }, "absolute URI");
   fault([](auto s) { s.getOutput().setUri("file:///"); }, "root");
   fault([](auto s) { s.initPolicies(1).set(0, "nonsense"); }, "nonsense");

@@ -1,0 +1,10 @@
+# Writes OUT, a C++ file with the contents of FILES (separated by '|') of DIRECTORY.
+string(REPLACE "|" ";" names "${FILES}")
+set(text "// Made from ${DIRECTORY} by embed_project.cmake.\n#include \"jobs/mrctl/sdk_new.h\"\n\nnamespace mr::ctl {\n\n")
+string(APPEND text "const std::vector<ProjectFile>& ExampleFiles() {\n  static const std::vector<ProjectFile> files = {\n")
+foreach(name IN LISTS names)
+  file(READ "${DIRECTORY}/${name}" content)
+  string(APPEND text "      {\"${name}\", R\"mr_project(${content})mr_project\"},\n")
+endforeach()
+string(APPEND text "  };\n  return files;\n}\n\n}  // namespace mr::ctl\n")
+file(WRITE "${OUT}" "${text}")

@@ -1,0 +1,51 @@
+// mrctl sdk: new, check.
+#include <cstdio>
+
+#include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/render.h"
+#include "jobs/mrctl/sdk_check.h"
+#include "jobs/mrctl/sdk_new.h"
+#include "jobs/mrctl/verbs.h"
+
+namespace mr::ctl {
+namespace {
+
+Result<int> New(const Command& command, const Settings& settings) {
+  const std::string& name = command.args[0];
+  MR_RETURN_IF_ERROR(CheckProjectName(name));
+  const std::string directory = command.args.size() > 1 ? command.args[1] : name;
+  const std::string sdk = FindSdk();
+  const auto files = ProjectFiles(name, sdk);
+  MR_RETURN_IF_ERROR(WriteProject(directory, files));
+  if (settings.form != OutputForm::kTable) {
+    Print(JsonProject(name, directory, files, settings.form));
+    return kExitOk;
+  }
+  std::string text;
+  for (const ProjectFile& file : files) text += directory + "/" + file.name + "\n";
+  Print(text);
+  if (settings.quiet) return kExitOk;
+  if (sdk.empty()) std::fputs("the SDK does not stand beside mrctl: give cmake -DPaceline_DIR=<where PacelineConfig.cmake is>\n", stderr);
+  std::fprintf(stderr, "build and test it: cmake -S %s -B %s/build && cmake --build %s/build && ctest --test-dir %s/build\n",
+               directory.c_str(), directory.c_str(), directory.c_str(), directory.c_str());
+  return kExitOk;
+}
+
+Result<int> Check(const Command& command, const Settings& settings) {
+  MR_ASSIGN_OR_RETURN(const LibraryReport report, CheckLibrary(command.args[0]));
+  Print(RenderLibrary(report, settings.form));
+  if (settings.form == OutputForm::kTable) {
+    for (const std::string& problem : report.problems) {
+      std::fprintf(stderr, "mrctl: %s %s\n", report.path.c_str(), problem.c_str());
+    }
+  }
+  return report.problems.empty() ? kExitOk : kExitUsage;
+}
+
+}  // namespace
+
+Result<int> RunSdk(const Command& command, const Settings& settings) {
+  return command.sub == "new" ? New(command, settings) : Check(command, settings);
+}
+
+}  // namespace mr::ctl

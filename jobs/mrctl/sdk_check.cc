@@ -1,0 +1,135 @@
+#include "jobs/mrctl/sdk_check.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "common/abi/operator_table.h"
+#include "common/base/text.h"
+#include "common/io/files.h"
+#include "jobs/mrctl/render.h"
+#include "jobs/mrctl/tools.h"
+
+namespace mr::ctl {
+namespace {
+
+constexpr size_t kMostNamed = 10;  // clashing symbols that are listed
+
+std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// Only the highest version of each family says what a machine must have.
+std::vector<ElfFile::Version> Highest(const std::vector<ElfFile::Version>& all) {
+  std::map<std::pair<std::string, std::string>, std::string> highest;
+  for (const auto& [file, version] : all) {
+    std::string& best = highest[{file, version.substr(0, version.find_last_of('_'))}];
+    if (best.empty() || VersionBelow(best, version)) best = version;
+  }
+  std::vector<ElfFile::Version> out;
+  for (auto& [key, version] : highest) out.push_back({key.first, std::move(version)});
+  return out;
+}
+
+std::string Listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kMostNamed); ++i) text += (i == 0 ? "" : ", ") + names[i];
+  return names.size() > kMostNamed ? text + " and " + std::to_string(names.size() - kMostNamed) + " more" : text;
+}
+
+// Against mrtask and each library that is in its process before an operator library comes.
+Status CompareWithHost(const ElfFile& library, LibraryReport* report) {
+  MR_ASSIGN_OR_RETURN(const std::string listed, StartHostLibraries().Finish());
+  std::set<std::string> told;
+  for (size_t at = 0; at < listed.size();) {
+    const size_t end = std::min(listed.find('\n', at), listed.size());
+    const std::string path = listed.substr(at, end - at);
+    at = end + 1;
+    const auto bytes = ReadFile(path);
+    if (!bytes.ok()) continue;  // the kernel's own page has no file
+    const auto host = ParseElf(*bytes);
+    if (!host.ok()) return Internal("cannot read " + path + ": it " + host.status().message());
+    const std::string name = host->soname.empty() ? BaseName(path) : host->soname;
+    for (std::string& missing : MissingVersions(library, name, *host)) report->problems.push_back(std::move(missing));
+    auto clashing = ClashingSymbols(library, *host);
+    std::erase_if(clashing, [&](const std::string& symbol) { return !told.insert(symbol).second; });
+    if (clashing.empty()) continue;
+    const std::string whose = name == "mrtask" ? name : name + " in the process of mrtask";
+    report->problems.push_back("exports " + Listed(clashing) + ", which " + whose + " has, too, and the loader takes those: hide them (-fvisibility=hidden, or -Wl,--exclude-libs,ALL for archives), or rename them");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<LibraryReport> CheckLibrary(const std::string& path) {
+  LibraryReport report;
+  report.path = path;
+  auto bytes = ReadFile(path);
+  if (!bytes.ok()) return bytes.status().With("operator library");
+  report.bytes = bytes->size();
+  auto elf = ParseElf(*bytes);
+  if (!elf.ok()) {
+    report.problems.push_back(elf.status().message());
+    return report;
+  }
+  if (elf->program) {
+    report.problems.push_back("is a program; link it with -shared (paceline_add_library does)");
+    return report;
+  }
+  report.needs = Highest(elf->needs_versions);
+  MR_RETURN_IF_ERROR(CompareWithHost(*elf, &report));
+  const auto has_table = std::find_if(elf->exports.begin(), elf->exports.end(), [](const auto& s) { return s.name == MR_LIBRARY_SYMBOL; });
+  if (has_table == elf->exports.end()) {
+    report.problems.push_back("does not export " MR_LIBRARY_SYMBOL "(): no operator library, or its PACELINE_LIBRARY is missing or hidden");
+  }
+  auto json = StartCheck(path[0] == '/' ? path : "./" + path).Finish();
+  if (!json.ok() && json.status().code() != Code::kInvalidArgument) return json.status();
+  if (!json.ok()) {
+    // What was found above says it better than the loader.
+    if (report.problems.empty()) report.problems.push_back(json.status().message());
+    return report;
+  }
+  auto info = ParseLibraryInfo(*json);
+  if (!info.ok()) {
+    report.problems.push_back(info.status().message());
+    return report;
+  }
+  report.info = *std::move(info);
+  if (report.info.operators.empty()) report.problems.push_back("has no operator in its table");
+  return report;
+}
+
+std::string FlagWords(uint32_t flags) {
+  constexpr std::pair<uint32_t, const char*> kWords[] = {
+      {MR_DETERMINISTIC, "deterministic"}, {MR_UNORDERED, "unordered"},     {MR_SIDE_EFFECTS, "side_effects"},
+      {MR_REUSABLE, "reusable"},           {MR_ASSOCIATIVE, "associative"}, {MR_RAW_BLOCKS, "raw_blocks"}};
+  std::string text;
+  for (const auto& [flag, word] : kWords) {
+    if (flags & flag) text += (text.empty() ? "" : " ") + std::string(word);
+  }
+  return text;
+}
+
+std::string RenderLibrary(const LibraryReport& report, OutputForm form) {
+  if (form != OutputForm::kTable) return JsonLibrary(report, form);
+  std::string text = "library     " + report.path + ", " + HumanBytes(report.bytes) + "\n";
+  std::string needs;
+  for (const auto& [file, version] : report.needs) needs += (needs.empty() ? "" : ", ") + version;
+  if (!needs.empty()) text += "needs       " + needs + "\n";
+  if (!report.info.built_with.empty()) {
+    text += "built with  " + report.info.built_with + "\nabi         " + std::to_string(report.info.abi) + "\n";
+  }
+  if (!report.info.operators.empty()) {
+    Table operators({"OPERATOR", "FLAGS"});
+    for (const auto& op : report.info.operators) operators.Add({op.name, FlagWords(op.flags)});
+    text += "\n" + operators.Text();
+  }
+  if (!report.info.jobs.empty()) {
+    Table jobs({"JOB", "WHAT IT DOES"});
+    for (const auto& job : report.info.jobs) jobs.Add({job.name, job.help.substr(0, job.help.find('\n'))});
+    text += "\n" + jobs.Text();
+  }
+  return text;
+}
+
+}  // namespace mr::ctl

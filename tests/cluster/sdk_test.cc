@@ -1,0 +1,154 @@
+// The SDK as a developer meets it: a new project, its check, its jobs; libraries that are bad; the installed package.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/answers.h"
+#include "tests/support/cluster.h"
+
+namespace mr::test {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string Library(const std::string& name) { return BinaryDirectory() + "/../lib/lib" + name + ".so"; }
+
+// Configures, builds and tests a project; its output where that fails.
+std::string BuildProject(const std::string& directory, const std::string& options = "") {
+  const std::string build = directory + "/build";
+  const RunResult run = RunProgram(
+      {"/bin/sh", "-c", "cmake -S '" + directory + "' -B '" + build + "' -DCMAKE_BUILD_TYPE=Debug " + options + " && cmake --build '" +
+                            build + "' && ctest --test-dir '" + build + "' --output-on-failure"}, Seconds(300));
+  return run.exit == 0 ? "" : run.out + run.err;
+}
+
+class SdkTest : public testing::Test {
+ protected:
+  RunResult Mrctl(const std::vector<std::string>& args, Duration limit = Seconds(60)) {
+    SpawnOptions options;
+    options.directory = directory_.path();
+    options.env = {"TMPDIR=" + directory_.path()};
+    return RunMrctl(args, limit, options);
+  }
+  void Write(const std::string& name, const std::string& text) { std::ofstream(directory_ / name) << text; }
+
+  TempDirectory directory_;
+};
+
+TEST_F(SdkTest, ANewProjectBuildsPassesItsTestAndRunsBesideBuiltInJobs) {
+  const RunResult made = Mrctl({"sdk", "new", "word_stats"});
+  ASSERT_EQ(made.exit, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("word_stats/word_stats_test.cc\n"));
+  ASSERT_EQ(BuildProject(directory_ / "word_stats"), "");
+  const std::string library = "word_stats/build/libword_stats.so";
+
+  const RunResult check = Mrctl({"-o", "json", "sdk", "check", library});
+  ASSERT_EQ(check.exit, 0) << check.out << check.err;
+  const json report = json::parse(check.out);
+  EXPECT_EQ(report["library"]["problems"], json::array());
+  EXPECT_EQ(report["library"]["abi"], 1);
+  EXPECT_EQ(report["library"]["jobs"][0]["id"], "word_stats");
+  EXPECT_EQ(report["library"]["operators"][0]["flags"], "deterministic reusable associative");
+  EXPECT_FALSE(report["library"]["needs"].empty());
+  EXPECT_THAT(Mrctl({"sdk", "check", library}).out, AllOf(HasSubstr("word_stats.read"), HasSubstr("GLIBC_")));
+
+  Write("log", "www.b.org /x 5\na.org / 100\nnonsense\na.org /y 11\nb.org / 7\n");
+  const RunResult run = Mrctl({"-q", "submit", "--local", "--lib", library, "word_stats", "--input", "log"});
+  EXPECT_EQ(run.exit, 0) << run.err;
+  EXPECT_EQ(SortedLines(run.out), "a.org\t2\t111\nb.org\t1\t7\nwww.b.org\t1\t5\n");
+
+  // Its job between two built-in ones; and its operators as steps, which read each other by keys.
+  Write("chain.toml", "lib = '" + library + "'\ninput = 'log'\n[[step]]\njob = 'grep'\nargs = ['-e', 'org']\n"
+                      "[[step]]\njob = 'word_stats'\n[[step]]\njob = 'sort'\nargs = ['-r']\n");
+  const RunResult chain = Mrctl({"-q", "submit", "--local", "chain.toml"});
+  EXPECT_EQ(chain.exit, 0) << chain.err;
+  EXPECT_EQ(chain.out, "www.b.org\t1\t5\nb.org\t1\t7\na.org\t2\t111\n");
+  Write("operators.toml", "lib = '" + library + "'\n[[step]]\nname = 'read'\noperator = 'word_stats.read'\ninput = 'log'\ncombine = true\n"
+                          "custom_partition = true\n[[step]]\noperator = 'word_stats.write'\nedge = 'group'\ntasks = 3\n"
+                          "[[step]]\njob = 'sort'\n");
+  const RunResult operators = Mrctl({"-q", "submit", "--local", "operators.toml"});
+  EXPECT_EQ(operators.exit, 0) << operators.err;
+  EXPECT_EQ(operators.out, "a.org\t2\t111\nb.org\t1\t7\nwww.b.org\t1\t5\n");
+}
+
+TEST_F(SdkTest, ANewProjectOverwritesNothing) {
+  EXPECT_EQ(Mrctl({"sdk", "new", "twice"}).exit, 0);
+  const RunResult again = Mrctl({"sdk", "new", "twice"});
+  EXPECT_EQ(again.exit, 3);
+  EXPECT_THAT(again.err, HasSubstr("is not empty"));
+  const RunResult named = Mrctl({"-o", "json", "sdk", "new", "twice", "elsewhere"});
+  EXPECT_EQ(named.exit, 0);
+  EXPECT_EQ(json::parse(named.out)["project"]["files"].size(), 4u);
+  EXPECT_EQ(Mrctl({"sdk", "new", "Bad-Name"}).exit, 2);
+}
+
+TEST_F(SdkTest, EachBadLibraryIsToldWhy) {
+  const auto why = [&](const std::string& path) {
+    const RunResult run = Mrctl({"sdk", "check", path});
+    EXPECT_EQ(run.exit, 2) << path << run.out << run.err;
+    const RunResult as_json = Mrctl({"-o", "json", "sdk", "check", path});
+    EXPECT_EQ(as_json.exit, 2);
+    EXPECT_TRUE(json::parse(as_json.out).contains("error")) << as_json.out;
+    return run.err;
+  };
+  EXPECT_THAT(why(Library("throws_at_load")), HasSubstr("no licence"));
+  EXPECT_THAT(why(Library("wrong_abi")), HasSubstr("ABI"));
+  EXPECT_THAT(why(Library("no_symbol")), HasSubstr("does not export mr_library_table()"));
+  EXPECT_THAT(why(Library("undefined")), HasSubstr("a_symbol_that_nobody_has"));
+  EXPECT_THAT(why(Library("clashes")), HasSubstr("exports crc32, which libz.so.1 in the process of mrtask has, too"));
+  EXPECT_THAT(why(BinaryDirectory() + "/mrtask"), HasSubstr("is a program"));
+  Write("text.so", "not a library\n");
+  EXPECT_THAT(why("text.so"), HasSubstr("is no ELF file"));
+  // A copy that wants a glibc which is not there yet, and one for another machine.
+  std::string bytes = *ReadFile(Library("paceline_jobs"));
+  std::string newer = bytes;
+  for (size_t at = newer.find("GLIBC_2.14"); at != std::string::npos; at = newer.find("GLIBC_2.14", at + 1)) newer.replace(at, 10, "GLIBC_9.99");
+  ASSERT_NE(newer, bytes);
+  Write("newer.so", newer);
+  EXPECT_THAT(why("newer.so"), HasSubstr("needs GLIBC_9.99 (libc.so.6), this machine has GLIBC_2."));
+  bytes[18] = static_cast<char>(0xf3);
+  Write("riscv.so", bytes);
+  EXPECT_THAT(why("riscv.so"), HasSubstr("is for riscv"));
+  Write("cut.so", newer.substr(0, newer.size() / 2));
+  EXPECT_THAT(why("cut.so"), HasSubstr("cut off"));
+  EXPECT_EQ(Mrctl({"sdk", "check", "absent.so"}).exit, 7);
+}
+
+TEST_F(SdkTest, AConstructorThatExitsOrNeverEndsEndsInItsChild) {
+  const RunResult gone = Mrctl({"sdk", "check", Library("exits_at_load")});
+  EXPECT_EQ(gone.exit, 2);
+  EXPECT_THAT(gone.err, HasSubstr("mr_library_table"));
+  const RunResult submit = Mrctl({"submit", "--local", "--lib", Library("exits_at_load"), "x"});
+  EXPECT_EQ(submit.exit, 2);
+  EXPECT_THAT(submit.err, HasSubstr("ended the process (exit 0)"));
+  const RunResult spins = Mrctl({"submit", "--local", "--lib", Library("spins_at_load"), "x"});
+  EXPECT_EQ(spins.exit, 2);
+  EXPECT_THAT(spins.err, HasSubstr("did not come to an end"));
+}
+
+// What `cmake --install` puts under a prefix is a whole Paceline: the example is built against it, checked and run by it.
+TEST_F(SdkTest, TheInstalledPackageBuildsAndRunsAProject) {
+  const std::string prefix = directory_ / "prefix", build = BinaryDirectory() + "/..";
+  ASSERT_EQ(RunProgram({"/bin/sh", "-c", "cmake --install '" + build + "' --prefix '" + prefix + "'"}, Seconds(120)).exit, 0);
+  const RunResult made = RunProgram({prefix + "/bin/mrctl", "sdk", "new", "hosts", directory_ / "hosts"});
+  ASSERT_EQ(made.exit, 0) << made.err;
+  EXPECT_THAT(*ReadFile(directory_ / "hosts/CMakeLists.txt"), HasSubstr("HINTS \"" + prefix + "/lib/cmake/Paceline\""));
+  ASSERT_EQ(BuildProject(directory_ / "hosts"), "");
+  EXPECT_THAT(*ReadFile(directory_ / "hosts/build/CMakeCache.txt"), HasSubstr("Paceline_DIR:PATH=" + prefix));
+  Write("log", "a.org / 100\na.org /y 11\n");
+  const RunResult run = RunProgram({prefix + "/bin/mrctl", "-q", "submit", "--local", "--lib", directory_ / "hosts/build/libhosts.so",
+                                    "hosts", "--input", directory_ / "log"});
+  EXPECT_EQ(run.exit, 0) << run.err;
+  EXPECT_EQ(run.out, "a.org\t2\t111\n");
+  // A version that is not there is refused by the package.
+  Shell("sed -i 's/Paceline 0.1/Paceline 7.1/' '" + (directory_ / "hosts/CMakeLists.txt") + "'");
+  EXPECT_THAT(BuildProject(directory_ / "hosts"), HasSubstr("7.1"));
+}
+
+}  // namespace
+}  // namespace mr::test

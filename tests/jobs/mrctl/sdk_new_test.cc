@@ -1,0 +1,32 @@
+#include "jobs/mrctl/sdk_new.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace mr::ctl {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(SdkNewTest, ANameMustServeAsLibraryJobAndTarget) {
+  for (const char* good : {"a", "word_stats", "k9"}) EXPECT_TRUE(CheckProjectName(good).ok()) << good;
+  for (const char* bad : {"", "Words", "9k", "a-b", "a b", "../x", "a/b", "_a", "a_", "a__b", "test", "install", "paceline",
+                          "abcdefghijklmnopqrstuvwxyzabcdefghijklmno"}) {
+    EXPECT_EQ(CheckProjectName(bad).code(), Code::kInvalidArgument) << bad;
+  }
+}
+
+TEST(SdkNewTest, TheExampleComesUnderItsNewName) {
+  const auto files = ProjectFiles("word_stats", "/opt/sdk");
+  ASSERT_EQ(files.size(), ExampleFiles().size());
+  for (const ProjectFile& file : files) {
+    EXPECT_THAT(file.name + file.content, Not(HasSubstr("isits"))) << file.name;
+    EXPECT_THAT(file.content, HasSubstr("word_stats")) << file.name;
+  }
+  EXPECT_THAT(files[0].content, HasSubstr("find_package(Paceline 0.1 REQUIRED HINTS \"/opt/sdk\")"));
+  EXPECT_THAT(files[2].content, HasSubstr("PlanWordStats"));
+}
+
+}  // namespace
+}  // namespace mr::ctl
