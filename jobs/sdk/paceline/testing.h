@@ -7,6 +7,8 @@
 //   mr::LocalJob job(mr_library_table());         a whole plan (testing/local_job.h)
 //   job.Input("in.txt", "a b a\n").Run("words").Output();   "a\t2\nb\t1\n" over its parts
 //
+//   mr::ExpectDeterministic(job, "words").ok;      under many seeds (testing/determinism.h); .text says who is at fault
+//
 // Failures of operators are thrown (OperatorTest: JobError, or RetryableError where they said so) or in the result
 // (LocalJob).
 #pragma once
@@ -17,6 +19,7 @@
 #include <vector>
 
 #include "paceline/adapter.h"
+#include "paceline/testing/determinism.h"
 #include "paceline/testing/local_job.h"
 #include "paceline/testing/test_host.h"
 

@@ -1,53 +1,36 @@
 // LocalJob: a whole job of a library in this process, without a cluster: plan, splits, tasks of
 // each stage one after the other, partitions, combiners, grouped merges with the engine's order of
 // equal keys (input, upstream task, position). Small splits and batches on purpose: what an operator
-// gets wrong at a border shows here. A key's partition is not the one that it has in a cluster.
+// gets wrong at a border shows here. A key's partition is not the one that it has in a cluster. With a seed (local_result.h)
+// all that the engine leaves open is chosen at random; determinism.h does that with many.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "common/abi/csv_scan.h"
 #include "paceline/json_text.h"
+#include "paceline/testing/attempts.h"
 #include "paceline/testing/json.h"
+#include "paceline/testing/local_result.h"
 #include "paceline/testing/side_files.h"
 #include "paceline/testing/test_host.h"
+#include "paceline/testing/variation.h"
 
 namespace mr {
-
-struct LocalOptions {
-  uint64_t split_bytes = 64;    // of files
-  uint32_t reduces = 3;         // tasks of stages that the plan leaves open
-  uint32_t batch_records = 5;   // records in a batch of an edge
-  uint64_t block_bytes = 40;    // of MR_RAW_BLOCKS, about
-  uint32_t splits_per_task = 1; // as many small files are read in a cluster
-  uint64_t max_bad_records = 0; // of the whole job, as submit has it
-};
-
-struct LocalResult {
-  bool ok = false;
-  std::string error;                // why not
-  std::vector<std::string> parts;   // the output's files, in the order of tasks
-  std::map<std::string, std::vector<std::string>> named;  // likewise, of Stage::Named
-  TestCounters counters;
-  std::vector<std::string> bad_records;  // where they are, and why
-  std::map<std::string, uint32_t> tasks;  // of each stage
-  std::string Output() const {
-    std::string all;
-    for (const auto& part : parts) all += part;
-    return all;
-  }
-};
 
 class LocalJob {
  public:
   explicit LocalJob(const mr_library* library, LocalOptions options = {})
-      : library_(library), options_(options) {}
+      : library_(library), options_(options), variation_(options.seed == 0 ? Variation() : Variation(options.seed)) {}
 
   // A file of the job's --input option number `input`.
   LocalJob& Input(const std::string& name, std::string content, int input = 0) {
@@ -64,21 +47,39 @@ class LocalJob {
     side_files_.Add(name, content);
     return *this;
   }
+  LocalJob& SetVariation(const Variation& variation) {
+    variation_ = variation;
+    return *this;
+  }
+  LocalJob& RunTasksTwice(bool twice) {
+    options_.twice = twice;
+    return *this;
+  }
 
   LocalResult Run(const std::string& job, const std::vector<std::string>& args = {}) {
     LocalResult result;
     result_ = &result;
     try {
       stages_.clear();
+      placed_.clear();
+      const auto dice = variation_.Of(Vary::kSplits, 0);
+      splits_per_task_ = options_.splits_per_task;
+      reduces_ = options_.reduces;
+      if (dice) {
+        sdk::Dice roll = *dice;
+        splits_per_task_ = static_cast<uint32_t>(roll.Around(options_.splits_per_task));
+        reduces_ = static_cast<uint32_t>(roll.Around(options_.reduces));
+      }
       const sdk::JsonValue plan = sdk::JsonReader::Parse(PlanText(job, args));
       for (const auto& stage : plan["stages"].items) AddStage(stage);
+      DescribeStages(&result);
       for (size_t s = 0; s < stages_.size(); ++s) {
         result.tasks[stages_[s].name] = stages_[s].tasks;
         for (uint32_t t = 0; t < stages_[s].tasks; ++t) RunTask(s, t);
       }
       result.ok = true;
     } catch (const JobError& e) {
-      result.error = e.what();
+      result.error = (variation_.seed() == 0 ? "" : "seed " + std::to_string(variation_.seed()) + ": ") + e.what();
     }
     return result;
   }
@@ -134,6 +135,21 @@ class LocalJob {
     // [task][port][partition]
     std::vector<std::vector<std::vector<TestRecords>>> out;
   };
+
+  void DescribeStages(LocalResult* result) const {
+    for (const Stage& stage : stages_) {
+      LocalStage& out = result->stages.emplace_back();
+      out.name = stage.name;
+      out.op = stage.op->name;
+      out.flags = stage.op->flags;
+      for (const StageInput& input : stage.inputs) {
+        out.reads_files |= input.files;
+        if (input.files) continue;
+        std::string& readers = result->stages[input.from].readers;
+        readers += (readers.empty() ? "" : ", ") + out.op;
+      }
+    }
+  }
 
   const mr_operator* FindOperator(const std::string& name) const {
     for (uint32_t i = 0; i < library_->operator_count; ++i) {
@@ -212,8 +228,10 @@ class LocalJob {
       if (!wanted) continue;
       found = true;
       uint64_t at = 0;
+      // Alike for all stages: some count on it that two of them read the same splits.
+      std::optional<sdk::Dice> dice = variation_.Of(Vary::kSplits, 0, static_cast<uint64_t>(&file - files_.data()) + 1);
       do {
-        const uint64_t length = std::min<uint64_t>(step, file.content.size() - at);
+        const uint64_t length = std::min<uint64_t>(dice ? dice->Around(step) : step, file.content.size() - at);
         stage->splits.push_back({input, {&file, at, length}});
         at += length;
       } while (at < file.content.size());
@@ -223,7 +241,7 @@ class LocalJob {
 
   void SetTasks(Stage* stage) {
     bool open = false;
-    const size_t per_task = options_.splits_per_task;
+    const size_t per_task = splits_per_task_;
     if (!stage->splits.empty()) stage->tasks = static_cast<uint32_t>((stage->splits.size() + per_task - 1) / per_task);
     for (const StageInput& input : stage->inputs) {
       if (input.kind == "one_to_one") {
@@ -232,7 +250,7 @@ class LocalJob {
       }
       open |= input.kind == "all_to_all";
     }
-    if (stage->tasks == 0) stage->tasks = open ? options_.reduces : 1;
+    if (stage->tasks == 0) stage->tasks = open ? reduces_ : 1;
     for (const StageInput& input : stage->inputs) {
       if (input.kind == "all_to_all") stages_[input.from].partitions[input.port] = stage->tasks;
     }
@@ -275,8 +293,10 @@ class LocalJob {
     const auto [offset, to] = RangeOf(split, csv);
     const std::string_view text = std::string_view(split.file->content).substr(offset, to - offset);
     size_t at = 0;
+    std::optional<sdk::Dice> dice = variation_.Of(Vary::kBatches, IndexOf(stage), split.offset + 1);
     while (at < text.size()) {
-      const size_t end = at + RecordBehind(text.substr(at), options_.block_bytes, csv);
+      const uint64_t block_bytes = dice ? dice->Around(options_.block_bytes) : options_.block_bytes;
+      const size_t end = at + RecordBehind(text.substr(at), std::min<uint64_t>(block_bytes, text.size() - at), csv);
       const std::string_view block = text.substr(at, end - at);
       TestRecords records;
       if (stage.op->flags & MR_RAW_BLOCKS) {
@@ -335,10 +355,11 @@ class LocalJob {
 
   void FeedEdge(const Stage& stage, uint32_t index, uint32_t t, sdk::TestTask* task) {
     ForEachSlice(stage, stage.inputs[index], t, [&](uint32_t u, const TestRecords& records) {
-      for (size_t i = 0; i < records.size(); i += options_.batch_records) {
-        const TestRecords some(records.begin() + i,
-                               records.begin() +
-                                   std::min<size_t>(i + options_.batch_records, records.size()));
+      std::optional<sdk::Dice> dice = variation_.Of(Vary::kBatches, IndexOf(stage), uint64_t{t} << 32 | u);
+      size_t end = 0;
+      for (size_t i = 0; i < records.size(); i = end) {
+        end = std::min<size_t>(i + (dice ? dice->Around(options_.batch_records) : options_.batch_records), records.size());
+        const TestRecords some(records.begin() + i, records.begin() + end);
         task->Batch({sdk::TestTask::Pack(some, 0), index, 0, u, 0});
       }
     });
@@ -363,13 +384,16 @@ class LocalJob {
     });
     std::vector<sdk::TestBatch> batches;
     BatchBuilder builder;
+    std::optional<sdk::Dice> dice = variation_.Of(Vary::kBatches, IndexOf(stage), t);
+    uint64_t wanted = options_.batch_records;
     for (size_t i = 0; i < all.size(); ++i) {
       if (grouped > 1) {
         builder.AddTagged(all[i].record.key, all[i].record.value, all[i].input);
       } else {
         builder.Add(all[i].record.key, all[i].record.value);
       }
-      if (builder.size() < options_.batch_records && i + 1 < all.size()) continue;
+      if (builder.size() == 1 && dice) wanted = dice->Around(options_.batch_records);
+      if (builder.size() < wanted && i + 1 < all.size()) continue;
       const size_t begin = i + 1 - builder.size();
       const bool goes_on = begin > 0 && task->Compare(all[begin - 1].record.key, all[begin].record.key) == 0;
       sdk::TestBatch batch;
@@ -381,34 +405,53 @@ class LocalJob {
     task->Grouped(std::move(batches));
   }
 
+  size_t IndexOf(const Stage& stage) const { return static_cast<size_t>(&stage - stages_.data()); }
+
   void RunTask(size_t s, uint32_t t) {
     Stage& stage = stages_[s];
+    try {
+      const auto task = RunAttempt(stage, t, 0);
+      const uint32_t flags = stage.op->flags;
+      if (options_.twice && (flags & MR_DETERMINISTIC) != 0 && (flags & MR_SIDE_EFFECTS) == 0) {
+        sdk::CompareAttempts(*stage.op, stage.name, t, static_cast<uint32_t>(stage.ports.size()), &task->host(),
+                             &RunAttempt(stage, t, 1)->host());
+      }
+      auto& bad = result_->bad_records;
+      bad.insert(bad.end(), task->host().bad_records().begin(), task->host().bad_records().end());
+      if (bad.size() > options_.max_bad_records) {
+        throw JobError("the job has " + std::to_string(bad.size()) + " bad records and may have " +
+                       std::to_string(options_.max_bad_records) + ", the last one " + bad.back());
+      }
+      for (const auto& [name, n] : task->host().counters()) result_->counters[name] += n;
+      Store(stage, t, task.get());
+    } catch (const JobError&) {
+      result_->failed_operator = stage.op->name;
+      result_->failed_stage = stage.name;
+      throw;
+    }
+  }
+
+  std::unique_ptr<sdk::TestTask> RunAttempt(const Stage& stage, uint32_t t, uint32_t attempt) {
     const bool split = !stage.splits.empty();
     mr_open_args args{};
     args.struct_size = sizeof args;
     args.config = sdk::Bytes(stage.config);
-    args.stage = static_cast<uint32_t>(s);
+    args.stage = static_cast<uint32_t>(IndexOf(stage));
+    args.attempt = attempt;
     args.task = t;
     args.tasks = stage.tasks;
     args.inputs = static_cast<uint32_t>(stage.inputs.size());
     args.ports = static_cast<uint32_t>(stage.ports.size());
     args.partitions = stage.partitions.data();
     args.job_id = sdk::Bytes("job_1_0001");
-    args.attempt_id = sdk::Bytes("attempt");
+    args.attempt_id = sdk::Bytes(attempt == 0 ? "attempt" : "attempt_again");
     args.stage_name = sdk::Bytes(stage.name);
     args.files_directory = sdk::Bytes(side_files_.directory());
-    if (split) args.input_file = sdk::Bytes(stage.splits[t * options_.splits_per_task].second.file->name);
-    sdk::TestTask task(*stage.op, args, options_.max_bad_records);
-    FeedAll(stage, t, &task);
-    task.End();
-    auto& bad = result_->bad_records;
-    bad.insert(bad.end(), task.host().bad_records().begin(), task.host().bad_records().end());
-    if (bad.size() > options_.max_bad_records) {
-      throw JobError("the job has " + std::to_string(bad.size()) + " bad records and may have " +
-                     std::to_string(options_.max_bad_records) + ", the last one " + bad.back());
-    }
-    for (const auto& [name, n] : task.host().counters()) result_->counters[name] += n;
-    Store(stage, &task);
+    if (split) args.input_file = sdk::Bytes(stage.splits[t * splits_per_task_].second.file->name);
+    auto task = std::make_unique<sdk::TestTask>(*stage.op, args, options_.max_bad_records);
+    FeedAll(stage, t, task.get());
+    task->End();
+    return task;
   }
 
   void FeedAll(const Stage& stage, uint32_t t, sdk::TestTask* task) {
@@ -424,8 +467,8 @@ class LocalJob {
       groups |= input.grouped;
       if (input.grouped || input.kind == "broadcast") continue;
       if (!input.files) FeedEdge(stage, i, t, task);
-      const size_t end = std::min<size_t>((size_t{t} + 1) * options_.splits_per_task, stage.splits.size());
-      for (size_t s = size_t{t} * options_.splits_per_task; input.files && s < end; ++s) {
+      const size_t end = std::min<size_t>((size_t{t} + 1) * splits_per_task_, stage.splits.size());
+      for (size_t s = size_t{t} * splits_per_task_; input.files && s < end; ++s) {
         if (stage.splits[s].first == i) FeedSplit(stage, input, stage.splits[s].second, i, task);
       }
       task->InputEnd(i);
@@ -437,7 +480,7 @@ class LocalJob {
     }
   }
 
-  void Store(Stage& stage, sdk::TestTask* task) {
+  void Store(Stage& stage, uint32_t t, sdk::TestTask* task) {
     auto& out = stage.out.emplace_back(stage.ports.size());
     for (uint32_t p = 0; p < stage.ports.size(); ++p) {
       const Port& port = stage.ports[p];
@@ -445,6 +488,9 @@ class LocalJob {
       if (port.files) {
         (port.name.empty() ? result_->parts : result_->named[port.name]).push_back(Format(port, records));
         continue;
+      }
+      if (stage.op->flags & MR_UNORDERED) {
+        if (auto dice = variation_.Of(Vary::kOrder, IndexOf(stage), uint64_t{t} << 8 | p)) dice->Shuffle(&records);
       }
       const uint32_t n = stage.partitions[p];
       auto& partitions = out[p];
@@ -457,28 +503,45 @@ class LocalJob {
       for (size_t i = 0; i < records.size(); ++i) {
         const uint32_t to = port.custom ? place[i] : Hash(records[i].key) % n;
         if (to >= n) throw JobError("Partition() gave " + std::to_string(to) + " of " + std::to_string(n));
+        if (port.custom) CheckPlace(stage, p, records[i].key, to);
         partitions[to].push_back(std::move(records[i]));
       }
-      for (auto& partition : partitions) Finish(stage, p, &partition, task);
+      std::optional<sdk::Dice> dice = variation_.Of(Vary::kCombiner, IndexOf(stage), uint64_t{t} << 8 | p);
+      for (auto& partition : partitions) Finish(stage, p, &partition, task, dice ? &*dice : nullptr);
     }
   }
 
-  void Finish(const Stage& stage, uint32_t p, TestRecords* records, sdk::TestTask* task) {
+  // Equal keys of all tasks must meet in one partition.
+  void CheckPlace(const Stage& stage, uint32_t port, const std::string& key, uint32_t to) {
+    const auto [at, fresh] = placed_.try_emplace({IndexOf(stage), port, key}, to);
+    if (fresh || at->second == to) return;
+    throw JobError("Partition() of operator '" + std::string(stage.op->name) + "' gave the key " + sdk::JsonString(key) + " partition " +
+                   std::to_string(at->second) + " once and " + std::to_string(to) + " another time, of " +
+                   std::to_string(stage.partitions[port]));
+  }
+
+  void Finish(const Stage& stage, uint32_t p, TestRecords* records, sdk::TestTask* task, sdk::Dice* dice) {
     if (!stage.ports[p].sorted) return;
     std::stable_sort(records->begin(), records->end(),
                      [task](const TestRecord& a, const TestRecord& b) { return task->Compare(a.key, b.key) < 0; });
     if (!stage.ports[p].combine) return;
     if (stage.op->combine == nullptr) throw JobError("the operator has no Combine()");
-    // An associative combiner must bear any subset of a group.
-    const size_t step =
-        stage.op->flags & MR_ASSOCIATIVE ? size_t{options_.batch_records} * 2 : records->size();
-    TestRecords combined;
-    for (size_t i = 0; i < records->size(); i += step) {
-      const TestRecords some(records->begin() + i,
-                             records->begin() + std::min(i + step, records->size()));
-      for (auto& r : task->Combine(p, some)) combined.push_back(std::move(r));
+    // An associative combiner must bear any subset of a group, any number of times.
+    const bool any = (stage.op->flags & MR_ASSOCIATIVE) != 0;
+    const uint64_t times = dice != nullptr && any ? dice->Below(4) : 1;
+    for (uint64_t i = 0; i < times; ++i) {
+      *records = Combined(p, *records, any ? uint64_t{options_.batch_records} * 2 : records->size(), any ? dice : nullptr, task);
     }
-    *records = std::move(combined);
+  }
+
+  static TestRecords Combined(uint32_t p, const TestRecords& records, uint64_t step, sdk::Dice* dice, sdk::TestTask* task) {
+    TestRecords combined;
+    size_t end = 0;
+    for (size_t i = 0; i < records.size(); i = end) {
+      end = std::min<size_t>(i + (dice != nullptr ? dice->Around(step) : step), records.size());
+      for (auto& r : task->Combine(p, TestRecords(records.begin() + i, records.begin() + end))) combined.push_back(std::move(r));
+    }
+    return combined;
   }
 
   static std::string Format(const Port& port, const TestRecords& records) {
@@ -507,6 +570,9 @@ class LocalJob {
   sdk::TestSideFiles side_files_;
   std::vector<Stage> stages_;
   LocalResult* result_ = nullptr;
+  Variation variation_;
+  uint32_t splits_per_task_ = 1, reduces_ = 1;  // of this run
+  std::map<std::tuple<size_t, uint32_t, std::string>, uint32_t> placed_;  // partition of each key, by stage and port
 };
 
 }  // namespace mr

@@ -1,0 +1,191 @@
+// ExpectDeterministic: whether a job gives the same answer however the engine cuts, combines, orders and repeats its
+// work. It runs the job under many seeds, each task twice, and says which operator is at fault.
+//
+//   mr::LocalJob job(mr_library_table());
+//   job.Input("in", text);
+//   const mr::Determinism same = mr::ExpectDeterministic(job, "words");
+//   EXPECT_TRUE(same.ok) << same.text;      // or: if (!same.ok) puts(same.text.c_str())
+//
+// The answers that are compared are the lines of all parts, sorted: which part a line stands in, and in which order, is
+// the engine's business. Where more of it matters, or less, give `answer`.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "paceline/testing/local_job.h"
+#include "paceline/testing/variation.h"
+
+namespace mr {
+
+struct DeterminismOptions {
+  uint32_t seeds = 20;
+  uint64_t first_seed = 1;  // MR_TEST_SEED, where it is set, in place of it: and then that seed alone
+  std::function<std::string(const LocalResult&)> answer;  // empty: SortedOutput
+};
+
+struct Determinism {
+  bool ok = false;
+  uint64_t seed = 0;      // that shows the difference
+  std::string op, stage;  // at fault, where that is known
+  std::string text;       // for people: what, where, the first difference, how to run it again
+};
+
+// The lines of all parts in the order of their bytes.
+inline std::string SortedOutput(const LocalResult& result) {
+  std::vector<std::string> lines;
+  for (const std::string& part : result.parts) {
+    for (size_t at = 0; at < part.size();) {
+      const size_t end = std::min(part.find('\n', at), part.size());
+      lines.push_back(part.substr(at, end - at));
+      at = end + 1;
+    }
+  }
+  std::sort(lines.begin(), lines.end());
+  std::string all;
+  for (const std::string& line : lines) all += line + "\n";
+  return all;
+}
+
+namespace sdk {
+
+// "line 3 is 'a', and 'b' without".
+inline std::string FirstDifference(std::string_view with, std::string_view without) {
+  for (size_t line = 1;; ++line) {
+    const size_t a = std::min(with.find('\n'), with.size()), b = std::min(without.find('\n'), without.size());
+    if (with.substr(0, a) != without.substr(0, b) || with.empty() || without.empty()) {
+      const auto shown = [](std::string_view text, size_t end) {
+        return text.empty() ? std::string("missing") : "'" + std::string(text.substr(0, std::min<size_t>(end, 200))) + "'";
+      };
+      return "line " + std::to_string(line) + " is " + shown(with, a) + ", and " + shown(without, b) + " without";
+    }
+    with.remove_prefix(std::min(a + 1, with.size()));
+    without.remove_prefix(std::min(b + 1, without.size()));
+  }
+}
+
+class DeterminismCheck {
+ public:
+  DeterminismCheck(LocalJob* job, std::string name, std::vector<std::string> args, DeterminismOptions options)
+      : job_(*job), name_(std::move(name)), args_(std::move(args)), options_(std::move(options)) {
+    if (!options_.answer) options_.answer = SortedOutput;
+    if (const char* seed = std::getenv("MR_TEST_SEED")) {
+      options_.first_seed = std::strtoull(seed, nullptr, 10);
+      options_.seeds = 1;
+    }
+  }
+
+  ~DeterminismCheck() { job_.SetVariation(Variation()).RunTasksTwice(false); }
+  DeterminismCheck(const DeterminismCheck&) = delete;
+
+  Determinism Run() {
+    const LocalResult plain = RunWith(Variation(), true);
+    if (!plain.ok) return Fail(0, plain.failed_operator, plain.failed_stage, plain.error);
+    expected_ = options_.answer(plain);
+    for (uint32_t i = 0; i < options_.seeds; ++i) {
+      const uint64_t seed = options_.first_seed + i;
+      const LocalResult result = RunWith(Variation(seed), true);
+      if (Same(result)) continue;
+      if (!result.failed_operator.empty()) return Fail(seed, result.failed_operator, result.failed_stage, result.error);
+      return Blame(seed, result, plain);
+    }
+    Determinism good;
+    good.ok = true;
+    return good;
+  }
+
+ private:
+  static constexpr uint64_t kBlameSeeds = 30;
+
+  LocalResult RunWith(const Variation& variation, bool twice) {
+    job_.SetVariation(variation);
+    job_.RunTasksTwice(twice);
+    return job_.Run(name_, args_);
+  }
+  bool Same(const LocalResult& result) const { return result.ok && options_.answer(result) == expected_; }
+
+  // One stage and one thing at a time: the first that makes the difference alone is at fault.
+  Determinism Blame(uint64_t seed, const LocalResult& whole, const LocalResult& plain) {
+    struct Kind {
+      Vary vary;
+      const char* what;
+    };
+    constexpr Kind kKinds[] = {{Vary::kBatches, "where its blocks or batches end"},
+                               {Vary::kCombiner, "how often its combiner ran on what it emitted, and on which parts of a group"},
+                               {Vary::kOrder, "the order of what it emitted, which its flag MR_UNORDERED says carries no meaning"}};
+    // A choice that differs in the whole may be without effect alone: then another seed shows it.
+    for (uint64_t tried = seed; tried < seed + kBlameSeeds; ++tried) {
+      for (size_t s = 0; s < plain.stages.size(); ++s) {
+        for (const Kind& kind : kKinds) {
+          const LocalResult one = RunWith(Variation(tried, static_cast<uint32_t>(kind.vary), static_cast<int>(s)), false);
+          if (Same(one)) continue;
+          std::string what = std::string("the job's answer depends on ") + kind.what;
+          if (kind.vary != Vary::kBatches && !plain.stages[s].readers.empty()) {
+            what += " (its own fault, or that of " + plain.stages[s].readers + ", which reads it)";
+          }
+          return Fail(tried, plain.stages[s].op, plain.stages[s].name, what + ": " + Difference(one));
+        }
+      }
+    }
+    for (uint64_t tried = seed; tried < seed + kBlameSeeds; ++tried) {
+      const LocalResult cut = RunWith(Variation(tried, static_cast<uint32_t>(Vary::kSplits)), false);
+      if (!Same(cut)) return BlameSplits(tried, cut, plain);
+    }
+    std::string undeclared;
+    for (const LocalStage& s : plain.stages) {
+      if ((s.flags & MR_DETERMINISTIC) == 0) undeclared += (undeclared.empty() ? "" : ", ") + s.op;
+    }
+    return Fail(seed, "", "", "the job's answer differs, though no one stage makes it alone" +
+                                  (undeclared.empty() ? "" : " (not said to be MR_DETERMINISTIC: " + undeclared + ")") + ": " + Difference(whole));
+  }
+
+  Determinism BlameSplits(uint64_t seed, const LocalResult& cut, const LocalResult& plain) const {
+    std::string ops, op, stage;
+    for (const LocalStage& s : plain.stages) {
+      if (!s.reads_files) continue;
+      if (op.empty()) {
+        op = s.op;
+        stage = s.name;
+      }
+      ops += (ops.empty() ? "" : ", ") + s.op;
+    }
+    return Fail(seed, op, stage, "the job's answer depends on where files are cut into splits, or on the number of tasks (files are read by " +
+                                     ops + "): " + Difference(cut));
+  }
+
+  std::string Difference(const LocalResult& result) const {
+    return result.ok ? FirstDifference(options_.answer(result), expected_) : "it fails: " + result.error;
+  }
+
+  Determinism Fail(uint64_t seed, const std::string& op, const std::string& stage, const std::string& what) const {
+    Determinism bad;
+    bad.seed = seed;
+    bad.op = op;
+    bad.stage = stage;
+    bad.text = "job '" + name_ + "'" + (seed == 0 ? "" : ", seed " + std::to_string(seed)) +
+               (op.empty() ? "" : ": operator '" + op + "' of stage '" + stage + "'") + ": " + what +
+               (seed == 0 ? "" : "\nrun it again with MR_TEST_SEED=" + std::to_string(seed));
+    return bad;
+  }
+
+  LocalJob& job_;
+  const std::string name_;
+  const std::vector<std::string> args_;
+  DeterminismOptions options_;
+  std::string expected_;
+};
+
+}  // namespace sdk
+
+// The job is left without a variation.
+inline Determinism ExpectDeterministic(LocalJob& job, const std::string& name, const std::vector<std::string>& args = {},
+                                       DeterminismOptions options = {}) {
+  return sdk::DeterminismCheck(&job, name, args, std::move(options)).Run();
+}
+
+}  // namespace mr
