@@ -171,6 +171,7 @@ class Chain {
         if (!in.files) {
           in.from += first_[i];
         } else if (in.uris.size() == 1 && IsStepRef(in.uris[0])) {
+          if (!IsOperator(planned)) CheckHeader(step, stage, in);
           in = IsOperator(planned) ? OperatorEdge(step, stage, in) : FilesEdge(step, stage, in);
         }
       }
@@ -178,6 +179,13 @@ class Chain {
       if (!IsOperator(planned) && step.tasks != 0 && TakesReduces(out)) out.tasks = step.tasks;
       plan_.stages.push_back(std::move(out));
     }
+  }
+
+  // The built-in jobs of tables say in their config whether a file's first line is a header.
+  void CheckHeader(const JobStep& step, const PlanStage& stage, const PlanInput& in) {
+    if (in.format != "csv" || ("\n" + stage.config).find("\nheader=1\n") == std::string::npos) return;
+    faults_->Add(StageText(step, stage) + "takes the first line of each file of " + in.uris[0] + " for a header, and what a step " +
+                 "writes has none: put --no-header into its args, and name columns by number");
   }
 
   void CheckTasks(const JobStep& step, const PlanStage& stage, const PlanStage& out) {

@@ -451,6 +451,16 @@ Result<AttemptLog> Client::Logs(AttemptId id) {
   });
 }
 
+Result<ReplayTask> Client::Launched(AttemptId id) {
+  return impl_->Call<ReplayTask>([id](Master& master) {
+    auto request = master.launchedRequest();
+    rpc::ToWire(id, request.initAttempt());
+    return request.send().then([](auto&& reply) {
+      return Answer<ReplayTask>(reply, [](auto& r) -> Result<ReplayTask> { return FromWire(r.getStage(), r.getLaunch()); });
+    });
+  });
+}
+
 Status Client::Drain(WorkerId id, bool on) {
   return Drop(impl_->Call<bool>([id, on](Master& master) {
     auto request = master.drainRequest();

@@ -56,6 +56,8 @@ class Client {
   // One for each shape of plan, the one that changed last first; all of them, in as many calls as that takes.
   // kNotFound: no job of this name has succeeded.
   Result<std::vector<ProfileStatus>> Profiles(const std::string& name);
+  // kNotFound: no such attempt, or it is no longer known.
+  Result<ReplayTask> Launched(AttemptId id);
   // text and note only.
   Result<AttemptLog> Logs(AttemptId id);
   Status Drain(WorkerId id, bool on);

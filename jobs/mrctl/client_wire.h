@@ -5,6 +5,7 @@
 
 #include "jobs/mrctl/model.h"
 #include "schema/client.capnp.h"
+#include "schema/control.capnp.h"
 
 namespace mr::ctl {
 
@@ -16,6 +17,8 @@ WorkerStatus FromWire(rpc::WorkerStatus::Reader r);
 DecisionStatus FromWire(rpc::Decision::Reader r);
 ProfileStatus FromWire(rpc::Profile::Reader r);
 Explained FromWire(rpc::ExplainedPlan::Reader r);
+
+ReplayTask FromWire(rpc::StageInfo::Reader stage, rpc::Launch::Reader launch);
 
 template <class T, class List>
 std::vector<T> ListFromWire(List list) {

@@ -168,6 +168,36 @@ struct Explained {
   uint64_t critical_path_us = 0, earliest_us = 0;  // 0: never
 };
 
+// What a worker was told of an attempt, as far as it can be run again elsewhere.
+struct ReplayTask {
+  struct Split {
+    uint32_t input = 0;
+    std::string uri, format;
+    uint64_t offset = 0, length = 0, file_bytes = 0, sample_bytes = 0;
+  };
+  struct Port {
+    bool files = false, sorted = false, combine = false, custom_partition = false;
+    std::string format;
+    uint32_t partitions = 1;
+  };
+  std::string library;  // SHA-256; empty: the built-in one
+  std::string stage, job_name, op, config;
+  uint32_t flags = 0, tasks = 0, inputs = 0;
+  uint32_t edges = 0;  // inputs that other tasks wrote
+  std::vector<Split> splits;
+  std::vector<Port> ports;
+  std::vector<std::pair<std::string, std::string>> env;
+  uint64_t sort_buffer_bytes = 0, memory_bytes = 0, partition_seed = 0;
+};
+
+// What came of it.
+struct ReplayResult {
+  bool done = false;
+  std::string message, record;
+  uint64_t records_in = 0, records_out = 0, output_bytes = 0, ran_us = 0;
+  std::vector<CounterValue> counters;
+};
+
 struct MasterInfo {
   std::string version, policies;
   uint64_t cluster_id = 0;

@@ -29,6 +29,7 @@ Result<int> Dispatch(const Command& command, const Settings& settings) {
   if (verb == "top") return RunTop(command, settings);
   if (verb == "config") return RunConfig(command, settings);
   if (verb == "completion") return RunCompletion(command, settings);
+  if (verb == "task") return RunReplay(command, settings);
   if (verb == "sdk") return RunSdk(command, settings);
   if (verb == "fs") return RunFs(command, settings);
   if (verb == "workers" || verb == "worker" || verb == "version" || verb == "queues" || verb == "queue") {

@@ -15,6 +15,7 @@ constexpr char kSubmitFooter[] =
     "Form: [OPTIONS] JOB [JOB FLAGS] [-- ARGUMENTS]\n"
     "JOB is a built-in job (wordcount, grep, sort, join, stream, topwords, triangles), a job of --lib,\n"
     "a .toml or .json job file, or - for one on standard input. `mrctl submit JOB --help` shows its flags.\n"
+    "A job file has these options as keys; [[step]] tables chain jobs, each reading what the one before writes.\n"
     "Words behind JOB: a flag that JOB claims is JOB's, one that submit knows is submit's, all else is\n"
     "JOB's; behind -- everything is JOB's.\n"
     "Exit: 0 succeeded, 1 failed, 2 usage, 3 rejected, 4 killed, 5 no master, 6 not allowed, 7 not found,\n"
@@ -197,6 +198,17 @@ void AddSdk(CLI::App* root, Command* c) {
   AddExample(check, "mrctl sdk check libvisits.so");
 }
 
+void AddTask(CLI::App* root, Command* c) {
+  CLI::App* task = root->add_subcommand("task", "one attempt: replay")->fallthrough()->require_subcommand(1);
+  CLI::App* replay = AddSub(task, c, "replay", "run an attempt that reads only files again, on this machine", "");
+  replay->add_option("attempt", c->args, "attempt_...")->required()->expected(1);
+  replay->add_option("--lib", c->replay_lib, "the operator library of the job, where it has its own")->type_name("PATH");
+  replay->add_flag("--gdb", c->gdb, "under gdb, on this terminal");
+  replay->footer("Its output is counted and dropped; what the operator prints goes to standard error.\n"
+                 "Exit: 0 it ran to its end, 1 it failed, 2 another library, 3 it reads what other tasks wrote, 7 no such attempt.");
+  AddExample(replay, "mrctl task replay attempt_1_0001_0_m_000000_1");
+}
+
 void AddWhatif(CLI::App* root, Command* c) {
   CLI::App* app = root->add_subcommand("whatif", "a job that succeeded, simulated under another list or number of workers")->fallthrough();
   app->add_option("id", c->args, "job_...")->required();
@@ -262,7 +274,7 @@ const std::vector<Group>& Groups() {
       {"Look at jobs", {"jobs", "job", "history", "logs", "why", "trace", "profile", "whatif"}},
       {"Cluster", {"workers", "worker", "queues", "queue", "top", "doctor"}},
       {"Files", {"fs"}},
-      {"Write operators", {"sdk"}},
+      {"Write operators", {"sdk", "task"}},
       {"mrctl itself", {"config", "completion", "version"}},
   };
   return groups;
@@ -285,6 +297,7 @@ void BuildOptionTree(CLI::App* root, Command* c) {
   AddProfile(root, c);
   AddWhatif(root, c);
   AddSdk(root, c);
+  AddTask(root, c);
   AddClusterVerbs(root, c);
   AddFsOptions(root->add_subcommand("fs", "the block store's files")->fallthrough(), c);
   AddOwnVerbs(root, c);

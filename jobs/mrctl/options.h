@@ -77,6 +77,9 @@ struct Command {
   std::optional<uint32_t> min_share, max_share;
   bool show_origin = false;  // config view
   uint64_t limit = 20;       // history
+  // task replay
+  bool gdb = false;
+  std::string replay_lib;
   // Not empty: print this on stdout and exit 0 (help).
   std::string help;
 };

@@ -12,6 +12,12 @@
 namespace mr::ctl {
 namespace {
 
+// Of a job whose steps have names of their own: "errors" of "jobs/errors.toml".
+std::string NameOfFile(const std::string& file) {
+  const std::string base = file.substr(file.rfind('/') + 1);
+  return base == "-" ? "steps" : base.substr(0, base.rfind('.'));
+}
+
 // Inputs are looked for before daemons start: a typing error costs no second.
 Status CheckLocalInput(const std::string& uri) {
   const std::string path = UriPath(uri);
@@ -127,7 +133,7 @@ Result<SubmitPlan> PrepareSubmit(SubmitOptions o, const Settings& settings, cons
   plan.own_library = !o.lib.empty();
   plan.library = plan.own_library ? (o.lib[0] == '/' ? o.lib : cwd + "/" + o.lib) : BuiltinLibrary();
   if (plan.own_library && !PathExists(plan.library)) return InvalidArgument("operator library " + o.lib + " does not exist");
-  spec.name = o.name.empty() ? o.job : o.name;
+  spec.name = !o.name.empty() ? o.name : o.steps.empty() ? o.job : NameOfFile(o.job);
   spec.queue = o.queue.empty() ? settings.queue : o.queue;
   spec.priority = o.priority;
   spec.format = o.format;

@@ -123,6 +123,16 @@ struct Reasons {
 std::string JsonWhy(const std::vector<Reasons>& why, OutputForm form);
 // Several jobs that were waited for; failure: of the first that did not succeed, or null.
 std::string JsonWaited(const std::vector<JobStatus>& jobs, OutputForm form, const Failure* failure);
+// For `mrtask replay`: where each split's bytes are on this machine (file, and which range of the input it holds).
+struct ReplayFile {
+  std::string path;
+  uint64_t offset = 0, length = 0;
+};
+std::string ReplayDocument(const std::string& attempt, const ReplayTask& task, const std::string& library,
+                           const std::vector<ReplayFile>& files, const std::string& scratch);
+// What mrtask prints.
+Result<ReplayResult> ParseReplay(const std::string& json);
+std::string RenderReplay(const std::string& attempt, const ReplayTask& task, const ReplayResult& result, OutputForm form);
 // A library that has problems has an "error" beside it.
 std::string JsonLibrary(const struct LibraryReport& report, OutputForm form);
 std::string JsonProject(const std::string& name, const std::string& directory, const std::vector<struct ProjectFile>& files,

@@ -15,6 +15,7 @@ Result<int> RunLogs(const Command& command, const Settings& settings);
 Result<int> RunClusterVerb(const Command& command, const Settings& settings);  // workers worker queues queue version
 Result<int> RunProfile(const Command& command, const Settings& settings);
 Result<int> RunWhatif(const Command& command, const Settings& settings);
+Result<int> RunReplay(const Command& command, const Settings& settings);  // task replay
 Result<int> RunSdk(const Command& command, const Settings& settings);
 Result<int> RunFs(const Command& command, const Settings& settings);
 

@@ -207,6 +207,8 @@ class Brain {
   // from: the page's first decision.
   Status FillDecisions(JobId job, uint32_t from, rpc::MasterForClient::DecisionsResults::Builder out);
   // from: the page's first task.
+  // What the attempt's worker was told. kNotFound.
+  Status FillLaunched(const AttemptId& attempt, rpc::MasterForClient::LaunchedResults::Builder out);
   Status FillHistory(JobId job, uint32_t from, rpc::MasterForClient::HistoryResults::Builder out);
   Status FillCounters(JobId job, rpc::MasterForClient::CountersResults::Builder out);
   void FillWorkers(rpc::MasterForClient::WorkersResults::Builder out);

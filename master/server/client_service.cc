@@ -245,6 +245,13 @@ class ClientService final : public rpc::MasterForClient::Server {
           rpc::ToOutcome(status, out.initOutcome());
         });
   }
+  kj::Promise<void> launched(LaunchedContext context) override {
+    return Fill<rpc::MasterForClient::LaunchedResults>(
+        context, [attempt = rpc::FromWire(context.getParams().getAttempt())](Brain& brain, auto out) {
+          const Status status = brain.FillLaunched(attempt, out);
+          rpc::ToOutcome(status, out.initOutcome());
+        });
+  }
   kj::Promise<void> history(HistoryContext context) override {
     const auto params = context.getParams();
     return Fill<rpc::MasterForClient::HistoryResults>(

@@ -103,6 +103,17 @@ void FillStage(const JobView& job, uint32_t index, uint64_t cluster_id, rpc::Sta
 
 }  // namespace
 
+Status Brain::FillLaunched(const AttemptId& attempt, rpc::MasterForClient::LaunchedResults::Builder out) {
+  const JobView* job = jobs_.Find(attempt.task.job);
+  if (job == nullptr) return jobs_.Unknown(attempt.task.job);
+  if (jobs_.Find(attempt) == nullptr) return NotFound("there is no such attempt, or its job ended long ago");
+  FillStage(*job, attempt.task.stage, options_.cluster_id, out.initStage());
+  sched::Launch launch;
+  launch.attempt = attempt;
+  FillLaunch(*job, launch, out.initLaunch());
+  return Status::Ok();
+}
+
 void ToWire(Verdict verdict, rpc::Reply::Builder out) {
   switch (verdict) {
     case Verdict::kNoted: return out.setNoted();

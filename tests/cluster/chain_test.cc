@@ -104,6 +104,16 @@ TEST_F(ChainTest, StepsThatCannotBeAreRefusedTogetherAndNothingRuns) {
   EXPECT_EQ(Submit("[[step]]\njob = 'grep'\nargs = ['-e', 'x']\ninput = '%no_such_file'\n", {"--output", Uri("never")}).exit, 7);
 }
 
+TEST_F(ChainTest, TablesOfStepsHaveNoHeaderAndAreSummed) {
+  const std::string first = "[[step]]\njob = 'grep'\nargs = ['-e', '7$']\ninput = '%visits.csv'\n[[step]]\njob = 'aggregate'\n";
+  EXPECT_EQ(SortedLines(Run(first + "args = ['--no-header', '--by', '1', '--agg', 'sum(2)']\n")),
+            In("grep '7$' visits.csv | awk -F, '{s[$1] += $2} END {for (u in s) print u \",\" s[u]}' | sort"));
+  const RunResult refused = Submit(first + "args = ['--by', '1', '--agg', 'sum(2)']\n", {"--output", Uri("never")});
+  EXPECT_EQ(refused.exit, 2);
+  EXPECT_THAT(refused.err, HasSubstr("step 'aggregate': its stage 'rows' takes the first line"));
+  EXPECT_THAT(refused.err, HasSubstr("--no-header"));
+}
+
 TEST_F(ChainTest, ALocalRunReadsFilesBesideIt) {
   std::ofstream(Path("here.toml")) << "[[step]]\njob = 'grep'\nargs = ['-e', 'king']\ninput = 'bible'\n[[step]]\njob = 'sort'\n";
   SpawnOptions options;

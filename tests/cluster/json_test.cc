@@ -76,6 +76,8 @@ std::vector<Case> Cases() {
       {"sdk check", {"libvisits.so"}, "library"},
       {"sdk check", {"books.txt"}, "library", 2},
       {"sdk check", {"absent.so"}, "error", 7},
+      {"task replay", {"attempt_1_0001_0_m_000000_1"}, "replay"},
+      {"task replay", {"attempt_1_0001_1_r_000000_1"}, "error", 3},
       {"config view", {}, "config"},
       {"completion", {"bash"}, "completion"},
       {"completion", {"fish"}, "error", 2},

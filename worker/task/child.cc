@@ -110,6 +110,11 @@ void SetLimits(const WireTask& task) {
 
 }  // namespace
 
+void PrepareTask(const WireTask& task) {
+  SetLimits(task);
+  SetEnvironment(task);
+}
+
 void ChildMain(int control, int arena, int log, pid_t daemon) {
   struct stat info;
   if (fstat(arena, &info) != 0) Die("fstat");
@@ -121,8 +126,7 @@ void ChildMain(int control, int arena, int log, pid_t daemon) {
   for (;;) {
     std::vector<UniqueFd> fds;
     const WireTask task = link.AwaitTask(&fds);
-    SetLimits(task);
-    SetEnvironment(task);
+    PrepareTask(task);
     WireResult result;
     try {
       Runner runner(task, std::move(fds), &link);

@@ -8,6 +8,9 @@
 
 namespace mr::task {
 
+// Limits and environment of the process as the task wants them.
+void PrepareTask(const struct WireTask& task);
+
 // Descriptors as they came to the helper. Never returns.
 [[noreturn]] void ChildMain(int control, int arena, int log, pid_t daemon);
 

@@ -1,5 +1,6 @@
 // The child's end of the control socket and the arena. One thread; everything blocks. When the
-// daemon is gone the process ends at once: there is nobody to work for.
+// daemon is gone the process ends at once: there is nobody to work for. A replay (replay.h) has none, and overrides what
+// a runner calls.
 #pragma once
 
 #include <cstdint>
@@ -21,18 +22,19 @@ class Link {
   using InputFn = std::function<Status(uint32_t input, uint32_t upstream, uint32_t partition, std::string chunk, bool last)>;
 
   Link(int control, char* arena, uint64_t arena_bytes);
+  virtual ~Link() = default;
 
   // The next task and the descriptors of its splits.
   WireTask AwaitTask(std::vector<UniqueFd>* split_fds);
   void SetInput(InputFn on_input) { on_input_ = std::move(on_input); }
 
   // Blocks while all output slots are taken.
-  Status SendOutput(uint32_t port, uint32_t partition, uint32_t records, std::string_view bytes);
-  Result<std::string> ReadMore(uint32_t split, uint64_t offset, uint32_t length);
+  virtual Status SendOutput(uint32_t port, uint32_t partition, uint32_t records, std::string_view bytes);
+  virtual Result<std::string> ReadMore(uint32_t split, uint64_t offset, uint32_t length);
   // Receives until `ready`; the time goes to waited().
-  Status WaitUntil(const std::function<bool()>& ready);
+  virtual Status WaitUntil(const std::function<bool()>& ready);
   // Takes in what has arrived, without waiting.
-  Status Poll();
+  virtual Status Poll();
   void SendDone(const WireResult& result);
 
   ProgressPage* page() { return page_; }

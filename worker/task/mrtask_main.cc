@@ -9,6 +9,7 @@
 
 #include "worker/task/child.h"
 #include "worker/task/plan_check.h"
+#include "worker/task/replay.h"
 
 namespace {
 
@@ -17,6 +18,7 @@ int Usage() {
           "usage: mrtask check LIBRARY             print what an operator library offers (JSON)\n"
           "       mrtask plan LIBRARY JOB [ARGS..] print the plan of a job (JSON)\n"
           "       mrtask plan LIBRARY --document PLAN  the same of a plan document, its configs checked\n"
+          "       mrtask replay FILE               run one attempt again (as mrctl task replay says)\n"
           "       mrtask libraries                 print what is loaded with it (paths)\n"
           "       mrtask version\n");
   return 2;
@@ -31,6 +33,7 @@ int main(int argc, char** argv) {
     return mr::task::HelperMain(atoi(args[1].c_str()), args[2], static_cast<uint32_t>(atoi(args[3].c_str())));
   }
   if (args[0] == "check" && args.size() == 2) return mr::task::CheckMain(args[1]);
+  if (args[0] == "replay" && args.size() == 2) return mr::task::ReplayMain(args[1]);
   if (args[0] == "libraries" && args.size() == 1) return mr::task::LibrariesMain();
   if (args[0] == "plan" && args.size() >= 3) {
     return mr::task::PlanMain(args[1], args[2], {args.begin() + 3, args.end()});

@@ -6,6 +6,7 @@ $Cxx.namespace("mr::rpc");
 using Common = import "common.capnp";
 using Job = import "job.capnp";
 using Dfs = import "dfs.capnp";
+using Control = import "control.capnp";
 
 interface MasterForClient {
   submit @0 (spec :Job.JobSpec, submissionId :Text) -> (outcome :Common.Outcome, job :Common.JobId);
@@ -58,6 +59,8 @@ interface MasterForClient {
   decisions @24 (job :Common.JobId, from :UInt32) -> (outcome :Common.Outcome, decisions :List(Decision), next :UInt32);
   # What was decided about a job and its tasks, as far as it is kept (64 of each task), in the order of time, in pages
   # of at most 2000. from: 0, then `next` until that is 0.
+  launched @25 (attempt :Common.AttemptId) -> (outcome :Common.Outcome, stage :Control.StageInfo, launch :Control.Launch);
+  # What its worker was told of an attempt: for running it again elsewhere.
 }
 
 struct Decision {

@@ -1,0 +1,191 @@
+// mrctl task replay: an attempt that reads files, run again on this machine by mrtask, with the same library and inputs.
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "common/abi/batch.h"
+#include "common/base/file_format.h"
+#include "common/io/files.h"
+#include "common/io/sha256.h"
+#include "dfs/client/dfs_client.h"
+#include "jobs/mrctl/client.h"
+#include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/render.h"
+#include "jobs/mrctl/tools.h"
+#include "jobs/mrctl/uri.h"
+#include "jobs/mrctl/verbs.h"
+
+namespace mr::ctl {
+namespace {
+
+// A private directory, gone with the object.
+class ReplayDirectory {
+ public:
+  Status Make() {
+    const char* tmp = getenv("TMPDIR");
+    path_ = std::string(tmp == nullptr || *tmp == '\0' ? "/tmp" : tmp) + "/mrctl-replay.XXXXXX";
+    if (mkdtemp(path_.data()) != nullptr) return {};
+    const int error = errno;
+    return ErrnoStatus(error, "cannot make a directory " + std::exchange(path_, ""));
+  }
+  ~ReplayDirectory() {
+    if (!path_.empty()) (void)RemoveTree(path_);
+  }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+Status Replayable(const std::string& word, const ReplayTask& task) {
+  if (task.edges != 0) {
+    return WithHint(Rejected(word + " cannot be replayed: " + std::to_string(task.edges) + " of the " + std::to_string(task.inputs) +
+                             " inputs of stage '" + task.stage + "' " + (task.edges == 1 ? "is" : "are") + " what other tasks wrote, and " +
+                             "their workers keep that for readers of the job alone"),
+                    "replay an attempt of a stage that reads only files (mrctl job stages), or test the operator with "
+                    "paceline/testing.h");
+  }
+  return {};
+}
+
+// The library that the attempt ran: by its digest.
+Result<std::string> LibraryOf(const ReplayTask& task, const std::string& given) {
+  if (task.library.empty()) {
+    if (!given.empty()) return InvalidArgument("the attempt ran an operator of the built-in library: leave --lib out");
+    return BuiltinLibrary();
+  }
+  const std::string shown = task.library.substr(0, 12);
+  if (given.empty()) {
+    return WithHint(InvalidArgument("the attempt ran an operator of a library of its own (SHA-256 " + shown + "...)"),
+                    "say where it is: --lib FILE.so");
+  }
+  auto sha256 = Sha256File(given);
+  if (!sha256.ok()) return sha256.status().With("--lib");
+  if (*sha256 != task.library) {
+    return WithHint(InvalidArgument("--lib " + given + " is another library than the attempt ran: its SHA-256 begins with " +
+                                    sha256->substr(0, 12) + ", that of the job with " + shown),
+                    "build the same version again, or submit the job with this one");
+  }
+  return given;
+}
+
+// Of a compressed file all of it: what is before the split may be needed, too. Of others its first bytes, which tell that,
+// and the split, at their places in a file with a hole.
+Result<ReplayFile> FetchSplit(dfs::BlockingDfs& store, const std::string& path, const ReplayTask::Split& split,
+                              const std::string& to) {
+  const uint64_t head_bytes = std::min<uint64_t>(4, split.file_bytes);
+  std::string head;
+  if (head_bytes > 0) {
+    MR_ASSIGN_OR_RETURN(head, store.GetBytes(path, 0, head_bytes));
+  }
+  const bool whole = CompressionOfName(path) != Compression::kNone || head.starts_with("\x1f\x8b") ||
+                     head.starts_with("\x28\xb5\x2f\xfd") || (head.size() == 4 && head.substr(1) == "\x2a\x4d\x18");
+  MR_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(to, O_WRONLY | O_CREAT | O_EXCL, 0600));
+  const uint64_t begin = whole ? 0 : split.offset;
+  const uint64_t end = whole ? split.file_bytes : std::min(split.offset + split.length + kMaxRecordBytes, split.file_bytes);
+  MR_RETURN_IF_ERROR(WriteAll(fd.get(), head));
+  if (lseek(fd.get(), static_cast<off_t>(begin), SEEK_SET) < 0) return ErrnoStatus(errno, "cannot write " + to);
+  if (end > begin) MR_RETURN_IF_ERROR(store.GetToFd(path, fd.get(), begin, end - begin));
+  return ReplayFile{to, 0, end};
+}
+
+// Each split's bytes in a file of this machine: those behind its end too, for its last record.
+Result<std::vector<ReplayFile>> Fetch(Client& client, const ReplayTask& task, const ReplayDirectory& directory) {
+  std::vector<ReplayFile> files;
+  std::unique_ptr<dfs::BlockingDfs> store;
+  for (const auto& split : task.splits) {
+    const std::string path = UriPath(split.uri);
+    if (!IsDfsUri(split.uri)) {
+      auto size = FileSize(path);
+      if (!size.ok()) return WithHint(size.status().With("input"), "a replay reads file:// inputs on this machine: run it where they are");
+      if (*size != split.file_bytes) {
+        return Rejected("input " + path + " has " + std::to_string(*size) + " bytes here, and had " +
+                        std::to_string(split.file_bytes) + " when the job ran");
+      }
+      files.push_back({path, 0, *size});
+      continue;
+    }
+    if (store == nullptr) {
+      MR_ASSIGN_OR_RETURN(store, dfs::BlockingDfs::Connect(client.loop(), client.address()));
+    }
+    MR_ASSIGN_OR_RETURN(ReplayFile file, FetchSplit(*store, path, split, directory / ("split" + std::to_string(files.size()))));
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+// In the foreground, on this terminal: mrtask, or gdb around it. Its exit code, or 128 + a signal.
+Result<int> RunHere(const std::vector<std::string>& argv, const std::string& out) {
+  std::vector<char*> words;
+  for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  UniqueFd to;
+  if (!out.empty()) {
+    MR_ASSIGN_OR_RETURN(to, OpenFile(out, O_WRONLY | O_CREAT | O_TRUNC, 0600));
+  }
+  const pid_t pid = fork();
+  if (pid < 0) return ErrnoStatus(errno, "cannot start " + argv[0]);
+  if (pid == 0) {
+    for (const int s : {SIGINT, SIGTERM, SIGPIPE}) signal(s, SIG_DFL);
+    if (to.get() >= 0) dup2(to.get(), 1);
+    execvp(words[0], words.data());
+    _exit(127);
+  }
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace
+
+Result<int> RunReplay(const Command& command, const Settings& settings) {
+  const std::string& word = command.args[0];
+  const auto id = ParseAttemptId(word);
+  if (!id.has_value()) {
+    return WithHint(InvalidArgument("'" + word + "' is no name of an attempt"), "mrctl job attempts JOB lists them");
+  }
+  Client client(settings.master);
+  MR_ASSIGN_OR_RETURN(const ReplayTask task, client.Launched(*id));
+  MR_RETURN_IF_ERROR(Replayable(word, task));
+  MR_ASSIGN_OR_RETURN(const std::string library, LibraryOf(task, command.replay_lib));
+  ReplayDirectory directory;
+  MR_RETURN_IF_ERROR(directory.Make());
+  MR_ASSIGN_OR_RETURN(const auto files, Fetch(client, task, directory));
+  const std::string document = directory / "task.json", answer = directory / "result.json";
+  {
+    MR_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(document, O_WRONLY | O_CREAT | O_EXCL, 0600));
+    MR_RETURN_IF_ERROR(WriteAll(fd.get(), ReplayDocument(word, task, library, files, directory.path())));
+  }
+  const std::string mrtask = BinaryDirectory() + "/mrtask";
+  if (command.gdb) {
+    MR_ASSIGN_OR_RETURN(const int exit, RunHere({"gdb", "--args", mrtask, "replay", document}, ""));
+    if (exit == 127) return WithHint(InvalidArgument("there is no gdb in $PATH"), "install it, or leave --gdb out");
+    return exit == 0 ? kExitOk : kExitJobFailed;
+  }
+  MR_ASSIGN_OR_RETURN(const int exit, RunHere({mrtask, "replay", document}, answer));
+  ReplayResult result;
+  if (exit > 128) {
+    result.message = "the operator's process died of signal " + std::to_string(exit - 128) + " (" + strsignal(exit - 128) +
+                     "); --gdb shows where";
+  } else if (exit != 0 && exit != 1) {
+    return Internal("mrtask replay exited with " + std::to_string(exit));
+  } else {
+    MR_ASSIGN_OR_RETURN(const std::string json, ReadFile(answer));
+    if (json.empty()) {
+      result.message = "the operator ended its process (exit " + std::to_string(exit) + ")";
+    } else {
+      MR_ASSIGN_OR_RETURN(result, ParseReplay(json));
+    }
+  }
+  Print(RenderReplay(word, task, result, settings.form));
+  return result.done ? kExitOk : kExitJobFailed;
+}
+
+}  // namespace mr::ctl

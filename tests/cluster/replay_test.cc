@@ -1,0 +1,135 @@
+// mrctl task replay: an attempt of a real cluster again, on this machine, with the same inputs and library.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/answers.h"
+#include "tests/support/cluster.h"
+
+namespace mr::test {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class ReplayTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    cluster_ = new Cluster({.workers = 1, .slots = 2});
+    ASSERT_TRUE(cluster_->Start().ok());
+  }
+  static void TearDownTestSuite() {
+    delete cluster_;
+    cluster_ = nullptr;
+  }
+  static std::string Path(const std::string& name) { return cluster_->directory() + "/" + name; }
+  static std::string Uri(const std::string& name) { return "file://" + Path(name); }
+  static std::string Lib() { return BinaryDirectory() + "/../lib/libreplayed.so"; }
+  static RunResult Mrctl(const std::vector<std::string>& args) { return cluster_->Mrctl(args, Seconds(60)); }
+  static void Write(const std::string& name, const std::string& text) { std::ofstream(Path(name)) << text; }
+
+  // Runs the job over these inputs; the id of its last attempt of a map ("_m_") or a reduce ("_r_").
+  static std::string Attempt(const std::vector<std::string>& args, const std::string& letter = "_m_") {
+    std::vector<std::string> all = {"-q", "-o", "json", "submit"};
+    all.insert(all.end(), args.begin(), args.end());
+    const RunResult run = Mrctl(all);
+    const std::string job = json::parse(run.out)["job"]["id"];
+    const json attempts = json::parse(Mrctl({"-o", "json", "job", "attempts", job}).out)["attempts"];
+    std::string last;
+    for (const auto& a : attempts) {
+      if (a["id"].get<std::string>().find(letter) != std::string::npos) last = a["id"];
+    }
+    EXPECT_NE(last, "") << attempts;
+    return last;
+  }
+
+  static Cluster* cluster_;
+};
+Cluster* ReplayTest::cluster_ = nullptr;
+
+TEST_F(ReplayTest, AnAttemptOfALibraryRunsAgainWithItsCounters) {
+  Write("good", "a\nb\nsay\na\n");
+  const std::string attempt = Attempt({"--lib", Lib(), "replayed", "--input", Uri("good"), "--output", Uri("out1")});
+  const RunResult run = Mrctl({"-o", "json", "task", "replay", attempt, "--lib", Lib()});
+  ASSERT_EQ(run.exit, 0) << run.out << run.err;
+  const json replay = json::parse(run.out)["replay"];
+  EXPECT_EQ(replay["done"], true);
+  EXPECT_EQ(replay["records_in"], 4);
+  EXPECT_EQ(replay["records_out"], 4);
+  EXPECT_EQ(replay["counters"][0]["name"], "lines");
+  EXPECT_EQ(replay["counters"][0]["value"], 4);
+  EXPECT_THAT(run.err, HasSubstr("said by task 0"));
+  EXPECT_THAT(Mrctl({"task", "replay", attempt, "--lib", Lib()}).out, AllOf(HasSubstr("replayed.map of stage map"), HasSubstr("done")));
+}
+
+TEST_F(ReplayTest, AFailureHappensAgain) {
+  Write("bad", "a\nfail\n");
+  const std::string failed = Attempt({"--lib", Lib(), "replayed", "--max-attempts", "1", "--input", Uri("bad"), "--output", Uri("out2")});
+  const RunResult run = Mrctl({"-o", "json", "task", "replay", failed, "--lib", Lib()});
+  EXPECT_EQ(run.exit, 1) << run.out << run.err;
+  EXPECT_THAT(json::parse(run.out)["replay"]["message"].get<std::string>(), HasSubstr("this line is not to be here"));
+  EXPECT_THAT(json::parse(run.out)["error"]["message"].get<std::string>(), HasSubstr("this line is not to be here"));
+  Write("crash", "a\ncrash\n");
+  const std::string crashed = Attempt({"--lib", Lib(), "replayed", "--max-attempts", "1", "--input", Uri("crash"), "--output", Uri("out3")});
+  const RunResult died = Mrctl({"task", "replay", crashed, "--lib", Lib()});
+  EXPECT_EQ(died.exit, 1);
+  EXPECT_THAT(died.out, HasSubstr("died of signal 11"));
+}
+
+TEST_F(ReplayTest, SplitsOfTheBlockStoreAreFetched) {
+  WriteBible(Path("bible"), 300'000);
+  ASSERT_EQ(Mrctl({"fs", "put", "--block-size", "64k", Path("bible"), "/bible"}).exit, 0);
+  const std::string attempt = Attempt({"wordcount", "--input", "/bible", "--conf", "max_split_bytes=50k", "--output", Uri("out4")});
+  const RunResult run = Mrctl({"-o", "json", "task", "replay", attempt});
+  ASSERT_EQ(run.exit, 0) << run.out << run.err;
+  const json replay = json::parse(run.out)["replay"];
+  EXPECT_GT(replay["records_out"], 100);
+  EXPECT_GT(replay["inputs"][0]["offset"], 0) << "a split that does not begin where its file does";
+  EXPECT_EQ(replay["inputs"][0]["uri"], "dfs:///bible");
+}
+
+TEST_F(ReplayTest, ADebuggerGetsTheProcessAndItsArguments) {
+  Write("debugged", "a\nsay\n");
+  const std::string attempt = Attempt({"--lib", Lib(), "replayed", "--input", Uri("debugged"), "--output", Uri("out7")});
+  // In place of gdb, what is to be debugged itself.
+  Shell("mkdir -p '" + Path("bin") + "' && printf '#!/bin/sh\\n[ \"$1\" = --args ] && shift && exec \"$@\"\\n' > '" + Path("bin/gdb") +
+        "' && chmod +x '" + Path("bin/gdb") + "'");
+  SpawnOptions options;
+  options.env = {"PATH=" + Path("bin") + ":/usr/bin:/bin"};
+  const RunResult run = cluster_->Mrctl({"task", "replay", attempt, "--lib", Lib(), "--gdb"}, Seconds(60), options);
+  EXPECT_EQ(run.exit, 0) << run.err;
+  EXPECT_EQ(json::parse(run.out)["records_in"], 2);
+  EXPECT_THAT(run.err, HasSubstr("said by task 0"));
+  options.env = {"PATH=/nonexistent"};
+  const RunResult none = cluster_->Mrctl({"task", "replay", attempt, "--lib", Lib(), "--gdb"}, Seconds(60), options);
+  EXPECT_EQ(none.exit, 2);
+  EXPECT_THAT(none.err, HasSubstr("there is no gdb"));
+}
+
+TEST_F(ReplayTest, WhatCannotBeReplayedSaysWhy) {
+  Write("some", "a\n");
+  const std::string map = Attempt({"--lib", Lib(), "replayed", "--input", Uri("some"), "--output", Uri("out5")});
+  const RunResult none = Mrctl({"task", "replay", map});
+  EXPECT_EQ(none.exit, 2);
+  EXPECT_THAT(none.err, HasSubstr("--lib FILE.so"));
+  const RunResult other = Mrctl({"task", "replay", map, "--lib", BinaryDirectory() + "/../lib/libpaceline_jobs.so"});
+  EXPECT_EQ(other.exit, 2);
+  EXPECT_THAT(other.err, HasSubstr("is another library than the attempt ran"));
+  const std::string reduce = Attempt({"--lib", Lib(), "replayed", "--input", Uri("some"), "--output", Uri("out6")}, "_r_");
+  const RunResult shuffled = Mrctl({"task", "replay", reduce, "--lib", Lib()});
+  EXPECT_EQ(shuffled.exit, 3) << shuffled.out;
+  EXPECT_THAT(shuffled.err, HasSubstr("what other tasks wrote"));
+  EXPECT_EQ(Mrctl({"task", "replay", "attempt_1_9999_0_m_000000_1"}).exit, 7);
+  EXPECT_EQ(Mrctl({"task", "replay", "job_1_0001"}).exit, 2);
+  Write("some", "changed\n");
+  const RunResult changed = Mrctl({"task", "replay", map, "--lib", Lib()});
+  EXPECT_EQ(changed.exit, 3);
+  EXPECT_THAT(changed.err, HasSubstr("had 2 when the job ran"));
+}
+
+}  // namespace
+}  // namespace mr::test

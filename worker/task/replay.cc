@@ -1,0 +1,133 @@
+#include "worker/task/replay.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "common/io/files.h"
+#include "worker/task/child.h"
+#include "worker/task/link.h"
+#include "worker/task/runner.h"
+
+namespace mr::task {
+namespace {
+
+using Fields = nlohmann::json;
+
+struct Unmap {
+  void operator()(char* arena) const { munmap(arena, Bytes()); }
+  static uint64_t Bytes() { return kProgressBytes + 2 * uint64_t{kSlotBytes}; }
+};
+using Arena = std::unique_ptr<char, Unmap>;
+
+// Nobody at its other end.
+class NoDaemon : public Link {
+ public:
+  explicit NoDaemon(char* arena) : Link(-1, arena, Unmap::Bytes()) {}
+  Status SendOutput(uint32_t, uint32_t, uint32_t, std::string_view bytes) override {
+    bytes_ += bytes.size();
+    return {};
+  }
+  Result<std::string> ReadMore(uint32_t, uint64_t offset, uint32_t) override {
+    return Unavailable("the replay has no bytes of the input at " + std::to_string(offset));
+  }
+  Status WaitUntil(const std::function<bool()>& ready) override {
+    return ready() ? Status() : Unavailable("the attempt waits for what other tasks wrote, which a replay has not");
+  }
+  Status Poll() override { return {}; }
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  uint64_t bytes_ = 0;
+};
+
+WireTask ReadTask(const Fields& in, std::vector<std::string>* paths) {
+  WireTask task;
+  const auto attempt = ParseAttemptId(in.at("attempt").get<std::string>());
+  if (!attempt.has_value()) throw std::invalid_argument("'attempt' is no name of one");
+  task.attempt = *attempt;
+  task.stage_name = in.at("stage_name");
+  task.job_name = in.at("job_name");
+  task.tasks = in.at("tasks");
+  task.library_path = in.at("library");
+  task.operator_name = in.at("operator");
+  task.operator_flags = in.at("flags");
+  for (const int byte : in.at("config")) task.config += static_cast<char>(byte);
+  task.inputs = in.at("inputs");
+  for (const Fields& s : in.at("splits")) {
+    task.splits.push_back({s.at("input"), s.at("name"), s.at("format"), s.at("offset"), s.at("length"), s.at("file_bytes"),
+                           s.at("sample_bytes"), s.at("path_offset"), s.at("path_length")});
+    paths->push_back(s.at("path"));
+  }
+  for (const Fields& p : in.at("ports")) {
+    WirePort port;
+    port.files = p.at("files");
+    port.format = p.at("format");
+    port.partitions = p.at("partitions");
+    port.sorted = p.at("sorted");
+    port.combine = p.at("combine");
+    port.custom_partition = p.at("custom_partition");
+    task.ports.push_back(std::move(port));
+  }
+  for (const auto& [name, value] : in.at("env").items()) task.env.push_back({name, value});
+  task.sort_buffer_bytes = in.at("sort_buffer_bytes");
+  task.memory_bytes = in.at("memory_bytes");
+  task.partition_seed = in.at("partition_seed");
+  task.scratch_directory = in.at("scratch");
+  return task;
+}
+
+Fields Told(const WireResult& result, uint64_t bytes) {
+  Fields counters = Fields::array();
+  for (const WireCounter& c : result.counters) counters.push_back({{"group", c.group}, {"name", c.name}, {"value", c.value}});
+  return {{"done", result.outcome == Outcome::kDone}, {"message", result.message}, {"record", result.record},
+          {"records_in", result.records_in}, {"records_out", result.records_out}, {"output_bytes", bytes},
+          {"ran_us", result.ran.ns / 1000}, {"counters", std::move(counters)}};
+}
+
+}  // namespace
+
+int ReplayMain(const std::string& file) {
+  WireTask task;
+  std::vector<UniqueFd> fds;
+  try {
+    const auto text = ReadFile(file);
+    if (!text.ok()) throw std::invalid_argument(text.status().message());
+    std::vector<std::string> paths;
+    task = ReadTask(Fields::parse(*text), &paths);
+    for (const std::string& path : paths) {
+      auto fd = OpenFile(path, O_RDONLY);
+      if (!fd.ok()) throw std::invalid_argument(fd.status().message());
+      fds.push_back(*std::move(fd));
+    }
+  } catch (const std::exception& error) {
+    fprintf(stderr, "%s: %s\n", file.c_str(), error.what());
+    return 2;
+  }
+  const int out = dup(1);
+  dup2(2, 1);
+  void* mapped = mmap(nullptr, Unmap::Bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (out < 0 || mapped == MAP_FAILED) {
+    fprintf(stderr, "cannot set up the replay of a task\n");
+    return 2;
+  }
+  const Arena arena(static_cast<char*>(mapped));
+  NoDaemon link(arena.get());
+  PrepareTask(task);
+  WireResult result;
+  try {
+    result = Runner(task, std::move(fds), &link).Run();
+  } catch (const std::exception& e) {
+    result.outcome = Outcome::kUser;
+    result.message = std::string("the task ended by an exception: ") + e.what();
+  }
+  fflush(stdout);
+  dprintf(out, "%s\n", Told(result, link.bytes()).dump(-1, ' ', false, Fields::error_handler_t::replace).c_str());
+  _exit(result.outcome == Outcome::kDone ? 0 : 1);  // not through destructors of the library
+}
+
+}  // namespace mr::task
