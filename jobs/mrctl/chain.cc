@@ -89,7 +89,7 @@ class Chain {
       for (PlanInput& in : stage.inputs) {
         if (!in.files) continue;
         if (i == 0 && !step.inputs_given && in.uris.empty()) {
-          in.format = FormatOf({.uris = {}, .format = in.format}, step.format);
+          TakeFormat(step, stage, &in);
           continue;
         }
         const bool own = !in.uris.empty();
@@ -104,7 +104,7 @@ class Chain {
           in.uris = {step.inputs[static_cast<size_t>(in.input)]};
           used.insert(static_cast<size_t>(in.input));
         }
-        if (!own) in.format = FormatOf({.uris = {}, .format = in.format}, step.format);
+        if (!own) TakeFormat(step, stage, &in);
         for (const std::string& word : in.uris) {
           if (!IsStepRef(word)) continue;
           if (const auto at = Find(step, word)) from.push_back(*at);
@@ -118,6 +118,17 @@ class Chain {
       }
     }
     return from;
+  }
+
+  // The step's format goes over its plan's as --format does.
+  void TakeFormat(const JobStep& step, const PlanStage& stage, PlanInput* in) {
+    PlanInput as_option = *in;
+    as_option.uris.clear();  // they are not the job's own arguments
+    const std::string format = FormatOf(as_option, step.format);
+    if (in->only_format && format != in->format) {
+      faults_->Add(StageText(step, stage) + "reads files of format " + in->format + " only, not " + format);
+    }
+    in->format = format;
   }
 
   // What a job's own arguments named is looked at here for the first time.

@@ -199,6 +199,10 @@ TEST(ChainTest, WhatCannotBeChainedIsNamedWithItsStep) {
   EXPECT_THAT(Faults({JobStepOf("a", {"/in"}), JobStepOf("b", {"/in"})}), HasSubstr("the steps 'a', 'b' are read by no other"));
   EXPECT_THAT(Faults({JobStepOf("a", {"/in"}), JobStepOf("b", {"@a", "/in"})}), HasSubstr("step 'b': its stage 'map' reads a step and files as one input"));
   EXPECT_THAT(Faults({JobStepOf("a", {"/in"}, true, "record"), JobStepOf("b", {"@a"})}), HasSubstr("step 'b': its stage 'map' reads files of format text, but step 'a' writes record"));
+  auto lines_only = JobStepOf("b", {"@a"});
+  lines_only.step.format = "csv";
+  lines_only.plan.stages[0].inputs[0].only_format = true;
+  EXPECT_THAT(Faults({JobStepOf("a", {"/in"}), lines_only}), HasSubstr("step 'b': its stage 'map' reads files of format text only, not csv"));
   auto named = JobStepOf("b", {});
   named.plan.stages[0].inputs[0].uris = {"@aa"};
   EXPECT_THAT(Faults({JobStepOf("a", {"/in"}), named}), HasSubstr("step 'b': reads @aa, but no step has that name (did you mean 'a'?)"));
