@@ -175,15 +175,15 @@ class BatchBuilder {
     if (n == size()) return;
     key_end_.resize(n);
     value_end_.resize(n);
-    keys_.resize(n == 0 ? 0 : key_end_.back());
-    values_.resize(n == 0 ? 0 : value_end_.back());
+    keys_.Shrink(n == 0 ? 0 : key_end_.back());
+    values_.Shrink(n == 0 ? 0 : value_end_.back());
   }
   // Moves all records but the first n behind those of `to`. REQUIRES: as Truncate.
   void MoveTail(uint32_t n, BatchBuilder* to) {
     for (uint32_t i = n; i < size(); ++i) {
       const uint32_t key = i == 0 ? 0 : key_end_[i - 1], value = i == 0 ? 0 : value_end_[i - 1];
-      to->Add(std::string_view(keys_).substr(key, key_end_[i] - key),
-              std::string_view(values_).substr(value, value_end_[i] - value));
+      to->Add(keys_.view().substr(key, key_end_[i] - key),
+              values_.view().substr(value, value_end_[i] - value));
     }
     Truncate(n);
   }

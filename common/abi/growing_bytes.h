@@ -61,6 +61,8 @@ class GrowingBytes {
     return at;
   }
   void Clear() { size_ = 0; }
+  // REQUIRES: size <= size().
+  void Shrink(size_t size) { size_ = size; }
   const char* data() const { return data_; }
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }

@@ -31,7 +31,7 @@ Result<int> New(const Command& command, const Settings& settings) {
   return kExitOk;
 }
 
-Result<int> Check(const Command& command, const Settings& settings) {
+Result<int> CheckOne(const Command& command, const Settings& settings) {
   MR_ASSIGN_OR_RETURN(const LibraryReport report, CheckLibrary(command.args[0]));
   Print(RenderLibrary(report, settings.form));
   if (settings.form == OutputForm::kTable) {
@@ -45,7 +45,7 @@ Result<int> Check(const Command& command, const Settings& settings) {
 }  // namespace
 
 Result<int> RunSdk(const Command& command, const Settings& settings) {
-  return command.sub == "new" ? New(command, settings) : Check(command, settings);
+  return command.sub == "new" ? New(command, settings) : CheckOne(command, settings);
 }
 
 }  // namespace mr::ctl
