@@ -157,7 +157,7 @@ class Chain {
       for (const PlanPort& port : plan_.stages[s].ports) {
         if (!port.files) continue;
         if (writer.has_value()) {
-          faults_->Add(StepText(reader.name) + "cannot read @" + names_[i] + ", which writes files in more than one stage");
+          faults_->Add(StepText(reader.name) + "cannot read @" + names_[i] + ", which writes files in more than one stage or under several names");
           return std::nullopt;
         }
         writer = s;

@@ -250,6 +250,8 @@ ReplayTask FromWire(rpc::StageInfo::Reader stage, rpc::Launch::Reader launch) {
   task.sort_buffer_bytes = stage.getSortBufferBytes();
   task.memory_bytes = stage.getMemoryBytes();
   task.partition_seed = stage.getPartitionSeed();
+  task.max_bad_records = stage.getMaxBadRecords();
+  for (const auto file : stage.getFiles()) task.side_files.push_back(file.getName().cStr());
   return task;
 }
 

@@ -36,7 +36,8 @@ std::string ReplayDocument(const std::string& attempt, const ReplayTask& task, c
                      {"library", library}, {"operator", task.op}, {"flags", task.flags}, {"config", std::move(config)},
                      {"inputs", task.inputs}, {"splits", std::move(splits)}, {"ports", std::move(ports)}, {"env", std::move(env)},
                      {"sort_buffer_bytes", task.sort_buffer_bytes != 0 ? task.sort_buffer_bytes : kSortBuffer},
-                     {"memory_bytes", task.memory_bytes}, {"partition_seed", task.partition_seed}, {"scratch", scratch}});
+                     {"memory_bytes", task.memory_bytes}, {"partition_seed", task.partition_seed},
+                     {"max_bad_records", task.max_bad_records}, {"scratch", scratch}});
 }
 
 Result<ReplayResult> ParseReplay(const std::string& text) {

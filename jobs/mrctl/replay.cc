@@ -51,6 +51,12 @@ Status Replayable(const std::string& word, const ReplayTask& task) {
                     "replay an attempt of a stage that reads only files (mrctl job stages), or test the operator with "
                     "paceline/testing.h");
   }
+  if (!task.side_files.empty()) {
+    std::string names;
+    for (const std::string& name : task.side_files) names += (names.empty() ? "" : ", ") + name;
+    return WithHint(Rejected(word + " cannot be replayed: its job has side files (" + names + "), which a replay does not fetch"),
+                    "test the operator with paceline/testing.h, whose LocalJob::SideFile gives them");
+  }
   return {};
 }
 

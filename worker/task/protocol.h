@@ -22,7 +22,7 @@
 namespace mr::task {
 
 // To be raised with every change of what is in this file, or of the blobs and batches that it carries.
-inline constexpr uint32_t kTaskProtocol = 3;
+inline constexpr uint32_t kTaskProtocol = 4;
 
 // ---- Arena -------------------------------------------------------------------------------------
 

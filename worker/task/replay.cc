@@ -77,6 +77,7 @@ WireTask ReadTask(const Fields& in, std::vector<std::string>* paths) {
   task.sort_buffer_bytes = in.at("sort_buffer_bytes");
   task.memory_bytes = in.at("memory_bytes");
   task.partition_seed = in.at("partition_seed");
+  task.max_bad_records = in.at("max_bad_records");
   task.scratch_directory = in.at("scratch");
   return task;
 }
