@@ -441,7 +441,7 @@ TEST(SpecTest, NamesWhatIsWrong) {
     return edge;
   };
   EXPECT_TRUE(Read([&](auto s) { as_files(s, "text"); }).ok());
-  fault([&](auto s) { as_files(s, "text").setFormat("cvs"); }, "did you mean 'csv'");
+  fault([&](auto s) { as_files(s, "text").setFormat("cvs"); }, "unknown format 'cvs'");
   fault([&](auto s) { as_files(s, "text.zst"); }, "not compressed");
   fault([&](auto s) { as_files(s, "record"); }, "not compressed");
   fault([&](auto s) { as_files(s, "text").setGrouped(true); }, "no all-to-all or grouped edge");
