@@ -1,0 +1,136 @@
+// ./dev bench --peers: our jobs beside Spark's (PySpark's DataFrames; a session that is warm, local[2] and a standalone
+// master with two workers) and DuckDB's. Ratios are of medians; the answers of a run are compared.
+//   peers_bench [--scale S] [--runs N] [--data DIRECTORY] [wordcount|grep|terasort|join|aggregate|latency ...]
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/bench/peer.h"
+#include "tests/bench/racetrack.h"
+#include "tests/support/process.h"
+
+namespace mr::bench {
+namespace {
+
+class Peers {
+ public:
+  Peers(SpeedData data, int runs) : data_(std::move(data)), track_(runs) {
+    const std::string log = track_.directory() + "/peer_";
+    sparks_.push_back({"Spark local[2]", std::make_unique<Peer>(std::vector<std::string>{"peer_spark.py", "local[2]"}, log + "local")});
+    sparks_.push_back({"Spark standalone", std::make_unique<Peer>(std::vector<std::string>{"peer_spark.py", "standalone"}, log + "standalone")});
+    duckdb_ = {"DuckDB", std::make_unique<Peer>(std::vector<std::string>{"peer_duckdb.py"}, log + "duckdb")};
+  }
+
+  void WordCount() {
+    const std::string path = data_.Linux();
+    Race("wordcount", {"wordcount", "--input", track_.Put(path)}, {path}, "", {.least = 5, .ascii = true});
+  }
+  void Grep() {
+    const std::string path = data_.Linux(), pattern = "(mutex|spin)_(un)?lock[a-z_]*\\(&[a-z_]+->lock\\)";
+    Race("grep", {"grep", "-e", pattern, "--input", track_.Put(path)}, {path}, pattern, {.least = 5, .ordered = true});
+  }
+  void TeraSort() {
+    const std::string path = data_.TeraSort();
+    Race("sort", {"sort", "--format", "fixed:100", "--input", track_.Put(path)}, {path}, "", {.least = 5, .ordered = true});
+  }
+  void Join() {
+    const std::string left = data_.Left(), right = data_.Right();
+    Race("join", {"join", "--left", track_.Put(left), "--right", track_.Put(right), "--on", "id"}, {left, right}, "",
+         {.least = 5, .duckdb = true});
+  }
+  void Aggregate() {
+    const std::string right = data_.Right();
+    Race("aggregate", {"aggregate", "--by", "note", "--agg", "count,sum(amount)", "--input", track_.Put(right)}, {right}, "",
+         {.least = 5, .duckdb = true});
+  }
+  // A word count of 4 MB.
+  void Latency() {
+    const std::string path = track_.directory() + "/small.txt";
+    const auto made = test::RunProgram({"/bin/sh", "-c", "head -c 4194304 '" + data_.FewWords() + "' > '" + path + "'"}, Seconds(60));
+    if (made.exit != 0) Die(made.err);
+    Race("wordcount", {"wordcount", "--input", track_.Put(path)}, {path}, "", {.least = 10, .what = "small wordcount"});
+  }
+  bool all_met() const { return report_.all_met(); }
+
+ private:
+  struct Named {
+    std::string name;
+    std::unique_ptr<Peer> peer;
+  };
+  struct Shape {
+    double least;           // times as fast as either Spark
+    std::string what = {};  // in place of the job's name
+    bool ordered = false;
+    bool ascii = false;  // Spark decodes words, so those that are no ASCII are left out of the answer
+    bool duckdb = false;
+  };
+
+  Contestant Theirs(const Named& named, const std::string& job, const std::vector<std::string>& inputs, const std::string& pattern) {
+    const std::string output = track_.directory() + "/theirs.d", file = track_.directory() + "/theirs";
+    Contestant c;
+    c.name = named.name + " " + job;
+    Peer* peer = named.peer.get();
+    c.run = [=] { peer->Run(job, inputs, output, pattern); };
+    c.answer = [=] {
+      const auto run = test::RunProgram({"/bin/sh", "-c", "cat '" + output + "'/part-* > '" + file + "'"}, Seconds(600));
+      if (run.exit != 0) Die(run.err);
+      std::filesystem::remove_all(output);
+      return file;
+    };
+    return c;
+  }
+  static Contestant Ascii(Contestant c) {
+    const auto whole = c.answer;
+    c.answer = [whole] {
+      const std::string file = whole(), kept = file + ".ascii";
+      const auto run = test::RunProgram({"/bin/bash", "-c", "LC_ALL=C grep -av $'[\\x80-\\xff]' '" + file + "' > '" + kept + "'"}, Seconds(600));
+      if (run.exit != 0) Die("no line of " + file + " is ASCII: " + run.err);
+      std::filesystem::remove(file);
+      return kept;
+    };
+    return c;
+  }
+  void Race(const std::string& job, const std::vector<std::string>& ours, const std::vector<std::string>& inputs,
+            const std::string& pattern, const Shape& shape) {
+    std::vector<Contestant> all = {track_.Ours(job, ours)};
+    for (const Named& spark : sparks_) all.push_back(Theirs(spark, job, inputs, pattern));
+    if (shape.duckdb) all.push_back(Theirs(duckdb_, job, inputs, pattern));
+    for (Contestant& c : all) {
+      c.ordered = shape.ordered;
+      if (shape.ascii) c = Ascii(std::move(c));
+    }
+    track_.Race(&all, inputs.back());
+    const std::string what = shape.what.empty() ? job : shape.what;
+    for (size_t i = 0; i < sparks_.size(); ++i) {
+      report_.Row(what + ": " + sparks_[i].name + " / ours", Racetrack::Ratio(all[1 + i], all[0]), "", shape.least, false);
+    }
+    if (shape.duckdb) std::printf("%-52s %8.2f  reported\n", (what + ": DuckDB / ours").c_str(), Racetrack::Ratio(all.back(), all[0]));
+  }
+
+  const SpeedData data_;
+  Racetrack track_;
+  std::vector<Named> sparks_;
+  Named duckdb_;
+  Report report_;
+};
+
+int Main(int argc, char** argv) {
+  const RaceOptions options = ParseRaceOptions(argc, argv, {"wordcount", "grep", "terasort", "join", "aggregate", "latency"});
+  Peers peers(options.data, options.runs);
+  for (const std::string& name : options.names) {
+    if (name == "wordcount") peers.WordCount();
+    if (name == "grep") peers.Grep();
+    if (name == "terasort") peers.TeraSort();
+    if (name == "join") peers.Join();
+    if (name == "aggregate") peers.Aggregate();
+    if (name == "latency") peers.Latency();
+  }
+  return peers.all_met() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace mr::bench
+
+int main(int argc, char** argv) { return mr::bench::Main(argc, argv); }
