@@ -133,7 +133,7 @@ void ChildMain(int control, int arena, int log, pid_t daemon) {
       result = runner.Run();
     } catch (const std::bad_alloc&) {
       result.outcome = Outcome::kUser;
-      result.message = "the task ran out of memory; raise its memory limit";
+      result.message = "the task ran out of memory; raise --memory";
     } catch (const std::exception& e) {
       result.outcome = Outcome::kUser;
       result.message = std::string("the task ended by an exception: ") + e.what();

@@ -28,7 +28,7 @@ Status CallOperator(Operator& oper, const char* function, Call&& call) {
   try {
     code = call();
   } catch (const std::bad_alloc&) {
-    return InvalidArgument(where + "() ran out of memory (std::bad_alloc); raise the task's memory limit");
+    return InvalidArgument(where + "() ran out of memory (std::bad_alloc); raise --memory");
   } catch (const std::exception& e) {
     return InvalidArgument(where + "() threw: " + e.what());
   } catch (...) {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cxxabi.h>
+#include <sys/resource.h>
 
 #include <cstdlib>
 #include <exception>
+#include <new>
 #include <string>
 #include <string_view>
 #include <typeinfo>
@@ -67,6 +69,11 @@ inline std::string DescribeException() {
     throw;
   } catch (const JobError& e) {
     return e.what();
+  } catch (const std::bad_alloc&) {
+    rlimit data;  // where --memory is set, the host has set this
+    const bool limited = getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY;
+    return "it ran out of memory (" + type + ")" +
+           (limited ? ": the attempt may have " + std::to_string(data.rlim_cur >> 20) + " MiB; raise --memory, or keep less" : "");
   } catch (const std::exception& e) {
     return type + ": " + e.what();
   } catch (const std::string& text) {

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "paceline/paceline.h"
 
@@ -83,6 +85,35 @@ class FailsTwice : public Base {
   }
 };
 
+// Closes what it can, the way to its worker included.
+class Closes : public Base {
+ public:
+  void Map(std::string_view line, Out& out) {
+    for (int fd = 0; fd < 4096; ++fd) close(fd);
+    out.Line(line);
+  }
+};
+class Leaks : public Base {
+ public:
+  void Map(std::string_view, Out&) {
+    for (;;) {
+      auto* bytes = new char[1 << 20];
+      std::memset(bytes, 1, 1 << 20);
+      kept_ = bytes;
+    }
+  }
+
+ private:
+  char* volatile kept_ = nullptr;
+};
+class Prints : public Base {
+ public:
+  void Map(std::string_view line, Out& out) {
+    std::printf("printed: %.*s\n", static_cast<int>(line.size()), line.data());
+    out.Line(line);
+  }
+};
+
 void PlanBad(const std::vector<std::string>& argv, mr::JobPlan& plan) {
   std::string how;
   mr::Args args("bad");
@@ -111,6 +142,9 @@ PACELINE_LIBRARY(
     PACELINE_OPERATOR(Forks, "bad.forks", MR_DETERMINISTIC)
     PACELINE_OPERATOR(FailsInOpen, "bad.open", MR_DETERMINISTIC)
     PACELINE_OPERATOR(FailsInPrepare, "bad.prepare", MR_DETERMINISTIC)
+    PACELINE_OPERATOR(Closes, "bad.closes", MR_DETERMINISTIC)
+    PACELINE_OPERATOR(Leaks, "bad.leaks", MR_DETERMINISTIC)
+    PACELINE_OPERATOR(Prints, "bad.prints", MR_DETERMINISTIC)
     PACELINE_OPERATOR(FailsTwice, "bad.twice", MR_DETERMINISTIC)
     PACELINE_JOB("bad", "an operator that misbehaves\n  --how NAME", PlanBad)
     PACELINE_JOB("bad_plan", "a plan that misbehaves\n  --how NAME", PlanItselfBad))
