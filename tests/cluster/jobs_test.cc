@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "common/io/files.h"
 #include "tests/support/answers.h"
 #include "tests/support/cluster.h"
 
@@ -142,6 +145,32 @@ TEST_F(JobsTest, JoinsOfEachTypeEqualJoins) {
   }
   EXPECT_TRUE(SortedLines(Run({"join", "--type", "semi", "--left", Uri("l.csv"), "--right", Uri("r.csv"), "--on", "id"})) ==
               SortedLines(In("cut -d, -f1 r.sorted | uniq | join -t, l.sorted -")));
+}
+
+// As TPC-H asks: three tables, two joins and sums by two columns, as the steps of one job file.
+TEST_F(JobsTest, AJoinOfThreeTablesWithSumsEqualsSqlites) {
+  In("awk 'BEGIN {srand(5); split(\"AUTO|BUILDING|\\\"FURNI,TURE\\\"|MACHINERY\", segment, \"|\"); "
+     "for (i = 1; i <= 1500; i++) print i \",\" segment[1 + int(rand() * 4)] > \"customer.csv\"; "
+     "for (i = 1; i <= 15000; i++) print i \",\" 1 + int(rand() * 1600) \",\" 1990 + int(rand() * 8) > \"orders.csv\"; "
+     "for (i = 1; i <= 60000; i++) print 1 + int(rand() * 16000) \",\" int(rand() * 100000) > \"lineitem.csv\"}'");
+  const std::string file = Path("revenue.toml");
+  ASSERT_TRUE(WriteFileDurably(file,
+                               "name = \"revenue\"\n"
+                               "[[step]]\nname = \"bought\"\njob = \"join\"\n"
+                               "args = [\"--no-header\", \"--left\", \"" + Uri("customer.csv") + "\", \"--right\", \"" + Uri("orders.csv") +
+                               "\", \"--left-on\", \"1\", \"--right-on\", \"2\"]\n"
+                               "[[step]]\nname = \"items\"\njob = \"join\"\n"
+                               "args = [\"--no-header\", \"--left\", \"@bought\", \"--right\", \"" + Uri("lineitem.csv") +
+                               "\", \"--left-on\", \"3\", \"--right-on\", \"1\"]\n"
+                               "[[step]]\njob = \"aggregate\"\ninput = \"@items\"\n"
+                               "args = [\"--no-header\", \"--by\", \"3,4\", \"--agg\", \"count,sum(5),max(5)\"]\n")
+                  .ok());
+  const std::string expected =
+      In("sqlite3 -csv :memory: 'create table c(k int, s text)' 'create table o(k int, c int, y int)' 'create table l(o int, p int)' "
+         "'.import customer.csv c' '.import orders.csv o' '.import lineitem.csv l' "
+         "'select s, y, count(*), sum(p), max(p) from c join o on c.k = o.c join l on l.o = o.k group by s, y' | tr -d '\\r'");
+  ASSERT_EQ(std::count(expected.begin(), expected.end(), '\n'), 32);
+  EXPECT_EQ(SortedLines(Run({file})), SortedLines(expected));
 }
 
 TEST_F(JobsTest, ManySmallFilesAreReadInFewTasksAndEachUnderItsName) {
