@@ -45,9 +45,11 @@ class GrowingBytes {
   GrowingBytes(GrowingBytes&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), room_(std::exchange(other.room_, 0)) {}
   GrowingBytes& operator=(GrowingBytes&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    std::swap(room_, other.room_);
+    if (this == &other) return *this;
+    std::free(data_);
+    data_ = std::exchange(other.data_, nullptr);
+    size_ = std::exchange(other.size_, 0);
+    room_ = std::exchange(other.room_, 0);
     return *this;
   }
   ~GrowingBytes() { std::free(data_); }

@@ -162,7 +162,7 @@ class FoldRows : public RowMapper<std::string, std::string>,
           Take(measure.fold, value, numbers_[m], &states[m]);
         }
       }
-      if (table_.bytes() + states_.size() * sizeof(State) + distinct_.bytes() > kMostBytes) Flush(out);
+      if (table_.bytes() + states_.size() * sizeof(State) + distinct_.bytes() > most_bytes_) Flush(out);
     });
   }
   void End(Out& out) { Flush(out); }
@@ -184,7 +184,7 @@ class FoldRows : public RowMapper<std::string, std::string>,
 
  private:
   // Memory for groups before they are given out (guess: a third of what a task's sort may have).
-  static constexpr size_t kMostBytes = 24u << 20;
+  const size_t most_bytes_ = TableBytes(24u << 20);
 
   uint32_t ColumnOf(const Measure& measure) const { return column(groups_ + static_cast<size_t>(measure.column)); }
 

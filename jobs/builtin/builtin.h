@@ -2,9 +2,11 @@
 // SDK alone, as a user's library does.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
+#include "paceline/context.h"
 #include "paceline/library.h"
 
 namespace mr::builtin {
@@ -17,6 +19,13 @@ inline uint32_t PartitionOf(std::string_view part, uint32_t partitions) {
   uint64_t hash = 14695981039346656037u;
   for (const char c : part) hash = (hash ^ static_cast<uint8_t>(c)) * 1099511628211u;
   return static_cast<uint32_t>((hash ^ hash >> 32) % partitions);
+}
+
+// Bytes that a table of an operator may grow to: `most`, or a sixteenth of what its attempt may have where that is less
+// (guess: growing takes three times as much for a moment).
+inline size_t TableBytes(size_t most) {
+  const uint64_t limit = Context::memory_limit();
+  return limit == 0 ? most : std::min<size_t>(most, limit / 16);
 }
 
 // Of job sort, which terasort has as one of its parts.

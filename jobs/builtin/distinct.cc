@@ -16,13 +16,13 @@ class EachLine : public BlockMapper<std::string, int64_t>, public SumCombiner<st
       const uint32_t number = table_.Find(line, &added);
       if (added) counts_.push_back(0);
       ++counts_[number];
-      if (table_.bytes() > kMostBytes) Flush(out);
+      if (table_.bytes() > most_bytes_) Flush(out);
     });
   }
   void End(Out& out) { Flush(out); }
 
  private:
-  static constexpr size_t kMostBytes = 24u << 20;  // guess: as aggregate
+  const size_t most_bytes_ = TableBytes(24u << 20);  // guess: as aggregate
   void Flush(Out& out) {
     for (uint32_t number = 0; number < table_.size(); ++number) out.Emit(table_.Key(number), counts_[number]);
     table_.Clear();

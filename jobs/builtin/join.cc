@@ -59,8 +59,11 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
     const Config config = context().config();
     kind_ = kKinds[static_cast<size_t>(config.Int("kind"))].second;
     separator_ = config.Text("separator")[0];
-    most_bytes_ = static_cast<size_t>(config.Int("left_bytes"));
-    for (auto& side : sides_) side = std::make_unique<RowFiles>(most_bytes_ / 2);
+    // A quarter for each side's buffers, which are twice what they hold, and half for a table, which may be so, too.
+    size_t memory = static_cast<size_t>(config.Int("left_bytes"));
+    if (const uint64_t limit = context().memory_limit(); limit != 0) memory = std::min<size_t>(memory, limit / 3);
+    for (auto& side : sides_) side = std::make_unique<RowFiles>(memory / 8);
+    most_bytes_ = memory / 4;
   }
   void Side(std::string_view side, std::string_view found) {
     nothing_[side == kSides[0] ? 0 : 1].assign(DecodeColumns(found).names.size() - 1, separator_);
@@ -85,7 +88,7 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
     std::vector<bool> matched;  // of right rows, in turns before the last
     RowFiles::Reader left(sides_[0].get(), file);
     for (bool last = false; !last;) {
-      table_.Clear(std::min(sides_[0]->rows(file), kMostReserved));
+      table_.Clear(std::min(sides_[0]->rows(file), most_bytes_ / 64));
       do {
         last = !left.Next(&key, &rest);
         if (last) break;
@@ -144,11 +147,9 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
     out.Line(line_.view());
   }
 
-  static constexpr size_t kMostReserved = 1u << 20;  // rows for which slots are made ahead: 16 MiB (guess)
-
   JoinKind kind_ = JoinKind::kInner;
   char separator_ = ',';
-  size_t most_bytes_ = 0;
+  size_t most_bytes_ = 0;  // of a table
   std::array<std::string, 2> nothing_;  // the separators of a row that is not there
   std::string quoted_;
   GrowingBytes line_;

@@ -33,7 +33,7 @@ class RowFiles {
  public:
   static constexpr size_t kFiles = 64;
 
-  // Of so many bytes in memory at most.
+  // Of so many bytes of rows in memory at most; their buffers take up to twice that.
   explicit RowFiles(size_t memory) : memory_(memory) {}
   RowFiles(const RowFiles&) = delete;
   ~RowFiles() {
@@ -136,7 +136,7 @@ class RowFiles {
       left.remove_prefix(static_cast<size_t>(n));
       file->written += static_cast<uint64_t>(n);
     }
-    file->buffer.Clear();
+    file->buffer = GrowingBytes();  // its memory is another's now
   }
 
   const size_t memory_;

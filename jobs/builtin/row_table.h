@@ -40,6 +40,7 @@ class RowTable {
   // The same, of a copy.
   void AddCopy(uint64_t hash, std::string_view key, std::string_view rest) {
     char* data = Room(key.size() + rest.size());
+    copied_ += key.size() + rest.size();
     std::memcpy(data, key.data(), key.size());
     std::memcpy(data + key.size(), rest.data(), rest.size());
     Add(hash, data, key.size(), rest.size());
@@ -56,10 +57,9 @@ class RowTable {
   bool marked(uint32_t row) const { return heads_[rows_[row].head].marked; }
 
   uint32_t size() const { return static_cast<uint32_t>(rows_.size()); }
-  // Of memory, about.
+  // Of what is in it, without what Clear keeps for the rows to come; memory is at most twice that.
   size_t bytes() const {
-    return blocks_.size() * kBlock + large_ + rows_.capacity() * sizeof(Row) + slots_.size() * sizeof(Slot) +
-           heads_.capacity() * (sizeof(Head) + 8);
+    return copied_ + rows_.size() * sizeof(Row) + slots_.size() * sizeof(Slot) + heads_.size() * (sizeof(Head) + 8);
   }
   // With slots for so many rows; more may come.
   void Clear(size_t rows) {
@@ -70,7 +70,7 @@ class RowTable {
     heads_.clear();
     hashes_.clear();
     blocks_.clear();
-    left_ = large_ = 0;
+    left_ = copied_ = 0;
   }
 
  private:
@@ -111,7 +111,6 @@ class RowTable {
   }
   char* Room(size_t bytes) {
     if (bytes > kBlock / 4) {
-      large_ += bytes;
       blocks_.push_back(std::make_unique<char[]>(bytes));
       left_ = 0;
       return blocks_.back().get();
@@ -137,7 +136,8 @@ class RowTable {
   std::vector<Head> heads_;       // one for each key
   std::vector<uint64_t> hashes_;  // beside heads_
   std::vector<std::unique_ptr<char[]>> blocks_;
-  size_t left_ = 0, large_ = 0;
+  size_t left_ = 0;    // of the last block
+  size_t copied_ = 0;  // bytes
 };
 
 }  // namespace mr::builtin

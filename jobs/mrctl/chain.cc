@@ -221,6 +221,10 @@ class Chain {
     edge.file = "@" + ref.step;
     edge.sample_bytes = in.sample_bytes;
     if (IsOperator(steps_[from])) {
+      if (in.format == "record") {
+        faults_->Add(StageText(step, stage) + "reads format record, but '" + names_[from] +
+                     "' is an operator, whose records come as text; read it as text or kv");
+      }
       edge.from = first_[from];
       read_[from].insert(ref.port);
       ports_[{edge.from, ref.port}].plain = true;

@@ -146,10 +146,13 @@ class Planner {
       const uint64_t step = DefaultSplitBytes(total, context_.block_bytes);
       for (const InputFile& file : files) {
         for (Split& split : CutFile(file, i, input.files, step)) splits.push_back(std::move(split));
-        if (splits.size() + plan->splits.size() > kMaxSplits) {
-          return InvalidArgument("stage '" + stage.name + "' would read more than " + std::to_string(kMaxSplits) +
-                                 " splits; give fewer files, or use larger splits");
-        }
+        if (splits.size() > kMaxSplits) break;
+      }
+      for (const Split& split : splits) split_bytes_ += split.uri.size() + kSplitBytes;
+      if (splits.size() > kMaxSplits || split_bytes_ > kMaxPlanBytes) {
+        return InvalidArgument("stage '" + stage.name + "' would read " + std::to_string(splits.size()) +
+                               " splits, and all stages together more than the journal's record of a job can hold; "
+                               "give fewer files, put small ones together, or use larger splits");
       }
       JoinSmallSplits(input.files.max_split_bytes != 0 ? input.files.max_split_bytes : step, &splits);
       std::move(splits.begin(), splits.end(), std::back_inserter(plan->splits));
@@ -196,6 +199,7 @@ class Planner {
   const JobSpec& spec_;
   const PlanContext& context_;
   JobPlan plan_;
+  uint64_t split_bytes_ = 0;  // of all stages, as the journal has them
 };
 
 }  // namespace

@@ -60,7 +60,10 @@ inline constexpr uint64_t kMinSplitBytes = 2ull << 20;  // measured: 4 MiB of wo
 void JoinSmallSplits(uint64_t step, std::vector<Split>* splits);
 inline constexpr size_t kManySplits = 100;   // guess: as many tasks cost less than a tenth of a second
 inline constexpr uint64_t kMostJoined = 50;  // a descriptor each, in the worker and in the child
-inline constexpr size_t kMaxSplits = 1'000'000;  // of one stage: some 150 MB of the master (guess)
+inline constexpr size_t kMaxSplits = 1'000'000;  // of one input
+// A job is one record of the journal, which holds at most 64 MiB (journal/format.h): its splits take up to half of it.
+// Each takes its URI and, measured, 36 bytes.
+inline constexpr uint64_t kMaxPlanBytes = 32ull << 20, kSplitBytes = 40;
 
 // Splits of one file, in order; none for an empty file.
 std::vector<Split> CutFile(const InputFile& file, uint32_t input, const FileSource& source, uint64_t default_step);

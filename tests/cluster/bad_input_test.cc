@@ -115,7 +115,7 @@ std::vector<BadInput> BadInputs() {
       {"ExitsEarly", "", own("exits"), 1, {"exit"}},
       {"FailsInOpen", "", own("open"), 1, {"will not open"}},
       {"FailsInPrepare", "", own("prepare"), 2, {"this config will not do"}},
-      {"ClosesDescriptors", "", own("closes"), 1, {}},
+      {"ClosesDescriptors", "", own("closes"), 1, {"closed the socket", "close only descriptors"}},
       {"LeaksMemory", "",
        {"--max-attempts", "1", "--memory", "200m", "--lib", "LIB/libbad_operators.so", "bad", "--how", "leaks", "--input", "IN/words"}, 1,
        {"ran out of memory", "200 MiB", "--memory"}},

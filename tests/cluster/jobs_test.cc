@@ -39,7 +39,9 @@ class JobsTest : public testing::Test {
   static std::string Run(std::vector<std::string> job) {
     Shell("rm -rf '" + Path("out") + "'");
     job.insert(job.begin(), "submit");
-    job.insert(job.end(), {"--output", Uri("out"), "--conf", "max_split_bytes=100k"});
+    job.insert(job.end(), {"--output", Uri("out")});
+    const bool own_splits = std::any_of(job.begin(), job.end(), [](const auto& arg) { return arg.starts_with("max_split_bytes="); });
+    if (!own_splits) job.insert(job.end(), {"--conf", "max_split_bytes=100k"});
     const RunResult run = cluster_->Mrctl(job, Seconds(120));
     EXPECT_EQ(run.exit, 0) << run.err << cluster_->Logs();
     return run.exit == 0 ? ReadParts(Path("out")) : "";
@@ -171,6 +173,20 @@ TEST_F(JobsTest, AJoinOfThreeTablesWithSumsEqualsSqlites) {
          "'select s, y, count(*), sum(p), max(p) from c join o on c.k = o.c join l on l.o = o.k group by s, y' | tr -d '\\r'");
   ASSERT_EQ(std::count(expected.begin(), expected.end(), '\n'), 32);
   EXPECT_EQ(SortedLines(Run({file})), SortedLines(expected));
+}
+
+TEST_F(JobsTest, WhatIsLargerThanTheMemoryOfAnAttemptIsSpilled) {
+  In("awk 'BEGIN {print \"id,n\"; for (i = 1; i <= 4000000; i++) print (i * 7919) % 4000037 \",\" i}' > large.csv; "
+     "tail -n +2 large.csv > large; wc -c < large | awk '$1 < 60000000 {exit 1}'");
+  const std::vector<std::string> limits = {"--memory", "40m", "--reduces", "1", "--max-attempts", "1", "--conf", "max_split_bytes=64m"};
+  const auto run = [&](std::vector<std::string> job) {
+    job.insert(job.begin(), limits.begin(), limits.end());
+    return Run(job);
+  };
+  EXPECT_TRUE(run({"sort", "--input", Uri("large")}) == In("sort large"));
+  EXPECT_TRUE(SortedLines(run({"aggregate", "--by", "id", "--agg", "max(n)", "--input", Uri("large.csv")})) == In("sort large"));
+  EXPECT_TRUE(SortedLines(run({"join", "--type", "semi", "--left", Uri("large.csv"), "--right", Uri("large.csv"), "--on", "id"})) ==
+              In("sort large"));
 }
 
 TEST_F(JobsTest, ManySmallFilesAreReadInFewTasksAndEachUnderItsName) {

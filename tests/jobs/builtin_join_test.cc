@@ -4,6 +4,7 @@
 #include <map>
 
 #include "common/base/rng.h"
+#include "jobs/builtin/row_table.h"
 #include "tests/jobs/builtin_run.h"
 
 namespace mr::builtin {
@@ -93,6 +94,23 @@ TEST(JoinTest, OneKeyWithMoreRowsThanMemoryIsJoinedInTurns) {
     const LocalResult turns = Join(left, right, {"--on", "id", "--type", type, "--left-bytes", "40000"});
     ASSERT_TRUE(whole.ok && turns.ok) << whole.error << turns.error;
     EXPECT_TRUE(SortedLinesOf(whole.Output()) == SortedLinesOf(turns.Output())) << type;
+  }
+}
+
+TEST(RowTableTest, HoldsAsManyRowsInEachTurnAsInTheFirst) {
+  for (const bool one_key : {true, false}) {
+    RowTable table;
+    std::vector<uint32_t> turns;
+    for (int turn = 0; turn < 4; ++turn) {
+      table.Clear(1000);
+      for (int i = 0; table.bytes() <= 4'000'000; ++i) {
+        const std::string key = one_key ? "k" : std::to_string(i);
+        table.AddCopy(HashBytes(key), key, ",rest");
+      }
+      turns.push_back(table.size());
+    }
+    EXPECT_GT(turns[0], 10'000u);
+    EXPECT_EQ(turns, std::vector<uint32_t>(4, turns[0]));
   }
 }
 

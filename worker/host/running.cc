@@ -345,6 +345,9 @@ void Running::ExitedEarly(Helper::Exit exit) {
   if (!exit.by_signal && exit.value == 70) {  // the child could not set itself up
     r.end = TaskEnd::kEnvironment;
     r.message = "the task's process could not be set up";
+  } else if (!exit.by_signal && exit.value == task::kLostDaemon) {
+    r.message = operator_name() + " closed the socket by which its process and the worker talk; close only descriptors " +
+                "that the operator has opened";
   } else if (!exit.by_signal) {
     r.message = "TASK_EXITED_EARLY: " + operator_name() + " ended its process by exit(" +
                 std::to_string(exit.value) + ") before its task was done; operators return instead";

@@ -11,6 +11,8 @@
 
 namespace mr::task {
 
+static_assert(kLostDaemon != 0 && kLostDaemon != 70, "told apart by the host");
+
 Link::Link(int control, char* arena, uint64_t arena_bytes)
     : control_(control), arena_(arena), layout_(ArenaLayout::Of(arena_bytes)),
       page_(reinterpret_cast<ProgressPage*>(arena)) {
@@ -18,7 +20,7 @@ Link::Link(int control, char* arena, uint64_t arena_bytes)
   for (uint32_t i = 0; i < layout_.output_slots; ++i) free_.push_back(i);
 }
 
-void Link::DaemonGone() { _exit(1); }
+void Link::DaemonGone() { _exit(kLostDaemon); }
 
 WireTask Link::AwaitTask(std::vector<UniqueFd>* split_fds) {
   std::string blob;

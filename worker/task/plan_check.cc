@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -67,6 +68,7 @@ Status Examine(const mr_library* library, const json& plan, json* operators) {
   if (!plan.contains("stages") || !plan["stages"].is_array() || plan["stages"].empty()) {
     return InvalidArgument("the plan has no stages");
   }
+  std::map<std::string, const mr_operator*> tables;  // by stage
   for (const json& stage : plan["stages"]) {
     const std::string name = stage.at("name").get<std::string>();
     const std::string op = stage.at("operator").get<std::string>();
@@ -76,6 +78,17 @@ Status Examine(const mr_library* library, const json& plan, json* operators) {
     if (!config) return InvalidArgument("stage " + name + ": its config is no base64 text");
     MR_RETURN_IF_ERROR(Prepare(*table, *config, name));
     (*operators)[op] = (*table)->flags;
+    tables[name] = *table;
+    for (const json& input : stage.value("inputs", json::array())) {
+      if (!input.contains("edge") || !input["edge"].value("grouped", false)) continue;
+      const auto from = tables.find(input["edge"].value("from", ""));
+      // Sorted by one order and merged by another, a key's values would come in several groups.
+      if (from == tables.end() || (from->second->compare == nullptr) == ((*table)->compare == nullptr)) continue;
+      const bool reader = (*table)->compare != nullptr;
+      return InvalidArgument("stage " + name + ": operator " + (reader ? op : std::string(from->second->name)) +
+                             " has an order of keys of its own (Comparator), and " + (reader ? from->second->name : op) + ", which " +
+                             (reader ? "writes what it groups" : "groups what it writes") + ", has not; give both the same one");
+    }
   }
   return {};
 }

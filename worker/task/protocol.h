@@ -21,6 +21,9 @@
 
 namespace mr::task {
 
+// How a child ends that has lost its socket: its daemon is gone, or the operator has closed what is not its own.
+inline constexpr int kLostDaemon = 71;
+
 // To be raised with every change of what is in this file, or of the blobs and batches that it carries.
 inline constexpr uint32_t kTaskProtocol = 4;
 

@@ -166,7 +166,11 @@ Status SplitReader::SkipFirstCsvRecord() {
       csv_end_ = found;
       return {};
     }
-    if (csv_scanned_ - begin > kMaxLineBytes) return CsvRecordTooLong(at());
+    if (csv_scanned_ - begin > kMaxLineBytes) {
+      return InvalidArgument("CSV_RECORD_TOO_LONG: " + file_.Where(begin) +
+                             ": the record that holds this byte, and began before it, is above 16 MiB; " +
+                             "is this a csv file, and is each quote closed?");
+    }
     // Nothing that begins in this split can follow once the limit is behind.
     if (ended_) return {};
     start_ = buffer_.size();
@@ -207,7 +211,7 @@ Result<bool> SplitReader::NextCsv(std::string* batch, uint64_t* offset) {
 
 Status SplitReader::CsvRecordTooLong(uint64_t offset) const {
   return InvalidArgument("CSV_RECORD_TOO_LONG: " + file_.Where(offset) +
-                         ": the record that begins here is above 16 MiB; is a quote missing?");
+                         ": the record that begins here is above 16 MiB; is this a csv file, and is each quote closed?");
 }
 
 Result<bool> SplitReader::NextRaw(std::string* batch, uint64_t* offset) {

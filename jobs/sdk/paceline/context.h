@@ -2,6 +2,7 @@
 // from Open() on. Used from the operator's one thread.
 #pragma once
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -96,6 +97,13 @@ class Context {
   // Cheap enough for each of a thousand steps a second. An operator that has asked gets half a second between the kill
   // and SIGKILL, which comes in any case; one that never asks is killed at once.
   bool cancelled() const { return MR_HAS(host_, cancelled) && host_->cancelled(host_->context) != 0; }
+
+  // Bytes of memory that the attempt may have (--memory, or its stage's); 0 where nobody has set a limit. The engine's
+  // own buffers take up to half of it. The same for all attempts of the task.
+  static uint64_t memory_limit() {
+    rlimit data;
+    return getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY ? data.rlim_cur : 0;
+  }
 
   // The path of a side file (submit --files PATH#NAME): read-only, the same for all attempts on a worker, there until
   // its job ends. Commands find it as $MR_FILES_DIR/NAME. Throws where the job has none of this name.

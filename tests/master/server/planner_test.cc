@@ -175,6 +175,21 @@ TEST_F(PlannerTest, MoreSmallFilesThanAStageMayHaveTasksAreReadInItsTasks) {
   EXPECT_EQ(plan->stages[0].tasks, 2 + tasks_of_many) << "each input by its own size of splits";
 }
 
+TEST_F(PlannerTest, RefusesMoreSplitsThanARecordOfTheJournalHolds) {
+  PlanContext context;
+  std::vector<InputFile> many;
+  for (uint32_t i = 0; i < 300'000; ++i) many.push_back({"dfs:///a/directory/with/a/name/" + std::to_string(i), 10});
+  context.dfs_files.emplace_back("dfs:///many", std::move(many));
+  // Each stage alone would do.
+  JobSpec spec = Job({Files("one", {"dfs:///many"}, 0), Files("two", {"dfs:///many"}, 0)});
+  const auto plan = PlanJob(spec, context);
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.status().code(), Code::kInvalidArgument);
+  EXPECT_NE(plan.status().message().find("give fewer files"), std::string::npos) << plan.status().ToString();
+  spec.stages.erase(spec.stages.begin());
+  EXPECT_TRUE(PlanJob(spec, context).ok());
+}
+
 TEST_F(PlannerTest, RefusesAFileThatHasNoWholeNumberOfRecords) {
   JobSpec fixed = Job({Files("m", {Put("b.bin", 25)}, 0)});
   fixed.stages[0].inputs[0].files.format = "fixed:10";

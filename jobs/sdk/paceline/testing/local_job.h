@@ -209,6 +209,11 @@ class LocalJob {
       input.grouped = edge["grouped"].boolean;
       input.from = FindStage(edge["from"].text);
       input.port = static_cast<uint32_t>(edge.UintOr("port", 0));
+      const mr_operator& writer = *stages_[input.from].op;
+      if (input.grouped && (writer.compare == nullptr) != (stage->op->compare == nullptr)) {
+        throw JobError("stage '" + stage->name + "': of operators '" + writer.name + "' and '" + stage->op->name +
+                       "' one has an order of keys of its own (Comparator) and the other has not; give both the same one");
+      }
     }
     stage->inputs.push_back(input);
   }
