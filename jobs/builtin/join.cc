@@ -157,6 +157,13 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
   std::array<std::unique_ptr<RowFiles>, 2> sides_;
 };
 
+// Whether tasks may share the rows of a key on that side, each with all rows of the other one: what becomes of a row
+// must not depend on others of its side, and nothing be said of the other side's rows without a partner.
+bool InParts(JoinKind kind, size_t side) {
+  if (kind == JoinKind::kInner) return true;
+  return side == 0 ? kind != JoinKind::kRight && kind != JoinKind::kFull : kind == JoinKind::kRight;
+}
+
 size_t KindNamed(const Args& args, const std::string& name) {
   std::vector<std::string> names;
   for (const auto& [known, kind] : kKinds) {
@@ -197,13 +204,16 @@ void PlanJoin(const std::vector<std::string>& argv, JobPlan& plan) {
                       .Read(Edge::kBroadcast, found)
                       .Shuffle({.sorted = false});
   }
-  plan.Map("join", "join.join")
-      .TaskBytes(kTaskBytes)
-      .Configure(Config().Set("kind", kind).Set("separator", format.separator).Set("left_bytes", left_bytes))
-      .Read(Edge::kAllToAll, *rows[0])
-      .Read(Edge::kAllToAll, *rows[1])
-      .Read(Edge::kBroadcast, found)
-      .WriteFiles();
+  JobPlan::Stage& join = plan.Map("join", "join.join").TaskBytes(kTaskBytes);
+  join.Configure(Config().Set("kind", kind).Set("separator", format.separator).Set("left_bytes", left_bytes));
+  for (size_t side = 0; side < 2; ++side) {
+    if (InParts(kKinds[kind].second, side)) {
+      join.ReadInParts(*rows[side]);
+    } else {
+      join.Read(Edge::kAllToAll, *rows[side]);
+    }
+  }
+  join.Read(Edge::kBroadcast, found).WriteFiles();
 }
 
 }  // namespace

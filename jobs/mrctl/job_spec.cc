@@ -114,6 +114,7 @@ Status SetInput(const PlanInput& input, const SpecOptions& options, const Conf& 
     edge.setPort(input.port);
     edge.setGrouped(input.grouped);
     edge.setQuotes(input.quotes);
+    edge.setSplits(input.splits);
     if (!input.format.empty()) {
       edge.setFormat(input.format.c_str());
       edge.setWritten(input.written.c_str());

@@ -57,6 +57,7 @@ PlanInput ReadInput(const Json& json, const std::vector<PlanStage>& earlier, con
   input.kind = Get<std::string>(edge, "kind", where);
   input.port = GetOr<uint32_t>(edge, "port", 0, where);
   input.grouped = GetOr<bool>(edge, "grouped", false, where);
+  input.splits = GetOr<bool>(edge, "splits", false, where);
   const auto from = Get<std::string>(edge, "from", where);
   for (size_t i = 0; i < earlier.size(); ++i) {
     if (earlier[i].name != from) continue;

@@ -26,6 +26,7 @@ struct PlanInput {
   uint32_t port = 0;
   bool grouped = false;
   bool quotes = false;  // csv_stages.h
+  bool splits = false;  // fat partitions may be shared by tasks
   // Of an edge that is read as files (chain.h): `format` is not empty, and these say what the port's files would be
   // and are called.
   std::string written, file;

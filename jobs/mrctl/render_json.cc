@@ -193,6 +193,7 @@ JsonOut ToJson(const PlanStage& s, const Plan& plan) {
     } else {
       JsonOut edge = {{"kind", i.kind}, {"from", plan.stages[i.from].name}, {"port", i.port}, {"grouped", i.grouped}};
       if (i.quotes) edge["quotes"] = true;
+      if (i.splits) edge["splits"] = true;
       // Delivered as the files that `from` would have written.
       if (!i.format.empty()) edge["read_as"] = {{"format", i.format}, {"written", i.written}, {"sample_bytes", i.sample_bytes}};
       inputs.push_back({{"edge", std::move(edge)}});

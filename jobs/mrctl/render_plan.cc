@@ -30,6 +30,7 @@ std::string InputText(const Plan& plan, const PlanInput& input, const std::vecto
     std::string text = input.kind + " from " + plan.stages[input.from].name;
     if (input.port != 0) text += " port " + std::to_string(input.port);
     if (input.grouped) text += ", grouped";
+    if (input.splits) text += ", fat partitions are shared";
     if (!input.format.empty()) text += ", read as " + input.format;
     return text + (input.quotes ? ", quotes of csv" : "");
   }

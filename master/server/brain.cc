@@ -85,7 +85,7 @@ Brain::Fed Brain::Feed(sched::Event event, std::string extra) {
   Fed fed = FeedOne(std::move(event), std::move(extra));
   // Before its stages are planned: the first of their tasks is cloned, or not, at once.
   if (job.valid()) TellOfOperators(job);
-  // Answers to PlanStage are at hand: the plan was made when the job was submitted.
+  // Most answers to PlanStage are at hand: the plan was made when the job was submitted.
   std::vector<sched::PlanStage> plans;
   const auto gather = [&plans](const std::vector<sched::Decision>& decisions) {
     for (const auto& d : decisions) {
@@ -95,6 +95,10 @@ Brain::Fed Brain::Feed(sched::Event event, std::string extra) {
   gather(fed.decisions);
   for (size_t i = 0; i < plans.size(); ++i) {
     const sched::PlanStage plan = plans[i];
+    if (const JobView* asking = jobs_.Find(plan.job); asking != nullptr && WaitsForSizes(*asking, plan.stage)) {
+      late_plans_.insert({plan.job, plan.stage});
+      continue;
+    }
     gather(FeedOne(PlannedStage(plan), {}).decisions);
   }
   return fed;

@@ -26,8 +26,10 @@
 #include "master/sched/scheduler.h"
 #include "master/sched/state.h"
 #include "master/server/job_table.h"
+#include "master/server/partition_sizes.h"
 #include "master/server/loop.h"
 #include "master/server/bad_records.h"
+#include "master/server/fat_partitions.h"
 #include "master/server/planner.h"
 #include "master/server/publisher.h"
 #include "master/server/random_operators.h"
@@ -80,6 +82,7 @@ struct ReportIn {
   sched::AttemptFinished finished;
   FinishedExtra finished_extra;
   std::vector<std::string> bad_records;  // of kFinished: the first few that were skipped, in words
+  std::vector<uint32_t> partition_kib;   // of kFinished, where the table is not inline
   sched::FailureKind failure = sched::FailureKind::kUser;
   std::string message;
   FailedExtra failed_extra;
@@ -120,6 +123,7 @@ class Brain {
     uint32_t replication = 3;
     uint64_t snapshot_bytes = 64ull << 20;  // of journal, after which a snapshot is made
     size_t ended_jobs = kEndedJobs;         // that the job table keeps
+    uint64_t fat_partition_bytes = kFatBytes;
     uint32_t scheduler_version = sched::kSchedulerVersion;  // tests say another one
     std::shared_ptr<ProfileStore> profiles;  // of earlier runs; null: none are kept
   };
@@ -285,7 +289,6 @@ class Brain {
   PlanContext ContextOf(const JobSpec& spec) const;
   void Accept(const std::string& key, std::optional<sched::Prediction> prediction);
   void Planned(const std::string& key, Result<JobPlan> plan);
-  sched::StagePlanned PlannedStage(const sched::PlanStage& plan);
   sched::JobSubmitted SubmittedJob(JobId id, const JobSpec& spec) const;
   // The list that serves it; empty: the cluster's.
   Result<std::vector<std::string>> PoliciesOf(const JobSpec& spec) const;
@@ -293,6 +296,15 @@ class Brain {
   void Published(JobId job, int attempt, const Status& status);
   void CleanUp(JobId job);
   void JobDone(JobId job);
+
+  // late_plans.cc
+  static uint32_t UncutTasks(const JobView& job, uint32_t stage);
+  bool WaitsForSizes(const JobView& job, uint32_t stage) const;
+  std::vector<Piece> PiecesOf(const JobView& job, uint32_t stage) const;
+  sched::StagePlanned PlannedStage(const sched::PlanStage& plan);
+  void NoteSizes(const TaskId& task, std::vector<uint32_t> kib);
+  void PlanLate();
+  void RestoreSlices();
 
   // learn.cc: what its run taught goes to disk, on a pool thread.
   void Learn(const JobView& job);
@@ -380,6 +392,8 @@ class Brain {
   std::multimap<std::pair<std::string, uint64_t>, Instant> replayed_timers_;
   RandomOperators random_operators_;
   BadRecords bad_records_;
+  PartitionSizes partition_sizes_;
+  std::set<StageId> late_plans_;  // asked for, and answered when their inputs' sizes are known
   std::map<std::string, sched::QueueSet> queues_;  // as operators set them, under whatever build
   std::set<std::pair<JobId, uint32_t>> unplanned_;  // asked for in the replay, not answered
   std::set<JobId> unpublished_, uncleaned_;

@@ -51,7 +51,9 @@ void Brain::FillLaunch(const JobView& job, const sched::Launch& launch, rpc::Lau
     FillBlocks(split, holder == workers_.all().end() ? "" : holder->second.info.address,
                launch.attempt.number, s);
   }
-  const auto& slices = plan.slices[task.task];
+  // Of a job that ended before this master began they are not known any more.
+  const std::vector<sched::Slice> none;
+  const auto& slices = task.task < plan.slices.size() ? plan.slices[task.task] : none;
   auto list = out.initSlices(static_cast<unsigned>(slices.size()));
   for (unsigned i = 0; i < slices.size(); ++i) {
     list[i].setInput(slices[i].input);

@@ -255,7 +255,7 @@ Result<JobView> ViewOf(JobImage image) {
   if (job.plan.stages.size() != job.spec.stages.size() || image.stages.size() != job.spec.stages.size()) {
     return Unreadable(Name(job.id));
   }
-  if (!image.brief) FillSlices(job.spec, &job.plan);
+  if (!image.brief) FillSplits(&job.plan);
   job.state = image.state;
   job.told = image.told;
   job.brief = image.brief;

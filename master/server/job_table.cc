@@ -255,7 +255,7 @@ struct EventFolder {
     job.submission_id = submit.submission_id;
     job.wall_ms = submit.wall_ms;
     job.plan = std::move(submit.plan);
-    FillSlices(job.spec, &job.plan);
+    FillSplits(&job.plan);
     job.submitted = at;
     job.submit_sequence = sequence;
     job.stages.resize(job.spec.stages.size());
@@ -268,12 +268,7 @@ struct EventFolder {
       job->error = e.why;
     }
   }
-  void operator()(const sched::StagePlanned& e) {
-    JobView* job = table.Find(e.job);
-    if (job == nullptr || e.stage >= job->stages.size() || !e.error.empty()) return;
-    job->stages[e.stage].planned = true;
-    job->stages[e.stage].tasks.resize(e.tasks.size());
-  }
+  void operator()(const sched::StagePlanned& e) { table.Planned(e); }
   void operator()(const sched::AttemptProgress& e) {
     for (const auto& report : e.reports) {
       AttemptView* attempt = table.Find(report.attempt);

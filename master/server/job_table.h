@@ -241,6 +241,7 @@ class JobTable {
             Instant at, std::string text = "");
 
   void EndReplications(JobId job);
+  void Planned(const sched::StagePlanned& plan);  // job_plans.cc
 
   // job_deadlines.cc
   void NoteWishes(const sched::JobSet& set);

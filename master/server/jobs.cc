@@ -147,30 +147,6 @@ sched::JobSubmitted Brain::SubmittedJob(JobId id, const JobSpec& spec) const {
   return event;
 }
 
-sched::StagePlanned Brain::PlannedStage(const sched::PlanStage& plan) {
-  sched::StagePlanned event{plan.job, plan.stage, 0, {}, ""};
-  const JobView* job = jobs_.Find(plan.job);
-  if (job == nullptr || plan.stage >= job->plan.stages.size()) {
-    event.error = "there is no such stage";
-    return event;
-  }
-  const StagePlan& stage = job->plan.stages[plan.stage];
-  event.partitions = stage.partitions();
-  event.tasks.resize(stage.tasks);
-  for (uint32_t t = 0; t < stage.tasks; ++t) {
-    event.tasks[t].slices = stage.slices[t];
-    const auto splits = stage.SplitsOf(t);
-    // Where the largest of them is.
-    const auto largest = std::max_element(splits.begin(), splits.end(),
-                                          [](const Split& a, const Split& b) { return a.length < b.length; });
-    if (largest != splits.end()) event.tasks[t].preferred = Holders(*largest);
-    uint64_t bytes = 0;
-    for (const Split& split : splits) bytes += split.length;
-    event.tasks[t].input_bytes = splits.empty() ? stage.input_bytes / stage.tasks : bytes;
-  }
-  return event;
-}
-
 void Brain::KillJob(JobId id, const std::string& why, std::function<void(Status)> reply) {
   const JobView* job = jobs_.Find(id);
   if (job == nullptr) return reply(jobs_.Unknown(id));
@@ -229,6 +205,7 @@ void Brain::JobDone(JobId id) {
   JobView* job = jobs_.Find(id);
   jobs_.Settle(id);
   bad_records_.Forget(id);
+  partition_sizes_.Forget(id);
   Learn(*job);
   LOG(INFO) << Name(id) << " " << Word(job->state) << (job->error.empty() ? "" : ": ") << job->error;
   MarkChanged(id);

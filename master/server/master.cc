@@ -61,7 +61,8 @@ struct Master::Impl {
     http = std::make_unique<HttpFront>(*shell, loop);
     brain = std::make_unique<Brain>(
         Brain::Options{options.directory, cluster_id, options.policies, options.seed, options.block_bytes,
-                       options.replication, options.snapshot_bytes, options.ended_jobs, options.scheduler_version,
+                       options.replication, options.snapshot_bytes, options.ended_jobs, options.fat_partition_bytes,
+                       options.scheduler_version,
                        profiles},
         loop,
         *shell);

@@ -25,6 +25,8 @@ DEFINE_int32(replication, 3, "replicas of a block, where there are so many worke
 DEFINE_string(block_size, "64m", "size of a block, and of a split where a job does not say");
 DEFINE_string(snapshot_bytes, "64m",
               "journal after which a snapshot is made; the journal's directory stays below some four times as much");
+DEFINE_string(fat_partition_bytes, "64m",
+              "partitions above it, and above five times the median, are shared by tasks where the job allows it");
 DEFINE_int32(ended_jobs, 10000, "ended jobs that 'mrctl jobs' still knows; the oldest are forgotten");
 DEFINE_int32(ready_fd, -1, "write 'ready RPC_PORT HTTP_PORT' to this descriptor when serving, and close it");
 DEFINE_int32(lifeline_fd, -1, "stop when this descriptor (a pipe's read end) is at its end");
@@ -89,6 +91,9 @@ int Main() {
   const auto snapshot = ParseSize(FLAGS_snapshot_bytes);
   if (!snapshot.ok()) return Fail(snapshot.status().With("--snapshot_bytes"));
   if (*snapshot < 8192) return Fail(InvalidArgument("--snapshot_bytes must be at least 8k"));
+  const auto fat = ParseSize(FLAGS_fat_partition_bytes);
+  if (!fat.ok()) return Fail(fat.status().With("--fat_partition_bytes"));
+  if (*fat < 1024) return Fail(InvalidArgument("--fat_partition_bytes must be at least 1k"));
   if (FLAGS_ended_jobs < 1) return Fail(InvalidArgument("--ended_jobs must be at least 1"));
   if (FLAGS_port < 0 || FLAGS_port > 65535 || FLAGS_http_port < 0 || FLAGS_http_port > 65535) {
     return Fail(InvalidArgument("ports are 0 to 65535"));
@@ -106,6 +111,7 @@ int Main() {
   options.block_bytes = *block;
   options.snapshot_bytes = *snapshot;
   options.ended_jobs = static_cast<size_t>(FLAGS_ended_jobs);
+  options.fat_partition_bytes = *fat;
   options.learns = !FLAGS_ephemeral;  // nobody comes back to what is removed
   auto master = Master::Start(options);
   if (!master.ok()) return Fail(master.status());

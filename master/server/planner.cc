@@ -284,43 +284,81 @@ void JoinSmallSplits(uint64_t step, std::vector<Split>* splits) {
   }
 }
 
-void FillSlices(const JobSpec& spec, JobPlan* plan) {
-  for (size_t s = 0; s < spec.stages.size(); ++s) {
-    StagePlan& stage = plan->stages[s];
+void FillSplits(JobPlan* plan) {
+  for (StagePlan& stage : plan->stages) {
     stage.first_split.clear();
     for (uint32_t i = 0; i < stage.splits.size(); ++i) {
       if (!stage.splits[i].joined()) stage.first_split.push_back(i);
     }
     if (!stage.splits.empty()) stage.first_split.push_back(static_cast<uint32_t>(stage.splits.size()));
-    stage.slices.assign(stage.tasks, {});
-    for (uint32_t i = 0; i < spec.stages[s].inputs.size(); ++i) {
-      const InputSpec& input = spec.stages[s].inputs[i];
-      if (!input.is_edge) continue;
-      const StagePlan& upstream = plan->stages[input.stage];
-      uint32_t base = 0;
-      for (uint32_t p = 0; p < input.port; ++p) base += upstream.port_partitions[p];
-      const uint64_t from = upstream.tasks, to = stage.tasks;
-      for (uint32_t t = 0; t < to; ++t) {
-        sched::Slice slice{i, base, base + 1, 0, upstream.tasks};
-        switch (input.kind) {
-          case sched::EdgeKind::kAllToAll:
-            slice.partition_begin = base + t;
-            slice.partition_end = base + t + 1;
-            break;
-          case sched::EdgeKind::kManyToOne:
-            slice.task_begin = static_cast<uint32_t>(from * t / to);
-            slice.task_end = static_cast<uint32_t>(from * (t + 1) / to);
-            break;
-          case sched::EdgeKind::kOneToOne:
-            slice.task_begin = t;
-            slice.task_end = t + 1;
-            break;
-          case sched::EdgeKind::kBroadcast: break;
-        }
-        stage.slices[t].push_back(slice);
+  }
+}
+
+namespace {
+
+// Of the whole port: all partitions behind its first are of all-to-all ports.
+sched::Slice WholeEdge(const JobPlan& plan, const InputSpec& input, uint32_t number) {
+  const StagePlan& upstream = plan.stages[input.stage];
+  uint32_t base = 0;
+  for (uint32_t p = 0; p < input.port; ++p) base += upstream.port_partitions[p];
+  return {number, base, base + 1, 0, upstream.tasks};
+}
+
+}  // namespace
+
+std::vector<std::vector<sched::Slice>> SlicesOf(const JobSpec& spec, const JobPlan& plan, uint32_t stage,
+                                                uint32_t tasks) {
+  std::vector<std::vector<sched::Slice>> slices(tasks);
+  const auto& inputs = spec.stages[stage].inputs;
+  for (uint32_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].is_edge) continue;
+    const sched::Slice whole = WholeEdge(plan, inputs[i], i);
+    const uint64_t from = whole.task_end, to = slices.size();
+    for (uint32_t t = 0; t < to; ++t) {
+      sched::Slice slice = whole;
+      switch (inputs[i].kind) {
+        case sched::EdgeKind::kAllToAll:
+          slice.partition_begin += t;
+          slice.partition_end += t;
+          break;
+        case sched::EdgeKind::kManyToOne:
+          slice.task_begin = static_cast<uint32_t>(from * t / to);
+          slice.task_end = static_cast<uint32_t>(from * (t + 1) / to);
+          break;
+        case sched::EdgeKind::kOneToOne:
+          slice.task_begin = t;
+          slice.task_end = t + 1;
+          break;
+        case sched::EdgeKind::kBroadcast: break;
       }
+      slices[t].push_back(slice);
     }
   }
+  return slices;
+}
+
+std::vector<std::vector<sched::Slice>> SlicesOf(const JobSpec& spec, const JobPlan& plan, uint32_t stage,
+                                                const std::vector<Piece>& pieces) {
+  std::vector<std::vector<sched::Slice>> slices(pieces.size());
+  const auto& inputs = spec.stages[stage].inputs;
+  for (uint32_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].is_edge) continue;
+    const sched::Slice whole = WholeEdge(plan, inputs[i], i);
+    for (size_t t = 0; t < pieces.size(); ++t) {
+      const Piece& piece = pieces[t];
+      sched::Slice slice = whole;
+      if (inputs[i].kind == sched::EdgeKind::kAllToAll) {
+        slice.partition_begin += piece.partition;
+        slice.partition_end += piece.partition;
+      }
+      if (piece.cut && piece.input == i) {
+        slice.task_begin = piece.task_begin;
+        slice.task_end = piece.task_end;
+      }
+      slices[t].push_back(slice);
+    }
+  }
+  return slices;
 }
 
 Result<JobPlan> PlanJob(const JobSpec& spec, const PlanContext& context) {

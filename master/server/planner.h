@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "master/server/fat_partitions.h"
 #include "master/server/records.h"
 #include "master/server/spec.h"
 
@@ -35,8 +36,15 @@ inline constexpr uint64_t kMostByBytes = 1000;
 // and the nearest name for a missing input; kRejected where the output exists and is not empty.
 Result<JobPlan> PlanJob(const JobSpec& spec, const PlanContext& context);
 
-// Fills in the slices of all edges, and which splits a task has; a function of spec and plan alone.
-void FillSlices(const JobSpec& spec, JobPlan* plan);
+// Fills in which splits each task has.
+void FillSplits(JobPlan* plan);
+
+// What each of the stage's `tasks` reads of its edges, where each partition is one task's.
+std::vector<std::vector<sched::Slice>> SlicesOf(const JobSpec& spec, const JobPlan& plan, uint32_t stage,
+                                                uint32_t tasks);
+// What they read where they are these pieces.
+std::vector<std::vector<sched::Slice>> SlicesOf(const JobSpec& spec, const JobPlan& plan, uint32_t stage,
+                                                const std::vector<Piece>& pieces);
 
 // The files behind one file:// URI: a file, all files below a directory (no '_' or '.' names), or a
 // glob. Sorted by path.

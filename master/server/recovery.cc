@@ -83,7 +83,9 @@ void Brain::BeginEpoch() {
   Feed(sched::ConfigChanged{options_.policies, options_.seed, options_.scheduler_version, Millis(100)});
   TakeOver();
   const auto unplanned = std::move(unplanned_);
-  for (const auto& [job, stage] : unplanned) Feed(PlannedStage({job, stage, {}}));
+  RestoreSlices();
+  for (const auto& [job, stage] : unplanned) late_plans_.insert({job, stage});
+  PlanLate();
   for (const auto& [key, at] : replayed_timers_) SetTimer({key.first, key.second, at});
   replayed_timers_.clear();
   const Instant now = Now();
@@ -140,16 +142,25 @@ void Brain::TakeOver() {
     if (scheduler_->state().FindJob(id) == nullptr) lacking.push_back(id);
   }
   for (const JobId id : lacking) {
-    const JobView& job = *jobs_.Find(id);
+    JobView& job = *jobs_.Find(id);
+    for (uint32_t s = 0; s < job.stages.size(); ++s) job.plan.stages[s].tasks = UncutTasks(job, s);
+    std::set<uint32_t> unsure;  // stages
     sched::JobTakenOver taken{SubmittedJob(id, job.spec), {}, epoch_, {}};
     for (uint32_t s = 0; s < job.stages.size(); ++s) {
       taken.plans.push_back(PlannedStage({id, s, {}}));
+      // Who shares fat partitions may have shared them otherwise, and others have read what came of it.
+      const auto& inputs = job.spec.stages[s].inputs;
+      if (job.spec.stages[s].splits() || std::any_of(inputs.begin(), inputs.end(), [&](const InputSpec& input) {
+            return input.is_edge && unsure.contains(input.stage);
+          })) {
+        unsure.insert(s);
+      }
       // Where blocks are is not known yet.
       for (sched::TaskPlan& task : taken.plans.back().tasks) task.preferred.clear();
       // Where an input's content changed, the table does not say what of the committed still stands.
       for (uint32_t t = 0; t < job.stages[s].tasks.size() && !job.rolled_back; ++t) {
         const TaskView& task = job.stages[s].tasks[t];
-        if (!task.committed) continue;
+        if (!task.committed || unsure.contains(s)) continue;
         taken.outputs.push_back({s, t, task.generation, task.winner, task.manifest, {}});
         for (const CopyView& copy : task.copies) taken.outputs.back().copies.push_back(copy.copy);
       }

@@ -163,6 +163,7 @@ void Brain::CheckLeases() {
 
 void Brain::Tick() {
   CheckLeases();
+  PlanLate();
   loop_.At(Now() + Millis(250), [this] { Tick(); });
 }
 
@@ -253,6 +254,8 @@ uint64_t Brain::FeedReport(WorkerView*, WorkerId id, Incarnation incarnation, Re
       *verdict = FinishedVerdict(report, fed.decisions);
       if (const JobView* view = jobs_.Find(job); view != nullptr && *verdict == Verdict::kWinner) {
         bad_records_.Committed(*view, attempt.task, report.finished_extra, report.bad_records);
+        NoteSizes(attempt.task, std::move(report.partition_kib));
+        PlanLate();
       }
       CleanUp(job);
       return fed.sequence;

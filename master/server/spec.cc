@@ -116,6 +116,7 @@ struct Reader {
     out->kind = KindOf(edge.getKind(), &known);
     out->stage = edge.getStage();
     out->port = edge.getPort();
+    out->splits = edge.getSplits();
     if (!known) faults.Add(where + ": unknown edge kind");
     if (out->stage >= own) {
       faults.Add(where + ": an edge must come from an earlier stage, this one from number " +
@@ -142,6 +143,9 @@ struct Reader {
       if (edge.getGrouped() || edge.getQuotes() || out->kind == sched::EdgeKind::kAllToAll) {
         faults.Add(where + ": what is read as files is whole outputs, by no all-to-all or grouped edge");
       }
+    }
+    if (out->splits && out->kind != sched::EdgeKind::kAllToAll) {
+      faults.Add(where + ": only partitions of an all-to-all edge can be split");
     }
     if (edge.getGrouped() && !use.sorted) faults.Add(where + ": grouped input needs a sorted port");
     (out->kind == sched::EdgeKind::kAllToAll ? use.all_to_all : use.whole) = true;
@@ -233,8 +237,18 @@ struct Reader {
     if (one_to_one && out.reads_files()) {
       faults.Add(where + ": files and a one-to-one edge both want to fix the number of tasks");
     }
+    CheckSplits(out, where);
     ReadPorts(stage, where, &out);
     spec.stages.push_back(std::move(out));
+  }
+
+  void CheckSplits(const StageSpec& stage, const std::string& where) {
+    for (const InputSpec& input : stage.inputs) {
+      const bool fits = input.is_edge && (input.kind == sched::EdgeKind::kAllToAll ||
+                                          input.kind == sched::EdgeKind::kBroadcast);
+      if (!stage.splits() || fits) continue;
+      faults.Add(where + ": a stage that splits fat partitions reads all-to-all and broadcast edges only");
+    }
   }
 
   void ReadOutput() {
@@ -328,6 +342,33 @@ struct Reader {
   }
 };
 
+// How many tasks a stage has that splits fat partitions is known late, and so it is of those that read it one-to-one.
+// Where one of these has another input that fixes the number before, nothing is split: only the tasks differ.
+void LeaveFixedTasksAlone(std::vector<StageSpec>* stages) {
+  constexpr uint32_t kNone = UINT32_MAX;
+  std::vector<uint32_t> origin(stages->size(), kNone);  // of the number of tasks, where it is known late
+  for (uint32_t s = 0; s < stages->size(); ++s) {
+    if ((*stages)[s].splits()) origin[s] = s;
+    std::vector<uint32_t> origins;  // of each input that fixes the number
+    for (const InputSpec& input : (*stages)[s].inputs) {
+      if (!input.is_edge || origin[s] == s) continue;
+      if (input.kind == sched::EdgeKind::kOneToOne) origins.push_back(origin[input.stage]);
+      if (input.kind == sched::EdgeKind::kAllToAll) origins.push_back(kNone);
+    }
+    if (origins.empty()) continue;
+    const bool agree = std::all_of(origins.begin(), origins.end(), [&](uint32_t o) { return o == origins.front(); });
+    if (agree) {
+      origin[s] = origins.front();
+      continue;
+    }
+    for (const uint32_t o : origins) {
+      if (o == kNone) continue;
+      for (InputSpec& input : (*stages)[o].inputs) input.splits = false;
+      for (uint32_t& other : origin) other = other == o ? kNone : other;
+    }
+  }
+}
+
 }  // namespace
 
 Result<JobSpec> ReadSpec(rpc::JobSpec::Reader in) {
@@ -354,6 +395,7 @@ Result<JobSpec> ReadSpec(rpc::JobSpec::Reader in) {
   if (!any_final) reader.faults.Add("no stage writes files");
   if (!reader.faults.empty()) return reader.faults.ToStatus();
   if (!reader.scheme.ok()) return reader.scheme;
+  LeaveFixedTasksAlone(&reader.spec.stages);
   return std::move(reader.spec);
 }
 

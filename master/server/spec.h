@@ -30,6 +30,7 @@ struct InputSpec {
   FileSource files;
   sched::EdgeKind kind = sched::EdgeKind::kAllToAll;
   uint32_t stage = 0, port = 0;
+  bool splits = false;  // a fat partition may be read by several tasks, by ranges of upstream tasks
 };
 
 struct StageSpec {
@@ -47,6 +48,13 @@ struct StageSpec {
   bool reads_files() const {
     for (const auto& input : inputs) {
       if (!input.is_edge) return true;
+    }
+    return false;
+  }
+  // Its tasks are fixed only when its inputs' sizes are known.
+  bool splits() const {
+    for (const auto& input : inputs) {
+      if (input.splits) return true;
     }
     return false;
   }

@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kMaxText = 16 << 10;    // of what a peer says to people
 constexpr uint32_t kMaxRows = 64;        // inline partition table
+constexpr uint32_t kMaxSizes = 1024;     // of partitions of others
 constexpr size_t kMaxBadRecords = 16;    // in words, of one attempt
 constexpr uint32_t kLibraryPiece = 1 << 20;
 
@@ -76,6 +77,10 @@ void FinishedFrom(rpc::Finished::Reader in, ReportIn* out) {
   for (auto bad : in.getBadRecords()) {
     if (out->bad_records.size() == kMaxBadRecords) break;
     out->bad_records.push_back(Said(bad));
+  }
+  for (const uint32_t kib : in.getPartitionKib()) {
+    if (out->partition_kib.size() == kMaxSizes) break;
+    out->partition_kib.push_back(kib);
   }
 }
 

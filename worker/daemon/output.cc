@@ -37,7 +37,13 @@ class ShuffleSink : public OutputSink {
     }
     manifest.content = TableDigest(rows);
     manifest.partitions = static_cast<uint32_t>(rows.size());
-    if (rows.size() <= kInlineRows) manifest.table = std::move(rows);
+    if (rows.size() <= kInlineRows) {
+      manifest.table = std::move(rows);
+    } else if (rows.size() <= kSizedRows) {
+      for (const PartitionRow& row : rows) {
+        manifest.kib.push_back(static_cast<uint32_t>(std::min<uint64_t>((row.bytes + 1023) >> 10, UINT32_MAX)));
+      }
+    }
     return manifest;
   }
 

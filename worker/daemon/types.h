@@ -138,11 +138,14 @@ struct Manifest {
   uint64_t records = 0, bytes = 0;
   Digest128 content;
   std::vector<PartitionRow> table;  // of up to kInlineRows partitions
+  std::vector<uint32_t> kib;        // of more, up to kSizedRows: bytes of each, rounded up
   uint32_t partitions = 0;
   std::vector<FileOutput> outputs;
 };
 // Larger tables are fetched from the copy by those who need them.
 inline constexpr size_t kInlineRows = 64;
+// So many sizes go with the report (guess: 4 KiB of it); a stage that asks for tasks by bytes has at most 1,000.
+inline constexpr size_t kSizedRows = 1024;
 
 struct Started {};
 struct Finished {

@@ -229,6 +229,8 @@ struct ReportWriter {
     }
     auto bad = f.initBadRecords(static_cast<uint32_t>(finished.bad_records.size()));
     for (uint32_t i = 0; i < finished.bad_records.size(); ++i) bad.set(i, Cut(finished.bad_records[i]));
+    auto kib = f.initPartitionKib(static_cast<uint32_t>(finished.manifest.kib.size()));
+    for (uint32_t i = 0; i < finished.manifest.kib.size(); ++i) kib.set(i, finished.manifest.kib[i]);
   }
   void operator()(const Failed& failed) {
     auto f = out.initFailed();
@@ -364,7 +366,7 @@ size_t WireSize(const Report& report) {
   if (const auto* finished = std::get_if<Finished>(&report.what)) {
     bytes += finished->manifest.table.size() * 64 + finished->consumed.size() * 48 +
              finished->counters.size() * 128 + finished->manifest.outputs.size() * 512 +
-             finished->bad_records.size() * kMaxText;
+             finished->bad_records.size() * kMaxText + finished->manifest.kib.size() * 4;
   } else if (std::holds_alternative<Failed>(report.what)) {
     bytes += 3 * kMaxText;
   }

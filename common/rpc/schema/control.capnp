@@ -283,6 +283,8 @@ struct Finished {
   counters @4 :List(Counter);
   badRecords @5 :List(Text);
   # The first few that were skipped: where they are, and why.
+  partitionKib @6 :List(UInt32);
+  # Of a shuffle output whose table is not inline: what each partition has, in KiB rounded up; of too many empty.
 }
 struct Counter { group @0 :Text; name @1 :Text; value @2 :Int64; }
 

@@ -110,6 +110,9 @@ struct EdgeInput {
   # What these files are called to the operator; the upstream task's number is put behind it.
   sampleBytes @8 :UInt64;
   # As of files.
+  splits @9 :Bool;
+  # Of allToAll: a fat partition may be read by several tasks, each from a range of upstream tasks, beside the whole
+  # partition of the stage's other inputs.
 }
 
 struct PortSpec {

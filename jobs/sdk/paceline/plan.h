@@ -66,28 +66,15 @@ class JobPlan {
     Stage& Group(const Stage& from, uint32_t port = 0) {
       return Read(Edge::kAllToAll, from, port, true);
     }
+    // By an all-to-all edge, for an operator that is right on any part of this input's partition beside the whole
+    // partition of the others, as a join of each row here with those there is: where a partition is much larger than
+    // the others, several tasks share it, each with what some upstream tasks wrote. All other edges of the stage are
+    // all-to-all or broadcast.
+    Stage& ReadInParts(const Stage& from, uint32_t port = 0, bool grouped = false) {
+      return ReadEdge(Edge::kAllToAll, from, port, grouped, true);
+    }
     Stage& Read(Edge edge, const Stage& from, uint32_t port = 0, bool grouped = false) {
-      static constexpr const char* kNames[] = {"all_to_all", "many_to_one", "one_to_one",
-                                               "broadcast"};
-      if (grouped) {
-        ++grouped_;
-        if (port < from.ports_.size() && !from.ports_[port].sorted) {
-          throw JobError("stage '" + name_ + "' groups what port " + std::to_string(port) +
-                         " of stage '" + from.name_ + "' writes, so that port must be sorted");
-        }
-      }
-      if (port >= from.ports_.size()) {
-        throw JobError("stage '" + name_ + "' reads port " + std::to_string(port) + " of stage '" +
-                       from.name_ + "', which has " + std::to_string(from.ports_.size()));
-      }
-      if (from.files_) {
-        throw JobError("stage '" + name_ + "' reads stage '" + from.name_ +
-                       "', which writes files; a stage has either shuffle ports or files");
-      }
-      return AddInput("{\"edge\": {\"kind\": \"" + std::string(kNames[static_cast<int>(edge)]) +
-                      "\", \"from\": " + sdk::JsonString(from.name_) +
-                      ", \"port\": " + std::to_string(port) +
-                      ", \"grouped\": " + (grouped ? "true" : "false") + "}}");
+      return ReadEdge(edge, from, port, grouped, false);
     }
 
     // Adds a port (0, 1, ...) for other stages to read.
@@ -143,6 +130,29 @@ class JobPlan {
       bool sorted;
       std::string json;
     };
+    Stage& ReadEdge(Edge edge, const Stage& from, uint32_t port, bool grouped, bool splits) {
+      static constexpr const char* kNames[] = {"all_to_all", "many_to_one", "one_to_one",
+                                               "broadcast"};
+      if (grouped) {
+        ++grouped_;
+        if (port < from.ports_.size() && !from.ports_[port].sorted) {
+          throw JobError("stage '" + name_ + "' groups what port " + std::to_string(port) +
+                         " of stage '" + from.name_ + "' writes, so that port must be sorted");
+        }
+      }
+      if (port >= from.ports_.size()) {
+        throw JobError("stage '" + name_ + "' reads port " + std::to_string(port) + " of stage '" +
+                       from.name_ + "', which has " + std::to_string(from.ports_.size()));
+      }
+      if (from.files_) {
+        throw JobError("stage '" + name_ + "' reads stage '" + from.name_ +
+                       "', which writes files; a stage has either shuffle ports or files");
+      }
+      return AddInput("{\"edge\": {\"kind\": \"" + std::string(kNames[static_cast<int>(edge)]) +
+                      "\", \"from\": " + sdk::JsonString(from.name_) +
+                      ", \"port\": " + std::to_string(port) +
+                      ", \"grouped\": " + Bool(grouped) + (splits ? ", \"splits\": true" : "") + "}}");
+    }
     static std::string Bool(bool b) { return b ? "true" : "false"; }
     static std::string Options(const FileOptions& o) {
       std::string text = ", \"format\": " + sdk::JsonString(o.format);

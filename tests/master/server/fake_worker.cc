@@ -235,7 +235,10 @@ void FakeWorker::Finish(const AttemptId& attempt) {
   manifest.setPartitions(stage.partitions);
   if (stage.staging.empty()) {
     auto rows = manifest.initTable(stage.partitions);
-    for (auto row : rows) rpc::ToWire(content, row.initContent());
+    for (unsigned p = 0; p < rows.size(); ++p) {
+      rpc::ToWire(content, rows[p].initContent());
+      if (p < partition_bytes.size()) rows[p].setBytes(partition_bytes[p]);
+    }
     copies_.insert(attempt);
   } else {
     char name[32];

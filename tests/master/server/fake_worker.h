@@ -89,6 +89,7 @@ class FakeWorker {
   bool known = true;          // what its last beat was told
   bool refuses_calls = false;  // calls with commands fail; the connection lives
   uint32_t inputs = 3;  // tasks of stage 0
+  std::vector<uint64_t> partition_bytes;  // of what it shuffles
 
  private:
   class Commands;

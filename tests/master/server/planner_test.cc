@@ -137,7 +137,7 @@ TEST_F(PlannerTest, ManySmallFilesShareTasksAndAFewDoNot) {
   JobSpec spec = Job({Files("m", uris, 100)});
   auto plan = PlanJob(spec, {});
   ASSERT_TRUE(plan.ok()) << plan.status().ToString();
-  FillSlices(spec, &*plan);
+  FillSplits(&*plan);
   const StagePlan& stage = plan->stages[0];
   EXPECT_EQ(stage.tasks, 15u) << "ten files of 10 bytes in 100";
   std::vector<std::string> read;
@@ -222,17 +222,17 @@ TEST_F(PlannerTest, GivesAllToAllPortsAPartitionPerReadingTask) {
   EXPECT_EQ(plan->stages[0].tasks, 3u);
   EXPECT_THAT(plan->stages[0].port_partitions, testing::ElementsAre(5));
   EXPECT_THAT(plan->stages[1].port_partitions, testing::ElementsAre(1));
-  FillSlices(spec, &*plan);
-  EXPECT_EQ(plan->stages[1].slices[3], std::vector<sched::Slice>({{0, 3, 4, 0, 3}}));
+  FillSplits(&*plan);
+  EXPECT_EQ(SlicesOf(spec, *plan, 1, 5)[3], std::vector<sched::Slice>({{0, 3, 4, 0, 3}}));
 }
 
 TEST_F(PlannerTest, GivesEveryUpstreamTaskToExactlyOneManyToOneReader) {
   const auto spec = Job({Files("map", {Put("in", 41'000)}, 4096), Edge("fold", 0, sched::EdgeKind::kManyToOne, 4)});
   auto plan = PlanJob(spec, {4, 1 << 20, {}});
   ASSERT_TRUE(plan.ok());
-  FillSlices(spec, &*plan);
+  FillSplits(&*plan);
   uint32_t next = 0;
-  for (const auto& slices : plan->stages[1].slices) {
+  for (const auto& slices : SlicesOf(spec, *plan, 1, 4)) {
     EXPECT_EQ(slices[0].task_begin, next);
     next = slices[0].task_end;
   }
@@ -254,9 +254,10 @@ TEST_F(PlannerTest, TakesTheUpstreamTasksForOneToOneAndNumbersPartitionsOverAllP
   auto plan = PlanJob(spec, {4, 1 << 20, {}});
   ASSERT_TRUE(plan.ok()) << plan.status().ToString();
   EXPECT_EQ(plan->stages[1].tasks, 3u) << "--reduces does not apply";
-  FillSlices(spec, &*plan);
-  EXPECT_EQ(plan->stages[1].slices[2], std::vector<sched::Slice>({{0, 4, 5, 2, 3}})) << "port 1 begins behind port 0";
-  EXPECT_EQ(plan->stages[2].slices[0][1], (sched::Slice{1, 0, 1, 0, 3}));
+  FillSplits(&*plan);
+  EXPECT_EQ(SlicesOf(spec, *plan, 1, 3)[2], std::vector<sched::Slice>({{0, 4, 5, 2, 3}}))
+      << "port 1 begins behind port 0";
+  EXPECT_EQ(SlicesOf(spec, *plan, 2, 4)[0][1], (sched::Slice{1, 0, 1, 0, 3}));
 }
 
 TEST_F(PlannerTest, SizesAutomaticReducesByBytesWithinTheSlots) {

@@ -342,6 +342,37 @@ TEST_F(UpgradeTest, EndedJobsStayAndRunningOnesGoOnFromTheirCommittedOutputs) {
   ASSERT_NO_FATAL_FAILURE(ExpectTheSameAfterARestart(worker));
 }
 
+TEST_F(UpgradeTest, TasksThatShareAPartitionRunAgainWhereAnotherBuildTakesOver) {
+  options_.fat_partition_bytes = 1000;
+  FakeWorker worker(io_, "one");
+  worker.partition_bytes = {10, 5000};
+  ASSERT_TRUE(StartMaster().ok());
+  ASSERT_TRUE(worker.Register(options_.port).ok());
+  worker.hold = [](const AttemptId& a) { return a.task.stage == 1; };
+  const auto job = client_->Submit([&](rpc::JobSpec::Builder spec) {
+    test::FillTwoStages(spec, root_ + "/input", root_ + "/shared", 2);
+    spec.getStages()[1].getInputs()[0].getEdge().setSplits(true);
+  });
+  ASSERT_TRUE(job.ok()) << job.status().ToString();
+  ASSERT_TRUE(io_.Until([&] { return worker.held.size() == 2; }));
+  EXPECT_THAT(Told().back(), testing::EndsWith(" 3/3 0/4")) << "one for partition 0, three share the other";
+  worker.FinishHeld();
+  ASSERT_TRUE(io_.Until([&] { return worker.held.size() == 2; }));
+  for (const uint32_t version : {sched::kSchedulerVersion, kOtherVersion}) {
+    StopMaster();
+    options_.scheduler_version = version;
+    const Status started = StartMaster();
+    ASSERT_TRUE(started.ok()) << started.ToString();
+    EXPECT_THAT(Told().back(), testing::EndsWith(version == kOtherVersion ? " 3/3 0/4" : " 3/3 2/4"));
+    ASSERT_TRUE(worker.Register(options_.port).ok());
+    ASSERT_TRUE(io_.Until([&] { return worker.held.size() == 2; }));
+  }
+  worker.hold = [](const AttemptId&) { return false; };
+  worker.FinishHeld();
+  ASSERT_TRUE(client_->UntilState(*job, rpc::JobState::SUCCEEDED)) << client_->Job(*job).error;
+  EXPECT_EQ(client_->Job(*job).parts, 4u);
+}
+
 TEST_F(UpgradeTest, ASnapshotOfAnotherBuildIsReadToo) {
   options_.scheduler_version = kOtherVersion;
   options_.snapshot_bytes = 16 << 10;

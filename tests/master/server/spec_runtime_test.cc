@@ -39,6 +39,59 @@ void SetFiles(rpc::JobSpec::Builder spec, const std::vector<std::pair<std::strin
   }
 }
 
+// A map, a stage that shares its fat partitions, one that reads that one-to-one, changed.
+Result<JobSpec> ReadShared(const std::function<void(rpc::JobSpec::Builder)>& change) {
+  capnp::MallocMessageBuilder message;
+  auto spec = message.initRoot<rpc::JobSpec>();
+  spec.setName("job");
+  spec.initOutput().setUri("file:///out");
+  auto stages = spec.initStages(3);
+  for (unsigned s = 0; s < 3; ++s) {
+    stages[s].setName("s" + std::to_string(s));
+    stages[s].setOperator("o");
+    auto input = stages[s].initInputs(1)[0];
+    if (s == 0) {
+      auto files = input.initFiles();
+      files.initUris(1).set(0, "file:///in");
+      files.setFormat("text");
+    } else {
+      input.initEdge().setStage(s - 1);
+      input.getEdge().setKind(s == 1 ? rpc::EdgeKind::ALL_TO_ALL : rpc::EdgeKind::ONE_TO_ONE);
+      input.getEdge().setSplits(s == 1);
+    }
+    if (s < 2) {
+      stages[s].initPorts(1)[0].initShuffle();
+    } else {
+      stages[s].initPorts(1)[0].initFiles().setFormat("text");
+    }
+  }
+  change(spec);
+  return ReadSpec(spec.asReader());
+}
+
+TEST(SpecTest, FatPartitionsAreSharedWhereNoOtherEdgeFixesTheTasksOfAReader) {
+  auto spec = ReadShared([](auto) {});
+  ASSERT_TRUE(spec.ok()) << spec.status().ToString();
+  EXPECT_TRUE(spec->stages[1].splits());
+  spec = ReadShared([](auto s) {
+    auto ports = s.getStages()[0].initPorts(2);
+    ports[0].initShuffle();
+    ports[1].initShuffle();
+    auto inputs = s.getStages()[2].initInputs(2);
+    inputs[0].initEdge().setStage(1);
+    inputs[0].getEdge().setKind(rpc::EdgeKind::ONE_TO_ONE);
+    inputs[1].initEdge().setKind(rpc::EdgeKind::ALL_TO_ALL);
+    inputs[1].getEdge().setPort(1);
+  });
+  ASSERT_TRUE(spec.ok()) << spec.status().ToString();
+  EXPECT_FALSE(spec->stages[1].splits());
+  spec = ReadShared([](auto s) {
+    s.getStages()[1].getInputs()[0].getEdge().setKind(rpc::EdgeKind::MANY_TO_ONE);
+  });
+  EXPECT_EQ(spec.status().code(), Code::kInvalidArgument);
+  EXPECT_THAT(spec.status().message(), HasSubstr("only partitions of an all-to-all edge can be split"));
+}
+
 TEST(SpecTest, HasSideFilesUnderTheirNames) {
   const auto spec = Read([](auto s) {
     SetFiles(s, {{"a.txt", kSha256}, {"b", kSha256}});

@@ -1,0 +1,35 @@
+// What outputs with many partitions have in each, for stages whose fat partitions may be split: tables of more than 64
+// partitions are with the workers (control.capnp, Manifest.table), and their sizes in KiB come with the report. Kept
+// until the readers are planned, and not over a restart: a stage that does not know all sizes splits nothing. Bounded.
+// Of the master's thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "master/server/job_table.h"
+
+namespace mr::master {
+
+// Of one job (a guess: 16 MiB of memory).
+inline constexpr size_t kMostPartitionSizes = 4u << 20;
+
+class PartitionSizes {
+ public:
+  // Of the attempt that committed the task.
+  void Note(TaskId task, std::vector<uint32_t> kib);
+  // Of partitions [begin, end) of all outputs of the stage, in bytes, by task; empty where one of them is not known.
+  std::vector<std::vector<uint64_t>> Of(const JobView& job, uint32_t stage, uint32_t begin, uint32_t end) const;
+  void Forget(JobId job) { jobs_.erase(job); }
+
+ private:
+  struct OfJob {
+    std::map<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>> tasks;  // (stage, task)
+    size_t sizes = 0;
+  };
+  std::map<JobId, OfJob> jobs_;
+};
+
+}  // namespace mr::master
