@@ -54,6 +54,28 @@ class SmallPool {
   std::thread threads_[2];
 };
 
+// An end before the last of so many bytes, or bytes behind it, is an error.
+class ExactSource final : public ByteSource {
+ public:
+  ExactSource(kj::Own<ByteSource> from, uint64_t bytes) : from_(kj::mv(from)), left_(bytes) {}
+  ~ExactSource() noexcept override {}
+  kj::Promise<Result<std::string>> Next(size_t max) override {
+    return from_->Next(max).then([this](Result<std::string> got) -> Result<std::string> {
+      if (!got.ok()) return got;
+      if (got->size() > left_) return Internal("the source has more bytes than it should");
+      if (got->empty() && left_ > 0) {
+        return Unavailable("the source ended " + std::to_string(left_) + " bytes early");
+      }
+      left_ -= got->size();
+      return got;
+    });
+  }
+
+ private:
+  kj::Own<ByteSource> from_;
+  uint64_t left_;
+};
+
 template <class T>
 struct ValueOf;
 template <class T>
@@ -120,9 +142,9 @@ Result<std::unique_ptr<BlockingDfs>> BlockingDfs::Connect(rpc::KjThread& loop, c
 
 Result<WrittenFile> BlockingDfs::PutFd(const std::string& path, const PutOptions& options, int fd) {
   return Await(impl_->loop, [&] {
-    return impl_->client->Put(path, options, FdSource(fd, [impl = impl_.get()](std::function<void()> fn) {
-                                impl->pool.Post(std::move(fn));
-                              }));
+    auto source = FdSource(fd, [impl = impl_.get()](std::function<void()> fn) { impl->pool.Post(std::move(fn)); });
+    if (options.exact_bytes != 0) source = kj::heap<ExactSource>(kj::mv(source), options.exact_bytes);
+    return impl_->client->Put(path, options, kj::mv(source));
   });
 }
 

@@ -32,6 +32,8 @@ struct PutOptions {
   bool overwrite = false;
   uint32_t replication = 0;   // 0 = the cluster's
   uint64_t block_bytes = 0;   // 0 = the cluster's
+  // Of BlockingDfs::PutFd, where not 0: what the descriptor must give; else the put fails and nothing is visible.
+  uint64_t exact_bytes = 0;
 };
 
 // What was written: for FileOutput.blocks of a task's manifest (ToWire in dfs/meta/service.h).

@@ -497,10 +497,13 @@ Result<std::vector<DecisionStatus>> Client::Decisions(JobId id) {
       });
     }));
     for (DecisionStatus& decision : page.decisions) all.push_back(std::move(decision));
-    if (page.next == 0) return all;
+    if (page.next == 0) break;
     if (page.next <= from) return Internal("the master gives the same part of its decisions again");
     from = page.next;
   }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const DecisionStatus& a, const DecisionStatus& b) { return a.at_us < b.at_us; });
+  return all;
 }
 
 Result<std::vector<QueueStatus>> Client::Queues() {

@@ -247,7 +247,7 @@ class FsCommand {
     return Status::Ok();
   }
 
-  // By way of mrctl, under a hidden name until it is whole.
+  // By way of mrctl. What is there stays until the copy is whole, and takes its place in one step.
   Status Copy() {
     if (command_.args.size() != 2) return InvalidArgument("fs cp takes FROM and TO");
     MR_ASSIGN_OR_RETURN(const std::string from, StorePath(command_.args[0]));
@@ -264,14 +264,7 @@ class FsCommand {
     MR_RETURN_IF_ERROR(CheckNotStaging(to));
     if (from == to) return InvalidArgument(from + " cannot become a copy of itself");
     if (there.ok() && !command_.force) return WithHint(Rejected(to + " exists"), kReplaceHint);
-    const std::string hidden = Join(ParentOf(to), "." + BaseName(to) + ".mrctl-" + std::to_string(getpid()));
-    Status status = CopyBytes(info, hidden);
-    if (status.ok() && there.ok()) status = store_.Remove(to, false);
-    if (status.ok()) status = store_.Rename(hidden, to);
-    if (!status.ok()) {
-      (void)store_.Remove(hidden, false);
-      return status;
-    }
+    MR_RETURN_IF_ERROR(CopyBytes(info, to));
     Did(from, to);
     return Status::Ok();
   }
@@ -289,14 +282,15 @@ class FsCommand {
       in.reset();
     });
     dfs::PutOptions options;
-    options.overwrite = true;
+    options.overwrite = command_.force;
+    options.exact_bytes = from.bytes;
     options.replication = from.replication;
     options.block_bytes = from.block_bytes;
     const auto written = store_.PutFd(to, options, out.get());
     out.reset();
     thread.join();
-    if (!written.ok()) return written.status();
-    return got;
+    // Where reading failed the writer only knows that bytes are missing.
+    return !got.ok() && got.code() != Code::kInternal ? got : written.status();
   }
 
   Status Checksum() {

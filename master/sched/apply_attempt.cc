@@ -31,8 +31,7 @@ void FetchWhole(const T* what) {
 }
 
 TaskLetter LetterOf(const StageSpec& spec) {
-  const bool files = std::any_of(spec.inputs.begin(), spec.inputs.end(), [](const auto& in) { return !in.is_edge; });
-  return files ? TaskLetter::kMap : TaskLetter::kReduce;
+  return spec.slot_kind == SlotKind::kMap ? TaskLetter::kMap : TaskLetter::kReduce;
 }
 
 std::string FailureText(const StageSpec& spec, const AttemptId& id, WorkerId worker, uint32_t count,

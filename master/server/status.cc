@@ -291,23 +291,34 @@ Status Brain::FillDecisions(JobId id, uint32_t from, rpc::MasterForClient::Decis
   const JobView* job = jobs_.Find(id);
   if (job == nullptr) return jobs_.Unknown(id);
   if (job->brief) return OnlyBrief(*job);
+  // Lines [from, end): the job's, those of its tasks, the end of the job, which follows from them.
   std::vector<const WhyLine*> lines;
-  for (const WhyLine& line : job->why_job) lines.push_back(&line);
-  for (const auto& [task, why] : job->why) {
-    for (const WhyLine& line : why) lines.push_back(&line);
-  }
-  // The end of the job comes behind what it follows from, at one instant.
-  const auto order = [](const WhyLine* line) {
-    const bool end = line->what == What::kJobCommitted || line->what == What::kJobFailed || line->what == What::kJobKilled;
-    return std::make_pair(line->at, end);
+  size_t at = 0;
+  const auto ends = [](const WhyLine& line) {
+    return line.what == What::kJobCommitted || line.what == What::kJobFailed || line.what == What::kJobKilled;
   };
-  std::stable_sort(lines.begin(), lines.end(), [&](const auto* a, const auto* b) { return order(a) < order(b); });
-  const size_t begin = std::min<size_t>(from, lines.size()), end = std::min(begin + kDecisionsPage, lines.size());
-  out.setNext(end < lines.size() ? static_cast<uint32_t>(end) : 0);
-  auto list = out.initDecisions(static_cast<unsigned>(end - begin));
-  for (size_t i = begin; i < end; ++i) {
+  const auto add = [&](const WhyLine& line) {
+    if (at++ >= from && lines.size() < kDecisionsPage) lines.push_back(&line);
+  };
+  for (const WhyLine& line : job->why_job) {
+    if (!ends(line)) add(line);
+  }
+  for (const auto& [task, why] : job->why) {
+    if (at + why.size() <= from || lines.size() == kDecisionsPage) {
+      at += why.size();
+      continue;
+    }
+    for (const WhyLine& line : why) add(line);
+  }
+  for (const WhyLine& line : job->why_job) {
+    if (ends(line)) add(line);
+  }
+  const size_t end = from + lines.size();
+  out.setNext(end < at ? static_cast<uint32_t>(end) : 0);
+  auto list = out.initDecisions(static_cast<unsigned>(lines.size()));
+  for (size_t i = 0; i < lines.size(); ++i) {
     const WhyLine& line = *lines[i];
-    auto decision = list[static_cast<unsigned>(i - begin)];
+    auto decision = list[static_cast<unsigned>(i)];
     decision.setAtUs(MicrosOf(line.at - job->submitted));
     decision.setWhat(Word(line.what));
     if (line.attempt.number != 0) {

@@ -169,6 +169,32 @@ TEST_F(OperateTest, TraceHasEachAttemptWithinItsJob) {
   EXPECT_THAT(running.err, HasSubstr("has not ended yet"));
 }
 
+// More than one answer of the master holds.
+TEST_F(OperateTest, TraceHasEachDecisionOnceInTheOrderOfTime) {
+  const RunResult slept = Mrctl({"submit", "sleep", "--ms", "0", "--tasks", "1200", "--output", "/data/slept-much"});
+  ASSERT_EQ(slept.exit, 0) << slept.err;
+  const RunResult run = Mrctl({"trace", slept.out.substr(0, slept.out.find(' '))});
+  ASSERT_EQ(run.exit, 0) << run.err;
+  std::map<std::string, int> launched, committed;
+  double last = 0;
+  std::string last_name;
+  const Json trace = Json::parse(run.out);
+  for (const Json& e : trace["traceEvents"]) {
+    if (e["ph"] != "i" || e["cat"] != "decision") continue;
+    EXPECT_GE(e["ts"].get<double>(), last);
+    last = e["ts"];
+    last_name = e["name"];
+    if (last_name == "launched") ++launched[e["args"]["attempt"]];
+    if (last_name == "committed") ++committed[e["args"]["attempt"]];
+  }
+  EXPECT_GE(launched.size(), 1200u);
+  EXPECT_EQ(committed.size(), 1200u);
+  for (const auto& counts : {launched, committed}) {
+    for (const auto& [attempt, n] : counts) EXPECT_EQ(n, 1) << attempt;
+  }
+  EXPECT_EQ(last_name, "job committed");
+}
+
 TEST_F(OperateTest, WorkerShowSaysWhatRunsThere) {
   const RunResult run = Mrctl({"worker", "show", "w1", "w2"});
   EXPECT_EQ(run.exit, 0) << run.err;

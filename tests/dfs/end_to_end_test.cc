@@ -83,6 +83,23 @@ TEST(DfsEndToEndTest, NobodySeesAFileThatExistsAlreadyChange) {
   EXPECT_TRUE(Eventually([&] { return cluster.node(0).store().List().size() == 1; }));
 }
 
+TEST(DfsEndToEndTest, APutOfFewerOrMoreBytesThanItShouldHaveLeavesWhatIsThere) {
+  DfsCluster cluster(1, SmallBlocks());
+  ASSERT_TRUE(cluster.client().PutBytes("/x", {}, "one").ok());
+  for (const uint64_t exact : {4, 6, 5}) {
+    int fds[2];
+    ASSERT_EQ(::pipe(fds), 0);
+    ASSERT_TRUE(WriteAll(fds[1], "three").ok());
+    ::close(fds[1]);
+    PutOptions options;
+    options.overwrite = true;
+    options.exact_bytes = exact;
+    EXPECT_EQ(cluster.client().PutFd("/x", options, fds[0]).ok(), exact == 5) << exact;
+    ::close(fds[0]);
+    EXPECT_EQ(cluster.client().GetBytes("/x").value(), exact == 5 ? "three" : "one");
+  }
+}
+
 TEST(DfsEndToEndTest, AFileIsReadAfterAServerIsLost) {
   DfsCluster cluster(3, SmallBlocks());
   const std::string bytes = RandomBytes(10 << 20, 3);

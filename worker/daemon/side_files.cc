@@ -25,19 +25,24 @@ Status LinkFile(const std::string& cached, const std::string& path) {
 SideFiles::SideFiles(PostToPool post, LibraryCache& cache, std::string directory)
     : post_(std::move(post)), cache_(cache), directory_(std::filesystem::absolute(directory).string()) {}
 
-kj::Promise<Result<std::string>> SideFiles::Directory(JobId job, const std::vector<SideFile>& files) {
+kj::Promise<Result<std::string>> SideFiles::Directory(JobId id, const std::vector<SideFile>& files) {
   if (files.empty()) return Result<std::string>("");
-  const auto it = ready_.find(job);
-  if (it != ready_.end()) return Result<std::string>(it->second);
-  std::string path = directory_ + "/" + Name(job);
+  std::string path = directory_ + "/" + Name(id);
+  OfJob& job = jobs_[id];
+  job.ended = false;
+  if (job.ready) return Result<std::string>(std::move(path));
+  ++job.linking;
   return OnPool(post_, [path] { return MakeDirectories(path); })
       .then([this, path, files](Status made) -> kj::Promise<Status> {
         if (!made.ok()) return made;
         return Link(path, files, 0);
       })
-      .then([this, path, job](Status linked) -> Result<std::string> {
+      .then([this, path, id](Status linked) -> Result<std::string> {
+        OfJob& job = jobs_.at(id);
+        --job.linking;
+        job.ready = job.ready || linked.ok();
+        if (job.ended && job.linking == 0) Remove(id);
         if (!linked.ok()) return linked;
-        ready_.emplace(job, path);
         return path;
       });
 }
@@ -56,9 +61,16 @@ kj::Promise<Status> SideFiles::Link(std::string directory, std::vector<SideFile>
       });
 }
 
-void SideFiles::EndJob(JobId job) {
-  if (ready_.erase(job) == 0) return;
-  post_([path = directory_ + "/" + Name(job)] { (void)RemoveTree(path); });
+void SideFiles::EndJob(JobId id) {
+  const auto it = jobs_.find(id);
+  if (it == jobs_.end()) return;
+  it->second.ended = true;
+  if (it->second.linking == 0) Remove(id);
+}
+
+void SideFiles::Remove(JobId id) {
+  jobs_.erase(id);
+  post_([path = directory_ + "/" + Name(id)] { (void)RemoveTree(path); });
 }
 
 }  // namespace mr::worker

@@ -23,16 +23,21 @@ class SideFiles {
   // The absolute path of the directory with these files, all of which are there when the promise is kept; "" where there
   // are none. Attempts of one job share the work; what failed is tried again by the next.
   kj::Promise<Result<std::string>> Directory(JobId job, const std::vector<SideFile>& files);
-  // Its files are no longer needed: their names go, the cache stays.
+  // Its files are no longer needed: their names go, also those that are being made; the cache stays.
   void EndJob(JobId job);
 
  private:
+  void Remove(JobId job);
   kj::Promise<Status> Link(std::string directory, std::vector<SideFile> files, size_t next);
 
   const PostToPool post_;
   LibraryCache& cache_;
   const std::string directory_;
-  std::map<JobId, std::string> ready_;
+  struct OfJob {
+    bool ready = false, ended = false;
+    uint32_t linking = 0;  // attempts whose files are on their way
+  };
+  std::map<JobId, OfJob> jobs_;
 };
 
 }  // namespace mr::worker

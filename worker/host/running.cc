@@ -315,8 +315,9 @@ void Running::KillNow() {
   failure_->end = TaskEnd::kKilled;
   failure_->message = "killed";
   arena_->page()->cancelled.store(1, std::memory_order_relaxed);
-  core_->loop.After(kKillGrace, [self = shared_from_this()] {
-    if (!self->ended_ && !self->exited_) self->child_->Kill();
+  core_->loop.After(kKillGrace, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self != nullptr && !self->ended_ && !self->exited_) self->child_->Kill();
   });
 }
 

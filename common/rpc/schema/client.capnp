@@ -57,8 +57,8 @@ interface MasterForClient {
   # on: it is given up at once, as if it were lost, and may not register until it is included again. Answered when it
   # is in the journal: it outlives this master, and this life of the worker.
   decisions @24 (job :Common.JobId, from :UInt32) -> (outcome :Common.Outcome, decisions :List(Decision), next :UInt32);
-  # What was decided about a job and its tasks, as far as it is kept (64 of each task), in the order of time, in pages
-  # of at most 2000. from: 0, then `next` until that is 0.
+  # What was decided about a job and its tasks, as far as it is kept (64 of each task), in pages of at most 2000; each
+  # task's in the order of time, and the end of the job last. from: 0, then `next` until that is 0.
   launched @25 (attempt :Common.AttemptId) -> (outcome :Common.Outcome, stage :Control.StageInfo, launch :Control.Launch);
   # What its worker was told of an attempt: for running it again elsewhere.
 }
