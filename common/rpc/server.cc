@@ -61,12 +61,13 @@ struct RpcServer::Impl : kj::TaskSet::ErrorHandler {
   Hello own;
   BootstrapFactory factory;
   size_t max_connections;
+  OtherProtocol other_protocol;
   size_t connections = 0;
   kj::Vector<kj::Own<kj::ConnectionReceiver>> receivers;
   kj::TaskSet tasks;
 
-  Impl(kj::AsyncIoContext& i, Hello o, BootstrapFactory f, size_t max)
-      : io(i), own(o), factory(std::move(f)), max_connections(max), tasks(*this) {}
+  Impl(kj::AsyncIoContext& i, Hello o, BootstrapFactory f, size_t max, OtherProtocol other)
+      : io(i), own(o), factory(std::move(f)), max_connections(max), other_protocol(std::move(other)), tasks(*this) {}
 
   void taskFailed(kj::Exception&&) override {}  // one peer's end is no news; the factory's objects know
 
@@ -105,6 +106,7 @@ struct RpcServer::Impl : kj::TaskSet::ErrorHandler {
           if (!hello.ok()) {
             // Another release gets a reply that names our protocol; strangers get nothing.
             if (hello.status().code() != Code::kUnavailable) return kj::READY_NOW;
+            if (other_protocol != nullptr) other_protocol(PeerName(*stream), hello.status());
             return Reply(*stream, Code::kUnavailable).attach(kj::mv(stream));
           }
           if (hello->cluster_id != 0 && own.cluster_id != 0 && hello->cluster_id != own.cluster_id) {
@@ -130,8 +132,9 @@ struct RpcServer::Impl : kj::TaskSet::ErrorHandler {
   }
 };
 
-RpcServer::RpcServer(kj::AsyncIoContext& io, Hello own, BootstrapFactory factory, size_t max_connections)
-    : impl_(kj::heap<Impl>(io, own, std::move(factory), max_connections)) {}
+RpcServer::RpcServer(kj::AsyncIoContext& io, Hello own, BootstrapFactory factory, size_t max_connections,
+                     OtherProtocol other_protocol)
+    : impl_(kj::heap<Impl>(io, own, std::move(factory), max_connections, std::move(other_protocol))) {}
 RpcServer::~RpcServer() = default;
 size_t RpcServer::connections() const { return impl_->connections; }
 

@@ -24,12 +24,15 @@ ConnectionLimits LimitsFor(Role role);
 // `peer` is its address as text. Destroying what the bootstrap holds is how the server learns that
 // the connection ended (a capability server's destructor).
 using BootstrapFactory = std::function<Result<capnp::Capability::Client>(const Hello& hello, const std::string& peer)>;
+// Told of a peer that speaks another protocol, on the loop, after each of them; it may log.
+using OtherProtocol = std::function<void(const std::string& peer, const Status& why)>;
 
 class RpcServer {
  public:
   // own: role, cluster id and incarnation that the reply says. max_connections: further ones are
   // closed at once.
-  RpcServer(kj::AsyncIoContext& io, Hello own, BootstrapFactory factory, size_t max_connections = 4096);
+  RpcServer(kj::AsyncIoContext& io, Hello own, BootstrapFactory factory, size_t max_connections = 4096,
+            OtherProtocol other_protocol = nullptr);
   ~RpcServer();
 
   // Binds and starts to accept; port 0 = any. The port in use, or kUnavailable naming it.

@@ -17,6 +17,7 @@
 #include "common/rpc/wire.h"
 #include "jobs/mrctl/client_wire.h"
 #include "jobs/mrctl/exit_code.h"
+#include "jobs/mrctl/verbs.h"
 #include "jobs/mrctl/wait.h"
 #include "schema/client.capnp.h"
 
@@ -76,6 +77,12 @@ class Watcher final : public rpc::JobWatcher::Server {
 
 Status NoMaster(const std::string& address, const Status& why) {
   if (why.code() != Code::kUnavailable) return why;
+  // As common/rpc/hello.cc says it: there is a master, and starting one would not help.
+  if (why.message().find("speaks protocol") != std::string::npos) {
+    return WithHint(Unavailable("the master at " + why.message()),
+                    "use the mrctl of that master's release, or name a master of this one (" + std::string(kVersion) +
+                        ") with --master HOST:PORT or MR_MASTER");
+  }
   return WithHint(Unavailable("no master: " + why.message()),
                   "start one (mrmaster --data DIR), name another with --master HOST:PORT or MR_MASTER (now " + address +
                       "), or run here with submit --local");

@@ -13,6 +13,7 @@ namespace {
 
 // A data server that does not answer a probe for so long is as good as gone for its readers.
 constexpr auto kProbeTimeout = 2 * kj::SECONDS;
+constexpr size_t kMaxConnections = 4096;  // as every server has it
 
 }  // namespace
 
@@ -26,9 +27,12 @@ Shell::~Shell() noexcept = default;
 
 Result<uint16_t> Shell::Listen(const std::string& address, uint16_t port) {
   return rpc::WaitForLoop<Result<uint16_t>>(kj_, [this, address, port] {
-    server_ = kj::heap<rpc::RpcServer>(kj_.io(), own_, [this](const rpc::Hello& hello, const std::string& peer) {
-      return Admit(hello, peer);
-    });
+    const auto admit = [this](const rpc::Hello& hello, const std::string& peer) { return Admit(hello, peer); };
+    const auto other = [](const std::string& peer, const Status& why) {
+      // A daemon of another release tries for ever: once a second is often enough.
+      LOG_EVERY_T(WARNING, 1) << peer << " was turned away: " << why.message();
+    };
+    server_ = kj::heap<rpc::RpcServer>(kj_.io(), own_, admit, kMaxConnections, other);
     return server_->Listen(address, port).then([this](Result<uint16_t> bound) {
       if (bound.ok()) address_ = options_.advertise + ":" + std::to_string(*bound);
       return bound;

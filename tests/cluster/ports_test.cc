@@ -8,7 +8,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <thread>
 
 #include "common/base/rng.h"
 #include "common/rpc/hello.h"
@@ -96,29 +95,6 @@ TEST(PortsTest, AWorkerRefusesAnMrtaskOfAnotherBuildAtOnce) {
   const RunResult none = RunProgram(argv, Seconds(10));
   EXPECT_EQ(none.exit, 70) << none.err;
   EXPECT_NE(none.err.find(bin / "mrtask"), std::string::npos) << none.err;
-}
-
-TEST(PortsTest, MrctlSaysThatTheMasterIsOfAnotherRelease) {
-  UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  ASSERT_EQ(::listen(listener.get(), 1), 0);
-  socklen_t length = sizeof address;
-  ASSERT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &length), 0);
-  std::thread other([&] {
-    const UniqueFd peer(::accept(listener.get(), nullptr, nullptr));
-    char buffer[rpc::kHelloBytes];
-    (void)::recv(peer.get(), buffer, sizeof buffer, MSG_WAITALL);
-    const auto hello = rpc::EncodeHello({.protocol = 77, .role = rpc::Role::kMaster});
-    (void)::send(peer.get(), hello.data(), hello.size(), MSG_NOSIGNAL);
-    (void)::recv(peer.get(), buffer, sizeof buffer, 0);
-  });
-  const RunResult run = RunMrctl({"--master", "127.0.0.1:" + std::to_string(ntohs(address.sin_port)), "jobs"});
-  other.join();
-  EXPECT_EQ(run.exit, 5);
-  EXPECT_NE(run.err.find("77"), std::string::npos) << run.err;
 }
 
 }  // namespace
