@@ -2,7 +2,6 @@
 // worker naps long, or dies, or an operator is random; the answer is right in each case.
 
 #include <gtest/gtest.h>
-#include <sys/mount.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -12,6 +11,7 @@
 #include "common/io/files.h"
 #include "tests/support/answers.h"
 #include "tests/support/cluster.h"
+#include "tests/support/small_disk.h"
 
 namespace mr::test {
 namespace {
@@ -183,23 +183,6 @@ TEST(ClonesTest, AnIdleSlotRunsACloneAndIsGivenBackToAnotherJob) {
   const std::string show = cluster.Mrctl({"job", "show", kJob}).out;
   EXPECT_NE(show.find("clones on idle slots launched, 1 won"), std::string::npos) << show;
 }
-
-// A disk of 12 MiB under this directory, for as long as the object lives.
-class SmallDisk {
- public:
-  explicit SmallDisk(const std::string& path) : path_(path) {
-    EXPECT_TRUE(MakeDirectories(path_).ok());
-    mounted_ = ::mount("clones_test", path_.c_str(), "tmpfs", 0, "size=12m") == 0;
-  }
-  ~SmallDisk() {
-    if (mounted_) ::umount2(path_.c_str(), MNT_DETACH);
-  }
-  bool mounted() const { return mounted_; }
-
- private:
-  const std::string path_;
-  bool mounted_ = false;
-};
 
 // 38 MB of digits, the same each time: packed as they are sent still more than that disk holds.
 constexpr char kMuch[] =

@@ -1,0 +1,103 @@
+// Full disks under real workers and under an output: on one worker a job goes on elsewhere, on all it fails soon with
+// what is full and where, nothing half-written is visible, the daemons live, and the next job runs once there is room.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/support/answers.h"
+#include "tests/support/cluster.h"
+#include "tests/support/small_disk.h"
+
+namespace mr::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+// 19 MB of digits, the same each time: packed as they are sent still several times what is left on the disks here.
+constexpr char kMuch[] =
+    "awk 'BEGIN {srand(7); for (i = 0; i < 1000000; ++i) print int(rand() * 1e9) \"\\t\" int(rand() * 1e9)}'";
+constexpr uint64_t kLeft = 2u << 20;
+constexpr char kNoRoom[] = "No space left on device";
+
+class FullDiskTest : public testing::Test {
+ protected:
+  FullDiskTest() : cluster_({.workers = 2, .slots = 2}) {
+    for (int i = 0; i < 2; ++i) disks_.push_back(std::make_unique<SmallDisk>(cluster_.worker_data(i), "96m"));
+    out_ = std::make_unique<SmallDisk>(cluster_.directory() + "/disk", "32m");
+  }
+  void SetUp() override {
+    if (!out_->mounted()) GTEST_SKIP() << "no right to mount a small file system";
+    const Status started = cluster_.Start();
+    ASSERT_TRUE(started.ok()) << started.ToString();
+    ASSERT_TRUE(WriteFileDurably(cluster_.directory() + "/in", "a line\n").ok());
+  }
+  std::string Path(const std::string& name) const { return cluster_.directory() + "/" + name; }
+  // Much through the shuffle, a line of output: the checksum of all of it.
+  RunResult Shuffle(const std::string& out) {
+    return Submit({"stream", "--map", std::string("cat >/dev/null; ") + kMuch, "--reduce", "cksum", "--reduces", "1"}, out);
+  }
+  RunResult Submit(std::vector<std::string> args, const std::string& out) {
+    args.insert(args.begin(), {"--no-progress", "submit"});
+    args.insert(args.end(), {"--input", "file://" + Path("in"), "--output", "file://" + Path(out)});
+    return cluster_.Mrctl(args, Seconds(100));
+  }
+  std::string Expected() { return Shell(std::string(kMuch) + " | LC_ALL=C sort -s -k1,1 | cksum"); }
+  // As many as there were, and none of them started anew.
+  void ExpectAlive() {
+    const RunResult workers = cluster_.Mrctl({"workers", "-o", "json"});
+    EXPECT_EQ(workers.exit, 0) << workers.err;
+    for (const char* id : {"\"id\":\"w1\"", "\"id\":\"w2\""}) EXPECT_THAT(workers.out, HasSubstr(id));
+    EXPECT_THAT(workers.out, testing::Not(HasSubstr("w3")));
+    EXPECT_THAT(workers.out, testing::Not(HasSubstr("lost")));
+  }
+  void ExpectFailed(const RunResult& run, const std::string& out, const std::string& directory) {
+    EXPECT_EQ(run.exit, 1) << run.err << cluster_.Logs();
+    EXPECT_THAT(run.err, HasSubstr(kNoRoom));
+    EXPECT_THAT(run.err, HasSubstr(directory));
+    EXPECT_LE(std::count(run.err.begin(), run.err.end(), '\n'), 12) << run.err;
+    EXPECT_FALSE(PathExists(Path(out))) << "something is visible";
+    ExpectAlive();
+  }
+
+  Cluster cluster_;
+  std::vector<std::unique_ptr<SmallDisk>> disks_;  // of the workers' data
+  std::unique_ptr<SmallDisk> out_;                 // of outputs below disk/
+};
+
+TEST_F(FullDiskTest, OnOneWorkerTheJobGoesOnOnTheOther) {
+  ASSERT_TRUE(disks_[0]->Fill(kLeft));
+  // Clones apart, the one task goes to either; so a few, of which some meet the full disk.
+  for (int i = 0; i < 3; ++i) {
+    const std::string out = "one" + std::to_string(i);
+    const RunResult run = Shuffle(out);
+    ASSERT_EQ(run.exit, 0) << run.err << cluster_.Logs();
+    EXPECT_EQ(ReadParts(Path(out)), Expected());
+  }
+  EXPECT_THAT(cluster_.Logs(1000), HasSubstr(kNoRoom)) << "no attempt met the full disk";
+  ExpectAlive();
+}
+
+TEST_F(FullDiskTest, OnAllWorkersTheJobFailsAndTheNextOneRunsWhenThereIsRoom) {
+  for (const auto& disk : disks_) ASSERT_TRUE(disk->Fill(kLeft));
+  ExpectFailed(Shuffle("none"), "none", "worker-");
+  for (const auto& disk : disks_) disk->Free();
+  const RunResult run = Shuffle("then");
+  ASSERT_EQ(run.exit, 0) << run.err << cluster_.Logs();
+  EXPECT_EQ(ReadParts(Path("then")), Expected());
+  ExpectAlive();
+}
+
+TEST_F(FullDiskTest, UnderAnOutputTheJobFailsAndLeavesNoParts) {
+  ASSERT_TRUE(out_->Fill(kLeft));
+  const RunResult run = Submit({"stream", "--map", std::string("cat >/dev/null; ") + kMuch}, "disk/out");
+  ExpectFailed(run, "disk/out", Path("disk"));
+  EXPECT_EQ(Shell("ls -A '" + Path("disk") + "'"), "filler\n") << "staging was left on the full disk";
+  out_->Free();
+  const RunResult then = Submit({"stream", "--map", std::string("cat >/dev/null; ") + kMuch}, "disk/out");
+  EXPECT_EQ(then.exit, 0) << then.err << cluster_.Logs();
+  ExpectAlive();
+}
+
+}  // namespace
+}  // namespace mr::test
