@@ -86,7 +86,7 @@ std::string ErrorText(const JobStatus& job, const std::string& master) {
 
 }  // namespace
 
-std::string EndText(const JobStatus& job, const std::string& master) {
+std::string EndText(const JobStatus& job, const std::string& master, const std::string& next) {
   const std::string took = HumanDuration(Micros(static_cast<int64_t>(job.elapsed_us)));
   if (job.state == JobState::kSucceeded) {
     std::string extra;
@@ -104,14 +104,14 @@ std::string EndText(const JobStatus& job, const std::string& master) {
     text += "  " + error.substr(at, end - at) + "\n";
     at = end + 1;
   }
-  if (!master.empty()) text += "next: " + CommandPrefix(master) + "job attempts " + Name(job.id) + "\n";
-  return text;
+  const std::string then = master.empty() ? next : CommandPrefix(master) + "job attempts " + Name(job.id);
+  return then.empty() ? text : text + "next: " + then + "\n";
 }
 
-Failure EndFailure(const JobStatus& job, const std::string& master) {
+Failure EndFailure(const JobStatus& job, const std::string& master, const std::string& next) {
   const bool killed = job.state == JobState::kKilled;
   return {ExitOf(job), killed ? "job_killed" : "job_failed", ErrorText(job, master),
-          master.empty() ? "" : CommandPrefix(master) + "job attempts " + Name(job.id)};
+          master.empty() ? next : CommandPrefix(master) + "job attempts " + Name(job.id)};
 }
 
 Status GoesOn(const Status& status, JobId id, const std::string& master) {

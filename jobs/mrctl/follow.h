@@ -27,10 +27,10 @@ inline constexpr int kMasterGraceSeconds = 30;
 ExitCode ExitOf(const JobStatus& job);
 
 // One line for success, at most ten for anything else. Pure. master: for the commands it names;
-// empty: no cluster is left to ask.
-std::string EndText(const JobStatus& job, const std::string& master);
+// empty: no cluster is left to ask, and `next` is what can be done then.
+std::string EndText(const JobStatus& job, const std::string& master, const std::string& next = "");
 // The same as an error for JSON. REQUIRES: the job did not succeed.
-Failure EndFailure(const JobStatus& job, const std::string& master);
+Failure EndFailure(const JobStatus& job, const std::string& master, const std::string& next = "");
 
 // Adds to an interrupt or timeout that the job goes on, and how to get back to it.
 Status GoesOn(const Status& status, JobId id, const std::string& master);

@@ -55,6 +55,11 @@ struct DeadlineInfo {
   double scale = 1;
 };
 
+struct CounterValue {
+  std::string group, name;
+  int64_t value = 0;
+};
+
 struct JobStatus {
   JobId id;
   std::string name, queue, output_uri, error, output_digest, submission_id;
@@ -69,6 +74,7 @@ struct JobStatus {
   std::optional<SteeringStatus> steering;
   std::optional<DeadlineInfo> deadline;
   std::vector<std::string> warnings;
+  std::optional<std::vector<CounterValue>> counters;  // where they were asked for: at the end of submit --local
 };
 
 struct TaskStatus {
@@ -87,11 +93,6 @@ struct AttemptStatus {
 struct AttemptLog {
   std::string id, worker, state;
   std::string text, note;
-};
-
-struct CounterValue {
-  std::string group, name;
-  int64_t value = 0;
 };
 
 struct WorkerStatus {

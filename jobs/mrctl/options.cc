@@ -64,6 +64,8 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
   app->add_option("--reduces", s->reduces, "tasks of stages whose number is open");
   app->add_option("--lib", s->lib, "operator library (.so) with the job")->type_name("PATH");
   app->add_flag("--local{2}", s->local, "run here: a private cluster of N workers (--local=N, default 2)");
+  app->add_option("--keep-logs", s->keep_logs, "with --local: put what its attempts and daemons wrote into this directory")
+      ->type_name("PATH");
   app->add_flag("--detach", s->detach, "print the job's id and do not wait");
   app->add_flag("--dry-run", s->dry_run, "show the plan and stop (mrctl explain)");
   app->add_option("--name", s->name, "name of the job, for people");

@@ -45,6 +45,7 @@ struct SubmitOptions {
   uint64_t max_bad_records = 0;
   std::string memory, deadline;
   int local = 0;  // number of workers; 0: on a cluster
+  std::string keep_logs;  // of a local cluster: a directory for its logs
   std::vector<JobStep> steps;  // of a job file that has them; `job` is then the file
 };
 

@@ -48,6 +48,9 @@ Status CheckLocalOutput(const SpecOptions& spec) {
 
 Status CheckTogether(const SubmitOptions& o, const Settings& settings) {
   if (o.local > 0 && o.detach) return InvalidArgument("--local and --detach exclude each other: the local cluster ends with mrctl");
+  if (!o.keep_logs.empty() && o.local == 0) {
+    return WithHint(InvalidArgument("--keep-logs needs --local: a cluster keeps its logs"), "mrctl logs JOB shows them");
+  }
   if (o.strict_deadline && o.deadline.empty()) return InvalidArgument("--strict-deadline needs --deadline");
   if (o.best_effort && o.deadline.empty()) return InvalidArgument("--best-effort needs --deadline");
   if (o.output == "-" && o.detach) return InvalidArgument("--output - and --detach exclude each other");

@@ -92,6 +92,10 @@ JsonOut ToJson(const Explained& e) {
   return json;
 }
 
+JsonOut ToJson(const CounterValue& c) {
+  return {{"id", c.group + "/" + c.name}, {"group", c.group}, {"name", c.name}, {"value", c.value}};
+}
+
 JsonOut ToJson(const JobStatus& j) {
   JsonOut causes = JsonOut::object();
   for (const CauseStatus& c : j.causes) {
@@ -120,6 +124,10 @@ JsonOut ToJson(const JobStatus& j) {
   if (j.clones) job["clones"] = ToJson(*j.clones);
   if (j.steering) job["steering"] = ToJson(*j.steering);
   if (j.deadline) job["deadline"] = ToJson(*j.deadline);
+  if (j.counters) {
+    job["counters"] = JsonOut::array();
+    for (const CounterValue& c : *j.counters) job["counters"].push_back(ToJson(c));
+  }
   return job;
 }
 
@@ -135,10 +143,6 @@ JsonOut ToJson(const AttemptStatus& a) {
 
 JsonOut ToJson(const AttemptLog& l) {
   return {{"id", l.id}, {"worker", l.worker}, {"state", l.state}, {"note", l.note}, {"text", l.text}};
-}
-
-JsonOut ToJson(const CounterValue& c) {
-  return {{"id", c.group + "/" + c.name}, {"group", c.group}, {"name", c.name}, {"value", c.value}};
 }
 
 JsonOut ToJson(const WorkerStatus& w) {

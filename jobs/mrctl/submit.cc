@@ -21,6 +21,8 @@
 #include "jobs/mrctl/fs.h"
 #include "jobs/mrctl/job_file.h"
 #include "jobs/mrctl/local_cluster.h"
+#include "jobs/mrctl/local_end.h"
+#include "jobs/mrctl/output_claim.h"
 #include "jobs/mrctl/plan.h"
 #include "jobs/mrctl/render.h"
 #include "jobs/mrctl/side_files.h"
@@ -115,6 +117,7 @@ class Submission {
     MR_RETURN_IF_ERROR(StartPlanning());
     // The guardian of a local cluster is forked before the client's thread exists.
     if (local && !plan_.options.dry_run) {
+      MR_RETURN_IF_ERROR(ClaimOutput());
       MR_ASSIGN_OR_RETURN(cluster_, LocalCluster::Prepare({plan_.options.local, plan_.spec.policies.empty() ? plan_.options.scheduler : ""}));
     } else if (!local) {
       client_ = std::make_unique<Client>(settings_.master);
@@ -141,7 +144,9 @@ class Submission {
     MR_ASSIGN_OR_RETURN(const JobId id, Submit(message, submission));
     if (plan_.options.detach) return Detach(id);
     auto end = Follow(*client_, id, settings_, [this] { return cluster_ != nullptr ? cluster_->CheckAlive() : Status::Ok(); });
+    if (cluster_ != nullptr && !plan_.options.keep_logs.empty()) TellUnless(KeepLogs(cluster_->directory(), plan_.options.keep_logs));
     if (!end.ok()) return Broken(end.status(), id);
+    if (cluster_ != nullptr) AskWhatGoes(&*end);
     return Report(*end);
   }
 
@@ -250,21 +255,48 @@ class Submission {
     return Status(status.code(), status.message() + ": " + Name(id) + " and its local cluster were stopped");
   }
 
+  Status ClaimOutput() {
+    if (plan_.to_stdout || plan_.spec.output_uri.empty()) return Status::Ok();
+    MR_ASSIGN_OR_RETURN(OutputClaim claim, OutputClaim::Take(UriPath(plan_.spec.output_uri)));
+    claim_.emplace(std::move(claim));
+    return Status::Ok();
+  }
+
+  // What only the local master knows, and what names commands that would need it.
+  void AskWhatGoes(JobStatus* job) {
+    if (auto counters = client_->Counters(job->id); counters.ok()) job->counters = *std::move(counters);
+    if (job->state != JobState::kSucceeded) job->error = EndFailure(*job, "").message;
+  }
+
+  // What can be done when a local job has failed.
+  std::string LocalNext() const {
+    return plan_.options.keep_logs.empty() ? "run it again with --keep-logs DIRECTORY, for all that its attempts wrote"
+                                           : "read what its attempts wrote, in " + plan_.options.keep_logs;
+  }
+
+  static void TellUnless(const Status& done) {
+    if (!done.ok()) std::fprintf(stderr, "mrctl: %s\n", done.message().c_str());
+  }
+
   Result<int> Report(const JobStatus& job) {
     const std::string master = cluster_ != nullptr ? "" : settings_.master;
+    const std::string next = cluster_ != nullptr ? LocalNext() : "";
     if (job.state == JobState::kSucceeded && plan_.to_stdout) {
       MR_RETURN_IF_ERROR(PrintResult());
     }
     const bool succeeded = job.state == JobState::kSucceeded;
     if (settings_.form != OutputForm::kTable) {
-      const Failure failure = succeeded ? Failure{} : EndFailure(job, master);
+      const Failure failure = succeeded ? Failure{} : EndFailure(job, master, next);
       Print(SubmitJson(job, settings_.form, succeeded ? nullptr : &failure));
     } else if (!succeeded) {
-      std::fputs(EndText(job, master).c_str(), stderr);
+      std::fputs(EndText(job, master, next).c_str(), stderr);
     } else if (!settings_.quiet) {
       // The line is the result, unless the result itself was printed.
       std::fputs(EndText(job, master).c_str(), plan_.to_stdout ? stderr : stdout);
       std::fflush(stdout);
+      if (job.counters && !job.counters->empty()) {
+        std::fputs(RenderCounters(*job.counters, OutputForm::kTable).c_str(), stderr);
+      }
     }
     if (succeeded && plan_.spec.max_bad_records > 0) TellOfBadRecords(job.id, master);
     if (succeeded && plan_.options.strict_deadline && job.elapsed_us > plan_.spec.deadline_ms * 1000) {
@@ -283,6 +315,8 @@ class Submission {
       if (counter.group != "mr" || counter.name != "bad_records") continue;
       std::fprintf(stderr, "mrctl: %lld bad records were skipped%s\n", static_cast<long long>(counter.value),
                    master.empty() ? "" : (": `" + CommandPrefix(master) + "logs " + Name(id) + "` shows some").c_str());
+      if (!master.empty()) continue;
+      for (const std::string& record : SkippedRecords(*client_, id)) std::fprintf(stderr, "  %s\n", record.c_str());
     }
   }
 
@@ -296,6 +330,7 @@ class Submission {
   const Settings& settings_;
   std::optional<ToolRun> planning_;     // of one job
   std::optional<StepPlanning> steps_;   // or of several
+  std::optional<OutputClaim> claim_;    // of a local job; let go when nothing of its cluster is left
   std::unique_ptr<LocalCluster> cluster_;
   std::unique_ptr<Client> client_;  // ends before the cluster
 };

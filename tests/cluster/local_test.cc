@@ -106,6 +106,63 @@ TEST_F(LocalTest, AFailureNamesNoCommandForAClusterThatIsGone) {
   EXPECT_TRUE(AllGone());
 }
 
+TEST_F(LocalTest, AFailureSaysHowToKeepTheLogsAndTheJsonNamesNoneThatAreGone) {
+  WriteBible(Path("in"), 2'000);
+  const std::vector<std::string> job = {"stream", "--map", "echo reason >&2; exit 3", "--max-attempts", "1", "--input", "in",
+                                        "--output", "out"};
+  const RunResult run = Run(job);
+  EXPECT_EQ(run.exit, 1) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("next: run it again with --keep-logs DIRECTORY"));
+  std::vector<std::string> kept = {"-o", "json", "--keep-logs", "kept/logs"};
+  kept.insert(kept.end(), job.begin(), job.end());
+  const RunResult json = Run(kept);
+  EXPECT_EQ(json.exit, 1) << json.err;
+  EXPECT_THAT(json.out, testing::Not(HasSubstr("mrctl logs")));
+  EXPECT_THAT(json.out, HasSubstr("\"hint\":\"read what its attempts wrote, in kept/logs\""));
+  EXPECT_THAT(*ListDirectory(Path("kept/logs")),
+              testing::IsSupersetOf({"attempt_1_0001_0_m_000000_1", "master.log", "worker-1.log", "worker-2.log"}));
+  EXPECT_EQ(*ReadFile(Path("kept/logs/attempt_1_0001_0_m_000000_1")), "reason\n");
+  EXPECT_TRUE(AllGone());
+  const RunResult elsewhere =
+      RunMrctl({"submit", "--keep-logs", "x", "wordcount", "--input", "/a", "--output", "/b"}, Seconds(20), Spawn());
+  EXPECT_EQ(elsewhere.exit, 2);
+  EXPECT_THAT(elsewhere.err, HasSubstr("--keep-logs needs --local"));
+}
+
+TEST_F(LocalTest, CountersAndSkippedRecordsAreShownAtTheEnd) {
+  WriteBible(Path("in"), 2'000);
+  const std::vector<std::string> job = {"stream", "--map", "echo reporter:counter:my,seen,3 >&2; cat", "--input", "in", "--output", "out",
+                                        "--overwrite"};
+  const RunResult run = Run(job);
+  EXPECT_EQ(run.exit, 0) << run.err;
+  EXPECT_THAT(run.err, testing::ContainsRegex("GROUP +NAME +VALUE\nmy +seen +3\n"));
+  EXPECT_THAT(run.out, testing::Not(HasSubstr("seen"))) << "results alone";
+  std::vector<std::string> as_json = {"-o", "json"};
+  as_json.insert(as_json.end(), job.begin(), job.end());
+  EXPECT_THAT(Run(as_json).out,
+              HasSubstr("\"counters\":[{\"id\":\"my/seen\",\"group\":\"my\",\"name\":\"seen\",\"value\":3}]"));
+  ASSERT_TRUE(WriteFileDurably(Path("table.csv"), "city,amount\na,1\nb\na,2\n").ok());
+  const RunResult skipped = Run({"--max-bad-records", "3", "aggregate", "--by", "city", "--agg", "count", "--input", "table.csv",
+                                 "--output", "table.out"});
+  EXPECT_EQ(skipped.exit, 0) << skipped.err;
+  EXPECT_THAT(skipped.err, testing::ContainsRegex("1 bad records were skipped\n  .*table.csv, byte 16: the row has 1 fields"));
+}
+
+TEST_F(LocalTest, TheSecondOfTwoRunsWithOneOutputIsRefused) {
+  Process first = Begin({"sleep", "--ms", "60000", "--tasks", "1", "--output", "shared"});
+  ASSERT_TRUE(Running()) << BeginErr();
+  const RunResult second = Run({"sleep", "--ms", "1", "--tasks", "1", "--output", "./shared/"});
+  EXPECT_EQ(second.exit, 3) << second.err;
+  EXPECT_THAT(second.err, HasSubstr("/shared is being written by another `mrctl submit --local`"));
+  const RunResult other = Run({"sleep", "--ms", "1", "--tasks", "1", "--output", "another"});
+  EXPECT_EQ(other.exit, 0) << other.err;
+  first.Kill();
+  // Nothing of the claim outlives the process that had it.
+  ASSERT_TRUE(Until(Seconds(15), [&] { return AllGone(); }));
+  const RunResult third = Run({"sleep", "--ms", "1", "--tasks", "1", "--output", "shared"});
+  EXPECT_EQ(third.exit, 0) << third.err;
+}
+
 TEST_F(LocalTest, GivesEqualDigestsInTwoRuns) {
   WriteBible(Path("in"), 1'000'000);
   for (const char* out : {"a", "b"}) {

@@ -1,0 +1,56 @@
+#include "jobs/mrctl/local_end.h"
+
+#include <filesystem>
+#include <sstream>
+
+#include "common/io/files.h"
+
+namespace mr::ctl {
+namespace {
+
+// As many as a master names of a job that has too many (guesses: enough to see what is wrong).
+constexpr size_t kShown = 3, kAsked = 20;
+constexpr std::string_view kSkipped = "bad record, skipped: ";  // worker/task/runner.cc
+
+Status CopyTo(const std::filesystem::path& from, const std::filesystem::path& to) {
+  std::error_code error;
+  std::filesystem::copy_file(from, to, std::filesystem::copy_options::overwrite_existing, error);
+  if (!error) return Status::Ok();
+  return ErrnoStatus(error.value(), "--keep-logs: cannot copy to " + to.string());
+}
+
+}  // namespace
+
+Status KeepLogs(const std::string& cluster_directory, const std::string& directory) {
+  if (Status made = MakeDirectories(directory); !made.ok()) return made.With("--keep-logs");
+  MR_ASSIGN_OR_RETURN(const auto members, ListDirectory(cluster_directory));
+  for (const std::string& member : members) {
+    const std::string path = cluster_directory + "/" + member;
+    if (member.ends_with(".log")) MR_RETURN_IF_ERROR(CopyTo(path, directory + "/" + member));
+    if (!PathExists(path + "/log")) continue;
+    MR_ASSIGN_OR_RETURN(const auto logs, ListDirectory(path + "/log"));
+    for (const std::string& log : logs) MR_RETURN_IF_ERROR(CopyTo(path + "/log/" + log, directory + "/" + log));
+  }
+  return Status::Ok();
+}
+
+std::vector<std::string> SkippedRecords(Client& client, JobId id) {
+  std::vector<std::string> records;
+  const auto attempts = client.Attempts(id);
+  if (!attempts.ok()) return records;
+  size_t asked = 0;
+  for (const AttemptStatus& attempt : *attempts) {
+    if (attempt.state != "committed") continue;
+    if (++asked > kAsked) break;
+    const auto log = client.Logs(*ParseAttemptId(attempt.id));
+    if (!log.ok()) continue;
+    std::istringstream lines(log->text);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with(kSkipped)) records.push_back(line.substr(kSkipped.size()));
+      if (records.size() == kShown) return records;
+    }
+  }
+  return records;
+}
+
+}  // namespace mr::ctl
