@@ -274,7 +274,8 @@ Namespace::Prepared Namespace::PrepareCommit(OutputCommitted request) const {
   const uint64_t id = s.Resolve(request.directory);
   if (id == kRoot) return Rejected("the root directory cannot be an output");
   if (id != 0) {
-    const bool empty = s.nodes.Find(id)->directory && s.ChildrenOf(id).empty();
+    if (!s.nodes.Find(id)->directory) return Rejected(what + "is a file; give another --output, or remove it");
+    const bool empty = s.ChildrenOf(id).empty();
     if (!empty && !request.overwrite) return Rejected(what + "exists; use --overwrite to replace it");
   }
   if (!request.staging.empty()) {

@@ -1,5 +1,7 @@
 #include <glob.h>
+#include <sys/stat.h>
 
+#include <cerrno>
 #include <string>
 
 #include "common/base/text.h"
@@ -21,12 +23,23 @@ std::string NameOfFile(const std::string& file) {
 // Inputs are looked for before daemons start: a typing error costs no second.
 Status CheckLocalInput(const std::string& uri) {
   const std::string path = UriPath(uri);
-  if (PathExists(path)) return Status::Ok();
+  struct stat info {};
+  if (lstat(path.c_str(), &info) == 0) return Status::Ok();
+  const int error = errno;
+  if (path.find_first_of("*?[") == std::string::npos) {
+    if (error == EACCES) return ErrnoStatus(error, "input " + path + " cannot be read, for want of a right to enter a directory above it");
+    return NotFound("input " + path + " does not exist");
+  }
   glob_t found{};
   const int result = glob(path.c_str(), 0, nullptr, &found);
   globfree(&found);
   if (result == 0) return Status::Ok();
-  return NotFound("input " + path + " does not exist");
+  // A directory that may not be listed is no empty one.
+  const std::string directory = ParentOf(path.substr(0, path.find_first_of("*?[")) + "x");
+  const auto names = ListDirectory(directory);
+  if (!names.ok() && names.status().code() == Code::kNotAllowed) return names.status().With("input " + path);
+  return WithHint(NotFound("no input matches " + path), names.ok() ? "`ls " + directory + "` shows what is there"
+                                                                   : "there is no directory " + directory);
 }
 
 Result<std::string> ResolveInput(const std::string& word, bool local, BarePath bare, const std::string& cwd) {
@@ -43,7 +56,7 @@ Status CheckLocalOutput(const SpecOptions& spec) {
   auto names = ListDirectory(path);
   if (names.ok() && names->empty()) return Status::Ok();
   return WithHint(Rejected("output " + path + " exists" + (names.ok() ? " and is not empty" : " and is no directory")),
-                  "name another, remove it, or say --overwrite");
+                  names.ok() ? "name another, remove it, or say --overwrite" : "name another, or remove it");
 }
 
 Status CheckTogether(const SubmitOptions& o, const Settings& settings) {

@@ -98,7 +98,10 @@ Result<std::vector<InputFile>> Brain::DfsFiles(const std::string& uri) const {
     MR_ASSIGN_OR_RETURN(const auto below, namespace_.FilesUnder(entry.path));
     add(below);
   }
-  if (files.empty()) return NotFound("no input matches dfs://" + path);
+  if (files.empty()) {
+    return NotFound("no input matches dfs://" + path + ": of the " + std::to_string(entries.size()) + " names in " +
+                    ParentOf(path) + " none does (mrctl fs ls " + ParentOf(path) + ")");
+  }
   return files;
 }
 

@@ -179,7 +179,9 @@ void Brain::Publish(JobId id, int attempt) {
 }
 
 void Brain::Published(JobId id, int attempt, const Status& status) {
-  if (!status.ok() && status.code() != Code::kRejected && attempt < kPublishAttempts) {
+  // What nobody mends meanwhile: another's files there, missing parts, missing rights.
+  const bool final = status.code() == Code::kRejected || status.code() == Code::kNotFound || status.code() == Code::kNotAllowed;
+  if (!status.ok() && !final && attempt < kPublishAttempts) {
     LOG(WARNING) << Name(id) << ": publishing its output failed, will be tried again: " << status.ToString();
     loop_.At(Now() + kPublishRetry, [this, id, attempt] { Publish(id, attempt + 1); });
     return;

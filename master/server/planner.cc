@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <iterator>
 
 #include "common/base/file_format.h"
@@ -30,8 +31,40 @@ Status Missing(const std::string& path) {
                   (near.empty() ? "" : "; the nearest name there is " + (parent == "/" ? "" : parent) + "/" + near));
 }
 
+// Of what the master itself may not read or enter; a job's workers read it as whom they run.
+Status Unreadable(const std::string& path, int error) {
+  Status status = ErrnoStatus(error, "input " + path + " cannot be read");
+  if (status.code() != Code::kNotAllowed) return status;
+  return {status.code(), status.message() + ": the user as whom the master runs (uid " + std::to_string(geteuid()) +
+                             "), and that of each worker, must be allowed to read it and to enter the directories above"};
+}
+
+// Where a glob has found nothing: whether there is a place to look in at all.
+Status NoMatch(const std::string& pattern) {
+  const std::string directory = ParentOf(pattern.substr(0, pattern.find_first_of("*?[")) + "x");
+  const std::string text = "no input matches " + pattern + ": ";
+  const auto names = ListDirectory(directory);
+  if (!names.ok() && names.status().code() == Code::kNotAllowed) return Unreadable(directory, EACCES);
+  if (!names.ok()) return NotFound(text + "there is no directory " + directory);
+  return NotFound(text + "of the " + std::to_string(names->size()) + " names in " + directory +
+                  " none leads to one (those that begin with '_' or '.' are left out)");
+}
+
+// Asked of the file system itself, since permissions say little of read-only ones, of /proc, or of a full disk.
+Status CanMakeDirectoryIn(const std::string& parent) {
+  std::string made = (parent == "/" ? "" : parent) + "/.paceline-check.XXXXXX";
+  if (mkdtemp(made.data()) != nullptr) {
+    (void)rmdir(made.c_str());
+    return Status::Ok();
+  }
+  const int error = errno;
+  const Status status = ErrnoStatus(error, "the master cannot make a directory in " + parent);
+  const bool told = status.code() == Code::kNotAllowed || status.code() == Code::kOverloaded;
+  return told ? status : Rejected(status.message());
+}
+
 Status AddFile(const std::string& path, uint64_t bytes, std::vector<InputFile>* out) {
-  if (access(path.c_str(), R_OK) != 0) return ErrnoStatus(errno, "input " + path + " cannot be read by the master");
+  if (access(path.c_str(), R_OK) != 0) return Unreadable(path, errno);
   out->push_back({std::string(kFileScheme) + path, bytes});
   return Status::Ok();
 }
@@ -40,7 +73,7 @@ Status AddFile(const std::string& path, uint64_t bytes, std::vector<InputFile>* 
 Status AddPath(const std::string& path, bool below, std::vector<InputFile>* out) {
   struct stat info, link;
   if (stat(path.c_str(), &info) != 0 || lstat(path.c_str(), &link) != 0) {
-    return errno == ENOENT ? Missing(path) : ErrnoStatus(errno, "input " + path);
+    return errno == ENOENT ? Missing(path) : Unreadable(path, errno);
   }
   if (S_ISREG(info.st_mode)) return AddFile(path, static_cast<uint64_t>(info.st_size), out);
   if (!S_ISDIR(info.st_mode)) return InvalidArgument("input " + path + " is neither a file nor a directory");
@@ -48,8 +81,10 @@ Status AddPath(const std::string& path, bool below, std::vector<InputFile>* out)
   if (below && S_ISLNK(link.st_mode)) {
     return InvalidArgument("input " + path + " is a link to a directory; give that directory as an --input of its own");
   }
-  MR_ASSIGN_OR_RETURN(const auto names, ListDirectory(path));
-  for (const auto& name : names) {
+  const auto names = ListDirectory(path);
+  if (!names.ok() && names.status().code() == Code::kNotAllowed) return Unreadable(path, EACCES);
+  if (!names.ok()) return names.status();
+  for (const auto& name : *names) {
     if (name[0] == '_' || name[0] == '.') continue;
     MR_RETURN_IF_ERROR(AddPath(path + (path.ends_with('/') ? "" : "/") + name, true, out));
   }
@@ -222,7 +257,7 @@ Result<std::vector<InputFile>> ExpandFileUri(const std::string& uri) {
     if (first == '_' || first == '.') continue;
     MR_RETURN_IF_ERROR(AddPath(match, false, &files));
   }
-  if (files.empty()) return NotFound("no input matches " + path);
+  if (files.empty()) return NoMatch(path);
   return files;
 }
 
@@ -230,7 +265,9 @@ Status CheckFileOutput(const std::string& uri, bool overwrite) {
   const std::string path = uri.substr(kFileScheme.size());
   struct stat info;
   if (lstat(path.c_str(), &info) == 0) {
-    if (!S_ISDIR(info.st_mode)) return Rejected("output " + path + " exists and is not a directory");
+    if (!S_ISDIR(info.st_mode)) {
+      return Rejected("output " + path + " exists and is not a directory; give another --output, or remove it");
+    }
     MR_ASSIGN_OR_RETURN(const auto names, ListDirectory(path));
     if (!names.empty() && !overwrite) {
       return Rejected("output " + path + " exists and is not empty; give another --output, or --overwrite");
@@ -241,10 +278,7 @@ Status CheckFileOutput(const std::string& uri, bool overwrite) {
   if (stat(parent.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
     return Rejected("output " + path + " cannot be made: " + parent + " is not a directory");
   }
-  if (access(parent.c_str(), W_OK) != 0) {
-    return Rejected("output " + path + " cannot be made: no permission to write in " + parent);
-  }
-  return Status::Ok();
+  return CanMakeDirectoryIn(parent).With("output " + path + " cannot be made");
 }
 
 uint64_t DefaultSplitBytes(uint64_t total, uint64_t block_bytes) {

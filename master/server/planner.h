@@ -50,8 +50,8 @@ std::vector<std::vector<sched::Slice>> SlicesOf(const JobSpec& spec, const JobPl
 // glob. Sorted by path.
 Result<std::vector<InputFile>> ExpandFileUri(const std::string& uri);
 
-// Whether a new output may be put there: absent, or an empty directory, or `overwrite`; and some
-// directory above it can be written.
+// Whether a new output may be put there: absent, or an empty directory, or `overwrite`; and in the nearest directory
+// above it that exists one can be made, which is tried. kRejected; kNotAllowed; kOverloaded for a full disk.
 Status CheckFileOutput(const std::string& uri, bool overwrite);
 
 // How an input of `total` bytes is cut where nobody said: blocks, halved as long as that gives no more

@@ -120,7 +120,10 @@ Status PublishFiles(const PublishRequest& request) {
     if (!IsPublished(made, request)) {
       const std::string staging = hidden(".staging");
       for (const FileOutput& part : request.parts) MR_RETURN_IF_ERROR(CheckPart(part, staging));
-      MR_RETURN_IF_ERROR(MakeDirectories(made));
+      // Where somebody put a file in the way, or took a right away, another try finds the same.
+      if (const Status status = MakeDirectories(made); !status.ok()) {
+        return status.code() == Code::kOverloaded ? status : Rejected(status.message());
+      }
       for (const FileOutput& part : request.parts) MR_RETURN_IF_ERROR(MovePart(part, made));
       MR_RETURN_IF_ERROR(SyncDirectory(made));
       MR_RETURN_IF_ERROR(WriteFileDurably(made + "/_SUCCESS", SuccessDocument(request)));

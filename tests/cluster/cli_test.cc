@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <thread>
@@ -73,12 +74,43 @@ TEST_F(CliTest, ExitsWithOneAndAtMostTenLinesWhenTheJobFailed) {
   EXPECT_FALSE(PathExists(Path("failed")));
 }
 
-TEST_F(CliTest, FailsAJobWhoseOutputCannotBeWrittenInSecondsAndShowsWhyBefore) {
+TEST_F(CliTest, RefusesAnOutputWhereNoneCanBeMade) {
+  const RunResult run = Mrctl({"submit", "wordcount", "--input", Uri("in"), "--output", "file:///proc/out"});
+  EXPECT_EQ(run.exit, geteuid() == 0 ? 3 : 6) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("output /proc/out cannot be made: the master cannot make a directory in /proc"));
+  ASSERT_TRUE(WriteFileDurably(Path("a-file"), "x").ok());
+  for (const std::vector<std::string>& where : std::vector<std::vector<std::string>>{{"submit"}, {"submit", "--local"}}) {
+    std::vector<std::string> args = where;
+    args.insert(args.end(), {"wordcount", "--input", Uri("in"), "--output", Uri("a-file")});
+    const RunResult file = Mrctl(args);
+    EXPECT_EQ(file.exit, 3) << file.err;
+    EXPECT_THAT(file.err, testing::Not(HasSubstr("--overwrite"))) << "that would not help";
+  }
+  ASSERT_EQ(Mrctl({"fs", "put", Path("in"), "/a-stored-file"}).exit, 0);
+  for (const char* overwrite : {"--priority=0", "--overwrite"}) {
+    const RunResult stored = Mrctl({"submit", overwrite, "wordcount", "--input", Uri("in"), "--output", "/a-stored-file"});
+    EXPECT_EQ(stored.exit, 3) << stored.err;
+    EXPECT_THAT(stored.err, HasSubstr("is a file; give another --output, or remove it"));
+  }
+}
+
+TEST(OutputTest, WhatGoesAfterTheSubmitFailsTheJobInSecondsAndIsShownBefore) {
+  Cluster cluster({.workers = 2, .slots = 2});
+  ASSERT_TRUE(cluster.StartMaster().ok());
+  const std::string dir = cluster.directory();
+  WriteBible(dir + "/in", 20'000);
+  ASSERT_TRUE(MakeDirectories(dir + "/gone").ok());
+  const RunResult submitted = cluster.Mrctl({"-q", "submit", "--detach", "wordcount", "--input", "file://" + dir + "/in", "--output",
+                                             "file://" + dir + "/gone/out", "--reduces", "1"});
+  ASSERT_EQ(submitted.exit, 0) << submitted.err;
+  ASSERT_TRUE(RemoveTree(dir + "/gone").ok());
+  ASSERT_TRUE(WriteFileDurably(dir + "/gone", "in the way").ok());
+  for (int w = 0; w < 2; ++w) ASSERT_TRUE(cluster.StartWorker(w).ok()) << cluster.Logs();
   const Instant begin = Now();
-  const RunResult run = Mrctl({"submit", "wordcount", "--input", Uri("in"), "--output", "file:///proc/out", "--reduces", "1"});
+  const RunResult run = cluster.Mrctl({"attach", submitted.out.substr(0, submitted.out.find('\n'))});
   EXPECT_LT(Now() - begin, Seconds(20));
   EXPECT_EQ(run.exit, 1) << run.err;
-  EXPECT_THAT(run.err, ContainsRegex("last failure: attempt_[0-9_]*_r_000000_[1-8] failed on w[12]: .*cannot make directory /proc/"));
+  EXPECT_THAT(run.err, ContainsRegex("last failure: attempt_[0-9_]*_r_000000_[1-8] failed on w[12]: .*cannot make directory " + dir));
   EXPECT_THAT(run.err, HasSubstr("task 0 of stage 'sum' failed 8 times"));
 }
 

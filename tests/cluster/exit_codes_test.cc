@@ -1,5 +1,5 @@
-// Every published exit code of mrctl (cli.md; jobs/mrctl/exit_code.h) with the real binary, a row for each way to it. 6,
-// not authenticated or not allowed, is here for files that may not be read; tokens are not there yet.
+// Every published exit code of mrctl (jobs/mrctl/exit_code.h) with the real binary, a row for each way to it. 6, not
+// authenticated or not allowed, is here for files that may not be read; tokens are not there yet.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -190,6 +190,35 @@ TEST_F(ExitCodesTest, OneHundredAndThirtyIsCtrlCAndTheJobGoesOn) {
   const std::string err = *ReadFile(Path("interrupted.err"));
   EXPECT_THAT(err, HasSubstr("goes on"));
   EXPECT_EQ(Mrctl({"kill", JobIn(err)}).exit, 0);
+}
+
+TEST(NotAllowedTest, SixIsForAFileThatMayNotBeReadOrReached) {
+  TempDirectory base;
+  for (const char* name : {"closed", "tmp", "unlisted"}) std::filesystem::create_directory(base / name);
+  std::ofstream(base / "closed/in") << "a\n";
+  std::ofstream(base / "unreadable") << "a\n";
+  using std::filesystem::perms;
+  std::filesystem::permissions(base.path(), perms::owner_all | perms::group_exec | perms::others_exec | perms::others_read);
+  std::filesystem::permissions(base / "tmp", perms::all);
+  for (const char* name : {"closed", "unlisted", "unreadable"}) std::filesystem::permissions(base / name, perms::none);
+  // Root may read everything, so then as nobody (65534, as Debian has it).
+  std::vector<std::string> as;
+  if (geteuid() == 0) as = {"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"};
+  SpawnOptions options;
+  options.env = {"TMPDIR=" + (base / "tmp")};
+  for (const auto& [input, says] : std::vector<std::pair<std::string, std::string>>{
+           {"closed/in", "closed/in cannot be read"},
+           {"closed/*", "cannot list"},
+           {"unreadable", "unreadable cannot be read: Permission denied: the user as whom the master runs (uid "},
+           {"unlisted", "unlisted cannot be read: Permission denied"}}) {
+    std::vector<std::string> argv = as;
+    argv.insert(argv.end(), {BinaryDirectory() + "/mrctl", "--no-progress", "submit", "--local", "wordcount", "--input", base / input,
+                             "--output", base / "tmp/out"});
+    const RunResult run = RunProgram(argv, Seconds(60), options);
+    EXPECT_EQ(run.exit, 6) << input << ": " << run.err;
+    EXPECT_THAT(run.err, HasSubstr(says)) << input;
+  }
+  for (const char* name : {"closed", "unlisted"}) std::filesystem::permissions(base / name, perms::owner_all);
 }
 
 TEST_F(ExitCodesTest, SeventyIsAnInstallationThatIsNotWhole) {
