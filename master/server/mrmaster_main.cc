@@ -10,6 +10,7 @@
 
 #include "common/base/text.h"
 #include "common/io/files.h"
+#include "common/io/flag_help.h"
 #include "master/server/master.h"
 
 DEFINE_string(data, "", "directory of the journal and the libraries; made where it does not exist");
@@ -33,6 +34,8 @@ DEFINE_int32(lifeline_fd, -1, "stop when this descriptor (a pipe's read end) is 
 DEFINE_bool(ephemeral, false, "remove --data when the lifeline ends");
 DEFINE_bool(replay_check, false, "replay the journal in --data, print the digest of its state, and exit");
 
+DECLARE_bool(help);  // gflags' own
+
 // Not in gflags.h, which ends the process with 1 where a flag is wrong; cli.md says 2.
 namespace GFLAGS_NAMESPACE {
 extern void (*gflags_exitfunc)(int);
@@ -42,13 +45,18 @@ namespace mr::master {
 namespace {
 
 constexpr const char* kVersion = "0.1.0";
+constexpr const char* kUsage = "mrmaster --data DIR [flags]: the master of a Paceline cluster";
 
 void ParseFlags(int* argc, char*** argv) {
   gflags::SetVersionString(kVersion);
-  gflags::SetUsageMessage("mrmaster --data DIR [flags]: the master of a Paceline cluster");
+  gflags::SetUsageMessage(kUsage);
   GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { _exit(2); };
   gflags::ParseCommandLineNonHelpFlags(argc, argv, true);
   GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { exit(0); };
+  if (FLAGS_help) {
+    std::fputs(FlagHelp(kUsage, "mrmaster_main.cc").c_str(), stdout);
+    exit(0);
+  }
   gflags::HandleCommandLineHelpFlags();
 }
 

@@ -130,7 +130,12 @@ TEST_F(CliTest, DaemonsExitWithTwoForFlagsThatAreWrong) {
     wrong(daemon, {"--port=99999"}, "65535");
     wrong(daemon, {"--http_port=-1"}, "65535");
     wrong(daemon, {"extra"}, "extra");
-    EXPECT_EQ(RunProgram({daemon[0], "--help"}).exit, 0);
+    const RunResult help = RunProgram({daemon[0], "--help"});
+    EXPECT_EQ(help.exit, 0);
+    EXPECT_THAT(help.out, ContainsRegex("^mr(master|worker) .*--data DIR.*\n\n  --advertise=TEXT +host by which"));
+    EXPECT_THAT(help.out, ContainsRegex("\n  --http_port=N +HTTP port.* \\(default: 708[01]\\)\n"));
+    EXPECT_THAT(help.out, testing::Not(HasSubstr("logtostderr"))) << "libraries' flags stand in --helpfull";
+    EXPECT_THAT(RunProgram({daemon[0], "--helpfull"}).out, HasSubstr("logtostderr"));
     EXPECT_EQ(RunProgram({daemon[0], "--version"}).exit, 0);
   }
   wrong(master, {"--scheduler=nonsense"}, "nonsense");

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "common/io/files.h"
+#include "common/io/flag_help.h"
 #include "common/rpc/connection.h"
 #include "worker/daemon/daemon.h"
 #include "worker/daemon/stop.h"
@@ -32,6 +33,8 @@ DEFINE_int32(ready_fd, -1, "when serving, write \"ready RPC_PORT HTTP_PORT\" to 
 DEFINE_int32(lifeline_fd, -1, "stop at once when this descriptor reaches its end");
 DEFINE_bool(ephemeral, false, "with --lifeline_fd: remove --data when stopped by it");
 
+DECLARE_bool(help);  // gflags' own
+
 // Not in gflags.h, which ends the process with 1 where a flag is wrong; cli.md says 2.
 namespace GFLAGS_NAMESPACE {
 extern void (*gflags_exitfunc)(int);
@@ -43,13 +46,18 @@ namespace {
 constexpr Duration kDrainGrace = Seconds(10);
 constexpr int kMaxSlots = 10'000;  // what a master takes
 constexpr const char* kVersion = "0.1.0";
+constexpr const char* kUsage = "mrworker --master HOST:PORT --data DIR [flags]: a worker of a Paceline cluster";
 
 void ParseFlags(int* argc, char*** argv) {
   gflags::SetVersionString(kVersion);
-  gflags::SetUsageMessage("mrworker --master HOST:PORT --data DIR [flags]: a worker of a Paceline cluster");
+  gflags::SetUsageMessage(kUsage);
   GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { ::_exit(2); };
   gflags::ParseCommandLineNonHelpFlags(argc, argv, true);
   GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { ::exit(0); };
+  if (FLAGS_help) {
+    std::fputs(FlagHelp(kUsage, "mrworker_main.cc").c_str(), stdout);
+    ::exit(0);
+  }
   gflags::HandleCommandLineHelpFlags();
 }
 
