@@ -70,6 +70,7 @@ std::string Sentence(const Reason& r) {
     case ReasonCode::kAskedByUser: return "a user asked for it";
     case ReasonCode::kPlanFailed: return "its tasks could not be worked out";
     case ReasonCode::kStageReady:
+      if (!r.numbers.empty() && r.numbers[0] == 0) return "it reads no other stage";
       return "everything that it reads is planned (" + Count(r, 0, "edge", "edges") + ")";
     case ReasonCode::kWorkerLost: return "its worker was lost";
     case ReasonCode::kConsumedStale:

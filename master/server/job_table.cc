@@ -522,7 +522,9 @@ struct DecisionFolder {
     change->removed.push_back(d.copy);
     table.Note(What::kCopyDropped, {id, d.copy.attempt}, id.job, d.copy.worker, d.reason, at);
   }
-  void operator()(const sched::PlanStage& d) { table.Note(What::kStagePlanned, {}, d.job, {}, d.reason, at); }
+  void operator()(const sched::PlanStage& d) {
+    table.Note(What::kStagePlanned, {{d.job, d.stage, 0}, 0}, d.job, {}, d.reason, at);
+  }
   void operator()(const sched::CommitJob& d) {
     JobView* job = table.Find(d.job);
     if (job == nullptr) return;

@@ -60,8 +60,11 @@ Status OnlyBrief(const JobView& job) {
 }
 
 std::string Line(const JobView& job, const WhyLine& line) {
-  std::string text = "at " + HumanDuration(line.at - job.submitted) + ": " + Word(line.what);
+  const Duration after = line.at - job.submitted;
+  std::string text = (after.ns == 0 ? "at its submission" : "at " + HumanDuration(after)) + ": ";
   const TaskId& task = line.attempt.task;
+  const bool stage = line.what == What::kStagePlanned && task.job == job.id && task.stage < job.spec.stages.size();
+  text += stage ? "stage '" + job.spec.stages[task.stage].name + "' planned" : Word(line.what);
   if (line.attempt.number != 0) text += " " + Name(line.attempt, job.letter(task.stage));
   else if (line.what == What::kOtherContent) text += " of " + Name(task, job.letter(task.stage));
   if (line.worker.valid()) text += " on " + Name(line.worker);
