@@ -62,7 +62,7 @@ void Walk(const CLI::App& app, const std::string& path, OptionTree* tree) {
     const bool has_value = option->get_items_expected_max() > 0 && !names.contains("--local");
     for (const std::string& name : names) {
       if (!has_value) continue;
-      tree->values[name] = type == "PATH" ? Value::kFile : Value::kAny;
+      tree->values[name] = type.starts_with("PATH") ? Value::kFile : Value::kAny;  // also PATH[#NAME]
       if (!choices.empty()) tree->choices[name] = choices;
     }
   }
@@ -100,7 +100,7 @@ std::string ValueCases(const OptionTree& tree) {
   for (const auto& [words, names] : by_choice) {
     text += "    " + Alternatives(names) + ") COMPREPLY=($(compgen -W \"" + words + "\" -- \"$cur\")); return ;;\n";
   }
-  if (!files.empty()) text += "    " + Alternatives(files) + ") COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n";
+  if (!files.empty()) text += "    " + Alternatives(files) + ") _mrctl_files \"$cur\"; return ;;\n";
   if (!any.empty()) text += "    " + Alternatives(any) + ") return ;;\n";
   return text + "  esac\n";
 }
@@ -136,6 +136,15 @@ std::string StepCases(const OptionTree& tree) {
 
 std::string BashScript(const OptionTree& tree, const std::vector<std::string>& jobs) {
   return std::string("# Completion of mrctl ") + kVersion + ", as its own option tree has it: mrctl completion bash\n"
+         // A name is a line, whatever else is in it; what was typed so far may be quoted. Run by zsh, too.
+         "_mrctl_files() {\n"
+         "  local typed=\"${1#[\\\"\\']}\" IFS=$'\\n' glob=on\n"
+         "  case \"$-\" in *f*) glob=off ;; esac\n"
+         "  set -f\n"
+         "  COMPREPLY=($(compgen -f -- \"${typed//\\\\/}\"))\n"
+         "  [ \"$glob\" = off ] || set +f\n"
+         "  compopt -o filenames 2>/dev/null\n"
+         "}\n"
          "_mrctl() {\n"
          "  local cur=\"${COMP_WORDS[COMP_CWORD]}\" prev=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
          "  local node=\"\" word=\"\" words=\"\" options=\"\" i=1\n"

@@ -13,8 +13,9 @@ namespace {
 
 constexpr char kSubmitFooter[] =
     "Form: [OPTIONS] JOB [JOB FLAGS] [-- ARGUMENTS]\n"
-    "JOB is a built-in job (wordcount, grep, sort, join, stream, topwords, triangles), a job of --lib,\n"
-    "a .toml or .json job file, or - for one on standard input. `mrctl submit JOB --help` shows its flags.\n"
+    "JOB is a built-in job (aggregate, distinct, grep, invertedindex, join, pagerank, sessionize, sort, stream,\n"
+    "terasort, topk, topwords, triangles, wordcount), a job of --lib, a .toml or .json job file, or - for one on\n"
+    "standard input. `mrctl submit JOB --help` shows its flags.\n"
     "A job file has these options as keys; [[step]] tables chain jobs, each reading what the one before writes.\n"
     "Words behind JOB: a flag that JOB claims is JOB's, one that submit knows is submit's, all else is\n"
     "JOB's; behind -- everything is JOB's.\n"
@@ -86,7 +87,8 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
   app->add_option("--memory", s->memory, "of each attempt, as 512m");
   app->add_option("--max-bad-records", s->max_bad_records, "records that may be skipped, in the whole job (0)")
       ->check(CLI::Range(uint64_t{0}, uint64_t{1} << 53));
-  AddList(app, "--files", &s->files, "PATH[#NAME]: a file that every attempt finds as $MR_FILES_DIR/NAME; repeatable");
+  AddList(app, "--files", &s->files, "a file that every attempt finds as $MR_FILES_DIR/NAME; repeatable")
+      ->type_name("PATH[#NAME]");
 }
 
 void AddFsOptions(CLI::App* fs, Command* c) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "tests/cluster/prepared.h"
 
@@ -46,6 +47,20 @@ TEST(ExamplesTest, EachVerbHasOneAndEachWorks) {
     const RunResult run = prepared.Shell(line);
     EXPECT_EQ(run.exit, 0) << line << "\n" << run.out << run.err;
   }
+}
+
+TEST(ExamplesTest, HelpOfSubmitNamesEachBuiltInJob) {
+  const std::string help = HelpOf("submit");
+  const RunResult library = RunMrctl({"-o", "json", "sdk", "check", BinaryDirectory() + "/../lib/libpaceline_jobs.so"});
+  const auto json = nlohmann::json::parse(library.out);
+  size_t named = 0;
+  for (const auto& job : json["library"]["jobs"]) {
+    const std::string name = job.contains("name") ? job["name"] : job["id"];
+    if (name == "empty" || name == "sleep") continue;  // for measuring and tests
+    EXPECT_THAT(help, testing::ContainsRegex("[ (\n]" + name + "[,)]"));
+    ++named;
+  }
+  EXPECT_GT(named, 10u) << library.out;
 }
 
 TEST(ExamplesTest, HelpGroupsTheVerbs) {

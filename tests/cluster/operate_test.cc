@@ -87,11 +87,15 @@ TEST_F(OperateTest, ConfigViewSaysWhereEachSettingIsFrom) {
 }
 
 // What bash would offer for a command line whose last word is being typed.
-std::string Completed(const std::string& words) {
+// directory: to complete files of. separator: between what is offered.
+// print: of the offered words. directory: where files are completed; empty: anywhere.
+std::string Completed(const std::string& words, const std::string& print = "echo \"${COMPREPLY[*]}\"",
+                      const std::string& directory = "") {
   const std::string script = "source <(mrctl completion bash) && COMP_WORDS=(" + words +
-                             ") && COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) && _mrctl && echo \"${COMPREPLY[*]}\"";
+                             ") && COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) && _mrctl; " + print;
   SpawnOptions options;
   options.env = {"PATH=" + BinaryDirectory() + ":/usr/bin:/bin"};
+  options.directory = directory;
   const RunResult run = RunProgram({"/bin/bash", "-c", script}, Seconds(20), options);
   EXPECT_EQ(run.exit, 0) << words << run.err;
   return run.out;
@@ -108,6 +112,22 @@ TEST(CompletionTest, BashOffersVerbsOptionsWordsAndJobs) {
   EXPECT_EQ(Completed("mrctl submit wordcount --inp"), "--input\n");
   EXPECT_EQ(Completed("mrctl completion ''"), "bash zsh\n");
   EXPECT_EQ(Completed("mrctl jobs --tim"), "--timeout\n") << "options that stand everywhere";
+}
+
+TEST(CompletionTest, NamesOfFilesStayWholeWhateverIsInThem) {
+  TempDirectory directory;
+  for (const char* name : {"a b", "a*", "ab", "c"}) ASSERT_TRUE(WriteFileDurably(directory / name, "").ok());
+  const auto files = [&](const std::string& words) {
+    return Completed(words, "printf '<%s>' \"${COMPREPLY[@]}\"", directory.path());
+  };
+  EXPECT_EQ(files("mrctl submit --input 'c'"), "<c>");
+  EXPECT_THAT(files("mrctl submit --input 'a'"),
+              testing::AllOf(HasSubstr("<a b>"), HasSubstr("<a*>"), HasSubstr("<ab>"), Not(HasSubstr("<c>"))));
+  EXPECT_EQ(files("mrctl submit --input 'a\\ '"), "<a b>") << "as bash has it while it is typed";
+  EXPECT_EQ(files("mrctl submit --input '\"a '"), "<a b>");
+  EXPECT_EQ(files("mrctl submit --files 'c'"), "<c>") << "PATH[#NAME]";
+  // What is typed next expands globs as before.
+  EXPECT_EQ(Completed("mrctl submit --input 'c'", "case $- in *f*) echo off ;; *) echo on ;; esac", directory.path()), "on\n");
 }
 
 TEST(CompletionTest, ZshRunsTheSameByItsBashcompinit) {
