@@ -180,7 +180,8 @@ void Brain::Publish(JobId id, int attempt) {
 
 void Brain::Published(JobId id, int attempt, const Status& status) {
   // What nobody mends meanwhile: another's files there, missing parts, missing rights.
-  const bool final = status.code() == Code::kRejected || status.code() == Code::kNotFound || status.code() == Code::kNotAllowed;
+  const Code code = status.code();
+  const bool final = code == Code::kRejected || code == Code::kNotFound || code == Code::kNotAllowed;
   if (!status.ok() && !final && attempt < kPublishAttempts) {
     LOG(WARNING) << Name(id) << ": publishing its output failed, will be tried again: " << status.ToString();
     loop_.At(Now() + kPublishRetry, [this, id, attempt] { Publish(id, attempt + 1); });

@@ -36,7 +36,7 @@ Status Unreadable(const std::string& path, int error) {
   Status status = ErrnoStatus(error, "input " + path + " cannot be read");
   if (status.code() != Code::kNotAllowed) return status;
   return {status.code(), status.message() + ": the user as whom the master runs (uid " + std::to_string(geteuid()) +
-                             "), and that of each worker, must be allowed to read it and to enter the directories above"};
+                             "), and those of the workers, must be allowed to read it and to enter what is above it"};
 }
 
 // Where a glob has found nothing: whether there is a place to look in at all.
