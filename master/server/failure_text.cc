@@ -51,6 +51,25 @@ std::string AlikeText(const JobView& job, const AttemptView& failed) {
          (tasks.size() == 1 ? " task" : " tasks");
 }
 
+// Whether the message says where in the input as well as `record` does: the latter is where a batch begins (its file, and
+// ", byte N"), and the operator or the reader may have named the very line.
+bool SaysWhere(const std::string& message, const std::string& record) {
+  if (message.find(record) != std::string::npos) return true;
+  const std::string mark = ", byte ";
+  const size_t at = record.rfind(mark);
+  if (at == std::string::npos) return false;
+  const std::string file = record.substr(0, at);
+  // The begin of a file that is named already tells nothing.
+  return message.find(file + mark) != std::string::npos ||
+         (record.substr(at) == mark + "0" && message.find(file) != std::string::npos);
+}
+
+// What nobody but an operator of the cluster can do about it.
+std::string Advice(const std::string& message) {
+  if (message.find("No space left on device") == std::string::npos) return "";
+  return "that disk is full: make room on it (mrctl doctor, mrctl workers), then submit the job again";
+}
+
 }  // namespace
 
 std::string FailureSummary(const JobView& job, const std::string& message) {
@@ -63,9 +82,8 @@ std::string FailureSummary(const JobView& job, const std::string& message) {
   // The scheduler's sentence is never cut.
   lines[0] = message.substr(0, message.find('\n'));
   if (lines.size() > kMessageLines) lines.erase(lines.begin() + 1, lines.end() - (kMessageLines - 1));
-  if (!failed->record.empty() && message.find(failed->record) == std::string::npos) {
-    lines.push_back("at " + failed->record);
-  }
+  if (!failed->record.empty() && !SaysWhere(message, failed->record)) lines.push_back("at " + failed->record);
+  if (std::string advice = Advice(message); !advice.empty()) lines.push_back(std::move(advice));
   if (std::string alike = AlikeText(job, *failed); !alike.empty()) lines.push_back(std::move(alike));
   std::vector<std::string> tail = LinesOf(failed->stderr_tail);
   std::erase_if(tail, [&](const std::string& line) { return message.find(line) != std::string::npos; });

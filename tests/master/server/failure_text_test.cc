@@ -53,6 +53,26 @@ TEST(FailureTextTest, SaysNothingTwice) {
   EXPECT_EQ(FailureSummary(job, message), message);
 }
 
+TEST(FailureTextTest, LeavesOutTheBeginOfTheBatchWhereABetterPlaceIsNamed) {
+  for (const auto& [said, record] : std::vector<std::pair<std::string, std::string>>{
+           {"file:///in, byte 97: no number", "file:///in, byte 90"},
+           {"LINE_TOO_LONG: file:///in, byte 6: a line above 16 MiB", "file:///in, byte 0"},
+           {"file:///in has no column 'x'", "file:///in, byte 0"}}) {
+    JobView job = Job({said});
+    Last(job).record = record;
+    EXPECT_EQ(FailureSummary(job, kSentence + said), kSentence + said);
+  }
+  JobView job = Job({"no number"});
+  Last(job).record = "file:///in, byte 0";
+  EXPECT_THAT(FailureSummary(job, std::string(kSentence) + "no number"), HasSubstr("\nat file:///in, byte 0"));
+}
+
+TEST(FailureTextTest, SaysWhatToDoAboutAFullDisk) {
+  const std::string said = "cannot write a spill run in /data: write: No space left on device";
+  JobView job = Job({said});
+  EXPECT_THAT(FailureSummary(job, kSentence + said), HasSubstr("\nthat disk is full: make room on it"));
+}
+
 TEST(FailureTextTest, HasAtMostEightLinesAndKeepsTheLastOnes) {
   std::string long_tail = "x\n";
   for (int i = 0; i < 40; ++i) long_tail += "line " + std::to_string(i) + "\n";
