@@ -111,8 +111,10 @@ Result<std::vector<ReplayFile>> Fetch(Client& client, const ReplayTask& task, co
       auto size = FileSize(path);
       if (!size.ok()) return WithHint(size.status().With("input"), "a replay reads file:// inputs on this machine: run it where they are");
       if (*size != split.file_bytes) {
-        return Rejected("input " + path + " has " + std::to_string(*size) + " bytes here, and had " +
-                        std::to_string(split.file_bytes) + " when the job ran");
+        return WithHint(Rejected("input " + path + " has " + std::to_string(*size) + " bytes here, and had " +
+                                 std::to_string(split.file_bytes) + " when the job ran"),
+                        "a replay needs the bytes of then: put that version of the file back, or submit the job again and "
+                        "replay an attempt of that run");
       }
       files.push_back({path, 0, *size});
       continue;

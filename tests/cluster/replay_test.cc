@@ -129,6 +129,7 @@ TEST_F(ReplayTest, WhatCannotBeReplayedSaysWhy) {
   const RunResult changed = Mrctl({"task", "replay", map, "--lib", Lib()});
   EXPECT_EQ(changed.exit, 3);
   EXPECT_THAT(changed.err, HasSubstr("had 2 when the job ran"));
+  EXPECT_THAT(changed.err, HasSubstr("put that version of the file back, or submit the job again"));
 }
 
 }  // namespace
