@@ -99,6 +99,11 @@ class Alternates : public CountMap, public Partitioner<std::string> {
  private:
   uint32_t next_ = 0;
 };
+// Counts partitions from 1.
+class OneTooFar : public CountMap, public Partitioner<std::string> {
+ public:
+  uint32_t Partition(std::string_view, uint32_t partitions) { return partitions; }
+};
 class Attempt : public LineMapper<Text, Text> {
  public:
   void Map(std::string_view line, Out& out) { out.Line(std::string(line) + " by " + context().attempt_id()); }
@@ -124,6 +129,7 @@ const mr_library* WrongLibrary() {
     library.Add<FirstOfSplit>("first_of_split", kAll).Add<CountsBlocks>("counts_blocks", kAll).Add<MeanMap>("mean", kAll);
     library.Add<CountsValues>("counts_values", MR_DETERMINISTIC).Add<Numbered>("numbered", MR_DETERMINISTIC | MR_UNORDERED);
     library.Add<LastValue>("last_value", MR_DETERMINISTIC).Add<Alternates>("alternates", kAll);
+    library.Add<OneTooFar>("one_too_far", kAll);
     library.Add<Attempt>("attempt", MR_DETERMINISTIC).Add<Attempt>("attempt_undeclared", 0);
     library.AddJob<PlanTwo>("two", "MAP REDUCE [combine|custom]");
     return library.table();
@@ -152,6 +158,14 @@ void ExpectCaught(const std::vector<std::string>& args, const std::string& op, c
   if (found.seed != 0) {
     EXPECT_THAT(found.text, HasSubstr("MR_TEST_SEED=" + std::to_string(found.seed)));
   }
+}
+
+TEST(LocalJobTest, APartitionThatIsNotThereIsNamedWithItsKeyAndPlace) {
+  LocalJob job(WrongLibrary(), {.reduces = 3});
+  const LocalResult result = job.Input("in", "w0\n").Run("two", {"one_too_far", "sum", "custom"});
+  EXPECT_FALSE(result.ok);
+  EXPECT_THAT(result.error, HasSubstr("Partition() of operator 'one_too_far' gave the key \"w0\" partition 3, and port 0 of "
+                                      "stage 'map' has 3: it is to be 0 to 2"));
 }
 
 TEST(DeterminismTest, ARightJobPasses) {

@@ -507,13 +507,20 @@ class LocalJob {
       }
       for (size_t i = 0; i < records.size(); ++i) {
         const uint32_t to = port.custom ? place[i] : Hash(records[i].key) % n;
-        if (to >= n) throw JobError("Partition() gave " + std::to_string(to) + " of " + std::to_string(n));
+        if (to >= n) ComplainOfPartition(stage, p, records[i].key, to);
         if (port.custom) CheckPlace(stage, p, records[i].key, to);
         partitions[to].push_back(std::move(records[i]));
       }
       std::optional<sdk::Dice> dice = variation_.Of(Vary::kCombiner, IndexOf(stage), uint64_t{t} << 8 | p);
       for (auto& partition : partitions) Finish(stage, p, &partition, task, dice ? &*dice : nullptr);
     }
+  }
+
+  [[noreturn]] void ComplainOfPartition(const Stage& stage, uint32_t port, const std::string& key, uint32_t to) {
+    const uint32_t n = stage.partitions[port];
+    throw JobError("Partition() of operator '" + std::string(stage.op->name) + "' gave the key " + sdk::JsonString(key) +
+                   " partition " + std::to_string(to) + ", and port " + std::to_string(port) + " of stage '" + stage.name +
+                   "' has " + std::to_string(n) + ": it is to be 0 to " + std::to_string(n - 1));
   }
 
   // Equal keys of all tasks must meet in one partition.
