@@ -1,18 +1,16 @@
 // What --help of a daemon shows: its own flags, as its main file defines them; gflags would show those of every library
-// first. Header-only, so that what is linked to it does not need gflags.
+// first. Without gflags' header, which main files alone include.
 #pragma once
-
-#include <gflags/gflags.h>
 
 #include <string>
 #include <vector>
 
 namespace mr {
 
-// file: what the name of the file that defines the flags ends with, "mrmaster_main.cc".
-inline std::string FlagHelp(const std::string& usage, const std::string& file) {
-  std::vector<gflags::CommandLineFlagInfo> flags;
-  gflags::GetAllFlags(&flags);  // by file and name
+// flags: what gflags::GetAllFlags gives. file: what the name of the file that defines those to be shown ends with,
+// "mrmaster_main.cc".
+template <class FlagInfo>
+std::string FlagHelp(const std::string& usage, const std::string& file, const std::vector<FlagInfo>& flags) {
   std::string text = usage + "\n\n";
   for (const auto& flag : flags) {
     if (!flag.filename.ends_with(file)) continue;

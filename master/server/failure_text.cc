@@ -51,8 +51,8 @@ std::string AlikeText(const JobView& job, const AttemptView& failed) {
          (tasks.size() == 1 ? " task" : " tasks");
 }
 
-// Whether the message says where in the input as well as `record` does: the latter is where a batch begins (its file, and
-// ", byte N"), and the operator or the reader may have named the very line.
+// Whether the message says where in the input as well as `record` does: the latter is where a batch begins (its file,
+// and ", byte N"), and the operator or the reader may have named the very line.
 bool SaysWhere(const std::string& message, const std::string& record) {
   if (message.find(record) != std::string::npos) return true;
   const std::string mark = ", byte ";

@@ -55,7 +55,9 @@ void ParseFlags(int* argc, char*** argv) {
   gflags::ParseCommandLineNonHelpFlags(argc, argv, true);
   GFLAGS_NAMESPACE::gflags_exitfunc = [](int) { ::exit(0); };
   if (FLAGS_help) {
-    std::fputs(FlagHelp(kUsage, "mrworker_main.cc").c_str(), stdout);
+    std::vector<gflags::CommandLineFlagInfo> flags;
+    gflags::GetAllFlags(&flags);
+    std::fputs(FlagHelp(kUsage, "mrworker_main.cc", flags).c_str(), stdout);
     ::exit(0);
   }
   gflags::HandleCommandLineHelpFlags();

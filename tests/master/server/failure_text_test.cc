@@ -58,18 +58,18 @@ TEST(FailureTextTest, LeavesOutTheBeginOfTheBatchWhereABetterPlaceIsNamed) {
            {"file:///in, byte 97: no number", "file:///in, byte 90"},
            {"LINE_TOO_LONG: file:///in, byte 6: a line above 16 MiB", "file:///in, byte 0"},
            {"file:///in has no column 'x'", "file:///in, byte 0"}}) {
-    JobView job = Job({said});
+    JobView job = Job({"another", said});
     Last(job).record = record;
     EXPECT_EQ(FailureSummary(job, kSentence + said), kSentence + said);
   }
-  JobView job = Job({"no number"});
+  JobView job = Job({"another", "no number"});
   Last(job).record = "file:///in, byte 0";
   EXPECT_THAT(FailureSummary(job, std::string(kSentence) + "no number"), HasSubstr("\nat file:///in, byte 0"));
 }
 
 TEST(FailureTextTest, SaysWhatToDoAboutAFullDisk) {
   const std::string said = "cannot write a spill run in /data: write: No space left on device";
-  JobView job = Job({said});
+  JobView job = Job({"another", said});
   EXPECT_THAT(FailureSummary(job, kSentence + said), HasSubstr("\nthat disk is full: make room on it"));
 }
 
