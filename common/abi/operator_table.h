@@ -131,14 +131,29 @@ typedef struct mr_operator {
   int (*compare)(void* op, mr_bytes a, mr_bytes b);
 } mr_operator;
 
+/* What plan_sized() is given. Later members stand at its end: MR_HAS. */
+typedef struct mr_plan_args {
+  uint32_t struct_size;
+  uint32_t argc;
+  const mr_bytes* argv;
+  void* context;
+  /* 1: *bytes is about what the records in the files behind these URIs or paths have together, as they are once
+   * decompressed. 0: that is not known. Who asked may be asked for its plan again when it is. */
+  int (*input_bytes)(void* context, uint32_t count, const mr_bytes* uris, uint64_t* bytes);
+  uint64_t memory_bytes; /* what an attempt may have, as submit --memory; 0: not given */
+} mr_plan_args;
+
 /* A job that the library offers by name. plan() turns command-line arguments into the plan
- * document (jobs/README.md), or writes to `error` why it cannot and returns not 0. */
+ * document (jobs/PLAN.md), or writes to `error` why it cannot and returns not 0. */
 typedef struct mr_job {
   uint32_t struct_size;
   uint32_t reserved;
   const char* name;
   const char* help; /* one line, then flags; shown by mrctl */
   int (*plan)(uint32_t argc, const mr_bytes* argv, mr_sink plan, mr_sink error);
+  /* From here on: MR_HAS.
+   * Optional: in place of plan(), for a plan that depends on the sizes of inputs. */
+  int (*plan_sized)(const mr_plan_args* args, mr_sink plan, mr_sink error);
 } mr_job;
 
 typedef struct mr_library {

@@ -370,6 +370,28 @@ Result<Explained> Client::Explain(const std::shared_ptr<capnp::MessageBuilder>& 
   });
 }
 
+Result<std::vector<std::optional<InputSize>>> Client::Measure(const std::vector<std::string>& uris) {
+  using Sizes = std::vector<std::optional<InputSize>>;
+  return impl_->Call<Sizes>([uris](Master& master) {
+    auto request = master.measureRequest();
+    auto list = request.initUris(static_cast<unsigned>(uris.size()));
+    for (unsigned i = 0; i < uris.size(); ++i) list.set(i, uris[i].c_str());
+    return request.send().then(
+        [n = uris.size()](auto&& reply) -> Result<Sizes> {
+          Sizes sizes;
+          for (const auto size : reply.getSizes()) {
+            sizes.push_back(size.getKnown() ? std::optional(InputSize{size.getBytes(), size.getCompressed()}) : std::nullopt);
+          }
+          sizes.resize(n);
+          return sizes;
+        },
+        [n = uris.size()](kj::Exception&& e) -> Result<Sizes> {
+          if (e.getType() == kj::Exception::Type::UNIMPLEMENTED) return Sizes(n);
+          return rpc::FromException(e);
+        });
+  });
+}
+
 Result<std::string> Client::SetJob(JobId id, std::optional<int32_t> priority, std::optional<uint64_t> deadline_ms) {
   return impl_->Call<std::string>([id, priority, deadline_ms](Master& master) {
     auto request = master.setJobRequest();

@@ -11,6 +11,7 @@
 
 #include "common/base/status.h"
 #include "common/base/time.h"
+#include "common/io/input_files.h"
 #include "jobs/mrctl/model.h"
 
 namespace capnp { class MessageBuilder; }
@@ -44,6 +45,9 @@ class Client {
   Result<std::vector<CounterValue>> Counters(JobId id);
   // What a submit of it would be; nothing is submitted. An error: it cannot be planned.
   Result<Explained> Explain(const std::shared_ptr<capnp::MessageBuilder>& spec);
+  // Of the files behind each file:// and dfs:// URI, as the master sees them; nothing for one that a submit could not
+  // read, or where the master is too old to say.
+  Result<std::vector<std::optional<InputSize>>> Measure(const std::vector<std::string>& uris);
   // What is absent stays as it is; a deadline of 0 is none. Gives what its user should know of it, or nothing.
   Result<std::string> SetJob(JobId id, std::optional<int32_t> priority, std::optional<uint64_t> deadline_ms);
   Status Kill(JobId id, const std::string& why);

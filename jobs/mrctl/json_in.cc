@@ -143,6 +143,8 @@ Result<Plan> ParsePlan(std::string_view text) {
       plan.stages.push_back(ReadStage(stage, plan.stages));
     }
     if (plan.stages.empty()) throw Wrong{"there are no stages"};
+    plan.notes = GetOr<std::vector<std::string>>(document, "notes", {}, "plan");
+    plan.wants_bytes = GetOr<std::vector<std::string>>(root, "wants_bytes", {}, "mrtask plan");
     if (root.contains("operators")) plan.operator_flags = root["operators"].get<std::map<std::string, uint32_t>>();
     return plan;
   });

@@ -51,8 +51,16 @@ struct PlanStage {
   std::vector<PlanPort> ports;
 };
 
+// What a plan may be told of sizes.
+struct PlanSizes {
+  uint64_t memory_bytes = 0;              // --memory; 0: not given
+  std::map<std::string, uint64_t> bytes;  // by the URI as the plan asked for it
+};
+
 struct Plan {
   std::vector<PlanStage> stages;
+  std::vector<std::string> notes;        // why it is as it is, for people
+  std::vector<std::string> wants_bytes;  // URIs and paths whose sizes it asked for and was not told
   std::map<std::string, uint32_t> operator_flags;
 };
 

@@ -265,6 +265,7 @@ std::string JsonPlan(const std::string& job, const Plan& plan, const std::vector
   JsonOut stages = JsonOut::array();
   for (const PlanStage& stage : plan.stages) stages.push_back(ToJson(stage, plan));
   JsonOut json = {{"id", job}, {"inputs", inputs}, {"output", output}, {"stages", std::move(stages)}};
+  if (!plan.notes.empty()) json["notes"] = plan.notes;
   if (explained != nullptr) json["explained"] = ToJson(*explained);
   return One("plan", json, form);
 }

@@ -162,7 +162,9 @@ std::string RenderPlan(const std::string& job, const Plan& plan, const std::vect
     memory += (memory.empty() ? "memory  " : ", ") + stage.name + " " + HumanBytes(stage.memory_bytes) + " per attempt";
   }
   if (!memory.empty()) memory += "\n";
-  return "job     " + job + "\noutput  " + (output.empty() ? "-" : output) + "\n" + memory + "\n" + Picture(plan, inputs, explained) +
+  std::string notes;
+  for (const std::string& note : plan.notes) notes += "note    " + note + "\n";
+  return "job     " + job + "\noutput  " + (output.empty() ? "-" : output) + "\n" + memory + notes + "\n" + Picture(plan, inputs, explained) +
          (explained == nullptr ? "" : "\n" + ExplainText(*explained, deadline_us));
 }
 

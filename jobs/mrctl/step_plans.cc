@@ -34,7 +34,12 @@ bool Has(const LibraryInfo& info, const JobStep& step) {
 
 }  // namespace
 
-Result<StepPlanning> StepPlanning::Start(std::vector<JobStep> steps, const std::string& own_library, std::string file) {
+void StepPlanning::Ask(Planned* planned, const PlanSizes& sizes) {
+  planned->run.emplace(StartPlan(planned->library, planned->job, planned->args, sizes));
+}
+
+Result<StepPlanning> StepPlanning::Start(std::vector<JobStep> steps, const std::string& own_library, std::string file,
+                                         const PlanSizes& sizes) {
   StepPlanning planning;
   planning.file_ = std::move(file);
   LibraryInfo own;
@@ -46,41 +51,65 @@ Result<StepPlanning> StepPlanning::Start(std::vector<JobStep> steps, const std::
   for (JobStep& step : steps) {
     const bool builtin = !Has(own, step);
     planning.uses_library_ |= !builtin;
-    planning.builtin_.push_back(builtin && !own_library.empty());
-    const std::string library = builtin ? BuiltinLibrary() : own_library;
+    Planned& planned = planning.steps_.emplace_back();
+    planned.builtin = builtin && !own_library.empty();
+    planned.library = builtin ? BuiltinLibrary() : own_library;
     if (!step.job.empty()) {
       // A job that has a --format of its own decides what it makes of it, as on the command line.
       if (builtin && !step.format.empty() && BuiltinClaims(step.job, "--format")) {
         step.args.insert(step.args.begin(), {"--format", std::exchange(step.format, "")});
       }
-      planning.runs_.push_back(StartPlan(library, step.job, step.args));
-      continue;
+      planned.job = step.job;
+      planned.args = step.args;
+    } else {
+      auto document = OperatorDocument(step);
+      if (!document.ok()) faults.Add(StepText(step.name) + document.status().message());
+      planned.job = kPlanDocument;
+      planned.args = {document.ok() ? *document : ""};
     }
-    auto document = OperatorDocument(step);
-    if (!document.ok()) faults.Add(StepText(step.name) + document.status().message());
-    planning.runs_.push_back(StartPlan(library, kPlanDocument, {document.ok() ? *document : ""}));
+    planned.step = std::move(step);
+    Ask(&planned, sizes);
   }
   MR_RETURN_IF_ERROR(faults.ToStatus(planning.file_));
-  planning.steps_ = std::move(steps);
   return planning;
+}
+
+void StepPlanning::Again(const PlanSizes& sizes) {
+  for (Planned& planned : steps_) {
+    const auto& wants = planned.plan.wants_bytes;
+    const bool told = std::any_of(wants.begin(), wants.end(), [&](const auto& uri) { return sizes.bytes.contains(uri); });
+    if (told) Ask(&planned, sizes);
+  }
 }
 
 Result<Plan> StepPlanning::Finish() {
   JobFileFaults faults;
-  std::vector<PlannedStep> planned;
-  for (size_t i = 0; i < steps_.size(); ++i) {
-    auto json = runs_[i].Finish();
-    if (!json.ok() && json.status().code() != Code::kInvalidArgument) return json.status();
-    Result<Plan> plan = json.ok() ? ParsePlan(*json) : json.status();
-    if (plan.ok()) {
-      planned.push_back({steps_[i], *std::move(plan), builtin_[i]});
-    } else {
-      faults.Add(StepText(steps_[i].name) + plan.status().message());
+  std::vector<PlannedStep> plans;
+  std::vector<std::string> notes, wants;
+  for (Planned& planned : steps_) {
+    const std::string who = StepText(planned.step.name);
+    if (planned.run.has_value()) {
+      auto json = planned.run->Finish();
+      planned.run.reset();
+      if (!json.ok() && json.status().code() != Code::kInvalidArgument) return json.status();
+      Result<Plan> plan = json.ok() ? ParsePlan(*json) : json.status();
+      if (!plan.ok()) {
+        faults.Add(who + plan.status().message());
+        continue;
+      }
+      planned.plan = *std::move(plan);
     }
+    for (const std::string& note : planned.plan.notes) notes.push_back(who + note);
+    for (const std::string& uri : planned.plan.wants_bytes) {
+      if (!IsStepRef(uri)) wants.push_back(uri);
+    }
+    plans.push_back({planned.step, planned.plan, planned.builtin});
   }
   if (!faults.empty()) return faults.ToStatus(file_);
-  Plan plan = ChainPlans(std::move(planned), &faults);
+  Plan plan = ChainPlans(std::move(plans), &faults);
   if (!faults.empty()) return faults.ToStatus(file_);
+  plan.notes = std::move(notes);
+  plan.wants_bytes = std::move(wants);
   return plan;
 }
 

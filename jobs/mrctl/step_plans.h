@@ -1,6 +1,7 @@
 // The plan of what is submitted, by mrtask: of one job, or of the steps of a job file.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,15 +17,28 @@ namespace mr::ctl {
 class StepPlanning {
  public:
   // own_library: path, empty where there is none. file: for messages. Waits for the list of the own library.
-  static Result<StepPlanning> Start(std::vector<JobStep> steps, const std::string& own_library, std::string file);
+  static Result<StepPlanning> Start(std::vector<JobStep> steps, const std::string& own_library, std::string file,
+                                    const PlanSizes& sizes);
   // One plan of all; kInvalidArgument with all that is wrong. uses_library(): whether any step is of the own library.
+  // What a step writes has no size yet, so such inputs are not among its wants_bytes.
   Result<Plan> Finish();
+  // Behind Finish(): asks those steps again that wanted to know what `sizes` has.
+  void Again(const PlanSizes& sizes);
   bool uses_library() const { return uses_library_; }
 
  private:
-  std::vector<JobStep> steps_;
-  std::vector<ToolRun> runs_;
-  std::vector<bool> builtin_;
+  struct Planned {
+    JobStep step;
+    bool builtin = false;  // although there is an own library
+    std::string library;
+    std::string job;                // or kPlanDocument
+    std::vector<std::string> args;  // of that
+    std::optional<ToolRun> run;     // until its plan is here
+    Plan plan;
+  };
+  static void Ask(Planned* planned, const PlanSizes& sizes);
+
+  std::vector<Planned> steps_;
   std::string file_;
   bool uses_library_ = false;
 };

@@ -19,6 +19,7 @@
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/follow.h"
 #include "jobs/mrctl/fs.h"
+#include "jobs/mrctl/input_sizes.h"
 #include "jobs/mrctl/job_file.h"
 #include "jobs/mrctl/local_cluster.h"
 #include "jobs/mrctl/local_end.h"
@@ -122,13 +123,21 @@ class Submission {
     } else if (!local) {
       client_ = std::make_unique<Client>(settings_.master);
     }
-    MR_ASSIGN_OR_RETURN(Plan parsed, FinishPlanning());
-    const Plan plan = WithCsvStages(std::move(parsed), plan_.spec.format);
+    MR_ASSIGN_OR_RETURN(Plan plan, FinishPlanning());
     MR_RETURN_IF_ERROR(SetPrivatePaths());
     MR_RETURN_IF_ERROR(DigestSideFiles(&plan_.spec.files));
     auto message = std::make_shared<capnp::MallocMessageBuilder>();
-    auto spec = message->initRoot<rpc::JobSpec>();
-    MR_RETURN_IF_ERROR(BuildJobSpec(plan, plan_.spec, spec));
+    MR_RETURN_IF_ERROR(BuildJobSpec(plan, plan_.spec, message->initRoot<rpc::JobSpec>()));
+    // Behind all that is wrong without a master.
+    if (!plan.wants_bytes.empty()) {
+      MR_ASSIGN_OR_RETURN(const bool again, PlanAgain(plan.wants_bytes));
+      if (again) {
+        MR_ASSIGN_OR_RETURN(plan, FinishPlanning());
+        message = std::make_shared<capnp::MallocMessageBuilder>();
+        MR_RETURN_IF_ERROR(BuildJobSpec(plan, plan_.spec, message->initRoot<rpc::JobSpec>()));
+      }
+    }
+    auto spec = message->getRoot<rpc::JobSpec>();
     if (plan_.options.dry_run) return Explain(plan, message, spec);
     if (cluster_ != nullptr) {
       MR_RETURN_IF_ERROR(cluster_->Start());
@@ -154,10 +163,10 @@ class Submission {
   Status StartPlanning() {
     const SubmitOptions& options = plan_.options;
     if (options.steps.empty()) {
-      planning_.emplace(StartPlan(plan_.library, options.job, options.job_args));
+      planning_.emplace(StartPlan(plan_.library, options.job, options.job_args, SizesKnown()));
       return {};
     }
-    MR_ASSIGN_OR_RETURN(auto started, StepPlanning::Start(options.steps, plan_.own_library ? plan_.library : "", options.job));
+    MR_ASSIGN_OR_RETURN(auto started, StepPlanning::Start(options.steps, plan_.own_library ? plan_.library : "", options.job, SizesKnown()));
     steps_.emplace(std::move(started));
     return {};
   }
@@ -166,11 +175,27 @@ class Submission {
     if (steps_.has_value()) {
       MR_ASSIGN_OR_RETURN(Plan plan, steps_->Finish());
       plan_.own_library = steps_->uses_library();
-      return plan;
+      return WithCsvStages(std::move(plan), plan_.spec.format);
     }
     auto json = planning_->Finish();
     if (!json.ok()) return Explained(json.status());
-    return ParsePlan(*json);
+    MR_ASSIGN_OR_RETURN(Plan plan, ParsePlan(*json));
+    return WithCsvStages(std::move(plan), plan_.spec.format);
+  }
+
+  PlanSizes SizesKnown(std::map<std::string, uint64_t> bytes = {}) const { return {plan_.spec.memory_bytes, std::move(bytes)}; }
+
+  // Measures what a plan asked for, and asks for it once more (jobs/adr/0006); false where nothing is to be known.
+  Result<bool> PlanAgain(const std::vector<std::string>& wanted) {
+    MR_ASSIGN_OR_RETURN(auto known, MeasureInputs(wanted, plan_.spec, client_.get()));
+    if (known.empty()) return false;
+    const PlanSizes sizes = SizesKnown(std::move(known));
+    if (steps_.has_value()) {
+      steps_->Again(sizes);
+    } else {
+      planning_.emplace(StartPlan(plan_.library, plan_.options.job, plan_.options.job_args, sizes));
+    }
+    return true;
   }
 
   // A local cluster is not started for it: its plan alone is known then.

@@ -142,8 +142,12 @@ Result<std::string> ToolRun::Finish() {
   return Internal(what_ + " exited with " + std::to_string(WEXITSTATUS(status)) + ": " + err);
 }
 
-ToolRun StartPlan(const std::string& library, const std::string& job, const std::vector<std::string>& args) {
-  std::vector<std::string> argv = {BinaryDirectory() + "/mrtask", "plan", library, job};
+ToolRun StartPlan(const std::string& library, const std::string& job, const std::vector<std::string>& args,
+                  const PlanSizes& sizes) {
+  std::vector<std::string> argv = {BinaryDirectory() + "/mrtask", "plan"};
+  if (sizes.memory_bytes != 0) argv.insert(argv.end(), {"--memory", std::to_string(sizes.memory_bytes)});
+  for (const auto& [uri, bytes] : sizes.bytes) argv.insert(argv.end(), {"--bytes", std::to_string(bytes), uri});
+  argv.insert(argv.end(), {library, job});
   argv.insert(argv.end(), args.begin(), args.end());
   return ToolRun(std::move(argv));
 }

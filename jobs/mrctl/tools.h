@@ -8,6 +8,7 @@
 
 #include "common/base/status.h"
 #include "common/io/files.h"
+#include "jobs/mrctl/plan.h"
 
 namespace mr::ctl {
 
@@ -41,7 +42,8 @@ class ToolRun {
 
 // In place of a job's name: the one argument is a plan document, and its operators are asked about their configs.
 inline constexpr char kPlanDocument[] = "--document";
-ToolRun StartPlan(const std::string& library, const std::string& job, const std::vector<std::string>& args);
+ToolRun StartPlan(const std::string& library, const std::string& job, const std::vector<std::string>& args,
+                  const PlanSizes& sizes = {});
 ToolRun StartCheck(const std::string& library);
 // Prints the paths of mrtask and of what is loaded with it, one a line.
 ToolRun StartHostLibraries();

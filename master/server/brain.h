@@ -171,6 +171,9 @@ class Brain {
   void KillJob(JobId job, const std::string& why, std::function<void(Status)> reply);
   // What a submit of it would be answered and what would run (explain.cc). The operator library need not be there.
   void ExplainJob(const JobSpec& spec, std::function<void(Explained)> reply);
+  // What the files behind each file:// and dfs:// URI have; nothing for one that a submit could not read.
+  using InputSizes = std::vector<std::optional<InputSize>>;
+  void MeasureInputs(const std::vector<std::string>& uris, std::function<void(InputSizes)> reply);
 
   // ---- Deadlines (deadlines.cc)
   // What is absent stays as it is; a deadline of 0 is none.

@@ -450,6 +450,24 @@ class ClientService final : public rpc::MasterForClient::Server {
     });
   }
 
+  kj::Promise<void> measure(MeasureContext context) override {
+    std::vector<std::string> uris;
+    for (const auto uri : context.getParams().getUris()) uris.emplace_back(uri.cStr(), uri.size());
+    auto answer = MakeAnswer<Brain::InputSizes>(shell_.kj());
+    shell_.PostToMaster([brain = &shell_.brain(), uris = std::move(uris), fulfill = std::move(answer.fulfill)] {
+      brain->MeasureInputs(uris, fulfill);
+    });
+    return answer.promise.then([context](Brain::InputSizes sizes) mutable {
+      auto list = context.getResults().initSizes(static_cast<unsigned>(sizes.size()));
+      for (unsigned i = 0; i < sizes.size(); ++i) {
+        if (!sizes[i]) continue;
+        list[i].setKnown(true);
+        list[i].setBytes(sizes[i]->bytes);
+        list[i].setCompressed(sizes[i]->compressed);
+      }
+    });
+  }
+
   kj::Promise<void> setJob(SetJobContext context) override {
     const auto params = context.getParams();
     Brain::JobWish wish;

@@ -1,4 +1,5 @@
-// `mrctl explain`: the checks, the plan and the prediction of a submit, without one.
+// `mrctl explain`: the checks, the plan and the prediction of a submit, without one. And the sizes of inputs, of which
+// plans ask before there is a spec.
 #include "master/server/explain.h"
 
 #include <set>
@@ -39,6 +40,23 @@ void Brain::ExplainJob(const JobSpec& spec, std::function<void(Explained)> reply
         WhenSettled(answer);
       });
     });
+  });
+}
+
+void Brain::MeasureInputs(const std::vector<std::string>& uris, std::function<void(InputSizes)> reply) {
+  auto sizes = std::make_shared<InputSizes>(uris.size());
+  auto local = std::make_shared<std::vector<std::pair<size_t, std::string>>>();
+  for (size_t i = 0; i < uris.size(); ++i) {
+    if (uris[i].starts_with("file:///")) local->emplace_back(i, uris[i]);
+    if (!uris[i].starts_with("dfs:///")) continue;
+    if (const auto files = DfsFiles(uris[i]); files.ok()) (*sizes)[i] = SizeOf(*files);
+  }
+  if (local->empty()) return reply(std::move(*sizes));
+  outlets_.InPool([this, sizes, local, reply = std::move(reply)] {
+    for (const auto& [i, uri] : *local) {
+      if (const auto files = ExpandFileUri(uri); files.ok()) (*sizes)[i] = SizeOf(*files);
+    }
+    loop_.Post([sizes, reply] { reply(std::move(*sizes)); });
   });
 }
 

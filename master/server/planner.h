@@ -7,16 +7,12 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/io/input_files.h"
 #include "master/server/fat_partitions.h"
 #include "master/server/records.h"
 #include "master/server/spec.h"
 
 namespace mr::master {
-
-struct InputFile {
-  std::string uri;  // file:///path or dfs:///path
-  uint64_t bytes = 0;
-};
 
 // What the planner is told of the cluster, taken on the master's thread before.
 struct PlanContext {
@@ -45,10 +41,6 @@ std::vector<std::vector<sched::Slice>> SlicesOf(const JobSpec& spec, const JobPl
 // What they read where they are these pieces.
 std::vector<std::vector<sched::Slice>> SlicesOf(const JobSpec& spec, const JobPlan& plan, uint32_t stage,
                                                 const std::vector<Piece>& pieces);
-
-// The files behind one file:// URI: a file, all files below a directory (no '_' or '.' names), or a
-// glob. Sorted by path.
-Result<std::vector<InputFile>> ExpandFileUri(const std::string& uri);
 
 // Whether a new output may be put there: absent, or an empty directory, or `overwrite`; and in the nearest directory
 // above it that exists one can be made, which is tried. kRejected; kNotAllowed; kOverloaded for a full disk.

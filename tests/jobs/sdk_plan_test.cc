@@ -45,6 +45,24 @@ TEST(JobPlanTest, WritesTheDocument) {
   EXPECT_EQ(r["ports"].items.at(0)["files"]["format"].text, "raw");
 }
 
+TEST(JobPlanTest, KnowsWhatItIsTold) {
+  EXPECT_FALSE(JobPlan().InputBytes({"a"}));
+  EXPECT_EQ(JobPlan().memory_bytes(), 0u);
+  JobPlan plan({[](const std::vector<std::string>& uris) { return uris[0] == "a" ? std::optional<uint64_t>(7) : std::nullopt; }, 9});
+  EXPECT_EQ(plan.InputBytes({"a"}), 7u);
+  EXPECT_FALSE(plan.InputBytes({"b"}));
+  EXPECT_FALSE(plan.InputBytes({})) << "nothing named is no empty input";
+  EXPECT_EQ(plan.memory_bytes(), 9u);
+  plan.Map("m", "op").ReadFiles().WriteFiles();
+  EXPECT_FALSE(sdk::JsonReader::Parse(plan.Json()).Has("notes"));
+  plan.Note("since \"a\" is small");
+  plan.Note("second");
+  const sdk::JsonValue json = sdk::JsonReader::Parse(plan.Json());
+  const auto& notes = json["notes"].items;
+  ASSERT_EQ(notes.size(), 2u);
+  EXPECT_EQ(notes[0].text, "since \"a\" is small");
+}
+
 TEST(JobPlanTest, RefusesWhatIsNoJob) {
   EXPECT_THAT(Refusal(JobPlan()), HasSubstr("no stage"));
   {

@@ -57,7 +57,7 @@ Status CheckTable(const std::string& path, const mr_library* library) {
   for (uint32_t i = 0; i < library->job_count; ++i) {
     const mr_job* job = library->jobs[i];
     const std::string which = path + ": job " + std::to_string(i);
-    if (job == nullptr || job->struct_size < sizeof(mr_job)) return InvalidArgument(which + " has a wrong struct_size");
+    if (job == nullptr || !MR_HAS(job, plan)) return InvalidArgument(which + " has a wrong struct_size");
     if (job->name == nullptr || job->plan == nullptr) return InvalidArgument(which + " lacks a name or plan()");
   }
   return {};

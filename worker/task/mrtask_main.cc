@@ -16,7 +16,8 @@ namespace {
 int Usage() {
   fprintf(stderr,
           "usage: mrtask check LIBRARY             print what an operator library offers (JSON)\n"
-          "       mrtask plan LIBRARY JOB [ARGS..] print the plan of a job (JSON)\n"
+          "       mrtask plan [--memory BYTES] [--bytes N URI].. LIBRARY JOB [ARGS..]\n"
+          "                                        print the plan of a job (JSON), told what --memory and inputs have\n"
           "       mrtask plan LIBRARY --document PLAN  the same of a plan document, its configs checked\n"
           "       mrtask replay FILE               run one attempt again (as mrctl task replay says)\n"
           "       mrtask libraries                 print what is loaded with it (paths)\n"
@@ -35,9 +36,7 @@ int main(int argc, char** argv) {
   if (args[0] == "check" && args.size() == 2) return mr::task::CheckMain(args[1]);
   if (args[0] == "replay" && args.size() == 2) return mr::task::ReplayMain(args[1]);
   if (args[0] == "libraries" && args.size() == 1) return mr::task::LibrariesMain();
-  if (args[0] == "plan" && args.size() >= 3) {
-    return mr::task::PlanMain(args[1], args[2], {args.begin() + 3, args.end()});
-  }
+  if (args[0] == "plan" && args.size() >= 3) return mr::task::PlanMain({args.begin() + 1, args.end()});
   if (args[0] == "version" && args.size() == 1) {
     printf("mrtask %s, operator ABI %u\n", MR_VERSION, MR_ABI_VERSION);
     return 0;

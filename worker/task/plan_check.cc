@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -131,9 +133,64 @@ int CheckMain(const std::string& path) {
 
 namespace {
 
+// What a job's plan may ask for.
+struct Sizes {
+  uint64_t memory_bytes = 0;
+  std::map<std::string, uint64_t> bytes;  // by URI
+  std::vector<std::string> wanted;        // was asked for and is not there, each once
+
+  static int InputBytes(void* context, uint32_t count, const mr_bytes* uris, uint64_t* sum) {
+    auto* self = static_cast<Sizes*>(context);
+    *sum = 0;
+    bool known = true;
+    for (uint32_t i = 0; i < count; ++i) {
+      const std::string uri(uris[i].data, uris[i].size);
+      if (const auto at = self->bytes.find(uri); at != self->bytes.end()) {
+        *sum += at->second;
+        continue;
+      }
+      known = false;
+      auto& wanted = self->wanted;
+      if (std::find(wanted.begin(), wanted.end(), uri) == wanted.end()) wanted.push_back(uri);
+    }
+    return known ? 1 : 0;
+  }
+};
+
+bool ParseNumber(const std::string& word, uint64_t* out) {
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), *out);
+  return error == std::errc() && end == word.data() + word.size();
+}
+
+// Takes what stands before LIBRARY; the place of that, or nothing where it cannot be read.
+std::optional<size_t> TakeSizes(const std::vector<std::string>& argv, Sizes* sizes) {
+  size_t i = 0;
+  for (; i < argv.size(); ++i) {
+    uint64_t n = 0;
+    if (argv[i] == "--memory" && i + 1 < argv.size() && ParseNumber(argv[i + 1], &n)) {
+      sizes->memory_bytes = n;
+      ++i;
+    } else if (argv[i] == "--bytes" && i + 2 < argv.size() && ParseNumber(argv[i + 1], &n)) {
+      sizes->bytes[argv[i + 2]] = n;
+      i += 2;
+    } else {
+      break;
+    }
+  }
+  if (i + 2 > argv.size() || argv[i].starts_with("--")) return std::nullopt;
+  return i;
+}
+
+int CallPlan(const mr_job* job, const std::vector<mr_bytes>& list, Sizes* sizes, mr_sink text, mr_sink error) {
+  const auto argc = static_cast<uint32_t>(list.size());
+  if (!MR_HAS(job, plan_sized) || job->plan_sized == nullptr) return job->plan(argc, list.data(), text, error);
+  const mr_plan_args args{sizeof args, argc, list.data(), sizes, &Sizes::InputBytes, sizes->memory_bytes};
+  return job->plan_sized(&args, text, error);
+}
+
 // The document that a job's plan() writes; false with the reason in `error`.
-bool AskJob(const mr_library* library, const std::string& name, const std::vector<std::string>& args, std::string* text,
-            std::string* error) {
+bool AskJob(const mr_library* library, const std::string& name, const std::vector<std::string>& args, Sizes* sizes,
+            std::string* text, std::string* error) {
   const Result<const mr_job*> job = FindJob(library, name);
   if (!job.ok()) {
     *error = job.status().message();
@@ -143,7 +200,7 @@ bool AskJob(const mr_library* library, const std::string& name, const std::vecto
   for (const std::string& a : args) list.push_back({a.data(), a.size()});
   int code = 0;
   try {
-    code = (*job)->plan(static_cast<uint32_t>(list.size()), list.data(), {text, &AppendTo}, {error, &AppendTo});
+    code = CallPlan(*job, list, sizes, {text, &AppendTo}, {error, &AppendTo});
   } catch (const std::exception& e) {
     *error = "job " + name + ": its plan() threw: " + e.what();
     return false;
@@ -157,15 +214,20 @@ bool AskJob(const mr_library* library, const std::string& name, const std::vecto
 
 }  // namespace
 
-int PlanMain(const std::string& path, const std::string& name, const std::vector<std::string>& args) {
+int PlanMain(const std::vector<std::string>& argv) {
   alarm(kTimeLimitSeconds);
+  Sizes sizes;
+  const auto at = TakeSizes(argv, &sizes);
+  if (!at) return Refuse("plan takes [--memory BYTES] [--bytes N URI]... LIBRARY JOB [ARGS...]");
+  const std::string &path = argv[*at], &name = argv[*at + 1];
+  const std::vector<std::string> args(argv.begin() + static_cast<ptrdiff_t>(*at) + 2, argv.end());
   const Result<const mr_library*> library = LoadLibrary(path);
   if (!library.ok()) return Refuse(library.status().message());
   std::string text, error;
   const bool given = name == "--document" && args.size() == 1;
   if (given) {
     text = args[0];
-  } else if (!AskJob(*library, name, args, &text, &error)) {
+  } else if (!AskJob(*library, name, args, &sizes, &text, &error)) {
     return Refuse(error);
   }
   const std::string who = given ? "" : "job " + name + ": ";
@@ -173,7 +235,9 @@ int PlanMain(const std::string& path, const std::string& name, const std::vector
   try {
     const json plan = json::parse(text);
     if (const Status s = Examine(*library, plan, &operators); !s.ok()) return Refuse(who + s.message());
-    printf("%s\n", json{{"plan", plan}, {"operators", operators}}.dump().c_str());
+    json out = {{"plan", plan}, {"operators", operators}};
+    if (!sizes.wanted.empty()) out["wants_bytes"] = sizes.wanted;
+    printf("%s\n", out.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
   } catch (const json::exception& e) {
     return Refuse(given ? std::string("no valid plan document: ") + e.what()
                         : who + "its plan() wrote no valid plan document: " + e.what());

@@ -61,6 +61,17 @@ interface MasterForClient {
   # task's in the order of time, and the end of the job last. from: 0, then `next` until that is 0.
   launched @25 (attempt :Common.AttemptId) -> (outcome :Common.Outcome, stage :Control.StageInfo, launch :Control.Launch);
   # What its worker was told of an attempt: for running it again elsewhere.
+  measure @26 (uris :List(Text)) -> (sizes :List(InputSize));
+  # What the files behind each file:// and dfs:// URI have, as a submit would read them.
+}
+
+struct InputSize {
+  known @0 :Bool;
+  # Else a submit that reads it would be refused.
+  bytes @1 :UInt64;
+  # As they are stored.
+  compressed @2 :UInt64;
+  # Of these, in files whose names say that they are compressed.
 }
 
 struct Decision {

@@ -24,17 +24,41 @@ namespace mr {
 using PlanFunction = void (*)(const std::vector<std::string>& args, JobPlan& plan);
 
 namespace sdk {
+inline PlanFacts FactsOf(const mr_plan_args* args) {
+  PlanFacts facts;
+  if (MR_HAS(args, memory_bytes)) facts.memory_bytes = args->memory_bytes;
+  facts.input_bytes = [args](const std::vector<std::string>& uris) -> std::optional<uint64_t> {
+    std::vector<mr_bytes> list;
+    for (const std::string& uri : uris) list.push_back(Bytes(uri));
+    uint64_t bytes = 0;
+    if (args->input_bytes(args->context, static_cast<uint32_t>(list.size()), list.data(), &bytes) == 0) return std::nullopt;
+    return bytes;
+  };
+  return facts;
+}
+
 template <PlanFunction kPlan>
-int RunPlan(uint32_t argc, const mr_bytes* argv, mr_sink plan, mr_sink error) noexcept {
+int RunSizedPlan(const mr_plan_args* sized, mr_sink plan, mr_sink error) noexcept {
   return Guard(
       [&] {
         std::vector<std::string> args;
-        for (uint32_t i = 0; i < argc; ++i) args.emplace_back(View(argv[i]));
-        JobPlan made;
+        for (uint32_t i = 0; i < sized->argc; ++i) args.emplace_back(View(sized->argv[i]));
+        JobPlan made(FactsOf(sized));
         kPlan(args, made);
         plan.write(plan.context, Bytes(made.Json()));
       },
       [&](const std::string& why) { error.write(error.context, Bytes(why)); });
+}
+
+// Of hosts that know no sizes.
+template <PlanFunction kPlan>
+int RunPlan(uint32_t argc, const mr_bytes* argv, mr_sink plan, mr_sink error) noexcept {
+  mr_plan_args args{};
+  args.struct_size = sizeof args;
+  args.argc = argc;
+  args.argv = argv;
+  args.input_bytes = [](void*, uint32_t, const mr_bytes*, uint64_t*) { return 0; };
+  return RunSizedPlan<kPlan>(&args, plan, error);
 }
 }  // namespace sdk
 
@@ -58,6 +82,7 @@ class Library {
     job.name = name;
     job.help = help;
     job.plan = &sdk::RunPlan<kPlan>;
+    job.plan_sized = &sdk::RunSizedPlan<kPlan>;
     jobs_.push_back(job);
     return *this;
   }

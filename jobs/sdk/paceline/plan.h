@@ -9,6 +9,8 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,12 +35,34 @@ struct ShuffleOptions {
   bool custom_partition = false; // the operator is also a Partitioner
 };
 
+// What is known of a job when its plan is made: by default nothing.
+struct PlanFacts {
+  std::function<std::optional<uint64_t>(const std::vector<std::string>& uris)> input_bytes;
+  uint64_t memory_bytes = 0;
+};
+
 enum class Edge { kAllToAll, kManyToOne, kOneToOne, kBroadcast };
 
 class JobPlan {
  public:
   class Stage;
   enum class Role { kMap, kReduce, kJoin };
+
+  JobPlan() = default;
+  explicit JobPlan(PlanFacts facts) : facts_(std::move(facts)) {}
+
+  // About how many bytes the records in the files behind these URIs have together (as ReadUris takes them; compressed
+  // files are counted with a guess of what they grow to). Nothing where that is not known: as long as nobody has
+  // measured them, of what another step of a job file writes, and where an input is missing. Whoever submits the job
+  // measures what was asked for and asks for the plan once more, so a plan must be made in both cases.
+  std::optional<uint64_t> InputBytes(const std::vector<std::string>& uris) const {
+    return facts_.input_bytes && !uris.empty() ? facts_.input_bytes(uris) : std::nullopt;
+  }
+  // What an attempt may have, as submit --memory; 0: not given.
+  uint64_t memory_bytes() const { return facts_.memory_bytes; }
+
+  // A line that `mrctl explain` shows with the plan: why it is as it is.
+  void Note(std::string note) { notes_.push_back(std::move(note)); }
 
   Stage& Map(std::string name, std::string op) { return Add(Role::kMap, name, op); }
   Stage& Reduce(std::string name, std::string op) { return Add(Role::kReduce, name, op); }
@@ -191,6 +215,8 @@ class JobPlan {
     return stage;
   }
 
+  PlanFacts facts_;
+  std::vector<std::string> notes_;
   std::deque<Stage> stages_;  // references stay valid
 };
 
@@ -231,7 +257,10 @@ inline std::string JobPlan::Json() const {
     stage.Check();
     stages += (stages.empty() ? "" : ",\n") + stage.Json();
   }
-  return "{\"version\": 1,\n \"stages\": [\n" + stages + "]}\n";
+  std::string notes;
+  for (const std::string& note : notes_) notes += (notes.empty() ? " \"notes\": [" : ", ") + sdk::JsonString(note);
+  if (!notes.empty()) notes += "],\n";
+  return "{\"version\": 1,\n" + notes + " \"stages\": [\n" + stages + "]}\n";
 }
 
 }  // namespace mr

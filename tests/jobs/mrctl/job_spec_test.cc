@@ -135,6 +135,15 @@ TEST(JobSpecTest, OverridesFormatsAndChecksThem) {
   EXPECT_THAT(Built(kWordcount, options).status.message(), HasSubstr("did you mean 'jsonl'"));
 }
 
+TEST(PlanTest, HasNotesAndWhatItAskedFor) {
+  const auto plan = ParsePlan(R"({"plan": {"version": 1, "notes": ["why"], "stages": [{"name": "x", "operator": "o", "inputs": [], "ports": []}]},
+      "wants_bytes": ["a", "b"]})");
+  ASSERT_TRUE(plan.ok()) << plan.status().ToString();
+  EXPECT_EQ(plan->notes, std::vector<std::string>{"why"});
+  EXPECT_EQ(plan->wants_bytes, (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(ParsePlan(kWordcount)->notes.empty() && ParsePlan(kWordcount)->wants_bytes.empty());
+}
+
 TEST(PlanTest, RefusesWhatIsNoPlan) {
   EXPECT_FALSE(ParsePlan("not json").ok());
   EXPECT_FALSE(ParsePlan("{}").ok());

@@ -38,7 +38,7 @@ TEST(CheckTest, PrintsWhatALibraryOffers) {
   const Ran ran = Mrtask("check " TEST_LIBRARY);
   ASSERT_EQ(ran.code, 0) << ran.out;
   const json got = json::parse(ran.out);
-  EXPECT_EQ(got["jobs"], json::parse(R"([{"name": "count", "help": "counts words"}])"));
+  EXPECT_EQ(got["jobs"], json::parse(R"([{"name": "count", "help": "counts words"}, {"name": "sized", "help": "is told of sizes"}])"));
   EXPECT_EQ(got["built_with"], "test");
   EXPECT_EQ(got["operators"][0], json::parse(R"({"name": "tokens", "flags": 17})"));
 }
@@ -62,6 +62,26 @@ TEST(PlanTest, PrintsPlanAndFlags) {
   const json got = json::parse(ran.out);
   EXPECT_EQ(got["plan"]["stages"][0]["operator"], "tokens");
   EXPECT_EQ(got["operators"], json::parse(R"({"tokens": 17})"));
+}
+
+TEST(PlanTest, TellsAJobTheSizesThatAreKnownAndAsksForTheOthersOnce) {
+  const auto names = [](const json& got) {
+    std::string all;
+    for (const json& stage : got["plan"]["stages"]) all += stage["name"].get<std::string>() + "; ";
+    return all;
+  };
+  const Ran first = Mrtask("plan " TEST_LIBRARY " sized a b a");
+  ASSERT_EQ(first.code, 0) << first.out;
+  EXPECT_EQ(names(json::parse(first.out)), "memory 0; a unknown; b unknown; a unknown; ");
+  EXPECT_EQ(json::parse(first.out)["wants_bytes"], json::parse(R"(["a", "b"])"));
+  const Ran second = Mrtask("plan --memory 99 --bytes 5 a --bytes 0 b " TEST_LIBRARY " sized a b a");
+  ASSERT_EQ(second.code, 0) << second.out;
+  EXPECT_EQ(names(json::parse(second.out)), "memory 99; a 5; b 0; a 5; ");
+  EXPECT_FALSE(json::parse(second.out).contains("wants_bytes"));
+  const Ran old = Mrtask("plan --memory 99 --bytes 5 a " TEST_LIBRARY " count");
+  ASSERT_EQ(old.code, 0) << old.out;
+  EXPECT_FALSE(json::parse(old.out).contains("wants_bytes"));
+  EXPECT_REFUSED("plan --memory x " TEST_LIBRARY " count", "plan takes");
 }
 
 TEST(PlanTest, RefusesWithTheReason) {

@@ -21,6 +21,7 @@
 #include "paceline/testing/attempts.h"
 #include "paceline/testing/json.h"
 #include "paceline/testing/local_result.h"
+#include "paceline/testing/plan_sizes.h"
 #include "paceline/testing/side_files.h"
 #include "paceline/testing/test_host.h"
 #include "paceline/testing/variation.h"
@@ -45,6 +46,16 @@ class LocalJob {
   // What submit has as --files PATH#NAME.
   LocalJob& SideFile(const std::string& name, const std::string& content) {
     side_files_.Add(name, content);
+    return *this;
+  }
+  // What the job's plan is told by InputBytes(); what is not given is not known.
+  LocalJob& InputBytes(const std::string& uri, uint64_t bytes) {
+    sizes_.Tell(uri, bytes);
+    return *this;
+  }
+  // And by memory_bytes(), as submit --memory.
+  LocalJob& Memory(uint64_t bytes) {
+    sizes_.SetMemory(bytes);
     return *this;
   }
   LocalJob& SetVariation(const Variation& variation) {
@@ -88,18 +99,7 @@ class LocalJob {
   std::string PlanText(const std::string& name, const std::vector<std::string>& args) const {
     for (uint32_t i = 0; i < library_->job_count; ++i) {
       const mr_job& job = *library_->jobs[i];
-      if (name != job.name) continue;
-      std::vector<mr_bytes> argv;
-      for (const auto& arg : args) argv.push_back(sdk::Bytes(arg));
-      std::string text, error;
-      const auto write = [](void* to, mr_bytes part) {
-        static_cast<std::string*>(to)->append(sdk::View(part));
-      };
-      if (job.plan(static_cast<uint32_t>(argv.size()), argv.data(), {&text, write},
-                   {&error, write}) != 0) {
-        throw JobError(error);
-      }
-      return text;
+      if (name == job.name) return sizes_.Plan(job, args);
     }
     throw JobError("the library has no job '" + name + "'");
   }
@@ -580,6 +580,7 @@ class LocalJob {
   LocalOptions options_;
   std::vector<TestFile> files_;
   sdk::TestSideFiles side_files_;
+  sdk::PlanSizes sizes_;
   std::vector<Stage> stages_;
   LocalResult* result_ = nullptr;
   Variation variation_;

@@ -1,5 +1,6 @@
 // Operators for the tests of the task host, written against the C table by hand: good ones, and
 // one for each way in which a user's operator may go wrong.
+#include <stddef.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -376,13 +377,30 @@ int PlanCount(uint32_t argc, const mr_bytes* argv, mr_sink plan, mr_sink error) 
   plan.write(plan.context, {text.data(), text.size()});
   return 0;
 }
-const mr_job kJob{sizeof(mr_job), 0, "count", "counts words", &PlanCount};
+// As of a library that was built before plans were told of sizes.
+const mr_job kJob{offsetof(mr_job, plan_sized), 0, "count", "counts words", &PlanCount, nullptr};
+
+// Asks for the size of each argument alone, and says what it heard in its stages' names.
+int PlanSized(const mr_plan_args* args, mr_sink plan, mr_sink) {
+  std::string text = R"({"version":1,"stages":[{"name":"memory )" + std::to_string(args->memory_bytes) + R"(","operator":"tokens"})";
+  for (uint32_t i = 0; i < args->argc; ++i) {
+    uint64_t bytes = 0;
+    const bool known = args->input_bytes(args->context, 1, &args->argv[i], &bytes) != 0;
+    text += R"(,{"name":")" + std::string(args->argv[i].data, args->argv[i].size) + " " + (known ? std::to_string(bytes) : "unknown") +
+            R"(","operator":"tokens"})";
+  }
+  text += "]}";
+  plan.write(plan.context, {text.data(), text.size()});
+  return 0;
+}
+int NeverPlanned(uint32_t, const mr_bytes*, mr_sink, mr_sink) { return 1; }
+const mr_job kSizedJob{sizeof(mr_job), 0, "sized", "is told of sizes", &NeverPlanned, &PlanSized};
 
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const mr_library* mr_library_table() {
   static const mr_operator* operators[kCount];
-  static const mr_job* jobs[] = {&kJob};
+  static const mr_job* jobs[] = {&kJob, &kSizedJob};
   static mr_library library{};
   for (size_t i = 0; i < kCount; ++i) operators[i] = &kOperators[i];
   library.magic = MR_ABI_MAGIC;
@@ -390,7 +408,7 @@ extern "C" __attribute__((visibility("default"))) const mr_library* mr_library_t
   library.struct_size = sizeof library;
   library.operator_count = kCount;
   library.operators = operators;
-  library.job_count = 1;
+  library.job_count = 2;
   library.jobs = jobs;
   library.built_with = "test";
   return &library;

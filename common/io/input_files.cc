@@ -1,0 +1,111 @@
+#include "common/io/input_files.h"
+
+#include <glob.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string_view>
+
+#include "common/base/file_format.h"
+#include "common/base/text.h"
+#include "common/io/files.h"
+
+namespace mr {
+namespace {
+
+constexpr std::string_view kFileScheme = "file://";
+
+Status Missing(const std::string& path) {
+  if (PathExists(path)) return NotFound("input " + path + " is a link to something that does not exist");
+  const std::string parent = ParentOf(path);
+  const auto names = ListDirectory(parent);
+  if (!names.ok()) return NotFound("input " + path + " does not exist (nor can " + parent + " be listed)");
+  const std::vector<std::string_view> views(names->begin(), names->end());
+  const std::string name = path.substr(path.rfind('/') + 1);
+  const std::string near = Nearest(name, views);
+  return NotFound("input " + path + " does not exist" +
+                  (near.empty() ? "" : "; the nearest name there is " + (parent == "/" ? "" : parent) + "/" + near));
+}
+
+// Of what the master itself may not read or enter; a job's workers read it as whom they run.
+Status Unreadable(const std::string& path, int error) {
+  Status status = ErrnoStatus(error, "input " + path + " cannot be read");
+  if (status.code() != Code::kNotAllowed) return status;
+  return {status.code(), status.message() + ": the user as whom the master runs (uid " + std::to_string(geteuid()) +
+                             "), and those of the workers, must be allowed to read it and to enter what is above it"};
+}
+
+// Where a glob has found nothing: whether there is a place to look in at all.
+Status NoMatch(const std::string& pattern) {
+  const std::string directory = ParentOf(pattern.substr(0, pattern.find_first_of("*?[")) + "x");
+  const std::string text = "no input matches " + pattern + ": ";
+  const auto names = ListDirectory(directory);
+  if (!names.ok() && names.status().code() == Code::kNotAllowed) return Unreadable(directory, EACCES);
+  if (!names.ok()) return NotFound(text + "there is no directory " + directory);
+  return NotFound(text + "of the " + std::to_string(names->size()) + " names in " + directory +
+                  " none leads to one (those that begin with '_' or '.' are left out)");
+}
+
+Status AddFile(const std::string& path, uint64_t bytes, std::vector<InputFile>* out) {
+  if (access(path.c_str(), R_OK) != 0) return Unreadable(path, errno);
+  out->push_back({std::string(kFileScheme) + path, bytes});
+  return Status::Ok();
+}
+
+// Into subdirectories as well, as the block store's directories are read; `below`: found in one.
+Status AddPath(const std::string& path, bool below, std::vector<InputFile>* out) {
+  struct stat info, link;
+  if (stat(path.c_str(), &info) != 0 || lstat(path.c_str(), &link) != 0) {
+    return errno == ENOENT ? Missing(path) : Unreadable(path, errno);
+  }
+  if (S_ISREG(info.st_mode)) return AddFile(path, static_cast<uint64_t>(info.st_size), out);
+  if (!S_ISDIR(info.st_mode)) return InvalidArgument("input " + path + " is neither a file nor a directory");
+  // It may lead back up, and then the walk would not end.
+  if (below && S_ISLNK(link.st_mode)) {
+    return InvalidArgument("input " + path + " is a link to a directory; give that directory as an --input of its own");
+  }
+  const auto names = ListDirectory(path);
+  if (!names.ok() && names.status().code() == Code::kNotAllowed) return Unreadable(path, EACCES);
+  if (!names.ok()) return names.status();
+  for (const auto& name : *names) {
+    if (name[0] == '_' || name[0] == '.') continue;
+    MR_RETURN_IF_ERROR(AddPath(path + (path.ends_with('/') ? "" : "/") + name, true, out));
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<std::vector<InputFile>> ExpandFileUri(const std::string& uri) {
+  const std::string path = uri.substr(kFileScheme.size());
+  std::vector<InputFile> files;
+  // A name that exists is taken as it is, also with '*' in it.
+  if (path.find_first_of("*?[") == std::string::npos || PathExists(path)) {
+    MR_RETURN_IF_ERROR(AddPath(path, false, &files));
+    return files;
+  }
+  glob_t found{};
+  const int error = glob(path.c_str(), 0, nullptr, &found);
+  std::vector<std::string> paths(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  globfree(&found);
+  if (error != 0 && error != GLOB_NOMATCH) return Internal("cannot expand " + path);
+  for (const auto& match : paths) {
+    const char first = match[match.rfind('/') + 1];
+    if (first == '_' || first == '.') continue;
+    MR_RETURN_IF_ERROR(AddPath(match, false, &files));
+  }
+  if (files.empty()) return NoMatch(path);
+  return files;
+}
+
+InputSize SizeOf(const std::vector<InputFile>& files) {
+  InputSize size;
+  for (const InputFile& file : files) {
+    size.bytes += file.bytes;
+    if (CompressionOfName(file.uri) != Compression::kNone) size.compressed += file.bytes;
+  }
+  return size;
+}
+
+}  // namespace mr

@@ -1,0 +1,28 @@
+// The files behind an input of a job: those that a submit reads, and those of which a plan asks the size.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+
+namespace mr {
+
+struct InputFile {
+  std::string uri;  // file:///path or dfs:///path
+  uint64_t bytes = 0;
+};
+
+// The files behind one file:// URI: a file, all files below a directory (no '_' or '.' names), or a
+// glob. Sorted by path. kNotFound naming the path and the nearest name for a missing input. Reads directories: not for
+// a thread that must not wait.
+Result<std::vector<InputFile>> ExpandFileUri(const std::string& uri);
+
+struct InputSize {
+  uint64_t bytes = 0;       // as they are stored
+  uint64_t compressed = 0;  // of these, in files whose names say that they are compressed
+};
+InputSize SizeOf(const std::vector<InputFile>& files);
+
+}  // namespace mr
