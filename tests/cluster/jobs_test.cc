@@ -143,10 +143,67 @@ TEST_F(JobsTest, JoinsOfEachTypeEqualJoins) {
   for (const auto& [type, flags] : types) {
     const std::string expected = SortedLines(In(std::string("join -t, ") + flags + " l.sorted r.sorted"));
     ASSERT_FALSE(expected.empty());
-    EXPECT_TRUE(SortedLines(Run({"join", "--type", type, "--left", Uri("l.csv.gz"), "--right", Uri("r.csv.zst"), "--on", "id"})) == expected) << type;
+    // 0: both sides are shuffled; otherwise one is sent to all tasks, where the type allows it.
+    for (const std::string most : {"0", "1000000"}) {
+      EXPECT_TRUE(SortedLines(Run({"join", "--type", type, "--left", Uri("l.csv.gz"), "--right", Uri("r.csv.zst"), "--on", "id",
+                                   "--broadcast-bytes", most})) == expected)
+          << type << ", --broadcast-bytes " << most;
+    }
   }
-  EXPECT_TRUE(SortedLines(Run({"join", "--type", "semi", "--left", Uri("l.csv"), "--right", Uri("r.csv"), "--on", "id"})) ==
-              SortedLines(In("cut -d, -f1 r.sorted | uniq | join -t, l.sorted -")));
+  for (const std::string most : {"0", "1000000"}) {
+    EXPECT_TRUE(SortedLines(Run({"join", "--type", "semi", "--left", Uri("l.csv"), "--right", Uri("r.csv"), "--on", "id",
+                                 "--broadcast-bytes", most})) ==
+                SortedLines(In("cut -d, -f1 r.sorted | uniq | join -t, l.sorted -")));
+  }
+}
+
+TEST_F(JobsTest, ASmallSideOfAJoinIsSentToAllTasksOfTheOther) {
+  In("awk 'BEGIN {print \"id,a\"; for (i = 1; i <= 60000; i++) print (i * 31) % 9001 \",left\" i}' > big.csv; "
+     "awk 'BEGIN {print \"id,b\"; for (i = 1; i <= 2000; i++) print (i * 17) % 10007 \",right\" i}' > small.csv; "
+     "for f in big small; do tail -n +2 $f.csv | sort -t, -k1,1 > $f.sorted; done; gzip -kf small.csv; "
+     "mkdir -p smalls && head -n 1000 small.csv > smalls/1.csv && (head -n 1 small.csv; tail -n +1001 small.csv) > smalls/2.csv");
+  const std::string expected = SortedLines(In("join -t, -a1 -e '' -o 0,1.2,2.2 big.sorted small.sorted"));
+  ASSERT_EQ(cluster_->Mrctl({"fs", "put", Path("small.csv"), "/small.csv"}).exit, 0);
+  const auto explain = [](const std::string& small, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> args = {"explain", "join", "--type", "left", "--left", Uri("big.csv"), "--right", small, "--on", "id"};
+    args.insert(args.end(), more.begin(), more.end());
+    return cluster_->Mrctl(args);
+  };
+  // A file, a gzip file that counts four times, a directory, a glob, a file of the block store.
+  const uint64_t bytes = In("cat small.csv").size();
+  for (const auto& [small, size] : {std::pair{Uri("small.csv"), bytes}, {Uri("small.csv.gz"), 4 * In("cat small.csv.gz").size()},
+                                    {Uri("smalls"), bytes + 5}, {Uri("smalls/*.csv"), bytes + 5}, {std::string("/small.csv"), bytes}}) {
+    const std::string most = std::to_string(size), less = std::to_string(size - 1);
+    const std::string sent = explain(small, {"--broadcast-bytes", most}).out, dealt = explain(small, {"--broadcast-bytes", less}).out;
+    EXPECT_NE(sent.find("broadcast, no shuffle of the left side\n"), sent.npos) << sent;
+    EXPECT_NE(sent.find("join.probe"), sent.npos) << sent;
+    EXPECT_NE(dealt.find("of --broadcast-bytes: both sides are shuffled\n"), dealt.npos) << dealt;
+    EXPECT_EQ(dealt.find("join.probe"), dealt.npos) << dealt;
+    EXPECT_TRUE(SortedLines(Run({"join", "--type", "left", "--left", Uri("big.csv"), "--right", small, "--on", "id"})) == expected) << small;
+  }
+  EXPECT_NE(explain(Uri("small.csv")).out.find("KiB <= 2 MiB: broadcast"), std::string::npos);
+  EXPECT_NE(explain(Uri("small.csv"), {"-o", "json"}).out.find("\"notes\":[\"right side"), std::string::npos);
+  // Without a master the files are looked at; what is missing is told by the submit, as ever.
+  const RunResult local = RunMrctl({"explain", "--local", "join", "--left", Path("big.csv"), "--right", Path("small.csv"), "--on", "id"});
+  EXPECT_NE(local.out.find("note    right side"), std::string::npos) << local.out;
+  const RunResult missing = explain(Uri("smal.csv"));
+  EXPECT_EQ(missing.exit, 7) << missing.err;
+  EXPECT_NE(missing.err.find("does not exist; the nearest name there is"), std::string::npos) << missing.err;
+  EXPECT_EQ(RunMrctl({"--master", "127.0.0.1:1", "explain", "join", "--left", "a", "--right", "b", "--on", "id"}).exit, 5);
+  EXPECT_EQ(RunMrctl({"--master", "127.0.0.1:1", "explain", "join", "--left", "a", "--right", "b", "--on", "id", "--conf", "max_split_bytes=x"}).exit, 2);
+}
+
+TEST_F(JobsTest, StepsThatJoinAreToldTheSizesOfFilesButNotOfOtherSteps) {
+  In("seq 1 500 | awk '{print $1 % 97 \",x\" $1}' > first.csv; seq 1 300 | awk '{print $1 % 89 \",y\" $1}' > second.csv");
+  const std::string file = Path("joins.toml");
+  ASSERT_TRUE(WriteFileDurably(file,
+                               "[[step]]\njob = \"grep\"\nargs = [\"-e\", \"x.*1\"]\ninput = \"" + Uri("first.csv") +
+                                   "\"\n[[step]]\nname = \"both\"\njob = \"join\"\n"
+                                   "args = [\"--no-header\", \"--left\", \"@grep\", \"--right\", \"" + Uri("second.csv") + "\", \"--on\", \"1\"]\n")
+                  .ok());
+  EXPECT_EQ(SortedLines(Run({file})), SortedLines(In("grep x.*1 first.csv | sort -t, -k1,1 > f; sort -t, -k1,1 second.csv > s; join -t, f s")));
+  const RunResult explained = cluster_->Mrctl({"explain", file});
+  EXPECT_NE(explained.out.find("note    step 'both': right side 2.2 KiB <= 32 MiB: broadcast"), std::string::npos) << explained.out << explained.err;
 }
 
 // As TPC-H asks: three tables, two joins and sums by two columns, as the steps of one job file.

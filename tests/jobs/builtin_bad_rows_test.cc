@@ -43,13 +43,17 @@ TEST(BadRowsTest, AreLeftOutOfOtherTables) {
 
 TEST(BadRowsTest, AreLeftOutOfJoins) {
   for (LocalOptions shape : Shapes()) {
-    shape.max_bad_records = 2;
-    const LocalResult result = LocalJob(Builtins(), shape)
-                                   .File("left", "k,a\n1,x\n2\n3,z\n")
-                                   .File("right", "k,b\n1,p\n3,q,r\n3,s\n")
-                                   .Run("join", {"--left", "left", "--right", "right", "--on", "k"});
-    ASSERT_TRUE(result.ok) << result.error;
-    EXPECT_EQ(SortedLinesOf(result.Output()), (std::vector<std::string>{"1,x,p", "3,z,s"}));
+    for (const char* small : {"", "left", "right"}) {
+      shape.max_bad_records = 2;
+      LocalJob job(Builtins(), shape);
+      job.File("left", "k,a\n1,x\n2\n3,z\n").File("right", "k,b\n1,p\n3,q,r\n3,s\n");
+      if (*small != '\0') job.InputBytes(small, 20);  // and so it is sent to all tasks
+      const LocalResult result = job.Run("join", {"--left", "left", "--right", "right", "--on", "k"});
+      ASSERT_TRUE(result.ok) << result.error;
+      EXPECT_EQ(SortedLinesOf(result.Output()), (std::vector<std::string>{"1,x,p", "3,z,s"}));
+      EXPECT_EQ(result.counters.at({"mr", "bad_records"}), 2);
+      EXPECT_EQ(result.tasks.contains("left") && result.tasks.contains("right"), *small == '\0');
+    }
   }
 }
 

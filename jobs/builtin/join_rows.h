@@ -1,0 +1,100 @@
+// What both ways to join have: kinds, the other fields of a row, the line of two rows, parts joined in turns.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jobs/builtin/row_files.h"
+#include "jobs/builtin/row_table.h"
+#include "paceline/csv.h"
+
+namespace mr::builtin {
+
+enum class JoinKind { kInner, kLeft, kRight, kFull, kSemi, kAnti };
+
+inline constexpr const char* kJoinSides[] = {"left", "right"};
+
+// ",field,field..." of a row without the column it is joined on.
+class OtherFields {
+ public:
+  // Valid until the next call.
+  std::string_view Of(const CsvRow& row, uint32_t on, char separator) {
+    rest_.Clear();
+    for (uint32_t i = 0; i < row.size(); ++i) {
+      if (i == on) continue;
+      std::string_view field = row[i];
+      if (NeedsQuotes(field, separator)) {
+        quoted_.clear();
+        AppendCsvField(field, &quoted_, separator);
+        field = quoted_;
+      }
+      char* to = rest_.Extend(1 + field.size());
+      *to = separator;
+      CopyShort(to + 1, field.data(), field.size());
+    }
+    return rest_.view();
+  }
+
+ private:
+  std::string quoted_;
+  GrowingBytes rest_;
+};
+
+// A line of the answer: the column, what the left row has besides, what the right one has.
+class JoinLine {
+ public:
+  explicit JoinLine(char separator = ',') : separator_(separator) {}
+  template <class Out>
+  void Write(std::string_view key, std::string_view left, std::string_view right, Out& out) {
+    if (NeedsQuotes(key, separator_)) {
+      quoted_.clear();
+      AppendCsvField(key, &quoted_, separator_);
+      key = quoted_;
+    }
+    line_.Clear();
+    char* to = line_.Extend(key.size() + left.size() + right.size());
+    CopyShort(to, key.data(), key.size());
+    CopyShort(to + key.size(), left.data(), left.size());
+    CopyShort(to + key.size() + left.size(), right.data(), right.size());
+    out.Line(line_.view());
+  }
+
+ private:
+  char separator_;
+  std::string quoted_;
+  GrowingBytes line_;
+};
+
+// Joins one part of both sides by `table`. Where the rows of `held` are too many for `most_bytes`, as where one key has
+// them all, they come in turns, each of which reads the rows of `other` anew: row(key, rest, before, last) of each says
+// whether it has a partner now or had one before; turn() is called behind them.
+template <class Row, class Turn>
+void JoinPart(RowFiles* held, RowFiles* other, size_t part, size_t most_bytes, RowTable* table, Row&& row, Turn&& turn) {
+  std::string_view key, rest;
+  std::vector<bool> matched;  // of other rows, in turns before the last
+  RowFiles::Reader rows(held, part);
+  for (bool last = false; !last;) {
+    table->Clear(std::min(held->rows(part), most_bytes / 64));
+    do {
+      last = !rows.Next(&key, &rest);
+      if (last) break;
+      if (held->written()) {
+        table->AddCopy(HashBytes(key), key, rest);
+      } else {
+        table->Add(HashBytes(key), key.data(), key.size(), rest.size());
+      }
+    } while (table->bytes() <= most_bytes);
+    RowFiles::Reader others(other, part);
+    for (size_t number = 0; others.Next(&key, &rest); ++number) {
+      if (!last && number == matched.size()) matched.push_back(false);
+      const bool before = number < matched.size() && matched[number];
+      const bool found = row(key, rest, before, last);
+      if (!last) matched[number] = found;
+    }
+    turn();
+  }
+}
+
+}  // namespace mr::builtin
