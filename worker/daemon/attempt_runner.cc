@@ -402,6 +402,7 @@ void AttemptRunner::Do(const action::ReportFinished& a) {
   finished.waited = result_.waited;
   finished.counters = std::move(result_.counters);
   finished.bad_records = std::move(result_.bad_records);
+  finished.hot_keys = std::move(result_.hot_keys);
   FaultPoint("commit");
   Tell(std::move(finished), true);
 }

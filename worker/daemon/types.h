@@ -154,6 +154,7 @@ struct Finished {
   Duration ran, waited;
   std::vector<TaskResult::Counter> counters;
   std::vector<std::string> bad_records;  // the first few that were skipped, in words
+  std::vector<HotKey> hot_keys;
 };
 struct Failed {
   FailureKind kind = FailureKind::kUser;

@@ -203,6 +203,16 @@ void ToWire(const Manifest& manifest, rpc::Manifest::Builder out) {
   }
 }
 
+void ToWire(const HotKey& key, rpc::HotKey::Builder out) {
+  out.setPort(key.port);
+  out.setPartition(key.partition);
+  out.setHash(key.hash);
+  out.setPrefix({reinterpret_cast<const capnp::byte*>(key.prefix.data()), key.prefix.size()});
+  out.setCut(key.cut);
+  out.setRecords(key.records);
+  out.setBytes(key.bytes);
+}
+
 uint64_t Us(Duration d) { return d.ns < 0 ? 0 : static_cast<uint64_t>(d.ns / 1000); }
 
 struct ReportWriter {
@@ -231,6 +241,8 @@ struct ReportWriter {
     for (uint32_t i = 0; i < finished.bad_records.size(); ++i) bad.set(i, Cut(finished.bad_records[i]));
     auto kib = f.initPartitionKib(static_cast<uint32_t>(finished.manifest.kib.size()));
     for (uint32_t i = 0; i < finished.manifest.kib.size(); ++i) kib.set(i, finished.manifest.kib[i]);
+    auto hot = f.initHotKeys(static_cast<uint32_t>(finished.hot_keys.size()));
+    for (uint32_t i = 0; i < finished.hot_keys.size(); ++i) ToWire(finished.hot_keys[i], hot[i]);
   }
   void operator()(const Failed& failed) {
     auto f = out.initFailed();
@@ -366,7 +378,7 @@ size_t WireSize(const Report& report) {
   if (const auto* finished = std::get_if<Finished>(&report.what)) {
     bytes += finished->manifest.table.size() * 64 + finished->consumed.size() * 48 +
              finished->counters.size() * 128 + finished->manifest.outputs.size() * 512 +
-             finished->bad_records.size() * kMaxText + finished->manifest.kib.size() * 4;
+             finished->bad_records.size() * kMaxText + finished->manifest.kib.size() * 4 + finished->hot_keys.size() * 128;
   } else if (std::holds_alternative<Failed>(report.what)) {
     bytes += 3 * kMaxText;
   }

@@ -22,6 +22,8 @@ constexpr uint32_t kMaxReadMore = 1u << 20;
 constexpr Duration kKillGrace = Millis(500);
 // Of what a report has of bad records; a child that says more is broken.
 constexpr size_t kMaxBadRecords = 16;
+// Likewise of hot keys, of all its ports.
+constexpr size_t kMaxHotKeys = 64;
 // No honest chunk is larger: one record of 16 MiB and what surrounds it.
 constexpr size_t kMaxChunkBytes = kMaxRecordBytes + (4u << 20);
 
@@ -298,6 +300,12 @@ const char* Running::TakeDone(Packet& packet) {
   if (!DecodeFields(done_blob_, &result) || result.outcome > task::Outcome::kEnvironment) return "a result that cannot be read";
   if (!partial_.empty() || reading_more_) return "an end in the middle of something";
   if (result.bad_records.size() > kMaxBadRecords) return "a result with too many bad records in words";
+  if (result.hot_keys.size() > kMaxHotKeys) return "a result with too many hot keys";
+  for (const HotKey& key : result.hot_keys) {
+    if (key.partition >= port_of_.size() || port_of_[key.partition] != key.port || key.prefix.size() > kHotKeyPrefix) {
+      return "a hot key of a partition that is not its own";
+    }
+  }
   done_ = std::move(result);
   if (!keep_ || done_->outcome != task::Outcome::kDone) child_->Kill();  // it has flushed its log
   EndIfComplete();
@@ -383,6 +391,7 @@ void Running::EndIfComplete() {
     result.counters.push_back({std::move(c.group), std::move(c.name), c.value});
   }
   result.bad_records = std::move(done_->bad_records);
+  result.hot_keys = std::move(done_->hot_keys);
   End(std::move(result));
 }
 

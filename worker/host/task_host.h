@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/hot_keys.h"
 #include "common/base/ids.h"
 #include "common/base/status.h"
 #include "common/base/time.h"
@@ -111,6 +112,7 @@ struct TaskResult {
   struct Counter { std::string group, name; int64_t value; };
   std::vector<Counter> counters;
   std::vector<std::string> bad_records;  // the first few that were skipped: where, and why
+  std::vector<HotKey> hot_keys;          // of shuffle ports, if any key is: no part of the output
 };
 
 struct TaskProgress {

@@ -5,6 +5,7 @@
 #include "common/base/file_format.h"
 #include "common/io/crc32c.h"
 #include "worker/task/compress.h"
+#include "worker/task/key_sampler.h"
 #include "worker/task/partition_buffer.h"
 #include "worker/task/sort_buffer.h"
 
@@ -20,16 +21,20 @@ template <class Buffer>
 class CollectedPort : public Port {
  public:
   CollectedPort(typename Buffer::Options options, uint32_t first, Operator* oper, ChunkSink sink)
-      : port_(options.how.port), first_(first), buffer_(std::move(options), oper), sink_(std::move(sink)) {}
+      : port_(options.how.port), first_(first), sampler_(port_, options.how.partitions),
+        buffer_(std::move(options), oper), sink_(std::move(sink)) {}
   Status Emit(std::string_view batch) override { return buffer_.Add(batch); }
   Status Finish() override {
     return buffer_.Finish([this](uint32_t partition, uint32_t records, std::string_view bytes) {
+      sampler_.Add(first_ + partition, records, bytes);
       return sink_(port_, first_ + partition, records, bytes);
     });
   }
+  std::vector<HotKey> Hottest() const override { return sampler_.Top(); }
 
  private:
   uint32_t port_, first_;
+  KeySampler sampler_;
   Buffer buffer_;
   ChunkSink sink_;
 };

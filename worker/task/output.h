@@ -6,8 +6,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/base/file_format.h"
+#include "common/base/hot_keys.h"
 #include "common/base/status.h"
 #include "worker/task/operator_calls.h"
 #include "worker/task/protocol.h"
@@ -23,6 +25,8 @@ class Port {
   virtual ~Port() = default;
   virtual Status Emit(std::string_view batch) = 0;
   virtual Status Finish() = 0;
+  // After Finish: the keys that weigh most in what was given to the shuffle, if any does.
+  virtual std::vector<HotKey> Hottest() const { return {}; }
 };
 
 // One port of the task. Its partitions begin at first_partition; sort_budget is its share.

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/base/fields.h"
+#include "common/base/hot_keys.h"
 #include "common/base/ids.h"
 #include "common/base/status.h"
 #include "common/io/files.h"
@@ -25,7 +26,7 @@ namespace mr::task {
 inline constexpr int kLostDaemon = 71;
 
 // To be raised with every change of what is in this file, or of the blobs and batches that it carries.
-inline constexpr uint32_t kTaskProtocol = 4;
+inline constexpr uint32_t kTaskProtocol = 5;
 
 // ---- Arena -------------------------------------------------------------------------------------
 
@@ -201,11 +202,12 @@ struct WireResult {
   Duration ran, waited;
   std::vector<WireCounter> counters;
   std::vector<std::string> bad_records;  // the first few that were skipped
+  std::vector<HotKey> hot_keys;          // of shuffle ports, if any key is; the heaviest of a port first
   template <class V>
   static void Fields(V&& v) {
     using S = WireResult;
     v(&S::outcome, &S::message, &S::record, &S::records_in, &S::records_out, &S::ran, &S::waited,
-      &S::counters, &S::bad_records);
+      &S::counters, &S::bad_records, &S::hot_keys);
   }
 };
 

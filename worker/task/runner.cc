@@ -18,6 +18,8 @@ enum Phase : uint32_t { kPhaseRead = 0, kPhaseShuffle = 1, kPhaseMerge = 2, kPha
 // What an attempt's log and its report have of bad records: enough to see what is wrong (guesses).
 constexpr uint64_t kBadRecordsLogged = 20;
 constexpr size_t kBadRecordsTold = 3, kBadRecordBytes = 300;
+// Of all ports, some more than that at most: operators with tens of ports are rare (guess).
+constexpr size_t kMostHotKeys = 32;
 
 mr_bytes Bytes(const std::string& s) { return {s.data(), s.size()}; }
 std::string Text(mr_bytes b) { return std::string(b.data, b.size); }
@@ -65,6 +67,9 @@ WireResult Runner::Run() {
     result.outcome = user ? Outcome::kUser : Outcome::kEnvironment;
     result.message = status.message();
     result.record = where_;
+  }
+  for (size_t i = 0; status.ok() && i < ports_.size() && result.hot_keys.size() < kMostHotKeys; ++i) {
+    for (HotKey& key : ports_[i]->Hottest()) result.hot_keys.push_back(std::move(key));
   }
   result.records_in = records_in_;
   result.records_out = records_out_;

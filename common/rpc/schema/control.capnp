@@ -285,6 +285,22 @@ struct Finished {
   # The first few that were skipped: where they are, and why.
   partitionKib @6 :List(UInt32);
   # Of a shuffle output whose table is not inline: what each partition has, in KiB rounded up; of too many empty.
+  hotKeys @7 :List(HotKey);
+  # The keys that weigh most in what its shuffle ports gave out, if any does: no part of the output.
+}
+struct HotKey {
+  port @0 :UInt32;
+  partition @1 :UInt32;
+  # Where it goes; over all ports.
+  hash @2 :UInt64;
+  # XXH3-64 of the whole key.
+  prefix @3 :Data;
+  # Its first bytes, at most 64.
+  cut @4 :Bool;
+  # It has more.
+  records @5 :UInt64;
+  bytes @6 :UInt64;
+  # With this key, about.
 }
 struct Counter { group @0 :Text; name @1 :Text; value @2 :Int64; }
 

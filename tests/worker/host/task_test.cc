@@ -78,6 +78,37 @@ TEST_F(TaskTest, MapSortsPartitionsAndCombines) {
   EXPECT_EQ(r.counters[0].name, "batches");
 }
 
+// The word "hot" is every other one of 60,000.
+TEST_F(TaskTest, AHotKeyIsToldWithTheResultWhereItGoesWhereOthersDoNot) {
+  std::string text;
+  for (int i = 0; i < 30'000; ++i) text += "hot w" + std::to_string(i) + "\n";
+  const std::string path = Write("hot", text);
+  const auto run = [&](uint32_t partitions, bool combine, bool sorted) {
+    TaskSpec s = Spec("tokens", kTokensFlags);
+    AddSplit(&s, path);
+    s.ports = {Shuffle(partitions, combine, sorted)};
+    auto c = std::make_shared<Collector>();
+    host_->Run(std::move(s), c);
+    TaskResult r = c->Wait();
+    EXPECT_EQ(r.end, TaskEnd::kDone) << r.message;
+    uint32_t home = 0;
+    for (uint32_t p = 0; p < partitions; ++p) {
+      for (const Record& record : c->Records(p)) home = record.key == "hot" ? p : home;
+    }
+    for (const HotKey& k : r.hot_keys) EXPECT_EQ(k.partition, home) << k.prefix;
+    return r.hot_keys;
+  };
+  for (const bool sorted : {true, false}) {
+    const std::vector<HotKey> keys = run(4, false, sorted);
+    ASSERT_EQ(keys.size(), 1u);
+    EXPECT_EQ(keys[0].prefix, "hot");
+    EXPECT_NEAR(static_cast<double>(keys[0].records), 30'000, 6'000);
+    EXPECT_EQ(run(4, false, sorted), keys) << "of equal input";
+    EXPECT_TRUE(run(1, false, sorted).empty()) << "one partition";
+  }
+  EXPECT_TRUE(run(4, true, true).empty()) << "combined it is one record";
+}
+
 TEST_F(TaskTest, MapThenGroupedReduceWritesCountsAsText) {
   const std::string text = Words(3000);
   const std::string path = Write("words2", text);
