@@ -81,6 +81,12 @@ std::string HumanBytes(uint64_t bytes) {
   return text;
 }
 
+std::string Grouped(uint64_t n) {
+  std::string text = std::to_string(n);
+  for (size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, 1, ',');
+  return text;
+}
+
 std::string HumanDuration(Duration duration) {
   char text[48];
   const double s = duration.seconds();
@@ -162,6 +168,31 @@ std::string JsonEscape(std::string_view text) {
       out += "\\ufffd";
     }
     text.remove_prefix(n);
+  }
+  return out;
+}
+
+std::string PrintableBytes(std::string_view bytes) {
+  std::string out;
+  out.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const unsigned char c = static_cast<unsigned char>(bytes[0]);
+    size_t n = Utf8Length(bytes);
+    // U+0080 to U+009F are control characters, too.
+    const bool control = c < 0x20 || c == 0x7f || (n == 2 && c == 0xC2 && static_cast<unsigned char>(bytes[1]) < 0xA0);
+    if (c == '\'' || c == '\\') {
+      out += {'\\', static_cast<char>(c)};
+    } else if (c == '\n' || c == '\t' || c == '\r') {
+      out += {'\\', c == '\n' ? 'n' : c == '\t' ? 't' : 'r'};
+    } else if (n == 0 || control) {
+      n = 1;
+      char code[8];
+      std::snprintf(code, sizeof code, "\\x%02x", c);
+      out += code;
+    } else {
+      out += bytes.substr(0, n);
+    }
+    bytes.remove_prefix(n);
   }
   return out;
 }

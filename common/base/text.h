@@ -13,6 +13,8 @@ namespace mr {
 
 // "64 MiB", "1.5 GiB", "17 B".
 std::string HumanBytes(uint64_t bytes);
+// "12,000,000".
+std::string Grouped(uint64_t n);
 // "850 ms", "12.3 s", "4m10s".
 std::string HumanDuration(Duration duration);
 
@@ -32,5 +34,9 @@ std::string ParentOf(std::string_view path);
 // Inside of a JSON string: quotes, backslashes, control characters escaped; bytes that are not
 // valid UTF-8 replaced by U+FFFD.
 std::string JsonEscape(std::string_view text);
+
+// Any bytes, to stand between single quotes in a line: those, backslashes and control characters escaped as in C, and
+// bytes that are not valid UTF-8 as \xff.
+std::string PrintableBytes(std::string_view bytes);
 
 }  // namespace mr

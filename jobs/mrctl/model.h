@@ -47,6 +47,15 @@ struct SteeringStatus {
   double held_slot_s = 0;  // slot time that it was guaranteed
 };
 
+// A key that has too much of a stage's output.
+struct SkewStatus {
+  uint32_t stage = 0, partition = 0;
+  std::string key;  // printable
+  bool cut = false, partitions_known = false;
+  uint64_t records = 0, bytes = 0, stage_records = 0, stage_bytes = 0, partition_bytes = 0, median_bytes = 0;
+  std::string text;  // all that, in one line
+};
+
 // Of a job with a deadline or a utility.
 struct DeadlineInfo {
   uint64_t deadline_us = 0;  // from the submission; 0: none
@@ -75,6 +84,7 @@ struct JobStatus {
   std::optional<DeadlineInfo> deadline;
   std::vector<std::string> warnings;
   std::optional<std::vector<CounterValue>> counters;  // where they were asked for: at the end of submit --local
+  std::vector<SkewStatus> skew;
 };
 
 struct TaskStatus {

@@ -51,12 +51,6 @@ std::string DateTime(uint64_t unix_ms) {
   return text;
 }
 
-std::string Grouped(uint64_t n) {
-  std::string text = std::to_string(n);
-  for (size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");
-  return text;
-}
-
 std::vector<std::string> ExtraAttempts(const JobStatus& job) {
   std::vector<std::string> lines;
   uint64_t outrun_us = 0;  // of what copies beat, and of what failed: a copy that wins ends its original
@@ -148,6 +142,7 @@ std::string RenderJob(const JobStatus& j, OutputForm form) {
                       Grouped(c.rebound) + " told another copy; " + OmegaText(c));
   }
   for (const std::string& warning : j.warnings) line("warning", warning);
+  for (const SkewStatus& skew : j.skew) line("skew", skew.text);
   text += DeadlineText(j);
   if (!j.error.empty()) line("error", j.error);
   if (!j.last_failure.empty()) line("failure", j.last_failure);
@@ -155,6 +150,17 @@ std::string RenderJob(const JobStatus& j, OutputForm form) {
   if (!j.steering) return text;
   const bool ended = j.state != JobState::kRunning && j.state != JobState::kPending;
   return text + RenderSteering(*j.steering, static_cast<double>(j.elapsed_us) / 1e6, ended);
+}
+
+std::string SkewHint(const JobStatus& job, const std::string& prefix) {
+  if (job.state != JobState::kSucceeded || job.skew.empty()) return "";
+  const auto heaviest = std::max_element(job.skew.begin(), job.skew.end(),
+                                         [](const SkewStatus& a, const SkewStatus& b) { return a.bytes < b.bytes; });
+  std::string text = "mrctl: skew: " + heaviest->text;
+  if (job.skew.size() > 1 && !prefix.empty()) {
+    text += "; `" + prefix + "job show " + Name(job.id) + "` names " + std::to_string(job.skew.size() - 1) + " more";
+  }
+  return text + "\n";
 }
 
 std::string RenderTasks(const std::vector<TaskStatus>& tasks, OutputForm form) {

@@ -25,9 +25,6 @@ class Table {
 // "2026-01-31 12:00:00" of this time zone; "-" for 0.
 std::string DateTime(uint64_t unix_ms);
 
-// "1,234,567"
-std::string Grouped(uint64_t n);
-
 // One file or directory of the block store.
 struct FileRow {
   std::string path;  // without a scheme
@@ -59,6 +56,9 @@ struct FileText {
 // Of copies, restarts and clones, where there were any: "2 speculative copies launched, 1 won, 4.1 s
 // of their slot time wasted"; one line per cause, and one of what first attempts and retries wasted.
 std::vector<std::string> ExtraAttempts(const JobStatus& job);
+// Of a job that succeeded although a hot key made one of its tasks larger than others: a line that names the heaviest;
+// else empty. prefix: "mrctl ", as for commands that it names; empty where no cluster is left to ask.
+std::string SkewHint(const JobStatus& job, const std::string& prefix);
 
 std::string RenderJobs(const std::vector<JobStatus>& jobs, OutputForm form);
 std::string RenderJob(const JobStatus& job, OutputForm form);

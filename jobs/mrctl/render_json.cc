@@ -96,6 +96,18 @@ JsonOut ToJson(const CounterValue& c) {
   return {{"id", c.group + "/" + c.name}, {"group", c.group}, {"name", c.name}, {"value", c.value}};
 }
 
+JsonOut ToJson(const SkewStatus& s, const JobStatus& job) {
+  JsonOut json = {{"stage", s.stage < job.stages.size() ? job.stages[s.stage].name : std::to_string(s.stage)},
+               {"key", s.key}, {"key_cut", s.cut}, {"records", s.records}, {"bytes", s.bytes},
+               {"stage_records", s.stage_records}, {"stage_bytes", s.stage_bytes}, {"partition", s.partition},
+               {"partition_bytes", nullptr}, {"median_bytes", nullptr}, {"text", s.text}};
+  if (s.partitions_known) {
+    json["partition_bytes"] = s.partition_bytes;
+    json["median_bytes"] = s.median_bytes;
+  }
+  return json;
+}
+
 JsonOut ToJson(const JobStatus& j) {
   JsonOut causes = JsonOut::object();
   for (const CauseStatus& c : j.causes) {
@@ -103,6 +115,8 @@ JsonOut ToJson(const JobStatus& j) {
   }
   JsonOut stages = JsonOut::array();
   for (const StageStatus& stage : j.stages) stages.push_back(ToJson(stage));
+  JsonOut skew = JsonOut::array();
+  for (const SkewStatus& s : j.skew) skew.push_back(ToJson(s, j));
   JsonOut job = {{"id", Name(j.id)},
           {"name", j.name},
           {"state", Word(j.state)},
@@ -120,6 +134,7 @@ JsonOut ToJson(const JobStatus& j) {
           {"last_failure", j.last_failure},
           {"attempts", std::move(causes)},
           {"warnings", j.warnings},
+          {"skew", std::move(skew)},
           {"stages", std::move(stages)}};
   if (j.clones) job["clones"] = ToJson(*j.clones);
   if (j.steering) job["steering"] = ToJson(*j.steering);

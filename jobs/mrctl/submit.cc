@@ -324,6 +324,7 @@ class Submission {
       }
     }
     if (succeeded && plan_.spec.max_bad_records > 0) TellOfBadRecords(job.id, master);
+    if (!settings_.quiet) std::fputs(SkewHint(job, master.empty() ? "" : CommandPrefix(master)).c_str(), stderr);
     if (succeeded && plan_.options.strict_deadline && job.elapsed_us > plan_.spec.deadline_ms * 1000) {
       std::fprintf(stderr, "mrctl: %s missed its deadline of %s\n", Name(job.id).c_str(), plan_.options.deadline.c_str());
       return kExitMissedDeadline;

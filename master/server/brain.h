@@ -83,6 +83,7 @@ struct ReportIn {
   FinishedExtra finished_extra;
   std::vector<std::string> bad_records;  // of kFinished: the first few that were skipped, in words
   std::vector<uint32_t> partition_kib;   // of kFinished, where the table is not inline
+  std::vector<HotKey> hot_keys;          // of kFinished: of what it gave to the shuffle
   sched::FailureKind failure = sched::FailureKind::kUser;
   std::string message;
   FailedExtra failed_extra;
@@ -397,6 +398,7 @@ class Brain {
   BadRecords bad_records_;
   PartitionSizes partition_sizes_;
   std::set<StageId> late_plans_;  // asked for, and answered when their inputs' sizes are known
+  SkewTable skew_;
   std::map<std::string, sched::QueueSet> queues_;  // as operators set them, under whatever build
   std::set<std::pair<JobId, uint32_t>> unplanned_;  // asked for in the replay, not answered
   std::set<JobId> unpublished_, uncleaned_;

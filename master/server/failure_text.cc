@@ -70,6 +70,32 @@ std::string Advice(const std::string& message) {
   return "that disk is full: make room on it (mrctl doctor, mrctl workers), then submit the job again";
 }
 
+// As the host, the SDK and the kernel's killer are told of.
+bool OutOfMemory(const std::string& message) {
+  return message.find("out of memory") != std::string::npos || message.find("memory ran out") != std::string::npos;
+}
+
+bool Reads(const JobView& job, const TaskId& task, const Skew& skew) {
+  if (task.stage >= job.plan.stages.size() || task.task >= job.plan.stages[task.stage].slices.size()) return false;
+  const std::vector<InputSpec>& inputs = job.spec.stages[task.stage].inputs;
+  for (const sched::Slice& slice : job.plan.stages[task.stage].slices[task.task]) {
+    if (slice.input >= inputs.size()) continue;
+    if (!inputs[slice.input].is_edge || inputs[slice.input].stage != skew.stage) continue;
+    if (skew.key.partition >= slice.partition_begin && skew.key.partition < slice.partition_end) return true;
+  }
+  return false;
+}
+
+// What made the task larger than others, where it had no memory left; of several keys the heaviest.
+std::string SkewLine(const JobView& job, const AttemptView& failed) {
+  const Skew* worst = nullptr;
+  for (const Skew& skew : job.skew) {
+    if (Reads(job, failed.id.task, skew) && (worst == nullptr || skew.key.bytes > worst->key.bytes)) worst = &skew;
+  }
+  if (worst == nullptr || !OutOfMemory(failed.message)) return "";
+  return "skew: " + SkewText(*worst, job.spec.stages[worst->stage].name) + ", and this task reads it";
+}
+
 }  // namespace
 
 std::string FailureSummary(const JobView& job, const std::string& message) {
@@ -84,6 +110,7 @@ std::string FailureSummary(const JobView& job, const std::string& message) {
   if (lines.size() > kMessageLines) lines.erase(lines.begin() + 1, lines.end() - (kMessageLines - 1));
   if (!failed->record.empty() && !SaysWhere(message, failed->record)) lines.push_back("at " + failed->record);
   if (std::string advice = Advice(message); !advice.empty()) lines.push_back(std::move(advice));
+  if (std::string skew = SkewLine(job, *failed); !skew.empty()) lines.push_back(std::move(skew));
   if (std::string alike = AlikeText(job, *failed); !alike.empty()) lines.push_back(std::move(alike));
   std::vector<std::string> tail = LinesOf(failed->stderr_tail);
   std::erase_if(tail, [&](const std::string& line) { return message.find(line) != std::string::npos; });

@@ -1,5 +1,6 @@
-// What the end of a failed job tells beyond the scheduler's sentence: where in the input, how many attempts failed
-// alike, and the end of what the operator wrote. At most eight lines, since a client adds two. Pure.
+// What the end of a failed job tells beyond the scheduler's sentence: where in the input, the hot key that it
+// reads where it ran out of memory, how many attempts failed alike, and the end of what the operator wrote. At most
+// eight lines, since a client adds two. Pure.
 #pragma once
 
 #include <string>

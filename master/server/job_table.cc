@@ -91,6 +91,7 @@ void JobTable::Shrink() {
     }
     job.attempts.clear();
     job.why.clear();
+    job.skew.clear();
     job.brief = true;
     brief_bytes_ += job.spec_bytes.size();
     brief_.push_back(job.id);

@@ -18,6 +18,7 @@
 #include "master/sched/event.h"
 #include "master/server/publisher.h"
 #include "master/server/records.h"
+#include "master/server/skew.h"
 #include "master/server/spec.h"
 #include "master/server/steering.h"
 
@@ -163,6 +164,7 @@ struct JobView {
   Steering steering;     // likewise
   std::map<std::pair<AttemptId, TaskId>, sched::Copy> reads;  // what live readers by bind were told last, by output
   std::map<uint32_t, std::string> warnings;  // by stage: what its user should know, one line
+  std::vector<Skew> skew;  // keys that are too heavy, as far as this process of the master knows
   std::map<std::pair<uint32_t, uint32_t>, std::deque<WhyLine>> why;  // (stage, task)
   std::deque<WhyLine> why_job;
   std::vector<FileOutput> Outputs() const;  // of all final stages, by name

@@ -209,6 +209,7 @@ void Brain::JobDone(JobId id) {
   jobs_.Settle(id);
   bad_records_.Forget(id);
   partition_sizes_.Forget(id);
+  skew_.Forget(id);
   Learn(*job);
   LOG(INFO) << Name(id) << " " << Word(job->state) << (job->error.empty() ? "" : ": ") << job->error;
   MarkChanged(id);

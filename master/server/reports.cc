@@ -252,8 +252,13 @@ uint64_t Brain::FeedReport(WorkerView*, WorkerId id, Incarnation incarnation, Re
       report.finished.incarnation = incarnation;
       const Fed fed = Feed(report.finished, EncodeFields(report.finished_extra));
       *verdict = FinishedVerdict(report, fed.decisions);
-      if (const JobView* view = jobs_.Find(job); view != nullptr && *verdict == Verdict::kWinner) {
+      if (JobView* view = jobs_.Find(job); view != nullptr && *verdict == Verdict::kWinner) {
         bad_records_.Committed(*view, attempt.task, report.finished_extra, report.bad_records);
+        const auto& total = report.finished.manifest;
+        if (skew_.Committed(attempt.task, view->plan.stages[attempt.task.stage], total.records, total.bytes,
+                            report.finished_extra, report.hot_keys)) {
+          view->skew = skew_.Of(job);
+        }
         NoteSizes(attempt.task, std::move(report.partition_kib));
         PlanLate();
       }

@@ -59,6 +59,26 @@ Status OnlyBrief(const JobView& job) {
                   std::to_string(kWholeJobs) + " ended jobs; 'mrctl job show' tells what is left");
 }
 
+void FillSkew(const JobView& job, rpc::JobStatus::Builder out) {
+  auto list = out.initSkew(static_cast<unsigned>(job.skew.size()));
+  unsigned at = 0;
+  for (const Skew& skew : job.skew) {
+    auto to = list[at++];
+    to.setStage(skew.stage);
+    to.setKey(PrintableBytes(skew.key.prefix).c_str());
+    to.setCut(skew.key.cut);
+    to.setRecords(skew.key.records);
+    to.setBytes(skew.key.bytes);
+    to.setStageRecords(skew.stage_records);
+    to.setStageBytes(skew.stage_bytes);
+    to.setPartition(skew.key.partition);
+    to.setPartitionsKnown(skew.partitions_known);
+    to.setPartitionBytes(skew.partition_bytes);
+    to.setMedianBytes(skew.median_bytes);
+    to.setText(SkewText(skew, job.spec.stages[skew.stage].name).c_str());
+  }
+}
+
 std::string Line(const JobView& job, const WhyLine& line) {
   const Duration after = line.at - job.submitted;
   std::string text = (after.ns == 0 ? "at its submission" : "at " + HumanDuration(after)) + ": ";
@@ -106,6 +126,7 @@ void Brain::Fill(const JobView& job, rpc::JobStatus::Builder out) const {
   auto warnings = out.initWarnings(static_cast<unsigned>(job.warnings.size()));
   at = 0;
   for (const auto& [stage, text] : job.warnings) warnings.set(at++, text.c_str());
+  FillSkew(job, out);
   if (job.state != JobState::kCommitting && job.state != JobState::kSucceeded) return;
   const OutputTotals totals = job.brief ? job.totals : TotalsOf(job.Outputs());
   out.setOutputBytes(totals.bytes);
@@ -453,6 +474,7 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
     lines.push_back(subject + " is " + Word(ToldState(*job)) + (job->error.empty() ? "" : ": " + job->error));
     for (const std::string& line : WhyPending(*job)) lines.push_back(line);
     for (const auto& [stage, text] : job->warnings) lines.push_back("warning: " + text);
+    for (const Skew& s : job->skew) lines.push_back("skew: " + SkewText(s, job->spec.stages[s.stage].name));
     for (const auto& line : job->why_job) lines.push_back(Line(*job, line));
     for (const auto& [id, attempt] : job->attempts) {
       if (attempt.state != AttemptState::kFailed || lines.size() > 256) continue;

@@ -17,6 +17,7 @@ constexpr size_t kMaxText = 16 << 10;    // of what a peer says to people
 constexpr uint32_t kMaxRows = 64;        // inline partition table
 constexpr uint32_t kMaxSizes = 1024;     // of partitions of others
 constexpr size_t kMaxBadRecords = 16;    // in words, of one attempt
+constexpr size_t kMaxHotKeys = 64;       // of one attempt
 constexpr uint32_t kLibraryPiece = 1 << 20;
 
 std::string Said(capnp::Text::Reader text) { return {text.begin(), std::min(text.size(), kMaxText)}; }
@@ -81,6 +82,13 @@ void FinishedFrom(rpc::Finished::Reader in, ReportIn* out) {
   for (const uint32_t kib : in.getPartitionKib()) {
     if (out->partition_kib.size() == kMaxSizes) break;
     out->partition_kib.push_back(kib);
+  }
+  for (auto key : in.getHotKeys()) {
+    if (out->hot_keys.size() == kMaxHotKeys) break;
+    const auto prefix = key.getPrefix();
+    out->hot_keys.push_back({key.getPort(), key.getPartition(), key.getHash(),
+                             {reinterpret_cast<const char*>(prefix.begin()), std::min(prefix.size(), kHotKeyPrefix)},
+                             key.getCut(), key.getRecords(), key.getBytes()});
   }
 }
 

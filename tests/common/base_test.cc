@@ -66,6 +66,19 @@ TEST(TextTest, JsonEscapeKeepsValidTextAndReplacesBrokenBytes) {
   EXPECT_EQ(JsonEscape("\xff"), "\\ufffd");
 }
 
+TEST(TextTest, GroupsDigits) {
+  EXPECT_EQ(Grouped(7), "7");
+  EXPECT_EQ(Grouped(999), "999");
+  EXPECT_EQ(Grouped(1234567), "1,234,567");
+}
+
+TEST(TextTest, AnyBytesCanStandInALine) {
+  EXPECT_EQ(PrintableBytes("GB"), "GB");
+  EXPECT_EQ(PrintableBytes("Zürich's \\ \t\n\r"), "Zürich\\'s \\\\ \\t\\n\\r");
+  EXPECT_EQ(PrintableBytes(std::string("\x1b[2J\0\x7f\xff\xc2\x9b", 9)), "\\x1b[2J\\x00\\x7f\\xff\\xc2\\x9b");
+  EXPECT_EQ(PrintableBytes("\xe2\x82"), "\\xe2\\x82") << "half a character";
+}
+
 TEST(StatusTest, TheValueOfATemporaryOutlivesIt) {
   const auto make = []() -> Result<std::vector<std::string>> { return std::vector<std::string>(3, std::string(100, 'x')); };
   // What a reference is bound to must be a value, or the loop reads what is gone.

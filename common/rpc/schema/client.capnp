@@ -120,6 +120,30 @@ struct JobStatus {
   # Null where no policy steered it by a deadline.
   deadline @20 :DeadlineStatus;
   # Null where it has neither a deadline nor a utility.
+  skew @21 :List(SkewStatus);
+  # Keys that have so much of a stage's output that who reads them takes longer than others, the heaviest of a stage
+  # first; as far as this process of the master has seen them.
+}
+
+struct SkewStatus {
+  stage @0 :UInt32;
+  # Whose output it is.
+  key @1 :Text;
+  # Printable: quotes, backslashes, control characters and what is no UTF-8 escaped.
+  cut @2 :Bool;
+  # It has more bytes than its first 64.
+  records @3 :UInt64;
+  bytes @4 :UInt64;
+  # With this key, about; of so many from the stage:
+  stageRecords @5 :UInt64;
+  stageBytes @6 :UInt64;
+  partition @7 :UInt32;
+  partitionsKnown @8 :Bool;
+  # Else the next two are 0: outputs of more than 64 partitions do not say.
+  partitionBytes @9 :UInt64;
+  medianBytes @10 :UInt64;
+  text @11 :Text;
+  # All that in one line.
 }
 
 struct SteeringStatus {

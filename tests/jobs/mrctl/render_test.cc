@@ -172,6 +172,38 @@ TEST(RenderTest, TellsOfClonesTheirReadsAndWarnings) {
   EXPECT_THAT(RenderJob(job, OutputForm::kJson), Not(HasSubstr("omega_s")));
 }
 
+TEST(RenderTest, NamesHotKeys) {
+  JobStatus job = Job();
+  EXPECT_THAT(RenderJob(job, OutputForm::kJson), HasSubstr(R"("skew":[])"));
+  EXPECT_EQ(SkewHint(job, "mrctl "), "");
+  SkewStatus skew;
+  skew.key = "GB";
+  skew.records = 41;
+  skew.bytes = 410;
+  skew.stage_records = 100;
+  skew.stage_bytes = 1000;
+  skew.partition = 3;
+  skew.text = "key 'GB' has about 41 % of the 100 records";
+  job.skew = {skew};
+  EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("skew        key 'GB' has about 41 % of the 100 records\n"));
+  EXPECT_THAT(RenderJob(job, OutputForm::kJson),
+              HasSubstr(R"("skew":[{"stage":"count","key":"GB","key_cut":false,"records":41,"bytes":410,"stage_records":100,)"
+                        R"("stage_bytes":1000,"partition":3,"partition_bytes":null,"median_bytes":null,"text":"key 'GB')"));
+  job.skew[0].partitions_known = true;
+  job.skew[0].partition_bytes = 500;
+  job.skew[0].median_bytes = 50;
+  EXPECT_THAT(RenderJob(job, OutputForm::kJson), HasSubstr(R"("partition_bytes":500,"median_bytes":50,)"));
+  job.state = JobState::kSucceeded;
+  EXPECT_EQ(SkewHint(job, ""), "mrctl: skew: key 'GB' has about 41 % of the 100 records\n");
+  job.skew.push_back(job.skew[0]);
+  job.skew[1].bytes = 900;
+  job.skew[1].text = "key 'US' is worse";
+  EXPECT_EQ(SkewHint(job, ""), "mrctl: skew: key 'US' is worse\n");
+  EXPECT_THAT(SkewHint(job, "mrctl "), testing::EndsWith("; `mrctl job show " + Name(job.id) + "` names 1 more\n"));
+  job.state = JobState::kFailed;
+  EXPECT_EQ(SkewHint(job, "mrctl "), "") << "its failure says it, where it is the reason";
+}
+
 TEST(RenderTest, AlignsColumnsAndLeavesNoSpaceBehind) {
   Table table({"A", "B"});
   table.Add({"long one", "x"});
@@ -186,12 +218,6 @@ TEST(RenderTest, ShowsQueuesAsATableAndAsJson) {
             "night    2.5     1    7    0      0     no\n");
   EXPECT_THAT(RenderQueues(queues, OutputForm::kJson),
               HasSubstr(R"({"id":"night","weight":2.5,"min_share":1,"max_share":7,"jobs":0,"held_slots":0,"waits":false})"));
-}
-
-TEST(RenderTest, GroupsDigits) {
-  EXPECT_EQ(Grouped(7), "7");
-  EXPECT_EQ(Grouped(999), "999");
-  EXPECT_EQ(Grouped(1234567), "1,234,567");
 }
 
 TEST(RenderTest, ShowsOfAFileHowManyReplicasItHasOfThoseWanted) {

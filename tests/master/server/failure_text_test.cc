@@ -84,6 +84,37 @@ TEST(FailureTextTest, HasAtMostEightLinesAndKeepsTheLastOnes) {
   EXPECT_THAT(text, HasSubstr("failed:\nline 37\nline 38\nline 39\nat record 5\nstderr: e4\nstderr: e5\nstderr: e6"));
 }
 
+TEST(FailureTextTest, NamesTheHotKeyThatATaskWithoutMemoryReads) {
+  const std::string why = "batch() ran out of memory (std::bad_alloc); raise --memory";
+  JobView job = Job({"no number at 17", why});
+  StageSpec reduce;
+  reduce.name = "reduce";
+  reduce.inputs.resize(1);
+  reduce.inputs[0].is_edge = true;
+  job.spec.stages.push_back(reduce);
+  job.plan.stages.resize(2);
+  job.plan.stages[1].slices = {{{0, 0, 3, 0, 2}}, {{0, 3, 4, 0, 2}}};
+  Skew skew;
+  skew.key = {0, 3, 1, "GB", false, 40, 400};
+  skew.stage_records = 100;
+  skew.stage_bytes = 1000;
+  job.skew = {skew};
+  auto failed = job.attempts.extract(std::prev(job.attempts.end()));
+  const std::string message = "task 1 of stage 'reduce' failed as attempt_1_0001_1_r_000001_1 on w2: ";
+  failed.key() = failed.mapped().id = {{job.id, 1, 1}, 1};
+  failed.mapped().stderr_tail = "e1\ne2\ne3\ne4\ne5\ne6\ne7\ne8\n";
+  job.attempts.insert(std::move(failed));
+  const std::string text = FailureSummary(job, message + why);
+  EXPECT_THAT(text, HasSubstr(why + "\nskew: key 'GB' has about 40 % of the 100 records from stage 'map'"));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 7) << text;
+  // Another reason; another partition.
+  Last(job).message = "no such table";
+  EXPECT_THAT(FailureSummary(job, message + "no such table"), Not(HasSubstr("skew")));
+  Last(job).message = why;
+  job.skew[0].key.partition = 2;
+  EXPECT_THAT(FailureSummary(job, message + why), Not(HasSubstr("skew")));
+}
+
 TEST(FailureTextTest, LeavesAMessageThatIsOfNoAttemptAsItIs) {
   JobView job = Job({"a"});
   Last(job).stderr_tail = "b\n";
