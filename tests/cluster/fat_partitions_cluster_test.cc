@@ -26,7 +26,7 @@ class FatPartitionsClusterTest : public testing::Test {
   }
 
   std::vector<std::string> Join(const std::string& type, const std::string& reduces) const {
-    return {"submit", "join", "--type", type, "--left", Uri("l.csv"), "--right", Uri("r.csv"), "--on", "id",
+    return {"submit", "join", "--type", type, "--broadcast-bytes", "0", "--left", Uri("l.csv"), "--right", Uri("r.csv"), "--on", "id",
             "--output", Uri(type + reduces), "--conf", "max_split_bytes=20k", "--reduces", reduces};
   }
   // Sorted.
@@ -74,7 +74,7 @@ TEST_F(FatPartitionsClusterTest, TasksShareThePartitionOfAHotKeyWhereTheJoinAllo
 TEST_F(FatPartitionsClusterTest, AStepThatReadsWhatSharingTasksWroteReadsAllOfIt) {
   std::ofstream(cluster_.directory() + "/job.toml")
       << "[[step]]\njob = 'join'\nreduces = 6\nargs = ['--left', '" + Uri("l.csv") + "', '--right', '" + Uri("r.csv") +
-             "', '--on', 'id']\n[[step]]\njob = 'grep'\nargs = ['-e', 'name[0-9]*7,']\n"
+             "', '--on', 'id', '--broadcast-bytes', '0']\n[[step]]\njob = 'grep'\nargs = ['-e', 'name[0-9]*7,']\n"
              "[[step]]\njob = 'aggregate'\nargs = ['--no-header', '--by', '3', '--agg', 'count']\n";
   const RunResult run = cluster_.Mrctl({"submit", cluster_.directory() + "/job.toml", "--output", Uri("steps"), "--conf",
                                         "max_split_bytes=20k"});
