@@ -106,13 +106,6 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
   std::array<std::unique_ptr<RowFiles>, 2> sides_;
 };
 
-// Whether tasks may share the rows of a key on that side, each with all rows of the other one: what becomes of a row
-// must not depend on others of its side, and nothing be said of the other side's rows without a partner.
-bool InParts(JoinKind kind, size_t side) {
-  if (kind == JoinKind::kInner) return true;
-  return side == 0 ? kind != JoinKind::kRight && kind != JoinKind::kFull : kind == JoinKind::kRight;
-}
-
 size_t KindNamed(const Args& args, const std::string& name) {
   std::vector<std::string> names;
   for (const auto& [known, kind] : kKinds) {
@@ -168,7 +161,8 @@ void PlanJoin(const std::vector<std::string>& argv, JobPlan& plan) {
   JobPlan::Stage& join = plan.Map("join", "join.join").TaskBytes(kTaskBytes);
   join.Configure(Config().Set("kind", kind).Set("separator", format.separator).Set("left_bytes", left_bytes));
   for (size_t side = 0; side < 2; ++side) {
-    if (InParts(kKinds[kind].second, side)) {
+    // Tasks may share the rows of a key, each with all rows of the other side.
+    if (MayBeWhole(kKinds[kind].second, 1 - side)) {
       join.ReadInParts(*rows[side]);
     } else {
       join.Read(Edge::kAllToAll, *rows[side]);
@@ -192,8 +186,9 @@ void AddJoin(Library& library) {
                     "  --type TYPE            inner (the default), left, right, full; semi: left rows with a partner,\n"
                     "                         anti: those without\n"
                     "  --broadcast-bytes N    a side of at most N bytes (.gz and .zst counted four times) is sent to all tasks,\n"
-                    "                         and the other one is not shuffled; mrctl explain tells. 0: never, as with\n"
-                    "                         --type full, or where the type asks for that side's rows without a partner\n"
+                    "                         and the other one is not shuffled, so that submit's --reduces counts for nothing;\n"
+                    "                         mrctl explain tells. 0: never, as with --type full, or where the type asks\n"
+                    "                         for that side's rows without a partner\n"
                     "                         (default 33554432, and above 2097152 an eighth of the other side)\n"
                     "  --left-bytes N         memory for the rows of a task; more of them are joined by way of files\n"
                     "                         (default 536870912)\n"

@@ -146,13 +146,6 @@ std::string SizeText(uint64_t bytes) {
   return text;
 }
 
-// Whether the table may be of this side: its rows without a partner give no line of their own.
-bool MayBeSmall(JoinKind kind, size_t side) {
-  if (kind == JoinKind::kInner) return true;
-  if (side == 0) return kind == JoinKind::kRight;
-  return kind == JoinKind::kLeft || kind == JoinKind::kSemi || kind == JoinKind::kAnti;
-}
-
 struct Limit {
   uint64_t bytes;
   std::string of;  // "" or where it comes from
@@ -174,6 +167,12 @@ Limit LimitOf(size_t side, const std::array<std::optional<uint64_t>, 2>& bytes, 
 
 }  // namespace
 
+bool MayBeWhole(JoinKind kind, size_t side) {
+  if (kind == JoinKind::kInner) return true;
+  if (side == 0) return kind == JoinKind::kRight;
+  return kind == JoinKind::kLeft || kind == JoinKind::kSemi || kind == JoinKind::kAnti;
+}
+
 bool MayBroadcast(JoinKind kind, const BroadcastLimits& limits) { return kind != JoinKind::kFull && limits.most != 0u; }
 
 BroadcastChoice ChooseBroadcast(JoinKind kind, const std::array<std::optional<uint64_t>, 2>& bytes,
@@ -183,7 +182,7 @@ BroadcastChoice ChooseBroadcast(JoinKind kind, const std::array<std::optional<ui
   BroadcastChoice choice;
   std::string against;
   for (const size_t side : {1, 0}) {
-    if (!MayBeSmall(kind, side)) continue;
+    if (!MayBeWhole(kind, side)) continue;
     const std::string name = std::string(kJoinSides[side]) + " side ";
     const Limit limit = LimitOf(side, bytes, limits);
     if (bytes[side] && *bytes[side] <= limit.bytes) {

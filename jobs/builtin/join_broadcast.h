@@ -28,6 +28,10 @@ inline constexpr uint64_t kTableGrowth = 8;
 // Part of an attempt's memory that rows may take, as elsewhere in the join.
 inline constexpr uint64_t kRowsPart = 3;
 
+// Whether tasks may have a part of the other side each and all of this one: what becomes of a row does not depend on
+// others of its side, and nothing is said of this side's rows without a partner.
+bool MayBeWhole(JoinKind kind, size_t side);
+
 struct BroadcastLimits {
   std::optional<uint64_t> most;  // --broadcast-bytes
   uint64_t left_bytes = 0;       // --left-bytes

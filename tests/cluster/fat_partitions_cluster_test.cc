@@ -26,8 +26,8 @@ class FatPartitionsClusterTest : public testing::Test {
   }
 
   std::vector<std::string> Join(const std::string& type, const std::string& reduces) const {
-    return {"submit", "join", "--type", type, "--broadcast-bytes", "0", "--left", Uri("l.csv"), "--right", Uri("r.csv"), "--on", "id",
-            "--output", Uri(type + reduces), "--conf", "max_split_bytes=20k", "--reduces", reduces};
+    return {"submit", "join", "--type", type, "--left", Uri("l.csv"), "--right", Uri("r.csv"), "--on", "id",
+            "--broadcast-bytes", "0", "--output", Uri(type + reduces), "--conf", "max_split_bytes=20k", "--reduces", reduces};
   }
   // Sorted.
   std::string Answer(const std::string& type) const {
