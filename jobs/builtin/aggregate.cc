@@ -277,7 +277,8 @@ class WriteGroups : public Reducer<std::string, std::string, Text, Text> {
 // "count,sum(amount)" -> measures; names of columns are added to `columns`.
 std::vector<Measure> ParseMeasures(const Args& args, const std::string& list, std::vector<std::string>* columns) {
   std::vector<Measure> measures;
-  for (const std::string& word : SplitNames(args, "--agg", list)) {
+  for (std::string word : SplitNames(args, "--agg", list)) {
+    word.erase(0, word.find_first_not_of(' '));  // as in "count, sum(x)"
     const size_t open = word.find('(');
     const std::string name = word.substr(0, open);
     const auto fold = std::find_if(std::begin(kFolds), std::end(kFolds), [&](const auto& f) { return name == f.first; });

@@ -72,10 +72,11 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
     for (uint32_t i = 0; i < view.size(); ++i) {
       std::string_view record = view.value(i);
       if (record.substr(0, 3) == kByteOrderMark) record.remove_prefix(3);
-      Header header{std::string(view.key(i)), {}};
+      Header header{std::string(view.key(i)), {}, {}};
       if (const char* wrong = ParseCsvRecord(record, &header.fields, config_.Text("separator")[0])) {
         Refuse("the header of " + header.file + ": " + wrong);
       }
+      if (header.fields.size() == 1) header.only = header.fields[0];
       if (!config_.Bool("header")) {
         for (size_t f = 0; f < header.fields.size(); ++f) header.fields[f] = std::to_string(f + 1);
       }
@@ -83,22 +84,19 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
       if (!first) {
         first = std::move(header);
       } else if (first->fields != header.fields) {
-        Refuse(first->file + " and " + header.file + " are read together, but their " +
-               (config_.Bool("header") ? "headers differ" : "first rows have different numbers of fields"));
+        Refuse(first->file + " and " + header.file + " are read together, but their " + Difference(first->fields, header.fields));
       }
     }
   }
 
   void End(Out& out) {
+    CheckColumns();
     for (size_t side = 0; side < sides_.size(); ++side) {
-      if (!headers_[side]) {
-        Refuse("the " + (sides_[side].empty() ? "" : sides_[side] + " ") + "input is empty; its first line must name the columns");
-      }
       const auto& fields = headers_[side]->fields;
       std::string found = std::to_string(fields.size()) + ";";
       for (const auto& field : fields) AppendSized(field, &found);
       for (const auto& name : DecodeTexts(config_.Text("columns" + std::to_string(side)))) {
-        AppendSized(std::to_string(Find(*headers_[side], name)), &found);
+        AppendSized(std::to_string(std::find(fields.begin(), fields.end(), name) - fields.begin()), &found);
       }
       out.Emit(sides_[side], found);
     }
@@ -108,22 +106,72 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
   struct Header {
     std::string file;
     std::vector<std::string> fields;
+    std::string only;  // the field, where there is one
   };
 
-  size_t Find(const Header& header, const std::string& name) {
-    const auto& fields = header.fields;
-    const auto at = std::find(fields.begin(), fields.end(), name);
-    if (at == fields.end()) {
-      std::string names;
-      for (const auto& field : fields) names += (names.empty() ? "" : ", ") + field;
-      Refuse(header.file + " has no column '" + name + "'" + Suggest(name, fields) +
-             (config_.Bool("header") ? "; its header names: " : "; without a header they are: ") + names);
+  // All that is wrong with the columns of all sides, so that one run tells it.
+  void CheckColumns() {
+    std::string wrong;
+    for (size_t side = 0; side < sides_.size(); ++side) {
+      if (!headers_[side]) {
+        Refuse("the " + (sides_[side].empty() ? "" : sides_[side] + " ") + "input is empty; its first line must name the columns");
+      }
+      const Header& header = *headers_[side];
+      std::string missing;
+      for (const auto& name : DecodeTexts(config_.Text("columns" + std::to_string(side)))) {
+        const auto n = std::count(header.fields.begin(), header.fields.end(), name);
+        if (n > 1) {
+          wrong += (wrong.empty() ? "" : "; ") + header.file + " has two columns '" + name +
+                   "'; give them different names, or use --no-header and numbers";
+        } else if (n == 0 && missing.find("'" + name + "'") == missing.npos) {
+          missing += (missing.empty() ? " has no column '" : ", no column '") + name + "'" + Suggest(name, header.fields);
+        }
+      }
+      if (!missing.empty()) wrong += (wrong.empty() ? "" : "; ") + header.file + missing + Known(header, missing);
     }
-    if (std::find(at + 1, fields.end(), name) != fields.end()) {
-      Refuse(header.file + " has two columns '" + name + "'; give them different names, or use --no-header and numbers");
-    }
-    return static_cast<size_t>(at - fields.begin());
+    if (!wrong.empty()) Refuse(wrong);
   }
+
+  // The columns that there are, and what else may have been meant.
+  std::string Known(const Header& header, const std::string& missing) const {
+    constexpr size_t kMostNames = 30;  // of a line that people read
+    const bool named = config_.Bool("header");
+    std::string text = named ? "; its header names: " : "; without a header they are: ";
+    for (size_t i = 0; i < header.fields.size() && i < kMostNames; ++i) text += (i == 0 ? "" : ", ") + header.fields[i];
+    if (header.fields.size() > kMostNames) text += ", ... (" + std::to_string(header.fields.size()) + " in all)";
+    if (const char other = OtherSeparator(header.only, config_.Text("separator")[0]); other != '\0') {
+      return text + "; that is one column: is it --separator '" + (other == '\t' ? "\\t" : std::string(1, other)) + "'?";
+    }
+    if (named && AnyNumber(missing)) text += "; columns have numbers with --no-header only";
+    return text;
+  }
+
+  // What a record of one field may have been separated by.
+  static char OtherSeparator(const std::string& only, char separator) {
+    for (const char c : {'\t', ';', '|', ','}) {
+      if (c != separator && only.find(c) != std::string::npos) return c;
+    }
+    return '\0';
+  }
+
+  // Whether one of the names in quotes is a number.
+  static bool AnyNumber(const std::string& text) {
+    for (size_t at = text.find("no column '"); at != text.npos; at = text.find("no column '", at + 1)) {
+      const size_t from = at + 11, to = text.find_first_not_of("0123456789", from);
+      if (to != text.npos && to != from && text[to] == '\'') return true;
+    }
+    return false;
+  }
+
+  // "headers differ: ...": the first place.
+  std::string Difference(const std::vector<std::string>& a, const std::vector<std::string>& b) const {
+    const std::string counts = std::to_string(a.size()) + " and " + std::to_string(b.size());
+    if (!config_.Bool("header")) return "first rows have " + counts + " fields";
+    if (a.size() != b.size()) return "headers differ: they have " + counts + " columns";
+    const auto at = std::mismatch(a.begin(), a.end(), b.begin());
+    return "headers differ: column " + std::to_string(at.first - a.begin() + 1) + " is '" + *at.first + "' and '" + *at.second + "'";
+  }
+
   [[noreturn]] void Refuse(const std::string& what) { throw JobError(config_.Text("job") + ": " + what); }
 
   Config config_;

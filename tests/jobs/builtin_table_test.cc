@@ -14,6 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 LocalResult RunTable(const std::string& job, const std::string& csv, const std::vector<std::string>& args,
                      const LocalOptions& shape = Shapes()[1]) {
@@ -138,6 +139,39 @@ TEST(AggregateTest, SaysWhatIsWrongWithItsArguments) {
   EXPECT_THAT(RunTable("aggregate", "a,a\n1,2\n", {"--agg", "sum(a)"}).error, HasSubstr("two columns 'a'"));
   EXPECT_THAT(RunTable("aggregate", "a,b\n1,2\nx,3\n", {"--agg", "sum(a)"}).error,
               testing::AllOf(HasSubstr("t.csv, byte 8: column 'a' has 'x'"), HasSubstr("no number")));
+}
+
+TEST(TableTest, AllColumnsThatAreWrongAreToldWithWhatMayHaveBeenMeant) {
+  EXPECT_EQ(RunTable("aggregate", "User,amount\n1,2\n", {"--by", "user,amuont", "--agg", "count, sum(nothing_like_it)"}).error,
+            "aggregate: t.csv has no column 'user' (did you mean 'User'?), no column 'amuont' (did you mean 'amount'?), "
+            "no column 'nothing_like_it'; its header names: User, amount");
+  LocalJob join(Builtins());
+  join.File("l", "a,b\n1,2\n").File("r", "c,d,d\n1,2,3\n");
+  EXPECT_EQ(join.Run("join", {"--left", "l", "--right", "r", "--left-on", "x", "--right-on", "d"}).error,
+            "join: l has no column 'x'; its header names: a, b; r has two columns 'd'; give them different names, or use "
+            "--no-header and numbers");
+}
+
+TEST(TableTest, AWrongSeparatorOrNumbersBesideAHeaderAreSeen) {
+  EXPECT_THAT(RunTable("topk", "id;score\n1;2\n", {"--by", "score"}).error,
+              HasSubstr("its header names: id;score; that is one column: is it --separator ';'?"));
+  EXPECT_THAT(RunTable("topk", "id\tscore,1\n1\t2\n", {"--by", "score", "--separator", ";"}).error, HasSubstr("is it --separator '\\t'?"));
+  EXPECT_THAT(RunTable("topk", "id,score\n1,2\n", {"--by", "2"}).error, HasSubstr("columns have numbers with --no-header only"));
+  EXPECT_THAT(RunTable("topk", "1;2\n", {"--by", "2", "--no-header"}).error,
+              testing::AllOf(HasSubstr("without a header they are: 1; that is one column: is it --separator ';'?"), Not(HasSubstr("only"))));
+  std::string wide = "c0";
+  for (int i = 1; i < 100; ++i) wide += ",c" + std::to_string(i);
+  EXPECT_THAT(RunTable("topk", wide + "\n", {"--by", "score"}).error, testing::AllOf(HasSubstr("c29, ... (100 in all)"), Not(HasSubstr("c30"))));
+}
+
+TEST(TableTest, WhereHeadersDifferIsTold) {
+  const auto error = [](const std::string& other, std::vector<std::string> args) {
+    args.insert(args.end(), {"--by", args.empty() ? "a" : "1"});
+    return LocalJob(Builtins()).Input("t.csv", "a,b\n1,2\n").Input("u.csv", other).Run("aggregate", args).error;
+  };
+  EXPECT_THAT(error("a,c\n1,2\n", {}), HasSubstr("t.csv and u.csv are read together, but their headers differ: column 2 is 'b' and 'c'"));
+  EXPECT_THAT(error("a\n1\n", {}), HasSubstr("headers differ: they have 2 and 1 columns"));
+  EXPECT_THAT(error("a,b,c\n", {"--no-header"}), HasSubstr("first rows have 2 and 3 fields"));
 }
 
 TEST(TopKTest, KeepsTheLargestInOrder) {

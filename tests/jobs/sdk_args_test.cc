@@ -49,5 +49,11 @@ TEST(ArgsTest, SaysWhatIsWrong) {
   EXPECT_THAT(Parse({"--quite-unlike"}).error, testing::Not(HasSubstr("did you mean")));
 }
 
+TEST(SuggestTest, TheOtherCaseIsNearAndAnotherLetterIsAnotherName) {
+  EXPECT_EQ(Suggest("USER", {"used", "user"}), " (did you mean 'user'?)");
+  EXPECT_EQ(Suggest("X", {"a", "x"}), " (did you mean 'x'?)");
+  EXPECT_EQ(Suggest("x", {"a", "id"}), "");
+}
+
 }  // namespace
 }  // namespace mr

@@ -36,12 +36,17 @@ inline size_t EditDistance(std::string_view a, std::string_view b) {
 }
 }  // namespace sdk
 
-// " (did you mean 'x'?)" for the nearest candidate if it is near, else empty.
+// " (did you mean 'x'?)" for the nearest candidate if it is near, else empty. Letters of the other case are nearest.
 inline std::string Suggest(std::string_view word, const std::vector<std::string>& candidates) {
+  const auto lower = [](std::string_view text) {
+    std::string out(text);
+    for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return out;
+  };
   std::string best;
-  size_t distance = word.size() / 3 + 2;
+  size_t distance = std::min(word.size() / 3 + 2, std::max<size_t>(word.size(), 1));  // another letter is another name
   for (const std::string& candidate : candidates) {
-    const size_t d = sdk::EditDistance(word, candidate);
+    const size_t d = sdk::EditDistance(lower(word), lower(candidate));
     if (d < distance) {
       distance = d;
       best = candidate;
