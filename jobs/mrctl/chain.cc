@@ -176,6 +176,11 @@ class Chain {
       PlanStage out = stage;
       out.name = alone ? step.name : step.name + "." + stage.name;
       out.builtin = planned.builtin;
+      // As step "a" with a stage "b.c", and "a.b" with "c".
+      if (const auto [other, fresh] = named_.emplace(out.name, i); !fresh) {
+        faults_->Add("steps '" + names_[other->second] + "' and '" + step.name + "' would both have a stage '" + out.name +
+                     "': give one of them another name");
+      }
       const auto flags = planned.plan.operator_flags.find(stage.op);
       if (flags != planned.plan.operator_flags.end()) out.flags = flags->second;
       for (PlanInput& in : out.inputs) {
@@ -326,6 +331,7 @@ class Chain {
   JobFileFaults* faults_;
   Plan plan_;
   std::vector<std::string> names_;
+  std::map<std::string, size_t> named_;    // by stage: its step
   std::vector<uint32_t> first_;            // by step: index of its first stage
   std::vector<std::set<uint32_t>> read_;   // by step: ports that others read
   std::map<std::pair<uint32_t, uint32_t>, PortUse> ports_;  // of operators: by stage and port

@@ -11,9 +11,14 @@ bool SameFiles(const PlanInput& a, const PlanInput& b) {
   return a.uris == b.uris && a.max_split_bytes == b.max_split_bytes && (!a.uris.empty() || a.input == b.input);
 }
 
-PlanStage CountQuotes(const PlanInput& files, size_t number) {
+bool HasStage(const Plan& plan, const std::string& name) {
+  return std::any_of(plan.stages.begin(), plan.stages.end(), [&](const PlanStage& stage) { return stage.name == name; });
+}
+
+PlanStage CountQuotes(const PlanInput& files, const Plan& plan, size_t number) {
   PlanStage stage;
   stage.name = "csv_quotes" + (number == 0 ? "" : "_" + std::to_string(number + 1));
+  while (HasStage(plan, stage.name)) stage.name += "_";  // a plan or a step may be called so
   stage.op = kCsvQuotesOperator;
   PlanInput input = files;
   input.format = "raw";
@@ -37,7 +42,7 @@ Plan WithCsvStages(Plan plan, const std::string& format) {
       if (!input.files || FormatOf(input, format) != "csv") continue;
       auto at = std::find_if(counting.begin(), counting.end(),
                              [&](const PlanStage& c) { return SameFiles(c.inputs[0], input); });
-      if (at == counting.end()) at = counting.insert(counting.end(), CountQuotes(input, counting.size()));
+      if (at == counting.end()) at = counting.insert(counting.end(), CountQuotes(input, plan, counting.size()));
       read[s].push_back(static_cast<uint32_t>(at - counting.begin()));
     }
   }

@@ -49,6 +49,15 @@ Result<std::string> ResolveInput(const std::string& word, bool local, BarePath b
   return uri;
 }
 
+// All that is wrong, as the first of it.
+Status Together(const std::vector<Status>& wrong) {
+  if (wrong.empty()) return Status::Ok();
+  if (wrong.size() == 1) return wrong[0];
+  std::string text;
+  for (const Status& status : wrong) text += (text.empty() ? "" : "\n  ") + ToFailure(status).message;
+  return {wrong[0].code(), text};
+}
+
 Status CheckLocalOutput(const SpecOptions& spec) {
   if (spec.overwrite) return Status::Ok();
   const std::string path = UriPath(spec.output_uri);
@@ -119,6 +128,7 @@ Result<SubmitPlan> PrepareSubmit(SubmitOptions o, const Settings& settings, cons
   const BarePath bare = local ? BarePath::kLocalFile : BarePath::kBlockStore;
   spec.bare_is_local = local;
   spec.cwd = cwd;
+  std::vector<Status> wrong;  // inputs
   for (size_t i = 0; i < o.inputs.size(); ++i) {
     if (o.inputs[i] == "-") {
       if (!local) return WithHint(InvalidArgument("--input - needs --local"), "or copy it in first: mrctl fs put - /path");
@@ -128,23 +138,26 @@ Result<SubmitPlan> PrepareSubmit(SubmitOptions o, const Settings& settings, cons
       spec.inputs.emplace_back();
       continue;
     }
-    MR_ASSIGN_OR_RETURN(std::string uri, ResolveInput(o.inputs[i], local, bare, cwd));
-    spec.inputs.push_back(std::move(uri));
+    auto uri = ResolveInput(o.inputs[i], local, bare, cwd);
+    if (!uri.ok()) wrong.push_back(uri.status());
+    spec.inputs.push_back(uri.ok() ? *std::move(uri) : "");
   }
   for (JobStep& step : o.steps) {
     for (std::string& word : step.inputs) {
       if (IsStepRef(word)) continue;
       auto uri = ResolveInput(word, local, bare, cwd);
-      if (!uri.ok()) return uri.status().With("step '" + step.name + "'");
-      word = *std::move(uri);
+      if (uri.ok()) word = *std::move(uri);
+      else wrong.push_back(uri.status().With("step '" + step.name + "'"));
     }
   }
+  MR_RETURN_IF_ERROR(Together(wrong));
   plan.to_stdout = o.output == "-" || (o.output.empty() && local);
   if (!plan.to_stdout && !o.output.empty()) {
     MR_ASSIGN_OR_RETURN(spec.output_uri, ResolveUri(o.output, bare, cwd));
     spec.overwrite = o.overwrite;
     if (local && IsDfsUri(spec.output_uri)) return InvalidArgument(o.output + ": the block store of a local cluster is gone at its end; use a local directory");
-    if (local) MR_RETURN_IF_ERROR(CheckLocalOutput(spec));
+    if (local) plan.refused = CheckLocalOutput(spec);
+    if (!o.dry_run) MR_RETURN_IF_ERROR(plan.refused);
   }
   plan.own_library = !o.lib.empty();
   plan.library = plan.own_library ? (o.lib[0] == '/' ? o.lib : cwd + "/" + o.lib) : BuiltinLibrary();

@@ -208,7 +208,10 @@ class Submission {
     if (client_ == nullptr) {
       print(nullptr);
       if (!settings_.quiet) std::fputs("splits, places and times are a master's to say: leave --local out\n", stderr);
-      return kExitOk;
+      if (plan_.refused.ok()) return kExitOk;
+      const Failure refused = ToFailure(plan_.refused);
+      std::fprintf(stderr, "would be refused: %s; %s\n", refused.message.c_str(), refused.hint.c_str());
+      return ExitCodeFor(plan_.refused.code());
     }
     if (plan_.own_library) {
       MR_ASSIGN_OR_RETURN(const std::string sha256, Sha256File(plan_.library));

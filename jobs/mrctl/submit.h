@@ -18,11 +18,12 @@ struct SubmitPlan {
   bool own_library = false;  // --lib
   bool stdin_input = false;  // one input is "-": spec.inputs has its index
   size_t stdin_index = 0;
+  Status refused;            // of a dry run: why the submit would be, as far as that is known here
   bool to_stdout = false;    // the result is printed; spec.output_uri is set by who starts the job
 };
 
 // Checks options that stand alone or exclude each other and makes paths absolute.
-// kInvalidArgument, kNotFound (local inputs), kRejected (local output exists).
+// kInvalidArgument, kNotFound (local inputs), kRejected (local output exists, and it is no dry run).
 Result<SubmitPlan> PrepareSubmit(SubmitOptions options, const Settings& settings, const std::string& cwd);
 
 }  // namespace mr::ctl

@@ -23,6 +23,10 @@ void Brain::ExplainJob(const JobSpec& spec, std::function<void(Explained)> reply
       if (!status.ok()) out->refusals.push_back(status);
     }
     auto plan = std::make_shared<Result<JobPlan>>(PlanJob(without, context));
+    if (plan->ok()) {
+      const Status status = CheckInputsOutside(**plan, shared->output_uri);
+      if (!status.ok()) out->refusals.push_back(status);
+    }
     loop_.Post([this, shared, out, plan, reply] {
       out->status = plan->status();
       if (!plan->ok()) return reply(std::move(*out));

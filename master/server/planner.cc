@@ -318,14 +318,19 @@ Result<JobPlan> PlanJob(const JobSpec& spec, const PlanContext& context) {
     MR_RETURN_IF_ERROR(CheckFileOutput(spec.output_uri, spec.overwrite));
   }
   MR_ASSIGN_OR_RETURN(JobPlan plan, Planner(spec, context).Run());
+  MR_RETURN_IF_ERROR(CheckInputsOutside(plan, spec.output_uri));
+  return plan;
+}
+
+Status CheckInputsOutside(const JobPlan& plan, const std::string& output_uri) {
   for (const auto& stage : plan.stages) {
     for (const auto& split : stage.splits) {
-      if (split.uri == spec.output_uri || split.uri.starts_with(spec.output_uri + "/")) {
-        return Rejected("input " + split.uri + " lies in the output " + spec.output_uri);
+      if (split.uri == output_uri || split.uri.starts_with(output_uri + "/")) {
+        return Rejected("input " + split.uri + " lies in the output " + output_uri);
       }
     }
   }
-  return plan;
+  return Status::Ok();
 }
 
 }  // namespace mr::master

@@ -42,6 +42,9 @@ std::vector<std::vector<sched::Slice>> SlicesOf(const JobSpec& spec, const JobPl
 std::vector<std::vector<sched::Slice>> SlicesOf(const JobSpec& spec, const JobPlan& plan, uint32_t stage,
                                                 const std::vector<Piece>& pieces);
 
+// kRejected where the job would read what it writes over.
+Status CheckInputsOutside(const JobPlan& plan, const std::string& output_uri);
+
 // Whether a new output may be put there: absent, or an empty directory, or `overwrite`; and in the nearest directory
 // above it that exists one can be made, which is tried. kRejected; kNotAllowed; kOverloaded for a full disk.
 Status CheckFileOutput(const std::string& uri, bool overwrite);

@@ -176,6 +176,16 @@ TEST_F(DeadlinesTest, ExplainShowsSplitsPlacesAndTimesBySlots) {
   const RunResult local = RunMrctl({"explain", "wordcount", "--local", "--input", Path("in")});
   EXPECT_EQ(local.exit, 0) << local.err;
   EXPECT_THAT(local.out, HasSubstr("count"));
+  // A local run's output that is there, and an input that would be written over, stand in the way of a submit alone.
+  const RunResult in_the_way = RunMrctl({"explain", "wordcount", "--local", "--input", Path("in"), "--output", Path("explained")});
+  EXPECT_EQ(in_the_way.exit, 3);
+  EXPECT_EQ(in_the_way.out.substr(in_the_way.out.find('\n', in_the_way.out.find('\n') + 1)),
+            local.out.substr(local.out.find('\n', local.out.find('\n') + 1)));
+  EXPECT_THAT(in_the_way.err, HasSubstr("would be refused: output " + Path("explained") + " exists and is not empty; name another"));
+  const RunResult itself = Mrctl({"explain", "wordcount", "--overwrite", "--input", Uri("explained"), "--output", Uri("explained")});
+  EXPECT_EQ(itself.exit, 3) << itself.out << itself.err;
+  EXPECT_THAT(itself.err, HasSubstr("lies in the output"));
+  EXPECT_THAT(itself.out, HasSubstr("SPLITS"));
 }
 
 TEST_F(DeadlinesTest, ARunningJobsDeadlineAndPriorityCanBeSet) {

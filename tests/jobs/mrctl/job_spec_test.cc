@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "jobs/mrctl/csv_stages.h"
 #include "jobs/mrctl/uri.h"
 
 namespace mr::ctl {
@@ -151,6 +152,23 @@ TEST(PlanTest, RefusesWhatIsNoPlan) {
   EXPECT_FALSE(ParsePlan(R"({"plan": {"version": 1, "stages": []}})").ok());
   EXPECT_THAT(ParsePlan(R"({"plan": {"version": 1, "stages": [{"name": "x", "operator": "o", "ports": [],
       "inputs": [{"edge": {"kind": "broadcast", "from": "later"}}]}]}})").status().message(), HasSubstr("later"));
+}
+
+TEST(CsvStagesTest, HaveNamesThatNoStepHas) {
+  Plan plan;
+  for (const char* name : {"rows", "csv_quotes"}) {
+    PlanStage& stage = plan.stages.emplace_back();
+    stage.name = name;
+    PlanInput& input = stage.inputs.emplace_back();
+    input.files = true;
+    input.format = "csv";
+    input.uris = {name};
+  }
+  plan = WithCsvStages(std::move(plan), "");
+  ASSERT_EQ(plan.stages.size(), 4u);
+  EXPECT_EQ(plan.stages[0].name, "csv_quotes_");
+  EXPECT_EQ(plan.stages[1].name, "csv_quotes_2");
+  EXPECT_EQ(plan.stages[3].name, "csv_quotes");
 }
 
 TEST(Base64Test, DecodesEachLengthAndRefusesStrayBytes) {

@@ -6,6 +6,7 @@
 #include "jobs/mrctl/chain.h"
 #include "jobs/mrctl/job_file.h"
 #include "jobs/mrctl/options.h"
+#include "jobs/mrctl/submit.h"
 
 namespace mr::ctl {
 namespace {
@@ -74,6 +75,18 @@ TEST(JobStepsTest, AllMistakesAreToldAtOnceWithTheirSteps) {
   EXPECT_THAT(text, HasSubstr("step 'e': unknown edge 'gruop' (did you mean 'group'?)"));
   EXPECT_THAT(text, HasSubstr("step 'e': args is for a step with a job"));
   EXPECT_THAT(text, HasSubstr("x.toml: 10 mistakes:"));
+}
+
+TEST(JobStepsTest, AllInputsThatAreNotThereAreToldAtOnce) {
+  SubmitOptions options;
+  ASSERT_TRUE(ApplyToml("input = ['a', 'b']\n[[step]]\njob = 'grep'\n[[step]]\njob = 'sort'\ninput = ['c', '@grep']\n", &options).ok());
+  options.local = 1;
+  const Status missing = PrepareSubmit(options, Settings(), "/nowhere").status();
+  EXPECT_EQ(missing.code(), Code::kNotFound);
+  EXPECT_EQ(missing.message(), "input /nowhere/a does not exist\n  input /nowhere/b does not exist\n"
+                               "  step 'sort': input /nowhere/c does not exist");
+  options.local = 0;
+  EXPECT_TRUE(PrepareSubmit(options, Settings(), "/nowhere").status().code() == Code::kInvalidArgument) << "--output is missing";
 }
 
 TEST(JobStepsTest, AJobBesideStepsIsRefused) {
@@ -213,6 +226,9 @@ TEST(ChainTest, WhatCannotBeChainedIsNamedWithItsStep) {
   numbered.plan.stages[0].inputs[1].input = 2;
   EXPECT_THAT(Faults({JobStepOf("a", {"/in"}), numbered}), HasSubstr("step 'b': its job reads 3 inputs, of which input gives 2"));
   EXPECT_THAT(Faults({OpStepOf("split", {"/in"}), OpStepOf("count", {"@split:1"})}), HasSubstr("step 'split': nothing reads its port 0"));
+  EXPECT_THAT(Faults({JobStepOf("a", {"/in"}), JobStepOf("a.map", {"@a"}, true)}),
+              HasSubstr("steps 'a' and 'a.map' would both have a stage 'a.map': give one of them another name"));
+  EXPECT_EQ(Faults({JobStepOf("a", {"/in"}), JobStepOf("a.b", {"@a"}, true)}), "");
   EXPECT_THAT(Faults({JobStepOf("a", {"/in"}), OpStepOf("b", {"@a"}, {"group"})}), HasSubstr("step 'b': cannot read @a by edge group"));
   EXPECT_THAT(Faults({OpStepOf("s", {"/in"}), OpStepOf("x", {"@s"}, {"group"}), OpStepOf("y", {"@s", "@x"})}), HasSubstr("its port 0 is read by keys"));
 }
