@@ -47,6 +47,21 @@ TEST(JoinTest, EqualsTwoLoops) {
   }
 }
 
+// Also where tasks share the rows of one side.
+TEST(JoinTest, EachTypeIsTheSameForAllSeeds) {
+  std::string left = "id,a\n", right = "id,b\n";
+  for (int i = 0; i < 40; ++i) {
+    left += std::to_string(i % 3 == 0 ? 1 : i % 7) + ",l" + std::to_string(i) + "\n";
+    right += std::to_string(i % 4 == 0 ? 1 : i % 11) + ",r" + std::to_string(i) + "\n";
+  }
+  for (const std::string type : {"inner", "left", "right", "full", "semi", "anti"}) {
+    LocalJob job(Builtins(), {.split_bytes = 50});
+    job.File("l.csv", left).File("r.csv", right);
+    const auto verdict = ExpectDeterministic(job, "join", {"--left", "l.csv", "--right", "r.csv", "--on", "id", "--type", type});
+    EXPECT_TRUE(verdict.ok) << type << ": " << verdict.text;
+  }
+}
+
 TEST(JoinTest, EachTypeIsAsInSql) {
   const std::string left = "id,a\n1,x\n2,y\n2,z\n3,w\n", right = "b,id,c\np,2,q\nr,4,s\nt,2,\"u\nv\"\n";
   const std::map<std::string, std::vector<std::string>> expected = {

@@ -122,6 +122,12 @@ void PlanTwo(const std::vector<std::string>& args, JobPlan& plan) {
   plan.Reduce("reduce", args.at(1)).Group(map).WriteFiles();
 }
 
+// Sums need all values of a key.
+void PlanParts(const std::vector<std::string>&, JobPlan& plan) {
+  auto& map = plan.Map("map", "count").ReadFiles().Shuffle();
+  plan.Reduce("reduce", "sum").ReadInParts(map, 0, true).WriteFiles();
+}
+
 const mr_library* WrongLibrary() {
   static Library library;
   static const mr_library* const table = [] {
@@ -131,7 +137,7 @@ const mr_library* WrongLibrary() {
     library.Add<LastValue>("last_value", MR_DETERMINISTIC).Add<Alternates>("alternates", kAll);
     library.Add<OneTooFar>("one_too_far", kAll);
     library.Add<Attempt>("attempt", MR_DETERMINISTIC).Add<Attempt>("attempt_undeclared", 0);
-    library.AddJob<PlanTwo>("two", "MAP REDUCE [combine|custom]");
+    library.AddJob<PlanTwo>("two", "MAP REDUCE [combine|custom]").AddJob<PlanParts>("parts", "");
     return library.table();
   }();
   return table;
@@ -191,6 +197,14 @@ TEST(DeterminismTest, CatchesEachKindOfWrongOperator) {
   ExpectCaught({"count", "counts_values", "combine"}, "count", "(its own fault, or that of counts_values, which reads it)");
   ExpectCaught({"numbered", "last_value"}, "numbered", "MR_UNORDERED says carries no meaning");
   ExpectCaught({"alternates", "sum", "custom"}, "alternates", "Partition() of operator 'alternates' gave the key");
+}
+
+TEST(DeterminismTest, CatchesOneThatReadsInPartsWhatItNeedsWhole) {
+  LocalJob job(WrongLibrary(), {.split_bytes = 40});
+  const Determinism found = ExpectDeterministic(job.Input("in", Poem()), "parts");
+  EXPECT_FALSE(found.ok);
+  EXPECT_EQ(found.op, "sum") << found.text;
+  EXPECT_THAT(found.text, HasSubstr("how tasks shared a partition that it reads in parts"));
 }
 
 TEST(DeterminismTest, TheSameSeedMakesTheSameChoices) {

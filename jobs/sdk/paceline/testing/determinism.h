@@ -116,6 +116,7 @@ class DeterminismCheck {
       const char* what;
     };
     constexpr Kind kKinds[] = {{Vary::kBatches, "where its blocks or batches end"},
+                               {Vary::kShares, "how tasks shared a partition that it reads in parts (ReadInParts)"},
                                {Vary::kCombiner, "how often its combiner ran on what it emitted, and on which parts of a group"},
                                {Vary::kOrder, "the order of what it emitted, which its flag MR_UNORDERED says carries no meaning"}};
     // A choice that differs in the whole may be without effect alone: then another seed shows it.
@@ -125,7 +126,7 @@ class DeterminismCheck {
           const LocalResult one = RunWith(Variation(tried, static_cast<uint32_t>(kind.vary), static_cast<int>(s)), false);
           if (Same(one)) continue;
           std::string what = std::string("the job's answer depends on ") + kind.what;
-          if (kind.vary != Vary::kBatches && !plain.stages[s].readers.empty()) {
+          if (kind.vary != Vary::kBatches && kind.vary != Vary::kShares && !plain.stages[s].readers.empty()) {
             what += " (its own fault, or that of " + plain.stages[s].readers + ", which reads it)";
           }
           return Fail(tried, plain.stages[s].op, plain.stages[s].name, what + ": " + Difference(one));

@@ -22,6 +22,8 @@
 #include "paceline/testing/json.h"
 #include "paceline/testing/local_result.h"
 #include "paceline/testing/plan_sizes.h"
+#include "paceline/testing/record_range.h"
+#include "paceline/testing/shares.h"
 #include "paceline/testing/side_files.h"
 #include "paceline/testing/test_host.h"
 #include "paceline/testing/variation.h"
@@ -85,6 +87,7 @@ class LocalJob {
       for (const auto& stage : plan["stages"].items) AddStage(stage);
       DescribeStages(&result);
       for (size_t s = 0; s < stages_.size(); ++s) {
+        FixTasks(s);
         result.tasks[stages_[s].name] = stages_[s].tasks;
         for (uint32_t t = 0; t < stages_[s].tasks; ++t) RunTask(s, t);
       }
@@ -114,7 +117,7 @@ class LocalJob {
     uint64_t offset, length;
   };
   struct StageInput {
-    bool files = false, grouped = false;
+    bool files = false, grouped = false, splits = false;
     std::string format, kind;
     uint64_t sample_bytes = 0;
     size_t from = 0;
@@ -128,6 +131,7 @@ class LocalJob {
     std::string name, config;
     const mr_operator* op = nullptr;
     uint32_t tasks = 0;
+    std::vector<sdk::Share> shares;  // by task, where tasks share partitions; else empty
     std::vector<StageInput> inputs;
     std::vector<Port> ports;
     std::vector<std::pair<uint32_t, Split>> splits;  // input, split; files_per_task of them make a task
@@ -209,6 +213,7 @@ class LocalJob {
       input.grouped = edge["grouped"].boolean;
       input.from = FindStage(edge["from"].text);
       input.port = static_cast<uint32_t>(edge.UintOr("port", 0));
+      input.splits = edge.Has("splits") && edge["splits"].boolean;
       const mr_operator& writer = *stages_[input.from].op;
       if (input.grouped && (writer.compare == nullptr) != (stage->op->compare == nullptr)) {
         throw JobError("stage '" + stage->name + "': of operators '" + writer.name + "' and '" + stage->op->name +
@@ -261,29 +266,30 @@ class LocalJob {
     }
   }
 
-  // Where the first record of `text` that starts behind `at` does; `text` begins with a record.
-  static uint64_t RecordBehind(std::string_view text, uint64_t at, bool csv) {
-    uint64_t found = text.size();
-    if (csv) {
-      bool quoted = false;
-      ForEachCsvEnd(text, &quoted, [&](size_t end) {
-        if (end <= at) return true;
-        found = end;
-        return false;
-      });
-    } else if (const size_t nl = text.find('\n', at); nl != text.npos) {
-      found = nl + 1;
+  // Where the stage's inputs are there: tasks may share partitions.
+  void FixTasks(size_t s) {
+    Stage& stage = stages_[s];
+    std::vector<std::pair<uint32_t, uint32_t>> parts;
+    for (uint32_t i = 0; i < stage.inputs.size(); ++i) {
+      const StageInput& input = stage.inputs[i];
+      if (input.kind == "one_to_one") stage.tasks = stages_[input.from].tasks;
+      if (input.splits) parts.push_back({i, stages_[input.from].tasks});
     }
-    return found;
+    const auto dice = variation_.Of(Vary::kShares, s);
+    if (!dice || parts.empty() || HasFixedReader(s)) return;
+    stage.shares = sdk::RollShares(*dice, stage.tasks, parts);
+    stage.tasks = static_cast<uint32_t>(stage.shares.size());
   }
-
-  // [first, second) of the file: the records of the split.
-  static std::pair<uint64_t, uint64_t> RangeOf(const Split& split, bool csv) {
-    const std::string& text = split.file->content;
-    const uint64_t end = split.offset + split.length;
-    const uint64_t from = split.offset == 0 ? 0 : RecordBehind(text, split.offset, csv);
-    const uint64_t to = end >= text.size() ? text.size() : RecordBehind(text, end, csv);
-    return {from, std::max(from, to)};
+  // One that also reads something else, whose partitions are its tasks.
+  bool HasFixedReader(size_t s) const {
+    return std::any_of(stages_.begin(), stages_.end(), [s](const Stage& reader) {
+      bool one_to_one = false, all_to_all = false;
+      for (const StageInput& input : reader.inputs) {
+        one_to_one |= input.kind == "one_to_one" && input.from == s;
+        all_to_all |= input.kind == "all_to_all";
+      }
+      return one_to_one && all_to_all;
+    });
   }
 
   void FeedSplit(const Stage& stage, const StageInput& input, const Split& split, uint32_t index,
@@ -295,13 +301,13 @@ class LocalJob {
       return task->Batch({sdk::TestTask::Pack({{"", bytes}}, 0), index, 0, 0, split.offset, split.file->name});
     }
     const bool csv = input.format == "csv";
-    const auto [offset, to] = RangeOf(split, csv);
+    const auto [offset, to] = sdk::RecordRange(split.file->content, split.offset, split.length, csv);
     const std::string_view text = std::string_view(split.file->content).substr(offset, to - offset);
     size_t at = 0;
     std::optional<sdk::Dice> dice = variation_.Of(Vary::kBatches, IndexOf(stage), split.offset + 1);
     while (at < text.size()) {
       const uint64_t block_bytes = dice ? dice->Around(options_.block_bytes) : options_.block_bytes;
-      const size_t end = at + RecordBehind(text.substr(at), std::min<uint64_t>(block_bytes, text.size() - at), csv);
+      const size_t end = at + sdk::RecordBehind(text.substr(at), std::min<uint64_t>(block_bytes, text.size() - at), csv);
       const std::string_view block = text.substr(at, end - at);
       TestRecords records;
       if (stage.op->flags & MR_RAW_BLOCKS) {
@@ -347,14 +353,17 @@ class LocalJob {
   template <class F>
   void ForEachSlice(const Stage& stage, const StageInput& input, uint32_t t, F&& f) const {
     const Stage& from = stages_[input.from];
+    const bool shared = input.kind == "all_to_all" && !stage.shares.empty();
+    const sdk::Share share = shared ? stage.shares[t] : sdk::Share{t, true, 0, 0, 0};
     for (uint32_t u = 0; u < from.tasks; ++u) {
+      if (!share.whole && &input == &stage.inputs[share.input] && (u < share.begin || u >= share.end)) continue;
       if (input.kind == "one_to_one" && u != t) continue;
       if (input.kind == "many_to_one" && (u < uint64_t{from.tasks} * t / stage.tasks ||
                                           u >= uint64_t{from.tasks} * (t + 1) / stage.tasks)) {
         continue;
       }
       const auto& partitions = from.out[u][input.port];
-      f(u, partitions[input.kind == "all_to_all" ? t : 0]);
+      f(u, partitions[input.kind == "all_to_all" ? share.partition : 0]);
     }
   }
 

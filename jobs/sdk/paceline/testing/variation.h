@@ -1,6 +1,6 @@
 // What the engine leaves open, chosen by a seed: a LocalJob that is given a Variation cuts its splits, blocks and batches
 // elsewhere, runs combiners never, once or often, gives the records of unordered operators in another order, and uses
-// other numbers of tasks. The same seed gives the same choices, whatever machine it is.
+// other numbers of tasks, and lets tasks share partitions. The same seed gives the same choices, whatever machine it is.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,9 @@ enum class Vary : uint32_t {
   kBatches = 2,   // where blocks and batches end
   kCombiner = 4,  // how often, and on which parts of a group
   kOrder = 8,     // of what MR_UNORDERED operators emit
+  kShares = 16,   // which tasks share a partition of an input that is read in parts
 };
-inline constexpr uint32_t kVaryAll = 15;
+inline constexpr uint32_t kVaryAll = 31;
 
 namespace sdk {
 
