@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "jobs/mrctl/completion.h"
+#include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/json_out.h"
 #include "jobs/mrctl/plan.h"
 #include "jobs/mrctl/tools.h"
