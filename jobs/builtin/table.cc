@@ -124,12 +124,26 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
           wrong += (wrong.empty() ? "" : "; ") + header.file + " has two columns '" + name +
                    "'; give them different names, or use --no-header and numbers";
         } else if (n == 0 && missing.find("'" + name + "'") == missing.npos) {
-          missing += (missing.empty() ? " has no column '" : ", no column '") + name + "'" + Suggest(name, header.fields);
+          missing += (missing.empty() ? " has no column '" : ", no column '") + name + "'" +
+                     (AreColumns(name, header.fields) ? " (these are several; one is taken here)" : Suggest(name, header.fields));
         }
       }
-      if (!missing.empty()) wrong += (wrong.empty() ? "" : "; ") + header.file + missing + Known(header, missing);
+      if (missing.empty()) continue;
+      const std::string told = header.file + missing + Known(header, missing);
+      if (wrong.find(told) == wrong.npos) wrong += (wrong.empty() ? "" : "; ") + told;  // a file may be both sides
     }
     if (!wrong.empty()) Refuse(wrong);
+  }
+
+  // Whether the name is a list of columns, as some jobs take it.
+  static bool AreColumns(const std::string& name, const std::vector<std::string>& fields) {
+    if (name.find(',') == name.npos) return false;
+    for (size_t from = 0; from <= name.size();) {
+      const size_t comma = std::min(name.find(',', from), name.size());
+      if (std::find(fields.begin(), fields.end(), name.substr(from, comma - from)) == fields.end()) return false;
+      from = comma + 1;
+    }
+    return true;
   }
 
   // The columns that there are, and what else may have been meant.

@@ -230,6 +230,11 @@ class Submission {
   Status Explained(const Status& status) {
     if (status.message().rfind(plan_.options.job + ": ", 0) != 0) return status;
     std::string hint = "mrctl submit " + plan_.options.job + " --help shows what it takes";
+    // Of a job that names its inputs by options of its own this would be wrong.
+    const bool own_inputs = status.message().find("--left") != std::string::npos;
+    if (status.message().find("it takes no argument '") != std::string::npos && plan_.spec.inputs.empty() && !own_inputs) {
+      hint = "inputs are given as --input FILE; " + hint;
+    }
     for (const auto& [word, ours] : plan_.options.near_ours) {
       if (status.message().find("unknown option '" + word + "'") == std::string::npos) continue;
       hint = "did you mean submit's own " + ours + "? " + hint;

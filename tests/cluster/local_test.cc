@@ -264,6 +264,7 @@ TEST_F(LocalTest, RefusesBadInputBeforeAnythingStarts) {
   const RunResult mistyped = Run({"grep", "--inputt", "in", "-e", "a"});
   EXPECT_EQ(mistyped.exit, 2);
   EXPECT_THAT(mistyped.err, HasSubstr("did you mean submit's own --input?")) << "also behind JOB";
+  EXPECT_THAT(Run({"wordcount", "in.txt"}).err, HasSubstr("inputs are given as --input FILE; mrctl submit wordcount --help"));
   EXPECT_EQ(Run({"grep", "-e", "(", "--input", "in"}).exit, 2);
   EXPECT_EQ(Run({"wordcount", "--format", "texd", "--input", "in"}).exit, 2);
   EXPECT_EQ(Run({"--lib", "in", "wordcount", "--input", "in"}).exit, 2);

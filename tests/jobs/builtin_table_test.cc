@@ -150,6 +150,9 @@ TEST(TableTest, AllColumnsThatAreWrongAreToldWithWhatMayHaveBeenMeant) {
   EXPECT_EQ(join.Run("join", {"--left", "l", "--right", "r", "--left-on", "x", "--right-on", "d"}).error,
             "join: l has no column 'x'; its header names: a, b; r has two columns 'd'; give them different names, or use "
             "--no-header and numbers");
+  join.File("both", "a,b\n1,2\n");
+  EXPECT_EQ(join.Run("join", {"--left", "both", "--right", "both", "--on", "b,a"}).error,
+            "join: both has no column 'b,a' (these are several; one is taken here); its header names: a, b");
 }
 
 TEST(TableTest, AWrongSeparatorOrNumbersBesideAHeaderAreSeen) {
