@@ -29,6 +29,8 @@ extern "C" {
 enum mr_failure {
   MR_FAILURE_USER = 0,      /* as fail(): charged to the task's budget of retries */
   MR_FAILURE_RETRYABLE = 1, /* of what is around the operator: tried again as after a full disk, elsewhere where possible */
+  MR_FAILURE_FINAL = 2,     /* of the input, or of what the job was told: any attempt would find the same, so the job
+                               fails at once. A host that does not know it takes it for MR_FAILURE_USER. */
 };
 
 enum mr_operator_flags {

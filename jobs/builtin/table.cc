@@ -186,7 +186,7 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
     return "headers differ: column " + std::to_string(at.first - a.begin() + 1) + " is '" + *at.first + "' and '" + *at.second + "'";
   }
 
-  [[noreturn]] void Refuse(const std::string& what) { throw JobError(config_.Text("job") + ": " + what); }
+  [[noreturn]] void Refuse(const std::string& what) { throw FinalError(config_.Text("job") + ": " + what); }
 
   Config config_;
   std::vector<std::string> sides_;

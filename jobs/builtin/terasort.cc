@@ -58,7 +58,7 @@ class CheckRows : public LineMapper<std::tuple<std::string, uint64_t>, Span> {
       offset_ = context().offset();
       first_.assign(row.substr(0, kKeyBytes));
     } else if (ordered_ && row.substr(0, kKeyBytes) < last_) {
-      throw JobError("terasort: " + context().input_file() + ": row " + std::to_string(offset_ / kRowBytes + sum_.rows) +
+      throw FinalError("terasort: " + context().input_file() + ": row " + std::to_string(offset_ / kRowBytes + sum_.rows) +
                      " is out of order: its key is below that of the row before");
     }
     last_.assign(row.substr(0, kKeyBytes));
@@ -91,7 +91,7 @@ class CheckSpans : public Reducer<std::tuple<std::string, uint64_t>, Span, Text,
   void Reduce(const std::tuple<std::string, uint64_t>& place, Values<Span>& spans, Out&) {
     for (const auto& [first, last, rows, checksum] : spans) {
       if (ordered_ && sum_.rows > 0 && first < last_) {
-        throw JobError("terasort: " + std::get<0>(place) + ", row " + std::to_string(std::get<1>(place) / kRowBytes) +
+        throw FinalError("terasort: " + std::get<0>(place) + ", row " + std::to_string(std::get<1>(place) / kRowBytes) +
                        " is out of order: its key is below that of the row before, the last of what stands before it");
       }
       last_.assign(last);

@@ -317,6 +317,7 @@ class Brain {
   // reports.cc
   // Where it passes the job's limit of bad records: the job is failed, and true.
   bool FailForBadRecords(WorkerId id, Incarnation incarnation, const ReportIn& report);
+  bool ReadOtherContent(const ReportIn& report) const;
   uint64_t FeedReport(WorkerView* worker, WorkerId id, Incarnation incarnation, ReportIn& report, Verdict* verdict);
   Verdict FinishedVerdict(const ReportIn& report, const std::vector<sched::Decision>& decisions);
   void NotCopied(const sched::Copy& from, WorkerId to, const std::string& why);

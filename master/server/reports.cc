@@ -292,12 +292,24 @@ uint64_t Brain::FeedReport(WorkerView*, WorkerId id, Incarnation incarnation, Re
   return 0;
 }
 
+// Whether an output that it read is not, or no longer, the committed one: then what it counted says nothing of the job,
+// and the scheduler refuses the report. What it left out the scheduler finds.
+bool Brain::ReadOtherContent(const ReportIn& report) const {
+  const sched::Job* job = scheduler_->state().FindJob(report.attempt.task.job);
+  return job != nullptr &&
+         std::any_of(report.finished.consumed.begin(), report.finished.consumed.end(), [job](const sched::Consumed& c) {
+           const bool exists = c.stage < job->stages.size() && c.task < job->stages[c.stage].contents.size();
+           const sched::Content* content = exists ? &job->stages[c.stage].contents[c.task] : nullptr;
+           return content == nullptr || content->generation == 0 || content->digest != c.content;
+         });
+}
+
 bool Brain::FailForBadRecords(WorkerId id, Incarnation incarnation, const ReportIn& report) {
   const AttemptView* known = jobs_.Find(report.attempt);
   if (known == nullptr || known->worker != id || known->incarnation != incarnation || !Live(known->state)) return false;
   const JobView& job = *jobs_.Find(report.attempt.task.job);
   const TaskId& task = report.attempt.task;
-  if (Ended(job.state) || job.stages[task.stage].tasks[task.task].committed) return false;
+  if (Ended(job.state) || job.stages[task.stage].tasks[task.task].committed || ReadOtherContent(report)) return false;
   const std::string excess = bad_records_.Excess(job, task, report.finished_extra, report.bad_records);
   if (excess.empty()) return false;
   LOG(INFO) << Name(job.id) << " fails: " << excess;

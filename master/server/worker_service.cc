@@ -106,7 +106,8 @@ ReportIn ReportFrom(rpc::Report::Reader in) {
       const auto failed = in.getFailed();
       out.kind = ReportIn::Kind::kFailed;
       const uint8_t kind = failed.getKind();
-      out.failure = kind >= 1 && kind <= 5 ? static_cast<sched::FailureKind>(kind) : sched::FailureKind::kEnvironment;
+      const bool known = kind >= 1 && kind <= static_cast<uint8_t>(sched::FailureKind::kUserFinal);
+      out.failure = known ? static_cast<sched::FailureKind>(kind) : sched::FailureKind::kEnvironment;
       out.message = Said(failed.getMessage());
       out.failed_extra = {Said(failed.getRecord()), Said(failed.getStderrTail())};
       break;

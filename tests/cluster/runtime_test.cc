@@ -76,8 +76,9 @@ TEST_F(RuntimeTest, BadRecordsAreLeftOutAndCounted) {
 }
 
 TEST_F(RuntimeTest, TheFirstBadRecordFailsTheJobByDefault) {
-  const RunResult run = Submit("numbers", "numbers", "none", {"--max-attempts", "1"});
+  const RunResult run = Submit("numbers", "numbers", "none", {});
   EXPECT_EQ(run.exit, 1);
+  EXPECT_THAT(run.err, HasSubstr("failed 1 time,")) << "each attempt would meet it";
   EXPECT_THAT(run.err, ContainsRegex("numbers, byte [0-9]+: 'bad [0-9]+' is no number \\(--max-bad-records N would skip"));
   EXPECT_FALSE(PathExists(Path("none")));
 }
@@ -95,8 +96,9 @@ TEST_F(RuntimeTest, LimitOfBadRecordsIsThatOfTheWholeJob) {
 
 TEST_F(RuntimeTest, OneTaskAboveTheLimitFailsByItself) {
   Write("rotten", "1\nx\ny\nz\n2\n");
-  const RunResult run = Submit("numbers", "rotten", "rotten.out", {"--max-bad-records", "2", "--max-attempts", "1"});
+  const RunResult run = Submit("numbers", "rotten", "rotten.out", {"--max-bad-records", "2"});
   EXPECT_EQ(run.exit, 1);
+  EXPECT_THAT(run.err, HasSubstr("failed 1 time,"));
   EXPECT_THAT(run.err, HasSubstr("it met 3 bad records, and --max-bad-records is 2; the last one: " + Uri("rotten") + ", byte 6: 'z' is no number"));
 }
 
@@ -128,6 +130,16 @@ TEST_F(RuntimeTest, ARetryableFailureCostsNoAttempt) {
   EXPECT_EQ(run.exit, 1);
   EXPECT_THAT(run.err, HasSubstr("failed 8 times"));
   EXPECT_THAT(run.err, HasSubstr("operator rt.unlucky failed and asks to be tried again: the licence server is busy"));
+}
+
+TEST_F(RuntimeTest, AFinalFailureEndsTheJobAtOnce) {
+  Write("text", "no picture\n");
+  const RunResult run = Submit("refuses", "text", "pictures", {"--max-attempts", "9"});
+  EXPECT_EQ(run.exit, 1);
+  EXPECT_THAT(run.err, HasSubstr("task 0 of stage 'map' failed 1 time,"));
+  EXPECT_THAT(run.err, HasSubstr("operator rt.refuses failed: this is no picture"));
+  const std::string attempts = Mrctl({"job", "attempts", JobOf(run)}).out;
+  EXPECT_EQ(attempts.find("_m_000000_2"), std::string::npos) << attempts;
 }
 
 TEST_F(RuntimeTest, SideFilesReachEveryAttempt) {

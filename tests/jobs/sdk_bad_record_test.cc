@@ -66,6 +66,11 @@ class AsksForHelp : public LineMapper<Text, Text> {
   void Map(std::string_view, Out&) { throw RetryableError("the service does not answer"); }
 };
 
+class GivesUp : public LineMapper<Text, Text> {
+ public:
+  void Map(std::string_view, Out&) { throw FinalError("this is no picture"); }
+};
+
 class LooksUp : public LineMapper<Text, Text> {
  public:
   void Open() {
@@ -170,6 +175,13 @@ TEST(RetryableErrorTest, IsToldApart) {
   EXPECT_THROW(test.Feed({Line("a")}), RetryableError);
 }
 
+TEST(FinalErrorTest, IsToldApart) {
+  OperatorTest<GivesUp> test;
+  EXPECT_THROW(test.Feed({Line("a")}), FinalError);
+  OperatorTest<Words> bad;
+  EXPECT_THROW(bad.Feed({Line("bad")}), FinalError) << "a record that cannot be used is the same for each attempt";
+}
+
 TEST(CancelledTest, IsToldToWhoAsks) {
   OperatorTest<StopsWhenTold> test;
   test.Feed({Line("a")}).Cancel().Feed({Line("b")}).End();
@@ -200,7 +212,7 @@ TEST(OlderHostTest, GetsPlainFailures) {
     ASSERT_NE(instance, nullptr);
     EXPECT_NE(op->batch(instance, &batch), 0);
     EXPECT_FALSE(full.failure().empty());
-    EXPECT_FALSE(full.retryable());
+    EXPECT_EQ(full.failed_as(), MR_FAILURE_USER);
     op->close(instance);
   }
 }

@@ -26,7 +26,14 @@
 namespace mr::worker {
 
 // As mr::sched::FailureKind; the number travels.
-enum class FailureKind : uint8_t { kUser = 1, kEnvironment = 2, kLost = 3, kKilled = 4, kPreempted = 5 };
+enum class FailureKind : uint8_t {
+  kUser = 1,
+  kEnvironment = 2,
+  kLost = 3,
+  kKilled = 4,
+  kPreempted = 5,
+  kUserFinal = 6,  // as kUser, where another attempt would fail alike
+};
 
 // What the attempt reads of one upstream task for one of its inputs.
 struct Read {

@@ -421,7 +421,9 @@ void AttemptRunner::ChildEnded(TaskResult result, std::optional<Result<Manifest>
   stored_ = std::move(stored);
   event::ChildEnded e;
   e.failed = result_.end != TaskEnd::kDone;
-  e.kind = result_.end == TaskEnd::kUserError ? FailureKind::kUser : FailureKind::kEnvironment;
+  e.kind = result_.end == TaskEnd::kUserError   ? FailureKind::kUser
+           : result_.end == TaskEnd::kUserFinal ? FailureKind::kUserFinal
+                                                : FailureKind::kEnvironment;
   e.message = result_.message;
   Handle(std::move(e));
 }

@@ -297,7 +297,7 @@ const char* Running::TakeDone(Packet& packet) {
   if (done_blob_.size() > kMaxResultBytes) return "a result that is too large";
   if (packet.header.more) return nullptr;
   task::WireResult result;
-  if (!DecodeFields(done_blob_, &result) || result.outcome > task::Outcome::kEnvironment) return "a result that cannot be read";
+  if (!DecodeFields(done_blob_, &result) || result.outcome > task::Outcome::kUserFinal) return "a result that cannot be read";
   if (!partial_.empty() || reading_more_) return "an end in the middle of something";
   if (result.bad_records.size() > kMaxBadRecords) return "a result with too many bad records in words";
   if (result.hot_keys.size() > kMaxHotKeys) return "a result with too many hot keys";
@@ -380,8 +380,12 @@ void Running::EndIfComplete() {
   const bool good = done_->outcome == task::Outcome::kDone;
   if (good && (outputs_pending_ > 0 || (!keep_ && !exited_))) return;
   if (!good && !exited_) return;
-  result.end = good ? TaskEnd::kDone
-                    : done_->outcome == task::Outcome::kUser ? TaskEnd::kUserError : TaskEnd::kEnvironment;
+  switch (done_->outcome) {
+    case task::Outcome::kDone: result.end = TaskEnd::kDone; break;
+    case task::Outcome::kUser: result.end = TaskEnd::kUserError; break;
+    case task::Outcome::kUserFinal: result.end = TaskEnd::kUserFinal; break;
+    case task::Outcome::kEnvironment: result.end = TaskEnd::kEnvironment; break;
+  }
   result.message = std::move(done_->message);
   result.record = std::move(done_->record);
   result.records_in = done_->records_in;

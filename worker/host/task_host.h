@@ -100,6 +100,7 @@ enum class TaskEnd : uint8_t {
   kUserError,    // it failed, threw, crashed, exited early or broke the protocol
   kEnvironment,  // disk full, no memory for the arena, helper gone: not the user's fault
   kKilled,       // by Kill()
+  kUserFinal,    // as kUserError, where another attempt would fail alike: its input is damaged, or no use to the operator
 };
 
 struct TaskResult {

@@ -17,6 +17,7 @@ struct Operator {
   // What the operator said by host->fail(), or what a callback of ours found: the cause of a
   // failure, which wins over the return code that follows.
   Status failure;
+  bool final = false;  // it follows from the input alone: another attempt would fail alike
   std::string name() const { return table != nullptr ? table->name : ""; }
 };
 

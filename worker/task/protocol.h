@@ -26,7 +26,7 @@ namespace mr::task {
 inline constexpr int kLostDaemon = 71;
 
 // To be raised with every change of what is in this file, or of the blobs and batches that it carries.
-inline constexpr uint32_t kTaskProtocol = 5;
+inline constexpr uint32_t kTaskProtocol = 6;
 
 // ---- Arena -------------------------------------------------------------------------------------
 
@@ -193,7 +193,8 @@ struct WireCounter {
   }
 };
 
-enum class Outcome : uint8_t { kDone = 0, kUser = 1, kEnvironment = 2 };
+// kUserFinal: as kUser, where each other attempt would find the same.
+enum class Outcome : uint8_t { kDone = 0, kUser = 1, kEnvironment = 2, kUserFinal = 3 };
 
 struct WireResult {
   Outcome outcome = Outcome::kDone;

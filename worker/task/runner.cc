@@ -64,7 +64,8 @@ WireResult Runner::Run() {
     // What the operator or a callback found first explains what followed.
     if (!oper_.failure.ok()) status = oper_.failure;
     const bool user = status.code() == Code::kInvalidArgument || status.code() == Code::kNotFound;
-    result.outcome = user ? Outcome::kUser : Outcome::kEnvironment;
+    const bool final = oper_.failure.ok() ? damaged_ : oper_.final;
+    result.outcome = !user ? Outcome::kEnvironment : final ? Outcome::kUserFinal : Outcome::kUser;
     result.message = status.message();
     result.record = where_;
   }
@@ -279,10 +280,14 @@ Status Runner::DeliverBatches(const WireSplit& split, uint32_t upstream, SplitRe
   uint64_t expected = split.length;
   for (;;) {
     mr_batch batch{};
-    MR_ASSIGN_OR_RETURN(const bool got, reader->Next(&batch_, &batch.offset));
+    const Result<bool> next = reader->Next(&batch_, &batch.offset);
+    if (!next.ok()) {
+      damaged_ = next.status().code() == Code::kInvalidArgument;
+      return next.status();
+    }
     link_->page()->total.fetch_add(reader->expected() - expected, std::memory_order_relaxed);
     expected = reader->expected();
-    if (!got) return {};
+    if (!*next) return {};
     batch.struct_size = sizeof batch;
     batch.input = split.input;
     batch.upstream_task = upstream;
@@ -397,6 +402,7 @@ void Runner::HostFailAs(void* context, uint32_t failure, mr_bytes message) {
     self->oper_.failure = failure == MR_FAILURE_RETRYABLE
                               ? Unavailable(who + " failed and asks to be tried again: " + Text(message))
                               : InvalidArgument(who + " failed: " + Text(message));
+    self->oper_.final = failure == MR_FAILURE_FINAL;
     self->user_failed_ = true;
   }
 }
@@ -407,6 +413,7 @@ int Runner::HostBadRecord(void* context, mr_bytes what) {
   const std::string text = Text(what), who = "operator " + self->oper_.name() + " failed: ";
   const uint64_t limit = self->task_.max_bad_records, n = ++self->bad_records_;
   if (n > limit) {
+    self->oper_.final = true;
     self->oper_.failure =
         InvalidArgument(limit == 0 ? who + text + " (--max-bad-records N would skip up to N such records)"
                                    : who + "it met " + std::to_string(n) + " bad records, and --max-bad-records is " +

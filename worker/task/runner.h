@@ -69,6 +69,7 @@ class Runner {
   GroupedStream* stream_ = nullptr;  // while a grouped batch is with the operator
   std::string batch_, where_;
   bool user_failed_ = false;  // oper_.failure came by fail()
+  bool damaged_ = false;      // an input cannot be read as its format, which each attempt would find
   uint64_t bad_records_ = 0;
   std::vector<std::string> bad_samples_;
   uint64_t records_in_ = 0, records_out_ = 0;

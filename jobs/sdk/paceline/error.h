@@ -30,8 +30,8 @@ class JobError : public std::exception {
 
 // Thrown while a record, line or group is mapped, reduced or joined: this one cannot be used, the next ones can. Where
 // the job was submitted with --max-bad-records N it is skipped, counted (counter "mr", "bad_records"; of winning
-// attempts) and written to the attempt's log with its place; one more than N in all tasks together fails the job. The
-// default is 0: the first one fails its attempt as any exception does. What it emitted before is taken back, as long
+// attempts) and written to the attempt's log with its place; one more than N in all tasks together fails the job, at once.
+// The default is 0: the first one fails it. What it emitted before is taken back, as long
 // as that is at most 128 KiB per port; what operators keep in their members is theirs to keep right. Thrown anywhere
 // else (Open, Combine, Side, End, a BlockMapper's Map) it is an exception as any other: operators that take blocks or
 // batches apart themselves call context().SkipRecord for each bad record.
@@ -44,6 +44,15 @@ class BadRecord : public JobError {
 // the next time or on another worker. Costs nothing of the task's budget of failures (--max-attempts); the job fails
 // when the task has met it 8 times on all the workers there are, or on three, or 100 times in all.
 class RetryableError : public JobError {
+ public:
+  using JobError::JobError;
+};
+
+// The input, or what the job was told, is at fault, and each attempt would find the same: a table has no such column, a
+// file is no picture. The job fails at once, whatever --max-attempts says. Only for what follows from the bytes of the
+// input alone: they are the same for all attempts (what the block store gives is checked, a damaged replica is another's
+// affair; a file:// input is one file for all workers). A single record that is no good is a BadRecord.
+class FinalError : public JobError {
  public:
   using JobError::JobError;
 };
@@ -86,20 +95,23 @@ inline std::string DescribeException() {
 }
 
 // REQUIRES: called inside a catch block.
-inline bool IsRetryable() {
+inline mr_failure FailureOf() {
   try {
     throw;
   } catch (const RetryableError&) {
-    return true;
+    return MR_FAILURE_RETRYABLE;
+  } catch (const FinalError&) {
+    return MR_FAILURE_FINAL;
   } catch (...) {
-    return false;
+    return MR_FAILURE_USER;
   }
 }
 
 // Tells the host why the call that is running fails. REQUIRES: called inside a catch block.
 inline void FailBecause(const mr_host* host, const std::string& why) {
-  if (MR_HAS(host, fail_as) && IsRetryable()) return host->fail_as(host->context, MR_FAILURE_RETRYABLE, Bytes(why));
-  host->fail(host->context, Bytes(why));
+  const mr_failure failure = FailureOf();
+  if (!MR_HAS(host, fail_as) || failure == MR_FAILURE_USER) return host->fail(host->context, Bytes(why));
+  host->fail_as(host->context, failure, Bytes(why));
 }
 
 // Runs f; 0, or 1 after `fail` was given the reason (nothing for AttemptOver).

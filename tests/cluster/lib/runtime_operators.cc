@@ -60,6 +60,16 @@ void PlanUnlucky(const std::vector<std::string>& argv, mr::JobPlan& plan) {
   plan.Map("map", "rt.unlucky").Configure(mr::Config().Set("times", times)).ReadFiles().WriteFiles();
 }
 
+// Finds that the input is of another kind.
+class Refuses : public mr::LineMapper<mr::Text, mr::Text> {
+ public:
+  void Map(std::string_view, Out&) { throw mr::FinalError("this is no picture"); }
+};
+void PlanRefuses(const std::vector<std::string>& argv, mr::JobPlan& plan) {
+  mr::Args("refuses").Parse(argv);
+  plan.Map("map", "rt.refuses").ReadFiles().WriteFiles();
+}
+
 // Each line with what the side file says of it.
 class Lookup : public mr::LineMapper<mr::Text, mr::Text> {
  public:
@@ -118,10 +128,12 @@ PACELINE_LIBRARY(
     PACELINE_OPERATOR(Parse, "rt.parse", MR_DETERMINISTIC)
     PACELINE_OPERATOR(Total, "rt.total", MR_DETERMINISTIC)
     PACELINE_OPERATOR(Unlucky, "rt.unlucky", MR_DETERMINISTIC)
+    PACELINE_OPERATOR(Refuses, "rt.refuses", MR_DETERMINISTIC)
     PACELINE_OPERATOR(Lookup, "rt.lookup", MR_DETERMINISTIC)
     PACELINE_OPERATOR(Sieve, "rt.sieve", MR_DETERMINISTIC)
     PACELINE_OPERATOR(Patient, "rt.patient", MR_DETERMINISTIC | MR_REUSABLE)
     PACELINE_JOB("numbers", "adds up the numbers of its lines", PlanNumbers)
+    PACELINE_JOB("refuses", "finds that it cannot be", PlanRefuses)
     PACELINE_JOB("unlucky", "asks to be tried again\n  --times N", PlanUnlucky)
     PACELINE_JOB("lookup", "each line with what the side file names says of it", PlanLookup)
     PACELINE_JOB("sieve", "numbers, and what is none", PlanSieve)

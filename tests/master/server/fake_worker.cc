@@ -165,8 +165,8 @@ void FakeWorker::Fail(const AttemptId& attempt, Fate fate) {
     report.setRefused("no such luck");
   } else {
     auto failed = report.initFailed();
-    failed.setKind(fate == Fate::kUserFailure ? 1 : 2);
-    failed.setMessage(fate == Fate::kUserFailure ? "bad record\nand more" : "no space left on device");
+    failed.setKind(fate == Fate::kUserFailure ? 1 : fate == Fate::kFinalFailure ? 6 : 2);
+    failed.setMessage(fate == Fate::kEnvironmentFailure ? "no space left on device" : "bad record\nand more");
   }
   Send(kj::mv(request));
 }
@@ -267,6 +267,7 @@ void FakeWorker::Finish(const AttemptId& attempt) {
   counters[0].setGroup("test");
   counters[0].setName("finished");
   counters[0].setValue(1);
+  edit(attempt, finished);
   Send(kj::mv(request));
 }
 

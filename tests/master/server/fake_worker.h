@@ -59,8 +59,10 @@ class FakeWorker {
   void FinishHeld();
   void StartHeld();  // says that they run
   // What becomes of a launch: it is done (or held), it fails with this kind, it is not started.
-  enum class Fate { kDone, kUserFailure, kEnvironmentFailure, kRefused };
+  enum class Fate { kDone, kUserFailure, kEnvironmentFailure, kRefused, kFinalFailure };
   std::function<Fate(const AttemptId&)> fate = [](const AttemptId&) { return Fate::kDone; };
+  // What a report that one is done says else, before it is sent.
+  std::function<void(const AttemptId&, rpc::Finished::Builder)> edit = [](const AttemptId&, rpc::Finished::Builder) {};
   std::string data_address = "127.0.0.1:1";  // as it says when it registers; nobody serves there
   bool leaving = false;                      // likewise
   bool drained = false;  // as the master said last

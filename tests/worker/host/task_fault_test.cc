@@ -134,14 +134,14 @@ TEST_F(TaskFaultTest, BadRecordsAreSkippedUpToTheLimit) {
   TaskSpec fewer = Spec("picky");
   fewer.max_bad_records = 24;
   const TaskResult failed = RunOn(std::move(fewer), text)->Wait();
-  EXPECT_EQ(failed.end, TaskEnd::kUserError);
+  EXPECT_EQ(failed.end, TaskEnd::kUserFinal);
   EXPECT_EQ(failed.message,
             "operator picky failed: it met 25 bad records, and --max-bad-records is 24; the last one: line 25 of its kind is bad");
 }
 
 TEST_F(TaskFaultTest, TheFirstBadRecordFailsByDefault) {
   const TaskResult r = RunOn(Spec("picky"), "good\nbad\n")->Wait();
-  EXPECT_EQ(r.end, TaskEnd::kUserError);
+  EXPECT_EQ(r.end, TaskEnd::kUserFinal);
   EXPECT_EQ(r.message.rfind("operator picky failed: line 1 of its kind is bad", 0), 0u) << r.message;
 }
 
@@ -149,6 +149,23 @@ TEST_F(TaskFaultTest, WhoAsksToBeTriedAgainIsNotToBlame) {
   const TaskResult r = RunOn(Spec("plead"))->Wait();
   EXPECT_EQ(r.end, TaskEnd::kEnvironment);
   EXPECT_EQ(r.message, "operator plead failed and asks to be tried again: no answer");
+}
+
+TEST_F(TaskFaultTest, WhoGivesUpIsToldApart) {
+  const TaskResult r = RunOn(Spec("give_up"))->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kUserFinal);
+  EXPECT_EQ(r.message, "operator give_up failed: no attempt can do this");
+}
+
+TEST_F(TaskFaultTest, DamagedCompressedInputIsFinal) {
+  TaskSpec s = Spec("echo");
+  AddSplit(&s, Write("damaged.gz", std::string("\x1f\x8b\x08\0\0\0\0\0\0\3no deflate at all", 27)));
+  s.ports = {Shuffle(1)};
+  auto c = std::make_shared<Collector>();
+  host_->Run(std::move(s), c);
+  const TaskResult r = c->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kUserFinal) << r.message;
+  EXPECT_NE(r.message.find("COMPRESSED_INPUT_DAMAGED"), std::string::npos) << r.message;
 }
 
 TEST_F(TaskFaultTest, GarbageOnTheControlSocketFailsTheTask) {
@@ -240,7 +257,7 @@ TEST_F(TaskFaultTest, FixedLengthFileOfOtherLengthNamesTheFile) {
   auto c = std::make_shared<Collector>();
   host_->Run(std::move(s), c);
   const TaskResult r = c->Wait();
-  EXPECT_EQ(r.end, TaskEnd::kUserError);
+  EXPECT_EQ(r.end, TaskEnd::kUserFinal);
   EXPECT_NE(r.message.find(path), std::string::npos) << r.message;
 }
 

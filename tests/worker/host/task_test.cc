@@ -359,7 +359,7 @@ TEST_F(TaskTest, RecordContainersAreReadAsWritten) {
     host_->Run(std::move(t), d);
     const TaskResult r = d->Wait();
     if (damaged) {
-      EXPECT_EQ(r.end, TaskEnd::kUserError);
+      EXPECT_EQ(r.end, TaskEnd::kUserFinal);
       EXPECT_NE(r.message.find("checksum"), std::string::npos) << r.message;
     } else {
       ASSERT_EQ(r.end, TaskEnd::kDone) << r.message;

@@ -70,7 +70,7 @@ class TestHost {
     };
     host_.fail_as = [](void* self, uint32_t failure, mr_bytes message) {
       static_cast<TestHost*>(self)->failure_ = View(message);
-      static_cast<TestHost*>(self)->retryable_ = failure == MR_FAILURE_RETRYABLE;
+      static_cast<TestHost*>(self)->failed_as_ = static_cast<mr_failure>(failure);
     };
     host_.bad_record = [](void* self, mr_bytes what) { return static_cast<TestHost*>(self)->BadRecord(View(what)); };
     host_.cancelled = [](void* self) { return static_cast<TestHost*>(self)->cancelled ? 1 : 0; };
@@ -90,7 +90,7 @@ class TestHost {
   TestRecords& emitted(uint32_t port) { return emitted_.at(port); }
   const TestCounters& counters() const { return counters_; }
   const std::string& failure() const { return failure_; }
-  bool retryable() const { return retryable_; }
+  mr_failure failed_as() const { return failed_as_; }
   const std::vector<std::string>& bad_records() const { return bad_records_; }
   const std::string& log() const { return log_; }
   uint64_t taken() const { return taken_; }
@@ -105,6 +105,7 @@ class TestHost {
       ++counters_[{"mr", "bad_records"}];
       return 0;
     }
+    failed_as_ = MR_FAILURE_FINAL;
     failure_ = max_bad_records == 0 ? std::string(what)
                                     : std::to_string(bad_records_.size()) + " bad records, the last one " + std::string(what);
     return 1;
@@ -134,7 +135,7 @@ class TestHost {
   TestBatch current_;
   TestCounters counters_;
   std::string failure_, log_;
-  bool retryable_ = false;
+  mr_failure failed_as_ = MR_FAILURE_USER;
   std::vector<std::string> bad_records_;  // in the order in which they came
 };
 
@@ -213,7 +214,8 @@ class TestTask {
   [[noreturn]] void Complain(const char* where) {
     std::string why = host_.failure();
     if (why.empty()) why = std::string(where) + "() failed and gave no reason";
-    if (host_.retryable()) throw RetryableError(why);
+    if (host_.failed_as() == MR_FAILURE_RETRYABLE) throw RetryableError(why);
+    if (host_.failed_as() == MR_FAILURE_FINAL) throw FinalError(why);
     throw JobError(why);
   }
 

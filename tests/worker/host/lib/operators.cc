@@ -287,6 +287,12 @@ int Plead(void* p, const mr_batch*) {
   op->host->fail_as(op->host->context, MR_FAILURE_RETRYABLE, {"no answer", 9});
   return 1;
 }
+
+int GiveUp(void* p, const mr_batch*) {
+  Op* op = static_cast<Op*>(p);
+  op->host->fail_as(op->host->context, MR_FAILURE_FINAL, {"no attempt can do this", 22});
+  return 1;
+}
 // Computes until it is told to end, and ends ("deaf": goes on). The file named by the config has what it knows.
 int UntilCancelled(void* p, const mr_batch*) {
   Op* op = static_cast<Op*>(p);
@@ -359,6 +365,7 @@ const mr_operator kOperators[] = {
     Make("environment", 0, &Environment),
     Make("picky", 0, &Picky),
     Make("plead", 0, &Plead),
+    Make("give_up", 0, &GiveUp),
     Make("until.cancelled", 0, &UntilCancelled),
     Make("until.cancelled.reusable", MR_REUSABLE, &UntilCancelled),
 };
