@@ -256,7 +256,7 @@ uint64_t Brain::FeedReport(WorkerView*, WorkerId id, Incarnation incarnation, Re
         bad_records_.Committed(*view, attempt.task, report.finished_extra, report.bad_records);
         const auto& total = report.finished.manifest;
         if (skew_.Committed(attempt.task, view->plan.stages[attempt.task.stage], total.records, total.bytes,
-                            report.finished_extra, report.hot_keys)) {
+                            report.finished_extra, report.partition_kib, report.hot_keys)) {
           view->skew = skew_.Of(job);
         }
         NoteSizes(attempt.task, std::move(report.partition_kib));

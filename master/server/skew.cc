@@ -51,21 +51,27 @@ std::string SkewText(const Skew& s, const std::string& stage_name) {
 }
 
 bool SkewTable::Committed(const TaskId& task, const StagePlan& plan, uint64_t records, uint64_t bytes,
-                          const FinishedExtra& extra, const std::vector<HotKey>& hot) {
+                          const FinishedExtra& extra, const std::vector<uint32_t>& kib,
+                          const std::vector<HotKey>& hot) {
   const std::vector<uint32_t>& partitions_of = plan.port_partitions;
   if (std::none_of(partitions_of.begin(), partitions_of.end(), [](uint32_t p) { return p > 1; })) return false;
   OfStage& of = stages_[{task.job, task.stage}];
   if (of.ports.empty()) {
     of.counted.resize(plan.tasks);
-    for (uint32_t begin = 0; const uint32_t partitions : partitions_of) {
-      of.ports.push_back({begin, begin + partitions, 0, 0, HotKeys()});
-      begin += partitions;
+    for (uint32_t begin = 0; const uint32_t count : partitions_of) {
+      of.ports.push_back({begin, begin + count, 0, 0, HotKeys()});
+      begin += count;
     }
-    if (plan.partitions() == extra.rows.size()) of.partition_bytes.resize(extra.rows.size());
+    of.partition_bytes.resize(plan.partitions());
   }
   if (task.task >= of.counted.size() || of.counted[task.task]) return false;
   of.counted[task.task] = true;
-  const bool rows = !of.partition_bytes.empty() && of.partition_bytes.size() == extra.rows.size();
+  const size_t partitions = plan.partitions();
+  const bool rows = extra.rows.size() == partitions;
+  if (!rows && kib.size() != partitions) of.partition_bytes.clear();
+  for (size_t p = 0; p < of.partition_bytes.size(); ++p) {
+    of.partition_bytes[p] += rows ? extra.rows[p].bytes : uint64_t{kib[p]} << 10;
+  }
   for (Port& port : of.ports) {
     if (!rows) {
       // Where there are several ports, too much: shares are said too small rather than too large.
@@ -75,7 +81,6 @@ bool SkewTable::Committed(const TaskId& task, const StagePlan& plan, uint64_t re
     for (uint32_t p = port.begin; rows && p < port.end; ++p) {
       port.records += extra.rows[p].records;
       port.bytes += extra.rows[p].bytes;
-      of.partition_bytes[p] += extra.rows[p].bytes;
     }
   }
   for (const HotKey& key : hot) {

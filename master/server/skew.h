@@ -21,7 +21,7 @@ struct Skew {
   HotKey key;  // about
   uint64_t stage_records = 0, stage_bytes = 0;        // of the key's port
   uint64_t partition_bytes = 0, median_bytes = 0;     // of its partition, and of the port's partitions
-  bool partitions_known = false;  // else the two are 0: outputs of more than 64 partitions do not say
+  bool partitions_known = false;  // else the two are 0: an output did not say, as those of very many partitions do not
 };
 
 // "key 'GB' has about 41 % of the 12,000,000 records from stage 'left' (partition 3: 1.2 GiB, 9 times the median)"
@@ -36,10 +36,11 @@ inline constexpr size_t kSkewsOfStage = 3, kSkewsOfJob = 8;  // that are told, t
 
 class SkewTable {
  public:
-  // An attempt's output became that of its task. plan: of its stage; records, bytes: of all its ports. A task that
-  // commits again counts once, as it did first. True where what Of says of the job may be another one now.
+  // An attempt's output became that of its task. plan: of its stage; records, bytes: of all its ports; kib: of each
+  // partition, rounded up, where the table is not inline. A task that commits again counts once, as it did first. True
+  // where what Of says of the job may be another one now.
   bool Committed(const TaskId& task, const StagePlan& plan, uint64_t records, uint64_t bytes,
-                 const FinishedExtra& extra, const std::vector<HotKey>& hot);
+                 const FinishedExtra& extra, const std::vector<uint32_t>& kib, const std::vector<HotKey>& hot);
   // By stage, the heaviest keys first.
   std::vector<Skew> Of(JobId job) const;
   void Forget(JobId job);
@@ -53,7 +54,7 @@ class SkewTable {
   struct OfStage {
     std::vector<bool> counted;              // by task
     std::vector<Port> ports;
-    std::vector<uint64_t> partition_bytes;  // empty where outputs do not say
+    std::vector<uint64_t> partition_bytes;  // empty where an output did not say
     bool any_hot = false;
   };
   static void Find(uint32_t stage, const OfStage& of, std::vector<Skew>* found);

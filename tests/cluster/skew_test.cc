@@ -36,7 +36,8 @@ class SkewTest : public testing::Test {
     return cluster_->Mrctl(args, Seconds(90));
   }
   static RunResult Join(const std::string& left, const std::string& output) {
-    return Submit({"join", "--left", "file://" + Path(left), "--right", "file://" + Path("right.csv"), "--on", "country"}, output);
+    return Submit({"join", "--left", "file://" + Path(left), "--right", "file://" + Path("right.csv"), "--on", "country",
+                   "--broadcast-bytes", "0"}, output);
   }
   static std::string Id(const RunResult& run) { return run.out.substr(0, run.out.find(' ')); }
 

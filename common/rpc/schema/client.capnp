@@ -139,7 +139,7 @@ struct SkewStatus {
   stageBytes @6 :UInt64;
   partition @7 :UInt32;
   partitionsKnown @8 :Bool;
-  # Else the next two are 0: outputs of more than 64 partitions do not say.
+  # Else the next two are 0: an output did not say, as those of very many partitions do not.
   partitionBytes @9 :UInt64;
   medianBytes @10 :UInt64;
   text @11 :Text;

@@ -32,12 +32,14 @@ HotKey KeyOf(const std::string& name, uint32_t partition, uint64_t mib) {
 
 class SkewTest : public testing::Test {
  protected:
-  bool Commit(uint32_t task, const std::vector<uint64_t>& mib, const std::vector<HotKey>& hot, uint32_t stage = 0) {
+  bool Commit(uint32_t task, const std::vector<uint64_t>& mib, const std::vector<HotKey>& hot, uint32_t stage = 0,
+              const std::vector<uint32_t>& kib = {}) {
     uint64_t all = 0;
     for (const uint64_t n : mib) all += n;
     const uint32_t partitions = static_cast<uint32_t>(mib.size());
     return table_.Committed({kSkewed, stage, task}, PlanOf(partitions), all * 1000, all * kMiB,
-                            partitions <= 64 ? OutputOf(mib) : FinishedExtra{partitions, {}, {}, {}, {}, {}}, hot);
+                            partitions <= 64 ? OutputOf(mib) : FinishedExtra{partitions, {}, {}, {}, {}, {}}, kib,
+                            hot);
   }
   std::vector<std::string> Keys() {
     std::vector<std::string> keys;
@@ -89,7 +91,15 @@ TEST_F(SkewTest, TheHeaviestFewOfEachStageAreNamed) {
   EXPECT_THAT(Keys(), testing::ElementsAre("d", "b", "c", "x"));
 }
 
-TEST_F(SkewTest, OutputsOfManyPartitionsDoNotSayHowFatTheyAre) {
+TEST_F(SkewTest, OutputsOfManyPartitionsSayItInKibOrNotAtAll) {
+  std::vector<uint32_t> kib(100, 1024);
+  kib[77] = 41 << 10;
+  Commit(0, std::vector<uint64_t>(100, 1), {KeyOf("GB", 77, 40)}, 1, kib);
+  ASSERT_EQ(table_.Of(kSkewed).size(), 1u);
+  EXPECT_THAT(SkewText(table_.Of(kSkewed)[0], "left"), HasSubstr("(partition 77: 41 MiB, 41 times the median)"));
+  Commit(1, std::vector<uint64_t>(100, 1), {KeyOf("GB", 77, 40)}, 1, {});
+  EXPECT_THAT(SkewText(table_.Of(kSkewed)[0], "left"), HasSubstr("(partition 77: at least 80 MiB)")) << "one did not say";
+  table_.Forget(kSkewed);
   Commit(0, std::vector<uint64_t>(100, 1), {KeyOf("GB", 77, 40)});
   ASSERT_EQ(table_.Of(kSkewed).size(), 1u);
   EXPECT_EQ(SkewText(table_.Of(kSkewed)[0], "left"),
@@ -103,14 +113,14 @@ TEST_F(SkewTest, PortsAreLookedAtByThemselves) {
   key.port = 2;
   HotKey elsewhere = key;
   elsewhere.port = 1;  // whose partitions are 1 and 2
-  EXPECT_TRUE(table_.Committed({kSkewed, 0, 0}, plan, 0, 0, OutputOf({500, 100, 100, 10, 30}), {key, elsewhere}));
+  EXPECT_TRUE(table_.Committed({kSkewed, 0, 0}, plan, 0, 0, OutputOf({500, 100, 100, 10, 30}), {}, {key, elsewhere}));
   const std::vector<Skew> found = table_.Of(kSkewed);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].key.port, 2u);
   EXPECT_EQ(found[0].stage_bytes, 40 * kMiB);
   EXPECT_EQ(found[0].median_bytes, 10 * kMiB);
   plan.port_partitions = {1, 1};
-  EXPECT_FALSE(table_.Committed({kSkewed, 1, 0}, plan, 0, 0, OutputOf({500, 100}), {key}));
+  EXPECT_FALSE(table_.Committed({kSkewed, 1, 0}, plan, 0, 0, OutputOf({500, 100}), {}, {key}));
 }
 
 TEST(SkewTextTest, AnyBytesOfAKeyAreWrittenInALine) {
