@@ -80,11 +80,11 @@ sched::StagePlanned Brain::PlannedStage(const sched::PlanStage& plan) {
 void Brain::NoteSizes(const TaskId& task, std::vector<uint32_t> kib) {
   const JobView* job = jobs_.Find(task.job);
   if (job == nullptr || kib.empty()) return;
-  const bool wanted = std::any_of(late_plans_.begin(), late_plans_.end(), [&](const StageId& late) {
-    if (late.job != task.job) return false;
-    const auto& inputs = job->spec.stages[late.stage].inputs;
-    return std::any_of(inputs.begin(), inputs.end(),
-                       [&](const InputSpec& input) { return input.is_edge && input.stage == task.stage; });
+  const auto& stages = job->spec.stages;
+  const bool wanted = std::any_of(stages.begin(), stages.end(), [&](const StageSpec& reader) {
+    return reader.splits() && std::any_of(reader.inputs.begin(), reader.inputs.end(), [&](const InputSpec& input) {
+             return input.is_edge && input.stage == task.stage;
+           });
   });
   if (wanted) partition_sizes_.Note(task, std::move(kib));
 }
@@ -96,8 +96,6 @@ void Brain::PlanLate() {
     if (!gone && WaitsForSizes(*job, late.stage)) continue;
     late_plans_.erase(late);
     if (!gone) Feed(PlannedStage({late.job, late.stage, {}}));
-    const auto other = late_plans_.lower_bound({late.job, 0});
-    if (other == late_plans_.end() || other->job != late.job) partition_sizes_.Forget(late.job);
   }
 }
 

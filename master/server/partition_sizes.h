@@ -1,6 +1,6 @@
 // What outputs with many partitions have in each, for stages whose fat partitions may be split: tables of more than 64
 // partitions are with the workers (control.capnp, Manifest.table), and their sizes in KiB come with the report. Kept
-// until the readers are planned, and not over a restart: a stage that does not know all sizes splits nothing. Bounded.
+// until the job ends, and not over a restart: a stage that does not know all sizes splits nothing. Bounded.
 // Of the master's thread.
 #pragma once
 

@@ -148,6 +148,8 @@ void Brain::TakeOver() {
     sched::JobTakenOver taken{SubmittedJob(id, job.spec), {}, epoch_, {}};
     for (uint32_t s = 0; s < job.stages.size(); ++s) {
       taken.plans.push_back(PlannedStage({id, s, {}}));
+      // Those that read it read all of its tasks.
+      job.plan.stages[s].tasks = static_cast<uint32_t>(taken.plans.back().tasks.size());
       // Who shares fat partitions may have shared them otherwise, and others have read what came of it.
       const auto& inputs = job.spec.stages[s].inputs;
       if (job.spec.stages[s].splits() || std::any_of(inputs.begin(), inputs.end(), [&](const InputSpec& input) {

@@ -373,6 +373,41 @@ TEST_F(UpgradeTest, TasksThatShareAPartitionRunAgainWhereAnotherBuildTakesOver) 
   EXPECT_EQ(client_->Job(*job).parts, 4u);
 }
 
+TEST_F(UpgradeTest, WhoReadsTasksThatShareAPartitionReadsAllOfThemBehindATakeover) {
+  options_.fat_partition_bytes = 1000;
+  FakeWorker worker(io_, "one");
+  worker.partition_bytes = {10, 5000};
+  ASSERT_TRUE(StartMaster().ok());
+  ASSERT_TRUE(worker.Register(options_.port).ok());
+  worker.hold = [](const AttemptId& a) { return a.task.stage >= 1; };
+  const auto job = client_->Submit([&](rpc::JobSpec::Builder spec) {
+    capnp::MallocMessageBuilder two;
+    test::FillTwoStages(two.initRoot<rpc::JobSpec>(), root_ + "/input", root_ + "/read", 2);
+    const auto from = two.getRoot<rpc::JobSpec>().asReader();
+    spec.setName("three stages");
+    spec.setOutput(from.getOutput());
+    auto stages = spec.initStages(3);
+    for (unsigned s = 0; s < 3; ++s) stages.setWithCaveats(s, from.getStages()[s == 0 ? 0 : 1]);
+    stages[1].getInputs()[0].getEdge().setSplits(true);
+    stages[1].initPorts(1)[0].initShuffle();
+    stages[2].setName("last");
+    auto edge = stages[2].initInputs(1)[0].initEdge();
+    edge.setKind(rpc::EdgeKind::ONE_TO_ONE);
+    edge.setStage(1);
+  });
+  ASSERT_TRUE(job.ok()) << job.status().ToString();
+  for (const uint32_t version : {sched::kSchedulerVersion, kOtherVersion}) {
+    ASSERT_TRUE(io_.Until([&] { return worker.held.size() == 2; }));
+    EXPECT_THAT(Told().back(), testing::EndsWith(" 3/3 0/4 0/4")) << "build " << version;
+    StopMaster();
+    options_.scheduler_version = version;
+    const Status started = StartMaster();
+    ASSERT_TRUE(started.ok()) << started.ToString();
+    EXPECT_THAT(Told().back(), testing::EndsWith(" 3/3 0/4 0/4")) << "build " << version;
+    ASSERT_TRUE(worker.Register(options_.port).ok());
+  }
+}
+
 TEST_F(UpgradeTest, ASnapshotOfAnotherBuildIsReadToo) {
   options_.scheduler_version = kOtherVersion;
   options_.snapshot_bytes = 16 << 10;
