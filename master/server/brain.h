@@ -307,7 +307,8 @@ class Brain {
   std::vector<Piece> PiecesOf(const JobView& job, uint32_t stage) const;
   sched::StagePlanned PlannedStage(const sched::PlanStage& plan);
   void NoteSizes(const TaskId& task, std::vector<uint32_t> kib);
-  void PlanLate();
+  void PlanLate(JobId job);
+  void PlanLate();  // of all jobs, those that have ended too
   void RestoreSlices();
 
   // learn.cc: what its run taught goes to disk, on a pool thread.

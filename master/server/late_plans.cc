@@ -35,11 +35,11 @@ std::vector<Piece> Brain::PiecesOf(const JobView& job, uint32_t stage) const {
   for (uint32_t i = 0; i < spec.inputs.size(); ++i) {
     const InputSpec& input = spec.inputs[i];
     if (!input.is_edge || input.kind != sched::EdgeKind::kAllToAll) continue;
-    const auto& ports = job.plan.stages[input.stage].port_partitions;
-    uint32_t base = 0;
-    for (uint32_t p = 0; p < input.port; ++p) base += ports[p];
-    inputs.push_back({i, input.splits, partition_sizes_.Of(job, input.stage, base, base + partitions)});
-    if (inputs.back().bytes.empty()) return {};
+    const StagePlan& upstream = job.plan.stages[input.stage];
+    const uint32_t begin = upstream.FirstPartition(input.port);
+    inputs.push_back({i, input.splits, partition_sizes_.Of(job, input.stage, begin, begin + partitions)});
+    // Nor where these are of other tasks than it has now, as in a takeover: ranges of them would leave some out.
+    if (inputs.back().bytes.empty() || inputs.back().bytes.size() != upstream.tasks) return {};
   }
   return CutFatPartitions(inputs, partitions, options_.fat_partition_bytes, kMaxTasks);
 }
@@ -89,14 +89,21 @@ void Brain::NoteSizes(const TaskId& task, std::vector<uint32_t> kib) {
   if (wanted) partition_sizes_.Note(task, std::move(kib));
 }
 
-void Brain::PlanLate() {
-  for (const StageId& late : std::set<StageId>(late_plans_)) {
-    const JobView* job = jobs_.Find(late.job);
+void Brain::PlanLate(JobId id) {
+  const auto begin = late_plans_.lower_bound({id, 0}), end = late_plans_.upper_bound({id, UINT32_MAX});
+  for (const StageId& late : std::vector<StageId>(begin, end)) {
+    const JobView* job = jobs_.Find(id);
     const bool gone = job == nullptr || Ended(job->state);
     if (!gone && WaitsForSizes(*job, late.stage)) continue;
     late_plans_.erase(late);
-    if (!gone) Feed(PlannedStage({late.job, late.stage, {}}));
+    if (!gone) Feed(PlannedStage({id, late.stage, {}}));
   }
+}
+
+void Brain::PlanLate() {
+  std::set<JobId> jobs;
+  for (const StageId& late : late_plans_) jobs.insert(late.job);
+  for (const JobId job : jobs) PlanLate(job);
 }
 
 // Of those that were planned before the master's restart the scheduler knows what tasks read.

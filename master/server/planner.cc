@@ -248,12 +248,11 @@ void FillSplits(JobPlan* plan) {
 
 namespace {
 
-// Of the whole port: all partitions behind its first are of all-to-all ports.
+// The port's first partition, of all upstream tasks: all that a port has which is not read all-to-all.
 sched::Slice WholeEdge(const JobPlan& plan, const InputSpec& input, uint32_t number) {
   const StagePlan& upstream = plan.stages[input.stage];
-  uint32_t base = 0;
-  for (uint32_t p = 0; p < input.port; ++p) base += upstream.port_partitions[p];
-  return {number, base, base + 1, 0, upstream.tasks};
+  const uint32_t first = upstream.FirstPartition(input.port);
+  return {number, first, first + 1, 0, upstream.tasks};
 }
 
 }  // namespace

@@ -181,11 +181,13 @@ struct StagePlan {
     if (task + 1 >= first_split.size()) return {};
     return std::span(splits).subspan(first_split[task], first_split[task + 1] - first_split[task]);
   }
-  uint32_t partitions() const {
+  // Of the port, among those of all ports.
+  uint32_t FirstPartition(uint32_t port) const {
     uint32_t n = 0;
-    for (uint32_t p : port_partitions) n += p;
+    for (uint32_t p = 0; p < port; ++p) n += port_partitions[p];
     return n;
   }
+  uint32_t partitions() const { return FirstPartition(static_cast<uint32_t>(port_partitions.size())); }
 };
 
 struct JobPlan {

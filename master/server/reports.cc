@@ -260,7 +260,7 @@ uint64_t Brain::FeedReport(WorkerView*, WorkerId id, Incarnation incarnation, Re
           view->skew = skew_.Of(job);
         }
         NoteSizes(attempt.task, std::move(report.partition_kib));
-        PlanLate();
+        PlanLate(job);
       }
       CleanUp(job);
       return fed.sequence;

@@ -408,6 +408,38 @@ TEST_F(UpgradeTest, WhoReadsTasksThatShareAPartitionReadsAllOfThemBehindATakeove
   }
 }
 
+// Sizes that are known of the tasks before the takeover say nothing of ranges of those behind it.
+TEST_F(UpgradeTest, WhatIsReadOfAStageWhoseTasksAreOthersBehindATakeoverIsNotCut) {
+  FakeWorker worker(io_, "one");
+  worker.partition_bytes = {10, 5000};
+  ASSERT_TRUE(StartMaster().ok());
+  ASSERT_TRUE(worker.Register(options_.port).ok());
+  worker.hold = [](const AttemptId& a) { return a.task.stage == 2; };
+  const auto job = client_->Submit([&](rpc::JobSpec::Builder spec) {
+    capnp::MallocMessageBuilder two;
+    test::FillTwoStages(two.initRoot<rpc::JobSpec>(), root_ + "/input", root_ + "/cut", 2);
+    const auto from = two.getRoot<rpc::JobSpec>().asReader();
+    spec.setName("three stages");
+    spec.setOutput(from.getOutput());
+    auto stages = spec.initStages(3);
+    for (unsigned s = 0; s < 3; ++s) stages.setWithCaveats(s, from.getStages()[s == 0 ? 0 : 1]);
+    stages[1].initPorts(1)[0].initShuffle().setSorted(true);
+    stages[1].getInputs()[0].getEdge().setSplits(true);
+    stages[2].setName("last");
+    stages[2].getInputs()[0].getEdge().setStage(1);
+    stages[2].getInputs()[0].getEdge().setSplits(true);
+  });
+  ASSERT_TRUE(job.ok()) << job.status().ToString();
+  ASSERT_TRUE(io_.Until([&] { return worker.held.size() == 2; }));
+  EXPECT_THAT(Told().back(), testing::EndsWith(" 3/3 2/2 0/2"));
+  StopMaster();
+  options_.scheduler_version = kOtherVersion;
+  options_.fat_partition_bytes = 1000;
+  const Status started = StartMaster();
+  ASSERT_TRUE(started.ok()) << started.ToString();
+  EXPECT_THAT(Told().back(), testing::EndsWith(" 3/3 0/4 0/2"));
+}
+
 TEST_F(UpgradeTest, ASnapshotOfAnotherBuildIsReadToo) {
   options_.scheduler_version = kOtherVersion;
   options_.snapshot_bytes = 16 << 10;
