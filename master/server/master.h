@@ -8,6 +8,7 @@
 
 #include "common/base/status.h"
 #include "master/sched/scheduler.h"
+#include "master/server/fat_partitions.h"
 
 namespace mr::master {
 
@@ -24,7 +25,7 @@ class Master {
     uint64_t block_bytes = 64ull << 20;
     uint64_t snapshot_bytes = 64ull << 20;  // of journal, after which a snapshot is made
     size_t ended_jobs = 10'000;             // that are kept; the oldest are forgotten
-    uint64_t fat_partition_bytes = 64ull << 20;  // a partition above it may be shared by tasks (fat_partitions.h)
+    uint64_t fat_partition_bytes = kFatBytes;  // a partition above it may be shared by tasks (fat_partitions.h)
     uint32_t scheduler_version = sched::kSchedulerVersion;  // tests say another one
     bool learns = true;  // keeps profiles of jobs for later ones
   };

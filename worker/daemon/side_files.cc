@@ -38,13 +38,11 @@ kj::Promise<Result<std::string>> SideFiles::Directory(JobId id, const std::vecto
         return Link(path, files, 0);
       })
       .then([this, path, id](Status linked) -> Result<std::string> {
-        OfJob& job = jobs_.at(id);
-        --job.linking;
-        job.ready = job.ready || linked.ok();
-        if (job.ended && job.linking == 0) Remove(id);
         if (!linked.ok()) return linked;
+        jobs_.at(id).ready = true;
         return path;
-      });
+      })
+      .attach(kj::defer([this, id] { Linked(id); }));  // also when the attempt that waits is given up
 }
 
 kj::Promise<Status> SideFiles::Link(std::string directory, std::vector<SideFile> files, size_t next) {
@@ -59,6 +57,11 @@ kj::Promise<Status> SideFiles::Link(std::string directory, std::vector<SideFile>
         if (!linked.ok()) return linked;
         return Link(std::move(directory), std::move(files), next + 1);
       });
+}
+
+void SideFiles::Linked(JobId id) {
+  OfJob& job = jobs_.at(id);
+  if (--job.linking == 0 && job.ended) Remove(id);
 }
 
 void SideFiles::EndJob(JobId id) {

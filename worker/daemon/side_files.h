@@ -27,6 +27,7 @@ class SideFiles {
   void EndJob(JobId job);
 
  private:
+  void Linked(JobId job);  // one attempt no longer waits for its files
   void Remove(JobId job);
   kj::Promise<Status> Link(std::string directory, std::vector<SideFile> files, size_t next);
 
