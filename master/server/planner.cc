@@ -161,10 +161,13 @@ class Planner {
       fixed = plan_.stages[input.stage].port_partitions[input.port];
     }
     if (fixed == 0) {
-      const uint64_t bytes = stage.task_bytes != 0 ? stage.task_bytes : kBytesPerTask;
-      const uint64_t wanted = plan->input_bytes / bytes + (plan->input_bytes % bytes != 0);
-      const uint64_t most = stage.task_bytes != 0 ? kMostByBytes : std::max(1u, context_.total_slots);
-      fixed = static_cast<uint32_t>(std::clamp<uint64_t>(wanted, 1, most));
+      const auto of = [plan](uint64_t bytes) { return plan->input_bytes / bytes + (plan->input_bytes % bytes != 0); };
+      const uint64_t wanted =
+          stage.task_bytes != 0
+              ? std::min(of(stage.task_bytes), kMostByBytes)
+              : std::max(std::min<uint64_t>(of(kBytesPerTask), context_.total_slots),
+                         std::min(of(kMostBytesOfATask), kMostByBytes));
+      fixed = static_cast<uint32_t>(std::max<uint64_t>(1, wanted));
       if (upstream_most != 0) fixed = std::min(fixed, upstream_most);
     }
     plan->tasks = fixed;
