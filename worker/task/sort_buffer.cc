@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/digest.h"
+#include "common/base/prefetch.h"
 
 namespace mr::task {
 namespace {
@@ -11,6 +12,9 @@ namespace {
 constexpr size_t kFewShare = 4;
 // Below this a range is sorted at once (guess).
 constexpr size_t kFewItems = 4096;
+// Records ahead that memory is asked for: 64 MiB of 100 bytes each are given out in two thirds of the time (measured;
+// the distance is a guess).
+constexpr uint32_t kAhead = 8;
 }  // namespace
 
 SortBuffer::SortBuffer(Options options, Operator* oper)
@@ -106,6 +110,13 @@ Status SortBuffer::Drain(ChunkWriter* writer) {
     Sort({items.data() + begin[p], items.data() + begin[p + 1]});
     writer->Begin(p);
     for (uint32_t i = begin[p]; i < begin[p + 1]; ++i) {
+      // In key order both are anywhere in memory: so they are asked for some records ahead, the entry first.
+      if (i + 2 * kAhead < begin[p + 1]) __builtin_prefetch(&entries_[items[i + 2 * kAhead].entry]);
+      if (i + kAhead < begin[p + 1]) {
+        const Entry& soon = entries_[items[i + kAhead].entry];
+        AskMemory(soon.Key());
+        AskMemory(soon.Value());
+      }
       const Entry& e = entries_[items[i].entry];
       MR_RETURN_IF_ERROR(writer->Add(e.Key(), e.Value()));
     }
