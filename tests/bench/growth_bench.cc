@@ -85,7 +85,7 @@ Options Parse(int argc, char** argv) {
 }
 
 struct Cost {
-  double wall = 0, cpu = 0;  // seconds
+  double wall = 0, cpu = 0, system = 0;  // seconds; system is a part of cpu
 };
 
 class Growth {
@@ -139,20 +139,21 @@ class Growth {
     for (const double size : options_.sizes) {
       Files stored;
       const uint64_t bytes = Store(SpeedData{options_.data, size * options_.scale * 1e9 / unit}, make, &stored);
-      std::vector<double> wall, cpu;
+      std::vector<double> wall, cpu, system;
       ProcessUsage usage(roots_);
       usage.ResetPeaks();
       for (int run = 0; run < options_.runs; ++run) {
         const Cost cost = Measure(&usage, 1, job(stored));
         wall.push_back(cost.wall);
         cpu.push_back(cost.cpu * 1e9 / static_cast<double>(bytes));
+        system.push_back(cost.system * 1e9 / static_cast<double>(bytes));
       }
       for (const std::string& file : stored) Mrctl({"fs", "rm", file});
       const double per_byte = Median(cpu);
       if (smallest == 0) smallest = per_byte;
       largest = smallest == 0 ? 0 : std::max(largest, per_byte / smallest);
-      std::printf("%-10s %9s   %8.2f s wall  %7.2f ns CPU a byte  %5.2f of the smallest's   %s\n", name.c_str(),
-                  HumanBytes(bytes).c_str(), Median(wall), per_byte, smallest == 0 ? 0 : per_byte / smallest,
+      std::printf("%-10s %9s   %8.2f s wall  %7.2f ns CPU a byte (%5.2f the kernel's)  %5.2f of the smallest's   %s\n", name.c_str(),
+                  HumanBytes(bytes).c_str(), Median(wall), per_byte, Median(system), smallest == 0 ? 0 : per_byte / smallest,
                   Peaks(usage).c_str());
       std::fflush(stdout);
     }
@@ -189,11 +190,13 @@ class Growth {
     Cost cost;
     for (int i = 0; i < jobs; ++i) {
       const ProcessUsage reading(roots_);
-      const double before = reading.CpuSeconds();
+      const CpuTime before = reading.Cpu();
       const Instant begin = Now();
       Mrctl(job);
       cost.wall += (Now() - begin).seconds();
-      cost.cpu += reading.CpuSeconds() - before;
+      const CpuTime after = reading.Cpu();
+      cost.cpu += after.total() - before.total();
+      cost.system += after.system - before.system;
       Mrctl({"fs", "rm", "-r", "/out"});
     }
     stop = true;

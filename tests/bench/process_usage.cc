@@ -47,8 +47,8 @@ std::optional<ProcessStat> ParseStat(std::string_view line) {
   if (fields.size() < 15) return std::nullopt;
   const auto number = [&](size_t nth) { return std::strtoull(fields[nth - 3].c_str(), nullptr, 10); };
   stat.parent = static_cast<pid_t>(number(4));
-  stat.own_ticks = number(14) + number(15);
-  stat.reaped_ticks = number(16) + number(17);
+  stat.user_ticks = number(14) + number(16);
+  stat.system_ticks = number(15) + number(17);
   return stat;
 }
 
@@ -77,10 +77,14 @@ std::map<pid_t, ProcessStat> ProcessUsage::Tree() const {
   return tree;
 }
 
-double ProcessUsage::CpuSeconds() const {
-  uint64_t ticks = 0;
-  for (const auto& [pid, stat] : Tree()) ticks += stat.own_ticks + stat.reaped_ticks;
-  return static_cast<double>(ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+CpuTime ProcessUsage::Cpu() const {
+  const auto second = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  CpuTime cpu;
+  for (const auto& [pid, stat] : Tree()) {
+    cpu.user += static_cast<double>(stat.user_ticks) / second;
+    cpu.system += static_cast<double>(stat.system_ticks) / second;
+  }
+  return cpu;
 }
 
 void ProcessUsage::ResetPeaks() {

@@ -17,19 +17,24 @@ namespace mr::bench {
 struct ProcessStat {
   std::string name;  // of the program, at most 15 bytes
   pid_t parent = 0;
-  uint64_t own_ticks = 0;     // user + system
-  uint64_t reaped_ticks = 0;  // of the children that it has waited for, and theirs
+  // Its own, and those of the children that it has waited for, and theirs.
+  uint64_t user_ticks = 0, system_ticks = 0;
 };
 std::optional<ProcessStat> ParseStat(std::string_view line);
+
+struct CpuTime {
+  double user = 0, system = 0;  // seconds
+  double total() const { return user + system; }
+};
 
 class ProcessUsage {
  public:
   explicit ProcessUsage(std::vector<pid_t> roots) : roots_(std::move(roots)) {}
 
-  // User + system time of the roots and all their descendants that live, and of those that have been waited for: so the
+  // Of the roots and all their descendants that live, and of those that have been waited for: so the
   // difference of two readings is all that ran in between, as long as nobody's parent ends before it. In steps of a
   // clock tick (10 ms) for each process.
-  double CpuSeconds() const;
+  CpuTime Cpu() const;
 
   // Peaks are from now on.
   void ResetPeaks();

@@ -15,8 +15,8 @@ TEST(ProcessUsageTest, ReadsAStatLineWhateverTheProgramIsCalled) {
   ASSERT_TRUE(stat.has_value());
   EXPECT_EQ(stat->name, "a) (b c");
   EXPECT_EQ(stat->parent, 4);
-  EXPECT_EQ(stat->own_ticks, 120u);
-  EXPECT_EQ(stat->reaped_ticks, 7u);
+  EXPECT_EQ(stat->user_ticks, 103u);
+  EXPECT_EQ(stat->system_ticks, 24u);
   for (const char* bad : {"", "17 a S 4", "17 (a) S 4 17"}) EXPECT_FALSE(ParseStat(bad).has_value()) << bad;
 }
 
@@ -53,8 +53,8 @@ TEST(ProcessUsageTest, CountsDescendantsThatLiveAndThoseThatHaveBeenWaitedFor) {
   ProcessUsage usage({child});
   char byte = 0;
   ASSERT_EQ(read(ready[0], &byte, 1), 1);
-  EXPECT_GE(usage.CpuSeconds(), 0.18) << "of the grandchild";
-  EXPECT_LT(ProcessUsage({}).CpuSeconds(), 0.01);
+  EXPECT_GE(usage.Cpu().total(), 0.18) << "of the grandchild";
+  EXPECT_LT(ProcessUsage({}).Cpu().total(), 0.01);
   usage.Sample();
   ASSERT_EQ(usage.peaks().size(), 1u);
   EXPECT_GE(usage.peaks().begin()->second, 64u << 20);
@@ -63,7 +63,7 @@ TEST(ProcessUsageTest, CountsDescendantsThatLiveAndThoseThatHaveBeenWaitedFor) {
   ASSERT_EQ(write(go[1], &byte, 1), 1);
   siginfo_t info{};
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
-  EXPECT_GE(usage.CpuSeconds(), 0.27) << "of the child, which nobody has waited for yet";
+  EXPECT_GE(usage.Cpu().total(), 0.27) << "of the child, which nobody has waited for yet";
   waitpid(child, nullptr, 0);
   for (const int fd : {ready[0], ready[1], go[0], go[1]}) close(fd);
 }
