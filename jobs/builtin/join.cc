@@ -124,8 +124,8 @@ void PlanJoin(const std::vector<std::string>& argv, JobPlan& plan) {
   args.Add("--left-on", &columns[0]).Add("--right-on", &columns[1]).Add("--type", &type);
   // Memory for the rows of a task (guess: half of what a slot has on a small machine).
   int64_t left_bytes = 512 << 20, broadcast_bytes = -1;
-  args.Add("--left-bytes", &left_bytes, 1, int64_t{1} << 40);
-  args.Add("--broadcast-bytes", &broadcast_bytes, 0, int64_t{1} << 40);
+  args.AddBytes("--left-bytes", &left_bytes, 1, int64_t{1} << 40);
+  args.AddBytes("--broadcast-bytes", &broadcast_bytes, 0, int64_t{1} << 40);
   format.AddTo(&args);
   args.Parse(argv);
   format.Check(args);
@@ -185,13 +185,13 @@ void AddJoin(Library& library) {
                     "  --left-on COLUMN, --right-on COLUMN   where the names differ\n"
                     "  --type TYPE            inner (the default), left, right, full; semi: left rows with a partner,\n"
                     "                         anti: those without\n"
-                    "  --broadcast-bytes N    a side of at most N bytes (.gz and .zst counted four times) is sent to all tasks,\n"
+                    "  --broadcast-bytes SIZE a side of at most SIZE (.gz and .zst counted four times) is sent to all tasks,\n"
                     "                         and the other one is not shuffled, so that submit's --reduces counts for nothing;\n"
                     "                         mrctl explain tells. 0: never, as with --type full, or where the type asks\n"
                     "                         for that side's rows without a partner\n"
-                    "                         (default 33554432, and above 2097152 an eighth of the other side)\n"
-                    "  --left-bytes N         memory for the rows of a task; more of them are joined by way of files\n"
-                    "                         (default 536870912)\n"
+                    "                         (default 32m, and above 2m an eighth of the other side)\n"
+                    "  --left-bytes SIZE      memory for the rows of a task; more of them are joined by way of files\n"
+                    "                         (default 512m)\n"
                     "  --separator C          between fields (default ','; \\t for a tab)\n"
                     "  --no-header            the first lines are rows; columns are named 1, 2, 3, ...");
 }

@@ -49,6 +49,32 @@ TEST(ArgsTest, SaysWhatIsWrong) {
   EXPECT_THAT(Parse({"--quite-unlike"}).error, testing::Not(HasSubstr("did you mean")));
 }
 
+TEST(ArgsTest, SizesHaveUnitsOrAreBytes) {
+  const auto size = [](const std::string& text, int64_t least = 0, int64_t most = int64_t{1} << 40) -> std::string {
+    int64_t bytes = -1;
+    Args parser("job");
+    parser.AddBytes("--most", &bytes, least, most);
+    try {
+      parser.Parse({"--most", text});
+    } catch (const JobError& e) {
+      return e.what();
+    }
+    return std::to_string(bytes);
+  };
+  EXPECT_EQ(size("0"), "0");
+  EXPECT_EQ(size("1000"), "1000");
+  EXPECT_EQ(size("4k"), "4096");
+  EXPECT_EQ(size("64m"), "67108864");
+  EXPECT_EQ(size("2G"), "2147483648");
+  EXPECT_EQ(size("1t"), "1099511627776");
+  for (const char* bad : {"", "m", "6x", "64mb", "1.5g", "6@", "m6"}) {
+    EXPECT_THAT(size(bad), HasSubstr("--most wants a size such as 64m")) << bad;
+  }
+  for (const char* outside : {"2t", "9223372036854775807", "99999999999999999999", "8388608t", "-1", "-1k"}) {
+    EXPECT_THAT(size(outside), HasSubstr("0 to 1099511627776 bytes")) << outside;
+  }
+}
+
 TEST(SuggestTest, TheOtherCaseIsNearAndAnotherLetterIsAnotherName) {
   EXPECT_EQ(Suggest("USER", {"used", "user"}), " (did you mean 'user'?)");
   EXPECT_EQ(Suggest("X", {"a", "x"}), " (did you mean 'x'?)");

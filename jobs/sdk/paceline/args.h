@@ -83,6 +83,26 @@ class Args {
       }
     });
   }
+  // A size: whole bytes, or with k, m, g or t behind it KiB, MiB, GiB or TiB, as in 64m.
+  Args& AddBytes(const std::string& name, int64_t* bytes, int64_t least = 0,
+                 int64_t most = std::numeric_limits<int64_t>::max()) {
+    return AddOption(name, true, [=, this](const std::string& option, const std::string& v) {
+      const char* const behind = v.data() + v.size();
+      const auto [end, error] = std::from_chars(v.data(), behind, *bytes);
+      static constexpr std::string_view kUnits = "kmgt";
+      const size_t unit = end + 1 == behind ? kUnits.find(static_cast<char>(*end | 0x20)) : kUnits.npos;
+      if (error == std::errc::invalid_argument || (end != behind && unit == kUnits.npos)) {
+        Refuse(option + " wants a size such as 64m (k, m, g or t) or 1000 (bytes), not '" + v + "'");
+      }
+      const int shift = unit == kUnits.npos ? 0 : static_cast<int>(10 * (unit + 1));
+      const bool fits = error == std::errc() && *bytes <= std::numeric_limits<int64_t>::max() >> shift;
+      if (fits && *bytes > 0) *bytes <<= shift;
+      if (!fits || *bytes < least || *bytes > most) {
+        Refuse(option + " " + v + " is out of range: it may be " + std::to_string(least) + " to " +
+               std::to_string(most) + " bytes");
+      }
+    });
+  }
   // A setting that `mrctl submit --conf NAME=VALUE` gives: true, false, or 1, 0.
   Args& Conf(const std::string& name, bool* set) {
     return AddConf(name, [=, this](const std::string&, const std::string& v) {
