@@ -3,44 +3,24 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/io/files.h"
 #include "common/rpc/wire.h"
-#include "master/server/master.h"
 #include "tests/master/server/fake_worker.h"
+#include "tests/master/server/master_fixture.h"
 
 namespace mr::master {
 namespace {
 
 using test::FakeClient;
 using test::FakeWorker;
-using test::TestIo;
 using testing::HasSubstr;
 
-class FinalFailuresTest : public testing::Test {
+class FinalFailuresTest : public test::MasterFixture {
  protected:
-  FinalFailuresTest() {
-    char path[] = "/tmp/final_failures_test.XXXXXX";
-    root_ = mkdtemp(path);
-    EXPECT_TRUE(WriteFileDurably(root_ + "/input", std::string(10'000, 'x')).ok());
-    Master::Options options;
-    options.directory = root_ + "/master";
-    auto started = Master::Start(options);
-    EXPECT_TRUE(started.ok()) << started.status().ToString();
-    master_ = *std::move(started);
-  }
-  ~FinalFailuresTest() noexcept override {
-    master_ = nullptr;
-    (void)RemoveTree(root_);
-  }
   auto Spec() {
     return [this](rpc::JobSpec::Builder spec) {
       test::FillTwoStages(spec, root_ + "/input", root_ + "/out", 1);
     };
   }
-
-  std::string root_;
-  TestIo io_;
-  std::unique_ptr<Master> master_;
 };
 
 TEST_F(FinalFailuresTest, EndTheJobAtTheFirstOne) {

@@ -5,35 +5,18 @@
 #include <algorithm>
 
 #include "common/base/rng.h"
-#include "common/io/files.h"
 #include "common/rpc/wire.h"
-#include "master/server/master.h"
 #include "tests/master/server/fake_worker.h"
+#include "tests/master/server/master_fixture.h"
 
 namespace mr::master {
 namespace {
 
 using test::FakeClient;
 using test::FakeWorker;
-using test::TestIo;
 
-class HostileWorkerTest : public testing::Test {
+class HostileWorkerTest : public test::MasterFixture {
  protected:
-  HostileWorkerTest() {
-    char path[] = "/tmp/hostile_worker_test.XXXXXX";
-    root_ = mkdtemp(path);
-    EXPECT_TRUE(WriteFileDurably(root_ + "/input", std::string(10'000, 'x')).ok());
-    Master::Options options;
-    options.directory = root_ + "/master";
-    auto started = Master::Start(options);
-    EXPECT_TRUE(started.ok()) << started.status().ToString();
-    master_ = *std::move(started);
-  }
-  ~HostileWorkerTest() noexcept override {
-    master_ = nullptr;
-    (void)RemoveTree(root_);
-  }
-
   uint32_t Field() { return static_cast<uint32_t>(rng_.Below(2) == 0 ? rng_.Below(4) : rng_.Next()); }
   uint64_t Wide() {
     const uint64_t edges[] = {0, 1, INT64_MAX, uint64_t{1} << 63, UINT64_MAX};
@@ -164,10 +147,7 @@ class HostileWorkerTest : public testing::Test {
     });
   }
 
-  std::string root_;
   Rng rng_{20261122};
-  TestIo io_;
-  std::unique_ptr<Master> master_;
 };
 
 TEST_F(HostileWorkerTest, WhateverItReportsTheJobsOfOthersEndWell) {
