@@ -106,6 +106,24 @@ TEST(MasterRestartTest, AJobInItsMidstGoesOnFromItsCommittedTasks) {
   EXPECT_GE(old_commits, committed) << attempts;
 }
 
+// A worker is registered again, and has work, before it is connected to the namespace again.
+TEST(MasterRestartTest, AttemptsRightBehindARestartWaitForTheBlockStoreInPlaceOfFailing) {
+  Cluster cluster({.workers = 2, .slots = 2});
+  ASSERT_TRUE(cluster.Start().ok());
+  const std::string in = cluster.directory() + "/in";
+  WriteBible(in, 20'000);
+  ASSERT_EQ(cluster.Mrctl({"fs", "put", in, "/in"}).exit, 0) << cluster.Logs();
+  for (const std::string out : {"/a", "/b", "/c"}) {
+    cluster.KillMaster();
+    ASSERT_TRUE(cluster.StartMaster().ok()) << cluster.Logs();
+    const RunResult run = cluster.Mrctl({"submit", "wordcount", "--input", "/in", "--output", out});
+    EXPECT_EQ(run.exit, 0) << run.err << cluster.Logs();
+    EXPECT_EQ(CountOf(run.err, "failure"), 0u) << run.err;
+    EXPECT_EQ(SortedLines(cluster.Mrctl({"fs", "getmerge", out, "-"}).out), ExpectedWordCount(in));
+  }
+  EXPECT_EQ(CountOf(cluster.Mrctl({"job", "attempts", FirstJob(cluster)}).out, "failed"), 0u);
+}
+
 TEST(QueueTest, SettingsOutliveTheMasterThatTookThem) {
   Cluster cluster({.workers = 1, .slots = 2, .master_flags = {"--scheduler=fifo"}});
   ASSERT_TRUE(cluster.Start().ok());

@@ -13,6 +13,8 @@ namespace {
 constexpr Duration kScrubPeriod = Seconds(1);
 constexpr uint64_t kScrubBytes = 8 << 20;
 constexpr Duration kReconnectPause = Millis(500);
+// Longer than a master takes to come back (guess). A sink's thread of the pool waits meanwhile.
+constexpr Duration kReachLimit = Seconds(10);
 // Longer than any read of a block takes with all its retries (guess).
 constexpr Duration kRetirement = Seconds(300);
 // What a sink collects before it hands bytes to the loop: one piece of the write pipeline.
@@ -70,24 +72,23 @@ class DfsSink : public OutputSink {
 
   void Drop() override {
     Abandon();
-    // What cannot be removed now goes with the staging directory when the job has ended.
-    loop_.Post([&host = host_, &loop = loop_, directory = directory_] {
-      if (host.client() != nullptr) loop.Spawn(host.client()->Remove(directory, true).ignoreResult());
-    });
+    loop_.Post([&host = host_, directory = directory_] { host.RemoveStaged(directory); });
   }
 
  private:
   Status Open() {
     if (open_) return Status::Ok();
     const std::string path = directory_ + "/" + file_.name;
-    MR_RETURN_IF_ERROR(rpc::WaitForLoop<Status>(loop_, [&host = host_, box = box_, path]() -> kj::Promise<Status> {
-      if (host.client() == nullptr) return Status(Unavailable("the block store's namespace cannot be reached"));
-      dfs::PutOptions options;
-      options.overwrite = true;
-      return host.client()->Create(path, options).then([box](Result<kj::Own<dfs::FileWriter>> writer) {
-        if (!writer.ok()) return writer.status();
-        box->writer = kj::mv(*writer);
-        return Status::Ok();
+    MR_RETURN_IF_ERROR(rpc::WaitForLoop<Status>(loop_, [&host = host_, box = box_, path] {
+      return host.Client().then([box, path](dfs::DfsClient* client) -> kj::Promise<Status> {
+        if (client == nullptr) return Status(Unavailable("the block store's namespace cannot be reached"));
+        dfs::PutOptions options;
+        options.overwrite = true;
+        return client->Create(path, options).then([box](Result<kj::Own<dfs::FileWriter>> writer) {
+          if (!writer.ok()) return writer.status();
+          box->writer = kj::mv(*writer);
+          return Status::Ok();
+        });
       });
     }).With("creating " + path));
     open_ = true;
@@ -130,6 +131,8 @@ BlockHost::BlockHost(rpc::KjThread& loop, std::unique_ptr<dfs::BlockStore> store
     options_.on_suspect(ToName(suspect.block));
   };
   server_ = kj::heap<dfs::BlockServer>(loop_.io(), *store_, std::move(server));
+  ExpectClient();
+  on_retry_ = kj::newPromiseAndFulfiller<void>().fulfiller;
 }
 
 BlockHost::~BlockHost() { pool_.Stop(); }
@@ -141,7 +144,7 @@ void BlockHost::taskFailed(kj::Exception&& exception) {
 void BlockHost::Registered(WorkerId self, uint64_t cluster_id) {
   server_->set_worker(self);
   hello_.cluster_id = cluster_id;
-  if (started_) return;
+  if (started_) return on_retry_->fulfill();  // the master is there again
   started_ = true;
   Connect();
   ScrubLater();
@@ -161,17 +164,46 @@ void BlockHost::Connect() {
                    options.own_address = options_.own_address;
                    options.own_store = store_.get();
                    client_ = kj::heap<dfs::DfsClient>(loop_.io(), kj::mv(files), std::move(options));
+                   on_reached_->fulfill();
                    return connection_->OnDisconnect();
                  })
-                 .then([this] { return loop_.timer().afterDelay(kReconnectPause.ns * kj::NANOSECONDS); })
-                 .then([this] {
-                   // Names cannot be asked for any more, but reads of blocks may still be under way.
-                   if (client_.get() != nullptr) {
-                     tasks_.add(loop_.timer().afterDelay(kRetirement.ns * kj::NANOSECONDS).then(
-                         [old = kj::mv(client_), wire = kj::mv(connection_)] {}));
-                   }
-                   Connect();
-                 }));
+                 .then([this]() -> kj::Promise<void> {
+                   if (client_.get() != nullptr) Disconnected();
+                   auto retry = kj::newPromiseAndFulfiller<void>();
+                   on_retry_ = kj::mv(retry.fulfiller);
+                   return retry.promise.exclusiveJoin(
+                       loop_.timer().afterDelay(kReconnectPause.ns * kj::NANOSECONDS));
+                 })
+                 .then([this] { Connect(); }));
+}
+
+void BlockHost::Disconnected() {
+  // Names cannot be asked for any more, but reads of blocks may still be under way.
+  tasks_.add(loop_.timer().afterDelay(kRetirement.ns * kj::NANOSECONDS).then(
+      [old = kj::mv(client_), wire = kj::mv(connection_)] {}));
+  if (!stopped_) ExpectClient();
+}
+
+void BlockHost::ExpectClient() {
+  auto pair = kj::newPromiseAndFulfiller<void>();
+  on_reached_ = kj::mv(pair.fulfiller);
+  reached_ = pair.promise.fork();
+}
+
+kj::Promise<dfs::DfsClient*> BlockHost::Client() {
+  if (client_.get() != nullptr) return client_.get();
+  return reached_.addBranch()
+      .exclusiveJoin(loop_.timer().afterDelay(kReachLimit.ns * kj::NANOSECONDS))
+      .then([this] { return client_.get(); });
+}
+
+void BlockHost::StopWaiting() {
+  stopped_ = true;
+  on_reached_->fulfill();
+}
+
+void BlockHost::RemoveStaged(const std::string& directory) {
+  if (client_.get() != nullptr) loop_.Spawn(client_->Remove(directory, true).ignoreResult());
 }
 
 void BlockHost::ScrubLater() {

@@ -32,11 +32,16 @@ class BlockHost : private kj::TaskSet::ErrorHandler {
   BlockHost(rpc::KjThread& loop, std::unique_ptr<dfs::BlockStore> store, Options options);
   ~BlockHost();
 
-  // After each registration: connects to the namespace, begins to scrub.
+  // After each registration: connects to the namespace where it is not connected, begins to scrub.
   void Registered(WorkerId self, uint64_t cluster_id);
+  // Of an attempt. What cannot be removed now goes with the job's staging directory when the job has ended. On the loop.
+  void RemoveStaged(const std::string& directory);
   dfs::BlockServer& server() { return *server_; }
-  // Null while the namespace cannot be reached.
-  dfs::DfsClient* client() { return client_.get(); }
+  // The client of the present connection. Behind a restart of the master attempts come sooner than that connection is
+  // there again, so it is waited for; null where that takes too long, or after StopWaiting. On the loop.
+  kj::Promise<dfs::DfsClient*> Client();
+  // Ends the waits for a client: threads of the pool are held by them.
+  void StopWaiting();
   std::vector<BlockName> List() const;
   uint64_t used_bytes() const { return store_->used_bytes(); }
   void Delete(const BlockName& block);
@@ -47,6 +52,8 @@ class BlockHost : private kj::TaskSet::ErrorHandler {
  private:
   void taskFailed(kj::Exception&& exception) override;
   void Connect();
+  void Disconnected();
+  void ExpectClient();
   void ScrubLater();
 
   rpc::KjThread& loop_;
@@ -56,8 +63,10 @@ class BlockHost : private kj::TaskSet::ErrorHandler {
   rpc::Hello hello_;
   kj::Own<dfs::BlockServer> server_;
   kj::Own<rpc::RpcConnection> connection_;
-  kj::Own<dfs::DfsClient> client_;
-  bool started_ = false;
+  kj::Own<dfs::DfsClient> client_;  // null while the namespace cannot be reached
+  kj::Own<kj::PromiseFulfiller<void>> on_reached_, on_retry_;  // on_retry_ ends the pause before another Connect
+  kj::ForkedPromise<void> reached_{nullptr};
+  bool started_ = false, stopped_ = false;
   kj::TaskSet tasks_;
 };
 

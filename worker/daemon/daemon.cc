@@ -155,7 +155,7 @@ void Daemon::Impl::Build() {
       loop, pool.poster(), options.builtin_library, Path("lib"),
       [&l](std::string sha256, uint64_t offset) { return l.session->AskLibrary(std::move(sha256), offset); });
   l.side_files = std::make_unique<SideFiles>(pool.poster(), *l.libraries, Path("files"));
-  l.inputs = std::make_unique<InputOpener>(pool.poster(), [&l] { return l.blocks->client(); }, Path("scratch"));
+  l.inputs = std::make_unique<InputOpener>(pool.poster(), [&l] { return l.blocks->Client(); }, Path("scratch"));
   l.services.reset(new Services{loop, pool, *host, *store, *l.libraries, *l.side_files, l.directory, *l.inputs,
                                 [&l](FetchObserver& o) { return l.fetches->NewFetcher(&o); },
                                 [&l](const StageInfo& stage, uint32_t port, AttemptId a) { return l.blocks->MakeSink(stage, port, a); },
@@ -315,6 +315,7 @@ void Daemon::StopChildren() {
     // Nothing new arrives, and what prepares to start does not.
     impl_->looped->session->Stop();
     impl_->looped->worker->KillAll();
+    impl_->looped->blocks->StopWaiting();
   });
   impl_->heartbeat.reset();  // a registration would have used it
   impl_->host.reset();

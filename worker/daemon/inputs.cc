@@ -47,10 +47,11 @@ const SplitBlock* BlockAt(const Split& split, uint64_t offset) {
 
 bool IsDfs(const std::string& uri) { return uri.starts_with("dfs://"); }
 
+Status Unreached() { return Unavailable("the block store's namespace cannot be reached"); }
+
 }  // namespace
 
-InputOpener::InputOpener(PostToPool post, std::function<dfs::DfsClient*()> dfs,
-                         std::string temp_directory)
+InputOpener::InputOpener(PostToPool post, DfsGiver dfs, std::string temp_directory)
     : post_(std::move(post)), dfs_(std::move(dfs)), temp_directory_(std::move(temp_directory)) {}
 
 kj::Promise<Result<std::vector<SplitInput>>> InputOpener::Open(std::shared_ptr<const StageInfo> stage,
@@ -81,14 +82,18 @@ kj::Promise<Result<std::vector<SplitInput>>> InputOpener::Open(std::shared_ptr<c
 }
 
 kj::Promise<Result<SplitInput>> InputOpener::OpenOne(SplitInput input, const Split& split) {
-  if (IsDfs(split.uri)) return OpenBlock(std::move(input), split);
+  if (IsDfs(split.uri)) {
+    return dfs_().then([this, input = std::move(input),
+                        split](dfs::DfsClient* dfs) mutable -> kj::Promise<Result<SplitInput>> {
+      if (dfs == nullptr) return Result<SplitInput>(Unreached());
+      return OpenBlock(*dfs, std::move(input), split);
+    });
+  }
   auto shared = std::make_shared<SplitInput>(std::move(input));
   return OnPool(post_, [shared, uri = split.uri] { return OpenLocal(std::move(*shared), uri); });
 }
 
-kj::Promise<Result<SplitInput>> InputOpener::OpenBlock(SplitInput input, const Split& split) {
-  dfs::DfsClient* dfs = dfs_();
-  if (dfs == nullptr) return Result<SplitInput>(Unavailable("the block store's namespace cannot be reached"));
+kj::Promise<Result<SplitInput>> InputOpener::OpenBlock(dfs::DfsClient& dfs, SplitInput input, const Split& split) {
   const SplitBlock* block = BlockAt(split, split.offset);
   if (block == nullptr) {
     if (split.length > 0) return Result<SplitInput>(Internal(split.uri + ": a split without its block"));
@@ -101,7 +106,7 @@ kj::Promise<Result<SplitInput>> InputOpener::OpenBlock(SplitInput input, const S
   }
   const uint64_t begin = split.offset - block->offset;
   const uint64_t end = std::min(block->block.length, begin + split.length);
-  return dfs->ReadBlock(Located(*block), begin, end, temp_directory_)
+  return dfs.ReadBlock(Located(*block), begin, end, temp_directory_)
       .then([input = std::move(input), at = block->offset](
                 Result<dfs::DfsClient::BlockBytes> bytes) mutable -> Result<SplitInput> {
         if (!bytes.ok()) return bytes.status().With("reading " + input.name);
@@ -125,14 +130,21 @@ kj::Promise<Result<std::string>> InputOpener::ReadMore(const Split& split, uint6
 }
 
 kj::Promise<Result<std::string>> InputOpener::ReadBlocks(Split split, uint64_t offset, uint64_t end, std::string sofar) {
-  dfs::DfsClient* dfs = dfs_();
-  if (dfs == nullptr) return Result<std::string>(Unavailable("the block store's namespace cannot be reached"));
+  return dfs_().then([this, split = std::move(split), offset, end, sofar = std::move(sofar)](
+                         dfs::DfsClient* dfs) mutable -> kj::Promise<Result<std::string>> {
+    if (dfs == nullptr) return Result<std::string>(Unreached());
+    return ReadBlocksOf(*dfs, std::move(split), offset, end, std::move(sofar));
+  });
+}
+
+kj::Promise<Result<std::string>> InputOpener::ReadBlocksOf(dfs::DfsClient& dfs, Split split, uint64_t offset,
+                                                           uint64_t end, std::string sofar) {
   const SplitBlock* block = BlockAt(split, offset);
   if (block == nullptr) {
     // Behind the blocks that came with the split, which happens for records longer than a block.
     auto text = kj::heap<std::string>();
     auto sink = dfs::StringSink(text.get());
-    return dfs->Get(split.uri.substr(split.uri.find("//") + 2), kj::mv(sink), offset, end - offset)
+    return dfs.Get(split.uri.substr(split.uri.find("//") + 2), kj::mv(sink), offset, end - offset)
         .then([text = kj::mv(text), sofar = std::move(sofar)](Status s) mutable -> Result<std::string> {
           if (!s.ok()) return s;
           return std::move(sofar) + *text;
@@ -141,7 +153,7 @@ kj::Promise<Result<std::string>> InputOpener::ReadBlocks(Split split, uint64_t o
   const uint64_t begin = offset - block->offset;
   const uint64_t stop = std::min(block->block.length, end - block->offset);
   const uint64_t next = block->offset + stop;
-  return dfs->ReadBlock(Located(*block), begin, stop, temp_directory_)
+  return dfs.ReadBlock(Located(*block), begin, stop, temp_directory_)
       .then([this, begin, stop](Result<dfs::DfsClient::BlockBytes> bytes) -> kj::Promise<Result<std::string>> {
         if (!bytes.ok()) return Result<std::string>(bytes.status());
         return OnPool(post_, [bytes = std::make_shared<dfs::DfsClient::BlockBytes>(*std::move(bytes)), begin, stop] {

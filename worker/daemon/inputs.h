@@ -22,8 +22,9 @@ namespace mr::worker {
 
 class InputOpener {
  public:
-  // dfs: gives the client of the present connection, or null where there is none.
-  InputOpener(PostToPool post, std::function<dfs::DfsClient*()> dfs, std::string temp_directory);
+  // Gives null where the block store cannot be reached.
+  using DfsGiver = std::function<kj::Promise<dfs::DfsClient*>()>;
+  InputOpener(PostToPool post, DfsGiver dfs, std::string temp_directory);
 
   // Formats and sample sizes come from the stage's inputs. On the loop.
   kj::Promise<Result<std::vector<SplitInput>>> Open(std::shared_ptr<const StageInfo> stage, std::vector<Split> splits);
@@ -32,11 +33,13 @@ class InputOpener {
 
  private:
   kj::Promise<Result<SplitInput>> OpenOne(SplitInput input, const Split& split);
-  kj::Promise<Result<SplitInput>> OpenBlock(SplitInput input, const Split& split);
+  kj::Promise<Result<SplitInput>> OpenBlock(dfs::DfsClient& dfs, SplitInput input, const Split& split);
   kj::Promise<Result<std::string>> ReadBlocks(Split split, uint64_t offset, uint64_t end, std::string sofar);
+  kj::Promise<Result<std::string>> ReadBlocksOf(dfs::DfsClient& dfs, Split split, uint64_t offset, uint64_t end,
+                                                std::string sofar);
 
   const PostToPool post_;
-  const std::function<dfs::DfsClient*()> dfs_;
+  const DfsGiver dfs_;
   const std::string temp_directory_;
 };
 
