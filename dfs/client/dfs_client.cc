@@ -103,6 +103,7 @@ kj::Promise<Status> Send(Request request) {
 
 DfsClient::DfsClient(kj::AsyncIoContext& io, rpc::FileSystem::Client files, Options options)
     : impl_(kj::refcounted<Impl>(io, kj::mv(files), std::move(options))) {}
+void DfsClient::SetFiles(rpc::FileSystem::Client files) { impl_->files = kj::mv(files); }
 DfsClient::~DfsClient() = default;
 
 kj::Promise<Result<kj::Own<FileWriter>>> DfsClient::Create(std::string path, PutOptions options) {

@@ -84,10 +84,12 @@ class DfsClient {
     // 50 ms to 1 s: together longer than the 5 s after which a master gives a silent worker up.
     int write_tries = 12;
   };
-  // files: MasterForClient.files() of a connection with role kClient. When that connection breaks,
-  // make a new DfsClient. Calls and writers may outlive this object; io, pool and own_store must
-  // outlive them.
+  // files: MasterForClient.files() of a connection with role kClient. Calls and writers may outlive
+  // this object; io, pool and own_store must outlive them.
   DfsClient(kj::AsyncIoContext& io, rpc::FileSystem::Client files, Options options);
+  // When that connection broke: of another one. Writers go on with it, where it comes before their
+  // tries are used up, since the master's leases outlive its restart.
+  void SetFiles(rpc::FileSystem::Client files);
   ~DfsClient();
 
   // Writing. Create for push style. Staged job outputs go to StagingPath(...) with

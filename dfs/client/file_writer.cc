@@ -229,8 +229,9 @@ class FileWriterImpl final : public FileWriter {
           request.setLease(lease_);
           return request.send().ignoreResult();
         })
+        .catch_([](kj::Exception&&) {})  // the next call says it to the caller, or there is another connection by then
         .then([this] { return Renew(); })
-        .eagerlyEvaluate([](kj::Exception&&) {});  // the next call says it to the caller
+        .eagerlyEvaluate(nullptr);
   }
 
   kj::Array<kj::Promise<void>> InFlight() {

@@ -124,6 +124,31 @@ TEST(MasterRestartTest, AttemptsRightBehindARestartWaitForTheBlockStoreInPlaceOf
   EXPECT_EQ(CountOf(cluster.Mrctl({"job", "attempts", FirstJob(cluster)}).out, "failed"), 0u);
 }
 
+TEST(MasterRestartTest, AnOutputThatIsBeingWrittenGoesOnBehindIt) {
+  Cluster cluster({.workers = 1, .slots = 1, .master_flags = {"--block_size=8m"}});
+  ASSERT_TRUE(cluster.Start().ok());
+  const std::string dir = cluster.directory();
+  std::ofstream(dir + "/in") << "x\n";
+  // What comes before the token is more than stands in buffers, so that the file is open and has blocks.
+  auto client = cluster.MrctlInBackground(
+      {"submit", "stream", "--clone", "off", "--speculation", "off", "--map",
+       "cat; yes | head -c 40000000; touch " + dir + "/begun; until [ -e " + dir + "/go ]; do sleep 0.02; done; echo end",
+       "--input", "file://" + dir + "/in", "--output", "/out"},
+      "client");
+  ASSERT_TRUE(client.ok());
+  for (const Instant limit = Now() + Seconds(30); !PathExists(dir + "/begun") && Now() < limit;) std::this_thread::yield();
+  ASSERT_TRUE(PathExists(dir + "/begun")) << cluster.Logs();
+  cluster.KillMaster();
+  ASSERT_TRUE(cluster.StartMaster().ok()) << cluster.Logs();
+  ASSERT_TRUE(cluster.WaitForWorkers(1).ok()) << cluster.Logs();
+  std::ofstream(dir + "/go") << "";
+  EXPECT_EQ(client->Wait(Seconds(60)), 0) << cluster.Logs();
+  const std::string attempts = cluster.Mrctl({"job", "attempts", FirstJob(cluster)}).out;
+  EXPECT_EQ(CountOf(attempts, "failed"), 0u) << attempts;
+  EXPECT_EQ(CountOf(attempts, "attempt_"), 1u) << attempts;
+  EXPECT_EQ(cluster.Mrctl({"fs", "getmerge", "/out", "-"}).out.size(), 40'000'000u + 6);
+}
+
 TEST(QueueTest, SettingsOutliveTheMasterThatTookThem) {
   Cluster cluster({.workers = 1, .slots = 2, .master_flags = {"--scheduler=fifo"}});
   ASSERT_TRUE(cluster.Start().ok());

@@ -15,8 +15,8 @@ constexpr uint64_t kScrubBytes = 8 << 20;
 constexpr Duration kReconnectPause = Millis(500);
 // Longer than a master takes to come back (guess). A sink's thread of the pool waits meanwhile.
 constexpr Duration kReachLimit = Seconds(10);
-// Longer than any read of a block takes with all its retries (guess).
-constexpr Duration kRetirement = Seconds(300);
+// Longer than a loop takes to notice that a connection broke (guess).
+constexpr Duration kRetirement = Seconds(10);
 // What a sink collects before it hands bytes to the loop: one piece of the write pipeline.
 constexpr size_t kPieceBytes = 1 << 20;
 
@@ -158,17 +158,11 @@ void BlockHost::Connect() {
                    if (!connection.ok()) return kj::READY_NOW;
                    connection_ = kj::mv(*connection);
                    auto files = connection_->Bootstrap<rpc::MasterForClient>().filesRequest().send().getFiles();
-                   dfs::DfsClient::Options options;
-                   options.hello = hello_;
-                   options.pool = pool_.poster();
-                   options.own_address = options_.own_address;
-                   options.own_store = store_.get();
-                   client_ = kj::heap<dfs::DfsClient>(loop_.io(), kj::mv(files), std::move(options));
-                   on_reached_->fulfill();
+                   Connected(kj::mv(files));
                    return connection_->OnDisconnect();
                  })
                  .then([this]() -> kj::Promise<void> {
-                   if (client_.get() != nullptr) Disconnected();
+                   if (reached_now_) Disconnected();
                    auto retry = kj::newPromiseAndFulfiller<void>();
                    on_retry_ = kj::mv(retry.fulfiller);
                    return retry.promise.exclusiveJoin(
@@ -177,10 +171,25 @@ void BlockHost::Connect() {
                  .then([this] { Connect(); }));
 }
 
+void BlockHost::Connected(rpc::FileSystem::Client files) {
+  if (client_.get() != nullptr) {
+    client_->SetFiles(kj::mv(files));
+  } else {
+    dfs::DfsClient::Options options;
+    options.hello = hello_;
+    options.pool = pool_.poster();
+    options.own_address = options_.own_address;
+    options.own_store = store_.get();
+    client_ = kj::heap<dfs::DfsClient>(loop_.io(), kj::mv(files), std::move(options));
+  }
+  reached_now_ = true;
+  on_reached_->fulfill();
+}
+
 void BlockHost::Disconnected() {
-  // Names cannot be asked for any more, but reads of blocks may still be under way.
-  tasks_.add(loop_.timer().afterDelay(kRetirement.ns * kj::NANOSECONDS).then(
-      [old = kj::mv(client_), wire = kj::mv(connection_)] {}));
+  reached_now_ = false;
+  // Its calls shall end as those of a broken connection, which are made again, and not of one that was closed.
+  tasks_.add(loop_.timer().afterDelay(kRetirement.ns * kj::NANOSECONDS).then([wire = kj::mv(connection_)] {}));
   if (!stopped_) ExpectClient();
 }
 
@@ -191,10 +200,10 @@ void BlockHost::ExpectClient() {
 }
 
 kj::Promise<dfs::DfsClient*> BlockHost::Client() {
-  if (client_.get() != nullptr) return client_.get();
+  if (reached_now_) return client_.get();
   return reached_.addBranch()
       .exclusiveJoin(loop_.timer().afterDelay(kReachLimit.ns * kj::NANOSECONDS))
-      .then([this] { return client_.get(); });
+      .then([this] { return reached_now_ ? client_.get() : nullptr; });
 }
 
 void BlockHost::StopWaiting() {
@@ -203,7 +212,7 @@ void BlockHost::StopWaiting() {
 }
 
 void BlockHost::RemoveStaged(const std::string& directory) {
-  if (client_.get() != nullptr) loop_.Spawn(client_->Remove(directory, true).ignoreResult());
+  if (reached_now_) loop_.Spawn(client_->Remove(directory, true).ignoreResult());
 }
 
 void BlockHost::ScrubLater() {

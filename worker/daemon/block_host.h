@@ -37,8 +37,8 @@ class BlockHost : private kj::TaskSet::ErrorHandler {
   // Of an attempt. What cannot be removed now goes with the job's staging directory when the job has ended. On the loop.
   void RemoveStaged(const std::string& directory);
   dfs::BlockServer& server() { return *server_; }
-  // The client of the present connection. Behind a restart of the master attempts come sooner than that connection is
-  // there again, so it is waited for; null where that takes too long, or after StopWaiting. On the loop.
+  // A client that has a connection. Behind a restart of the master attempts come sooner than the connection is there
+  // again, so it is waited for; null where that takes too long, or after StopWaiting. On the loop.
   kj::Promise<dfs::DfsClient*> Client();
   // Ends the waits for a client: threads of the pool are held by them.
   void StopWaiting();
@@ -52,6 +52,7 @@ class BlockHost : private kj::TaskSet::ErrorHandler {
  private:
   void taskFailed(kj::Exception&& exception) override;
   void Connect();
+  void Connected(rpc::FileSystem::Client files);
   void Disconnected();
   void ExpectClient();
   void ScrubLater();
@@ -63,9 +64,10 @@ class BlockHost : private kj::TaskSet::ErrorHandler {
   rpc::Hello hello_;
   kj::Own<dfs::BlockServer> server_;
   kj::Own<rpc::RpcConnection> connection_;
-  kj::Own<dfs::DfsClient> client_;  // null while the namespace cannot be reached
+  kj::Own<dfs::DfsClient> client_;  // from the first connection on: what writes goes on with the next one
+  bool reached_now_ = false;
   kj::Own<kj::PromiseFulfiller<void>> on_reached_, on_retry_;  // on_retry_ ends the pause before another Connect
-  kj::ForkedPromise<void> reached_{nullptr};
+  kj::ForkedPromise<void> reached_{nullptr};  // of the next connection
   bool started_ = false, stopped_ = false;
   kj::TaskSet tasks_;
 };
