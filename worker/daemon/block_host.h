@@ -34,7 +34,7 @@ class BlockHost : private kj::TaskSet::ErrorHandler {
 
   // After each registration: connects to the namespace where it is not connected, begins to scrub.
   void Registered(WorkerId self, uint64_t cluster_id);
-  // Of an attempt. What cannot be removed now goes with the job's staging directory when the job has ended. On the loop.
+  // Of an attempt. What cannot be removed now goes with the staging directory when the job has ended. On the loop.
   void RemoveStaged(const std::string& directory);
   dfs::BlockServer& server() { return *server_; }
   // A client that has a connection. Behind a restart of the master attempts come sooner than the connection is there
