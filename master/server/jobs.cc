@@ -70,7 +70,8 @@ std::vector<Status> Brain::Refusals(const JobSpec& spec) {
   if (spec.output_uri.starts_with("dfs://")) add(CheckDfsOutput(spec));
   for (const auto& [id, job] : jobs_.jobs()) {
     if (Ended(job.state) || job.spec.output_uri != spec.output_uri) continue;
-    add(Rejected(Name(id) + " is running and writes to the same output " + spec.output_uri));
+    add(Rejected(Name(id) + " is running and writes to the same output " + spec.output_uri +
+                 "; wait for it (mrctl wait), end it (mrctl kill) or name another output"));
     break;
   }
   return refusals;

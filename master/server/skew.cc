@@ -35,7 +35,8 @@ std::string WholeCharacters(const HotKey& key) {
 
 std::string SkewText(const Skew& s, const std::string& stage_name) {
   std::string text = "key '" + PrintableBytes(WholeCharacters(s.key)) + (s.key.cut ? "..." : "") + "' has about " +
-                     Percent(s.key.records, s.stage_records) + " of the " + Grouped(s.stage_records) + " records";
+                     Percent(s.key.records, s.stage_records) + " of the " + Grouped(s.stage_records) +
+                     (s.partial ? " records seen" : " records");
   // Where few large records are the reason.
   if (ShareOf(s.key.bytes, s.stage_bytes) > 1.5 * ShareOf(s.key.records, s.stage_records)) {
     text += " and " + Percent(s.key.bytes, s.stage_bytes) + " of the " + HumanBytes(s.stage_bytes);
@@ -109,6 +110,7 @@ void SkewTable::Find(uint32_t stage, const OfStage& of, std::vector<Skew>* found
       skew.key.port = i;
       skew.stage_records = port.records;
       skew.stage_bytes = port.bytes;
+      skew.partial = std::find(of.counted.begin(), of.counted.end(), false) != of.counted.end();
       if (of.partition_bytes.empty()) continue;
       std::vector<uint64_t> sizes(of.partition_bytes.begin() + port.begin, of.partition_bytes.begin() + port.end);
       skew.partition_bytes = sizes[skew.key.partition - port.begin];

@@ -21,6 +21,7 @@ struct Skew {
   HotKey key;  // about
   uint64_t stage_records = 0, stage_bytes = 0;        // of the key's port
   uint64_t partition_bytes = 0, median_bytes = 0;     // of its partition, and of the port's partitions
+  bool partial = false;           // some tasks of the stage are not in it: not committed yet, or before a restart
   bool partitions_known = false;  // else the two are 0: an output did not say, as those of very many partitions do not
 };
 

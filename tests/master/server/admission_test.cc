@@ -188,7 +188,10 @@ TEST_F(AdmissionTest, OfThoseThatArePlannedSideBySideOneMayWriteToAnOutput) {
   EXPECT_EQ(Refusal("third"), "");
   Predict(1);
   Predict(0);
-  for (const char* late : {"first", "second"}) EXPECT_THAT(Refusal(late), HasSubstr("writes to the same output"));
+  for (const char* late : {"first", "second"}) {
+    EXPECT_THAT(Refusal(late), HasSubstr("writes to the same output"));
+    EXPECT_THAT(Refusal(late), HasSubstr("; wait for it (mrctl wait), ")) << "the next step";
+  }
 }
 
 TEST_F(AdmissionTest, ASubmitWaitsForThePredictionOfARunningJob) {

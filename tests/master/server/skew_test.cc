@@ -56,11 +56,19 @@ TEST_F(SkewTest, AKeyOfManyTasksAddsUpAndIsNamedWithItsPartition) {
   const std::vector<Skew> found = table_.Of(kSkewed);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(SkewText(found[0], "left"),
-            "key 'GB' has about 62 % of the 160,000 records from stage 'left' "
+            "key 'GB' has about 62 % of the 160,000 records seen from stage 'left' "
             "(partition 3: 115 MiB, 7.7 times the median)");
   EXPECT_TRUE(table_.Of({1, 2}).empty());
   table_.Forget(kSkewed);
   EXPECT_TRUE(table_.Of(kSkewed).empty());
+}
+
+// Behind a restart of the master the table has only what is committed from then on.
+TEST_F(SkewTest, RecordsAreAllOfAStageOnlyWhereAllItsTasksAreCounted) {
+  for (uint32_t task = 0; task < 9; ++task) Commit(task, {5, 25}, {KeyOf("GB", 1, 20)});
+  EXPECT_THAT(SkewText(table_.Of(kSkewed).at(0), "left"), HasSubstr("of the 270,000 records seen from stage 'left'"));
+  Commit(9, {5, 25}, {KeyOf("GB", 1, 20)});
+  EXPECT_THAT(SkewText(table_.Of(kSkewed).at(0), "left"), HasSubstr("of the 300,000 records from stage 'left'"));
 }
 
 TEST_F(SkewTest, ATaskThatCommitsAgainCountsOnce) {
@@ -105,7 +113,7 @@ TEST_F(SkewTest, OutputsOfManyPartitionsSayItInKibOrNotAtAll) {
   Commit(0, std::vector<uint64_t>(100, 1), {KeyOf("GB", 77, 40)});
   ASSERT_EQ(table_.Of(kSkewed).size(), 1u);
   EXPECT_EQ(SkewText(table_.Of(kSkewed)[0], "left"),
-            "key 'GB' has about 40 % of the 100,000 records from stage 'left' (partition 77: at "
+            "key 'GB' has about 40 % of the 100,000 records seen from stage 'left' (partition 77: at "
             "least 40 MiB)");
 }
 
