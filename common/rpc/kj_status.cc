@@ -1,10 +1,21 @@
 #include "common/rpc/kj_status.h"
 
 namespace mr::rpc {
+namespace {
+
+// The description alone: an exception's full text carries file paths. That of a failed system call begins with the call
+// as KJ's source has it, "::read(fd, buffer, maxBytes): Connection reset by peer", which says nothing to people.
+std::string Description(const kj::Exception& exception) {
+  std::string text(exception.getDescription().cStr());
+  const size_t end = text.find("): ");
+  if (text.starts_with("::") && end != std::string::npos) text.erase(0, end + 3);
+  return text;
+}
+
+}  // namespace
 
 Status FromException(const kj::Exception& exception) {
-  // The description alone: an exception's full text carries file paths.
-  std::string text(exception.getDescription().cStr());
+  std::string text = Description(exception);
   switch (exception.getType()) {
     case kj::Exception::Type::DISCONNECTED: return Unavailable(std::move(text));
     case kj::Exception::Type::OVERLOADED: return {Code::kOverloaded, std::move(text)};

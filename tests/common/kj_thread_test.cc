@@ -6,9 +6,19 @@
 #include <thread>
 
 #include "common/base/status.h"
+#include "common/rpc/kj_status.h"
 
 namespace mr::rpc {
 namespace {
+
+TEST(KjStatusTest, PeopleAreToldWhyACallFailedAndNotHowItIsWritten) {
+  const auto told = [](const char* description) {
+    return FromException({kj::Exception::Type::DISCONNECTED, "a.c++", 1, kj::str(description)}).message();
+  };
+  EXPECT_EQ(told("::read(fd, buffer, maxBytes): Connection reset by peer"), "Connection reset by peer");
+  EXPECT_EQ(told("Peer disconnected."), "Peer disconnected.");
+  EXPECT_EQ(told("worker w1 (gone): no"), "worker w1 (gone): no");
+}
 
 TEST(KjThreadTest, ClosuresOfOneThreadRunInTheirOrder) {
   constexpr int kThreads = 4, kEach = 2000;
