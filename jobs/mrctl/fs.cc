@@ -433,7 +433,12 @@ Result<int> RunFs(const Command& command, const Settings& settings) {
     return kExitOk;
   }
   MR_ASSIGN_OR_RETURN(const auto store, dfs::BlockingDfs::Connect(client.loop(), settings.master));
-  MR_RETURN_IF_ERROR(FsCommand(command, settings, client, *store).Run());
+  const Status done = FsCommand(command, settings, client, *store).Run();
+  if (done.code() == Code::kNotFound && done.message().find_first_of("*?[") != std::string::npos) {
+    return WithHint(done, "fs takes names, not patterns: "
+                          "`mrctl fs getmerge DIRECTORY -` prints all parts of a directory");
+  }
+  MR_RETURN_IF_ERROR(done);
   return kExitOk;
 }
 

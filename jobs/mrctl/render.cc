@@ -134,7 +134,8 @@ std::string RenderJob(const JobStatus& j, OutputForm form) {
                        Elapsed(c.extra_us) + " of slot time beside the attempts that committed; " +
                        Grouped(c.budget_used) + " of " + Grouped(c.budget) + " slots for clones in use now");
     if (c.lent_launched > 0) {
-      line("on idle", Grouped(c.lent_launched) + " clones on idle slots launched, " + Grouped(c.lent_won) + " won, " +
+      const std::string clones = c.lent_launched == 1 ? " clone on an idle slot" : " clones on idle slots";
+      line("on idle", Grouped(c.lent_launched) + clones + " launched, " + Grouped(c.lent_won) + " won, " +
                           Grouped(c.lent_killed) + " killed; " + Elapsed(c.lent_extra_us) +
                           " of slot time beside the attempts that committed");
     }

@@ -235,6 +235,9 @@ TEST_F(CliTest, ExitsWithSevenForWhatIsNotThere) {
   EXPECT_EQ(Mrctl({"job", "show", "job_99_0099"}).exit, 7);
   EXPECT_EQ(Mrctl({"wait", "job_99_0099"}).exit, 7);
   EXPECT_EQ(Mrctl({"fs", "stat", "/absent"}).exit, 7);
+  const RunResult pattern = Mrctl({"fs", "cat", "/absent/part-*"});
+  EXPECT_EQ(pattern.exit, 7);
+  EXPECT_NE(pattern.err.find("`mrctl fs getmerge DIRECTORY -`"), std::string::npos) << pattern.err;
   EXPECT_EQ(Mrctl({"submit", "wordcount", "--input", Uri("absent"), "--output", Uri("x")}).exit, 7);
 }
 

@@ -165,6 +165,9 @@ TEST(RenderTest, TellsOfClonesTheirReadsAndWarnings) {
   job.clones->lent_extra_us = 1'500'000;
   EXPECT_THAT(RenderJob(job, OutputForm::kTable),
               HasSubstr("7 clones on idle slots launched, 2 won, 3 killed; 1.5 s of slot time beside the attempts that"));
+  job.clones->lent_launched = 1;
+  EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("1 clone on an idle slot launched, 2 won, "));
+  job.clones->lent_launched = 7;
   EXPECT_THAT(RenderJob(job, OutputForm::kJson),
               HasSubstr(R"("opportunistic":{"launched":7,"won":2,"killed":3,"extra_slot_s":1.5})"));
   job.clones->omega_known = false;
