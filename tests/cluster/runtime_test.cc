@@ -162,8 +162,9 @@ TEST_F(RuntimeTest, SideFilesReachEveryAttempt) {
   for (int w = 0; w < 2; ++w) {
     EXPECT_TRUE(Soon([&] { return Shell("ls '" + cluster_->worker_data(w) + "/files' 2>/dev/null | wc -l") == "0\n"; }));
   }
-  const RunResult without = Submit("lookup", "letters", "without", {"--max-attempts", "1"});
+  const RunResult without = Submit("lookup", "letters", "without", {});
   EXPECT_EQ(without.exit, 1);
+  EXPECT_THAT(without.err, HasSubstr("failed 1 time,")) << "no other attempt would have one";
   EXPECT_THAT(without.err, HasSubstr("the job has no side file 'names'; submit it with --files PATH#names"));
 }
 

@@ -45,6 +45,17 @@ TEST(JobPlanTest, WritesTheDocument) {
   EXPECT_EQ(r["ports"].items.at(0)["files"]["format"].text, "raw");
 }
 
+TEST(JobPlanTest, AFileWithoutANameIsRefusedWithItsStage) {
+  JobPlan plan;
+  auto& stage = plan.Map("users", "op");
+  try {
+    stage.ReadUris({"a", ""});
+    FAIL() << "taken";
+  } catch (const JobError& e) {
+    EXPECT_STREQ(e.what(), "stage 'users' reads a file without a name: an argument of the job is missing or empty");
+  }
+}
+
 TEST(JobPlanTest, KnowsWhatItIsTold) {
   EXPECT_FALSE(JobPlan().InputBytes({"a"}));
   EXPECT_EQ(JobPlan().memory_bytes(), 0u);

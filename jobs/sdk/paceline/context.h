@@ -106,12 +106,14 @@ class Context {
   }
 
   // The path of a side file (submit --files PATH#NAME): read-only, the same for all attempts on a worker, there until
-  // its job ends. Commands find it as $MR_FILES_DIR/NAME. Throws where the job has none of this name.
+  // its job ends. Commands find it as $MR_FILES_DIR/NAME. Throws where the job has none of this name; a job that was
+  // submitted without side files fails at once (FinalError).
   std::string side_file(std::string_view name) const {
     const std::string path = files_directory_ + "/" + std::string(name);
-    if (files_directory_.empty() || name.find('/') != name.npos || access(path.c_str(), R_OK) != 0) {
-      throw JobError("the job has no side file '" + std::string(name) + "'; submit it with --files PATH#" + std::string(name));
-    }
+    const std::string why = "the job has no side file '" + std::string(name) + "'; submit it with --files PATH#" + std::string(name);
+    // Submitted without any: no other attempt will have one. One that is not where it should be may be on another worker.
+    if (files_directory_.empty()) throw FinalError(why);
+    if (name.find('/') != name.npos || access(path.c_str(), R_OK) != 0) throw JobError(why);
     return path;
   }
 

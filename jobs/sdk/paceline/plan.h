@@ -7,6 +7,7 @@
 // put a broadcast input last (operator.h, SideInput). Mistakes throw JobError here, or in Json().
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -82,6 +83,9 @@ class JobPlan {
     // Files that the job's own arguments named.
     Stage& ReadUris(const std::vector<std::string>& uris, const FileOptions& options = {}) {
       std::string list;
+      if (std::count(uris.begin(), uris.end(), "") != 0) {
+        throw JobError("stage '" + name_ + "' reads a file without a name: an argument of the job is missing or empty");
+      }
       for (const auto& uri : uris) list += (list.empty() ? "" : ", ") + sdk::JsonString(uri);
       return AddInput("{\"files\": {\"uris\": [" + list + "]" + Options(options) + "}}");
     }
