@@ -371,6 +371,7 @@ TEST_F(CliTest, MovesFilesThroughTheBlockStoreUnchanged) {
   EXPECT_EQ(Mrctl({"fs", "head", "-n", "3", "/d/a"}).out, Shell("head -n 3 '" + Path("in") + "'"));
   EXPECT_EQ(Mrctl({"fs", "tail", "-n", "3", "/d/a"}).out, Shell("tail -n 3 '" + Path("in") + "'"));
   EXPECT_EQ(Mrctl({"fs", "mv", "/d/a", "/d/b"}).exit, 0);
+  EXPECT_THAT(Mrctl({"fs", "cat", "/d/*"}).err, HasSubstr("/d/* does not exist\n  fs takes names, not patterns"));
   EXPECT_THAT(Mrctl({"fs", "ls", "/d"}).out, ContainsRegex(" 2/3 .*/d/b")) << "three copies wanted, two workers";
   EXPECT_EQ(Mrctl({"fs", "getmerge", "/d", "-"}).out, *ReadFile(Path("in")));
   EXPECT_EQ(Mrctl({"fs", "rm", "/d"}).exit, 3);
