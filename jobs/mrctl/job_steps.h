@@ -12,6 +12,7 @@
 //   output_format: of an operator that nothing reads
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -45,7 +46,10 @@ Result<StepRef> ParseStepRef(std::string_view word);
 // What is wrong with a job file: told together.
 class JobFileFaults {
  public:
-  void Add(std::string fault) { faults_.push_back(std::move(fault)); }
+  // Once each: two stages of a step may meet the same.
+  void Add(std::string fault) {
+    if (std::find(faults_.begin(), faults_.end(), fault) == faults_.end()) faults_.push_back(std::move(fault));
+  }
   bool empty() const { return faults_.empty(); }
   // kInvalidArgument that names `file`; Ok where there are none.
   Status ToStatus(const std::string& file) const;

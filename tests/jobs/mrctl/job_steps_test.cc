@@ -233,5 +233,16 @@ TEST(ChainTest, WhatCannotBeChainedIsNamedWithItsStep) {
   EXPECT_THAT(Faults({OpStepOf("s", {"/in"}), OpStepOf("x", {"@s"}, {"group"}), OpStepOf("y", {"@s", "@x"})}), HasSubstr("its port 0 is read by keys"));
 }
 
+TEST(ChainTest, AMistakeThatTwoStagesMakeIsToldOnce) {
+  auto named = JobStepOf("a", {"/in"});
+  named.plan.stages.back().ports.push_back(named.plan.stages.back().ports.back());
+  auto twice = JobStepOf("b", {"@a"});
+  twice.plan.stages.push_back(twice.plan.stages[0]);
+  twice.plan.stages.back().name = "sample";
+  const std::string faults = Faults({named, twice});
+  EXPECT_THAT(faults, HasSubstr("step 'b': cannot read @a, which writes files in more than one stage or under several names: run it as a job of its own"));
+  EXPECT_THAT(faults, Not(HasSubstr("2 mistakes")));
+}
+
 }  // namespace
 }  // namespace mr::ctl
