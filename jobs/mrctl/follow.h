@@ -27,7 +27,8 @@ inline constexpr int kMasterGraceSeconds = 30;
 ExitCode ExitOf(const JobStatus& job);
 
 // One line for success, at most ten for anything else. Pure. master: for the commands it names;
-// empty: no cluster is left to ask, and `next` is what can be done then.
+// empty: no cluster is left to ask, and `next` is what can be done then. A job without an output_uri wrote to standard
+// output.
 std::string EndText(const JobStatus& job, const std::string& master, const std::string& next = "");
 // The same as an error for JSON. REQUIRES: the job did not succeed.
 Failure EndFailure(const JobStatus& job, const std::string& master, const std::string& next = "");

@@ -324,8 +324,10 @@ class Submission {
     } else if (!succeeded) {
       std::fputs(EndText(job, master, next).c_str(), stderr);
     } else if (!settings_.quiet) {
-      // The line is the result, unless the result itself was printed.
-      std::fputs(EndText(job, master).c_str(), plan_.to_stdout ? stderr : stdout);
+      // The line is the result, unless the result itself was printed: then the directory that it was in is gone.
+      JobStatus shown = job;
+      if (plan_.to_stdout) shown.output_uri.clear();
+      std::fputs(EndText(shown, master).c_str(), plan_.to_stdout ? stderr : stdout);
       std::fflush(stdout);
       if (job.counters && !job.counters->empty()) {
         std::fputs(RenderCounters(*job.counters, OutputForm::kTable).c_str(), stderr);
@@ -347,7 +349,8 @@ class Submission {
     if (!counters.ok()) return;
     for (const CounterValue& counter : *counters) {
       if (counter.group != "mr" || counter.name != "bad_records") continue;
-      std::fprintf(stderr, "mrctl: %lld bad records were skipped%s\n", static_cast<long long>(counter.value),
+      std::fprintf(stderr, "mrctl: %lld bad %s skipped%s\n", static_cast<long long>(counter.value),
+                   counter.value == 1 ? "record was" : "records were",
                    master.empty() ? "" : (": `" + CommandPrefix(master) + "logs " + Name(id) + "` shows some").c_str());
       if (!master.empty()) continue;
       for (const std::string& record : SkippedRecords(*client_, id)) std::fprintf(stderr, "  %s\n", record.c_str());

@@ -145,7 +145,7 @@ TEST_F(LocalTest, CountersAndSkippedRecordsAreShownAtTheEnd) {
   const RunResult skipped = Run({"--max-bad-records", "3", "aggregate", "--by", "city", "--agg", "count", "--input", "table.csv",
                                  "--output", "table.out"});
   EXPECT_EQ(skipped.exit, 0) << skipped.err;
-  EXPECT_THAT(skipped.err, testing::ContainsRegex("1 bad records were skipped\n  .*table.csv, byte 16: the row has 1 fields"));
+  EXPECT_THAT(skipped.err, testing::ContainsRegex("1 bad record was skipped\n  .*table.csv, byte 16: the row has 1 fields"));
 }
 
 TEST_F(LocalTest, TheSecondOfTwoRunsWithOneOutputIsRefused) {
@@ -237,6 +237,13 @@ TEST_F(LocalTest, LeavesNothingBesideTheOutputOfAJobThatWasStopped) {
   }
 }
 
+TEST_F(LocalTest, AResultThatWasPrintedNamesNoDirectoryThatIsGone) {
+  ASSERT_TRUE(WriteFileDurably(Path("in"), "b\na\n").ok());
+  const RunResult run = Run({"grep", "-e", "a", "--input", "in", "--output", "-"});
+  EXPECT_EQ(run.out, "a\n");
+  EXPECT_THAT(run.err, testing::ContainsRegex("succeeded in .*: 1 record, 2 B to standard output\n"));
+}
+
 TEST_F(LocalTest, StopsWhenTheTimeoutRunsOutWith124) {
   const RunResult run = Run({"--timeout", "2s", "sleep", "--ms", "60000", "--tasks", "2"});
   EXPECT_EQ(run.exit, 124) << run.err;
@@ -260,7 +267,7 @@ TEST_F(LocalTest, RefusesBadInputBeforeAnythingStarts) {
   EXPECT_EQ(Run({"wordcount", "--input", "in", "--output", "full"}).exit, 3);
   const RunResult unknown = Run({"wordcuont", "--input", "in"});
   EXPECT_EQ(unknown.exit, 2);
-  EXPECT_THAT(unknown.err, HasSubstr("did you mean 'wordcount'"));
+  EXPECT_THAT(unknown.err, HasSubstr("there is no job 'wordcuont' (did you mean 'wordcount'?); the library has: wordcount, "));
   const RunResult mistyped = Run({"grep", "--inputt", "in", "-e", "a"});
   EXPECT_EQ(mistyped.exit, 2);
   EXPECT_THAT(mistyped.err, HasSubstr("did you mean submit's own --input?")) << "also behind JOB";

@@ -72,8 +72,9 @@ Result<const T*> Find(const T* const* list, uint32_t count, const std::string& w
   }
   std::string all;
   for (std::string_view n : names) all += (all.empty() ? "" : ", ") + std::string(n);
-  return NotFound("the library has no " + what + " '" + name + "'" + DidYouMean(name, names) +
-                  "; it has: " + (all.empty() ? "none" : all));
+  // Not "the library has no": who runs a built-in job named none.
+  return NotFound("there is no " + what + " '" + name + "'" + DidYouMean(name, names) + "; the library has: " +
+                  (all.empty() ? "none" : all));
 }
 
 }  // namespace
