@@ -86,7 +86,7 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
   app->add_option("--max-attempts", s->max_attempts, "failures of one task that fail the job (4)");
   app->add_option("--memory", s->memory, "of each attempt, as 512m");
   app->add_option("--max-bad-records", s->max_bad_records, "records that may be skipped, in the whole job (0)")
-      ->check(CLI::Range(uint64_t{0}, uint64_t{1} << 53));
+      ->check(CLI::Range(uint64_t{0}, uint64_t{1} << 53).description(""));  // the help needs no 2^53
   AddList(app, "--files", &s->files, "a file that every attempt finds as $MR_FILES_DIR/NAME; repeatable")
       ->type_name("PATH[#NAME]");
 }

@@ -30,6 +30,11 @@ TEST(OptionsTest, TakesGlobalOptionsBeforeAndBehindTheVerb) {
   EXPECT_EQ(Parse({"fs", "ls", "/a", "-o", "ndjson"}).global.form, "ndjson");
 }
 
+TEST(OptionsTest, HelpDoesNotShowBoundsThatNobodyReaches) {
+  EXPECT_THAT(Parse({"submit", "--help"}).help, testing::Not(HasSubstr("9007199254740992")));
+  EXPECT_EQ(Refused({"submit", "wordcount", "--max-bad-records", "99007199254740992"}).exit, kExitUsage);
+}
+
 TEST(OptionsTest, TakesANumberOfLocalWorkersOnlyWithAnEqualsSign) {
   EXPECT_EQ(Parse({"submit", "--local", "wordcount"}).submit.local, 2);
   EXPECT_EQ(Parse({"submit", "--local=5", "wordcount"}).submit.local, 5);
