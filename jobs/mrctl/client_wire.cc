@@ -256,7 +256,7 @@ ReplayTask FromWire(rpc::StageInfo::Reader stage, rpc::Launch::Reader launch) {
   task.memory_bytes = stage.getMemoryBytes();
   task.partition_seed = stage.getPartitionSeed();
   task.max_bad_records = stage.getMaxBadRecords();
-  for (const auto file : stage.getFiles()) task.side_files.push_back(file.getName().cStr());
+  for (const auto file : stage.getFiles()) task.side_files.push_back({file.getName().cStr(), file.getSha256().cStr()});
   return task;
 }
 

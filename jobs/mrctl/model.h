@@ -200,7 +200,10 @@ struct ReplayTask {
   std::vector<std::pair<std::string, std::string>> env;
   uint64_t sort_buffer_bytes = 0, memory_bytes = 0, partition_seed = 0;
   uint64_t max_bad_records = 0;          // of its job
-  std::vector<std::string> side_files;   // their names
+  struct SideFile {
+    std::string name, sha256;
+  };
+  std::vector<SideFile> side_files;
 };
 
 // What came of it.

@@ -81,6 +81,7 @@ struct Command {
   // task replay
   bool gdb = false;
   std::string replay_lib;
+  std::vector<std::string> replay_files;
   // Not empty: print this on stdout and exit 0 (help).
   std::string help;
 };

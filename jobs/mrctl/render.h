@@ -129,7 +129,8 @@ struct ReplayFile {
   uint64_t offset = 0, length = 0;
 };
 std::string ReplayDocument(const std::string& attempt, const ReplayTask& task, const std::string& library,
-                           const std::vector<ReplayFile>& files, const std::string& scratch);
+                           const std::vector<ReplayFile>& files, const std::string& files_directory,
+                           const std::string& scratch);
 // What mrtask prints.
 Result<ReplayResult> ParseReplay(const std::string& json);
 std::string RenderReplay(const std::string& attempt, const ReplayTask& task, const ReplayResult& result, OutputForm form);

@@ -17,7 +17,8 @@ std::string DumpReplay(const ReplayJson& json) {
 }  // namespace
 
 std::string ReplayDocument(const std::string& attempt, const ReplayTask& task, const std::string& library,
-                           const std::vector<ReplayFile>& files, const std::string& scratch) {
+                           const std::vector<ReplayFile>& files, const std::string& files_directory,
+                           const std::string& scratch) {
   ReplayJson splits = ReplayJson::array(), ports = ReplayJson::array(), env = ReplayJson::object(), config = ReplayJson::array();
   for (size_t i = 0; i < task.splits.size(); ++i) {
     const auto& s = task.splits[i];
@@ -37,7 +38,7 @@ std::string ReplayDocument(const std::string& attempt, const ReplayTask& task, c
                      {"inputs", task.inputs}, {"splits", std::move(splits)}, {"ports", std::move(ports)}, {"env", std::move(env)},
                      {"sort_buffer_bytes", task.sort_buffer_bytes != 0 ? task.sort_buffer_bytes : kSortBuffer},
                      {"memory_bytes", task.memory_bytes}, {"partition_seed", task.partition_seed},
-                     {"max_bad_records", task.max_bad_records}, {"scratch", scratch}});
+                     {"max_bad_records", task.max_bad_records}, {"files_directory", files_directory}, {"scratch", scratch}});
 }
 
 Result<ReplayResult> ParseReplay(const std::string& text) {

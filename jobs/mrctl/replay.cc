@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 
 #include "common/abi/batch.h"
 #include "common/base/file_format.h"
@@ -16,6 +17,7 @@
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/render.h"
+#include "jobs/mrctl/side_files.h"
 #include "jobs/mrctl/tools.h"
 #include "jobs/mrctl/uri.h"
 #include "jobs/mrctl/verbs.h"
@@ -51,11 +53,33 @@ Status Replayable(const std::string& word, const ReplayTask& task) {
                     "replay an attempt of a stage that reads only files (mrctl job stages), or test the operator with "
                     "paceline/testing.h");
   }
-  if (!task.side_files.empty()) {
-    std::string names;
-    for (const std::string& name : task.side_files) names += (names.empty() ? "" : ", ") + name;
-    return WithHint(Rejected(word + " cannot be replayed: its job has side files (" + names + "), which a replay does not fetch"),
-                    "test the operator with paceline/testing.h, whose LocalJob::SideFile gives them");
+  return {};
+}
+
+// The job's side files under their names in `directory`, as the attempt had them: by their digests. It is made only where
+// the job has some.
+Status LinkSideFiles(const ReplayTask& task, const std::vector<std::string>& words, const std::string& directory) {
+  MR_ASSIGN_OR_RETURN(std::vector<SideFile> files, ParseSideFiles(words, std::filesystem::current_path().string()));
+  MR_RETURN_IF_ERROR(DigestSideFiles(&files));
+  if (task.side_files.empty()) {
+    if (!files.empty()) return InvalidArgument("the attempt's job has no side files: leave --files out");
+    return {};
+  }
+  MR_RETURN_IF_ERROR(MakeDirectories(directory));
+  for (const auto& wanted : task.side_files) {
+    const auto given = std::find_if(files.begin(), files.end(), [&](const SideFile& file) { return file.name == wanted.name; });
+    if (given == files.end()) {
+      return WithHint(InvalidArgument("the attempt's job has a side file '" + wanted.name + "'"),
+                      "say where it is: --files PATH#" + wanted.name);
+    }
+    if (given->sha256 != wanted.sha256) {
+      return InvalidArgument("--files " + given->path + " is another file than the attempt had as '" + wanted.name +
+                             "': its SHA-256 begins with " + given->sha256.substr(0, 12) + ", that of the job's with " +
+                             wanted.sha256.substr(0, 12));
+    }
+    if (symlink(given->path.c_str(), (directory + "/" + wanted.name).c_str()) != 0) {
+      return ErrnoStatus(errno, "cannot link side file " + wanted.name);
+    }
   }
   return {};
 }
@@ -165,11 +189,13 @@ Result<int> RunReplay(const Command& command, const Settings& settings) {
   MR_ASSIGN_OR_RETURN(const std::string library, LibraryOf(task, command.replay_lib));
   ReplayDirectory directory;
   MR_RETURN_IF_ERROR(directory.Make());
+  const std::string side_files = task.side_files.empty() ? "" : directory / "files";
+  MR_RETURN_IF_ERROR(LinkSideFiles(task, command.replay_files, side_files));
   MR_ASSIGN_OR_RETURN(const auto files, Fetch(client, task, directory));
   const std::string document = directory / "task.json", answer = directory / "result.json";
   {
     MR_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(document, O_WRONLY | O_CREAT | O_EXCL, 0600));
-    MR_RETURN_IF_ERROR(WriteAll(fd.get(), ReplayDocument(word, task, library, files, directory.path())));
+    MR_RETURN_IF_ERROR(WriteAll(fd.get(), ReplayDocument(word, task, library, files, side_files, directory.path())));
   }
   const std::string mrtask = BinaryDirectory() + "/mrtask";
   if (command.gdb) {

@@ -92,6 +92,29 @@ TEST_F(ReplayTest, SplitsOfTheBlockStoreAreFetched) {
   EXPECT_EQ(replay["inputs"][0]["uri"], "dfs:///bible");
 }
 
+TEST_F(ReplayTest, AnAttemptFindsTheSideFilesThatItHad) {
+  Write("looks", "look\n");
+  Write("beside.1", "12345");
+  Write("beside.2", "123");
+  const std::string attempt = Attempt({"--lib", Lib(), "replayed", "--input", Uri("looks"), "--output", Uri("out8"),
+                                       "--files", Path("beside.1") + "#beside"});
+  const auto replay = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> args = {"-o", "json", "task", "replay", attempt, "--lib", Lib()};
+    args.insert(args.end(), more.begin(), more.end());
+    return Mrctl(args);
+  };
+  const RunResult run = replay({"--files", Path("beside.1") + "#beside"});
+  ASSERT_EQ(run.exit, 0) << run.out << run.err;
+  EXPECT_EQ(json::parse(run.out)["replay"]["counters"][0]["value"], 5);
+  const RunResult without = replay({});
+  EXPECT_EQ(without.exit, 2);
+  EXPECT_THAT(without.out, HasSubstr("say where it is: --files PATH#beside"));
+  const RunResult other = replay({"--files", Path("beside.2") + "#beside"});
+  EXPECT_EQ(other.exit, 2);
+  EXPECT_THAT(other.out, HasSubstr("is another file than the attempt had as 'beside'"));
+  EXPECT_EQ(replay({"--files", Path("absent") + "#beside"}).exit, 7);
+}
+
 TEST_F(ReplayTest, ADebuggerGetsTheProcessAndItsArguments) {
   Write("debugged", "a\nsay\n");
   const std::string attempt = Attempt({"--lib", Lib(), "replayed", "--input", Uri("debugged"), "--output", Uri("out7")});

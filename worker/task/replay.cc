@@ -78,6 +78,7 @@ WireTask ReadTask(const Fields& in, std::vector<std::string>* paths) {
   task.memory_bytes = in.at("memory_bytes");
   task.partition_seed = in.at("partition_seed");
   task.max_bad_records = in.at("max_bad_records");
+  task.files_directory = in.at("files_directory");
   task.scratch_directory = in.at("scratch");
   return task;
 }

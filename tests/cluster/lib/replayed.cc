@@ -1,6 +1,7 @@
-// An operator that counts lines, says how long they are, and fails or crashes at those that tell it to.
+// An operator that counts lines, and fails, crashes or looks at a side file at those that tell it to.
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 
 #include "paceline/paceline.h"
 
@@ -11,6 +12,7 @@ class Lines : public mr::LineMapper<std::string, int64_t> {
   void Map(std::string_view line, Out& out) {
     if (line == "fail") throw mr::JobError("this line is not to be here");
     if (line == "crash") raise(SIGSEGV);
+    if (line == "look") counter("bytes beside") += static_cast<int64_t>(std::filesystem::file_size(context().side_file("beside")));
     if (line == "say") std::printf("said by task %u\n", context().task());
     ++counter("lines");
     out.Emit(line, 1);
