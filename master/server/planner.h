@@ -25,8 +25,8 @@ struct PlanContext {
 
 // An automatic reduce takes about so many bytes (half a block: small jobs get parallel reduces; guess).
 inline constexpr uint64_t kBytesPerTask = 32ull << 20;
-// More than one for each slot where they would take more than this: what a task needs does not grow with the input (measured: a byte
-// of 1 GB that two tasks sort costs 1.1 times a byte of .25 GB, of 4 GB 1.6 times).
+// More than one for each slot where they would take more than this: what a task needs does not grow with the input
+// (measured: a byte of 1 GB that two tasks sort costs 1.1 times a byte of .25 GB, of 4 GB 1.6 times).
 inline constexpr uint64_t kMostBytesOfATask = 256ull << 20;
 // But not more than this (guess: the partitions of a map's output stay above some KiB).
 inline constexpr uint64_t kMostByBytes = 1000;
