@@ -269,8 +269,8 @@ TEST_F(PlannerTest, SizesAutomaticReducesByBytesWithinTheSlots) {
   auto big = spec;
   big.stages[0].inputs[0].files.uris = {"dfs:///big"};
   const auto tasks_of = [&](uint64_t bytes) {
-    return PlanJob(big, {8, 64 << 20, {{"dfs:///big",
-        std::vector<InputFile>{{"dfs:///big", bytes}}}}})->stages[1].tasks;
+    const std::vector<InputFile> files = {{"dfs:///big", bytes}};
+    return PlanJob(big, {8, 64 << 20, {{"dfs:///big", files}}})->stages[1].tasks;
   };
   EXPECT_EQ(tasks_of(7 * kBytesPerTask), 7u);
   EXPECT_EQ(tasks_of(8 * kMostBytesOfATask), 8u);
@@ -280,8 +280,8 @@ TEST_F(PlannerTest, AutomaticReducesTakeNoMoreBytesEachAsTheInputGrows) {
   auto big = Job({Files("map", {}, 0), Edge("reduce", 0, sched::EdgeKind::kAllToAll, 0)});
   big.stages[0].inputs[0].files.uris = {"dfs:///big"};
   const auto tasks_of = [&](uint64_t bytes) {
-    return PlanJob(big, {2, 64 << 20, {{"dfs:///big",
-        std::vector<InputFile>{{"dfs:///big", bytes}}}}})->stages[1].tasks;
+    const std::vector<InputFile> files = {{"dfs:///big", bytes}};
+    return PlanJob(big, {2, 64 << 20, {{"dfs:///big", files}}})->stages[1].tasks;
   };
   EXPECT_EQ(tasks_of(4 * kMostBytesOfATask + 1), 5u);
   EXPECT_EQ(tasks_of(kMostByBytes * kMostBytesOfATask * 2), kMostByBytes) << "but not more tasks than this";
