@@ -157,7 +157,8 @@ class Chain {
       for (const PlanPort& port : plan_.stages[s].ports) {
         if (!port.files) continue;
         if (writer.has_value()) {
-          faults_->Add(StepText(reader.name) + "cannot read @" + names_[i] + ", which writes files in more than one stage or under several names: "
+          faults_->Add(StepText(reader.name) + "cannot read @" + names_[i] +
+                       ", which writes files in more than one stage or under several names: "
                        "run it as a job of its own, and read OUTPUT/part-* or OUTPUT/NAME-* of it");
           return std::nullopt;
         }

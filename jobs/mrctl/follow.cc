@@ -92,9 +92,8 @@ std::string EndText(const JobStatus& job, const std::string& master, const std::
     std::string extra;
     for (const std::string& line : ExtraAttempts(job)) extra += "  " + line + "\n";
     for (const std::string& warning : job.warnings) extra += "  warning: " + warning + "\n";
-    const std::string where = job.output_uri.empty() ? " to standard output"
-                                                      : " in " + std::to_string(job.output_parts) +
-                                                            (job.output_parts == 1 ? " part of " : " parts of ") + job.output_uri;
+    const std::string parts = " in " + std::to_string(job.output_parts) + (job.output_parts == 1 ? " part of " : " parts of ");
+    const std::string where = job.output_uri.empty() ? " to standard output" : parts + job.output_uri;
     return Name(job.id) + " succeeded in " + took + ": " + Grouped(job.output_records) +
            (job.output_records == 1 ? " record, " : " records, ") + HumanBytes(job.output_bytes) + where + "\n" + extra;
   }

@@ -80,7 +80,8 @@ class FsCommand {
     const Status done = Do();
     const auto pattern = [](const std::string& word) { return word.find_first_of("*?[") != word.npos; };
     if (done.code() == Code::kNotFound && std::any_of(command_.args.begin(), command_.args.end(), pattern)) {
-      return WithHint(done, "fs takes names, not patterns (inputs of jobs may be patterns); mrctl fs ls DIRECTORY lists names");
+      return WithHint(done, "fs takes names, not patterns (inputs of jobs may be patterns); "
+                            "mrctl fs ls DIRECTORY lists names");
     }
     MR_RETURN_IF_ERROR(done);
     // One document: of what was shown, or of what was done.

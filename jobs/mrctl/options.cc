@@ -207,10 +207,12 @@ void AddTask(CLI::App* root, Command* c) {
   CLI::App* replay = AddSub(task, c, "replay", "run an attempt that reads only files again, on this machine", "");
   replay->add_option("attempt", c->args, "attempt_...")->required()->expected(1);
   replay->add_option("--lib", c->replay_lib, "the operator library of the job, where it has its own")->type_name("PATH");
-  AddList(replay, "--files", &c->replay_files, "a side file of the job, as submit had it; repeatable")->type_name("PATH[#NAME]");
+  AddList(replay, "--files", &c->replay_files, "a side file of the job, as submit had it; repeatable")
+      ->type_name("PATH[#NAME]");
   replay->add_flag("--gdb", c->gdb, "under gdb, on this terminal");
   replay->footer("Its output is counted and dropped; what the operator prints goes to standard error.\n"
-                 "Exit: 0 it ran to its end, 1 it failed, 2 another library or side file, 3 it reads what other tasks wrote, 7 no such attempt.");
+                 "Exit: 0 it ran to its end, 1 it failed, 2 another library or side file,\n"
+                 "3 it reads what other tasks wrote, 7 no such attempt.");
   AddExample(replay, "mrctl task replay attempt_1_0001_0_m_000000_1");
 }
 

@@ -76,7 +76,8 @@ std::string ExplainText(const Explained& e, uint64_t deadline_us) {
   }
   text += times.Text();
   if (!e.has_admission) return text;
-  text += "\ndeadline " + Took(deadline_us) + ": needs " + std::to_string(e.needs_slots) + (e.needs_slots == 1 ? " slot, " : " slots, ") +
+  text += "\ndeadline " + Took(deadline_us) + ": needs " + std::to_string(e.needs_slots) +
+          (e.needs_slots == 1 ? " slot, " : " slots, ") +
           std::to_string(e.available_slots) + " are not guaranteed to others; " +
           (e.earliest_us > 0 ? "the earliest that can be is " + Took(e.earliest_us) : "no deadline can be met now") +
           (e.steered ? "" : " (only told: the cluster's list of policies has no jockey)") + "\n";

@@ -38,7 +38,8 @@ std::string ReplayDocument(const std::string& attempt, const ReplayTask& task, c
                      {"inputs", task.inputs}, {"splits", std::move(splits)}, {"ports", std::move(ports)}, {"env", std::move(env)},
                      {"sort_buffer_bytes", task.sort_buffer_bytes != 0 ? task.sort_buffer_bytes : kSortBuffer},
                      {"memory_bytes", task.memory_bytes}, {"partition_seed", task.partition_seed},
-                     {"max_bad_records", task.max_bad_records}, {"files_directory", files_directory}, {"scratch", scratch}});
+                     {"max_bad_records", task.max_bad_records}, {"files_directory", files_directory},
+                     {"scratch", scratch}});
 }
 
 Result<ReplayResult> ParseReplay(const std::string& text) {

@@ -56,8 +56,8 @@ Status Replayable(const std::string& word, const ReplayTask& task) {
   return {};
 }
 
-// The job's side files under their names in `directory`, as the attempt had them: by their digests. It is made only where
-// the job has some.
+// The job's side files under their names in `directory`, as the attempt had them: by their digests. It is made only
+// where the job has some.
 Status LinkSideFiles(const ReplayTask& task, const std::vector<std::string>& words, const std::string& directory) {
   MR_ASSIGN_OR_RETURN(std::vector<SideFile> files, ParseSideFiles(words, std::filesystem::current_path().string()));
   MR_RETURN_IF_ERROR(DigestSideFiles(&files));
@@ -67,7 +67,8 @@ Status LinkSideFiles(const ReplayTask& task, const std::vector<std::string>& wor
   }
   MR_RETURN_IF_ERROR(MakeDirectories(directory));
   for (const auto& wanted : task.side_files) {
-    const auto given = std::find_if(files.begin(), files.end(), [&](const SideFile& file) { return file.name == wanted.name; });
+    const auto named = [&](const SideFile& file) { return file.name == wanted.name; };
+    const auto given = std::find_if(files.begin(), files.end(), named);
     if (given == files.end()) {
       return WithHint(InvalidArgument("the attempt's job has a side file '" + wanted.name + "'"),
                       "say where it is: --files PATH#" + wanted.name);

@@ -110,8 +110,9 @@ class Context {
   // submitted without side files fails at once (FinalError).
   std::string side_file(std::string_view name) const {
     const std::string path = files_directory_ + "/" + std::string(name);
-    const std::string why = "the job has no side file '" + std::string(name) + "'; submit it with --files PATH#" + std::string(name);
-    // Submitted without any: no other attempt will have one. One that is not where it should be may be on another worker.
+    const std::string wanted(name);
+    const std::string why = "the job has no side file '" + wanted + "'; submit it with --files PATH#" + wanted;
+    // Submitted without any: no other attempt will have one. One that is not where it should be may be elsewhere.
     if (files_directory_.empty()) throw FinalError(why);
     if (name.find('/') != name.npos || access(path.c_str(), R_OK) != 0) throw JobError(why);
     return path;

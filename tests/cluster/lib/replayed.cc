@@ -12,7 +12,9 @@ class Lines : public mr::LineMapper<std::string, int64_t> {
   void Map(std::string_view line, Out& out) {
     if (line == "fail") throw mr::JobError("this line is not to be here");
     if (line == "crash") raise(SIGSEGV);
-    if (line == "look") counter("bytes beside") += static_cast<int64_t>(std::filesystem::file_size(context().side_file("beside")));
+    if (line == "look") {
+      counter("bytes beside") += static_cast<int64_t>(std::filesystem::file_size(context().side_file("beside")));
+    }
     if (line == "say") std::printf("said by task %u\n", context().task());
     ++counter("lines");
     out.Emit(line, 1);

@@ -240,7 +240,8 @@ TEST(ChainTest, AMistakeThatTwoStagesMakeIsToldOnce) {
   twice.plan.stages.push_back(twice.plan.stages[0]);
   twice.plan.stages.back().name = "sample";
   const std::string faults = Faults({named, twice});
-  EXPECT_THAT(faults, HasSubstr("step 'b': cannot read @a, which writes files in more than one stage or under several names: run it as a job of its own"));
+  EXPECT_THAT(faults, HasSubstr("step 'b': cannot read @a, which writes files in more than one stage or under several "
+                                "names: run it as a job of its own"));
   EXPECT_THAT(faults, Not(HasSubstr("2 mistakes")));
 }
 
