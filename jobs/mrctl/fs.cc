@@ -80,8 +80,8 @@ class FsCommand {
     const Status done = Do();
     const auto pattern = [](const std::string& word) { return word.find_first_of("*?[") != word.npos; };
     if (done.code() == Code::kNotFound && std::any_of(command_.args.begin(), command_.args.end(), pattern)) {
-      return WithHint(done, "fs takes names, not patterns (inputs of jobs may be patterns); "
-                            "mrctl fs ls DIRECTORY lists names");
+      return WithHint(done, "fs takes names, not patterns (inputs of jobs may be patterns): `mrctl fs ls DIRECTORY` lists "
+                            "names, `mrctl fs getmerge DIRECTORY -` prints all parts of one");
     }
     MR_RETURN_IF_ERROR(done);
     // One document: of what was shown, or of what was done.
@@ -439,12 +439,7 @@ Result<int> RunFs(const Command& command, const Settings& settings) {
     return kExitOk;
   }
   MR_ASSIGN_OR_RETURN(const auto store, dfs::BlockingDfs::Connect(client.loop(), settings.master));
-  const Status done = FsCommand(command, settings, client, *store).Run();
-  if (done.code() == Code::kNotFound && done.message().find_first_of("*?[") != std::string::npos) {
-    return WithHint(done, "fs takes names, not patterns: "
-                          "`mrctl fs getmerge DIRECTORY -` prints all parts of a directory");
-  }
-  MR_RETURN_IF_ERROR(done);
+  MR_RETURN_IF_ERROR(FsCommand(command, settings, client, *store).Run());
   return kExitOk;
 }
 
