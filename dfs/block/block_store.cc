@@ -12,6 +12,7 @@
 
 #include "common/base/digest.h"
 #include "common/io/crc32c.h"
+#include "common/io/write_behind.h"
 #include "dfs/block/sidecar.h"
 
 namespace mr::dfs {
@@ -107,6 +108,7 @@ class WriterImpl final : public BlockStore::Writer {
 
   Status Append(std::string_view bytes) override {
     MR_RETURN_IF_ERROR(WriteAll(fd_.get(), bytes).With("cannot write " + Describe(key_)));
+    behind_.Wrote(fd_.get(), bytes.size());
     XXH3_64bits_update(&digest_, bytes.data(), bytes.size());
     while (!bytes.empty()) {
       const uint64_t into = length_ % kChecksumChunk;
@@ -140,6 +142,7 @@ class WriterImpl final : public BlockStore::Writer {
   const Key key_;
   const std::string path_;
   UniqueFd fd_;
+  WriteBehind behind_;
   XXH3_state_t digest_;
   Sidecar sidecar_;
   uint64_t length_ = 0;

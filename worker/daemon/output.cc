@@ -11,6 +11,7 @@
 #include "common/base/file_format.h"
 #include "common/io/fault.h"
 #include "common/io/files.h"
+#include "common/io/write_behind.h"
 
 namespace mr::worker {
 namespace {
@@ -79,6 +80,7 @@ class FileSink : public OutputSink {
   Status Add(const OutputChunk& chunk) override {
     MR_RETURN_IF_ERROR(Open());
     MR_RETURN_IF_ERROR(WriteAll(fd_.get(), chunk.bytes).With("writing " + file_.staged));
+    behind_.Wrote(fd_.get(), chunk.bytes.size());
     digest_.Update(chunk.bytes);
     file_.bytes += chunk.bytes.size();
     file_.records += chunk.records;
@@ -123,6 +125,7 @@ class FileSink : public OutputSink {
   const Result<std::string> staging_;
   const std::string attempt_;
   UniqueFd fd_;
+  WriteBehind behind_;
   bool entries_durable_ = false;  // the file's and those of its directories; made before any byte
   Hasher128 digest_;
   FileOutput file_;
