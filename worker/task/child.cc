@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,8 +103,16 @@ void SetEnvironment(const WireTask& task) {
   set("MR_INPUT_FILE", task.splits.size() != 1 ? "" : task.splits[0].name);
 }
 
+// Freed memory stays with this process, for the buffers of this task and of the next: it ends with its job, and pages
+// that the kernel gives anew cost more than what is copied into them (measured: a tenth of the time of sort, join and
+// wordcount). Below a limit it goes back, since pieces that are kept would be missed.
+void KeepFreedMemory() {
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most that glibc takes
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+}
+
 void SetLimits(const WireTask& task) {
-  if (task.memory_bytes == 0) return;
+  if (task.memory_bytes == 0) return KeepFreedMemory();
   const rlimit data{task.memory_bytes, task.memory_bytes};
   setrlimit(RLIMIT_DATA, &data);
 }
