@@ -12,10 +12,13 @@ inline constexpr size_t kCacheLineBytes = 64;
 // Of what is longer the hardware asks for the rest by itself, once the first lines are read.
 inline constexpr size_t kMostAskedBytes = 256;
 
-// Always inline: gcc takes a function that does no more than this for one without effect, and drops its calls.
+// All of its lines. Always inline: gcc takes a function that does no more than this for one without effect, and drops
+// its calls.
+[[gnu::always_inline]] inline void AskMemory(const void* begin, size_t bytes) {
+  for (size_t at = 0; at < bytes; at += kCacheLineBytes) __builtin_prefetch(static_cast<const char*>(begin) + at);
+}
 [[gnu::always_inline]] inline void AskMemory(std::string_view bytes) {
-  const size_t size = std::min(bytes.size(), kMostAskedBytes);
-  for (size_t at = 0; at < size; at += kCacheLineBytes) __builtin_prefetch(bytes.data() + at);
+  AskMemory(bytes.data(), std::min(bytes.size(), kMostAskedBytes));
 }
 
 }  // namespace mr

@@ -1,6 +1,7 @@
 // Attempts start, move, fail, are refused and killed. How they finish: apply_commit.cc.
 #include <algorithm>
 
+#include "common/base/prefetch.h"
 #include "master/sched/core.h"
 #include "master/sched/job_graph.h"
 
@@ -20,14 +21,6 @@ constexpr uint32_t kMaxShift = 6;
 
 Duration Backoff(Duration period, uint32_t count, uint32_t max_shift) {
   return period * (int64_t{1} << std::min(std::max(count, 1u) - 1, max_shift));
-}
-
-// All lines of it, at once.
-template <class T>
-void FetchWhole(const T* what) {
-  constexpr size_t kLine = 64;
-  const char* begin = reinterpret_cast<const char*>(what);
-  for (size_t i = 0; i < sizeof(T); i += kLine) __builtin_prefetch(begin + i);
 }
 
 TaskLetter LetterOf(const StageSpec& spec) {
@@ -197,11 +190,11 @@ void Core::On(const AttemptStarted& e) {
 // What an event about an attempt reads and writes: among 10,000 workers and a million tasks none of it is near.
 void Core::Fetch(const AttemptId& id, WorkerId worker) const {
   const Worker* w = state_.FindWorker(worker);
-  if (w != nullptr) FetchWhole(w);
+  if (w != nullptr) AskMemory(w, sizeof *w);
   const Task* task = state_.FindTask(id.task);
   if (task == nullptr) return;
-  FetchWhole(task);
-  if (!task->attempts.empty()) FetchWhole(&task->attempts.back());
+  AskMemory(task, sizeof *task);
+  if (!task->attempts.empty()) AskMemory(&task->attempts.back(), sizeof(Attempt));
   if (w == nullptr) return;
   w->copies.Fetch();
   if (!w->attempts.empty()) __builtin_prefetch(&*w->attempts.begin());
@@ -219,7 +212,7 @@ void Core::Fetch(const AttemptProgress& e) const {
   }
   for (const Task* task : tasks) {
     if (task->attempts.empty()) continue;
-    FetchWhole(&task->attempts.back());
+    AskMemory(&task->attempts.back(), sizeof(Attempt));
   }
   for (const Task* task : tasks) {
     if (task->attempts.empty()) continue;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "common/base/check.h"
+#include "common/base/prefetch.h"
 #include "master/sched/state.h"
 
 namespace mr::sched {
@@ -17,13 +18,6 @@ size_t TasksOf(const Job& job) {
   size_t tasks = 0;
   for (const Stage& s : job.stages) tasks += s.tasks.size();
   return tasks;
-}
-
-// Into the cache, as State::FetchAhead.
-void FetchAttempts(const Task& task) {
-  constexpr size_t kLine = 64;
-  const auto* begin = reinterpret_cast<const char*>(task.attempts.data());
-  for (size_t i = 0; i < task.attempts.size() * sizeof(Attempt); i += kLine) __builtin_prefetch(begin + i);
 }
 
 }  // namespace
@@ -84,7 +78,10 @@ void State::RemoveJob(JobId id) {
     for (uint32_t t = 0; t < job.stages[s].tasks.size(); ++t) {
       const Task& task = job.stages[s].tasks[t];
       constexpr size_t kAhead = 8;
-      if (t + kAhead < job.stages[s].tasks.size()) FetchAttempts(job.stages[s].tasks[t + kAhead]);
+      if (t + kAhead < job.stages[s].tasks.size()) {
+        const auto& ahead = job.stages[s].tasks[t + kAhead].attempts;
+        AskMemory(ahead.data(), ahead.size() * sizeof(Attempt));
+      }
       digest_ -= Hash({id, s, t}, task);
       for (const Attempt& a : task.attempts) digest_ -= Hash({id, s, t}, a);
     }
