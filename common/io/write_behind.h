@@ -14,7 +14,7 @@ class WriteBehind {
   void Wrote(int fd, uint64_t bytes) {
     end_ += bytes;
     if (end_ - begun_ < kStep) return;
-    // A file system that cannot do it syncs all at the end.
+    // A file system that cannot do it syncs all at the end; a write that fails behind this is told by that sync, too.
     (void)::sync_file_range(fd, static_cast<off_t>(begun_), static_cast<off_t>(end_ - begun_), SYNC_FILE_RANGE_WRITE);
     begun_ = end_;
   }
