@@ -1,11 +1,12 @@
 #!/bin/sh
-# sh tests/bench/pairs.sh OTHER [PAIRS [LIST]]: the spine's benchmarks of the build in OTHER and of the one in build/, in
-# turn, each 20 times under the same list of policies, and the medians of each line's ratios, this build's to the
-# other's: what a change costs that should cost nothing. OTHER is a build directory of another commit.
+# sh tests/bench/pairs.sh OTHER [PAIRS [LIST]]: runs the spine's benchmarks of the build in OTHER and of the one in build/
+# in turn, 40 times each unless told otherwise, under the same list of policies. OTHER is a build directory of another
+# commit. Prints for each line the median of the ratios (this build's time to the other's) with its 95 % interval, and
+# a verdict: "slower" when the whole interval lies above 1.03 (exit 1), "add pairs" when it is wider than .06, else "ok".
 set -eu
 cd "$(dirname "$0")/../.."
 [ $# -ge 1 ] && [ -x "$1/bin/spine_bench" ] || { echo "usage: $0 OTHER_BUILD [PAIRS [LIST]]; ./dev build there first" >&2; exit 2; }
-other=$1 pairs=${2:-20} list=${3:-fair,late,blacklist}
+other=$1 pairs=${2:-40} list=${3:-fair,late,blacklist}
 lines=$(mktemp)
 trap 'rm -f "$lines"' EXIT
 run() { # WHICH BUILD PAIR
@@ -20,7 +21,7 @@ while [ "$i" -lt "$pairs" ]; do
 done
 echo >&2
 python3 - "$lines" <<'PY'
-import collections, statistics, sys
+import collections, math, statistics, sys
 seen = collections.defaultdict(lambda: collections.defaultdict(dict))
 units = {}
 for line in open(sys.argv[1]):
@@ -29,11 +30,26 @@ for line in open(sys.argv[1]):
     units[name] = unit
 if not seen:
     sys.exit("no run printed a line: see what spine_bench says by itself")
-print("%-58s %6s %12s %12s %9s" % ("", "pairs", "other", "this", "this/other"))
+def interval(ratios):
+    # 95 % interval of the median from order statistics: it assumes nothing of how the ratios are distributed.
+    n, ordered = len(ratios), sorted(ratios)
+    below, k = 0.0, 0  # k: the largest with P(Binomial(n, 1/2) < k) <= .025
+    while below + math.comb(n, k) / 2**n <= .025:
+        below += math.comb(n, k) / 2**n
+        k += 1
+    return (ordered[k - 1], ordered[n - k]) if k > 0 else (0.0, math.inf)  # fewer than six pairs say nothing
+
+slower = False
+print("%-58s %6s %12s %12s %10s %15s %s" % ("", "pairs", "other", "this", "this/other", "95 % interval", "verdict"))
 for name, pairs in seen.items():
     both = [p for p in pairs.values() if len(p) == 2]
     # Of rates the time of a task, so that more is slower in each line.
     ratios = [p["this"] / p["other"] if units[name] == "ms" else p["other"] / p["this"] for p in both]
-    print("%-58s %6d %9.1f %s %9.1f %s %9.3f" % (name, len(both), statistics.median(p["other"] for p in both), units[name],
-          statistics.median(p["this"] for p in both), units[name], statistics.median(ratios)))
+    low, high = interval(ratios)
+    verdict = "slower" if low > 1.03 else "add pairs" if high - low > .06 else "ok"
+    slower = slower or verdict == "slower"
+    print("%-58s %6d %9.1f %s %9.1f %s %10.3f %7.3f to %.3f %s" % (
+          name, len(both), statistics.median(p["other"] for p in both), units[name],
+          statistics.median(p["this"] for p in both), units[name], statistics.median(ratios), low, high, verdict))
+sys.exit(1 if slower else 0)
 PY

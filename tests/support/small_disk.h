@@ -2,6 +2,7 @@
 // the right to mount (root, or CAP_SYS_ADMIN); where that is missing mounted() is false, and the test skips.
 #pragma once
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -34,13 +35,23 @@ class SmallDisk {
   bool mounted() const { return mounted_; }
   const std::string& path() const { return path_; }
 
-  // Takes all room but so many bytes, until Free(); false where that cannot be done.
+  // Takes all room but `leave` bytes, until Free(); false where that cannot be done. Others may write meanwhile.
   bool Fill(uint64_t leave) {
-    struct statvfs fs {};
-    if (::statvfs(path_.c_str(), &fs) != 0) return false;
-    const uint64_t free = uint64_t{fs.f_bavail} * fs.f_frsize;
     const UniqueFd fd(::open((path_ + "/filler").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-    return fd.valid() && (free <= leave || ::posix_fallocate(fd.get(), 0, static_cast<off_t>(free - leave)) == 0);
+    if (!fd.valid()) return false;
+    for (off_t filled = 0;;) {
+      struct statvfs fs {};
+      if (::statvfs(path_.c_str(), &fs) != 0) return false;
+      const uint64_t free = uint64_t{fs.f_bavail} * fs.f_frsize;
+      if (free <= leave) return true;
+      const auto more = static_cast<off_t>(free - leave);
+      const int error = ::posix_fallocate(fd.get(), filled, more);
+      if (error == 0) {
+        filled += more;
+      } else if (error != ENOSPC) {  // ENOSPC: the room was taken since it was counted
+        return false;
+      }
+    }
   }
   void Free() { (void)::unlink((path_ + "/filler").c_str()); }
 
