@@ -59,6 +59,13 @@ typedef struct mr_batch {
   mr_bytes input_file;    /* of a split: its file; a task may read several, one after the other */
 } mr_batch;
 
+/* Bounds of one attempt's counters. One more counter, or a longer group or name, fails the attempt for good
+ * (MR_FAILURE_FINAL): each attempt would do the same. Counters travel with each report, stand in the journal and are
+ * added up in the master's memory, so they are for totals; what varies with the data is output. (Guesses; Hadoop allows
+ * 120 counters, names of 64 and groups of 128 bytes.) */
+#define MR_MAX_COUNTERS 256
+#define MR_MAX_COUNTER_NAME 256 /* bytes, of a group and of a name */
+
 /* What the host offers to an operator. Lives as long as the operator. */
 typedef struct mr_host {
   uint32_t struct_size;
@@ -73,7 +80,7 @@ typedef struct mr_host {
    * current one. 1: *out is filled, the one before is no longer valid; 0: the input is at its end;
    * -1: the attempt is over. The host does not deliver such a batch again. */
   int (*next_batch)(void* context, mr_batch* out);
-  /* Adds to a job counter; counters of the winning attempt are the job's. */
+  /* Adds to a job counter; counters of the winning attempt are the job's. At most MR_MAX_COUNTERS of them. */
   void (*count)(void* context, mr_bytes group, mr_bytes name, int64_t n);
   /* Why the operator is about to return an error: shown to the user. The last call counts. */
   void (*fail)(void* context, mr_bytes message);

@@ -75,6 +75,28 @@ TEST_F(RuntimeTest, BadRecordsAreLeftOutAndCounted) {
   EXPECT_THAT(Mrctl({"logs", JobOf(run)}).out, HasSubstr("bad record, skipped: " + Uri("numbers") + ", byte "));
 }
 
+// The job ends, and the workers go on: the slots are free for the next one.
+TEST_F(RuntimeTest, TooManyOrTooLongCountersFailTheJobAtOnce) {
+  const auto submit = [](const std::string& output, const std::string& awk) {
+    const std::string command = "cat > /dev/null; awk 'BEGIN { " + awk + " }' > /dev/stderr";
+    return Mrctl({"--no-progress", "submit", "stream", "--map", command, "--reduce", "cat", "--input", Uri("numbers"),
+                  "--output", Uri(output)});
+  };
+  for (const char* count : {"90000", "1000000"}) {
+    const RunResult many = submit("many", std::string("for (i = 0; i < ") + count +
+                                              R"(; ++i) print "reporter:counter:group,name " i ",1")");
+    EXPECT_EQ(many.exit, 1) << many.err << cluster_->Logs();
+    EXPECT_THAT(many.err, HasSubstr("failed 1 time,")) << "each attempt would count the same";
+    EXPECT_THAT(many.err, HasSubstr("more than 256 counters: 'name 256' is one more"));
+  }
+  const RunResult lengthy = submit("long", R"(s = sprintf("%4000s", "x"); for (i = 0; i < 1400; ++i) )"
+                                           R"(print "reporter:counter:group," i s ",1")");
+  EXPECT_EQ(lengthy.exit, 1) << lengthy.err << cluster_->Logs();
+  EXPECT_THAT(lengthy.err, HasSubstr("bytes; at most 256 are possible"));
+  const RunResult after = Submit("numbers", "numbers", "after", {"--max-bad-records", "10", "--reduces", "1"});
+  EXPECT_EQ(after.exit, 0) << after.err << cluster_->Logs();
+}
+
 TEST_F(RuntimeTest, TheFirstBadRecordFailsTheJobByDefault) {
   const RunResult run = Submit("numbers", "numbers", "none", {});
   EXPECT_EQ(run.exit, 1);

@@ -107,6 +107,32 @@ TEST(OperatorTest, PortsHaveTypesOfTheirOwnAndCountersReachTheHost) {
   EXPECT_THAT(test.counters(), ElementsAre(Pair(Pair("stage", "groups"), 1)));
 }
 
+// As many counters as lines, with names of them.
+class CountEach : public LineMapper<std::string, Nothing> {
+ public:
+  void Map(std::string_view line, Out&) { counter(line) += 1; }
+};
+
+TEST(OperatorTest, OneCounterMoreThanAnAttemptMayHaveFailsIt) {
+  TestRecords lines;
+  for (int i = 0; i < 256; ++i) lines.push_back({"", "line " + std::to_string(i)});
+  OperatorTest<CountEach> enough;
+  enough.Feed(lines).End();
+  EXPECT_EQ(enough.counters().size(), 256u);
+  const auto failure = [](const TestRecords& fed) -> std::string {
+    try {
+      OperatorTest<CountEach> test;
+      test.Feed(fed).End();
+    } catch (const JobError& e) {
+      return e.what();
+    }
+    return "none";
+  };
+  lines.push_back({"", "one more"});
+  EXPECT_THAT(failure(lines), HasSubstr("more than 256 counters: 'one more' is one more"));
+  EXPECT_THAT(failure({{"", std::string(257, 'x')}}), HasSubstr("a name of 257 bytes; at most 256"));
+}
+
 TEST(OperatorTest, APortThatTheStageLacksIsNamed) {
   OperatorTest<Fan> test("", {1});
   try {

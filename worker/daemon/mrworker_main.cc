@@ -139,10 +139,12 @@ int Main(int argc, char** argv) {
   if (!PortOk(FLAGS_port) || !PortOk(FLAGS_http_port)) return Usage("a port is 0 to 65535");
   if (const std::string wrong = WrongSlots(); !wrong.empty()) return Usage(wrong);
   const std::vector<std::string> labels = SplitLabels(FLAGS_label);
+  if (labels.size() > 64) return Usage("--label: a worker has at most 64 labels");
   for (const std::string& label : labels) {
     if (label.find('=') == 0 || label.find('=') == std::string::npos) {
       return Usage("--label '" + label + "' is no k=v pair; write --label disk=ssd,zone=b");
     }
+    if (label.size() > 256) return Usage("--label: a label has at most 256 bytes");
     ExportLabel(label);
   }
   ::signal(SIGPIPE, SIG_IGN);

@@ -21,6 +21,8 @@ constexpr uint32_t kMaxReadMore = 1u << 20;
 // perhaps its job's end wait for it).
 constexpr Duration kKillGrace = Millis(500);
 // Of what a report has of bad records; a child that says more is broken.
+// The operator's, and the host's own ("mr", "bad_records").
+constexpr size_t kMaxCounters = MR_MAX_COUNTERS + 1;
 constexpr size_t kMaxBadRecords = 16;
 // Likewise of hot keys, of all its ports.
 constexpr size_t kMaxHotKeys = 64;
@@ -299,6 +301,12 @@ const char* Running::TakeDone(Packet& packet) {
   task::WireResult result;
   if (!DecodeFields(done_blob_, &result) || result.outcome > task::Outcome::kUserFinal) return "a result that cannot be read";
   if (!partial_.empty() || reading_more_) return "an end in the middle of something";
+  if (result.counters.size() > kMaxCounters) return "a result with too many counters";
+  for (const task::WireCounter& c : result.counters) {
+    if (c.group.size() > MR_MAX_COUNTER_NAME || c.name.size() > MR_MAX_COUNTER_NAME) {
+      return "a result with a counter whose group or name is too long";
+    }
+  }
   if (result.bad_records.size() > kMaxBadRecords) return "a result with too many bad records in words";
   if (result.hot_keys.size() > kMaxHotKeys) return "a result with too many hot keys";
   for (const HotKey& key : result.hot_keys) {

@@ -18,6 +18,8 @@ enum Phase : uint32_t { kPhaseRead = 0, kPhaseShuffle = 1, kPhaseMerge = 2, kPha
 // What an attempt's log and its report have of bad records: enough to see what is wrong (guesses).
 constexpr uint64_t kBadRecordsLogged = 20;
 constexpr size_t kBadRecordsTold = 3, kBadRecordBytes = 300;
+// Of what an operator says of its failure; a report has less of it.
+constexpr size_t kFailureBytes = 64 << 10;
 // Of all ports, some more than that at most: operators with tens of ports are rare (guess).
 constexpr size_t kMostHotKeys = 32;
 
@@ -77,7 +79,7 @@ WireResult Runner::Run() {
   result.waited = link_->waited();
   result.ran = Now() - begin - result.waited;
   result.bad_records = bad_samples_;
-  // The master looks at this one, and takes no more than some hundred.
+  // The master looks at this one.
   const auto bad = counters_.find({"mr", "bad_records"});
   if (bad != counters_.end()) result.counters.push_back({"mr", "bad_records", bad->second});
   for (auto it = counters_.begin(); it != counters_.end(); ++it) {
@@ -388,8 +390,28 @@ int Runner::HostNextBatch(void* context, mr_batch* out) {
 }
 
 void Runner::HostCount(void* context, mr_bytes group, mr_bytes name, int64_t n) {
-  int64_t& sum = static_cast<Runner*>(context)->counters_[{Text(group), Text(name)}];
-  (void)__builtin_add_overflow(sum, n, &sum);  // it wraps
+  auto* self = static_cast<Runner*>(context);
+  Operator& oper = self->oper_;
+  if (!oper.failure.ok()) return;
+  const auto refuse = [&oper](const std::string& what) {
+    oper.final = true;  // another attempt would count the same
+    oper.failure = InvalidArgument("operator " + oper.name() + " failed: " + what);
+  };
+  if (group.size > MR_MAX_COUNTER_NAME || name.size > MR_MAX_COUNTER_NAME) {
+    return refuse("a counter with a group of " + std::to_string(group.size) + " and a name of " +
+                  std::to_string(name.size) + " bytes; at most " + std::to_string(MR_MAX_COUNTER_NAME) + " are possible");
+  }
+  const std::pair<std::string, std::string> key(Text(group), Text(name));
+  auto counter = self->counters_.find(key);
+  if (counter == self->counters_.end()) {
+    // The host's own counter comes on top.
+    if (self->counters_.size() - self->counters_.count({"mr", "bad_records"}) >= MR_MAX_COUNTERS) {
+      return refuse("more than " + std::to_string(MR_MAX_COUNTERS) + " counters: '" + key.second.substr(0, 64) +
+                    "' is one more; count totals, and emit what varies with the data");
+    }
+    counter = self->counters_.emplace(key, 0).first;
+  }
+  (void)__builtin_add_overflow(counter->second, n, &counter->second);  // it wraps
 }
 
 void Runner::HostFail(void* context, mr_bytes message) { HostFailAs(context, MR_FAILURE_USER, message); }
@@ -399,9 +421,10 @@ void Runner::HostFailAs(void* context, uint32_t failure, mr_bytes message) {
   // A cause found by the host (a bad partition, a full disk) is not hidden by what follows from it.
   if (self->oper_.failure.ok() || self->user_failed_) {
     const std::string who = "operator " + self->oper_.name();
+    const std::string text = Text({message.data, std::min<uint64_t>(message.size, kFailureBytes)});
     self->oper_.failure = failure == MR_FAILURE_RETRYABLE
-                              ? Unavailable(who + " failed and asks to be tried again: " + Text(message))
-                              : InvalidArgument(who + " failed: " + Text(message));
+                              ? Unavailable(who + " failed and asks to be tried again: " + text)
+                              : InvalidArgument(who + " failed: " + text);
     self->oper_.final = failure == MR_FAILURE_FINAL;
     self->user_failed_ = true;
   }

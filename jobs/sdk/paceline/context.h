@@ -75,11 +75,22 @@ class Context {
   uint32_t upstream_task() const { return upstream_task_; }
   uint64_t offset() const { return offset_; }
 
-  // Lives as long as the operator. The group defaults to the stage's name.
+  // Lives as long as the operator. The group defaults to the stage's name. An attempt has at most MR_MAX_COUNTERS (256)
+  // counters, with groups and names of at most MR_MAX_COUNTER_NAME (256) bytes; one more throws FinalError, which fails
+  // the job: count totals, and emit what varies with the data.
   Counter& counter(std::string_view name) { return counter(stage_name_, name); }
   Counter& counter(std::string_view group, std::string_view name) {
     for (Counter& c : counters_) {
       if (c.group_ == group && c.name_ == name) return c;
+    }
+    if (counters_.size() >= MR_MAX_COUNTERS) {
+      throw FinalError("more than " + std::to_string(MR_MAX_COUNTERS) + " counters: '" + std::string(name.substr(0, 64)) +
+                       "' is one more; count totals, and emit what varies with the data");
+    }
+    if (group.size() > MR_MAX_COUNTER_NAME || name.size() > MR_MAX_COUNTER_NAME) {
+      throw FinalError("a counter with a group of " + std::to_string(group.size()) + " and a name of " +
+                       std::to_string(name.size()) + " bytes; at most " + std::to_string(MR_MAX_COUNTER_NAME) +
+                       " are possible: '" + std::string(name.substr(0, 64)) + "'");
     }
     return counters_.emplace_back(std::string(group), std::string(name));
   }

@@ -139,6 +139,25 @@ TEST_F(TaskFaultTest, BadRecordsAreSkippedUpToTheLimit) {
             "operator picky failed: it met 25 bad records, and --max-bad-records is 24; the last one: line 25 of its kind is bad");
 }
 
+TEST_F(TaskFaultTest, MoreCountersThanAnAttemptMayHaveFailItForGood) {
+  const auto run = [&](const std::string& config) {
+    TaskSpec s = Spec("tally");
+    s.config = config;
+    return RunOn(std::move(s))->Wait();
+  };
+  const TaskResult full = run("256 256");
+  EXPECT_EQ(full.end, TaskEnd::kDone) << full.message;
+  EXPECT_EQ(full.counters.size(), 256u);
+  for (const char* config : {"257 16", "90000 16", "1000000 16"}) {
+    const TaskResult r = run(config);
+    EXPECT_EQ(r.end, TaskEnd::kUserFinal) << config;
+    EXPECT_NE(r.message.find("operator tally failed: more than 256 counters: '256xxxxx"), std::string::npos) << r.message;
+  }
+  const TaskResult r = run("1400 4000");
+  EXPECT_EQ(r.end, TaskEnd::kUserFinal);
+  EXPECT_NE(r.message.find("a name of 4000 bytes; at most 256 are possible"), std::string::npos) << r.message;
+}
+
 TEST_F(TaskFaultTest, TheFirstBadRecordFailsByDefault) {
   const TaskResult r = RunOn(Spec("picky"), "good\nbad\n")->Wait();
   EXPECT_EQ(r.end, TaskEnd::kUserFinal);

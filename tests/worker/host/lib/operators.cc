@@ -282,6 +282,19 @@ int Picky(void* p, const mr_batch* in) {
   }
   return 0;
 }
+// "N BYTES": N counters with names of so many bytes.
+int Tally(void* p, const mr_batch*) {
+  Op* op = static_cast<Op*>(p);
+  unsigned n = 0, bytes = 0;
+  sscanf(op->config.c_str(), "%u %u", &n, &bytes);
+  std::string name(bytes, 'x');
+  for (unsigned i = 0; i < n; ++i) {
+    const std::string number = std::to_string(i);
+    name.replace(0, number.size(), number);
+    op->host->count(op->host->context, {"group", 5}, {name.data(), bytes}, 1);
+  }
+  return 0;
+}
 int Plead(void* p, const mr_batch*) {
   Op* op = static_cast<Op*>(p);
   op->host->fail_as(op->host->context, MR_FAILURE_RETRYABLE, {"no answer", 9});
@@ -364,6 +377,7 @@ const mr_operator kOperators[] = {
     Make("big", 0, &Big),
     Make("environment", 0, &Environment),
     Make("picky", 0, &Picky),
+    Make("tally", 0, &Tally),
     Make("plead", 0, &Plead),
     Make("give_up", 0, &GiveUp),
     Make("until.cancelled", 0, &UntilCancelled),
