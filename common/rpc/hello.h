@@ -13,7 +13,8 @@
 namespace mr::rpc {
 
 inline constexpr size_t kHelloBytes = 64;
-inline constexpr uint32_t kProtocolVersion = 2;
+// 3: paged registration, reports in pieces, paged lists. Peers of another version are refused by name.
+inline constexpr uint32_t kProtocolVersion = 3;
 inline constexpr Duration kHelloTimeout = Seconds(5);
 
 // Numbers are on the wire.

@@ -181,17 +181,29 @@ kj::Promise<Result<FileInfo>> DfsClient::Stat(std::string path) {
   return Guard(kj::mv(call));
 }
 
-kj::Promise<Result<std::vector<FileInfo>>> DfsClient::List(std::string path) {
-  auto request = impl_->files.listRequest();
+namespace {
+
+// The pages behind `sofar`.
+kj::Promise<Result<std::vector<FileInfo>>> ListRest(rpc::FileSystem::Client files, std::string path,
+                                                    std::vector<FileInfo> sofar) {
+  auto request = files.listRequest();
   request.setPath(path.c_str());
-  auto call = request.send().then([](auto response) -> Result<std::vector<FileInfo>> {
+  if (!sofar.empty()) request.setAfter(sofar.back().path.c_str());
+  return request.send().then([files = kj::mv(files), path = std::move(path), sofar = std::move(sofar)](
+                                 auto response) mutable -> kj::Promise<Result<std::vector<FileInfo>>> {
     const Status status = rpc::FromOutcome(response.getOutcome());
-    if (!status.ok()) return status;
-    std::vector<FileInfo> out;
-    for (const auto entry : response.getEntries()) out.push_back(FromWire(entry));
-    return out;
+    if (!status.ok()) return Result<std::vector<FileInfo>>(status);
+    const auto entries = response.getEntries();
+    for (const auto entry : entries) sofar.push_back(FromWire(entry));
+    if (!response.getMore() || entries.size() == 0) return Result<std::vector<FileInfo>>(std::move(sofar));
+    return ListRest(kj::mv(files), std::move(path), std::move(sofar));
   });
-  return Guard(kj::mv(call));
+}
+
+}  // namespace
+
+kj::Promise<Result<std::vector<FileInfo>>> DfsClient::List(std::string path) {
+  return Guard(ListRest(impl_->files, std::move(path), {}));
 }
 
 kj::Promise<Result<LocatedFile>> DfsClient::Locate(std::string path, uint64_t offset, uint64_t length) {

@@ -76,6 +76,12 @@ struct LocatedBlock {
   std::vector<std::string> addresses;  // of their data servers, in the same order
 };
 
+// A part of a directory, in the order of names.
+struct ListedFiles {
+  std::vector<FileInfo> entries;
+  bool more = false;  // names behind the last entry
+};
+
 struct LocatedFile {
   FileInfo info;
   std::vector<LocatedBlock> blocks;
@@ -128,6 +134,9 @@ class Namespace {
   // Queries. List gives a directory's entries in order of their names, or the file itself.
   Result<FileInfo> Stat(const std::string& path) const;
   Result<std::vector<FileInfo>> List(const std::string& path) const;
+  // The part of it behind the name `after` (empty: from the first) that takes about `bytes` in a message, at least one
+  // entry.
+  Result<ListedFiles> List(const std::string& path, const std::string& after, size_t bytes) const;
   // All files below a path (or the file itself), in order, without those under a name that begins
   // with '_' or '.'.
   Result<std::vector<FileInfo>> FilesUnder(const std::string& path) const;

@@ -8,6 +8,8 @@ namespace {
 
 // About 100 bytes each on the wire, and a control message may have 4 MiB.
 constexpr size_t kMaxLocated = 8192;
+// Of a list's entry in a message, without its path (dfs.capnp, FileStatus).
+constexpr size_t kEntryBytes = 72;
 
 uint64_t BytesOf(const State& s, const Node& node) {
   uint64_t bytes = node.inline_data.size();
@@ -91,17 +93,30 @@ Result<FileInfo> Namespace::Stat(const std::string& path) const {
 }
 
 Result<std::vector<FileInfo>> Namespace::List(const std::string& path) const {
+  MR_ASSIGN_OR_RETURN(ListedFiles all, List(path, "", SIZE_MAX));
+  return std::move(all.entries);
+}
+
+Result<ListedFiles> Namespace::List(const std::string& path, const std::string& after, size_t bytes) const {
   MR_RETURN_IF_ERROR(CheckPath(path));
   const State& s = impl_->state;
   const uint64_t id = s.Resolve(path);
   if (id == 0) return Missing(path);
-  if (!s.nodes.Find(id)->directory) return std::vector<FileInfo>{InfoOf(s, id, path)};
-  std::vector<FileInfo> out;
-  for (const uint64_t child : s.ChildrenOf(id)) {
-    const std::string& name = s.nodes.Find(child)->name;
+  if (!s.nodes.Find(id)->directory) return ListedFiles{{InfoOf(s, id, path)}, false};
+  ListedFiles out;
+  size_t used = 0;
+  auto it = after.empty() ? s.children.lower_bound({id, ""}) : s.children.upper_bound({id, after});
+  for (; it != s.children.end() && it->first.first == id; ++it) {
+    const std::string& name = it->first.second;
     // Outputs in the making are nobody's business; asked for by name they are shown.
     if (id == kRoot && name == ".staging") continue;
-    out.push_back(InfoOf(s, child, Join(path, name)));
+    const size_t size = kEntryBytes + path.size() + name.size();
+    if (!out.entries.empty() && size > bytes - used) {
+      out.more = true;
+      break;
+    }
+    used += std::min(size, bytes - used);
+    out.entries.push_back(InfoOf(s, it->second, Join(path, name)));
   }
   return out;
 }

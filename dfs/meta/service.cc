@@ -7,6 +7,8 @@
 namespace mr::dfs {
 namespace {
 
+constexpr size_t kListBytes = 512 << 10;  // of a page of a list
+
 // Each call: read the parameters into plain values, ask the host, fill the results on the loop.
 // What the owner's thread computed travels in a shared box, written there and read here only after
 // the host's promise is resolved.
@@ -135,14 +137,18 @@ class FileSystemImpl final : public rpc::FileSystem::Server {
 
   kj::Promise<void> list(ListContext context) override {
     const std::string path = context.getParams().getPath().cStr();
-    auto box = std::make_shared<std::optional<Result<std::vector<FileInfo>>>>();
-    return host_.Query([=](const Namespace& ns) { *box = ns.List(path); }).then([context, box]() mutable {
+    const std::string last = context.getParams().getAfter().cStr();
+    auto box = std::make_shared<std::optional<Result<ListedFiles>>>();
+    return host_.Query([=](const Namespace& ns) {
+      *box = ns.List(path, last.substr(last.rfind('/') + 1), kListBytes);
+    }).then([context, box]() mutable {
       auto results = context.getResults();
       rpc::ToOutcome((*box)->status(), results.initOutcome());
       if (!(*box)->ok()) return;
-      const auto& infos = ***box;
+      const auto& infos = (**box)->entries;
       auto entries = results.initEntries(static_cast<uint>(infos.size()));
       for (uint i = 0; i < entries.size(); ++i) ToWire(infos[i], entries[i]);
+      results.setMore((**box)->more);
     });
   }
 

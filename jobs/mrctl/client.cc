@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <utility>
 
@@ -273,49 +274,97 @@ Result<JobStatus> Client::Job(JobId id) {
   });
 }
 
+namespace {
+// A page of a list: what it has, and from where the next one begins; 0: it is the last.
+template <class T>
+struct ListPage {
+  std::vector<T> part;
+  uint64_t next = 0;
+};
+
+// All pages of a list. ask: the page that begins at its argument.
+template <class T, class Ask>
+Result<std::vector<T>> AllPages(Ask ask) {
+  std::vector<T> all;
+  uint64_t from = 0;
+  do {
+    MR_ASSIGN_OR_RETURN(ListPage<T> page, ask(from));
+    std::move(page.part.begin(), page.part.end(), std::back_inserter(all));
+    from = page.next;
+  } while (from != 0);
+  return all;
+}
+}  // namespace
+
 Result<std::vector<JobStatus>> Client::Jobs() {
-  return impl_->Call<std::vector<JobStatus>>([](Master& master) {
-    return master.jobsRequest().send().then([](auto&& reply) -> Result<std::vector<JobStatus>> {
-      return ListFromWire<JobStatus>(reply.getJobs());
+  return AllPages<JobStatus>([this](uint64_t from) {
+    return impl_->Call<ListPage<JobStatus>>([from](Master& master) {
+      auto request = master.jobsRequest();
+      request.setFrom(from);
+      return request.send().then([](auto&& reply) -> Result<ListPage<JobStatus>> {
+        return ListPage<JobStatus>{ListFromWire<JobStatus>(reply.getJobs()), reply.getNext()};
+      });
     });
   });
 }
 
 Result<std::vector<TaskStatus>> Client::Tasks(JobId id) {
-  return impl_->Call<std::vector<TaskStatus>>([id](Master& master) {
-    auto request = master.tasksRequest();
-    rpc::ToWire(id, request.initJob());
-    return request.send().then([id](auto&& reply) {
-      return Answer<std::vector<TaskStatus>>(reply, [id](auto& r) -> Result<std::vector<TaskStatus>> {
-        std::vector<TaskStatus> tasks;
-        for (auto task : r.getTasks()) tasks.push_back(FromWire(id, task));
-        return tasks;
+  return AllPages<TaskStatus>([this, id](uint64_t from) {
+    return impl_->Call<ListPage<TaskStatus>>([id, from](Master& master) {
+      auto request = master.tasksRequest();
+      rpc::ToWire(id, request.initJob());
+      request.setFrom(from);
+      return request.send().then([id](auto&& reply) {
+        return Answer<ListPage<TaskStatus>>(reply, [id](auto& r) -> Result<ListPage<TaskStatus>> {
+          ListPage<TaskStatus> page{{}, r.getNext()};
+          for (auto task : r.getTasks()) page.part.push_back(FromWire(id, task));
+          return page;
+        });
       });
     });
   });
 }
 
 Result<std::vector<AttemptStatus>> Client::Attempts(JobId id) {
-  return impl_->Call<std::vector<AttemptStatus>>([id](Master& master) {
-    auto request = master.attemptsRequest();
-    rpc::ToWire(id, request.initJob());
-    return request.send().then([](auto&& reply) {
-      return Answer<std::vector<AttemptStatus>>(reply, [](auto& r) -> Result<std::vector<AttemptStatus>> {
-        return ListFromWire<AttemptStatus>(r.getAttempts());
+  struct Page {
+    std::vector<AttemptStatus> part;
+    AttemptId last;
+    bool more = false;
+  };
+  std::vector<AttemptStatus> all;
+  AttemptId after;
+  for (bool more = true; more;) {
+    MR_ASSIGN_OR_RETURN(Page page, impl_->Call<Page>([id, after](Master& master) {
+      auto request = master.attemptsRequest();
+      rpc::ToWire(id, request.initJob());
+      if (after.valid()) rpc::ToWire(after, request.initAfter());
+      return request.send().then([](auto&& reply) {
+        return Answer<Page>(reply, [](auto& r) -> Result<Page> {
+          Page page{ListFromWire<AttemptStatus>(r.getAttempts()), {}, r.getMore() && r.getAttempts().size() > 0};
+          if (page.more) page.last = rpc::FromWire(r.getAttempts()[r.getAttempts().size() - 1].getId());
+          return page;
+        });
       });
-    });
-  });
+    }));
+    more = page.more;
+    after = page.last;
+    std::move(page.part.begin(), page.part.end(), std::back_inserter(all));
+  }
+  return all;
 }
 
 Result<std::vector<CounterValue>> Client::Counters(JobId id) {
-  return impl_->Call<std::vector<CounterValue>>([id](Master& master) {
-    auto request = master.countersRequest();
-    rpc::ToWire(id, request.initJob());
-    return request.send().then([](auto&& reply) {
-      return Answer<std::vector<CounterValue>>(reply, [](auto& r) -> Result<std::vector<CounterValue>> {
-        std::vector<CounterValue> counters;
-        for (auto c : r.getCounters()) counters.push_back({c.getGroup().cStr(), c.getName().cStr(), c.getValue()});
-        return counters;
+  return AllPages<CounterValue>([this, id](uint64_t from) {
+    return impl_->Call<ListPage<CounterValue>>([id, from](Master& master) {
+      auto request = master.countersRequest();
+      rpc::ToWire(id, request.initJob());
+      request.setFrom(from);
+      return request.send().then([](auto&& reply) {
+        return Answer<ListPage<CounterValue>>(reply, [](auto& r) -> Result<ListPage<CounterValue>> {
+          ListPage<CounterValue> page{{}, r.getNext()};
+          for (auto c : r.getCounters()) page.part.push_back({c.getGroup().cStr(), c.getName().cStr(), c.getValue()});
+          return page;
+        });
       });
     });
   });
@@ -431,9 +480,13 @@ Result<std::vector<std::string>> Client::Why(const std::string& subject) {
 }
 
 Result<std::vector<WorkerStatus>> Client::Workers() {
-  return impl_->Call<std::vector<WorkerStatus>>([](Master& master) {
-    return master.workersRequest().send().then([](auto&& reply) -> Result<std::vector<WorkerStatus>> {
-      return ListFromWire<WorkerStatus>(reply.getWorkers());
+  return AllPages<WorkerStatus>([this](uint64_t from) {
+    return impl_->Call<ListPage<WorkerStatus>>([from](Master& master) {
+      auto request = master.workersRequest();
+      request.setFrom(from);
+      return request.send().then([](auto&& reply) -> Result<ListPage<WorkerStatus>> {
+        return ListPage<WorkerStatus>{ListFromWire<WorkerStatus>(reply.getWorkers()), reply.getNext()};
+      });
     });
   });
 }

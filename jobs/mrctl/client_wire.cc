@@ -154,6 +154,7 @@ WorkerStatus FromWire(rpc::WorkerStatus::Reader r) {
   s.capacity_bytes = r.getCapacityBytes();
   s.pid = r.getPid();
   s.memory_bytes = r.getMemoryBytes();
+  s.reports_given_up = r.getReportsGivenUp();
   return s;
 }
 

@@ -72,6 +72,7 @@ class Doctor {
     CheckClock(*info);
     CheckWorkers(*workers, prefix);
     CheckDisks(*workers, prefix);
+    CheckReports(*workers, prefix);
     CheckSlots(*workers, *queues, prefix);
     CheckJobs(client, *jobs, prefix);
     return true;
@@ -211,6 +212,17 @@ class Doctor {
     full.insert(full.begin(), brim.begin(), brim.end());
     Add("disks", brim.size() == known ? Verdict::kFail : Verdict::kWarn, text + "; full or nearly so: " + UpTo(full),
         "remove what is not needed (" + prefix + "fs du /), or add workers");
+  }
+
+  // Said only where there is something to say: it should never be.
+  void CheckReports(const std::vector<WorkerStatus>& workers, const std::string& prefix) {
+    for (const WorkerStatus& w : workers) {
+      if (w.reports_given_up == 0) continue;
+      Add("reports", Verdict::kWarn,
+          w.id + " gave up " + Number(w.reports_given_up) +
+              " reports that broke its connection to the master whenever they were sent; their attempts failed",
+          "its log names them; " + prefix + "why " + w.id);
+    }
   }
 
   void CheckSlots(const std::vector<WorkerStatus>& workers, const std::vector<QueueStatus>& queues,

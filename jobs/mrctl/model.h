@@ -110,6 +110,7 @@ struct WorkerStatus {
   uint32_t slots = 0, busy = 0, blocks = 0, pid = 0;
   uint64_t incarnation = 0, used_bytes = 0, capacity_bytes = 0;
   uint64_t memory_bytes = 0;  // of its attempts together; 0: not limited
+  uint32_t reports_given_up = 0;  // that it could not deliver
   std::vector<std::string> labels;
 };
 

@@ -105,6 +105,7 @@ struct RegisterIn {
   WorkerExtra extra;
   std::vector<dfs::BlockRef> blocks;
   bool leaving = false;
+  uint32_t reports_given_up = 0;  // by this life of it
 };
 struct RegisterOut {
   Status status;
@@ -210,16 +211,18 @@ class Brain {
   void Fill(const JobView& job, rpc::JobStatus::Builder out) const;
   void FillClones(const JobView& job, rpc::JobStatus::Builder out) const;
   void FillSteering(const JobView& job, rpc::JobStatus::Builder out) const;
-  Status FillTasks(JobId job, rpc::MasterForClient::TasksResults::Builder out);
-  Status FillAttempts(JobId job, rpc::MasterForClient::AttemptsResults::Builder out);
+  // Pages of lists: `from` and `after` as in client.capnp.
+  void FillJobs(uint64_t from, rpc::MasterForClient::JobsResults::Builder out);
+  Status FillTasks(JobId job, uint64_t from, rpc::MasterForClient::TasksResults::Builder out);
+  Status FillAttempts(JobId job, const AttemptId& after, rpc::MasterForClient::AttemptsResults::Builder out);
   // from: the page's first decision.
   Status FillDecisions(JobId job, uint32_t from, rpc::MasterForClient::DecisionsResults::Builder out);
   // from: the page's first task.
   // What the attempt's worker was told. kNotFound.
   Status FillLaunched(const AttemptId& attempt, rpc::MasterForClient::LaunchedResults::Builder out);
   Status FillHistory(JobId job, uint32_t from, rpc::MasterForClient::HistoryResults::Builder out);
-  Status FillCounters(JobId job, rpc::MasterForClient::CountersResults::Builder out);
-  void FillWorkers(rpc::MasterForClient::WorkersResults::Builder out);
+  Status FillCounters(JobId job, uint64_t from, rpc::MasterForClient::CountersResults::Builder out);
+  void FillWorkers(uint64_t from, rpc::MasterForClient::WorkersResults::Builder out);
   void FillQueues(rpc::MasterForClient::QueuesResults::Builder out);
   Result<std::vector<std::string>> Why(const std::string& subject);
   // The name of a task or an attempt without its stage, with it; any other as it is.

@@ -217,31 +217,30 @@ class ClientService final : public rpc::MasterForClient::Server {
         });
   }
   kj::Promise<void> jobs(JobsContext context) override {
-    return Fill<rpc::MasterForClient::JobsResults>(context, [](Brain& brain, auto out) {
-      brain.Stamp();
-      auto list = out.initJobs(static_cast<unsigned>(brain.jobs().jobs().size()));
-      unsigned at = 0;
-      for (const auto& [id, job] : brain.jobs().jobs()) brain.Fill(job, list[at++]);
-    });
+    return Fill<rpc::MasterForClient::JobsResults>(
+        context, [from = context.getParams().getFrom()](Brain& brain, auto out) { brain.FillJobs(from, out); });
   }
   kj::Promise<void> tasks(TasksContext context) override {
     return Fill<rpc::MasterForClient::TasksResults>(
-        context, [id = rpc::FromWire(context.getParams().getJob())](Brain& brain, auto out) {
-          const Status status = brain.FillTasks(id, out);
+        context, [id = rpc::FromWire(context.getParams().getJob()), from = context.getParams().getFrom()](
+                     Brain& brain, auto out) {
+          const Status status = brain.FillTasks(id, from, out);
           rpc::ToOutcome(status, out.initOutcome());
         });
   }
   kj::Promise<void> attempts(AttemptsContext context) override {
     return Fill<rpc::MasterForClient::AttemptsResults>(
-        context, [id = rpc::FromWire(context.getParams().getJob())](Brain& brain, auto out) {
-          const Status status = brain.FillAttempts(id, out);
+        context, [id = rpc::FromWire(context.getParams().getJob()),
+                  after = rpc::FromWire(context.getParams().getAfter())](Brain& brain, auto out) {
+          const Status status = brain.FillAttempts(id, after, out);
           rpc::ToOutcome(status, out.initOutcome());
         });
   }
   kj::Promise<void> counters(CountersContext context) override {
     return Fill<rpc::MasterForClient::CountersResults>(
-        context, [id = rpc::FromWire(context.getParams().getJob())](Brain& brain, auto out) {
-          const Status status = brain.FillCounters(id, out);
+        context, [id = rpc::FromWire(context.getParams().getJob()), from = context.getParams().getFrom()](
+                     Brain& brain, auto out) {
+          const Status status = brain.FillCounters(id, from, out);
           rpc::ToOutcome(status, out.initOutcome());
         });
   }
@@ -261,8 +260,8 @@ class ClientService final : public rpc::MasterForClient::Server {
         });
   }
   kj::Promise<void> workers(WorkersContext context) override {
-    return Fill<rpc::MasterForClient::WorkersResults>(context,
-                                                      [](Brain& brain, auto out) { brain.FillWorkers(out); });
+    return Fill<rpc::MasterForClient::WorkersResults>(
+        context, [from = context.getParams().getFrom()](Brain& brain, auto out) { brain.FillWorkers(from, out); });
   }
 
   kj::Promise<void> kill(KillContext context) override {

@@ -11,8 +11,10 @@ namespace {
 
 // A message on a control connection stays well below 1 MiB.
 constexpr size_t kMessageBytes = 512 << 10;
-// Of a directory entry without its table, by its schema; a row takes 40 bytes.
-constexpr size_t kEntryBytes = 192, kRowBytes = 40;
+// By what it has come to; far below the 4 MiB that a worker takes.
+constexpr size_t kFullMessageBytes = 1 << 20;
+// Of a directory entry without its table, of a row of that, and of a copy's name, by control.capnp.
+constexpr size_t kEntryBytes = 192, kRowBytes = 48, kCopyBytes = 64;
 constexpr size_t kVerdictBytes = 32;
 // How long a verdict may wait to travel with something else: nobody but the worker's bookkeeping
 // waits for it (guess, as the worker's for reports that nothing waits for).
@@ -74,11 +76,14 @@ void FillStage(const JobView& job, uint32_t index, uint64_t cluster_id, rpc::Sta
   out.setStage(index);
   const auto stage = spec.getStages()[index];
   out.setLibrary(stage.getBuiltin() ? capnp::Text::Reader() : spec.getLibrary());
-  out.setSpec(stage);
-  // Where the inputs are is in each launch; ten thousand paths need not go with each stage.
-  for (auto input : out.getSpec().getInputs()) {
+  // Where the inputs are is in each launch; ten thousand paths need not go with each stage. Taken out of a copy, which
+  // still has their bytes.
+  capnp::MallocMessageBuilder slim;
+  slim.setRoot(stage);
+  for (auto input : slim.getRoot<rpc::StageSpec>().getInputs()) {
     if (input.isFiles()) input.getFiles().disownUris();
   }
+  out.setSpec(slim.getRoot<rpc::StageSpec>().asReader());
   out.setTasks(plan.tasks);
   auto partitions = out.initPortPartitions(static_cast<unsigned>(plan.port_partitions.size()));
   for (unsigned p = 0; p < plan.port_partitions.size(); ++p) partitions.set(p, plan.port_partitions[p]);
@@ -168,8 +173,17 @@ Message Brain::NextBatch(WorkerView* worker, Outgoing* out) {
     verdicts[i].setReport(out->verdicts[i].first);
     ToWire(out->verdicts[i].second, verdicts[i].initReply());
   }
-  auto list = root.initCommands(static_cast<unsigned>(count));
-  for (unsigned i = 0; i < count; ++i) out->commands[i].write(list[i]);
+  // The bytes of a command are an estimate: where they come to more, the rest of them go with the next message.
+  auto commands = message->getOrphanage().newOrphan<capnp::List<rpc::Command>>(static_cast<unsigned>(count));
+  for (unsigned i = 0; i < count; ++i) {
+    out->commands[i].write(commands.get()[i]);
+    if (i + 1 < count && message->sizeInWords() * sizeof(capnp::word) > kFullMessageBytes) {
+      count = i + 1;
+      commands.truncate(i + 1);
+      break;
+    }
+  }
+  root.adoptCommands(kj::mv(commands));
   out->verdicts.erase(out->verdicts.begin(), out->verdicts.begin() + static_cast<long>(told));
   out->commands.erase(out->commands.begin(), out->commands.begin() + static_cast<long>(count));
   return message;
@@ -273,33 +287,48 @@ void Brain::SendDirectory(WorkerView* worker, JobView* job, uint32_t stage) {
   } while (begin < all.size());
 }
 
+// A change of a directory goes in parts that fit into a message; each has its version, and a worker that knows the
+// directory gets all of them.
 void Brain::SendDelta(const std::vector<sched::Copy>& added, const std::vector<sched::Copy>& removed) {
-  std::map<StageId, std::pair<std::vector<CopyView>, std::vector<sched::Copy>>> by_stage;
+  struct Delta {
+    std::vector<CopyView> added;
+    std::vector<sched::Copy> removed;
+    size_t bytes = 64;
+  };
+  std::map<StageId, std::vector<Delta>> by_stage;
+  const auto part = [&by_stage](const sched::Copy& copy, size_t bytes) -> Delta& {
+    std::vector<Delta>& parts = by_stage[copy.output.task.stage_id()];
+    if (parts.empty() || parts.back().bytes + bytes > kMessageBytes / 2) parts.emplace_back();
+    parts.back().bytes += bytes;
+    return parts.back();
+  };
+  // What goes, goes first: a part's additions stand behind its removals, and those of later parts.
+  for (const auto& copy : removed) part(copy, kCopyBytes).removed.push_back(copy);
   for (const auto& copy : added) {
-    if (const CopyView* view = jobs_.FindCopy(copy)) by_stage[copy.output.task.stage_id()].first.push_back(*view);
+    const CopyView* view = jobs_.FindCopy(copy);
+    if (view != nullptr) part(copy, kEntryBytes + view->extra->rows.size() * kRowBytes).added.push_back(*view);
   }
-  for (const auto& copy : removed) by_stage[copy.output.task.stage_id()].second.push_back(copy);
-  for (auto& [id, change] : by_stage) {
+  for (auto& [id, parts] : by_stage) {
     StageView& stage = jobs_.Find(id.job)->stages[id.stage];
     if (stage.directory_version < FirstVersion(epoch_)) stage.directory_version = FirstVersion(epoch_);
-    const uint64_t version = ++stage.directory_version;
-    const auto shared = std::make_shared<std::pair<std::vector<CopyView>, std::vector<sched::Copy>>>(std::move(change));
-    size_t bytes = 64 + shared->second.size() * 64;
-    for (const CopyView& c : shared->first) bytes += kEntryBytes + c.extra->rows.size() * kRowBytes;
-    for (auto& [worker_id, worker] : workers_.all()) {
-      const auto sent = worker.directories.find(id);
-      if (sent == worker.directories.end()) continue;
-      sent->second = version;
-      Send(&worker, bytes, [this, id = id, version, shared](rpc::Command::Builder out) {
-        auto delta = out.initDirectory();
-        rpc::ToWire(id.job, delta.initJob());
-        delta.setStage(id.stage);
-        delta.setVersion(version);
-        auto list = delta.initAdded(static_cast<unsigned>(shared->first.size()));
-        for (unsigned i = 0; i < shared->first.size(); ++i) FillEntry(shared->first[i], list[i]);
-        auto gone = delta.initRemoved(static_cast<unsigned>(shared->second.size()));
-        for (unsigned i = 0; i < shared->second.size(); ++i) FillCopy(shared->second[i], gone[i]);
-      });
+    for (Delta& delta : parts) {
+      const uint64_t version = ++stage.directory_version;
+      const auto shared = std::make_shared<const Delta>(std::move(delta));
+      for (auto& [worker_id, worker] : workers_.all()) {
+        const auto sent = worker.directories.find(id);
+        if (sent == worker.directories.end()) continue;
+        sent->second = version;
+        Send(&worker, shared->bytes, [this, id = id, version, shared](rpc::Command::Builder out) {
+          auto message = out.initDirectory();
+          rpc::ToWire(id.job, message.initJob());
+          message.setStage(id.stage);
+          message.setVersion(version);
+          auto list = message.initAdded(static_cast<unsigned>(shared->added.size()));
+          for (unsigned i = 0; i < shared->added.size(); ++i) FillEntry(shared->added[i], list[i]);
+          auto gone = message.initRemoved(static_cast<unsigned>(shared->removed.size()));
+          for (unsigned i = 0; i < shared->removed.size(); ++i) FillCopy(shared->removed[i], gone[i]);
+        });
+      }
     }
   }
 }

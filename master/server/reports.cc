@@ -11,6 +11,8 @@
 namespace mr::master {
 namespace {
 
+constexpr size_t kMaxLabelBytes = 256;  // of a label, and of a rack (guess)
+
 Status CheckInfo(const RegisterIn& in) {
   const auto& info = in.info;
   if (in.extra.name.empty() || in.extra.name.size() > 64 ||
@@ -19,6 +21,16 @@ Status CheckInfo(const RegisterIn& in) {
     return InvalidArgument("a worker's name has 1 to 64 letters, digits, '_', '.', '-'");
   }
   if (info.incarnation == 0) return InvalidArgument("a worker needs an incarnation");
+  for (const std::string& label : info.labels) {
+    if (label.size() > kMaxLabelBytes) {
+      return InvalidArgument("a worker's label has at most " + std::to_string(kMaxLabelBytes) + " bytes, not " +
+                             std::to_string(label.size()));
+    }
+  }
+  if (info.rack.size() > kMaxLabelBytes) {
+    return InvalidArgument("the name of a rack has at most " + std::to_string(kMaxLabelBytes) + " bytes");
+  }
+  if (info.address.size() > 300) return InvalidArgument("a worker's address is too long");  // DNS: 253 and a port
   if (info.slots.total == 0 || info.slots.total > 10'000) return InvalidArgument("a worker has 1 to 10000 slots");
   if (auto address = rpc::ParseHostPort(info.address); !address.ok()) return address.status();
   return Status::Ok();
@@ -54,6 +66,7 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   worker.capacity_bytes = in.extra.capacity_bytes;
   worker.used_bytes = in.extra.used_bytes;
   worker.pid = in.extra.pid;
+  worker.reports_given_up = in.reports_given_up;
   worker.last_beat = worker.registered = Now();
   worker.leaving = in.leaving;
   worker.stages.clear();

@@ -15,6 +15,9 @@ namespace mr::master {
 namespace {
 
 // Of a page of decisions: together below 1 MiB.
+// A page of a list, and what its elements take beside their texts. A job takes about 1 KiB, a worker 300 bytes.
+constexpr size_t kListBytes = 512 << 10, kTaskBytes = 96, kAttemptBytes = 400, kCounterBytes = 48;
+constexpr size_t kJobsPage = 200, kWorkersPage = 1000;
 constexpr size_t kDecisionsPage = 2000, kMostReason = 300;
 
 // Watchers hear of changes at most so often; of the end at once.
@@ -232,40 +235,57 @@ void Brain::PushDue() {
   }
 }
 
-Status Brain::FillTasks(JobId id, rpc::MasterForClient::TasksResults::Builder out) {
+Status Brain::FillTasks(JobId id, uint64_t from, rpc::MasterForClient::TasksResults::Builder out) {
   const JobView* job = jobs_.Find(id);
   if (job == nullptr) return jobs_.Unknown(id);
   if (job->brief) return OnlyBrief(*job);
-  size_t count = 0;
-  for (const auto& stage : job->stages) count += stage.tasks.size();
-  auto list = out.initTasks(static_cast<unsigned>(count));
-  unsigned at = 0;
-  for (uint32_t s = 0; s < job->stages.size(); ++s) {
-    for (uint32_t t = 0; t < job->stages[s].tasks.size(); ++t) {
-      const TaskView& task = job->stages[s].tasks[t];
-      auto status = list[at++];
-      status.setStage(s);
-      status.setTask(t);
-      status.setLetter(static_cast<uint8_t>(job->letter(s)));
-      status.setState(task.committed ? "committed" : task.live > 0 ? "running" : "pending");
-      status.setAttempts(task.attempts);
-      status.setGeneration(task.generation);
-      status.setWorker(task.worker.value);
-      auto copies = status.initCopies(static_cast<unsigned>(task.copies.size()));
-      for (unsigned c = 0; c < copies.size(); ++c) copies.set(c, task.copies[c].copy.worker.value);
+  // `from` is stage << 32 | task.
+  uint32_t stage = static_cast<uint32_t>(from >> 32), task = static_cast<uint32_t>(from);
+  std::vector<std::pair<uint32_t, uint32_t>> page;
+  size_t bytes = 0;
+  for (; stage < job->stages.size(); ++stage, task = 0) {
+    const std::vector<TaskView>& tasks = job->stages[stage].tasks;
+    for (; task < tasks.size() && bytes < kListBytes; ++task) {
+      bytes += kTaskBytes + tasks[task].copies.size() * 4;
+      page.emplace_back(stage, task);
     }
+    if (task < tasks.size()) break;
+  }
+  if (stage < job->stages.size()) out.setNext(uint64_t{stage} << 32 | task);
+  auto list = out.initTasks(static_cast<unsigned>(page.size()));
+  for (unsigned at = 0; at < page.size(); ++at) {
+    const auto [s, t] = page[at];
+    const TaskView& view = job->stages[s].tasks[t];
+    auto status = list[at];
+    status.setStage(s);
+    status.setTask(t);
+    status.setLetter(static_cast<uint8_t>(job->letter(s)));
+    status.setState(view.committed ? "committed" : view.live > 0 ? "running" : "pending");
+    status.setAttempts(view.attempts);
+    status.setGeneration(view.generation);
+    status.setWorker(view.worker.value);
+    auto copies = status.initCopies(static_cast<unsigned>(view.copies.size()));
+    for (unsigned c = 0; c < copies.size(); ++c) copies.set(c, view.copies[c].copy.worker.value);
   }
   return Status::Ok();
 }
 
-Status Brain::FillAttempts(JobId id, rpc::MasterForClient::AttemptsResults::Builder out) {
+Status Brain::FillAttempts(JobId id, const AttemptId& after, rpc::MasterForClient::AttemptsResults::Builder out) {
   const JobView* job = jobs_.Find(id);
   if (job == nullptr) return jobs_.Unknown(id);
   if (job->brief) return OnlyBrief(*job);
   const Instant now = Stamp();
-  auto list = out.initAttempts(static_cast<unsigned>(job->attempts.size()));
+  const auto begin = after.valid() ? job->attempts.upper_bound(after) : job->attempts.begin();
+  auto end = begin;
+  unsigned count = 0;
+  for (size_t bytes = 0; end != job->attempts.end() && bytes < kListBytes; ++end, ++count) {
+    bytes += kAttemptBytes + end->second.message.size();
+  }
+  out.setMore(end != job->attempts.end());
+  auto list = out.initAttempts(count);
   unsigned at = 0;
-  for (const auto& [attempt_id, attempt] : job->attempts) {
+  for (auto it = begin; it != end; ++it) {
+    const auto& [attempt_id, attempt] = *it;
     auto status = list[at++];
     rpc::ToWire(attempt_id, status.initId());
     status.setLetter(static_cast<uint8_t>(job->letter(attempt_id.task.stage)));
@@ -285,7 +305,7 @@ Status Brain::FillAttempts(JobId id, rpc::MasterForClient::AttemptsResults::Buil
   return Status::Ok();
 }
 
-Status Brain::FillCounters(JobId id, rpc::MasterForClient::CountersResults::Builder out) {
+Status Brain::FillCounters(JobId id, uint64_t from, rpc::MasterForClient::CountersResults::Builder out) {
   const JobView* job = jobs_.Find(id);
   if (job == nullptr) return jobs_.Unknown(id);
   if (job->brief) return OnlyBrief(*job);
@@ -300,13 +320,22 @@ Status Brain::FillCounters(JobId id, rpc::MasterForClient::CountersResults::Buil
       }
     }
   }
-  auto list = out.initCounters(static_cast<unsigned>(sums.size()));
+  // In the order of names, from the one at `from`.
+  auto begin = sums.begin();
+  std::advance(begin, std::min<uint64_t>(from, sums.size()));
+  auto end = begin;
+  uint64_t next = std::min<uint64_t>(from, sums.size());
+  for (size_t bytes = 0; end != sums.end() && bytes < kListBytes; ++end, ++next) {
+    bytes += kCounterBytes + end->first.first.size() + end->first.second.size();
+  }
+  out.setNext(end == sums.end() ? 0 : next);
+  auto list = out.initCounters(static_cast<unsigned>(std::distance(begin, end)));
   unsigned at = 0;
-  for (const auto& [key, value] : sums) {
+  for (auto it = begin; it != end; ++it) {
     auto counter = list[at++];
-    counter.setGroup(key.first.c_str());
-    counter.setName(key.second.c_str());
-    counter.setValue(value);
+    counter.setGroup(it->first.first.c_str());
+    counter.setName(it->first.second.c_str());
+    counter.setValue(it->second);
   }
   return Status::Ok();
 }
@@ -355,7 +384,21 @@ Status Brain::FillDecisions(JobId id, uint32_t from, rpc::MasterForClient::Decis
   return Status::Ok();
 }
 
-void Brain::FillWorkers(rpc::MasterForClient::WorkersResults::Builder out) {
+void Brain::FillJobs(uint64_t from, rpc::MasterForClient::JobsResults::Builder out) {
+  Stamp();
+  // `from` is epoch << 32 | seq.
+  const auto& jobs = jobs_.jobs();
+  const auto begin = jobs.lower_bound(JobId{static_cast<uint32_t>(from >> 32), static_cast<uint32_t>(from)});
+  auto end = begin;
+  unsigned count = 0;
+  for (; end != jobs.end() && count < kJobsPage; ++end) ++count;
+  if (end != jobs.end()) out.setNext(uint64_t{end->first.epoch} << 32 | end->first.seq);
+  auto list = out.initJobs(count);
+  unsigned at = 0;
+  for (auto it = begin; it != end; ++it) Fill(it->second, list[at++]);
+}
+
+void Brain::FillWorkers(uint64_t from, rpc::MasterForClient::WorkersResults::Builder out) {
   std::map<WorkerId, uint32_t> busy;
   for (const auto& [id, job] : jobs_.jobs()) {
     if (job.live_attempts == 0) continue;
@@ -363,9 +406,15 @@ void Brain::FillWorkers(rpc::MasterForClient::WorkersResults::Builder out) {
       if (Live(attempt.state)) ++busy[attempt.worker];
     }
   }
-  auto list = out.initWorkers(static_cast<unsigned>(workers_.all().size()));
+  const auto begin = workers_.all().lower_bound(WorkerId{static_cast<uint32_t>(std::min<uint64_t>(from, UINT32_MAX))});
+  auto end = begin;
+  unsigned count = 0;
+  for (; end != workers_.all().end() && count < kWorkersPage; ++end) ++count;
+  if (end != workers_.all().end()) out.setNext(end->first.value);
+  auto list = out.initWorkers(count);
   unsigned at = 0;
-  for (const auto& [id, worker] : workers_.all()) {
+  for (auto it = begin; it != end; ++it) {
+    const auto& [id, worker] = *it;
     auto status = list[at++];
     status.setId(id.value);
     status.setName(worker.name.c_str());
@@ -382,6 +431,7 @@ void Brain::FillWorkers(rpc::MasterForClient::WorkersResults::Builder out) {
     status.setUsedBytes(namespace_.UsedOn(id));
     status.setCapacityBytes(worker.capacity_bytes);
     status.setMemoryBytes(worker.info.memory_bytes);
+    status.setReportsGivenUp(worker.reports_given_up);
   }
 }
 
@@ -460,6 +510,10 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
                std::to_string(known->refused_in_row) + " of them since it last started one";
     }
     std::vector<std::string> head = {first};
+    if (worker->reports_given_up > 0) {
+      head.push_back("it gave up " + std::to_string(worker->reports_given_up) +
+                     " reports that broke the connection whenever they were sent; their attempts failed, and its log names them");
+    }
     if (known != nullptr && known->held_until.ns != 0) {
       head.push_back("it gets nothing for another " + HumanDuration(std::max(Duration{}, known->held_until - Stamp())) +
                      ", since it did not start what it was given");

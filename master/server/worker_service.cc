@@ -1,9 +1,14 @@
 // MasterForWorker and Heartbeats: wire to plain structs, and back.
+#include <capnp/serialize.h>
 #include <fcntl.h>
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <cstring>
+#include <set>
+#include <utility>
 
+#include "common/abi/operator_table.h"
 #include "common/base/text.h"
 #include "common/io/files.h"
 #include "common/rpc/kj_status.h"
@@ -14,10 +19,23 @@ namespace mr::master {
 namespace {
 
 constexpr size_t kMaxText = 16 << 10;    // of what a peer says to people
+// Of one attempt's report. Counters as operator_table.h has it, and the host's own. Consumed: their record stays below
+// the journal's 64 MiB. Output files: one for each port. Blocks: 3 TiB of full ones, so that the report and the record
+// of a file stay small (HDFS allows 10,000 blocks of a file).
+constexpr size_t kMaxCounters = MR_MAX_COUNTERS + 1, kMaxCounterName = MR_MAX_COUNTER_NAME;
+constexpr size_t kMaxConsumed = 1'000'000, kMaxOutputs = 1000, kMaxOutputBlocks = 50'000, kMaxReplicas = 64;
+constexpr uint32_t kMaxLabels = 64;
 constexpr uint32_t kMaxRows = 64;        // inline partition table
 constexpr uint32_t kMaxSizes = 1024;     // of partitions of others
 constexpr size_t kMaxBadRecords = 16;    // in words, of one attempt
 constexpr size_t kMaxHotKeys = 64;       // of one attempt
+// Of one registration, so that no peer fills the memory: blocks for 512 TiB of full ones (guesses at the largest
+// machine).
+constexpr size_t kMaxListedCopies = 4'000'000, kMaxListedRunning = 100'000, kMaxListedBlocks = 8'000'000;
+// More outputs of one worker are dropped: their record, with a decision for each, stays below the journal's 64 MiB.
+constexpr size_t kMaxKeptCopies = 500'000;
+// In pieces: the record of an attempt that read a million outputs takes half of it.
+constexpr uint64_t kMaxReportBytes = 48u << 20;
 constexpr uint32_t kLibraryPiece = 1 << 20;
 
 std::string Said(capnp::Text::Reader text) { return {text.begin(), std::min(text.size(), kMaxText)}; }
@@ -29,20 +47,42 @@ sched::Copy CopyFrom(rpc::Copy::Reader in) {
           in.getWorker().getIncarnation()};
 }
 
-RegisterIn RegisterFrom(rpc::WorkerInfo::Reader in) {
-  RegisterIn out;
+// `out` has what the pages listed.
+void AddPage(RegisterIn* out, capnp::List<rpc::Copy>::Reader inventory, capnp::List<rpc::AttemptId>::Reader running,
+             capnp::List<rpc::BlockReport>::Reader blocks) {
+  for (auto copy : inventory) out->info.inventory.push_back(CopyFrom(copy));
+  for (auto attempt : running) out->info.running.push_back(rpc::FromWire(attempt));
+  for (auto block : blocks) out->blocks.push_back(dfs::FromWire(block));
+}
+
+RegisterIn RegisterFrom(rpc::WorkerInfo::Reader in, RegisterIn pages) {
+  RegisterIn out = std::move(pages);
   out.extra = {Said(in.getName()), in.getHttpPort(), in.getCapacityBytes(), in.getUsedBytes(), in.getPid()};
   out.leaving = in.getLeaving();
+  out.reports_given_up = in.getReportsGivenUp();
   out.info.incarnation = in.getIncarnation();
   out.info.address = Said(in.getAddress());
   out.info.rack = Said(in.getRack());
   out.info.slots = {in.getSlots(), in.getMapSlots(), in.getReduceSlots()};
   out.info.memory_bytes = in.getMemoryBytes();
+  KJ_REQUIRE(in.getLabels().size() <= kMaxLabels, "a worker has at most this many labels", kMaxLabels);
   for (auto label : in.getLabels()) out.info.labels.push_back(Said(label));
-  for (auto copy : in.getInventory()) out.info.inventory.push_back(CopyFrom(copy));
-  for (auto attempt : in.getRunning()) out.info.running.push_back(rpc::FromWire(attempt));
-  for (auto block : in.getBlocks()) out.blocks.push_back(dfs::FromWire(block));
+  AddPage(&out, in.getInventory(), in.getRunning(), in.getBlocks());
   return out;
+}
+
+// Bit i: copy i of the inventory is in `drop`, or was not looked at because there are too many before it.
+std::vector<uint8_t> DropBits(const std::vector<sched::Copy>& inventory, const std::vector<sched::Copy>& drop) {
+  std::vector<uint8_t> bits;
+  if (drop.empty() && inventory.size() <= kMaxKeptCopies) return bits;
+  std::set<std::pair<OutputId, uint32_t>> names;
+  for (const auto& copy : drop) names.insert({copy.output, copy.attempt});
+  bits.resize((inventory.size() + 7) / 8);
+  for (size_t i = 0; i < inventory.size(); ++i) {
+    const bool drops = i >= kMaxKeptCopies || names.contains({inventory[i].output, inventory[i].attempt});
+    if (drops) bits[i / 8] |= static_cast<uint8_t>(1u << (i % 8));
+  }
+  return bits;
 }
 
 FileOutput OutputFrom(rpc::FileOutput::Reader in) {
@@ -71,10 +111,7 @@ void FinishedFrom(rpc::Finished::Reader in, ReportIn* out) {
     extra.rows.push_back({row.getRecords(), row.getBytes(), rpc::FromWire(row.getContent()), row.getChunks()});
   }
   for (auto output : manifest.getOutputs()) extra.outputs.push_back(OutputFrom(output));
-  for (auto c : in.getCounters()) {
-    if (extra.counters.size() == 256) break;
-    extra.counters.push_back({Said(c.getGroup()), Said(c.getName()), c.getValue()});
-  }
+  for (auto c : in.getCounters()) extra.counters.push_back({c.getGroup(), c.getName(), c.getValue()});
   for (auto bad : in.getBadRecords()) {
     if (out->bad_records.size() == kMaxBadRecords) break;
     out->bad_records.push_back(Said(bad));
@@ -92,6 +129,30 @@ void FinishedFrom(rpc::Finished::Reader in, ReportIn* out) {
   }
 }
 
+// What passes a bound that the worker keeps itself; empty: nothing. Checked before anything is copied.
+std::string Excess(rpc::Finished::Reader in) {
+  const auto more = [](const char* what, size_t most) {
+    return std::string("its report has more than ") + std::to_string(most) + " " + what;
+  };
+  if (in.getCounters().size() > kMaxCounters) return more("counters", kMaxCounters);
+  for (auto c : in.getCounters()) {
+    if (c.getGroup().size() > kMaxCounterName || c.getName().size() > kMaxCounterName) {
+      return more("bytes in the name of a counter", kMaxCounterName);
+    }
+  }
+  if (in.getConsumed().size() > kMaxConsumed) return more("outputs that it read", kMaxConsumed);
+  const auto outputs = in.getManifest().getOutputs();
+  if (outputs.size() > kMaxOutputs) return more("output files", kMaxOutputs);
+  size_t blocks = 0;
+  for (auto output : outputs) {
+    blocks += output.getBlocks().size();
+    for (auto block : output.getBlocks()) {
+      if (block.getWorkers().size() > kMaxReplicas) return more("replicas of a block", kMaxReplicas);
+    }
+  }
+  return blocks > kMaxOutputBlocks ? more("blocks of output", kMaxOutputBlocks) : "";
+}
+
 ReportIn ReportFrom(rpc::Report::Reader in) {
   ReportIn out;
   out.number = in.getNumber();
@@ -99,6 +160,12 @@ ReportIn ReportFrom(rpc::Report::Reader in) {
   switch (in.which()) {
     case rpc::Report::STARTED: out.kind = ReportIn::Kind::kStarted; break;
     case rpc::Report::FINISHED:
+      out.message = Excess(in.getFinished());
+      if (!out.message.empty()) {
+        out.kind = ReportIn::Kind::kFailed;
+        out.failure = sched::FailureKind::kUserFinal;
+        break;
+      }
       out.kind = ReportIn::Kind::kFinished;
       FinishedFrom(in.getFinished(), &out);
       break;
@@ -159,13 +226,22 @@ class WorkerService final : public rpc::MasterForWorker::Server {
  protected:
   kj::Promise<void> register_(RegisterContext context) override {
     const auto params = context.getParams();
-    auto in = RegisterFrom(params.getInfo());
+    KJ_REQUIRE(params.getInfo().getPages() == pages_, "pages of this registration are missing; register again");
+    auto in = RegisterFrom(params.getInfo(), std::exchange(listed_, {}));
+    pages_ = 0;
+    CheckListed(in);
+    const auto inventory = std::make_shared<std::vector<sched::Copy>>(in.info.inventory);
+    if (inventory->size() > kMaxKeptCopies) {
+      LOG(WARNING) << in.extra.name << " holds " << inventory->size() << " outputs; those behind the first "
+                   << kMaxKeptCopies << " are dropped, and made again where they are needed";
+      in.info.inventory.resize(kMaxKeptCopies);
+    }
     shell_.sessions().erase(session_);
     shell_.sessions().emplace(session_, params.getWorker());
     auto answer = MakeAnswer<RegisterOut>(shell_.kj());
     shell_.PostToMaster([brain = &shell_.brain(), session = session_, in = std::move(in),
                          fulfill = std::move(answer.fulfill)] { brain->Register(session, in, fulfill); });
-    return answer.promise.then([this, context](RegisterOut out) mutable {
+    return answer.promise.then([this, context, inventory](RegisterOut out) mutable {
       auto result = context.getResults().initResult();
       rpc::ToOutcome(out.status, result.initOutcome());
       worker_ = out.worker;
@@ -176,14 +252,8 @@ class WorkerService final : public rpc::MasterForWorker::Server {
       result.setLeaseMs(static_cast<uint32_t>(kLease.millis()));
       result.setReattachMs(static_cast<uint32_t>(kReattachWindow.millis()));
       result.setStartOver(out.start_over);
-      auto drop = result.initDropCopies(static_cast<unsigned>(out.drop.size()));
-      for (unsigned i = 0; i < out.drop.size(); ++i) {
-        rpc::ToWire(out.drop[i].output.task, drop[i].initTask());
-        drop[i].setGeneration(out.drop[i].output.generation);
-        drop[i].setAttempt(out.drop[i].attempt);
-        drop[i].initWorker().setId(out.drop[i].worker.value);
-        drop[i].getWorker().setIncarnation(out.drop[i].incarnation);
-      }
+      const std::vector<uint8_t> drop = DropBits(*inventory, out.drop);
+      result.setDrop(kj::arrayPtr(drop.data(), drop.size()));
       // From the loop, so that no command can overtake this answer on the wire.
       if (out.status.ok()) {
         shell_.PostToMaster([brain = &shell_.brain(), session = session_] { brain->RegisterAnswered(session); });
@@ -191,11 +261,27 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     });
   }
 
+  kj::Promise<void> registerPage(RegisterPageContext context) override {
+    const auto params = context.getParams();
+    if (params.getNumber() == 0) {
+      listed_ = {};
+      pages_ = 0;
+    }
+    KJ_REQUIRE(params.getNumber() == pages_, "this page of the registration is not the next one; register again");
+    ++pages_;
+    const auto page = params.getPage();
+    AddPage(&listed_, page.getInventory(), page.getRunning(), page.getBlocks());
+    CheckListed(listed_);
+    return kj::READY_NOW;
+  }
+
   kj::Promise<void> report(ReportContext context) override {
     const auto params = context.getParams();
     CheckRef(params.getWorker());
     std::vector<ReportIn> reports;
-    for (auto report : params.getReports()) reports.push_back(ReportFrom(report));
+    for (auto report : params.getReports()) {
+      reports.push_back(report.isPieces() ? FromPieces(report) : ReportFrom(report));
+    }
     auto answer = MakeAnswer<ReportOut>(shell_.kj());
     shell_.PostToMaster([brain = &shell_.brain(), session = session_, id = WorkerId{params.getWorker().getId()},
                          incarnation = params.getWorker().getIncarnation(), reports = std::move(reports),
@@ -210,6 +296,22 @@ class WorkerService final : public rpc::MasterForWorker::Server {
       for (unsigned i = 0; i < out.verdicts.size(); ++i) ToWire(out.verdicts[i], replies[i]);
       if (out.batch) results.setBatch(out.batch->getRoot<rpc::CommandBatch>().asReader());
     });
+  }
+
+  kj::Promise<void> reportPiece(ReportPieceContext context) override {
+    const auto params = context.getParams();
+    CheckRef(params.getWorker());
+    const auto bytes = params.getBytes();
+    if (params.getOffset() == 0) pieces_ = {params.getNumber(), params.getTotalBytes(), 0, {}};
+    KJ_REQUIRE(params.getTotalBytes() <= kMaxReportBytes, "a report is too long", params.getTotalBytes());
+    KJ_REQUIRE(params.getNumber() == pieces_.number && params.getTotalBytes() == pieces_.total &&
+                   params.getOffset() == pieces_.got && bytes.size() > 0 && bytes.size() <= pieces_.total - pieces_.got,
+               "this piece of a report is not the next one");
+    pieces_.got += bytes.size();
+    // Grows with what has come, whatever was announced.
+    pieces_.words.resize((pieces_.got + sizeof(capnp::word) - 1) / sizeof(capnp::word));
+    std::memcpy(reinterpret_cast<char*>(pieces_.words.data()) + params.getOffset(), bytes.begin(), bytes.size());
+    return kj::READY_NOW;
   }
 
   kj::Promise<void> progress(ProgressContext context) override {
@@ -282,6 +384,34 @@ class WorkerService final : public rpc::MasterForWorker::Server {
   }
 
  private:
+  // A report that came in pieces before.
+  struct Pieces {
+    uint64_t number = 0, total = 0, got = 0;
+    std::vector<uint64_t> words;
+  };
+
+  ReportIn FromPieces(rpc::Report::Reader stub) {
+    const Pieces pieces = std::exchange(pieces_, {});
+    KJ_REQUIRE(pieces.number == stub.getNumber() && pieces.total == stub.getPieces() && pieces.got == pieces.total &&
+                   pieces.total > 0 && pieces.total % sizeof(capnp::word) == 0,
+               "pieces of a report are missing");
+    capnp::ReaderOptions options;
+    options.traversalLimitInWords = pieces.words.size() * 2 + 1024;
+    options.nestingLimit = 32;
+    capnp::FlatArrayMessageReader message(
+        kj::arrayPtr(reinterpret_cast<const capnp::word*>(pieces.words.data()), pieces.words.size()), options);
+    const auto report = message.getRoot<rpc::Report>();
+    KJ_REQUIRE(report.getNumber() == pieces.number && !report.isPieces(), "pieces of another report");
+    return ReportFrom(report);
+  }
+
+  static void CheckListed(const RegisterIn& in) {
+    KJ_REQUIRE(in.info.inventory.size() <= kMaxListedCopies && in.info.running.size() <= kMaxListedRunning &&
+                   in.blocks.size() <= kMaxListedBlocks,
+               "a registration lists at most this many outputs, attempts and blocks", kMaxListedCopies,
+               kMaxListedRunning, kMaxListedBlocks);
+  }
+
   void Blocks(rpc::WorkerRef::Reader ref, capnp::List<rpc::BlockReport>::Reader list, bool good) {
     CheckRef(ref);
     std::vector<dfs::BlockRef> blocks;
@@ -301,6 +431,10 @@ class WorkerService final : public rpc::MasterForWorker::Server {
   Shell& shell_;
   const uint64_t session_;
   WorkerId worker_;
+  // Of a registration under way: what its pages listed, and their number.
+  RegisterIn listed_;
+  uint32_t pages_ = 0;
+  Pieces pieces_;
 };
 
 class HeartbeatService final : public rpc::Heartbeats::Server {

@@ -37,6 +37,7 @@ struct WorkerView {
   uint16_t http_port = 0;
   uint64_t capacity_bytes = 0, used_bytes = 0;
   uint32_t pid = 0;
+  uint32_t reports_given_up = 0;  // that it could not deliver, as it said when it registered
   uint64_t session = 0;  // 0 = no control connection
   uint64_t batches = 0;   // of commands sent since it registered
   bool answered = false;  // its registration was answered: commands may go

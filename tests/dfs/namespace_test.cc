@@ -487,5 +487,33 @@ TEST_F(RandomLife, TheSameRecordsGiveTheSameDigest) {
   EXPECT_EQ(Life().Digest(), Life().Digest());
 }
 
+TEST_F(NamespaceTest, AListComesInParts) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 100; ++i) {
+    char name[24];
+    std::snprintf(name, sizeof name, "/d/file_%04d", i);
+    names.emplace_back(name);
+    ASSERT_TRUE(Do(ns_.PrepareMkdir(At(), name)).ok());
+  }
+  std::vector<std::string> seen;
+  std::string after;
+  size_t parts = 0;
+  for (bool more = true; more; ++parts) {
+    const auto part = ns_.List("/d", after, 1000);
+    ASSERT_TRUE(part.ok()) << part.status().ToString();
+    ASSERT_FALSE(part->entries.empty());
+    ASSERT_LT(part->entries.size(), 15u) << "some 85 bytes each";
+    for (const auto& entry : part->entries) seen.push_back(entry.path);
+    after = seen.back().substr(3);
+    more = part->more;
+  }
+  EXPECT_EQ(seen, names) << "each once, in order";
+  EXPECT_GT(parts, 5u);
+  // One entry is given even where it is larger than the part; behind the last there is nothing.
+  EXPECT_EQ(ns_.List("/d", "", 1)->entries.size(), 1u);
+  EXPECT_TRUE(ns_.List("/d", "file_0099", 1000)->entries.empty());
+  EXPECT_FALSE(ns_.List("/d", "file_0099", 1000)->more);
+}
+
 }  // namespace
 }  // namespace mr::dfs

@@ -51,11 +51,15 @@ class Session {
   // The master says that it does not know this session.
   void RegisterAgain(const std::string& why);
   bool registered() const;
+  // Reports that the master did not take in several tries. The end of an attempt is replaced by a short failure.
+  uint64_t given_up() const;
   // Reports that have no answer yet.
   size_t unanswered() const;
 
   kj::Promise<Result<LibraryCache::Piece>> AskLibrary(std::string sha256, uint64_t offset);
-  // Dropped where there is no registration: the next one lists all blocks.
+  // News of one replica here: it became durable, or cannot be trusted. Sent in batches. Between the moment when a
+  // registration lists the blocks and its answer they are kept and sent behind it; without a connection they are
+  // dropped, because the next registration lists all blocks.
   void BlockReceived(const BlockName& block);
   void BlockSuspect(const BlockName& block);
   // This worker takes nothing new any more and will end.

@@ -1,6 +1,10 @@
 #include "worker/daemon/wire.h"
 
+#include <capnp/message.h>
+#include <capnp/serialize.h>
 #include <glog/logging.h>
+
+#include <algorithm>
 
 #include "common/rpc/wire.h"
 
@@ -377,12 +381,29 @@ size_t WireSize(const Report& report) {
   size_t bytes = 256;
   if (const auto* finished = std::get_if<Finished>(&report.what)) {
     bytes += finished->manifest.table.size() * 64 + finished->consumed.size() * 48 +
-             finished->counters.size() * 128 + finished->manifest.outputs.size() * 512 +
-             finished->bad_records.size() * kMaxText + finished->manifest.kib.size() * 4 + finished->hot_keys.size() * 128;
+             finished->bad_records.size() * kMaxText + finished->manifest.kib.size() * 4 +
+             finished->hot_keys.size() * 128;
+    for (const auto& counter : finished->counters) {
+      bytes += 64 + std::min(counter.group.size(), kMaxText) + std::min(counter.name.size(), kMaxText);
+    }
+    for (const FileOutput& file : finished->manifest.outputs) {
+      bytes += 128 + file.name.size() + file.staged.size();
+      for (const StagedBlock& block : file.blocks) bytes += 64 + block.workers.size() * 4;
+    }
   } else if (std::holds_alternative<Failed>(report.what)) {
     bytes += 3 * kMaxText;
+  } else {
+    bytes += kMaxText;  // most have one text
   }
   return bytes;
+}
+
+kj::Array<capnp::word> Encode(uint64_t number, const Report& report) {
+  capnp::MallocMessageBuilder message(static_cast<unsigned>(WireSize(report) / sizeof(capnp::word)));
+  auto root = message.initRoot<rpc::Report>();
+  root.setNumber(number);
+  ToWire(report, root);
+  return capnp::messageToFlatArray(message);
 }
 
 }  // namespace mr::worker

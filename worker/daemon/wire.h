@@ -23,7 +23,9 @@ void ToWire(const CopyName& copy, rpc::Copy::Builder out);
 void ToWire(const BlockName& block, rpc::BlockReport::Builder out);
 void ToWire(const Report& report, rpc::Report::Builder out);
 void ToWire(const ProgressFrame& frame, rpc::Progress::Builder out);
-// About how many bytes the report takes in a message, for cutting batches.
+// An upper bound of the bytes that the report takes in a message, for cutting batches.
 size_t WireSize(const Report& report);
+// The report as a message of its own, which travels in pieces (control.capnp, reportPiece).
+kj::Array<capnp::word> Encode(uint64_t number, const Report& report);
 
 }  // namespace mr::worker

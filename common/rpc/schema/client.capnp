@@ -16,14 +16,16 @@ interface MasterForClient {
   # The watcher gets the present status at once, then each change (at most every 50 ms), and the
   # last one when the job has ended. Dropping the handle ends it.
   job @2 (job :Common.JobId) -> (outcome :Common.Outcome, status :JobStatus);
-  jobs @3 () -> (jobs :List(JobStatus));
-  tasks @4 (job :Common.JobId) -> (outcome :Common.Outcome, tasks :List(TaskStatus));
-  attempts @5 (job :Common.JobId) -> (outcome :Common.Outcome, attempts :List(AttemptStatus));
-  counters @6 (job :Common.JobId) -> (outcome :Common.Outcome, counters :List(CounterValue));
+  # Lists come in pages of about 512 KiB. from: 0, then `next` of the page before, until that is 0.
+  jobs @3 (from :UInt64) -> (jobs :List(JobStatus), next :UInt64);
+  tasks @4 (job :Common.JobId, from :UInt64) -> (outcome :Common.Outcome, tasks :List(TaskStatus), next :UInt64);
+  attempts @5 (job :Common.JobId, after :Common.AttemptId) -> (outcome :Common.Outcome, attempts :List(AttemptStatus), more :Bool);
+  # after: absent, then the last attempt of the page before, while `more` is set.
+  counters @6 (job :Common.JobId, from :UInt64) -> (outcome :Common.Outcome, counters :List(CounterValue), next :UInt64);
   kill @7 (job :Common.JobId, why :Text) -> (outcome :Common.Outcome);
   why @8 (subject :Text) -> (outcome :Common.Outcome, lines :List(Text));
   # subject: a job, task, attempt or worker name.
-  workers @9 () -> (workers :List(WorkerStatus));
+  workers @9 (from :UInt64) -> (workers :List(WorkerStatus), next :UInt64);
   logs @10 (attempt :Common.AttemptId) -> (outcome :Common.Outcome, text :Text, note :Text);
   # The end of what it wrote, at most 256 KiB. note: not empty where that is not its whole end, and why.
   libraryKnown @11 (sha256 :Text) -> (known :Bool);
@@ -258,6 +260,8 @@ struct WorkerStatus {
   pid @12 :UInt32;
   memoryBytes @13 :UInt64;
   # That attempts may take together; 0: not limited.
+  reportsGivenUp @14 :UInt32;
+  # Reports that it could not deliver to this master in several tries.
 }
 
 struct QueueStatus {

@@ -29,6 +29,20 @@ interface MasterForWorker {
   # A replica here failed verification or could not be read. It is kept, and counts for nothing.
   leaving @6 (worker :WorkerRef);
   # The worker was told to end: it finishes what it runs and takes nothing new.
+  registerPage @7 (number :UInt32, page :RegistrationPage) -> ();
+  # Part of a registration, before the register call that ends it. Page 0 begins one and discards what an unfinished
+  # one left on this connection; further pages are numbered without a gap. The master acts on the register call only,
+  # on all pages at once. A connection that breaks before leaves nothing behind.
+  reportPiece @8 (worker :WorkerRef, number :UInt64, totalBytes :UInt64, offset :UInt64, bytes :Data) -> ();
+  # Part of a report that is too long for one message, in order and before the report call that names it (`pieces`):
+  # bytes of a Cap'n Proto message whose root is the Report. One report at a time; offset 0 begins one.
+}
+
+struct RegistrationPage {
+  # About 256 KiB. What is listed in WorkerInfo itself comes after what is listed here.
+  inventory @0 :List(Copy);
+  running @1 :List(AttemptId);
+  blocks @2 :List(BlockReport);
 }
 
 interface Heartbeats {
@@ -59,6 +73,10 @@ struct WorkerInfo {
   leaving @16 :Bool;
   # It was told to end, as by `leaving`: nothing new goes there.
   pid @17 :UInt32;
+  pages @18 :UInt32;
+  # Number of registerPage calls that belong to this registration.
+  reportsGivenUp @19 :UInt32;
+  # Reports that this incarnation could not deliver in several tries, each of which broke the connection.
 }
 
 struct BlockReport { id @0 :UInt64; generation @1 :UInt32; length @2 :UInt64; digest @3 :UInt64; }
@@ -70,12 +88,14 @@ struct Registration {
   clusterId @3 :UInt64;
   heartbeatMs @4 :UInt32;
   leaseMs @5 :UInt32;
-  dropCopies @6 :List(Copy);
-  # Of the inventory: what nobody needs any more.
+  unusedDropCopies @6 :List(Copy);
   reattachMs @7 :UInt32;
   # After so long without an answered beat the worker ends its attempts. 0 = never.
   startOver @8 :Bool;
   # This incarnation was given up meanwhile: nothing that it runs or holds counts any more.
+  drop @9 :Data;
+  # One bit for each copy of the inventory, in its order, lowest bit of the first byte first. 1: nobody needs it any
+  # more. Shorter than the inventory: the rest is 0.
 }
 
 struct Copy {
@@ -272,6 +292,8 @@ struct Report {
     # This worker's own, whole and checked. Verdict: copyKept, else it is dropped.
     copyNotMade @10 :FetchFailed;
     # The copy is the source. It costs nothing but the copy, and may be asked for again.
+    pieces @11 :UInt64;
+    # The report came as reportPiece calls, so many bytes in all; this stands for it in the list.
   }
 }
 

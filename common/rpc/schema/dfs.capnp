@@ -17,7 +17,9 @@ interface FileSystem {
   complete @2 (lease :UInt64, blocks :List(Control.StagedBlock)) -> (outcome :Common.Outcome);
   abandon @3 (lease :UInt64) -> (outcome :Common.Outcome);
   stat @4 (path :Text) -> (outcome :Common.Outcome, status :FileStatus);
-  list @5 (path :Text) -> (outcome :Common.Outcome, entries :List(FileStatus));
+  list @5 (path :Text, after :Text) -> (outcome :Common.Outcome, entries :List(FileStatus), more :Bool);
+  # In the order of names, in pages of about 512 KiB. after: empty, then the last path of the page before, while `more`
+  # is set.
   locate @6 (path :Text, offset :UInt64, length :UInt64, near :Text) -> (outcome :Common.Outcome, status :FileStatus, blocks :List(Control.BlockLocation), inlineData :Data);
   # inlineData: the bytes of a small file that the master made itself (_SUCCESS) and that has no blocks.
   mkdir @7 (path :Text) -> (outcome :Common.Outcome);

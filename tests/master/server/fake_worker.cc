@@ -1,6 +1,10 @@
 #include "tests/master/server/fake_worker.h"
 
+#include <algorithm>
+#include <bit>
 #include <utility>
+
+#include <capnp/serialize.h>
 
 #include "common/base/digest.h"
 #include "common/io/files.h"
@@ -8,6 +12,12 @@
 #include "common/rpc/wire.h"
 
 namespace mr::test {
+
+namespace {
+constexpr size_t kPageEntries = 4000;
+constexpr size_t kLongReport = 256 << 10;
+constexpr size_t kReportsOfACall = 500;
+}  // namespace
 
 bool TestIo::Until(const std::function<bool()>& done, double seconds) {
   auto& timer = io.provider->getTimer();
@@ -69,26 +79,59 @@ Status FakeWorker::Register(uint16_t port) {
   info.setIncarnation(incarnation_);
   info.setAddress(data_address.c_str());
   info.setSlots(slots_);
+  info.setReduceSlots(reduce_slots);
+  info.setReportsGivenUp(reports_given_up);
   info.setLeaving(leaving);
   info.setPid(4711);
-  auto inventory = info.initInventory(static_cast<unsigned>(copies_.size()));
-  unsigned at = 0;
-  for (const AttemptId& attempt : copies_) {
-    auto copy = inventory[at++];
-    rpc::ToWire(attempt.task, copy.initTask());
-    copy.setGeneration(generations_[attempt]);
-    copy.setAttempt(attempt.number);
-    copy.initWorker().setId(id);
-    copy.getWorker().setIncarnation(incarnation_);
-  }
-  auto running = info.initRunning(static_cast<unsigned>(held.size()));
-  at = 0;
-  for (const AttemptId& attempt : held) rpc::ToWire(attempt, running[at++]);
+  std::vector<Held> inventory = others;
+  for (const AttemptId& attempt : copies_) inventory.push_back({attempt, generations_[attempt]});
+  const std::vector<AttemptId> running(held.begin(), held.end());
+  MR_ASSIGN_OR_RETURN(const uint32_t pages, SendPages(inventory, running));
+  info.setPages(pages);
   auto response = io_.Wait(kj::Promise<capnp::Response<rpc::MasterForWorker::RegisterResults>>(request.send()));
   MR_RETURN_IF_ERROR(rpc::FromOutcome(response.getResult().getOutcome()));
   id = response.getResult().getWorkerId();
+  dropped = 0;
+  for (const kj::byte bits : response.getResult().getDrop()) dropped += static_cast<size_t>(std::popcount(bits));
   link_->tasks.add(BeatLoop());
   return Status::Ok();
+}
+
+// What does not fit into one message, as a worker sends it.
+Result<uint32_t> FakeWorker::SendPages(const std::vector<Held>& inventory, const std::vector<AttemptId>& running) {
+  const size_t most = std::max({inventory.size(), running.size(), blocks.size()});
+  uint32_t pages = 0;
+  for (size_t at = 0; at < most; at += kPageEntries) {
+    const auto part = [at](const auto& list) {
+      return list.size() <= at ? 0 : std::min(kPageEntries, list.size() - at);
+    };
+    auto request = link_->master->registerPageRequest();
+    request.setNumber(pages++);
+    auto page = request.initPage();
+    auto copies = page.initInventory(static_cast<unsigned>(part(inventory)));
+    for (unsigned i = 0; i < copies.size(); ++i) {
+      const Held& held = inventory[at + i];
+      rpc::ToWire(held.attempt.task, copies[i].initTask());
+      copies[i].setGeneration(held.generation);
+      copies[i].setAttempt(held.attempt.number);
+      copies[i].initWorker().setId(id);
+      copies[i].getWorker().setIncarnation(incarnation_);
+    }
+    auto attempts = page.initRunning(static_cast<unsigned>(part(running)));
+    for (unsigned i = 0; i < attempts.size(); ++i) rpc::ToWire(running[at + i], attempts[i]);
+    auto replicas = page.initBlocks(static_cast<unsigned>(part(blocks)));
+    for (unsigned i = 0; i < replicas.size(); ++i) {
+      replicas[i].setId(blocks[at + i]);
+      replicas[i].setGeneration(1);
+      replicas[i].setLength(100);
+    }
+    if (pages_before_break != 0 && pages > pages_before_break) {
+      Disconnect();
+      return Unavailable("the test breaks the connection here");
+    }
+    io_.Wait(kj::Promise<capnp::Response<rpc::MasterForWorker::RegisterPageResults>>(request.send()));
+  }
+  return pages;
 }
 
 kj::Promise<void> FakeWorker::BeatLoop() {
@@ -111,6 +154,7 @@ void FakeWorker::OnCommand(rpc::Command::Reader command) {
       break;
     }
     case rpc::Command::DIRECTORY:
+      removed_copies += command.getDirectory().getRemoved().size();
       for (auto entry : command.getDirectory().getAdded()) {
         directory[command.getDirectory().getStage()][entry.getTask()] = {
             entry.getGeneration(), rpc::FromWire(entry.getManifest().getContent())};
@@ -153,6 +197,8 @@ void FakeWorker::OnCommand(rpc::Command::Reader command) {
       }
       break;
     }
+    case rpc::Command::DELETE_BLOCK: ++deleted_blocks; break;
+    case rpc::Command::DROP: ++drop_commands; break;
     case rpc::Command::DRAIN: drained = command.getDrain(); break;
     default: break;
   }
@@ -208,8 +254,9 @@ void FakeWorker::FinishHeld() {
 }
 
 void FakeWorker::Run(const AttemptId& attempt) {
-  // A stage above 0 reads all of stage 0, and may be launched before that is complete.
-  if (attempt.task.stage > 0 && directory[0].size() < inputs) {
+  // A stage that reads others may be launched before they are complete.
+  const auto incomplete = [this](uint32_t stage) { return directory[stage].size() < inputs; };
+  if (attempt.task.stage > upstream.back() && std::any_of(upstream.begin(), upstream.end(), incomplete)) {
     waiting_.insert(attempt);
   } else if (fate(attempt) != Fate::kDone) {
     Fail(attempt, fate(attempt));
@@ -253,14 +300,18 @@ void FakeWorker::Finish(const AttemptId& attempt) {
     output.setRecords(1);
     rpc::ToWire(content, output.initContent());
   }
-  if (attempt.task.stage > 0) {
-    const auto& copies = directory[0];
-    auto consumed = finished.initConsumed(static_cast<unsigned>(copies.size()));
+  if (attempt.task.stage > upstream.back()) {
+    size_t outputs = 0;
+    for (const uint32_t stage : upstream) outputs += directory[stage].size();
+    auto consumed = finished.initConsumed(static_cast<unsigned>(outputs));
     unsigned at = 0;
-    for (const auto& [task, copy] : copies) {
-      consumed[at].setTask(task);
-      consumed[at].setGeneration(copy.generation);
-      rpc::ToWire(copy.content, consumed[at++].initContent());
+    for (const uint32_t stage : upstream) {
+      for (const auto& [task, copy] : directory[stage]) {
+        consumed[at].setStage(stage);
+        consumed[at].setTask(task);
+        consumed[at].setGeneration(copy.generation);
+        rpc::ToWire(copy.content, consumed[at++].initContent());
+      }
     }
   }
   auto counters = finished.initCounters(1);
@@ -287,12 +338,63 @@ kj::Promise<void> FakeWorker::SendAsItIs(ReportRequest request) {
   });
 }
 
+// A long report goes in pieces before, as a worker sends it.
 void FakeWorker::Send(ReportRequest request) {
+  const auto report = request.getReports()[0].asReader();
+  if (report.totalSize().wordCount * sizeof(capnp::word) > kLongReport) {
+    capnp::MallocMessageBuilder message;
+    message.setRoot(report);
+    const auto words = capnp::messageToFlatArray(message);
+    const auto bytes = words.asBytes();
+    for (size_t at = 0; at < bytes.size(); at += kLongReport) {
+      auto piece = link_->master->reportPieceRequest();
+      piece.setWorker(request.getWorker());
+      piece.setNumber(report.getNumber());
+      piece.setTotalBytes(bytes.size());
+      piece.setOffset(at);
+      piece.setBytes(bytes.slice(at, std::min(bytes.size(), at + kLongReport)));
+      link_->tasks.add(piece.send().ignoreResult());
+    }
+    auto stub = link_->master->reportRequest();
+    stub.setWorker(request.getWorker());
+    auto out = stub.initReports(1)[0];
+    out.setNumber(report.getNumber());
+    out.setAttempt(report.getAttempt());
+    out.setPieces(bytes.size());
+    return Send(kj::mv(stub));
+  }
+  if (gathering_) {
+    gathered_.push_back(kj::mv(request));
+    return;
+  }
   const uint64_t number = request.getReports()[0].getNumber();
   link_->tasks.add(request.send().then([this, number](capnp::Response<rpc::MasterForWorker::ReportResults> response) {
     OnReply(number, response.getReplies()[0]);
     if (response.getBatch().getSequence() != 0) OnBatch(response.getBatch());
   }));
+}
+
+void FakeWorker::SendGathered() {
+  gathering_ = false;
+  const auto all = std::exchange(gathered_, {});
+  for (size_t at = 0; at < all.size(); at += kReportsOfACall) {
+    const unsigned n = static_cast<unsigned>(std::min(kReportsOfACall, all.size() - at));
+    auto request = link_->master->reportRequest();
+    request.initWorker().setId(id);
+    request.getWorker().setIncarnation(incarnation_);
+    auto reports = request.initReports(n);
+    std::vector<uint64_t> numbers;
+    for (unsigned i = 0; i < n; ++i) {
+      const auto report = all[at + i].asReader().getReports()[0];
+      numbers.push_back(report.getNumber());
+      reports.setWithCaveats(i, report);
+    }
+    link_->tasks.add(request.send().then([this, numbers](
+                                             capnp::Response<rpc::MasterForWorker::ReportResults> response) {
+      for (unsigned i = 0; i < numbers.size(); ++i) OnReply(numbers[i], response.getReplies()[i]);
+      if (response.getBatch().getSequence() != 0) OnBatch(response.getBatch());
+    }));
+  }
 }
 
 void FakeWorker::OnReply(uint64_t report, rpc::Reply::Reader reply) {
@@ -311,7 +413,9 @@ void FakeWorker::OnBatch(rpc::CommandBatch::Reader batch) {
     ++next_batch_;
     const auto next = message->getRoot<rpc::CommandBatch>().asReader();
     for (auto verdict : next.getVerdicts()) OnReply(verdict.getReport(), verdict.getReply());
+    gathering_ = gathers;
     for (auto command : next.getCommands()) OnCommand(command);
+    SendGathered();
   }
 }
 

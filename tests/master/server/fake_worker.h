@@ -42,7 +42,7 @@ class FakeWorker {
   FakeWorker(TestIo& io, std::string name, uint32_t slots = 2);
   ~FakeWorker();
 
-  // Connects, registers with `copies` and `running`, beats from then on.
+  // Connects, registers with what it holds and runs, page by page, and beats from then on.
   Status Register(uint16_t port);
   // For calls that no worker of ours makes; while it is registered. Answers to reports bring commands, which are heard.
   rpc::MasterForWorker::Client& master();
@@ -63,6 +63,19 @@ class FakeWorker {
   std::function<Fate(const AttemptId&)> fate = [](const AttemptId&) { return Fate::kDone; };
   // What a report that one is done says else, before it is sent.
   std::function<void(const AttemptId&, rpc::Finished::Builder)> edit = [](const AttemptId&, rpc::Finished::Builder) {};
+  // What it says to hold beside the outputs of what it ran: outputs of nobody's, and blocks of generation 1.
+  struct Held {
+    AttemptId attempt;
+    uint32_t generation = 1;
+  };
+  std::vector<Held> others;
+  std::vector<uint64_t> blocks;
+  uint32_t pages_before_break = 0;  // not 0: its next registration ends with a broken connection behind so many pages
+  size_t dropped = 0;         // of the inventory of its last registration
+  size_t deleted_blocks = 0, drop_commands = 0, removed_copies = 0;  // as it was told
+  uint32_t reduce_slots = 0;  // 0: as many as slots
+  uint32_t reports_given_up = 0;  // as it says when it registers
+  bool gathers = false;       // its reports of one batch of commands go in one call
   std::string data_address = "127.0.0.1:1";  // as it says when it registers; nobody serves there
   bool leaving = false;                      // likewise
   bool drained = false;  // as the master said last
@@ -90,13 +103,16 @@ class FakeWorker {
   uint32_t id = 0;
   bool known = true;          // what its last beat was told
   bool refuses_calls = false;  // calls with commands fail; the connection lives
-  uint32_t inputs = 3;  // tasks of stage 0
+  std::vector<uint32_t> upstream = {0};  // stages that those above them read, all of each
+  uint32_t inputs = 3;                   // tasks of each of these
   std::vector<uint64_t> partition_bytes;  // of what it shuffles
 
  private:
   class Commands;
+  Result<uint32_t> SendPages(const std::vector<Held>& inventory, const std::vector<AttemptId>& running);
   rpc::Report::Builder NewReport(const AttemptId& attempt, ReportRequest& request);
   void Send(ReportRequest request);
+  void SendGathered();
   void OnReply(uint64_t report, rpc::Reply::Reader reply);
   void OnBatch(rpc::CommandBatch::Reader batch);
   void OnCommand(rpc::Command::Reader command);
@@ -113,6 +129,8 @@ class FakeWorker {
   std::map<AttemptId, uint32_t> generations_;
   uint64_t reports_ = 0, next_batch_ = 1;
   std::map<uint64_t, AttemptId> reported_;
+  bool gathering_ = false;
+  std::vector<ReportRequest> gathered_;
   std::map<uint64_t, kj::Own<capnp::MallocMessageBuilder>> ahead_;
   struct Link;
   std::unique_ptr<Link> link_;

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <capnp/serialize.h>
 #include <chrono>
+#include <cstring>
 
 #include "common/rpc/kj_status.h"
 #include "common/rpc/wait_for_loop.h"
@@ -65,6 +67,7 @@ FakeMaster::Heard FromReport(rpc::Report::Reader report) {
       heard.message = report.getCopyNotMade().getWhy().cStr();
       heard.here = report.getCopyNotMade().getHere();
       break;
+    case rpc::Report::PIECES: heard.what = "pieces"; break;
   }
   return heard;
 }
@@ -97,8 +100,11 @@ class FakeMaster::ForWorker : public rpc::MasterForWorker::Server {
     r.epoch_seen = info.getMasterEpochSeen();
     r.pid = info.getPid();
     r.leaving = info.getLeaving();
-    for (const auto copy : info.getInventory()) r.inventory.push_back(FromWire(copy));
-    for (const auto id : info.getRunning()) r.running.push_back(rpc::FromWire(id));
+    EXPECT_EQ(info.getPages(), pages_);
+    r.pages = std::exchange(pages_, 0);
+    r.inventory = std::exchange(listed_.inventory, {});
+    r.running = std::exchange(listed_.running, {});
+    r.blocks = std::exchange(listed_.blocks, {});
     m_.worker_ = context.getParams().getWorker();
     auto result = context.getResults().initResult();
     result.setWorkerId(kWorkerId);
@@ -109,10 +115,39 @@ class FakeMaster::ForWorker : public rpc::MasterForWorker::Server {
     result.setMasterEpoch(m_.epoch_);
     result.setReattachMs(m_.reattach_ms_);
     result.setStartOver(m_.start_over_);
-    if (m_.drops_inventory_) result.setDropCopies(info.getInventory());
+    if (m_.drops_inventory_) {
+      const std::string bits((r.inventory.size() + 7) / 8, '\xff');
+      result.setDrop(kj::arrayPtr(reinterpret_cast<const kj::byte*>(bits.data()), bits.size()));
+    }
     m_.registrations_.push_back(std::move(r));
     m_.known_ = true;
     m_.changed_.notify_all();
+    if (!m_.hold_registrations_) return kj::READY_NOW;
+    auto held = kj::newPromiseAndFulfiller<void>();
+    m_.held_registration_ = kj::mv(held.fulfiller);
+    return kj::mv(held.promise);
+  }
+
+  kj::Promise<void> blockReceived(BlockReceivedContext context) override {
+    return HearBlocks(context.getParams().getBlocks(), true);
+  }
+  kj::Promise<void> blockSuspect(BlockSuspectContext context) override {
+    return HearBlocks(context.getParams().getBlocks(), false);
+  }
+
+  kj::Promise<void> registerPage(RegisterPageContext context) override {
+    const auto page = context.getParams().getPage();
+    if (context.getParams().getNumber() == 0) {
+      listed_ = {};
+      pages_ = 0;
+    }
+    EXPECT_EQ(context.getParams().getNumber(), pages_);
+    ++pages_;
+    for (const auto copy : page.getInventory()) listed_.inventory.push_back(FromWire(copy));
+    for (const auto id : page.getRunning()) listed_.running.push_back(rpc::FromWire(id));
+    for (const auto b : page.getBlocks()) {
+      listed_.blocks.push_back({{b.getId()}, b.getGeneration(), b.getLength(), b.getDigest()});
+    }
     return kj::READY_NOW;
   }
 
@@ -120,8 +155,23 @@ class FakeMaster::ForWorker : public rpc::MasterForWorker::Server {
     const auto reports = context.getParams().getReports();
     auto replies = context.getResults().initReplies(reports.size());
     std::lock_guard lock(m_.mutex_);
+    for (const auto report : reports) {
+      const bool fails = report.isFinished() && rpc::FromWire(report.getAttempt()) == m_.failing_;
+      KJ_REQUIRE(!fails, "this call fails, as the test wants it");
+    }
     for (uint32_t i = 0; i < reports.size(); ++i) {
-      m_.heard_.push_back(FromReport(reports[i]));
+      if (reports[i].isPieces()) {
+        // As it came before, piece by piece.
+        EXPECT_EQ(reports[i].getPieces(), pieces_.size());
+        std::vector<capnp::word> words(pieces_.size() / sizeof(capnp::word));
+        std::memcpy(words.data(), pieces_.data(), words.size() * sizeof(capnp::word));
+        capnp::ReaderOptions options;
+        options.traversalLimitInWords = words.size() * 2 + 64;
+        capnp::FlatArrayMessageReader message(kj::arrayPtr(words.data(), words.size()), options);
+        m_.heard_.push_back(FromReport(message.getRoot<rpc::Report>()));
+      } else {
+        m_.heard_.push_back(FromReport(reports[i]));
+      }
       const bool finished = m_.heard_.back().what == "finished" || m_.heard_.back().what == "copy_made";
       if (finished && m_.keep_verdicts_) {
         m_.kept_.push_back(reports[i].getNumber());
@@ -131,6 +181,15 @@ class FakeMaster::ForWorker : public rpc::MasterForWorker::Server {
       }
     }
     m_.changed_.notify_all();
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> reportPiece(ReportPieceContext context) override {
+    const auto params = context.getParams();
+    if (params.getOffset() == 0) pieces_.clear();
+    EXPECT_EQ(params.getOffset(), pieces_.size());
+    EXPECT_LE(params.getBytes().size(), 1u << 20);
+    pieces_.append(reinterpret_cast<const char*>(params.getBytes().begin()), params.getBytes().size());
     return kj::READY_NOW;
   }
 
@@ -154,7 +213,17 @@ class FakeMaster::ForWorker : public rpc::MasterForWorker::Server {
   }
 
  private:
+  kj::Promise<void> HearBlocks(capnp::List<rpc::BlockReport>::Reader blocks, bool good) {
+    std::lock_guard lock(m_.mutex_);
+    for (const auto block : blocks) m_.block_news_.emplace_back(block.getId(), good);
+    m_.changed_.notify_all();
+    return kj::READY_NOW;
+  }
+
   FakeMaster& m_;
+  Registration listed_;  // by the pages of the registration under way
+  uint32_t pages_ = 0;
+  std::string pieces_;  // of a report
 };
 
 class FakeMaster::Beats : public rpc::Heartbeats::Server {
@@ -196,6 +265,7 @@ void FakeMaster::Listen() {
 void FakeMaster::CloseAll() {
   loop_.Run([this] {
     worker_ = nullptr;
+    held_registration_ = nullptr;
     server_ = nullptr;
   });
 }
@@ -229,6 +299,25 @@ void FakeMaster::SetDropsInventory(bool on) {
   std::lock_guard lock(mutex_);
   drops_inventory_ = on;
 }
+void FakeMaster::HoldRegistrations(bool on) {
+  {
+    std::lock_guard lock(mutex_);
+    hold_registrations_ = on;
+  }
+  loop_.Run([&] {
+    if (!on && held_registration_.get() != nullptr) held_registration_->fulfill();
+  });
+}
+void FakeMaster::FailReportsOf(AttemptId attempt) {
+  std::lock_guard lock(mutex_);
+  failing_ = attempt;
+}
+std::vector<std::pair<uint64_t, bool>> FakeMaster::WaitForBlockNews(size_t count) {
+  std::unique_lock lock(mutex_);
+  EXPECT_TRUE(changed_.wait_for(lock, kLimit, [&] { return block_news_.size() >= count; }))
+      << block_news_.size() << " of " << count;
+  return block_news_;
+}
 void FakeMaster::SetVerdict(Verdict verdict) {
   std::lock_guard lock(mutex_);
   verdict_ = verdict;
@@ -247,6 +336,11 @@ FakeMaster::Registration FakeMaster::WaitForRegistration(size_t n) {
   const bool there = changed_.wait_for(lock, kLimit, [&] { return registrations_.size() >= n; });
   EXPECT_TRUE(there) << "registration " << n << " did not come";
   return there ? registrations_[n - 1] : Registration{};
+}
+
+size_t FakeMaster::Registrations() {
+  std::lock_guard lock(mutex_);
+  return registrations_.size();
 }
 
 void FakeMaster::WaitForLeaving() {

@@ -25,6 +25,8 @@ class FakeMaster {
     bool leaving = false;
     std::vector<CopyName> inventory;
     std::vector<AttemptId> running;
+    std::vector<BlockName> blocks;
+    uint32_t pages = 0;
   };
   // A report as far as tests look at it.
   struct Heard {
@@ -61,11 +63,18 @@ class FakeMaster {
   void SetDropsInventory(bool on);
   // Replies to finished reports and to those of copies (default: winner).
   void SetVerdict(Verdict verdict);
+  // Registrations arrive and are not answered, until this is called with false.
+  void HoldRegistrations(bool on);
+  // Calls with a finished report of this attempt fail, as one does at which the connection breaks.
+  void FailReportsOf(AttemptId attempt);
+  // What became of blocks, in the order of arrival: id, and whether it is good. Waits for so many.
+  std::vector<std::pair<uint64_t, bool>> WaitForBlockNews(size_t count);
   // Bytes that `library` serves.
   void SetLibrary(std::string bytes);
 
   // The n-th registration (from 1), or fails the test.
   Registration WaitForRegistration(size_t n);
+  size_t Registrations();
   // Until the worker has said, by a call of its own, that it leaves; or fails the test.
   void WaitForLeaving();
   // The first report of this attempt of one of these kinds.
@@ -102,12 +111,16 @@ class FakeMaster {
   bool known_ = true, answers_beats_ = true, start_over_ = false;
   bool drops_inventory_ = false;
   bool leaving_ = false;
+  bool hold_registrations_ = false;
+  AttemptId failing_;
+  std::vector<std::pair<uint64_t, bool>> block_news_;
   uint32_t reattach_ms_ = 0;
   uint64_t beats_ = 0;
   uint32_t epoch_ = 1;
   std::string library_;
 
   uint16_t port_ = 0;
+  kj::Own<kj::PromiseFulfiller<void>> held_registration_;  // on the loop
   kj::Own<rpc::RpcServer> server_;         // on the loop
   kj::Maybe<rpc::Worker::Client> worker_;  // on the loop
   uint64_t batches_ = 0;                   // sent since it registered; on the loop

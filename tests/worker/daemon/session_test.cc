@@ -1,0 +1,221 @@
+// The session of a worker with far more to say than fits into one message, and of one whose master cannot take all that
+// it says. The worker's books are real; nothing runs.
+#include "worker/daemon/session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "common/io/clock.h"
+#include "common/io/files.h"
+#include "tests/worker/daemon/fake_master.h"
+#include "worker/daemon/worker.h"
+
+namespace mr::worker {
+namespace {
+
+using testing::HasSubstr;
+using testing::Pair;
+
+constexpr JobId kJob{1, 1};
+constexpr Incarnation kIncarnation = 77;
+
+class NoHost final : public TaskHost {
+ public:
+  std::shared_ptr<RunningTask> Run(TaskSpec, std::shared_ptr<TaskObserver>) override { return nullptr; }
+  void EndJob(JobId) override {}
+};
+
+class SessionTest : public testing::Test {
+ protected:
+  SessionTest() {
+    char path[] = "/tmp/session_test.XXXXXX";
+    root_ = mkdtemp(path);
+    for (const char* name : {"lib", "files", "scratch", "log"}) EXPECT_TRUE(MakeDirectories(root_ + "/" + name).ok());
+    auto store = ShuffleStore::Open({.directory = root_ + "/shuffle"});
+    EXPECT_TRUE(store.ok()) << store.status().ToString();
+    store_ = *std::move(store);
+    loop_.Run([this] { Build(); });
+  }
+  ~SessionTest() noexcept override {
+    loop_.Run([this] { session_->Stop(); });
+    pool_.Stop();
+    loop_.Run([this] {
+      session_.reset();
+      worker_.reset();
+      services_.reset();
+      inputs_.reset();
+      side_files_.reset();
+      libraries_.reset();
+      replicator_.reset();
+      fetches_.reset();
+    });
+    store_.reset();
+    (void)RemoveTree(root_);
+  }
+
+  void Build() {
+    FetchPool::Options fetch;
+    fetch.incarnation = kIncarnation;
+    fetches_ = std::make_unique<FetchPool>(loop_, store_, pool_.poster(), fetch);
+    replicator_ = std::make_unique<Replicator>(loop_, *fetches_, store_);
+    libraries_ = std::make_unique<LibraryCache>(
+        loop_, pool_.poster(), "", root_ + "/lib",
+        [this](std::string sha256, uint64_t offset) { return session_->AskLibrary(std::move(sha256), offset); });
+    side_files_ = std::make_unique<SideFiles>(pool_.poster(), *libraries_, root_ + "/files");
+    inputs_ = std::make_unique<InputOpener>(
+        pool_.poster(), [] { return kj::Promise<dfs::DfsClient*>(static_cast<dfs::DfsClient*>(nullptr)); },
+        root_ + "/scratch");
+    services_.reset(new Services{loop_, pool_, host_, *store_, *libraries_, *side_files_, directory_, *inputs_,
+                                 [this](FetchObserver& o) { return fetches_->NewFetcher(&o); }, nullptr,
+                                 [this](worker::Report report, std::function<void(Verdict)> answered) {
+                                   return session_->Report(std::move(report), std::move(answered));
+                                 },
+                                 [this](uint64_t report) { session_->Withdraw(report); }, *replicator_,
+                                 {{}, kIncarnation}, root_ + "/scratch", root_ + "/log", nullptr, nullptr});
+    Worker::Options options;
+    options.slots.total = 2;
+    worker_ = std::make_unique<Worker>(*services_, options);
+    Session::Options o;
+    o.master = master_.address();
+    o.name = "one";
+    o.incarnation = kIncarnation;
+    o.address = "127.0.0.1:1";
+    o.slots = options.slots;
+    o.blocks = [this] { return blocks_; };
+    session_ = std::make_unique<Session>(loop_, *worker_, directory_, std::move(o));
+  }
+  void Start() {
+    loop_.Post([this] { session_->Start(); });
+  }
+  void Keep(uint32_t outputs) {
+    loop_.Run([&] {
+      for (uint32_t i = 0; i < outputs; ++i) services_->on_kept({{{kJob, 0, i}, 1}, 1, {{}, kIncarnation}});
+    });
+  }
+  static AttemptId Attempt(uint32_t task) { return {{kJob, 1, task}, 1}; }
+  // Of an attempt that read so many outputs.
+  static Finished Read(uint32_t outputs) {
+    Finished finished;
+    finished.manifest.records = 5;
+    for (uint32_t i = 0; i < outputs; ++i) finished.consumed.push_back({0, i, 1, {i + 1, i}});
+    return finished;
+  }
+  void Report(uint32_t task, decltype(worker::Report::what) what) {
+    loop_.Run([&] {
+      session_->Report({Attempt(task), std::move(what)}, [this](Verdict) { ++answered_; });
+    });
+  }
+
+  FakeMaster master_;
+  std::string root_;
+  Pool pool_{2};
+  NoHost host_;
+  rpc::KjThread loop_{"session_test"};
+  std::vector<BlockName> blocks_;
+  std::atomic<uint32_t> answered_ = 0;
+  std::shared_ptr<ShuffleStore> store_;
+  // On the loop:
+  Directory directory_;
+  std::unique_ptr<FetchPool> fetches_;
+  std::unique_ptr<Replicator> replicator_;
+  std::unique_ptr<LibraryCache> libraries_;
+  std::unique_ptr<SideFiles> side_files_;
+  std::unique_ptr<InputOpener> inputs_;
+  std::unique_ptr<Services> services_;
+  std::unique_ptr<Worker> worker_;
+  std::unique_ptr<Session> session_;
+};
+
+TEST_F(SessionTest, ListsHundredsOfThousandsOfBlocksAndOutputsInPages) {
+  Keep(200'000);
+  for (uint64_t i = 0; i < 300'000; ++i) blocks_.push_back({{i + 1}, 1, i, 2 * i});
+  Start();
+  const auto first = master_.WaitForRegistration(1);
+  EXPECT_GT(first.pages, 50u) << "a page is far below 1 MiB";
+  ASSERT_EQ(first.inventory.size(), 200'000u);
+  ASSERT_EQ(first.blocks.size(), 300'000u);
+  for (uint32_t i : {0u, 4095u, 4096u, 199'999u}) EXPECT_EQ(first.inventory[i].output.task.task, i);
+  for (uint64_t i : {0u, 8191u, 8192u, 299'999u}) {
+    EXPECT_EQ(first.blocks[i].id.value, i + 1);
+    EXPECT_EQ(first.blocks[i].digest, 2 * i);
+  }
+  // The same again behind a restart, where the master says that nobody needs the outputs.
+  master_.SetDropsInventory(true);
+  master_.Restart();
+  EXPECT_EQ(master_.WaitForRegistration(2).inventory.size(), 200'000u);
+  const Instant limit = Now() + Seconds(60);
+  while (loop_.Run([this] { return worker_->kept(); }) != 0 && Now() < limit) std::this_thread::yield();
+  master_.Restart();
+  const auto third = master_.WaitForRegistration(3);
+  EXPECT_EQ(third.inventory.size(), 0u);
+  EXPECT_EQ(third.blocks.size(), 300'000u);
+}
+
+TEST_F(SessionTest, SendsWhatBecameOfBlocksDuringARegistrationBehindIt) {
+  blocks_ = {{{1}, 1, 10, 0}, {{2}, 1, 10, 0}};
+  master_.HoldRegistrations(true);
+  Start();
+  EXPECT_EQ(master_.WaitForRegistration(1).blocks.size(), 2u);
+  // Under way, not answered: block 1 goes bad, block 3 comes.
+  loop_.Run([&] {
+    EXPECT_FALSE(session_->registered());
+    session_->BlockSuspect({{1}, 1, 10, 0});
+    session_->BlockReceived({{3}, 1, 10, 0});
+  });
+  master_.HoldRegistrations(false);
+  EXPECT_THAT(master_.WaitForBlockNews(2), testing::UnorderedElementsAre(Pair(1, false), Pair(3, true)));
+}
+
+TEST_F(SessionTest, SendsManyBlockReportsInCallsThatFit) {
+  Start();
+  master_.WaitForRegistration(1);
+  loop_.Run([&] {
+    for (uint64_t i = 1; i <= 150'000; ++i) session_->BlockReceived({{i}, 1, 10, 0});
+  });
+  const auto heard = master_.WaitForBlockNews(150'000);
+  EXPECT_EQ(heard.size(), 150'000u);
+  EXPECT_EQ(master_.Registrations(), 1u) << "the session holds";
+}
+
+TEST_F(SessionTest, SendsAReportOfAHundredThousandInputsInPieces) {
+  Start();
+  Report(1, Read(120'000));
+  const auto heard = master_.WaitForReport(Attempt(1), {"finished"});
+  EXPECT_EQ(heard.records, 5u);
+  ASSERT_EQ(heard.consumed.size(), 120'000u);
+  EXPECT_EQ(heard.consumed[119'999].task, 119'999u);
+  EXPECT_EQ(heard.consumed[119'999].content, (Digest128{120'000, 119'999}));
+  EXPECT_EQ(master_.Registrations(), 1u) << "the session holds";
+}
+
+TEST_F(SessionTest, FailsAnAttemptForGoodWhoseReportIsTooLongEvenForPieces) {
+  Start();
+  Report(1, Read(1'300'000));
+  const auto heard = master_.WaitForReport(Attempt(1), {"finished", "failed"});
+  EXPECT_EQ(heard.what, "failed");
+  EXPECT_EQ(heard.failure_kind, static_cast<uint8_t>(FailureKind::kUserFinal));
+  EXPECT_THAT(heard.message, HasSubstr("can be sent"));
+}
+
+TEST_F(SessionTest, AReportThatCannotBeDeliveredHoldsUpNoOtherAndBecomesAFailure) {
+  master_.FailReportsOf(Attempt(1));
+  Start();
+  master_.WaitForRegistration(1);
+  Report(1, Read(3));
+  for (uint32_t task = 2; task < 20; ++task) Report(task, Killed{});
+  for (uint32_t task = 2; task < 20; ++task) master_.WaitForReport(Attempt(task), {"killed"});
+  const auto heard = master_.WaitForReport(Attempt(1), {"failed"});
+  EXPECT_EQ(heard.failure_kind, static_cast<uint8_t>(FailureKind::kEnvironment)) << "not the user's fault";
+  EXPECT_THAT(heard.message, HasSubstr("could not be delivered"));
+  EXPECT_THAT(heard.message, HasSubstr("as the test wants it")) << "the cause";
+  loop_.Run([&] { EXPECT_EQ(session_->given_up(), 1u); });
+  // And the session is a good one again.
+  Report(20, Read(3));
+  master_.WaitForReport(Attempt(20), {"finished"});
+}
+
+}  // namespace
+}  // namespace mr::worker

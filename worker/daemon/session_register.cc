@@ -1,0 +1,220 @@
+// Registration page by page, and what becomes of blocks beside it and afterwards.
+#include <glog/logging.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "common/rpc/kj_status.h"
+#include "common/rpc/wire.h"
+#include "worker/daemon/session_impl.h"
+#include "worker/daemon/wire.h"
+
+namespace mr::worker {
+namespace {
+
+constexpr Duration kRegisterTimeout = Seconds(15);  // of each call of a registration
+// Of one page of a registration, and of one call with news of blocks: far below the 1 MiB of a control message. Sizes
+// of entries follow from control.capnp.
+constexpr size_t kPageBytes = 256 << 10;
+constexpr size_t kCopyBytes = 64, kRunningBytes = 40, kBlockBytes = 32;
+
+// What the master calls. Each registration makes one; commands of an earlier one are not heard.
+class CommandServer : public rpc::Worker::Server {
+ public:
+  using Sink = std::function<void(CommandBatch)>;
+  CommandServer(Sink sink, std::function<kj::Promise<Result<std::string>>(AttemptId)> read_log)
+      : sink_(std::move(sink)), read_log_(std::move(read_log)) {}
+
+  kj::Promise<void> apply(ApplyContext context) override {
+    sink_(FromWire(context.getParams().getBatch()));
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> log(LogContext context) override {
+    const AttemptId attempt = rpc::FromWire(context.getParams().getAttempt());
+    return read_log_(attempt).then([context](Result<std::string> text) mutable {
+      auto out = context.getResults();
+      rpc::ToOutcome(text.ok() ? Status::Ok() : text.status(), out.initOutcome());
+      if (text.ok()) out.setText(AsText(*text));
+    });
+  }
+
+ private:
+  const Sink sink_;
+  const std::function<kj::Promise<Result<std::string>>(AttemptId)> read_log_;
+};
+
+}  // namespace
+
+// Lists what is here once, and sends it page by page. Attempts that end meanwhile are reported behind the registration,
+// and so are blocks that come or go bad.
+void Session::Impl::Register() {
+  block_news.clear();
+  listed = Listed{worker.Inventory(), worker.Running(), {}};
+  if (options.blocks) listed->blocks = options.blocks();
+  // From this registration on the first news of each stage are complete.
+  directory.ExpectComplete();
+  ahead.clear();
+  next_batch = 1;
+  SendPages();
+}
+
+void Session::Impl::SendPages() {
+  Listed& l = *listed;
+  size_t room = kPageBytes;
+  // How many of a list fit, from *next on.
+  const auto take = [&room](size_t size, size_t* next, size_t each) {
+    const size_t begin = *next;
+    *next += std::min(size - begin, room / each);
+    room -= (*next - begin) * each;
+    return std::make_pair(begin, *next);
+  };
+  const auto copies = take(l.inventory.size(), &l.next_copy, kCopyBytes);
+  const auto running = take(l.running.size(), &l.next_running, kRunningBytes);
+  const auto blocks = take(l.blocks.size(), &l.next_block, kBlockBytes);
+  if (room == kPageBytes) return EndRegistration();
+  auto request = link->master.registerPageRequest();
+  request.setNumber(l.pages++);
+  auto page = request.initPage();
+  auto inventory = page.initInventory(static_cast<uint32_t>(copies.second - copies.first));
+  for (uint32_t i = 0; i < inventory.size(); ++i) ToWire(l.inventory[copies.first + i], inventory[i]);
+  auto attempts = page.initRunning(static_cast<uint32_t>(running.second - running.first));
+  for (uint32_t i = 0; i < attempts.size(); ++i) rpc::ToWire(l.running[running.first + i], attempts[i]);
+  auto replicas = page.initBlocks(static_cast<uint32_t>(blocks.second - blocks.first));
+  for (uint32_t i = 0; i < replicas.size(); ++i) ToWire(l.blocks[blocks.first + i], replicas[i]);
+  link->calls.add(loop.timer()
+                      .timeoutAfter(kRegisterTimeout.ns * kj::NANOSECONDS, request.send())
+                      .then(
+                          [this, mine = round](auto&&) {
+                            if (mine == round) SendPages();
+                          },
+                          [this, mine = round](kj::Exception&& e) {
+                            if (mine != round) return;
+                            Break("part of the registration failed: " + rpc::FromException(e).message());
+                          }));
+}
+
+void Session::Impl::EndRegistration() {
+  const uint64_t mine = round;
+  auto request = link->master.registerRequest();
+  auto info = request.initInfo();
+  info.setName(options.name);
+  info.setIncarnation(options.incarnation);
+  info.setAddress(options.address);
+  info.setRack(options.rack);
+  info.setSlots(options.slots.total);
+  info.setMapSlots(options.slots.map);
+  info.setReduceSlots(options.slots.reduce);
+  info.setMemoryBytes(options.memory_bytes);
+  auto labels = info.initLabels(static_cast<uint32_t>(options.labels.size()));
+  for (uint32_t i = 0; i < options.labels.size(); ++i) labels.set(i, AsText(options.labels[i]));
+  info.setPages(listed->pages);
+  info.setReportsGivenUp(static_cast<uint32_t>(std::min<uint64_t>(given_up, UINT32_MAX)));
+  if (options.capacity_and_used) {
+    const auto [capacity, used] = options.capacity_and_used();
+    info.setCapacityBytes(capacity);
+    info.setUsedBytes(used);
+  }
+  info.setHttpPort(options.http_port);
+  info.setMasterEpochSeen(master_epoch);
+  info.setLeaving(worker.leaving());
+  info.setPid(static_cast<uint32_t>(::getpid()));
+  request.setWorker(kj::heap<CommandServer>(
+      [this, mine](CommandBatch batch) {
+        if (mine == round) Receive(std::move(batch));
+      },
+      options.read_log));
+  link->calls.add(loop.timer()
+                      .timeoutAfter(kRegisterTimeout.ns * kj::NANOSECONDS, request.send())
+                      .then(
+                          [this, mine](capnp::Response<rpc::MasterForWorker::RegisterResults> response) {
+                            if (mine == round) OnRegistered(response.getResult());
+                          },
+                          [this, mine](kj::Exception&& e) {
+                            if (mine == round) Break(rpc::FromException(e).message());
+                          }));
+}
+
+void Session::Impl::OnRegistered(rpc::Registration::Reader answer) {
+  const Status outcome = rpc::FromOutcome(answer.getOutcome());
+  if (!outcome.ok()) return Break("the master refused the registration: " + outcome.message());
+  if (answer.getMasterEpoch() < master_epoch) {
+    return Break("the master is one of an earlier epoch than the last");
+  }
+  self = {{answer.getWorkerId()}, options.incarnation};
+  if (!self.id.valid()) return Break("the master gave no worker id");
+  master_epoch = answer.getMasterEpoch();
+  options.cluster_id = answer.getClusterId();
+  registered = true;
+  pause = kFirstPause;
+  std::vector<CopyName> drop;
+  const auto bits = answer.getDrop();
+  for (size_t i = 0; i < listed->inventory.size() && i / 8 < bits.size(); ++i) {
+    if (bits[i / 8] >> (i % 8) & 1) drop.push_back(listed->inventory[i]);
+  }
+  listed.reset();
+  LOG(INFO) << "registered with " << options.master << " as " << Name(self.id) << ", master epoch " << master_epoch;
+  worker.Registered(self, drop);
+  if (answer.getStartOver()) {
+    LOG(WARNING) << "the master had given this worker up: its attempts are ended and its outputs dropped";
+    worker.StartOver();
+  }
+  if (options.on_registered) {
+    options.on_registered(self, options.cluster_id, Millis(std::max<uint32_t>(answer.getHeartbeatMs(), 10)),
+                          Millis(answer.getReattachMs()));
+  }
+  Receive({});
+  ScheduleBlockNews();
+  SendAllAgain();
+  ScheduleProgress();
+}
+
+void Session::Impl::AddBlockNews(const BlockName& block, bool good) {
+  // Before the blocks are listed there is nothing to add to; between that and the answer it has to wait.
+  if (!registered && !listed.has_value()) return;
+  block_news[block.id.value] = {block, good};
+  ScheduleBlockNews();
+}
+
+void Session::Impl::ScheduleBlockNews() {
+  if (block_news_scheduled || !registered || block_news.empty()) return;
+  block_news_scheduled = true;
+  loop.Post([this] {
+    block_news_scheduled = false;
+    if (registered) SendBlockNews();
+  });
+}
+
+void Session::Impl::SendBlockNews() {
+  const auto failed = [this, mine = round](kj::Exception&& e) {
+    // The next registration lists all blocks.
+    if (mine == round) Break("news of blocks were not answered: " + rpc::FromException(e).message());
+  };
+  std::vector<BlockName> received, suspect;
+  while (!block_news.empty()) {
+    received.clear();
+    suspect.clear();
+    while (!block_news.empty() && (received.size() + suspect.size()) * kBlockBytes < kPageBytes) {
+      const auto news = block_news.begin();
+      (news->second.good ? received : suspect).push_back(news->second.block);
+      block_news.erase(news);
+    }
+    const auto fill = [this](auto& request, const std::vector<BlockName>& blocks) {
+      ToWire(self, request.initWorker());
+      auto list = request.initBlocks(static_cast<uint32_t>(blocks.size()));
+      for (uint32_t i = 0; i < blocks.size(); ++i) ToWire(blocks[i], list[i]);
+    };
+    if (!received.empty()) {
+      auto request = link->master.blockReceivedRequest();
+      fill(request, received);
+      link->calls.add(request.send().ignoreResult().catch_(failed));
+    }
+    if (!suspect.empty()) {
+      auto request = link->master.blockSuspectRequest();
+      fill(request, suspect);
+      link->calls.add(request.send().ignoreResult().catch_(failed));
+    }
+  }
+}
+
+}  // namespace mr::worker

@@ -1,0 +1,235 @@
+// Reports: batched, in pieces where they are long, repeated until answered, given up where they cannot be delivered.
+#include <glog/logging.h>
+
+#include <algorithm>
+
+#include "common/base/text.h"
+#include "common/rpc/kj_status.h"
+#include "common/rpc/wire.h"
+#include "worker/daemon/session_impl.h"
+#include "worker/daemon/wire.h"
+
+namespace mr::worker {
+namespace {
+
+// Calls with reports under way; more would only be shorter.
+constexpr int kMaxCalls = 8;
+// Of one call: far below the 1 MiB of a control message.
+constexpr size_t kMaxCallBytes = 384 << 10;
+// A longer report travels in pieces of so many bytes.
+constexpr size_t kReportPieceBytes = 256 << 10;
+// The master takes no longer one (kMaxReportBytes of worker_service.cc).
+constexpr size_t kMostReportBytes = 48u << 20;
+// A call that is not answered is repeated with what else there is; from then on its reports are sent one at a time,
+// behind all others, and after so many further calls given up. So a report at which the connection breaks delays the
+// others by less than a second, and restarts of a master give up none that is not under way in all of them (guesses).
+constexpr uint32_t kTriesTogether = 3, kTriesAlone = 2;
+// How long a report that nothing waits for may wait for others to travel with: below what a watching
+// person sees, and longer than the shortest tasks run, whose start and end then share a call (guess).
+constexpr Duration kHold = Millis(5);
+
+// The master decides nothing at once because of these.
+bool MayWait(const Report& report) {
+  return std::holds_alternative<Started>(report.what) || std::holds_alternative<FetchDone>(report.what);
+}
+
+bool IsEnd(const Report& report) {
+  return std::holds_alternative<Finished>(report.what) || std::holds_alternative<Failed>(report.what) ||
+         std::holds_alternative<Killed>(report.what);
+}
+
+}  // namespace
+
+void Session::Impl::Answer(uint64_t number, Verdict verdict) {
+  auto entry = unanswered.extract(number);
+  if (!entry.empty() && entry.mapped().answered) entry.mapped().answered(verdict);
+}
+
+void Session::Impl::ScheduleFlush() {
+  if (flush_scheduled || !registered) return;
+  flush_scheduled = true;
+  // Behind what the loop still has to do, so that reports of one turn share a call.
+  loop.Post([this] {
+    flush_scheduled = false;
+    Flush();
+  });
+}
+
+// An end says that there was a start: where that is still here, it need not be told.
+void Session::Impl::DropStart(const AttemptId& attempt) {
+  const auto start = unsent_starts.find(attempt);
+  if (start == unsent_starts.end()) return;
+  unanswered.erase(start->second);
+  unsent_starts.erase(start);
+}
+
+void Session::Impl::FlushLater() {
+  if (hold_armed || flush_scheduled || !registered) return;
+  hold_armed = true;
+  tasks.add(loop.timer().afterDelay(kHold.ns * kj::NANOSECONDS).then([this] {
+    hold_armed = false;
+    Flush();
+  }));
+}
+
+void Session::Impl::Flush() {
+  calls_full = registered && calls_under_way >= kMaxCalls;
+  while (registered && !calls_full) {
+    std::vector<uint64_t> numbers;
+    size_t bytes = 0;
+    for (auto it = unanswered.lower_bound(next_unsent); it != unanswered.end(); ++it) {
+      if (it->second.tries >= kTriesTogether) continue;
+      // Later ones wait until the doubtful are answered, or until the next registration: so these have their turn too.
+      if (it->first >= backlog_end && (!doubtful.empty() || doubtful_under_way.has_value())) break;
+      bytes += WireSize(it->second.report);
+      if (!numbers.empty() && bytes > kMaxCallBytes) break;
+      numbers.push_back(it->first);
+    }
+    if (numbers.empty()) break;
+    next_unsent = numbers.back() + 1;
+    unsent_starts.clear();  // one that did not fit goes in the next call, whatever comes
+    SendBatch(std::move(numbers));
+    calls_full = calls_under_way >= kMaxCalls;
+  }
+  FlushDoubtful();
+}
+
+// Alone, when all that was there before has its answers.
+void Session::Impl::FlushDoubtful() {
+  if (!registered || calls_under_way != 0 || doubtful.empty()) return;
+  const uint64_t number = *doubtful.begin();
+  doubtful.erase(doubtful.begin());
+  if (!unanswered.contains(number)) return FlushDoubtful();  // withdrawn
+  doubtful_under_way = number;
+  SendBatch({number});
+}
+
+// Behind a break: what was under way was perhaps what broke the connection.
+void Session::Impl::CountTries(const std::string& why) {
+  const auto alone = std::exchange(doubtful_under_way, {});
+  for (const uint64_t number : std::exchange(in_flight, {})) {
+    // Where a doubtful one was under way, the others are not to blame.
+    if (alone.has_value() && *alone != number) continue;
+    const auto it = unanswered.find(number);
+    if (it != unanswered.end() && ++it->second.tries >= kTriesTogether + kTriesAlone) GiveUp(number, why);
+  }
+}
+
+// A finish becomes a short failure, so that the master hears of an end and has its slot back. Any other report is left
+// out, and so is a failure that does not arrive either: the next registration does not list the attempt, which is lost.
+void Session::Impl::GiveUp(uint64_t number, const std::string& why) {
+  Pending& pending = unanswered.at(number);
+  ++given_up;
+  const std::string name = Name(pending.report.attempt, TaskLetter::kMap);
+  if (std::holds_alternative<Finished>(pending.report.what)) {
+    LOG(ERROR) << "the report of " << name << " could not be delivered and is replaced by a failure: " << why;
+    pending.report.what = Failed{FailureKind::kEnvironment,
+                                 "its report could not be delivered to the master in " + std::to_string(pending.tries) +
+                                     " tries, and was given up by its worker: " + why, "", ""};
+    pending.tries = 0;
+    return;
+  }
+  LOG(ERROR) << "a report of " << name << " could not be delivered and is left out: " << why;
+  // The connection is just breaking: nothing new is sent by what follows.
+  auto entry = unanswered.extract(number);
+  if (entry.mapped().answered) entry.mapped().answered(Verdict::kStale);
+}
+
+void Session::Impl::SendPieces(uint64_t number, const kj::Array<capnp::word>& message, rpc::Report::Builder out) {
+  const auto bytes = message.asBytes();
+  for (size_t at = 0; at < bytes.size(); at += kReportPieceBytes) {
+    auto request = link->master.reportPieceRequest();
+    ToWire(self, request.initWorker());
+    request.setNumber(number);
+    request.setTotalBytes(bytes.size());
+    request.setOffset(at);
+    request.setBytes(bytes.slice(at, std::min(bytes.size(), at + kReportPieceBytes)));
+    link->calls.add(request.send().ignoreResult().catch_([this, mine = round](kj::Exception&& e) {
+      if (mine == round) Break("part of a report was not answered: " + rpc::FromException(e).message());
+    }));
+  }
+  rpc::ToWire(unanswered.at(number).report.attempt, out.initAttempt());
+  out.setPieces(bytes.size());
+}
+
+void Session::Impl::SendBatch(std::vector<uint64_t> numbers) {
+  auto request = link->master.reportRequest();
+  ToWire(self, request.initWorker());
+  auto reports = request.initReports(static_cast<uint32_t>(numbers.size()));
+  for (uint32_t i = 0; i < numbers.size(); ++i) {
+    worker::Report& report = unanswered.at(numbers[i]).report;
+    reports[i].setNumber(numbers[i]);
+    if (WireSize(report) > kMaxCallBytes) {
+      const auto message = Encode(numbers[i], report);
+      if (message.asBytes().size() <= kMostReportBytes) {
+        SendPieces(numbers[i], message, reports[i]);
+        continue;
+      }
+      report.what = Failed{FailureKind::kUserFinal,
+                           "its report takes " + HumanBytes(message.asBytes().size()) + ", and at most " +
+                               HumanBytes(kMostReportBytes) +
+                               " can be sent: let it read fewer upstream tasks, or write fewer blocks", "", ""};
+    }
+    ToWire(report, reports[i]);
+  }
+  in_flight.insert(numbers.begin(), numbers.end());
+  ++calls_under_way;
+  link->calls.add(request.send().then(
+      [this, mine = round, numbers](capnp::Response<rpc::MasterForWorker::ReportResults> response) {
+        if (mine != round) return;
+        --calls_under_way;
+        for (const uint64_t number : numbers) {
+          in_flight.erase(number);
+          if (doubtful_under_way == number) {
+            doubtful_under_way.reset();
+            calls_full = true;  // others waited for it
+          }
+          const auto pending = unanswered.find(number);
+          if (pending != unanswered.end()) pending->second.tries = 0;  // it arrived, whatever its verdict
+        }
+        const auto replies = response.getReplies();
+        if (replies.size() != numbers.size()) return Break("the master answered other reports than were sent");
+        for (uint32_t i = 0; i < numbers.size(); ++i) {
+          if (const auto verdict = FromWire(replies[i])) Answer(numbers[i], *verdict);
+        }
+        if (response.getBatch().getSequence() != 0) Receive(FromWire(response.getBatch()));
+        if (calls_full || !doubtful.empty()) Flush();
+      },
+      [this, mine = round](kj::Exception&& e) {
+        // Whether they were heard is not known: they go again after the next registration.
+        if (mine == round) Break("reports were not answered: " + rpc::FromException(e).message());
+      }));
+}
+
+// The doubtful of a new registration are known by their tries.
+void Session::Impl::SendAllAgain() {
+  next_unsent = 0;
+  doubtful.clear();
+  backlog_end = next_number;
+  for (const auto& [number, pending] : unanswered) {
+    if (pending.tries >= kTriesTogether) doubtful.insert(number);
+  }
+  calls_under_way = 0;
+  ScheduleFlush();
+}
+
+uint64_t Session::Report(worker::Report report, std::function<void(Verdict)> answered) {
+  const bool may_wait = MayWait(report);
+  const uint64_t number = impl_->next_number++;
+  if (std::holds_alternative<Started>(report.what)) {
+    impl_->unsent_starts[report.attempt] = number;
+  } else if (IsEnd(report)) {
+    impl_->DropStart(report.attempt);
+  }
+  impl_->unanswered.emplace(number, Impl::Pending{std::move(report), std::move(answered)});
+  if (may_wait) {
+    impl_->FlushLater();
+  } else {
+    impl_->ScheduleFlush();
+  }
+  return number;
+}
+
+void Session::Withdraw(uint64_t report) { impl_->unanswered.erase(report); }
+
+}  // namespace mr::worker
