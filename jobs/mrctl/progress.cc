@@ -85,9 +85,19 @@ void Progress::Show(const JobStatus& status, Instant now) {
   }
 }
 
+std::string Progress::NewWarnings(const JobStatus& status) {
+  std::string text;
+  for (const std::string& warning : status.warnings) {
+    if (warned_.insert(warning).second) text += (text.empty() ? "warning: " : "\nwarning: ") + warning;
+  }
+  return text;
+}
+
 void Progress::Redraw(const JobStatus& status) {
   std::string text;
   if (drawn_ > 0) text += "\x1b[" + std::to_string(drawn_) + "A";
+  // Warnings stay above what is redrawn.
+  if (const std::string warnings = NewWarnings(status); !warnings.empty()) text += "\r" + warnings + "\x1b[K\n";
   // One column is left free: a full line makes some terminals wrap.
   for (const StageStatus& stage : status.stages) text += "\r" + StageLine(stage, options_.width - 1) + "\x1b[K\n";
   drawn_ = static_cast<int>(status.stages.size());
@@ -106,6 +116,10 @@ void Progress::Append(const JobStatus& status, Instant now) {
   bool printed = false;
   if (!shown_ || status.state != last_state_) {
     std::fprintf(out_, "%s %s\n", Name(status.id).c_str(), Word(status.state));
+    printed = true;
+  }
+  if (const std::string warnings = NewWarnings(status); !warnings.empty()) {
+    std::fprintf(out_, "%s %s\n", Name(status.id).c_str(), warnings.c_str());
     printed = true;
   }
   last_tenths_.resize(status.stages.size(), 0);

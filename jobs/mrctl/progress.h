@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdio>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ class Progress {
  private:
   void Redraw(const JobStatus& status);
   void Append(const JobStatus& status, Instant now);
+  // Lines for the warnings that were not printed before.
+  std::string NewWarnings(const JobStatus& status);
 
   const ProgressOptions options_;
   std::FILE* const out_;
@@ -43,6 +46,7 @@ class Progress {
   bool shown_ = false;
   JobState last_state_ = JobState::kUnknown;
   std::string last_failure_;
+  std::set<std::string> warned_;
   Instant told_failure_{};
   std::vector<uint32_t> last_tenths_;  // per stage: tenths done + 1, 0 = not yet planned
 };

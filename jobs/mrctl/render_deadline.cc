@@ -41,7 +41,7 @@ std::string DeadlineText(const JobStatus& job) {
     char scale[32];
     std::snprintf(scale, sizeof scale, "%.2g", d.scale);
     std::string basis = d.runs == 0
-                            ? "a bound from its input: no earlier run is known"
+                            ? "not known, best effort: no earlier run (a guess from its input steers it)"
                             : "of " + std::to_string(d.runs) + (d.runs == 1 ? " earlier run" : " earlier runs");
     if (d.runs > 0 && d.scale != 1) basis += ", with " + std::string(scale) + " times their input";
     text += Line("predicted", basis);
@@ -76,6 +76,10 @@ std::string ExplainText(const Explained& e, uint64_t deadline_us) {
   }
   text += times.Text();
   if (!e.has_admission) return text;
+  if (e.runs == 0) {
+    return text + "\ndeadline " + Took(deadline_us) + ": not known whether it can be met, best effort: no earlier run of this " +
+           "job is known\n";
+  }
   text += "\ndeadline " + Took(deadline_us) + ": needs " + std::to_string(e.needs_slots) +
           (e.needs_slots == 1 ? " slot, " : " slots, ") +
           std::to_string(e.available_slots) + " are not guaranteed to others; " +

@@ -84,7 +84,7 @@ JsonOut ToJson(const Explained& e) {
                {"earlier_runs", e.runs}, {"input_scale", e.scale}, {"times", std::move(times)},
                {"refusals", std::move(refusals)}};
   if (e.has_admission) {
-    json["admission"] = {{"admitted", e.admitted}, {"counts", e.steered}, {"needs_slots", e.needs_slots},
+    json["admission"] = {{"admitted", e.admitted}, {"counts", e.steered && e.runs > 0}, {"needs_slots", e.needs_slots},
                          {"available_slots", e.available_slots}, {"critical_path_s", SecondsOf(e.critical_path_us)},
                          {"earliest_s", nullptr}};
     if (e.earliest_us > 0) json["admission"]["earliest_s"] = SecondsOf(e.earliest_us);

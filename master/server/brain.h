@@ -293,6 +293,8 @@ class Brain {
   // jobs.cc
   // What stands in the way of a submit, the first of it first; files are looked at with the plan.
   std::vector<Status> Refusals(const JobSpec& spec);
+  // kRejected: an attempt would need more memory than any worker has that is registered or may come back.
+  Status CheckMemory(const JobSpec& spec) const;
   PlanContext ContextOf(const JobSpec& spec) const;
   void Accept(const std::string& key, std::optional<sched::Prediction> prediction);
   void Planned(const std::string& key, Result<JobPlan> plan);

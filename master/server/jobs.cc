@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "common/base/text.h"
 #include "common/io/clock.h"
 #include "master/server/brain.h"
 #include "master/server/planner.h"
@@ -67,6 +68,7 @@ std::vector<Status> Brain::Refusals(const JobSpec& spec) {
   // Here and not where a spec is read: the journal may hold jobs of releases that took any name.
   add(CheckQueueName(spec.queue));
   add(PoliciesOf(spec).status());
+  add(CheckMemory(spec));
   if (spec.output_uri.starts_with("dfs://")) add(CheckDfsOutput(spec));
   for (const auto& [id, job] : jobs_.jobs()) {
     if (Ended(job.state) || job.spec.output_uri != spec.output_uri) continue;
@@ -75,6 +77,22 @@ std::vector<Status> Brain::Refusals(const JobSpec& spec) {
     break;
   }
   return refusals;
+}
+
+Status Brain::CheckMemory(const JobSpec& spec) const {
+  uint64_t wanted = 0;
+  for (const auto& stage : spec.stages) wanted = std::max(wanted, spec.MemoryOf(stage));
+  const WorkerView* largest = nullptr;
+  for (const auto& [id, worker] : workers_.all()) {
+    if (worker.excluded || !(worker.alive || worker.away)) continue;
+    if (worker.info.memory_bytes == 0) return Status::Ok();  // it has no limit
+    if (largest == nullptr || worker.info.memory_bytes > largest->info.memory_bytes) largest = &worker;
+  }
+  // Without any worker nothing is known; the job waits for one, and `why` says so.
+  if (largest == nullptr || wanted <= largest->info.memory_bytes) return Status::Ok();
+  return Rejected("each attempt asks for " + HumanBytes(wanted) + " of memory, and no worker has as much: the largest, " +
+                  Name(largest->id) + ", has " + HumanBytes(largest->info.memory_bytes) +
+                  "; ask for less (--memory), or start a worker with more");
 }
 
 PlanContext Brain::ContextOf(const JobSpec& spec) const {

@@ -94,12 +94,12 @@ Result<Forecast> Foretell(const sched::JobGraph& graph, const std::vector<StageS
     out.basis += "; confidence " + Confidence(profile->runs, scale);
   } else {
     const bool reads = std::any_of(sizes.begin(), sizes.end(), [](const StageSize& z) { return z.input_bytes > 0; });
-    out.guessed = bytes_per_slot_second <= 0 || !reads;
+    out.guessed = true;
     const double rate = bytes_per_slot_second <= 0 ? kGuessedBytesPerSlotSecond : bytes_per_slot_second;
     fitted = Bound(graph, sizes, rate);
-    out.basis = "no earlier run: a bound from the size of its input at " + HumanBytes(static_cast<uint64_t>(rate)) +
-                (out.guessed ? "/s a slot, which is a guess" : "/s a slot, as other jobs read here");
-    if (!reads) out.basis = "no earlier run and no input: a bound from the number of its tasks, which is a guess";
+    out.basis = "no earlier run: a guess from the size of its input at " + HumanBytes(static_cast<uint64_t>(rate)) +
+                (bytes_per_slot_second <= 0 ? "/s per slot" : "/s per slot, the rate of other jobs here");
+    if (!reads) out.basis = "no earlier run and no input: a guess from the number of its tasks";
   }
   sim::PredictOptions options;
   options.slots = sim::SlotsToPredict(slots);

@@ -24,7 +24,9 @@ struct StageSize {
 struct Forecast {
   sched::Prediction prediction;
   std::string basis;     // what it rests on and how sure it is, a phrase for people
-  bool guessed = false;  // of this job and of this cluster nothing is known: nobody is refused on it
+  // No earlier run of this job is known, so nobody is refused on it: what other jobs read in a second says nothing of
+  // how long this one computes.
+  bool guessed = false;
 };
 
 // What a slot reads in a second where no profile tells: a guess, that of counting words of text.

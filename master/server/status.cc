@@ -126,8 +126,10 @@ void Brain::Fill(const JobView& job, rpc::JobStatus::Builder out) const {
   FillClones(job, out);
   FillSteering(job, out);
   FillDeadline(job, out);
-  auto warnings = out.initWarnings(static_cast<unsigned>(job.warnings.size()));
+  const bool nobody = !Ended(job.state) && workers_.NoneToCome();
+  auto warnings = out.initWarnings(static_cast<unsigned>(job.warnings.size()) + (nobody ? 1 : 0));
   at = 0;
+  if (nobody) warnings.set(at++, "no worker is registered; the job waits until one is (see mrctl doctor)");
   for (const auto& [stage, text] : job.warnings) warnings.set(at++, text.c_str());
   FillSkew(job, out);
   if (job.state != JobState::kCommitting && job.state != JobState::kSucceeded) return;
@@ -451,7 +453,7 @@ std::vector<std::string> Brain::WhyPending(const JobView& job) const {
       return state.Room(worker, worker.used, kind, spec.memory_bytes);
     };
     if (state.slots().total == 0) {
-      why = "no worker is there that may take them";
+      why = workers_.NoneToCome() ? "no worker is registered" : "no worker is there that may take them";
     } else if (state.free(kind).empty()) {
       why = "all " + std::to_string(state.slots().by_kind[sched::KindIndex(kind)]) + " slots for them are taken";
     } else if (std::none_of(state.free(kind).begin(), state.free(kind).end(), fits)) {

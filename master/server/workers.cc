@@ -90,4 +90,9 @@ uint32_t WorkerTable::TotalSlots() const {
   return slots;
 }
 
+bool WorkerTable::NoneToCome() const {
+  return std::none_of(workers_.begin(), workers_.end(),
+                      [](const auto& worker) { return worker.second.alive || worker.second.away; });
+}
+
 }  // namespace mr::master

@@ -74,6 +74,8 @@ class WorkerTable {
   std::vector<std::pair<WorkerId, std::string>> Expired(Instant now) const;
 
   uint32_t TotalSlots() const;
+  // None is alive, and none is expected back after a restart of the master.
+  bool NoneToCome() const;
   std::map<WorkerId, WorkerView>& all() { return workers_; }
   const std::map<WorkerId, WorkerView>& all() const { return workers_; }
 

@@ -112,6 +112,7 @@ std::vector<BadInput> BadInputs() {
       {"CommandFails", "", once({"stream", "--map", "cat >/dev/null; exit 9", "--input", "IN/words"}), 1, {"9"}},
       {"UnknownFormat", "", {"wordcount", "--input", "IN/words", "--output-format", "texd"}, 2, {"texd", "did you mean"}},
       {"BadUnit", "", {"wordcount", "--memory", "512", "--input", "IN/words"}, 2, {"--memory", "512"}},
+      {"MemoryOfNoWorker", "", {"wordcount", "--memory", "900g", "--input", "IN/words"}, 3, {"900 GiB", "no worker has as much", "--memory"}},
       {"Throws", "", own("throws"), 1, {"thrown on purpose", "words"}},
       {"ThrowsNoException", "", own("throws_int"), 1, {"int thrown"}},
       {"Segfaults", "", own("segfaults"), 1, {"SIGSEGV"}},

@@ -155,7 +155,7 @@ TEST_F(DeadlinesTest, ExplainShowsSplitsPlacesAndTimesBySlots) {
                                          "--input", Uri("in"),   "--output", Uri("explained")};
   const RunResult before = Mrctl(args);
   EXPECT_EQ(before.exit, 0) << before.err;
-  EXPECT_THAT(before.out, HasSubstr("no earlier run: a bound from the size of its input"));
+  EXPECT_THAT(before.out, HasSubstr("no earlier run: a guess from the size of its input"));
   std::vector<std::string> run = args;
   run[0] = "submit";
   ASSERT_EQ(Mrctl(run).exit, 0);
@@ -206,21 +206,21 @@ TEST_F(DeadlinesTest, ARunningJobsDeadlineAndPriorityCanBeSet) {
   const auto show = [&] { return Mrctl({"job", "show", id}).out; };
   const auto until_predicted = [&] {
     const Instant end = Now() + Seconds(20);
-    while (show().find("a bound from its input") == std::string::npos && Now() < end) {
+    while (show().find("not known, best effort") == std::string::npos && Now() < end) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
   };
   until_predicted();
   EXPECT_THAT(show(), HasSubstr("deadline    10m00s after its submission"));
   EXPECT_THAT(show(), HasSubstr("priority    7\n"));
-  EXPECT_THAT(show(), HasSubstr("a bound from its input: no earlier run is known"));
+  EXPECT_THAT(show(), HasSubstr("not known, best effort: no earlier run"));
   EXPECT_THAT(Mrctl({"-o", "json", "job", "show", id}).out, HasSubstr("\"deadline_s\":600.0"));
   // It outlives the master.
   cluster_->KillMaster();
   ASSERT_TRUE(cluster_->StartMaster().ok());
   EXPECT_THAT(show(), HasSubstr("deadline    10m00s after its submission"));
   until_predicted();
-  EXPECT_THAT(show(), HasSubstr("a bound from its input: no earlier run is known"));
+  EXPECT_THAT(show(), HasSubstr("not known, best effort: no earlier run"));
   ASSERT_EQ(Mrctl({"job", "set", id, "--deadline", "none"}).exit, 0);
   EXPECT_THAT(show(), testing::Not(HasSubstr("deadline  ")));
   EXPECT_THAT(show(), HasSubstr("priority    7\n"));
@@ -243,7 +243,7 @@ TEST_F(DeadlinesTest, AUtilityIsReadWithClearErrors) {
   EXPECT_EQ(good.exit, 0) << good.err << cluster_->Logs();
   const std::string shown = Mrctl({"job", "show", good.out.substr(0, good.out.find(' '))}).out;
   EXPECT_THAT(shown, HasSubstr("deadline    by its utility\n"));
-  EXPECT_THAT(shown, HasSubstr("predicted   a bound from its input: no earlier run is known\n"));
+  EXPECT_THAT(shown, HasSubstr("predicted   not known, best effort: no earlier run"));
   EXPECT_EQ(Mrctl(Naps("worth", Uri("worth2"), 1, {"--best-effort"})).exit, 2) << "without a deadline";
 }
 

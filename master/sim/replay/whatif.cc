@@ -118,9 +118,10 @@ std::string Table(const WhatIf& w) {
   Print(&out, "%-14s %-16s %7s %11s %11s %8s %11s %8s\n", "JOB", "NAME", "TASKS", "HAPPENED s", "MODEL s", "ERROR",
       "WHAT IF s", "CHANGE");
   for (const WhatIf::Row& row : w.rows) {
-    Print(&out, "%-14s %-16.40s %7u %11.3f %11.3f %+7.1f%% %11.3f %+7.1f%%\n", Name(row.id).c_str(), row.name.c_str(),
-        row.tasks,
-          row.happened, row.model, 100 * row.error(), row.then, 100 * row.change());
+    Print(&out, "%-14s %-16.40s %7u %11.3f %11.3f %+7.1f%% %11.3f ", Name(row.id).c_str(), row.name.c_str(), row.tasks,
+          row.happened, row.model, 100 * row.error(), row.then);
+    if (row.tells()) Print(&out, "%+7.1f%%\n", 100 * row.change());
+    else out += "too short to tell\n";
   }
   const auto spent = [&out](const char* name, const Spent& s) {
     Print(&out, "%-9s %12.1f %12.1f %8llu\n", name, s.useful, s.wasted, static_cast<unsigned long long>(s.copies));
@@ -132,8 +133,8 @@ std::string Table(const WhatIf& w) {
   Print(&out,
         "\nmodel's error: simulated as it was, a job's completion is off by %.1f %% (median), %.1f %% at most; a "
         "change\n"
-        "smaller than that says nothing. CHANGE compares the two simulations.\n",
-        100 * w.median_error, 100 * w.worst_error);
+        "smaller than that of its job, or than %.0f ms, says nothing. CHANGE compares the two simulations.\n",
+        100 * w.median_error, 100 * w.worst_error, 1000 * kResolution);
   for (const std::string& note : w.notes) out += "note: " + note + "\n";
   return out;
 }
@@ -143,9 +144,9 @@ std::string Json(const WhatIf& w) {
   for (const WhatIf::Row& row : w.rows) {
     if (&row != &w.rows[0]) out += ",";
     out += "{\"id\":\"" + Name(row.id) + "\",\"name\":\"" + JsonEscape(row.name) + "\"";
-    Print(&out, ",\"tasks\":%u,\"happened_s\":%.6f,\"model_s\":%.6f,\"error\":%.6f,\"whatif_s\":%.6f,\"change\":%.6f}",
-        row.tasks,
-          row.happened, row.model, row.error(), row.then, row.change());
+    Print(&out, ",\"tasks\":%u,\"happened_s\":%.6f,\"model_s\":%.6f,\"error\":%.6f,\"whatif_s\":%.6f,\"change\":%.6f,"
+          "\"tells\":%s}",
+          row.tasks, row.happened, row.model, row.error(), row.then, row.change(), row.tells() ? "true" : "false");
   }
   out += "]";
   out += ",\"lists\":[";

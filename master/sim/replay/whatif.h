@@ -2,6 +2,8 @@
 // under another list or number of workers, on the same luck.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +11,10 @@
 #include "master/sim/replay/history_model.h"
 
 namespace mr::sim {
+
+// Seconds of a job's completion below which the model says nothing: start of processes, commits and message delays are
+// drawn from what was measured, not simulated (a guess: a few times what starting a task takes).
+inline constexpr double kResolution = .05;
 
 struct Spent {
   double useful = 0, wasted = 0;  // slot-seconds: of attempts that committed, of all others
@@ -23,6 +29,11 @@ struct WhatIf {
     double happened = 0, model = 0, then = 0;  // seconds from submission to end
     double error() const { return happened > 0 ? model / happened - 1 : 0; }
     double change() const { return model > 0 ? then / model - 1 : 0; }
+    // The change is larger than what the model gets wrong of this job, and than kResolution. Where it is not, the
+    // change says nothing.
+    bool tells() const {
+      return std::abs(then - model) > std::max(std::abs(happened - model), kResolution);
+    }
   };
   std::vector<Row> rows;
   Spent happened, model, then;

@@ -156,6 +156,21 @@ TEST(WhatIfTest, AnotherListIsTriedOnTheSameLuck) {
   EXPECT_EQ(RunWhatIf(document, {}, {"nosuch", 0, 0}).status().code(), Code::kInvalidArgument);
 }
 
+TEST(WhatIfTest, AChangeThatTheModelsErrorHidesIsTooShortToTell) {
+  WhatIf whatif;
+  whatif.was = {{0, "fifo"}};
+  const auto told = [&whatif](double happened, double model, double then) {
+    whatif.rows = {{JobId{1, 1}, "job", 3, happened, model, then}};
+    const bool hidden = Table(whatif).find("too short to tell") != std::string::npos;
+    EXPECT_NE(hidden, Json(whatif).find("\"tells\":false") == std::string::npos) << Json(whatif);
+    return !hidden;
+  };
+  EXPECT_FALSE(told(.009, .0092, .0044)) << "three tasks in sequence, 9 ms";
+  EXPECT_TRUE(told(100, 98, 50));
+  EXPECT_FALSE(told(100, 140, 105)) << "off by 40 s, changed by 35";
+  EXPECT_TRUE(told(10, 10, 10.06));
+}
+
 TEST(WhatIfTest, AJobsOwnRowAndWhatIsMissingIsSaid) {
   const auto document = HistoryOf(Mixed("fifo"));
   const auto one = RunWhatIf(document, JobId{1, 3}, {"", 16, 0});
