@@ -95,6 +95,9 @@ typedef struct mr_host {
   /* Not 0: the attempt was told to end, and what it emits from now on is dropped. Whoever has asked once gets half a
    * second between that and SIGKILL; others get none. */
   int (*cancelled)(void* context);
+  /* The operator is at work: the time in which an attempt may show no progress (submit --task-timeout) begins anew. Input
+   * taken, output and counters say the same; this is for who has none of them to show for long. May be null. */
+  void (*progress)(void* context);
 } mr_host;
 
 typedef struct mr_open_args {

@@ -4,10 +4,13 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sysexits.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -20,6 +23,9 @@ extern char** environ;
 namespace mr::builtin {
 namespace {
 
+constexpr size_t kReadBytes = 64u << 10;
+// How often a command is looked after where the kernel gives no pidfd for it.
+constexpr int kLookMs = 50;
 constexpr size_t kErrorTailBytes = 2048;
 constexpr size_t kMaxLineBytes = 16u << 20;
 
@@ -68,8 +74,11 @@ class NoSigpipe {
 
 }  // namespace
 
-Command::Command(std::string text, OnLine on_output, OnLine on_error_line)
-    : text_(std::move(text)), on_output_(std::move(on_output)), on_error_(std::move(on_error_line)) {
+Command::Command(std::string text, OnLine on_output, OnLine on_error_line, std::function<void()> on_moved)
+    : text_(std::move(text)),
+      on_output_(std::move(on_output)),
+      on_error_(std::move(on_error_line)),
+      on_moved_(std::move(on_moved)) {
   Pipe in, out, err;
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -95,6 +104,7 @@ Command::Command(std::string text, OnLine on_output, OnLine on_error_line)
     pid_ = -1;
     SystemError("cannot start /bin/sh for: " + text_, error);
   }
+  pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
   input_ = in.TakeNonBlocking(1);
   output_.fd = out.TakeNonBlocking(0);
   error_.fd = err.TakeNonBlocking(0);
@@ -105,6 +115,7 @@ Command::~Command() {
   for (Stream* stream : {&output_, &error_}) {
     if (stream->fd >= 0) close(stream->fd);
   }
+  if (pidfd_ >= 0) close(pidfd_);
   if (pid_ < 0) return;
   kill(pid_, SIGKILL);
   while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
@@ -121,33 +132,63 @@ void Command::Write(std::string_view bytes) {
 }
 
 void Command::Pump(std::string_view* to_write) {
-  std::array<pollfd, 3> fds{{{to_write->empty() ? -1 : input_, POLLOUT, 0},
+  std::array<pollfd, 4> fds{{{to_write->empty() ? -1 : input_, POLLOUT, 0},
                              {output_.fd, POLLIN, 0},
-                             {error_.fd, POLLIN, 0}}};
-  if (poll(fds.data(), fds.size(), -1) < 0) {
+                             {error_.fd, POLLIN, 0},
+                             {pidfd_, POLLIN, 0}}};
+  const int ready = poll(fds.data(), fds.size(), pidfd_ >= 0 ? -1 : kLookMs);
+  if (ready < 0) {
     if (errno == EINTR) return;
     SystemError("cannot wait for a command", errno);
+  }
+  if ((fds[3].revents != 0 || ready == 0) && HasEnded()) {
+    CloseInput();
+    ReadRest(&output_, on_output_);
+    ReadRest(&error_, on_error_);
+    return;
   }
   if (fds[0].revents != 0) {
     const ssize_t n = write(input_, to_write->data(), to_write->size());
     if (n > 0) {
+      on_moved_();
       to_write->remove_prefix(static_cast<size_t>(n));
     } else if (n < 0 && errno != EAGAIN && errno != EINTR) {
       CloseInput();  // it has closed its end; how it ended is judged by Finish
     }
   }
-  if (fds[1].revents != 0 && !ReadSome(&output_, on_output_)) close(std::exchange(output_.fd, -1));
-  if (fds[2].revents != 0 && !ReadSome(&error_, on_error_)) close(std::exchange(error_.fd, -1));
+  if (fds[1].revents != 0 && !ReadSome(&output_, on_output_)) Close(&output_, on_output_);
+  if (fds[2].revents != 0 && !ReadSome(&error_, on_error_)) Close(&error_, on_error_);
 }
 
-bool Command::ReadSome(Stream* stream, const OnLine& on_line) {
-  char buffer[64 << 10];
-  const ssize_t n = read(stream->fd, buffer, sizeof buffer);
-  if (n < 0) return errno == EAGAIN || errno == EINTR;
-  if (n == 0) {
-    if (!stream->partial.empty()) on_line(std::exchange(stream->partial, {}));
-    return false;
+bool Command::HasEnded() const {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid_;
+}
+
+void Command::Close(Stream* stream, const OnLine& on_line) {
+  close(std::exchange(stream->fd, -1));
+  if (!stream->partial.empty()) on_line(std::exchange(stream->partial, {}));
+}
+
+// Only what stands there now: a descendant may write for ever.
+void Command::ReadRest(Stream* stream, const OnLine& on_line) {
+  if (stream->fd < 0) return;
+  int left = 0;
+  ioctl(stream->fd, FIONREAD, &left);
+  while (left > 0) {
+    const size_t most = std::min<size_t>(static_cast<size_t>(left), kReadBytes);
+    if (!ReadSome(stream, on_line, most)) break;
+    left -= static_cast<int>(most);
   }
+  Close(stream, on_line);
+}
+
+bool Command::ReadSome(Stream* stream, const OnLine& on_line, size_t most) {
+  char buffer[kReadBytes];
+  const ssize_t n = read(stream->fd, buffer, std::min(most, sizeof buffer));
+  if (n < 0) return errno == EAGAIN || errno == EINTR;
+  if (n == 0) return false;
+  on_moved_();
   std::string_view rest(buffer, static_cast<size_t>(n));
   if (stream == &error_) {
     error_tail_.append(rest);
@@ -171,6 +212,7 @@ bool Command::ReadSome(Stream* stream, const OnLine& on_line) {
 void Command::Finish(const std::string& what) {
   CloseInput();
   std::string_view nothing;
+  // It may close its output long before it ends.
   while (output_.fd >= 0 || error_.fd >= 0) Pump(&nothing);
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0) {

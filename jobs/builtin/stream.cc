@@ -48,6 +48,10 @@ bool BadRecordReport(std::string_view line, Context* context) {
   return true;
 }
 
+std::function<void()> Moved(Context* context) {
+  return [context] { context->Progress(); };
+}
+
 Command::OnLine ErrorLines(Context* context) {
   return [context](std::string_view line) {
     if (!CountReport(line, context) && !BadRecordReport(line, context)) context->Log(line);
@@ -74,7 +78,8 @@ class StreamMap : public BlockMapper<std::string, std::string> {
     std::vector<std::pair<std::string, std::string>> made;
     Command combine(
         config_.Text("combine"),
-        [&](std::string_view line) { made.emplace_back(SplitAtTab(line)); }, ErrorLines(&context()));
+        [&](std::string_view line) { made.emplace_back(SplitAtTab(line)); }, ErrorLines(&context()),
+        Moved(&context()));
     std::string buffer;
     for (uint32_t i = 0; i < sorted.size(); ++i) {
       buffer.append(sorted.key(i)).append(sorted.value(i)).append("\n");
@@ -100,7 +105,7 @@ class StreamMap : public BlockMapper<std::string, std::string> {
             const auto [key, value] = SplitAtTab(line);
             out.EmitRaw(key, value);
           },
-          ErrorLines(&context()));
+          ErrorLines(&context()), Moved(&context()));
     }
     return *command_;
   }
@@ -132,7 +137,7 @@ class StreamReduce : public RawOperator<Text, Text> {
     if (!command_) {
       command_.emplace(
           context().config().Text("command"), [&out](std::string_view line) { out.Line(line); },
-          ErrorLines(&context()));
+          ErrorLines(&context()), Moved(&context()));
     }
     return *command_;
   }

@@ -85,6 +85,7 @@ Status ApplyJobFile(const KeyTable& table, const std::string& file, SubmitOption
       {"clone", Text(&o->clone)},
       {"max_attempts", Number(&o->max_attempts)},
       {"max_bad_records", Number(&o->max_bad_records)},
+      {"task_timeout", Text(&o->task_timeout)},
       {"memory", Text(&o->memory)},
       {"deadline", Text(&o->deadline)},
       {"strict_deadline", Flag(&o->strict_deadline)},

@@ -66,6 +66,7 @@ JobStatus FromWire(rpc::JobStatus::Reader r) {
   s.last_failure = r.getLastFailure().cStr();
   for (auto c : r.getCauses()) s.causes.push_back({c.getCause().cStr(), c.getLaunched(), c.getWon(), c.getWastedUs()});
   for (auto warning : r.getWarnings()) s.warnings.push_back(warning.cStr());
+  for (auto line : r.getHung()) s.hung.push_back(line.cStr());
   for (auto k : r.getSkew()) {
     s.skew.push_back({k.getStage(), k.getPartition(), k.getKey().cStr(), k.getCut(), k.getPartitionsKnown(),
                       k.getRecords(), k.getBytes(), k.getStageRecords(), k.getStageBytes(), k.getPartitionBytes(),

@@ -263,6 +263,10 @@ class Doctor {
         if (why.ok() && why->size() > 1) text += ": " + (*why)[1];
         Add("jobs", Verdict::kWarn, text, prefix + "why " + Name(job.id));
         fine = false;
+      } else if (!job.hung.empty()) {
+        const std::string more = job.hung.size() > 1 ? " (and " + Number(job.hung.size() - 1) + " more attempts)" : "";
+        Add("jobs", Verdict::kWarn, Name(job.id) + ": " + job.hung[0] + more, prefix + "why " + Name(job.id));
+        fine = false;
       } else if (!job.last_failure.empty()) {
         Add("jobs", Verdict::kWarn, Name(job.id) + ": " + job.last_failure, prefix + "logs " + Name(job.id));
         fine = false;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,6 +35,7 @@ struct SpecOptions {
   rpc::Wish speculation = rpc::Wish::AUTO, clones = rpc::Wish::AUTO;
   KeyValues conf, env, labels;
   uint64_t max_bad_records = 0;
+  std::optional<uint64_t> task_timeout_ms;  // 0 = never; absent: the default
   std::vector<SideFile> files;  // with their digests
   // A bare path that the job's own arguments named: what it means (uri.h) is said by these.
   bool bare_is_local = false;

@@ -83,6 +83,7 @@ struct JobStatus {
   std::optional<SteeringStatus> steering;
   std::optional<DeadlineInfo> deadline;
   std::vector<std::string> warnings;
+  std::vector<std::string> hung;  // attempts without progress, in words
   std::optional<std::vector<CounterValue>> counters;  // where they were asked for: at the end of submit --local
   std::vector<SkewStatus> skew;
 };

@@ -87,6 +87,8 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
   app->add_option("--memory", s->memory, "of each attempt, as 512m");
   app->add_option("--max-bad-records", s->max_bad_records, "records that may be skipped, in the whole job (0)")
       ->check(CLI::Range(uint64_t{0}, uint64_t{1} << 53).description(""));  // the help needs no 2^53
+  app->add_option("--task-timeout", s->task_timeout,
+                  "end an attempt that takes no input, gives no output and changes no counter for this time (10m; 0 never)");
   AddList(app, "--files", &s->files, "a file that every attempt finds as $MR_FILES_DIR/NAME; repeatable")
       ->type_name("PATH[#NAME]");
 }

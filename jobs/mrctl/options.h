@@ -43,6 +43,7 @@ struct SubmitOptions {
   uint32_t reduces = 0;       // 0: the planner decides
   uint32_t max_attempts = 0;  // 0: the master's default
   uint64_t max_bad_records = 0;
+  std::string task_timeout;   // "": the default; "0": never
   std::string memory, deadline;
   int local = 0;  // number of workers; 0: on a cluster
   std::string keep_logs;  // of a local cluster: a directory for its logs

@@ -170,6 +170,11 @@ Result<SubmitPlan> PrepareSubmit(SubmitOptions o, const Settings& settings, cons
   spec.reduces = o.reduces;
   spec.max_failures = o.max_attempts;
   spec.max_bad_records = o.max_bad_records;
+  if (!o.task_timeout.empty()) {
+    const auto timeout = o.task_timeout == "0" ? Result<Duration>(Duration{}) : ParseDuration(o.task_timeout);
+    if (!timeout.ok()) return timeout.status().With("--task-timeout");
+    spec.task_timeout_ms = static_cast<uint64_t>(timeout->millis());
+  }
   MR_ASSIGN_OR_RETURN(spec.files, ParseSideFiles(o.files, cwd));
   MR_RETURN_IF_ERROR(CheckPolicyList(o.scheduler));
   // A local master gets the list as its own, where policies of cluster scope are allowed too; "none" is one of jobs.

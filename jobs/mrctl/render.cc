@@ -143,6 +143,7 @@ std::string RenderJob(const JobStatus& j, OutputForm form) {
                       Grouped(c.rebound) + " told another copy; " + OmegaText(c));
   }
   for (const std::string& warning : j.warnings) line("warning", warning);
+  for (const std::string& hung : j.hung) line("hung", hung);
   for (const SkewStatus& skew : j.skew) line("skew", skew.text);
   text += DeadlineText(j);
   if (!j.error.empty()) line("error", j.error);

@@ -233,6 +233,7 @@ void Core::On(const AttemptProgress& e) {
 }
 
 void Core::On(const AttemptFailed& e) {
+  HasEnded(e.attempt, e.worker, e.incarnation);
   const Attempt* a = Holding(e.attempt, e.worker, e.incarnation);
   if (a == nullptr) return;
   if (!a->live()) {  // it was being killed anyway
@@ -247,6 +248,7 @@ void Core::On(const AttemptFailed& e) {
 }
 
 void Core::On(const AttemptRefused& e) {
+  HasEnded(e.attempt, e.worker, e.incarnation);
   const Attempt* a = Holding(e.attempt, e.worker, e.incarnation);
   if (a == nullptr) return;
   const bool live = a->live();
@@ -264,6 +266,7 @@ void Core::On(const AttemptRefused& e) {
 }
 
 void Core::On(const AttemptKilled& e) {
+  HasEnded(e.attempt, e.worker, e.incarnation);
   const Attempt* a = Holding(e.attempt, e.worker, e.incarnation);
   if (a == nullptr) return;
   const bool asked = !a->live();

@@ -85,6 +85,12 @@ void Core::On(const JobTakenOver& e) {
       state_.AddCopy(id, {copy.output.generation, copy.attempt, copy.worker, copy.incarnation});
     }
   }
+  // Which attempts it had is not known.
+  for (uint32_t s = 0; s < job->stages.size(); ++s) {
+    for (uint32_t t = 0; t < job->stages[s].tasks.size(); ++t) {
+      MayStillRun({{job_id, s, t}, 0}, {}, 0, now_ + state_.config().lost_wait);
+    }
+  }
   // Readers first: a task that has to run again needs its inputs.
   for (uint32_t s = static_cast<uint32_t>(job->stages.size()); s-- > 0;) {
     for (uint32_t t = 0; t < job->stages[s].tasks.size(); ++t) {
@@ -137,6 +143,7 @@ void Core::Fail(JobId id, bool killed, const std::string& message, Reason reason
 }
 
 void Core::End(JobId id, JobState state, const std::string& message) {
+  ForgetUnended(id);
   state_.EndJob(id, state, message, now_);
   ended.push_back(id);
   const Job& job = *state_.FindJob(id);

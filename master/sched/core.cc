@@ -90,6 +90,7 @@ void Core::On(const TimerDue& e) {
   }
   if (!state_.held_workers().empty()) WakeCoreAt(state_.held_workers().begin()->first);
   if (!state_.held_tasks().empty()) WakeCoreAt(state_.held_tasks().begin()->first);
+  ReleaseUnended();
 }
 
 void Core::Do(const Launch& edit) {

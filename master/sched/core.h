@@ -75,6 +75,7 @@ class Core {
   void On(const OperatorsKnown& e);
   void On(const WorkerAway& e);
   void On(const JobSet& e);
+  void On(const LeaseSet& e);
 
   void Do(const Launch& edit);
   void Do(const Kill& edit);
@@ -102,6 +103,18 @@ class Core {
   // A copy that its worker was asked to make can be read now; false: it was not, or the output is another by now.
   bool TakeMade(const Copy& copy);
   bool Current(WorkerId worker, Incarnation incarnation) const;
+  // Attempts with side effects that nobody counts and that may still run (apply_unended.cc).
+  // This one may: until `until`, or (0) until its worker reports its end. Ignored where its task needs no other attempt.
+  void MayStillRun(const AttemptId& id, WorkerId worker, Incarnation incarnation, Instant until);
+  // By its worker's word this one has ended.
+  void HasEnded(const AttemptId& id, WorkerId worker, Incarnation incarnation);
+  // Nothing is heard of this life of the worker any more: its leases run out.
+  void LeasesRunOut(WorkerId worker, Incarnation incarnation);
+  // The worker registered and listed what it runs.
+  void SettleUnended(const WorkerRegistered& e);
+  // Those whose time has come; arms the timer for the next.
+  void ReleaseUnended();
+  void ForgetUnended(JobId id);
 
   // Jobs.
   void PlanReadyStages(JobId id);

@@ -128,6 +128,20 @@ struct FailedOn {
   }
 };
 
+// An attempt that may still run although no slot counts it: its worker was lost with it, or another release of the master
+// launched it. Kept for tasks with side effects only, which have no live attempt meanwhile.
+struct Unended {
+  uint32_t number = 0;  // 0: not known
+  WorkerId worker;      // invalid: not known
+  Incarnation incarnation = 0;
+  Instant until;  // it has ended by then; 0: its worker has registered with it and will report its end
+  bool operator==(const Unended&) const = default;
+  template <class V>
+  static void Fields(V&& v) {
+    v(&Unended::number, &Unended::worker, &Unended::incarnation, &Unended::until);
+  }
+};
+
 struct Task {
   TaskPlan plan;
   TaskState state = TaskState::kPending;
@@ -149,6 +163,7 @@ struct Task {
   std::vector<Attempt> attempts;
   std::vector<CopyPlace> copies;
   std::vector<FailedOn> failed_on;
+  std::vector<Unended> unended;  // of a running job; no launch while there is any
   // Derived: inputs missing among those read from some, not all, tasks of an upstream stage.
   uint32_t partial_missing = 0;
   uint32_t task_class = 0;
@@ -158,7 +173,8 @@ struct Task {
     v(&T::plan, &T::state, &T::lost, &T::has_content, &T::generation, &T::next_number,
       &T::wanted, &T::live, &T::holding, &T::failures, &T::other_failures, &T::winner,
       &T::manifest, &T::pending_since, &T::held_until, &T::attempts, &T::copies,
-      &T::environment_failures, &T::failed_on, &T::wanted_copies);
+      &T::environment_failures, &T::failed_on, &T::wanted_copies,
+      &T::unended);
   }
 };
 

@@ -331,11 +331,19 @@ struct JobSet {
   static void Fields(V&& v) { v(&JobSet::job, &JobSet::priority, &JobSet::deadline, &JobSet::elapsed); }
 };
 
+// How long an attempt of a lost worker may still run there: its lease and a margin (worker/adr/0003). For tasks with side
+// effects; no other attempt of such a task is launched before.
+struct LeaseSet {
+  Duration wait;  // from WorkerLost on; > 0
+  template <class V>
+  static void Fields(V&& v) { v(&LeaseSet::wait); }
+};
+
 using Event = std::variant<ConfigChanged, WorkerRegistered, WorkerLost, WorkerDraining, JobSubmitted,
                            JobKillAsked, StagePlanned, AttemptStarted, AttemptProgress,
                            AttemptFinished, AttemptFailed, AttemptRefused, AttemptKilled, FetchDone,
                            FetchFailed, CopyMade, CopyLost, ProfileLoaded, TimerDue, JobTakenOver,
-                           QueueSet, CopyNotMade, OperatorsKnown, WorkerAway, JobSet>;
+                           QueueSet, CopyNotMade, OperatorsKnown, WorkerAway, JobSet, LeaseSet>;
 
 // Instants never go back from one event to the next; equal instants keep their given order.
 struct StampedEvent {

@@ -49,6 +49,7 @@ bool Plan::Launch(const TaskId& id, WorkerId worker, Cause cause, Reason reason)
   if (job == nullptr || !job->running() || task == nullptr || w == nullptr) return false;
   if (!Serves(id.job)) return false;
   if (task->state == TaskState::kCommitted || task->held_until.ns != 0) return false;
+  if (!task->unended.empty()) return false;
   const StageSpec& spec = job->graph.stages[id.stage];
   const uint32_t drafted = Drafted(edits_, id);
   if (spec.side_effects && task->holding + drafted > 0) return false;

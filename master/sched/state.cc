@@ -109,8 +109,14 @@ void State::SetConfig(const ConfigChanged& e, Instant now) {
   std::vector<ListInForce> lists = std::move(config_.lists);
   if (lists.empty() || lists.back().policies != e.policies) lists.push_back({now, e.policies});
   if (lists.size() > kListsKept) lists.erase(lists.begin());
-  config_ = {true, e.policies, e.seed, e.scheduler_version, e.offer_period, restarts, std::move(lists)};
+  config_ = {true, e.policies, e.seed, e.scheduler_version, e.offer_period, restarts, std::move(lists), config_.lost_wait};
   digest_ += Hash(config_);
+}
+
+void State::SetLease(Duration wait) {
+  if (config_.known) digest_ -= Hash(config_);
+  config_.lost_wait = wait;
+  if (config_.known) digest_ += Hash(config_);
 }
 
 // Ids are given out from 1 on: a table of them, but for one that lies far off.
@@ -300,6 +306,12 @@ void State::ReleaseTask(const TaskId& id) {
   if (until.ns == 0) return;
   held_tasks_.erase({until, id});
   EditTask(id, [](Task& t) { t.held_until = {}; });
+}
+
+void State::SetUnended(const TaskId& id, std::vector<Unended> unended) {
+  if (unended.empty()) unended_.erase(id);
+  else unended_.insert(id);
+  EditTask(id, [&](Task& t) { t.unended = std::move(unended); });
 }
 
 uint32_t State::AddAttempt(const TaskId& id, WorkerId worker, Cause cause, Instant now, bool by_bind) {

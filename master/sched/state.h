@@ -67,6 +67,9 @@ struct ListInForce {
 };
 inline constexpr size_t kListsKept = 64;  // a guess: more than a master is given while it knows a job
 
+// Where no LeaseSet says another wait: the default lease of 10 s, and what its end may take (worker/adr/0003).
+inline constexpr Duration kLostWait = Seconds(15);
+
 struct Config {
   bool known = false;
   std::string policies;
@@ -75,10 +78,12 @@ struct Config {
   Duration offer_period = Millis(100);
   uint32_t restarts = 0;  // ConfigChanged events after the first
   std::vector<ListInForce> lists;  // the newest kListsKept that differ from the one before; the last is `policies`
+  Duration lost_wait = kLostWait;  // LeaseSet
   template <class V>
   static void Fields(V&& v) {
     using T = Config;
-    v(&T::known, &T::policies, &T::seed, &T::scheduler_version, &T::offer_period, &T::restarts, &T::lists);
+    v(&T::known, &T::policies, &T::seed, &T::scheduler_version, &T::offer_period, &T::restarts, &T::lists,
+      &T::lost_wait);
   }
 };
 
@@ -190,6 +195,8 @@ class State {
   // Workers with room for an attempt of this kind that may be offered.
   const std::set<WorkerId>& free(SlotKind kind) const { return free_[KindIndex(kind)]; }
   const std::set<std::pair<Instant, TaskId>>& held_tasks() const { return held_tasks_; }
+  // Tasks with Task::unended.
+  const std::set<TaskId>& unended() const { return unended_; }
   const std::set<std::pair<Instant, WorkerId>>& held_workers() const { return held_workers_; }
   // Rises whenever a task becomes schedulable or a stage ready.
   uint64_t work_count() const { return work_count_; }
@@ -298,6 +305,8 @@ class State {
   }
   void HoldTask(const TaskId& id, Instant until);
   void ReleaseTask(const TaskId& id);  // no-op where it is not held
+  void SetUnended(const TaskId& id, std::vector<Unended> unended);
+  void SetLease(Duration wait);
   uint32_t AddAttempt(const TaskId& id, WorkerId worker, Cause cause, Instant now, bool by_bind = false);
   // For what moves no index: progress and times.
   template <class F>
@@ -499,6 +508,7 @@ class State {
   std::array<std::set<WorkerId>, 2> free_;
   std::set<std::pair<Instant, TaskId>> held_tasks_;
   std::set<std::pair<Instant, WorkerId>> held_workers_;
+  std::set<TaskId> unended_;
   uint64_t work_count_ = 0, wants_count_ = 0;
   uint64_t idle_rounds_ = 0, folds_ = 0;
   FlatSet<StageId> uncounted_;  // that have Stage::uncounted

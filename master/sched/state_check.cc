@@ -37,6 +37,8 @@ std::string CheckTask(const State& state, const Job& job, const TaskId& id, cons
   }
   if (live != task.live || holding != task.holding) return At(id) + "attempt counts are wrong";
   if (spec.side_effects && live > 1) return At(id) + "two live attempts with side effects";
+  if (!task.unended.empty() && (!spec.side_effects || !job.running())) return At(id) + "an end is awaited for nothing";
+  if (!task.unended.empty() != (state.unended().count(id) != 0)) return At(id) + "awaited ends are listed wrong";
   const bool committed = task.state == TaskState::kCommitted;
   // Where more copies are wanted all that ran goes on, speculative copies and clones on lent slots among it.
   if (committed ? live > 1 && task.wanted_copies == 1 : (task.state == TaskState::kRunning) != (live > 0)) {
@@ -79,7 +81,7 @@ std::string CheckPools(const Job& job, uint32_t s) {
     const TaskClass& c = stage.classes[task.task_class];
     const bool open = task.state != TaskState::kCommitted;
     uncommitted[task.task_class] += open;
-    const bool can = job.running() && open && task.held_until.ns == 0 &&
+    const bool can = job.running() && open && task.held_until.ns == 0 && task.unended.empty() &&
                      (spec.side_effects ? task.holding == 0 : task.live < task.wanted);
     const bool again = task.next_number > 1;
     const bool ready = can && task.partial_missing == 0;

@@ -47,6 +47,7 @@ uint32_t Flags(std::initializer_list<bool> flags) {
 uint64_t State::Hash(const Config& c) {
   Mixer m(Tag::kConfig);
   m.Text(c.policies).Word(c.seed).Pair(c.scheduler_version, c.restarts).For(c.offer_period).Word(c.known);
+  if (c.lost_wait != kLostWait) m.For(c.lost_wait);
   for (const ListInForce& list : c.lists) m.At(list.from).Text(list.policies);
   return m.hash();
 }
@@ -121,6 +122,7 @@ uint64_t State::Hash(const TaskId& id, const Task& t) {
   for (const FailedOn& f : t.failed_on) {
     m.Pair(f.worker.value, f.times).Word(f.incarnation).Word(f.environment);
   }
+  for (const Unended& u : t.unended) m.Pair(u.worker.value, u.number).Word(u.incarnation).At(u.until);
   return m.hash();
 }
 

@@ -141,6 +141,7 @@ void State::IndexRestored(Job& job) {
       Task& task = stage.tasks[t];
       const TaskId id{job.id, s, t};
       if (task.held_until.ns != 0) held_tasks_.insert({task.held_until, id});
+      if (!task.unended.empty()) unended_.insert(id);
       NoteContent(stage, t);
       for (const CopyPlace& place : task.copies) workers_.at(place.worker).copies.Insert({id, place.attempt});
       for (Attempt& attempt : task.attempts) {

@@ -11,6 +11,7 @@ namespace mr::sched {
 
 bool State::Schedulable(const Job& job, const StageSpec& spec, const Task& task) const {
   if (!job.running() || task.state == TaskState::kCommitted || task.held_until.ns != 0) return false;
+  if (!task.unended.empty()) return false;
   return spec.side_effects ? task.holding == 0 : task.live < task.wanted;
 }
 

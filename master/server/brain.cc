@@ -66,8 +66,12 @@ uint64_t Brain::Append(journal::RecordClass record_class, RecordKind kind, std::
 uint64_t Brain::AppendEvent(EventRecord* record, const std::vector<sched::Decision>& decisions) {
   record->outcome = Promises(decisions);
   record->digest = scheduler_->Digest();
+  const bool effects = std::any_of(decisions.begin(), decisions.end(), [this](const sched::Decision& d) {
+    const auto* launch = std::get_if<sched::Launch>(&d);
+    return launch != nullptr && HasEffects(*launch);
+  });
   const journal::RecordClass record_class =
-      record->outcome->empty() ? ClassOf(record->stamped.event) : journal::RecordClass::kHard;
+      record->outcome->empty() && !effects ? ClassOf(record->stamped.event) : journal::RecordClass::kHard;
   // Nobody waits to hear that one of many tasks is committed; that the job is, somebody may.
   const bool ends_job = std::any_of(decisions.begin(), decisions.end(), [](const sched::Decision& d) {
     return std::holds_alternative<sched::CommitJob>(d) || std::holds_alternative<sched::FailJob>(d);
@@ -129,6 +133,10 @@ void Brain::AfterFold(const JobTable::Change& change) {
   if (!change.added.empty() || !change.removed.empty()) SendDelta(change.added, change.removed);
 }
 
+bool Brain::HasEffects(const sched::Launch& launch) const {
+  return scheduler_->state().Spec(launch.attempt.task.stage_id()).side_effects;
+}
+
 void Brain::CarryOut(const sched::Decision& decision, uint64_t sequence) {
   struct Visitor {
     Brain& brain;
@@ -141,7 +149,16 @@ void Brain::CarryOut(const sched::Decision& decision, uint64_t sequence) {
       brain.MarkChanged(attempt.task.job);
     }
     void operator()(const sched::Launch& d) {
-      brain.SendLaunch(d);
+      if (brain.HasEffects(d)) {
+        // A master that restarts must know it, or it launches another one beside it. One that was ended meanwhile has
+        // been answered by its worker, which never had it.
+        brain.outbox_.Hold(sequence, [b = &brain, d] {
+          const sched::Attempt* a = b->scheduler_->state().FindAttempt(d.attempt);
+          if (a != nullptr && a->live()) b->SendLaunch(d);
+        });
+      } else {
+        brain.SendLaunch(d);
+      }
       brain.MarkChanged(d.attempt.task.job);
     }
     void operator()(const sched::Bind& d) {

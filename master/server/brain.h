@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "common/io/clock.h"
 #include "dfs/meta/namespace.h"
 #include "dfs/meta/service.h"
 #include "master/journal/journal.h"
@@ -128,8 +129,10 @@ class Brain {
     uint64_t fat_partition_bytes = kFatBytes;
     uint32_t scheduler_version = sched::kSchedulerVersion;  // tests say another one
     std::shared_ptr<ProfileStore> profiles;  // of earlier runs; null: none are kept
+    Duration effects_lease = kEffectsLease;  // of attempts with side effects
   };
   Brain(Options options, Loop& loop, Outlets& outlets);
+  Duration effects_lease() const { return options_.effects_lease; }
   ~Brain();
 
   // Opens and replays the journal, writes the new epoch, brings everything up to date. Before the
@@ -229,6 +232,10 @@ class Brain {
   Result<std::string> WithStage(const std::string& subject);
   // Of each stage of a job that has tasks without a slot: what keeps them.
   std::vector<std::string> WhyPending(const JobView& job) const;
+  // Why no attempt of this task is launched although none is live: an earlier one may still run (worker/adr/0003).
+  std::vector<std::string> WhyUnended(const JobView& job, const TaskId& task) const;
+  // Attempts of a running job that have made no progress for a good part of its --task-timeout, in words; at most 20.
+  std::vector<std::pair<AttemptId, std::string>> Hung(const JobView& job) const;
 
   JobTable& jobs() { return jobs_; }
   WorkerTable& workers() { return workers_; }
@@ -237,6 +244,8 @@ class Brain {
   const Options& options() const { return options_; }
   uint32_t epoch() const { return epoch_; }
   Instant Stamp();
+  // Now, on the stamps' axis; stamps nothing.
+  Instant Present() const { return stamp_base_ + (Now() - stamp_start_); }
 
  private:
   struct Fed {
@@ -338,6 +347,7 @@ class Brain {
   void Send(WorkerView* worker, size_t bytes, WriteCommand write);
   void GiveVerdict(WorkerId worker, Incarnation incarnation, uint64_t report, Verdict verdict);
   void SendLaunch(const sched::Launch& launch);
+  bool HasEffects(const sched::Launch& launch) const;
   void FillLaunch(const JobView& job, const sched::Launch& launch, rpc::Launch::Builder out) const;
   void SendStage(WorkerView* worker, const JobView& job, uint32_t stage);
   void SendDirectory(WorkerView* worker, JobView* job, uint32_t stage);

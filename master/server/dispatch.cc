@@ -95,6 +95,7 @@ void FillStage(const JobView& job, uint32_t index, uint64_t cluster_id, rpc::Sta
   }
   out.setMemoryBytes(job.spec.MemoryOf(job.spec.stages[index]));
   out.setMaxBadRecords(spec.getMaxBadRecords());
+  out.setTaskTimeoutMs(spec.getTaskTimeoutMs());
   out.setFiles(spec.getFiles());
   out.setSortBufferBytes(spec.getSortBufferBytes());
   // The same for all stages of all jobs: a join needs equal keys of different stages in the same

@@ -63,7 +63,7 @@ struct Master::Impl {
         Brain::Options{options.directory, cluster_id, options.policies, options.seed, options.block_bytes,
                        options.replication, options.snapshot_bytes, options.ended_jobs, options.fat_partition_bytes,
                        options.scheduler_version,
-                       profiles},
+                       profiles, options.effects_lease},
         loop,
         *shell);
     shell->SetBrain(brain.get());

@@ -27,6 +27,7 @@ class Master {
     size_t ended_jobs = 10'000;             // that are kept; the oldest are forgotten
     uint64_t fat_partition_bytes = kFatBytes;  // a partition above it may be shared by tasks (fat_partitions.h)
     uint32_t scheduler_version = sched::kSchedulerVersion;  // tests say another one
+    Duration effects_lease = Seconds(10);  // of attempts with side effects; at least 1 s
     bool learns = true;  // keeps profiles of jobs for later ones
   };
   // Replays the journal and serves. Blocks until then.

@@ -28,6 +28,9 @@ DEFINE_string(snapshot_bytes, "64m",
               "journal after which a snapshot is made; the journal's directory stays below some four times as much");
 DEFINE_string(fat_partition_bytes, "64m",
               "partitions above it, and above five times the median, are shared by tasks where the job allows it");
+DEFINE_string(side_effects_lease, "10s",
+              "attempts with side effects end so long after their worker's last contact with the master; a lost "
+              "worker's are started elsewhere 5s later");
 DEFINE_int32(ended_jobs, 10000, "ended jobs that 'mrctl jobs' still knows; the oldest are forgotten");
 DEFINE_int32(ready_fd, -1, "write 'ready RPC_PORT HTTP_PORT' to this descriptor when serving, and close it");
 DEFINE_int32(lifeline_fd, -1, "stop when this descriptor (a pipe's read end) is at its end");
@@ -109,6 +112,9 @@ int Main() {
     return Fail(InvalidArgument("ports are 0 to 65535"));
   }
   if (FLAGS_replication < 1 || FLAGS_replication > 16) return Fail(InvalidArgument("--replication is 1 to 16"));
+  const auto lease = ParseDuration(FLAGS_side_effects_lease);
+  if (!lease.ok()) return Fail(lease.status().With("--side_effects_lease"));
+  if (*lease < Seconds(1) || *lease > Seconds(3600)) return Fail(InvalidArgument("--side_effects_lease is 1s to 1h"));
   Master::Options options;
   options.directory = FLAGS_data;
   options.bind = FLAGS_bind;
@@ -122,6 +128,7 @@ int Main() {
   options.snapshot_bytes = *snapshot;
   options.ended_jobs = static_cast<size_t>(FLAGS_ended_jobs);
   options.fat_partition_bytes = *fat;
+  options.effects_lease = *lease;
   options.learns = !FLAGS_ephemeral;  // nobody comes back to what is removed
   auto master = Master::Start(options);
   if (!master.ok()) return Fail(master.status());

@@ -81,6 +81,9 @@ void Brain::BeginEpoch() {
   journal_->WaitDurable(Append(journal::RecordClass::kHard, RecordKind::kEpoch,
                                EncodeFields(EpochStarted{epoch_, options_.scheduler_version, WallClockMs()})));
   Feed(sched::ConfigChanged{options_.policies, options_.seed, options_.scheduler_version, Millis(100)});
+  if (const Duration wait = options_.effects_lease + kLeaseMargin; scheduler_->state().config().lost_wait != wait) {
+    Feed(sched::LeaseSet{wait});
+  }
   TakeOver();
   const auto unplanned = std::move(unplanned_);
   RestoreSlices();

@@ -328,6 +328,7 @@ struct Reader {
       faults.Add("the library must be named by its SHA-256 in lower-case hexadecimal digits");
     }
     spec.max_bad_records = in.getMaxBadRecords();
+    spec.task_timeout = Millis(static_cast<int64_t>(std::min(in.getTaskTimeoutMs(), kMostMs)));
     ReadSideFiles();
     std::string list;
     for (auto policy : in.getPolicies()) {

@@ -82,6 +82,7 @@ struct JobSpec {
   std::string output_uri;  // without a '/' at its end
   bool overwrite = false;
   uint64_t max_bad_records = 0;  // in all tasks together
+  Duration task_timeout;         // of an attempt without progress; 0 = none
   std::vector<SideFile> files;
   // Of an attempt of this stage; 0: the worker's own measure.
   uint64_t MemoryOf(const StageSpec& stage) const {

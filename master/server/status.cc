@@ -132,6 +132,10 @@ void Brain::Fill(const JobView& job, rpc::JobStatus::Builder out) const {
   if (nobody) warnings.set(at++, "no worker is registered; the job waits until one is (see mrctl doctor)");
   for (const auto& [stage, text] : job.warnings) warnings.set(at++, text.c_str());
   FillSkew(job, out);
+  if (const auto hung = Hung(job); !hung.empty()) {
+    auto list = out.initHung(static_cast<unsigned>(hung.size()));
+    for (unsigned i = 0; i < hung.size(); ++i) list.set(i, hung[i].second.c_str());
+  }
   if (job.state != JobState::kCommitting && job.state != JobState::kSucceeded) return;
   const OutputTotals totals = job.brief ? job.totals : TotalsOf(job.Outputs());
   out.setOutputBytes(totals.bytes);
@@ -529,6 +533,11 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
     if (job == nullptr) return jobs_.Unknown(*job_id);
     lines.push_back(subject + " is " + Word(ToldState(*job)) + (job->error.empty() ? "" : ": " + job->error));
     for (const std::string& line : WhyPending(*job)) lines.push_back(line);
+    for (const TaskId& task : scheduler_->state().unended()) {
+      if (task.job != job->id) continue;
+      for (const std::string& line : WhyUnended(*job, task)) lines.push_back(line);
+    }
+    for (const auto& [id, text] : Hung(*job)) lines.push_back(text);
     for (const auto& [stage, text] : job->warnings) lines.push_back("warning: " + text);
     for (const Skew& s : job->skew) lines.push_back("skew: " + SkewText(s, job->spec.stages[s.stage].name));
     for (const auto& line : job->why_job) lines.push_back(Line(*job, line));
@@ -556,6 +565,10 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
     for (const auto& line : it->second) {
       if (is_task || line.attempt == *attempt) lines.push_back(Line(*job, line));
     }
+  }
+  for (const std::string& line : WhyUnended(*job, attempt->task)) lines.push_back(line);
+  for (const auto& [id, text] : Hung(*job)) {
+    if (is_task ? id.task == attempt->task : id == *attempt) lines.push_back(text);
   }
   const auto alone = [&](const AttemptId& id) {
     for (const sched::Reason& reason : scheduler_->WhyAlone(id, Stamp())) {

@@ -252,6 +252,7 @@ class WorkerService final : public rpc::MasterForWorker::Server {
       result.setLeaseMs(static_cast<uint32_t>(kLease.millis()));
       result.setReattachMs(static_cast<uint32_t>(kReattachWindow.millis()));
       result.setStartOver(out.start_over);
+      result.setEffectsLeaseMs(static_cast<uint32_t>(shell_.brain().effects_lease().millis()));
       const std::vector<uint8_t> drop = DropBits(*inventory, out.drop);
       result.setDrop(kj::arrayPtr(drop.data(), drop.size()));
       // From the loop, so that no command can overtake this answer on the wire.

@@ -28,6 +28,13 @@ inline constexpr Duration kRestartGrace = Seconds(10);
 // and a master that is away for a minute finds its jobs where they were.
 inline constexpr Duration kReattachWindow = Seconds(120);
 
+// How long an attempt with side effects outlives its worker's last answered contact: the worker's helper ends it then
+// (worker/adr/0003). Longer than kLease, so that a pause which loses no worker ends no attempt.
+inline constexpr Duration kEffectsLease = Seconds(10);
+// From a lease's end to the launch of another attempt: 2 s for the helper's kill, the rest for unequal clocks and a
+// loaded machine (guess).
+inline constexpr Duration kLeaseMargin = Seconds(5);
+
 struct WorkerView {
   WorkerId id;
   std::string name;

@@ -143,7 +143,7 @@ void Scenario::Event_(const Words& w) {
     if (verb == "away") return Send(WorkerAway{id, life});
     if (verb == "register") {
       workers_[id].draining = Has(w, "draining");
-      return Register(id, Has(w, "new"));
+      return Register(id, Has(w, "new"), OptionOf(w, "running", ""));
     }
     return Send(WorkerDraining{id, life, verb == "drain"});
   }
@@ -205,7 +205,7 @@ void Scenario::Workers(const Words& w) {
   }
 }
 
-void Scenario::Register(WorkerId id, bool new_life) {
+void Scenario::Register(WorkerId id, bool new_life, const std::string& running) {
   WorkerRegistered& e = workers_.at(id);
   e.inventory.clear();
   e.running.clear();
@@ -218,6 +218,7 @@ void Scenario::Register(WorkerId id, bool new_life) {
       e.inventory.push_back({{task, t.generation}, number, id, e.incarnation});
     }
   }
+  if (!running.empty()) e.running.push_back(ParseAttempt(running));
   Send(e);
 }
 

@@ -54,7 +54,7 @@ class Scenario {
   void StageLine(const Words& words);
   void Forecast(const Words& words);
   void SendJob();
-  void Register(WorkerId id, bool new_life);
+  void Register(WorkerId id, bool new_life, const std::string& running = "");
   void Finished(const Words& words);
   void Consume(const AttemptId& id);
   void FinishAll();

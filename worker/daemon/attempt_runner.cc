@@ -263,6 +263,7 @@ Result<TaskSpec> AttemptRunner::MakeSpec(std::string library, std::string files,
   spec.library_path = std::move(library);
   spec.files_directory = std::move(files);
   spec.max_bad_records = stage_->max_bad_records;
+  spec.timeout = stage_->task_timeout;
   spec.operator_name = stage_->operator_name;
   spec.operator_flags = stage_->operator_flags;
   spec.config = stage_->config;
@@ -423,6 +424,7 @@ void AttemptRunner::ChildEnded(TaskResult result, std::optional<Result<Manifest>
   e.failed = result_.end != TaskEnd::kDone;
   e.kind = result_.end == TaskEnd::kUserError   ? FailureKind::kUser
            : result_.end == TaskEnd::kUserFinal ? FailureKind::kUserFinal
+           : result_.end == TaskEnd::kLeaseOver ? FailureKind::kLost
                                                 : FailureKind::kEnvironment;
   e.message = result_.message;
   Handle(std::move(e));

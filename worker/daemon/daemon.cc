@@ -5,6 +5,7 @@
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -102,12 +103,15 @@ struct Daemon::Impl {
   kj::Own<HttpPort> http;
   std::unique_ptr<Looped> looped;
   std::unique_ptr<Heartbeat> heartbeat;
+  std::atomic<int64_t> effects_lease_ns{0};  // 0: as long as they like
 
   std::string Path(const std::string& name) const { return options.data + "/" + name; }
   Status PrepareDirectory();
   void Build();
   void BuildSession();
-  void OnRegistered(const WorkerRef& self, uint64_t cluster_id, Duration period, Duration window);
+  void OnRegistered(const WorkerRef& self, uint64_t cluster_id, const Session::Options::Times& times);
+  // The master answered what was sent at this time: attempts with side effects may run that much longer. Any thread.
+  void RenewLease(Instant sent);
   // The master has not answered for so long that it has given this worker up, or is gone.
   void EndUnheard();
   Status Listen();
@@ -186,17 +190,26 @@ void Daemon::Impl::BuildSession() {
   o.cluster_id = KnownCluster(Path("cluster_id"));
   o.blocks = [&l] { return l.blocks->List(); };
   o.capacity_and_used = [this, &l] { return CapacityAndUsed(options.data, l.blocks->used_bytes()); };
-  o.on_registered = [this](const WorkerRef& self, uint64_t cluster, Duration period, Duration window) {
-    OnRegistered(self, cluster, period, window);
+  o.on_registered = [this](const WorkerRef& self, uint64_t cluster, const Session::Options::Times& times) {
+    OnRegistered(self, cluster, times);
   };
   o.read_log = [this](AttemptId attempt) { return ReadLog(attempt); };
   l.session = std::make_unique<Session>(loop, *l.worker, l.directory, std::move(o));
 }
 
-void Daemon::Impl::OnRegistered(const WorkerRef& self, uint64_t cluster_id, Duration period, Duration window) {
+void Daemon::Impl::RenewLease(Instant sent) {
+  const Duration lease{effects_lease_ns.load()};
+  if (lease.ns > 0) host->RenewLease(sent + lease);
+}
+
+void Daemon::Impl::OnRegistered(const WorkerRef& self, uint64_t cluster_id, const Session::Options::Times& times) {
+  // What the master counts no more has been told to end by now (Session): it is in this registration's list, and the
+  // master waits for its report.
+  effects_lease_ns = times.effects_lease.ns;
+  RenewLease(times.sent);
   looped->fetches->SetClusterId(cluster_id);
   looped->blocks->Registered(self.id, cluster_id);
-  heartbeat->Set(self, cluster_id, period, window);
+  heartbeat->Set(self, cluster_id, times.heartbeat, times.window);
   pool.Post([path = Path("cluster_id"), cluster_id] {
     if (KnownCluster(path) == cluster_id) return;
     char text[20];
@@ -269,7 +282,7 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(Options options, std::unique_ptr<T
   i.heartbeat = std::make_unique<Heartbeat>(
       i.options.master,
       [&i] { i.loop.Post([&i] { i.looped->session->RegisterAgain("the master does not know this worker any more"); }); },
-      [&i] { i.loop.Post([&i] { i.EndUnheard(); }); });
+      [&i] { i.loop.Post([&i] { i.EndUnheard(); }); }, [&i](Instant sent) { i.RenewLease(sent); });
   i.loop.Post([&i] { i.looped->session->Start(); });
   return daemon;
 }

@@ -17,6 +17,7 @@ constexpr Duration kAnswerTimeout = Seconds(5);
 struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
   const std::string master;
   const std::function<void()> unknown, silent;
+  const std::function<void(Instant)> contact;
 
   // Below: on the loop.
   WorkerRef self;
@@ -33,8 +34,8 @@ struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
 
   rpc::KjThread loop{"heartbeat"};  // last
 
-  Impl(std::string m, std::function<void()> u, std::function<void()> s)
-      : master(std::move(m)), unknown(std::move(u)), silent(std::move(s)) {}
+  Impl(std::string m, std::function<void()> u, std::function<void()> s, std::function<void(Instant)> c)
+      : master(std::move(m)), unknown(std::move(u)), silent(std::move(s)), contact(std::move(c)) {}
 
   void taskFailed(kj::Exception&&) override {}
 
@@ -73,6 +74,7 @@ struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
                    .then(
                        [this, id = self, sent = Now()](capnp::Response<rpc::Heartbeats::BeatResults> response) {
                          Heard(sent);
+                         if (response.getKnown()) contact(sent);
                          if (!response.getKnown() && id.id == self.id) unknown();
                          After(period);
                        },
@@ -99,8 +101,9 @@ struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
   }
 };
 
-Heartbeat::Heartbeat(std::string master, std::function<void()> unknown, std::function<void()> silent)
-    : impl_(std::make_unique<Impl>(std::move(master), std::move(unknown), std::move(silent))) {}
+Heartbeat::Heartbeat(std::string master, std::function<void()> unknown, std::function<void()> silent,
+                     std::function<void(Instant)> contact)
+    : impl_(std::make_unique<Impl>(std::move(master), std::move(unknown), std::move(silent), std::move(contact))) {}
 
 Heartbeat::~Heartbeat() {
   impl_->loop.Run([this] {

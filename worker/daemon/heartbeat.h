@@ -15,8 +15,10 @@ namespace mr::worker {
 class Heartbeat {
  public:
   // Called on the heartbeat's thread. unknown: the master does not know the session any more. silent:
-  // nothing was heard of it for the whole window; once, until it is heard again.
-  Heartbeat(std::string master, std::function<void()> unknown, std::function<void()> silent);
+  // nothing was heard of it for the whole window; once, until it is heard again. contact: it answered, and knows this
+  // worker, what was sent at this time.
+  Heartbeat(std::string master, std::function<void()> unknown, std::function<void()> silent,
+            std::function<void(Instant sent)> contact);
   ~Heartbeat();  // joins
   // From now on beats as this one, this often. window: 0 = for ever. Any thread.
   void Set(const WorkerRef& self, uint64_t cluster_id, Duration period, Duration window);

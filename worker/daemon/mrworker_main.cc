@@ -12,6 +12,7 @@
 #include <string>
 #include <thread>
 
+#include "common/base/text.h"
 #include "common/io/files.h"
 #include "common/io/flag_help.h"
 #include "common/rpc/connection.h"
@@ -29,6 +30,9 @@ DEFINE_int32(map_slots, 0, "cap for attempts that read files or nothing; 0 = --s
 DEFINE_int32(reduce_slots, 0, "cap for attempts that read other stages; 0 = --slots");
 DEFINE_string(rack, "", "rack of this machine, for placement");
 DEFINE_string(label, "", "comma-separated k=v pairs");
+DEFINE_int32(task_processes, 1024, "processes and threads that an attempt may have at a time; 0 = no limit");
+DEFINE_int32(task_open_files, 4096, "descriptors that each process of an attempt may have open; 0 = as this process");
+DEFINE_string(task_file_bytes, "1t", "size of a file that an attempt may write; 0 = no limit");
 DEFINE_int32(ready_fd, -1, "when serving, write \"ready RPC_PORT HTTP_PORT\" to this descriptor");
 DEFINE_int32(lifeline_fd, -1, "stop at once when this descriptor reaches its end");
 DEFINE_bool(ephemeral, false, "with --lifeline_fd: remove --data when stopped by it");
@@ -44,6 +48,8 @@ namespace mr::worker {
 namespace {
 
 constexpr Duration kDrainGrace = Seconds(10);
+// Fewer would end what a shell with a pipe needs, or mrtask itself (guesses).
+constexpr int kLeastProcesses = 16, kLeastOpenFiles = 256;
 constexpr int kMaxSlots = 10'000;  // what a master takes
 constexpr const char* kVersion = "0.1.0";
 constexpr const char* kUsage = "mrworker --master HOST:PORT --data DIR [flags]: a worker of a Paceline cluster";
@@ -138,6 +144,14 @@ int Main(int argc, char** argv) {
   if (FLAGS_data.empty()) return Usage("--data is missing");
   if (!PortOk(FLAGS_port) || !PortOk(FLAGS_http_port)) return Usage("a port is 0 to 65535");
   if (const std::string wrong = WrongSlots(); !wrong.empty()) return Usage(wrong);
+  if (FLAGS_task_processes != 0 && FLAGS_task_processes < kLeastProcesses) {
+    return Usage("--task_processes is 0 (no limit) or at least " + std::to_string(kLeastProcesses));
+  }
+  if (FLAGS_task_open_files != 0 && FLAGS_task_open_files < kLeastOpenFiles) {
+    return Usage("--task_open_files is 0 (as this process) or at least " + std::to_string(kLeastOpenFiles));
+  }
+  const auto file_bytes = ParseSize(FLAGS_task_file_bytes);
+  if (!file_bytes.ok()) return Usage("--task_file_bytes: " + file_bytes.status().message());
   const std::vector<std::string> labels = SplitLabels(FLAGS_label);
   if (labels.size() > 64) return Usage("--label: a worker has at most 64 labels");
   for (const std::string& label : labels) {
@@ -162,6 +176,9 @@ int Main(int argc, char** argv) {
   host_options.mrtask_path = bin + "/mrtask";
   host_options.scratch_directory = FLAGS_data + "/scratch";
   host_options.preload = bin + "/../lib/libpaceline_jobs.so";
+  host_options.processes = static_cast<uint32_t>(FLAGS_task_processes);
+  host_options.open_files = static_cast<uint64_t>(FLAGS_task_open_files);
+  host_options.file_bytes = *file_bytes;
   host_options.on_fatal = [](const Status& why) {
     LOG(ERROR) << "this worker ends, to be started again: " << why.message();
     google::FlushLogFiles(google::GLOG_INFO);

@@ -5,7 +5,8 @@ namespace {
 
 bool Moved(const ProgressFrame& from, const ProgressFrame& to) {
   return from.progress.phase != to.progress.phase || from.progress.taken_bytes != to.progress.taken_bytes ||
-         from.progress.records != to.progress.records || from.inputs_done != to.inputs_done;
+         from.progress.records != to.progress.records || from.progress.pulse != to.progress.pulse ||
+         from.inputs_done != to.inputs_done;
 }
 
 bool MovedFar(const ProgressFrame& from, const ProgressFrame& to) {

@@ -32,8 +32,15 @@ class Session {
     // On the loop; all but read_log may be empty.
     std::function<std::vector<BlockName>()> blocks;
     std::function<std::pair<uint64_t, uint64_t>()> capacity_and_used;
-    // After each registration. window: how long attempts may run without word from the master.
-    std::function<void(const WorkerRef&, uint64_t cluster_id, Duration heartbeat, Duration window)> on_registered;
+    // What a registration's answer says of time.
+    struct Times {
+      Duration heartbeat;
+      Duration window;         // how long attempts may run without word from the master; 0 = for ever
+      Duration effects_lease;  // and those with side effects; 0 = for ever
+      Instant sent;            // when the registration that it answers was sent
+    };
+    // After each registration.
+    std::function<void(const WorkerRef&, uint64_t cluster_id, const Times&)> on_registered;
     std::function<kj::Promise<Result<std::string>>(AttemptId)> read_log;
   };
   Session(rpc::KjThread& loop, Worker& worker, Directory& directory, Options options);

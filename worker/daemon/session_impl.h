@@ -44,6 +44,7 @@ struct Session::Impl : kj::TaskSet::ErrorHandler {
   bool registered = false;
   bool stopped = false;
   uint32_t master_epoch = 0;
+  Instant registration_sent;  // the last call of it
   WorkerRef self;
   Duration pause = kFirstPause;
   std::map<uint64_t, CommandBatch> ahead;  // came before the registration's answer, or before others

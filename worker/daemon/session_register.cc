@@ -124,6 +124,7 @@ void Session::Impl::EndRegistration() {
         if (mine == round) Receive(std::move(batch));
       },
       options.read_log));
+  registration_sent = Now();
   link->calls.add(loop.timer()
                       .timeoutAfter(kRegisterTimeout.ns * kj::NANOSECONDS, request.send())
                       .then(
@@ -160,8 +161,9 @@ void Session::Impl::OnRegistered(rpc::Registration::Reader answer) {
     worker.StartOver();
   }
   if (options.on_registered) {
-    options.on_registered(self, options.cluster_id, Millis(std::max<uint32_t>(answer.getHeartbeatMs(), 10)),
-                          Millis(answer.getReattachMs()));
+    options.on_registered(self, options.cluster_id,
+                          {Millis(std::max<uint32_t>(answer.getHeartbeatMs(), 10)), Millis(answer.getReattachMs()),
+                           Millis(answer.getEffectsLeaseMs()), registration_sent});
   }
   Receive({});
   ScheduleBlockNews();

@@ -65,6 +65,7 @@ struct StageInfo {
   std::string job_name;
   std::vector<SideFile> files;
   uint64_t max_bad_records = 0;  // of the whole job
+  Duration task_timeout;         // without progress; 0 = none
 
   // As in the names of tasks and parts: 'm' where any input is files.
   TaskLetter letter() const;

@@ -11,6 +11,9 @@
 namespace mr::worker {
 namespace {
 
+// A year; what is longer is none.
+constexpr uint64_t kMostTimeoutMs = 365ull * 24 * 3600 * 1000;
+
 // Texts for people are cut: a report stays far below the 1 MiB of a control message.
 constexpr size_t kMaxText = 4096;
 
@@ -137,6 +140,7 @@ Result<StageInfo> FromStage(rpc::StageInfo::Reader in) {
   out.staging_uri = Text(in.getStagingUri());
   out.job_name = Text(in.getJobName());
   out.max_bad_records = in.getMaxBadRecords();
+  out.task_timeout = Millis(static_cast<int64_t>(std::min<uint64_t>(in.getTaskTimeoutMs(), kMostTimeoutMs)));
   for (const auto file : in.getFiles()) {
     out.files.push_back({Text(file.getName()), Text(file.getSha256())});
     const std::string& name = out.files.back().name;

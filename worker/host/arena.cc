@@ -35,6 +35,8 @@ void Arena::ClearProgress() {
   p->phase.store(0, std::memory_order_relaxed);
   p->asks.store(0, std::memory_order_relaxed);
   p->cancelled.store(0, std::memory_order_relaxed);
+  p->waits.store(0, std::memory_order_relaxed);
+  p->pulse.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace mr::worker

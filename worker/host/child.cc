@@ -10,7 +10,8 @@ namespace mr::worker {
 using task::Header;
 using task::Packet;
 
-Result<std::shared_ptr<Child>> Child::Spawn(Loop* loop, Helper* helper, std::shared_ptr<Arena> arena) {
+Result<std::shared_ptr<Child>> Child::Spawn(Loop* loop, Helper* helper, std::shared_ptr<Arena> arena,
+                                            bool leased) {
   int control[2], log[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) != 0) {
     return ErrnoStatus(errno, "cannot start a task: socketpair");
@@ -24,7 +25,7 @@ Result<std::shared_ptr<Child>> Child::Spawn(Loop* loop, Helper* helper, std::sha
   fcntl(log[0], F_SETFL, O_NONBLOCK);
   child->helper_ = helper;
   child->arena_ = std::move(arena);
-  MR_ASSIGN_OR_RETURN(child->process_, helper->Spawn(theirs.get(), child->arena_->fd(), their_log.get()));
+  MR_ASSIGN_OR_RETURN(child->process_, helper->Spawn(theirs.get(), child->arena_->fd(), their_log.get(), leased));
   child->Watches(loop);
   return child;
 }

@@ -27,7 +27,8 @@ class Child : public std::enable_shared_from_this<Child> {
     virtual void OnExit(Helper::Exit exit) = 0;
   };
 
-  static Result<std::shared_ptr<Child>> Spawn(Loop* loop, Helper* helper, std::shared_ptr<Arena> arena);
+  // leased: as Helper::Spawn.
+  static Result<std::shared_ptr<Child>> Spawn(Loop* loop, Helper* helper, std::shared_ptr<Arena> arena, bool leased);
   ~Child();
 
   // From now on this one hears of it; null: nobody.

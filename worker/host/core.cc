@@ -2,13 +2,18 @@
 
 #include <algorithm>
 
+#include "common/io/clock.h"
+#include "worker/host/running.h"
+
 namespace mr::worker {
 namespace {
 // Idle children in all; more slots than this on one worker give new processes (guess).
 constexpr size_t kMaxIdle = 64;
+// How often running tasks are looked after: often enough for a fork bomb, at 50 us a look and task (measured).
+constexpr Duration kWatchPeriod = Millis(100);
 }  // namespace
 
-Result<std::shared_ptr<Child>> Core::Take(JobId job, const std::string& key, bool reuse) {
+Result<std::shared_ptr<Child>> Core::Take(JobId job, const std::string& key, bool reuse, bool leased) {
   if (reuse) {
     for (size_t i = idle_.size(); i-- > 0;) {  // the last used has the warmest caches
       if (idle_[i]->job != job || idle_[i]->key != key) continue;
@@ -26,14 +31,24 @@ Result<std::shared_ptr<Child>> Core::Take(JobId job, const std::string& key, boo
   } else {
     MR_ASSIGN_OR_RETURN(arena, Arena::Make(options_.arena_bytes));
   }
-  auto child = Child::Spawn(&loop, &*helper_, arena);
+  auto child = Child::Spawn(&loop, &*helper_, arena, leased);
   if (child.ok() || !helper_->lost()) return child;
   if (const Status replaced = helper_->Replace(); !replaced.ok()) {
     const Status why = replaced.With(child.status().message() + ", and there is no other");
     if (options_.on_fatal) options_.on_fatal(why);
     return why;
   }
-  return Child::Spawn(&loop, &*helper_, std::move(arena));
+  return Child::Spawn(&loop, &*helper_, std::move(arena), leased);
+}
+
+void Core::Watch() {
+  if (watching_) return;
+  watching_ = true;
+  loop.After(kWatchPeriod, [this] {
+    watching_ = false;
+    for (const auto& task : std::set(running)) task->LookAfter(Now());
+    if (!running.empty()) Watch();
+  });
 }
 
 void Core::GiveBack(JobId job, const std::string& key, std::shared_ptr<Child> child) {

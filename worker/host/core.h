@@ -24,7 +24,11 @@ class Core {
   void Shutdown();
 
   // A child for a task of this key: an idle one where `reuse`, else a new one.
-  Result<std::shared_ptr<Child>> Take(JobId job, const std::string& key, bool reuse);
+  // leased: as Helper::Spawn.
+  Result<std::shared_ptr<Child>> Take(JobId job, const std::string& key, bool reuse, bool leased);
+  const std::shared_ptr<LeaseClock>& lease() const { return helper_->lease(); }
+  // Looks after the tasks that run, from the first on: their time without progress, their processes.
+  void Watch();
   // A child that is done with its task and waits for another of the same key.
   void GiveBack(JobId job, const std::string& key, std::shared_ptr<Child> child);
   // The arena of a child that has ended.
@@ -48,6 +52,7 @@ class Core {
   void Remove(Idle* idle);
 
   std::optional<Helper> helper_;
+  bool watching_ = false;
   std::vector<std::unique_ptr<Idle>> idle_;
   std::map<JobId, std::vector<std::shared_ptr<Arena>>> arenas_;
 };

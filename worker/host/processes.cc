@@ -1,23 +1,26 @@
 #include "worker/host/processes.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <mutex>
 #include <set>
 #include <sstream>
 #include <utility>
 #include <vector>
 
+#include "common/io/clock.h"
+#include "worker/task/process_tree.h"
 #include "worker/task/protocol.h"
 
 #ifndef P_PIDFD
@@ -29,9 +32,9 @@ extern char** environ;
 namespace mr::worker {
 namespace {
 
-// How long a killed descendant may take to end before the sweep goes on without it (guess: a
-// process in an uninterruptible read ends when its disk answers).
-constexpr int kDescendantWaitMs = 100;
+// How long what a child has started may take to end once it is killed; then the sweep goes on without it (guess: a process
+// in an uninterruptible read ends when its disk answers). All of an attempt ends within 2 s.
+constexpr Duration kSweepLimit = Millis(1500);
 // A clone takes 0.1 ms; a helper that is silent for this long is stuck or gone.
 constexpr int kHelperTimeoutSeconds = 5;
 
@@ -56,26 +59,20 @@ std::vector<pid_t> ChildrenOfMain() {
   return pids;
 }
 
-void EndOrphan(pid_t pid) {
-  UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  if (!pidfd.valid()) return;
-  PidfdSignal(pidfd.get(), SIGKILL);
-  pollfd p{pidfd.get(), POLLIN, 0};
-  if (poll(&p, 1, kDescendantWaitMs) == 1) waitid(static_cast<idtype_t>(P_PIDFD), pidfd.get(), nullptr, WEXITED);
-}
-
-// Ends processes that children started and left behind. Those have a session that is not ours,
-// since each child made its own; what the daemon itself starts stays in the daemon's.
+// Ends processes that an ended child has left behind. They are the daemon's now; what lives below a child that goes on is
+// not, since each child is a subreaper. They have a session that is not ours, since each child made its own; what the
+// daemon itself starts stays in the daemon's.
 void SweepOrphans() {
   const pid_t session = getsid(0);
-  for (int round = 0; round < 1000; ++round) {
-    bool any = false;
-    for (pid_t pid : ChildrenOfMain()) {
-      if (Registry().count(pid) != 0 || getsid(pid) == session) continue;
-      EndOrphan(pid);
-      any = true;
+  const auto ours = [session](pid_t pid) { return Registry().count(pid) != 0 || getsid(pid) == session; };
+  for (;;) {
+    const std::vector<pid_t> children = ChildrenOfMain();
+    if (std::all_of(children.begin(), children.end(), ours)) return;
+    const bool ended = task::KillBelow(getpid(), kSweepLimit, ours);
+    for (const pid_t pid : ChildrenOfMain()) {
+      if (!ours(pid)) waitpid(pid, nullptr, WNOHANG);
     }
-    if (!any) return;
+    if (!ended) return;
   }
 }
 
@@ -84,6 +81,7 @@ void SweepOrphans() {
 Result<Helper> Helper::Start(const std::string& mrtask_path, const std::string& preload) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   Helper helper;
+  MR_ASSIGN_OR_RETURN(helper.lease_, LeaseClock::Make());
   helper.mrtask_path_ = mrtask_path;
   helper.preload_ = preload;
   MR_RETURN_IF_ERROR(helper.Launch());
@@ -103,6 +101,7 @@ Status Helper::Launch() {
   // A descriptor that is dup2ed loses close-on-exec, in glibc also where it is the same one.
   constexpr int kHelperFd = 3;
   posix_spawn_file_actions_adddup2(&actions, theirs.get(), kHelperFd);
+  posix_spawn_file_actions_adddup2(&actions, lease_->fd(), task::kLeaseFd);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none;
@@ -175,7 +174,8 @@ Helper::Helper(Helper&& other) noexcept
       socket_(std::move(other.socket_)),
       pid_(std::exchange(other.pid_, 0)),
       lost_(other.lost_),
-      children_(std::move(other.children_)) {}
+      children_(std::move(other.children_)),
+      lease_(std::move(other.lease_)) {}
 
 Helper::~Helper() { End(); }
 
@@ -184,16 +184,16 @@ Status Helper::Replace() {
   End();
   MR_RETURN_IF_ERROR(Launch());
   lost_ = false;
-  for (const pid_t pid : children_) {
-    const task::SpawnRequest adopt{task::HelperOp::kAdopt, pid};
+  for (const auto& [pid, leased] : children_) {
+    const task::SpawnRequest adopt{task::HelperOp::kAdopt, pid, leased};
     task::SendWithFds(socket_.get(), &adopt, sizeof adopt, {}, 0);
   }
   return Status::Ok();
 }
 
-Result<Spawned> Helper::Spawn(int control, int arena, int log) {
+Result<Spawned> Helper::Spawn(int control, int arena, int log, bool leased) {
   const std::lock_guard lock(registry_mutex);
-  const task::SpawnRequest request;
+  const task::SpawnRequest request{task::HelperOp::kSpawn, 0, leased};
   if (int error = task::SendWithFds(socket_.get(), &request, sizeof request, {control, arena, log}, 0)) {
     lost_ = true;
     return ErrnoStatus(error, "cannot start a task: the helper process is gone");
@@ -205,10 +205,11 @@ Result<Spawned> Helper::Spawn(int control, int arena, int log) {
     lost_ = true;
     return Internal("cannot start a task: the helper process does not answer (" + std::to_string(got) + ")");
   }
+  if (reply.error == ETIME) return Rejected("the lease has run out");
   if (reply.error != 0) return ErrnoStatus(reply.error, "cannot start a task: clone");
   if (fds.size() != 1) return Internal("cannot start a task: the helper sent no pidfd");
   Registry().insert(reply.pid);
-  children_.insert(reply.pid);
+  children_[reply.pid] = leased;
   Spawned child;
   child.pid = reply.pid;
   child.pidfd = std::move(fds[0]);
@@ -231,6 +232,45 @@ Helper::Exit Helper::Reap(const Spawned& child) {
   exit.by_signal = info.si_code != CLD_EXITED;
   exit.value = info.si_status;
   return exit;
+}
+
+Result<std::shared_ptr<LeaseClock>> LeaseClock::Make() {
+  std::shared_ptr<LeaseClock> lease(new LeaseClock);
+  lease->fd_.reset(memfd_create("mr-lease", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  // Above what the helper's own descriptors are put at.
+  if (lease->fd_.valid()) lease->fd_.reset(fcntl(lease->fd_.get(), F_DUPFD_CLOEXEC, task::kLeaseFd + 1));
+  if (!lease->fd_.valid() || ftruncate(lease->fd(), task::kLeaseBytes) != 0 ||
+      fcntl(lease->fd(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    return ErrnoStatus(errno, "cannot make the page of the task lease");
+  }
+  void* page = mmap(nullptr, task::kLeaseBytes, PROT_READ | PROT_WRITE, MAP_SHARED, lease->fd(), 0);
+  if (page == MAP_FAILED) return ErrnoStatus(errno, "cannot map the page of the task lease");
+  lease->page_ = static_cast<task::LeasePage*>(page);
+  return lease;
+}
+
+LeaseClock::~LeaseClock() {
+  if (page_ != nullptr) munmap(page_, task::kLeaseBytes);
+}
+
+void LeaseClock::RenewUntil(Instant until) {
+  int64_t before = page_->until.load();
+  while (before < until.ns && !page_->until.compare_exchange_weak(before, until.ns)) {
+  }
+}
+
+bool LeaseClock::over() const {
+  const int64_t until = page_->until.load();
+  return until != 0 && Now().ns >= until;
+}
+
+bool LeaseClock::TakeEnded(pid_t pid) {
+  if (page_->ended.load() == 0) return false;
+  for (auto& ended : page_->pids) {
+    int32_t expected = pid;
+    if (ended.compare_exchange_strong(expected, 0)) return true;
+  }
+  return false;
 }
 
 void KillChild(const Spawned& child) {

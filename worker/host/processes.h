@@ -4,17 +4,41 @@
 
 #include <sys/types.h>
 
-#include <set>
+#include <map>
+#include <memory>
 #include <string>
 
 #include "common/base/status.h"
+#include "common/base/time.h"
 #include "common/io/files.h"
+#include "worker/task/protocol.h"
 
 namespace mr::worker {
 
 struct Spawned {
   pid_t pid = 0;
   UniqueFd pidfd;
+};
+
+// Until when attempts with side effects may run; the helper enforces it (worker/adr/0003). Any thread.
+class LeaseClock {
+ public:
+  static Result<std::shared_ptr<LeaseClock>> Make();
+  ~LeaseClock();
+  LeaseClock(const LeaseClock&) = delete;
+  LeaseClock& operator=(const LeaseClock&) = delete;
+
+  // Only ever later than before; before the first call no lease is kept.
+  void RenewUntil(Instant until);
+  bool over() const;
+  // Whether the helper ended this child, which has not been reaped, because the lease ran out. Once.
+  bool TakeEnded(pid_t pid);
+  int fd() const { return fd_.get(); }
+
+ private:
+  LeaseClock() = default;
+  UniqueFd fd_;
+  task::LeasePage* page_ = nullptr;
 };
 
 // The helper process (mrtask helper). Used by one thread.
@@ -30,13 +54,15 @@ class Helper {
 
   // Makes a child with these descriptors; blocks for about 100 us (measured). An error behind which
   // lost() holds: the helper process is gone or stuck, and there will be no children before Replace.
-  Result<Spawned> Spawn(int control, int arena, int log);
+  // leased: the helper ends it with all that it has started when lease() runs out. kRejected: it has.
+  Result<Spawned> Spawn(int control, int arena, int log, bool leased = false);
+  const std::shared_ptr<LeaseClock>& lease() const { return lease_; }
   bool lost() const { return lost_; }
   // Another helper process in the place of this one; children of the old one go on. Errors as Start's.
   Status Replace();
 
   // To be called once when pidfd is readable. Ends all that the child has started, then reaps it.
-  // Waits at most some 100 ms for stubborn descendants.
+  // Waits at most kSweepLimit (processes.cc) for what it started.
   struct Exit {
     bool by_signal = false;
     int value = 0;  // signal or exit code
@@ -53,7 +79,8 @@ class Helper {
   UniqueFd socket_;
   pid_t pid_ = 0;
   bool lost_ = false;
-  std::set<pid_t> children_;
+  std::map<pid_t, bool> children_;  // whether it is leased
+  std::shared_ptr<LeaseClock> lease_;
 };
 
 // SIGKILL to the child and to its process group. Repeating is fine until Reap.

@@ -1,11 +1,15 @@
 #include "worker/host/running.h"
 
+#include <signal.h>
 #include <string.h>
 
 #include <algorithm>
 
 #include "common/abi/batch.h"
 #include "common/abi/operator_table.h"
+#include "common/base/text.h"
+#include "common/io/clock.h"
+#include "worker/task/process_tree.h"
 
 namespace mr::worker {
 
@@ -29,7 +33,12 @@ constexpr size_t kMaxHotKeys = 64;
 // No honest chunk is larger: one record of 16 MiB and what surrounds it.
 constexpr size_t kMaxChunkBytes = kMaxRecordBytes + (4u << 20);
 
-task::WireTask ToWire(const TaskSpec& spec, uint64_t arena_bytes, bool keep) {
+constexpr char kLeaseText[] =
+    "its worker had no contact with the master for too long: an attempt with side effects ends then, so that another one "
+    "may begin elsewhere (mrmaster --side_effects_lease)";
+constexpr const char* kPhases[] = {"read", "shuffle", "merge", "reduce", "write"};
+
+task::WireTask ToWire(const TaskSpec& spec, const TaskHostOptions& options, uint64_t arena_bytes, bool keep) {
   task::WireTask w;
   w.attempt = spec.attempt;
   w.letter = spec.letter;
@@ -59,6 +68,8 @@ task::WireTask ToWire(const TaskSpec& spec, uint64_t arena_bytes, bool keep) {
   w.scratch_directory = spec.scratch_directory;
   w.arena_bytes = arena_bytes;
   w.files_directory = spec.files_directory;
+  w.open_files = options.open_files;
+  w.file_bytes = options.file_bytes;
   w.max_bad_records = spec.max_bad_records;
   w.keep = keep;
   return w;
@@ -74,12 +85,15 @@ std::string ReuseKey(const TaskSpec& spec) {
 }  // namespace
 
 Running::Running(std::shared_ptr<Core> core, TaskSpec spec, std::shared_ptr<TaskObserver> observer)
-    : core_(std::move(core)), spec_(std::move(spec)), observer_(std::move(observer)) {
+    : core_(std::move(core)),
+      spec_(std::move(spec)),
+      observer_(std::move(observer)),
+      leased_((spec_.operator_flags & MR_SIDE_EFFECTS) != 0) {
   if (spec_.scratch_directory.empty()) spec_.scratch_directory = core_->options_.scratch_directory;
   for (uint32_t port = 0; port < spec_.ports.size(); ++port) {
     port_of_.insert(port_of_.end(), spec_.ports[port].files ? 1 : spec_.ports[port].partitions, port);
   }
-  keep_ = (spec_.operator_flags & MR_REUSABLE) != 0;
+  keep_ = (spec_.operator_flags & MR_REUSABLE) != 0 && !leased_;
   key_ = ReuseKey(spec_);
 }
 
@@ -108,17 +122,22 @@ TaskProgress Running::Progress() const {
   p.taken_bytes = __atomic_load_n(&page->taken, __ATOMIC_RELAXED);
   p.total_bytes = page->total.load(std::memory_order_relaxed);
   p.records = page->records.load(std::memory_order_relaxed);
+  p.pulse = page->pulse.load(std::memory_order_relaxed);
   return p;
 }
 
 // ---- Start -------------------------------------------------------------------------------------
 
 void Running::Start() {
-  Result<std::shared_ptr<Child>> child = core_->Take(spec_.attempt.task.job, key_, keep_);
+  moved_ = Now();
+  Result<std::shared_ptr<Child>> child = leased_ && core_->lease()->over()
+                                             ? Rejected("the lease has run out")
+                                             : core_->Take(spec_.attempt.task.job, key_, keep_, leased_);
   if (!child.ok()) {
     TaskResult result;
-    result.end = TaskEnd::kEnvironment;
-    result.message = child.status().message();
+    const bool over = leased_ && child.status().code() == Code::kRejected;
+    result.end = over ? TaskEnd::kLeaseOver : TaskEnd::kEnvironment;
+    result.message = over ? kLeaseText : child.status().message();
     End(std::move(result));
     return;
   }
@@ -151,7 +170,7 @@ void Running::SendTask() {
   }
   if (!fds.empty()) child_->Send(h, {}, std::move(fds));
   h.kind = Kind::kRun;
-  child_->SendBlob(h, EncodeFields(ToWire(spec_, arena_->bytes(), keep_)));
+  child_->SendBlob(h, EncodeFields(ToWire(spec_, core_->options_, arena_->bytes(), keep_)));
 }
 
 void Running::PumpInput() {
@@ -214,6 +233,7 @@ void Running::OnGarbage() {
 }
 
 const char* Running::TakeOutput(const Header& h) {
+  ++packets_;
   if (h.d >= output_busy_.size() || output_busy_[h.d]) return "an output slot that is not free";
   if (h.x == 0 || h.x > task::kSlotBytes) return "an output slot overrun";
   if (partial_.size() + h.x > kMaxChunkBytes) return "a chunk of output that is too large";
@@ -337,6 +357,38 @@ void Running::KillNow() {
   });
 }
 
+void Running::LookAfter(Instant now) {
+  if (child_ == nullptr || ended_ || exited_ || failure_.has_value() || done_.has_value()) return;
+  const uint32_t most = core_->options_.processes;
+  if (most > 0 && task::CountTree(child_->pid(), most) > most) {
+    return Fail(TaskEnd::kUserError, operator_name() + " and what it started had more than " + std::to_string(most) +
+                                         " processes and threads at a time (ended ones that nobody waited for count): " +
+                                         task::DescribeTree(child_->pid()) +
+                                         "; start fewer, or raise --task_processes of the workers");
+  }
+  const TaskProgress progress = Progress();
+  const bool moved = progress.taken_bytes != seen_.taken_bytes || progress.records != seen_.records ||
+                     progress.phase != seen_.phase || progress.pulse != seen_.pulse || packets_ != seen_packets_ ||
+                     arena_->page()->waits.load(std::memory_order_relaxed) != 0 || reading_more_;
+  if (moved) {
+    seen_ = progress;
+    seen_packets_ = packets_;
+    moved_ = now;
+  }
+  if (spec_.timeout.ns > 0 && now - moved_ >= spec_.timeout) Fail(TaskEnd::kUserError, HangText(now - moved_));
+}
+
+std::string Running::HangText(Duration idle) const {
+  std::string text = operator_name() + " made no progress for " + HumanDuration(idle) +
+                     " (--task-timeout): it took no input, gave no output and changed no counter. It was in its phase '" +
+                     kPhases[std::min<size_t>(seen_.phase, std::size(kPhases) - 1)] + "' and had taken " +
+                     HumanBytes(seen_.taken_bytes);
+  if (seen_.total_bytes > 0) text += " of " + HumanBytes(seen_.total_bytes);
+  text += " (" + std::to_string(seen_.records) + " records)";
+  if (const std::string tree = task::DescribeTree(child_->pid()); !tree.empty()) text += "; its processes: " + tree;
+  return text;
+}
+
 void Running::Fail(TaskEnd end, std::string message) {
   if (failure_.has_value() || ended_) return;
   failure_.emplace();
@@ -359,6 +411,7 @@ void Running::OnExit(Helper::Exit exit) {
 void Running::ExitedEarly(Helper::Exit exit) {
   TaskResult r;
   r.end = TaskEnd::kUserError;
+  const pid_t pid = child_->pid();
   if (!exit.by_signal && exit.value == 70) {  // the child could not set itself up
     r.end = TaskEnd::kEnvironment;
     r.message = "the task's process could not be set up";
@@ -368,7 +421,13 @@ void Running::ExitedEarly(Helper::Exit exit) {
   } else if (!exit.by_signal) {
     r.message = "TASK_EXITED_EARLY: " + operator_name() + " ended its process by exit(" +
                 std::to_string(exit.value) + ") before its task was done; operators return instead";
-  } else if (exit.value == 9) {
+  } else if (exit.value == SIGKILL && core_->lease()->TakeEnded(pid)) {
+    r.end = TaskEnd::kLeaseOver;
+    r.message = kLeaseText;
+  } else if (exit.value == SIGXFSZ) {
+    r.message = operator_name() + " wrote a file above " + HumanBytes(core_->options_.file_bytes) +
+                ", which --task_file_bytes of its worker forbids";
+  } else if (exit.value == SIGKILL) {
     r.message = operator_name() + " was killed by SIGKILL from outside, most likely by the kernel because "
                 "memory ran out";
   } else {

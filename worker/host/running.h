@@ -29,6 +29,8 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
   // io thread.
   void Start();
   void KillNow();
+  // Some times a second: ends it where it makes no progress for too long or has too many processes.
+  void LookAfter(Instant now);
 
  private:
   struct Chunk {  // on its way in
@@ -59,6 +61,7 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
   // The attempt is lost for this reason, which is the first; its child is killed.
   void Fail(TaskEnd end, std::string message);
   void ExitedEarly(Helper::Exit exit);
+  std::string HangText(Duration idle) const;
   void EndIfComplete();
   void End(TaskResult result);
   std::string operator_name() const { return "operator " + spec_.operator_name; }
@@ -69,6 +72,7 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
   std::vector<uint32_t> port_of_;  // partition over all ports -> port
   std::string key_;                // children that may serve this task
   bool keep_ = false;
+  const bool leased_;              // it has side effects
 
   std::shared_ptr<Child> child_;
   std::shared_ptr<Arena> arena_;
@@ -86,6 +90,10 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
   uint32_t last_partition_ = 0;
   bool reading_more_ = false;
   uint64_t records_out_ = 0;
+  uint64_t packets_ = 0;           // of output
+  TaskProgress seen_;              // when last looked after
+  uint64_t seen_packets_ = 0;
+  Instant moved_;                  // when it last made progress or waited
 
   std::atomic<int> pid_{0};
   mutable std::mutex mutex_;       // guards the two below, for Progress()

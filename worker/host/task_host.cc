@@ -12,7 +12,7 @@ namespace {
 class TaskHostImpl : public TaskHost {
  public:
   TaskHostImpl(const TaskHostOptions& options, Helper helper)
-      : core_(std::make_shared<Core>(options, std::move(helper))) {
+      : core_(std::make_shared<Core>(options, std::move(helper))), lease_(core_->lease()) {
     core_->loop.Start();
   }
 
@@ -43,6 +43,7 @@ class TaskHostImpl : public TaskHost {
     core_->loop.Post([this, task] {
       core_->running.insert(task);
       task->Start();
+      core_->Watch();
     });
     return task;
   }
@@ -51,8 +52,11 @@ class TaskHostImpl : public TaskHost {
     core_->loop.Post([this, job] { core_->EndJob(job); });
   }
 
+  void RenewLease(Instant until) override { lease_->RenewUntil(until); }
+
  private:
   std::shared_ptr<Core> core_;
+  const std::shared_ptr<LeaseClock> lease_;
 };
 
 }  // namespace

@@ -85,6 +85,7 @@ struct TaskSpec {
   std::string log_path;           // the child's stdout and stderr, at most 64 MiB
   std::string files_directory;    // of the job's side files; "" where it has none
   uint64_t max_bad_records = 0;   // that are skipped; one more is a user error
+  Duration timeout;  // without input taken, output, counters: then it is a user error; 0 = never. Waiting does not count.
 };
 
 // One piece of output, in its final order within its partition.
@@ -100,6 +101,7 @@ enum class TaskEnd : uint8_t {
   kUserError,    // it failed, threw, crashed, exited early or broke the protocol
   kEnvironment,  // disk full, no memory for the arena, helper gone: not the user's fault
   kKilled,       // by Kill()
+  kLeaseOver,    // it has side effects, and the lease of these has run out (RenewLease)
   kUserFinal,    // as kUserError, where another attempt would fail alike: its input is damaged, or no use to the operator
 };
 
@@ -121,6 +123,7 @@ struct TaskProgress {
   uint64_t taken_bytes = 0;  // by the operator from its batches
   uint64_t total_bytes = 0;  // 0 where not known
   uint64_t records = 0;
+  uint64_t pulse = 0;  // rises with any progress
 };
 
 class TaskObserver {
@@ -160,6 +163,11 @@ struct TaskHostOptions {
   // takes 0.3 ms, measured). Never a user's, whose code has no place in the helper.
   std::string preload;
   uint32_t arena_bytes = 16u << 20;
+  // Of each attempt; 0 = no limit. Processes and threads together are counted by the host, some times a second: a limit of
+  // the kernel's own (RLIMIT_NPROC) counts a user's, not an attempt's, and does not bind root.
+  uint32_t processes = 1024;
+  uint64_t open_files = 4096;           // RLIMIT_NOFILE: few for who closes them all one by one
+  uint64_t file_bytes = 1ull << 40;     // RLIMIT_FSIZE, of each file
   // The helper has died and no other could be started: no task will run any more. On the io thread; the
   // process had better end. May be empty.
   std::function<void(const Status&)> on_fatal;
@@ -176,6 +184,9 @@ class TaskHost {
   virtual std::shared_ptr<RunningTask> Run(TaskSpec spec, std::shared_ptr<TaskObserver> observer) = 0;
   // Ends the idle children and arenas kept for this job.
   virtual void EndJob(JobId job) = 0;
+  // Tasks with side effects (MR_SIDE_EFFECTS) may run until then, or until the latest time said before. Past it the helper
+  // ends them, also while this process stands still, and none begins. Before the first call they may run for ever.
+  virtual void RenewLease(Instant until) = 0;
 };
 
 }  // namespace mr::worker

@@ -43,10 +43,6 @@ void CleanEnvironment() {
 // How much sooner than the daemon a child is to be taken when the machine's memory ends, of 1000 (the
 // kernel's scale: half of all memory; guess).
 constexpr int kOomScoreAbove = 500;
-// Descriptors of user code: enough for any operator of sense, and few for what closes them all one by
-// one (guess). The hard limit stays, for those who want more.
-constexpr rlim_t kOpenFiles = 4096;
-
 void RaiseOomScore() {
   const int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
   if (fd < 0) return;  // no /proc
@@ -63,13 +59,10 @@ void Isolate(int control, int log, pid_t daemon) {
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
-  rlimit files;
-  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-    files.rlim_cur = std::min(files.rlim_max, kOpenFiles);
-    setrlimit(RLIMIT_NOFILE, &files);
-  }
+  // What it starts stays below it, where the daemon and the helper find it (process_tree.h).
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
   RaiseOomScore();
-  for (int s : {SIGPIPE, SIGINT, SIGTERM}) signal(s, SIG_DFL);
+  for (int s : {SIGPIPE, SIGINT, SIGTERM, SIGXFSZ}) signal(s, SIG_DFL);
   const int null = open("/dev/null", O_RDONLY);
   if (null < 0 || dup2(null, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0) Die("dup2");
   if (dup3(control, kControlFd, O_CLOEXEC) < 0) Die("dup3");
@@ -111,7 +104,18 @@ void KeepFreedMemory() {
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 
+// At most `most`, also for who would raise it again; as it is where most = 0.
+void Limit(__rlimit_resource resource, uint64_t most) {
+  rlimit limit;
+  if (most == 0 || getrlimit(resource, &limit) != 0) return;
+  limit.rlim_max = std::min<rlim_t>(limit.rlim_max, most);
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, most);
+  setrlimit(resource, &limit);
+}
+
 void SetLimits(const WireTask& task) {
+  Limit(RLIMIT_NOFILE, task.open_files);
+  Limit(RLIMIT_FSIZE, task.file_bytes);
   if (task.memory_bytes == 0) return KeepFreedMemory();
   const rlimit data{task.memory_bytes, task.memory_bytes};
   setrlimit(RLIMIT_DATA, &data);

@@ -13,6 +13,20 @@ namespace mr::task {
 
 static_assert(kLostDaemon != 0 && kLostDaemon != 70, "told apart by the host");
 
+namespace {
+
+// While it lives the task waits for its daemon.
+class Waiting {
+ public:
+  explicit Waiting(ProgressPage* page) : page_(page) { page_->waits.store(1, std::memory_order_relaxed); }
+  ~Waiting() { page_->waits.store(0, std::memory_order_relaxed); }
+
+ private:
+  ProgressPage* page_;
+};
+
+}  // namespace
+
 Link::Link(int control, char* arena, uint64_t arena_bytes)
     : control_(control), arena_(arena), layout_(ArenaLayout::Of(arena_bytes)),
       page_(reinterpret_cast<ProgressPage*>(arena)) {
@@ -101,6 +115,7 @@ Status Link::SendOutput(uint32_t port, uint32_t partition, uint32_t records, std
   h.c = records;
   while (!bytes.empty()) {
     while (free_.empty()) {
+      const Waiting waiting(page_);
       MR_ASSIGN_OR_RETURN([[maybe_unused]] const bool got, Receive(0));
     }
     h.d = free_.front();
@@ -134,6 +149,7 @@ Result<std::string> Link::ReadMore(uint32_t split, uint64_t offset, uint32_t len
 Status Link::WaitUntil(const std::function<bool()>& ready) {
   if (ready()) return {};
   const Instant begin = Now();
+  const Waiting waiting(page_);
   while (!ready()) {
     MR_ASSIGN_OR_RETURN([[maybe_unused]] const bool got, Receive(0));
   }

@@ -26,7 +26,7 @@ namespace mr::task {
 inline constexpr int kLostDaemon = 71;
 
 // To be raised with every change of what is in this file, or of the blobs and batches that it carries.
-inline constexpr uint32_t kTaskProtocol = 6;
+inline constexpr uint32_t kTaskProtocol = 7;
 
 // ---- Arena -------------------------------------------------------------------------------------
 
@@ -44,6 +44,8 @@ struct ProgressPage {
   std::atomic<uint32_t> phase;
   std::atomic<uint32_t> asks;       // not 0: the operator looks at `cancelled`, and may have a moment to see it
   std::atomic<uint32_t> cancelled;  // not 0: the task is to end
+  std::atomic<uint32_t> waits;      // not 0: it waits for its daemon (inputs, room for output): no lack of progress
+  std::atomic<uint64_t> pulse;      // rises with output, counters and whatever else the operator calls progress
 };
 static_assert(sizeof(ProgressPage) <= kProgressBytes);
 
@@ -172,6 +174,7 @@ struct WireTask {
   std::string scratch_directory;
   uint64_t arena_bytes = 0;
   std::string files_directory;   // of side files, or ""
+  uint64_t open_files = 0, file_bytes = 0;  // RLIMIT_NOFILE, RLIMIT_FSIZE; 0 = as the daemon's
   uint64_t max_bad_records = 0;  // that are skipped; one more fails the task
   bool keep = false;  // wait for another task afterwards instead of ending
   template <class V>
@@ -180,7 +183,7 @@ struct WireTask {
     v(&S::attempt, &S::letter, &S::stage_name, &S::job_name, &S::tasks, &S::library_path,
       &S::operator_name, &S::operator_flags, &S::config, &S::splits, &S::edges, &S::inputs, &S::ports,
       &S::env, &S::sort_buffer_bytes, &S::memory_bytes, &S::partition_seed, &S::scratch_directory,
-      &S::arena_bytes, &S::files_directory, &S::max_bad_records, &S::keep);
+      &S::arena_bytes, &S::files_directory, &S::open_files, &S::file_bytes, &S::max_bad_records, &S::keep);
   }
 };
 
@@ -221,6 +224,18 @@ struct HelperHello {
   uint32_t protocol = kTaskProtocol;
 };
 
+// One page, a memfd that daemon and helper map: until when attempts with side effects may run (worker/adr/0003). The helper
+// gets it as descriptor kLeaseFd.
+inline constexpr int kLeaseFd = 4;
+struct LeasePage {
+  std::atomic<int64_t> until;  // CLOCK_BOOTTIME, ns; 0 = no lease is kept. Written by the daemon
+  // Written by the helper: how many children it has ended, and the pids of the last ones.
+  std::atomic<uint32_t> ended;
+  std::atomic<int32_t> pids[512];
+};
+inline constexpr uint64_t kLeaseBytes = 4096;
+static_assert(sizeof(LeasePage) <= kLeaseBytes);
+
 enum class HelperOp : uint32_t {
   kSpawn = 1,   // descriptors: control, arena, log; answered
   kForget = 2,  // `pid` has ended and all that it started: no answer
@@ -229,10 +244,11 @@ enum class HelperOp : uint32_t {
 struct SpawnRequest {
   HelperOp op = HelperOp::kSpawn;
   int32_t pid = 0;
+  uint32_t leased = 0;  // of kSpawn and kAdopt: the helper ends it when the lease runs out
 };
 struct SpawnReply {
   int32_t pid = 0;
-  int32_t error = 0;  // errno of clone
+  int32_t error = 0;  // errno of clone; ETIME: leased, and the lease has run out
 };
 
 // Sends one message with descriptors on a SOCK_SEQPACKET socket; 0 or errno.

@@ -42,6 +42,7 @@ Runner::Runner(const WireTask& task, std::vector<UniqueFd> split_fds, Link* link
   host_.fail_as = &HostFailAs;
   host_.bad_record = &HostBadRecord;
   host_.cancelled = &HostCancelled;
+  host_.progress = &HostProgress;
   link_->SetInput([this](uint32_t input, uint32_t upstream, uint32_t partition, std::string chunk, bool last) {
     return inputs_.Add({input, upstream, partition}, std::move(chunk), last);
   });
@@ -350,6 +351,7 @@ Status Runner::Finish() {
 
 int Runner::HostEmit(void* context, uint32_t port, mr_bytes batch) {
   auto* self = static_cast<Runner*>(context);
+  HostProgress(context);
   Operator& oper = self->oper_;
   if (!oper.failure.ok()) return -1;
   if (port >= self->ports_.size()) {
@@ -390,6 +392,7 @@ int Runner::HostNextBatch(void* context, mr_batch* out) {
 }
 
 void Runner::HostCount(void* context, mr_bytes group, mr_bytes name, int64_t n) {
+  HostProgress(context);
   auto* self = static_cast<Runner*>(context);
   Operator& oper = self->oper_;
   if (!oper.failure.ok()) return;
@@ -451,6 +454,10 @@ int Runner::HostBadRecord(void* context, mr_bytes what) {
   if (self->bad_samples_.size() < kBadRecordsTold) self->bad_samples_.push_back(text.substr(0, kBadRecordBytes));
   ++self->counters_[{"mr", "bad_records"}];
   return 0;
+}
+
+void Runner::HostProgress(void* context) {
+  static_cast<Runner*>(context)->link_->page()->pulse.fetch_add(1, std::memory_order_relaxed);
 }
 
 int Runner::HostCancelled(void* context) {

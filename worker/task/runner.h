@@ -56,6 +56,7 @@ class Runner {
   static void HostFailAs(void* context, uint32_t failure, mr_bytes message);
   static int HostBadRecord(void* context, mr_bytes what);
   static int HostCancelled(void* context);
+  static void HostProgress(void* context);
 
   const WireTask& task_;
   std::vector<UniqueFd> split_fds_;

@@ -125,6 +125,8 @@ struct JobStatus {
   skew @21 :List(SkewStatus);
   # Keys that have so much of a stage's output that who reads them takes longer than others, the heaviest of a stage
   # first; as far as this process of the master has seen them.
+  hung @22 :List(Text);
+  # Attempts that run and have made no progress for a good part of the job's task timeout, one line each; at most 20.
 }
 
 struct SkewStatus {

@@ -96,6 +96,8 @@ struct Registration {
   drop @9 :Data;
   # One bit for each copy of the inventory, in its order, lowest bit of the first byte first. 1: nobody needs it any
   # more. Shorter than the inventory: the rest is 0.
+  effectsLeaseMs @10 :UInt32;
+  # Attempts with side effects end so long after the last answered contact (CLOCK_BOOTTIME, worker/adr/0003). 0 = never.
 }
 
 struct Copy {
@@ -173,6 +175,8 @@ struct StageInfo {
   files @12 :List(Job.SideFile);
   maxBadRecords @13 :UInt64;
   # Of the whole job; an attempt that alone has more fails.
+  taskTimeoutMs @14 :UInt64;
+  # An attempt that shows no progress for so long fails, by its operator's fault. 0 = none.
 }
 
 struct Launch {

@@ -43,6 +43,8 @@ struct JobSpec {
   # So many records that operators cannot use are skipped and counted, in all tasks together; one more fails the job.
   files @19 :List(SideFile);
   # What each attempt finds in a directory of its worker, beside its inputs.
+  taskTimeoutMs @20 :UInt64 = 600000;
+  # An attempt without progress (input taken, output, counters) for so long fails; waiting for inputs does not count. 0 = never.
   struct KeyValue { key @0 :Text; value @1 :Text; }
   struct UtilityPoint { atMs @0 :UInt64; utility @1 :Float64; }
   # atMs: since the submission.

@@ -94,6 +94,11 @@ class Context {
     }
     return counters_.emplace_back(std::string(group), std::string(name));
   }
+  // The operator is at work, with neither input taken, output nor counters to show for it for long: the time of submit's
+  // --task-timeout begins anew.
+  void Progress() {
+    if (MR_HAS(host_, progress) && host_->progress != nullptr) host_->progress(host_->context);
+  }
   void Log(std::string_view line) { host_->log(host_->context, sdk::Bytes(line)); }
 
   // For operators that take blocks or batches apart themselves: a record of them cannot be used, `what` says where it is

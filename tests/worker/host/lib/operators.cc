@@ -226,6 +226,24 @@ int SpinAfterLeak(void* p, const mr_batch* in) {
   Leak(p, in);
   return Spin(p, in);
 }
+// Forty processes that have left session, group and parent; the number of one of them goes to the file.
+int Breed(void* p, const mr_batch* in) {
+  Op* op = static_cast<Op*>(p);
+  for (int i = 0; i < 40; ++i) {
+    if (fork() != 0) continue;
+    setsid();
+    if (fork() == 0) {
+      if (i == 39) {
+        FILE* f = fopen(op->config.c_str(), "w");
+        fprintf(f, "%d\n", getpid());
+        fclose(f);
+      }
+      for (;;) pause();
+    }
+    _exit(0);
+  }
+  return Spin(p, in);
+}
 // A process in the group of the task, as a shell pipeline would be.
 int ForkAndSpin(void* p, const mr_batch* in) {
   Op* op = static_cast<Op*>(p);
@@ -370,6 +388,8 @@ const mr_operator kOperators[] = {
     Make("shout", 0, &Shout),
     Make("leak", 0, &Leak),
     Make("leak.spin", 0, &SpinAfterLeak),
+    Make("leak.effects", MR_SIDE_EFFECTS, &SpinAfterLeak),
+    Make("breed", 0, &Breed),
     Make("fork.spin", 0, &ForkAndSpin),
     Make("greedy", 0, &Greedy),
     Make("bad.batch", 0, &BadBatch),

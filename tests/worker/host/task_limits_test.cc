@@ -1,0 +1,149 @@
+// Limits that the host keeps: the lease of tasks with side effects, time without progress, processes; and whose processes
+// end with a task. Real children.
+#include <signal.h>
+
+#include <fstream>
+#include <thread>
+
+#include "common/io/clock.h"
+#include "tests/worker/host/task_harness.h"
+
+namespace mr::worker {
+namespace {
+
+class TaskLimitsTest : public TaskTest {
+ protected:
+  std::shared_ptr<Collector> RunOn(TaskHost* host, TaskSpec s) {
+    AddSplit(&s, Write("in" + std::to_string(s.attempt.task.task), "a line\n"));
+    if (s.ports.empty()) s.ports = {Shuffle(2)};
+    auto c = std::make_shared<Collector>();
+    task_ = host->Run(std::move(s), c);
+    return c;
+  }
+  std::unique_ptr<TaskHost> OwnHost(uint32_t processes = 0) {
+    TaskHostOptions options;
+    options.mrtask_path = MRTASK_PATH;
+    options.scratch_directory = *directory_;
+    options.processes = processes;
+    return TaskHost::Start(options).value();
+  }
+  // With the number of a process that has left session, group and parent, in a file.
+  TaskSpec Leaking(const std::string& op, uint32_t flags = 0) {
+    TaskSpec s = Spec(op, flags);
+    s.config = *directory_ + "/limits.pid." + std::to_string(s.attempt.task.task);
+    return s;
+  }
+  static pid_t ReadPid(const std::string& path) {
+    pid_t pid = 0;
+    std::ifstream(path) >> pid;
+    return pid;
+  }
+  static bool Alive(pid_t pid) { return pid > 0 && kill(pid, 0) == 0; }
+  static bool Soon(const std::function<bool()>& is) {
+    for (int i = 0; i < 4000 && !is(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return is();
+  }
+  std::shared_ptr<RunningTask> task_;
+};
+
+TEST_F(TaskLimitsTest, ALeaseThatRunsOutEndsATaskWithSideEffectsAndAllThatItStarted) {
+  const auto host = OwnHost();
+  host->RenewLease(Now() + Seconds(3600));
+  auto others = RunOn(host.get(), Spec("spin"));
+  const auto spinning = task_;
+  TaskSpec s = Leaking("leak.effects", MR_SIDE_EFFECTS);
+  const std::string file = s.config;
+  auto c = RunOn(host.get(), std::move(s));
+  ASSERT_TRUE(Soon([&] { return Alive(ReadPid(file)); }));
+  EXPECT_FALSE(c->ended()) << "the lease is an hour";
+  spinning->Kill();
+  EXPECT_EQ(others->Wait().end, TaskEnd::kKilled);
+
+  const auto short_lease = OwnHost();
+  short_lease->RenewLease(Now() + Seconds(2));
+  auto ordinary = RunOn(short_lease.get(), Spec("spin"));
+  const auto goes_on = task_;
+  TaskSpec leased = Leaking("leak.effects", MR_SIDE_EFFECTS);
+  const std::string pid_file = leased.config;
+  auto ends = RunOn(short_lease.get(), std::move(leased));
+  ASSERT_TRUE(Soon([&] { return ReadPid(pid_file) > 0; }));
+  const TaskResult r = ends->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kLeaseOver) << r.message;
+  EXPECT_NE(r.message.find("no contact with the master"), std::string::npos) << r.message;
+  EXPECT_FALSE(Alive(ReadPid(pid_file))) << "what it started goes on";
+  EXPECT_FALSE(ordinary->ended()) << "it has no side effects";
+  // None begins any more, until the lease is renewed.
+  EXPECT_EQ(RunOn(short_lease.get(), Leaking("leak.effects", MR_SIDE_EFFECTS))->Wait().end, TaskEnd::kLeaseOver);
+  short_lease->RenewLease(Now() + Seconds(3600));
+  TaskSpec next = Leaking("leak.effects", MR_SIDE_EFFECTS);
+  const std::string next_file = next.config;
+  auto begins = RunOn(short_lease.get(), std::move(next));
+  EXPECT_TRUE(Soon([&] { return Alive(ReadPid(next_file)); }));
+  EXPECT_FALSE(begins->ended());
+}
+
+TEST_F(TaskLimitsTest, AnEarlierTimeShortensNoLease) {
+  const auto host = OwnHost();
+  host->RenewLease(Now() + Seconds(3600));
+  host->RenewLease(Instant{Now().ns - 1'000'000'000});
+  TaskSpec s = Leaking("leak.effects", MR_SIDE_EFFECTS);
+  const std::string file = s.config;
+  auto c = RunOn(host.get(), std::move(s));
+  EXPECT_TRUE(Soon([&] { return Alive(ReadPid(file)); }));
+  EXPECT_FALSE(c->ended());
+}
+
+TEST_F(TaskLimitsTest, TheEndOfATaskEndsNoProcessOfAnother) {
+  TaskSpec s = Leaking("leak.spin");
+  const std::string file = s.config;
+  auto c = RunOn(host_, std::move(s));
+  const auto spinning = task_;
+  ASSERT_TRUE(Soon([&] { return Alive(ReadPid(file)); }));
+  EXPECT_EQ(RunOn(host_, Leaking("leak"))->Wait().end, TaskEnd::kDone);
+  EXPECT_TRUE(Alive(ReadPid(file))) << "it is another task's";
+  spinning->Kill();
+  EXPECT_EQ(c->Wait().end, TaskEnd::kKilled);
+  EXPECT_FALSE(Alive(ReadPid(file)));
+}
+
+TEST_F(TaskLimitsTest, ATaskWithoutProgressEndsAndSaysWhatItDid) {
+  TaskSpec s = Spec("spin");
+  s.timeout = Millis(400);
+  const TaskResult r = RunOn(host_, std::move(s))->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kUserError) << r.message;
+  EXPECT_NE(r.message.find("operator spin made no progress for"), std::string::npos) << r.message;
+  EXPECT_NE(r.message.find("--task-timeout"), std::string::npos) << r.message;
+  EXPECT_NE(r.message.find("its processes: mrtask R"), std::string::npos) << r.message;
+}
+
+TEST_F(TaskLimitsTest, WaitingForInputsIsNoLackOfProgress) {
+  TaskSpec s = Spec("trace");
+  s.timeout = Millis(200);
+  s.inputs = 1;
+  EdgeInput edge;
+  edge.segments = 1;
+  s.edges.push_back(edge);
+  s.ports = {Shuffle(1)};
+  auto c = std::make_shared<Collector>();
+  auto task = host_->Run(std::move(s), c);
+  std::this_thread::sleep_for(std::chrono::milliseconds(800));
+  EXPECT_FALSE(c->ended());
+  task->Feed(0, 0, 0, Batch({{"k", "v"}}), true, [] {});
+  const TaskResult r = c->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kDone) << r.message;
+}
+
+TEST_F(TaskLimitsTest, ProcessesOfATaskAreCounted) {
+  const auto host = OwnHost(20);
+  EXPECT_EQ(RunOn(host.get(), Leaking("leak"))->Wait().end, TaskEnd::kDone);
+  TaskSpec s = Leaking("breed");
+  const std::string file = s.config;
+  const TaskResult r = RunOn(host.get(), std::move(s))->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kUserError) << r.message;
+  EXPECT_NE(r.message.find("had more than 20 processes and threads at a time"), std::string::npos) << r.message;
+  ASSERT_GT(ReadPid(file), 0);
+  EXPECT_FALSE(Alive(ReadPid(file)));
+}
+
+}  // namespace
+}  // namespace mr::worker

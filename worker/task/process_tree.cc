@@ -1,0 +1,172 @@
+#include "worker/task/process_tree.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "common/io/clock.h"
+#include "common/io/files.h"
+
+namespace mr::task {
+namespace {
+
+// Between two looks at processes that have been killed and still end.
+constexpr int kLookAgainMs = 1;
+constexpr size_t kDescribed = 8;
+
+std::string ReadSmall(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return "";
+  std::string text;
+  char buffer[4096];
+  for (ssize_t n; (n = read(fd, buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<size_t>(n));
+  close(fd);
+  return text;
+}
+
+std::string Proc(pid_t pid, const char* file) { return "/proc/" + std::to_string(pid) + "/" + file; }
+
+struct Stat {
+  char state = 'X';  // 'X': there is none
+  pid_t parent = 0;
+  std::string name;
+  bool ended() const { return state == 'X' || state == 'x' || state == 'Z'; }
+};
+
+Stat StatOf(pid_t pid) {
+  Stat stat;
+  const std::string text = ReadSmall(Proc(pid, "stat"));
+  const size_t open = text.find('('), close = text.rfind(')');  // a name may have any of these
+  if (open == text.npos || close == text.npos || close + 4 > text.size()) return stat;
+  stat.name = text.substr(open + 1, close - open - 1);
+  stat.state = text[close + 2];
+  stat.parent = static_cast<pid_t>(atol(text.c_str() + close + 4));
+  return stat;
+}
+
+// Each thread has children of its own.
+void AppendChildren(pid_t pid, std::vector<pid_t>* out) {
+  const std::string tasks = Proc(pid, "task");
+  DIR* directory = opendir(tasks.c_str());
+  if (directory == nullptr) return;
+  while (const dirent* entry = readdir(directory)) {
+    if (entry->d_name[0] == '.') continue;
+    const std::string text = ReadSmall(tasks + "/" + entry->d_name + "/children");
+    for (const char* at = text.c_str(); *at != '\0';) {
+      char* end = nullptr;
+      const long child = strtol(at, &end, 10);
+      if (end == at) break;
+      if (child > 0) out->push_back(static_cast<pid_t>(child));
+      at = end;
+    }
+  }
+  closedir(directory);
+}
+
+std::vector<pid_t> Below(pid_t root, const std::function<bool(pid_t)>& keep, size_t most = SIZE_MAX) {
+  std::vector<pid_t> all;
+  AppendChildren(root, &all);
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (keep && keep(all[i])) {
+      all.erase(all.begin() + static_cast<std::ptrdiff_t>(i--));
+    } else if (all.size() <= most) {
+      AppendChildren(all[i], &all);
+    }
+  }
+  return all;
+}
+
+uint32_t Threads(pid_t pid) {
+  struct stat info;
+  // Links of the directory: itself, its parent's entry, and one for each thread.
+  return stat(Proc(pid, "task").c_str(), &info) == 0 && info.st_nlink > 2 ? static_cast<uint32_t>(info.st_nlink - 2) : 0;
+}
+
+// By a pidfd that was open while the number still meant a child of this tree.
+void KillOne(pid_t pid, const Stat& seen) {
+  const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (!pidfd.valid()) return;
+  const Stat now = StatOf(pid);
+  if (now.ended() || now.parent != seen.parent) return;  // a look later it is found again, where it now is
+  syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
+}
+
+// Among a thousand processes that fork, one of the usual priority has its turn once a second. Where that is allowed.
+class AheadOfOthers {
+ public:
+  AheadOfOthers() {
+    sched_param param{};
+    policy_ = sched_getscheduler(0);
+    sched_getparam(0, &before_);
+    param.sched_priority = 1;
+    // Not inherited: nothing that is forked meanwhile has it.
+    raised_ = policy_ >= 0 && sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &param) == 0;
+  }
+  ~AheadOfOthers() {
+    if (raised_) sched_setscheduler(0, policy_, &before_);
+  }
+
+ private:
+  int policy_ = -1;
+  sched_param before_{};
+  bool raised_ = false;
+};
+
+}  // namespace
+
+uint32_t CountTree(pid_t root, uint32_t most) {
+  uint32_t count = Threads(root);
+  if (count == 0) return 0;
+  for (const pid_t pid : Below(root, nullptr, most)) {
+    count += std::max(1u, Threads(pid));
+    if (count > most) break;
+  }
+  return count;
+}
+
+bool KillBelow(pid_t root, Duration limit, const std::function<bool(pid_t)>& keep) {
+  const AheadOfOthers ahead;
+  const Instant end = Now() + limit;
+  for (;;) {
+    bool any = false;
+    for (const pid_t pid : Below(root, keep)) {
+      const Stat stat = StatOf(pid);
+      if (stat.ended()) continue;
+      any = true;
+      KillOne(pid, stat);
+    }
+    if (!any) return true;
+    if (Now() >= end) return false;
+    poll(nullptr, 0, kLookAgainMs);
+  }
+}
+
+std::string DescribeTree(pid_t root) {
+  std::vector<pid_t> all{root};
+  for (const pid_t pid : Below(root, nullptr, kDescribed)) all.push_back(pid);
+  std::string text;
+  size_t described = 0;
+  for (const pid_t pid : all) {
+    const Stat stat = StatOf(pid);
+    if (stat.ended()) continue;
+    if (described++ == kDescribed) {
+      text += " and more";
+      break;
+    }
+    const std::string where = ReadSmall(Proc(pid, "wchan"));
+    text += (text.empty() ? "" : ", ") + stat.name + " " + stat.state + (where.empty() || where == "0" ? "" : " " + where);
+  }
+  return text;
+}
+
+}  // namespace mr::task

@@ -1,0 +1,30 @@
+// The processes below an attempt's: counted, described and killed through /proc. Linked by the daemon's task host and by the
+// helper, which ends attempts without the daemon when their lease runs out. Any thread.
+//
+// An attempt's process is a subreaper (PR_SET_CHILD_SUBREAPER): what it has started stays below it, in whatever session and
+// however often forked, for as long as it lives.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "common/base/time.h"
+
+namespace mr::task {
+
+// Processes and threads: of `root` and of all below it, with those that have ended and that nobody has waited for. Stops a
+// little above `most`. 0 where there is no such process. Cost: 10 to 20 us per process (measured).
+uint32_t CountTree(pid_t root, uint32_t most);
+
+// Kills what is below `root`, but for processes of which keep() holds and those below them. `root` itself goes on: stop it
+// first where it may start more. Returns: nothing alive is left. Waits for that, at most for `limit`.
+bool KillBelow(pid_t root, Duration limit, const std::function<bool(pid_t)>& keep = nullptr);
+
+// "sh S do_wait, sleep S hrtimer_nanosleep": name, state (proc(5)) and where in the kernel each waits, of `root` and of the
+// first few below it.
+std::string DescribeTree(pid_t root);
+
+}  // namespace mr::task
