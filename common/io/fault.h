@@ -11,7 +11,8 @@ namespace mr {
 
 // Points of the worker: map (an output chunk of an attempt that reads splits), ingest (before a
 // shuffle output is finished), serve (before an answer to a fetch), fetch (a batch has arrived),
-// reduce (an output chunk of an attempt that reads edges), output (before a part file is synced),
+// reduce (an output chunk of an attempt that reads edges), block (a replica's checksum file has its name, its
+// bytes do not), output (before a part file is synced),
 // commit (before the finished report is sent). Of the master: accepted (before a submission that is
 // safe is answered), segment (the journal's next file is
 // there, nothing is in it), snapshot_written (before its sync and name), snapshot_named,

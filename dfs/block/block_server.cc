@@ -33,12 +33,6 @@ struct BlockServer::Impl : kj::Refcounted {
 
   Impl(kj::AsyncIoContext& io, BlockStore& s, Options o)
       : store(s), options(std::move(o)), peers(io, options.hello) {}
-
-  void Suspected(const BlockRef& block, const Status& status) {
-    if (status.code() == Code::kCorrupted && options.on_suspect) {
-      options.on_suspect({block, status.message()});
-    }
-  }
 };
 
 namespace {
@@ -151,7 +145,6 @@ BlockServer::BlockServer(kj::AsyncIoContext& io, BlockStore& store, Options opti
 
 BlockServer::~BlockServer() {
   impl_->options.on_durable = nullptr;
-  impl_->options.on_suspect = nullptr;
 }
 
 void BlockServer::set_worker(WorkerId worker) { impl_->options.worker = worker; }
@@ -193,36 +186,32 @@ kj::Promise<void> BlockServer::ReadBlock(ReadContext context) {
                 [&store = impl_->store, block, offset, length] {
                   return store.Read(block.id, block.generation, offset, length);
                 })
-      .then([impl = kj::addRef(*impl_), context, block](Result<std::string> bytes) mutable {
+      .then([impl = kj::addRef(*impl_), context](Result<std::string> bytes) mutable {
         auto results = context.getResults(capnp::MessageSize{bytes.ok() ? bytes->size() / 8 + 32 : 64, 0});
         rpc::ToOutcome(bytes.status(), results.initOutcome());
-        if (bytes.ok()) {
-          results.setData(kj::arrayPtr(reinterpret_cast<const kj::byte*>(bytes->data()), bytes->size()));
-        } else {
-          impl->Suspected(block, bytes.status());
-        }
+        if (!bytes.ok()) return;
+        results.setData(kj::arrayPtr(reinterpret_cast<const kj::byte*>(bytes->data()), bytes->size()));
       });
 }
 
 namespace {
 
+using Copied = BlockServer::Copied;
+
 // Reads from one store and writes down one pipe, piece by piece.
-kj::Promise<Status> CopyPieces(BlockServer::Impl& server, BlockPipe& pipe, BlockRef block, uint64_t offset) {
-  if (offset >= block.length) return Status::Ok();
+kj::Promise<Copied> CopyPieces(BlockServer::Impl& server, BlockPipe& pipe, BlockRef block, uint64_t offset) {
+  if (offset >= block.length) return Copied{};
   return OnPool(server.options.pool,
                 [&store = server.store, block, offset] {
                   return store.Read(block.id, block.generation, offset, kPieceBytes);
                 })
-      .then([&server, &pipe, block, offset](Result<std::string> bytes) -> kj::Promise<Status> {
-        if (!bytes.ok()) {
-          server.Suspected(block, bytes.status());
-          return bytes.status();
-        }
+      .then([&server, &pipe, block, offset](Result<std::string> bytes) -> kj::Promise<Copied> {
+        if (!bytes.ok()) return Copied{bytes.status(), true};
         const uint64_t next = offset + bytes->size();
-        if (bytes->empty()) return Corrupted("the replica here is shorter than the block");
+        if (bytes->empty()) return Copied{Corrupted("the replica here is shorter than the block"), true};
         return pipe.Write(std::make_shared<const std::string>(*std::move(bytes)))
-            .then([&server, &pipe, block, next](Status status) -> kj::Promise<Status> {
-              if (!status.ok()) return status;
+            .then([&server, &pipe, block, next](Status status) -> kj::Promise<Copied> {
+              if (!status.ok()) return Copied{status, false};
               return CopyPieces(server, pipe, block, next);
             });
       });
@@ -230,22 +219,28 @@ kj::Promise<Status> CopyPieces(BlockServer::Impl& server, BlockPipe& pipe, Block
 
 }  // namespace
 
-kj::Promise<Status> BlockServer::Replicate(BlockRef block, std::string to_address) {
+kj::Promise<BlockServer::Copied> BlockServer::Replicate(BlockRef block, std::string to_address) {
   return BlockPipe::Open(impl_->peers, block, {to_address})
-      .then([&impl = *impl_, block](Result<kj::Own<BlockPipe>> opened) -> kj::Promise<Status> {
-        if (!opened.ok()) return opened.status();
+      .then([&impl = *impl_, block](Result<kj::Own<BlockPipe>> opened) -> kj::Promise<Copied> {
+        if (!opened.ok()) return Copied{opened.status(), false};
         auto pipe = *std::move(opened);
         BlockPipe& p = *pipe;
         return CopyPieces(impl, p, block, 0)
-            .then([&p, block](Status status) -> kj::Promise<Status> {
-              if (!status.ok()) return status;
+            .then([&p, block](Copied copied) -> kj::Promise<Copied> {
+              if (!copied.status.ok()) return copied;
               return p.Finish(block.length, block.digest).then([](Result<std::vector<WorkerId>> durable) {
-                return durable.status();
+                return Copied{durable.status(), false};
               });
             })
             .attach(kj::mv(pipe));
       })
       .attach(kj::addRef(*impl_));
+}
+
+kj::Promise<Status> BlockServer::EmptyQuarantine(BlockRef block) {
+  return OnPool(impl_->options.pool, [&store = impl_->store, block] {
+    return store.EmptyQuarantine(block.id, block.generation);
+  });
 }
 
 kj::Promise<Status> BlockServer::Delete(BlockRef block) {
@@ -255,12 +250,7 @@ kj::Promise<Status> BlockServer::Delete(BlockRef block) {
 }
 
 kj::Promise<void> BlockServer::Scrub(uint64_t max_bytes) {
-  return OnPool(impl_->options.pool, [&store = impl_->store, max_bytes] { return store.Scrub(max_bytes); })
-      .then([impl = kj::addRef(*impl_)](BlockStore::ScrubResult result) {
-        for (const auto& found : result.found) {
-          if (impl->options.on_suspect) impl->options.on_suspect(found);
-        }
-      });
+  return OnPool(impl_->options.pool, [&store = impl_->store, max_bytes] { (void)store.Scrub(max_bytes); });
 }
 
 }  // namespace mr::dfs

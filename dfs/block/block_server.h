@@ -31,9 +31,6 @@ class BlockServer {
     Pool pool;
     // On the loop. A block is durable here: send MasterForWorker.blockReceived. Must not block.
     std::function<void(const BlockRef&)> on_durable;
-    // On the loop. A replica turned out bad: send MasterForWorker.blockSuspect (the master applies
-    // ReplicaSuspect). Later registrations do not list it. Never delete it on your own.
-    std::function<void(const Suspect&)> on_suspect;
   };
   // io, store and pool must outlive the loop's last turn; calls under way may outlive this object,
   // and then report to nobody.
@@ -51,10 +48,16 @@ class BlockServer {
   kj::Promise<void> ReadBlock(ReadContext context);
 
   // Commands of the master. Replicate reads the replica here (verified) and writes it to the data
-  // server at to_address; that worker reports it. Delete: BlockStore::Delete on the pool.
-  kj::Promise<Status> Replicate(BlockRef block, std::string to_address);
+  // server at to_address; that worker reports it, and a failure is the caller's to report
+  // (MasterForWorker.blockNotCopied). Delete and EmptyQuarantine: those of BlockStore, on the pool.
+  struct Copied {
+    Status status;
+    bool source_failed = false;  // the replica here could not be read
+  };
+  kj::Promise<Copied> Replicate(BlockRef block, std::string to_address);
   kj::Promise<Status> Delete(BlockRef block);
-  // One scrubber step on the pool; finds go to on_suspect. The worker calls it from a timer.
+  kj::Promise<Status> EmptyQuarantine(BlockRef block);
+  // One scrubber step on the pool; the store's observer hears of what it finds. The worker calls it from a timer.
   kj::Promise<void> Scrub(uint64_t max_bytes);
 
   struct Impl;

@@ -2,17 +2,22 @@
 //
 //   DIR/blocks/<2 hex>/<16 hex id>_<generation>.blk   the bytes, nothing else: a descriptor is data
 //   DIR/blocks/<2 hex>/<16 hex id>_<generation>.sum   header, CRC32C of each 64 KiB, own CRC32C
+//   DIR/blocks/<2 hex>/<16 hex id>_<generation>.bad   the replica is damaged, and why
 //   DIR/blocks/tmp/                                   being written; emptied at Open
+//   DIR/blocks/quarantine/                            damaged files whose place a good replica took
+//   DIR/blocks/scrub_cursor                           where the scrubber goes on
 //
 // A block exists from the moment in which both files, their bytes and their directory entries are
 // fsynced; before that a crash leaves nothing. Every read is verified. What fails verification is
-// kCorrupted and is remembered as suspect: never served again, never deleted here (only the master
-// deletes, when it knows of enough other replicas).
+// kCorrupted and is remembered as suspect: reported to the observer, never served again, also not
+// after a restart, and never deleted here (only the master deletes, when it knows of enough other
+// replicas).
 //
 // All calls may block on the disk: on a pool thread, never on a KJ loop. Thread-safe.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -27,6 +32,8 @@ namespace mr::dfs {
 // Of the sidecar. 64 KiB: a verified read of 1 byte costs one such read; HDFS has 512 B, with a
 // sidecar 128 times as large.
 inline constexpr uint32_t kChecksumChunk = 64 << 10;
+// Blocks that give I/O errors before the disk as a whole counts as failed (guess).
+inline constexpr uint64_t kUnreadableBlocks = 3;
 
 struct LocalBlock {
   UniqueFd fd;         // read-only, of the raw bytes
@@ -34,16 +41,29 @@ struct LocalBlock {
 };
 
 struct Suspect {
-  BlockRef block;
+  BlockRef block;      // length and digest 0 where they are not known
   std::string why;
+  bool aside = false;  // a good replica has taken its place; the damaged bytes are in quarantine
 };
 
 class BlockStore {
  public:
+  // Called on whichever thread finds out, once the finding is on disk where it can be. Must not call the store.
+  struct Observers {
+    // A replica turned out bad, by whatever read, scrub or mark; the scrubber says it again each time it passes.
+    std::function<void(const Suspect&)> on_suspect;
+    // A replica that had given an I/O error reads well again, all of it.
+    std::function<void(const BlockRef&)> on_restored;
+    // The disk fails as a whole (why, naming it), or works again (empty).
+    std::function<void(const std::string& why)> on_disk;
+  };
+
   // Makes `directory`/blocks where missing, removes unfinished writes, reads all sidecars. A block
   // whose sidecar is missing or damaged is a suspect.
   static Result<std::unique_ptr<BlockStore>> Open(const std::string& directory);
   ~BlockStore();
+  // Before other threads use the store.
+  void Observe(Observers observers);
 
   // One block being written, by one caller at a time. Destroyed before Finish: nothing remains.
   class Writer {
@@ -68,22 +88,30 @@ class BlockStore {
 
   // For WorkerInfo.blocks: all good blocks. Suspects are not among them.
   std::vector<BlockRef> List() const;
+  // All damaged replicas, and what lies in quarantine (aside).
   std::vector<Suspect> Suspects() const;
-  // Somebody else's reader found it bad, or its file gave an I/O error.
+  // Somebody else's reader found it bad.
   void MarkSuspect(BlockId id, uint32_t generation, const std::string& why);
-  // Ok also where it is gone already; kRejected where another generation is here.
+  // Ok also where it is gone already; kRejected where another generation is here. Takes what is in quarantine too.
   Status Delete(BlockId id, uint32_t generation);
+  // Removes the damaged bytes of this block that a good replica replaced. Ok also where there are none.
+  Status EmptyQuarantine(BlockId id, uint32_t generation);
   uint64_t used_bytes() const;
 
-  // One step of the scrubber: goes on from where the last one ended, checks at least one chunk and
-  // about max_bytes, wraps around. The worker calls it on a timer (8 MiB each second: 64 MiB blocks
-  // of 1 TB in 35 h). What it found bad is in the result and among Suspects().
+  // One step of the scrubber: goes on from where the last one ended, also over a restart, checks at
+  // least one chunk and about max_bytes, wraps around. The worker calls it on a timer. Sidecars on
+  // disk are checked with the bytes. What it found bad is in the result and among Suspects().
   struct ScrubResult {
     uint64_t bytes = 0;
     bool wrapped = false;  // all blocks have been seen once more
     std::vector<Suspect> found;
   };
   ScrubResult Scrub(uint64_t max_bytes);
+
+  // Writes, syncs and removes a small file, to find a disk that has turned read-only or fails. A full disk is none.
+  void ProbeDisk();
+  // Why the disk counts as failed; empty: it works.
+  std::string DiskFailure() const;
 
   struct Impl;
 

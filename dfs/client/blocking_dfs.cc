@@ -191,5 +191,8 @@ Status BlockingDfs::Rename(const std::string& from, const std::string& to) {
 Status BlockingDfs::SetReplication(const std::string& path, uint32_t replication) {
   return Await(impl_->loop, [&] { return impl_->client->SetReplication(path, replication); });
 }
+Result<StoreHealth> BlockingDfs::Health(uint32_t max_files) {
+  return Await(impl_->loop, [&] { return impl_->client->Health(max_files); });
+}
 
 }  // namespace mr::dfs

@@ -29,8 +29,13 @@ struct DfsClient::Impl : kj::Refcounted {
  private:
   kj::Promise<Result<std::string>> ReadFrom(const LocatedBlock& block, size_t replica, uint64_t begin,
                                             uint64_t end);
+  struct ReadFailures {
+    std::string said;           // what each replica answered
+    bool all_corrupted = true;  // none of them was out of reach
+  };
   kj::Promise<Result<std::string>> TryReplicas(kj::Own<LocatedBlock> block, size_t replica, uint64_t begin,
-                                               uint64_t end, std::string said);
+                                               uint64_t end, ReadFailures failures);
+  static Status Unreadable(const LocatedBlock& block, const ReadFailures& failures);
 };
 
 // Turns a broken connection to the master into a status.

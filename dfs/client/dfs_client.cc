@@ -237,6 +237,13 @@ kj::Promise<Status> DfsClient::SetReplication(std::string path, uint32_t replica
   return Send(kj::mv(request));
 }
 
+kj::Promise<Result<StoreHealth>> DfsClient::Health(uint32_t max_files) {
+  auto request = impl_->files.healthRequest();
+  request.setMaxFiles(max_files);
+  auto call = request.send().then([](auto response) -> Result<StoreHealth> { return FromWire(response.getHealth()); });
+  return Guard(kj::mv(call));
+}
+
 std::string StagingRoot(const std::string& job) { return std::string(kStaging) + "/" + job; }
 
 std::string StagingPath(const std::string& job, const std::string& attempt, const std::string& part) {

@@ -121,6 +121,8 @@ class DfsClient {
   kj::Promise<Status> Remove(std::string path, bool recursive);
   kj::Promise<Status> Rename(std::string from, std::string to);
   kj::Promise<Status> SetReplication(std::string path, uint32_t replication);
+  // What is wrong with the blocks of visible files; names at most max_files of them.
+  kj::Promise<Result<StoreHealth>> Health(uint32_t max_files);
 
   struct Impl;
 
@@ -151,6 +153,7 @@ class BlockingDfs {
   Status Remove(const std::string& path, bool recursive);
   Status Rename(const std::string& from, const std::string& to);
   Status SetReplication(const std::string& path, uint32_t replication);
+  Result<StoreHealth> Health(uint32_t max_files);
 
  private:
   struct Impl;

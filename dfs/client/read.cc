@@ -76,14 +76,28 @@ kj::Promise<Result<std::string>> DfsClient::Impl::ReadFrom(const LocatedBlock& b
   });
 }
 
+// Why no replica gave the bytes. said: what each one answered.
+Status DfsClient::Impl::Unreadable(const LocatedBlock& block, const ReadFailures& failures) {
+  const std::string what = "block " + std::to_string(block.block.id.value) + " cannot be read: ";
+  std::string damaged;
+  for (const std::string& replica : block.damaged) damaged += (damaged.empty() ? "" : ", ") + replica;
+  if (block.addresses.empty() && damaged.empty()) {
+    return Unavailable(what + "no live worker has a replica of it; start the worker that has one again (see mrctl workers)");
+  }
+  std::string text = what;
+  if (!damaged.empty()) text += (block.damaged.size() == 1 ? "its replica on " : "its replicas on ") + damaged + " " +
+                                (block.damaged.size() == 1 ? "is" : "are") + " damaged";
+  if (!failures.said.empty()) text += (damaged.empty() ? "" : "; ") + failures.said;
+  if (!failures.all_corrupted) return Unavailable(text);
+  return Unavailable(text + "; no good replica is on a live worker: start workers that are gone if they have one, or write "
+                          "the file again (mrctl doctor lists all such files)");
+}
+
 kj::Promise<Result<std::string>> DfsClient::Impl::TryReplicas(kj::Own<LocatedBlock> block, size_t replica,
-                                                              uint64_t begin, uint64_t end, std::string said) {
+                                                              uint64_t begin, uint64_t end, ReadFailures failures) {
   using Bytes = Result<std::string>;
   LocatedBlock& b = *block;
-  if (replica >= b.addresses.size()) {
-    return Bytes(Unavailable("block " + std::to_string(b.block.id.value) + " cannot be read now: " +
-                             (said.empty() ? "no worker that has it is there (see mrctl workers)" : said)));
-  }
+  if (replica >= b.addresses.size()) return Bytes(Unreadable(b, failures));
   return ReadFrom(b, replica, begin, end)
       .then([this, &b, begin, end](Bytes bytes) -> kj::Promise<Bytes> {
         if (!bytes.ok() || begin != 0 || end != b.block.length) return kj::mv(bytes);
@@ -93,11 +107,20 @@ kj::Promise<Result<std::string>> DfsClient::Impl::TryReplicas(kj::Own<LocatedBlo
         });
       })
       .then([this, block = kj::mv(block), replica, begin, end,
-             said = std::move(said)](Bytes bytes) mutable -> kj::Promise<Bytes> {
+             failures = std::move(failures)](Bytes bytes) mutable -> kj::Promise<Bytes> {
         if (bytes.ok()) return kj::mv(bytes);
-        if (!said.empty()) said += "; ";
-        said += block->addresses[replica] + ": " + bytes.status().message();
-        return TryReplicas(kj::mv(block), replica + 1, begin, end, std::move(said));
+        const std::string& address = block->addresses[replica];
+        const bool corrupted = bytes.status().code() == Code::kCorrupted;
+        if (corrupted && options.own_store != nullptr && address == options.own_address) {
+          // Also where each chunk of it is right and the whole is not, which only its reader finds.
+          OnPool(options.pool, [store = options.own_store, ref = block->block, why = bytes.status().message()] {
+            store->MarkSuspect(ref.id, ref.generation, why);
+          }).detach([](kj::Exception&&) {});
+        }
+        if (!failures.said.empty()) failures.said += "; ";
+        failures.said += address + ": " + bytes.status().message();
+        failures.all_corrupted = failures.all_corrupted && corrupted;
+        return TryReplicas(kj::mv(block), replica + 1, begin, end, std::move(failures));
       });
 }
 
@@ -105,7 +128,7 @@ kj::Promise<Result<std::string>> DfsClient::Impl::ReadRange(LocatedBlock block, 
   if (begin > end || end > block.block.length) {
     return Result<std::string>(InvalidArgument("a range beyond the end of its block was asked for"));
   }
-  return TryReplicas(kj::heap<LocatedBlock>(std::move(block)), 0, begin, end, "").attach(kj::addRef(*this));
+  return TryReplicas(kj::heap<LocatedBlock>(std::move(block)), 0, begin, end, {}).attach(kj::addRef(*this));
 }
 
 }  // namespace mr::dfs

@@ -133,19 +133,19 @@ struct Applier {
   void operator()(const MasterStarted& r) {
     s.workers.Clear();
     s.holders.Clear();
-    s.copies.Clear();
-    s.queue.Clear();
+    s.ClearRepairs();
     s.garbage.Clear();
     s.deadlines.Clear();
     s.on_worker.clear();
     for (const auto& [id, lease] : s.leases.all()) s.deadlines.Put(id, r.at + s.config.lease_time);
-    s.safe_mode = {true, r.at + s.config.safe_mode_wait, r.expected};
+    s.safe_mode = {true, r.at + s.config.safe_mode_wait, r.expected, {r.awaited.begin(), r.awaited.end()}};
     s.MaybeLeaveSafeMode(r.at, effects);
   }
 
   void operator()(const WorkerJoined& r) {
     const bool draining = s.workers.Has(r.worker) && s.workers.Find(r.worker)->draining;
     const std::set<BlockId> before = Forget(r.worker);
+    s.safe_mode.awaited.erase(r.worker);
     Worker worker;
     worker.incarnation = r.incarnation;
     worker.address = r.address;
@@ -157,11 +157,7 @@ struct Applier {
     for (const auto& said : r.blocks) Heard(r.worker, said, r.at, true);
     for (const BlockId id : before) s.LookAt(id, r.at + s.config.repair_delay);
     // One worker more may be the one that a block was waiting for.
-    for (const auto& [id, block] : s.blocks.all()) {
-      if (block.sealed && s.GoodHolders(id).size() < s.WantedOf(block)) {
-        s.LookAt(id, r.at + s.config.repair_delay);
-      }
-    }
+    for (const auto& [id, unused] : s.short_of_workers.all()) s.LookAt(id, r.at + s.config.repair_delay);
     s.MaybeLeaveSafeMode(r.at, effects);
     s.Repair(r.at, effects);
   }
@@ -184,22 +180,44 @@ struct Applier {
     const Worker* worker = s.workers.Find(r.worker);
     if (worker == nullptr || worker->incarnation != r.incarnation) return;
     Heard(r.worker, r.block, r.at);
-    if (s.safe_mode.on) {
-      s.MaybeLeaveSafeMode(r.at, effects);
-    } else if (s.copies.Has(r.block.id)) {
-      s.Repair(r.at, effects);  // a copy arrived: its sender is free for others
-    } else if (const Instant* due = s.queue.Find(r.block.id); due != nullptr && *due <= r.at) {
-      s.RepairBlock(r.block.id, r.at, effects);
-    }
+    s.MaybeLeaveSafeMode(r.at, effects);
+    s.Repair(r.at, effects);
   }
 
   void operator()(const ReplicaSuspect& r) {
     const Worker* worker = s.workers.Find(r.worker);
     const Block* block = s.blocks.Find(r.block);
     if (worker == nullptr || worker->incarnation != r.incarnation) return;
-    if (block == nullptr || block->generation != r.generation) return;
-    s.SetSuspect(r.worker, r.block);
+    const BlockRef said{r.block, r.generation, r.length, 0};
+    if (block == nullptr) {
+      // As in Heard: what the journal never gave is left alone.
+      if (r.block.value < s.counters.next_block) s.Discard(r.worker, said, effects);
+      return;
+    }
+    if (block->generation != r.generation) return;
+    s.SetDamaged(r.worker, said, r.aside);
     s.LookAt(r.block, r.at);
+    s.Repair(r.at, effects);
+  }
+
+  void operator()(const ReplicaNotCopied& r) {
+    const Copying* copy = s.copies.Find(r.block);
+    const Worker* worker = s.workers.Find(r.worker);
+    if (worker == nullptr || worker->incarnation != r.incarnation) return;
+    if (copy == nullptr || copy->from != r.worker || s.blocks.Find(r.block)->generation != r.generation) return;
+    s.CopyFailed(r.block, r.at, r.source_failed);
+    s.LookAt(r.block, r.at);
+    s.Repair(r.at, effects);
+  }
+
+  void operator()(const WorkerGivenUp& r) { s.safe_mode.awaited.erase(r.worker); }
+
+  void operator()(const DiskFailed& r) {
+    const Worker* worker = s.workers.Find(r.worker);
+    if (worker == nullptr || worker->incarnation != r.incarnation || worker->disk_failed == r.why) return;
+    s.workers.Change(r.worker, [&](Worker& w) { w.disk_failed = r.why; });
+    for (const BlockId id : s.on_worker[r.worker]) s.LookAt(id, r.at);
+    for (const auto& [id, unused] : s.short_of_workers.all()) s.LookAt(id, r.at);
     s.Repair(r.at, effects);
   }
 
@@ -269,7 +287,7 @@ struct Applier {
       if (copy.from == w || copy.to == w) copies.push_back(id);
     }
     for (const BlockId id : copies) {
-      s.copies.Erase(id);
+      s.EndCopy(id);
       held.insert(id);
     }
     return held;

@@ -42,9 +42,21 @@ Status NoLease(uint64_t lease) {
                   " (it was completed, given up, or not renewed in time); write the file again");
 }
 
-// min(2, what the file asks for, workers there): an acknowledged block is durable on that many.
-size_t MinDurable(const State& s, uint32_t replication) {
-  return std::max<size_t>(1, std::min<size_t>({2, replication, s.EligibleWorkers()}));
+// Why fewer workers than an acknowledgement needs have a block, and what to do; or "" where nobody is awaited.
+std::string WhoIsAwaited(const State& s) {
+  const auto& awaited = s.safe_mode.awaited;
+  if (awaited.empty()) return "";
+  constexpr size_t kNamed = 5;
+  std::string names;
+  size_t n = 0;
+  for (const WorkerId w : awaited) {
+    if (n++ < kNamed) names += (names.empty() ? "" : ", ") + Name(w);
+  }
+  if (n > kNamed) names += " and " + std::to_string(n - kNamed) + " more";
+  const bool one = n == 1;
+  return names + (one ? " was" : " were") + " alive before the master's restart and " + (one ? "has" : "have") +
+         " not come back; start " + (one ? "it" : "them") + " again, or give up what is lost for good: `mrctl worker " +
+         "exclude " + Name(*awaited.begin()) + "`";
 }
 
 // Those whose part in the broken pipeline of the block before is the likeliest cause: where nobody
@@ -68,7 +80,7 @@ std::vector<WorkerId> PlaceNew(const State& s, const Lease& lease, BlockId block
   request.count = lease.replication;
   request.seed = block.value;
   for (const auto& [id, w] : s.workers.all()) {
-    if (w.draining || std::find(avoid.begin(), avoid.end(), id) != avoid.end()) continue;
+    if (!w.Eligible() || std::find(avoid.begin(), avoid.end(), id) != avoid.end()) continue;
     Candidate c;
     c.worker = id;
     c.rack = w.rack;
@@ -128,13 +140,21 @@ Namespace::Prepared Namespace::PrepareAddBlock(const Stamp& stamp, uint64_t leas
   r.block = {s.counters.next_block};
   r.avoid = Avoid(s, *lease, index);
   r.targets = PlaceNew(s, *lease, r.block, near, r.avoid);
-  if (r.targets.size() < MinDurable(s, lease->replication)) {
+  const size_t need = s.MinDurable(lease->replication);
+  if (r.targets.size() < need) {
     r.avoid.clear();  // too few are left: all of them get another chance
     r.targets = PlaceNew(s, *lease, r.block, near, r.avoid);
   }
+  const std::string awaited = WhoIsAwaited(s);
   if (r.targets.empty()) {
     return Unavailable("no worker can take a block of " + lease->path +
-                       ": none is registered that is not draining; start a worker and try again");
+                       ": none is registered that is not draining and has a disk that works" +
+                       (awaited.empty() ? "; start a worker and try again" : "; " + awaited));
+  }
+  if (r.targets.size() < need) {
+    return Unavailable("a block of " + lease->path + " must be on " + std::to_string(need) +
+                       " workers before it is acknowledged, and " + std::to_string(r.targets.size()) +
+                       " can take it" + (awaited.empty() ? "" : "; " + awaited));
   }
   return std::optional<Record>(std::move(r));
 }
@@ -152,7 +172,7 @@ Namespace::Prepared Namespace::PrepareComplete(const Stamp& stamp, uint64_t leas
                            " blocks, " + std::to_string(lease->blocks.size()) + " were asked for");
   }
   MR_RETURN_IF_ERROR(CheckNewFile(s, lease->path, lease->overwrite).With("cannot complete"));
-  const size_t need = MinDurable(s, lease->replication);
+  const size_t need = s.MinDurable(lease->replication);
   for (size_t i = 0; i < blocks.size(); ++i) {
     const BlockRef& b = blocks[i].block;
     const std::string what = "block " + std::to_string(i) + " of " + lease->path;
@@ -174,8 +194,9 @@ Namespace::Prepared Namespace::PrepareComplete(const Stamp& stamp, uint64_t leas
       readable = readable || s.workers.Has(w);
     }
     if (durable.size() < need || !readable) {
+      const std::string awaited = WhoIsAwaited(s);
       return Unavailable(what + " is durable on " + std::to_string(durable.size()) + " workers, needed are " +
-                         std::to_string(need) + "; write it again");
+                         std::to_string(need) + (awaited.empty() ? "; write it again" : "; " + awaited));
     }
   }
   return std::optional<Record>(FileCompleted{stamp, lease_id, std::move(blocks)});

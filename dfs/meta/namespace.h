@@ -47,6 +47,8 @@ struct NamespaceConfig {
   Duration repair_delay = Seconds(15);
   // A copy that was not reported by then is asked for again (64 MiB take 0.1 s here; guess).
   Duration repair_timeout = Seconds(60);
+  // Pause of a block whose copies failed from every source and to every target, or three times (guess).
+  Duration repair_retry = Seconds(15);
   // Longest safe mode; HDFS waits 30 s beyond its threshold.
   Duration safe_mode_wait = Seconds(30);
   // Copies that one worker sends at a time (HDFS: 2).
@@ -74,6 +76,7 @@ struct LocatedBlock {
   uint64_t offset = 0;                 // of its first byte in the file
   std::vector<WorkerId> workers;       // good replicas, nearest first
   std::vector<std::string> addresses;  // of their data servers, in the same order
+  std::vector<std::string> damaged;    // other replicas, which are not read: "w2 (host:port)"
 };
 
 // A part of a directory, in the order of names.
@@ -96,6 +99,27 @@ struct RepairCounts {
   uint64_t suspect = 0;           // quarantined replicas
 };
 
+// What is wrong with the blocks of visible files.
+struct StoreHealth {
+  struct Trouble {
+    std::string path;
+    uint32_t blocks = 0;
+    uint32_t missing = 0;           // blocks without any replica on a live worker
+    uint32_t corrupt = 0;           // blocks whose replicas on live workers are all damaged
+    uint32_t under_replicated = 0;  // blocks with a good replica, but fewer than wanted (and possible)
+    std::vector<std::string> damaged;  // where damaged replicas are: "w2 (host:port)", each once
+  };
+  struct Disk {
+    WorkerId worker;
+    std::string address, why;
+  };
+  bool safe_mode = false;
+  uint64_t files = 0, missing_files = 0, corrupt_files = 0, under_replicated_files = 0;
+  std::vector<Trouble> troubles;  // missing files first, then corrupt, then under-replicated ones; bounded
+  std::vector<Disk> failed_disks;
+  std::vector<WorkerId> awaited;  // alive before the master's start, and not back
+};
+
 class Namespace {
  public:
   explicit Namespace(NamespaceConfig config);
@@ -113,7 +137,8 @@ class Namespace {
   uint64_t LeaseOf(const std::string& request_id) const;
   // near: data server address of the writer's own worker, or "".
   Prepared PrepareAddBlock(const Stamp& stamp, uint64_t lease, uint32_t index, const std::string& near) const;
-  // kUnavailable where a block is not on min(2, possible) workers yet: write that block again.
+  // kUnavailable where a block is not on max(1, min(2, R, K)) workers yet: write that block again. K counts
+  // the workers that can take blocks, and those that were alive before the master's start and are awaited.
   Prepared PrepareComplete(const Stamp& stamp, uint64_t lease, std::vector<StagedBlock> blocks) const;
   Prepared PrepareAbandon(uint64_t lease) const;
   Prepared PrepareRenew(const Stamp& stamp, uint64_t lease) const;
@@ -149,6 +174,9 @@ class Namespace {
   LocatedBlock Pipeline(const BlockAdded& added) const;
   // Where a block is now; nothing where it is unknown.
   std::optional<LocatedBlock> Find(BlockId block) const;
+
+  // At most max_troubles files are named. Cost: walks all files and blocks (about 1 us per block; guess).
+  StoreHealth Health(size_t max_troubles) const;
 
   bool in_safe_mode() const;
   RepairCounts Counts() const;

@@ -1,5 +1,6 @@
 // Read-only questions: what is there, where it can be read, how well it is replicated.
 #include <algorithm>
+#include <array>
 
 #include "dfs/meta/state.h"
 
@@ -42,6 +43,16 @@ std::string Join(const std::string& directory, const std::string& name) {
   return directory == "/" ? "/" + name : directory + "/" + name;
 }
 
+std::vector<std::string> DamagedReplicas(const State& s, BlockId id) {
+  std::vector<std::string> out;
+  const Holders* h = s.holders.Find(id);
+  if (h == nullptr) return out;
+  for (const auto& r : h->replicas) {
+    if (r.suspect) out.push_back(Name(r.worker) + " (" + s.workers.Find(r.worker)->address + ")");
+  }
+  return out;
+}
+
 // Good holders of a block, nearest to `near` first: the very worker, its rack, the others; among
 // equals in an order drawn by the block and the reader, so that readers spread. With a turn drawn by the block alone,
 // and begun at another one with each turn.
@@ -68,6 +79,24 @@ void AddHolders(const State& s, BlockId id, const std::string& near, uint32_t tu
     from = to;
   }
   for (const WorkerId w : out->workers) out->addresses.push_back(s.workers.Find(w)->address);
+  out->damaged = DamagedReplicas(s, id);
+}
+
+// Of one file; nothing to tell where missing, corrupt and under_replicated are 0.
+StoreHealth::Trouble TroubleOf(const State& s, const Node& node, uint32_t workers) {
+  StoreHealth::Trouble t;
+  t.blocks = static_cast<uint32_t>(node.blocks.size());
+  const uint32_t possible = std::max(1u, std::min(node.replication, workers));
+  std::set<std::string> damaged;
+  for (const BlockId b : node.blocks) {
+    const size_t good = s.GoodHolders(b).size();
+    if (good >= possible) continue;
+    const auto bad = DamagedReplicas(s, b);
+    damaged.insert(bad.begin(), bad.end());
+    ++(good > 0 ? t.under_replicated : bad.empty() ? t.missing : t.corrupt);
+  }
+  t.damaged.assign(damaged.begin(), damaged.end());
+  return t;
 }
 
 Status Missing(const std::string& path) { return NotFound(path + " does not exist"); }
@@ -175,6 +204,36 @@ std::optional<LocatedBlock> Namespace::Find(BlockId block) const {
   LocatedBlock out;
   out.block = s.RefOf(block);
   AddHolders(s, block, "", 0, &out);
+  return out;
+}
+
+StoreHealth Namespace::Health(size_t max_troubles) const {
+  const State& s = impl_->state;
+  StoreHealth out;
+  out.safe_mode = s.safe_mode.on;
+  out.awaited.assign(s.safe_mode.awaited.begin(), s.safe_mode.awaited.end());
+  for (const auto& [id, w] : s.workers.all()) {
+    if (!w.disk_failed.empty()) out.failed_disks.push_back({id, w.address, w.disk_failed});
+  }
+  const uint32_t workers = s.EligibleWorkers();
+  std::array<std::vector<StoreHealth::Trouble>, 3> kinds;  // by how bad they are
+  const uint64_t staging = s.Child(kRoot, ".staging");
+  for (const auto& [id, node] : s.nodes.all()) {
+    if (node.directory || (staging != 0 && s.IsUnder(id, staging))) continue;
+    ++out.files;
+    StoreHealth::Trouble t = TroubleOf(s, node, workers);
+    if (t.missing + t.corrupt + t.under_replicated == 0) continue;
+    const size_t kind = t.missing > 0 ? 0 : t.corrupt > 0 ? 1 : 2;
+    ++(kind == 0 ? out.missing_files : kind == 1 ? out.corrupt_files : out.under_replicated_files);
+    if (kinds[kind].size() == max_troubles) continue;
+    t.path = s.PathOf(id);
+    kinds[kind].push_back(std::move(t));
+  }
+  for (auto& kind : kinds) {
+    for (auto& t : kind) {
+      if (out.troubles.size() < max_troubles) out.troubles.push_back(std::move(t));
+    }
+  }
   return out;
 }
 

@@ -156,12 +156,16 @@ struct OutputCommitted {
 // ---- Soft records -------------------------------------------------------------------------------
 
 // A master process took over: where replicas are is unknown, safe mode begins, open leases start
-// anew. expected: workers known from before, which will register again or not.
+// anew. expected: workers that were alive when the last master stopped; safe mode waits for them.
+// awaited: workers that count toward the replicas of an acknowledgement (State::MinDurable) although
+// they are absent: those expected that are not draining, and those that an earlier master waited for
+// in vain.
 struct MasterStarted {
   Instant at;
   std::vector<WorkerId> expected;
+  std::vector<WorkerId> awaited;
   template <class V>
-  static void Fields(V&& v) { v(&MasterStarted::at, &MasterStarted::expected); }
+  static void Fields(V&& v) { v(&MasterStarted::at, &MasterStarted::expected, &MasterStarted::awaited); }
 };
 
 // A worker registered, with its full block report. Another incarnation than before replaces it.
@@ -212,18 +216,21 @@ struct ReplicaDurable {
   }
 };
 
-// A replica failed verification or could not be read: quarantined. It counts for nothing, and is
-// deleted only once enough others are proven.
+// A replica failed verification or could not be read. It counts for nothing, and is deleted only
+// once as many good replicas as the file asks for are known. aside: a good replica has taken its
+// place on this worker, and the damaged bytes lie in the worker's quarantine.
 struct ReplicaSuspect {
   Instant at;
   WorkerId worker;
   Incarnation incarnation = 0;
   BlockId block;
   uint32_t generation = 1;
+  uint64_t length = 0;  // 0 = not known
+  bool aside = false;
   template <class V>
   static void Fields(V&& v) {
     using T = ReplicaSuspect;
-    v(&T::at, &T::worker, &T::incarnation, &T::block, &T::generation);
+    v(&T::at, &T::worker, &T::incarnation, &T::block, &T::generation, &T::length, &T::aside);
   }
 };
 
@@ -241,11 +248,49 @@ struct Ticked {
   static void Fields(V&& v) { v(&Ticked::at); }
 };
 
+// A copy that ReplicateBlock asked `worker` for was not made. source_failed: its own replica could
+// not be read; else `to` could not be reached or did not take the block.
+struct ReplicaNotCopied {
+  Instant at;
+  WorkerId worker;
+  Incarnation incarnation = 0;
+  BlockId block;
+  uint32_t generation = 1;
+  bool source_failed = false;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = ReplicaNotCopied;
+    v(&T::at, &T::worker, &T::incarnation, &T::block, &T::generation, &T::source_failed);
+  }
+};
+
+// An operator gave the worker up: acknowledgements wait for it no longer.
+struct WorkerGivenUp {
+  Instant at;
+  WorkerId worker;
+  template <class V>
+  static void Fields(V&& v) { v(&WorkerGivenUp::at, &WorkerGivenUp::worker); }
+};
+
+// The worker's disk fails (why: the reason, for people) or works again (empty). While it fails, its
+// replicas are read, but count as lost, and nothing is written there.
+struct DiskFailed {
+  Instant at;
+  WorkerId worker;
+  Incarnation incarnation = 0;
+  std::string why;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = DiskFailed;
+    v(&T::at, &T::worker, &T::incarnation, &T::why);
+  }
+};
+
 // The order is that of the journal's bytes.
 using Record = std::variant<FileCreated, BlockAdded, FileCompleted, LeaseEnded, DirectoryMade, Removed,
                             Renamed, ReplicationSet, OutputCommitted, MasterStarted, WorkerJoined,
                             WorkerGone, WorkerDrained, ReplicaDurable, ReplicaSuspect, LeaseRenewed,
-                            Ticked>;
+                            Ticked, ReplicaNotCopied, WorkerGivenUp, DiskFailed>;
 
 // Hard records are the first nine alternatives.
 inline bool IsHard(const Record& record) {
@@ -280,6 +325,18 @@ struct DeleteReplica {
   }
 };
 
-using Effect = std::variant<ReplicateBlock, DeleteReplica>;
+// The worker removes the damaged bytes of this block from its quarantine; its good replica stays. A
+// lost command does no harm: the worker lists its quarantine after each registration.
+struct EmptyQuarantine {
+  WorkerId worker;
+  Incarnation incarnation = 0;
+  BlockRef block;
+  template <class V>
+  static void Fields(V&& v) {
+    v(&EmptyQuarantine::worker, &EmptyQuarantine::incarnation, &EmptyQuarantine::block);
+  }
+};
+
+using Effect = std::variant<ReplicateBlock, DeleteReplica, EmptyQuarantine>;
 
 }  // namespace mr::dfs

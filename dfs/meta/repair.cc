@@ -1,9 +1,11 @@
 // Goal: every sealed block of a visible (or staged) file has as many good replicas as its file asks
 // for and the cluster can hold, and no more; no copy is deleted without proof of enough others.
 //
-// A block is looked at when something about it changed (a holder lost or back, a replica found bad,
+// A block is examined when something about it changed (a holder lost or back, a replica found bad,
 // the file's replication set, a worker draining), not before the instant in `queue`: a lost worker
-// gets repair_delay to come back. In safe mode nothing is copied and nothing deleted.
+// gets repair_delay to come back. What needs a copy then waits, ready, for a source that is free;
+// the block with the fewest good replicas goes first. A pass costs what changed since the last one,
+// not what waits. In safe mode nothing is copied and nothing deleted.
 #include <algorithm>
 
 #include "dfs/meta/placement.h"
@@ -11,13 +13,10 @@
 
 namespace mr::dfs {
 
-void State::LookAt(BlockId id, Instant not_before) {
-  const Instant* already = queue.Find(id);
-  if (already != nullptr && *already <= not_before) return;
-  queue.Put(id, not_before);
-}
-
 namespace {
+
+// Copies of a block that may fail before it pauses for repair_retry (guess).
+constexpr uint32_t kFailuresInARow = 3;
 
 struct Picture {
   uint32_t wanted = 0;               // what the file asks for
@@ -37,7 +36,7 @@ Picture Look(const State& s, BlockId id) {
       continue;
     }
     p.sources.push_back(r.worker);
-    if (!s.workers.Find(r.worker)->draining) p.counting.push_back(r.worker);
+    if (s.workers.Find(r.worker)->Eligible()) p.counting.push_back(r.worker);
   }
   return p;
 }
@@ -56,28 +55,46 @@ bool Contains(const std::vector<WorkerId>& list, WorkerId id) {
   return std::find(list.begin(), list.end(), id) != list.end();
 }
 
-// The good holder that sends least at the moment, if it may send one more.
-WorkerId PickSource(const State& s, const Picture& p) {
+// Those of `from` that are not in `failed`; all of them where none is left.
+std::vector<WorkerId> Untried(const std::vector<WorkerId>& from, const std::vector<WorkerId>* failed) {
+  if (failed == nullptr) return from;
+  std::vector<WorkerId> out;
+  std::copy_if(from.begin(), from.end(), std::back_inserter(out), [&](WorkerId w) { return !Contains(*failed, w); });
+  return out.empty() ? from : out;
+}
+
+uint32_t Sends(const State& s, WorkerId w) {
+  const auto it = s.repair.sending.find(w);
+  return it == s.repair.sending.end() ? 0 : it->second;
+}
+
+// The source that sends least at the moment, if it may send one more.
+WorkerId PickSource(const State& s, const std::vector<WorkerId>& sources) {
   WorkerId best;
   uint32_t least = s.config.repairs_per_worker;
-  for (const WorkerId w : p.sources) {
-    uint32_t sends = 0;
-    for (const auto& [block, copy] : s.copies.all()) sends += copy.from == w ? 1 : 0;
-    if (sends < least) {
-      least = sends;
-      best = w;
-    }
+  for (const WorkerId w : sources) {
+    if (Sends(s, w) >= least) continue;
+    least = Sends(s, w);
+    best = w;
   }
   return best;
 }
 
+std::vector<WorkerId> Targets(const State& s, const Picture& p) {
+  std::vector<WorkerId> out;
+  for (const auto& [w, worker] : s.workers.all()) {
+    if (worker.Eligible() && !Contains(p.sources, w)) out.push_back(w);
+  }
+  return out;
+}
+
 WorkerId PickTarget(const State& s, BlockId id, const Picture& p) {
+  const Tried* tried = s.tried.Find(id);
   PlacementRequest request;
   request.count = 1;
   request.seed = id.value;
   for (const WorkerId w : p.counting) request.held.push_back(CandidateOf(s, w, 0));
-  for (const auto& [w, worker] : s.workers.all()) {
-    if (worker.draining || Contains(p.sources, w)) continue;
+  for (const WorkerId w : Untried(Targets(s, p), tried == nullptr ? nullptr : &tried->targets)) {
     request.candidates.push_back(CandidateOf(s, w, s.blocks.Find(id)->length));
     // A fresh copy may replace a bad one, which keeps the bad bytes aside until it is durable.
     request.candidates.back().last_resort = Contains(p.suspects, w);
@@ -108,45 +125,119 @@ void DeleteOne(State* s, BlockId id, WorkerId worker, std::vector<Effect>* effec
   s->Discard(worker, said, effects);
 }
 
+// Damaged bytes that good replicas replaced.
+void ForgetAside(State* s, BlockId id, std::vector<Effect>* effects) {
+  const Holders* found = s->holders.Find(id);
+  const auto aside = [](const Replica& r) { return r.aside; };
+  if (found == nullptr || std::none_of(found->replicas.begin(), found->replicas.end(), aside)) return;
+  s->holders.Change(id, [&](Holders& h) {
+    for (auto& r : h.replicas) {
+      if (r.aside) effects->push_back(EmptyQuarantine{r.worker, s->workers.Find(r.worker)->incarnation, r.said});
+      r.aside = false;
+    }
+  });
+}
+
 }  // namespace
 
-void State::RepairBlock(BlockId id, Instant now, std::vector<Effect>* effects) {
-  const Block* block = blocks.Find(id);
-  if (block == nullptr || !block->sealed || block->node == 0) {
+void State::Unqueue(BlockId id) {
+  if (const Instant* at = queue.Find(id)) {
+    repair.by_time.erase({*at, id});
     queue.Erase(id);
-    return;
+  }
+  const auto it = repair.ready.find(id);
+  if (it == repair.ready.end()) return;
+  for (const WorkerId w : it->second.sources) {
+    const auto at = repair.ready_at.find(w);
+    at->second.erase({it->second.good, id});
+    if (at->second.empty()) repair.ready_at.erase(at);
+  }
+  repair.ready.erase(it);
+}
+
+void State::SetDue(BlockId id, Instant not_before) {
+  Unqueue(id);
+  queue.Put(id, not_before);
+  repair.by_time.insert({not_before, id});
+}
+
+void State::LookAt(BlockId id, Instant not_before) {
+  const Instant* already = queue.Find(id);
+  const Instant at = already == nullptr ? not_before : std::min(*already, not_before);
+  // Also where it is ready: what it was found to need may have changed.
+  if (already == nullptr || at != *already || repair.ready.contains(id)) SetDue(id, at);
+}
+
+void State::ClearRepairs() {
+  copies.Clear();
+  queue.Clear();
+  tried.Clear();
+  short_of_workers.Clear();
+  repair = {};
+}
+
+void State::EndCopy(BlockId id) {
+  const Copying* copy = copies.Find(id);
+  if (copy == nullptr) return;
+  if (--repair.sending[copy->from] == 0) repair.sending.erase(copy->from);
+  repair.wake.insert(copy->from);
+  copies.Erase(id);
+}
+
+void State::CopyFailed(BlockId id, Instant now, bool source_failed) {
+  const Copying copy = *copies.Find(id);
+  EndCopy(id);
+  const Picture p = Look(*this, id);
+  tried.Change(id, [&](Tried& t) {
+    if (!Contains(t.sources, copy.from)) t.sources.push_back(copy.from);
+    if (!source_failed && !Contains(t.targets, copy.to)) t.targets.push_back(copy.to);
+    ++t.failures;
+    const auto all = [](const std::vector<WorkerId>& of, const std::vector<WorkerId>& in) {
+      return std::all_of(of.begin(), of.end(), [&](WorkerId w) { return Contains(in, w); });
+    };
+    const bool exhausted = all(p.sources, t.sources) && (source_failed || all(Targets(*this, p), t.targets));
+    if (exhausted) t.sources.clear(), t.targets.clear();
+    if (exhausted || t.failures % kFailuresInARow == 0) t.again = now + config.repair_retry;
+  });
+}
+
+void State::Examine(BlockId id, Instant now, std::vector<Effect>* effects) {
+  const Block* block = blocks.Find(id);
+  if (block == nullptr || !block->sealed || block->node == 0) return Unqueue(id);
+  if (const Copying* copy = copies.Find(id)) {
+    const bool arrived = Contains(GoodHolders(id), copy->to);
+    const Instant overdue = copy->since + config.repair_timeout;
+    if (!arrived && now < overdue) return SetDue(id, overdue);  // waits for the report
+    if (arrived) {
+      EndCopy(id);
+    } else {
+      CopyFailed(id, now, false);
+    }
   }
   Picture p = Look(*this, id);
-  if (const Copying* copy = copies.Find(id)) {
-    const bool arrived = Contains(p.sources, copy->to);
-    const bool overdue = now - copy->since >= config.repair_timeout;
-    if (!arrived && !overdue && workers.Has(copy->to) && workers.Has(copy->from)) {
-      // Waits for the report, or for its time to run out.
-      queue.Put(id, copy->since + config.repair_timeout);
-      return;
+  Unqueue(id);
+  if (p.counting.size() < std::min(p.wanted, EligibleWorkers())) {
+    if (p.sources.empty()) return;  // missing: looked at again when a replica is reported
+    const Tried* t = tried.Find(id);
+    if (t != nullptr && now < t->again) return SetDue(id, t->again);
+    queue.Put(id, now);
+    RepairIndex::Ready ready{p.counting.size(), Untried(p.sources, t == nullptr ? nullptr : &t->sources)};
+    for (const WorkerId w : ready.sources) {
+      repair.ready_at[w].insert({ready.good, id});
+      repair.wake.insert(w);
     }
-    copies.Erase(id);
-  }
-  const uint32_t possible = std::min(p.wanted, EligibleWorkers());
-  if (p.counting.size() < possible) {
-    if (p.sources.empty()) {
-      queue.Erase(id);  // missing: looked at again when a replica is reported
-      return;
-    }
-    const WorkerId from = PickSource(*this, p);
-    const WorkerId to = from.valid() ? PickTarget(*this, id, p) : WorkerId{};
-    if (!to.valid()) return;  // stays in the queue until there is room for it
-    copies.Put(id, {from, to, now});
-    queue.Put(id, now + config.repair_timeout);
-    effects->push_back(ReplicateBlock{from, workers.Find(from)->incarnation, to, workers.Find(to)->address,
-                                      RefOf(id)});
+    repair.ready[id] = std::move(ready);
     return;
   }
-  queue.Erase(id);
-  // Proof of enough: as many good replicas as the file asks for remain without this one.
-  if (p.counting.size() >= p.wanted) {
-    for (const WorkerId w : p.suspects) DeleteOne(this, id, w, effects);
+  tried.Erase(id);
+  if (p.counting.size() < p.wanted) {
+    short_of_workers.Put(id, true);
+    return;
   }
+  short_of_workers.Erase(id);
+  // Proof of enough: as many good replicas as the file asks for remain without what goes now.
+  for (const WorkerId w : p.suspects) DeleteOne(this, id, w, effects);
+  ForgetAside(this, id, effects);
   while (p.counting.size() > p.wanted) {
     const WorkerId w = PickSurplus(*this, p);
     DeleteOne(this, id, w, effects);
@@ -154,13 +245,50 @@ void State::RepairBlock(BlockId id, Instant now, std::vector<Effect>* effects) {
   }
 }
 
+void State::BeginCopy(BlockId id, Instant now, std::vector<Effect>* effects) {
+  const WorkerId from = PickSource(*this, repair.ready.at(id).sources);
+  const Picture p = Look(*this, id);
+  const bool needed = p.counting.size() < std::min(p.wanted, EligibleWorkers());
+  // Workers came or went meanwhile: the next pass examines it again.
+  if (!needed || !from.valid()) return SetDue(id, now);
+  const WorkerId to = PickTarget(*this, id, p);
+  if (!to.valid()) return SetDue(id, now + config.repair_delay);
+  copies.Put(id, {from, to, now});
+  ++repair.sending[from];
+  SetDue(id, now + config.repair_timeout);
+  effects->push_back(ReplicateBlock{from, workers.Find(from)->incarnation, to, workers.Find(to)->address, RefOf(id)});
+}
+
+void State::BeginCopies(Instant now, std::vector<Effect>* effects) {
+  // The most endangered block of each source that has room, the most endangered of all first.
+  std::set<std::pair<RepairIndex::Rank, WorkerId>> heads;
+  const auto add = [&](WorkerId w) {
+    const auto it = repair.ready_at.find(w);
+    if (it != repair.ready_at.end() && Sends(*this, w) < config.repairs_per_worker) {
+      heads.insert({*it->second.begin(), w});
+    }
+  };
+  for (const WorkerId w : std::exchange(repair.wake, {})) add(w);
+  while (!heads.empty()) {
+    const auto [rank, w] = *heads.begin();
+    heads.erase(heads.begin());
+    const auto it = repair.ready_at.find(w);
+    if (it != repair.ready_at.end() && *it->second.begin() == rank && Sends(*this, w) < config.repairs_per_worker) {
+      BeginCopy(rank.second, now, effects);
+    }
+    add(w);
+  }
+}
+
 void State::Repair(Instant now, std::vector<Effect>* effects) {
   if (safe_mode.on) return;
   std::vector<BlockId> due;
-  for (const auto& [id, not_before] : queue.all()) {
-    if (not_before <= now) due.push_back(id);
+  for (const auto& [at, id] : repair.by_time) {
+    if (at > now) break;
+    due.push_back(id);
   }
-  for (const BlockId id : due) RepairBlock(id, now, effects);
+  for (const BlockId id : due) Examine(id, now, effects);
+  BeginCopies(now, effects);
 }
 
 void State::MaybeLeaveSafeMode(Instant now, std::vector<Effect>* effects) {
@@ -174,11 +302,12 @@ void State::MaybeLeaveSafeMode(Instant now, std::vector<Effect>* effects) {
     }
   }
   const bool expected_none = safe_mode.expected.empty();
-  safe_mode = {false, {}, {}};
+  safe_mode.on = false;
+  safe_mode.expected.clear();
   // With all known workers back nothing more will be reported; else the absent get their time.
   const Instant from = all_here && !expected_none ? now : now + config.repair_delay;
   for (const auto& [id, block] : blocks.all()) {
-    if (block.sealed) queue.Put(id, from);
+    if (block.sealed) SetDue(id, from);
   }
   const auto waiting = garbage.all();
   garbage.Clear();

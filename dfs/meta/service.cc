@@ -2,12 +2,16 @@
 
 #include <kj/debug.h>
 
+#include <algorithm>
+
 #include "common/rpc/kj_status.h"
 
 namespace mr::dfs {
 namespace {
 
 constexpr size_t kListBytes = 512 << 10;  // of a page of a list
+// Files that one health answer names: a path has up to 4 KiB, and a message far more room than that many.
+constexpr uint32_t kMaxTroubles = 100;
 
 // Each call: read the parameters into plain values, ask the host, fill the results on the loop.
 // What the owner's thread computed travels in a shared box, written there and read here only after
@@ -171,6 +175,14 @@ class FileSystemImpl final : public rpc::FileSystem::Server {
           results.setInlineData(kj::arrayPtr(reinterpret_cast<const kj::byte*>(file.inline_data.data()),
                                              file.inline_data.size()));
         });
+  }
+
+  kj::Promise<void> health(HealthContext context) override {
+    const size_t max = std::min<uint32_t>(context.getParams().getMaxFiles(), kMaxTroubles);
+    auto box = std::make_shared<StoreHealth>();
+    return host_.Query([=](const Namespace& ns) { *box = ns.Health(max); }).then([context, box]() mutable {
+      ToWire(*box, context.getResults().initHealth());
+    });
   }
 
  private:

@@ -47,6 +47,8 @@ void ToWire(const LocatedBlock& block, rpc::BlockLocation::Builder out);
 LocatedBlock FromWire(rpc::BlockLocation::Reader in);  // for Split.blocks too; without worker ids
 void ToWire(const FileInfo& info, rpc::FileStatus::Builder out);
 FileInfo FromWire(rpc::FileStatus::Reader in);
+void ToWire(const StoreHealth& health, rpc::StoreHealth::Builder out);
+StoreHealth FromWire(rpc::StoreHealth::Reader in);
 void ToWire(const StagedBlock& block, rpc::StagedBlock::Builder out);
 StagedBlock FromWire(rpc::StagedBlock::Reader in);
 

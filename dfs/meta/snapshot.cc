@@ -52,8 +52,10 @@ uint64_t Namespace::HardDigest() const {
 uint64_t Namespace::Digest() const {
   const State& s = impl_->state;
   uint64_t h = MixHash(HardDigest(), HashFields(s.safe_mode));
+  for (const WorkerId w : s.safe_mode.awaited) h = MixHash(h, w.value);
   for (const uint64_t part : {s.workers.digest(), s.holders.digest(), s.copies.digest(), s.queue.digest(),
-                              s.garbage.digest(), s.deadlines.digest()}) {
+                              s.garbage.digest(), s.deadlines.digest(), s.tried.digest(),
+                              s.short_of_workers.digest()}) {
     h = MixHash(h, part);
   }
   return h;

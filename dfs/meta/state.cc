@@ -119,8 +119,13 @@ std::vector<WorkerId> State::GoodHolders(BlockId id) const {
 
 uint32_t State::EligibleWorkers() const {
   uint32_t n = 0;
-  for (const auto& [id, worker] : workers.all()) n += worker.draining ? 0 : 1;
+  for (const auto& [id, worker] : workers.all()) n += worker.Eligible() ? 1 : 0;
   return n;
+}
+
+size_t State::MinDurable(uint32_t replication) const {
+  const size_t known = EligibleWorkers() + safe_mode.awaited.size();
+  return std::max<size_t>(1, std::min<size_t>({2, replication, known}));
 }
 
 void State::AddReplica(WorkerId worker, const BlockRef& said) {
@@ -149,11 +154,19 @@ void State::RemoveReplica(WorkerId worker, BlockId block) {
   if (const auto it = on_worker.find(worker); it != on_worker.end()) it->second.erase(block);
 }
 
-void State::SetSuspect(WorkerId worker, BlockId block) {
-  if (!holders.Has(block)) return;
-  holders.Change(block, [&](Holders& h) {
-    for (auto& r : h.replicas) r.suspect = r.suspect || r.worker == worker;
+void State::SetDamaged(WorkerId worker, const BlockRef& said, bool aside) {
+  bool is_new = false;
+  holders.Change(said.id, [&](Holders& h) {
+    auto it = std::find_if(h.replicas.begin(), h.replicas.end(),
+                           [&](const Replica& r) { return r.worker >= worker; });
+    is_new = it == h.replicas.end() || it->worker != worker;
+    if (is_new && aside) return;  // the good one beside it was not reported: nothing to go by
+    if (is_new) it = h.replicas.insert(it, Replica{worker, said, true, false});
+    it->suspect = it->suspect || !aside;
+    it->aside = it->aside || aside;
   });
+  if (holders.Find(said.id)->replicas.empty()) holders.Erase(said.id);
+  if (is_new && !aside) on_worker[worker].insert(said.id);
 }
 
 void State::CloseTargets(Block* block) {
@@ -197,8 +210,10 @@ void State::DropBlock(BlockId id, std::vector<Effect>* effects) {
   }
   blocks.Change(id, [&](Block& b) { CloseTargets(&b); });
   blocks.Erase(id);
-  copies.Erase(id);
-  queue.Erase(id);
+  EndCopy(id);
+  Unqueue(id);
+  tried.Erase(id);
+  short_of_workers.Erase(id);
 }
 
 void State::Reindex() {

@@ -124,11 +124,14 @@ struct Worker {
   uint64_t capacity_bytes = 0;
   uint64_t used_bytes = 0;
   uint32_t open_blocks = 0;  // placed there and not sealed yet
+  std::string disk_failed;   // why; empty: it works
+  // Whether it takes new blocks, and whether its replicas count toward what files ask for.
+  bool Eligible() const { return !draining && disk_failed.empty(); }
   template <class V>
   static void Fields(V&& v) {
     using T = Worker;
     v(&T::incarnation, &T::address, &T::rack, &T::draining, &T::capacity_bytes, &T::used_bytes,
-      &T::open_blocks);
+      &T::open_blocks, &T::disk_failed);
   }
 };
 
@@ -136,8 +139,9 @@ struct Replica {
   WorkerId worker;
   BlockRef said;  // as the holder reported it
   bool suspect = false;
+  bool aside = false;  // good, and damaged bytes of before are in the worker's quarantine
   template <class V>
-  static void Fields(V&& v) { v(&Replica::worker, &Replica::said, &Replica::suspect); }
+  static void Fields(V&& v) { v(&Replica::worker, &Replica::said, &Replica::suspect, &Replica::aside); }
 };
 
 struct Holders {
@@ -154,6 +158,15 @@ struct Copying {
   static void Fields(V&& v) { v(&Copying::from, &Copying::to, &Copying::since); }
 };
 
+// Sources and targets of copies of one block that failed. The next copy avoids them where it can.
+struct Tried {
+  std::vector<WorkerId> sources, targets;
+  uint32_t failures = 0;
+  Instant again;  // no copy before
+  template <class V>
+  static void Fields(V&& v) { v(&Tried::sources, &Tried::targets, &Tried::failures, &Tried::again); }
+};
+
 struct ReplicaKey {
   WorkerId worker;
   BlockId block;
@@ -166,6 +179,7 @@ struct SafeMode {
   bool on = true;
   Instant until;
   std::vector<WorkerId> expected;
+  std::set<WorkerId> awaited;  // alive before the master's start, and not back yet; also after safe mode
   template <class V>
   static void Fields(V&& v) { v(&SafeMode::on, &SafeMode::until, &SafeMode::expected); }
 };
@@ -174,6 +188,22 @@ struct Counters {
   uint64_t next_node = kRoot + 1, next_lease = 1, next_block = 1;
   template <class V>
   static void Fields(V&& v) { v(&Counters::next_node, &Counters::next_lease, &Counters::next_block); }
+};
+
+// Finds the next thing to repair without a walk over all that waits. Derived from `queue`, `copies`
+// and `holders`. A block of `queue` is either in by_time or ready.
+struct RepairIndex {
+  // Fewest good replicas first: the order in which copies begin.
+  using Rank = std::pair<size_t, BlockId>;
+  struct Ready {
+    size_t good = 0;
+    std::vector<WorkerId> sources;  // that a copy may be read from
+  };
+  std::set<std::pair<Instant, BlockId>> by_time;
+  std::map<BlockId, Ready> ready;                    // examined; waits for one of its sources to be free
+  std::map<WorkerId, std::set<Rank>> ready_at;       // the same, by source
+  std::map<WorkerId, uint32_t> sending;              // copies under way, by source
+  std::set<WorkerId> wake;                           // sources that may have room for a copy since the last pass
 };
 
 struct State {
@@ -199,8 +229,11 @@ struct State {
   Table<ReplicaKey, BlockRef> garbage{8};      // unreferenced, to be deleted after safe mode
   Table<uint64_t, Instant> deadlines{9};       // of leases
   SafeMode safe_mode;
+  Table<BlockId, Tried> tried{10};             // failed copies of blocks that still need one
+  Table<BlockId, bool> short_of_workers{11};   // has what is possible, which is less than its file asks for
   // Derived from the soft part.
   std::map<WorkerId, std::set<BlockId>> on_worker;
+  RepairIndex repair;
 
   // Tree. 0 = there is none.
   uint64_t Resolve(const std::string& path) const;
@@ -220,10 +253,15 @@ struct State {
   bool Matches(const Block& block, const BlockRef& said) const;
   BlockRef RefOf(BlockId id) const;
   std::vector<WorkerId> GoodHolders(BlockId id) const;  // not suspect, on workers that are there
-  uint32_t EligibleWorkers() const;                      // there and not draining
+  uint32_t EligibleWorkers() const;                      // there, not draining, with a disk that works
+  // Replicas that must be durable before a write of a file is acknowledged: max(1, min(2, R, K)), where
+  // K counts the eligible workers and those that are awaited since the master's start.
+  size_t MinDurable(uint32_t replication) const;
   void AddReplica(WorkerId worker, const BlockRef& said);
   void RemoveReplica(WorkerId worker, BlockId block);
-  void SetSuspect(WorkerId worker, BlockId block);
+  // The replica is damaged, or damaged bytes are in quarantine beside a good one (aside). One that was
+  // not known here is known from now on.
+  void SetDamaged(WorkerId worker, const BlockRef& said, bool aside);
   void Seal(const BlockRef& ref);
   void CloseTargets(Block* block);
   // The block is referenced no more.
@@ -231,11 +269,22 @@ struct State {
   // A replica that nothing references: deleted now, or after safe mode.
   void Discard(WorkerId worker, const BlockRef& said, std::vector<Effect>* effects);
 
-  // Repair (repair.cc).
+  // Repair (repair.cc). LookAt: something about the block changed; it is examined not before the instant.
   void LookAt(BlockId id, Instant not_before);
+  // Examines what is due, then begins copies wherever a source is free.
   void Repair(Instant now, std::vector<Effect>* effects);
-  void RepairBlock(BlockId id, Instant now, std::vector<Effect>* effects);
+  void EndCopy(BlockId id);
+  // The copy of this block failed; what is known of the cause decides whom the next one avoids.
+  void CopyFailed(BlockId id, Instant now, bool source_failed);
+  void Unqueue(BlockId id);
+  void ClearRepairs();
   void MaybeLeaveSafeMode(Instant now, std::vector<Effect>* effects);
+
+  // Parts of Repair.
+  void SetDue(BlockId id, Instant not_before);
+  void Examine(BlockId id, Instant now, std::vector<Effect>* effects);
+  void BeginCopies(Instant now, std::vector<Effect>* effects);
+  void BeginCopy(BlockId id, Instant now, std::vector<Effect>* effects);
 
   // After Restore: fills the derived indexes.
   void Reindex();

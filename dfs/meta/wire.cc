@@ -25,6 +25,8 @@ void ToWire(const LocatedBlock& block, rpc::BlockLocation::Builder out) {
   out.setDigest(block.block.digest);
   auto addresses = out.initAddresses(static_cast<uint>(block.addresses.size()));
   for (uint i = 0; i < addresses.size(); ++i) addresses.set(i, block.addresses[i].c_str());
+  auto damaged = out.initDamaged(static_cast<uint>(block.damaged.size()));
+  for (uint i = 0; i < damaged.size(); ++i) damaged.set(i, block.damaged[i].c_str());
 }
 
 LocatedBlock FromWire(rpc::BlockLocation::Reader in) {
@@ -32,6 +34,7 @@ LocatedBlock FromWire(rpc::BlockLocation::Reader in) {
   out.block = {{in.getId()}, in.getGeneration(), in.getLength(), in.getDigest()};
   out.offset = in.getOffset();
   for (const auto address : in.getAddresses()) out.addresses.emplace_back(address.cStr());
+  for (const auto replica : in.getDamaged()) out.damaged.emplace_back(replica.cStr());
   return out;
 }
 
@@ -58,6 +61,53 @@ FileInfo FromWire(rpc::FileStatus::Reader in) {
   out.modified_unix_ms = in.getModifiedUnixMs();
   out.missing_blocks = in.getMissingBlocks();
   out.least_replicas = in.getLeastReplicas();
+  return out;
+}
+
+void ToWire(const StoreHealth& health, rpc::StoreHealth::Builder out) {
+  out.setSafeMode(health.safe_mode);
+  out.setFiles(health.files);
+  out.setMissingFiles(health.missing_files);
+  out.setCorruptFiles(health.corrupt_files);
+  out.setUnderReplicatedFiles(health.under_replicated_files);
+  auto troubles = out.initTroubles(static_cast<uint>(health.troubles.size()));
+  for (uint i = 0; i < troubles.size(); ++i) {
+    const StoreHealth::Trouble& t = health.troubles[i];
+    troubles[i].setPath(t.path.c_str());
+    troubles[i].setBlocks(t.blocks);
+    troubles[i].setMissing(t.missing);
+    troubles[i].setCorrupt(t.corrupt);
+    troubles[i].setUnderReplicated(t.under_replicated);
+    auto damaged = troubles[i].initDamaged(static_cast<uint>(t.damaged.size()));
+    for (uint d = 0; d < damaged.size(); ++d) damaged.set(d, t.damaged[d].c_str());
+  }
+  auto disks = out.initFailedDisks(static_cast<uint>(health.failed_disks.size()));
+  for (uint i = 0; i < disks.size(); ++i) {
+    disks[i].setWorker(health.failed_disks[i].worker.value);
+    disks[i].setAddress(health.failed_disks[i].address.c_str());
+    disks[i].setWhy(health.failed_disks[i].why.c_str());
+  }
+  auto awaited = out.initAwaited(static_cast<uint>(health.awaited.size()));
+  for (uint i = 0; i < awaited.size(); ++i) awaited.set(i, health.awaited[i].value);
+}
+
+StoreHealth FromWire(rpc::StoreHealth::Reader in) {
+  StoreHealth out;
+  out.safe_mode = in.getSafeMode();
+  out.files = in.getFiles();
+  out.missing_files = in.getMissingFiles();
+  out.corrupt_files = in.getCorruptFiles();
+  out.under_replicated_files = in.getUnderReplicatedFiles();
+  for (const auto t : in.getTroubles()) {
+    StoreHealth::Trouble trouble{t.getPath().cStr(), t.getBlocks(), t.getMissing(), t.getCorrupt(),
+                                 t.getUnderReplicated(), {}};
+    for (const auto replica : t.getDamaged()) trouble.damaged.emplace_back(replica.cStr());
+    out.troubles.push_back(std::move(trouble));
+  }
+  for (const auto disk : in.getFailedDisks()) {
+    out.failed_disks.push_back({{disk.getWorker()}, disk.getAddress().cStr(), disk.getWhy().cStr()});
+  }
+  for (const uint32_t worker : in.getAwaited()) out.awaited.push_back({worker});
   return out;
 }
 
@@ -88,6 +138,7 @@ EffectTarget TargetOf(const Effect& effect) {
   struct Visitor {
     EffectTarget operator()(const ReplicateBlock& e) const { return {e.from, e.from_incarnation}; }
     EffectTarget operator()(const DeleteReplica& e) const { return {e.worker, e.incarnation}; }
+    EffectTarget operator()(const EmptyQuarantine& e) const { return {e.worker, e.incarnation}; }
   };
   return std::visit(Visitor{}, effect);
 }
@@ -101,6 +152,7 @@ void ToCommand(const Effect& effect, rpc::Command::Builder out) {
       command.setToAddress(e.to_address.c_str());
     }
     void operator()(const DeleteReplica& e) { ToWire(e.block, out.initDeleteBlock()); }
+    void operator()(const EmptyQuarantine& e) { ToWire(e.block, out.initEmptyQuarantine()); }
   };
   std::visit(Visitor{out}, effect);
 }

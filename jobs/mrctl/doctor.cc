@@ -11,6 +11,7 @@
 #include "common/base/text.h"
 #include "common/io/clock.h"
 #include "common/io/files.h"
+#include "dfs/client/dfs_client.h"
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/follow.h"
@@ -25,6 +26,7 @@ namespace {
 constexpr uint64_t kLittleRoom = 1ull << 30;  // of a disk that takes spills: warned of, as is a twentieth of a worker's
 constexpr uint64_t kNoRoom = 64ull << 20;     // ... nothing can run, as with a hundredth of a worker's
 constexpr uint64_t kLittleSharedMemory = 64u << 20;  // what a container has unless it is told otherwise
+constexpr uint32_t kNamedFiles = 20;  // of those that lack replicas
 constexpr int64_t kSkewMs = 5000;
 constexpr uint64_t kLongWaitUs = 10'000'000;  // without any task that runs
 
@@ -73,6 +75,7 @@ class Doctor {
     CheckWorkers(*workers, prefix);
     CheckDisks(*workers, prefix);
     CheckReports(*workers, prefix);
+    CheckFiles(client, prefix);
     CheckSlots(*workers, *queues, prefix);
     CheckJobs(client, *jobs, prefix);
     return true;
@@ -222,6 +225,56 @@ class Doctor {
           w.id + " gave up " + Number(w.reports_given_up) +
               " reports that broke its connection to the master whenever they were sent; their attempts failed",
           "its log names them; " + prefix + "why " + w.id);
+    }
+  }
+
+  // What the block store lacks: replicas, disks, workers that it counts on.
+  void CheckFiles(Client& client, const std::string& prefix) {
+    const auto store = dfs::BlockingDfs::Connect(client.loop(), client.address());
+    const auto health = store.ok() ? (*store)->Health(kNamedFiles) : Result<dfs::StoreHealth>(store.status());
+    if (!health.ok()) {
+      return Add("files", Verdict::kFail, "the block store does not answer: " + ToFailure(health.status()).message,
+                 "look at the master's log, and run this again");
+    }
+    for (const auto& disk : health->failed_disks) {
+      Add("disks", Verdict::kFail, Name(disk.worker) + " (" + disk.address + ") has a disk that fails: " + disk.why +
+              "; its replicas are made again on other workers",
+          "mend or replace the disk and start the worker again, or give it up: " + prefix + "worker exclude " +
+              Name(disk.worker));
+    }
+    if (!health->awaited.empty()) {
+      std::vector<std::string> names;
+      for (const WorkerId worker : health->awaited) names.push_back(Name(worker));
+      Add("files", Verdict::kWarn,
+          "writes count on workers that were alive before the master's restart and have not come back: " + UpTo(names),
+          "start them again, or give up what is lost for good: " + prefix + "worker exclude " + names[0]);
+    }
+    const uint64_t lost = health->missing_files + health->corrupt_files;
+    if (lost + health->under_replicated_files == 0) {
+      return Add("files", health->safe_mode ? Verdict::kWarn : Verdict::kOk,
+                 Number(health->files) + " in the block store, each block with the replicas that it should have" +
+                     (health->safe_mode ? "; safe mode: nothing is copied or deleted until the workers are back" : ""));
+    }
+    std::string text, thin;
+    for (const auto& t : health->troubles) {
+      std::string line = t.path;
+      if (t.missing > 0) line += ": " + Number(t.missing) + " of " + Number(t.blocks) + " blocks missing";
+      if (t.corrupt > 0) line += ": " + Number(t.corrupt) + " of " + Number(t.blocks) + " blocks damaged in each replica";
+      if (!t.damaged.empty()) line += " (damaged on " + UpTo(t.damaged) + ")";
+      std::string& list = t.missing + t.corrupt > 0 ? text : thin;
+      list += (list.empty() ? "" : "; ") + line;
+    }
+    if (lost > 0) {
+      Add("files", Verdict::kFail,
+          Number(lost) + " of " + Number(health->files) + " cannot be read (" + Number(health->missing_files) +
+              " with missing, " + Number(health->corrupt_files) + " with damaged blocks): " + text,
+          "start workers that are gone again (" + prefix + "workers); what stays unreadable must be written again");
+    }
+    if (health->under_replicated_files > 0) {
+      Add("files", Verdict::kWarn,
+          Number(health->under_replicated_files) + " of " + Number(health->files) +
+              " have fewer replicas than they should" + (thin.empty() ? "" : ": " + thin),
+          "copies are made as workers allow; look again in a minute");
     }
   }
 

@@ -5,7 +5,7 @@
 // decisions are carried out. Commands to workers leave at the end of the turn, without waiting for a
 // disk; whatever acknowledges something waits in the outbox until its record is durable. Files:
 // brain.cc (events), recovery.cc, jobs.cc, reports.cc, dispatch.cc (commands), files.cc (block
-// store), status.cc and history.cc (reading), learn.cc (profiles of jobs), snapshot.cc.
+// store), commit_wait.cc, status.cc and history.cc (reading), learn.cc (profiles of jobs), snapshot.cc.
 #pragma once
 
 #include <capnp/message.h>
@@ -201,8 +201,18 @@ class Brain {
   // ---- Block store (files.cc)
   void FsMutate(const dfs::FsHost::PrepareFn& prepare, const std::function<void(const dfs::Namespace&)>& then,
                 std::function<void(Status)> reply);
-  // good: durable there; otherwise it failed verification.
-  void BlocksReported(WorkerId worker, Incarnation incarnation, const std::vector<dfs::BlockRef>& blocks, bool good);
+  // What a worker reports of its replicas. The incarnation is checked against the present one.
+  void BlocksReceived(WorkerId worker, Incarnation incarnation, const std::vector<dfs::BlockRef>& blocks);
+  struct DamagedBlock {
+    dfs::BlockRef block;
+    bool aside = false;  // a good replica has taken its place there
+  };
+  void BlocksSuspect(WorkerId worker, Incarnation incarnation, const std::vector<DamagedBlock>& blocks);
+  // A copy that the worker was asked for was not made.
+  void BlockNotCopied(WorkerId worker, Incarnation incarnation, const dfs::BlockRef& block, bool source_failed,
+                      const std::string& why);
+  // why: empty where the disk works again.
+  void DiskFailed(WorkerId worker, Incarnation incarnation, const std::string& why);
   const dfs::Namespace& files() const { return namespace_; }
 
   // ---- Watching (status.cc)
@@ -272,6 +282,7 @@ class Brain {
   Status ReplayEvent(const journal::Record& record, uint64_t offset);
   void NoteOutstanding(const sched::StampedEvent& event, const std::vector<sched::Decision>& decisions);
   void BeginEpoch();
+  void AwaitAlive();  // see WorkerView::awaited
   void LeaveForeign();
   void TakeOver();
 
@@ -340,7 +351,9 @@ class Brain {
   uint64_t CopyMade(WorkerId id, Incarnation incarnation, const ReportIn& report, Verdict* verdict);
   void Lose(WorkerId worker, const std::string& why);
   void CheckLeases();
-  void Tick();  // CheckLeases, each 250 ms
+  // Acknowledgements of writes do not count on it any longer.
+  void GiveUpWaiting(WorkerView* worker);
+  void Tick();  // CheckLeases and what else waits for time, each 250 ms
 
   // dispatch.cc
   using WriteCommand = std::function<void(rpc::Command::Builder)>;
@@ -366,6 +379,17 @@ class Brain {
   // Clones of a task are to read different replicas, as Dolly asks (NSDI 2013, 3).
   void FillBlocks(const Split& split, const std::string& near, uint32_t attempt, rpc::Split::Builder out) const;
   void CommitToDfs(JobId job, std::string* extra);
+
+  // commit_wait.cc
+  // The parts of the job's output: those committed, and those of the last report.
+  static std::map<std::string, FileOutput> OutputsWith(const JobView& job, const std::vector<FileOutput>& last);
+  // The first block without a replica on a live worker, in words; empty: all can be read.
+  std::string UnreadableBlock(const std::map<std::string, FileOutput>& parts) const;
+  // True: the report would commit its job over such a block. It is kept, and fed when all can be read or the wait is
+  // over.
+  bool HoldForReplicas(WorkerId id, Incarnation incarnation, const ReportIn& report);
+  std::string WhyHeld(WorkerId id, Incarnation incarnation, const ReportIn& report);
+  void FeedHeldReports();
   Status ApplyCommit(JobId job, const std::string& extra, uint64_t sequence);
 
   // status.cc
@@ -441,6 +465,15 @@ class Brain {
     std::function<void(ReportOut)> reply;
   };
   std::vector<OpenReport> open_reports_;  // of this turn
+
+  // At most one per attempt that runs.
+  struct HeldReport {
+    WorkerId worker;
+    Incarnation incarnation = 0;
+    Instant since;
+    ReportIn report;
+  };
+  std::vector<HeldReport> held_reports_;
 
   struct Watcher {
     JobId job;

@@ -63,15 +63,35 @@ void Brain::FsMutate(const dfs::FsHost::PrepareFn& prepare, const std::function<
   outbox_.Hold(dfs_sequence_, [reply = std::move(reply)] { reply(Status::Ok()); });
 }
 
-void Brain::BlocksReported(WorkerId id, Incarnation incarnation, const std::vector<dfs::BlockRef>& blocks, bool good) {
+void Brain::BlocksReceived(WorkerId id, Incarnation incarnation, const std::vector<dfs::BlockRef>& blocks) {
   if (workers_.FindAlive(id, incarnation) == nullptr) return;
-  for (const auto& block : blocks) {
-    if (good) {
-      ApplyDfs(dfs::ReplicaDurable{Stamp(), id, incarnation, block});
-    } else {
-      ApplyDfs(dfs::ReplicaSuspect{Stamp(), id, incarnation, block.id, block.generation});
-    }
+  for (const auto& block : blocks) ApplyDfs(dfs::ReplicaDurable{Stamp(), id, incarnation, block});
+}
+
+void Brain::BlocksSuspect(WorkerId id, Incarnation incarnation, const std::vector<DamagedBlock>& blocks) {
+  if (workers_.FindAlive(id, incarnation) == nullptr) return;
+  for (const auto& [block, aside] : blocks) {
+    if (!aside) LOG(WARNING) << "block " << block.id.value << " is damaged on " << Name(id);
+    ApplyDfs(dfs::ReplicaSuspect{Stamp(), id, incarnation, block.id, block.generation, block.length, aside});
   }
+}
+
+void Brain::BlockNotCopied(WorkerId id, Incarnation incarnation, const dfs::BlockRef& block, bool source_failed,
+                           const std::string& why) {
+  if (workers_.FindAlive(id, incarnation) == nullptr) return;
+  LOG(WARNING) << "block " << block.id.value << " was not copied from " << Name(id) << ": " << why;
+  ApplyDfs(dfs::ReplicaNotCopied{Stamp(), id, incarnation, block.id, block.generation, source_failed});
+}
+
+void Brain::DiskFailed(WorkerId id, Incarnation incarnation, const std::string& why) {
+  if (workers_.FindAlive(id, incarnation) == nullptr) return;
+  if (why.empty()) {
+    LOG(INFO) << "the disk of " << Name(id) << " works again";
+  } else {
+    LOG(ERROR) << "the disk of " << Name(id) << " fails: " << why
+               << "; its replicas count as lost and are made elsewhere";
+  }
+  ApplyDfs(dfs::DiskFailed{Stamp(), id, incarnation, why});
 }
 
 void Brain::TickDfs() {
@@ -135,10 +155,9 @@ void Brain::CommitToDfs(JobId id, std::string* extra) {
   if (job == nullptr || !job->in_dfs()) return;
   FinishedExtra finished;
   // Empty where the event is no report: a job taken over whose outputs were all there.
-  MR_CHECK(extra->empty() || DecodeFields(*extra, &finished), "a job was committed by an event of another kind");
-  std::map<std::string, FileOutput> parts;
-  for (FileOutput& part : job->Outputs()) parts[part.name] = std::move(part);
-  for (const FileOutput& part : finished.outputs) parts[part.name] = part;
+  const bool taken_over = extra->empty();
+  MR_CHECK(taken_over || DecodeFields(*extra, &finished), "a job was committed by an event of another kind");
+  const std::map<std::string, FileOutput> parts = OutputsWith(*job, finished.outputs);
   PublishRequest request{Name(id), job->spec.output_uri, job->spec.overwrite, {}};
   dfs::OutputCommitted commit{{Stamp(), WallClockMs()}, PathOf(job->spec.output_uri), job->spec.overwrite,
                               "/.staging/" + Name(id), 0, {}};
@@ -150,10 +169,17 @@ void Brain::CommitToDfs(JobId id, std::string* extra) {
   }
   commit.files.push_back({"_SUCCESS", {}, SuccessDocument(request, kMaxSuccessBytes)});
   const auto prepared = namespace_.PrepareCommit(std::move(commit));
-  if (prepared.ok()) {
-    finished.dfs_commit = EncodeFields(**prepared);
-  } else {
+  // At a takeover no worker has registered yet, so that nothing is known of where replicas are.
+  const std::string unreadable = taken_over ? "" : UnreadableBlock(parts);
+  if (!prepared.ok()) {
     finished.dfs_error = "its output was computed but could not be made visible: " + prepared.status().message();
+  } else if (!unreadable.empty()) {
+    finished.dfs_error = "its output was computed, and a part of it is lost: " + unreadable + ", and has not come back in " +
+                         HumanDuration(namespace_.config().repair_delay) +
+                         ". Start that worker again if it can be, and submit the job again; more than one replica "
+                         "(mrmaster --replication) survives the loss of a worker";
+  } else {
+    finished.dfs_commit = EncodeFields(**prepared);
   }
   *extra = EncodeFields(finished);
 }

@@ -92,11 +92,13 @@ void Brain::BeginEpoch() {
   for (const auto& [key, at] : replayed_timers_) SetTimer({key.first, key.second, at});
   replayed_timers_.clear();
   const Instant now = Now();
-  std::vector<WorkerId> known;
+  AwaitAlive();
+  std::vector<WorkerId> known, awaited;
   for (auto& [id, worker] : workers_.all()) {
     if (worker.alive) known.push_back(id);
+    if (worker.awaited) awaited.push_back(id);
   }
-  Dispatch(namespace_.Apply(dfs::MasterStarted{Stamp(), known}), 0);
+  Dispatch(namespace_.Apply(dfs::MasterStarted{Stamp(), known, awaited}), 0);
   for (auto& [id, worker] : workers_.all()) {
     if (!worker.alive) continue;
     worker.away = true;
@@ -111,6 +113,12 @@ void Brain::BeginEpoch() {
   for (const JobId job : std::set<JobId>(uncleaned_)) CleanUp(job);
   Tick();
   TickDfs();
+}
+
+void Brain::AwaitAlive() {
+  for (auto& [id, worker] : workers_.all()) {
+    if (worker.alive && !worker.drained_by_user && !worker.excluded) worker.awaited = true;
+  }
 }
 
 // Behind the records of another build: whatever that had under way is not known here.
@@ -195,6 +203,7 @@ Status Brain::Replay(const journal::Record& record, uint64_t offset) {
     case RecordKind::kEpoch: {
       EpochStarted epoch;
       if (!DecodeFields(record.payload, &epoch)) return bad("not an epoch");
+      AwaitAlive();
       if (epoch.scheduler_version != options_.scheduler_version && !foreign_) {
         foreign_ = true;
         scheduler_ = std::make_unique<sched::Scheduler>();
@@ -215,6 +224,7 @@ Status Brain::Replay(const journal::Record& record, uint64_t offset) {
       WorkerView* worker = workers_.Find(drained.worker);
       if (worker == nullptr) return bad("a drain of an unknown worker");
       worker->drained_by_user = drained.on;
+      worker->awaited = worker->awaited && !drained.on;
       return Status::Ok();
     }
     case RecordKind::kExcluded: {
@@ -223,6 +233,7 @@ Status Brain::Replay(const journal::Record& record, uint64_t offset) {
       WorkerView* worker = workers_.Find(excluded.worker);
       if (worker == nullptr) return bad("an exclusion of an unknown worker");
       worker->excluded = excluded.on;
+      worker->awaited = worker->awaited && !excluded.on;
       return Status::Ok();
     }
     case RecordKind::kPublished: {
@@ -318,6 +329,7 @@ void Brain::NoteOutstanding(const sched::StampedEvent& stamped, const std::vecto
   } else if (const auto* registered = std::get_if<sched::WorkerRegistered>(&stamped.event)) {
     if (WorkerView* worker = workers_.Find(registered->worker)) {
       worker->alive = true;
+      worker->awaited = false;
       worker->info = *registered;
       worker->info.inventory.clear();
       worker->info.running.clear();

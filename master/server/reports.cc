@@ -56,7 +56,7 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   // Said by the event itself, so that it gets nothing in the very step of its registration.
   in.info.draining = worker.drained_by_user || in.leaving;
   worker.alive = true;
-  worker.away = false;
+  worker.away = worker.awaited = false;
   worker.answered = false;
   worker.session = session;
   worker.info = in.info;
@@ -176,14 +176,22 @@ void Brain::CheckLeases() {
 
 void Brain::Tick() {
   CheckLeases();
+  FeedHeldReports();
   PlanLate();
   loop_.At(Now() + Millis(250), [this] { Tick(); });
+}
+
+void Brain::GiveUpWaiting(WorkerView* worker) {
+  if (!worker->awaited) return;
+  worker->awaited = false;
+  ApplyDfs(dfs::WorkerGivenUp{Stamp(), worker->id});
 }
 
 void Brain::Drain(WorkerId id, bool on, std::function<void(Status)> reply) {
   WorkerView* worker = workers_.Find(id);
   if (worker == nullptr) return reply(NotFound("there is no worker " + Name(id)));
   worker->drained_by_user = on;
+  if (on) GiveUpWaiting(worker);
   const uint64_t sequence =
       Append(journal::RecordClass::kHard, RecordKind::kDrained, EncodeFields(WorkerDrained{id, on}));
   LOG(INFO) << Name(id) << (on ? " is drained" : " is wanted again") << ": an operator asked for it";
@@ -202,6 +210,7 @@ void Brain::Exclude(WorkerId id, bool on, std::function<void(Status)> reply) {
   WorkerView* worker = workers_.Find(id);
   if (worker == nullptr) return reply(NotFound("there is no worker " + Name(id)));
   worker->excluded = on;
+  if (on) GiveUpWaiting(worker);
   const uint64_t sequence =
       Append(journal::RecordClass::kHard, RecordKind::kExcluded, EncodeFields(WorkerExcluded{id, on}));
   LOG(INFO) << Name(id) << (on ? " is excluded" : " may register again") << ": an operator asked for it";
@@ -229,6 +238,10 @@ void Brain::Report(uint64_t session, WorkerId id, Incarnation incarnation, std::
   WorkerView* worker = workers_.Find(id);
   OpenReport open{session, id, {std::vector<Verdict>(reports.size(), Verdict::kStale), nullptr}, std::move(reply)};
   for (size_t i = 0; worker != nullptr && i < reports.size(); ++i) {
+    if (HoldForReplicas(id, incarnation, reports[i])) {
+      open.out.verdicts[i] = Verdict::kLater;
+      continue;
+    }
     Verdict verdict = Verdict::kNoted;
     const uint64_t hold = FeedReport(worker, id, incarnation, reports[i], &verdict);
     const bool now = hold <= outbox_.durable();

@@ -30,12 +30,14 @@ Status Brain::Save(journal::SnapshotWriter* writer) const {
   };
   std::vector<sched::QueueSet> queues;
   for (const auto& [name, set] : queues_) queues.push_back(set);
-  std::vector<WorkerId> excluded;
+  std::vector<WorkerId> excluded, awaited;
   for (const auto& [id, worker] : workers_.all()) {
     if (worker.excluded) excluded.push_back(id);
+    if (worker.awaited) awaited.push_back(id);
   }
   add(RecordKind::kSnapshotHead)
-  (EncodeFields(head) + EncodeFields(queues) + EncodeFields(random_operators_.All()) + EncodeFields(excluded));
+  (EncodeFields(head) + EncodeFields(queues) + EncodeFields(random_operators_.All()) + EncodeFields(excluded) +
+   EncodeFields(awaited));
   // Between an epoch and its first event there is nothing to save.
   if (!foreign_ && scheduler_->state().config().known) scheduler_->Save(add(RecordKind::kSnapshotScheduler));
   jobs_.Save(add(RecordKind::kSnapshotJobs));
@@ -55,6 +57,8 @@ Status Brain::Restore(const journal::Record& record) {
       if (reader.ok() && !reader.AtEnd()) reader.Get(random);
       std::vector<WorkerId> excluded;  // likewise
       if (reader.ok() && !reader.AtEnd()) reader.Get(excluded);
+      std::vector<WorkerId> awaited;  // likewise
+      if (reader.ok() && !reader.AtEnd()) reader.Get(awaited);
       if (!reader.ok() || !reader.AtEnd()) return Corrupted("a snapshot's head cannot be read");
       for (const sched::QueueSet& set : queues) queues_[set.queue] = set;
       for (const auto& found : random) random_operators_.Add(found.op, found.job);
@@ -70,6 +74,9 @@ Status Brain::Restore(const journal::Record& record) {
       }
       for (const WorkerId id : excluded) {
         if (WorkerView* worker = workers_.Find(id)) worker->excluded = true;
+      }
+      for (const WorkerId id : awaited) {
+        if (WorkerView* worker = workers_.Find(id)) worker->awaited = true;
       }
       for (const StageId& stage : head.unplanned) unplanned_.insert({stage.job, stage.stage});
       for (const auto& timer : head.timers) replayed_timers_.emplace(std::make_pair(timer.policy, timer.id), timer.at);

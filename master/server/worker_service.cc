@@ -328,11 +328,42 @@ class WorkerService final : public rpc::MasterForWorker::Server {
   }
 
   kj::Promise<void> blockReceived(BlockReceivedContext context) override {
-    Blocks(context.getParams().getWorker(), context.getParams().getBlocks(), true);
+    const auto ref = context.getParams().getWorker();
+    CheckRef(ref);
+    std::vector<dfs::BlockRef> blocks;
+    for (auto block : context.getParams().getBlocks()) blocks.push_back(dfs::FromWire(block));
+    shell_.PostToMaster([brain = &shell_.brain(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
+                         blocks = std::move(blocks)] { brain->BlocksReceived(id, incarnation, blocks); });
     return kj::READY_NOW;
   }
+
   kj::Promise<void> blockSuspect(BlockSuspectContext context) override {
-    Blocks(context.getParams().getWorker(), context.getParams().getBlocks(), false);
+    const auto ref = context.getParams().getWorker();
+    CheckRef(ref);
+    std::vector<Brain::DamagedBlock> blocks;
+    for (auto block : context.getParams().getBlocks()) blocks.push_back({dfs::FromWire(block), block.getAside()});
+    shell_.PostToMaster([brain = &shell_.brain(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
+                         blocks = std::move(blocks)] { brain->BlocksSuspect(id, incarnation, blocks); });
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> blockNotCopied(BlockNotCopiedContext context) override {
+    const auto params = context.getParams();
+    const auto ref = params.getWorker();
+    CheckRef(ref);
+    shell_.PostToMaster([brain = &shell_.brain(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
+                         block = dfs::FromWire(params.getBlock()), source_failed = params.getSourceFailed(),
+                         why = Said(params.getWhy())] {
+      brain->BlockNotCopied(id, incarnation, block, source_failed, why);
+    });
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> diskFailed(DiskFailedContext context) override {
+    const auto ref = context.getParams().getWorker();
+    CheckRef(ref);
+    shell_.PostToMaster([brain = &shell_.brain(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
+                         why = Said(context.getParams().getWhy())] { brain->DiskFailed(id, incarnation, why); });
     return kj::READY_NOW;
   }
 
@@ -411,14 +442,6 @@ class WorkerService final : public rpc::MasterForWorker::Server {
                    in.blocks.size() <= kMaxListedBlocks,
                "a registration lists at most this many outputs, attempts and blocks", kMaxListedCopies,
                kMaxListedRunning, kMaxListedBlocks);
-  }
-
-  void Blocks(rpc::WorkerRef::Reader ref, capnp::List<rpc::BlockReport>::Reader list, bool good) {
-    CheckRef(ref);
-    std::vector<dfs::BlockRef> blocks;
-    for (auto block : list) blocks.push_back(dfs::FromWire(block));
-    shell_.PostToMaster([brain = &shell_.brain(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
-                         blocks = std::move(blocks), good] { brain->BlocksReported(id, incarnation, blocks, good); });
   }
 
   // A session speaks for the worker that registered on it and for nobody else.

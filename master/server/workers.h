@@ -54,6 +54,9 @@ struct WorkerView {
   bool excluded = false;  // by an operator, over all of its lives: it may not register
   bool leaving = false;  // it has said so
   bool away = false;  // known from the journal, has not come back yet
+  // Alive when a master stopped, and not registered since, also where a later master gave it up. Writes count on it
+  // until it registers or an operator drains or excludes it (dfs::MasterStarted::awaited).
+  bool awaited = false;
   // What this session was told already.
   std::set<StageId> stages;
   std::map<StageId, uint64_t> directories;  // version sent

@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 
 #include "common/base/digest.h"
 #include "common/base/rng.h"
@@ -51,6 +52,12 @@ class BlockStoreTest : public ::testing::Test {
     }
     return {};
   }
+  std::string BytesOf(uint64_t id) const {
+    char text[64];
+    std::snprintf(text, sizeof text, "/blocks/%02x/%016llx_1.blk", static_cast<unsigned>(id & 0xff),
+                  static_cast<unsigned long long>(id));
+    return directory_ + text;
+  }
   void Flip(const fs::path& path, off_t at) {
     const int fd = ::open(path.c_str(), O_RDWR);
     char c = 0;
@@ -61,7 +68,9 @@ class BlockStoreTest : public ::testing::Test {
   }
   size_t Files() {
     size_t n = 0;
-    for (const auto& entry : fs::recursive_directory_iterator(directory_)) n += entry.is_regular_file() ? 1 : 0;
+    for (const auto& entry : fs::recursive_directory_iterator(directory_)) {
+      n += entry.is_regular_file() && entry.path().filename() != "scrub_cursor" ? 1 : 0;
+    }
     return n;
   }
 
@@ -154,7 +163,8 @@ TEST_F(BlockStoreTest, AFreshCopyReplacesASuspectOne) {
   EXPECT_TRUE(store_->Verify({5}, 1).ok());
   EXPECT_EQ(store_->List(), std::vector<BlockRef>{ref});
   Reopen();
-  EXPECT_TRUE(store_->Suspects().empty());
+  ASSERT_EQ(store_->Suspects().size(), 1u);
+  EXPECT_TRUE(store_->Suspects()[0].aside);
   EXPECT_TRUE(store_->Verify({5}, 1).ok());
 }
 
@@ -216,6 +226,154 @@ TEST_F(BlockStoreTest, TheScrubberComesRoundToEveryBlock) {
   }
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(store_->List().size(), 4u);
+}
+
+TEST_F(BlockStoreTest, TheScrubberGoesOnWhereItWasAfterARestart) {
+  for (uint64_t id = 1; id <= 5; ++id) Write(id);
+  uint64_t bytes = 0;
+  while (bytes < 3 * bytes_.size()) bytes += store_->Scrub(100'000).bytes;
+  Reopen();
+  for (bool wrapped = false; !wrapped;) {
+    const auto result = store_->Scrub(100'000);
+    bytes += result.bytes;
+    wrapped = result.wrapped;
+  }
+  EXPECT_GE(bytes, 5 * bytes_.size());
+  EXPECT_LT(bytes, 5 * bytes_.size() + kChecksumChunk) << "each block once, from the begin of the chunk where it was";
+}
+
+TEST_F(BlockStoreTest, ADamagedCursorBeginsAnew) {
+  Write(1);
+  ASSERT_TRUE(WriteFileDurably(directory_ + "/blocks/scrub_cursor", "\x01garbage").ok());
+  Reopen();
+  EXPECT_EQ(store_->Scrub(1 << 20).bytes, bytes_.size());
+}
+
+TEST_F(BlockStoreTest, WhoeverFindsDamageTheObserverHearsOfIt) {
+  std::vector<std::string> heard;
+  const auto observe = [&] {
+    BlockStore::Observers observers;
+    observers.on_suspect = [&](const Suspect& s) {
+      heard.push_back((s.aside ? "aside " : "bad ") + std::to_string(s.block.id.value));
+    };
+    store_->Observe(observers);
+  };
+  for (uint64_t id = 1; id <= 4; ++id) {
+    Write(id);
+    Flip(BytesOf(id), 200'000);
+  }
+  observe();
+  EXPECT_FALSE(store_->Read({1}, 1, 190'000, 20'000).ok());
+  EXPECT_FALSE(store_->OpenForRead({2}, 1).ok());
+  store_->MarkSuspect({3}, 1, "its reader found it");
+  EXPECT_EQ(heard, (std::vector<std::string>{"bad 1", "bad 2", "bad 3"}));
+  EXPECT_FALSE(store_->Read({1}, 1, 0, 10).ok());
+  EXPECT_EQ(heard.size(), 3u) << "once, by readers";
+  // The scrubber finds the fourth, and says the others again: the master may not have heard.
+  heard.clear();
+  while (!store_->Scrub(1 << 20).wrapped) {
+  }
+  EXPECT_EQ(heard, (std::vector<std::string>{"bad 1", "bad 2", "bad 3", "bad 4"}));
+  heard.clear();
+  Write(1);
+  EXPECT_EQ(heard, std::vector<std::string>{"aside 1"});
+}
+
+TEST_F(BlockStoreTest, AMarkSurvivesARestartThoughTheBytesAreGood) {
+  Write(5);
+  store_->MarkSuspect({5}, 1, "its reader found it");
+  Reopen();
+  EXPECT_TRUE(store_->List().empty());
+  EXPECT_EQ(store_->Read({5}, 1, 0, 10).status().code(), Code::kCorrupted);
+  // Also where the mark itself is damaged.
+  fs::resize_file(Find(".bad"), 0);
+  Reopen();
+  EXPECT_TRUE(store_->List().empty());
+  while (!store_->Scrub(1 << 20).wrapped) {
+  }
+  EXPECT_TRUE(store_->List().empty()) << "damage that a reader saw is not taken back";
+}
+
+TEST_F(BlockStoreTest, QuarantineIsListedUntilItIsEmptied) {
+  Write(5);
+  Flip(Find(".blk"), 10);
+  EXPECT_FALSE(store_->Verify({5}, 1).ok());
+  Write(5);
+  for (int life = 0; life < 2; ++life) {
+    ASSERT_EQ(store_->Suspects().size(), 1u);
+    EXPECT_TRUE(store_->Suspects()[0].aside);
+    EXPECT_EQ(store_->Suspects()[0].block.id.value, 5u);
+    EXPECT_EQ(store_->List().size(), 1u);
+    Reopen();
+  }
+  ASSERT_TRUE(store_->EmptyQuarantine({5}, 1).ok());
+  EXPECT_TRUE(store_->Suspects().empty());
+  EXPECT_TRUE(fs::is_empty(directory_ + "/blocks/quarantine"));
+  EXPECT_TRUE(store_->Verify({5}, 1).ok());
+  EXPECT_TRUE(store_->EmptyQuarantine({5}, 1).ok());
+}
+
+TEST_F(BlockStoreTest, ADamagedSidecarOnDiskIsFoundByTheScrubberBeforeTheNextStart) {
+  Write(5);
+  ASSERT_TRUE(store_->Read({5}, 1, 0, 10).ok());  // it is in memory
+  Flip(Find(".sum"), 30);
+  EXPECT_TRUE(store_->Read({5}, 1, 0, 10).ok());
+  EXPECT_EQ(store_->Scrub(1 << 20).found.size(), 1u);
+  EXPECT_TRUE(store_->List().empty());
+}
+
+// Bits flip in blocks and sidecars of a store that runs: no wrong byte is ever read, and each damaged byte of a block is
+// found when it is read.
+TEST_F(BlockStoreTest, EachFlippedBitIsFoundBeforeAWrongByteIsRead) {
+  Rng rng(20);
+  for (uint64_t id = 1; id <= 40; ++id) {
+    Write(id);
+    if (id % 3 == 0) Reopen();  // sidecars come from disk again
+    const bool sidecar = rng.Below(4) == 0;
+    const fs::path path = sidecar ? fs::path(BytesOf(id)).replace_extension(".sum") : fs::path(BytesOf(id));
+    const auto at = static_cast<off_t>(rng.Below(fs::file_size(path)));
+    Flip(path, at);
+    if (rng.Below(3) == 0) Reopen();
+    bool found = false;
+    for (int i = 0; i < 12; ++i) {
+      const uint64_t offset = rng.Below(bytes_.size());
+      const uint64_t length = 1 + rng.Below(150'000);
+      const auto read = store_->Read({id}, 1, offset, length);
+      if (!read.ok()) {
+        EXPECT_EQ(read.status().code(), Code::kCorrupted) << read.status().ToString();
+        found = true;
+        continue;
+      }
+      ASSERT_TRUE(*read == bytes_.substr(offset, length)) << "block " << id << ", damaged at " << at;
+      const auto flipped = static_cast<uint64_t>(at);
+      ASSERT_FALSE(!sidecar && offset <= flipped && flipped < offset + length) << "block " << id << " at " << at;
+    }
+    while (!store_->Scrub(8 << 20).wrapped) {
+    }
+    ASSERT_TRUE(store_->List().empty()) << "block " << id << (sidecar ? " sidecar" : " bytes") << " at " << at << found;
+    ASSERT_TRUE(store_->Delete({id}, 1).ok());
+  }
+}
+
+// A late deletion and a fresh copy of one block: either is there as a whole at the end, in memory as on disk.
+TEST_F(BlockStoreTest, ADeletionAndAWriterOfOneBlockDoNotMix) {
+  for (int round = 0; round < 20; ++round) {
+    Write(5);
+    store_->MarkSuspect({5}, 1, "a test");
+    std::thread writer([this] { Write(5); });
+    std::thread deleter([this] { EXPECT_TRUE(store_->Delete({5}, 1).ok()); });
+    writer.join();
+    deleter.join();
+    const bool there = !store_->List().empty();
+    ASSERT_TRUE(!there || store_->Verify({5}, 1).ok()) << "round " << round;
+    Reopen();
+    ASSERT_EQ(!store_->List().empty(), there) << "round " << round;
+    for (const Suspect& s : store_->Suspects()) ASSERT_TRUE(s.aside) << s.why;
+    ASSERT_TRUE(!there || store_->Verify({5}, 1).ok()) << "round " << round;
+    ASSERT_TRUE(store_->Delete({5}, 1).ok());
+    ASSERT_EQ(store_->used_bytes(), 0u);
+    ASSERT_EQ(Files(), 0u) << "round " << round;
+  }
 }
 
 TEST_F(BlockStoreTest, AnEmptyStoreScrubsAtOnce) { EXPECT_TRUE(store_->Scrub(1).wrapped); }

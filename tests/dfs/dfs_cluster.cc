@@ -53,6 +53,12 @@ Node::Node(DfsCluster& cluster, WorkerId id, const std::string& rack)
   auto store = BlockStore::Open(directory_);
   MR_CHECK(store.ok(), store.status().ToString());
   store_ = *std::move(store);
+  BlockStore::Observers observers;
+  observers.on_suspect = [this](const Suspect& s) {
+    cluster_.Report(ReplicaSuspect{{}, id_, incarnation_, s.block.id, s.block.generation, s.block.length, s.aside});
+  };
+  observers.on_disk = [this](const std::string& why) { cluster_.Report(DiskFailed{{}, id_, incarnation_, why}); };
+  store_->Observe(std::move(observers));
   loop_ = std::make_unique<rpc::KjThread>("test-node");
   rpc::Hello hello;
   hello.role = rpc::Role::kDataServer;
@@ -66,9 +72,6 @@ Node::Node(DfsCluster& cluster, WorkerId id, const std::string& rack)
     options.on_durable = [this](const BlockRef& block) {
       cluster_.Report(ReplicaDurable{{}, id_, incarnation_, block});
     };
-    options.on_suspect = [this](const Suspect& suspect) {
-      cluster_.Report(ReplicaSuspect{{}, id_, incarnation_, suspect.block.id, suspect.block.generation});
-    };
     server_ = kj::heap<BlockServer>(loop_->io(), *store_, std::move(options));
     rpc_ = kj::heap<rpc::RpcServer>(loop_->io(), hello,
                                     [this](const rpc::Hello&, const std::string&) -> Result<capnp::Capability::Client> {
@@ -78,6 +81,9 @@ Node::Node(DfsCluster& cluster, WorkerId id, const std::string& rack)
   });
   address_ = "127.0.0.1:" + std::to_string(ListenOn(*loop_, *rpc_));
   cluster_.Report(WorkerJoined{{}, id_, incarnation_, address_, rack, 0, store_->used_bytes(), store_->List()});
+  for (const Suspect& s : store_->Suspects()) {
+    cluster_.Report(ReplicaSuspect{{}, id_, incarnation_, s.block.id, s.block.generation, s.block.length, s.aside});
+  }
 }
 
 Node::~Node() {
@@ -169,11 +175,15 @@ void DfsCluster::Apply(const Record& record) {
   for (const auto& effect : ns_->Apply(record)) {
     auto& node = nodes_[TargetOf(effect).worker.value - 1];
     if (node == nullptr || node->incarnation() != TargetOf(effect).incarnation) continue;
-    node->loop().Post([n = node.get(), effect] {
+    node->loop().Post([this, n = node.get(), effect] {
       if (const auto* copy = std::get_if<ReplicateBlock>(&effect)) {
-        n->loop().Spawn(n->server().Replicate(copy->block, copy->to_address).then([](Status status) {
-          if (!status.ok()) std::fprintf(stderr, "replicate: %s\n", status.ToString().c_str());
+        n->loop().Spawn(n->server().Replicate(copy->block, copy->to_address).then([this, c = *copy](auto copied) {
+          if (copied.status.ok()) return;
+          std::fprintf(stderr, "replicate: %s\n", copied.status.ToString().c_str());
+          Report(ReplicaNotCopied{{}, c.from, c.from_incarnation, c.block.id, c.block.generation, copied.source_failed});
         }));
+      } else if (const auto* empty = std::get_if<EmptyQuarantine>(&effect)) {
+        n->loop().Spawn(n->server().EmptyQuarantine(empty->block).ignoreResult());
       } else {
         n->loop().Spawn(n->server().Delete(std::get<DeleteReplica>(effect).block).ignoreResult());
       }

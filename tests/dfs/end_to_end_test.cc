@@ -154,6 +154,42 @@ TEST(DfsEndToEndTest, ADamagedReplicaIsNotRead) {
   EXPECT_TRUE(first->store().Verify(block.id, block.generation).ok());
 }
 
+// A target of copies that takes none is passed over at once, and not after the time that a copy may take.
+TEST(DfsEndToEndTest, ACopyThatATargetDoesNotTakeIsMadeElsewhere) {
+  DfsCluster cluster(5, SmallBlocks());
+  const std::string bytes = RandomBytes(12 << 20, 10);
+  PutOptions two;
+  two.replication = 2;
+  ASSERT_TRUE(cluster.client().PutBytes("/x", two, bytes).ok());
+  ASSERT_TRUE(RemoveTree(cluster.node(4).directory() + "/blocks/tmp").ok());
+  cluster.Crash(0);
+  cluster.NoticeLoss(0);
+  cluster.Tick(Seconds(16));
+  EXPECT_TRUE(Eventually([&] {
+    cluster.Tick(Millis(1));
+    return cluster.Ask([](const Namespace& ns) { return ns.Counts(); }).under_replicated == 0;
+  }));
+  EXPECT_TRUE(cluster.client().GetBytes("/x").value() == bytes);
+}
+
+TEST(DfsEndToEndTest, WhereAllReplicasAreDamagedTheReaderHearsWhere) {
+  DfsCluster cluster(2, SmallBlocks());
+  ASSERT_TRUE(cluster.client().PutBytes("/x", {}, RandomBytes(1000, 11)).ok());
+  const BlockRef block = cluster.node(0).store().List().at(0);
+  for (int i = 0; i < 2; ++i) cluster.node(i).store().MarkSuspect(block.id, block.generation, "a test");
+  const auto got = cluster.client().GetBytes("/x");
+  ASSERT_FALSE(got.ok());
+  for (const std::string& part : {std::string("its replicas on w1 ("), cluster.node(1).address() + ") are damaged"}) {
+    EXPECT_NE(got.status().message().find(part), std::string::npos) << got.status().message();
+  }
+  const auto health = cluster.client().Health(10);
+  ASSERT_TRUE(health.ok());
+  EXPECT_EQ(health->corrupt_files, 1u);
+  ASSERT_EQ(health->troubles.size(), 1u);
+  EXPECT_EQ(health->troubles[0].path, "/x");
+  EXPECT_EQ(health->troubles[0].damaged.size(), 2u);
+}
+
 TEST(DfsEndToEndTest, APutGoesOnWhenAPipelineMemberDies) {
   DfsCluster cluster(4, SmallBlocks());
   const std::string bytes = RandomBytes(20 << 20, 6);

@@ -27,12 +27,17 @@ class BlockHost : private kj::TaskSet::ErrorHandler {
     std::string master;       // host:port
     std::string own_address;  // of our data server
     Incarnation incarnation = 0;
-    std::function<void(const BlockName&)> on_durable, on_suspect;  // on the loop
+    // All on the loop.
+    std::function<void(const BlockName&)> on_durable;
+    std::function<void(const std::vector<DamagedBlock>&)> on_damaged;
+    std::function<void(const BlockName&, bool source_failed, const std::string& why)> on_not_copied;
+    std::function<void(const std::string& why)> on_disk;  // it fails; empty: it works again
   };
   BlockHost(rpc::KjThread& loop, std::unique_ptr<dfs::BlockStore> store, Options options);
   ~BlockHost();
 
-  // After each registration: connects to the namespace where it is not connected, begins to scrub.
+  // After each registration: reports all damage that is known, connects to the namespace where it is not connected,
+  // begins to scrub and to probe the disk.
   void Registered(WorkerId self, uint64_t cluster_id);
   // Of an attempt. What cannot be removed now goes with the staging directory when the job has ended. On the loop.
   void RemoveStaged(const std::string& directory);
@@ -45,6 +50,7 @@ class BlockHost : private kj::TaskSet::ErrorHandler {
   std::vector<BlockName> List() const;
   uint64_t used_bytes() const { return store_->used_bytes(); }
   void Delete(const BlockName& block);
+  void EmptyQuarantine(const BlockName& block);
   void Replicate(const BlockName& block, const std::string& to_address);
   // A sink that writes the attempt's part to the block store, hidden until the job's commit.
   std::unique_ptr<OutputSink> MakeSink(const StageInfo& stage, uint32_t port, AttemptId attempt);
@@ -56,6 +62,8 @@ class BlockHost : private kj::TaskSet::ErrorHandler {
   void Disconnected();
   void ExpectClient();
   void ScrubLater();
+  void ProbeLater();
+  void ObserveStore();
 
   rpc::KjThread& loop_;
   const std::unique_ptr<dfs::BlockStore> store_;
@@ -69,6 +77,8 @@ class BlockHost : private kj::TaskSet::ErrorHandler {
   kj::Own<kj::PromiseFulfiller<void>> on_reached_, on_retry_;  // on_retry_ ends the pause before another Connect
   kj::ForkedPromise<void> reached_{nullptr};  // of the next connection
   bool started_ = false, stopped_ = false;
+  // What other threads post to the loop asks it whether this object is still there.
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   kj::TaskSet tasks_;
 };
 

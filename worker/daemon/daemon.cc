@@ -147,7 +147,13 @@ void Daemon::Impl::Build() {
   block_options.own_address = options.advertise + ":" + std::to_string(port);
   block_options.incarnation = incarnation;
   block_options.on_durable = [&l](const BlockName& b) { l.session->BlockReceived(b); };
-  block_options.on_suspect = [&l](const BlockName& b) { l.session->BlockSuspect(b); };
+  block_options.on_damaged = [&l](const std::vector<DamagedBlock>& blocks) {
+    for (const DamagedBlock& b : blocks) l.session->BlockSuspect(b.block, b.aside);
+  };
+  block_options.on_not_copied = [&l](const BlockName& b, bool source_failed, const std::string& why) {
+    l.session->BlockNotCopied(b, source_failed, why);
+  };
+  block_options.on_disk = [&l](const std::string& why) { l.session->DiskFailed(why); };
   l.blocks = std::make_unique<BlockHost>(loop, std::move(blocks), std::move(block_options));
   FetchPool::Options fetch_options;
   fetch_options.incarnation = incarnation;
@@ -171,6 +177,7 @@ void Daemon::Impl::Build() {
   Worker::Options worker_options;
   worker_options.slots = options.slots;
   worker_options.delete_block = [&l](const DeleteBlock& c) { l.blocks->Delete(c.block); };
+  worker_options.empty_quarantine = [&l](const EmptyQuarantine& c) { l.blocks->EmptyQuarantine(c.block); };
   worker_options.replicate_block = [&l](const ReplicateBlock& c) { l.blocks->Replicate(c.block, c.to_address); };
   l.worker = std::make_unique<Worker>(*l.services, std::move(worker_options));
 }

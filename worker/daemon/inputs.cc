@@ -35,6 +35,7 @@ dfs::LocatedBlock Located(const SplitBlock& block) {
   out.block.digest = block.block.digest;
   out.offset = block.offset;
   out.addresses = block.addresses;
+  out.damaged = block.damaged;
   return out;
 }
 

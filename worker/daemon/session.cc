@@ -138,8 +138,28 @@ kj::Promise<Result<LibraryCache::Piece>> Session::AskLibrary(std::string sha256,
       [](kj::Exception&& e) -> Result<Piece> { return rpc::FromException(e); });
 }
 
-void Session::BlockReceived(const BlockName& block) { impl_->AddBlockNews(block, true); }
-void Session::BlockSuspect(const BlockName& block) { impl_->AddBlockNews(block, false); }
+void Session::BlockReceived(const BlockName& block) { impl_->AddBlockNews(block, Impl::BlockWord::kReceived); }
+void Session::BlockSuspect(const BlockName& block, bool aside) {
+  impl_->AddBlockNews(block, aside ? Impl::BlockWord::kAside : Impl::BlockWord::kDamaged);
+}
+
+void Session::BlockNotCopied(const BlockName& block, bool source_failed, const std::string& why) {
+  if (!impl_->registered) return;
+  auto request = impl_->link->master.blockNotCopiedRequest();
+  ToWire(impl_->self, request.initWorker());
+  ToWire(block, request.initBlock());
+  request.setSourceFailed(source_failed);
+  request.setWhy(why.c_str());
+  impl_->link->calls.add(request.send().ignoreResult());
+}
+
+void Session::DiskFailed(const std::string& why) {
+  if (!impl_->registered) return;
+  auto request = impl_->link->master.diskFailedRequest();
+  ToWire(impl_->self, request.initWorker());
+  request.setWhy(why.c_str());
+  impl_->link->calls.add(request.send().ignoreResult());
+}
 
 void Session::Leaving() {
   if (!impl_->registered) return;

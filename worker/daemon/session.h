@@ -68,7 +68,12 @@ class Session {
   // registration lists the blocks and its answer they are kept and sent behind it; without a connection they are
   // dropped, because the next registration lists all blocks.
   void BlockReceived(const BlockName& block);
-  void BlockSuspect(const BlockName& block);
+  // aside: a good replica has taken its place.
+  void BlockSuspect(const BlockName& block, bool aside = false);
+  // These are dropped where there is no registration: behind each one the disk is reported again, and the master asks
+  // for a copy again that does not come.
+  void DiskFailed(const std::string& why);
+  void BlockNotCopied(const BlockName& block, bool source_failed, const std::string& why);
   // This worker takes nothing new any more and will end.
   void Leaving();
 

@@ -62,8 +62,10 @@ struct Session::Impl : kj::TaskSet::ErrorHandler {
   // What became of blocks since they were listed, in whatever call goes next. By id: at most as long as the store.
   struct BlockNews {
     BlockName block;
-    bool good;
+    bool received = false, damaged = false;  // one of them at most: the later news
+    bool aside = false;                      // damaged bytes lie beside a good replica
   };
+  enum class BlockWord { kReceived, kDamaged, kAside };
   std::map<uint64_t, BlockNews> block_news;
   bool block_news_scheduled = false;
 
@@ -94,7 +96,7 @@ struct Session::Impl : kj::TaskSet::ErrorHandler {
   void Register();
   void SendPages();
   void EndRegistration();
-  void AddBlockNews(const BlockName& block, bool good);
+  void AddBlockNews(const BlockName& block, BlockWord word);
   void ScheduleBlockNews();
   void SendBlockNews();
   void OnRegistered(rpc::Registration::Reader answer);

@@ -171,10 +171,17 @@ void Session::Impl::OnRegistered(rpc::Registration::Reader answer) {
   ScheduleProgress();
 }
 
-void Session::Impl::AddBlockNews(const BlockName& block, bool good) {
+void Session::Impl::AddBlockNews(const BlockName& block, BlockWord word) {
   // Before the blocks are listed there is nothing to add to; between that and the answer it has to wait.
   if (!registered && !listed.has_value()) return;
-  block_news[block.id.value] = {block, good};
+  BlockNews& news = block_news[block.id.value];
+  news.block = block;
+  if (word == BlockWord::kAside) {
+    news.aside = true;
+  } else {
+    news.received = word == BlockWord::kReceived;
+    news.damaged = !news.received;
+  }
   ScheduleBlockNews();
 }
 
@@ -192,28 +199,33 @@ void Session::Impl::SendBlockNews() {
     // The next registration lists all blocks.
     if (mine == round) Break("news of blocks were not answered: " + rpc::FromException(e).message());
   };
-  std::vector<BlockName> received, suspect;
+  std::vector<BlockName> received;
+  std::vector<DamagedBlock> suspect;
   while (!block_news.empty()) {
     received.clear();
     suspect.clear();
     while (!block_news.empty() && (received.size() + suspect.size()) * kBlockBytes < kPageBytes) {
       const auto news = block_news.begin();
-      (news->second.good ? received : suspect).push_back(news->second.block);
+      if (news->second.received) received.push_back(news->second.block);
+      if (news->second.damaged) suspect.push_back({news->second.block, false});
+      if (news->second.aside) suspect.push_back({news->second.block, true});
       block_news.erase(news);
     }
-    const auto fill = [this](auto& request, const std::vector<BlockName>& blocks) {
-      ToWire(self, request.initWorker());
-      auto list = request.initBlocks(static_cast<uint32_t>(blocks.size()));
-      for (uint32_t i = 0; i < blocks.size(); ++i) ToWire(blocks[i], list[i]);
-    };
     if (!received.empty()) {
       auto request = link->master.blockReceivedRequest();
-      fill(request, received);
+      ToWire(self, request.initWorker());
+      auto list = request.initBlocks(static_cast<uint32_t>(received.size()));
+      for (uint32_t i = 0; i < received.size(); ++i) ToWire(received[i], list[i]);
       link->calls.add(request.send().ignoreResult().catch_(failed));
     }
     if (!suspect.empty()) {
       auto request = link->master.blockSuspectRequest();
-      fill(request, suspect);
+      ToWire(self, request.initWorker());
+      auto list = request.initBlocks(static_cast<uint32_t>(suspect.size()));
+      for (uint32_t i = 0; i < suspect.size(); ++i) {
+        ToWire(suspect[i].block, list[i]);
+        list[i].setAside(suspect[i].aside);
+      }
       link->calls.add(request.send().ignoreResult().catch_(failed));
     }
   }

@@ -37,6 +37,12 @@ struct BlockName {
   uint64_t length = 0, digest = 0;
 };
 
+// A replica here that is damaged, or whose place a good one has taken (aside).
+struct DamagedBlock {
+  BlockName block;
+  bool aside = false;
+};
+
 struct StageInput {
   bool is_edge = false;
   uint32_t upstream = 0;  // of an edge
@@ -78,6 +84,7 @@ struct SplitBlock {
   BlockName block;
   uint64_t offset = 0;  // in the file
   std::vector<std::string> addresses;
+  std::vector<std::string> damaged;  // replicas that are not read, for people
 };
 
 struct Split {
@@ -108,11 +115,12 @@ struct DropCopy { CopyName copy; };
 struct EndJob { JobId job; };
 struct DeleteBlock { BlockName block; };
 struct ReplicateBlock { BlockName block; std::string to_address; };
+struct EmptyQuarantine { BlockName block; };
 struct Drain { bool on = false; };
 struct ReplicateCopy { CopyPtr from; };
 
 using Command = std::variant<Launch, Kill, TakeBack, StageInfo, DirectoryDelta, Bind, DropCopy, EndJob,
-                             DeleteBlock, ReplicateBlock, Drain, ReplicateCopy>;
+                             DeleteBlock, ReplicateBlock, Drain, ReplicateCopy, EmptyQuarantine>;
 
 // What the master says at one time; verdicts are by the reports' numbers.
 struct CommandBatch {

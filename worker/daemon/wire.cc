@@ -160,8 +160,9 @@ Result<Launch> FromLaunch(rpc::Launch::Reader in) {
   for (const auto split : in.getSplits()) {
     Split s{split.getInput(), Text(split.getUri()), split.getOffset(), split.getLength(), split.getFileBytes(), {}};
     for (const auto block : split.getBlocks()) {
-      SplitBlock b{{{block.getId()}, block.getGeneration(), block.getLength(), block.getDigest()}, block.getOffset(), {}};
+      SplitBlock b{{{block.getId()}, block.getGeneration(), block.getLength(), block.getDigest()}, block.getOffset(), {}, {}};
       for (const auto address : block.getAddresses()) b.addresses.push_back(Text(address));
+      for (const auto replica : block.getDamaged()) b.damaged.push_back(Text(replica));
       s.blocks.push_back(std::move(b));
     }
     out.splits.push_back(std::move(s));
@@ -303,6 +304,7 @@ Result<Command> FromWire(rpc::Command::Reader in) {
       const auto replicate = in.getReplicateBlock();
       return Command(ReplicateBlock{FromBlock(replicate.getBlock()), Text(replicate.getToAddress())});
     }
+    case rpc::Command::EMPTY_QUARANTINE: return Command(EmptyQuarantine{FromBlock(in.getEmptyQuarantine())});
     case rpc::Command::DRAIN: return Command(Drain{in.getDrain()});
     case rpc::Command::REPLICATE_COPY: {
       const auto replicate = in.getReplicateCopy();

@@ -117,6 +117,10 @@ void Worker::On(const ReplicateBlock& command) {
   if (options_.replicate_block) options_.replicate_block(command);
 }
 
+void Worker::On(const EmptyQuarantine& command) {
+  if (options_.empty_quarantine) options_.empty_quarantine(command);
+}
+
 void Worker::On(const ReplicateCopy& command) {
   const CopyLocation& from = *command.from;
   const CopyKey key{from.output.task, from.attempt};

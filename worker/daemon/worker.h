@@ -27,6 +27,7 @@ class Worker {
     // The block store's commands; empty where the daemon has none.
     std::function<void(const DeleteBlock&)> delete_block;
     std::function<void(const ReplicateBlock&)> replicate_block;
+    std::function<void(const EmptyQuarantine&)> empty_quarantine;
   };
   Worker(Services& services, Options options);
 
@@ -70,6 +71,7 @@ class Worker {
   void On(const EndJob& end);
   void On(const DeleteBlock& command);
   void On(const ReplicateBlock& command);
+  void On(const EmptyQuarantine& command);
   void On(const Drain& drain) { draining_ = drain.on; }
   void On(const ReplicateCopy& command);
 

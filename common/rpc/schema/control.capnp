@@ -36,6 +36,10 @@ interface MasterForWorker {
   reportPiece @8 (worker :WorkerRef, number :UInt64, totalBytes :UInt64, offset :UInt64, bytes :Data) -> ();
   # Part of a report that is too long for one message, in order and before the report call that names it (`pieces`):
   # bytes of a Cap'n Proto message whose root is the Report. One report at a time; offset 0 begins one.
+  blockNotCopied @9 (worker :WorkerRef, block :BlockReport, sourceFailed :Bool, why :Text);
+  # The copy that replicateBlock asked for was not made. sourceFailed: the replica here could not be read.
+  diskFailed @10 (worker :WorkerRef, why :Text);
+  # The disk with the block store fails; empty: it works again.
 }
 
 struct RegistrationPage {
@@ -79,7 +83,14 @@ struct WorkerInfo {
   # Reports that this incarnation could not deliver in several tries, each of which broke the connection.
 }
 
-struct BlockReport { id @0 :UInt64; generation @1 :UInt32; length @2 :UInt64; digest @3 :UInt64; }
+struct BlockReport {
+  id @0 :UInt64;
+  generation @1 :UInt32;
+  length @2 :UInt64;
+  digest @3 :UInt64;
+  aside @4 :Bool;
+  # Of blockSuspect: a good replica has taken its place here, and the damaged bytes are in quarantine.
+}
 
 struct Registration {
   outcome @0 :Common.Outcome;
@@ -144,6 +155,8 @@ struct Command {
     drain @10 :Bool;
     replicateCopy @11 :ReplicateCopy;
     # Asked again after a registration: one that is under way or done changes nothing.
+    emptyQuarantine @12 :BlockReport;
+    # Enough good replicas are known: the damaged bytes of this block may go. Its good replica here stays.
   }
 }
 
@@ -207,6 +220,8 @@ struct BlockLocation {
   addresses @4 :List(Text);
   # Data servers with a replica, nearest first.
   digest @5 :UInt64;
+  damaged @6 :List(Text);
+  # For people: further replicas, which are damaged and not read, as "w2 (host:port)".
 }
 
 struct Slice {

@@ -27,7 +27,38 @@ interface FileSystem {
   rename @9 (from :Text, to :Text) -> (outcome :Common.Outcome);
   setReplication @10 (path :Text, replication :UInt32) -> (outcome :Common.Outcome);
   renew @11 (lease :UInt64) -> (outcome :Common.Outcome);
+  health @12 (maxFiles :UInt32) -> (health :StoreHealth);
+  # Walks all files: for people and for tests, not for loops.
 }
+
+struct StoreHealth {
+  # What is wrong with the blocks of visible files.
+  safeMode @0 :Bool;
+  files @1 :UInt64;
+  missingFiles @2 :UInt64;
+  # With a block that has no replica on a live worker.
+  corruptFiles @3 :UInt64;
+  # Of the others: with a block whose replicas on live workers are all damaged.
+  underReplicatedFiles @4 :UInt64;
+  # Of the others: with a block that has fewer good replicas than wanted and possible.
+  troubles @5 :List(FileTrouble);
+  # The worst first, at most maxFiles.
+  failedDisks @6 :List(FailedDisk);
+  awaited @7 :List(UInt32);
+  # Ids of workers that were alive before the master's start and have not come back.
+}
+
+struct FileTrouble {
+  path @0 :Text;
+  blocks @1 :UInt32;
+  missing @2 :UInt32;
+  corrupt @3 :UInt32;
+  underReplicated @4 :UInt32;
+  damaged @5 :List(Text);
+  # Where its damaged replicas are: "w2 (host:port)", each once.
+}
+
+struct FailedDisk { worker @0 :UInt32; address @1 :Text; why @2 :Text; }
 
 struct FileStatus {
   path @0 :Text;

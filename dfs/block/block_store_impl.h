@@ -1,0 +1,117 @@
+// What the parts of the block store share. Private to dfs/block.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "dfs/block/block_store.h"
+#include "dfs/block/sidecar.h"
+
+namespace mr::dfs {
+
+// What a scrub or a verification reads at a time.
+inline constexpr uint64_t kReadStep = 1 << 20;
+static_assert(kReadStep % kChecksumChunk == 0);
+
+// How a mark begins where the disk and not the bytes were at fault: such a replica may prove good again.
+inline constexpr char kIoError[] = "I/O error: ";
+
+struct BlockKey {
+  uint64_t id = 0;
+  uint32_t generation = 0;
+  auto operator<=>(const BlockKey&) const = default;
+};
+
+std::string Describe(BlockKey key);
+std::string FileName(BlockKey key);
+Status Rename(const std::string& from, const std::string& to);
+
+struct BlockStore::Impl {
+  struct Stored {
+    BlockRef ref;
+    std::string suspect;                     // why; empty: good
+    std::shared_ptr<const Sidecar> sidecar;  // read when first needed
+    uint64_t life = 0;                       // another one for each replica that took this name
+  };
+  // A good replica as a reader found it.
+  struct Opened {
+    std::shared_ptr<const Sidecar> sidecar;
+    uint64_t life = 0;
+  };
+
+  std::string root;  // DIR/blocks
+  Observers observers;
+
+  mutable std::mutex mutex;  // guards all below but the atomics; never held during I/O
+  std::map<BlockKey, Stored> blocks;
+  uint64_t used = 0;
+  std::set<BlockKey> aside;  // damaged bytes in quarantine
+  std::set<BlockKey> busy;   // whose files are being changed
+  std::condition_variable freed;
+  uint64_t next_life = 1;
+  BlockKey scrub_block;
+  uint64_t scrub_offset = 0;
+  uint64_t scrubbed_since_saved = 0;
+  std::string probe_error, read_error;  // of the disk, in words
+  uint64_t unreadable = 0;              // blocks that gave an I/O error
+  std::string said_disk;                // what observers heard last
+
+  std::mutex folders_mutex;  // held while a folder is made and its name synced
+  std::set<std::string> folders;
+  std::atomic<uint64_t> next_temporary{1};
+
+  // Whoever changes the files of one block is alone with them.
+  class Busy {
+   public:
+    Busy(Impl& store, BlockKey key) : store_(store), key_(key) {
+      std::unique_lock lock(store_.mutex);
+      store_.freed.wait(lock, [this] { return !store_.busy.contains(key_); });
+      store_.busy.insert(key_);
+    }
+    ~Busy() {
+      std::lock_guard lock(store_.mutex);
+      store_.busy.erase(key_);
+      store_.freed.notify_all();
+    }
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
+
+   private:
+    Impl& store_;
+    const BlockKey key_;
+  };
+
+  std::string Folder(BlockKey key) const;
+  std::string PathOf(BlockKey key, const char* suffix) const;
+  std::string AsidePath(BlockKey key, const char* suffix) const;
+
+  // block_store.cc
+  Status Load();
+  void LoadOne(BlockKey key);
+  Result<Opened> OpenSidecar(BlockKey key);
+  // Marks the replica of this life as damaged, now and for later lives of the process; gives the status for the reader.
+  Status Fail(BlockKey key, uint64_t life, const Status& why);
+  Result<std::string> ReadChecked(BlockKey key, const Opened& opened, int fd, uint64_t offset, uint64_t length);
+  void Tell(const Suspect& suspect) const {
+    if (observers.on_suspect) observers.on_suspect(suspect);
+  }
+
+  // block_writer.cc
+  Status Publish(const BlockRef& ref, const std::string& data, const std::string& sums);
+  Status MakeFolder(BlockKey key);
+  Result<bool> MakeRoom(BlockKey key);
+
+  // scrubber.cc
+  void LoadCursor();
+  void SaveCursor();
+  Status CheckSidecarOnDisk(BlockKey key);
+  void Recheck(BlockKey key, const Stored& stored, ScrubResult* result);
+  // An operation on the disk failed: whether the disk as a whole does is found out, and said.
+  void NoteDisk(const Status& why);
+  void SayDisk();
+};
+
+}  // namespace mr::dfs
