@@ -7,7 +7,7 @@
 
 namespace mr {
 
-// Counts the quotes of each split of csv files (worker/task/csv_quotes.h).
+// Computes what each split of csv files makes of a reader's state (worker/task/csv_quotes.h).
 inline constexpr const char* kCsvQuotesOperator = "mr.csv_quotes";
 inline constexpr uint32_t kCsvQuotesFlags = MR_DETERMINISTIC | MR_REUSABLE;
 

@@ -64,7 +64,14 @@ typedef struct mr_batch {
  * added up in the master's memory, so they are for totals; what varies with the data is output. (Guesses; Hadoop allows
  * 120 counters, names of 64 and groups of 128 bytes.) */
 #define MR_MAX_COUNTERS 256
+#define MR_HOST_COUNTERS 2 /* on top: the host's own, "mr": "bad_records" and "bad_bytes" */
 #define MR_MAX_COUNTER_NAME 256 /* bytes, of a group and of a name */
+
+/* Where text is written; write() may be called several times. */
+typedef struct mr_sink {
+  void* context;
+  void (*write)(void* context, mr_bytes text);
+} mr_sink;
 
 /* What the host offers to an operator. Lives as long as the operator. */
 typedef struct mr_host {
@@ -98,6 +105,15 @@ typedef struct mr_host {
   /* The operator is at work: the time in which an attempt may show no progress (submit --task-timeout) begins anew. Input
    * taken, output and counters say the same; this is for who has none of them to show for long. May be null. */
   void (*progress)(void* context);
+  /* As bad_record() for `records` records (lines of a table, mostly) of `bytes` bytes together that are skipped at
+   * once. */
+  int (*bad_records)(void* context, uint64_t records, uint64_t bytes, mr_bytes what);
+  /* Writes the place of record number `record` (from 0) of the batch at hand: its file and byte, or the upstream task.
+   */
+  void (*record_place)(void* context, uint64_t record, mr_sink out);
+  /* The place of the record, line or group that the batch at hand fails for: shown with the failure. The first call per
+   * batch counts; without one the place is where the batch begins. */
+  void (*failed_in)(void* context, mr_bytes place);
 } mr_host;
 
 typedef struct mr_open_args {
@@ -111,12 +127,6 @@ typedef struct mr_open_args {
   /* From here on: MR_HAS. */
   mr_bytes files_directory; /* with the job's side files under their names; empty where it has none */
 } mr_open_args;
-
-/* Where plan() and prepare() write text; may be called several times. */
-typedef struct mr_sink {
-  void* context;
-  void (*write)(void* context, mr_bytes text);
-} mr_sink;
 
 typedef int (*mr_emit_fn)(void* context, mr_bytes batch);
 

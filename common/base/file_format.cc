@@ -25,13 +25,18 @@ Result<FileFormat> Fixed(std::string_view name) {
   uint32_t n = 0;
   const char* const end = name.data() + name.size();
   const auto [at, error] = std::from_chars(name.data() + name.find(':') + 1, end, n);
-  if (error == std::errc() && at == end && n > 0 && n <= kMostFixedBytes) return FileFormat{Kind::kFixed, n};
+  if (error == std::errc() && at == end && n > 0 && n <= kMostFixedBytes) return FileFormat{Kind::kFixed, n, {}};
   return InvalidArgument("unknown format '" + std::string(name) +
                          "': fixed wants the length of a record in bytes, as fixed:100, at most 16 MiB");
 }
 
 Result<FileFormat> Parse(std::string_view name, std::span<const Known> known) {
   if (name.starts_with("fixed:") && name != "fixed:N") return Fixed(name);
+  if (name.starts_with("csv(") && known.size() == std::size(kRead)) {
+    if (const auto dialect = ParseCsvFormat(name)) return FileFormat{Kind::kCsv, 0, *dialect};
+    return InvalidArgument("unknown format '" + std::string(name) +
+                           "': csv takes a separator and a quote, two different bytes, as csv(;,\") or csv(0x09,none)");
+  }
   std::string list;
   std::vector<std::string_view> names;
   for (const Known& k : known) {
@@ -66,6 +71,37 @@ Result<FileFormat> ParseOutputFormat(std::string_view name) {
 Compression CompressionOfName(std::string_view file) {
   if (file.ends_with(".gz")) return Compression::kGzip;
   return file.ends_with(".zst") ? Compression::kZstd : Compression::kNone;
+}
+
+Status CheckContainer(std::string_view head, std::string_view file, const FileFormat& format) {
+  struct Container {
+    std::string_view magic, suffix, name, advice;
+  };
+  constexpr std::string_view kPack = "; decompress it, or pack it as .gz or .zst, which are read as they are";
+  static const Container kContainers[] = {
+      {"BZh", ".bz2", "a bzip2 file", kPack},
+      {std::string_view("\xfd"
+                        "7zXZ\0",
+                        6),
+       ".xz", "an xz file", kPack},
+      {std::string_view("\x04\x22\x4d\x18", 4), ".lz4", "an lz4 file", kPack},
+      {std::string_view("PK\x03\x04", 4), ".zip", "a zip archive", "; unpack it (unzip), and give the files in it"},
+      {std::string_view("PK\x05\x06", 4), ".zip", "an empty zip archive", "; give files of text"},
+      {std::string_view("PAR1\x15", 5), ".parquet", "a Parquet file",
+       "; write it as csv, as DuckDB does: COPY 'FILE' TO 'FILE.csv'"},
+  };
+  for (const Container& c : kContainers) {
+    if (!head.starts_with(c.magic)) continue;
+    // "BZh" and a level begin words, too: a block's or the end's magic follows.
+    if (c.suffix == ".bz2" && (head.size() < 10 || head[3] < '1' || head[3] > '9' ||
+                               (head.substr(4, 6) != "1AY&SY" && head.substr(4, 6) != "\x17rE8P\x90"))) {
+      continue;
+    }
+    if (!format.text() && !file.ends_with(c.suffix)) continue;
+    return InvalidArgument("INPUT_CONTAINER: " + std::string(file) + " is " + std::string(c.name) +
+                           ", which no format here reads" + std::string(c.advice));
+  }
+  return {};
 }
 
 std::string_view Suffix(Compression compression) {

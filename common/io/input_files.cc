@@ -1,5 +1,6 @@
 #include "common/io/input_files.h"
 
+#include <fcntl.h>
 #include <glob.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -76,6 +77,16 @@ Status AddPath(const std::string& path, bool below, std::vector<InputFile>* out)
 }
 
 }  // namespace
+
+Status CheckContainerOf(const InputFile& file, std::string_view format) {
+  const auto parsed = ParseInputFormat(format);
+  if (!parsed.ok() || parsed->kind == FileFormat::Kind::kRaw || !file.uri.starts_with(kFileScheme)) return Status::Ok();
+  const auto fd = OpenFile(file.uri.substr(kFileScheme.size()), O_RDONLY | O_CLOEXEC);
+  if (!fd.ok()) return Status::Ok();
+  char head[kContainerHeadBytes];
+  const auto got = PreadUpTo(fd->get(), head, sizeof head, 0);
+  return got.ok() ? CheckContainer({head, *got}, file.uri, *parsed) : Status::Ok();
+}
 
 Result<std::vector<InputFile>> ExpandFileUri(const std::string& uri) {
   const std::string path = uri.substr(kFileScheme.size());

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/status.h"
@@ -18,6 +19,12 @@ struct InputFile {
 // glob. Sorted by path. kNotFound naming the path and the nearest name for a missing input. Reads directories: not for
 // a thread that must not wait.
 Result<std::vector<InputFile>> ExpandFileUri(const std::string& uri);
+
+// Refuses a file that is to be read as `format` and begins as a container that cannot be read (CheckContainer). A file
+// that cannot be opened here passes. For file:// only; reads 16 bytes.
+Status CheckContainerOf(const InputFile& file, std::string_view format);
+// How many files of an input are looked at so before a job is accepted (guess: a directory's files are alike).
+inline constexpr size_t kFilesLookedAt = 16;
 
 struct InputSize {
   uint64_t bytes = 0;       // as they are stored

@@ -224,7 +224,7 @@ class WriteGroups : public Reducer<std::string, std::string, Text, Text> {
   void Open() {
     const Config config = context().config();
     groups_ = static_cast<size_t>(config.Int("groups"));
-    separator_ = config.Text("separator")[0];
+    dialect_ = DialectOf(config);
     measures_ = DecodeMeasures(config.Text("measures"));
   }
   void Reduce(std::string_view key, Values<std::string>& values, Out& out) {
@@ -256,18 +256,18 @@ class WriteGroups : public Reducer<std::string, std::string, Text, Text> {
     line_.clear();
     std::string_view rest = group_;
     for (size_t g = 0; g < groups_; ++g) {
-      if (g > 0) line_ += separator_;
-      AppendCsvField(KeyCodec<std::string>::TakePart(&rest), &line_, separator_);
+      if (g > 0) line_ += dialect_.separator;
+      AppendCsvField(KeyCodec<std::string>::TakePart(&rest), &line_, dialect_);
     }
     for (size_t m = 0; m < measures_.size(); ++m) {
-      if (groups_ + m > 0) line_ += separator_;
-      AppendCsvField(FoldedText(measures_[m].fold, states_[m]), &line_, separator_);
+      if (groups_ + m > 0) line_ += dialect_.separator;
+      AppendCsvField(FoldedText(measures_[m].fold, states_[m]), &line_, dialect_);
     }
     out.Line(line_);
   }
 
   size_t groups_ = 0;
-  char separator_ = ',';
+  CsvDialect dialect_;
   std::vector<Measure> measures_;
   bool open_ = false;
   std::string group_, line_;
@@ -321,12 +321,14 @@ void PlanAggregate(const std::vector<std::string>& argv, JobPlan& plan) {
   const bool distinct = std::any_of(measures.begin(), measures.end(), [](const Measure& m) { return m.fold == Fold::kDistinct; });
   auto& rows = plan.Map("rows", "aggregate.rows")
                    .Configure(RowsConfig("aggregate", format, side).Set("groups", groups).Set("measures", EncodeMeasures(measures)))
-                   .ReadFiles(JobPlan::Stage::kAllInputs, {.format = "csv"})
+                   .ReadFiles(JobPlan::Stage::kAllInputs, format.Files())
                    .Read(Edge::kBroadcast, columns)
                    .Shuffle({.combine = true, .custom_partition = distinct});
-  auto& write = plan.Reduce("groups", "aggregate.groups")
-                    .Configure(Config().Set("groups", groups).Set("measures", EncodeMeasures(measures)).Set("separator", format.separator))
-                    .Group(rows);
+  Config write_config;
+  auto& write =
+      plan.Reduce("groups", "aggregate.groups")
+          .Configure(format.AddTo(write_config.Set("groups", groups).Set("measures", EncodeMeasures(measures))))
+          .Group(rows);
   if (groups == 0) write.Tasks(1);
   write.WriteFiles();
 }
@@ -341,8 +343,7 @@ void AddAggregate(Library& library) {
                     "  --by COLUMN,...        the groups (default: all rows are one)\n"
                     "  --agg LIST             count, count(C), sum(C), min(C), max(C), avg(C), distinct(C), separated by\n"
                     "                         commas (default: count); empty fields are left out\n"
-                    "  --separator C          between fields (default ','; \\t for a tab)\n"
-                    "  --no-header            the first line is a row; columns are named 1, 2, 3, ...");
+                    MR_TABLE_FORMAT_HELP("line is a row"));
 }
 
 }  // namespace mr::builtin

@@ -25,7 +25,7 @@ class ReadRows : public RowMapper<std::string, std::string> {
  public:
   void Map(const Block& block, Out& out) {
     ForEachRow(block, [&](const CsvRow& row) {
-      out.EmitRaw(row[column(0)], fields_.Of(row, column(0), separator()));
+      out.EmitRaw(row[column(0)], fields_.Of(row, column(0), dialect()));
     });
   }
 
@@ -41,8 +41,8 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
   void Open() {
     const Config config = context().config();
     kind_ = kKinds[static_cast<size_t>(config.Int("kind"))].second;
-    separator_ = config.Text("separator")[0];
-    line_ = JoinLine(separator_);
+    dialect_ = DialectOf(config);
+    line_ = JoinLine(dialect_);
     // A quarter for each side's buffers, which are twice what they hold, and half for a table, which may be so, too.
     size_t memory = static_cast<size_t>(config.Int("left_bytes"));
     if (const uint64_t limit = context().memory_limit(); limit != 0) memory = std::min<size_t>(memory, limit / kRowsPart);
@@ -50,7 +50,7 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
     most_bytes_ = memory / 4;
   }
   void Side(std::string_view side, std::string_view found) {
-    nothing_[side == kJoinSides[0] ? 0 : 1].assign(DecodeColumns(found).names.size() - 1, separator_);
+    nothing_[side == kJoinSides[0] ? 0 : 1].assign(DecodeColumns(found).names.size() - 1, dialect_.separator);
   }
 
   void Batch(const mr_batch& in, const BatchView& view, Out&) {
@@ -98,7 +98,7 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
   }
 
   JoinKind kind_ = JoinKind::kInner;
-  char separator_ = ',';
+  CsvDialect dialect_;
   size_t most_bytes_ = 0;  // of a table
   std::array<std::string, 2> nothing_;  // the separators of a row that is not there
   JoinLine line_;
@@ -154,12 +154,13 @@ void PlanJoin(const std::vector<std::string>& argv, JobPlan& plan) {
   for (size_t side = 0; side < 2; ++side) {
     rows[side] = &plan.Map(kJoinSides[side], "join.rows")
                       .Configure(RowsConfig("join", format, sides[side]))
-                      .ReadUris(sides[side].uris, {.format = "csv"})
+                      .ReadUris(sides[side].uris, format.Files())
                       .Read(Edge::kBroadcast, found)
                       .Shuffle({.sorted = false});
   }
   JobPlan::Stage& join = plan.Map("join", "join.join").TaskBytes(kTaskBytes);
-  join.Configure(Config().Set("kind", kind).Set("separator", format.separator).Set("left_bytes", left_bytes));
+  Config config;
+  join.Configure(format.AddTo(config.Set("kind", kind).Set("left_bytes", left_bytes)));
   for (size_t side = 0; side < 2; ++side) {
     // Tasks may share the rows of a key, each with all rows of the other side.
     if (MayBeWhole(kKinds[kind].second, 1 - side)) {
@@ -192,8 +193,7 @@ void AddJoin(Library& library) {
                     "                         (default 32m, and above 2m an eighth of the other side)\n"
                     "  --left-bytes SIZE      memory for the rows of a task; more of them are joined by way of files\n"
                     "                         (default 512m)\n"
-                    "  --separator C          between fields (default ','; \\t for a tab)\n"
-                    "  --no-header            the first lines are rows; columns are named 1, 2, 3, ...");
+                    MR_TABLE_FORMAT_HELP("lines are rows"));
 }
 
 }  // namespace mr::builtin

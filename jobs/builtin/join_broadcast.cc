@@ -26,7 +26,7 @@ class SmallRows : public RowMapper<std::string, std::string> {
   void Map(const Block& block, Out& out) {
     ForEachRow(block, [&](const CsvRow& row) {
       key_.assign(1, kRowTag).append(row[column(0)]);
-      out.EmitRaw(key_, keys_only_ ? std::string_view() : fields_.Of(row, column(0), separator()));
+      out.EmitRaw(key_, keys_only_ ? std::string_view() : fields_.Of(row, column(0), dialect()));
     });
   }
   void End(Out& out) {
@@ -51,7 +51,7 @@ class ProbeRows : public RowMapper<Text, Text> {
     small_ = static_cast<size_t>(config.Int("small"));
     memory_ = static_cast<size_t>(config.Int("left_bytes"));
     if (const uint64_t limit = context().memory_limit(); limit != 0) memory_ = std::min<size_t>(memory_, limit / kRowsPart);
-    line_ = JoinLine(separator());
+    line_ = JoinLine(dialect());
     partner_lines_ = kind_ != JoinKind::kSemi && kind_ != JoinKind::kAnti;
     alone_lines_ = kind_ != JoinKind::kSemi && kind_ != JoinKind::kInner;
   }
@@ -75,10 +75,10 @@ class ProbeRows : public RowMapper<Text, Text> {
     ForEachRow(block, [&](const CsvRow& row) {
       const std::string_view key = row[column(0)];
       const uint64_t hash = HashBytes(key);
-      if (held_ != nullptr) return waiting_->Add(hash, key, fields_.Of(row, column(0), separator()));
+      if (held_ != nullptr) return waiting_->Add(hash, key, fields_.Of(row, column(0), dialect()));
       const uint32_t first = table_.Find(hash, key);
       if (first == RowTable::kNone ? alone_lines_ : kind_ != JoinKind::kAnti) {
-        Lines(first, key, fields_.Of(row, column(0), separator()), false, true, out);
+        Lines(first, key, fields_.Of(row, column(0), dialect()), false, true, out);
       }
     });
   }
@@ -204,7 +204,7 @@ void PlanBroadcastJoin(JoinKind kind, size_t small, const TableFormat& format, c
   const bool keys_only = kind == JoinKind::kSemi || kind == JoinKind::kAnti;
   auto& rows = plan->Map(kJoinSides[small], "join.small")
                    .Configure(RowsConfig("join", format, sides[small]).Set("keys_only", keys_only))
-                   .ReadUris(sides[small].uris, {.format = "csv"})
+                   .ReadUris(sides[small].uris, format.Files())
                    .Read(Edge::kBroadcast, found)
                    .Shuffle({.sorted = false});
   plan->Map("join", "join.probe")
@@ -212,7 +212,7 @@ void PlanBroadcastJoin(JoinKind kind, size_t small, const TableFormat& format, c
                      .Set("kind", static_cast<size_t>(kind))
                      .Set("small", small)
                      .Set("left_bytes", left_bytes))
-      .ReadUris(large.uris, {.format = "csv"})
+      .ReadUris(large.uris, format.Files())
       .Read(Edge::kBroadcast, rows)
       .WriteFiles();
 }

@@ -20,18 +20,18 @@ inline constexpr const char* kJoinSides[] = {"left", "right"};
 class OtherFields {
  public:
   // Valid until the next call.
-  std::string_view Of(const CsvRow& row, uint32_t on, char separator) {
+  std::string_view Of(const CsvRow& row, uint32_t on, const CsvDialect& dialect) {
     rest_.Clear();
     for (uint32_t i = 0; i < row.size(); ++i) {
       if (i == on) continue;
       std::string_view field = row[i];
-      if (NeedsQuotes(field, separator)) {
+      if (NeedsQuotes(field, dialect)) {
         quoted_.clear();
-        AppendCsvField(field, &quoted_, separator);
+        AppendCsvField(field, &quoted_, dialect);
         field = quoted_;
       }
       char* to = rest_.Extend(1 + field.size());
-      *to = separator;
+      *to = dialect.separator;
       CopyShort(to + 1, field.data(), field.size());
     }
     return rest_.view();
@@ -45,12 +45,12 @@ class OtherFields {
 // A line of the answer: the column, what the left row has besides, what the right one has.
 class JoinLine {
  public:
-  explicit JoinLine(char separator = ',') : separator_(separator) {}
+  explicit JoinLine(const CsvDialect& dialect = {}) : dialect_(dialect) {}
   template <class Out>
   void Write(std::string_view key, std::string_view left, std::string_view right, Out& out) {
-    if (NeedsQuotes(key, separator_)) {
+    if (NeedsQuotes(key, dialect_)) {
       quoted_.clear();
-      AppendCsvField(key, &quoted_, separator_);
+      AppendCsvField(key, &quoted_, dialect_);
       key = quoted_;
     }
     line_.Clear();
@@ -62,7 +62,7 @@ class JoinLine {
   }
 
  private:
-  char separator_;
+  CsvDialect dialect_;
   std::string quoted_;
   GrowingBytes line_;
 };

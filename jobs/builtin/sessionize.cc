@@ -60,7 +60,7 @@ class WriteSessions : public SortedReducer<std::string, int64_t, std::string, Te
   void Open() {
     const Config config = context().config();
     gap_ = config.Int("gap_ms") * 1000;
-    separator_ = config.Text("separator")[0];
+    dialect_ = DialectOf(config);
   }
   void Reduce(std::string_view user, SortedValues<std::string, int64_t, std::string>& events, Out& out) {
     uint64_t session = 0, count = 0;
@@ -82,16 +82,16 @@ class WriteSessions : public SortedReducer<std::string, int64_t, std::string, Te
  private:
   void Write(std::string_view user, uint64_t session, uint64_t events, Out& out) {
     line_.clear();
-    AppendCsvField(user, &line_, separator_);
+    AppendCsvField(user, &line_, dialect_);
     for (const std::string& field : {std::to_string(session), first_, last_, std::to_string(events)}) {
-      line_ += separator_;
-      AppendCsvField(field, &line_, separator_);
+      line_ += dialect_.separator;
+      AppendCsvField(field, &line_, dialect_);
     }
     out.Line(line_);
   }
 
   int64_t gap_ = 0;  // microseconds
-  char separator_ = ',';
+  CsvDialect dialect_;
   std::string first_, last_, line_;
 };
 
@@ -120,11 +120,12 @@ void PlanSessionize(const std::vector<std::string>& argv, JobPlan& plan) {
   auto& columns = FindColumns("sessionize", format, {side}, &plan);
   auto& events = plan.Map("events", "sessionize.events")
                      .Configure(RowsConfig("sessionize", format, side))
-                     .ReadFiles(JobPlan::Stage::kAllInputs, {.format = "csv"})
+                     .ReadFiles(JobPlan::Stage::kAllInputs, format.Files())
                      .Read(Edge::kBroadcast, columns)
                      .Shuffle({.custom_partition = true});
+  Config config;
   plan.Reduce("sessions", "sessionize.sessions")
-      .Configure(Config().Set("gap_ms", gap_ms).Set("separator", format.separator))
+      .Configure(format.AddTo(config.Set("gap_ms", gap_ms)))
       .Group(events)
       .WriteFiles();
 }
@@ -139,8 +140,7 @@ void AddSessionize(Library& library) {
                     "  --user COLUMN          whose event a row is\n"
                     "  --time COLUMN          when: seconds, or YYYY-MM-DD HH:MM:SS\n"
                     "  --gap DURATION         a longer pause ends a session (default 30m)\n"
-                    "  --separator C          between fields (default ','; \\t for a tab)\n"
-                    "  --no-header            the first line is a row; columns are named 1, 2, 3, ...");
+                    MR_TABLE_FORMAT_HELP("line is a row"));
 }
 
 }  // namespace mr::builtin

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "jobs/builtin/table_header.h"
+
 namespace mr::builtin {
 namespace {
 
@@ -30,32 +32,28 @@ std::vector<std::string> DecodeTexts(std::string_view bytes) {
   return list;
 }
 
-// (file, its first record) of each file; where that is no header, the first one that is not blank.
+// (file, its first record) of each file; where that is no header, the first one that is neither blank nor broken.
 class ReadHeader : public BlockMapper<std::string, std::string> {
  public:
-  void Open() { header_ = context().config().Bool("header"); }
+  void Open() {
+    header_ = context().config().Bool("header");
+    dialect_ = DialectOf(context().config());
+  }
   void Map(const Block& block, Out& out) {
     looking_ = looking_ || block.offset == 0;
     if (!looking_) return;
-    bool quoted = false;
-    size_t begin = 0, end = block.text.size() + 1;
-    ForEachCsvEnd(block.text, &quoted, [&](size_t e) {
-      const std::string_view record = block.text.substr(begin, e - 1 - begin);
-      if (!header_ && (record.empty() || record == "\r")) {
-        begin = e;
-        return true;
-      }
-      end = e;
-      return false;
+    const std::string_view text = block.offset == 0 ? WithoutByteOrderMark(block.text) : block.text;
+    ForEachCsvRecord(text, dialect_, [&](const CsvRecord& record) {
+      if (!looking_ || (!header_ && (record.text.empty() || record.bad))) return;
+      out.Emit(context().input_file(), record.text);
+      looking_ = false;
     });
-    if (begin == block.text.size()) return;
-    out.Emit(context().input_file(), block.text.substr(begin, end - 1 - begin));
-    looking_ = false;
   }
   void FileEnd(Out&) { looking_ = false; }
 
  private:
   bool header_ = true;
+  CsvDialect dialect_;
   bool looking_ = false;  // the file's start was here, its first record not yet
 };
 
@@ -70,16 +68,10 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
 
   void Batch(const mr_batch& in, const BatchView& view, Out&) {
     for (uint32_t i = 0; i < view.size(); ++i) {
-      std::string_view record = view.value(i);
-      if (record.substr(0, 3) == kByteOrderMark) record.remove_prefix(3);
-      Header header{std::string(view.key(i)), {}, {}};
-      if (const char* wrong = ParseCsvRecord(record, &header.fields, config_.Text("separator")[0])) {
-        Refuse("the header of " + header.file + ": " + wrong);
-      }
-      if (header.fields.size() == 1) header.only = header.fields[0];
-      if (!config_.Bool("header")) {
-        for (size_t f = 0; f < header.fields.size(); ++f) header.fields[f] = std::to_string(f + 1);
-      }
+      TableHeader header;
+      const std::string wrong =
+          ReadTableHeader(std::string(view.key(i)), view.value(i), DialectOf(config_), config_.Bool("header"), &header);
+      if (!wrong.empty()) Refuse(wrong);
       auto& first = headers_.at(in.input);
       if (!first) {
         first = std::move(header);
@@ -103,78 +95,17 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
   }
 
  private:
-  struct Header {
-    std::string file;
-    std::vector<std::string> fields;
-    std::string only;  // the field, where there is one
-  };
-
   // All that is wrong with the columns of all sides, so that one run tells it.
   void CheckColumns() {
-    std::string wrong;
+    std::vector<SideColumns> sides;
     for (size_t side = 0; side < sides_.size(); ++side) {
       if (!headers_[side]) {
         Refuse("the " + (sides_[side].empty() ? "" : sides_[side] + " ") + "input is empty; its first line must name the columns");
       }
-      const Header& header = *headers_[side];
-      std::string missing;
-      for (const auto& name : DecodeTexts(config_.Text("columns" + std::to_string(side)))) {
-        const auto n = std::count(header.fields.begin(), header.fields.end(), name);
-        if (n > 1) {
-          wrong += (wrong.empty() ? "" : "; ") + header.file + " has two columns '" + name +
-                   "'; give them different names, or use --no-header and numbers";
-        } else if (n == 0 && missing.find("'" + name + "'") == missing.npos) {
-          missing += (missing.empty() ? " has no column '" : ", no column '") + name + "'" +
-                     (AreColumns(name, header.fields) ? " (these are several; one is taken here)" : Suggest(name, header.fields));
-        }
-      }
-      if (missing.empty()) continue;
-      const std::string told = header.file + missing + Known(header, missing);
-      if (wrong.find(told) == wrong.npos) wrong += (wrong.empty() ? "" : "; ") + told;  // a file may be both sides
+      sides.push_back({*headers_[side], DecodeTexts(config_.Text("columns" + std::to_string(side)))});
     }
+    const std::string wrong = WrongColumns(sides, config_.Bool("header"), DialectOf(config_).separator);
     if (!wrong.empty()) Refuse(wrong);
-  }
-
-  // Whether the name is a list of columns, as some jobs take it.
-  static bool AreColumns(const std::string& name, const std::vector<std::string>& fields) {
-    if (name.find(',') == name.npos) return false;
-    for (size_t from = 0; from <= name.size();) {
-      const size_t comma = std::min(name.find(',', from), name.size());
-      if (std::find(fields.begin(), fields.end(), name.substr(from, comma - from)) == fields.end()) return false;
-      from = comma + 1;
-    }
-    return true;
-  }
-
-  // The columns that there are, and what else may have been meant.
-  std::string Known(const Header& header, const std::string& missing) const {
-    constexpr size_t kMostNames = 30;  // of a line that people read
-    const bool named = config_.Bool("header");
-    std::string text = named ? "; its header names: " : "; without a header they are: ";
-    for (size_t i = 0; i < header.fields.size() && i < kMostNames; ++i) text += (i == 0 ? "" : ", ") + header.fields[i];
-    if (header.fields.size() > kMostNames) text += ", ... (" + std::to_string(header.fields.size()) + " in all)";
-    if (const char other = OtherSeparator(header.only, config_.Text("separator")[0]); other != '\0') {
-      return text + "; that is one column: is it --separator '" + (other == '\t' ? "\\t" : std::string(1, other)) + "'?";
-    }
-    if (named && AnyNumber(missing)) text += "; columns have numbers with --no-header only";
-    return text;
-  }
-
-  // What a record of one field may have been separated by.
-  static char OtherSeparator(const std::string& only, char separator) {
-    for (const char c : {'\t', ';', '|', ','}) {
-      if (c != separator && only.find(c) != std::string::npos) return c;
-    }
-    return '\0';
-  }
-
-  // Whether one of the names in quotes is a number.
-  static bool AnyNumber(const std::string& text) {
-    for (size_t at = text.find("no column '"); at != text.npos; at = text.find("no column '", at + 1)) {
-      const size_t from = at + 11, to = text.find_first_not_of("0123456789", from);
-      if (to != text.npos && to != from && text[to] == '\'') return true;
-    }
-    return false;
   }
 
   // "headers differ: ...": the first place.
@@ -190,18 +121,34 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
 
   Config config_;
   std::vector<std::string> sides_;
-  std::vector<std::optional<Header>> headers_;
+  std::vector<std::optional<TableHeader>> headers_;
 };
 
 }  // namespace
 
-void TableFormat::AddTo(Args* args) { args->Add("--separator", &separator).Add("--no-header", &no_header); }
+void TableFormat::AddTo(Args* args) {
+  args->Add("--separator", &separator).Add("--quote", &quote).Add("--no-header", &no_header);
+}
 
 void TableFormat::Check(const Args& args) {
   if (separator == "\\t" || separator == "tab") separator = "\t";
-  if (separator.size() != 1 || separator == "\"" || separator == "\n" || separator == "\r") {
+  if (separator.size() != 1 || !CsvDialect::WithoutQuotes(separator[0]).Valid() || separator == "\"") {
     args.Refuse("--separator '" + separator + "' is not one byte; give one as ';', or \\t for a tab");
   }
+  if (quote != "none" && (quote.size() != 1 || !CsvDialect(separator[0], quote[0]).Valid())) {
+    args.Refuse("--quote '" + quote +
+                "' is not one byte other than the separator; give one as \\', or none where quotes mean nothing");
+  }
+}
+
+CsvDialect TableFormat::dialect() const {
+  return quote == "none" ? CsvDialect::WithoutQuotes(separator[0]) : CsvDialect(separator[0], quote[0]);
+}
+
+CsvDialect DialectOf(const Config& config) {
+  const auto dialect = ParseCsvFormat(config.Text("csv"));
+  if (!dialect) throw JobError("the stage's config has no csv format");
+  return *dialect;
 }
 
 ColumnsFound DecodeColumns(std::string_view bytes) {
@@ -226,13 +173,18 @@ JobPlan::Stage& FindColumns(const std::string& job, const TableFormat& format, c
   std::vector<JobPlan::Stage*> headers;
   std::vector<std::string> names;
   Config config;
-  config.Set("job", job).Set("separator", format.separator).Set("header", !format.no_header);
+  for (const TableSide& side : sides) {
+    plan->Needs({side.name, side.uris, CsvFormatName(format.dialect()), !format.no_header, side.columns});
+  }
+  format.AddTo(config.Set("job", job).Set("header", !format.no_header));
   for (size_t i = 0; i < sides.size(); ++i) {
     const TableSide& side = sides[i];
     auto& stage = plan->Map(side.name.empty() ? "header" : side.name + "_header", "table.header");
     // Room for blank lines before the first row; a header is the first line.
-    const FileOptions first{.format = "csv", .sample_bytes = format.no_header ? 4096u : 1u};
-    stage.Configure(Config().Set("header", !format.no_header));
+    FileOptions first = format.Files();
+    first.sample_bytes = format.no_header ? 4096u : 1u;
+    Config of_stage;
+    stage.Configure(format.AddTo(of_stage.Set("header", !format.no_header)));
     headers.push_back(&(side.uris.empty() ? stage.ReadFiles(JobPlan::Stage::kAllInputs, first) : stage.ReadUris(side.uris, first))
                            .Shuffle({.sorted = false}));
     names.push_back(side.name);
@@ -246,7 +198,7 @@ JobPlan::Stage& FindColumns(const std::string& job, const TableFormat& format, c
 
 Config RowsConfig(const std::string& job, const TableFormat& format, const TableSide& side) {
   Config config;
-  return config.Set("job", job).Set("side", side.name).Set("separator", format.separator).Set("header", !format.no_header);
+  return format.AddTo(config.Set("job", job).Set("side", side.name).Set("header", !format.no_header));
 }
 
 std::vector<std::string> SplitNames(const Args& args, const std::string& option, const std::string& list) {

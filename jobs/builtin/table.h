@@ -5,27 +5,43 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "jobs/builtin/builtin.h"
 #include "paceline/args.h"
 #include "paceline/csv.h"
 #include "paceline/operator.h"
+#include "paceline/plan.h"
 
 namespace mr::builtin {
-
-inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 // How the files of one side of a job are written.
 struct TableFormat {
   std::string separator = ",";  // one byte, or \t
+  std::string quote = "\"";     // one byte, or none
   bool no_header = false;       // columns are named 1, 2, 3, ...
 
-  // --separator C, --no-header
+  // --separator C, --quote C, --no-header
   void AddTo(Args* args);
-  // Refuses what is no separator; \t becomes a tab.
+  // Refuses what is no separator or no quote; \t becomes a tab.
   void Check(const Args& args);
+  // Requires: Check() has passed.
+  CsvDialect dialect() const;
+  // To read files so. --format cannot say another format.
+  FileOptions Files() const { return {.format = CsvFormatName(dialect()), .only_format = true}; }
+  // Puts the dialect where DialectOf finds it.
+  Config& AddTo(Config& config) const { return config.Set("csv", CsvFormatName(dialect())); }
 };
+
+// Of TableFormat::AddTo(Config).
+CsvDialect DialectOf(const Config& config);
+
+// What help texts of jobs on tables say of TableFormat.
+#define MR_TABLE_FORMAT_HELP(FIRST_LINE)                                                         \
+  "  --separator C          between fields (default ','; \\t for a tab)\n"                      \
+  "  --quote C              of quoted fields (default '\"'); none: quotes are data\n"            \
+  "  --no-header            the first " FIRST_LINE "; columns are named 1, 2, 3, ..."
 
 // One input of a job and the columns of it that are wanted.
 struct TableSide {
@@ -57,38 +73,45 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
     const Config config = this->context().config();
     job_ = config.Text("job");
     side_ = config.Text("side");
-    separator_ = config.Text("separator")[0];
+    dialect_ = DialectOf(config);
     header_ = config.Bool("header");
   }
   void Side(std::string_view side, std::string_view found);
 
  protected:
   // Rows that are no header and not blank, with as many fields as the header has. f may throw BadRecord before it has
-  // done anything with the row.
+  // done anything with the row. Each line of a bad row counts as one bad record.
   template <class F>
   void ForEachRow(const Block& block, F&& f) {
-    const char* const begin = block.text.data();
-    ForEachCsvRecord(block.text, [&](std::string_view record) {
-      const uint64_t offset = block.offset + static_cast<uint64_t>(record.data() - begin);
-      if ((offset == 0 && header_) || record.empty() || record == "\r") return;
-      if (offset == 0 && record.substr(0, 3) == kByteOrderMark) record.remove_prefix(3);
+    const std::string_view text = block.offset == 0 ? WithoutByteOrderMark(block.text) : block.text;
+    bool header = header_ && block.offset == 0;
+    ForEachCsvRecord(text, dialect_, [&](const CsvRecord& record) {
+      if (std::exchange(header, false) || record.text.empty()) return;
       try {
-        if (const char* wrong = row_.Parse(record, separator_)) throw BadRecord(wrong);
+        if (const char* wrong = row_.Parse(record.text, dialect_)) throw BadRecord(wrong);
         if (row_.size() != found_.names.size()) {
           throw BadRecord("the row has " + std::to_string(row_.size()) + " fields, " +
                           (header_ ? "the header" : "the first row") + " has " + std::to_string(found_.names.size()));
         }
         f(static_cast<const CsvRow&>(row_));
       } catch (const BadRecord& bad) {
-        this->context().SkipRecord(job_ + ": " + this->context().input_file() + ", byte " + std::to_string(offset) + ": " +
-                                   bad.what());
+        const std::string place = PlaceOf(block, record);
+        this->context().FailedIn(place);  // counts where these are too many
+        this->context().SkipRecords(CsvLines(record.with_end), record.with_end.size(),
+                                    job_ + ": " + place + ": " + bad.what());
+      } catch (const sdk::AttemptOver&) {
+        throw;
+      } catch (...) {
+        this->context().FailedIn(PlaceOf(block, record));
+        throw;
       }
     });
   }
   // The index in a row of wanted column number i.
   uint32_t column(size_t i) const { return found_.wanted[i]; }
   const ColumnsFound& found() const { return found_; }
-  char separator() const { return separator_; }
+  const CsvDialect& dialect() const { return dialect_; }
+  char separator() const { return dialect_.separator; }
   // Of the row at hand: what stands in a column is no `wanted`.
   [[noreturn]] void RefuseField(uint32_t column, const std::string& wanted) const {
     throw BadRecord("column '" + found_.names[column] + "' has '" + std::string(row_[column].substr(0, 60)) + "', which is no " +
@@ -96,8 +119,13 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
   }
 
  private:
+  std::string PlaceOf(const Block& block, const CsvRecord& record) {
+    const uint64_t offset = block.offset + static_cast<uint64_t>(record.text.data() - block.text.data());
+    return this->context().input_file() + ", byte " + std::to_string(offset);
+  }
+
   std::string job_, side_;
-  char separator_ = ',';
+  CsvDialect dialect_;
   bool header_ = true;
   ColumnsFound found_;
   CsvRow row_;

@@ -60,7 +60,7 @@ class BestOfSplit : public RowMapper<std::string, std::string> {
       text_.clear();
       for (size_t i = 0; i < row.size(); ++i) {
         if (i > 0) text_ += separator();
-        AppendCsvField(row[i], &text_, separator());
+        AppendCsvField(row[i], &text_, dialect());
       }
       best_->Add(value, text_);
     });
@@ -111,7 +111,7 @@ void PlanTopK(const std::vector<std::string>& argv, JobPlan& plan) {
   const Config config = RowsConfig("topk", format, side).Set("n", n).Set("smallest", smallest);
   auto& rows = plan.Map("rows", "topk.rows")
                    .Configure(config)
-                   .ReadFiles(JobPlan::Stage::kAllInputs, {.format = "csv"})
+                   .ReadFiles(JobPlan::Stage::kAllInputs, format.Files())
                    .Read(Edge::kBroadcast, columns)
                    .Shuffle({.sorted = false});
   plan.Map("best", "topk.best").Tasks(1).Configure(config).Read(Edge::kManyToOne, rows).WriteFiles();
@@ -127,8 +127,7 @@ void AddTopK(Library& library) {
                     "  --by COLUMN            the column\n"
                     "  -n N                   how many (default 10)\n"
                     "  --smallest             the smallest instead\n"
-                    "  --separator C          between fields (default ','; \\t for a tab)\n"
-                    "  --no-header            the first line is a row; columns are named 1, 2, 3, ...");
+                    MR_TABLE_FORMAT_HELP("line is a row"));
 }
 
 }  // namespace mr::builtin

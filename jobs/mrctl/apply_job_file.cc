@@ -57,6 +57,16 @@ Setter Number(T* target) {
   };
 }
 
+// As Number, where 0 is a value, too.
+Setter Optional(std::optional<uint32_t>* target) {
+  return [target](const Entry& e) -> Status {
+    uint32_t value = 0;
+    MR_RETURN_IF_ERROR(Number(&value)(e));
+    if (!target->has_value()) *target = value;
+    return Status::Ok();
+  };
+}
+
 }  // namespace
 
 Status ApplyJobFile(const KeyTable& table, const std::string& file, SubmitOptions* o) {
@@ -74,7 +84,7 @@ Status ApplyJobFile(const KeyTable& table, const std::string& file, SubmitOption
       {"output", Text(&o->output)},
       {"output_format", Text(&o->output_format)},
       {"overwrite", Flag(&o->overwrite)},
-      {"reduces", Number(&o->reduces)},
+      {"reduces", Optional(&o->reduces)},
       {"conf", List(&o->conf)},
       {"env", List(&o->env)},
       {"files", List(&o->files)},

@@ -201,7 +201,7 @@ class Chain {
 
   // The built-in jobs of tables say in their config whether a file's first line is a header.
   void CheckHeader(const JobStep& step, const PlanStage& stage, const PlanInput& in) {
-    if (in.format != "csv" || ("\n" + stage.config).find("\nheader=1\n") == std::string::npos) return;
+    if (!ParseCsvFormat(in.format) || ("\n" + stage.config).find("\nheader=1\n") == std::string::npos) return;
     faults_->Add(StageText(step, stage) + "takes the first line of each file of " + in.uris[0] + " for a header, and what a step " +
                  "writes has none: put --no-header into its args, and name columns by number");
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/abi/engine_operators.h"
+#include "common/base/file_format.h"
 
 namespace mr::ctl {
 namespace {
@@ -15,11 +16,18 @@ bool HasStage(const Plan& plan, const std::string& name) {
   return std::any_of(plan.stages.begin(), plan.stages.end(), [&](const PlanStage& stage) { return stage.name == name; });
 }
 
-PlanStage CountQuotes(const PlanInput& files, const Plan& plan, size_t number) {
+// Whether what is read as `format` needs the stage: csv with quotes.
+bool HasQuotes(const std::string& format) {
+  const auto dialect = ParseCsvFormat(format);
+  return dialect && dialect->quotes;
+}
+
+PlanStage ReadQuotes(const PlanInput& files, const std::string& format, const Plan& plan, size_t number) {
   PlanStage stage;
   stage.name = "csv_quotes" + (number == 0 ? "" : "_" + std::to_string(number + 1));
   while (HasStage(plan, stage.name)) stage.name += "_";  // a plan or a step may be called so
   stage.op = kCsvQuotesOperator;
+  stage.config = format;
   PlanInput input = files;
   input.format = "raw";
   input.sample_bytes = 0;
@@ -31,6 +39,8 @@ PlanStage CountQuotes(const PlanInput& files, const Plan& plan, size_t number) {
 }  // namespace
 
 const std::string& FormatOf(const PlanInput& input, const std::string& format) {
+  // The plan's own csv may have another separator.
+  if (format == "csv" && ParseCsvFormat(input.format)) return input.format;
   return format.empty() || !input.uris.empty() || input.format == "raw" ? input.format : format;
 }
 
@@ -39,10 +49,12 @@ Plan WithCsvStages(Plan plan, const std::string& format) {
   std::vector<std::vector<uint32_t>> read(plan.stages.size());  // by stage: which of `counting`
   for (size_t s = 0; s < plan.stages.size(); ++s) {
     for (const PlanInput& input : plan.stages[s].inputs) {
-      if (!input.files || FormatOf(input, format) != "csv") continue;
-      auto at = std::find_if(counting.begin(), counting.end(),
-                             [&](const PlanStage& c) { return SameFiles(c.inputs[0], input); });
-      if (at == counting.end()) at = counting.insert(counting.end(), CountQuotes(input, plan, counting.size()));
+      const std::string& read_as = FormatOf(input, format);
+      if (!input.files || !HasQuotes(read_as)) continue;
+      auto at = std::find_if(counting.begin(), counting.end(), [&](const PlanStage& c) {
+        return SameFiles(c.inputs[0], input) && c.config == read_as;
+      });
+      if (at == counting.end()) at = counting.insert(counting.end(), ReadQuotes(input, read_as, plan, counting.size()));
       read[s].push_back(static_cast<uint32_t>(at - counting.begin()));
     }
   }

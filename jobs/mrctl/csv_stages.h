@@ -1,5 +1,6 @@
-// A csv file that is read in several splits needs to know, at each border, whether it stands within quotes. This puts
-// a stage that counts them before the stages that read such files, and an edge to each of these.
+// A reader of a csv file in several splits must know the state at each border: within quotes, at the start of a field,
+// ... This puts a stage that finds it out before the stages that read such files, and an edge to each of these. csv
+// without quotes needs none.
 #pragma once
 
 #include <string>

@@ -103,6 +103,25 @@ rpc::EdgeKind KindOf(const std::string& word) {
   return rpc::EdgeKind::UNSET;
 }
 
+// --format where the job's operators can read one format only, also of files that its own arguments name.
+Status CheckOnlyFormat(const PlanInput& input, const std::string& wanted) {
+  const bool csv = ParseCsvFormat(input.format).has_value();
+  if (!input.only_format || input.format == "raw" || wanted.empty() || wanted == input.format ||
+      (csv && wanted == "csv")) {
+    return Status::Ok();
+  }
+  if (!csv) {
+    return InvalidArgument("this job reads its input as " + input.format + ", not as " + wanted +
+                           "; leave --format out");
+  }
+  return InvalidArgument(
+      "this job works on tables and reads csv only, not " + wanted +
+      "; leave --format out, and describe the "
+      "files with --separator, --quote and --no-header. Jobs on lines, as grep, sort, wordcount and stream, "
+      "take --format " +
+      wanted);
+}
+
 Status SetInput(const PlanInput& input, const SpecOptions& options, const Conf& conf, InputTable* table,
                 rpc::InputSpec::Builder out) {
   if (!input.files) {
@@ -139,9 +158,7 @@ Status SetInput(const PlanInput& input, const SpecOptions& options, const Conf& 
   for (unsigned i = 0; i < uris.size(); ++i) list.set(i, uris[i].c_str());
   const std::string& format = FormatOf(input, options.format);
   MR_RETURN_IF_ERROR(ParseInputFormat(format).status());
-  if (input.only_format && format != input.format) {
-    return InvalidArgument("this job reads its input as " + input.format + ", not as " + format + "; leave --format out");
-  }
+  MR_RETURN_IF_ERROR(CheckOnlyFormat(input, options.format));
   files.setFormat(format.c_str());
   files.setMaxSplitBytes(conf.max_split_bytes != 0 ? conf.max_split_bytes : input.max_split_bytes);
   files.setSampleBytes(input.sample_bytes);
@@ -211,6 +228,19 @@ void SetPairs(const KeyValues& pairs, List list) {
 
 }  // namespace
 
+// --reduces 0, where a stage reads what several tasks of another one wrote.
+static Status CheckMapOnly(const Plan& plan) {
+  for (const PlanStage& stage : plan.stages) {
+    for (const PlanInput& input : stage.inputs) {
+      if (input.files || (input.kind != "all_to_all" && input.kind != "many_to_one")) continue;
+      return InvalidArgument("--reduces 0: this job cannot be map-only, since its stage '" + stage.name +
+                             "' works on what all tasks of stage '" + plan.stages[input.from].name +
+                             "' write; give at least 1, or leave --reduces out");
+    }
+  }
+  return Status::Ok();
+}
+
 bool IsConfOfTheJob(std::string_view key) {
   // What nearly is a key of the engine is taken for one, and refused with that key's name.
   return std::find(std::begin(kConfKeys), std::end(kConfKeys), key) == std::end(kConfKeys) && Nearest(key, kConfKeys).empty();
@@ -218,6 +248,7 @@ bool IsConfOfTheJob(std::string_view key) {
 
 Status BuildJobSpec(const Plan& plan, const SpecOptions& options, rpc::JobSpec::Builder out) {
   MR_ASSIGN_OR_RETURN(const Conf conf, ReadConf(options.conf));
+  if (options.map_only) MR_RETURN_IF_ERROR(CheckMapOnly(plan));
   out.setName(options.name.c_str());
   out.setQueue(options.queue.c_str());
   out.setPriority(options.priority);

@@ -26,7 +26,8 @@ struct SpecOptions {
   std::string format, output_format;
   std::string output_uri;
   bool overwrite = false;
-  uint32_t reduces = 0;
+  uint32_t reduces = 0;   // 0: the planner decides
+  bool map_only = false;  // --reduces 0: a job that reduces is refused
   uint32_t max_failures = 0;
   uint64_t memory_bytes = 0;
   uint64_t deadline_ms = 0;

@@ -144,6 +144,15 @@ Result<Plan> ParsePlan(std::string_view text) {
     }
     if (plan.stages.empty()) throw Wrong{"there are no stages"};
     plan.notes = GetOr<std::vector<std::string>>(document, "notes", {}, "plan");
+    if (document.contains("tables")) {
+      for (const Json& table : document["tables"]) {
+        plan.tables.push_back({GetOr<std::string>(table, "side", "", "tables"),
+                               GetOr<std::vector<std::string>>(table, "uris", {}, "tables"),
+                               GetOr<std::string>(table, "format", "csv", "tables"),
+                               GetOr<bool>(table, "header", true, "tables"),
+                               GetOr<std::vector<std::string>>(table, "columns", {}, "tables")});
+      }
+    }
     plan.wants_bytes = GetOr<std::vector<std::string>>(root, "wants_bytes", {}, "mrtask plan");
     if (root.contains("operators")) plan.operator_flags = root["operators"].get<std::map<std::string, uint32_t>>();
     return plan;

@@ -62,7 +62,8 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
   app->add_option("--output", s->output, "directory that must not exist, or - for standard output")->type_name("PATH");
   app->add_option("--output-format", s->output_format, "text, raw, fixed:N or record; compressed as text.gz, text.zst");
   app->add_flag("--overwrite", s->overwrite, "replace an existing output when the job succeeds");
-  app->add_option("--reduces", s->reduces, "tasks of stages whose number is open");
+  app->add_option("--reduces", s->reduces,
+                  "number of reduce tasks; 0 for a map-only job (default: chosen from the input size)");
   app->add_option("--lib", s->lib, "operator library (.so) with the job")->type_name("PATH");
   app->add_flag("--local{2}", s->local, "run here: a private cluster of N workers (--local=N, default 2)");
   app->add_option("--keep-logs", s->keep_logs, "with --local: put what its attempts and daemons wrote into this directory")

@@ -39,6 +39,15 @@ struct PlanPort {
   bool sorted = false, combine = false, custom_partition = false;
 };
 
+// A table that the job reads, and the columns that it needs.
+struct PlanTable {
+  std::string side;
+  std::vector<std::string> uris;  // empty: the job's inputs
+  std::string format;
+  bool header = true;
+  std::vector<std::string> columns;
+};
+
 struct PlanStage {
   std::string name, op;
   std::string config;  // decoded
@@ -60,6 +69,7 @@ struct PlanSizes {
 struct Plan {
   std::vector<PlanStage> stages;
   std::vector<std::string> notes;        // why it is as it is, for people
+  std::vector<PlanTable> tables;
   std::vector<std::string> wants_bytes;  // URIs and paths whose sizes it asked for and was not told
   std::map<std::string, uint32_t> operator_flags;
 };

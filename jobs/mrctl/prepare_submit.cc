@@ -167,7 +167,8 @@ Result<SubmitPlan> PrepareSubmit(SubmitOptions o, const Settings& settings, cons
   spec.priority = o.priority;
   spec.format = o.format;
   spec.output_format = o.output_format;
-  spec.reduces = o.reduces;
+  spec.reduces = o.reduces.value_or(0);
+  spec.map_only = o.reduces == 0u;
   spec.max_failures = o.max_attempts;
   spec.max_bad_records = o.max_bad_records;
   if (!o.task_timeout.empty()) {

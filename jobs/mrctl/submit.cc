@@ -19,6 +19,7 @@
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/follow.h"
 #include "jobs/mrctl/fs.h"
+#include "jobs/mrctl/input_check.h"
 #include "jobs/mrctl/input_sizes.h"
 #include "jobs/mrctl/job_file.h"
 #include "jobs/mrctl/local_cluster.h"
@@ -137,6 +138,7 @@ class Submission {
         MR_RETURN_IF_ERROR(BuildJobSpec(plan, plan_.spec, message->initRoot<rpc::JobSpec>()));
       }
     }
+    MR_RETURN_IF_ERROR(CheckInputs(plan, plan_.spec, client_.get()));
     auto spec = message->getRoot<rpc::JobSpec>();
     if (plan_.options.dry_run) return Explain(plan, message, spec);
     if (cluster_ != nullptr) {
@@ -347,10 +349,15 @@ class Submission {
     if (settings_.quiet) return;
     const auto counters = client_->Counters(id);
     if (!counters.ok()) return;
+    int64_t bytes = 0;
+    for (const CounterValue& counter : *counters) {
+      if (counter.group == "mr" && counter.name == "bad_bytes") bytes = counter.value;
+    }
     for (const CounterValue& counter : *counters) {
       if (counter.group != "mr" || counter.name != "bad_records") continue;
-      std::fprintf(stderr, "mrctl: %lld bad %s skipped%s\n", static_cast<long long>(counter.value),
+      std::fprintf(stderr, "mrctl: %lld bad %s skipped%s%s\n", static_cast<long long>(counter.value),
                    counter.value == 1 ? "record was" : "records were",
+                   bytes == 0 ? "" : (", " + HumanBytes(static_cast<uint64_t>(bytes)) + " of the input").c_str(),
                    master.empty() ? "" : (": `" + CommandPrefix(master) + "logs " + Name(id) + "` shows some").c_str());
       if (!master.empty()) continue;
       for (const std::string& record : SkippedRecords(*client_, id)) std::fprintf(stderr, "  %s\n", record.c_str());

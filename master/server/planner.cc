@@ -113,6 +113,7 @@ class Planner {
         MR_ASSIGN_OR_RETURN(auto some, FilesOf(uri, context_));
         for (InputFile& file : some) {
           MR_RETURN_IF_ERROR(CheckLength(file, input.files.format));
+          if (files.size() < kFilesLookedAt) MR_RETURN_IF_ERROR(CheckContainerOf(file, input.files.format));
           total += file.bytes;
           files.push_back(std::move(file));
         }

@@ -22,7 +22,7 @@ constexpr size_t kMaxText = 16 << 10;    // of what a peer says to people
 // Of one attempt's report. Counters as operator_table.h has it, and the host's own. Consumed: their record stays below
 // the journal's 64 MiB. Output files: one for each port. Blocks: 3 TiB of full ones, so that the report and the record
 // of a file stay small (HDFS allows 10,000 blocks of a file).
-constexpr size_t kMaxCounters = MR_MAX_COUNTERS + 1, kMaxCounterName = MR_MAX_COUNTER_NAME;
+constexpr size_t kMaxCounters = MR_MAX_COUNTERS + MR_HOST_COUNTERS, kMaxCounterName = MR_MAX_COUNTER_NAME;
 constexpr size_t kMaxConsumed = 1'000'000, kMaxOutputs = 1000, kMaxOutputBlocks = 50'000, kMaxReplicas = 64;
 constexpr uint32_t kMaxLabels = 64;
 constexpr uint32_t kMaxRows = 64;        // inline partition table

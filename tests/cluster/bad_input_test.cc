@@ -89,12 +89,27 @@ std::vector<BadInput> BadInputs() {
       {"DanglingLink", "ln -s nowhere link", {"wordcount", "--input", "IN/link"}, 7, {"link to something that does not exist"}},
       {"NoFile", "mkfifo pipe", {"wordcount", "--input", "IN/pipe"}, 2, {"neither a file nor a directory"}},
       {"EmptyGlob", "", {"wordcount", "--input", "IN/none*"}, 7, {"no input matches"}},
-      {"UnknownColumn", "printf 'id,name\\n1,a\\n' > t.csv", {"aggregate", "--by", "nam", "--agg", "count", "--input", "IN/t.csv"}, 1,
-       {"no column 'nam'", "did you mean 'name'", "id, name"}, true},
+      {"UnknownColumn", "printf 'id,name\\n1,a\\n' > t.csv", {"aggregate", "--by", "nam", "--agg", "count", "--input", "IN/t.csv"}, 2,
+       {"no column 'nam'", "did you mean 'name'", "id, name"}},
+      {"UnknownColumnsOfAJoin", "printf 'id,name\n1,a\n' > l.csv; printf 'key,x\n1,a\n' > r.csv",
+       {"join", "--left", "IN/l.csv", "--right", "IN/r.csv", "--left-on", "idd", "--right-on", "kex"}, 2,
+       {"l.csv has no column 'idd' (did you mean 'id'?)", "r.csv has no column 'kex' (did you mean 'key'?)"}},
+      {"TableOfJsonLines", "printf '{\"a\": 1}\n' > t.jsonl", {"aggregate", "--format", "jsonl", "--by", "a", "--input", "IN/t.jsonl"}, 2,
+       {"reads csv only, not jsonl"}},
+      {"NoReduces", "", {"wordcount", "--reduces", "0", "--input", "IN/words"}, 2, {"--reduces 0", "cannot be map-only"}},
+      {"Bzip2", "printf 'BZh91AY&SYNothing' > x.bz2", {"wordcount", "--input", "IN/x.bz2"}, 2, {"x.bz2 is a bzip2 file", "decompress it"}},
+      {"Xz", "printf '\\3757zXZ\\000\\000\\004' > x.xz", {"sort", "--input", "IN/x.xz"}, 2, {"x.xz is an xz file"}},
+      {"Lz4", "printf '\\004\\042\\115\\030dd' > x.lz4", {"grep", "-e", "a", "--input", "IN/x.lz4"}, 2, {"x.lz4 is an lz4 file"}},
+      {"Zip", "printf 'PK\\003\\004rest' > x.zip", {"wordcount", "--input", "IN/x.zip"}, 2, {"x.zip is a zip archive", "unpack it"}},
+      {"Parquet", "printf 'PAR1\\025\\004restPAR1' > x.parquet", {"aggregate", "--by", "a", "--input", "IN/x.parquet"}, 2,
+       {"x.parquet is a Parquet file", "csv"}},
+      // Behind those that are looked at before the job runs.
+      {"LateBzip2", "mkdir many; for i in $(seq 100 120); do echo a > many/$i; done; printf 'BZh91AY&SYNothing' > many/z.bz2",
+       {"wordcount", "--input", "IN/many"}, 1, {"z.bz2 is a bzip2 file"}, true},
       {"RaggedRow", "printf 'id,name\\n1,a\\n2\\n' > ragged.csv", {"aggregate", "--by", "name", "--agg", "count", "--input", "IN/ragged.csv"}, 1,
        {"ragged.csv, byte 12", "the row has 1 fields, the header has 2"}, true},
       {"OpenQuote", "printf 'id,name\\n1,\"a\\n2,b\\n' > open.csv", {"aggregate", "--by", "name", "--agg", "count", "--input", "IN/open.csv"}, 1,
-       {"CSV_OPEN_QUOTE", "open.csv, byte 8"}, true},
+       {"a quoted field does not end", "open.csv, byte 8"}, true},
       {"NoNumber", "printf 'id,n\\n1,x\\n' > nan.csv", {"aggregate", "--by", "id", "--agg", "sum(n)", "--input", "IN/nan.csv"}, 1,
        {"nan.csv, byte 5", "'x'"}, true},
       {"TruncatedGzip", "gzip -c words > whole.gz; head -c 3000 whole.gz > cut.gz", {"wordcount", "--input", "IN/cut.gz"}, 1, {"cut.gz"}, true},
@@ -152,6 +167,56 @@ TEST_F(BadInputTest, OddInputsAreReadAsCoreutilsDo) {
     EXPECT_EQ(ReadParts(Path("odd_out")), Shell("cd '" + cluster_->directory() + "' && " + input.answer)) << input.name;
   }
   ExpectAlive();
+}
+
+TEST_F(BadInputTest, AnExceptionsPlaceIsThatOfTheRecordThatThrew) {
+  const struct {
+    std::string format, how, text, place;
+  } cases[] = {
+      {"text", "throws_at_line", "one\ntwo\n!three\nfour\n", ", byte 8"},
+      {"kv", "throws_at_key", "one\t1\ntwo\nempty\t\n!\tx\nfour\n", ", byte 17"},
+      {"csv", "throws_at_line", "a,b\r\n\"c\nd\",e\r\n!x,y\r\nf\r\n", ", byte 14"},
+      {"fixed:3", "throws_at_line", "aaabbb!cc", ", byte 6"},
+      {"text", "throws_at_group", "one\n!three\nfour\n", "key '!three'"},
+  };
+  int number = 0;
+  for (const auto& c : cases) {
+    const std::string name = "place" + std::to_string(++number);
+    Shell("printf '%s' '" + c.text + "' > '" + Path(name) + "'");
+    const RunResult run = Submit({"--max-attempts", "1", "--lib", "LIB/libbad_operators.so", "--format", c.format, "bad", "--how", c.how,
+                                  "--input", "IN/" + name},
+                                 name + "_out");
+    EXPECT_EQ(run.exit, 1) << run.err;
+    const std::string place = c.place[0] == ',' ? name + c.place : c.place;
+    EXPECT_THAT(run.err, testing::ContainsRegex(place + "[^0-9]")) << c.format;
+    EXPECT_THAT(run.err, HasSubstr("thrown at '!"));
+  }
+}
+
+TEST_F(BadInputTest, WhatTheBlockStoresFilesCannotBeIsToldAtSubmit) {
+  Shell("cd '" + cluster_->directory() + "' && printf 'id,name\\n1,a\\n' > stored.csv && printf 'BZh91AY&SYNothing' > stored.bz2");
+  for (const char* name : {"stored.csv", "stored.bz2"}) {
+    ASSERT_EQ(cluster_->Mrctl({"fs", "put", Path(name), std::string("/") + name}).exit, 0);
+  }
+  for (const char* verb : {"submit", "explain"}) {
+    const RunResult column = cluster_->Mrctl({verb, "aggregate", "--by", "nam", "--input", "/stored.csv", "--output", "/never"});
+    EXPECT_EQ(column.exit, 2) << column.err;
+    EXPECT_THAT(column.err, HasSubstr("stored.csv has no column 'nam' (did you mean 'name'?)"));
+    const RunResult packed = cluster_->Mrctl({verb, "wordcount", "--input", "/stored*", "--output", "/never"});
+    EXPECT_EQ(packed.exit, 2) << packed.err;
+    EXPECT_THAT(packed.err, HasSubstr("stored.bz2 is a bzip2 file"));
+  }
+}
+
+TEST_F(BadInputTest, CutLinesOfALogCostThemselvesAndTheNextOne) {
+  Shell("cd '" + cluster_->directory() + "' && for i in $(seq 1 302); do printf '10.0.0.1 - - [x y] \"GET /p'; "
+        "case $i in 100|200) echo cut;; *) echo ' HTTP/1.1\" 200 5';; esac; done > cut.log");
+  const RunResult run = Submit({"--max-bad-records", "10", "--conf", "max_split_bytes=1k", "aggregate", "--no-header", "--separator", " ",
+                                "--by", "7", "--input", "IN/cut.log"},
+                               "cut_log");
+  ASSERT_EQ(run.exit, 0) << run.err << cluster_->Logs();
+  EXPECT_EQ(ReadParts(Path("cut_log")), "200 298\n");
+  EXPECT_THAT(run.err, testing::ContainsRegex("4 bad records were skipped, [0-9]+ B of the input"));
 }
 
 TEST_F(BadInputTest, WhatAnOperatorPrintsIsNoOutput) {

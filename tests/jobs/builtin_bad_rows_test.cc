@@ -1,4 +1,6 @@
 // Tables with rows that cannot be used: a failure with the row's place by default, left out with --max-bad-records.
+#include <set>
+
 #include "tests/jobs/builtin_run.h"
 
 namespace mr::builtin {
@@ -60,6 +62,77 @@ TEST(BadRowsTest, AreLeftOutOfJoins) {
 TEST(BadRowsTest, FailWithTheirPlaceByDefault) {
   const LocalResult result = LocalJob(Builtins(), Shapes()[0]).Input("t.csv", kTable).Run("aggregate", {"--agg", "sum(amount)"});
   EXPECT_EQ(result.error, "aggregate: t.csv, byte 25: the row has 2 fields, the header has 3");
+}
+
+// Lines of a web server's log, some of them cut within a quoted field.
+std::string Log(int lines, const std::set<int>& cut) {
+  std::string text;
+  for (int i = 0; i < lines; ++i) {
+    const std::string line =
+        "10.0.0.1 - - [01/Jan/2024:10:00:00 +0000] \"GET /p" + std::to_string(i) + " HTTP/1.1\" 200 123";
+    text += line.substr(0, cut.contains(i) ? line.find("HTTP") : line.npos) + "\n";
+  }
+  return text;
+}
+
+TEST(BadRowsTest, ACutLineOfALogCostsItselfAndTheNextOneAlone) {
+  const std::vector<std::string> args = {"--no-header", "--separator", " ", "--by", "7"};
+  for (LocalOptions shape : Shapes()) {
+    shape.max_bad_records = 10;
+    const std::string log = Log(302, {100, 200});
+    const LocalResult result = LocalJob(Builtins(), shape).Input("log", log).Run("aggregate", args);
+    ASSERT_TRUE(result.ok) << result.error;
+    EXPECT_EQ(result.Output(), "200 298\n");
+    EXPECT_EQ(result.counters.at({"mr", "bad_records"}), 4);
+    const size_t line = log.find('\n') + 1;
+    EXPECT_GT(result.counters.at({"mr", "bad_bytes"}), static_cast<int64_t>(3 * line));
+    EXPECT_LT(result.counters.at({"mr", "bad_bytes"}), static_cast<int64_t>(4 * line + 16));
+  }
+  LocalOptions shape{.split_bytes = 4096, .max_bad_records = 3};
+  const LocalResult fewer = LocalJob(Builtins(), shape).Input("log", Log(302, {100, 200})).Run("aggregate", args);
+  EXPECT_NE(fewer.error.find("4 bad records"), std::string::npos) << fewer.error;
+}
+
+TEST(BadRowsTest, OneCutLineOfTenThousandRefusesNoLog) {
+  for (const int cut : {0, 5000, 9999}) {
+    LocalOptions shape{.split_bytes = 100'000, .max_bad_records = 2};
+    const LocalResult result = LocalJob(Builtins(), shape)
+                                   .Input("access.log", Log(10'000, {cut}))
+                                   .Run("aggregate", {"--no-header", "--separator", " ", "--by", "7"});
+    ASSERT_TRUE(result.ok) << result.error;
+    EXPECT_EQ(result.Output(), cut == 9999 ? "200 9999\n" : "200 9998\n");
+  }
+}
+
+TEST(BadRowsTest, QuotesWithinUnquotedFieldsAreData) {
+  const std::string text = "line\nHe said \"hi\nthere\nand\nbye\" x\nend\n";
+  for (const LocalOptions& shape : Shapes()) {
+    const LocalResult result = LocalJob(Builtins(), shape).Input("t.csv", text).Run("aggregate", {"--agg", "count"});
+    ASSERT_TRUE(result.ok) << result.error;
+    EXPECT_EQ(result.Output(), "5\n");
+  }
+}
+
+TEST(BadRowsTest, WithoutQuotesEachLineIsARow) {
+  const std::string text = "a;b\n\"x;1\ny\";2\n\"x;5\n";
+  for (const LocalOptions& shape : Shapes()) {
+    const LocalResult result =
+        LocalJob(Builtins(), shape)
+            .Input("t.csv", text)
+            .Run("aggregate", {"--separator", ";", "--quote", "none", "--by", "a", "--agg", "sum(b)"});
+    ASSERT_TRUE(result.ok) << result.error;
+    EXPECT_EQ(SortedLinesOf(result.Output()), (std::vector<std::string>{"\"x;6", "y\";2"}));
+  }
+}
+
+TEST(BadRowsTest, AnotherQuoteIsReadAndWritten) {
+  const LocalResult result = LocalJob(Builtins(), Shapes()[1])
+                                 .Input("t.csv", "k,v\n'a,''b',1\n\"c,2\n'a,''b',3\n")
+                                 .Run("aggregate", {"--quote", "'", "--by", "k", "--agg", "sum(v)"});
+  ASSERT_TRUE(result.ok) << result.error;
+  EXPECT_EQ(SortedLinesOf(result.Output()), (std::vector<std::string>{"\"c,2", "'a,''b',4"}));
+  EXPECT_NE(PlanRefusal("aggregate", {"--quote", ","}).find("--quote"), std::string::npos);
+  EXPECT_NE(PlanRefusal("aggregate", {"--quote", "ab"}).find("--quote"), std::string::npos);
 }
 
 TEST(BadRowsTest, OfCommandsAreNamedOnStderr) {

@@ -25,8 +25,8 @@ constexpr uint32_t kMaxReadMore = 1u << 20;
 // perhaps its job's end wait for it).
 constexpr Duration kKillGrace = Millis(500);
 // Of what a report has of bad records; a child that says more is broken.
-// The operator's, and the host's own ("mr", "bad_records").
-constexpr size_t kMaxCounters = MR_MAX_COUNTERS + 1;
+// The operator's, and the host's own.
+constexpr size_t kMaxCounters = MR_MAX_COUNTERS + MR_HOST_COUNTERS;
 constexpr size_t kMaxBadRecords = 16;
 // Likewise of hot keys, of all its ports.
 constexpr size_t kMaxHotKeys = 64;

@@ -87,10 +87,16 @@ Status FileBytes::Read(uint64_t at, uint64_t size, std::string* out) const {
   return {};
 }
 
-Result<std::unique_ptr<ByteStream>> OpenStream(const FileBytes& file, bool any_bytes) {
+Result<std::unique_ptr<ByteStream>> OpenStream(const FileBytes& file, bool any_bytes, const FileFormat& format) {
   const WireSplit& split = file.split();
   const Compression named = CompressionOfName(split.name);
   Compression found = named;
+  // The first split sees the container for all of them: what it says is final.
+  if (split.file_bytes > 0 && split.offset == 0 && format.kind != FileFormat::Kind::kRaw) {
+    std::string head;
+    MR_RETURN_IF_ERROR(file.Read(0, kContainerHeadBytes, &head));
+    MR_RETURN_IF_ERROR(CheckContainer(head, split.name, format));
+  }
   if (split.file_bytes > 0 && (named != Compression::kNone || !any_bytes)) {
     std::string head;
     MR_RETURN_IF_ERROR(file.Read(0, 4, &head));

@@ -56,7 +56,8 @@ class ByteStream {
 };
 
 // any_bytes: records may begin with any bytes, so that only a name that says so makes a file a compressed one.
-// kInvalidArgument for a file whose name promises what its bytes are not.
-Result<std::unique_ptr<ByteStream>> OpenStream(const FileBytes& file, bool any_bytes);
+// format: what the records are. kInvalidArgument for a file whose name promises what its bytes are not, and for
+// containers that nothing here reads.
+Result<std::unique_ptr<ByteStream>> OpenStream(const FileBytes& file, bool any_bytes, const FileFormat& format);
 
 }  // namespace mr::task

@@ -1,21 +1,21 @@
 #include "worker/task/csv_quotes.h"
 
-#include <bit>
 #include <memory>
 #include <new>
 
 #include "common/abi/batch.h"
-#include "common/abi/csv_scan.h"
 
 namespace mr::task {
 namespace {
 
 struct Counter {
   const mr_host* host = nullptr;
-  std::string file;  // of what was counted since the last record
+  CsvDialect dialect;
+  std::string file;  // of what was read since the last record
   uint64_t begin = 0, taken = 0;
-  bool any = false, odd = false;
-  BatchBuilder counted;
+  bool any = false;
+  CsvStateMap states;
+  BatchBuilder found;
 };
 
 std::string Key(uint64_t offset, std::string_view file) {
@@ -24,23 +24,35 @@ std::string Key(uint64_t offset, std::string_view file) {
   return key.append(file);
 }
 
-bool OddQuotes(std::string_view text) {
-  uint64_t seen = 0;
-  size_t at = 0;
-  for (; at + 64 <= text.size(); at += 64) seen ^= EqualMask64(text.data() + at, '"');
-  bool odd = std::popcount(seen) % 2 != 0;
-  for (; at < text.size(); ++at) odd ^= text[at] == '"';
-  return odd;
+// A stage may read one file in two ways.
+std::string NameOf(const CsvDialect& dialect, std::string_view file) {
+  return CsvFormatName(dialect).append(" ").append(file);
 }
 
 void EndFile(Counter* self) {
-  if (self->any) self->counted.Add(Key(self->begin, self->file), self->odd ? "1" : "0");
-  self->any = self->odd = false;
+  if (self->any) {
+    std::string exits;
+    for (int entry = 0; entry < kCsvStates; ++entry) {
+      exits.push_back(static_cast<char>('0' + static_cast<int>(self->states[static_cast<CsvState>(entry)])));
+    }
+    self->found.Add(Key(self->begin, NameOf(self->dialect, self->file)), exits);
+  }
+  self->any = false;
+  self->states = {};
 }
 
-void* Open(const mr_open_args*, const mr_host* host) {
+void* Open(const mr_open_args* args, const mr_host* host) {
+  const std::string_view format(args->config.data, args->config.size);
+  const auto dialect = format.empty() ? CsvDialect() : ParseCsvFormat(format);
+  if (!dialect) {
+    constexpr std::string_view kWhy = "the stage's config is no csv format";
+    host->fail(host->context, {kWhy.data(), kWhy.size()});
+    return nullptr;
+  }
   auto* counter = new (std::nothrow) Counter;
-  if (counter != nullptr) counter->host = host;
+  if (counter == nullptr) return nullptr;
+  counter->host = host;
+  counter->dialect = *dialect;
   return counter;
 }
 
@@ -56,8 +68,10 @@ int Batch(void* op, const mr_batch* in) {
   }
   self->any = true;
   for (uint32_t i = 0; i < view.size(); ++i) {
-    self->odd ^= OddQuotes(view.value(i));
-    self->taken += view.value(i).size();
+    std::string_view bytes = view.value(i);
+    self->taken += bytes.size();
+    if (i == 0 && in->offset == 0) bytes = WithoutByteOrderMark(bytes);
+    self->states.Add(bytes, self->dialect);
   }
   __atomic_store_n(self->host->taken, self->taken, __ATOMIC_RELAXED);
   return 0;
@@ -66,9 +80,9 @@ int Batch(void* op, const mr_batch* in) {
 int End(void* op) {
   auto* self = static_cast<Counter*>(op);
   EndFile(self);
-  if (self->counted.empty()) return 0;
+  if (self->found.empty()) return 0;
   std::string bytes;
-  self->counted.Finish(0, &bytes);
+  self->found.Finish(0, &bytes);
   return self->host->emit(self->host->context, 0, {bytes.data(), bytes.size()});
 }
 
@@ -96,24 +110,32 @@ Status CsvQuotes::Add(std::string_view batch) {
   if (const char* wrong = BatchView::Parse(batch.data(), batch.size(), &view)) return Corrupted(wrong);
   for (uint32_t i = 0; i < view.size(); ++i) {
     const std::string_view key = view.key(i), value = view.value(i);
-    if (key.size() < 8 || value.size() != 1) return Corrupted("the quotes of a csv file are not what was counted");
+    if (key.size() < 8 || value.size() != kCsvStates)
+      return Corrupted("the states of a csv file are not what was emitted");
     uint64_t offset = 0;
     for (int b = 0; b < 8; ++b) offset = offset << 8 | static_cast<uint8_t>(key[static_cast<size_t>(b)]);
-    odd_[std::string(key.substr(8))][offset] = value == "1";
+    CsvStateMap map;
+    for (int entry = 0; entry < kCsvStates; ++entry) {
+      const int exit = value[static_cast<size_t>(entry)] - '0';
+      if (exit < 0 || exit >= kCsvStates) return Corrupted("the states of a csv file are not what was emitted");
+      map.Set(static_cast<CsvState>(entry), static_cast<CsvState>(exit));
+    }
+    maps_[std::string(key.substr(8))][offset] = map;
   }
   return {};
 }
 
-Result<bool> CsvQuotes::At(const std::string& file, uint64_t offset) const {
-  const auto found = odd_.find(file);
-  bool odd = false;
-  if (found != odd_.end()) {
-    for (const auto& [begin, quotes] : found->second) {
-      if (begin == offset) return odd;
-      odd ^= quotes;
+Result<CsvState> CsvQuotes::At(const CsvDialect& dialect, const std::string& file, uint64_t offset) const {
+  const auto found = maps_.find(NameOf(dialect, file));
+  CsvState state = CsvState::kRecordStart;
+  if (found != maps_.end()) {
+    for (const auto& [begin, map] : found->second) {
+      if (begin == offset) return state;
+      state = map[state];
     }
   }
-  return Internal("the quotes of " + file + " before byte " + std::to_string(offset) + " were not counted");
+  return Internal("the parts of " + file + " before byte " + std::to_string(offset) +
+                  " were not read for their quotes");
 }
 
 }  // namespace mr::task

@@ -22,6 +22,9 @@ constexpr size_t kBadRecordsTold = 3, kBadRecordBytes = 300;
 constexpr size_t kFailureBytes = 64 << 10;
 // Of all ports, some more than that at most: operators with tens of ports are rare (guess).
 constexpr size_t kMostHotKeys = 32;
+constexpr const char* kBadCsv =
+    "the csv record that begins here is broken: text stands behind the quote that ends a field, or a quote is never "
+    "closed";
 
 mr_bytes Bytes(const std::string& s) { return {s.data(), s.size()}; }
 std::string Text(mr_bytes b) { return std::string(b.data, b.size); }
@@ -43,6 +46,9 @@ Runner::Runner(const WireTask& task, std::vector<UniqueFd> split_fds, Link* link
   host_.bad_record = &HostBadRecord;
   host_.cancelled = &HostCancelled;
   host_.progress = &HostProgress;
+  host_.bad_records = &HostBadRecords;
+  host_.record_place = &HostRecordPlace;
+  host_.failed_in = &HostFailedIn;
   link_->SetInput([this](uint32_t input, uint32_t upstream, uint32_t partition, std::string chunk, bool last) {
     return inputs_.Add({input, upstream, partition}, std::move(chunk), last);
   });
@@ -70,7 +76,7 @@ WireResult Runner::Run() {
     const bool final = oper_.failure.ok() ? damaged_ : oper_.final;
     result.outcome = !user ? Outcome::kEnvironment : final ? Outcome::kUserFinal : Outcome::kUser;
     result.message = status.message();
-    result.record = where_;
+    result.record = failed_in_.empty() ? where_ : failed_in_;
   }
   for (size_t i = 0; status.ok() && i < ports_.size() && result.hot_keys.size() < kMostHotKeys; ++i) {
     for (HotKey& key : ports_[i]->Hottest()) result.hot_keys.push_back(std::move(key));
@@ -179,6 +185,7 @@ Status Runner::Deliver() {
 
 Status Runner::EndInput(uint32_t input) {
   where_.clear();
+  failed_in_.clear();
   if (oper_.table->input_end == nullptr) return {};
   return CallOperator(oper_, "input_end", [&] { return oper_.table->input_end(oper_.op, input); });
 }
@@ -258,6 +265,7 @@ Status Runner::DeliverSegment(const SegmentKey& key, Segment* segment) {
     batch.data = {data, chunk.size};
     where_ = "stage input " + std::to_string(key.input) + ", upstream task " + std::to_string(key.upstream) +
              ", chunk " + std::to_string(i);
+    failed_in_.clear();
     CountBatch(batch);
     MR_RETURN_IF_ERROR(CallBatch(batch));
     inputs_.Drop(segment, i);
@@ -281,8 +289,20 @@ Status Runner::DeliverSplit(size_t index) {
 Status Runner::DeliverBatches(const WireSplit& split, uint32_t upstream, SplitReader* reader) {
   // What a compressed file has is known better with time.
   uint64_t expected = split.length;
+  struct Leave {
+    const SplitReader** reader;
+    ~Leave() { *reader = nullptr; }
+  } leave{&reader_};
+  reader_ = reader;
+  reader->SetBadCsv([&](const CsvRecord& record, uint64_t offset) -> Status {
+    const std::string place = split.name + ", byte " + std::to_string(offset);
+    if (SkipBad(CsvLines(record.with_end), record.with_end.size(), place + ": " + kBadCsv, "") == 0) return {};
+    failed_in_ = place;
+    return oper_.failure;
+  });
   for (;;) {
     mr_batch batch{};
+    failed_in_.clear();
     const Result<bool> next = reader->Next(&batch_, &batch.offset);
     if (!next.ok()) {
       damaged_ = next.status().code() == Code::kInvalidArgument;
@@ -318,6 +338,7 @@ Status Runner::DeliverGrouped(const std::vector<uint32_t>& grouped) {
   where_ = "grouped input";
   for (;;) {
     mr_batch batch;
+    failed_in_.clear();
     MR_ASSIGN_OR_RETURN(const bool got, stream.Next(&batch));
     if (!got) break;
     CountBatch(batch);
@@ -343,6 +364,7 @@ Status Runner::CallBatch(const mr_batch& batch) {
 
 Status Runner::Finish() {
   where_.clear();
+  failed_in_.clear();
   MR_RETURN_IF_ERROR(CallOperator(oper_, "end", [this] { return oper_.table->end(oper_.op); }));
   SetPhase(kPhaseWrite);
   for (const auto& port : ports_) MR_RETURN_IF_ERROR(port->Finish());
@@ -407,8 +429,9 @@ void Runner::HostCount(void* context, mr_bytes group, mr_bytes name, int64_t n) 
   const std::pair<std::string, std::string> key(Text(group), Text(name));
   auto counter = self->counters_.find(key);
   if (counter == self->counters_.end()) {
-    // The host's own counter comes on top.
-    if (self->counters_.size() - self->counters_.count({"mr", "bad_records"}) >= MR_MAX_COUNTERS) {
+    // The host's own counters come on top.
+    const size_t own = self->counters_.count({"mr", "bad_records"}) + self->counters_.count({"mr", "bad_bytes"});
+    if (self->counters_.size() - own >= MR_MAX_COUNTERS) {
       return refuse("more than " + std::to_string(MR_MAX_COUNTERS) + " counters: '" + key.second.substr(0, 64) +
                     "' is one more; count totals, and emit what varies with the data");
     }
@@ -433,31 +456,56 @@ void Runner::HostFailAs(void* context, uint32_t failure, mr_bytes message) {
   }
 }
 
-int Runner::HostBadRecord(void* context, mr_bytes what) {
-  auto* self = static_cast<Runner*>(context);
-  if (!self->oper_.failure.ok()) return -1;
-  const std::string text = Text(what), who = "operator " + self->oper_.name() + " failed: ";
-  const uint64_t limit = self->task_.max_bad_records, n = ++self->bad_records_;
+int Runner::SkipBad(uint64_t records, uint64_t bytes, const std::string& what, const std::string& who) {
+  if (!oper_.failure.ok()) return -1;
+  const uint64_t limit = task_.max_bad_records, n = bad_records_ += records;
   if (n > limit) {
-    self->oper_.final = true;
-    self->oper_.failure =
-        InvalidArgument(limit == 0 ? who + text + " (--max-bad-records N would skip up to N such records)"
+    oper_.final = true;
+    oper_.failure =
+        InvalidArgument(limit == 0 ? who + what + " (--max-bad-records N would skip up to N such records)"
                                    : who + "it met " + std::to_string(n) + " bad records, and --max-bad-records is " +
-                                         std::to_string(limit) + "; the last one: " + text);
+                                         std::to_string(limit) + "; the last one: " + what);
     return -1;
   }
-  if (n <= kBadRecordsLogged) {
-    HostLog(context, Bytes("bad record, skipped: " + text));
-  } else if (n == kBadRecordsLogged + 1) {
-    HostLog(context, Bytes("further bad records are counted and not shown"));
+  if (++bad_logged_ <= kBadRecordsLogged) {
+    const std::string lines = records > 1 ? " (" + std::to_string(records) + " lines)" : "";
+    const std::string line = "bad record, skipped" + lines + ": " + what;
+    HostLog(this, Bytes(line));
+  } else if (bad_logged_ == kBadRecordsLogged + 1) {
+    HostLog(this, Bytes("further bad records are counted and not shown"));
   }
-  if (self->bad_samples_.size() < kBadRecordsTold) self->bad_samples_.push_back(text.substr(0, kBadRecordBytes));
-  ++self->counters_[{"mr", "bad_records"}];
+  if (bad_samples_.size() < kBadRecordsTold) bad_samples_.push_back(what.substr(0, kBadRecordBytes));
+  counters_[{"mr", "bad_records"}] += static_cast<int64_t>(records);
+  counters_[{"mr", "bad_bytes"}] += static_cast<int64_t>(bytes);
   return 0;
 }
 
 void Runner::HostProgress(void* context) {
   static_cast<Runner*>(context)->link_->page()->pulse.fetch_add(1, std::memory_order_relaxed);
+}
+
+int Runner::HostBadRecord(void* context, mr_bytes what) { return HostBadRecords(context, 1, 0, what); }
+
+int Runner::HostBadRecords(void* context, uint64_t records, uint64_t bytes, mr_bytes what) {
+  auto* self = static_cast<Runner*>(context);
+  return self->SkipBad(records, bytes, Text(what), "operator " + self->oper_.name() + " failed: ");
+}
+
+std::string Runner::PlaceOf(uint64_t record) const {
+  if (reader_ == nullptr) return where_ + ", record " + std::to_string(record);
+  BatchView view;
+  if (BatchView::Parse(batch_.data(), batch_.size(), &view) != nullptr) return where_;
+  return reader_->PlaceOf(view, record);
+}
+
+void Runner::HostRecordPlace(void* context, uint64_t record, mr_sink out) {
+  const std::string place = static_cast<Runner*>(context)->PlaceOf(record);
+  out.write(out.context, Bytes(place));
+}
+
+void Runner::HostFailedIn(void* context, mr_bytes place) {
+  auto* self = static_cast<Runner*>(context);
+  if (self->failed_in_.empty()) self->failed_in_ = Text(place);
 }
 
 int Runner::HostCancelled(void* context) {

@@ -40,6 +40,10 @@ class Runner {
   Status DeliverSplit(size_t split);
   // All that the reader finds in a split, or in an upstream task's output.
   Status DeliverBatches(const WireSplit& split, uint32_t upstream, SplitReader* reader);
+  // The place of a record of the batch at hand, for messages.
+  std::string PlaceOf(uint64_t record) const;
+  // Counts what is skipped; not 0 where it is too much, and then the attempt has failed.
+  int SkipBad(uint64_t records, uint64_t bytes, const std::string& what, const std::string& who);
   Status DeliverGrouped(const std::vector<uint32_t>& grouped);
   Status CallBatch(const mr_batch& batch);
   Status EndInput(uint32_t input);
@@ -55,6 +59,9 @@ class Runner {
   static void HostLog(void* context, mr_bytes line);
   static void HostFailAs(void* context, uint32_t failure, mr_bytes message);
   static int HostBadRecord(void* context, mr_bytes what);
+  static int HostBadRecords(void* context, uint64_t records, uint64_t bytes, mr_bytes what);
+  static void HostRecordPlace(void* context, uint64_t record, mr_sink out);
+  static void HostFailedIn(void* context, mr_bytes place);
   static int HostCancelled(void* context);
   static void HostProgress(void* context);
 
@@ -69,9 +76,11 @@ class Runner {
   CsvQuotes quotes_;
   GroupedStream* stream_ = nullptr;  // while a grouped batch is with the operator
   std::string batch_, where_;
+  const SplitReader* reader_ = nullptr;  // of the batch at hand, where a file is read
+  std::string failed_in_;                // what the operator said of the place of its failure
   bool user_failed_ = false;  // oper_.failure came by fail()
   bool damaged_ = false;      // an input cannot be read as its format, which each attempt would find
-  uint64_t bad_records_ = 0;
+  uint64_t bad_records_ = 0, bad_logged_ = 0;
   std::vector<std::string> bad_samples_;
   uint64_t records_in_ = 0, records_out_ = 0;
   std::map<std::pair<std::string, std::string>, int64_t> counters_;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "common/abi/csv_scan.h"
 #include "common/io/crc32c.h"
 #include "worker/task/output.h"
 
@@ -27,14 +26,14 @@ Status SplitReader::Start() {
   const bool any_bytes = format_.kind == FileFormat::Kind::kFixed || format_.kind == FileFormat::Kind::kRecord;
   const bool given = stream_ != nullptr;
   if (!given) {
-    MR_ASSIGN_OR_RETURN(stream_, OpenStream(file_, any_bytes));
+    MR_ASSIGN_OR_RETURN(stream_, OpenStream(file_, any_bytes, format_));
   }
   buffer_offset_ = stream_->begin();
   ended_ = (!given && split().length == 0) || stream_->begin() == limit();
   if (ended_) return {};
   csv_scanned_ = csv_end_ = stream_->begin();
+  if (format_.kind == FileFormat::Kind::kCsv) return stream_->begin() == 0 ? SkipByteOrderMark() : SkipFirstCsvRecord();
   if (format_.kind == FileFormat::Kind::kRaw || (!any_bytes && stream_->begin() == 0)) return {};
-  if (format_.kind == FileFormat::Kind::kCsv) return SkipFirstCsvRecord();
   if (!any_bytes) return SkipFirstLine();
   if (format_.kind == FileFormat::Kind::kRecord) ended_ = stream_->begin() > 0;
   if (format_.kind != FileFormat::Kind::kFixed) return {};
@@ -136,7 +135,7 @@ void SplitReader::ScanCsv() {
   const uint64_t at = csv_scanned_;
   const std::string_view fresh = std::string_view(buffer_).substr(at - buffer_offset_);
   csv_scanned_ += fresh.size();
-  ForEachCsvEnd(fresh, &quoted_, [&](size_t end) {
+  ForEachCsvEnd(fresh, format_.csv, &scan_, [&](size_t end, bool) {
     csv_end_ = at + end;
     if (csv_end_ <= limit()) return true;
     csv_scanned_ = csv_end_;
@@ -144,22 +143,33 @@ void SplitReader::ScanCsv() {
   });
 }
 
+Status SplitReader::SkipByteOrderMark() {
+  MR_RETURN_IF_ERROR(Need(kByteOrderMark.size()).status());
+  csv_scanned_ += buffer_.size() - WithoutByteOrderMark(buffer_).size();
+  return {};
+}
+
 Status SplitReader::SkipFirstCsvRecord() {
-  if (quotes_ == nullptr) {
-    return InvalidArgument(split().name + ": a part of a csv file, and the job was submitted without the stage that "
-                           "counts the quotes before it; submit it again");
-  }
-  MR_ASSIGN_OR_RETURN(quoted_, quotes_->At(split().name, stream_->begin()));
   const uint64_t begin = stream_->begin();
-  // What follows the first end of a record.
+  // Without quotes each line is a record, and the first line end behind `begin` is the same from any state.
+  scan_.state = CsvState::kUnquoted;
+  if (format_.csv.quotes) {
+    if (quotes_ == nullptr) {
+      return InvalidArgument(split().name + ": a part of a csv file, and the job was submitted without the stage that "
+                             "reads the quotes before it; submit it again");
+    }
+    MR_ASSIGN_OR_RETURN(scan_.state, quotes_->At(format_.csv, split().name, begin));
+  }
+  // The record that holds this split's first byte, or begins with it, belongs to the split before.
   for (;;) {
-    const std::string_view fresh = std::string_view(buffer_).substr(csv_scanned_ - buffer_offset_);
+    const uint64_t at = csv_scanned_;
+    const std::string_view fresh = std::string_view(buffer_).substr(at - buffer_offset_);
     uint64_t found = 0;
-    ForEachCsvEnd(fresh, &quoted_, [&](size_t end) {
-      found = csv_scanned_ + end;
-      return false;
+    ForEachCsvEnd(fresh, format_.csv, &scan_, [&](size_t end, bool) {
+      if (at + end > begin) found = at + end;
+      return found == 0;
     });
-    csv_scanned_ = found != 0 ? found : csv_scanned_ + fresh.size();
+    csv_scanned_ = found != 0 ? found : at + fresh.size();
     ended_ = csv_scanned_ > limit();
     if (found != 0) {
       start_ = found - buffer_offset_;
@@ -189,11 +199,8 @@ Result<bool> SplitReader::NextCsv(std::string* batch, uint64_t* offset) {
       if (unread().size() > kMaxLineBytes) return CsvRecordTooLong(at());
       MR_ASSIGN_OR_RETURN(const bool filled, Fill());
       if (filled) continue;
+      // The file's last record needs no line end; one that ends within quotes is bad.
       ended_ = true;
-      if (quoted_) {
-        return InvalidArgument("CSV_OPEN_QUOTE: " + file_.Where(at()) +
-                               ": in the record that begins here a quote opens that nothing closes before the file ends");
-      }
       take = unread().size();
       if (take == 0) return false;
     }
@@ -202,6 +209,7 @@ Result<bool> SplitReader::NextCsv(std::string* batch, uint64_t* offset) {
     *offset = at();
     MR_RETURN_IF_ERROR(AddLines(*offset, unread().substr(0, take)));
     Consume(take);
+    if (builder_.empty()) continue;  // all of them were bad
     batch->clear();
     builder_.Finish(0, batch);
     return true;
@@ -219,7 +227,7 @@ Result<bool> SplitReader::NextRaw(std::string* batch, uint64_t* offset) {
   MR_ASSIGN_OR_RETURN(const bool any, Need(1));
   const uint64_t left = limit() - at(), size = std::min<uint64_t>(unread().size(), left);
   if (!any || size == 0) return false;
-  *offset = at();
+  *offset = last_offset_ = at();
   builder_.Add({}, unread().substr(0, size));
   Consume(size);
   batch->clear();
@@ -231,40 +239,53 @@ Status SplitReader::LineTooLong(uint64_t offset) const {
   return InvalidArgument("LINE_TOO_LONG: " + file_.Where(offset) + ": a line above 16 MiB; is this a text file?");
 }
 
-Status SplitReader::AddLines(uint64_t offset, std::string_view block) {
-  const size_t size = block.size();
-  if (raw_blocks_ && format_.lines()) {
-    while (!block.empty()) {
-      size_t take = block.size();
-      if (take > kMaxLineBytes && format_.kind == FileFormat::Kind::kCsv) {
-        bool quoted = false;
-        take = 0;
-        ForEachCsvEnd(block, &quoted, [&](size_t end) {
-          if (end <= kMaxLineBytes) take = end;
-          return end <= kMaxLineBytes;
-        });
-      } else if (take > kMaxLineBytes) take = block.rfind('\n', kMaxLineBytes - 1) + 1;
-      if (take == 0) {
-        const uint64_t at = offset + size - block.size();
-        return format_.kind == FileFormat::Kind::kCsv ? CsvRecordTooLong(at) : LineTooLong(at);
-      }
-      builder_.Add({}, block.substr(0, take));
-      block.remove_prefix(take);
+Status SplitReader::AddBlocks(uint64_t offset, std::string_view block) {
+  const bool csv = format_.kind == FileFormat::Kind::kCsv;
+  while (!block.empty()) {
+    size_t take = block.size();
+    if (take > kMaxLineBytes && csv) {
+      const size_t mark = offset == 0 ? block.size() - WithoutByteOrderMark(block).size() : 0;
+      CsvScan scan;
+      take = 0;
+      ForEachCsvEnd(block.substr(mark), format_.csv, &scan, [&](size_t end, bool) {
+        if (mark + end <= kMaxLineBytes) take = mark + end;
+        return mark + end <= kMaxLineBytes;
+      });
+    } else if (take > kMaxLineBytes) {
+      take = block.rfind('\n', kMaxLineBytes - 1) + 1;
     }
-    return {};
+    if (take == 0) return csv ? CsvRecordTooLong(offset) : LineTooLong(offset);
+    builder_.Add({}, block.substr(0, take));
+    block.remove_prefix(take);
+    offset += take;
   }
-  if (format_.kind == FileFormat::Kind::kCsv) {
-    Status status;
-    ForEachCsvRecord(block, [&](std::string_view record) {
-      if (!status.ok()) return;
-      if (record.size() > kMaxLineBytes) {
-        status = CsvRecordTooLong(offset + static_cast<uint64_t>(record.data() - block.data()));
-      } else {
-        builder_.Add({}, record);
-      }
-    });
-    return status;
-  }
+  return {};
+}
+
+Status SplitReader::AddCsv(uint64_t offset, std::string_view block) {
+  Status status;
+  const std::string_view text = offset == 0 ? WithoutByteOrderMark(block) : block;
+  ForEachCsvRecord(text, format_.csv, [&](const CsvRecord& record) {
+    if (!status.ok()) return;
+    const uint64_t at = offset + static_cast<uint64_t>(record.text.data() - block.data());
+    if (record.text.size() > kMaxLineBytes) {
+      status = CsvRecordTooLong(at);
+    } else if (!record.bad) {
+      builder_.Add({}, record.text);
+    } else if (split().sample_bytes != 0) {
+      // Counted by who reads all of the file.
+    } else {
+      status = bad_csv_ ? bad_csv_(record, at) : InvalidArgument("CSV_BAD_RECORD: " + file_.Where(at));
+    }
+  });
+  return status;
+}
+
+Status SplitReader::AddLines(uint64_t offset, std::string_view block) {
+  last_offset_ = offset;
+  if (raw_blocks_ && format_.lines()) return AddBlocks(offset, block);
+  if (format_.kind == FileFormat::Kind::kCsv) return AddCsv(offset, block);
+  const size_t size = block.size();
   while (!block.empty()) {
     const size_t nl = block.find('\n');
     const std::string_view line = block.substr(0, nl);
@@ -282,6 +303,34 @@ Status SplitReader::AddLines(uint64_t offset, std::string_view block) {
   return {};
 }
 
+std::string SplitReader::PlaceOf(const BatchView& batch, uint64_t record) const {
+  uint64_t offset = last_offset_;
+  const bool lines = (format_.lines() && !raw_blocks_) || format_.kind == FileFormat::Kind::kKv;
+  if (format_.kind == FileFormat::Kind::kRecord) {
+    return file_.Where(offset) + ", record " + std::to_string(record) + " of the frame";
+  }
+  if (!lines) {
+    for (uint32_t before = 0; before < record && before < batch.size(); ++before) offset += batch.value(before).size();
+    return file_.Where(offset);
+  }
+  // The bytes that the batch was made of stay in the buffer until the next one is asked for.
+  const std::string_view made_of = std::string_view(buffer_).substr(offset - buffer_offset_, at() - offset);
+  if (format_.kind == FileFormat::Kind::kCsv) {
+    uint64_t number = 0;
+    const std::string_view text = offset == 0 ? WithoutByteOrderMark(made_of) : made_of;
+    ForEachCsvRecord(text, format_.csv, [&](const CsvRecord& r) {
+      if (r.bad) return;
+      if (number++ == record) offset = last_offset_ + static_cast<uint64_t>(r.text.data() - made_of.data());
+    });
+    return file_.Where(offset);
+  }
+  size_t begin = 0;
+  for (uint64_t number = 0; number < record && begin < made_of.size(); ++number) {
+    begin = std::min(made_of.find('\n', begin), made_of.size() - 1) + 1;
+  }
+  return file_.Where(offset + begin);
+}
+
 Result<bool> SplitReader::NextFixed(std::string* batch, uint64_t* offset) {
   const uint64_t n = format_.record_bytes;
   if (ended_ || at() >= limit() || (split().sample_bytes != 0 && delivered_ >= split().sample_bytes)) return false;
@@ -295,7 +344,7 @@ Result<bool> SplitReader::NextFixed(std::string* batch, uint64_t* offset) {
   const uint64_t owned = limit() == ByteStream::kUnknown ? unread().size() / n : (limit() - at() + n - 1) / n;
   const uint64_t records = std::min({std::max<uint64_t>(1, piece_ / n), owned, unread().size() / n});
   for (uint64_t i = 0; i < records; ++i) builder_.Add({}, unread().substr(i * n, n));
-  *offset = at();
+  *offset = last_offset_ = at();
   Consume(records * n);
   batch->clear();
   builder_.Finish(0, batch);
@@ -321,7 +370,7 @@ Result<bool> SplitReader::NextFrame(std::string* batch, uint64_t* offset) {
   if (Crc32c(*batch) != frame.crc) return damaged("checksum differs");
   BatchView view;
   if (const char* wrong = BatchView::Parse(batch->data(), batch->size(), &view)) return damaged(wrong);
-  *offset = at();
+  *offset = last_offset_ = at();
   Consume(sizeof frame + padded);
   return true;
 }

@@ -170,20 +170,28 @@ class Adapter {
   }
 
   // f() maps or reduces one record or group; where it says that this is a bad one, what that emitted is taken back.
-  // place(): where it is.
+  // place(): where it is. bytes: how many bytes it has, 0 where that is not known.
   template <class F, class Place>
-  static void Guarded(Instance& i, F&& f, Place&& place) {
+  static void Guarded(Instance& i, uint64_t bytes, F&& f, Place&& place) {
     i.outputs.Mark();
     try {
       f();
     } catch (const BadRecord& bad) {
       i.outputs.Rollback();
-      i.context.SkipRecord(place() + ": " + bad.what());
+      const std::string where = place();
+      i.context.FailedIn(where);  // counts where these are too many
+      i.context.SkipRecords(1, bytes, where + ": " + bad.what());
+    } catch (const AttemptOver&) {
+      throw;
+    } catch (...) {
+      i.context.FailedIn(place());
+      throw;
     }
   }
 
-  // Of record r of the batch at hand, which begins at `offset`.
+  // Of record r of the batch at hand, which begins at `offset`. The host knows it best.
   static std::string PlaceOf(const Instance& i, const BatchView& view, uint32_t r, uint64_t offset) {
+    if (std::string place = i.context.RecordPlace(r); !place.empty()) return place;
     if (i.context.input_file().empty()) {
       return "record " + std::to_string(r) + " of a batch of input " + std::to_string(i.context.input()) +
              " from upstream task " + std::to_string(i.context.upstream_task());
@@ -200,7 +208,16 @@ class Adapter {
     for (uint32_t r = 0; r < view.size(); ++r) {
       const std::string_view key = view.key(r), value = view.value(r);
       if constexpr (Op::kKind == Kind::kBlock) {
-        i.op.Map(mr::Block{value, offset}, i.out);
+        try {
+          i.op.Map(mr::Block{value, offset}, i.out);
+        } catch (const AttemptOver&) {
+          throw;
+        } catch (...) {
+          // An operator that knows the line has said so before.
+          i.context.FailedIn("a line in " + i.context.input_file() + ", bytes " + std::to_string(offset) + " to " +
+                             std::to_string(offset + value.size()));
+          throw;
+        }
         offset += value.size();
         i.context.Taken(key.size() + value.size());
       } else {
@@ -212,7 +229,7 @@ class Adapter {
             i.op.Map(KeyCodec<typename Op::KeyIn>::Decode(key), ValueCodec<typename Op::ValueIn>::Decode(value), i.out);
           }
         };
-        Guarded(i, map, [&] { return PlaceOf(i, view, r, offset); });
+        Guarded(i, key.size() + value.size(), map, [&] { return PlaceOf(i, view, r, offset); });
       }
     }
   }
@@ -225,10 +242,10 @@ class Adapter {
         const auto key = KeyCodec<std::pair<K, typename Op::OrderKey>>::Decode(i.groups.key());
         SortedValues<K, typename Op::OrderKey, typename Op::ValueIn> values(&i.groups);
         const KeyView<K> group(std::get<0>(key));
-        Guarded(i, [&] { i.op.Reduce(group, values, i.out); }, [&] { return KeyPlace(group, i.groups.key()); });
+        Guarded(i, 0, [&] { i.op.Reduce(group, values, i.out); }, [&] { return KeyPlace(group, i.groups.key()); });
       } else {
         const auto key = KeyCodec<typename Op::KeyIn>::Decode(i.groups.key());
-        Guarded(i, [&] { CallGroup(i, key); }, [&] { return KeyPlace(key, i.groups.key()); });
+        Guarded(i, 0, [&] { CallGroup(i, key); }, [&] { return KeyPlace(key, i.groups.key()); });
       }
     }
   }

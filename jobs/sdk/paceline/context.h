@@ -103,9 +103,32 @@ class Context {
 
   // For operators that take blocks or batches apart themselves: a record of them cannot be used, `what` says where it is
   // and why; go on with the next one. Does not return where these are too many (BadRecord in error.h).
-  void SkipRecord(std::string_view what) {
+  void SkipRecord(std::string_view what) { SkipRecords(1, 0, what); }
+  // As SkipRecord, for `records` records (as the lines of a row) of `bytes` bytes together.
+  void SkipRecords(uint64_t records, uint64_t bytes, std::string_view what) {
+    if (MR_HAS(host_, bad_records)) {
+      if (host_->bad_records(host_->context, records, bytes, sdk::Bytes(what)) != 0) throw sdk::AttemptOver{};
+      return;
+    }
     if (!MR_HAS(host_, bad_record)) throw JobError(std::string(what));
-    if (host_->bad_record(host_->context, sdk::Bytes(what)) != 0) throw sdk::AttemptOver{};
+    for (; records > 0; --records) {
+      if (host_->bad_record(host_->context, sdk::Bytes(what)) != 0) throw sdk::AttemptOver{};
+    }
+  }
+
+  // For operators that take blocks or batches apart themselves: the place of the record, line or group that fails,
+  // before the exception leaves. The first call per batch counts. Other operators need not: the base classes do it.
+  void FailedIn(std::string_view place) {
+    if (MR_HAS(host_, failed_in) && host_->failed_in != nullptr) host_->failed_in(host_->context, sdk::Bytes(place));
+  }
+  // The place of record number `record` of the batch at hand; empty where the host does not know it.
+  std::string RecordPlace(uint64_t record) const {
+    std::string place;
+    if (!MR_HAS(host_, record_place) || host_->record_place == nullptr) return place;
+    const mr_sink sink{&place,
+                       [](void* out, mr_bytes text) { static_cast<std::string*>(out)->append(sdk::View(text)); }};
+    host_->record_place(host_->context, record, sink);
+    return place;
   }
 
   // The attempt was told to end (its job was killed, or another attempt of its task was faster), and nothing of it will

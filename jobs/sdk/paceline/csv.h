@@ -1,9 +1,11 @@
-// One record of CSV to fields and back (RFC 4180): separators, fields in double quotes, a doubled quote inside, and
-// newlines, too: inputs of format csv come as whole records. A CR at the end is dropped.
+// One record of CSV to fields and back, with the meaning of Python's csv module (strict): separators, fields in quotes,
+// a doubled quote inside, and newlines, too: inputs of format csv come as whole records. A quote opens a field only as
+// its first byte. A CR at the end is dropped; an empty record has no fields.
 #pragma once
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,53 +13,28 @@
 #include "common/abi/csv_scan.h"
 
 namespace mr {
-// Null on success, else what is wrong. Reuses the strings of `fields`.
-inline const char* ParseCsvRecord(std::string_view line, std::vector<std::string>* fields, char separator = ',') {
-  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-  size_t n = 0;
-  const auto next = [&]() -> std::string& {
-    if (n == fields->size()) fields->emplace_back();
-    std::string& field = (*fields)[n++];
-    field.clear();
-    return field;
-  };
-  size_t at = 0;
-  while (true) {
-    std::string& field = next();
-    if (at < line.size() && line[at] == '"') {
-      for (++at;; ++at) {
-        const size_t quote = line.find('"', at);
-        if (quote == line.npos) return "a quoted field does not end (read it as --format csv, if it holds newlines)";
-        field.append(line.substr(at, quote - at));
-        at = quote + 1;
-        if (at == line.size() || line[at] != '"') break;
-        field.push_back('"');
-      }
-      if (at < line.size() && line[at] != separator) return "text stands behind the quote that ends a field";
-    } else {
-      const size_t comma = std::min(line.find(separator, at), line.size());
-      field.assign(line.substr(at, comma - at));
-      at = comma;
-    }
-    if (at == line.size()) break;
-    ++at;  // the separator
-  }
-  fields->resize(n);
-  return nullptr;
-}
 
-// The fields of one record as views: into the record, or into the row's own memory where quotes had to go. Valid
-// until the next Parse, and as long as the record is.
+// What breaks the rules of CSV in a record that the parsers below refuse.
+inline constexpr const char* kCsvOpenQuote =
+    "a quoted field does not end (read it as --format csv, if it holds newlines; --quote none, if quotes mean nothing)";
+inline constexpr const char* kCsvBehindQuote =
+    "text stands behind the quote that ends a field (--quote none, if quotes mean nothing)";
+
+// The fields of one record as views: into the record, or into the row's own memory where a doubled quote had to go.
+// Valid until the next Parse, and as long as the record is.
 class CsvRow {
  public:
   // Null on success, else what is wrong.
-  const char* Parse(std::string_view record, char separator = ',') {
+  const char* Parse(std::string_view record, const CsvDialect& dialect = {}) {
     if (!record.empty() && record.back() == '\r') record.remove_suffix(1);
     fields_.clear();
-    if (std::memchr(record.data(), '"', record.size()) != nullptr) return ParseQuoted(record, separator);
+    if (record.empty()) return nullptr;
+    if (dialect.quotes && std::memchr(record.data(), dialect.quote, record.size()) != nullptr)
+      return ParseQuoted(record, dialect);
     const char* at = record.data();
     const char* const end = at + record.size();
-    while (const auto* stop = static_cast<const char*>(std::memchr(at, separator, static_cast<size_t>(end - at)))) {
+    while (const auto* stop =
+               static_cast<const char*>(std::memchr(at, dialect.separator, static_cast<size_t>(end - at)))) {
       fields_.emplace_back(at, static_cast<size_t>(stop - at));
       at = stop + 1;
     }
@@ -68,34 +45,71 @@ class CsvRow {
   std::string_view operator[](size_t i) const { return fields_[i]; }
 
  private:
-  const char* ParseQuoted(std::string_view record, char separator) {
-    if (const char* wrong = ParseCsvRecord(record, &copies_, separator)) return wrong;
-    fields_.assign(copies_.begin(), copies_.end());
-    return nullptr;
+  const char* ParseQuoted(std::string_view record, const CsvDialect& dialect) {
+    size_t copies = 0;
+    for (size_t at = 0;; ++at) {
+      if (at == record.size() || record[at] != dialect.quote) {
+        const size_t stop = std::min(record.find(dialect.separator, at), record.size());
+        fields_.push_back(record.substr(at, stop - at));
+        at = stop;
+      } else {
+        size_t quote = record.find(dialect.quote, ++at);
+        if (quote == record.npos) return kCsvOpenQuote;
+        std::string_view field = record.substr(at, quote - at);
+        if (quote + 1 < record.size() && record[quote + 1] == dialect.quote) {
+          if (copies == copies_.size()) copies_.emplace_back();
+          std::string& copy = copies_[copies++];
+          copy.assign(field);
+          do {
+            copy.push_back(dialect.quote);
+            const size_t from = quote + 2;
+            quote = record.find(dialect.quote, from);
+            if (quote == record.npos) return kCsvOpenQuote;
+            copy.append(record.substr(from, quote - from));
+          } while (quote + 1 < record.size() && record[quote + 1] == dialect.quote);
+          field = copy;
+        }
+        at = quote + 1;
+        if (at < record.size() && record[at] != dialect.separator) return kCsvBehindQuote;
+        fields_.push_back(field);
+      }
+      if (at == record.size()) return nullptr;
+    }
   }
   std::vector<std::string_view> fields_;
-  std::vector<std::string> copies_;
+  std::deque<std::string> copies_;  // views of these stay valid while others are added
 };
 
-// Whether the field holds what would end it. To its end, without a branch for each byte: few do.
-inline bool NeedsQuotes(std::string_view field, char separator = ',') {
-  bool any = false;
-  for (const char c : field) any |= (c == separator) | (c == '"') | (c == '\n') | (c == '\r');
-  return any;
+// Null on success, else what is wrong. Reuses the strings of `fields`.
+inline const char* ParseCsvRecord(std::string_view line, std::vector<std::string>* fields,
+                                  const CsvDialect& dialect = {}) {
+  CsvRow row;
+  if (const char* wrong = row.Parse(line, dialect)) return wrong;
+  fields->resize(row.size());
+  for (size_t i = 0; i < row.size(); ++i) (*fields)[i].assign(row[i]);
+  return nullptr;
 }
 
-// Appends the field, in quotes only where it needs them.
-inline void AppendCsvField(std::string_view field, std::string* out, char separator = ',') {
-  if (!NeedsQuotes(field, separator)) {
+// Whether the field must be written in quotes. To its end, without a branch for each byte: few must.
+inline bool NeedsQuotes(std::string_view field, const CsvDialect& dialect = {}) {
+  bool any = false;
+  for (const char c : field) any |= (c == dialect.separator) | (c == dialect.quote) | (c == '\n') | (c == '\r');
+  return any && dialect.quotes;
+}
+
+// Appends the field, in quotes only where it needs them. Without quotes in the dialect it must hold no separator and no
+// line end, as none that was read so does.
+inline void AppendCsvField(std::string_view field, std::string* out, const CsvDialect& dialect = {}) {
+  if (!NeedsQuotes(field, dialect)) {
     out->append(field);
     return;
   }
-  out->push_back('"');
+  out->push_back(dialect.quote);
   for (char c : field) {
-    if (c == '"') out->push_back('"');
+    if (c == dialect.quote) out->push_back(dialect.quote);
     out->push_back(c);
   }
-  out->push_back('"');
+  out->push_back(dialect.quote);
 }
 
 }  // namespace mr

@@ -36,6 +36,16 @@ struct ShuffleOptions {
   bool custom_partition = false; // the operator is also a Partitioner
 };
 
+// A table that the job reads and the columns of it that it needs: looked at when the job is submitted, so that a column
+// that is not there is refused before anything runs.
+struct TableNeeds {
+  std::string side;               // for messages; may be empty
+  std::vector<std::string> uris;  // empty: the job's --input
+  std::string format = "csv";     // as FileOptions
+  bool header = true;             // the first row names the columns; else they are 1, 2, 3, ...
+  std::vector<std::string> columns;
+};
+
 // What is known of a job when its plan is made: by default nothing.
 struct PlanFacts {
   std::function<std::optional<uint64_t>(const std::vector<std::string>& uris)> input_bytes;
@@ -64,6 +74,8 @@ class JobPlan {
 
   // A line that `mrctl explain` shows with the plan: why it is as it is.
   void Note(std::string note) { notes_.push_back(std::move(note)); }
+
+  void Needs(TableNeeds table) { tables_.push_back(std::move(table)); }
 
   Stage& Map(std::string name, std::string op) { return Add(Role::kMap, name, op); }
   Stage& Reduce(std::string name, std::string op) { return Add(Role::kReduce, name, op); }
@@ -221,6 +233,7 @@ class JobPlan {
 
   PlanFacts facts_;
   std::vector<std::string> notes_;
+  std::vector<TableNeeds> tables_;
   std::deque<Stage> stages_;  // references stay valid
 };
 
@@ -264,6 +277,17 @@ inline std::string JobPlan::Json() const {
   std::string notes;
   for (const std::string& note : notes_) notes += (notes.empty() ? " \"notes\": [" : ", ") + sdk::JsonString(note);
   if (!notes.empty()) notes += "],\n";
+  const auto list = [](const std::vector<std::string>& texts) {
+    std::string json;
+    for (const std::string& text : texts) json += (json.empty() ? "" : ", ") + sdk::JsonString(text);
+    return "[" + json + "]";
+  };
+  for (const TableNeeds& t : tables_) {
+    notes += (&t == tables_.data() ? " \"tables\": [\n  " : ",\n  ") + ("{\"side\": " + sdk::JsonString(t.side)) +
+             ", \"uris\": " + list(t.uris) + ", \"format\": " + sdk::JsonString(t.format) +
+             ", \"header\": " + (t.header ? "true" : "false") + ", \"columns\": " + list(t.columns) + "}";
+  }
+  if (!tables_.empty()) notes += "],\n";
   return "{\"version\": 1,\n" + notes + " \"stages\": [\n" + stages + "]}\n";
 }
 

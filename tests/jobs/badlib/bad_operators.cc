@@ -32,6 +32,26 @@ class Throws : public Base {
  public:
   void Map(std::string_view, Out&) { throw std::runtime_error("thrown on purpose"); }
 };
+// At the record that begins with '!', alone, as a line or as a key, and in a group of such a key.
+void ThrowAt(std::string_view text) {
+  if (text.starts_with('!')) throw std::runtime_error("thrown at '" + std::string(text) + "'");
+}
+class ThrowsAtLine : public Base {
+ public:
+  void Map(std::string_view line, Out&) { ThrowAt(line); }
+};
+class ThrowsAtKey : public mr::Mapper<mr::Text, mr::Text, mr::Text, mr::Text> {
+ public:
+  void Map(std::string_view key, std::string_view, Out&) { ThrowAt(key); }
+};
+class EmitsLines : public mr::LineMapper<std::string, std::string> {
+ public:
+  void Map(std::string_view line, Out& out) { out.Emit(line, ""); }
+};
+class ThrowsAtGroup : public mr::Reducer<std::string, std::string, mr::Text, mr::Text> {
+ public:
+  void Reduce(std::string_view key, mr::Values<std::string>&, Out&) { ThrowAt(key); }
+};
 class ThrowsInt : public Base {
  public:
   void Map(std::string_view, Out&) { throw 42; }
@@ -119,6 +139,11 @@ void PlanBad(const std::vector<std::string>& argv, mr::JobPlan& plan) {
   mr::Args args("bad");
   args.Add("--how", &how).Parse(argv);
   if (how.empty()) args.Refuse("say --how");
+  if (how == "throws_at_group") {
+    auto& map = plan.Map("map", "bad.emits").ReadFiles().Shuffle({});
+    plan.Reduce("reduce", "bad." + how).Group(map).WriteFiles();
+    return;
+  }
   plan.Map("map", "bad." + how).ReadFiles().WriteFiles();
 }
 
@@ -134,6 +159,10 @@ void PlanItselfBad(const std::vector<std::string>& argv, mr::JobPlan&) {
 
 PACELINE_LIBRARY(
     PACELINE_OPERATOR(Throws, "bad.throws", MR_DETERMINISTIC)
+    PACELINE_OPERATOR(ThrowsAtLine, "bad.throws_at_line", MR_DETERMINISTIC)
+    PACELINE_OPERATOR(ThrowsAtKey, "bad.throws_at_key", MR_DETERMINISTIC)
+    PACELINE_OPERATOR(EmitsLines, "bad.emits", MR_DETERMINISTIC)
+    PACELINE_OPERATOR(ThrowsAtGroup, "bad.throws_at_group", MR_DETERMINISTIC)
     PACELINE_OPERATOR(ThrowsInt, "bad.throws_int", MR_DETERMINISTIC)
     PACELINE_OPERATOR(Segfaults, "bad.segfaults", MR_DETERMINISTIC)
     PACELINE_OPERATOR(Aborts, "bad.aborts", MR_DETERMINISTIC)

@@ -40,7 +40,7 @@ struct Built {
   capnp::MallocMessageBuilder message;
   rpc::JobSpec::Builder spec = message.initRoot<rpc::JobSpec>();
   Status status;
-  Built(const char* json, const SpecOptions& options) {
+  Built(const std::string& json, const SpecOptions& options) {
     auto plan = ParsePlan(json);
     EXPECT_TRUE(plan.ok()) << plan.status().ToString();
     status = BuildJobSpec(*plan, options, spec);
@@ -108,6 +108,33 @@ TEST(JobSpecTest, LetsReducesDecideOnlyStagesThatMerge) {
   EXPECT_EQ(b.spec.getStages()[1].getTasks(), 5u);
 }
 
+TEST(JobSpecTest, NoReducesAreRefusedWhereAStageReduces) {
+  SpecOptions options = Options({"dfs:///a"});
+  options.map_only = true;
+  const Status refused = Built(kWordcount, options).status;
+  EXPECT_EQ(refused.code(), Code::kInvalidArgument);
+  EXPECT_THAT(refused.message(), HasSubstr("--reduces 0: this job cannot be map-only"));
+  EXPECT_TRUE(Built(R"({"plan": {"version": 1, "stages": [{"name": "a", "operator": "o", "inputs": [{"files": {}}],
+      "ports": [{"files": {}}]}]}, "operators": {"o": 0}})", options).status.ok());
+}
+
+TEST(JobSpecTest, AJobOnTablesTakesCsvOnlyAlsoForFilesThatItsArgumentsName) {
+  for (const bool own : {false, true}) {
+    const std::string plan = std::string(R"x({"plan": {"version": 1, "stages": [{"name": "a", "operator": "o",
+        "ports": [{"files": {}}], "inputs": [{"files": {"format": "csv(0x3b,none)", "only_format": true, )x") +
+                             (own ? R"x("uris": ["/own"])x" : R"x("input": 0)x") + "}}]}]}, \"operators\": {\"o\": 0}}";
+    SpecOptions options = Options(own ? std::vector<std::string>{} : std::vector<std::string>{"dfs:///a"});
+    options.format = "csv";
+    Built csv(plan, options);
+    ASSERT_TRUE(csv.status.ok()) << csv.status.ToString();
+    EXPECT_EQ(std::string(csv.spec.getStages()[0].getInputs()[0].getFiles().getFormat().cStr()), "csv(0x3b,none)");
+    options.format = "jsonl";
+    const Status refused = Built(plan, options).status;
+    EXPECT_EQ(refused.code(), Code::kInvalidArgument);
+    EXPECT_THAT(refused.message(), testing::AllOf(HasSubstr("reads csv only, not jsonl"), HasSubstr("wordcount")));
+  }
+}
+
 TEST(JobSpecTest, ReadsConfAndRefusesWhatItDoesNotKnow) {
   SpecOptions options = Options({"dfs:///a"});
   options.conf = {{"sort_buffer", "4m"}, {"max_split_bytes", "4k"}};
@@ -169,6 +196,24 @@ TEST(CsvStagesTest, HaveNamesThatNoStepHas) {
   EXPECT_EQ(plan.stages[0].name, "csv_quotes_");
   EXPECT_EQ(plan.stages[1].name, "csv_quotes_2");
   EXPECT_EQ(plan.stages[3].name, "csv_quotes");
+}
+
+TEST(CsvStagesTest, FilesWithoutQuotesNeedNoneAndEachDialectItsOwn) {
+  const auto stages = [](const char* a, const char* b, const std::string& format) {
+    Plan plan;
+    for (const char* each : {a, b}) {
+      PlanStage& stage = plan.stages.emplace_back();
+      stage.name = "rows" + std::to_string(plan.stages.size());
+      PlanInput& input = stage.inputs.emplace_back();
+      input.files = true;
+      input.format = each;
+      input.uris = {"/t"};
+    }
+    return WithCsvStages(std::move(plan), format).stages.size() - 2;
+  };
+  EXPECT_EQ(stages("csv", "csv", ""), 1u);
+  EXPECT_EQ(stages("csv", "csv(0x3b,0x22)", ""), 2u);
+  EXPECT_EQ(stages("csv(0x3b,none)", "csv(0x2c,none)", ""), 0u);
 }
 
 TEST(Base64Test, DecodesEachLengthAndRefusesStrayBytes) {

@@ -147,6 +147,29 @@ TEST(CompressedInputTest, ANameThatPromisesWhatTheBytesAreNotIsRefused) {
   EXPECT_THAT(Failure(Compressed("a\n", Compression::kGzip), "x.zst"), testing::HasSubstr("is named as zstd data"));
 }
 
+TEST(CompressedInputTest, ContainersThatNothingReadsAreRefusedByTheirFirstBytes) {
+  const std::pair<std::string, std::string> containers[] = {
+      {std::string("BZh91AY&SY\x4e\xec\xe8\x36", 14), "is a bzip2 file"},
+      {std::string("\xfd" "7zXZ\0\0\x04", 8), "is an xz file"},
+      {std::string("\x04\x22\x4d\x18\x64\x40", 6), "is an lz4 file"},
+      {std::string("PK\x03\x04\x14\0", 6), "is a zip archive"},
+      {std::string("PAR1\x15\x04\x15\x10", 8), "is a Parquet file"},
+  };
+  for (const auto& [bytes, says] : containers) {
+    for (const char* format : {"text", "kv", "csv", "jsonl"}) {
+      EXPECT_THAT(Failure(bytes + "and more\n", "x", format),
+                  testing::AllOf(testing::HasSubstr("INPUT_CONTAINER: x " + says), testing::HasSubstr("; ")));
+    }
+    // Records of fixed length and bytes are what they are.
+    EXPECT_EQ(ReadSplit(bytes, "fixed:1", 0, bytes.size()).size(), bytes.size());
+    EXPECT_EQ(ReadSplit(bytes, "raw", 0, bytes.size()).size(), 1u);
+  }
+  EXPECT_THAT(Failure(containers[0].first, "x.bz2", "fixed:2"), testing::HasSubstr("is a bzip2 file"));
+  for (const char* text : {"BZh9 is a word\n", "PAR1 is one\n", "PK\n", "BZh"}) {
+    EXPECT_EQ(ReadSplit(text, "text", 0, strlen(text)).size(), 1u) << text;
+  }
+}
+
 TEST(CompressedInputTest, RecordsOfFixedLengthMayBeginWithAnyBytes) {
   EXPECT_EQ(ReadSplit("\x1f\x8b\x08", "fixed:3", 0, 3).size(), 1u);
   const std::string file = Compressed("aaabbbccc", Compression::kGzip);

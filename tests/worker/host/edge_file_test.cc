@@ -71,11 +71,12 @@ TEST(EdgeFileTest, OffsetsGoOnFromBatchToBatch) {
   EXPECT_EQ(read.records.size(), 3u);
 }
 
-TEST(EdgeFileTest, ARowOfCsvMayHoldNewlinesAndAnOpenQuoteIsTold) {
+TEST(EdgeFileTest, ARowOfCsvMayHoldNewlinesAndAnOpenQuoteHasItsPlace) {
   const EdgeRead whole = ReadEdge({MakeBatch({{"", "a,\"x\ny\""}}), MakeBatch({{"", "b,1"}})}, "text", "csv");
   ASSERT_EQ(whole.records.size(), 2u);
   EXPECT_EQ(whole.records[0].value, "a,\"x\ny\"");
-  EXPECT_THAT(ReadEdge({MakeBatch({{"", "a,\"x"}})}, "text", "csv").status.message(), HasSubstr("CSV_OPEN_QUOTE: @step/00003"));
+  EXPECT_THAT(ReadEdge({MakeBatch({{"", "a,\"x"}})}, "text", "csv").status.message(),
+              HasSubstr("CSV_BAD_RECORD: @step/00003, byte 0"));
 }
 
 TEST(EdgeFileTest, RecordsOfAFixedLengthMustHaveIt) {

@@ -75,6 +75,7 @@ class LocalJob {
     try {
       stages_.clear();
       placed_.clear();
+      bad_count_ = 0;
       const auto dice = variation_.Of(Vary::kSplits, 0);
       splits_per_task_ = options_.splits_per_task;
       reduces_ = options_.reduces;
@@ -300,7 +301,7 @@ class LocalJob {
       const std::string bytes = split.file->content.substr(split.offset, split.length);
       return task->Batch({sdk::TestTask::Pack({{"", bytes}}, 0), index, 0, 0, split.offset, split.file->name});
     }
-    const bool csv = input.format == "csv";
+    const std::optional<CsvDialect> csv = ParseCsvFormat(input.format);
     const auto [offset, to] = sdk::RecordRange(split.file->content, split.offset, split.length, csv);
     const std::string_view text = std::string_view(split.file->content).substr(offset, to - offset);
     size_t at = 0;
@@ -313,21 +314,17 @@ class LocalJob {
       if (stage.op->flags & MR_RAW_BLOCKS) {
         records.push_back({"", std::string(block)});
       } else if (csv) {
-        ForEachCsvRecord(block, [&](std::string_view record) { records.push_back({"", std::string(record)}); });
+        ForEachCsvRecord(WithoutByteOrderMark(block), *csv, [&](const CsvRecord& record) {
+          const std::string place =
+              split.file->name + ", byte " + std::to_string(record.text.data() - split.file->content.data());
+          if (record.bad)
+            return task->SkipBad(CsvLines(record.with_end), record.with_end.size(), place + ": broken csv");
+          records.push_back({"", std::string(record.text)});
+        });
       } else {
-        for (size_t i = 0; i < block.size();) {
-          const size_t stop = std::min(block.find('\n', i), block.size());
-          std::string line(block.substr(i, stop - i));
-          const size_t tab = input.format == "kv" ? line.find('\t') : line.npos;
-          if (input.format != "kv") {
-            records.push_back({"", line});
-          } else if (tab == line.npos) {
-            records.push_back({line, ""});
-          } else {
-            records.push_back({line.substr(0, tab), line.substr(tab + 1)});
-          }
-          i = stop + 1;
-        }
+        sdk::ForEachTextRecord(block, input.format == "kv", [&](std::string_view key, std::string_view value) {
+          records.push_back({std::string(key), std::string(value)});
+        });
       }
       task->Batch({sdk::TestTask::Pack(records, 0), index, 0, 0, offset + at, split.file->name});
       at = end;
@@ -432,8 +429,9 @@ class LocalJob {
       }
       auto& bad = result_->bad_records;
       bad.insert(bad.end(), task->host().bad_records().begin(), task->host().bad_records().end());
-      if (bad.size() > options_.max_bad_records) {
-        throw JobError("the job has " + std::to_string(bad.size()) + " bad records and may have " +
+      bad_count_ += task->host().bad_record_count();
+      if (bad_count_ > options_.max_bad_records) {
+        throw JobError("the job has " + std::to_string(bad_count_) + " bad records and may have " +
                        std::to_string(options_.max_bad_records) + ", the last one " + bad.back());
       }
       for (const auto& [name, n] : task->host().counters()) result_->counters[name] += n;
@@ -594,6 +592,7 @@ class LocalJob {
   LocalResult* result_ = nullptr;
   Variation variation_;
   uint32_t splits_per_task_ = 1, reduces_ = 1;  // of this run
+  uint64_t bad_count_ = 0;                                                // of this run
   std::map<std::tuple<size_t, uint32_t, std::string>, uint32_t> placed_;  // partition of each key, by stage and port
 };
 

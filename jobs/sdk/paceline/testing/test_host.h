@@ -72,7 +72,13 @@ class TestHost {
       static_cast<TestHost*>(self)->failure_ = View(message);
       static_cast<TestHost*>(self)->failed_as_ = static_cast<mr_failure>(failure);
     };
-    host_.bad_record = [](void* self, mr_bytes what) { return static_cast<TestHost*>(self)->BadRecord(View(what)); };
+    host_.bad_record = [](void* self, mr_bytes what) {
+      return static_cast<TestHost*>(self)->BadRecords(1, 0, View(what));
+    };
+    host_.bad_records = [](void* self, uint64_t records, uint64_t bytes, mr_bytes what) {
+      return static_cast<TestHost*>(self)->BadRecords(records, bytes, View(what));
+    };
+    host_.failed_in = [](void* self, mr_bytes place) { static_cast<TestHost*>(self)->failed_in_ = View(place); };
     host_.cancelled = [](void* self) { return static_cast<TestHost*>(self)->cancelled ? 1 : 0; };
   }
   TestHost(const TestHost&) = delete;
@@ -92,6 +98,10 @@ class TestHost {
   const std::string& failure() const { return failure_; }
   mr_failure failed_as() const { return failed_as_; }
   const std::vector<std::string>& bad_records() const { return bad_records_; }
+  // Bad records in all: a bad row of a table may be several lines.
+  uint64_t bad_record_count() const { return bad_count_; }
+  // The place that the operator gave for its failure.
+  const std::string& failed_in() const { return failed_in_; }
   const std::string& log() const { return log_; }
   uint64_t taken() const { return taken_; }
 
@@ -99,15 +109,17 @@ class TestHost {
   bool cancelled = false;
 
  private:
-  int BadRecord(std::string_view what) {
+  int BadRecords(uint64_t records, uint64_t bytes, std::string_view what) {
     bad_records_.emplace_back(what);
-    if (bad_records_.size() <= max_bad_records) {
-      ++counters_[{"mr", "bad_records"}];
+    bad_count_ += records;
+    if (bad_count_ <= max_bad_records) {
+      counters_[{"mr", "bad_records"}] += static_cast<int64_t>(records);
+      counters_[{"mr", "bad_bytes"}] += static_cast<int64_t>(bytes);
       return 0;
     }
     failed_as_ = MR_FAILURE_FINAL;
     failure_ = max_bad_records == 0 ? std::string(what)
-                                    : std::to_string(bad_records_.size()) + " bad records, the last one " + std::string(what);
+                                    : std::to_string(bad_count_) + " bad records, the last one " + std::string(what);
     return 1;
   }
   int Emit(uint32_t port, mr_bytes batch) {
@@ -134,7 +146,8 @@ class TestHost {
   std::deque<TestBatch> queue_;
   TestBatch current_;
   TestCounters counters_;
-  std::string failure_, log_;
+  std::string failure_, failed_in_, log_;
+  uint64_t bad_count_ = 0;
   mr_failure failed_as_ = MR_FAILURE_USER;
   std::vector<std::string> bad_records_;  // in the order in which they came
 };
@@ -170,6 +183,12 @@ class TestTask {
   }
   void End() {
     if (table_.end(op_) != 0) Complain("end");
+  }
+
+  // As a host that finds bad records in the input itself.
+  void SkipBad(uint64_t records, uint64_t bytes, const std::string& what) {
+    const mr_host* host = host_.host();
+    if (host->bad_records(host->context, records, bytes, Bytes(what)) != 0) Complain("bad_records");
   }
 
   TestRecords Combine(uint32_t port, const TestRecords& sorted) {

@@ -1,0 +1,107 @@
+// Checks the columns that a job on tables needs against the headers that there are: when the job is submitted (mrctl),
+// and when it runs, over all files.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "paceline/args.h"
+#include "paceline/csv.h"
+
+namespace mr::builtin {
+
+struct TableHeader {
+  std::string file;
+  std::vector<std::string> fields;  // names, or 1, 2, 3, ...
+  std::string only;                 // the field, where there is one
+};
+
+// Reads a file's first record into *header. Returns what is wrong, or "".
+inline std::string ReadTableHeader(const std::string& file, std::string_view record, const CsvDialect& dialect,
+                                   bool named, TableHeader* header) {
+  header->file = file;
+  if (const char* wrong = ParseCsvRecord(record, &header->fields, dialect))
+    return "the header of " + file + ": " + wrong;
+  header->only = header->fields.size() == 1 ? header->fields[0] : "";
+  for (size_t f = 0; !named && f < header->fields.size(); ++f) header->fields[f] = std::to_string(f + 1);
+  return "";
+}
+
+// One side of a job: what its first file has, and what the job needs.
+struct SideColumns {
+  TableHeader header;
+  std::vector<std::string> wanted;
+};
+
+namespace table_internal {
+
+// Whether the name is a list of columns, as some jobs take it.
+inline bool AreColumns(const std::string& name, const std::vector<std::string>& fields) {
+  if (name.find(',') == name.npos) return false;
+  for (size_t from = 0; from <= name.size();) {
+    const size_t comma = std::min(name.find(',', from), name.size());
+    if (std::find(fields.begin(), fields.end(), name.substr(from, comma - from)) == fields.end()) return false;
+    from = comma + 1;
+  }
+  return true;
+}
+
+// What a record of one field may have been separated by, or 0.
+inline char OtherSeparator(const std::string& only, char separator) {
+  for (const char c : {'\t', ';', '|', ','}) {
+    if (c != separator && only.find(c) != std::string::npos) return c;
+  }
+  return '\0';
+}
+
+// Whether one of the missing names is a number.
+inline bool AnyNumber(const std::string& text) {
+  for (size_t at = text.find("no column '"); at != text.npos; at = text.find("no column '", at + 1)) {
+    const size_t from = at + 11, to = text.find_first_not_of("0123456789", from);
+    if (to != text.npos && to != from && text[to] == '\'') return true;
+  }
+  return false;
+}
+
+// The columns that there are, and what else may have been meant.
+inline std::string Known(const TableHeader& header, const std::string& missing, bool named, char separator) {
+  constexpr size_t kMostNames = 30;  // of a line that people read
+  std::string text = named ? "; its header names: " : "; without a header they are: ";
+  for (size_t i = 0; i < header.fields.size() && i < kMostNames; ++i) text += (i == 0 ? "" : ", ") + header.fields[i];
+  if (header.fields.size() > kMostNames) text += ", ... (" + std::to_string(header.fields.size()) + " in all)";
+  if (const char other = OtherSeparator(header.only, separator); other != '\0') {
+    return text + "; that is one column: is it --separator '" + (other == '\t' ? "\\t" : std::string(1, other)) + "'?";
+  }
+  if (named && AnyNumber(missing)) text += "; columns have numbers with --no-header only";
+  return text;
+}
+
+}  // namespace table_internal
+
+// All that is wrong with the columns of all sides, in one text; "" where nothing is. named: the headers have names.
+inline std::string WrongColumns(const std::vector<SideColumns>& sides, bool named, char separator) {
+  std::string wrong;
+  for (const SideColumns& side : sides) {
+    const TableHeader& header = side.header;
+    std::string missing;
+    for (const auto& name : side.wanted) {
+      const auto n = std::count(header.fields.begin(), header.fields.end(), name);
+      if (n > 1) {
+        wrong += (wrong.empty() ? "" : "; ") + header.file + " has two columns '" + name +
+                 "'; give them different names, or use --no-header and numbers";
+      } else if (n == 0 && missing.find("'" + name + "'") == missing.npos) {
+        missing += (missing.empty() ? " has no column '" : ", no column '") + name + "'" +
+                   (table_internal::AreColumns(name, header.fields) ? " (these are several; one is taken here)"
+                                                                    : Suggest(name, header.fields));
+      }
+    }
+    if (missing.empty()) continue;
+    const std::string text = header.file + missing + table_internal::Known(header, missing, named, separator);
+    if (wrong.find(text) == wrong.npos) wrong += (wrong.empty() ? "" : "; ") + text;  // a file may be both sides
+  }
+  return wrong;
+}
+
+}  // namespace mr::builtin

@@ -1,0 +1,198 @@
+#include "jobs/mrctl/input_check.h"
+
+#include <fcntl.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "common/base/file_format.h"
+#include "common/base/text.h"
+#include "common/io/files.h"
+#include "common/io/input_files.h"
+#include "dfs/client/dfs_client.h"
+#include "jobs/builtin/table_header.h"
+#include "jobs/mrctl/client.h"
+#include "jobs/mrctl/csv_stages.h"
+#include "jobs/mrctl/uri.h"
+
+namespace mr::ctl {
+namespace {
+
+// Of a table's header, with blank lines before it where there is none (guess: a header is a line that people wrote).
+constexpr uint64_t kHeaderBytes = 64u << 10;
+
+bool LeftOut(const std::string& path) {
+  const size_t name = path.rfind('/') + 1;
+  return name == path.size() || path[name] == '_' || path[name] == '.';
+}
+
+class InputCheck {
+ public:
+  InputCheck(const SpecOptions& options, Client* client) : options_(options), client_(client) {}
+
+  Status Run(const Plan& plan) {
+    for (const PlanStage& stage : plan.stages) {
+      for (const PlanInput& input : stage.inputs) {
+        if (input.files) MR_RETURN_IF_ERROR(CheckContainers(input));
+      }
+    }
+    return CheckTables(plan);
+  }
+
+ private:
+  std::vector<std::string> UrisOf(const std::vector<std::string>& own, int input) const {
+    std::vector<std::string> uris;
+    for (const std::string& word : own) {
+      auto uri = ResolveUri(word, options_.bare_is_local ? BarePath::kLocalFile : BarePath::kBlockStore, options_.cwd);
+      if (uri.ok()) uris.push_back(*std::move(uri));
+    }
+    if (!own.empty()) return uris;
+    const auto index = static_cast<size_t>(input);
+    if (input > 0 && index < options_.inputs.size()) return {options_.inputs[index]};
+    return options_.inputs;
+  }
+
+  Status CheckContainers(const PlanInput& input) {
+    const auto format = ParseInputFormat(FormatOf(input, options_.format));
+    if (!format.ok() || format->kind == FileFormat::Kind::kRaw) return Status::Ok();
+    for (const std::string& uri : UrisOf(input.uris, input.input)) {
+      for (const std::string& file : FilesOf(uri)) {
+        const auto head = Head(file, kContainerHeadBytes);
+        if (head) MR_RETURN_IF_ERROR(CheckContainer(*head, file, *format));
+      }
+    }
+    return Status::Ok();
+  }
+
+  Status CheckTables(const Plan& plan) {
+    std::vector<builtin::SideColumns> sides;
+    for (const PlanTable& table : plan.tables) {
+      const auto dialect = ParseCsvFormat(table.format);
+      if (!dialect) continue;
+      for (const std::string& uri : UrisOf(table.uris, -1)) {
+        const auto files = FilesOf(uri);
+        if (files.empty()) continue;
+        const auto record = FirstRecord(files.front(), *dialect, table.header);
+        if (!record) break;
+        builtin::SideColumns side{{}, table.columns};
+        const std::string wrong =
+            builtin::ReadTableHeader(files.front(), *record, *dialect, table.header, &side.header);
+        if (!wrong.empty()) return InvalidArgument(wrong);
+        sides.push_back(std::move(side));
+        break;
+      }
+    }
+    if (sides.empty()) return Status::Ok();
+    const PlanTable& first = plan.tables.front();  // all of a job's tables are written alike
+    const std::string wrong =
+        builtin::WrongColumns(sides, first.header, ParseCsvFormat(first.format).value_or(CsvDialect()).separator);
+    return wrong.empty() ? Status::Ok() : InvalidArgument(wrong);
+  }
+
+  // Nothing where the file cannot be read here, is compressed, or has no whole first record in what is looked at.
+  std::optional<std::string> FirstRecord(const std::string& file, const CsvDialect& dialect, bool header) {
+    const auto head = Head(file, kHeaderBytes);
+    if (!head || CompressionOfName(file) != Compression::kNone || head->starts_with("\x1f\x8b") ||
+        head->starts_with("\x28\xb5\x2f\xfd")) {
+      return std::nullopt;
+    }
+    std::optional<std::string> found;
+    const std::string_view text = WithoutByteOrderMark(*head);
+    ForEachCsvRecord(text, dialect, [&](const CsvRecord& record) {
+      if (found || (!header && (record.text.empty() || record.bad))) return;
+      const bool cut =
+          head->size() == kHeaderBytes && record.with_end.data() + record.with_end.size() == text.data() + text.size();
+      if (!cut) found = record.text;
+    });
+    return found;
+  }
+
+  // The first files behind a URI, as a job reads them.
+  std::vector<std::string> FilesOf(const std::string& uri) {
+    const auto known = files_.find(uri);
+    if (known != files_.end()) return known->second;
+    std::vector<std::string> files;
+    if (IsFileUri(uri)) {
+      const auto found = ExpandFileUri(uri);
+      for (size_t i = 0; found.ok() && i < std::min(found->size(), kFilesLookedAt); ++i)
+        files.push_back((*found)[i].uri);
+    } else if (IsDfsUri(uri) && store() != nullptr) {
+      AddStored(UriPath(uri), &files);
+    }
+    return files_[uri] = files;
+  }
+
+  void AddStored(const std::string& path, std::vector<std::string>* files) {
+    std::vector<std::string> paths = {path};
+    if (path.find_first_of("*?[") != path.npos) {
+      paths.clear();
+      const std::string directory = ParentOf(path);
+      if (directory.find_first_of("*?[") != directory.npos) return;  // the tasks will see
+      const auto entries = store()->List(directory);
+      for (size_t i = 0; entries.ok() && i < entries->size(); ++i) {
+        const std::string& name = (*entries)[i].path;
+        if (!LeftOut(name) && fnmatch(path.c_str(), name.c_str(), FNM_PATHNAME) == 0) paths.push_back(name);
+      }
+      std::sort(paths.begin(), paths.end());
+    }
+    for (const std::string& each : paths) AddBelow(each, files);
+  }
+
+  void AddBelow(const std::string& path, std::vector<std::string>* files) {
+    if (files->size() >= kFilesLookedAt) return;
+    const auto info = store()->Stat(path);
+    if (!info.ok()) return;
+    if (!info->is_directory) return files->push_back("dfs://" + path);
+    auto entries = store()->List(path);
+    if (!entries.ok()) return;
+    std::sort(entries->begin(), entries->end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+    for (const auto& entry : *entries) {
+      if (!LeftOut(entry.path)) AddBelow(entry.path, files);
+    }
+  }
+
+  std::optional<std::string> Head(const std::string& uri, uint64_t bytes) {
+    const std::string path = UriPath(uri);
+    if (IsDfsUri(uri)) {
+      const auto info = store()->Stat(path);
+      if (!info.ok() || info->bytes == 0) return std::nullopt;
+      auto got = store()->GetBytes(path, 0, std::min(bytes, info->bytes));
+      return got.ok() ? std::optional(*std::move(got)) : std::nullopt;
+    }
+    const auto fd = OpenFile(path, O_RDONLY | O_CLOEXEC);
+    if (!fd.ok()) return std::nullopt;
+    std::string head(bytes, '\0');
+    const auto got = PreadUpTo(fd->get(), head.data(), head.size(), 0);
+    if (!got.ok()) return std::nullopt;
+    head.resize(*got);
+    return head;
+  }
+
+  // Null where there is no master, or it does not answer.
+  dfs::BlockingDfs* store() {
+    if (!connected_ && client_ != nullptr) {
+      auto store = client_->WaitConnected().ok() ? dfs::BlockingDfs::Connect(client_->loop(), client_->address())
+                                                 : Result<std::unique_ptr<dfs::BlockingDfs>>(Unavailable(""));
+      if (store.ok()) store_ = *std::move(store);
+    }
+    connected_ = true;
+    return store_.get();
+  }
+
+  const SpecOptions& options_;
+  Client* const client_;
+  bool connected_ = false;
+  std::unique_ptr<dfs::BlockingDfs> store_;
+  std::map<std::string, std::vector<std::string>> files_;
+};
+
+}  // namespace
+
+Status CheckInputs(const Plan& plan, const SpecOptions& options, Client* client) {
+  return InputCheck(options, client).Run(plan);
+}
+
+}  // namespace mr::ctl
