@@ -1,0 +1,317 @@
+// The block store on a disk that loses power or fails: what it acknowledged is there again, nothing half-written is
+// served, and a disk that fails is named and costs no replica.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "common/base/digest.h"
+#include "common/base/rng.h"
+#include "dfs/block/block_store.h"
+#include "tests/support/power_cut.h"
+
+namespace {
+// Reads of block files fail while it is set; sidecars are read by read(2).
+std::atomic<bool> unreadable{false};
+}  // namespace
+
+extern "C" {
+ssize_t pread(int fd, void* data, size_t size, off_t offset) {
+  if (unreadable.load()) {
+    errno = EIO;
+    return -1;
+  }
+  return ::syscall(SYS_pread64, fd, data, size, offset);
+}
+ssize_t pread64(int fd, void* data, size_t size, off_t offset) { return pread(fd, data, size, offset); }
+}
+
+namespace mr::dfs {
+namespace {
+
+using test::DiskCall;
+using test::OnDiskCall;
+using test::PowerCut;
+
+std::string Content(uint64_t id) {
+  Rng rng(id);
+  std::string bytes(300 + rng.Below(9000), '\0');
+  for (char& c : bytes) c = static_cast<char>(rng.Next());
+  return bytes;
+}
+
+class BlockPowerTest : public testing::Test {
+ protected:
+  BlockPowerTest() {
+    char path[] = "/dev/shm/block_power_test.XXXXXX";  // thousands of images: no real disk
+    base_ = mkdtemp(path);
+    root_ = base_ + "/root";
+    EXPECT_TRUE(MakeDirectories(root_).ok());
+  }
+  ~BlockPowerTest() override {
+    unreadable = false;
+    (void)RemoveTree(base_);
+  }
+
+  static std::unique_ptr<BlockStore> Open(const std::string& root) {
+    auto opened = BlockStore::Open(root);
+    EXPECT_TRUE(opened.ok()) << opened.status().ToString();
+    return opened.ok() ? *std::move(opened) : nullptr;
+  }
+  static Status Write(BlockStore& store, uint64_t id) {
+    const std::string bytes = Content(id);
+    MR_ASSIGN_OR_RETURN(auto writer, store.Create({id}, 1));
+    MR_RETURN_IF_ERROR(writer->Append(bytes.substr(0, 200)));
+    MR_RETURN_IF_ERROR(writer->Append(bytes.substr(200)));
+    return writer->Finish(bytes.size(), Hash64(bytes)).status();
+  }
+
+  // What a store must be on any disk that a cut may leave. `must`: blocks whose replica was acknowledged and not since
+  // deleted or marked; `must_not`: blocks whose deletion was acknowledged; `marked`: those marked as damaged;
+  // `damaged`: those that were marked once, which are marked or were replaced by good ones.
+  static void Check(const std::string& image, const std::set<uint64_t>& must, const std::set<uint64_t>& must_not,
+                    const std::set<uint64_t>& marked, const std::set<uint64_t>& damaged) {
+    const auto store = Open(image);
+    ASSERT_NE(store, nullptr);
+    std::set<uint64_t> listed;
+    for (const BlockRef& ref : store->List()) {
+      listed.insert(ref.id.value);
+      const auto read = store->Read(ref.id, 1, 0, 1 << 20);
+      // Listed, but found bad when it is read: not acknowledged then, and nothing wrong is served.
+      ASSERT_FALSE(read.ok() && *read != Content(ref.id.value)) << "block " << ref.id.value << " is half written";
+      ASSERT_TRUE(read.ok() || !must.contains(ref.id.value)) << read.status().ToString();
+      ASSERT_TRUE(read.ok() || !damaged.contains(ref.id.value)) << "its mark is gone: " << read.status().ToString();
+    }
+    for (const uint64_t id : must) ASSERT_TRUE(listed.contains(id)) << "block " << id << " was acknowledged";
+    for (const uint64_t id : must_not) ASSERT_FALSE(listed.contains(id)) << "block " << id << " was deleted";
+    for (const uint64_t id : marked) ASSERT_FALSE(listed.contains(id)) << "block " << id << " was marked as damaged";
+  }
+
+  std::string base_, root_;
+};
+
+// Acknowledged numbers: 1000 * id + what was acknowledged. kLeaving: it is being deleted or marked as damaged.
+constexpr uint64_t kWritten = 1, kLeaving = 2, kDeleted = 3, kMarked = 4, kReplacing = 5, kReplaced = 6;
+
+TEST_F(BlockPowerTest, WhatWasAcknowledgedIsThereWhateverTheDiskKept) {
+  PowerCut cut(root_);
+  {
+    auto store = Open(root_);
+    std::vector<std::thread> writers;
+    // Two at a time, also into one folder: ids 1 and 257 have the same last byte.
+    for (const uint64_t first : {1, 257}) {
+      writers.emplace_back([&store, &cut, first] {
+        for (uint64_t id = first; id < first + 6; ++id) {
+          ASSERT_TRUE(Write(*store, id).ok());
+          cut.Acknowledge(1000 * id + kWritten);
+        }
+      });
+    }
+    for (auto& writer : writers) writer.join();
+    for (const uint64_t id : {2, 258}) {
+      cut.Acknowledge(1000 * id + kLeaving);
+      ASSERT_TRUE(store->Delete({id}, 1).ok());
+      cut.Acknowledge(1000 * id + kDeleted);
+    }
+    for (const uint64_t id : {3, 259}) {
+      cut.Acknowledge(1000 * id + kLeaving);
+      store->MarkSuspect({id}, 1, "a reader");
+      cut.Acknowledge(1000 * id + kMarked);
+    }
+    store.reset();
+    {
+      // The bytes are as bad as the mark says.
+      const auto fd = OpenFile(root_ + "/blocks/03/0000000000000003_1.blk", O_WRONLY);
+      ASSERT_TRUE(fd.ok() && PwriteAll(fd->get(), "rot", 100).ok());
+      ASSERT_EQ(::fsync(fd->get()), 0);
+    }
+    store = Open(root_);
+    cut.Acknowledge(1000 * 3 + kReplacing);
+    ASSERT_TRUE(Write(*store, 3).ok());
+    cut.Acknowledge(1000 * 3 + kReplaced);
+    cut.Acknowledge(1000 * 259 + kLeaving);
+    ASSERT_TRUE(store->Delete({259}, 1).ok());
+    ASSERT_TRUE(store->EmptyQuarantine({3}, 1).ok());
+    cut.Acknowledge(1000 * 259 + kDeleted);
+    for (const uint64_t id : {2, 600}) {
+      cut.Acknowledge(1000 * id + kReplacing);
+      ASSERT_TRUE(Write(*store, id).ok());
+      cut.Acknowledge(1000 * id + kReplaced);
+    }
+  }
+  cut.Stop();
+  size_t cuts = 0;
+  for (size_t step = 0; step <= cut.steps(); ++step) {
+    for (uint64_t variant = 0; variant < 4; ++variant) {
+      const uint64_t seed = step * 1000 + variant;
+      const auto image = cut.Make(step, seed, base_ + "/image");
+      std::set<uint64_t> must, must_not, marked, damaged;
+      for (const uint64_t number : image.acknowledged) {  // in the order of what happened to one block
+        const uint64_t id = number / 1000, what = number % 1000;
+        if (what == kWritten) must.insert(id);
+        if (what == kLeaving) must.erase(id);
+        if (what == kDeleted) must_not.insert(id);
+        if (what == kMarked) must.erase(id), marked.insert(id), damaged.insert(id);
+        if (what == kReplacing) marked.erase(id), must_not.erase(id);
+        if (what == kReplaced) must.insert(id);
+      }
+      Check(base_ + "/image", must, must_not, marked, damaged);
+      ASSERT_FALSE(HasFatalFailure()) << "seed " << seed << ", behind " << image.step;
+      ++cuts;
+    }
+  }
+  EXPECT_GT(cuts, 1000u);
+}
+
+// The calls of one write in their order: the sidecar has its name before the bytes have theirs, and what is acknowledged
+// is synced, the new folder's name included.
+TEST_F(BlockPowerTest, TheSidecarIsNamedBeforeTheBytesAndTheDirectoriesAreSynced) {
+  auto store = Open(root_);
+  std::vector<std::string> calls;
+  {
+    const OnDiskCall hook([&](const DiskCall& c) {
+      const std::string name = c.path.substr(c.path.rfind('/') + 1);
+      if (c.kind == DiskCall::kRename) calls.push_back("name " + c.to.substr(c.to.size() - 4));
+      if (c.kind == DiskCall::kSync && c.directory) calls.push_back("sync " + name);
+      return 0;
+    });
+    ASSERT_TRUE(Write(*store, 0x2a).ok());
+    EXPECT_EQ(calls, (std::vector<std::string>{"sync blocks", "name .sum", "name .blk", "sync 2a"}));
+    calls.clear();
+    ASSERT_TRUE(Write(*store, 0x12a).ok());
+    EXPECT_EQ(calls, (std::vector<std::string>{"name .sum", "name .blk", "sync 2a"}));
+  }
+}
+
+TEST_F(BlockPowerTest, ASecondWriterIntoANewFolderWaitsForItsSync) {
+  auto store = Open(root_);
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool syncing = false, go_on = false;
+  std::atomic<bool> second_done{false};
+  const OnDiskCall hook([&](const DiskCall& c) {
+    if (c.kind != DiskCall::kSync || !c.directory || !c.path.ends_with("/blocks")) return 0;
+    std::unique_lock lock(mutex);
+    syncing = true;
+    changed.notify_all();
+    changed.wait(lock, [&] { return go_on; });
+    return 0;
+  });
+  std::thread first([&] { EXPECT_TRUE(Write(*store, 0x2a).ok()); });
+  {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return syncing; });
+  }
+  // The folder is there, and its name is not on disk.
+  std::thread second([&] {
+    EXPECT_TRUE(Write(*store, 0x12a).ok());
+    second_done = true;
+  });
+  // It has come as far as it can when both of its temporary files are there.
+  const auto ready = [&] {
+    size_t n = 0;
+    for (const auto& name : ListDirectory(root_ + "/blocks/tmp").value()) n += name.ends_with(".sum") ? 1 : 0;
+    return n == 2;
+  };
+  while (!ready() && !second_done) std::this_thread::yield();
+  for (int i = 0; i < 100; ++i) std::this_thread::yield();
+  EXPECT_FALSE(second_done);
+  {
+    std::lock_guard lock(mutex);
+    go_on = true;
+    changed.notify_all();
+  }
+  first.join();
+  second.join();
+  EXPECT_EQ(store->List().size(), 2u);
+}
+
+TEST_F(BlockPowerTest, ADiskThatTurnsReadOnlyIsNamedAndNothingIsDeleted) {
+  auto store = Open(root_);
+  ASSERT_TRUE(Write(*store, 1).ok());
+  std::vector<std::string> said;
+  BlockStore::Observers observers;
+  observers.on_disk = [&](const std::string& why) { said.push_back(why); };
+  store->Observe(observers);
+  store->ProbeDisk();
+  EXPECT_TRUE(said.empty());
+  {
+    const OnDiskCall hook([](const DiskCall& c) { return c.kind == DiskCall::kOpenAny ? 0 : EROFS; });
+    EXPECT_FALSE(Write(*store, 2).ok());
+    ASSERT_EQ(said.size(), 1u) << "by the write that failed";
+    EXPECT_NE(said[0].find(root_), std::string::npos) << said[0];
+    EXPECT_NE(said[0].find("Read-only file system"), std::string::npos) << said[0];
+    EXPECT_EQ(store->DiskFailure(), said[0]);
+    store->ProbeDisk();
+    EXPECT_EQ(said.size(), 1u) << "once";
+    EXPECT_TRUE(store->Verify({1}, 1).ok()) << "still read";
+  }
+  store->ProbeDisk();
+  ASSERT_EQ(said.size(), 2u);
+  EXPECT_EQ(said[1], "");
+  EXPECT_EQ(store->List().size(), 1u);
+}
+
+TEST_F(BlockPowerTest, AFullDiskIsNoFailingOne) {
+  auto store = Open(root_);
+  std::vector<std::string> said;
+  BlockStore::Observers observers;
+  observers.on_disk = [&](const std::string& why) { said.push_back(why); };
+  store->Observe(observers);
+  const OnDiskCall hook([](const DiskCall& c) { return c.kind == DiskCall::kWrite ? ENOSPC : 0; });
+  EXPECT_EQ(Write(*store, 2).code(), Code::kOverloaded);
+  store->ProbeDisk();
+  EXPECT_TRUE(said.empty());
+}
+
+TEST_F(BlockPowerTest, AReplicaThatGivesAnIoErrorIsKeptAndIsGoodAgainWhenAllOfItReadsWell) {
+  auto store = Open(root_);
+  for (uint64_t id = 1; id <= 4; ++id) ASSERT_TRUE(Write(*store, id).ok());
+  std::vector<uint64_t> bad, restored;
+  std::vector<std::string> said;
+  const auto observe = [&] {
+    BlockStore::Observers observers;
+    observers.on_suspect = [&](const Suspect& s) { bad.push_back(s.block.id.value); };
+    observers.on_restored = [&](const BlockRef& r) { restored.push_back(r.id.value); };
+    observers.on_disk = [&](const std::string& why) { said.push_back(why); };
+    store->Observe(observers);
+  };
+  observe();
+  unreadable = true;
+  EXPECT_EQ(store->Read({1}, 1, 0, 100).status().code(), Code::kCorrupted);
+  EXPECT_EQ(store->Read({2}, 1, 0, 100).status().code(), Code::kCorrupted);
+  EXPECT_TRUE(said.empty()) << "two blocks are not a disk";
+  EXPECT_EQ(store->Read({3}, 1, 0, 100).status().code(), Code::kCorrupted);
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_NE(said[0].find("3 blocks in " + root_), std::string::npos) << said[0];
+  EXPECT_NE(said[0].find("Input/output error"), std::string::npos) << said[0];
+  EXPECT_EQ(bad, (std::vector<uint64_t>{1, 2, 3}));
+  // A restart alone takes nothing back.
+  store = Open(root_);
+  observe();
+  EXPECT_EQ(store->List().size(), 1u);
+  unreadable = false;
+  EXPECT_FALSE(store->Read({1}, 1, 0, 100).ok());
+  // One of them rots meanwhile: that one stays bad.
+  {
+    const auto fd = OpenFile(root_ + "/blocks/02/0000000000000002_1.blk", O_WRONLY);
+    ASSERT_TRUE(fd.ok() && PwriteAll(fd->get(), "rot", 50).ok());
+  }
+  while (!store->Scrub(1 << 20).wrapped) {
+  }
+  EXPECT_EQ(restored, (std::vector<uint64_t>{1, 3}));
+  EXPECT_EQ(store->List().size(), 3u);
+  EXPECT_FALSE(store->Read({2}, 1, 0, 100).ok());
+  EXPECT_TRUE(store->Verify({1}, 1).ok());
+}
+
+}  // namespace
+}  // namespace mr::dfs
