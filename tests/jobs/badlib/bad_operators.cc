@@ -40,7 +40,7 @@ class ThrowsAtLine : public Base {
  public:
   void Map(std::string_view line, Out&) { ThrowAt(line); }
 };
-class ThrowsAtKey : public mr::Mapper<mr::Text, mr::Text, mr::Text, mr::Text> {
+class ThrowsAtKey : public mr::Mapper<std::string, std::string, mr::Text, mr::Text> {
  public:
   void Map(std::string_view key, std::string_view, Out&) { ThrowAt(key); }
 };
