@@ -104,8 +104,8 @@ Result<std::unique_ptr<BlockStore::Writer>> BlockStore::Create(BlockId id, uint3
   return std::unique_ptr<Writer>(std::make_unique<WriterImpl>(*impl_, key, path, *std::move(fd)));
 }
 
-// One writer makes and syncs a folder; the others of that folder wait for it, since what they put into it is not durable
-// before.
+// One writer makes and syncs a folder; the others of that folder wait for it, since what they put into it is not
+// durable before.
 Status BlockStore::Impl::MakeFolder(BlockKey key) {
   const std::string folder = Folder(key);
   std::lock_guard lock(folders_mutex);

@@ -67,8 +67,8 @@ Status BlockStore::Impl::CheckSidecarOnDisk(BlockKey key) {
   return Fail(key, opened.life, Corrupted("its checksum file is not what was written"));
 }
 
-// A suspect is reported again: the master may not have heard of it. One that an I/O error made is read again as a whole,
-// and restored where all of it is what was written; damaged bytes are never.
+// A suspect is reported again: the master may not have heard of it. One that an I/O error made is read again as a
+// whole, and restored where all of it is what was written; damaged bytes are never.
 void BlockStore::Impl::Recheck(BlockKey key, const Stored& stored, ScrubResult* result) {
   if (stored.suspect.starts_with(kIoError)) {
     const Busy alone(*this, key);
@@ -121,8 +121,11 @@ BlockStore::ScrubResult BlockStore::Scrub(uint64_t max_bytes) {
     } else {
       const uint64_t want = std::max<uint64_t>(kChecksumChunk, std::min(kReadStep, max_bytes - result.bytes));
       const Status sums = offset == 0 ? s.CheckSidecarOnDisk(key) : Status::Ok();
-      const auto bytes = sums.ok() ? Read(stored.ref.id, stored.ref.generation, offset, want) : Result<std::string>(sums);
-      if (bytes.status().code() == Code::kCorrupted) result.found.push_back({stored.ref, bytes.status().message(), false});
+      const auto bytes =
+          sums.ok() ? Read(stored.ref.id, stored.ref.generation, offset, want) : Result<std::string>(sums);
+      if (bytes.status().code() == Code::kCorrupted) {
+        result.found.push_back({stored.ref, bytes.status().message(), false});
+      }
       if (bytes.ok()) {
         result.bytes += bytes->size();
         offset += bytes->size();

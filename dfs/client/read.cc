@@ -82,15 +82,16 @@ Status DfsClient::Impl::Unreadable(const LocatedBlock& block, const ReadFailures
   std::string damaged;
   for (const std::string& replica : block.damaged) damaged += (damaged.empty() ? "" : ", ") + replica;
   if (block.addresses.empty() && damaged.empty()) {
-    return Unavailable(what + "no live worker has a replica of it; start the worker that has one again (see mrctl workers)");
+    return Unavailable(what +
+                       "no live worker has a replica of it; start the worker that has one again (see mrctl workers)");
   }
   std::string text = what;
   if (!damaged.empty()) text += (block.damaged.size() == 1 ? "its replica on " : "its replicas on ") + damaged + " " +
                                 (block.damaged.size() == 1 ? "is" : "are") + " damaged";
   if (!failures.said.empty()) text += (damaged.empty() ? "" : "; ") + failures.said;
   if (!failures.all_corrupted) return Unavailable(text);
-  return Unavailable(text + "; no good replica is on a live worker: start workers that are gone if they have one, or write "
-                          "the file again (mrctl doctor lists all such files)");
+  return Unavailable(text + "; no good replica is on a live worker: start workers that are gone if they have one, or "
+                            "write the file again (mrctl doctor lists all such files)");
 }
 
 kj::Promise<Result<std::string>> DfsClient::Impl::TryReplicas(kj::Own<LocatedBlock> block, size_t replica,

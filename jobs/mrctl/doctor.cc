@@ -259,7 +259,9 @@ class Doctor {
     for (const auto& t : health->troubles) {
       std::string line = t.path;
       if (t.missing > 0) line += ": " + Number(t.missing) + " of " + Number(t.blocks) + " blocks missing";
-      if (t.corrupt > 0) line += ": " + Number(t.corrupt) + " of " + Number(t.blocks) + " blocks damaged in each replica";
+      if (t.corrupt > 0) {
+        line += ": " + Number(t.corrupt) + " of " + Number(t.blocks) + " blocks damaged in each replica";
+      }
       if (!t.damaged.empty()) line += " (damaged on " + UpTo(t.damaged) + ")";
       std::string& list = t.missing + t.corrupt > 0 ? text : thin;
       list += (list.empty() ? "" : "; ") + line;
