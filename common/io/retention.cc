@@ -1,0 +1,63 @@
+#include "common/io/retention.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "common/io/files.h"
+
+namespace mr {
+namespace {
+
+int64_t ModifiedMs(const struct stat& info) {
+  return int64_t{info.st_mtim.tv_sec} * 1000 + info.st_mtim.tv_nsec / 1'000'000;
+}
+
+bool IsPart(const std::string& name) { return name.ends_with(".part"); }
+
+}  // namespace
+
+std::vector<StoredFile> Surplus(std::vector<StoredFile> files, const RetentionLimits& limits, int64_t now_ms,
+                                const std::function<bool(const std::string&)>& in_use, Duration grace) {
+  std::sort(files.begin(), files.end(), [](const StoredFile& a, const StoredFile& b) {
+    return std::tie(a.modified_ms, a.name) < std::tie(b.modified_ms, b.name);
+  });
+  uint64_t bytes = 0;
+  for (const StoredFile& f : files) bytes += f.bytes;
+  std::vector<StoredFile> surplus;
+  for (const StoredFile& f : files) {
+    const Duration age = Millis(now_ms - f.modified_ms);
+    const bool old = age > (IsPart(f.name) ? std::min(kPartAge, limits.age) : limits.age);
+    if ((!old && bytes <= limits.bytes) || age < grace || in_use(f.name)) continue;
+    bytes -= f.bytes;
+    surplus.push_back(f);
+  }
+  return surplus;
+}
+
+std::vector<StoredFile> StoredFiles(const std::string& directory) {
+  std::vector<StoredFile> files;
+  const auto names = ListDirectory(directory);
+  if (!names.ok()) return files;
+  for (const std::string& name : *names) {
+    struct stat info{};
+    if (::lstat((directory + "/" + name).c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+    files.push_back({name, static_cast<uint64_t>(info.st_size), ModifiedMs(info)});
+  }
+  return files;
+}
+
+bool RemoveStored(const std::string& directory, const StoredFile& file) {
+  const std::string path = directory + "/" + file.name;
+  struct stat info{};
+  if (::lstat(path.c_str(), &info) != 0) return true;
+  if (ModifiedMs(info) != file.modified_ms) return false;
+  return ::unlink(path.c_str()) == 0;
+}
+
+void TouchFile(const std::string& path) { (void)::utimensat(AT_FDCWD, path.c_str(), nullptr, 0); }
+
+}  // namespace mr

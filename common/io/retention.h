@@ -1,0 +1,44 @@
+// Keeps the files of a directory within a size and an age, oldest first.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/base/time.h"
+
+namespace mr {
+
+struct StoredFile {
+  std::string name;  // without its directory
+  uint64_t bytes = 0;
+  int64_t modified_ms = 0;  // since 1970
+};
+
+struct RetentionLimits {
+  uint64_t bytes = 0;  // of all files together
+  Duration age;        // since the last change of a file
+};
+
+// A file that changed more recently goes for no reason: whoever wrote it may be about to use it.
+inline constexpr Duration kRetentionGrace = Seconds(600);
+// An unfinished upload or download ("....part") goes when nothing was added for so long.
+inline constexpr Duration kPartAge = Seconds(3600);
+
+// The files to remove at now_ms, oldest first: those beyond the age, and then the oldest ones until the rest fits.
+// in_use: files that must stay; they count for the size. Pure. Cost: n log n.
+std::vector<StoredFile> Surplus(std::vector<StoredFile> files, const RetentionLimits& limits, int64_t now_ms,
+                                const std::function<bool(const std::string&)>& in_use,
+                                Duration grace = kRetentionGrace);
+
+// The regular files of a directory. One that goes meanwhile is left out; an unreadable directory has none. Blocks.
+std::vector<StoredFile> StoredFiles(const std::string& directory);
+
+// Removes the file unless it has changed since it was listed; whether it is gone. Blocks.
+bool RemoveStored(const std::string& directory, const StoredFile& file);
+
+// Sets the time of its last change to now, so that it counts as the newest. Blocks.
+void TouchFile(const std::string& path);
+
+}  // namespace mr
