@@ -179,7 +179,10 @@ class Namespace {
   StoreHealth Health(size_t max_troubles) const;
 
   bool in_safe_mode() const;
+  // Of all blocks. Cost: a walk of all blocks.
   RepairCounts Counts() const;
+  // Adds at most `most` blocks from *from on to *counts; *from becomes the block to go on with, not valid at the end.
+  void AddCounts(BlockId* from, size_t most, RepairCounts* counts) const;
   uint64_t BlocksOn(WorkerId worker) const;
   // Bytes of blocks there; 0 for a worker that is not live.
   uint64_t UsedOn(WorkerId worker) const;

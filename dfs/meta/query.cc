@@ -1,6 +1,7 @@
 // Read-only questions: what is there, where it can be read, how well it is replicated.
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "dfs/meta/state.h"
 
@@ -251,21 +252,29 @@ uint64_t Namespace::UsedOn(WorkerId worker) const {
 }
 
 RepairCounts Namespace::Counts() const {
-  const State& s = impl_->state;
   RepairCounts counts;
+  BlockId from;
+  AddCounts(&from, std::numeric_limits<size_t>::max(), &counts);
+  return counts;
+}
+
+void Namespace::AddCounts(BlockId* from, size_t most, RepairCounts* counts) const {
+  const State& s = impl_->state;
   const uint32_t workers = s.EligibleWorkers();
-  for (const auto& [id, block] : s.blocks.all()) {
+  auto it = s.blocks.all().lower_bound(*from);
+  for (; it != s.blocks.all().end() && most > 0; ++it, --most) {
+    const auto& [id, block] = *it;
     if (const Holders* h = s.holders.Find(id)) {
-      for (const auto& r : h->replicas) counts.suspect += r.suspect ? 1 : 0;
+      for (const auto& r : h->replicas) counts->suspect += r.suspect ? 1 : 0;
     }
     if (!block.sealed) continue;
-    ++counts.blocks;
+    ++counts->blocks;
     const size_t good = s.GoodHolders(id).size();
-    counts.missing += good == 0 ? 1 : 0;
-    counts.under_replicated += good < std::max(1u, std::min(s.WantedOf(block), workers)) ? 1 : 0;
+    counts->missing += good == 0 ? 1 : 0;
+    counts->under_replicated += good < std::max(1u, std::min(s.WantedOf(block), workers)) ? 1 : 0;
   }
-  counts.copying = s.copies.size();
-  return counts;
+  counts->copying = s.copies.size();
+  *from = it == s.blocks.all().end() ? BlockId{} : it->first;
 }
 
 }  // namespace mr::dfs

@@ -476,6 +476,22 @@ TEST_F(RandomLife, NothingAcknowledgedIsEverDeletedAndAllIsRepairedInTheEnd) {
   }
 }
 
+TEST_F(RandomLife, CountsInSlicesAreTheCountsOfAll) {
+  Live();
+  const auto whole = ns_.Counts();
+  RepairCounts sum;
+  BlockId from;
+  size_t slices = 0;
+  do {
+    ns_.AddCounts(&from, 3, &sum);
+    ++slices;
+  } while (from.valid());
+  EXPECT_EQ(sum.blocks, whole.blocks);
+  EXPECT_EQ(sum.suspect, whole.suspect);
+  EXPECT_EQ(sum.copying, whole.copying);
+  EXPECT_GE(slices, whole.blocks / 3);
+}
+
 TEST_F(RandomLife, TheSameRecordsGiveTheSameDigest) {
   struct Life : RandomLife {
     void TestBody() override {}
