@@ -25,6 +25,7 @@ enum class Role : uint32_t {
   kData = 4,       // anybody to a worker's data server: bulk
   kMaster = 5,     // in a reply
   kDataServer = 6, // in a reply
+  kProbe = 7,      // a daemon to itself, or doctor to a daemon: answered with a reply and closed
 };
 
 struct Hello {

@@ -3,8 +3,10 @@
 
 #include <kj/async.h>
 #include <kj/exception.h>
+#include <kj/time.h>
 
 #include "common/base/status.h"
+#include "common/base/time.h"
 #include "schema/common.capnp.h"
 
 namespace mr::rpc {
@@ -17,5 +19,7 @@ kj::Exception ToException(const Status& status);
 // An Outcome field of a reply.
 Status FromOutcome(Outcome::Reader outcome);
 void ToOutcome(const Status& status, Outcome::Builder out);
+
+inline kj::Duration ToKj(Duration d) { return d.ns * kj::NANOSECONDS; }
 
 }  // namespace mr::rpc

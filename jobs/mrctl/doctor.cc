@@ -12,6 +12,8 @@
 #include "common/io/clock.h"
 #include "common/io/files.h"
 #include "dfs/client/dfs_client.h"
+#include "common/rpc/self_check.h"
+#include "common/rpc/wait_for_loop.h"
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/follow.h"
@@ -38,6 +40,24 @@ std::string UpTo(const std::vector<std::string>& names) {
 }
 
 std::string Number(uint64_t n) { return std::to_string(n); }
+
+// Of each address, in this order, and all at the same time. Blocks for at most kPortTimeout.
+std::vector<Status> ProbePorts(const std::vector<std::string>& addresses) {
+  constexpr Duration kPortTimeout = Seconds(3);
+  std::vector<Status> answers(addresses.size());
+  rpc::KjThread loop("mrctl-doctor");
+  const Status all = rpc::WaitForLoop<Status>(loop, [&] {
+    auto probes = kj::heapArrayBuilder<kj::Promise<void>>(addresses.size());
+    for (size_t i = 0; i < addresses.size(); ++i) {
+      probes.add(rpc::ProbePort(loop.io(), addresses[i], kPortTimeout).then([&answers, i](Status status) {
+        answers[i] = std::move(status);
+      }));
+    }
+    return kj::joinPromises(probes.finish()).then([] { return Status::Ok(); });
+  });
+  if (!all.ok()) answers.assign(addresses.size(), all);
+  return answers;
+}
 
 class Doctor {
  public:
@@ -73,6 +93,7 @@ class Doctor {
     }
     CheckClock(*info);
     CheckWorkers(*workers, prefix);
+    CheckPorts(*workers);
     CheckDisks(*workers, prefix);
     CheckReports(*workers, prefix);
     CheckFiles(client, prefix);
@@ -194,6 +215,30 @@ class Doctor {
         !gone.empty()       ? "look at the log of " + gone[0] + " on its host, or start it again with its --data"
         : !draining.empty() ? prefix + "worker undrain " + draining[0] + " when it may work again"
                             : prefix + "worker include " + excluded[0] + " when it is mended");
+  }
+
+  // A worker whose port answers nobody looks live to the master, and stops every job that reads from it.
+  void CheckPorts(const std::vector<WorkerStatus>& workers) {
+    std::vector<std::string> ids, addresses;
+    for (const WorkerStatus& w : workers) {
+      if (w.state != "live" && w.state != "draining") continue;
+      ids.push_back(w.id);
+      addresses.push_back(w.address);
+    }
+    const std::vector<Status> answers = ProbePorts(addresses);
+    std::vector<std::string> deaf;
+    std::string why;
+    for (size_t i = 0; i < ids.size(); ++i) {
+      if (answers[i].ok()) continue;
+      deaf.push_back(ids[i]);
+      if (why.empty()) why = answers[i].message();
+    }
+    if (deaf.empty()) {
+      return Add("ports", Verdict::kOk, "the master's and those of " + Number(ids.size()) + " workers are answered");
+    }
+    Add("ports", Verdict::kFail, "not answered from here: " + UpTo(deaf) + ": " + why,
+        "look at /readyz on the HTTP port of " + deaf[0] + " and at its log; if only this host cannot reach it, at the "
+        "network in between");
   }
 
   void CheckDisks(const std::vector<WorkerStatus>& workers, const std::string& prefix) {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "common/io/clock.h"
+#include "common/io/retention.h"
 #include "dfs/meta/namespace.h"
 #include "dfs/meta/service.h"
 #include "master/journal/journal.h"
@@ -115,6 +116,11 @@ struct RegisterOut {
   bool start_over = false;  // this life was given up meanwhile
 };
 
+// Blocks that one turn of the master's thread counts: about a millisecond.
+inline constexpr size_t kCountSlice = 4096;
+// Default of --open_jobs. A guess: at about 30 KiB each, far below the memory of any master.
+inline constexpr size_t kOpenJobs = 10'000;
+
 class Brain {
  public:
   struct Options {
@@ -130,6 +136,10 @@ class Brain {
     uint32_t scheduler_version = sched::kSchedulerVersion;  // tests say another one
     std::shared_ptr<ProfileStore> profiles;  // of earlier runs; null: none are kept
     Duration effects_lease = kEffectsLease;  // of attempts with side effects
+    size_t open_jobs = kOpenJobs;            // planned or unfinished; more are refused
+    RetentionLimits libraries = {8ull << 30, Seconds(30 * 86400)};  // operator libraries and side files
+    Duration staging_age = Seconds(600);   // since the end of its job, after which what is left of its staging goes
+    Duration housekeeping = Seconds(60);   // between two looks at both
   };
   Brain(Options options, Loop& loop, Outlets& outlets);
   Duration effects_lease() const { return options_.effects_lease; }
@@ -214,6 +224,8 @@ class Brain {
   // why: empty where the disk works again.
   void DiskFailed(WorkerId worker, Incarnation incarnation, const std::string& why);
   const dfs::Namespace& files() const { return namespace_; }
+  // Exact up to kCountSlice blocks; above that of the last walk, which goes on in slices between other work.
+  dfs::RepairCounts BlockCounts() const;
 
   // ---- Watching (status.cc)
   Status Watch(uint64_t watcher, JobId job);
@@ -326,6 +338,13 @@ class Brain {
   void CleanUp(JobId job);
   void JobDone(JobId job);
 
+  // housekeeping.cc
+  void KeepHouse();
+  void SweepStaging();
+  void TrimLibraries();
+  // SHA-256 of libraries and side files that jobs name which are planned or have not ended.
+  std::set<std::string> FilesInUse() const;
+
   // late_plans.cc
   static uint32_t UncutTasks(const JobView& job, uint32_t stage);
   bool WaitsForSizes(const JobView& job, uint32_t stage) const;
@@ -373,6 +392,7 @@ class Brain {
   uint64_t ApplyDfs(const dfs::Record& record);
   void Dispatch(std::vector<dfs::Effect> effects, uint64_t sequence);
   void TickDfs();
+  void CountBlocks();
   Result<std::vector<InputFile>> DfsFiles(const std::string& uri) const;
   Status CheckDfsOutput(const JobSpec& spec);
   std::vector<WorkerId> Holders(const Split& split) const;
@@ -405,7 +425,10 @@ class Brain {
   std::unique_ptr<journal::Journal> journal_;
   journal::Outbox outbox_;
   std::set<std::string> libraries_;
+  bool trimming_ = false;  // a look at the libraries is under way
   dfs::Namespace namespace_;
+  dfs::RepairCounts counted_, counting_;  // the last walk over all blocks; the one under way
+  BlockId count_from_;                // not valid: none is under way
   uint64_t dfs_sequence_ = 0;  // of the last hard record of the block store
 
   uint32_t epoch_ = 0;

@@ -10,6 +10,7 @@
 #include "common/io/clock.h"
 #include "common/io/fault.h"
 #include "common/io/files.h"
+#include "common/io/retention.h"
 #include "common/io/sha256.h"
 #include "common/rpc/kj_status.h"
 #include "common/rpc/wire.h"
@@ -23,6 +24,7 @@ namespace {
 
 constexpr uint64_t kMaxLibraryBytes = 1ull << 30;
 constexpr size_t kLibraryPiece = 1 << 20;
+constexpr size_t kMaxWatches = 64;  // of one connection; mrctl has one
 constexpr auto kLogTimeout = 5 * kj::SECONDS;
 
 bool LibraryName(const std::string& name) {
@@ -127,8 +129,13 @@ void ToWire(const Explained& e, const JobSpec& spec, rpc::ExplainedPlan::Builder
 // Held by a client while it watches; its end is the end of watching.
 class WatchHandle final : public rpc::Handle::Server {
  public:
-  WatchHandle(Shell& shell, uint64_t watcher) : shell_(shell), watcher_(watcher) {}
+  // watches: of its connection; this is one of them until it goes.
+  WatchHandle(Shell& shell, uint64_t watcher, std::shared_ptr<void> hold, std::shared_ptr<size_t> watches)
+      : shell_(shell), watcher_(watcher), hold_(std::move(hold)), watches_(std::move(watches)) {
+    ++*watches_;
+  }
   ~WatchHandle() noexcept(false) {
+    --*watches_;
     shell_.watchers().erase(watcher_);
     shell_.PostToMaster([brain = &shell_.brain(), watcher = watcher_] { brain->Unwatch(watcher); });
   }
@@ -136,6 +143,8 @@ class WatchHandle final : public rpc::Handle::Server {
  private:
   Shell& shell_;
   const uint64_t watcher_;
+  const std::shared_ptr<void> hold_;  // a connection that watches is not idle
+  const std::shared_ptr<size_t> watches_;
 };
 
 // One piece of an upload, on a pool thread. The last one is checked, synced and given its name.
@@ -160,7 +169,8 @@ Status StorePiece(const std::string& directory, const std::string& part, const s
 
 class ClientService final : public rpc::MasterForClient::Server {
  public:
-  explicit ClientService(Shell& shell) : shell_(shell), connection_(shell.NextId()) {}
+  ClientService(Shell& shell, const rpc::PeerInfo& peer)
+      : shell_(shell), connection_(shell.NextId()), hold_(peer.hold) {}
 
  protected:
   kj::Promise<void> submit(SubmitContext context) override {
@@ -195,9 +205,15 @@ class ClientService final : public rpc::MasterForClient::Server {
 
   kj::Promise<void> watch(WatchContext context) override {
     const auto params = context.getParams();
+    if (*watches_ >= kMaxWatches) {
+      rpc::ToOutcome(Rejected("one connection watches at most " + std::to_string(kMaxWatches) +
+                              " jobs at a time; end some of them, or open another connection"),
+                     context.getResults().initOutcome());
+      return kj::READY_NOW;
+    }
     const uint64_t watcher = shell_.NextId();
     shell_.watchers().emplace(watcher, params.getWatcher());
-    auto handle = kj::heap<WatchHandle>(shell_, watcher);
+    auto handle = kj::heap<WatchHandle>(shell_, watcher, hold_.lock(), watches_);
     return shell_.Ask([watcher, job = rpc::FromWire(params.getJob())](Brain& brain) {
       return brain.Watch(watcher, job);
     }).then([context, handle = kj::mv(handle)](Status status) mutable {
@@ -337,9 +353,13 @@ class ClientService final : public rpc::MasterForClient::Server {
   }
 
   kj::Promise<void> libraryKnown(LibraryKnownContext context) override {
-    return shell_.Ask([sha256 = std::string(context.getParams().getSha256().cStr())](Brain& brain) {
-      return brain.LibraryKnown(sha256);
-    }).then([context](bool known) mutable { context.getResults().setKnown(known); });
+    const std::string sha256(context.getParams().getSha256().cStr());
+    return shell_.Ask([sha256](Brain& brain) { return brain.LibraryKnown(sha256); })
+        .then([this, context, sha256](bool known) mutable {
+          context.getResults().setKnown(known);
+          // The submit that follows must find it: it counts as new.
+          if (known) shell_.pool().Post([path = shell_.options().directory + "/lib/" + sha256 + ".so"] { TouchFile(path); });
+        });
   }
 
   kj::Promise<void> putLibrary(PutLibraryContext context) override {
@@ -535,10 +555,14 @@ class ClientService final : public rpc::MasterForClient::Server {
 
   Shell& shell_;
   const uint64_t connection_;
+  const std::weak_ptr<void> hold_;
+  const std::shared_ptr<size_t> watches_ = std::make_shared<size_t>(0);  // jobs that this connection watches
 };
 
 }  // namespace
 
-rpc::MasterForClient::Client MakeClientService(Shell& shell) { return kj::heap<ClientService>(shell); }
+rpc::MasterForClient::Client MakeClientService(Shell& shell, const rpc::PeerInfo& peer) {
+  return kj::heap<ClientService>(shell, peer);
+}
 
 }  // namespace mr::master

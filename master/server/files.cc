@@ -96,7 +96,26 @@ void Brain::DiskFailed(WorkerId id, Incarnation incarnation, const std::string& 
 
 void Brain::TickDfs() {
   for (const auto& record : namespace_.Due(Stamp())) ApplyDfs(record);
+  if (!count_from_.valid()) CountBlocks();
   loop_.At(Now() + Seconds(1), [this] { TickDfs(); });
+}
+
+void Brain::CountBlocks() {
+  constexpr Duration kBetweenSlices = Millis(50);
+  if (!count_from_.valid()) counting_ = {};
+  namespace_.AddCounts(&count_from_, kCountSlice, &counting_);
+  if (!count_from_.valid()) {
+    counted_ = counting_;
+  } else {
+    loop_.At(Now() + kBetweenSlices, [this] { CountBlocks(); });
+  }
+}
+
+dfs::RepairCounts Brain::BlockCounts() const {
+  dfs::RepairCounts exact;
+  BlockId from;
+  namespace_.AddCounts(&from, kCountSlice, &exact);
+  return !from.valid() ? exact : counted_;
 }
 
 Result<std::vector<InputFile>> Brain::DfsFiles(const std::string& uri) const {

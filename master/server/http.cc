@@ -2,98 +2,56 @@
 
 #include <glog/logging.h>
 
-#include "common/rpc/kj_status.h"
 #include "common/rpc/wait_for_loop.h"
+#include "common/rpc/metrics.h"
 
 namespace mr::master {
-
-struct HttpFront::Server final : kj::HttpService, kj::TaskSet::ErrorHandler {
-  Shell& shell;
-  Loop& loop;
-  std::atomic<bool>& ready;
-  kj::HttpHeaderTable table;
-  kj::HttpServer server;
-  kj::Own<kj::ConnectionReceiver> receiver;
-  kj::TaskSet tasks;
-
-  static kj::HttpServerSettings Settings() {
-    kj::HttpServerSettings settings;
-    settings.headerTimeout = 10 * kj::SECONDS;
-    settings.pipelineTimeout = 10 * kj::SECONDS;
-    return settings;
-  }
-  Server(Shell& s, Loop& l, std::atomic<bool>& r)
-      : shell(s), loop(l), ready(r), server(s.kj().timer(), table, *this, Settings()), tasks(*this) {}
-
-  void taskFailed(kj::Exception&& e) override { LOG(WARNING) << "http: " << e.getDescription().cStr(); }
-
-  // One connection at a time: a peer that sends rubbish ends its own, never the loop that accepts.
-  kj::Promise<void> Accept() {
-    return receiver->accept().then(
-        [this](kj::Own<kj::AsyncIoStream> stream) {
-          tasks.add(server.listenHttp(kj::mv(stream)).catch_([](kj::Exception&&) {}));
-          return Accept();
-        },
-        [this](kj::Exception&&) {
-          return shell.kj().timer().afterDelay(50 * kj::MILLISECONDS).then([this] { return Accept(); });
-        });
-  }
-
-  kj::Promise<void> Send(Response& response, uint code, kj::StringPtr word, kj::StringPtr type, std::string text) {
-    kj::HttpHeaders headers(table);
-    headers.set(kj::HttpHeaderId::CONTENT_TYPE, type);
-    auto body = kj::heap<std::string>(std::move(text));
-    auto stream = response.send(code, word, headers, body->size());
-    auto written = stream->write(body->data(), body->size());
-    return written.attach(kj::mv(stream), kj::mv(body));
-  }
-
-  kj::Promise<void> request(kj::HttpMethod method, kj::StringPtr url, const kj::HttpHeaders&, kj::AsyncInputStream&,
-                            Response& response) override {
-    constexpr const char* kText = "text/plain; charset=utf-8";
-    if (method != kj::HttpMethod::GET && method != kj::HttpMethod::HEAD) {
-      return Send(response, 405, "Method Not Allowed", kText, "only GET\n");
-    }
-    if (url == "/healthz") return Send(response, 200, "OK", kText, "ok\n");
-    if (url == "/readyz") {
-      return ready ? Send(response, 200, "OK", kText, "ready\n")
-                   : Send(response, 503, "Service Unavailable", kText, "starting\n");
-    }
-    if (url == "/metrics") {
-      const Duration lag = loop.TakeMaxLag();
-      return shell.Ask([lag](Brain& brain) { return MetricsText(brain, lag); })
-          .then([this, &response](std::string text) {
-            return Send(response, 200, "OK", "text/plain; version=0.0.4", std::move(text));
-          });
-    }
-    if (url == "/") {
-      return shell.Ask([](Brain& brain) { return StatusPage(brain); }).then([this, &response](std::string text) {
-        return Send(response, 200, "OK", "text/html; charset=utf-8", std::move(text));
-      });
-    }
-    return Send(response, 404, "Not Found", kText, "there are /, /metrics, /healthz and /readyz\n");
-  }
-};
 
 HttpFront::HttpFront(Shell& shell, Loop& loop) : shell_(shell), loop_(loop) {}
 HttpFront::~HttpFront() = default;
 
+std::string HttpFront::SocketMetrics() const {
+  std::string out = rpc::ServerMetrics(shell_.server_counts(), port_->counts());
+  rpc::Metric(&out, "mr_ready", "gauge", "1 when /readyz says yes.", ready_ && shell_.WhyNotReady().empty());
+  return out;
+}
+
+kj::Promise<rpc::HttpReply> HttpFront::Page(const std::string& path) {
+  using rpc::HttpReply;
+  if (path == "/healthz") return HttpReply{200, "ok\n"};
+  if (path == "/readyz") {
+    if (!ready_) return HttpReply{503, "starting\n"};
+    const std::string why = shell_.WhyNotReady();
+    return why.empty() ? HttpReply{200, "ready\n"} : HttpReply{503, why + "\n"};
+  }
+  if (path == "/metrics") {
+    const Duration lag = loop_.TakeMaxLag();
+    return shell_.Ask([lag](Brain& brain) { return MetricsText(brain, lag); }).then([this](std::string text) {
+      return HttpReply{200, text + SocketMetrics(), "text/plain; version=0.0.4"};
+    });
+  }
+  if (path == "/") {
+    return shell_.Ask([](Brain& brain) { return StatusPage(brain); }).then([](std::string text) {
+      return HttpReply{200, std::move(text), "text/html; charset=utf-8"};
+    });
+  }
+  return HttpReply{404, "there are /, /metrics, /healthz and /readyz\n"};
+}
+
 Result<uint16_t> HttpFront::Listen(const std::string& address, uint16_t port) {
-  const auto bound = rpc::WaitForLoop<Result<uint16_t>>(shell_.kj(), [this, address, port] {
-    server_ = kj::heap<Server>(shell_, loop_, ready_);
-    return shell_.kj().io().provider->getNetwork().parseAddress(address.c_str(), port).then(
-        [this](kj::Own<kj::NetworkAddress> parsed) -> Result<uint16_t> {
-          server_->receiver = parsed->listen();
-          server_->tasks.add(server_->Accept());
-          return static_cast<uint16_t>(server_->receiver->getPort());
-        });
+  return rpc::WaitForLoop<Result<uint16_t>>(shell_.kj(), [this, address, port] {
+    rpc::HttpLimits limits;
+    limits.connections = rpc::ServerLimits::HttpConnections(shell_.options().descriptors);
+    limits.send_grace = shell_.options().send_timeout;
+    port_ = kj::heap<rpc::HttpPort>(
+        shell_.kj().io(), [this](const std::string& path) { return Page(path); }, limits,
+        [](const std::string& line) { LOG(WARNING) << line; });
+    return port_->Listen(address, port);
   });
-  if (!bound.ok()) return bound.status().With("cannot listen on " + address + ":" + std::to_string(port));
-  return bound;
 }
 
 void HttpFront::Close() {
-  shell_.kj().Run([this] { server_ = nullptr; });
+  shell_.kj().Run([this] { port_ = nullptr; });
 }
 
 }  // namespace mr::master

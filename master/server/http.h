@@ -2,10 +2,12 @@
 // status page. Reads only; no route changes anything. On the KJ loop.
 #pragma once
 
-#include <kj/compat/http.h>
-
+#include <atomic>
 #include <memory>
+#include <string>
 
+#include "common/rpc/http_port.h"
+#include "common/rpc/self_check.h"
 #include "master/server/shell.h"
 
 namespace mr::master {
@@ -17,15 +19,17 @@ class HttpFront {
   // The port in use. Waits; not from the loop.
   Result<uint16_t> Listen(const std::string& address, uint16_t port);
   void Close();
-  // From here on /readyz says yes.
+  // The journal is replayed and the ports are open: from here on readiness depends on the self-check alone.
   void SetReady() { ready_ = true; }
 
  private:
-  struct Server;
+  kj::Promise<rpc::HttpReply> Page(const std::string& path);
+  std::string SocketMetrics() const;
+
   Shell& shell_;
   Loop& loop_;
   std::atomic<bool> ready_{false};
-  kj::Own<Server> server_;  // of the KJ loop
+  kj::Own<rpc::HttpPort> port_;  // of the KJ loop
 };
 
 // On the master's thread.

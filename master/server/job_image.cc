@@ -368,6 +368,7 @@ Status JobTable::RestorePart(std::string_view part) {
   } else if (job.told) {
     for (const StageView& stage : job.stages) whole_tasks_ += stage.tasks.size();
   }
+  if (!job.told) AddOpen(job);
   const JobId id = job.id;
   jobs_[id] = std::move(job);
   return Status::Ok();

@@ -71,8 +71,29 @@ void JobTable::Settle(JobId id) {
   JobView* job = Find(id);
   if (job == nullptr || job->told) return;
   job->told = true;
+  for (auto [it, end] = open_outputs_.equal_range(job->spec.output_uri); it != end; ++it) {
+    if (it->second != id) continue;
+    open_outputs_.erase(it);
+    break;
+  }
   whole_.push_back(id);
   for (const StageView& stage : job->stages) whole_tasks_ += stage.tasks.size();
+}
+
+const JobView* JobTable::OpenWithOutput(const std::string& output_uri) const {
+  for (auto [it, end] = open_outputs_.equal_range(output_uri); it != end; ++it) {
+    ++looked_at_;
+    const JobView& job = jobs_.at(it->second);
+    // Its end may be decided and not yet be on disk.
+    if (!Ended(job.state)) return &job;
+  }
+  return nullptr;
+}
+
+std::vector<JobId> JobTable::OpenJobs() const {
+  std::vector<JobId> open;
+  for (const auto& [uri, id] : open_outputs_) open.push_back(id);
+  return open;
 }
 
 void JobTable::Shrink() {
@@ -261,6 +282,7 @@ struct EventFolder {
     job.submit_sequence = sequence;
     job.stages.resize(job.spec.stages.size());
     if (!job.submission_id.empty()) table.submissions_[job.submission_id] = e.job;
+    table.AddOpen(job);
   }
   void operator()(const sched::JobKillAsked& e) {
     JobView* job = table.Find(e.job);

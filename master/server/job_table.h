@@ -199,6 +199,13 @@ class JobTable {
     const auto it = jobs_.find(id);
     return it != jobs_.end() && !it->second.brief;
   }
+  // A job that has not ended and writes to this output; null: none. Cost: independent of the number of jobs.
+  const JobView* OpenWithOutput(const std::string& output_uri) const;
+  // Jobs whose end has not been settled.
+  size_t open() const { return open_outputs_.size(); }
+  std::vector<JobId> OpenJobs() const;
+  // Jobs that OpenWithOutput has looked at since the start; for tests.
+  uint64_t looked_at() const { return looked_at_; }
   std::map<JobId, JobView>& jobs() { return jobs_; }
   const std::map<JobId, JobView>& jobs() const { return jobs_; }
 
@@ -242,6 +249,7 @@ class JobTable {
   void Note(What what, const AttemptId& attempt, JobId job, WorkerId worker, const sched::Reason& reason,
             Instant at, std::string text = "");
 
+  void AddOpen(const JobView& job) { open_outputs_.emplace(job.spec.output_uri, job.id); }
   void EndReplications(JobId job);
   void Planned(const sched::StagePlanned& plan);  // job_plans.cc
 
@@ -256,6 +264,8 @@ class JobTable {
 
   std::map<JobId, JobView> jobs_;
   std::map<std::string, JobId> submissions_;
+  std::multimap<std::string, JobId> open_outputs_;  // of jobs that are not settled
+  mutable uint64_t looked_at_ = 0;
   std::map<std::pair<WorkerId, OutputId>, Replication> replications_;
   Counts counts_;
   CopyCounts copy_counts_;

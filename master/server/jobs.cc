@@ -41,6 +41,12 @@ void Brain::Submit(std::string spec_bytes, JobSpec spec, const std::string& subm
       return;
     }
   }
+  if (jobs_.open() + planning_.size() >= options_.open_jobs) {
+    return reply(Rejected(std::to_string(options_.open_jobs) +
+                          " jobs are planned or unfinished, the most that this master takes at once (mrmaster "
+                          "--open_jobs); nothing was submitted: submit again when some have ended (mrctl jobs)"),
+                 {});
+  }
   if (const auto refusals = Refusals(spec); !refusals.empty()) return reply(refusals.front(), {});
   if (!spec.library.empty() && !LibraryKnown(spec.library)) {
     return reply(NotFound("operator library " + spec.library + " has not been uploaded"), {});
@@ -70,11 +76,9 @@ std::vector<Status> Brain::Refusals(const JobSpec& spec) {
   add(PoliciesOf(spec).status());
   add(CheckMemory(spec));
   if (spec.output_uri.starts_with("dfs://")) add(CheckDfsOutput(spec));
-  for (const auto& [id, job] : jobs_.jobs()) {
-    if (Ended(job.state) || job.spec.output_uri != spec.output_uri) continue;
-    add(Rejected(Name(id) + " is running and writes to the same output " + spec.output_uri +
+  if (const JobView* job = jobs_.OpenWithOutput(spec.output_uri)) {
+    add(Rejected(Name(job->id) + " is running and writes to the same output " + spec.output_uri +
                  "; wait for it (mrctl wait), end it (mrctl kill) or name another output"));
-    break;
   }
   return refusals;
 }

@@ -56,19 +56,23 @@ struct Master::Impl {
     MR_ASSIGN_OR_RETURN(cluster_id, ClusterIdOf(options.directory));
     if (options.learns) profiles = std::make_shared<ProfileStore>(options.directory + "/profiles");
     shell = std::make_unique<Shell>(
-        Shell::Options{options.directory, cluster_id, MR_VERSION, options.advertise, profiles}, kj, loop, pool,
-        background);
+        Shell::Options{options.directory, cluster_id, MR_VERSION, options.advertise, profiles, options.descriptors,
+                       options.idle_timeout, options.send_timeout},
+        kj, loop, pool, background);
     http = std::make_unique<HttpFront>(*shell, loop);
     brain = std::make_unique<Brain>(
         Brain::Options{options.directory, cluster_id, options.policies, options.seed, options.block_bytes,
                        options.replication, options.snapshot_bytes, options.ended_jobs, options.fat_partition_bytes,
                        options.scheduler_version,
-                       profiles, options.effects_lease},
+                       profiles, options.effects_lease, options.open_jobs, options.libraries, options.staging_age,
+                       options.housekeeping},
         loop,
         *shell);
     shell->SetBrain(brain.get());
     MR_ASSIGN_OR_RETURN(const auto libraries, ListDirectory(options.directory + "/lib"));
     for (const auto& name : libraries) {
+      // Of uploads that the last life of this master did not see to their end.
+      if (name.ends_with(".part")) (void)RemoveTree(options.directory + "/lib/" + name);
       if (name.size() == 67 && name.ends_with(".so")) brain->LibraryStored(name.substr(0, 64));
     }
     MR_RETURN_IF_ERROR(brain->Recover());

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "common/base/status.h"
+#include "common/io/retention.h"
 #include "master/sched/scheduler.h"
 #include "master/server/fat_partitions.h"
 
@@ -28,6 +29,13 @@ class Master {
     uint64_t fat_partition_bytes = kFatBytes;  // a partition above it may be shared by tasks (fat_partitions.h)
     uint32_t scheduler_version = sched::kSchedulerVersion;  // tests say another one
     Duration effects_lease = Seconds(10);  // of attempts with side effects; at least 1 s
+    uint64_t descriptors = 1024;            // open files that this process may have
+    Duration idle_timeout = Seconds(3600);  // of a client's connection (rpc::ServerLimits)
+    Duration send_timeout = Seconds(30);    // of peers that do not read (rpc::ServerLimits)
+    size_t open_jobs = 10'000;              // planned or unfinished; more are refused
+    RetentionLimits libraries = {8ull << 30, Seconds(30 * 86400)};  // operator libraries and side files
+    Duration staging_age = Seconds(600);    // after a job's end, until what is left of its staging goes
+    Duration housekeeping = Seconds(60);    // between two looks at both
     bool learns = true;  // keeps profiles of jobs for later ones
   };
   // Replays the journal and serves. Blocks until then.

@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "common/base/text.h"
+#include "common/io/descriptors.h"
 #include "common/io/files.h"
 #include "common/io/flag_help.h"
 #include "master/server/master.h"
@@ -32,6 +33,14 @@ DEFINE_string(side_effects_lease, "10s",
               "attempts with side effects end so long after their worker's last contact with the master; a lost "
               "worker's are started elsewhere 5s later");
 DEFINE_int32(ended_jobs, 10000, "ended jobs that 'mrctl jobs' still knows; the oldest are forgotten");
+DEFINE_int32(open_jobs, 10000, "jobs that are planned or unfinished at once; further submits are refused");
+DEFINE_string(lib_bytes, "8g",
+              "operator libraries and side files that are kept; the oldest go first, none that an unfinished job names");
+DEFINE_string(lib_age, "30d", "remove operator libraries and side files that no job asked for in so long");
+DEFINE_string(staging_age, "10m", "remove what is left below /.staging so long after the end of its job");
+DEFINE_string(idle_timeout, "1h", "close client connections without a message for so long; those that watch a job stay");
+DEFINE_string(send_timeout, "30s",
+              "close connections that do not take what they are sent in so long and a second per 64 KiB");
 DEFINE_int32(ready_fd, -1, "write 'ready RPC_PORT HTTP_PORT' to this descriptor when serving, and close it");
 DEFINE_int32(lifeline_fd, -1, "stop when this descriptor (a pipe's read end) is at its end");
 DEFINE_bool(ephemeral, false, "remove --data when the lifeline ends");
@@ -115,7 +124,24 @@ int Main() {
   const auto lease = ParseDuration(FLAGS_side_effects_lease);
   if (!lease.ok()) return Fail(lease.status().With("--side_effects_lease"));
   if (*lease < Seconds(1) || *lease > Seconds(3600)) return Fail(InvalidArgument("--side_effects_lease is 1s to 1h"));
+  const auto idle = ParseDuration(FLAGS_idle_timeout);
+  if (!idle.ok() || idle->ns <= 0) return Fail(InvalidArgument("--idle_timeout must be a duration such as 1h"));
+  const auto send = ParseDuration(FLAGS_send_timeout);
+  if (!send.ok() || send->ns <= 0) return Fail(InvalidArgument("--send_timeout must be a duration such as 30s"));
+  const auto lib_bytes = ParseSize(FLAGS_lib_bytes);
+  if (!lib_bytes.ok()) return Fail(lib_bytes.status().With("--lib_bytes"));
+  const auto lib_age = ParseDuration(FLAGS_lib_age);
+  if (!lib_age.ok() || lib_age->ns <= 0) return Fail(InvalidArgument("--lib_age must be a duration such as 30d"));
+  const auto staging_age = ParseDuration(FLAGS_staging_age);
+  if (!staging_age.ok()) return Fail(staging_age.status().With("--staging_age"));
+  if (FLAGS_open_jobs < 1) return Fail(InvalidArgument("--open_jobs must be at least 1"));
   Master::Options options;
+  options.open_jobs = static_cast<size_t>(FLAGS_open_jobs);
+  options.libraries = {*lib_bytes, *lib_age};
+  options.staging_age = *staging_age;
+  options.descriptors = RaiseDescriptorLimit();
+  options.idle_timeout = *idle;
+  options.send_timeout = *send;
   options.directory = FLAGS_data;
   options.bind = FLAGS_bind;
   options.advertise = FLAGS_advertise;

@@ -4,11 +4,14 @@
 #include <utility>
 
 #include "common/base/text.h"
+#include "common/rpc/metrics.h"
 #include "master/sched/state.h"
 #include "master/server/http.h"
 
 namespace mr::master {
 namespace {
+
+using rpc::Metric;
 
 std::string Escaped(const std::string& text) {
   std::string out;
@@ -23,12 +26,6 @@ std::string Escaped(const std::string& text) {
     }
   }
   return out;
-}
-
-void Metric(std::string* out, const char* name, const char* type, const char* help, double value) {
-  char line[64];
-  std::snprintf(line, sizeof line, " %.17g\n", value);
-  *out += "# HELP " + std::string(name) + " " + help + "\n# TYPE " + name + " " + type + "\n" + name + line;
 }
 
 // What the cluster's list of policies steers by.
@@ -114,7 +111,7 @@ std::string MetricsText(Brain& brain, Duration loop_lag) {
   }
   total("mr_journal_syncs_total", "Groups of records synced.", brain.journal().syncs());
   total("mr_journal_records_total", "Sequence of the last durable record.", brain.journal().durable());
-  const dfs::RepairCounts blocks = brain.files().Counts();
+  const dfs::RepairCounts blocks = brain.BlockCounts();
   Metric(&out, "mr_blocks", "gauge", "Blocks of visible files.", static_cast<double>(blocks.blocks));
   Metric(&out, "mr_blocks_missing", "gauge", "Of these: without a good replica.", static_cast<double>(blocks.missing));
   Metric(&out, "mr_blocks_under_replicated", "gauge", "Of these: with fewer replicas than wanted.",

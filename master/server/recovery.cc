@@ -113,6 +113,7 @@ void Brain::BeginEpoch() {
   for (const JobId job : std::set<JobId>(uncleaned_)) CleanUp(job);
   Tick();
   TickDfs();
+  KeepHouse();
 }
 
 void Brain::AwaitAlive() {

@@ -13,7 +13,6 @@ namespace {
 
 // A data server that does not answer a probe for so long is as good as gone for its readers.
 constexpr auto kProbeTimeout = 2 * kj::SECONDS;
-constexpr size_t kMaxConnections = 4096;  // as every server has it
 
 }  // namespace
 
@@ -27,14 +26,20 @@ Shell::~Shell() noexcept = default;
 
 Result<uint16_t> Shell::Listen(const std::string& address, uint16_t port) {
   return rpc::WaitForLoop<Result<uint16_t>>(kj_, [this, address, port] {
-    const auto admit = [this](const rpc::Hello& hello, const std::string& peer) { return Admit(hello, peer); };
+    const auto admit = [this](const rpc::Hello& hello, const rpc::PeerInfo& peer) { return Admit(hello, peer); };
     const auto other = [](const std::string& peer, const Status& why) {
       // A daemon of another release tries for ever: once a second is often enough.
       LOG_EVERY_T(WARNING, 1) << peer << " was turned away: " << why.message();
     };
-    server_ = kj::heap<rpc::RpcServer>(kj_.io(), own_, admit, kMaxConnections, other);
-    return server_->Listen(address, port).then([this](Result<uint16_t> bound) {
-      if (bound.ok()) address_ = options_.advertise + ":" + std::to_string(*bound);
+    auto limits = rpc::ServerLimits::ForDescriptors(options_.descriptors);
+    limits.idle = options_.idle_timeout;
+    limits.send_grace = options_.send_timeout;
+    server_ = kj::heap<rpc::RpcServer>(kj_.io(), own_, admit, limits, other,
+                                       [](const std::string& line) { LOG(WARNING) << line; });
+    return server_->Listen(address, port).then([this, address](Result<uint16_t> bound) {
+      if (!bound.ok()) return bound;
+      address_ = options_.advertise + ":" + std::to_string(*bound);
+      self_check_ = kj::heap<rpc::SelfCheck>(kj_.io(), address, *bound);
       return bound;
     });
   });
@@ -42,22 +47,24 @@ Result<uint16_t> Shell::Listen(const std::string& address, uint16_t port) {
 
 void Shell::Close() {
   kj_.Run([this] {
+    self_check_ = nullptr;
     server_ = nullptr;
     sessions_.clear();
     watchers_.clear();
   });
 }
 
-Result<capnp::Capability::Client> Shell::Admit(const rpc::Hello& hello, const std::string& peer) {
+Result<capnp::Capability::Client> Shell::Admit(const rpc::Hello& hello, const rpc::PeerInfo& peer) {
   switch (hello.role) {
-    case rpc::Role::kClient: return capnp::Capability::Client(MakeClientService(*this));
-    case rpc::Role::kWorker: return capnp::Capability::Client(MakeWorkerService(*this));
+    case rpc::Role::kClient: return capnp::Capability::Client(MakeClientService(*this, peer));
+    case rpc::Role::kWorker: return capnp::Capability::Client(MakeWorkerService(*this, peer));
     case rpc::Role::kHeartbeat: return capnp::Capability::Client(MakeHeartbeatService(*this, hello.incarnation));
     case rpc::Role::kData:
     case rpc::Role::kMaster:
-    case rpc::Role::kDataServer: break;
+    case rpc::Role::kDataServer:
+    case rpc::Role::kProbe: break;
   }
-  LOG(WARNING) << peer << " asked a master for what only workers serve";
+  LOG(WARNING) << peer.address << " asked a master for what only workers serve";
   return InvalidArgument("a master does not serve data");
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "common/rpc/kj_thread.h"
+#include "common/rpc/self_check.h"
 #include "common/rpc/server.h"
 #include "master/server/answer.h"
 #include "master/server/brain.h"
@@ -24,6 +25,9 @@ class Shell final : public Outlets, public dfs::FsHost {
     std::string version;
     std::string advertise;  // host under which others reach this master
     std::shared_ptr<ProfileStore> profiles;  // null: none are kept
+    uint64_t descriptors = 1024;            // open files that this process may have
+    Duration idle_timeout = Seconds(3600);  // of a client's connection (rpc::ServerLimits)
+    Duration send_timeout = Seconds(30);    // of peers that do not read (rpc::ServerLimits)
   };
   Shell(Options options, rpc::KjThread& kj, Loop& loop, Pool& pool, Pool& background);
   // The loop's objects are gone by then: see Close().
@@ -52,6 +56,9 @@ class Shell final : public Outlets, public dfs::FsHost {
   Pool& pool() { return pool_; }
   Brain& brain() { return *brain_; }
   const Options& options() const { return options_; }
+  rpc::ServerCounts server_counts() const { return server_->counts(); }
+  // Empty: connections to the RPC port are answered. Otherwise why they are not.
+  std::string WhyNotReady() const { return self_check_.get() == nullptr ? "starting" : self_check_->WhyNot(); }
   const std::string& address() const { return address_; }  // host:port as others reach it
   uint64_t NextId() { return next_id_++; }
   void PostToMaster(std::function<void()> fn) { loop_.Post(std::move(fn)); }
@@ -66,7 +73,7 @@ class Shell final : public Outlets, public dfs::FsHost {
   }
 
  private:
-  Result<capnp::Capability::Client> Admit(const rpc::Hello& hello, const std::string& peer);
+  Result<capnp::Capability::Client> Admit(const rpc::Hello& hello, const rpc::PeerInfo& peer);
 
   Options options_;
   rpc::KjThread& kj_;
@@ -77,6 +84,7 @@ class Shell final : public Outlets, public dfs::FsHost {
 
   // Of the KJ loop.
   kj::Own<rpc::RpcServer> server_;
+  kj::Own<rpc::SelfCheck> self_check_;
   std::map<uint64_t, rpc::Worker::Client> sessions_;
   std::map<uint64_t, rpc::JobWatcher::Client> watchers_;
   std::string address_;
@@ -84,8 +92,8 @@ class Shell final : public Outlets, public dfs::FsHost {
 };
 
 // The bootstrap capabilities. On the KJ loop.
-rpc::MasterForWorker::Client MakeWorkerService(Shell& shell);
+rpc::MasterForWorker::Client MakeWorkerService(Shell& shell, const rpc::PeerInfo& peer);
 rpc::Heartbeats::Client MakeHeartbeatService(Shell& shell, Incarnation incarnation);
-rpc::MasterForClient::Client MakeClientService(Shell& shell);
+rpc::MasterForClient::Client MakeClientService(Shell& shell, const rpc::PeerInfo& peer);
 
 }  // namespace mr::master

@@ -216,7 +216,8 @@ ReportIn ReportFrom(rpc::Report::Reader in) {
 
 class WorkerService final : public rpc::MasterForWorker::Server {
  public:
-  explicit WorkerService(Shell& shell) : shell_(shell), session_(shell.NextId()) {}
+  WorkerService(Shell& shell, const rpc::PeerInfo& peer)
+      : shell_(shell), session_(shell.NextId()), connection_(peer.hold) {}
 
   ~WorkerService() noexcept(false) {
     shell_.sessions().erase(session_);
@@ -245,6 +246,8 @@ class WorkerService final : public rpc::MasterForWorker::Server {
       auto result = context.getResults().initResult();
       rpc::ToOutcome(out.status, result.initOutcome());
       worker_ = out.worker;
+      // A registered worker may be silent here for as long as it beats.
+      if (out.status.ok()) registered_ = connection_.lock();
       result.setWorkerId(out.worker.value);
       result.setMasterEpoch(shell_.brain().epoch());
       result.setClusterId(shell_.options().cluster_id);
@@ -454,6 +457,8 @@ class WorkerService final : public rpc::MasterForWorker::Server {
 
   Shell& shell_;
   const uint64_t session_;
+  const std::weak_ptr<void> connection_;
+  std::shared_ptr<void> registered_;  // keeps the connection from being closed as idle
   WorkerId worker_;
   // Of a registration under way: what its pages listed, and their number.
   RegisterIn listed_;
@@ -495,7 +500,9 @@ class HeartbeatService final : public rpc::Heartbeats::Server {
 
 }  // namespace
 
-rpc::MasterForWorker::Client MakeWorkerService(Shell& shell) { return kj::heap<WorkerService>(shell); }
+rpc::MasterForWorker::Client MakeWorkerService(Shell& shell, const rpc::PeerInfo& peer) {
+  return kj::heap<WorkerService>(shell, peer);
+}
 rpc::Heartbeats::Client MakeHeartbeatService(Shell& shell, Incarnation incarnation) {
   return kj::heap<HeartbeatService>(shell, incarnation);
 }

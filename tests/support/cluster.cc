@@ -134,6 +134,7 @@ Status Cluster::StartMember(Member& member, std::vector<std::string> argv) {
   spawn.append = true;
   spawn.inherit = {{ready_write.get(), kReadyFd}, {lifeline_read_.get(), kLifelineFd}};
   spawn.env = options_.env;
+  spawn.open_files = options_.open_files;
   MR_ASSIGN_OR_RETURN(member.process, Process::Spawn(argv, spawn));
   ready_write.reset();
   const Status ready = ReadReady(ready_read.get(), options_.ready_limit, &member.port, &member.http_port);

@@ -60,6 +60,7 @@ struct ClusterOptions {
   std::vector<std::vector<std::string>> flags_of;  // one worker's own; none where there are fewer
   std::vector<std::string> labels;  // of each worker: "k=v,k=v"; none where there are fewer
   std::vector<std::string> env;  // "NAME=value" for all daemons
+  uint64_t open_files = 0;       // ulimit -n of all daemons; 0 = the test's
   Duration ready_limit = Seconds(20);
 };
 

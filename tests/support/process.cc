@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,6 +63,10 @@ struct Prepared {
   close(out);
   close(err);
   for (size_t i = 0; i < count; ++i) dup2(parked[i], options.inherit[i].second);
+  if (options.open_files != 0) {
+    const rlimit limit{options.open_files, options.open_files};
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) _exit(127);
+  }
   execve(prepared.arguments[0], prepared.arguments.data(), prepared.environment.data());
   _exit(127);
 }

@@ -24,6 +24,7 @@ struct SpawnOptions {
   std::vector<std::pair<int, int>> inherit;
   std::vector<std::string> env;  // "NAME=value", beside the environment of the test
   std::string directory;         // working directory, empty = the test's
+  uint64_t open_files = 0;       // ulimit -n, soft and hard; 0 = the test's
 };
 
 class Process {

@@ -11,12 +11,15 @@
 
 #include "common/io/clock.h"
 #include "common/io/files.h"
+#include "common/rpc/http_port.h"
+#include "common/rpc/metrics.h"
+#include "common/rpc/self_check.h"
 #include "common/rpc/server.h"
 #include "common/rpc/wait_for_loop.h"
 #include "worker/daemon/block_host.h"
 #include "worker/daemon/data_server.h"
 #include "worker/daemon/heartbeat.h"
-#include "worker/daemon/http.h"
+#include "worker/daemon/housekeeping.h"
 #include "worker/daemon/metrics.h"
 #include "worker/daemon/session.h"
 
@@ -97,10 +100,12 @@ struct Daemon::Impl {
     std::unique_ptr<Services> services;
     std::unique_ptr<Worker> worker;
     std::unique_ptr<Session> session;
+    std::unique_ptr<Housekeeping> housekeeping;
   };
   // On the loop:
   kj::Own<rpc::RpcServer> server;
-  kj::Own<HttpPort> http;
+  kj::Own<rpc::HttpPort> http;
+  kj::Own<rpc::SelfCheck> self_check;
   std::unique_ptr<Looped> looped;
   std::unique_ptr<Heartbeat> heartbeat;
   std::atomic<int64_t> effects_lease_ns{0};  // 0: as long as they like
@@ -115,7 +120,8 @@ struct Daemon::Impl {
   // The master has not answered for so long that it has given this worker up, or is gone.
   void EndUnheard();
   Status Listen();
-  HttpReply Page(const std::string& path) const;
+  rpc::HttpReply Page(const std::string& path) const;
+  std::string WhyNotReady() const;
   kj::Promise<Result<std::string>> ReadLog(AttemptId attempt) {
     return OnPool(pool.poster(), [directory = Path("log"), attempt] { return LogTail(directory, attempt); });
   }
@@ -135,6 +141,10 @@ Status Daemon::Impl::PrepareDirectory() {
   ShuffleStore::Options store_options;
   store_options.directory = Path("shuffle");
   MR_ASSIGN_OR_RETURN(store, ShuffleStore::Open(store_options));
+  // Of downloads that the last life did not see to their end.
+  for (const StoredFile& file : StoredFiles(Path("lib"))) {
+    if (file.name.ends_with(".part")) (void)RemoveStored(Path("lib"), file);
+  }
   MR_ASSIGN_OR_RETURN(blocks, dfs::BlockStore::Open(options.data));
   return Status::Ok();
 }
@@ -202,6 +212,9 @@ void Daemon::Impl::BuildSession() {
   };
   o.read_log = [this](AttemptId attempt) { return ReadLog(attempt); };
   l.session = std::make_unique<Session>(loop, *l.worker, l.directory, std::move(o));
+  l.housekeeping = std::make_unique<Housekeeping>(
+      loop, pool.poster(), *l.worker, *l.libraries,
+      Housekeeping::Options{Path("lib"), Path("log"), options.libraries, options.logs, options.housekeeping});
 }
 
 void Daemon::Impl::RenewLease(Instant sent) {
@@ -232,38 +245,58 @@ void Daemon::Impl::EndUnheard() {
   looped->worker->KillAll();
 }
 
-HttpReply Daemon::Impl::Page(const std::string& path) const {
+// Empty: this worker is registered and its RPC port is answered.
+std::string Daemon::Impl::WhyNotReady() const {
+  if (looped == nullptr) return "starting";
+  if (!looped->session->registered()) return "not registered with a master";
+  return self_check->WhyNot();
+}
+
+rpc::HttpReply Daemon::Impl::Page(const std::string& path) const {
   if (looped == nullptr) return {503, "starting\n"};
   if (path == "/healthz") return {200, "ok\n"};
   if (path == "/readyz") {
-    return looped->session->registered() ? HttpReply{200, "ok\n"} : HttpReply{503, "not registered with a master\n"};
+    const std::string why = WhyNotReady();
+    return why.empty() ? rpc::HttpReply{200, "ok\n"} : rpc::HttpReply{503, why + "\n"};
   }
   if (path == "/metrics") {
-    return {200, WorkerMetrics(*looped->worker, *looped->session, *looped->serving, *looped->replicator, *store,
-                               options.slots),
-            "text/plain; version=0.0.4; charset=utf-8"};
+    std::string text = WorkerMetrics(*looped->worker, *looped->session, *looped->serving, *looped->replicator, *store,
+                                     options.slots);
+    text += rpc::ServerMetrics(server->counts(), http->counts());
+    rpc::Metric(&text, "mr_ready", "gauge", "1 when /readyz says yes.", WhyNotReady().empty());
+    return {200, std::move(text), "text/plain; version=0.0.4; charset=utf-8"};
   }
   return {404, "there are /healthz, /readyz and /metrics\n"};
 }
 
 Status Daemon::Impl::Listen() {
   // What is built next says the port to others; until it is there peers are turned away.
-  auto bound = rpc::WaitForLoop<Result<uint16_t>>(loop, [this] {
+  const auto log = [](const std::string& line) { LOG(WARNING) << line; };
+  auto bound = rpc::WaitForLoop<Result<uint16_t>>(loop, [this, log] {
+    auto limits = rpc::ServerLimits::ForDescriptors(options.descriptors);
+    limits.idle = options.idle_timeout;
+    limits.send_grace = options.send_timeout;
     rpc::Hello own;
     own.role = rpc::Role::kDataServer;
     own.incarnation = incarnation;
     server = kj::heap<rpc::RpcServer>(
-        loop.io(), own, [this](const rpc::Hello& hello, const std::string&) -> Result<capnp::Capability::Client> {
+        loop.io(), own, [this](const rpc::Hello& hello, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
           if (hello.role != rpc::Role::kData) return Unavailable("a worker serves data connections only");
           if (looped == nullptr) return Unavailable("this worker is still starting");
           return capnp::Capability::Client(kj::heap<DataServer>(*looped->serving, looped->blocks->server()));
-        });
+        },
+        limits, nullptr, log);
     return server->Listen(options.bind, options.port);
   });
   if (!bound.ok()) return bound.status();
   port = *bound;
-  auto http_bound = rpc::WaitForLoop<Result<uint16_t>>(loop, [this] {
-    http = kj::heap<HttpPort>(loop.io(), [this](const std::string& path) { return Page(path); });
+  auto http_bound = rpc::WaitForLoop<Result<uint16_t>>(loop, [this, log] {
+    rpc::HttpLimits limits;
+    limits.connections = rpc::ServerLimits::HttpConnections(options.descriptors);
+    limits.send_grace = options.send_timeout;
+    const auto page = [this](const std::string& path) -> kj::Promise<rpc::HttpReply> { return Page(path); };
+    self_check = kj::heap<rpc::SelfCheck>(loop.io(), options.bind, port);
+    http = kj::heap<rpc::HttpPort>(loop.io(), page, limits, log);
     return http->Listen(options.bind, options.http_port);
   });
   if (!http_bound.ok()) return http_bound.status();
@@ -298,6 +331,7 @@ Daemon::~Daemon() {
   StopChildren();
   impl_->pool.Stop();
   impl_->loop.Run([this] {
+    impl_->self_check = nullptr;
     impl_->server = nullptr;
     impl_->http = nullptr;
     impl_->looped.reset();

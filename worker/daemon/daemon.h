@@ -9,6 +9,7 @@
 
 #include "common/base/status.h"
 #include "common/base/time.h"
+#include "common/io/retention.h"
 #include "worker/daemon/worker.h"
 #include "worker/host/task_host.h"
 
@@ -26,6 +27,12 @@ class Daemon {
     std::string rack;
     std::vector<std::string> labels;
     std::string builtin_library;
+    RetentionLimits libraries = {8ull << 30, Seconds(30 * 86400)};  // operator libraries and side files
+    RetentionLimits logs = {1ull << 30, Seconds(7 * 86400)};        // of attempts
+    Duration housekeeping = Seconds(60);                            // between two looks at both
+    uint64_t descriptors = 1024;          // open files that this process may have
+    Duration idle_timeout = Seconds(3600);  // of a data connection (rpc::ServerLimits)
+    Duration send_timeout = Seconds(30);    // of peers that do not read (rpc::ServerLimits)
   };
   // Takes the lock of the data directory, wipes what belonged to an earlier life, listens, begins to
   // register. host: started before the first thread.

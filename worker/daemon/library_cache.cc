@@ -57,6 +57,12 @@ kj::Promise<Result<std::string>> LibraryCache::Path(const std::string& sha256) {
   return it->second.addBranch();
 }
 
+bool LibraryCache::Forget(const std::string& sha256) {
+  if (under_way_.contains(sha256)) return false;
+  checked_.erase(sha256);
+  return true;
+}
+
 kj::Promise<Result<std::string>> LibraryCache::Provide(std::string sha256) {
   const std::string path = directory_ + "/" + sha256 + ".so";
   return OnPool(post_, [path, sha256] { return CheckDigest(path, sha256); })

@@ -30,6 +30,9 @@ class LibraryCache {
   // Path of a file with this digest; "" is the built-in library. Callers for one digest share one
   // transfer.
   kj::Promise<Result<std::string>> Path(const std::string& sha256);
+  // The file with this digest will be removed: the next call of Path asks the master again. False: it is being
+  // fetched, and must stay.
+  bool Forget(const std::string& sha256);
 
  private:
   kj::Promise<Result<std::string>> Provide(std::string sha256);

@@ -11,8 +11,10 @@
 #include <cstdio>
 #include <string>
 #include <thread>
+#include <tuple>
 
 #include "common/base/text.h"
+#include "common/io/descriptors.h"
 #include "common/io/files.h"
 #include "common/io/flag_help.h"
 #include "common/rpc/connection.h"
@@ -33,6 +35,14 @@ DEFINE_string(label, "", "comma-separated k=v pairs");
 DEFINE_int32(task_processes, 1024, "processes and threads that an attempt may have at a time; 0 = no limit");
 DEFINE_int32(task_open_files, 4096, "descriptors that each process of an attempt may have open; 0 = as this process");
 DEFINE_string(task_file_bytes, "1t", "size of a file that an attempt may write; 0 = no limit");
+DEFINE_string(lib_bytes, "8g",
+              "operator libraries and side files that are kept; the oldest go first, none that an unfinished job names");
+DEFINE_string(lib_age, "30d", "remove operator libraries and side files that were fetched so long ago");
+DEFINE_string(log_bytes, "1g", "logs of attempts that are kept; the oldest go first");
+DEFINE_string(log_age, "7d", "remove logs of attempts that were not written to for so long");
+DEFINE_string(idle_timeout, "1h", "close data connections without a message for so long");
+DEFINE_string(send_timeout, "30s",
+              "close connections that do not take what they are sent in so long and a second per 64 KiB");
 DEFINE_int32(ready_fd, -1, "when serving, write \"ready RPC_PORT HTTP_PORT\" to this descriptor");
 DEFINE_int32(lifeline_fd, -1, "stop at once when this descriptor reaches its end");
 DEFINE_bool(ephemeral, false, "with --lifeline_fd: remove --data when stopped by it");
@@ -161,6 +171,19 @@ int Main(int argc, char** argv) {
     if (label.size() > 256) return Usage("--label: a label has at most 256 bytes");
     ExportLabel(label);
   }
+  const auto idle = ParseDuration(FLAGS_idle_timeout);
+  if (!idle.ok() || idle->ns <= 0) return Usage("--idle_timeout is a duration, such as 1h");
+  const auto send = ParseDuration(FLAGS_send_timeout);
+  if (!send.ok() || send->ns <= 0) return Usage("--send_timeout is a duration, such as 30s");
+  RetentionLimits libraries, logs;
+  for (const auto& [limits, bytes, age] : {std::tuple(&libraries, &FLAGS_lib_bytes, &FLAGS_lib_age),
+                                           std::tuple(&logs, &FLAGS_log_bytes, &FLAGS_log_age)}) {
+    const auto most = ParseSize(*bytes);
+    const auto oldest = ParseDuration(*age);
+    if (!most.ok()) return Usage(most.status().message());
+    if (!oldest.ok()) return Usage(oldest.status().message());
+    *limits = {*most, *oldest};
+  }
   ::signal(SIGPIPE, SIG_IGN);
   // Descriptors that were meant for us alone.
   for (const int fd : {FLAGS_ready_fd, FLAGS_lifeline_fd}) {
@@ -194,6 +217,12 @@ int Main(int argc, char** argv) {
   StopWaiter stop(FLAGS_lifeline_fd);
 
   Daemon::Options options;
+  // Behind the task host: what it starts keeps the limit that this process was given.
+  options.descriptors = RaiseDescriptorLimit();
+  options.libraries = libraries;
+  options.logs = logs;
+  options.idle_timeout = *idle;
+  options.send_timeout = *send;
   options.master = FLAGS_master;
   options.data = FLAGS_data;
   options.bind = FLAGS_bind;

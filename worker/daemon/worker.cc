@@ -211,6 +211,15 @@ std::vector<ProgressFrame> Worker::DueProgress(Instant now) {
   return progress_.Due(now, std::move(present));
 }
 
+std::set<std::string> Worker::FilesInUse() const {
+  std::set<std::string> used;
+  for (const auto& [id, stage] : stages_) {
+    used.insert(stage->library);
+    for (const SideFile& file : stage->files) used.insert(file.sha256);
+  }
+  return used;
+}
+
 uint32_t Worker::busy() const {
   uint32_t n = 0;
   for (const auto& [id, runner] : attempts_) n += runner->holds_slot();

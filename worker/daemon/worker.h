@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,8 @@ class Worker {
   // have heard; `running` also attempts that are over but whose report has no answer yet.
   std::vector<CopyName> Inventory() const;
   std::vector<AttemptId> Running() const;
+  // SHA-256 of libraries and side files of the stages that are known here.
+  std::set<std::string> FilesInUse() const;
   void Registered(WorkerRef self, const std::vector<CopyName>& drop);
 
   // Frames that are due; see ProgressGate.

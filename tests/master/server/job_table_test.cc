@@ -25,6 +25,31 @@ std::string TwoStages(uint32_t n, uint32_t maps, uint32_t partitions, bool utili
   return EncodeFields(extra);
 }
 
+TEST(JobTableTest, WhetherAnOutputIsTakenCostsTheSameWithManyJobs) {
+  JobTable table;
+  uint64_t sequence = 0;
+  constexpr uint32_t kJobs = 3000;
+  for (uint32_t n = 1; n <= kJobs; ++n) {
+    const JobId id{1, n};
+    table.Fold({{}, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}}, TwoStages(n, 1, 1), {}, ++sequence);
+    if (n % 2 == 0) continue;
+    table.Fold({{}, sched::JobKillAsked{id, ""}}, "", {sched::FailJob{id, true, "", {}}}, ++sequence);
+    table.Settle(id);
+  }
+  JobTable again;
+  table.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part).ok()); });
+  for (JobTable* each : {&table, &again}) {
+    EXPECT_EQ(each->open(), kJobs / 2);
+    const uint64_t before = each->looked_at();
+    for (uint32_t n = 1; n <= kJobs; ++n) {
+      const JobView* taken = each->OpenWithOutput(each->Find(JobId{1, n})->spec.output_uri);
+      ASSERT_EQ(taken != nullptr, n % 2 == 0) << n;
+    }
+    EXPECT_EQ(each->OpenWithOutput("file:///elsewhere"), nullptr);
+    EXPECT_LE(each->looked_at() - before, kJobs) << "at most one job for each question";
+  }
+}
+
 TEST(JobTableTest, JobsInBriefKeepTheirTotalsThroughASnapshot) {
   JobTable table(2000);
   const auto submit = [&](uint32_t n) {

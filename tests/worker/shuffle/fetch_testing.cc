@@ -67,7 +67,7 @@ TestDataServer::TestDataServer(std::shared_ptr<ShuffleStore> store, PostToPool p
     own.incarnation = incarnation;
     server_ = std::make_unique<rpc::RpcServer>(
         loop_.io(), own,
-        [this](const rpc::Hello&, const std::string&) -> Result<capnp::Capability::Client> {
+        [this](const rpc::Hello&, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
           return capnp::Capability::Client(kj::heap<DataServerImpl>(serving_));
         });
     loop_.Spawn(server_->Listen("127.0.0.1", 0).then([&port](Result<uint16_t> bound) {

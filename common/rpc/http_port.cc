@@ -1,0 +1,203 @@
+#include "common/rpc/http_port.h"
+
+#include <kj/compat/http.h>
+
+#include <list>
+
+#include "common/rpc/kj_status.h"
+
+namespace mr::rpc {
+namespace {
+
+constexpr kj::Duration kSweep = 1 * kj::SECONDS;
+// For a request's header, and between two requests on one connection.
+constexpr kj::Duration kRequestTimeout = 10 * kj::SECONDS;
+
+// Remembers since when a write waits for its peer, and when the last byte moved.
+class TimedStream final : public kj::AsyncIoStream {
+ public:
+  TimedStream(kj::Own<kj::AsyncIoStream> inner, kj::Timer& timer)
+      : inner_(kj::mv(inner)), timer_(timer), moved_(timer.now()), began_(moved_) {}
+
+  kj::TimePoint moved() const { return moved_; }
+  bool Slow(const HttpLimits& limits) const {
+    const double wanted = static_cast<double>(writing_) / static_cast<double>(limits.send_rate);
+    return writing_ != 0 && timer_.now() - began_ > (limits.send_grace + FromSeconds(wanted)).ns * kj::NANOSECONDS;
+  }
+
+  kj::Promise<size_t> tryRead(void* buffer, size_t least, size_t most) override {
+    return inner_->tryRead(buffer, least, most).then([this](size_t n) {
+      moved_ = timer_.now();
+      return n;
+    });
+  }
+  kj::Promise<void> write(const void* buffer, size_t size) override {
+    return Timed(size, inner_->write(buffer, size));
+  }
+  kj::Promise<void> write(kj::ArrayPtr<const kj::ArrayPtr<const kj::byte>> pieces) override {
+    size_t size = 0;
+    for (const auto& piece : pieces) size += piece.size();
+    return Timed(size, inner_->write(pieces));
+  }
+  kj::Promise<void> whenWriteDisconnected() override { return inner_->whenWriteDisconnected(); }
+  void shutdownWrite() override { inner_->shutdownWrite(); }
+  void abortRead() override { inner_->abortRead(); }
+
+ private:
+  kj::Promise<void> Timed(size_t size, kj::Promise<void> written) {
+    began_ = timer_.now();
+    writing_ = size;
+    return written.then([this] {
+      moved_ = timer_.now();
+      writing_ = 0;
+    });
+  }
+
+  kj::Own<kj::AsyncIoStream> inner_;
+  kj::Timer& timer_;
+  kj::TimePoint moved_, began_;
+  size_t writing_ = 0;  // bytes of the write that is not over; 0: none
+};
+
+struct Connection {
+  TimedStream* stream = nullptr;
+  kj::Own<kj::PromiseFulfiller<void>> end;
+  bool closing = false;
+};
+
+}  // namespace
+
+struct HttpPort::Impl : kj::HttpService, kj::TaskSet::ErrorHandler {
+  kj::AsyncIoContext& io;
+  kj::Timer& timer;
+  const Handler handler;
+  const HttpLimits limits;
+  const LogLine log;
+  kj::HttpHeaderTable table;
+  kj::HttpServer server;
+  std::list<Connection> open;
+  HttpCounts counts;
+  kj::Vector<kj::Own<AcceptLoop>> accepting;
+  kj::TaskSet tasks;
+
+  static kj::HttpServerSettings Settings() {
+    kj::HttpServerSettings settings;
+    settings.headerTimeout = kRequestTimeout;
+    settings.pipelineTimeout = kRequestTimeout;
+    return settings;
+  }
+
+  Impl(kj::AsyncIoContext& i, Handler h, HttpLimits l, LogLine lines)
+      : io(i),
+        timer(i.provider->getTimer()),
+        handler(std::move(h)),
+        limits(l),
+        log(std::move(lines)),
+        server(timer, table, *this, Settings()),
+        tasks(*this) {
+    tasks.add(SweepForEver());
+  }
+
+  void taskFailed(kj::Exception&&) override {}  // a broken peer is no news
+
+  void Close(Connection* c) {
+    if (c->closing) return;
+    c->closing = true;
+    c->end->fulfill();
+  }
+
+  void Take(kj::Own<kj::AsyncIoStream> accepted) {
+    size_t live = 0;
+    Connection* oldest = nullptr;
+    for (auto& c : open) {
+      if (c.closing) continue;
+      ++live;
+      if (oldest == nullptr || c.stream->moved() < oldest->stream->moved()) oldest = &c;
+    }
+    if (live >= limits.connections) {
+      ++counts.replaced;
+      Close(oldest);
+    }
+    auto stream = kj::heap<TimedStream>(kj::mv(accepted), timer);
+    auto paf = kj::newPromiseAndFulfiller<void>();
+    const auto c = open.emplace(open.end());
+    c->stream = stream;
+    c->end = kj::mv(paf.fulfiller);
+    // One connection at a time: a peer that sends rubbish ends its own, never the loop that accepts.
+    auto served = kj::evalNow([&] { return server.listenHttp(kj::mv(stream)); });
+    tasks.add(served.exclusiveJoin(kj::mv(paf.promise)).attach(kj::defer([this, c] { open.erase(c); })));
+  }
+
+  kj::Promise<void> SweepForEver() {
+    return timer.afterDelay(kSweep).then([this] {
+      for (auto& c : open) {
+        if (c.closing || !c.stream->Slow(limits)) continue;
+        ++counts.slow;
+        Close(&c);
+      }
+      return SweepForEver();
+    });
+  }
+
+  kj::Promise<void> request(kj::HttpMethod method, kj::StringPtr url, const kj::HttpHeaders&, kj::AsyncInputStream&,
+                            Response& response) override {
+    if (method != kj::HttpMethod::GET && method != kj::HttpMethod::HEAD) {
+      return Send(response, false, {405, "only GET here\n"});
+    }
+    std::string path(url.begin(), url.size());
+    path.resize(std::min(path.size(), path.find('?')));
+    return handler(path).then([this, &response, head = method == kj::HttpMethod::HEAD](HttpReply reply) {
+      return Send(response, head, std::move(reply));
+    });
+  }
+
+  static const char* Word(unsigned status) {
+    switch (status) {
+      case 200: return "OK";
+      case 404: return "Not Found";
+      case 405: return "Method Not Allowed";
+      case 503: return "Service Unavailable";
+      default: return "Error";
+    }
+  }
+
+  kj::Promise<void> Send(Response& response, bool head, HttpReply reply) {
+    kj::HttpHeaders headers(table);
+    headers.set(kj::HttpHeaderId::CONTENT_TYPE, kj::str(reply.content_type.c_str()));
+    auto stream = response.send(reply.status, Word(reply.status), headers, reply.body.size());
+    if (head) return kj::READY_NOW;
+    auto body = kj::heap<std::string>(std::move(reply.body));
+    auto written = stream->write(body->data(), body->size());
+    return written.attach(kj::mv(stream), kj::mv(body));
+  }
+};
+
+HttpPort::HttpPort(kj::AsyncIoContext& io, Handler handler, HttpLimits limits, LogLine log)
+    : impl_(kj::heap<Impl>(io, std::move(handler), limits, std::move(log))) {}
+HttpPort::~HttpPort() = default;
+
+HttpCounts HttpPort::counts() const {
+  HttpCounts counts = impl_->counts;
+  counts.connections = impl_->open.size();
+  for (const auto& loop : impl_->accepting) counts.accept_failures += loop->failures();
+  return counts;
+}
+
+kj::Promise<Result<uint16_t>> HttpPort::Listen(const std::string& address, uint16_t port) {
+  const std::string where = address + ":" + std::to_string(port);
+  return impl_->io.provider->getNetwork()
+      .parseAddress(address.c_str(), port)
+      .then([&impl = *impl_](kj::Own<kj::NetworkAddress> parsed) -> Result<uint16_t> {
+        auto receiver = parsed->listen();
+        const std::string name = "HTTP port " + std::to_string(receiver->getPort());
+        impl.accepting.add(kj::heap<AcceptLoop>(
+            impl.timer, kj::mv(receiver), name,
+            [&impl](kj::Own<kj::AsyncIoStream> stream) { impl.Take(kj::mv(stream)); }, impl.log));
+        return impl.accepting.back()->port();
+      })
+      .catch_([where](kj::Exception&& e) -> Result<uint16_t> {
+        return FromException(e).With("cannot listen for HTTP on " + where);
+      });
+}
+
+}  // namespace mr::rpc

@@ -1,0 +1,51 @@
+// A daemon's HTTP port: GET and HEAD of a few pages, within limits of number and time. Thread: a KJ loop.
+#pragma once
+
+#include <kj/async-io.h>
+
+#include <functional>
+#include <string>
+
+#include "common/base/status.h"
+#include "common/base/time.h"
+#include "common/rpc/accept_loop.h"
+
+namespace mr::rpc {
+
+struct HttpReply {
+  unsigned status = 200;
+  std::string body;
+  std::string content_type = "text/plain; charset=utf-8";
+};
+
+struct HttpLimits {
+  size_t connections = 256;  // at the limit a new one replaces the one that moved no byte for longest
+  // A connection that must take n bytes is closed when it has not taken them after send_grace + n / send_rate.
+  Duration send_grace = Seconds(30);
+  uint64_t send_rate = 64 << 10;  // bytes per second
+};
+
+struct HttpCounts {
+  uint64_t connections = 0;      // open now
+  uint64_t accept_failures = 0;  // since the start, as those below
+  uint64_t slow = 0;             // closed: took too little of what was sent
+  uint64_t replaced = 0;         // closed: too many
+};
+
+class HttpPort {
+ public:
+  // path: without its query. Called on the loop; must not block.
+  using Handler = std::function<kj::Promise<HttpReply>(const std::string& path)>;
+
+  HttpPort(kj::AsyncIoContext& io, Handler handler, HttpLimits limits = {}, LogLine log = nullptr);
+  ~HttpPort();
+  // Binds and starts to accept; port 0 = any. The port in use, or why there is none.
+  kj::Promise<Result<uint16_t>> Listen(const std::string& address, uint16_t port);
+  HttpCounts counts() const;
+
+ private:
+  struct Impl;
+  kj::Own<Impl> impl_;
+};
+
+}  // namespace mr::rpc

@@ -1,0 +1,340 @@
+// Connections in excess, descriptors that run out and peers that do not read end nobody's service: everything works
+// afterwards without a restart.
+
+#include <arpa/inet.h>
+#include <capnp/rpc-twoparty.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <ctime>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include "common/io/clock.h"
+#include "common/rpc/hello.h"
+#include "common/rpc/kj_thread.h"
+#include "common/rpc/wait_for_loop.h"
+#include "schema/data.capnp.h"
+#include "tests/support/answers.h"
+#include "tests/support/cluster.h"
+
+namespace mr::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+UniqueFd Connect(uint16_t port) {
+  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const timeval limit{20, 0};
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) fd.reset();
+  return fd;
+}
+
+// One answer over a connection that stays open. Empty: no answer.
+std::string Get(const UniqueFd& http, const std::string& path) {
+  const std::string request = "GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n";
+  if (::send(http.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) return "";
+  std::string text;
+  char buffer[65536];
+  while (true) {
+    const size_t head = text.find("\r\n\r\n");
+    const size_t at = text.find("Content-Length: ");
+    if (head != std::string::npos && at != std::string::npos && at < head &&
+        text.size() >= head + 4 + std::stoul(text.substr(at + 16))) {
+      return text;
+    }
+    const ssize_t n = ::recv(http.get(), buffer, sizeof buffer, 0);
+    if (n <= 0) return "";
+    text.append(buffer, static_cast<size_t>(n));
+  }
+}
+
+std::string Get(uint16_t port, const std::string& path) { return Get(Connect(port), path); }
+
+bool Until(const std::function<bool()>& met, Duration limit = Seconds(60)) {
+  const Instant end = Now() + limit;
+  while (!met()) {
+    if (Now() >= end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return true;
+}
+
+bool Ready(uint16_t http_port) { return Get(http_port, "/readyz").starts_with("HTTP/1.1 200"); }
+
+double Metric(const std::string& metrics, const std::string& name) {
+  const size_t at = metrics.find("\n" + name + " ");
+  return at == std::string::npos ? -1 : std::stod(metrics.substr(at + name.size() + 2));
+}
+
+size_t Count(const std::string& text, const std::string& what) {
+  size_t n = 0;
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
+  return n;
+}
+
+std::string LogOf(const Cluster& cluster, const std::string& member) {
+  const auto text = ReadFile(cluster.directory() + "/" + member + ".log");
+  return text.ok() ? *text : "";
+}
+
+void ExpectWorks(Cluster& cluster, const std::string& name) {
+  EXPECT_TRUE(Until([&] { return Ready(cluster.master_http_port()) && Ready(cluster.worker_http_port(0)); }))
+      << Get(cluster.master_http_port(), "/readyz") << Get(cluster.worker_http_port(0), "/readyz") << cluster.Logs();
+  WriteBible(cluster.directory() + "/in-" + name, 50'000);
+  const RunResult run = cluster.Mrctl({"submit", "wordcount", "--input", "file://" + cluster.directory() + "/in-" + name,
+                                       "--output", "file://" + cluster.directory() + "/out-" + name});
+  EXPECT_EQ(run.exit, 0) << name << ": " << run.err << cluster.Logs();
+}
+
+TEST(OverloadTest, EveryPortOutlivesMoreConnectionsThanThereAreDescriptors) {
+  Cluster cluster({.workers = 1, .slots = 1, .open_files = 256});
+  ASSERT_TRUE(cluster.Start().ok());
+  const std::pair<const char*, uint16_t> ports[] = {{"master-rpc", cluster.master_port()},
+                                                    {"master-http", cluster.master_http_port()},
+                                                    {"worker-rpc", cluster.worker_port(0)},
+                                                    {"worker-http", cluster.worker_http_port(0)}};
+  for (const auto& [name, port] : ports) {
+    {
+      std::vector<UniqueFd> flood;
+      for (int i = 0; i < 300; ++i) flood.push_back(Connect(port));
+      std::this_thread::sleep_for(std::chrono::seconds(1));
+      // With all of them open the cluster still does its work.
+      const RunResult workers = cluster.Mrctl({"workers"});
+      EXPECT_EQ(workers.exit, 0) << name << workers.err;
+    }
+    ExpectWorks(cluster, name);
+  }
+}
+
+TEST(OverloadTest, ClientsThatKeepTheirConnectionsNeverKeepAWorkerOut) {
+  Cluster cluster({.workers = 1, .slots = 1, .open_files = 256});
+  ASSERT_TRUE(cluster.Start().ok());
+  const auto hello = rpc::EncodeHello({.role = rpc::Role::kClient});
+  std::vector<UniqueFd> clients;
+  for (int i = 0; i < 300; ++i) {
+    clients.push_back(Connect(cluster.master_port()));
+    (void)::send(clients.back().get(), hello.data(), hello.size(), MSG_NOSIGNAL);
+  }
+  cluster.KillWorker(0);
+  ASSERT_TRUE(cluster.StartWorker(0).ok());
+  EXPECT_TRUE(Until([&] { return Ready(cluster.worker_http_port(0)); })) << cluster.Logs();
+  clients.clear();
+  ExpectWorks(cluster, "after");
+}
+
+size_t OpenFiles(pid_t pid) {
+  size_t n = 0;
+  DIR* directory = ::opendir(("/proc/" + std::to_string(pid) + "/fd").c_str());
+  if (directory == nullptr) return 0;
+  while (::readdir(directory) != nullptr) ++n;
+  ::closedir(directory);
+  return n;
+}
+
+// No new descriptor for a process; the limit that it had comes back with the object.
+class NoNewFiles {
+ public:
+  explicit NoNewFiles(pid_t pid) : pid_(pid) {
+    EXPECT_GT(OpenFiles(pid), 3u);
+    EXPECT_EQ(::prlimit(pid, RLIMIT_NOFILE, nullptr, &before_), 0);
+    const rlimit none{3, before_.rlim_max};
+    EXPECT_EQ(::prlimit(pid, RLIMIT_NOFILE, &none, nullptr), 0);
+  }
+  ~NoNewFiles() { EXPECT_EQ(::prlimit(pid_, RLIMIT_NOFILE, &before_, nullptr), 0); }
+
+ private:
+  const pid_t pid_;
+  rlimit before_{};
+};
+
+TEST(OverloadTest, AcceptsThatFailArePausedLoggedOnceAndTriedAgain) {
+  Cluster cluster({.workers = 1, .slots = 1});
+  ASSERT_TRUE(cluster.Start().ok());
+  struct Daemon {
+    const char* member;
+    pid_t pid;
+    uint16_t rpc, http;
+  };
+  const Daemon daemons[] = {
+      {"master", cluster.master_pid(), cluster.master_port(), cluster.master_http_port()},
+      {"worker-0", cluster.worker_pid(0), cluster.worker_port(0), cluster.worker_http_port(0)}};
+  for (const Daemon& d : daemons) {
+    ASSERT_TRUE(Until([&] { return Ready(d.http); })) << cluster.Logs();
+    const UniqueFd kept = Connect(d.http);
+    std::string ready = Get(kept, "/readyz"), metrics;
+    ASSERT_TRUE(ready.starts_with("HTTP/1.1 200")) << ready;
+    {
+      const NoNewFiles none(d.pid);
+      const UniqueFd rpc = Connect(d.rpc), http = Connect(d.http);
+      // Not ready means that its own connection to itself is not answered.
+      EXPECT_TRUE(Until([&] { return (ready = Get(kept, "/readyz")).starts_with("HTTP/1.1 503"); })) << ready;
+      EXPECT_TRUE(Until([&] {
+        metrics = Get(kept, "/metrics");
+        return Metric(metrics, "mr_accept_failures_total{port=\"rpc\"}") >= 2 &&
+               Metric(metrics, "mr_accept_failures_total{port=\"http\"}") >= 2;
+      })) << metrics;
+    }
+    EXPECT_TRUE(Until([&] { return Ready(d.http); })) << Get(d.http, "/readyz") << cluster.Logs();
+    const std::string log = LogOf(cluster, d.member);
+    EXPECT_EQ(Count(log, "RPC port " + std::to_string(d.rpc) + ": cannot accept connections"), 1u) << log;
+    EXPECT_EQ(Count(log, "HTTP port " + std::to_string(d.http) + ": cannot accept connections"), 1u) << log;
+  }
+  ExpectWorks(cluster, "after");
+}
+
+uint64_t MemoryKib(pid_t pid) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("VmRSS:")) return std::stoull(line.substr(6));
+  }
+  return 0;
+}
+
+// The only block that the worker has.
+bool FindBlock(const std::string& data, uint64_t* id, unsigned* generation) {
+  const auto files = RunProgram({"/usr/bin/find", data, "-name", "*.blk"});
+  const size_t slash = files.out.rfind('/');
+  unsigned long long number = 0;
+  if (slash == std::string::npos) return false;
+  if (std::sscanf(files.out.c_str() + slash + 1, "%16llx_%u.blk", &number, generation) != 2) return false;
+  *id = number;
+  return true;
+}
+
+// Asks for 1 MiB of a block 1,000 times and reads nothing of what comes.
+class DeafReader {
+ public:
+  DeafReader(uint16_t port, uint64_t id, uint32_t generation) {
+    const Status asked = rpc::WaitForLoop<Status>(loop_, [this, port, id, generation] {
+      return loop_.io().provider->getNetwork().parseAddress("127.0.0.1", port).then([](kj::Own<kj::NetworkAddress> a) {
+        auto connected = a->connect();
+        return connected.attach(kj::mv(a));
+      }).then([this, id, generation](kj::Own<kj::AsyncIoStream> stream) {
+        stream_ = kj::mv(stream);
+        auto hello = kj::heap(rpc::EncodeHello({.role = rpc::Role::kData}));
+        auto written = stream_->write(hello->data(), hello->size());
+        return written.attach(kj::mv(hello)).then([this] {
+          return stream_->read(reply_.data(), reply_.size());
+        }).then([this, id, generation] {
+          out_ = kj::heap<Deaf>(*stream_);
+          client_ = kj::heap<capnp::TwoPartyClient>(*out_);
+          auto server = client_->bootstrap().castAs<rpc::DataServer>();
+          for (int i = 0; i < 1000; ++i) {
+            auto request = server.readBlockRequest();
+            request.setId(id);
+            request.setGeneration(generation);
+            request.setLength(1 << 20);
+            loop_.Spawn(request.send().ignoreResult().catch_([](kj::Exception&&) {}));
+          }
+          return Status::Ok();
+        });
+      });
+    });
+    EXPECT_TRUE(asked.ok()) << asked.ToString();
+  }
+  ~DeafReader() {
+    loop_.Run([this] {
+      client_ = nullptr;
+      out_ = nullptr;
+      stream_ = nullptr;
+    });
+  }
+
+ private:
+  struct Deaf final : kj::AsyncIoStream {
+    kj::AsyncIoStream& inner;
+    explicit Deaf(kj::AsyncIoStream& i) : inner(i) {}
+    kj::Promise<size_t> tryRead(void*, size_t, size_t) override { return kj::NEVER_DONE; }
+    kj::Promise<void> write(const void* b, size_t n) override { return inner.write(b, n); }
+    kj::Promise<void> write(kj::ArrayPtr<const kj::ArrayPtr<const kj::byte>> p) override { return inner.write(p); }
+    kj::Promise<void> whenWriteDisconnected() override { return inner.whenWriteDisconnected(); }
+    void shutdownWrite() override { inner.shutdownWrite(); }
+  };
+  kj::Own<kj::AsyncIoStream> stream_;
+  std::array<uint8_t, rpc::kHelloBytes> reply_;
+  kj::Own<Deaf> out_;
+  kj::Own<capnp::TwoPartyClient> client_;
+  rpc::KjThread loop_{"deaf"};
+};
+
+TEST(OverloadTest, APeerThatDoesNotReadCostsLittleMemoryAndIsDisconnected) {
+  Cluster cluster({.workers = 1, .slots = 1, .master_flags = {"--send_timeout=2s"},
+                   .worker_flags = {"--send_timeout=2s"}});
+  ASSERT_TRUE(cluster.Start().ok());
+  WriteBible(cluster.directory() + "/block", 2 << 20);
+  const RunResult put = cluster.Mrctl({"fs", "put", cluster.directory() + "/block", "/block"});
+  ASSERT_EQ(put.exit, 0) << put.err;
+  uint64_t id = 0;
+  unsigned generation = 0;
+  ASSERT_TRUE(FindBlock(cluster.worker_data(0), &id, &generation));
+  const uint64_t before = MemoryKib(cluster.worker_pid(0));
+  uint64_t most = before;
+  {
+    const DeafReader deaf(cluster.worker_port(0), id, generation);
+    std::string metrics;
+    EXPECT_TRUE(Until([&] {
+      most = std::max(most, MemoryKib(cluster.worker_pid(0)));
+      metrics = Get(cluster.worker_http_port(0), "/metrics");
+      return Metric(metrics, "mr_connections_closed_total{reason=\"slow\"}") == 1;
+    })) << metrics << cluster.Logs();
+  }
+  // 32 replies of 1 MiB wait at most; 1,000 were asked for.
+  EXPECT_LT(most - before, 128u << 10) << "KiB";
+  for (const uint16_t port : {cluster.master_http_port(), cluster.worker_http_port(0)}) {
+    // Requests whose answers nobody reads, until the daemon ends the connection.
+    const UniqueFd web = Connect(port);
+    std::string requests;
+    for (int i = 0; i < 3000; ++i) requests += "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
+    (void)::send(web.get(), requests.data(), requests.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    std::string metrics;
+    EXPECT_TRUE(Until([&] {
+      metrics = Get(port, "/metrics");
+      return Metric(metrics, "mr_connections_closed_total{reason=\"http_slow\"}") == 1;
+    })) << metrics;
+  }
+  ExpectWorks(cluster, "after");
+}
+
+// A file that was last changed `hours` ago.
+void Plant(const std::string& path, int hours) {
+  EXPECT_TRUE(WriteFileDurably(path, std::string(1000, 'x')).ok());
+  const time_t then = ::time(nullptr) - 3600 * hours;
+  const timespec times[] = {{then, 0}, {then, 0}};
+  EXPECT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+}
+
+TEST(OverloadTest, OldLogsAndLibrariesOfAWorkerGo) {
+  Cluster cluster({.workers = 1, .slots = 1,
+                   .worker_flags = {"--log_bytes=3k", "--log_age=8h", "--lib_bytes=1m", "--lib_age=4h"}});
+  ASSERT_TRUE(cluster.Start().ok());
+  cluster.KillWorker(0);
+  const std::string log = cluster.worker_data(0) + "/log/", lib = cluster.worker_data(0) + "/lib/";
+  for (int hours = 1; hours <= 9; ++hours) Plant(log + "attempt_1_0001_0_m_00000" + std::to_string(hours) + "_1", hours);
+  Plant(lib + std::string(64, 'a') + ".so", 5);
+  Plant(lib + std::string(64, 'b') + ".so", 3);
+  Plant(lib + std::string(64, 'c') + ".so.part", 0);
+  ASSERT_TRUE(cluster.StartWorker(0).ok());
+  EXPECT_TRUE(Until([&] { return ListDirectory(log).value().size() == 3 && ListDirectory(lib).value().size() == 1; }))
+      << ListDirectory(log).value().size() << " logs, " << ListDirectory(lib).value().size() << " libraries";
+  EXPECT_TRUE(PathExists(log + "attempt_1_0001_0_m_000001_1"));
+  EXPECT_TRUE(PathExists(log + "attempt_1_0001_0_m_000003_1"));
+  EXPECT_TRUE(PathExists(lib + std::string(64, 'b') + ".so"));
+}
+
+}  // namespace
+}  // namespace mr::test

@@ -1,0 +1,51 @@
+#include "common/io/retention.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace mr {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr int64_t kHour = 3'600'000, kNow = 1000 * kHour;
+const auto kNothing = [](const std::string&) { return false; };
+
+std::vector<std::string> NamesOf(const std::vector<StoredFile>& files) {
+  std::vector<std::string> names;
+  for (const StoredFile& f : files) names.push_back(f.name);
+  return names;
+}
+
+// a is the oldest, d the newest; 10 bytes each.
+std::vector<StoredFile> Four() {
+  return {{"d", 10, kNow - 2 * kHour}, {"a", 10, kNow - 9 * kHour}, {"c", 10, kNow - 3 * kHour}, {"b", 10, kNow - 5 * kHour}};
+}
+
+TEST(RetentionTest, TheOldestGoUntilTheRestFits) {
+  EXPECT_THAT(NamesOf(Surplus(Four(), {20, Seconds(86400)}, kNow, kNothing)), ElementsAre("a", "b"));
+  EXPECT_THAT(NamesOf(Surplus(Four(), {40, Seconds(86400)}, kNow, kNothing)), IsEmpty());
+}
+
+TEST(RetentionTest, WhatIsTooOldGoesWhateverTheSize) {
+  EXPECT_THAT(NamesOf(Surplus(Four(), {1000, Seconds(4 * 3600)}, kNow, kNothing)), ElementsAre("a", "b"));
+}
+
+TEST(RetentionTest, WhatIsInUseStaysAndTheNextOldestGoes) {
+  const auto in_use = [](const std::string& name) { return name == "a"; };
+  EXPECT_THAT(NamesOf(Surplus(Four(), {20, Seconds(4 * 3600)}, kNow, in_use)), ElementsAre("b", "c"));
+}
+
+TEST(RetentionTest, NewFilesStayWhateverTheLimits) {
+  const std::vector<StoredFile> files = {{"new", 10, kNow - 1000}, {"old", 10, kNow - kHour}};
+  EXPECT_THAT(NamesOf(Surplus(files, {0, Seconds(1)}, kNow, kNothing)), ElementsAre("old"));
+}
+
+TEST(RetentionTest, UnfinishedTransfersGoEarly) {
+  const std::vector<StoredFile> files = {{".x.7.part", 10, kNow - 2 * kHour}, {".y.8.part", 10, kNow - kHour / 2}, {"z", 10, kNow - 2 * kHour}};
+  EXPECT_THAT(NamesOf(Surplus(files, {1000, Seconds(86400)}, kNow, kNothing)), ElementsAre(".x.7.part"));
+}
+
+}  // namespace
+}  // namespace mr

@@ -1,0 +1,39 @@
+// Keeps DIR/lib (operator libraries, side files) and DIR/log (what attempts wrote to stderr) within a size and an age,
+// oldest first. What an unfinished job names, and the log of an attempt that runs, stays. Thread: the loop.
+#pragma once
+
+#include <kj/async.h>
+
+#include <string>
+
+#include "common/io/retention.h"
+#include "worker/daemon/library_cache.h"
+#include "worker/daemon/worker.h"
+
+namespace mr::worker {
+
+class Housekeeping {
+ public:
+  struct Options {
+    std::string lib, log;  // directories
+    RetentionLimits libraries = {8ull << 30, Seconds(30 * 86400)};
+    RetentionLimits logs = {1ull << 30, Seconds(7 * 86400)};
+    Duration period = Seconds(60);
+  };
+  // Begins at once.
+  Housekeeping(rpc::KjThread& loop, PostToPool post, Worker& worker, LibraryCache& cache, Options options);
+
+ private:
+  kj::Promise<void> Run();
+  kj::Promise<void> TrimLogs();
+  kj::Promise<void> TrimLibraries();
+
+  rpc::KjThread& loop_;
+  const PostToPool post_;
+  Worker& worker_;
+  LibraryCache& cache_;
+  const Options options_;
+  kj::Promise<void> running_;
+};
+
+}  // namespace mr::worker
