@@ -91,7 +91,8 @@ void Brain::FeedHeldReports() {
     if (worker == nullptr) continue;  // the attempt is lost with it
     Verdict verdict = Verdict::kNoted;
     const uint64_t hold = FeedReport(worker, ready.worker, ready.incarnation, ready.report, &verdict);
-    outbox_.Hold(hold, [this, id = ready.worker, incarnation = ready.incarnation, number = ready.report.number, verdict] {
+    const uint64_t number = ready.report.number;
+    outbox_.Hold(hold, [this, id = ready.worker, incarnation = ready.incarnation, number, verdict] {
       GiveVerdict(id, incarnation, number, verdict);
     });
   }

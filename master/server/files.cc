@@ -193,8 +193,8 @@ void Brain::CommitToDfs(JobId id, std::string* extra) {
   if (!prepared.ok()) {
     finished.dfs_error = "its output was computed but could not be made visible: " + prepared.status().message();
   } else if (!unreadable.empty()) {
-    finished.dfs_error = "its output was computed, and a part of it is lost: " + unreadable + ", and has not come back in " +
-                         HumanDuration(namespace_.config().repair_delay) +
+    finished.dfs_error = "its output was computed, and a part of it is lost: " + unreadable +
+                         ", and has not come back in " + HumanDuration(namespace_.config().repair_delay) +
                          ". Start that worker again if it can be, and submit the job again; more than one replica "
                          "(mrmaster --replication) survives the loss of a worker";
   } else {
