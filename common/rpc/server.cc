@@ -89,7 +89,8 @@ ServerLimits ServerLimits::ForDescriptors(uint64_t descriptors) {
   ServerLimits limits;
   const uint64_t connections = descriptors - std::min<uint64_t>(descriptors / 2, 1024);
   limits.greeting = std::clamp<uint64_t>(connections / 8, 1, limits.greeting);
-  const uint64_t rest = std::max<uint64_t>(connections - connections / 8 - std::min(limits.greeting, connections / 8), 3);
+  const uint64_t greeting = std::min<uint64_t>(limits.greeting, connections / 8);
+  const uint64_t rest = std::max<uint64_t>(connections - connections / 8 - greeting, 3);
   // A port serves either data, or clients and workers.
   limits.data = std::min<uint64_t>(rest, limits.data);
   limits.clients = std::min<uint64_t>(rest / 3, limits.clients);
@@ -214,7 +215,8 @@ struct RpcServer::Impl : kj::TaskSet::ErrorHandler {
           }
           Move(c, kind);
           return Reply(*stream, Code::kOk)
-              .then([this, c, role = hello->role, stream = kj::mv(stream), bootstrap = *std::move(bootstrap)]() mutable {
+              .then([this, c, role = hello->role, stream = kj::mv(stream),
+                     bootstrap = *std::move(bootstrap)]() mutable {
                 const auto message = LimitsFor(role);
                 capnp::ReaderOptions options;
                 options.traversalLimitInWords = message.traversal_words;
@@ -237,7 +239,8 @@ struct RpcServer::Impl : kj::TaskSet::ErrorHandler {
     if (peer.network.getCurrentQueueSize() > limits.most_queued_bytes) return true;
     const uint64_t bytes = peer.gate.write_bytes();
     if (bytes == 0) return false;
-    const Duration most = limits.send_grace + FromSeconds(static_cast<double>(bytes) / static_cast<double>(limits.send_rate));
+    const double wanted = static_cast<double>(bytes) / static_cast<double>(limits.send_rate);
+    const Duration most = limits.send_grace + FromSeconds(wanted);
     return timer.now() - peer.gate.write_began() > ToKj(most);
   }
 

@@ -472,7 +472,8 @@ class Brain {
     size_t bytes;
     WriteCommand write;
   };
-  // What waits to leave for one worker.
+  // What waits to leave for one worker, until the end of the turn. Behind that the connection bounds it: a worker that
+  // does not take its commands is disconnected (rpc::ServerLimits::send_grace, most_queued_bytes).
   struct Outgoing {
     std::vector<Queued> commands;
     std::vector<std::pair<uint64_t, Verdict>> verdicts;  // by number of the report

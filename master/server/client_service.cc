@@ -358,7 +358,8 @@ class ClientService final : public rpc::MasterForClient::Server {
         .then([this, context, sha256](bool known) mutable {
           context.getResults().setKnown(known);
           // The submit that follows must find it: it counts as new.
-          if (known) shell_.pool().Post([path = shell_.options().directory + "/lib/" + sha256 + ".so"] { TouchFile(path); });
+          if (!known) return;
+          shell_.pool().Post([path = shell_.options().directory + "/lib/" + sha256 + ".so"] { TouchFile(path); });
         });
   }
 

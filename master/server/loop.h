@@ -27,7 +27,9 @@ class Loop {
   // Ends the thread after the closure that runs now; what is still queued or comes later is dropped.
   void Stop();
 
-  // Any thread; calls from one thread keep their order.
+  // Any thread; calls from one thread keep their order. The queue needs no bound of its own, since each of its sources
+  // has one: unanswered calls and connections (rpc::ServerLimits), one answer for each work of a pool, one release for
+  // each group of the journal.
   void Post(std::function<void()> fn);
   // Runs fn on the thread and waits. Never from the thread itself.
   void Run(const std::function<void()>& fn);

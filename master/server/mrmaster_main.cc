@@ -35,10 +35,11 @@ DEFINE_string(side_effects_lease, "10s",
 DEFINE_int32(ended_jobs, 10000, "ended jobs that 'mrctl jobs' still knows; the oldest are forgotten");
 DEFINE_int32(open_jobs, 10000, "jobs that are planned or unfinished at once; further submits are refused");
 DEFINE_string(lib_bytes, "8g",
-              "operator libraries and side files that are kept; the oldest go first, none that an unfinished job names");
+              "size kept of operator libraries and side files; the oldest go first, none that an unfinished job names");
 DEFINE_string(lib_age, "30d", "remove operator libraries and side files that no job asked for in so long");
 DEFINE_string(staging_age, "10m", "remove what is left below /.staging so long after the end of its job");
-DEFINE_string(idle_timeout, "1h", "close client connections without a message for so long; those that watch a job stay");
+DEFINE_string(idle_timeout, "1h",
+              "close client connections without a message for so long; those that watch a job stay");
 DEFINE_string(send_timeout, "30s",
               "close connections that do not take what they are sent in so long and a second per 64 KiB");
 DEFINE_int32(ready_fd, -1, "write 'ready RPC_PORT HTTP_PORT' to this descriptor when serving, and close it");

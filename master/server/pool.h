@@ -18,6 +18,8 @@ class Pool {
   }
   ~Pool() { Stop(); }
 
+  // The queue needs no bound of its own: it holds one planning or publication for each job (--open_jobs), one piece of
+  // a library for each unanswered call (rpc::ServerLimits), one snapshot, and one profile for each job that ended.
   void Post(std::function<void()> work) {
     {
       std::lock_guard lock(mutex_);

@@ -96,8 +96,9 @@ void ExpectWorks(Cluster& cluster, const std::string& name) {
   EXPECT_TRUE(Until([&] { return Ready(cluster.master_http_port()) && Ready(cluster.worker_http_port(0)); }))
       << Get(cluster.master_http_port(), "/readyz") << Get(cluster.worker_http_port(0), "/readyz") << cluster.Logs();
   WriteBible(cluster.directory() + "/in-" + name, 50'000);
-  const RunResult run = cluster.Mrctl({"submit", "wordcount", "--input", "file://" + cluster.directory() + "/in-" + name,
-                                       "--output", "file://" + cluster.directory() + "/out-" + name});
+  const std::string root = "file://" + cluster.directory();
+  const RunResult run =
+      cluster.Mrctl({"submit", "wordcount", "--input", root + "/in-" + name, "--output", root + "/out-" + name});
   EXPECT_EQ(run.exit, 0) << name << ": " << run.err << cluster.Logs();
 }
 
@@ -324,7 +325,8 @@ TEST(OverloadTest, OldLogsAndLibrariesOfAWorkerGo) {
   ASSERT_TRUE(cluster.Start().ok());
   cluster.KillWorker(0);
   const std::string log = cluster.worker_data(0) + "/log/", lib = cluster.worker_data(0) + "/lib/";
-  for (int hours = 1; hours <= 9; ++hours) Plant(log + "attempt_1_0001_0_m_00000" + std::to_string(hours) + "_1", hours);
+  for (int hours = 1; hours <= 9; ++hours)
+    Plant(log + "attempt_1_0001_0_m_00000" + std::to_string(hours) + "_1", hours);
   Plant(lib + std::string(64, 'a') + ".so", 5);
   Plant(lib + std::string(64, 'b') + ".so", 3);
   Plant(lib + std::string(64, 'c') + ".so.part", 0);

@@ -69,7 +69,8 @@ TEST(AcceptLoopTest, GoesOnAfterEveryFailureAndLogsOncePerEpisode) {
   EXPECT_EQ(b.taken, 1);
   EXPECT_EQ(loop.failures(), 5u);
   EXPECT_EQ(r.calls, 7) << "five that failed, one connection, one that waits for the next";
-  EXPECT_THAT(b.log, ElementsAre(HasSubstr("cannot accept connections: "), HasSubstr("accepted again, after 5 failed")));
+  EXPECT_THAT(b.log,
+              ElementsAre(HasSubstr("cannot accept connections: "), HasSubstr("accepted again, after 5 failed")));
   EXPECT_THAT(b.log[0], HasSubstr("Too many open files"));
 }
 

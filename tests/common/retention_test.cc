@@ -20,7 +20,10 @@ std::vector<std::string> NamesOf(const std::vector<StoredFile>& files) {
 
 // a is the oldest, d the newest; 10 bytes each.
 std::vector<StoredFile> Four() {
-  return {{"d", 10, kNow - 2 * kHour}, {"a", 10, kNow - 9 * kHour}, {"c", 10, kNow - 3 * kHour}, {"b", 10, kNow - 5 * kHour}};
+  return {{"d", 10, kNow - 2 * kHour},
+          {"a", 10, kNow - 9 * kHour},
+          {"c", 10, kNow - 3 * kHour},
+          {"b", 10, kNow - 5 * kHour}};
 }
 
 TEST(RetentionTest, TheOldestGoUntilTheRestFits) {
@@ -43,7 +46,9 @@ TEST(RetentionTest, NewFilesStayWhateverTheLimits) {
 }
 
 TEST(RetentionTest, UnfinishedTransfersGoEarly) {
-  const std::vector<StoredFile> files = {{".x.7.part", 10, kNow - 2 * kHour}, {".y.8.part", 10, kNow - kHour / 2}, {"z", 10, kNow - 2 * kHour}};
+  const std::vector<StoredFile> files = {{".x.7.part", 10, kNow - 2 * kHour},
+                                         {".y.8.part", 10, kNow - kHour / 2},
+                                         {"z", 10, kNow - 2 * kHour}};
   EXPECT_THAT(NamesOf(Surplus(files, {1000, Seconds(86400)}, kNow, kNothing)), ElementsAre(".x.7.part"));
 }
 

@@ -74,7 +74,8 @@ Node::Node(DfsCluster& cluster, WorkerId id, const std::string& rack)
     };
     server_ = kj::heap<BlockServer>(loop_->io(), *store_, std::move(options));
     rpc_ = kj::heap<rpc::RpcServer>(loop_->io(), hello,
-                                    [this](const rpc::Hello&, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
+                                    [this](const rpc::Hello&,
+                                           const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
                                       return capnp::Capability::Client(
                                           rpc::DataServer::Client(kj::heap<DataService>(*server_)));
                                     });
@@ -103,7 +104,8 @@ DfsCluster::DfsCluster(int workers, NamespaceConfig config) {
     ns_ = std::make_unique<Namespace>(config);
     Apply(MasterStarted{Present().at, {}});
     rpc_ = kj::heap<rpc::RpcServer>(master_loop_.io(), hello,
-                                    [this](const rpc::Hello&, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
+                                    [this](const rpc::Hello&,
+                                           const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
                                       return capnp::Capability::Client(
                                           rpc::MasterForClient::Client(kj::heap<MasterService>(*this)));
                                     });

@@ -36,7 +36,7 @@ DEFINE_int32(task_processes, 1024, "processes and threads that an attempt may ha
 DEFINE_int32(task_open_files, 4096, "descriptors that each process of an attempt may have open; 0 = as this process");
 DEFINE_string(task_file_bytes, "1t", "size of a file that an attempt may write; 0 = no limit");
 DEFINE_string(lib_bytes, "8g",
-              "operator libraries and side files that are kept; the oldest go first, none that an unfinished job names");
+              "size kept of operator libraries and side files; the oldest go first, none that an unfinished job names");
 DEFINE_string(lib_age, "30d", "remove operator libraries and side files that were fetched so long ago");
 DEFINE_string(log_bytes, "1g", "logs of attempts that are kept; the oldest go first");
 DEFINE_string(log_age, "7d", "remove logs of attempts that were not written to for so long");

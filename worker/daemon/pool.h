@@ -18,7 +18,8 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  // Any thread. Closures must not throw.
+  // Any thread. Closures must not throw. The queue needs no bound of its own: it holds work of attempts that have a
+  // slot, of unanswered calls (rpc::ServerLimits), and of repairs that the master asked for.
   void Post(std::function<void()> fn);
 
   // The same as a value, for those who need no more. The pool must outlive it.
