@@ -1,0 +1,59 @@
+// Interposes the calls by which a program writes to disks (open with O_CREAT, mkdir, write, pwrite, ftruncate,
+// fallocate, rename, link, unlink, rmdir, fsync, fdatasync): they can be counted, delayed, made to fail and recorded.
+//
+// Link `mr_disk_shim` into a test and use anything of this header: from then on the whole test binary, with the
+// libraries that it links, calls these. A child process is not affected.
+//
+//   OnDiskCall hook([](const DiskCall& c) { return c.kind == DiskCall::kFallocate ? ENOSPC : 0; });
+//
+// For power cuts see power_cut.h, which records by the same calls.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace mr::test {
+
+struct DiskCall {
+  // kOpen: only where the call may create (O_CREAT, O_TMPFILE) or truncate; kOpenAny: all others.
+  enum Kind { kOpen, kOpenAny, kMkdir, kWrite, kTruncate, kAllocate, kRename, kLink, kUnlink, kSync };
+  Kind kind;
+  int fd = -1;       // of calls that take one
+  std::string path;  // absolute; of calls with a descriptor what it was opened as
+  std::string to;    // of kRename and kLink
+  bool data_only = false;   // of kSync: fdatasync
+  bool directory = false;   // of kSync: the descriptor is a directory's
+};
+
+// While it lives, `before` is called ahead of each interposed call, on the caller's thread, and may block. Returns: an
+// errno with which the call fails instead of being made, or 0. One at a time.
+class OnDiskCall {
+ public:
+  explicit OnDiskCall(std::function<int(const DiskCall&)> before);
+  ~OnDiskCall();
+  OnDiskCall(const OnDiskCall&) = delete;
+  OnDiskCall& operator=(const OnDiskCall&) = delete;
+};
+
+// What PowerCut records. Called with a lock held that orders all of these calls; they come only after a call has
+// succeeded. inode: as fstat gives it, of the file or directory itself.
+class DiskObserver {
+ public:
+  virtual ~DiskObserver() = default;
+  // A file or directory was created, or (a file) opened with O_TRUNC; path "" where it has no name (O_TMPFILE).
+  virtual void Created(uint64_t inode, const std::string& path, bool directory) = 0;
+  virtual void Wrote(uint64_t inode, uint64_t offset, std::string_view bytes) = 0;
+  virtual void Resized(uint64_t inode, uint64_t size) = 0;  // also grown by fallocate
+  virtual void Linked(uint64_t inode, const std::string& path) = 0;
+  virtual void Renamed(const std::string& from, const std::string& to) = 0;
+  virtual void Removed(const std::string& path) = 0;  // a name
+  // A sync has begun; what it gives is handed to Synced when it has returned.
+  virtual uint64_t SyncBegins() = 0;
+  virtual void Synced(uint64_t inode, uint64_t began) = 0;
+};
+// nullptr: none. One at a time.
+void SetDiskObserver(DiskObserver* observer);
+
+}  // namespace mr::test
