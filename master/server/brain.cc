@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "common/io/clock.h"
 #include "common/rpc/wire.h"
@@ -124,7 +125,8 @@ Brain::Fed Brain::FeedOne(sched::Event event, std::string extra) {
     if (const auto* commit = std::get_if<sched::CommitJob>(&decision)) {
       MR_CHECK(ApplyCommit(commit->job, record.extra, fed.sequence).ok());
     }
-    CarryOut(decision, fed.sequence);
+    if (holds_effects_) held_effects_.emplace_back(decision, fed.sequence);
+    else CarryOut(decision, fed.sequence);
   }
   return fed;
 }
@@ -210,6 +212,12 @@ void Brain::CarryOut(const sched::Decision& decision, uint64_t sequence) {
     void operator()(const sched::Spare&) {}
   };
   std::visit(Visitor{*this, sequence}, decision);
+}
+
+void Brain::CarryOutHeld() {
+  holds_effects_ = false;
+  const auto held = std::exchange(held_effects_, {});
+  for (const auto& [decision, sequence] : held) CarryOut(decision, sequence);
 }
 
 void Brain::SetTimer(const sched::WakeAt& wake) {

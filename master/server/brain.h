@@ -284,7 +284,9 @@ class Brain {
   void TellOfOperators(JobId id);
   static Status CheckQueueName(const std::string& queue);
   Fed FeedOne(sched::Event event, std::string extra);
+  // Effects of decisions, in order. A restart holds them back until all of its state stands (BeginEpoch).
   void CarryOut(const sched::Decision& decision, uint64_t sequence);
+  void CarryOutHeld();
   void AfterFold(const JobTable::Change& change);
   uint64_t Append(journal::RecordClass record_class, RecordKind kind, std::string payload);
   uint64_t AppendEvent(EventRecord* record, const std::vector<sched::Decision>& decisions);
@@ -434,6 +436,8 @@ class Brain {
   uint32_t epoch_ = 0;
   uint32_t next_job_ = 1;
   bool replaying_ = true;
+  bool holds_effects_ = true;  // until the end of BeginEpoch
+  std::vector<std::pair<sched::Decision, uint64_t>> held_effects_;  // with the sequence of their record
   // The last master was of another kSchedulerVersion: the scheduler knows nothing, the tables what
   // the hard records say.
   bool foreign_ = false;

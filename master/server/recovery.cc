@@ -80,13 +80,15 @@ void Brain::BeginEpoch() {
   // Nobody hears of this epoch before it is on disk: two masters would otherwise share it.
   journal_->WaitDurable(Append(journal::RecordClass::kHard, RecordKind::kEpoch,
                                EncodeFields(EpochStarted{epoch_, options_.scheduler_version, WallClockMs()})));
+  // All state stands before the first event is fed: what a decision asks for reads tables as well as the scheduler.
+  const auto unplanned = std::move(unplanned_);
+  unplanned_.clear();
+  RestoreSlices();
   Feed(sched::ConfigChanged{options_.policies, options_.seed, options_.scheduler_version, Millis(100)});
   if (const Duration wait = options_.effects_lease + kLeaseMargin; scheduler_->state().config().lost_wait != wait) {
     Feed(sched::LeaseSet{wait});
   }
   TakeOver();
-  const auto unplanned = std::move(unplanned_);
-  RestoreSlices();
   for (const auto& [job, stage] : unplanned) late_plans_.insert({job, stage});
   PlanLate();
   for (const auto& [key, at] : replayed_timers_) SetTimer({key.first, key.second, at});
@@ -114,6 +116,7 @@ void Brain::BeginEpoch() {
   Tick();
   TickDfs();
   KeepHouse();
+  CarryOutHeld();
 }
 
 void Brain::AwaitAlive() {
