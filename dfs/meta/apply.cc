@@ -225,6 +225,12 @@ struct Applier {
     if (s.leases.Has(r.lease)) s.deadlines.Put(r.lease, r.at + s.config.lease_time);
   }
 
+  void operator()(const IdsRaised& r) {
+    if (r.next_block > s.counters.next_block) s.lost_ids.push_back({s.counters.next_block, r.next_block});
+    s.counters.next_block = std::max(s.counters.next_block, r.next_block);
+    s.counters.next_lease = std::max(s.counters.next_lease, r.next_lease);
+  }
+
   void operator()(const Ticked& r) {
     s.MaybeLeaveSafeMode(r.at, effects);
     s.Repair(r.at, effects);
@@ -259,7 +265,10 @@ struct Applier {
     if (!s.blocks.Has(said.id)) {
       // An id that this journal never gave means that the journal is older than the block: a sign
       // of a lost journal, not of garbage. It is left alone.
-      if (said.id.value < s.counters.next_block) s.Discard(w, said, effects);
+      const bool lost = std::any_of(s.lost_ids.begin(), s.lost_ids.end(), [&](const LostIds& ids) {
+        return ids.begin <= said.id.value && said.id.value < ids.end;
+      });
+      if (!lost && said.id.value < s.counters.next_block) s.Discard(w, said, effects);
       return;
     }
     const bool had = s.on_worker[w].contains(said.id);

@@ -286,15 +286,23 @@ struct DiskFailed {
   }
 };
 
+// Records of the journal were lost and given up: new ids begin here, above all that the lost ones may have given. What
+// workers hold of the ids between is not garbage, since the record that gave it may be among the lost ones: it stays.
+struct IdsRaised {
+  uint64_t next_block = 0, next_lease = 0;
+  template <class V>
+  static void Fields(V&& v) { v(&IdsRaised::next_block, &IdsRaised::next_lease); }
+};
+
 // The order is that of the journal's bytes.
 using Record = std::variant<FileCreated, BlockAdded, FileCompleted, LeaseEnded, DirectoryMade, Removed,
                             Renamed, ReplicationSet, OutputCommitted, MasterStarted, WorkerJoined,
                             WorkerGone, WorkerDrained, ReplicaDurable, ReplicaSuspect, LeaseRenewed,
-                            Ticked, ReplicaNotCopied, WorkerGivenUp, DiskFailed>;
+                            Ticked, ReplicaNotCopied, WorkerGivenUp, DiskFailed, IdsRaised>;
 
-// Hard records are the first nine alternatives.
+// Hard records are the first nine alternatives, and those that came later.
 inline bool IsHard(const Record& record) {
-  return record.index() <= Record(OutputCommitted{}).index();
+  return record.index() <= Record(OutputCommitted{}).index() || std::holds_alternative<IdsRaised>(record);
 }
 
 // ---- Effects: commands for workers --------------------------------------------------------------

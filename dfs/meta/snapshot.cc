@@ -46,6 +46,7 @@ uint64_t Namespace::HardDigest() const {
   const State& s = impl_->state;
   uint64_t h = HashFields(s.counters);
   for (const uint64_t part : {s.nodes.digest(), s.leases.digest(), s.blocks.digest()}) h = MixHash(h, part);
+  for (const LostIds& ids : s.lost_ids) h = MixHash(h, HashFields(ids));
   return h;
 }
 
@@ -68,16 +69,21 @@ std::string Namespace::Snapshot() const {
   hard.nodes = Dump(s.nodes);
   hard.leases = Dump(s.leases);
   hard.blocks = Dump(s.blocks);
-  return EncodeFields(hard);
+  return EncodeFields(hard) + (s.lost_ids.empty() ? std::string() : EncodeFields(s.lost_ids));
 }
 
 Status Namespace::Restore(const std::string& bytes) {
   HardState hard;
-  if (!DecodeFields(bytes, &hard) || hard.version != kSnapshotVersion) {
+  std::vector<LostIds> lost_ids;  // where there are any
+  FieldReader reader(bytes);
+  reader.Get(hard);
+  if (reader.ok() && !reader.AtEnd()) reader.Get(lost_ids);
+  if (!reader.ok() || !reader.AtEnd() || hard.version != kSnapshotVersion) {
     return Corrupted("the namespace's snapshot cannot be read (damaged, or of another release)");
   }
   State& s = impl_->state;
   s.counters = hard.counters;
+  s.lost_ids = std::move(lost_ids);
   Fill(std::move(hard.nodes), &s.nodes);
   Fill(std::move(hard.leases), &s.leases);
   Fill(std::move(hard.blocks), &s.blocks);

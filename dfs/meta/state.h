@@ -206,12 +206,20 @@ struct RepairIndex {
   std::set<WorkerId> wake;                           // sources that may have room for a copy since the last pass
 };
 
+// Block ids that lost records of the journal may have given.
+struct LostIds {
+  uint64_t begin = 0, end = 0;
+  template <class V>
+  static void Fields(V&& v) { v(&LostIds::begin, &LostIds::end); }
+};
+
 struct State {
   explicit State(NamespaceConfig c);
 
   const NamespaceConfig config;
 
   // Hard.
+  std::vector<LostIds> lost_ids;
   Table<uint64_t, Node> nodes{1};
   Table<uint64_t, Lease> leases{2};
   Table<BlockId, Block> blocks{3};

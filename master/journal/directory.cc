@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 #include "common/base/digest.h"
 #include "common/io/clock.h"
@@ -72,6 +73,19 @@ std::string SegmentPath(const std::string& directory, uint64_t after) {
 
 std::string SnapshotPath(const std::string& directory, uint64_t at) { return Numbered(directory, kSnapshot, at); }
 
+Status MakeJournalDirectory(const std::string& directory) {
+  namespace fs = std::filesystem;
+  const fs::path path = fs::path(directory).lexically_normal();
+  // The two nearest ones in any case: an earlier start may have died before their sync.
+  int levels = 2;
+  for (fs::path p = path; p.has_relative_path() && !PathExists(p.string()); p = p.parent_path()) ++levels;
+  MR_RETURN_IF_ERROR(MakeDirectories(directory));
+  for (fs::path p = path; levels > 0 && p.has_relative_path(); p = p.parent_path(), --levels) {
+    MR_RETURN_IF_ERROR(SyncDirectory(p.parent_path().string()));
+  }
+  return Status::Ok();
+}
+
 Result<Listing> ListFiles(const std::string& directory) {
   MR_ASSIGN_OR_RETURN(const auto names, ListDirectory(directory));
   Listing listing;
@@ -88,31 +102,56 @@ Result<Listing> ListFiles(const std::string& directory) {
   return listing;
 }
 
-Result<DirectoryRead> ReadDirectory(const std::string& directory, uint64_t cluster_id, uint64_t until,
-                                    const OnRecord& on_record, From from) {
+namespace {
+
+struct Reading {
+  uint64_t cluster_id = 0, until = UINT64_MAX, watch = 0;
+  From from = From::kNewest;
+  bool lossy = false;
+};
+
+// What the files that nobody reads show to have been there.
+Status AddKnown(const std::vector<std::string>& paths, Loss* loss) {
+  for (const std::string& path : paths) {
+    MR_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(path, O_RDONLY));
+    MR_ASSIGN_OR_RETURN(const Known known, KnownOf(fd.get()));
+    loss->known = std::max(loss->known, known.sequence);
+    loss->known_epoch = std::max(loss->known_epoch, known.epoch);
+  }
+  return Status::Ok();
+}
+
+Result<DirectoryRead> Read(const std::string& directory, const Reading& how, const OnRecord& on_record) {
   MR_ASSIGN_OR_RETURN(Listing files, ListFiles(directory));
-  if (from == From::kOldest) {
+  if (how.from == From::kOldest) {
     if (!files.segments.empty() && files.segments[0].after == 0) files.snapshots.clear();
     std::reverse(files.snapshots.begin(), files.snapshots.end());
   }
   DirectoryRead read;
-  Header before;  // the chain as the last file read has left it
+  ChainEnd& end = read.end;  // the chain as the last file read has left it
   const auto other_cluster = [&](const std::string& path, uint64_t id) {
-    return cluster_id == 0 || id == cluster_id
+    return how.cluster_id == 0 || id == how.cluster_id
                ? Status::Ok()
                : Rejected("the journal " + path + " belongs to another cluster than its directory");
   };
+  const auto with_warnings = [&read](std::string text) {
+    for (const auto& warning : read.warnings) text += "; " + warning;
+    return text;
+  };
+  uint64_t passed_over = 0;  // the newest damaged snapshot stands for records up to this one
   for (auto it = files.snapshots.rbegin(); it != files.snapshots.rend(); ++it) {
-    if (it->after > until) continue;
+    if (it->after > how.until) continue;
     const auto header = CheckSnapshot(*it);
     if (!header.ok()) {
+      passed_over = std::max(passed_over, it->after);
       read.warnings.push_back("the snapshot " + it->path + " is damaged and was passed over: " +
                               header.status().ToString());
       continue;
     }
     MR_RETURN_IF_ERROR(other_cluster(it->path, header->cluster_id));
-    before = *header;
+    end = {0, header->after, header->after_hash, header->after_epoch};
     read.snapshot = header->after;
+    if (read.snapshot == how.watch) read.hash_at = header->after_hash;
     const Status given = GiveSnapshot(*it, on_record);
     if (!given.ok()) {
       return given.With("the snapshot " + it->path + " is whole but of no use to this release (start the one that " +
@@ -120,37 +159,90 @@ Result<DirectoryRead> ReadDirectory(const std::string& directory, uint64_t clust
     }
     break;
   }
-  for (const File& file : files.segments) {
-    if (file.after < read.snapshot || file.after >= until) continue;
+  // Ends the reading: with an error, or with what was read so far.
+  const auto lose = [&](size_t first_unread, const std::string& text) -> Status {
+    if (!how.lossy) return Corrupted(text + ". Nothing was changed. Restore the missing files of " + directory +
+                                     " from a backup or another disk");
+    read.loss = Loss{text, end.sequence, passed_over, end.epoch};
+    for (size_t i = first_unread; i < files.segments.size(); ++i) {
+      if (files.segments[i].after < read.snapshot) continue;
+      read.loss->known = std::max(read.loss->known, files.segments[i].after);
+      read.unread.push_back(files.segments[i].path);
+    }
+    auto paths = read.unread;
+    if (!read.last_path.empty()) paths.push_back(read.last_path);
+    return AddKnown(paths, &*read.loss);
+  };
+  for (size_t i = 0; i < files.segments.size() && !read.loss; ++i) {
+    const File& file = files.segments[i];
+    if (file.after < read.snapshot || file.after >= how.until) continue;
     // Only the last file may end in the midst of a write.
     const bool first = read.last_path.empty();
-    if (file.after != before.after) {
-      std::string text = "the journal in " + directory + " has no record behind " + std::to_string(before.after) +
-                         ": the next file, " + file.path + ", begins behind record " + std::to_string(file.after) +
-                         (first ? "" : ", and " + read.last_path + " ends too early (it is cut or damaged)");
-      for (const auto& warning : read.warnings) text += "; " + warning;
-      return Corrupted(text + ". Nothing was changed. Restore the missing file from a backup or another disk");
+    if (file.after != end.sequence) {
+      MR_RETURN_IF_ERROR(lose(i, with_warnings(
+          "the journal in " + directory + " has no record behind " + std::to_string(end.sequence) +
+          ": the next file, " + file.path + ", begins behind record " + std::to_string(file.after) +
+          (first ? "" : ", and " + read.last_path + " ends too early (it is cut or damaged)"))));
+      break;
     }
     MR_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(file.path, O_RDONLY));
+    if (how.lossy) {
+      // Before its records are given: what follows another chain is not this journal's.
+      std::string page(kHeaderBytes, '\0');
+      MR_ASSIGN_OR_RETURN(const size_t n, PreadUpTo(fd.get(), page.data(), page.size(), 0));
+      page.resize(n);
+      uint64_t seed = 0;
+      const auto header = DecodeHeader(page, &seed);
+      if (!header.ok() && header.status().code() != Code::kCorrupted) {
+        return header.status().With("cannot use the journal " + file.path + ", at offset 0");
+      }
+      if (!header.ok()) {
+        MR_RETURN_IF_ERROR(lose(i, with_warnings("cannot use the journal " + file.path + ", at offset 0: " +
+                                                 header.status().message())));
+        break;
+      }
+      if (header->after_hash != end.hash) {
+        MR_RETURN_IF_ERROR(lose(i, "the journal's file " + file.path + " does not belong behind record " +
+                                       std::to_string(end.sequence) + " (another chain)"));
+        break;
+      }
+    }
     if (!first) ++read.closed_segments;
-    MR_ASSIGN_OR_RETURN(read.last, ReadJournal(fd.get(), file.path, on_record));
+    std::string damage;
+    const auto give = [&](const Record& record, uint64_t offset) {
+      if (record.sequence == how.watch) read.hash_at = record.hash;
+      return on_record(record, offset);
+    };
+    MR_ASSIGN_OR_RETURN(read.last, ReadJournal(fd.get(), file.path, give, how.lossy ? &damage : nullptr));
     read.last_path = file.path;
     read.records += read.last.records;
     MR_RETURN_IF_ERROR(other_cluster(file.path, read.last.header.cluster_id));
-    if (read.last.header.after_hash != before.after_hash) {
+    if (read.last.header.after_hash != end.hash) {
       return Corrupted("the journal's file " + file.path + " does not belong behind record " +
-                       std::to_string(before.after) + " (another chain). Nothing was changed. Restore the files of " +
+                       std::to_string(end.sequence) + " (another chain). Nothing was changed. Restore the files of " +
                        directory + " as they were");
     }
-    before = {cluster_id, 0, read.last.end.sequence, read.last.end.hash, read.last.end.epoch};
+    end = read.last.end;
+    if (!damage.empty()) MR_RETURN_IF_ERROR(lose(i + 1, damage));
   }
-  if (read.last_path.empty() || (until != UINT64_MAX && before.after != until)) {
-    std::string text = "the journal in " + directory + " lacks the file with the records behind " +
-                       std::to_string(before.after);
-    for (const auto& warning : read.warnings) text += "; " + warning;
-    return Corrupted(text + ". Nothing was changed. Restore it from a backup or another disk");
+  if (read.loss) return read;
+  if (read.last_path.empty() || (how.until != UINT64_MAX && end.sequence != how.until)) {
+    MR_RETURN_IF_ERROR(lose(files.segments.size(), with_warnings(
+        "the journal in " + directory + " lacks the file with the records behind " + std::to_string(end.sequence))));
   }
   return read;
+}
+
+}  // namespace
+
+Result<DirectoryRead> ReadDirectory(const std::string& directory, uint64_t cluster_id, uint64_t until,
+                                    const OnRecord& on_record, From from) {
+  return Read(directory, {cluster_id, until, 0, from, false}, on_record);
+}
+
+Result<DirectoryRead> ReadWhatIsThere(const std::string& directory, uint64_t cluster_id, uint64_t watch,
+                                      const OnRecord& on_record) {
+  return Read(directory, {cluster_id, UINT64_MAX, watch, From::kNewest, true}, on_record);
 }
 
 Result<SnapshotWriter> SnapshotWriter::Create(const std::string& directory, uint64_t cluster_id,

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,8 +32,18 @@ struct Listing {
   std::vector<File> segments, snapshots;  // each in order
 };
 Result<Listing> ListFiles(const std::string& directory);
+// mkdir -p, so that the directory and its names above it survive a power cut.
+Status MakeJournalDirectory(const std::string& directory);
 std::string SegmentPath(const std::string& directory, uint64_t after);
 std::string SnapshotPath(const std::string& directory, uint64_t at);
+
+// What is missing or damaged, and how much of it is known to have been there.
+struct Loss {
+  std::string text;           // no full stop at its end
+  uint64_t kept = 0;          // the last record that can be read
+  uint64_t known = 0;         // the last one that was durable; at most kept where nobody knows
+  uint32_t known_epoch = 0;
+};
 
 struct DirectoryRead {
   uint64_t snapshot = 0;  // the one that was read; 0 = none, all from the first record on
@@ -41,6 +52,10 @@ struct DirectoryRead {
   size_t closed_segments = 0;         // read before the last one
   uint64_t records = 0;               // of segments
   std::vector<std::string> warnings;  // of damaged snapshots that were passed over
+  ChainEnd end;                       // behind the last record that was read; its offset is that in last_path
+  std::optional<Loss> loss;           // only where it is asked for
+  std::vector<std::string> unread;    // segments behind the loss
+  std::optional<uint64_t> hash_at;    // of the record that was asked for, if it was read
 };
 
 // Where a reading begins: kNewest, the shortest way to the present; kOldest, the longest history that
@@ -53,6 +68,11 @@ enum class From : uint8_t { kNewest, kOldest };
 // and takes no lock: beside a running master the last records may be half written, and a file may go.
 Result<DirectoryRead> ReadDirectory(const std::string& directory, uint64_t cluster_id, uint64_t until,
                                     const OnRecord& on_record, From from = From::kNewest);
+
+// As above from the newest snapshot to the end, but reads up to the first record that is damaged or missing, and says
+// so in `loss` instead of failing. watch: the record whose hash is wanted; 0 = none.
+Result<DirectoryRead> ReadWhatIsThere(const std::string& directory, uint64_t cluster_id, uint64_t watch,
+                                      const OnRecord& on_record);
 
 // A snapshot in the making: DIR/snapshot.N.tmp until Finish() has made it durable, gone with the
 // object where that did not come to pass. Any thread.

@@ -77,6 +77,7 @@ struct Beyond {
   uint64_t records = 0;
   uint64_t last_sequence = 0;
   uint64_t durable = 0;  // highest that any of them vouches for
+  uint32_t last_epoch = 0;
   uint64_t last_nonzero = 0;
 };
 
@@ -99,6 +100,7 @@ Result<Beyond> ScanBeyond(FileWindow& file, uint64_t from, uint64_t last_sequenc
     ++beyond.records;
     beyond.last_sequence = std::max(beyond.last_sequence, raw.sequence);
     beyond.durable = std::max(beyond.durable, raw.durable);
+    beyond.last_epoch = std::max(beyond.last_epoch, raw.epoch);
     at += Padded(bytes.size());
     beyond.last_nonzero = at;
   }
@@ -169,8 +171,16 @@ void EncodeRecord(const Record& record, ChainEnd* end, std::string* out) {
   out->append(Padded(whole) - whole, '\0');
 }
 
+Result<Known> KnownOf(int fd) {
+  struct stat info;
+  if (fstat(fd, &info) != 0) return ErrnoStatus(errno, "cannot stat a file of the journal");
+  FileWindow file(fd, static_cast<uint64_t>(info.st_size));
+  MR_ASSIGN_OR_RETURN(const Beyond all, ScanBeyond(file, std::min<uint64_t>(kHeaderBytes, file.size()), 0));
+  return Known{all.durable, all.last_epoch};
+}
+
 Result<Recovery> ReadJournal(int fd, const std::string& path,
-                             const std::function<Status(const Record&, uint64_t)>& on_record) {
+                             const std::function<Status(const Record&, uint64_t)>& on_record, std::string* damage) {
   struct stat info;
   if (fstat(fd, &info) != 0) return ErrnoStatus(errno, "cannot stat " + path);
   FileWindow file(fd, static_cast<uint64_t>(info.st_size));
@@ -195,7 +205,7 @@ Result<Recovery> ReadJournal(int fd, const std::string& path,
     const uint64_t next = end.offset + Padded(bytes.size());
     if (raw.kind != kSealKind) {
       const Record record{raw.sequence, raw.epoch, static_cast<RecordClass>(raw.record_class),
-                          raw.kind,     raw.durable, bytes.substr(kRecordHeaderBytes)};
+                          raw.kind,     raw.durable, bytes.substr(kRecordHeaderBytes), hash};
       ++recovery.records;
       MR_RETURN_IF_ERROR(on_record(record, end.offset));
     }
@@ -203,14 +213,14 @@ Result<Recovery> ReadJournal(int fd, const std::string& path,
   }
   MR_ASSIGN_OR_RETURN(const Beyond beyond, ScanBeyond(file, end.offset, end.sequence));
   if (beyond.durable > end.sequence) {
-    return Corrupted(
+    const std::string text =
         "the journal " + path + " is damaged at offset " + std::to_string(end.offset) + " (record " +
-        std::to_string(end.sequence + 1) + "): records up to " + std::to_string(beyond.durable) +
-        " were durable and " + std::to_string(beyond.records) +
-        " intact ones follow, so this is not the end of an interrupted write. Nothing was changed. "
-        "Restore the file from a backup or another disk, or, to give up everything since record " +
-        std::to_string(end.sequence) + ", cut it there: truncate -s " + std::to_string(end.offset) + " " +
-        path + " (and move away the journal's files behind it, if there are any)");
+        std::to_string(end.sequence + 1) + "): records up to " + std::to_string(beyond.durable) + " were durable and " +
+        std::to_string(beyond.records) + " intact ones follow, so this is not the end of an interrupted write";
+    if (damage == nullptr) {
+      return Corrupted(text + ". Nothing was changed. Restore the file from a backup or another disk");
+    }
+    *damage = text;
   }
   recovery.cut_records = beyond.records;
   recovery.cut_bytes = beyond.last_nonzero > end.offset ? beyond.last_nonzero - end.offset : 0;

@@ -36,6 +36,7 @@ struct Record {
   uint8_t kind = 0;
   uint64_t durable = 0;
   std::string_view payload;
+  uint64_t hash = 0;  // the chain's behind it; set by ReadJournal
 };
 
 // Where the chain stands behind a record.
@@ -68,10 +69,19 @@ struct Recovery {
   uint64_t cut_records = 0;  // whole records in it: none of them was ever acknowledged
 };
 
+// The highest record that whole records of a file show to exist, whether or not they can be reached by its chain.
+struct Known {
+  uint64_t sequence = 0;
+  uint32_t epoch = 0;
+};
+// Errors: of reading the file. Cost: reads all of it.
+Result<Known> KnownOf(int fd);
+
 // Reads the file from its header to its end and gives each record but seals to `on_record`, whose
-// error ends the reading. kCorrupted, naming offset and what to do, where a record that was
-// durable is damaged. Changes nothing.
+// error ends the reading. kCorrupted, naming the offset, where a record that was durable is damaged; damage: such a
+// thing is said there instead (else it is left empty), and what stands before it is read. Changes nothing.
 Result<Recovery> ReadJournal(int fd, const std::string& path,
-                             const std::function<Status(const Record&, uint64_t offset)>& on_record);
+                             const std::function<Status(const Record&, uint64_t offset)>& on_record,
+                             std::string* damage = nullptr);
 
 }  // namespace mr::journal

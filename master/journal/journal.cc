@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -16,6 +18,14 @@
 namespace mr::journal {
 namespace {
 
+// A group is no longer than this, but for one record that is (guess: as long as the disk is busy for some 10 ms).
+constexpr uint64_t kGroupBytes = 8u << 20;
+// Records that wait for a full disk. Work that runs makes some 1 MB of them a second at most (measured: 3,000 jobs in
+// 73 s), and new work is refused meanwhile.
+constexpr uint64_t kMaxQueuedBytes = 1ull << 30;
+// How often a full disk is asked again.
+constexpr Duration kRoomPeriod = Millis(200);
+
 [[noreturn]] void Die(const std::string& path, const Status& status) {
   std::fprintf(stderr,
                "journal: %s: %s. The master stops before it says anything that is not on disk; "
@@ -25,37 +35,207 @@ namespace {
   std::abort();
 }
 
+bool IsFull(int error) { return error == ENOSPC || error == EDQUOT; }
+
+bool AllZero(int fd, uint64_t from) {
+  std::string bytes(1 << 20, '\0');
+  while (true) {
+    const auto n = PreadUpTo(fd, bytes.data(), bytes.size(), from);
+    if (!n.ok()) return false;
+    if (std::string_view(bytes).substr(0, *n).find_first_not_of('\0') != std::string_view::npos) return false;
+    if (*n < bytes.size()) return true;
+    from += *n;
+  }
+}
+
+// Whether all of [from, to) has its space, or has been given it now. A file that was copied may have holes.
+bool Allocated(int fd, uint64_t from, uint64_t to) {
+  struct stat info {};
+  if (fstat(fd, &info) == 0 && static_cast<uint64_t>(info.st_size) >= to &&
+      static_cast<uint64_t>(info.st_blocks) * 512 >= static_cast<uint64_t>(info.st_size)) {
+    return true;
+  }
+  return fallocate(fd, 0, static_cast<off_t>(from), static_cast<off_t>(to - from)) == 0;
+}
+
+std::string Number(uint64_t n) { return std::to_string(n); }
+
 }  // namespace
 
 Result<std::unique_ptr<Journal>> Journal::Open(const Options& options, const OnRecord& on_record) {
   std::unique_ptr<Journal> journal(new Journal());
   journal->options_ = options;
-  MR_RETURN_IF_ERROR(MakeDirectories(options.directory));
+  MR_RETURN_IF_ERROR(MakeJournalDirectory(options.directory));
   auto lock = LockFile(options.directory + "/lock");
   if (!lock.ok()) return lock.status().With("another master uses " + options.directory);
   journal->lock_ = *std::move(lock);
-  MR_RETURN_IF_ERROR(RemoveHalfMade(options.directory));
+  MR_ASSIGN_OR_RETURN(journal->directory_fd_, OpenFile(options.directory, O_RDONLY | O_DIRECTORY));
+
+  // Nothing is written before all is read and compared.
+  Witnessed witness;
+  bool witnessed = false;
+  if (!options.witness.empty()) {
+    const auto read = WitnessFile::Read(options.witness);
+    witnessed = read.ok();
+    if (read.ok()) witness = *read;
+    // A damaged one cannot testify; the journal and the workers still can.
+    else if (read.status().code() != Code::kNotFound && read.status().code() != Code::kCorrupted) return read.status();
+    else if (read.status().code() == Code::kCorrupted) journal->read_.warnings.push_back(read.status().message());
+    if (witnessed && options.cluster_id != 0 && witness.cluster_id != options.cluster_id) {
+      return Rejected(options.witness + " belongs to another cluster than its directory");
+    }
+  }
   MR_ASSIGN_OR_RETURN(const Listing files, ListFiles(options.directory));
-  if (files.segments.empty() && files.snapshots.empty()) {
-    MR_RETURN_IF_ERROR(WriteFileDurably(SegmentPath(options.directory, 0),
-                                        EncodeHeader({options.cluster_id, WallClockMs(), 0, 0, 0})));
+  const bool fresh = files.segments.empty() && files.snapshots.empty();
+  if (!fresh) {
+    const auto warnings = journal->read_.warnings;
+    MR_ASSIGN_OR_RETURN(journal->read_,
+                        ReadWhatIsThere(options.directory, options.cluster_id, witness.sequence, on_record));
+    journal->read_.warnings.insert(journal->read_.warnings.begin(), warnings.begin(), warnings.end());
+  } else if (options.expected || witness.sequence > 0) {
+    journal->read_.loss = Loss{"there is no journal in " + options.directory, 0, 0, 0};
   }
-  MR_ASSIGN_OR_RETURN(journal->read_, ReadDirectory(options.directory, options.cluster_id, UINT64_MAX, on_record));
-  const std::string& path = journal->path_ = journal->read_.last_path;
-  MR_ASSIGN_OR_RETURN(journal->fd_, OpenFile(path, O_RDWR));
-  const Recovery& recovery = journal->read_.last;
-  // Cutting and growing again leaves zeros, so that no old byte can be taken for a record.
-  if (ftruncate(journal->fd_.get(), static_cast<off_t>(recovery.end.offset)) != 0) {
-    return ErrnoStatus(errno, "cannot truncate " + path);
+  if (!witnessed && options.expected && !fresh && journal->read_.end.sequence == 0 && !journal->read_.loss) {
+    journal->read_.loss = Loss{"the journal in " + options.directory + " is empty", 0, 0, 0};
   }
-  if (fsync(journal->fd_.get()) != 0) return ErrnoStatus(errno, "cannot sync " + path);
-  journal->options_.cluster_id = recovery.header.cluster_id;
-  journal->end_ = recovery.end;
-  journal->allocated_ = recovery.end.offset;
-  journal->next_sequence_ = recovery.end.sequence + 1;
-  journal->durable_ = journal->synced_ = recovery.end.sequence;
-  journal->epoch_ = recovery.end.epoch;
+  MR_RETURN_IF_ERROR(journal->CheckLoss(witness));
+
+  MR_RETURN_IF_ERROR(RemoveHalfMade(options.directory));
+  if (journal->accepted_) MR_RETURN_IF_ERROR(journal->KeepAside(*journal->accepted_));
+  MR_RETURN_IF_ERROR(journal->OpenLast());
+  const ChainEnd& end = journal->end_;
+  journal->last_epoch_ = std::max({end.epoch, witness.epoch, witness.reported_epoch,
+                                   journal->accepted_ ? journal->accepted_->known_epoch : 0});
+  journal->next_sequence_ = end.sequence + 1;
+  journal->durable_ = journal->synced_ = end.sequence;
+  journal->epoch_ = end.epoch;
+  if (!options.witness.empty()) {
+    Witnessed now{journal->options_.cluster_id, end.sequence, end.hash, end.epoch, 0, 0};
+    if (journal->accepted_) {
+      now.reported_epoch = journal->accepted_->known_epoch;
+      now.reported_sequence = journal->accepted_->known;
+      now.unsettled = true;
+    }
+    MR_ASSIGN_OR_RETURN(journal->witness_, WitnessFile::Create(options.witness, now));
+  }
   return journal;
+}
+
+// Compares what was read with what the witness, the workers and the files themselves know of.
+Status Journal::CheckLoss(const Witnessed& witness) {
+  std::optional<Loss> loss = read_.loss;
+  const ChainEnd& end = read_.end;
+  const auto found = [&](uint64_t known, uint32_t epoch, const std::string& text) {
+    if (!loss) loss = Loss{text, 0, 0, end.epoch};
+    loss->known = std::max(loss->known, known);
+    loss->known_epoch = std::max(loss->known_epoch, epoch);
+  };
+  const std::string ends = "the journal in " + options_.directory + " ends with record " + Number(end.sequence) +
+                           " of epoch " + Number(end.epoch) + ", but ";
+  if (end.sequence < witness.sequence) {
+    found(witness.sequence, witness.epoch,
+          ends + "record " + Number(witness.sequence) + " of epoch " + Number(witness.epoch) + " was durable, as " +
+              options_.witness + " says (the end is lost, or this is an older copy)");
+  } else if (read_.hash_at && *read_.hash_at != witness.hash) {
+    found(witness.sequence, witness.epoch,
+          "record " + Number(witness.sequence) + " of the journal in " + options_.directory + " is not the one that " +
+              options_.witness + " knows (this is another copy that went its own way)");
+  }
+  if (witness.unsettled) {
+    found(witness.reported_sequence, witness.reported_epoch,
+          "the loss of records up to " + Number(witness.reported_sequence) + " of the journal in " +
+              options_.directory + " was accepted, but the master ended before new ids were above the lost ones");
+  } else if (witness.reported_epoch > end.epoch || witness.reported_sequence > end.sequence) {
+    found(witness.reported_sequence, witness.reported_epoch,
+          ends + "a worker was told of record " + Number(witness.reported_sequence) + " of epoch " +
+              Number(witness.reported_epoch) + " (this is an older copy)");
+  }
+  if (!loss) return Status::Ok();
+  loss->kept = end.sequence;
+  if (options_.accept_loss == loss->known) {
+    accepted_ = loss;
+    return Status::Ok();
+  }
+  std::string text = loss->text + ". Acknowledged records behind " + Number(loss->kept) + " are lost" +
+      (loss->known > loss->kept ? ", up to " + Number(loss->known) + " at least" : "") + ". Nothing was changed. ";
+  if (options_.accept_loss) {
+    text += "--accept_loss=" + Number(*options_.accept_loss) + " was given for another loss. ";
+  }
+  text += "Restore the files of " + options_.directory + " from a backup or another disk that has record " +
+          Number(loss->known) + ", and start again; or start once with --accept_loss=" + Number(loss->known) +
+          ": the master then goes on from record " + Number(loss->kept) + " without them, keeps the present files as " +
+          options_.directory + "/lost.*, gives new ids above all lost ones, and deletes no block of theirs";
+  return Corrupted(text);
+}
+
+// What is given up stays beside the journal, under names that it does not read.
+Status Journal::KeepAside(const Loss& loss) {
+  const auto aside = [&](const std::string& path) {
+    const std::string name =
+        options_.directory + "/lost." + Number(loss.known) + "." + path.substr(path.rfind('/') + 1);
+    std::string free = name;
+    for (int n = 2; PathExists(free); ++n) free = name + "." + std::to_string(n);
+    return free;
+  };
+  for (const std::string& path : read_.unread) {
+    if (rename(path.c_str(), aside(path).c_str()) != 0) return ErrnoStatus(errno, "cannot move " + path + " aside");
+  }
+  MR_ASSIGN_OR_RETURN(const Listing files, ListFiles(options_.directory));
+  for (const File& file : files.snapshots) {
+    if (file.after <= read_.end.sequence) continue;
+    if (rename(file.path.c_str(), aside(file.path).c_str()) != 0) {
+      return ErrnoStatus(errno, "cannot move " + file.path + " aside");
+    }
+  }
+  if (!read_.last_path.empty()) {
+    MR_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(read_.last_path));
+    MR_RETURN_IF_ERROR(WriteFileDurably(aside(read_.last_path), bytes));
+  }
+  return SyncDirectory(options_.directory);
+}
+
+// Opens the file behind whose end new records go, made where there is none, without its torn tail.
+Status Journal::OpenLast() {
+  if (read_.last_path.empty()) {
+    const ChainEnd& end = read_.end;
+    const std::string path = SegmentPath(options_.directory, end.sequence);
+    MR_RETURN_IF_ERROR(WriteFileDurably(path, EncodeHeader({options_.cluster_id, WallClockMs(), end.sequence, end.hash,
+                                                            end.epoch})));
+    MR_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(path, O_RDONLY));
+    MR_ASSIGN_OR_RETURN(read_.last, ReadJournal(fd.get(), path, [](const Record&, uint64_t) { return Status::Ok(); }));
+    read_.last_path = path;
+    read_.end = read_.last.end;
+  }
+  path_ = read_.last_path;
+  end_ = read_.end;
+  MR_ASSIGN_OR_RETURN(fd_, OpenFile(path_, O_RDWR));
+  options_.cluster_id = read_.last.header.cluster_id;
+  // The tail becomes zeros, so that no old byte can be taken for a record. The space stays allocated: on a full disk it
+  // is what this start writes into.
+  MR_ASSIGN_OR_RETURN(uint64_t size, FileSize(path_));
+  if (read_.loss && size > end_.offset) {
+    if (ftruncate(fd_.get(), static_cast<off_t>(end_.offset)) != 0) return ErrnoStatus(errno, "cannot cut " + path_);
+    size = end_.offset;
+  } else if (read_.last.cut_bytes > 0) {
+    const std::string zeros(std::min<uint64_t>(read_.last.cut_bytes, 1 << 20), '\0');
+    for (uint64_t at = 0; at < read_.last.cut_bytes; at += zeros.size()) {
+      const uint64_t n = std::min<uint64_t>(zeros.size(), read_.last.cut_bytes - at);
+      if (end_.offset + at >= size) break;
+      MR_RETURN_IF_ERROR(PwriteAll(fd_.get(), std::string_view(zeros).substr(0, std::min(n, size - end_.offset - at)),
+                                   end_.offset + at).With("cannot cut " + path_));
+    }
+  }
+  if (fsync(fd_.get()) != 0) return ErrnoStatus(errno, "cannot sync " + path_);
+  allocated_ = end_.offset;
+  if (size > end_.offset && Allocated(fd_.get(), end_.offset, size)) allocated_ = size;
+  PrepareSpare();
+  // What a start writes: its epoch and the first events (guess: a few hundred bytes and some for each running job).
+  if (!Ensure(std::min<uint64_t>(options_.preallocate_bytes, 8 << 10)) && !spare_.valid()) {
+    return {Code::kOverloaded, "the disk of " + options_.directory + " is full and nothing is left of the journal's " +
+                                   "reserve, so the master cannot begin. Nothing is lost. Make room there (" +
+                                   Number((2 * options_.preallocate_bytes) >> 10) + " KiB are enough) and start again"};
+  }
+  return Status::Ok();
 }
 
 Journal::~Journal() {
@@ -69,11 +249,12 @@ Journal::~Journal() {
 }
 
 void Journal::Start(uint32_t epoch, std::function<void(uint64_t)> on_durable,
-                    std::function<void(uint64_t)> on_segment) {
-  MR_CHECK(epoch >= recovery().end.epoch && !thread_.joinable());
+                    std::function<void(uint64_t)> on_segment, std::function<void(bool)> on_room) {
+  MR_CHECK(epoch >= last_epoch_ && !thread_.joinable());
   epoch_ = epoch;
   on_durable_ = std::move(on_durable);
   on_segment_ = std::move(on_segment);
+  on_room_ = std::move(on_room);
   thread_ = std::thread([this] {
     pthread_setname_np(pthread_self(), "journal");
     Main();
@@ -87,6 +268,11 @@ uint64_t Journal::Append(RecordClass record_class, uint8_t kind, std::string pay
   const uint64_t sequence = next_sequence_++;
   const bool wake = queue_.empty() || due < due_;
   if (wake) due_ = due;
+  queued_bytes_ += payload.size();
+  if (queued_bytes_ > kMaxQueuedBytes) {
+    Die(options_.directory, {Code::kOverloaded, "the disk takes nothing, and " + std::to_string(queued_bytes_ >> 20) +
+                                                    " MiB of records wait for it"});
+  }
   queue_.push_back({sequence, record_class, kind, std::move(payload)});
   if (wake) wake_.notify_one();
   return sequence;
@@ -95,6 +281,10 @@ uint64_t Journal::Append(RecordClass record_class, uint8_t kind, std::string pay
 void Journal::WaitDurable(uint64_t sequence) {
   std::unique_lock lock(mutex_);
   durable_cv_.wait(lock, [&] { return durable_ >= sequence; });
+}
+
+void Journal::ReportLoss(uint32_t epoch, uint64_t sequence) {
+  if (witness_ != nullptr) witness_->Report(epoch, sequence);
 }
 
 uint64_t Journal::durable() const {
@@ -107,21 +297,43 @@ uint64_t Journal::syncs() const {
   return syncs_;
 }
 
+// Takes what is queued, up to a group's length. False: nothing is left and the journal stops.
+bool Journal::TakeGroup(std::vector<Queued>* group) {
+  std::unique_lock lock(mutex_);
+  wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+  while (!stopping_) {
+    const Duration left = due_ - Now();
+    if (left.ns <= 0) break;
+    wake_.wait_for(lock, std::chrono::nanoseconds(left.ns));
+  }
+  if (queue_.empty()) return false;  // only where stopping
+  size_t n = 0;
+  uint64_t bytes = 0;
+  for (; n < queue_.size() && (n == 0 || bytes + queue_[n].payload.size() <= kGroupBytes); ++n) {
+    bytes += queue_[n].payload.size();
+  }
+  if (n == queue_.size()) {
+    group->swap(queue_);
+    queue_.clear();
+  } else {
+    const auto end = queue_.begin() + static_cast<long>(n);
+    group->assign(std::make_move_iterator(queue_.begin()), std::make_move_iterator(end));
+    queue_.erase(queue_.begin(), end);
+  }
+  queued_bytes_ -= bytes;
+  return true;
+}
+
 void Journal::Main() {
   while (true) {
     std::vector<Queued> group;
-    {
+    if (!TakeGroup(&group)) break;
+    while (!WriteGroup(group)) {
       std::unique_lock lock(mutex_);
-      wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
-      while (!stopping_) {
-        const Duration left = due_ - Now();
-        if (left.ns <= 0) break;
-        wake_.wait_for(lock, std::chrono::nanoseconds(left.ns));
-      }
-      if (queue_.empty()) break;  // only where stopping
-      group.swap(queue_);
+      if (stopping_) return;  // nobody was told of these records
+      wake_.wait_for(lock, std::chrono::nanoseconds(kRoomPeriod.ns), [this] { return stopping_; });
     }
-    WriteGroup(group);
+    if (witness_ != nullptr) witness_->Note(epoch_, synced_, end_.hash);
     {
       std::lock_guard lock(mutex_);
       durable_ = group.back().sequence;
@@ -129,65 +341,143 @@ void Journal::Main() {
     }
     durable_cv_.notify_all();
     if (on_durable_) on_durable_(group.back().sequence);
-    if (end_.offset >= options_.segment_bytes) BeginSegment();
+    if (end_.offset >= options_.segment_bytes) (void)BeginSegment();
+    LookForRoom();
     bool idle;
     {
       std::lock_guard lock(mutex_);
       idle = queue_.empty();
     }
     if (idle) WriteSeal();
+    // A full disk is looked at again also where nobody writes.
+    while (!room_) {
+      {
+        std::unique_lock lock(mutex_);
+        if (stopping_ || !queue_.empty()) break;
+        wake_.wait_for(lock, std::chrono::nanoseconds(kRoomPeriod.ns), [this] { return stopping_ || !queue_.empty(); });
+      }
+      LookForRoom();
+    }
   }
   if (fdatasync(fd_.get()) != 0) Die(path_, ErrnoStatus(errno, "cannot sync"));
 }
 
-void Journal::Ensure(uint64_t bytes) {
-  if (end_.offset + bytes <= allocated_) return;
+// Keeps half a step allocated ahead and the spare there, and says when that cannot be done, or can again.
+void Journal::LookForRoom() {
+  PrepareSpare();
+  const bool room = Ensure(options_.preallocate_bytes / 2) && spare_.valid();
+  if (room == room_) return;
+  room_ = room;
+  if (on_room_) on_room_(room);
+}
+
+// Allocates so many bytes behind the end. False: the disk is full.
+bool Journal::Ensure(uint64_t bytes) {
+  if (end_.offset + bytes <= allocated_) return true;
   const uint64_t step = options_.preallocate_bytes;
   const uint64_t want = (end_.offset + bytes + step - 1) / step * step;
   // A file system without fallocate grows by writing instead; the order of the syncs is the same.
   if (fallocate(fd_.get(), 0, static_cast<off_t>(allocated_), static_cast<off_t>(want - allocated_)) == 0) {
     allocated_ = want;
+  } else if (IsFull(errno)) {
+    return false;
   } else if (errno != EOPNOTSUPP && errno != EINTR) {
     Die(path_, ErrnoStatus(errno, "cannot preallocate"));
   }
+  return true;
 }
 
-void Journal::WriteGroup(const std::vector<Queued>& group) {
-  buffer_.clear();
-  const uint64_t at = end_.offset;
-  for (const Queued& q : group) {
-    EncodeRecord({q.sequence, epoch_, q.record_class, q.kind, synced_, q.payload}, &end_, &buffer_);
+// False: the disk is full. The same bytes may be written there again.
+bool Journal::WriteAt(const std::string& bytes, uint64_t at) {
+  std::string_view left = bytes;
+  while (!left.empty()) {
+    const ssize_t n = pwrite(fd_.get(), left.data(), left.size(), static_cast<off_t>(at));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && IsFull(errno)) return false;
+    if (n < 0) Die(path_, ErrnoStatus(errno, "cannot write"));
+    left.remove_prefix(static_cast<size_t>(n));
+    at += static_cast<uint64_t>(n);
   }
-  const ChainEnd end = end_;
-  end_.offset = at;
-  Ensure(buffer_.size());
-  end_ = end;
-  if (Status status = PwriteAll(fd_.get(), buffer_, at); !status.ok()) Die(path_, status);
-  if (fdatasync(fd_.get()) != 0) Die(path_, ErrnoStatus(errno, "cannot sync"));
-  synced_ = group.back().sequence;
+  return true;
 }
 
-// All of the present file is on disk; whoever reads it learns from the next one where it ends.
-void Journal::BeginSegment() {
+// False: the disk is full; nothing of it counts.
+bool Journal::WriteGroup(const std::vector<Queued>& group) {
+  const auto encode = [&] {
+    ChainEnd end = end_;
+    buffer_.clear();
+    for (const Queued& q : group) {
+      EncodeRecord({q.sequence, epoch_, q.record_class, q.kind, synced_, q.payload}, &end, &buffer_);
+    }
+    return end;
+  };
+  ChainEnd end = encode();
+  if (!Ensure(buffer_.size())) {
+    // What is left of this file is too short for the group; the next one is there already. It is not left behind
+    // empty: a group that is longer than all of it waits.
+    if (end_.offset == kHeaderBytes || kHeaderBytes + buffer_.size() > spare_bytes_ || !BeginSegment()) return false;
+    end = encode();
+  }
+  if (!WriteAt(buffer_, end_.offset)) return false;
+  if (fdatasync(fd_.get()) != 0) Die(path_, ErrnoStatus(errno, "cannot sync"));
+  end_ = end;
+  synced_ = group.back().sequence;
+  return true;
+}
+
+// Allocates the next file and holds it open. Where that fails there is none until it is tried again.
+void Journal::PrepareSpare() {
+  if (spare_.valid()) return;
+  const std::string path = options_.directory + "/spare";
+  auto fd = OpenFile(path, O_RDWR | O_CREAT);
+  if (!fd.ok()) return;
+  const auto size = FileSize(path);
+  // One that an earlier process left has zeros behind its header.
+  const bool good = size.ok() && *size == options_.preallocate_bytes && AllZero(fd->get(), kHeaderBytes);
+  if (!good && ftruncate(fd->get(), 0) != 0) return;
+  if (!Allocated(fd->get(), 0, options_.preallocate_bytes) && errno != EOPNOTSUPP) {
+    // A part of it would be in others' way.
+    if (ftruncate(fd->get(), 0) != 0) errno = 0;
+    return;
+  }
+  spare_ = *std::move(fd);
+  spare_bytes_ = std::max(options_.preallocate_bytes, kHeaderBytes);
+}
+
+// All of the present file is on disk; whoever reads it learns from the next one where it ends. False: there is no room
+// for another one now, and the present one goes on.
+bool Journal::BeginSegment() {
+  PrepareSpare();
+  if (!spare_.valid()) return false;
   const Header header{options_.cluster_id, WallClockMs(), end_.sequence, end_.hash, end_.epoch};
   const std::string page = EncodeHeader(header);
-  const std::string next = SegmentPath(options_.directory, header.after);
-  if (Status status = WriteFileDurably(next, page); !status.ok()) Die(next, status);
+  const std::string next = SegmentPath(options_.directory, header.after), spare = options_.directory + "/spare";
+  const ssize_t written = pwrite(spare_.get(), page.data(), page.size(), 0);
+  if (written != static_cast<ssize_t>(page.size())) {
+    if (written >= 0 || IsFull(errno)) return false;
+    Die(next, ErrnoStatus(errno, "cannot write"));
+  }
+  if (fsync(spare_.get()) != 0) Die(next, ErrnoStatus(errno, "cannot sync"));
+  if (rename(spare.c_str(), next.c_str()) != 0) {
+    if (IsFull(errno)) return false;
+    Die(next, ErrnoStatus(errno, "cannot name"));
+  }
+  if (fsync(directory_fd_.get()) != 0) Die(next, ErrnoStatus(errno, "cannot sync the directory of"));
   FaultPoint("segment");
-  auto fd = OpenFile(next, O_RDWR);
-  if (!fd.ok()) Die(next, fd.status());
   // Only room: zeros at its end are no harm.
   if (ftruncate(fd_.get(), static_cast<off_t>(end_.offset)) != 0) errno = 0;
   path_ = next;
-  fd_ = *std::move(fd);
+  fd_ = std::move(spare_);
   end_ = {kHeaderBytes, header.after, Hash64(page), header.after_epoch};
-  allocated_ = kHeaderBytes;
+  allocated_ = spare_bytes_;
   if (on_segment_) on_segment_(header.after);
+  return true;
 }
 
 // Says behind the last group that it is durable, so that later damage to it is told from a torn
 // write. Not synced itself: it promises nothing.
 void Journal::WriteSeal() {
+  if (end_.offset + kRecordHeaderBytes > allocated_ && !Ensure(kRecordHeaderBytes)) return;
   uint64_t sequence;
   {
     std::lock_guard lock(mutex_);
@@ -195,13 +485,15 @@ void Journal::WriteSeal() {
     sequence = next_sequence_++;
   }
   buffer_.clear();
-  const uint64_t at = end_.offset;
-  EncodeRecord({sequence, epoch_, RecordClass::kSoft, kSealKind, synced_, ""}, &end_, &buffer_);
-  const ChainEnd end = end_;
-  end_.offset = at;
-  Ensure(buffer_.size());
+  ChainEnd end = end_;
+  EncodeRecord({sequence, epoch_, RecordClass::kSoft, kSealKind, synced_, ""}, &end, &buffer_);
+  // A sequence that was given must be written: the next record's number is behind it.
+  while (!WriteAt(buffer_, end_.offset)) {
+    std::unique_lock lock(mutex_);
+    if (stopping_) return;
+    wake_.wait_for(lock, std::chrono::nanoseconds(kRoomPeriod.ns), [this] { return stopping_; });
+  }
   end_ = end;
-  if (Status status = PwriteAll(fd_.get(), buffer_, at); !status.ok()) Die(path_, status);
 }
 
 }  // namespace mr::journal

@@ -140,6 +140,9 @@ class Brain {
     RetentionLimits libraries = {8ull << 30, Seconds(30 * 86400)};  // operator libraries and side files
     Duration staging_age = Seconds(600);   // since the end of its job, after which what is left of its staging goes
     Duration housekeeping = Seconds(60);   // between two looks at both
+    bool cluster_known = false;              // it has been before: that there is no journal is a loss
+    std::optional<uint64_t> accept_loss;     // the number that a refused start named
+    size_t record_bytes = journal::kMaxPayload - (1u << 20);  // largest record of a job; tests say less
   };
   Brain(Options options, Loop& loop, Outlets& outlets);
   Duration effects_lease() const { return options_.effects_lease; }
@@ -324,6 +327,8 @@ class Brain {
   void Locate(Explained* out) const;
   void AddForecast(const JobSpec& spec, Result<Forecast> forecast, Explained* out);
 
+  // While the journal's disk is full: why nothing new is taken.
+  Status CheckRoom() const;
   // jobs.cc
   // What stands in the way of a submit, the first of it first; files are looked at with the plan.
   std::vector<Status> Refusals(const JobSpec& spec);
@@ -432,6 +437,7 @@ class Brain {
   dfs::RepairCounts counted_, counting_;  // the last walk over all blocks; the one under way
   BlockId count_from_;                // not valid: none is under way
   uint64_t dfs_sequence_ = 0;  // of the last hard record of the block store
+  bool journal_full_ = false;  // its disk is: nothing new is taken
 
   uint32_t epoch_ = 0;
   uint32_t next_job_ = 1;

@@ -18,6 +18,12 @@ constexpr size_t kMaxSuccessBytes = 32 << 10;
 
 std::string PathOf(const std::string& uri) { return uri.substr(std::string("dfs://").size()); }
 
+// What a full disk refuses; removals, and the ends of writes that are under way, are paid from the journal's reserve.
+bool BeginsWork(const dfs::Record& record) {
+  return std::holds_alternative<dfs::FileCreated>(record) || std::holds_alternative<dfs::DirectoryMade>(record) ||
+         std::holds_alternative<dfs::Renamed>(record) || std::holds_alternative<dfs::ReplicationSet>(record);
+}
+
 Status Missing(const dfs::Namespace& ns, const std::string& path, const Status& why) {
   if (why.code() != Code::kNotFound) return why;
   std::string message = "input dfs://" + path + " does not exist";
@@ -31,6 +37,13 @@ Status Missing(const dfs::Namespace& ns, const std::string& path, const Status& 
 }
 
 }  // namespace
+
+Status Brain::CheckRoom() const {
+  if (!journal_full_) return Status::Ok();
+  return Rejected("the master takes nothing new: its journal in " + options_.directory + "/journal cannot grow (the "
+                  "disk is full, or the master has no file descriptors left). What runs goes on, and files can be read "
+                  "and removed. Make room there; the master goes on by itself");
+}
 
 uint64_t Brain::ApplyDfs(const dfs::Record& record) {
   if (dfs::IsHard(record)) {
@@ -55,6 +68,9 @@ void Brain::FsMutate(const dfs::FsHost::PrepareFn& prepare, const std::function<
                      std::function<void(Status)> reply) {
   const auto prepared = prepare(namespace_, {Stamp(), WallClockMs()});
   if (!prepared.ok()) return reply(prepared.status());
+  if (prepared->has_value() && BeginsWork(**prepared)) {
+    if (Status room = CheckRoom(); !room.ok()) return reply(room);
+  }
   const bool soft = prepared->has_value() && !dfs::IsHard(**prepared);
   if (prepared->has_value()) ApplyDfs(**prepared);
   if (then) then(namespace_);
@@ -199,6 +215,13 @@ void Brain::CommitToDfs(JobId id, std::string* extra) {
                          "(mrmaster --replication) survives the loss of a worker";
   } else {
     finished.dfs_commit = EncodeFields(**prepared);
+  }
+  if (extra->size() + finished.dfs_commit.size() > options_.record_bytes) {
+    finished.dfs_error = "its output was computed but could not be made visible: the commit of its " +
+                         std::to_string(parts.size()) + " parts takes " + HumanBytes(finished.dfs_commit.size()) +
+                         " of the journal, and " + HumanBytes(options_.record_bytes) +
+                         " is the most; run it with fewer parts (--reduces)";
+    finished.dfs_commit.clear();
   }
   *extra = EncodeFields(finished);
 }

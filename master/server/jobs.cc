@@ -71,6 +71,7 @@ std::vector<Status> Brain::Refusals(const JobSpec& spec) {
   const auto add = [&refusals](const Status& status) {
     if (!status.ok()) refusals.push_back(status);
   };
+  add(CheckRoom());
   // Here and not where a spec is read: the journal may hold jobs of releases that took any name.
   add(CheckQueueName(spec.queue));
   add(PoliciesOf(spec).status());
@@ -138,11 +139,20 @@ void Brain::Accept(const std::string& key, std::optional<sched::Prediction> pred
     for (const auto& reply : planning.replies) reply(refusals.front(), {});
     return;
   }
+  std::string extra =
+      EncodeFields(SubmitExtra{planning.spec_bytes, planning.submission_id, WallClockMs(), std::move(planning.plan)});
+  if (extra.size() > options_.record_bytes) {
+    const Status too_large =
+        Rejected("the plan of this job takes " + HumanBytes(extra.size()) + " of the journal, and " +
+                 HumanBytes(options_.record_bytes) +
+                 " is the most; give it fewer inputs or larger splits (--conf max_split_bytes=...)");
+    for (const auto& reply : planning.replies) reply(too_large, {});
+    return;
+  }
   sched::JobSubmitted event = SubmittedJob({epoch_, next_job_++}, spec);
   const JobId id = event.job;
   // What is answered is that the job is kept; its prediction would be made again.
-  const Fed fed = Feed(std::move(event), EncodeFields(SubmitExtra{planning.spec_bytes, planning.submission_id,
-                                                                  WallClockMs(), std::move(planning.plan)}));
+  const Fed fed = Feed(std::move(event), std::move(extra));
   if (prediction) Feed(sched::ProfileLoaded{id, *std::move(prediction), spec.utility});
   LOG(INFO) << Name(id) << " '" << spec.name << "' accepted";
   MarkChanged(id);

@@ -4,6 +4,8 @@
 
 #include "common/io/clock.h"
 #include "common/io/files.h"
+#include "master/journal/directory.h"
+#include "master/journal/witness.h"
 #include "master/server/http.h"
 #include "master/server/profiles.h"
 #include "master/server/shell.h"
@@ -19,19 +21,40 @@ namespace {
 // stopping all others.
 constexpr int kPoolThreads = 2;
 
-Result<uint64_t> ClusterIdOf(const std::string& directory) {
-  const std::string path = directory + "/cluster_id";
-  if (!PathExists(path)) {
-    const uint64_t id = RandomId();
-    char text[20];
-    std::snprintf(text, sizeof text, "%016llx\n", static_cast<unsigned long long>(id));
-    MR_RETURN_IF_ERROR(WriteFileDurably(path, text));
+std::string ClusterIdPath(const std::string& directory) { return directory + "/cluster_id"; }
+
+// The id of the cluster whose data are in `directory`; a new one where there are none. Writes nothing. *known: the
+// directory has it already.
+Result<uint64_t> ClusterIdOf(const std::string& directory, bool* known) {
+  const std::string path = ClusterIdPath(directory);
+  *known = PathExists(path);
+  if (*known) {
+    MR_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+    const uint64_t id = std::strtoull(text.c_str(), nullptr, 16);
+    if (id == 0) return Corrupted(path + " does not hold a cluster id; restore it, or start on a fresh --data");
     return id;
   }
-  MR_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  const uint64_t id = std::strtoull(text.c_str(), nullptr, 16);
-  if (id == 0) return Corrupted(path + " does not hold a cluster id; restore it, or start on a fresh --data");
-  return id;
+  // A crash of the first start, or an operator, may have left the others.
+  if (const auto witness = journal::WitnessFile::Read(directory + "/journal_witness"); witness.ok()) {
+    return witness->cluster_id;
+  }
+  if (const auto files = journal::ListFiles(directory + "/journal"); files.ok()) {
+    for (const auto& list : {files->segments, files->snapshots}) {
+      for (const auto& file : list) {
+        const auto bytes = ReadFile(file.path);
+        uint64_t seed = 0;
+        if (!bytes.ok()) continue;
+        if (const auto header = journal::DecodeHeader(*bytes, &seed); header.ok()) return header->cluster_id;
+      }
+    }
+  }
+  return RandomId();
+}
+
+Status KeepClusterId(const std::string& directory, uint64_t id) {
+  char text[20];
+  std::snprintf(text, sizeof text, "%016llx\n", static_cast<unsigned long long>(id));
+  return WriteFileDurably(ClusterIdPath(directory), text);
 }
 
 }  // namespace
@@ -52,8 +75,9 @@ struct Master::Impl {
   rpc::KjThread kj{"rpc"};
 
   Status Start() {
-    MR_RETURN_IF_ERROR(MakeDirectories(options.directory + "/lib"));
-    MR_ASSIGN_OR_RETURN(cluster_id, ClusterIdOf(options.directory));
+    // Nothing is written before the journal is locked and was found whole.
+    bool known = false;
+    MR_ASSIGN_OR_RETURN(cluster_id, ClusterIdOf(options.directory, &known));
     if (options.learns) profiles = std::make_shared<ProfileStore>(options.directory + "/profiles");
     shell = std::make_unique<Shell>(
         Shell::Options{options.directory, cluster_id, MR_VERSION, options.advertise, profiles, options.descriptors,
@@ -65,17 +89,23 @@ struct Master::Impl {
                        options.replication, options.snapshot_bytes, options.ended_jobs, options.fat_partition_bytes,
                        options.scheduler_version,
                        profiles, options.effects_lease, options.open_jobs, options.libraries, options.staging_age,
-                       options.housekeeping},
+                       options.housekeeping, known, options.accept_loss, options.record_bytes},
         loop,
         *shell);
     shell->SetBrain(brain.get());
-    MR_ASSIGN_OR_RETURN(const auto libraries, ListDirectory(options.directory + "/lib"));
-    for (const auto& name : libraries) {
-      // Of uploads that the last life of this master did not see to their end.
-      if (name.ends_with(".part")) (void)RemoveTree(options.directory + "/lib/" + name);
+    const std::string lib = options.directory + "/lib";
+    const auto stored = ListDirectory(lib);
+    for (const auto& name : stored.ok() ? *stored : std::vector<std::string>()) {
       if (name.size() == 67 && name.ends_with(".so")) brain->LibraryStored(name.substr(0, 64));
     }
     MR_RETURN_IF_ERROR(brain->Recover());
+    if (!known) MR_RETURN_IF_ERROR(KeepClusterId(options.directory, cluster_id));
+    MR_RETURN_IF_ERROR(MakeDirectories(lib));
+    MR_ASSIGN_OR_RETURN(const auto libraries, ListDirectory(lib));
+    for (const auto& name : libraries) {
+      // Of uploads that the last life of this master did not see to their end.
+      if (name.ends_with(".part")) (void)RemoveTree(lib + "/" + name);
+    }
     loop.Start();
     MR_ASSIGN_OR_RETURN(port, shell->Listen(options.bind, options.port));
     MR_ASSIGN_OR_RETURN(http_port, http->Listen(options.bind, options.http_port));

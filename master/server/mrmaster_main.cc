@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 #include "common/base/text.h"
 #include "common/io/descriptors.h"
@@ -45,6 +46,9 @@ DEFINE_string(send_timeout, "30s",
 DEFINE_int32(ready_fd, -1, "write 'ready RPC_PORT HTTP_PORT' to this descriptor when serving, and close it");
 DEFINE_int32(lifeline_fd, -1, "stop when this descriptor (a pipe's read end) is at its end");
 DEFINE_bool(ephemeral, false, "remove --data when the lifeline ends");
+DEFINE_string(accept_loss, "",
+              "start although the journal has lost records: the number that the refused start named; take the flag "
+              "away afterwards");
 DEFINE_bool(replay_check, false, "replay the journal in --data, print the digest of its state, and exit");
 
 DECLARE_bool(help);  // gflags' own
@@ -157,6 +161,11 @@ int Main() {
   options.fat_partition_bytes = *fat;
   options.effects_lease = *lease;
   options.learns = !FLAGS_ephemeral;  // nobody comes back to what is removed
+  if (!FLAGS_accept_loss.empty()) {
+    char* end = nullptr;
+    options.accept_loss = std::strtoull(FLAGS_accept_loss.c_str(), &end, 10);
+    if (*end != '\0') return Fail(InvalidArgument("--accept_loss is the number that a refused start named"));
+  }
   auto master = Master::Start(options);
   if (!master.ok()) return Fail(master.status());
   if (FLAGS_ready_fd >= 0) {

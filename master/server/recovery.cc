@@ -35,7 +35,10 @@ Status Brain::Recover() {
       {.directory = options_.directory + "/journal",
        .cluster_id = options_.cluster_id,
        .preallocate_bytes = std::min<uint64_t>(4 << 20, options_.snapshot_bytes),
-       .segment_bytes = options_.snapshot_bytes},
+       .segment_bytes = options_.snapshot_bytes,
+       .witness = options_.directory + "/journal_witness",
+       .expected = options_.cluster_known,
+       .accept_loss = options_.accept_loss},
       [this](const journal::Record& record, uint64_t offset) { return Replay(record, offset); });
   if (!opened.ok()) return opened.status();
   journal_ = *std::move(opened);
@@ -48,6 +51,10 @@ Status Brain::Recover() {
   if (recovery.cut_bytes > 0) {
     LOG(WARNING) << "journal: cut off " << recovery.cut_bytes << " bytes of an interrupted write at offset "
                  << recovery.end.offset << " (" << recovery.cut_records << " records that nobody was told about)";
+  }
+  if (const auto& loss = journal_->accepted_loss()) {
+    LOG(ERROR) << "journal: the loss of records behind " << loss->kept << ", up to " << loss->known
+               << " at least, was accepted: " << loss->text;
   }
   replaying_ = false;
   outbox_.Release(recovery.end.sequence);
@@ -67,7 +74,7 @@ Result<journal::DirectoryRead> Brain::ReplayOnly(uint64_t until) {
 }
 
 void Brain::BeginEpoch() {
-  epoch_ = journal_->recovery().end.epoch + 1;
+  epoch_ = journal_->last_epoch() + 1;
   if (foreign_) LeaveForeign();
   journal_->Start(
       epoch_, [this](uint64_t sequence) { loop_.Post([this, sequence] { outbox_.Release(sequence); }); },
@@ -76,10 +83,27 @@ void Brain::BeginEpoch() {
           closed_ = sequence;
           MakeSnapshot();
         });
+      },
+      [this](bool room) {
+        loop_.Post([this, room] {
+          journal_full_ = !room;
+          if (room) {
+            LOG(INFO) << "journal: there is room again";
+            MakeSnapshot();
+          } else {
+            LOG(ERROR) << "journal: " << CheckRoom().message();
+          }
+        });
       });
   // Nobody hears of this epoch before it is on disk: two masters would otherwise share it.
   journal_->WaitDurable(Append(journal::RecordClass::kHard, RecordKind::kEpoch,
                                EncodeFields(EpochStarted{epoch_, options_.scheduler_version, WallClockMs()})));
+  if (journal_->accepted_loss()) {
+    // More than the lost epochs can have given. Job ids have the epoch in them.
+    const uint64_t above = uint64_t{epoch_} << 36;
+    journal_->WaitDurable(ApplyDfs(dfs::IdsRaised{above, above}));
+    journal_->LossSettled();
+  }
   // All state stands before the first event is fed: what a decision asks for reads tables as well as the scheduler.
   const auto unplanned = std::move(unplanned_);
   unplanned_.clear();

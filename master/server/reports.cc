@@ -229,6 +229,7 @@ void Brain::Leaving(WorkerId id, Incarnation incarnation) {
 void Brain::Progress(sched::AttemptProgress progress) {
   WorkerView* worker = workers_.FindAlive(progress.worker, progress.incarnation);
   if (worker == nullptr) return;
+  if (journal_full_) return;  // the reserve is for what must be kept
   for (const auto& report : progress.reports) MarkChanged(report.attempt.task.job);
   Feed(std::move(progress));
 }

@@ -525,6 +525,9 @@ TEST_F(UpgradeTest, EveryPlaceInAJournalIsOneToBeginAt) {
     std::filesystem::remove_all(saved);
     std::filesystem::copy(options_.directory, saved, std::filesystem::copy_options::recursive);
     std::filesystem::resize_file(saved + "/journal/journal", place);
+    // They know that there was more.
+    std::filesystem::remove(saved + "/journal_witness");
+    std::filesystem::remove(saved + "/cluster_id");
     Master::Options options = options_;
     options.directory = saved;
     options.port = 0;
