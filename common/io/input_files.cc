@@ -48,9 +48,9 @@ Status NoMatch(const std::string& pattern) {
                   " none leads to one (those that begin with '_' or '.' are left out)");
 }
 
-Status AddFile(const std::string& path, uint64_t bytes, std::vector<InputFile>* out) {
+Status AddFile(const std::string& path, const struct stat& info, std::vector<InputFile>* out) {
   if (access(path.c_str(), R_OK) != 0) return Unreadable(path, errno);
-  out->push_back({std::string(kFileScheme) + path, bytes});
+  out->push_back({std::string(kFileScheme) + path, static_cast<uint64_t>(info.st_size), 0, VersionOf(info)});
   return Status::Ok();
 }
 
@@ -60,7 +60,7 @@ Status AddPath(const std::string& path, bool below, std::vector<InputFile>* out)
   if (stat(path.c_str(), &info) != 0 || lstat(path.c_str(), &link) != 0) {
     return errno == ENOENT ? Missing(path) : Unreadable(path, errno);
   }
-  if (S_ISREG(info.st_mode)) return AddFile(path, static_cast<uint64_t>(info.st_size), out);
+  if (S_ISREG(info.st_mode)) return AddFile(path, info, out);
   if (!S_ISDIR(info.st_mode)) return InvalidArgument("input " + path + " is neither a file nor a directory");
   // It may lead back up, and then the walk would not end.
   if (below && S_ISLNK(link.st_mode)) {

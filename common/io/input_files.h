@@ -7,12 +7,15 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/io/file_version.h"
 
 namespace mr {
 
 struct InputFile {
   std::string uri;  // file:///path or dfs:///path
   uint64_t bytes = 0;
+  uint64_t id = 0;      // of a file of the block store: dfs::FileInfo::id
+  FileVersion version;  // of a local file
 };
 
 // The files behind one file:// URI: a file, all files below a directory (no '_' or '.' names), or a

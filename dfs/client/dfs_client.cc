@@ -23,10 +23,11 @@ kj::Promise<Status> Copy(ByteSource& source, FileWriter& writer) {
   });
 }
 
-kj::Promise<Result<LocatedFile>> LocateOn(DfsClient::Impl& impl, const std::string& path, uint64_t offset,
-                                          uint64_t length) {
+kj::Promise<Result<LocatedFile>> LocateOn(DfsClient::Impl& impl, const std::string& path, uint64_t file,
+                                          uint64_t offset, uint64_t length) {
   auto request = impl.files.locateRequest();
   request.setPath(path.c_str());
+  request.setFile(file);
   request.setOffset(offset);
   request.setLength(length);
   request.setNear(impl.options.own_address.c_str());
@@ -47,6 +48,7 @@ kj::Promise<Result<LocatedFile>> LocateOn(DfsClient::Impl& impl, const std::stri
 struct Reading {
   kj::Own<DfsClient::Impl> impl;
   std::string path;
+  uint64_t file;  // 0 = the one at the path
   kj::Own<ByteSink> sink;
   uint64_t at;
   uint64_t end;  // UINT64_MAX until known
@@ -54,7 +56,7 @@ struct Reading {
 
   kj::Promise<Status> Next(int tries) {
     if (at >= end) return Status::Ok();
-    return LocateOn(*impl, path, at, to_the_end ? 0 : end - at)
+    return LocateOn(*impl, path, file, at, to_the_end ? 0 : end - at)
         .then([this, tries](Result<LocatedFile> file) -> kj::Promise<Status> {
           if (!file.ok()) return file.status();
           end = std::min(end, file->info.bytes);
@@ -128,9 +130,9 @@ kj::Promise<Result<WrittenFile>> DfsClient::Put(std::string path, PutOptions opt
 }
 
 kj::Promise<Status> DfsClient::Get(std::string path, kj::Own<ByteSink> sink, uint64_t offset,
-                                   uint64_t length) {
+                                   uint64_t length, uint64_t file) {
   const bool to_the_end = length == 0 || length > UINT64_MAX - offset;
-  auto reading = kj::heap<Reading>(Reading{kj::addRef(*impl_), std::move(path), kj::mv(sink), offset,
+  auto reading = kj::heap<Reading>(Reading{kj::addRef(*impl_), std::move(path), file, kj::mv(sink), offset,
                                            to_the_end ? UINT64_MAX : offset + length, to_the_end});
   auto& r = *reading;
   return r.Next(0).attach(kj::mv(reading));
@@ -207,7 +209,7 @@ kj::Promise<Result<std::vector<FileInfo>>> DfsClient::List(std::string path) {
 }
 
 kj::Promise<Result<LocatedFile>> DfsClient::Locate(std::string path, uint64_t offset, uint64_t length) {
-  return LocateOn(*impl_, path, offset, length);
+  return LocateOn(*impl_, path, 0, offset, length);
 }
 
 kj::Promise<Status> DfsClient::Mkdir(std::string path) {

@@ -97,8 +97,10 @@ class DfsClient {
   kj::Promise<Result<kj::Own<FileWriter>>> Create(std::string path, PutOptions options);
   kj::Promise<Result<WrittenFile>> Put(std::string path, PutOptions options, kj::Own<ByteSource> source);
 
-  // Reading: all of a file, or a range (length 0: to the end).
-  kj::Promise<Status> Get(std::string path, kj::Own<ByteSink> sink, uint64_t offset = 0, uint64_t length = 0);
+  // Reading: all of a file, or a range (length 0: to the end). file: not 0: the version of this id (FileInfo::id),
+  // whatever the path leads to now.
+  kj::Promise<Status> Get(std::string path, kj::Own<ByteSink> sink, uint64_t offset = 0, uint64_t length = 0,
+                          uint64_t file = 0);
   // For a worker's split: bytes [begin, end) of one block as a descriptor whose byte `begin - base`
   // is the block's byte `begin`. Local replica: the block file itself (base 0); else an unnamed
   // file in temp_directory (base = begin). Bytes [begin, verified_end) of the block are verified:
@@ -144,8 +146,8 @@ class BlockingDfs {
 
   Result<WrittenFile> PutFd(const std::string& path, const PutOptions& options, int fd);
   Result<WrittenFile> PutBytes(const std::string& path, const PutOptions& options, std::string bytes);
-  Status GetToFd(const std::string& path, int fd, uint64_t offset = 0, uint64_t length = 0);
-  Result<std::string> GetBytes(const std::string& path, uint64_t offset = 0, uint64_t length = 0);
+  Status GetToFd(const std::string& path, int fd, uint64_t offset = 0, uint64_t length = 0, uint64_t file = 0);
+  Result<std::string> GetBytes(const std::string& path, uint64_t offset = 0, uint64_t length = 0, uint64_t file = 0);
   Result<FileInfo> Stat(const std::string& path);
   Result<std::vector<FileInfo>> List(const std::string& path);
   Result<LocatedFile> Locate(const std::string& path, uint64_t offset = 0, uint64_t length = 0);

@@ -130,6 +130,10 @@ struct Applier {
     if (const uint64_t staging = s.Resolve(r.staging); staging != 0) s.RemoveTree(staging, effects);
   }
 
+  void operator()(const InputsPinned& r) { s.AddPin(r.pin, r.files); }
+
+  void operator()(const InputsReleased& r) { s.ReleasePin(r.pin, effects); }
+
   void operator()(const MasterStarted& r) {
     s.workers.Clear();
     s.holders.Clear();

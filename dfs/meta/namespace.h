@@ -23,7 +23,8 @@
 //   job's commit ns.PrepareCommit(...) on the CommitJob decision; not ok fails the job. The record
 //                goes inside the job's own journal record; Apply it there.
 //   job's end    (failed, killed): ns.PrepareRemove("/.staging/<job>", recursive); kNotFound is fine.
-//   planning     ns.FilesUnder(path) and ns.Locate(path, ...) give what Split needs.
+//   planning     ns.FilesUnder(path) gives the files; ns.PreparePin(ids) keeps them until PrepareRelease at the
+//                job's end; ns.LocateFile(id, ...) says where their blocks are.
 #pragma once
 
 #include <cstdint>
@@ -60,6 +61,7 @@ struct NamespaceConfig {
 Status CheckPath(const std::string& path);
 
 struct FileInfo {
+  uint64_t id = 0;  // of this version of the file: another one that is put over it has another id. 0 = not known
   std::string path;
   bool is_directory = false;
   uint64_t bytes = 0;
@@ -150,6 +152,10 @@ class Namespace {
   // with no files); kCorrupted where a block is unknown or differs from its manifest.
   Prepared PrepareCommit(OutputCommitted request) const;
 
+  // Pins the present versions of files, by FileInfo::id: the record is an InputsPinned. kNotFound where one is gone.
+  Prepared PreparePin(const Stamp& stamp, std::vector<uint64_t> files) const;
+  Prepared PrepareRelease(uint64_t pin) const;
+
   // Folds the record in. REQUIRES: a hard record came from Prepare against this very state.
   [[nodiscard]] std::vector<Effect> Apply(const Record& record);
 
@@ -170,6 +176,11 @@ class Namespace {
   // where several readers of the same bytes should begin with different replicas, of those that are equally near.
   Result<LocatedFile> Locate(const std::string& path, uint64_t offset, uint64_t length, const std::string& near,
                              uint32_t turn = 0) const;
+  // The same of a file by its id, also where its path leads to another one or to none and a pin keeps it.
+  Result<LocatedFile> LocateFile(uint64_t file, uint64_t offset, uint64_t length, const std::string& near,
+                                 uint32_t turn = 0) const;
+  // All that were not released.
+  std::vector<uint64_t> Pins() const;
   // The pipeline of a block that PrepareAddBlock placed.
   LocatedBlock Pipeline(const BlockAdded& added) const;
   // Where a block is now; nothing where it is unknown.

@@ -22,6 +22,7 @@ uint64_t BytesOf(const State& s, const Node& node) {
 FileInfo InfoOf(const State& s, uint64_t id, std::string path) {
   const Node& node = *s.nodes.Find(id);
   FileInfo info;
+  info.id = id;
   info.path = std::move(path);
   info.is_directory = node.directory;
   info.bytes = BytesOf(s, node);
@@ -160,16 +161,13 @@ Result<std::vector<FileInfo>> Namespace::FilesUnder(const std::string& path) con
   return out;
 }
 
-Result<LocatedFile> Namespace::Locate(const std::string& path, uint64_t offset, uint64_t length,
-                                      const std::string& near, uint32_t turn) const {
-  MR_RETURN_IF_ERROR(CheckPath(path));
-  const State& s = impl_->state;
-  const uint64_t id = s.Resolve(path);
-  if (id == 0) return Missing(path);
+namespace {
+
+LocatedFile LocateIn(const State& s, uint64_t id, std::string path, uint64_t offset, uint64_t length,
+                     const std::string& near, uint32_t turn) {
   const Node& node = *s.nodes.Find(id);
-  if (node.directory) return Rejected(path + " is a directory");
   LocatedFile out;
-  out.info = InfoOf(s, id, path);
+  out.info = InfoOf(s, id, std::move(path));
   out.inline_data = node.inline_data;
   const uint64_t end = length == 0 || length > UINT64_MAX - offset ? UINT64_MAX : offset + length;
   uint64_t at = 0;
@@ -184,6 +182,28 @@ Result<LocatedFile> Namespace::Locate(const std::string& path, uint64_t offset, 
     out.blocks.push_back(std::move(located));
   }
   return out;
+}
+
+}  // namespace
+
+Result<LocatedFile> Namespace::Locate(const std::string& path, uint64_t offset, uint64_t length,
+                                      const std::string& near, uint32_t turn) const {
+  MR_RETURN_IF_ERROR(CheckPath(path));
+  const State& s = impl_->state;
+  const uint64_t id = s.Resolve(path);
+  if (id == 0) return Missing(path);
+  if (s.nodes.Find(id)->directory) return Rejected(path + " is a directory");
+  return LocateIn(s, id, path, offset, length, near, turn);
+}
+
+Result<LocatedFile> Namespace::LocateFile(uint64_t file, uint64_t offset, uint64_t length, const std::string& near,
+                                          uint32_t turn) const {
+  const State& s = impl_->state;
+  const Node* node = s.nodes.Find(file);
+  if (node == nullptr || node->directory) {
+    return NotFound("the file with id " + std::to_string(file) + " is not in the block store any more");
+  }
+  return LocateIn(s, file, s.PathOf(file), offset, length, near, turn);
 }
 
 LocatedBlock Namespace::Pipeline(const BlockAdded& added) const {

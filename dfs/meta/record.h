@@ -153,6 +153,23 @@ struct OutputCommitted {
   }
 };
 
+// A job that is about to be planned reads these files, by the ids that FileInfo gives. Until InputsReleased their
+// blocks stay, whatever is put over them, removed or renamed.
+struct InputsPinned {
+  Stamp stamp;
+  uint64_t pin = 0;  // from 1, never given twice
+  std::vector<uint64_t> files;
+  template <class V>
+  static void Fields(V&& v) { v(&InputsPinned::stamp, &InputsPinned::pin, &InputsPinned::files); }
+};
+
+// The job has ended, or never began.
+struct InputsReleased {
+  uint64_t pin = 0;
+  template <class V>
+  static void Fields(V&& v) { v(&InputsReleased::pin); }
+};
+
 // ---- Soft records -------------------------------------------------------------------------------
 
 // A master process took over: where replicas are is unknown, safe mode begins, open leases start
@@ -298,11 +315,13 @@ struct IdsRaised {
 using Record = std::variant<FileCreated, BlockAdded, FileCompleted, LeaseEnded, DirectoryMade, Removed,
                             Renamed, ReplicationSet, OutputCommitted, MasterStarted, WorkerJoined,
                             WorkerGone, WorkerDrained, ReplicaDurable, ReplicaSuspect, LeaseRenewed,
-                            Ticked, ReplicaNotCopied, WorkerGivenUp, DiskFailed, IdsRaised>;
+                            Ticked, ReplicaNotCopied, WorkerGivenUp, DiskFailed, IdsRaised, InputsPinned,
+                            InputsReleased>;
 
-// Hard records are the first nine alternatives, and those that came later.
+// Hard records: the first nine alternatives, raised ids and pins.
 inline bool IsHard(const Record& record) {
-  return record.index() <= Record(OutputCommitted{}).index() || std::holds_alternative<IdsRaised>(record);
+  return record.index() <= Record(OutputCommitted{}).index() || std::holds_alternative<IdsRaised>(record) ||
+         std::holds_alternative<InputsPinned>(record) || std::holds_alternative<InputsReleased>(record);
 }
 
 // ---- Effects: commands for workers --------------------------------------------------------------

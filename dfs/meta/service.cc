@@ -162,8 +162,12 @@ class FileSystemImpl final : public rpc::FileSystem::Server {
     const std::string near = p.getNear().cStr();
     const uint64_t offset = p.getOffset();
     const uint64_t length = p.getLength();
+    const uint64_t file = p.getFile();
     auto box = std::make_shared<std::optional<Result<LocatedFile>>>();
-    return host_.Query([=](const Namespace& ns) { *box = ns.Locate(path, offset, length, near); })
+    return host_
+        .Query([=](const Namespace& ns) {
+          *box = file != 0 ? ns.LocateFile(file, offset, length, near) : ns.Locate(path, offset, length, near);
+        })
         .then([context, box]() mutable {
           auto results = context.getResults();
           rpc::ToOutcome((*box)->status(), results.initOutcome());

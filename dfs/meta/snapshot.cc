@@ -27,6 +27,14 @@ struct HardState {
   }
 };
 
+// Behind the hard state, from the release on that pins the inputs of jobs.
+struct PinsTail {
+  uint64_t next_pin = 1;
+  std::vector<Entry<uint64_t, Pin>> pins;
+  template <class V>
+  static void Fields(V&& v) { v(&PinsTail::next_pin, &PinsTail::pins); }
+};
+
 template <class K, class V>
 std::vector<Entry<K, V>> Dump(const Table<K, V>& table) {
   std::vector<Entry<K, V>> out;
@@ -45,7 +53,9 @@ void Fill(std::vector<Entry<K, V>> entries, Table<K, V>* table) {
 uint64_t Namespace::HardDigest() const {
   const State& s = impl_->state;
   uint64_t h = HashFields(s.counters);
-  for (const uint64_t part : {s.nodes.digest(), s.leases.digest(), s.blocks.digest()}) h = MixHash(h, part);
+  for (const uint64_t part : {s.nodes.digest(), s.leases.digest(), s.blocks.digest(), s.pins.digest(), s.next_pin}) {
+    h = MixHash(h, part);
+  }
   for (const LostIds& ids : s.lost_ids) h = MixHash(h, HashFields(ids));
   return h;
 }
@@ -69,14 +79,17 @@ std::string Namespace::Snapshot() const {
   hard.nodes = Dump(s.nodes);
   hard.leases = Dump(s.leases);
   hard.blocks = Dump(s.blocks);
-  return EncodeFields(hard) + (s.lost_ids.empty() ? std::string() : EncodeFields(s.lost_ids));
+  return EncodeFields(hard) + EncodeFields(PinsTail{s.next_pin, Dump(s.pins)}) +
+         (s.lost_ids.empty() ? std::string() : EncodeFields(s.lost_ids));
 }
 
 Status Namespace::Restore(const std::string& bytes) {
   HardState hard;
+  PinsTail tail;
   std::vector<LostIds> lost_ids;  // where there are any
   FieldReader reader(bytes);
   reader.Get(hard);
+  if (reader.ok() && !reader.AtEnd()) reader.Get(tail);
   if (reader.ok() && !reader.AtEnd()) reader.Get(lost_ids);
   if (!reader.ok() || !reader.AtEnd() || hard.version != kSnapshotVersion) {
     return Corrupted("the namespace's snapshot cannot be read (damaged, or of another release)");
@@ -87,6 +100,8 @@ Status Namespace::Restore(const std::string& bytes) {
   Fill(std::move(hard.nodes), &s.nodes);
   Fill(std::move(hard.leases), &s.leases);
   Fill(std::move(hard.blocks), &s.blocks);
+  Fill(std::move(tail.pins), &s.pins);
+  s.next_pin = tail.next_pin;
   s.Reindex();
   return Status::Ok();
 }

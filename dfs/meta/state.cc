@@ -26,7 +26,8 @@ uint64_t State::Resolve(const std::string& path) const {
 
 std::string State::PathOf(uint64_t node) const {
   std::string path;
-  for (uint64_t at = node; at != kRoot; at = nodes.Find(at)->parent) {
+  // A pinned file that was removed has no parent: its name is all that is left of its path.
+  for (uint64_t at = node; at != kRoot && at != 0; at = nodes.Find(at)->parent) {
     path.insert(0, "/" + nodes.Find(at)->name);
   }
   return path.empty() ? "/" : path;
@@ -85,10 +86,16 @@ uint64_t State::MakeDirectories(const std::string& path, uint64_t unix_ms) {
 
 void State::RemoveTree(uint64_t id, std::vector<Effect>* effects) {
   for (const uint64_t child : ChildrenOf(id)) RemoveTree(child, effects);
-  const Node node = *nodes.Find(id);
-  for (const BlockId block : node.blocks) DropBlock(block, effects);
+  const Node& node = *nodes.Find(id);
   children.erase({node.parent, node.name});
   if (node.lease != 0) completed.erase(node.lease);
+  if (!pinned.contains(id)) return DropNode(id, effects);
+  nodes.Change(id, [](Node& n) { n.parent = n.lease = 0; });
+}
+
+void State::DropNode(uint64_t id, std::vector<Effect>* effects) {
+  const std::vector<BlockId> dropped = nodes.Find(id)->blocks;
+  for (const BlockId block : dropped) DropBlock(block, effects);
   nodes.Erase(id);
 }
 
@@ -221,11 +228,15 @@ void State::Reindex() {
   completed.clear();
   requests.clear();
   for (const auto& [id, node] : nodes.all()) {
-    if (id != kRoot) children[{node.parent, node.name}] = id;
+    if (node.parent != 0) children[{node.parent, node.name}] = id;
     if (node.lease != 0) completed[node.lease] = id;
   }
   for (const auto& [id, lease] : leases.all()) {
     if (!lease.request_id.empty()) requests[lease.request_id] = id;
+  }
+  pinned.clear();
+  for (const auto& [id, pin] : pins.all()) {
+    for (const uint64_t file : pin.files) ++pinned[file];
   }
 }
 

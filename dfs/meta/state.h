@@ -102,6 +102,14 @@ struct Lease {
   }
 };
 
+// The files that a job reads. A pinned file that is removed or overwritten leaves the tree and stays among the nodes,
+// without a parent, until its last pin goes: as an open file of POSIX that was unlinked.
+struct Pin {
+  std::vector<uint64_t> files;
+  template <class V>
+  static void Fields(V&& v) { v(&Pin::files); }
+};
+
 struct Block {
   uint32_t generation = 1;
   uint64_t length = 0;
@@ -224,7 +232,10 @@ struct State {
   Table<uint64_t, Lease> leases{2};
   Table<BlockId, Block> blocks{3};
   Counters counters;
+  Table<uint64_t, Pin> pins{10};
+  uint64_t next_pin = 1;
   // Derived from the hard part.
+  std::map<uint64_t, uint32_t> pinned;         // file -> how many pins name it
   std::map<std::pair<uint64_t, std::string>, uint64_t> children;
   std::map<uint64_t, uint64_t> completed;      // lease -> the node that it made
   std::map<std::string, uint64_t> requests;    // request id -> open lease
@@ -253,8 +264,15 @@ struct State {
   std::string FileOnTheWay(const std::string& path) const;
   uint64_t MakeDirectories(const std::string& path, uint64_t unix_ms);
   uint64_t AddNode(Node node);
-  // Takes the node and all below it out of the tree; their blocks are dropped.
+  // Takes the node and all below it out of the tree; the blocks of files that are not pinned are dropped.
   void RemoveTree(uint64_t node, std::vector<Effect>* effects);
+
+  // Drops the blocks of a node that left the tree, and the node.
+  void DropNode(uint64_t node, std::vector<Effect>* effects);
+
+  // Pins (pins.cc).
+  void AddPin(uint64_t pin, std::vector<uint64_t> files);
+  void ReleasePin(uint64_t pin, std::vector<Effect>* effects);
 
   // Blocks.
   uint32_t WantedOf(const Block& block) const;  // configured, not cut to the number of workers

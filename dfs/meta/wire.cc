@@ -39,6 +39,7 @@ LocatedBlock FromWire(rpc::BlockLocation::Reader in) {
 }
 
 void ToWire(const FileInfo& info, rpc::FileStatus::Builder out) {
+  out.setId(info.id);
   out.setPath(info.path.c_str());
   out.setIsDirectory(info.is_directory);
   out.setBytes(info.bytes);
@@ -52,6 +53,7 @@ void ToWire(const FileInfo& info, rpc::FileStatus::Builder out) {
 
 FileInfo FromWire(rpc::FileStatus::Reader in) {
   FileInfo out;
+  out.id = in.getId();
   out.path = in.getPath().cStr();
   out.is_directory = in.getIsDirectory();
   out.bytes = in.getBytes();

@@ -100,6 +100,7 @@ Status ApplyJobFile(const KeyTable& table, const std::string& file, SubmitOption
       {"deadline", Text(&o->deadline)},
       {"strict_deadline", Flag(&o->strict_deadline)},
       {"best_effort", Flag(&o->best_effort)},
+      {"strict_inputs", Flag(&o->strict_inputs)},
   };
   JobFileFaults faults;
   const KeyTable::Entry* steps = nullptr;

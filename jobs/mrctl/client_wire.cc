@@ -236,7 +236,7 @@ ReplayTask FromWire(rpc::StageInfo::Reader stage, rpc::Launch::Reader launch) {
     if (split.getInput() >= task.inputs) continue;
     const auto& of = files[split.getInput()];
     task.splits.push_back({split.getInput(), split.getUri().cStr(), of.getFormat().cStr(), split.getOffset(), split.getLength(),
-                           split.getFileBytes(), of.getSampleBytes()});
+                           split.getFileBytes(), of.getSampleBytes(), split.getFile()});
   }
   const auto partitions = stage.getPortPartitions();
   for (uint32_t p = 0; p < spec.getPorts().size(); ++p) {

@@ -261,6 +261,7 @@ Status BuildJobSpec(const Plan& plan, const SpecOptions& options, rpc::JobSpec::
   out.setBestEffort(options.best_effort);
   out.setMaxBadRecords(options.max_bad_records);
   if (options.task_timeout_ms) out.setTaskTimeoutMs(*options.task_timeout_ms);
+  out.setStrictInputs(options.strict_inputs);
   auto files = out.initFiles(static_cast<unsigned>(options.files.size()));
   for (unsigned i = 0; i < files.size(); ++i) {
     files[i].setName(options.files[i].name.c_str());

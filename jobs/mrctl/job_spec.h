@@ -32,6 +32,7 @@ struct SpecOptions {
   uint64_t memory_bytes = 0;
   uint64_t deadline_ms = 0;
   bool best_effort = false;
+  bool strict_inputs = false;
   std::vector<std::string> policies;
   rpc::Wish speculation = rpc::Wish::AUTO, clones = rpc::Wish::AUTO;
   KeyValues conf, env, labels;

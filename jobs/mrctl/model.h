@@ -187,6 +187,7 @@ struct ReplayTask {
     uint32_t input = 0;
     std::string uri, format;
     uint64_t offset = 0, length = 0, file_bytes = 0, sample_bytes = 0;
+    uint64_t file = 0;  // id of the version that was planned, in the block store; 0 = not known
   };
   struct Port {
     bool files = false, sorted = false, combine = false, custom_partition = false;

@@ -90,6 +90,7 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
       ->check(CLI::Range(uint64_t{0}, uint64_t{1} << 53).description(""));  // the help needs no 2^53
   app->add_option("--task-timeout", s->task_timeout,
                   "end an attempt that takes no input, gives no output and changes no counter for this time (10m; 0 never)");
+  app->add_flag("--strict-inputs", s->strict_inputs, "fail when a local input grows while the job runs");
   AddList(app, "--files", &s->files, "a file that every attempt finds as $MR_FILES_DIR/NAME; repeatable")
       ->type_name("PATH[#NAME]");
 }

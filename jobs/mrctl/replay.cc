@@ -113,7 +113,7 @@ Result<ReplayFile> FetchSplit(dfs::BlockingDfs& store, const std::string& path, 
   const uint64_t head_bytes = std::min<uint64_t>(4, split.file_bytes);
   std::string head;
   if (head_bytes > 0) {
-    MR_ASSIGN_OR_RETURN(head, store.GetBytes(path, 0, head_bytes));
+    MR_ASSIGN_OR_RETURN(head, store.GetBytes(path, 0, head_bytes, split.file));
   }
   const bool whole = CompressionOfName(path) != Compression::kNone || head.starts_with("\x1f\x8b") ||
                      head.starts_with("\x28\xb5\x2f\xfd") || (head.size() == 4 && head.substr(1) == "\x2a\x4d\x18");
@@ -122,7 +122,7 @@ Result<ReplayFile> FetchSplit(dfs::BlockingDfs& store, const std::string& path, 
   const uint64_t end = whole ? split.file_bytes : std::min(split.offset + split.length + kMaxRecordBytes, split.file_bytes);
   MR_RETURN_IF_ERROR(WriteAll(fd.get(), head));
   if (lseek(fd.get(), static_cast<off_t>(begin), SEEK_SET) < 0) return ErrnoStatus(errno, "cannot write " + to);
-  if (end > begin) MR_RETURN_IF_ERROR(store.GetToFd(path, fd.get(), begin, end - begin));
+  if (end > begin) MR_RETURN_IF_ERROR(store.GetToFd(path, fd.get(), begin, end - begin, split.file));
   return ReplayFile{to, 0, end};
 }
 

@@ -86,6 +86,7 @@ struct ReportIn {
   std::vector<std::string> bad_records;  // of kFinished: the first few that were skipped, in words
   std::vector<uint32_t> partition_kib;   // of kFinished, where the table is not inline
   std::vector<HotKey> hot_keys;          // of kFinished: of what it gave to the shuffle
+  std::vector<std::string> grown;        // of kFinished: URIs of local inputs that are longer than planned
   sched::FailureKind failure = sched::FailureKind::kUser;
   std::string message;
   FailedExtra failed_extra;
@@ -367,6 +368,7 @@ class Brain {
   void SetTimer(const sched::WakeAt& wake);
 
   // reports.cc
+  static void NoteGrown(JobView* job, const std::vector<std::string>& uris);
   // Where it passes the job's limit of bad records: the job is failed, and true.
   bool FailForBadRecords(WorkerId id, Incarnation incarnation, const ReportIn& report);
   bool ReadOtherContent(const ReportIn& report) const;
@@ -401,10 +403,20 @@ class Brain {
   void TickDfs();
   void CountBlocks();
   Result<std::vector<InputFile>> DfsFiles(const std::string& uri) const;
+  // What the job is going to read in the block store stays as it is from here on, until Release. Gives the pin; 0 where
+  // there is nothing to pin.
+  uint64_t PinInputs(const PlanContext& context);
+  void ReleasePin(uint64_t pin);
+  // Those that no job which has not ended holds.
+  void ReleaseStrayPins();
   Status CheckDfsOutput(const JobSpec& spec);
-  std::vector<WorkerId> Holders(const Split& split) const;
+  // Where blocks of the split are, in the version of its file that was planned.
+  Result<dfs::LocatedFile> LocateSplit(const JobPlan& plan, const Split& split, uint64_t length,
+                                       const std::string& near, uint32_t turn) const;
+  std::vector<WorkerId> Holders(const JobPlan& plan, const Split& split) const;
   // Clones of a task are to read different replicas, as Dolly asks (NSDI 2013, 3).
-  void FillBlocks(const Split& split, const std::string& near, uint32_t attempt, rpc::Split::Builder out) const;
+  void FillBlocks(const JobPlan& plan, const Split& split, const std::string& near, uint32_t attempt,
+                  rpc::Split::Builder out) const;
   void CommitToDfs(JobId job, std::string* extra);
 
   // commit_wait.cc
@@ -459,6 +471,7 @@ class Brain {
     std::vector<SubmitReply> replies;
     JobPlan plan;
     std::shared_ptr<Forecast> forecast;
+    uint64_t pin = 0;  // its inputs in the block store
   };
   std::map<std::string, Planning> planning_;
   uint64_t next_planning_ = 1;

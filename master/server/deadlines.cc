@@ -143,6 +143,7 @@ void Brain::AdmitForetold(const std::string& key) {
   if (answer.answer == sched::Admission::Answer::kAdmitted) return AcceptForetold(key);
   const Status refused = Rejected(RefusalText(answer, spec.deadline, state.slots().total));
   auto node = planning_.extract(it);
+  ReleasePin(node.mapped().pin);
   for (const auto& reply : node.mapped().replies) reply(refused, {});
 }
 

@@ -50,7 +50,15 @@ void Brain::FillLaunch(const JobView& job, const sched::Launch& launch, rpc::Lau
     s.setLength(split.length);
     s.setFileBytes(split.file_bytes);
     const auto holder = workers_.all().find(launch.worker);
-    FillBlocks(split, holder == workers_.all().end() ? "" : holder->second.info.address,
+    if (split.file < job.plan.files.size()) {
+      const PlannedFile& file = job.plan.files[split.file];
+      s.setFile(file.id);
+      s.setMtimeNs(file.mtime_ns);
+      s.setInode(file.inode);
+      s.setDevice(file.device);
+      s.setView(job.plan.view);
+    }
+    FillBlocks(job.plan, split, holder == workers_.all().end() ? "" : holder->second.info.address,
                launch.attempt.number, s);
   }
   // Of a job that ended before this master began they are not known any more.
@@ -96,6 +104,7 @@ void FillStage(const JobView& job, uint32_t index, uint64_t cluster_id, rpc::Sta
   out.setMemoryBytes(job.spec.MemoryOf(job.spec.stages[index]));
   out.setMaxBadRecords(spec.getMaxBadRecords());
   out.setTaskTimeoutMs(spec.getTaskTimeoutMs());
+  out.setStrictInputs(spec.getStrictInputs());
   out.setFiles(spec.getFiles());
   out.setSortBufferBytes(spec.getSortBufferBytes());
   // The same for all stages of all jobs: a join needs equal keys of different stages in the same

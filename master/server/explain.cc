@@ -70,7 +70,7 @@ void Brain::Locate(Explained* out) const {
     std::set<WorkerId> on;
     for (const Split& split : stage.splits) {
       bool found = false;
-      for (const WorkerId holder : Holders(split)) {
+      for (const WorkerId holder : Holders(out->plan, split)) {
         const sched::Worker* worker = scheduler_->state().FindWorker(holder);
         if (worker == nullptr || !worker->alive) continue;
         found = true;

@@ -8,6 +8,7 @@
 #include "common/base/text.h"
 #include "common/io/clock.h"
 #include "dfs/meta/service.h"
+#include "dfs/meta/staging.h"
 #include "master/server/brain.h"
 
 namespace mr::master {
@@ -136,9 +137,13 @@ dfs::RepairCounts Brain::BlockCounts() const {
 
 Result<std::vector<InputFile>> Brain::DfsFiles(const std::string& uri) const {
   const std::string path = PathOf(uri);
+  if (dfs::IsStaging(path)) {
+    return Rejected("input " + uri + " cannot be read: " + std::string(dfs::kStaging) +
+                    " holds what running jobs are writing");
+  }
   std::vector<InputFile> files;
   const auto add = [&files](const std::vector<dfs::FileInfo>& found) {
-    for (const auto& file : found) files.push_back({"dfs://" + file.path, file.bytes});
+    for (const auto& file : found) files.push_back({"dfs://" + file.path, file.bytes, file.id, {}});
   };
   auto found = namespace_.FilesUnder(path);
   if (found.ok()) {
@@ -165,17 +170,55 @@ Status Brain::CheckDfsOutput(const JobSpec& spec) {
       .status();
 }
 
-std::vector<WorkerId> Brain::Holders(const Split& split) const {
+uint64_t Brain::PinInputs(const PlanContext& context) {
+  std::vector<uint64_t> ids;
+  for (const auto& [uri, files] : context.dfs_files) {
+    if (!files.ok()) continue;
+    for (const InputFile& file : *files) ids.push_back(file.id);
+  }
+  if (ids.empty()) return 0;
+  const auto prepared = namespace_.PreparePin({Stamp(), WallClockMs()}, std::move(ids));
+  MR_CHECK(prepared.ok() && prepared->has_value(), "files that were found at this instant can be pinned");
+  ApplyDfs(**prepared);
+  return std::get<dfs::InputsPinned>(**prepared).pin;
+}
+
+void Brain::ReleasePin(uint64_t pin) {
+  const auto prepared = namespace_.PrepareRelease(pin);
+  if (prepared.ok() && prepared->has_value()) ApplyDfs(**prepared);
+}
+
+void Brain::ReleaseStrayPins() {
+  std::set<uint64_t> held;
+  for (const auto& [id, job] : jobs_.jobs()) {
+    if (!Ended(job.state)) held.insert(job.plan.pin);
+  }
+  for (const uint64_t pin : namespace_.Pins()) {
+    if (!held.contains(pin)) ReleasePin(pin);
+  }
+}
+
+Result<dfs::LocatedFile> Brain::LocateSplit(const JobPlan& plan, const Split& split, uint64_t length,
+                                            const std::string& near, uint32_t turn) const {
+  if (split.file < plan.files.size() && plan.files[split.file].id != 0) {
+    return namespace_.LocateFile(plan.files[split.file].id, split.offset, length, near, turn);
+  }
+  // Planned by a release that kept no versions.
+  return namespace_.Locate(PathOf(split.uri), split.offset, length, near, turn);
+}
+
+std::vector<WorkerId> Brain::Holders(const JobPlan& plan, const Split& split) const {
   if (!split.uri.starts_with("dfs://")) return {};
-  const auto located = namespace_.Locate(PathOf(split.uri), split.offset, split.length, "");
+  const auto located = LocateSplit(plan, split, split.length, "", 0);
   if (!located.ok() || located->blocks.empty()) return {};
   return located->blocks.front().workers;
 }
 
-void Brain::FillBlocks(const Split& split, const std::string& near, uint32_t attempt, rpc::Split::Builder out) const {
+void Brain::FillBlocks(const JobPlan& plan, const Split& split, const std::string& near, uint32_t attempt,
+                       rpc::Split::Builder out) const {
   if (!split.uri.starts_with("dfs://")) return;
   // One byte more: the last record may end in the next block.
-  const auto located = namespace_.Locate(PathOf(split.uri), split.offset, split.length + 1, near, attempt);
+  const auto located = LocateSplit(plan, split, split.length + 1, near, attempt);
   if (!located.ok()) {
     LOG(WARNING) << split.uri << ": " << located.status().ToString();
     return;  // the attempt says that its blocks are missing

@@ -299,7 +299,7 @@ void JobTable::Save(const std::function<void(std::string)>& part) const {
     part(EncodeFields(ImageOf(job)) + TailOf(job.causes) + TextsOf(job) + EncodeFields(CloneTailOf(job)) +
          EncodeFields(LentTail(job.lent, job.causes)) + EncodeFields(job.steering) +
          EncodeFields(DeadlineTail{job.spec.priority, job.spec.deadline}) +
-         EncodeFields(UtilityTail{!job.spec.utility.empty()}));
+         EncodeFields(UtilityTail{!job.spec.utility.empty()}) + EncodeFields(InputsOf(job.plan)));
   }
 }
 
@@ -343,7 +343,10 @@ Status JobTable::RestorePart(std::string_view part) {
   if (reader.ok() && !reader.AtEnd()) reader.Get(deadline.emplace());
   std::optional<UtilityTail> utility;
   if (reader.ok() && !reader.AtEnd()) reader.Get(utility.emplace());
+  std::optional<PlannedInputs> inputs;
+  if (reader.ok() && !reader.AtEnd()) reader.Get(inputs.emplace());
   if (!reader.ok() || !reader.AtEnd()) return Unreadable("job");
+  if (inputs && !TakeInputs(*std::move(inputs), &image.plan)) return Unreadable(Name(image.id));
   MR_ASSIGN_OR_RETURN(JobView job, ViewOf(std::move(image)));
   const std::vector<WhyLine*> lines = texts.empty() ? std::vector<WhyLine*>() : LinesOf(&job);
   for (WhyText& t : texts) {

@@ -110,6 +110,7 @@ void JobTable::Shrink() {
       stage.slices = {};
       stage.first_split = {};
     }
+    job.plan.files = {};
     job.attempts.clear();
     job.why.clear();
     job.skew.clear();
@@ -266,7 +267,7 @@ struct EventFolder {
 
   void operator()(const sched::JobSubmitted& e) {
     SubmitExtra submit;
-    MR_CHECK(DecodeFields(extra, &submit), "the journal holds a job without its spec");
+    MR_CHECK(DecodeSubmit(extra, &submit), "the journal holds a job without its spec");
     JobView& job = table.jobs_[e.job];
     job.id = e.job;
     job.spec_bytes = std::move(submit.spec);

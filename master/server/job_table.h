@@ -140,6 +140,7 @@ inline constexpr size_t kWhyPerTask = 64;  // bounds memory; the oldest go first
 // Of these, at most so many that name a copy: a reader of many outputs has as many, and its launch is to stay.
 inline constexpr ptrdiff_t kBoundPerTask = 48;
 
+inline constexpr size_t kMaxGrownTold = 20;  // inputs of a job, one line each; a guess
 struct JobView {
   JobId id;
   JobSpec spec;
@@ -164,6 +165,8 @@ struct JobView {
   Steering steering;     // likewise
   std::map<std::pair<AttemptId, TaskId>, sched::Copy> reads;  // what live readers by bind were told last, by output
   std::map<uint32_t, std::string> warnings;  // by stage: what its user should know, one line
+  // URIs of local inputs that grew since the job was planned, as far as this process of the master knows.
+  std::set<std::string> grown;
   std::vector<Skew> skew;  // keys that are too heavy, as far as this process of the master knows
   std::map<std::pair<uint32_t, uint32_t>, std::deque<WhyLine>> why;  // (stage, task)
   std::deque<WhyLine> why_job;

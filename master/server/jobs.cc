@@ -56,10 +56,11 @@ void Brain::Submit(std::string spec_bytes, JobSpec spec, const std::string& subm
     return reply(NotFound("side file " + file.name + " (SHA-256 " + file.sha256 + ") has not been uploaded"), {});
   }
   const PlanContext context = ContextOf(spec);
+  const uint64_t pin = PinInputs(context);
   const std::string key =
       submission_id.empty() ? "no:" + std::to_string(next_planning_++) : "id:" + submission_id;
   auto shared = std::make_shared<JobSpec>(spec);
-  planning_[key] = {std::move(spec_bytes), submission_id, std::move(spec), {std::move(reply)}, {}, nullptr};
+  planning_[key] = {std::move(spec_bytes), submission_id, std::move(spec), {std::move(reply)}, {}, nullptr, pin};
   outlets_.InPool([this, key, shared, context] {
     auto plan = std::make_shared<Result<JobPlan>>(PlanJob(*shared, context));
     loop_.Post([this, key, plan] { Planned(key, std::move(*plan)); });
@@ -120,11 +121,13 @@ void Brain::Planned(const std::string& key, Result<JobPlan> plan) {
   Planning& planning = it->second;
   if (!plan.ok()) {
     const auto replies = std::move(planning.replies);
+    ReleasePin(planning.pin);
     planning_.erase(it);
     for (const auto& reply : replies) reply(plan.status(), {});
     return;
   }
   planning.plan = *std::move(plan);
+  planning.plan.pin = planning.pin;
   if (!WantsForecast(planning.spec)) return Accept(key, {});
   ForetellOf(planning.spec, planning.plan,
              [this, key](Result<Forecast> forecast) { Foretold(key, std::move(forecast)); });
@@ -136,16 +139,18 @@ void Brain::Accept(const std::string& key, std::optional<sched::Prediction> pred
   const JobSpec& spec = planning.spec;
   // Again: while this one was planned and predicted another may have been accepted that writes to the same output.
   if (const auto refusals = Refusals(spec); !refusals.empty()) {
+    ReleasePin(planning.pin);
     for (const auto& reply : planning.replies) reply(refusals.front(), {});
     return;
   }
   std::string extra =
-      EncodeFields(SubmitExtra{planning.spec_bytes, planning.submission_id, WallClockMs(), std::move(planning.plan)});
+      EncodeSubmit({planning.spec_bytes, planning.submission_id, WallClockMs(), std::move(planning.plan)});
   if (extra.size() > options_.record_bytes) {
     const Status too_large =
         Rejected("the plan of this job takes " + HumanBytes(extra.size()) + " of the journal, and " +
                  HumanBytes(options_.record_bytes) +
                  " is the most; give it fewer inputs or larger splits (--conf max_split_bytes=...)");
+    ReleasePin(planning.pin);
     for (const auto& reply : planning.replies) reply(too_large, {});
     return;
   }
@@ -240,6 +245,7 @@ void Brain::Published(JobId id, int attempt, const Status& status) {
 void Brain::JobDone(JobId id) {
   JobView* job = jobs_.Find(id);
   jobs_.Settle(id);
+  ReleasePin(job->plan.pin);
   bad_records_.Forget(id);
   partition_sizes_.Forget(id);
   skew_.Forget(id);

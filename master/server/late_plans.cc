@@ -69,7 +69,7 @@ sched::StagePlanned Brain::PlannedStage(const sched::PlanStage& plan) {
     // Where the largest of them is.
     const auto largest = std::max_element(splits.begin(), splits.end(),
                                           [](const Split& a, const Split& b) { return a.length < b.length; });
-    if (largest != splits.end()) event.tasks[t].preferred = Holders(*largest);
+    if (largest != splits.end()) event.tasks[t].preferred = Holders(job->plan, *largest);
     uint64_t bytes = 0;
     for (const Split& split : splits) bytes += split.length;
     event.tasks[t].input_bytes = splits.empty() ? stage.input_bytes / tasks : bytes;

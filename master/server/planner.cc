@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <iterator>
+#include <map>
 
 #include "common/base/file_format.h"
 #include "common/base/text.h"
@@ -56,6 +57,7 @@ Result<std::vector<InputFile>> FilesOf(const std::string& uri, const PlanContext
 class Planner {
  public:
   Planner(const JobSpec& spec, const PlanContext& context) : spec_(spec), context_(context) {
+    plan_.view = FileView();
     plan_.stages.resize(spec.stages.size());
     for (size_t s = 0; s < spec.stages.size(); ++s) {
       plan_.stages[s].port_partitions.assign(spec.stages[s].ports, 0);
@@ -102,6 +104,17 @@ class Planner {
     return Status::Ok();
   }
 
+  struct Known {
+    uint32_t number;  // in the plan
+    uint64_t bytes;
+  };
+  // A file that several inputs or stages read is read in the version that was found first.
+  const Known& Plan(const InputFile& file) {
+    const auto [it, fresh] = known_.try_emplace(file.uri, Known{static_cast<uint32_t>(plan_.files.size()), file.bytes});
+    if (fresh) plan_.files.push_back({file.id, file.version.mtime_ns, file.version.inode, file.version.device});
+    return it->second;
+  }
+
   Status AddSplits(const StageSpec& stage, StagePlan* plan) {
     for (uint32_t i = 0; i < stage.inputs.size(); ++i) {
       const InputSpec& input = stage.inputs[i];
@@ -112,6 +125,7 @@ class Planner {
       for (const std::string& uri : input.files.uris) {
         MR_ASSIGN_OR_RETURN(auto some, FilesOf(uri, context_));
         for (InputFile& file : some) {
+          file.bytes = Plan(file).bytes;
           MR_RETURN_IF_ERROR(CheckLength(file, input.files.format));
           if (files.size() < kFilesLookedAt) MR_RETURN_IF_ERROR(CheckContainerOf(file, input.files.format));
           total += file.bytes;
@@ -121,7 +135,10 @@ class Planner {
       plan->input_bytes += total;
       const uint64_t step = DefaultSplitBytes(total, context_.block_bytes);
       for (const InputFile& file : files) {
-        for (Split& split : CutFile(file, i, input.files, step)) splits.push_back(std::move(split));
+        for (Split& split : CutFile(file, i, input.files, step)) {
+          split.file = Plan(file).number;
+          splits.push_back(std::move(split));
+        }
         if (splits.size() > kMaxSplits) break;
       }
       for (const Split& split : splits) split_bytes_ += split.uri.size() + kSplitBytes;
@@ -179,6 +196,7 @@ class Planner {
   const PlanContext& context_;
   JobPlan plan_;
   uint64_t split_bytes_ = 0;  // of all stages, as the journal has them
+  std::map<std::string, Known, std::less<>> known_;  // by URI
 };
 
 }  // namespace

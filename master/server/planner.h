@@ -68,8 +68,9 @@ inline constexpr size_t kManySplits = 100;   // guess: as many tasks cost less t
 inline constexpr uint64_t kMostJoined = 50;  // a descriptor each, in the worker and in the child
 inline constexpr size_t kMaxSplits = 1'000'000;  // of one input
 // A job is one record of the journal, which holds at most 64 MiB (journal/format.h): its splits take up to half of it.
-// Each takes its URI and, measured, 36 bytes.
-inline constexpr uint64_t kMaxPlanBytes = 32ull << 20, kSplitBytes = 40;
+// Each takes its URI, 36 bytes (measured) and the number of its file. A file has a split at least, so the versions of
+// all files (PlannedFile) take less than another 20 MiB.
+inline constexpr uint64_t kMaxPlanBytes = 32ull << 20, kSplitBytes = 44;
 
 // Splits of one file, in order; none for an empty file.
 std::vector<Split> CutFile(const InputFile& file, uint32_t input, const FileSource& source, uint64_t default_step);

@@ -155,6 +155,8 @@ struct Split {
   uint32_t input = 0;
   std::string uri;
   uint64_t offset = 0, length = 0, file_bytes = 0;
+  static constexpr uint32_t kNoFile = UINT32_MAX;
+  uint32_t file = kNoFile;  // of JobPlan::files; kNoFile in plans of releases that kept none. In PlannedInputs
   template <class V>
   static void Fields(V&& v) {
     v(&Split::input, &Split::uri, &Split::offset, &Split::length, &Split::file_bytes);
@@ -190,11 +192,41 @@ struct StagePlan {
   uint32_t partitions() const { return FirstPartition(static_cast<uint32_t>(port_partitions.size())); }
 };
 
+// The version of an input file that a job reads: in the block store the file's id, elsewhere what stat() gave.
+struct PlannedFile {
+  uint64_t id = 0;
+  int64_t mtime_ns = 0;
+  uint64_t inode = 0, device = 0;
+  template <class V>
+  static void Fields(V&& v) { v(&PlannedFile::id, &PlannedFile::mtime_ns, &PlannedFile::inode, &PlannedFile::device); }
+  bool operator==(const PlannedFile&) const = default;
+};
+
 struct JobPlan {
   std::vector<StagePlan> stages;
+  // In PlannedInputs.
+  std::vector<PlannedFile> files;  // each once, whoever reads it
+  uint64_t view = 0;               // FileView() of the master that planned it
+  uint64_t pin = 0;                // dfs::InputsPinned; 0 = none
   template <class V>
   static void Fields(V&& v) { v(&JobPlan::stages); }
 };
+
+// What JobPlan's own fields lack. Behind a plan in records and images, from the release on that reads one version of
+// each input.
+struct PlannedInputs {
+  uint64_t pin = 0, view = 0;
+  std::vector<PlannedFile> files;
+  std::vector<std::vector<uint32_t>> of_splits;  // by stage and split: Split::file
+  template <class V>
+  static void Fields(V&& v) {
+    using T = PlannedInputs;
+    v(&T::pin, &T::view, &T::files, &T::of_splits);
+  }
+};
+PlannedInputs InputsOf(const JobPlan& plan);
+// False where they are not those of this plan.
+bool TakeInputs(PlannedInputs inputs, JobPlan* plan);
 
 // ---- Extras of events ---------------------------------------------------------------------------
 
@@ -209,6 +241,9 @@ struct SubmitExtra {
     v(&SubmitExtra::spec, &SubmitExtra::submission_id, &SubmitExtra::wall_ms, &SubmitExtra::plan);
   }
 };
+
+std::string EncodeSubmit(const SubmitExtra& extra);
+bool DecodeSubmit(std::string_view bytes, SubmitExtra* out);
 
 struct PartitionRow {
   uint64_t records = 0, bytes = 0;

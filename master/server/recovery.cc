@@ -13,7 +13,7 @@ namespace {
 // A later release may refuse what an earlier one took.
 Status CheckSubmitted(JobId job, const std::string& extra) {
   SubmitExtra submit;
-  if (!DecodeFields(extra, &submit)) return Corrupted("the journal holds " + Name(job) + " without its spec");
+  if (!DecodeSubmit(extra, &submit)) return Corrupted("the journal holds " + Name(job) + " without its spec");
   SpecBytes bytes(submit.spec);
   const auto spec = ReadSpec(bytes.reader());
   if (spec.ok()) return Status::Ok();
@@ -137,6 +137,7 @@ void Brain::BeginEpoch() {
   });
   for (const JobId job : std::set<JobId>(unpublished_)) Publish(job, 1);
   for (const JobId job : std::set<JobId>(uncleaned_)) CleanUp(job);
+  ReleaseStrayPins();
   Tick();
   TickDfs();
   KeepHouse();

@@ -280,6 +280,7 @@ uint64_t Brain::FeedReport(WorkerView*, WorkerId id, Incarnation incarnation, Re
       const Fed fed = Feed(report.finished, EncodeFields(report.finished_extra));
       *verdict = FinishedVerdict(report, fed.decisions);
       if (JobView* view = jobs_.Find(job); view != nullptr && *verdict == Verdict::kWinner) {
+        NoteGrown(view, report.grown);
         bad_records_.Committed(*view, attempt.task, report.finished_extra, report.bad_records);
         const auto& total = report.finished.manifest;
         if (skew_.Committed(attempt.task, view->plan.stages[attempt.task.stage], total.records, total.bytes,
@@ -343,6 +344,13 @@ bool Brain::FailForBadRecords(WorkerId id, Incarnation incarnation, const Report
   Feed(sched::AttemptFailed{report.attempt, id, incarnation, sched::FailureKind::kUserFinal, excess},
        EncodeFields(FailedExtra{report.bad_records.empty() ? "" : report.bad_records.front(), ""}));
   return true;
+}
+
+void Brain::NoteGrown(JobView* job, const std::vector<std::string>& uris) {
+  for (const std::string& uri : uris) {
+    if (job->grown.size() == kMaxGrownTold || !job->grown.insert(uri).second) continue;
+    LOG(WARNING) << Name(job->id) << ": input " << uri << " grew while the job ran";
+  }
 }
 
 Verdict Brain::FinishedVerdict(const ReportIn& report, const std::vector<sched::Decision>& decisions) {

@@ -82,6 +82,11 @@ void FillSkew(const JobView& job, rpc::JobStatus::Builder out) {
   }
 }
 
+std::string GrownText(const std::string& uri) {
+  return "input " + uri + " grew while the job ran: it was read to the length that it had when the job was planned " +
+         "(--strict-inputs fails such a job)";
+}
+
 std::string Line(const JobView& job, const WhyLine& line) {
   const Duration after = line.at - job.submitted;
   std::string text = (after.ns == 0 ? "at its submission" : "at " + HumanDuration(after)) + ": ";
@@ -127,10 +132,11 @@ void Brain::Fill(const JobView& job, rpc::JobStatus::Builder out) const {
   FillSteering(job, out);
   FillDeadline(job, out);
   const bool nobody = !Ended(job.state) && workers_.NoneToCome();
-  auto warnings = out.initWarnings(static_cast<unsigned>(job.warnings.size()) + (nobody ? 1 : 0));
+  auto warnings = out.initWarnings(static_cast<unsigned>(job.warnings.size() + job.grown.size()) + (nobody ? 1 : 0));
   at = 0;
   if (nobody) warnings.set(at++, "no worker is registered; the job waits until one is (see mrctl doctor)");
   for (const auto& [stage, text] : job.warnings) warnings.set(at++, text.c_str());
+  for (const std::string& uri : job.grown) warnings.set(at++, GrownText(uri).c_str());
   FillSkew(job, out);
   if (const auto hung = Hung(job); !hung.empty()) {
     auto list = out.initHung(static_cast<unsigned>(hung.size()));
@@ -539,6 +545,7 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
     }
     for (const auto& [id, text] : Hung(*job)) lines.push_back(text);
     for (const auto& [stage, text] : job->warnings) lines.push_back("warning: " + text);
+    for (const std::string& uri : job->grown) lines.push_back("warning: " + GrownText(uri));
     for (const Skew& s : job->skew) lines.push_back("skew: " + SkewText(s, job->spec.stages[s.stage].name));
     for (const auto& line : job->why_job) lines.push_back(Line(*job, line));
     for (const auto& [id, attempt] : job->attempts) {

@@ -36,6 +36,7 @@ constexpr size_t kMaxListedCopies = 4'000'000, kMaxListedRunning = 100'000, kMax
 constexpr size_t kMaxKeptCopies = 500'000;
 // In pieces: the record of an attempt that read a million outputs takes half of it.
 constexpr uint64_t kMaxReportBytes = 48u << 20;
+constexpr size_t kMaxGrown = 16;         // inputs of one attempt
 constexpr uint32_t kLibraryPiece = 1 << 20;
 
 std::string Said(capnp::Text::Reader text) { return {text.begin(), std::min(text.size(), kMaxText)}; }
@@ -119,6 +120,10 @@ void FinishedFrom(rpc::Finished::Reader in, ReportIn* out) {
   for (const uint32_t kib : in.getPartitionKib()) {
     if (out->partition_kib.size() == kMaxSizes) break;
     out->partition_kib.push_back(kib);
+  }
+  for (auto uri : in.getGrown()) {
+    if (out->grown.size() == kMaxGrown) break;
+    out->grown.push_back(Said(uri));
   }
   for (auto key : in.getHotKeys()) {
     if (out->hot_keys.size() == kMaxHotKeys) break;

@@ -80,7 +80,7 @@ void AttemptMachine::On(const event::Prepared&, Actions* out) {
 
 void AttemptMachine::On(const event::PrepareFailed& e, Actions* out) {
   if (state_ != AttemptState::kPreparing) return;
-  Finish(action::ReportFailed{FailureKind::kEnvironment, e.message}, out);
+  Finish(action::ReportFailed{e.kind, e.message}, out);
 }
 
 void AttemptMachine::On(const event::CopyAdded& e, Actions* out) {

@@ -65,7 +65,7 @@ enum class Verdict : uint8_t { kNoted = 0, kWinner = 1, kCopyKept = 2, kCopyDrop
 
 namespace event {
 struct Prepared {};  // inputs are open, the library is here
-struct PrepareFailed { std::string message; };
+struct PrepareFailed { std::string message; FailureKind kind = FailureKind::kEnvironment; };
 struct CopyAdded { CopyPtr copy; bool bound = false; };  // bound: named to this reader, not in the directory
 struct CopyRemoved { CopyPtr copy; };
 struct ReadDone { uint32_t read = 0; };

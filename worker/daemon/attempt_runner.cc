@@ -2,6 +2,7 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "common/io/clock.h"
@@ -80,7 +81,9 @@ class AttemptRunner::Link : public TaskObserver {
         reply(Internal("there is no such split"));
         return;
       }
-      self->tasks_.add(self->services_.inputs.ReadMore(self->launch_.splits[split], offset, length)
+      self->tasks_.add(self->services_.inputs
+                           .ReadMore(self->launch_.splits[split],
+                                     split < self->local_.size() ? self->local_[split] : nullptr, offset, length)
                            .then([reply](Result<std::string> bytes) { reply(std::move(bytes)); },
                                  [reply](kj::Exception&& e) { reply(rpc::FromException(e)); }));
     });
@@ -228,9 +231,14 @@ void AttemptRunner::Do(const action::Prepare&) {
                      return kj::READY_NOW;
                    }
                    return services_.inputs.Open(stage_, launch_.splits)
-                       .then([this, needs = *needs](Result<std::vector<SplitInput>> splits) {
-                         if (!splits.ok()) return Handle(event::PrepareFailed{splits.status().message()});
-                         auto spec = MakeSpec(needs.library, needs.files, *std::move(splits));
+                       .then([this, needs = *needs](Result<OpenedInputs> opened) {
+                         if (!opened.ok()) return Handle(event::PrepareFailed{opened.status().message()});
+                         changes_ = std::move(opened->changes);
+                         if (!changes_.changed.empty()) {
+                           return Handle(event::PrepareFailed{changes_.changed, FailureKind::kUserFinal});
+                         }
+                         local_ = std::move(opened->local);
+                         auto spec = MakeSpec(needs.library, needs.files, std::move(opened->splits));
                          if (!spec.ok()) return Handle(event::PrepareFailed{spec.status().message()});
                          spec_.emplace(*std::move(spec));
                          Handle(event::Prepared{});
@@ -404,6 +412,7 @@ void AttemptRunner::Do(const action::ReportFinished& a) {
   finished.counters = std::move(result_.counters);
   finished.bad_records = std::move(result_.bad_records);
   finished.hot_keys = std::move(result_.hot_keys);
+  finished.grown = changes_.grown;
   FaultPoint("commit");
   Tell(std::move(finished), true);
 }
@@ -420,6 +429,16 @@ void AttemptRunner::Do(const action::Forget&) { services_.on_ended(id()); }
 void AttemptRunner::ChildEnded(TaskResult result, std::optional<Result<Manifest>> stored) {
   result_ = std::move(result);
   stored_ = std::move(stored);
+  const bool reads_local = std::any_of(local_.begin(), local_.end(), [](const auto& l) { return l != nullptr; });
+  if (!reads_local || result_.end == TaskEnd::kKilled) return EndOfChild();
+  tasks_.add(services_.inputs.Check(std::move(local_), stage_->strict_inputs).then([this](InputChanges changes) {
+    changes_.Add(changes);
+    EndOfChild();
+  }));
+}
+
+void AttemptRunner::EndOfChild() {
+  local_.clear();
   event::ChildEnded e;
   e.failed = result_.end != TaskEnd::kDone;
   e.kind = result_.end == TaskEnd::kUserError   ? FailureKind::kUser
@@ -427,6 +446,10 @@ void AttemptRunner::ChildEnded(TaskResult result, std::optional<Result<Manifest>
            : result_.end == TaskEnd::kLeaseOver ? FailureKind::kLost
                                                 : FailureKind::kEnvironment;
   e.message = result_.message;
+  // Whatever the child made of it.
+  if (!changes_.changed.empty() && result_.end != TaskEnd::kKilled) {
+    e = {true, FailureKind::kUserFinal, changes_.changed};
+  }
   Handle(std::move(e));
 }
 

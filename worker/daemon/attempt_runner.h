@@ -104,6 +104,8 @@ class AttemptRunner : public std::enable_shared_from_this<AttemptRunner>, privat
   void TellTallies(bool all);
   // stored: what came of storing the output, where that was begun at once.
   void ChildEnded(TaskResult result, std::optional<Result<Manifest>> stored);
+  // The child's end, once its local inputs have been looked at again.
+  void EndOfChild();
   void Stored(Result<Manifest> manifest);
   // From the feeders, on the loop.
   void OnBatch(uint32_t read, uint32_t partition, std::string batch, bool last, std::function<void()> taken);
@@ -127,6 +129,8 @@ class AttemptRunner : public std::enable_shared_from_this<AttemptRunner>, privat
   std::shared_ptr<RunningTask> task_;
   TaskResult result_;
   std::optional<Result<Manifest>> stored_;
+  std::vector<LocalInputPtr> local_;  // by split, while the child reads
+  InputChanges changes_;
   Manifest manifest_;
   kj::TaskSet tasks_;
 };

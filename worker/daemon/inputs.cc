@@ -1,6 +1,7 @@
 #include "worker/daemon/inputs.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 
@@ -10,14 +11,24 @@
 namespace mr::worker {
 namespace {
 
-Result<SplitInput> OpenLocal(SplitInput input, const std::string& uri) {
-  MR_ASSIGN_OR_RETURN(const std::string path, LocalPath(uri));
-  MR_ASSIGN_OR_RETURN(input.fd, OpenFile(path, O_RDONLY));
-  MR_ASSIGN_OR_RETURN(input.fd_length, FileSize(path));
-  if (input.fd_length < input.offset + input.length) {
-    return Corrupted(uri + " has become shorter since the job was planned: submit the job again");
+// What the open file is, against what was planned.
+InputChanges ChangesOf(const LocalInput& input, const struct stat& info, bool strict) {
+  InputChanges changes;
+  const FileVersion now = VersionOf(info);
+  FileDifference difference;
+  if (input.planned.inode != 0) {
+    difference = Compare(input.planned, now, input.same_view);
+  } else if (now.bytes < input.planned.bytes) {
+    difference = {FileChange::kChanged, "it became shorter"};
   }
-  return input;
+  if (difference.change == FileChange::kGrew && !strict) {
+    changes.grown.push_back(input.uri);
+  } else if (difference.change != FileChange::kNone) {
+    changes.changed = "input " + input.uri + " is not as it was when the job was planned: " + difference.text +
+                      (difference.change == FileChange::kGrew ? ", and the job has strict inputs" : "") +
+                      ". A job reads one version of its inputs: submit it again when nothing writes to them";
+  }
+  return changes;
 }
 
 Result<std::string> ReadAt(int fd, uint64_t offset, uint64_t length) {
@@ -48,6 +59,8 @@ const SplitBlock* BlockAt(const Split& split, uint64_t offset) {
 
 bool IsDfs(const std::string& uri) { return uri.starts_with("dfs://"); }
 
+bool SameView(const Split& split) { return split.view != 0 && split.view == FileView(); }
+
 Status Unreached() { return Unavailable("the block store's namespace cannot be reached"); }
 
 }  // namespace
@@ -55,9 +68,16 @@ Status Unreached() { return Unavailable("the block store's namespace cannot be r
 InputOpener::InputOpener(PostToPool post, DfsGiver dfs, std::string temp_directory)
     : post_(std::move(post)), dfs_(std::move(dfs)), temp_directory_(std::move(temp_directory)) {}
 
-kj::Promise<Result<std::vector<SplitInput>>> InputOpener::Open(std::shared_ptr<const StageInfo> stage,
-                                                               std::vector<Split> splits) {
-  auto all = kj::heapArrayBuilder<kj::Promise<Result<SplitInput>>>(splits.size());
+void InputChanges::Add(const InputChanges& other) {
+  if (changed.empty()) changed = other.changed;
+  for (const std::string& uri : other.grown) {
+    if (grown.size() == kMaxGrown) break;
+    if (std::find(grown.begin(), grown.end(), uri) == grown.end()) grown.push_back(uri);
+  }
+}
+
+kj::Promise<Result<OpenedInputs>> InputOpener::Open(std::shared_ptr<const StageInfo> stage, std::vector<Split> splits) {
+  auto all = kj::heapArrayBuilder<kj::Promise<Result<Opened>>>(splits.size());
   for (const Split& split : splits) {
     SplitInput input;
     input.input = split.input;
@@ -66,38 +86,87 @@ kj::Promise<Result<std::vector<SplitInput>>> InputOpener::Open(std::shared_ptr<c
     input.length = split.length;
     input.file_bytes = split.file_bytes;
     if (split.input >= stage->inputs.size() || stage->inputs[split.input].is_edge) {
-      return Result<std::vector<SplitInput>>(InvalidArgument("a split of an input that is not files"));
+      return Result<OpenedInputs>(InvalidArgument("a split of an input that is not files"));
     }
     input.format = stage->inputs[split.input].format;
     input.sample_bytes = stage->inputs[split.input].sample_bytes;
-    all.add(OpenOne(std::move(input), split));
+    all.add(OpenOne(std::move(input), split, stage->strict_inputs));
   }
-  return kj::joinPromises(all.finish()).then([](kj::Array<Result<SplitInput>> opened) -> Result<std::vector<SplitInput>> {
-    std::vector<SplitInput> inputs;
-    for (auto& input : opened) {
-      if (!input.ok()) return input.status();
-      inputs.push_back(*std::move(input));
+  return kj::joinPromises(all.finish()).then([](kj::Array<Result<Opened>> opened) -> Result<OpenedInputs> {
+    OpenedInputs out;
+    Status failed;
+    for (auto& one : opened) {
+      if (one.ok()) {
+        out.changes.Add(one->changes);
+        out.splits.push_back(std::move(one->input));
+        out.local.push_back(std::move(one->local));
+      } else if (failed.ok()) {
+        failed = one.status();
+      }
     }
-    return inputs;
+    // A change is the job's end, whatever else this attempt met.
+    if (out.changes.changed.empty() && !failed.ok()) return failed;
+    return out;
   });
 }
 
-kj::Promise<Result<SplitInput>> InputOpener::OpenOne(SplitInput input, const Split& split) {
+kj::Promise<Result<InputOpener::Opened>> InputOpener::OpenOne(SplitInput input, const Split& split, bool strict) {
   if (IsDfs(split.uri)) {
     return dfs_().then([this, input = std::move(input),
-                        split](dfs::DfsClient* dfs) mutable -> kj::Promise<Result<SplitInput>> {
-      if (dfs == nullptr) return Result<SplitInput>(Unreached());
-      return OpenBlock(*dfs, std::move(input), split);
+                        split](dfs::DfsClient* dfs) mutable -> kj::Promise<Result<Opened>> {
+      if (dfs == nullptr) return Result<Opened>(Unreached());
+      return OpenBlock(*dfs, std::move(input), split).then([](Result<SplitInput> opened) -> Result<Opened> {
+        if (!opened.ok()) return opened.status();
+        return Opened{*std::move(opened), nullptr, {}};
+      });
     });
   }
   auto shared = std::make_shared<SplitInput>(std::move(input));
-  return OnPool(post_, [shared, uri = split.uri] { return OpenLocal(std::move(*shared), uri); });
+  return OnPool(post_, [shared, split, strict] { return OpenLocal(std::move(*shared), split, strict); });
+}
+
+Result<InputOpener::Opened> InputOpener::OpenLocal(SplitInput input, const Split& split, bool strict) {
+  MR_ASSIGN_OR_RETURN(const std::string path, LocalPath(split.uri));
+  Opened opened;
+  auto fd = OpenFile(path, O_RDONLY);
+  if (!fd.ok()) {
+    // Where the planner saw the same file systems it is gone; elsewhere this worker may lack the path.
+    const bool gone = fd.status().code() == Code::kNotFound && SameView(split);
+    if (!gone) return fd.status().With("input " + split.uri + ", which was there when the job was planned");
+    opened.changes.changed = "input " + split.uri + " is gone: it was removed or renamed since the job was planned. " +
+                             "A job reads one version of its inputs: submit it again";
+    return opened;
+  }
+  struct stat info;
+  LocalInput local{UniqueFd(fcntl(fd->get(), F_DUPFD_CLOEXEC, 0)), split.uri, split.planned, SameView(split)};
+  if (!local.fd.valid() || fstat(fd->get(), &info) != 0) return ErrnoStatus(errno, "cannot look at input " + path);
+  opened.changes = ChangesOf(local, info, strict);
+  input.fd_length = static_cast<uint64_t>(info.st_size);
+  input.fd = *std::move(fd);
+  opened.input = std::move(input);
+  opened.local = std::make_shared<LocalInput>(std::move(local));
+  return opened;
+}
+
+kj::Promise<InputChanges> InputOpener::Check(std::vector<LocalInputPtr> local, bool strict) {
+  return OnPool(post_, [local = std::move(local), strict] {
+    InputChanges all;
+    for (const LocalInputPtr& input : local) {
+      struct stat info;
+      if (input == nullptr || fstat(input->fd.get(), &info) != 0) continue;
+      all.Add(ChangesOf(*input, info, strict));
+    }
+    return all;
+  });
 }
 
 kj::Promise<Result<SplitInput>> InputOpener::OpenBlock(dfs::DfsClient& dfs, SplitInput input, const Split& split) {
   const SplitBlock* block = BlockAt(split, split.offset);
   if (block == nullptr) {
-    if (split.length > 0) return Result<SplitInput>(Internal(split.uri + ": a split without its block"));
+    if (split.length > 0) {
+      return Result<SplitInput>(NotFound("input " + split.uri + " has no block at byte " + std::to_string(split.offset) +
+                                         " any more: it was removed or replaced since the job was planned"));
+    }
     // An empty file has no block; the child still wants a descriptor.
     auto fd = OpenUnnamed(temp_directory_);
     if (!fd.ok()) return Result<SplitInput>(fd.status());
@@ -119,15 +188,13 @@ kj::Promise<Result<SplitInput>> InputOpener::OpenBlock(dfs::DfsClient& dfs, Spli
       });
 }
 
-kj::Promise<Result<std::string>> InputOpener::ReadMore(const Split& split, uint64_t offset, uint64_t length) {
+kj::Promise<Result<std::string>> InputOpener::ReadMore(const Split& split, LocalInputPtr local, uint64_t offset,
+                                                       uint64_t length) {
   const uint64_t end = std::min(split.file_bytes, offset + length);
   if (offset >= end) return Result<std::string>(std::string());
   if (IsDfs(split.uri)) return ReadBlocks(split, offset, end, "");
-  return OnPool(post_, [uri = split.uri, offset, end]() -> Result<std::string> {
-    MR_ASSIGN_OR_RETURN(const std::string path, LocalPath(uri));
-    MR_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(path, O_RDONLY));
-    return ReadAt(fd.get(), offset, end - offset);
-  });
+  if (local == nullptr) return Result<std::string>(Internal(split.uri + " is not open"));
+  return OnPool(post_, [local = std::move(local), offset, end] { return ReadAt(local->fd.get(), offset, end - offset); });
 }
 
 kj::Promise<Result<std::string>> InputOpener::ReadBlocks(Split split, uint64_t offset, uint64_t end, std::string sofar) {
@@ -145,7 +212,7 @@ kj::Promise<Result<std::string>> InputOpener::ReadBlocksOf(dfs::DfsClient& dfs, 
     // Behind the blocks that came with the split, which happens for records longer than a block.
     auto text = kj::heap<std::string>();
     auto sink = dfs::StringSink(text.get());
-    return dfs.Get(split.uri.substr(split.uri.find("//") + 2), kj::mv(sink), offset, end - offset)
+    return dfs.Get(split.uri.substr(split.uri.find("//") + 2), kj::mv(sink), offset, end - offset, split.file)
         .then([text = kj::mv(text), sofar = std::move(sofar)](Status s) mutable -> Result<std::string> {
           if (!s.ok()) return s;
           return std::move(sofar) + *text;

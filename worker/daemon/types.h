@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "common/io/file_version.h"
 #include "worker/daemon/attempt.h"
 #include "worker/daemon/directory.h"
 #include "worker/host/task_host.h"
@@ -72,6 +73,7 @@ struct StageInfo {
   std::vector<SideFile> files;
   uint64_t max_bad_records = 0;  // of the whole job
   Duration task_timeout;         // without progress; 0 = none
+  bool strict_inputs = false;    // a local input that grew fails the attempt
 
   // As in the names of tasks and parts: 'm' where any input is files.
   TaskLetter letter() const;
@@ -92,6 +94,10 @@ struct Split {
   std::string uri;
   uint64_t offset = 0, length = 0, file_bytes = 0;
   std::vector<SplitBlock> blocks;  // of dfs files
+  uint64_t file = 0;               // of dfs files: id of the version to read; 0 = not known
+  // Of local files: the version that was planned, without its length; an inode of 0 = not known.
+  FileVersion planned;
+  uint64_t view = 0;  // FileView() of the planner
 };
 
 struct Slice {
@@ -164,6 +170,7 @@ struct Finished {
   std::vector<TaskResult::Counter> counters;
   std::vector<std::string> bad_records;  // the first few that were skipped, in words
   std::vector<HotKey> hot_keys;
+  std::vector<std::string> grown;  // URIs of local inputs that are longer than planned
 };
 struct Failed {
   FailureKind kind = FailureKind::kUser;

@@ -141,6 +141,7 @@ Result<StageInfo> FromStage(rpc::StageInfo::Reader in) {
   out.job_name = Text(in.getJobName());
   out.max_bad_records = in.getMaxBadRecords();
   out.task_timeout = Millis(static_cast<int64_t>(std::min<uint64_t>(in.getTaskTimeoutMs(), kMostTimeoutMs)));
+  out.strict_inputs = in.getStrictInputs();
   for (const auto file : in.getFiles()) {
     out.files.push_back({Text(file.getName()), Text(file.getSha256())});
     const std::string& name = out.files.back().name;
@@ -158,7 +159,9 @@ Result<Launch> FromLaunch(rpc::Launch::Reader in) {
   out.generation = in.getGeneration();
   out.by_bind = in.getByBind();
   for (const auto split : in.getSplits()) {
-    Split s{split.getInput(), Text(split.getUri()), split.getOffset(), split.getLength(), split.getFileBytes(), {}};
+    Split s{split.getInput(), Text(split.getUri()), split.getOffset(), split.getLength(), split.getFileBytes(), {},
+            split.getFile(), {split.getFileBytes(), split.getMtimeNs(), split.getInode(), split.getDevice()},
+            split.getView()};
     for (const auto block : split.getBlocks()) {
       SplitBlock b{{{block.getId()}, block.getGeneration(), block.getLength(), block.getDigest()}, block.getOffset(), {}, {}};
       for (const auto address : block.getAddresses()) b.addresses.push_back(Text(address));
@@ -252,6 +255,8 @@ struct ReportWriter {
     for (uint32_t i = 0; i < finished.manifest.kib.size(); ++i) kib.set(i, finished.manifest.kib[i]);
     auto hot = f.initHotKeys(static_cast<uint32_t>(finished.hot_keys.size()));
     for (uint32_t i = 0; i < finished.hot_keys.size(); ++i) ToWire(finished.hot_keys[i], hot[i]);
+    auto grown = f.initGrown(static_cast<uint32_t>(finished.grown.size()));
+    for (uint32_t i = 0; i < finished.grown.size(); ++i) grown.set(i, Cut(finished.grown[i]));
   }
   void operator()(const Failed& failed) {
     auto f = out.initFailed();
@@ -388,7 +393,7 @@ size_t WireSize(const Report& report) {
   if (const auto* finished = std::get_if<Finished>(&report.what)) {
     bytes += finished->manifest.table.size() * 64 + finished->consumed.size() * 48 +
              finished->bad_records.size() * kMaxText + finished->manifest.kib.size() * 4 +
-             finished->hot_keys.size() * 128;
+             finished->hot_keys.size() * 128 + finished->grown.size() * kMaxText;
     for (const auto& counter : finished->counters) {
       bytes += 64 + std::min(counter.group.size(), kMaxText) + std::min(counter.name.size(), kMaxText);
     }

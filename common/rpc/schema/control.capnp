@@ -190,6 +190,8 @@ struct StageInfo {
   # Of the whole job; an attempt that alone has more fails.
   taskTimeoutMs @14 :UInt64;
   # An attempt that shows no progress for so long fails, by its operator's fault. 0 = none.
+  strictInputs @15 :Bool;
+  # A local input that grew since the job was planned fails it.
 }
 
 struct Launch {
@@ -209,6 +211,14 @@ struct Split {
   fileBytes @4 :UInt64;
   blocks @5 :List(BlockLocation);
   # Of dfs files: the blocks from the one that holds offset to the end of the file's next block.
+  file @6 :UInt64;
+  # Of dfs files: the id of the version that was planned; 0 = not known.
+  mtimeNs @7 :Int64;
+  inode @8 :UInt64;
+  device @9 :UInt64;
+  # Of local files: what stat() gave when the job was planned; an inode of 0 = not known. device counts where
+  view @10 :UInt64;
+  # is the worker's, too (mr::FileView).
 }
 
 struct BlockLocation {
@@ -328,6 +338,8 @@ struct Finished {
   # Of a shuffle output whose table is not inline: what each partition has, in KiB rounded up; of too many empty.
   hotKeys @7 :List(HotKey);
   # The keys that weigh most in what its shuffle ports gave out, if any does: no part of the output.
+  grown @8 :List(Text);
+  # URIs of local inputs that are longer than when the job was planned, at most 16: it read what was planned.
 }
 struct HotKey {
   port @0 :UInt32;

@@ -20,7 +20,8 @@ interface FileSystem {
   list @5 (path :Text, after :Text) -> (outcome :Common.Outcome, entries :List(FileStatus), more :Bool);
   # In the order of names, in pages of about 512 KiB. after: empty, then the last path of the page before, while `more`
   # is set.
-  locate @6 (path :Text, offset :UInt64, length :UInt64, near :Text) -> (outcome :Common.Outcome, status :FileStatus, blocks :List(Control.BlockLocation), inlineData :Data);
+  locate @6 (path :Text, offset :UInt64, length :UInt64, near :Text, file :UInt64) -> (outcome :Common.Outcome, status :FileStatus, blocks :List(Control.BlockLocation), inlineData :Data);
+  # file: not 0: the file with this id, whatever its path leads to now (FileStatus.id); path is then for messages.
   # inlineData: the bytes of a small file that the master made itself (_SUCCESS) and that has no blocks.
   mkdir @7 (path :Text) -> (outcome :Common.Outcome);
   remove @8 (path :Text, recursive :Bool) -> (outcome :Common.Outcome);
@@ -72,4 +73,6 @@ struct FileStatus {
   missingBlocks @7 :UInt32;
   leastReplicas @8 :UInt32;
   # Good replicas now of the block that has the fewest; as many as wanted where there is no block.
+  id @9 :UInt64;
+  # Of this version of the file: one that is put over it has another id.
 }

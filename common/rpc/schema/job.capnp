@@ -45,6 +45,8 @@ struct JobSpec {
   # What each attempt finds in a directory of its worker, beside its inputs.
   taskTimeoutMs @20 :UInt64 = 600000;
   # An attempt without progress (input taken, output, counters) for so long fails; waiting for inputs does not count. 0 = never.
+  strictInputs @21 :Bool;
+  # A local input that grows while the job runs fails it; else it is read to the length that it had.
   struct KeyValue { key @0 :Text; value @1 :Text; }
   struct UtilityPoint { atMs @0 :UInt64; utility @1 :Float64; }
   # atMs: since the submission.

@@ -1,0 +1,36 @@
+// What tells one version of a file from another, and where such marks can be compared.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <string>
+
+namespace mr {
+
+// As stat() gives it. device: comparable only where the same file systems are mounted (FileView).
+struct FileVersion {
+  uint64_t bytes = 0;
+  int64_t mtime_ns = 0;  // since 1970
+  uint64_t inode = 0, device = 0;
+  bool operator==(const FileVersion&) const = default;
+};
+FileVersion VersionOf(const struct stat& info);
+
+// A number for what this process sees as file systems: equal on one machine, since its last boot, in one mount
+// namespace. 0 = not known. Reads /proc at the first call; any thread.
+uint64_t FileView();
+
+enum class FileChange : uint8_t {
+  kNone,
+  kGrew,     // the same file, longer
+  kChanged,  // anything else
+};
+struct FileDifference {
+  FileChange change = FileChange::kNone;
+  std::string text;  // "it was replaced (inode 5, planned 4)"; empty: none
+};
+// same_view: both were taken in one FileView, so that devices and inodes of local file systems can be compared.
+FileDifference Compare(const FileVersion& planned, const FileVersion& now, bool same_view);
+
+}  // namespace mr
