@@ -205,6 +205,37 @@ TEST(SortBufferTest, CombineFoldsEachGroupOnce) {
   }
 }
 
+// A count of records is not the count of counts: were the combine run on what a spill combined, the totals would show it.
+TEST(SortBufferTest, ACombineThatIsNotAssociativeSeesEachGroupOnceAndWhole) {
+  const auto batches = RandomBatches(6, 50, 20);
+  std::map<std::string, int64_t> want;
+  for (const auto& batch : batches) {
+    for (const Record& r : batch) ++want[r.key];
+  }
+  mr_operator counts = TestTable(0);
+  counts.combine = [](void*, uint32_t, mr_bytes data, mr_emit_fn emit, void* context) {
+    const std::vector<Record> in = ParseBatch(std::string(data.data, data.size));
+    std::vector<Record> out;
+    for (size_t i = 0; i < in.size();) {
+      const std::string key = in[i].key;
+      int64_t n = 0;
+      for (; i < in.size() && in[i].key == key; ++i) ++n;
+      out.push_back({key, std::to_string(n)});
+    }
+    const std::string bytes = MakeBatch(out);
+    return emit(context, {bytes.data(), bytes.size()});
+  };
+  std::map<std::string, int64_t> got;
+  std::vector<Chunked> chunks;
+  uint32_t runs;
+  Sorted(SortOptions(30'000, true), batches, &runs, &chunks, 0, &counts);
+  EXPECT_GT(runs, 1u);
+  for (const Chunked& c : chunks) {
+    for (const Record& r : c.records) EXPECT_TRUE(got.emplace(r.key, atoll(r.value.c_str())).second) << r.key;
+  }
+  EXPECT_EQ(got, want);
+}
+
 TEST(PartitionBufferTest, RecordsKeepTheOrderOfEmissionInTheirPartitionAlsoWhenSpilled) {
   const auto batches = RandomBatches(8, 80, 1000);
   const mr_operator table = TestTable(0);

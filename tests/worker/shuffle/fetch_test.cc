@@ -20,16 +20,18 @@ class FetchTest : public testing::Test {
     if (pool_) StopReader();
   }
 
+  // What is served is also what a reader on the same worker reads.
   void Serve(TamperingStore::Tamper tamper = nullptr) {
     std::shared_ptr<ShuffleStore> served = store_;
     if (tamper) served = std::make_shared<TamperingStore>(store_, tamper);
+    served_ = served;
     server_ = std::make_unique<TestDataServer>(served, threads_.poster(), kServer);
   }
 
   void Read(FetchPool::FetcherOptions fetcher = {}, FetchPool::Options options = {}) {
     if (options.incarnation == 0) options.incarnation = kReader;
     loop_.Run([&] {
-      pool_ = std::make_unique<FetchPool>(loop_, store_, threads_.poster(), options);
+      pool_ = std::make_unique<FetchPool>(loop_, served_ == nullptr ? store_ : served_, threads_.poster(), options);
       fetcher_ = pool_->NewFetcher(&seen_, fetcher);
     });
   }
@@ -73,7 +75,7 @@ class FetchTest : public testing::Test {
   }
 
   TempDirectory directory_;
-  std::shared_ptr<ShuffleStore> store_;
+  std::shared_ptr<ShuffleStore> store_, served_;
   TestPool threads_;
   std::unique_ptr<TestDataServer> server_;
   TestObserver seen_;
@@ -234,6 +236,51 @@ TEST_F(FetchTest, ADamagedChunkIsCorrupted) {
   StoreAndAsk(1, MakeOutput(1, 5, 2, 200), true);
   ExpectFailure(Code::kCorrupted, "digest");
   EXPECT_FALSE(seen_.complete.contains({1, 3}));
+}
+
+// What holds for a reader elsewhere and for one on the worker that has the output: the same bodies for both.
+class FetchFrom : public FetchTest, public testing::WithParamInterface<bool> {
+ protected:
+  void ReadThere() { Read({}, {.incarnation = GetParam() ? kServer : kReader}); }
+};
+INSTANTIATE_TEST_SUITE_P(Twins, FetchFrom, testing::Bool(),
+                         [](const auto& p) { return p.param ? "TheOwnStore" : "AnotherWorker"; });
+
+TEST_P(FetchFrom, AFlippedValueBitIsCorruptedByThePartitionsOwnDigest) {
+  Serve([](uint32_t partition, uint32_t chunk, StoredChunk* stored) {
+    if (partition == 3 && chunk == 1) FlipValueBit(stored);
+  });
+  ReadThere();
+  StoreAndAsk(1, MakeOutput(1, 5, 2, 200), true);
+  ExpectFailure(Code::kCorrupted, "differs from its row");
+  EXPECT_FALSE(seen_.complete.contains({1, 3}));
+}
+
+TEST_P(FetchFrom, ACopyThatIsDroppedDuringTheReadIsNotFound) {
+  Serve([this](uint32_t partition, uint32_t, StoredChunk*) {
+    if (partition == 1) store_->Drop(Copy(1, 1));
+  });
+  ReadThere();
+  StoreAndAsk(1, MakeOutput(1, 2, 1, 50), true);
+  ExpectFailure(Code::kNotFound, "");
+  std::lock_guard lock(seen_.mutex);
+  EXPECT_TRUE(seen_.batches.empty()) << "both partitions share a call, which the drop comes before";
+}
+
+TEST_P(FetchFrom, AnErrorOfTheDiskIsAFailureAndNotTheEndOfTheData) {
+  class FailingStore : public TamperingStore {
+   public:
+    using TamperingStore::TamperingStore;
+    Result<StoredChunk> Get(const CopyKey& key, uint32_t partition, uint32_t chunk) override {
+      if (partition == 1 && chunk == 2) return Internal("cannot read shuffle output: IO error: Input/output error");
+      return TamperingStore::Get(key, partition, chunk);
+    }
+  };
+  served_ = std::make_shared<FailingStore>(store_, [](uint32_t, uint32_t, StoredChunk*) {});
+  server_ = std::make_unique<TestDataServer>(served_, threads_.poster(), kServer);
+  ReadThere();
+  StoreAndAsk(1, MakeOutput(1, 2, 4, 50), true);
+  ExpectFailure(Code::kInternal, "Input/output error");
 }
 
 TEST_F(FetchTest, AnotherPartitionsBytesAreCorrupted) {

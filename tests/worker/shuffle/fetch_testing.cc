@@ -2,6 +2,8 @@
 
 #include <future>
 
+#include "common/io/codec.h"
+
 namespace mr::worker {
 
 TestPool::TestPool() {
@@ -152,6 +154,18 @@ void TestObserver::TakeUntilEnds(size_t segments, int seconds) {
     }
     for (auto& taken : all) taken();
   }
+}
+
+void FlipValueBit(StoredChunk* stored) {
+  std::string raw;
+  MR_CHECK(Decompress(static_cast<Codec>(stored->codec), stored->bytes, stored->raw_bytes, kMaxRawChunk, &raw).ok());
+  raw.back() ^= 1;  // values stand last
+  BatchView view;
+  MR_CHECK(BatchView::Parse(raw.data(), raw.size(), &view) == nullptr);
+  stored->codec = static_cast<uint8_t>(Codec::kStored);
+  stored->raw_bytes = static_cast<uint32_t>(raw.size());
+  stored->wire_digest = Hash64(raw);
+  stored->bytes = std::move(raw);
 }
 
 CopyLocation LocationOf(const CopyKey& key, const std::vector<PartitionRow>& rows,

@@ -115,6 +115,10 @@ class TestObserver : public FetchObserver {
   bool wrong_order = false;                        // a batch after the last one
 };
 
+// One bit of the chunk's last value is another one, and the chunk is otherwise right: stored plainly, with a digest that
+// fits its bytes. Only the partition's own digest can tell.
+void FlipValueBit(StoredChunk* stored);
+
 // Where this copy of `server` can be read.
 CopyLocation LocationOf(const CopyKey& key, const std::vector<PartitionRow>& rows,
                         const std::string& address, Incarnation incarnation, bool inline_table);
