@@ -156,6 +156,7 @@ WorkerStatus FromWire(rpc::WorkerStatus::Reader r) {
   s.pid = r.getPid();
   s.memory_bytes = r.getMemoryBytes();
   s.reports_given_up = r.getReportsGivenUp();
+  s.wrong_outputs = r.getWrongOutputs();
   return s;
 }
 

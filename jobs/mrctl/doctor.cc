@@ -192,27 +192,33 @@ class Doctor {
   }
 
   void CheckWorkers(const std::vector<WorkerStatus>& workers, const std::string& prefix) {
-    std::vector<std::string> live, draining, excluded, gone;
+    std::vector<std::string> live, draining, excluded, distrusted, stalled, gone;
     for (const WorkerStatus& w : workers) {
       auto& those = w.state == "live"       ? live
                     : w.state == "draining" ? draining
-                    : w.state == "excluded" ? excluded
-                                            : gone;
+                    : w.state == "excluded"   ? excluded
+                    : w.state == "distrusted" ? distrusted
+                    : w.state == "stalled"    ? stalled
+                                              : gone;
       those.push_back(w.id);
     }
+    CheckMemory(workers, distrusted, prefix);
     if (live.empty()) {
       return Add("workers", Verdict::kFail, "none of " + Number(workers.size()) + " is live: no task can run",
-                 !draining.empty()   ? prefix + "worker undrain " + draining[0]
+                 !distrusted.empty() ? "test the memory of its host; then " + prefix + "worker undrain " + distrusted[0]
+                 : !draining.empty() ? prefix + "worker undrain " + draining[0]
                  : !excluded.empty() ? prefix + "worker include " + excluded[0]
                                      : "start one: mrworker --master " + settings_->master + " --data DIRECTORY");
     }
     std::string text = Number(live.size()) + " live";
     if (!draining.empty()) text += ", draining: " + UpTo(draining);
     if (!excluded.empty()) text += ", excluded: " + UpTo(excluded);
+    if (!stalled.empty()) text += ", stalled (no new attempts until it moves again): " + UpTo(stalled);
     if (!gone.empty()) text += ", lost or away: " + UpTo(gone);
-    if (draining.empty() && excluded.empty() && gone.empty()) return Add("workers", Verdict::kOk, text);
+    if (live.size() + distrusted.size() == workers.size()) return Add("workers", Verdict::kOk, text);
     Add("workers", Verdict::kWarn, text,
         !gone.empty()       ? "look at the log of " + gone[0] + " on its host, or start it again with its --data"
+        : !stalled.empty()  ? "look at the load, the disk and the log of " + stalled[0] + " on its host"
         : !draining.empty() ? prefix + "worker undrain " + draining[0] + " when it may work again"
                             : prefix + "worker include " + excluded[0] + " when it is mended");
   }
@@ -239,6 +245,20 @@ class Doctor {
     Add("ports", Verdict::kFail, "not answered from here: " + UpTo(deaf) + ": " + why,
         "look at /readyz on the HTTP port of " + deaf[0] + " and at its log; if only this host cannot reach it, at the "
         "network in between");
+  }
+
+  // Outputs that were stored as they were made and are not what was committed: nothing but memory damages them so.
+  void CheckMemory(const std::vector<WorkerStatus>& workers, const std::vector<std::string>& distrusted,
+                   const std::string& prefix) {
+    std::string counts;
+    for (const WorkerStatus& w : workers) {
+      if (w.wrong_outputs != 0) counts += (counts.empty() ? "" : ", ") + w.id + ": " + Number(w.wrong_outputs);
+    }
+    if (counts.empty()) return;
+    const std::string text = "outputs that a worker's memory damaged: " + counts;
+    if (distrusted.empty()) return Add("memory", Verdict::kWarn, text, "test the memory of these hosts");
+    Add("memory", Verdict::kFail, text + "; no new attempts on " + UpTo(distrusted),
+        "test the memory of its host; then " + prefix + "worker undrain " + distrusted[0]);
   }
 
   void CheckDisks(const std::vector<WorkerStatus>& workers, const std::string& prefix) {

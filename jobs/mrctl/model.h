@@ -113,6 +113,7 @@ struct WorkerStatus {
   uint64_t memory_bytes = 0;  // of its attempts together; 0: not limited
   uint32_t reports_given_up = 0;  // that it could not deliver
   std::vector<std::string> labels;
+  uint32_t wrong_outputs = 0;  // that its memory damaged
 };
 
 struct QueueStatus {

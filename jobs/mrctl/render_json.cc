@@ -163,7 +163,7 @@ JsonOut ToJson(const AttemptLog& l) {
 JsonOut ToJson(const WorkerStatus& w) {
   return {{"id", w.id}, {"name", w.name}, {"state", w.state}, {"address", w.address}, {"rack", w.rack},
           {"slots", w.slots}, {"busy", w.busy}, {"blocks", w.blocks}, {"used_bytes", w.used_bytes},
-          {"capacity_bytes", w.capacity_bytes}, {"memory_bytes", w.memory_bytes},
+          {"capacity_bytes", w.capacity_bytes}, {"memory_bytes", w.memory_bytes}, {"wrong_outputs", w.wrong_outputs},
           // As text: 64 bits do not fit into a number of JavaScript.
           {"incarnation", std::to_string(w.incarnation)}, {"pid", w.pid}, {"labels", w.labels}};
 }

@@ -311,8 +311,8 @@ struct OperatorsKnown {
   static void Fields(V&& v) { v(&OperatorsKnown::job, &OperatorsKnown::indeterminate); }
 };
 
-// After a restart of the master: the worker is known from the journal, and has not registered again. Until it does, no
-// new attempts there; those that it had may run on.
+// The worker does not take anything now: after a restart of the master it has not registered again, or its control loop
+// does not move. Until WorkerRegistered or WorkerDraining{off}: no new attempts there; those that it had may run on.
 struct WorkerAway {
   WorkerId worker;
   Incarnation incarnation = 0;

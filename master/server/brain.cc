@@ -1,9 +1,12 @@
 #include "master/server/brain.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <tuple>
 #include <utility>
 
+#include "common/base/text.h"
 #include "common/io/clock.h"
 #include "common/rpc/wire.h"
 
@@ -14,6 +17,11 @@ namespace {
 // tasks cost the master a tenth less CPU than with 1 ms; what may be lost is run again, and a job's end
 // does not wait).
 constexpr Duration kCommitDelay = Millis(4);
+
+// Tick reads the clock each kTick: a gap of more than kStall means that this thread did not run (SIGSTOP, a suspended
+// machine, a closure that took as long). kHear: what waits in the sockets then is heard (a guess; half a lease is far).
+constexpr Duration kStall = Seconds(1);
+constexpr Duration kHear = Millis(500);
 
 bool CopyLess(const sched::Copy& a, const sched::Copy& b) {
   return std::tie(a.output, a.attempt, a.worker, a.incarnation) <
@@ -49,13 +57,31 @@ Brain::Brain(Options options, Loop& loop, Outlets& outlets)
       scheduler_(std::make_unique<sched::Scheduler>()),
       jobs_(options_.ended_jobs),
       namespace_({.replication = options_.replication, .block_bytes = options_.block_bytes}),
-      stamp_start_(Now()),
+      lived_(options_.clock(), kTick, kStall),
+      stamp_start_(Lived()),
       probing_(&CopyLess) {}
 
 Brain::~Brain() = default;
 
+Instant Brain::Lived() {
+  const Instant lived = lived_.Read(options_.clock());
+  if (const Duration gap = lived_.last_gap(); gap.ns > 0) {
+    judge_from_ = lived + kHear;
+    LOG_IF(WARNING, !replaying_) << "this master stood still for " << HumanDuration(gap)
+                                 << ": leases of workers and files are longer by that";
+  }
+  return lived;
+}
+
+void Brain::AtLived(Instant at, std::function<void()> fn) {
+  loop_.At(at + lived_.stood_still(), [this, at, fn = std::move(fn)]() mutable {
+    if (Lived() < at) return AtLived(at, std::move(fn));  // it stood still meanwhile
+    fn();
+  });
+}
+
 Instant Brain::Stamp() {
-  const Instant now = stamp_base_ + (Now() - stamp_start_);
+  const Instant now = stamp_base_ + (Lived() - stamp_start_);
   if (now > last_stamp_) last_stamp_ = now;
   return last_stamp_;
 }
@@ -223,9 +249,9 @@ void Brain::CarryOutHeld() {
 void Brain::SetTimer(const sched::WakeAt& wake) {
   const auto key = std::make_pair(wake.policy, wake.id);
   timers_.insert(key);
-  // From the stamps' axis to the clock's.
+  // From the stamps' axis to the lived one.
   const Instant due = stamp_start_ + (wake.at - stamp_base_);
-  loop_.At(due, [this, key] {
+  AtLived(due, [this, key] {
     timers_.erase(timers_.find(key));
     Feed(sched::TimerDue{key.first, key.second});
   });

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/lived_clock.h"
 #include "common/io/clock.h"
 #include "common/io/retention.h"
 #include "dfs/meta/namespace.h"
@@ -47,6 +48,20 @@ struct Explained;
 struct Forecast;
 struct PlanContext;
 
+// What a look at a replica of an output found.
+struct Looked {
+  enum class At : uint8_t {
+    kUnreachable,   // its worker does not answer
+    kGone,          // it is not there
+    kDamaged,       // some of it cannot be read, or differs from the digest that was stored with it
+    kOtherContent,  // as it was stored, and not what was committed: the worker's memory damaged it
+    kWhole,
+    kUnknown,  // it is there, and was not verified
+  };
+  At at = At::kUnknown;
+  std::string why;
+};
+
 // How the brain reaches the world. Called on the master's thread; must not block.
 class Outlets {
  public:
@@ -56,9 +71,16 @@ class Outlets {
   virtual void CloseSession(uint64_t session) = 0;
   // status: root rpc::JobStatus. The watcher answers by Brain::Pushed.
   virtual void PushStatus(uint64_t watcher, Message status) = 0;
-  // Asks the copy's worker; `done` is called on the master's thread.
-  virtual void Probe(const std::string& address, const sched::Copy& copy,
-                     std::function<void(Result<bool>)> done) = 0;
+  // What to look at: the replica, and, where its bytes are in doubt, what they must amount to.
+  struct Look {
+    std::string address;  // of the replica's worker
+    sched::Copy copy;
+    bool verify = false;  // its worker reads all of it; else only whether it is there
+    Digest128 content;
+    uint32_t partitions = 0;
+  };
+  // Asks the replica's worker; `done` is called on the master's thread.
+  virtual void Probe(const Look& look, std::function<void(Looked)> done) = 0;
   virtual void InPool(std::function<void()> work) = 0;
   // For what computes for seconds, one after the other.
   virtual void InBackground(std::function<void()> work) { InPool(std::move(work)); }
@@ -70,7 +92,7 @@ class NoOutlets final : public Outlets {
   void Apply(uint64_t, Message) override {}
   void CloseSession(uint64_t) override {}
   void PushStatus(uint64_t, Message) override {}
-  void Probe(const std::string&, const sched::Copy&, std::function<void(Result<bool>)>) override {}
+  void Probe(const Look&, std::function<void(Looked)>) override {}
   void InPool(std::function<void()>) override {}
 };
 
@@ -93,6 +115,7 @@ struct ReportIn {
   // From: also of kFetchFailed and kCopyNotMade, with message; of kCopyMade the new one.
   sched::FetchDone fetch;
   bool own_fault = false;  // of kCopyNotMade: the worker's own, not the source's
+  bool unreachable = false;  // of kFetchFailed: the source did not answer, nothing is said of its bytes
 };
 // kLater: its record is not on disk yet; another one follows in a batch of commands.
 enum class Verdict : uint8_t { kNoted, kWinner, kCopyKept, kCopyDropped, kDiffers, kStale, kLater };
@@ -144,6 +167,7 @@ class Brain {
     bool cluster_known = false;              // it has been before: that there is no journal is a loss
     std::optional<uint64_t> accept_loss;     // the number that a refused start named
     size_t record_bytes = journal::kMaxPayload - (1u << 20);  // largest record of a job; tests say less
+    std::function<Instant()> clock = Now;    // of the host; a test has its own
   };
   Brain(Options options, Loop& loop, Outlets& outlets);
   Duration effects_lease() const { return options_.effects_lease; }
@@ -165,7 +189,8 @@ class Brain {
   void RegisterAnswered(uint64_t session);
   void SessionEnded(uint64_t session);
   void HeartbeatConnected(Incarnation incarnation, bool connected);
-  bool Beat(WorkerId worker, Incarnation incarnation);
+  // loop_silent: for how long the worker's control loop has not moved.
+  bool Beat(WorkerId worker, Incarnation incarnation, Duration loop_silent);
   // reply: at the end of this turn.
   void Report(uint64_t session, WorkerId worker, Incarnation incarnation, std::vector<ReportIn> reports,
               std::function<void(ReportOut)> reply);
@@ -271,7 +296,11 @@ class Brain {
   uint32_t epoch() const { return epoch_; }
   Instant Stamp();
   // Now, on the stamps' axis; stamps nothing.
-  Instant Present() const { return stamp_base_ + (Now() - stamp_start_); }
+  Instant Present() const {
+    return stamp_base_ + (Instant{options_.clock().ns - lived_.stood_still().ns} - stamp_start_);
+  }
+  // The clock, less the time in which this master stood still: leases are measured on it.
+  Instant Lived();
 
  private:
   struct Fed {
@@ -375,9 +404,16 @@ class Brain {
   uint64_t FeedReport(WorkerView* worker, WorkerId id, Incarnation incarnation, ReportIn& report, Verdict* verdict);
   Verdict FinishedVerdict(const ReportIn& report, const std::vector<sched::Decision>& decisions);
   void NotCopied(const sched::Copy& from, WorkerId to, const std::string& why);
-  void Suspect(const sched::Copy& copy);
+  void Suspect(const sched::Copy& copy, bool verify);
+  void LookedAt(const sched::Copy& copy, const Looked& looked);
+  // The worker's memory damaged an output that it made; one in which this happens often gets nothing new.
+  void NoteWrongOutput(WorkerId worker);
   uint64_t CopyMade(WorkerId id, Incarnation incarnation, const ReportIn& report, Verdict* verdict);
   void Lose(WorkerId worker, const std::string& why);
+  // fn runs when so much has been lived; on the thread.
+  void AtLived(Instant at, std::function<void()> fn);
+  // How much work a stalled worker may take: none, until it moves again.
+  void NoteLoop(WorkerView* worker, Duration silent);
   void CheckLeases();
   // Acknowledgements of writes do not count on it any longer.
   void GiveUpWaiting(WorkerView* worker);
@@ -462,7 +498,9 @@ class Brain {
   uint64_t closed_ = 0, snapshot_at_ = 0;  // sequences: of the last closed segment's end, of the snapshot
   bool making_snapshot_ = false, scheduler_restored_ = false;
   uint64_t events_ = 0;  // of this journal, all epochs
-  Instant stamp_base_{1'000'000'000}, stamp_start_, last_stamp_;
+  LivedClock lived_;
+  Instant judge_from_;  // on the lived axis: what had been waiting for this master to move on has been heard by then
+  Instant stamp_base_{1'000'000'000}, stamp_start_, last_stamp_;  // stamp_start_: lived
 
   // Submissions being planned: by submission id, or by a name of their own.
   struct Planning {

@@ -55,6 +55,7 @@ const char* Word(What what) {
     case What::kCopyMade: return "copied";
     case What::kCopyNotMade: return "not copied";
     case What::kAllotted: return "steered";
+    case What::kOutputLost: return "output lost";
   }
   return "?";
 }
@@ -405,7 +406,19 @@ struct EventFolder {
     table.copy_counts_.bytes += task.manifest.bytes;
     table.Note(What::kCopyMade, {id, copy.attempt}, id.job, copy.worker, reason, at);
   }
-  void operator()(const sched::CopyLost&) {}
+  // Behind it the task's own decisions say that it was launched again.
+  void operator()(const sched::CopyLost& e) {
+    const TaskId& id = e.copy.output.task;
+    JobView* job = table.Find(id.job);
+    if (job == nullptr || job->brief || table.FindCopy(e.copy) == nullptr) return;
+    const size_t left = job->stages[id.stage].tasks[id.task].copies.size() - 1;
+    const std::string next = left == 0   ? "no other replica is left, so the task runs again if its output is needed"
+                             : left == 1 ? "1 other replica is left to read"
+                                         : std::to_string(left) + " other replicas are left to read";
+    const sched::Reason reason{sched::ReasonCode::kOutputLost, "", {double(e.copy.output.generation)}};
+    table.Note(What::kOutputLost, {id, e.copy.attempt}, id.job, e.copy.worker, reason, at,
+               OneLine(e.why) + "; " + next);
+  }
   void operator()(const sched::CopyNotMade& e) {
     table.replications_.erase({e.worker, e.from.output});
     const TaskId& id = e.from.output.task;

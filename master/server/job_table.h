@@ -117,7 +117,7 @@ struct StageView {
 enum class What : uint8_t {
   kLaunched = 1, kCommitted, kKeptAsCopy, kRefused, kAskedToStop, kTakenBack, kBound, kCopyDropped, kStagePlanned,
   kJobCommitted, kJobFailed, kJobKilled, kOtherContent, kTakenOver, kSpared, kReplicated, kCopyMade,
-  kCopyNotMade, kAllotted,
+  kCopyNotMade, kAllotted, kOutputLost,
 };
 const char* Word(What what);
 

@@ -23,6 +23,7 @@ enum class RecordKind : uint8_t {
   kDfs = 6,        // dfs::Record by EncodeFields
   kDrained = 7,    // WorkerDrained
   kExcluded = 8,   // WorkerExcluded
+  kWrongOutputs = 16,  // WorkerWrongOutputs
   // Of snapshots only, in this order.
   kSnapshotHead = 64,       // SnapshotHead
   kSnapshotScheduler = 65,  // a part of sched::Scheduler::Save
@@ -91,6 +92,14 @@ struct WorkerExcluded {
   bool on = true;
   template <class V>
   static void Fields(V&& v) { v(&WorkerExcluded::worker, &WorkerExcluded::on); }
+};
+
+// How many outputs a worker's memory damaged, over all of its lives; 0 from when an operator undrained it.
+struct WorkerWrongOutputs {
+  WorkerId worker;
+  uint32_t count = 0;
+  template <class V>
+  static void Fields(V&& v) { v(&WorkerWrongOutputs::worker, &WorkerWrongOutputs::count); }
 };
 
 // The committed output of a job stands where its user expects it; or cannot: error.

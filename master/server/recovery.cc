@@ -59,7 +59,7 @@ Status Brain::Recover() {
   replaying_ = false;
   outbox_.Release(recovery.end.sequence);
   stamp_base_ = std::max(stamp_base_, last_stamp_ + Millis(1));
-  stamp_start_ = Now();
+  stamp_start_ = Lived();
   BeginEpoch();
   snapshot_at_ = journal_->read().snapshot;
   if (journal_->read().closed_segments > 0) closed_ = recovery.header.after;
@@ -117,7 +117,7 @@ void Brain::BeginEpoch() {
   PlanLate();
   for (const auto& [key, at] : replayed_timers_) SetTimer({key.first, key.second, at});
   replayed_timers_.clear();
-  const Instant now = Now();
+  const Instant now = Lived();
   AwaitAlive();
   std::vector<WorkerId> known, awaited;
   for (auto& [id, worker] : workers_.all()) {
@@ -130,7 +130,7 @@ void Brain::BeginEpoch() {
     worker.away = true;
     Feed(sched::WorkerAway{id, worker.info.incarnation});
   }
-  loop_.At(now + kRestartGrace, [this] {
+  AtLived(now + kRestartGrace, [this] {
     for (auto& [id, worker] : workers_.all()) {
       if (worker.away) Lose(id, "it did not come back after the master's restart");
     }
@@ -263,6 +263,14 @@ Status Brain::Replay(const journal::Record& record, uint64_t offset) {
       if (worker == nullptr) return bad("an exclusion of an unknown worker");
       worker->excluded = excluded.on;
       worker->awaited = worker->awaited && !excluded.on;
+      return Status::Ok();
+    }
+    case RecordKind::kWrongOutputs: {
+      WorkerWrongOutputs wrong;
+      if (!DecodeFields(record.payload, &wrong)) return bad("not a worker's count of wrong outputs");
+      WorkerView* worker = workers_.Find(wrong.worker);
+      if (worker == nullptr) return bad("wrong outputs of an unknown worker");
+      worker->wrong_outputs = wrong.count;
       return Status::Ok();
     }
     case RecordKind::kPublished: {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "common/base/text.h"
 #include "common/io/clock.h"
 #include "common/rpc/connection.h"
 #include "common/rpc/wire.h"
@@ -46,7 +47,7 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   if (fresh) {
     Append(journal::RecordClass::kHard, RecordKind::kWorker, EncodeFields(WorkerNamed{in.extra.name, id}));
   }
-  if (Status status = workers_.MayRegister(worker, in.info.incarnation, Now()); !status.ok()) {
+  if (Status status = workers_.MayRegister(worker, in.info.incarnation, Lived()); !status.ok()) {
     return reply({status, {}, {}});
   }
   if (worker.session != 0 && worker.session != session) outlets_.CloseSession(worker.session);
@@ -54,7 +55,7 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   const bool was_given_up = !worker.alive && worker.info.incarnation == in.info.incarnation;
   in.info.worker = id;
   // Said by the event itself, so that it gets nothing in the very step of its registration.
-  in.info.draining = worker.drained_by_user || in.leaving;
+  in.info.draining = worker.drained_by_user || worker.distrusted() || in.leaving;
   worker.alive = true;
   worker.away = worker.awaited = false;
   worker.answered = false;
@@ -67,7 +68,8 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   worker.used_bytes = in.extra.used_bytes;
   worker.pid = in.extra.pid;
   worker.reports_given_up = in.reports_given_up;
-  worker.last_beat = worker.registered = Now();
+  worker.last_beat = worker.registered = worker.loop_moved = Lived();
+  worker.loop_stalled = false;
   worker.leaving = in.leaving;
   worker.stages.clear();
   worker.directories.clear();
@@ -128,7 +130,7 @@ void Brain::SessionEnded(uint64_t session) {
   if (worker == nullptr) return;
   worker->session = 0;
   worker->answered = false;
-  worker->session_lost = Now();
+  worker->session_lost = Lived();
   outgoing_[worker->id] = {};
   CheckLeases();
 }
@@ -144,11 +146,30 @@ void Brain::HeartbeatConnected(Incarnation incarnation, bool connected) {
   }
 }
 
-bool Brain::Beat(WorkerId id, Incarnation incarnation) {
+bool Brain::Beat(WorkerId id, Incarnation incarnation, Duration loop_silent) {
   WorkerView* worker = workers_.FindAlive(id, incarnation);
   if (worker == nullptr || worker->session == 0) return false;
-  worker->last_beat = Now();
+  worker->last_beat = Lived();
+  NoteLoop(worker, loop_silent);
   return true;
+}
+
+void Brain::NoteLoop(WorkerView* worker, Duration silent) {
+  worker->loop_moved = std::max(worker->loop_moved, Instant{worker->last_beat.ns - silent.ns});
+  const bool stalled = silent >= kLoopStall;
+  if (stalled == worker->loop_stalled) return;
+  worker->loop_stalled = stalled;
+  const Incarnation incarnation = worker->info.incarnation;
+  if (stalled) {
+    LOG(WARNING) << Name(worker->id) << " beats, but its control loop has not moved for " << HumanDuration(silent)
+                 << ": it gets no new attempts until it does";
+    Feed(sched::WorkerAway{worker->id, incarnation});
+    return;
+  }
+  LOG(INFO) << Name(worker->id) << " moves again";
+  if (!worker->drained_by_user && !worker->leaving && !worker->distrusted()) {
+    Feed(sched::WorkerDraining{worker->id, incarnation, false});
+  }
 }
 
 void Brain::Lose(WorkerId id, const std::string& why) {
@@ -171,14 +192,16 @@ void Brain::Lose(WorkerId id, const std::string& why) {
 }
 
 void Brain::CheckLeases() {
-  for (const auto& [id, why] : workers_.Expired(Now())) Lose(id, why);
+  const Instant now = Lived();
+  if (now < judge_from_) return;  // the next tick
+  for (const auto& [id, why] : workers_.Expired(now)) Lose(id, why);
 }
 
 void Brain::Tick() {
   CheckLeases();
   FeedHeldReports();
   PlanLate();
-  loop_.At(Now() + Millis(250), [this] { Tick(); });
+  loop_.At(Now() + kTick, [this] { Tick(); });
 }
 
 void Brain::GiveUpWaiting(WorkerView* worker) {
@@ -192,11 +215,15 @@ void Brain::Drain(WorkerId id, bool on, std::function<void(Status)> reply) {
   if (worker == nullptr) return reply(NotFound("there is no worker " + Name(id)));
   worker->drained_by_user = on;
   if (on) GiveUpWaiting(worker);
+  if (!on && worker->wrong_outputs != 0) {
+    worker->wrong_outputs = 0;
+    Append(journal::RecordClass::kHard, RecordKind::kWrongOutputs, EncodeFields(WorkerWrongOutputs{id, 0}));
+  }
   const uint64_t sequence =
       Append(journal::RecordClass::kHard, RecordKind::kDrained, EncodeFields(WorkerDrained{id, on}));
   LOG(INFO) << Name(id) << (on ? " is drained" : " is wanted again") << ": an operator asked for it";
   // One that is away or leaves gets nothing either way, until it has registered again.
-  if (worker->alive && !worker->away && !worker->leaving) {
+  if (worker->alive && !worker->away && !worker->leaving && (on || !worker->loop_stalled)) {
     Feed(sched::WorkerDraining{id, worker->info.incarnation, on});
   }
   if (worker->alive) {
@@ -306,13 +333,13 @@ uint64_t Brain::FeedReport(WorkerView*, WorkerId id, Incarnation incarnation, Re
       return 0;
     case ReportIn::Kind::kFetchFailed:
       Feed(sched::FetchFailed{attempt, report.fetch.from, report.message});
-      Suspect(report.fetch.from);
+      Suspect(report.fetch.from, !report.unreachable);
       return 0;
     case ReportIn::Kind::kCopyMade: return CopyMade(id, incarnation, report, verdict);
     case ReportIn::Kind::kCopyNotMade:
       // Not for a repeat of the report: it would count as another try.
       if (jobs_.Replicating(id, report.fetch.from.output)) NotCopied(report.fetch.from, id, report.message);
-      if (!report.own_fault) Suspect(report.fetch.from);
+      if (!report.own_fault) Suspect(report.fetch.from, true);
       return 0;
     case ReportIn::Kind::kUnknown: *verdict = Verdict::kStale; return 0;
   }
@@ -383,9 +410,10 @@ void Brain::NotCopied(const sched::Copy& from, WorkerId to, const std::string& w
   Feed(sched::CopyNotMade{from, to, why});
 }
 
-// A reader's word alone condemns nothing: the master looks itself.
-void Brain::Suspect(const sched::Copy& copy) {
-  if (jobs_.FindCopy(copy) == nullptr || probing_.contains(copy)) return;
+// A reader's word alone condemns nothing: the replica's worker looks itself, at its bytes where these are in doubt.
+void Brain::Suspect(const sched::Copy& copy, bool verify) {
+  const CopyView* view = jobs_.FindCopy(copy);
+  if (view == nullptr || probing_.contains(copy)) return;
   const WorkerView* worker = workers_.FindAlive(copy.worker, copy.incarnation);
   if (worker == nullptr) {
     Feed(sched::CopyLost{copy, "its worker is gone"});
@@ -393,13 +421,51 @@ void Brain::Suspect(const sched::Copy& copy) {
   }
   if (worker->away || worker->session == 0) return;  // its own fate is decided first
   probing_.insert(copy);
-  outlets_.Probe(worker->info.address, copy, [this, copy](Result<bool> present) {
-    probing_.erase(copy);
-    if (present.ok() && *present) return;
-    if (jobs_.FindCopy(copy) == nullptr) return;
-    Feed(sched::CopyLost{copy, present.ok() ? "its worker does not have it any more"
-                                            : "its worker cannot be reached: " + present.status().message()});
-  });
+  const uint32_t partitions = view->extra == nullptr ? 0 : view->extra->partitions;
+  outlets_.Probe({worker->info.address, copy, verify && view->extra != nullptr, view->manifest.content, partitions},
+                 [this, copy](const Looked& looked) {
+                   probing_.erase(copy);
+                   if (jobs_.FindCopy(copy) != nullptr) LookedAt(copy, looked);
+                 });
+}
+
+void Brain::LookedAt(const sched::Copy& copy, const Looked& looked) {
+  const std::string name =
+      "the output of " + jobs_.NameOf({copy.output.task, copy.attempt}) + " on " + Name(copy.worker);
+  switch (looked.at) {
+    case Looked::At::kWhole:
+      LOG(INFO) << name << " is whole: a reader's complaint about it came from the network or from its own worker";
+      return;
+    case Looked::At::kUnknown: return;
+    case Looked::At::kUnreachable:
+      Feed(sched::CopyLost{copy, "its worker cannot be reached: " + looked.why});
+      return;
+    case Looked::At::kGone:
+      Feed(sched::CopyLost{copy, "its worker does not have it any more"});
+      return;
+    case Looked::At::kDamaged:
+      LOG(WARNING) << name << " is damaged: " << looked.why;
+      Feed(sched::CopyLost{copy, "damaged on its worker's disk: " + looked.why});
+      return;
+    case Looked::At::kOtherContent:
+      LOG(WARNING) << name << " was damaged in memory: " << looked.why;
+      Feed(sched::CopyLost{copy, "damaged in its worker's memory before it was stored: " + looked.why});
+      NoteWrongOutput(copy.worker);
+      return;
+  }
+}
+
+void Brain::NoteWrongOutput(WorkerId id) {
+  WorkerView* worker = workers_.Find(id);
+  if (worker == nullptr) return;
+  ++worker->wrong_outputs;
+  Append(journal::RecordClass::kHard, RecordKind::kWrongOutputs,
+         EncodeFields(WorkerWrongOutputs{id, worker->wrong_outputs}));
+  if (worker->wrong_outputs != kDistrustedFrom) return;
+  LOG(ERROR) << Name(id) << " at " << worker->info.address << " gets no new attempts: its memory has damaged "
+             << worker->wrong_outputs << " outputs. Test its memory; `mrctl worker undrain " << Name(id)
+             << "` lets it work again";
+  if (worker->alive && !worker->away) Feed(sched::WorkerDraining{id, worker->info.incarnation, true});
 }
 
 }  // namespace mr::master

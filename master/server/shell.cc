@@ -2,6 +2,8 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
+
 #include "common/rpc/connection.h"
 #include "common/rpc/kj_status.h"
 #include "common/rpc/wait_for_loop.h"
@@ -13,6 +15,16 @@ namespace {
 
 // A data server that does not answer a probe for so long is as good as gone for its readers.
 constexpr auto kProbeTimeout = 2 * kj::SECONDS;
+// A verification reads 256 MiB a second (worker/shuffle/verify.h): long enough for the largest outputs, and those that
+// wait before them (guess).
+constexpr auto kVerifyTimeout = 5 * kj::MINUTES;
+constexpr size_t kMaxWhy = 512;
+
+// A replica's worker, asked whether the replica is there.
+struct Probed {
+  Looked looked;
+  kj::Own<rpc::RpcConnection> connection;  // null: it could not be reached
+};
 
 }  // namespace
 
@@ -119,33 +131,77 @@ kj::Promise<void> Shell::Query(std::function<void(const dfs::Namespace&)> fn) {
   }).ignoreResult();
 }
 
-void Shell::Probe(const std::string& address, const sched::Copy& copy, std::function<void(Result<bool>)> done) {
-  kj_.Post([this, address, copy, done = std::move(done)] {
+namespace {
+
+void FillCopy(const sched::Copy& copy, rpc::Copy::Builder out) {
+  rpc::ToWire(copy.output.task, out.initTask());
+  out.setGeneration(copy.output.generation);
+  out.setAttempt(copy.attempt);
+  out.initWorker().setId(copy.worker.value);
+  out.getWorker().setIncarnation(copy.incarnation);
+}
+
+Looked FromFinding(rpc::Finding finding, capnp::Text::Reader why) {
+  const std::string text(why.begin(), std::min(why.size(), kMaxWhy));
+  switch (finding) {
+    case rpc::Finding::WHOLE: return {Looked::At::kWhole, ""};
+    case rpc::Finding::DAMAGED: return {Looked::At::kDamaged, text};
+    case rpc::Finding::OTHER_CONTENT: return {Looked::At::kOtherContent, text};
+    case rpc::Finding::GONE: return {Looked::At::kGone, text};
+    case rpc::Finding::UNKNOWN: break;
+  }
+  return {Looked::At::kUnknown, text};
+}
+
+}  // namespace
+
+// First whether it is there, which is answered at once, then what it has in it. One that breaks off in the verification
+// is not condemned for it: what becomes of its worker, the leases say.
+void Shell::Probe(const Look& look, std::function<void(Looked)> done) {
+  kj_.Post([this, look, done = std::move(done)] {
     rpc::Hello hello = own_;
     hello.role = rpc::Role::kData;
-    const auto finish = [this, done](Result<bool> result) {
-      auto shared = std::make_shared<Result<bool>>(std::move(result));
-      loop_.Post([done, shared] { done(*shared); });
-    };
-    auto asked = rpc::RpcConnection::Connect(kj_.io(), address, hello, Seconds(2))
-                     .then([copy](Result<kj::Own<rpc::RpcConnection>> connection) -> kj::Promise<Result<bool>> {
-                       if (!connection.ok()) return Result<bool>(connection.status());
+    const auto finish = [this, done](Looked looked) { loop_.Post([done, looked] { done(looked); }); };
+    auto there = rpc::RpcConnection::Connect(kj_.io(), look.address, hello, Seconds(2))
+                     .then([look](Result<kj::Own<rpc::RpcConnection>> connection) -> kj::Promise<Probed> {
+                       if (!connection.ok()) {
+                         return Probed{{Looked::At::kUnreachable, connection.status().message()}, {}};
+                       }
                        kj::Own<rpc::RpcConnection> owned = *std::move(connection);
                        auto request = owned->Bootstrap<rpc::DataServer>().probeRequest();
-                       auto out = request.initCopy();
-                       rpc::ToWire(copy.output.task, out.initTask());
-                       out.setGeneration(copy.output.generation);
-                       out.setAttempt(copy.attempt);
-                       out.initWorker().setId(copy.worker.value);
-                       out.getWorker().setIncarnation(copy.incarnation);
-                       return request.send()
-                           .then([](auto response) -> Result<bool> { return response.getPresent(); })
-                           .attach(kj::mv(owned));
+                       FillCopy(look.copy, request.initCopy());
+                       return request.send().then([owned = kj::mv(owned)](auto response) mutable {
+                         const bool present = response.getPresent();
+                         return Probed{{present ? Looked::At::kUnknown : Looked::At::kGone, ""}, kj::mv(owned)};
+                       });
                      });
     kj_.Spawn(kj_.timer()
-                  .timeoutAfter(kProbeTimeout, kj::mv(asked))
-                  .then([finish](Result<bool> result) { finish(std::move(result)); },
-                        [finish](kj::Exception&& e) { finish(rpc::FromException(e)); }));
+                  .timeoutAfter(kProbeTimeout, kj::mv(there))
+                  .then([](Probed probed) { return probed; },
+                        [](kj::Exception&& e) {
+                          return Probed{{Looked::At::kUnreachable, rpc::FromException(e).message()}, {}};
+                        })
+                  .then([this, look](Probed probed) -> kj::Promise<Looked> {
+                    const bool there = probed.connection.get() != nullptr && probed.looked.at == Looked::At::kUnknown;
+                    if (!there || !look.verify) {
+                      return probed.looked;
+                    }
+                    // Asked of the connection once more: a client of it must not outlive it.
+                    auto request = probed.connection->Bootstrap<rpc::DataServer>().verifyRequest();
+                    FillCopy(look.copy, request.initCopy());
+                    rpc::ToWire(look.content, request.initContent());
+                    request.setPartitions(look.partitions);
+                    auto verified = request.send().then([](auto response) {
+                      return FromFinding(response.getFinding(), response.getWhy());
+                    });
+                    return kj_.timer()
+                        .timeoutAfter(kVerifyTimeout, kj::mv(verified))
+                        .catch_([](kj::Exception&& e) {
+                          return Looked{Looked::At::kUnknown, rpc::FromException(e).message()};
+                        })
+                        .attach(kj::mv(probed.connection));
+                  })
+                  .then([finish](Looked looked) { finish(std::move(looked)); }));
   });
 }
 

@@ -43,7 +43,7 @@ class Shell final : public Outlets, public dfs::FsHost {
   void Apply(uint64_t session, Message batch) override;
   void CloseSession(uint64_t session) override;
   void PushStatus(uint64_t watcher, Message status) override;
-  void Probe(const std::string& address, const sched::Copy& copy, std::function<void(Result<bool>)> done) override;
+  void Probe(const Look& look, std::function<void(Looked)> done) override;
   void InPool(std::function<void()> work) override { pool_.Post(std::move(work)); }
   void InBackground(std::function<void()> work) override { background_.Post(std::move(work)); }
 

@@ -35,9 +35,13 @@ Status Brain::Save(journal::SnapshotWriter* writer) const {
     if (worker.excluded) excluded.push_back(id);
     if (worker.awaited) awaited.push_back(id);
   }
+  std::vector<WorkerWrongOutputs> wrong_outputs;
+  for (const auto& [id, worker] : workers_.all()) {
+    if (worker.wrong_outputs != 0) wrong_outputs.push_back({id, worker.wrong_outputs});
+  }
   add(RecordKind::kSnapshotHead)
   (EncodeFields(head) + EncodeFields(queues) + EncodeFields(random_operators_.All()) + EncodeFields(excluded) +
-   EncodeFields(awaited));
+   EncodeFields(awaited) + EncodeFields(wrong_outputs));
   // Between an epoch and its first event there is nothing to save.
   if (!foreign_ && scheduler_->state().config().known) scheduler_->Save(add(RecordKind::kSnapshotScheduler));
   jobs_.Save(add(RecordKind::kSnapshotJobs));
@@ -59,6 +63,8 @@ Status Brain::Restore(const journal::Record& record) {
       if (reader.ok() && !reader.AtEnd()) reader.Get(excluded);
       std::vector<WorkerId> awaited;  // likewise
       if (reader.ok() && !reader.AtEnd()) reader.Get(awaited);
+      std::vector<WorkerWrongOutputs> wrong_outputs;  // likewise
+      if (reader.ok() && !reader.AtEnd()) reader.Get(wrong_outputs);
       if (!reader.ok() || !reader.AtEnd()) return Corrupted("a snapshot's head cannot be read");
       for (const sched::QueueSet& set : queues) queues_[set.queue] = set;
       for (const auto& found : random) random_operators_.Add(found.op, found.job);
@@ -77,6 +83,9 @@ Status Brain::Restore(const journal::Record& record) {
       }
       for (const WorkerId id : awaited) {
         if (WorkerView* worker = workers_.Find(id)) worker->awaited = true;
+      }
+      for (const auto& [id, count] : wrong_outputs) {
+        if (WorkerView* worker = workers_.Find(id)) worker->wrong_outputs = count;
       }
       for (const StageId& stage : head.unplanned) unplanned_.insert({stage.job, stage.stage});
       for (const auto& timer : head.timers) replayed_timers_.emplace(std::make_pair(timer.policy, timer.id), timer.at);

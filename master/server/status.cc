@@ -444,6 +444,7 @@ void Brain::FillWorkers(uint64_t from, rpc::MasterForClient::WorkersResults::Bui
     status.setCapacityBytes(worker.capacity_bytes);
     status.setMemoryBytes(worker.info.memory_bytes);
     status.setReportsGivenUp(worker.reports_given_up);
+    status.setWrongOutputs(worker.wrong_outputs);
   }
 }
 
@@ -548,6 +549,11 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
     for (const std::string& uri : job->grown) lines.push_back("warning: " + GrownText(uri));
     for (const Skew& s : job->skew) lines.push_back("skew: " + SkewText(s, job->spec.stages[s.stage].name));
     for (const auto& line : job->why_job) lines.push_back(Line(*job, line));
+    for (const auto& [task, why] : job->why) {
+      for (const auto& line : why) {
+        if (line.what == What::kOutputLost && lines.size() <= 256) lines.push_back(Line(*job, line));
+      }
+    }
     for (const auto& [id, attempt] : job->attempts) {
       if (attempt.state != AttemptState::kFailed || lines.size() > 256) continue;
       lines.push_back(Name(id, job->letter(id.task.stage)) + " failed: " + attempt.message +

@@ -193,6 +193,7 @@ ReportIn ReportFrom(rpc::Report::Reader in) {
       out.kind = ReportIn::Kind::kFetchFailed;
       out.fetch.from = CopyFrom(in.getFetchFailed().getCopy());
       out.message = Said(in.getFetchFailed().getWhy());
+      out.unreachable = in.getFetchFailed().getUnreachable();
       break;
     case rpc::Report::FETCH_DONE: {
       const auto done = in.getFetchDone();
@@ -480,8 +481,9 @@ class HeartbeatService final : public rpc::Heartbeats::Server {
   kj::Promise<void> beat(BeatContext context) override {
     const auto worker = context.getParams().getWorker();
     // Counted with its first beat, when the worker has registered and is known by its incarnation.
-    return shell_.Ask([id = WorkerId{worker.getId()}, incarnation = worker.getIncarnation()](Brain& brain) {
-      return brain.Beat(id, incarnation);
+    return shell_.Ask([id = WorkerId{worker.getId()}, incarnation = worker.getIncarnation(),
+                       silent = Millis(context.getParams().getLoopSilentMs())](Brain& brain) {
+      return brain.Beat(id, incarnation, silent);
     }).then([this, context, incarnation = worker.getIncarnation()](bool known) mutable {
       if (known && !counted_ && incarnation == incarnation_) {
         counted_ = true;

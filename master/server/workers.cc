@@ -10,6 +10,8 @@ const char* WorkerView::Word() const {
   if (excluded) return "excluded";
   if (!alive) return "lost";
   if (away) return "away";
+  if (distrusted()) return "distrusted";
+  if (loop_stalled) return "stalled";
   return drained_by_user || leaving ? "draining" : "live";
 }
 
@@ -72,6 +74,9 @@ std::vector<std::pair<WorkerId, std::string>> WorkerTable::Expired(Instant now) 
     const Duration silent = now - worker.last_beat;
     if (silent >= kLease) {
       expired.emplace_back(id, "no heartbeat for " + HumanDuration(silent));
+    } else if (now - worker.loop_moved >= kLoopLease) {
+      expired.emplace_back(id, "it beats, but its control loop has not moved for " +
+                                   HumanDuration(now - worker.loop_moved));
     } else if (worker.session == 0 && worker.heartbeat_connections == 0) {
       expired.emplace_back(id, "its connections broke");
     } else if (worker.session == 0 && now - worker.session_lost >= kReconnectGrace) {

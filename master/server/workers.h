@@ -15,6 +15,12 @@
 
 namespace mr::master {
 
+// How often leases are looked at.
+inline constexpr Duration kTick = Millis(250);
+// A worker that beats, but whose control loop does not move: no new attempts after kLoopStall; lost after kLoopLease,
+// since nothing that is said to it is heard (guesses: a loop that a disk holds up comes back within seconds).
+inline constexpr Duration kLoopStall = Seconds(5);
+inline constexpr Duration kLoopLease = Seconds(60);
 // Beats each 500 ms; a lease of ten: a loaded machine of two cores still makes one of them.
 inline constexpr Duration kBeat = Millis(500);
 inline constexpr Duration kLease = Seconds(5);
@@ -35,6 +41,9 @@ inline constexpr Duration kEffectsLease = Seconds(10);
 // loaded machine (guess).
 inline constexpr Duration kLeaseMargin = Seconds(5);
 
+// So many outputs that its memory damaged, and a worker gets no new attempts: one may be a stray particle (guess).
+inline constexpr uint32_t kDistrustedFrom = 3;
+
 struct WorkerView {
   WorkerId id;
   std::string name;
@@ -49,9 +58,14 @@ struct WorkerView {
   uint64_t batches = 0;   // of commands sent since it registered
   bool answered = false;  // its registration was answered: commands may go
   uint32_t heartbeat_connections = 0;
+  // On the axis of Brain::Lived: times in which the master stood still do not count.
   Instant last_beat, session_lost, registered;
+  Instant loop_moved;         // its control loop, as its beats say
+  bool loop_stalled = false;  // for kLoopStall and longer
   bool drained_by_user = false;  // over all of its lives
   bool excluded = false;  // by an operator, over all of its lives: it may not register
+  uint32_t wrong_outputs = 0;  // that its memory damaged, over all of its lives, since an operator last undrained it
+  bool distrusted() const { return wrong_outputs >= kDistrustedFrom; }
   bool leaving = false;  // it has said so
   bool away = false;  // known from the journal, has not come back yet
   // Alive when a master stopped, and not registered since, also where a later master gave it up. Writes count on it
@@ -62,7 +76,7 @@ struct WorkerView {
   std::map<StageId, uint64_t> directories;  // version sent
   std::set<JobId> holds;  // of which it has outputs, or was asked to copy some, without any stage
 
-  // "live", "draining", "away", "excluded" or "lost".
+  // "live", "draining", "away", "excluded", "distrusted", "stalled" or "lost".
   const char* Word() const;
 };
 

@@ -98,8 +98,12 @@ void AttemptMachine::On(const event::CopyAdded& e, Actions* out) {
   if (e.bound) upstream.bound = e.copy;
   if (state_ != AttemptState::kRunning) return;
   for (const uint32_t i : upstream.reads) {
-    // Where one copy failed, news of one is worth an attempt at once.
+    // Where one copy failed, news of one is worth an attempt at once; another one has almost all tries before it, so
+    // that a reader outlives the time in which what was damaged is made again.
     if (reads_[i].state == ReadState::kPausing) reads_[i].state = ReadState::kIdle;
+    if (reads_[i].from != nullptr && !SameCopy(*reads_[i].from, *e.copy)) {
+      reads_[i].tries = std::min(reads_[i].tries, 1u);  // not 0: the one that failed still comes last
+    }
     FetchIfPossible(i, out);
   }
 }
@@ -130,7 +134,7 @@ void AttemptMachine::On(const event::ReadFailed& e, Actions* out) {
   ReadEntry& read = reads_[e.read];
   if (read.state != ReadState::kFetching) return;
   ++read.tries;
-  out->push_back(action::ReportFetchFailed{read.from, e.why});
+  out->push_back(action::ReportFetchFailed{read.from, e.why, e.unreachable});
   if (e.delivered == Delivered::kPartOfPartition || child_done_ || read.tries >= kMaxTries) {
     return Stop(action::ReportFailed{FailureKind::kLost, "cannot read an input: " + e.why}, out);
   }

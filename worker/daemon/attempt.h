@@ -69,7 +69,13 @@ struct PrepareFailed { std::string message; FailureKind kind = FailureKind::kEnv
 struct CopyAdded { CopyPtr copy; bool bound = false; };  // bound: named to this reader, not in the directory
 struct CopyRemoved { CopyPtr copy; };
 struct ReadDone { uint32_t read = 0; };
-struct ReadFailed { uint32_t read = 0; Delivered delivered = Delivered::kNothing; std::string why; };
+// unreachable: the copy's worker did not answer, which says nothing about the bytes.
+struct ReadFailed {
+  uint32_t read = 0;
+  Delivered delivered = Delivered::kNothing;
+  std::string why;
+  bool unreachable = false;
+};
 struct RetryDue { uint32_t read = 0; };
 // failed: not at its own good end. What the child said is kept by the runner.
 struct ChildEnded { bool failed = false; FailureKind kind = FailureKind::kUser; std::string message; };
@@ -99,7 +105,7 @@ struct DropOutput {};
 struct FreeSlot {};
 struct ReportStarted {};
 struct ReportFetchDone { uint32_t read = 0; CopyPtr from; };
-struct ReportFetchFailed { CopyPtr from; std::string why; };
+struct ReportFetchFailed { CopyPtr from; std::string why; bool unreachable = false; };
 struct ReportFinished { std::vector<Consumed> consumed; };
 struct ReportFailed { FailureKind kind = FailureKind::kUser; std::string message; };
 struct ReportKilled {};
@@ -142,7 +148,7 @@ class AttemptMachine {
   struct ReadEntry {
     Read what;
     ReadState state = ReadState::kIdle;
-    uint32_t tries = 0;    // that failed
+    uint32_t tries = 0;    // that failed, about, since the last other copy came
     bool pinned = false;   // some of `from` was delivered: only equal content may follow
     CopyPtr from;          // being read, or read last
   };

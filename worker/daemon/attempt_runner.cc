@@ -400,7 +400,7 @@ void AttemptRunner::TellTallies(bool all) {
 }
 
 void AttemptRunner::Do(const action::ReportFetchFailed& a) {
-  Tell(FetchFailed{NameOf(*a.from), a.why}, false);
+  Tell(FetchFailed{NameOf(*a.from), a.why, a.unreachable}, false);
 }
 
 void AttemptRunner::Do(const action::ReportFinished& a) {
@@ -500,7 +500,7 @@ void AttemptRunner::OnReadFailed(uint32_t read, const Status& why, bool) {
   const Delivered delivered = trace.broken                                ? Delivered::kPartOfPartition
                               : trace.whole.empty() && trace.open.empty() ? Delivered::kNothing
                                                                           : Delivered::kWholePartitions;
-  Handle(event::ReadFailed{read, delivered, why.ToString()});
+  Handle(event::ReadFailed{read, delivered, why.ToString(), why.code() == Code::kUnavailable});
 }
 
 std::optional<ProgressFrame> AttemptRunner::Frame() const {

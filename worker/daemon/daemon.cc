@@ -20,6 +20,7 @@
 #include "worker/daemon/data_server.h"
 #include "worker/daemon/heartbeat.h"
 #include "worker/daemon/housekeeping.h"
+#include "worker/daemon/loop_watch.h"
 #include "worker/daemon/metrics.h"
 #include "worker/daemon/session.h"
 
@@ -94,6 +95,7 @@ struct Daemon::Impl {
     std::unique_ptr<FetchPool> fetches;
     std::unique_ptr<Replicator> replicator;
     std::unique_ptr<ShuffleServing> serving;
+    std::unique_ptr<Verifier> verifier;
     std::unique_ptr<LibraryCache> libraries;
     std::unique_ptr<SideFiles> side_files;
     std::unique_ptr<InputOpener> inputs;
@@ -107,6 +109,7 @@ struct Daemon::Impl {
   kj::Own<rpc::HttpPort> http;
   kj::Own<rpc::SelfCheck> self_check;
   std::unique_ptr<Looped> looped;
+  LoopWatch loop_watch{loop};  // of the heartbeat's thread
   std::unique_ptr<Heartbeat> heartbeat;
   std::atomic<int64_t> effects_lease_ns{0};  // 0: as long as they like
 
@@ -170,6 +173,7 @@ void Daemon::Impl::Build() {
   l.fetches = std::make_unique<FetchPool>(loop, store, pool.poster(), fetch_options);
   l.replicator = std::make_unique<Replicator>(loop, *l.fetches, store);
   l.serving = std::make_unique<ShuffleServing>(store, pool.poster(), incarnation);
+  l.verifier = std::make_unique<Verifier>(loop, store, pool.poster(), incarnation);
   l.fetches->CountReadersIn(l.serving->readers());
   l.libraries = std::make_unique<LibraryCache>(
       loop, pool.poster(), options.builtin_library, Path("lib"),
@@ -210,6 +214,7 @@ void Daemon::Impl::BuildSession() {
   o.on_registered = [this](const WorkerRef& self, uint64_t cluster, const Session::Options::Times& times) {
     OnRegistered(self, cluster, times);
   };
+  o.heard = [this] { return heartbeat == nullptr ? Now() : heartbeat->heard(); };
   o.read_log = [this](AttemptId attempt) { return ReadLog(attempt); };
   l.session = std::make_unique<Session>(loop, *l.worker, l.directory, std::move(o));
   l.housekeeping = std::make_unique<Housekeeping>(
@@ -283,7 +288,8 @@ Status Daemon::Impl::Listen() {
         loop.io(), own, [this](const rpc::Hello& hello, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
           if (hello.role != rpc::Role::kData) return Unavailable("a worker serves data connections only");
           if (looped == nullptr) return Unavailable("this worker is still starting");
-          return capnp::Capability::Client(kj::heap<DataServer>(*looped->serving, looped->blocks->server()));
+          return capnp::Capability::Client(kj::heap<DataServer>(*looped->serving, *looped->verifier,
+                                                                       looped->blocks->server()));
         },
         limits, nullptr, log);
     return server->Listen(options.bind, options.port);
@@ -322,7 +328,8 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(Options options, std::unique_ptr<T
   i.heartbeat = std::make_unique<Heartbeat>(
       i.options.master,
       [&i] { i.loop.Post([&i] { i.looped->session->RegisterAgain("the master does not know this worker any more"); }); },
-      [&i] { i.loop.Post([&i] { i.EndUnheard(); }); }, [&i](Instant sent) { i.RenewLease(sent); });
+      [&i] { i.loop.Post([&i] { i.EndUnheard(); }); }, [&i](Instant sent) { i.RenewLease(sent); },
+      [&i] { return i.loop_watch.Silent(); });
   i.loop.Post([&i] { i.looped->session->Start(); });
   return daemon;
 }

@@ -5,22 +5,26 @@
 #include "dfs/block/block_server.h"
 #include "schema/data.capnp.h"
 #include "worker/shuffle/serve.h"
+#include "worker/shuffle/verify.h"
 
 namespace mr::worker {
 
 class DataServer : public rpc::DataServer::Server {
  public:
-  DataServer(ShuffleServing& shuffle, dfs::BlockServer& blocks) : shuffle_(shuffle), blocks_(blocks) {}
+  DataServer(ShuffleServing& shuffle, Verifier& verifier, dfs::BlockServer& blocks)
+      : shuffle_(shuffle), verifier_(verifier), blocks_(blocks) {}
 
   kj::Promise<void> fetch(FetchContext c) override { return shuffle_.Fetch(c); }
   kj::Promise<void> table(TableContext c) override { return shuffle_.Table(c); }
   kj::Promise<void> openFetch(OpenFetchContext c) override { return shuffle_.OpenFetch(c); }
   kj::Promise<void> probe(ProbeContext c) override { return shuffle_.Probe(c); }
+  kj::Promise<void> verify(VerifyContext c) override { return verifier_.Answer(c); }
   kj::Promise<void> writeBlock(WriteBlockContext c) override { return blocks_.WriteBlock(c); }
   kj::Promise<void> readBlock(ReadBlockContext c) override { return blocks_.ReadBlock(c); }
 
  private:
   ShuffleServing& shuffle_;
+  Verifier& verifier_;
   dfs::BlockServer& blocks_;
 };
 

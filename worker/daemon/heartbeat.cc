@@ -1,7 +1,9 @@
 #include "worker/daemon/heartbeat.h"
 
 #include <algorithm>
+#include <atomic>
 
+#include "common/base/lived_clock.h"
 #include "common/io/clock.h"
 #include "common/rpc/connection.h"
 #include "common/rpc/kj_thread.h"
@@ -18,13 +20,16 @@ struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
   const std::string master;
   const std::function<void()> unknown, silent;
   const std::function<void(Instant)> contact;
+  const std::function<Duration()> loop_silent;
+  std::atomic<int64_t> heard_ns{0};  // of the last answered beat, when it was sent; any thread
 
   // Below: on the loop.
   WorkerRef self;
   uint64_t cluster_id = 0;
   Duration period = Millis(500);
   Duration window;
-  Instant heard;  // when the last beat that was answered was sent
+  LivedClock clock{Now(), Millis(500), Seconds(2)};
+  Instant heard;  // when the last beat that was answered was sent, as this thread lived it
   bool said_silent = false;
   uint64_t sequence = 0;
   bool running = false;
@@ -34,8 +39,13 @@ struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
 
   rpc::KjThread loop{"heartbeat"};  // last
 
-  Impl(std::string m, std::function<void()> u, std::function<void()> s, std::function<void(Instant)> c)
-      : master(std::move(m)), unknown(std::move(u)), silent(std::move(s)), contact(std::move(c)) {}
+  Impl(std::string m, std::function<void()> u, std::function<void()> s, std::function<void(Instant)> c,
+       std::function<Duration()> l)
+      : master(std::move(m)),
+        unknown(std::move(u)),
+        silent(std::move(s)),
+        contact(std::move(c)),
+        loop_silent(std::move(l)) {}
 
   void taskFailed(kj::Exception&&) override {}
 
@@ -45,15 +55,19 @@ struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
 
   // Of its own, since a beat may be without an answer for long.
   void Listen() {
-    if (window.ns > 0 && !said_silent && Now() - heard >= window) {
+    const Instant now = clock.Read(Now());
+    (void)loop_silent();  // it counts from its last call
+    if (window.ns > 0 && !said_silent && now - heard >= window) {
       said_silent = true;
       silent();
     }
     tasks->add(loop.timer().afterDelay(period.ns * kj::NANOSECONDS).then([this] { Listen(); }));
   }
 
-  void Heard(Instant sent) {
-    heard = sent;
+  // sent: on the host's clock, and as this thread lived it.
+  void Heard(Instant sent, Instant lived) {
+    heard_ns.store(sent.ns);
+    heard = lived;
     said_silent = false;
   }
 
@@ -69,11 +83,14 @@ struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
     auto request = heartbeats.beatRequest();
     ToWire(self, request.initWorker());
     request.setSequence(++sequence);
+    request.setLoopSilentMs(static_cast<uint32_t>(std::min<int64_t>(loop_silent().millis(), UINT32_MAX)));
+    const Instant sent = Now();
     tasks->add(loop.timer()
                    .timeoutAfter(kAnswerTimeout.ns * kj::NANOSECONDS, request.send())
                    .then(
-                       [this, id = self, sent = Now()](capnp::Response<rpc::Heartbeats::BeatResults> response) {
-                         Heard(sent);
+                       [this, id = self, sent,
+                        lived = clock.Read(sent)](capnp::Response<rpc::Heartbeats::BeatResults> response) {
+                         Heard(sent, lived);
                          if (response.getKnown()) contact(sent);
                          if (!response.getKnown() && id.id == self.id) unknown();
                          After(period);
@@ -102,8 +119,11 @@ struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
 };
 
 Heartbeat::Heartbeat(std::string master, std::function<void()> unknown, std::function<void()> silent,
-                     std::function<void(Instant)> contact)
-    : impl_(std::make_unique<Impl>(std::move(master), std::move(unknown), std::move(silent), std::move(contact))) {}
+                     std::function<void(Instant)> contact, std::function<Duration()> loop_silent)
+    : impl_(std::make_unique<Impl>(std::move(master), std::move(unknown), std::move(silent), std::move(contact),
+                                   std::move(loop_silent))) {}
+
+Instant Heartbeat::heard() const { return {impl_->heard_ns.load()}; }
 
 Heartbeat::~Heartbeat() {
   impl_->loop.Run([this] {
@@ -119,7 +139,8 @@ void Heartbeat::Set(const WorkerRef& self, uint64_t cluster_id, Duration period,
     impl_->cluster_id = cluster_id;
     impl_->period = period;
     impl_->window = window;
-    impl_->Heard(Now());  // the registration's answer
+    const Instant now = Now();
+    impl_->Heard(now, impl_->clock.Read(now));  // the registration's answer
     if (impl_->tasks == nullptr) impl_->tasks = std::make_unique<kj::TaskSet>(*impl_);
     if (!impl_->running) {
       impl_->running = true;

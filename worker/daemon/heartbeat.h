@@ -15,13 +15,16 @@ namespace mr::worker {
 class Heartbeat {
  public:
   // Called on the heartbeat's thread. unknown: the master does not know the session any more. silent:
-  // nothing was heard of it for the whole window; once, until it is heard again. contact: it answered, and knows this
-  // worker, what was sent at this time.
+  // nothing was heard of it for the whole window, less the time in which this process stood still; once, until it is
+  // heard again. contact: it answered, and knows this worker, what was sent at this time. loop_silent: for how long the
+  // worker's control loop has not moved; told with each beat, called at least once a second.
   Heartbeat(std::string master, std::function<void()> unknown, std::function<void()> silent,
-            std::function<void(Instant sent)> contact);
+            std::function<void(Instant sent)> contact, std::function<Duration()> loop_silent);
   ~Heartbeat();  // joins
   // From now on beats as this one, this often. window: 0 = for ever. Any thread.
   void Set(const WorkerRef& self, uint64_t cluster_id, Duration period, Duration window);
+  // When the last beat that was answered was sent. Any thread.
+  Instant heard() const;
 
  private:
   struct Impl;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "common/base/text.h"
 #include "common/io/clock.h"
+#include "common/io/fault.h"
 #include "common/rpc/kj_status.h"
 #include "worker/daemon/session_impl.h"
 #include "worker/daemon/wire.h"
@@ -55,8 +57,25 @@ void Session::Impl::Break(const std::string& why) {
   }));
 }
 
+// This process stood still for longer than its lease, and the master has not answered a beat since: it has given this
+// worker up, most likely. What it said before is not carried out; the next registration says what still counts, and
+// ends the attempts that do not.
+bool Session::Impl::FenceIfStoodStill() {
+  lived.Read(Now());
+  const Duration gap = lived.last_gap();
+  if (!registered || lease.ns == 0 || gap < lease || !options.heard || Now() - options.heard() < lease) return false;
+  Break("this worker stood still for " + HumanDuration(gap) + ", longer than its lease of " + HumanDuration(lease));
+  return true;
+}
+
+void Session::Impl::Look() {
+  FenceIfStoodStill();
+  tasks.add(loop.timer().afterDelay(kLook.ns * kj::NANOSECONDS).then([this] { Look(); }));
+}
+
 // Batches come as calls and as answers to ours, which may pass each other; they count in order.
 void Session::Impl::Receive(CommandBatch batch) {
+  if (FenceIfStoodStill()) return;
   if (batch.sequence >= next_batch) ahead.emplace(batch.sequence, std::move(batch));
   while (registered && !ahead.empty() && ahead.begin()->first == next_batch) {
     CommandBatch next = std::move(ahead.begin()->second);
@@ -71,6 +90,7 @@ void Session::Impl::Apply(CommandBatch batch) {
     LOG(WARNING) << "commands of master epoch " << batch.master_epoch << " are not heard under epoch " << master_epoch;
     return;
   }
+  FaultPoint("commands");
   for (const auto& [report, verdict] : batch.verdicts) Answer(report, verdict);
   for (Command& command : batch.commands) worker.Apply(std::move(command));
   ScheduleProgress();
@@ -108,7 +128,10 @@ Session::Session(rpc::KjThread& loop, Worker& worker, Directory& directory, Opti
     : impl_(kj::heap<Impl>(loop, worker, directory, std::move(options))) {}
 Session::~Session() = default;
 
-void Session::Start() { impl_->Connect(); }
+void Session::Start() {
+  impl_->Connect();
+  impl_->Look();
+}
 
 void Session::Stop() {
   impl_->stopped = true;

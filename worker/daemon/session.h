@@ -42,6 +42,8 @@ class Session {
     // After each registration.
     std::function<void(const WorkerRef&, uint64_t cluster_id, const Times&)> on_registered;
     std::function<kj::Promise<Result<std::string>>(AttemptId)> read_log;
+    // When the master last answered a beat; may be empty.
+    std::function<Instant()> heard;
   };
   Session(rpc::KjThread& loop, Worker& worker, Directory& directory, Options options);
   ~Session();

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/lived_clock.h"
 #include "common/base/rng.h"
 #include "common/io/clock.h"
 #include "worker/daemon/session.h"
@@ -17,6 +18,10 @@ namespace mr::worker {
 
 inline constexpr Duration kFirstPause = Millis(100);  // between two connections; doubles
 inline capnp::Text::Reader AsText(const std::string& s) { return {s.c_str(), s.size()}; }
+
+// How often the loop looks at the clock; gaps of more than kStoodStill mean that it did not run.
+inline constexpr Duration kLook = Millis(500);
+inline constexpr Duration kStoodStill = Seconds(2);
 
 struct Session::Impl : kj::TaskSet::ErrorHandler {
   struct Pending {
@@ -85,6 +90,8 @@ struct Session::Impl : kj::TaskSet::ErrorHandler {
   bool calls_full = false;  // reports wait for a call to come back
   bool progress_scheduled = false;
   bool progress_under_way = false;
+  Duration lease;  // after which the master gives a silent worker up; 0: not known
+  LivedClock lived{Now(), kLook, kStoodStill};
   kj::TaskSet tasks;  // last: its tasks use what is above
 
   Impl(rpc::KjThread& l, Worker& w, Directory& d, Options o)
@@ -101,6 +108,8 @@ struct Session::Impl : kj::TaskSet::ErrorHandler {
   void SendBlockNews();
   void OnRegistered(rpc::Registration::Reader answer);
   void Break(const std::string& why);
+  bool FenceIfStoodStill();
+  void Look();
   void Receive(CommandBatch batch);
   void Apply(CommandBatch batch);
   void Answer(uint64_t number, Verdict verdict);

@@ -148,6 +148,7 @@ void Session::Impl::OnRegistered(rpc::Registration::Reader answer) {
   options.cluster_id = answer.getClusterId();
   registered = true;
   pause = kFirstPause;
+  lease = Millis(answer.getLeaseMs());
   std::vector<CopyName> drop;
   const auto bits = answer.getDrop();
   for (size_t i = 0; i < listed->inventory.size() && i / 8 < bits.size(); ++i) {

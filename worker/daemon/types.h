@@ -178,7 +178,7 @@ struct Failed {
 };
 struct Refused { std::string why; };
 struct Killed {};
-struct FetchFailed { CopyName copy; std::string why; };
+struct FetchFailed { CopyName copy; std::string why; bool unreachable = false; };
 struct FetchDone { CopyName copy; uint64_t bytes = 0; Duration took; uint32_t readers = 0; };
 struct CopyMade { CopyName copy; };
 struct CopyNotMade {

@@ -271,6 +271,7 @@ struct ReportWriter {
     auto f = out.initFetchFailed();
     worker::ToWire(failed.copy, f.initCopy());
     f.setWhy(Cut(failed.why));
+    f.setUnreachable(failed.unreachable);
   }
   void operator()(const FetchDone& done) {
     auto f = out.initFetchDone();

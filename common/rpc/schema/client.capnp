@@ -264,6 +264,8 @@ struct WorkerStatus {
   # That attempts may take together; 0: not limited.
   reportsGivenUp @14 :UInt32;
   # Reports that it could not deliver to this master in several tries.
+  wrongOutputs @15 :UInt32;
+  # Outputs that its memory damaged; from 3 on it gets no new attempts.
 }
 
 struct QueueStatus {

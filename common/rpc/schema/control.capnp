@@ -51,8 +51,8 @@ struct RegistrationPage {
 
 interface Heartbeats {
   # On its own connection (hello role: heartbeat) and thread.
-  beat @0 (worker :WorkerRef, sequence :UInt64) -> (known :Bool);
-  # known = false: register again.
+  beat @0 (worker :WorkerRef, sequence :UInt64, loopSilentMs :UInt32) -> (known :Bool);
+  # known = false: register again. loopSilentMs: for how long the worker's control loop has not moved; 0 while it does.
 }
 
 struct WorkerInfo {
@@ -378,6 +378,8 @@ struct FetchFailed {
   why @1 :Text;
   here @2 :Bool;
   # Of copyNotMade: for what is this worker's own, as a full disk is. The source is in no doubt.
+  unreachable @3 :Bool;
+  # The source did not answer: this says nothing about its bytes.
 }
 struct FetchDone {
   # Of an attempt byBind: one read. Of others: all reads from this copy's worker since the last such report.

@@ -19,6 +19,20 @@ interface DataServer {
   # downstream: addresses of the next replicas in the pipeline.
   readBlock @5 (id :UInt64, generation :UInt32, offset :UInt64, length :UInt32) -> (outcome :Common.Outcome, data :Data);
   # Verified against the sidecar before it leaves; at most 1 MiB.
+  verify @6 (copy :Control.Copy, content :Common.Digest, partitions :UInt32) -> (finding :Finding, why :Text);
+  # Reads all of an output here and compares it with its committed digests. Answers when that is done, which takes
+  # seconds for gigabytes. `why` says what is wrong with a damaged one.
+}
+
+enum Finding {
+  unknown @0;
+  # Not looked at: too many others wait.
+  whole @1;
+  damaged @2;
+  # Some of it cannot be read, or differs from the digest that was stored with it.
+  otherContent @3;
+  # It is as it was stored, and is not what was committed: it was damaged in memory.
+  gone @4;
 }
 
 interface FetchSession {

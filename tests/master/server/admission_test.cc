@@ -29,7 +29,7 @@ class HeldPredictions final : public Outlets {
   void Apply(uint64_t, Message) override {}
   void CloseSession(uint64_t) override {}
   void PushStatus(uint64_t, Message) override {}
-  void Probe(const std::string&, const sched::Copy&, std::function<void(Result<bool>)>) override {}
+  void Probe(const Look&, std::function<void(Looked)>) override {}
   void InPool(std::function<void()> work) override { work(); }
   void InBackground(std::function<void()> work) override { held.push_back(std::move(work)); }
   std::vector<std::function<void()>> held;  // of the master's thread
@@ -69,7 +69,7 @@ class AdmissionTest : public testing::Test {
   // On the master's thread; the worker, if there is one, lives on.
   void On(const std::function<void()>& fn) {
     loop_->Run([&] {
-      (void)brain_->Beat(WorkerId{1}, 1);
+      (void)brain_->Beat(WorkerId{1}, 1, {});
       fn();
     });
   }

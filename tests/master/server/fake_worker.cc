@@ -138,6 +138,7 @@ kj::Promise<void> FakeWorker::BeatLoop() {
   auto request = link_->beats->beatRequest();
   request.initWorker().setId(id);
   request.getWorker().setIncarnation(incarnation_);
+  request.setLoopSilentMs(loop_silent_ms);
   return request.send().then([this](capnp::Response<rpc::Heartbeats::BeatResults> response) {
     known = response.getKnown();
     return io_.io.provider->getTimer().afterDelay(200 * kj::MILLISECONDS).then([this] { return BeatLoop(); });
@@ -236,6 +237,21 @@ void FakeWorker::TellOfCopy(bool made, const AttemptId& of, uint32_t generation,
     failed.setWhy(why.c_str());
     failed.setHere(own_fault);
   }
+  Send(kj::mv(request));
+}
+
+void FakeWorker::Complain(const AttemptId& reader, const AttemptId& of, uint32_t generation, WorkerId at,
+                          uint64_t incarnation, bool unreachable) {
+  auto request = link_->master->reportRequest();
+  auto failed = NewReport(reader, request).initFetchFailed();
+  auto copy = failed.initCopy();
+  rpc::ToWire(of.task, copy.initTask());
+  copy.setGeneration(generation);
+  copy.setAttempt(of.number);
+  copy.initWorker().setId(at.value);
+  copy.getWorker().setIncarnation(incarnation);
+  failed.setWhy("corrupted: a chunk's bytes differ from its digest");
+  failed.setUnreachable(unreachable);
   Send(kj::mv(request));
 }
 

@@ -89,6 +89,9 @@ class FakeWorker {
   // Tells of a copy at this worker (made), or that there will be none of one at another, as it is.
   void TellOfCopy(bool made, const AttemptId& of, uint32_t generation, WorkerId at, uint64_t incarnation,
                   const std::string& why = "");
+  // Says that an attempt of its own could not read this output.
+  void Complain(const AttemptId& reader, const AttemptId& of, uint32_t generation, WorkerId at, uint64_t incarnation,
+                bool unreachable = false);
   std::vector<AttemptId> asked_to_copy;
   std::vector<AttemptId> launched;
   std::set<AttemptId> held;
@@ -100,6 +103,7 @@ class FakeWorker {
     Digest128 content;
   };
   std::map<uint32_t, std::map<uint32_t, Copy>> directory;  // by stage and task
+  uint32_t loop_silent_ms = 0;  // as its beats say
   uint32_t id = 0;
   bool known = true;          // what its last beat was told
   bool refuses_calls = false;  // calls with commands fail; the connection lives

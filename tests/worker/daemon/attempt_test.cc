@@ -235,6 +235,31 @@ TEST_F(AttemptTest, NewsOfACopyEndsAPause) {
   EXPECT_EQ(Do(m, event::RetryDue{0}), "") << "the pause was over";
 }
 
+// The output was damaged, and is made again while its reader waits for it.
+TEST_F(AttemptTest, AnOutputThatWasMadeAgainHasTheTriesOfANewOne) {
+  AttemptMachine m = Running(1);
+  for (int i = 0; i < 8; ++i) {
+    m.Step(event::ReadFailed{0, Delivered::kNothing, "damaged"});
+    m.Step(event::RetryDue{0});
+  }
+  m.Step(event::CopyRemoved{MakeCopy(0, 1, 2)});
+  m.Step(event::ReadFailed{0, Delivered::kNothing, "gone"});
+  EXPECT_EQ(m.state(), AttemptState::kStopping) << "the ninth";
+  AttemptMachine other = Running(1);
+  for (int i = 0; i < 8; ++i) {
+    other.Step(event::ReadFailed{0, Delivered::kNothing, "damaged"});
+    if (i < 7) other.Step(event::RetryDue{0});
+  }
+  other.Step(event::CopyRemoved{MakeCopy(0, 1, 2)});
+  EXPECT_EQ(Do(other, event::CopyAdded{MakeCopy(0, 2, 3)}), "fetch 0@3");
+  for (int i = 0; i < 7; ++i) {
+    EXPECT_EQ(other.state(), AttemptState::kRunning);
+    other.Step(event::ReadFailed{0, Delivered::kNothing, "slow"});
+    other.Step(event::RetryDue{0});
+  }
+  EXPECT_EQ(other.state(), AttemptState::kRunning);
+}
+
 TEST_F(AttemptTest, APartlyDeliveredPartitionFailsTheAttemptAsLost) {
   AttemptMachine m = Running(1);
   EXPECT_EQ(Do(m, event::ReadFailed{0, Delivered::kPartOfPartition, "gone"}), "unfetched, nofetch, killchild");

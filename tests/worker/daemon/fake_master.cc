@@ -110,8 +110,8 @@ class FakeMaster::ForWorker : public rpc::MasterForWorker::Server {
     result.setWorkerId(kWorkerId);
     result.setClusterId(kCluster);
     result.setHeartbeatMs(20);
-    result.setLeaseMs(5000);
     std::lock_guard lock(m_.mutex_);
+    result.setLeaseMs(m_.lease_ms_);
     result.setMasterEpoch(m_.epoch_);
     result.setReattachMs(m_.reattach_ms_);
     result.setStartOver(m_.start_over_);
@@ -287,6 +287,11 @@ void FakeMaster::SetAnswersBeats(bool on) {
   std::lock_guard lock(mutex_);
   answers_beats_ = on;
 }
+void FakeMaster::SetLease(uint32_t ms) {
+  std::lock_guard lock(mutex_);
+  lease_ms_ = ms;
+}
+
 void FakeMaster::SetReattachWindow(uint32_t ms) {
   std::lock_guard lock(mutex_);
   reattach_ms_ = ms;
@@ -403,6 +408,24 @@ void FakeMaster::SendBatch(uint64_t sequence, uint32_t epoch,
 
 void FakeMaster::Send(uint32_t n, std::function<void(capnp::List<rpc::Command>::Builder)> fill, uint32_t epoch) {
   SendBatch(0, epoch, [n, &fill](rpc::CommandBatch::Builder batch) { fill(batch.initCommands(n)); });
+}
+
+void FakeMaster::SendUnanswered(uint32_t n, const std::function<void(capnp::List<rpc::Command>::Builder)>& fill) {
+  uint32_t epoch = 0;
+  {
+    std::lock_guard lock(mutex_);
+    epoch = epoch_;
+  }
+  loop_.Run([&] {
+    KJ_IF_MAYBE(worker, worker_) {
+      auto request = worker->applyRequest();
+      auto batch = request.initBatch();
+      batch.setMasterEpoch(epoch);
+      batch.setSequence(++batches_);
+      fill(batch.initCommands(n));
+      loop_.Spawn(request.send().ignoreResult().catch_([](kj::Exception&&) {}));
+    }
+  });
 }
 
 void FakeMaster::SendSwapped(uint32_t n1, std::function<void(capnp::List<rpc::Command>::Builder)> first, uint32_t n2,

@@ -57,6 +57,7 @@ class FakeMaster {
   void SetAnswersBeats(bool on);
   // For the next registrations; 0 = attempts may run for ever unheard.
   void SetReattachWindow(uint32_t ms);
+  void SetLease(uint32_t ms);
   // Whether they are told that the worker was given up.
   void SetStartOver(bool on);
   // Whether they are told that nobody knows the copies that they list.
@@ -85,6 +86,8 @@ class FakeMaster {
   uint64_t beats();
   // Applied by the worker in one call, under the present epoch or `epoch`.
   void Send(uint32_t n, std::function<void(capnp::List<rpc::Command>::Builder)> fill, uint32_t epoch = 0);
+  // The same, without waiting for the answer: the worker may be stopped, or not carry it out.
+  void SendUnanswered(uint32_t n, const std::function<void(capnp::List<rpc::Command>::Builder)>& fill);
   // The two batches arrive in the wrong order.
   void SendSwapped(uint32_t n1, std::function<void(capnp::List<rpc::Command>::Builder)> first, uint32_t n2,
                    std::function<void(capnp::List<rpc::Command>::Builder)> second);
@@ -114,7 +117,7 @@ class FakeMaster {
   bool hold_registrations_ = false;
   AttemptId failing_;
   std::vector<std::pair<uint64_t, bool>> block_news_;
-  uint32_t reattach_ms_ = 0;
+  uint32_t reattach_ms_ = 0, lease_ms_ = 5000;
   uint64_t beats_ = 0;
   uint32_t epoch_ = 1;
   std::string library_;

@@ -1,4 +1,7 @@
 // The real mrworker binary against a master of the test's own, over real connections.
+#include <chrono>
+#include <thread>
+
 #include "tests/worker/daemon/worker_daemon_testing.h"
 
 namespace mr::worker {
@@ -148,6 +151,34 @@ TEST_F(WorkerDaemonTest, WithoutWordFromItsMasterItEndsItsAttemptsAndKeepsItsOut
   EXPECT_EQ(third.inventory[0].output.task, Attempt(0, 0).task);
   LaunchPlain(Attempt(2, 1));
   EXPECT_EQ(master_.WaitForReport(Attempt(2, 1), {"refused", "started"}).what, "started");
+}
+
+// As a stopped machine does: what it was told before it stood still may not hold any more.
+TEST_F(WorkerDaemonTest, AfterItStoodStillForLongerThanItsLeaseItRegistersAgainBeforeItDoesWhatItIsTold) {
+  master_.WaitForRegistration(1);
+  master_.SetLease(1000);
+  master_.SetKnown(false);
+  const auto second = master_.WaitForRegistration(2);
+  SendStages();
+  SendSleepStage(2);
+  LaunchPlain(Attempt(2, 0));
+  master_.WaitForReport(Attempt(2, 0), {"started"});
+  master_.SetAnswersBeats(false);
+  const pid_t pid = static_cast<pid_t>(second.pid);
+  ASSERT_EQ(kill(pid, SIGSTOP), 0);
+  master_.SendUnanswered(1, [](capnp::List<rpc::Command>::Builder commands) {
+    rpc::ToWire(Attempt(2, 1), commands[0].initLaunch().initAttempt());
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(3500));  // the stop is what is tested
+  ASSERT_EQ(kill(pid, SIGCONT), 0);
+  const auto third = master_.WaitForRegistration(3);
+  master_.SetAnswersBeats(true);
+  EXPECT_EQ(third.incarnation, second.incarnation);
+  EXPECT_THAT(third.running, testing::ElementsAre(Attempt(2, 0))) << "the launch from before was not heeded";
+  LaunchPlain(Attempt(2, 2));
+  EXPECT_EQ(master_.WaitForReport(Attempt(2, 2), {"refused", "started"}).what, "started");
+  EXPECT_EQ(master_.ReportsOf(Attempt(2, 1), "started"), 0u);
+  EXPECT_THAT(WorkerLog(), testing::HasSubstr("longer than its lease"));
 }
 
 TEST_F(WorkerDaemonTest, GivenUpByItsMasterItStartsOverInTheSameProcess) {

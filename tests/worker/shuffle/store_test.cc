@@ -233,6 +233,95 @@ TEST_F(StoreTest, DamagedBytesAreCorruptedNeverWrong) {
   EXPECT_GT(corrupted, 0u);
 }
 
+// Damage of each kind and at each part of a table file (data, index, filter, properties, footer): the outputs in it are
+// damaged or right, the store goes on with all others.
+TEST_F(StoreTest, WhateverBecomesOfATableFileItsOutputsAreDamagedAndNoOthers) {
+  const TestOutput output = MakeOutput(3, 4, 2, 300), small = MakeOutput(4, 2, 1, 20);
+  constexpr int kPlaces = 40;
+  for (int round = 0; round < kPlaces + 8; ++round) {
+    Open({.sst_bytes = 5000});
+    const auto rows = StoreOutput(*store_, Copy(1, 1), output);
+    const auto small_rows = StoreOutput(*store_, Copy(2, 1), small);
+    std::string path;
+    for (const std::string& cohort : NamesIn(shuffle_directory())) {
+      for (const std::string& name : NamesIn(shuffle_directory() + "/" + cohort)) {
+        if (name.ends_with(".sst")) path = shuffle_directory() + "/" + cohort + "/" + name;
+      }
+    }
+    ASSERT_FALSE(path.empty());
+    const uint64_t size = *FileSize(path);
+    std::string what;
+    if (round < kPlaces) {
+      // Half of them in the last 4 KiB, where everything but data stands.
+      const uint64_t at = round % 2 == 0 ? size * static_cast<uint64_t>(round) / kPlaces
+                                         : size - 1 - 4096 * static_cast<uint64_t>(round) / kPlaces;
+      std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+      file.seekg(static_cast<std::streamoff>(at));
+      const int byte = file.get();
+      file.seekp(static_cast<std::streamoff>(at));
+      file.put(static_cast<char>(byte ^ 0x10));
+      what = "byte " + std::to_string(at) + " of " + std::to_string(size);
+    } else if (round < kPlaces + 7) {
+      const uint64_t length = size * static_cast<uint64_t>(round - kPlaces) / 7;
+      ASSERT_EQ(::truncate(path.c_str(), static_cast<off_t>(length)), 0);
+      what = "cut to " + std::to_string(length) + " of " + std::to_string(size);
+    } else {
+      ASSERT_EQ(::unlink(path.c_str()), 0);
+      what = "removed";
+    }
+    size_t failed = 0, chunks = 0;
+    for (uint32_t p = 0; p < output.size(); ++p) {
+      for (uint32_t c = 0; c < rows[p].chunks; ++c) {
+        const auto chunk = store_->Get(Copy(1, 1), p, c);
+        ++chunks;
+        failed += !chunk.ok();
+        if (chunk.ok()) {
+          EXPECT_EQ(Unpack(*chunk), output[p][c]) << what;
+        }
+        const Code code = chunk.ok() ? Code::kOk : chunk.status().code();
+        EXPECT_TRUE(code == Code::kOk || code == Code::kCorrupted || code == Code::kInternal)
+            << what << ": " << chunk.status().ToString();
+      }
+    }
+    if (what.starts_with("cut")) {
+      EXPECT_EQ(failed, chunks) << what;
+    } else if (what == "removed") {
+      EXPECT_TRUE(failed == 0 || failed == chunks) << "one that is still open can be read: " << failed;
+    }
+    EXPECT_TRUE(store_->Has(Copy(1, 1))) << "still told of, so that a reader's complaint finds it: " << what;
+    for (uint32_t p = 0; p < small.size(); ++p) {
+      for (uint32_t c = 0; c < small_rows[p].chunks; ++c) {
+        const auto chunk = store_->Get(Copy(2, 1), p, c);
+        ASSERT_TRUE(chunk.ok()) << what << ": " << chunk.status().ToString();
+        EXPECT_EQ(Unpack(*chunk), small[p][c]);
+      }
+    }
+    StoreOutput(*store_, Copy(3, 1), output);
+    EXPECT_TRUE(store_->Table(Copy(3, 1)).ok()) << what;
+  }
+}
+
+TEST_F(StoreTest, WhereTheNextDatabaseDoesNotOpenThePresentOneTakesTheOutputs) {
+  Open({.cohort_bytes = 1, .memtable_bytes = 1 << 16});
+  store_->Settle();
+  const TestOutput output = MakeOutput(1, 2, 1, 50);
+  StoreOutput(*store_, Copy(1, 1), output);
+  // Wherever the next ones would be, something else is already.
+  for (int i = 0; i < 64; ++i) {
+    const std::string path = shuffle_directory() + "/cohort-" + std::to_string(i);
+    if (!PathExists(path)) std::ofstream(path) << "in the way";
+  }
+  for (uint32_t task = 2; task < 12; ++task) {
+    StoreOutput(*store_, Copy(1, task), output);
+    store_->Settle();
+  }
+  EXPECT_TRUE(store_->Get(Copy(1, 1), 0, 0).ok()) << "what was there is still there";
+  for (int i = 0; i < 64; ++i) ::unlink((shuffle_directory() + "/cohort-" + std::to_string(i)).c_str());
+  store_->Settle();
+  StoreOutput(*store_, Copy(1, 50), output);
+  EXPECT_TRUE(store_->Table(Copy(1, 50)).ok()) << "and later ones find one again";
+}
+
 TEST(StoreFormatTest, AChunkWithAFlippedBitIsCorrupted) {
   std::string value;
   EncodeChunk(MakeOutput(3, 1, 1, 40)[0][0], 40, 1, &value);
