@@ -26,6 +26,7 @@ class NoHost final : public TaskHost {
  public:
   std::shared_ptr<RunningTask> Run(TaskSpec, std::shared_ptr<TaskObserver>) override { return nullptr; }
   void EndJob(JobId) override {}
+  void RenewLease(Instant) override {}
 };
 
 class SessionTest : public testing::Test {
