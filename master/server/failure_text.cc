@@ -122,4 +122,9 @@ std::string FailureSummary(const JobView& job, const std::string& message) {
   return text;
 }
 
+std::string GrownText(const std::string& uri) {
+  return "input " + uri + " grew while the job ran: it was read to the length that it had when the job was planned " +
+         "(--strict-inputs fails such a job)";
+}
+
 }  // namespace mr::master

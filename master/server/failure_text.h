@@ -11,5 +11,7 @@ namespace mr::master {
 
 // message: of the decision to fail the job; as it is where it names no attempt of the job that failed.
 std::string FailureSummary(const JobView& job, const std::string& message);
+// The warning about an input of the local file system that grew while its job ran.
+std::string GrownText(const std::string& uri);
 
 }  // namespace mr::master

@@ -22,46 +22,6 @@ std::string OneLine(const std::string& text) {
 
 }  // namespace
 
-const char* Word(AttemptState state) {
-  switch (state) {
-    case AttemptState::kRunning: return "running";
-    case AttemptState::kWaiting: return "waiting";
-    case AttemptState::kCommitted:
-    case AttemptState::kCopy: return "committed";
-    case AttemptState::kFailed: return "failed";
-    case AttemptState::kKilled: return "killed";
-  }
-  return "?";
-}
-
-const char* Word(What what) {
-  switch (what) {
-    case What::kLaunched: return "launched";
-    case What::kCommitted: return "committed";
-    case What::kKeptAsCopy: return "kept as a further copy";
-    case What::kRefused: return "refused";
-    case What::kAskedToStop: return "asked to stop";
-    case What::kTakenBack: return "taken back";
-    case What::kBound: return "bound";
-    case What::kCopyDropped: return "copy dropped";
-    case What::kStagePlanned: return "stage planned";
-    case What::kJobCommitted: return "job committed";
-    case What::kJobFailed: return "job failed";
-    case What::kJobKilled: return "job killed";
-    case What::kOtherContent: return "other content than before";
-    case What::kTakenOver: return "taken over from another release";
-    case What::kSpared: return "left alone";
-    case What::kReplicated: return "to be copied";
-    case What::kCopyMade: return "copied";
-    case What::kCopyNotMade: return "not copied";
-    case What::kAllotted: return "steered";
-    case What::kOutputLost: return "output lost";
-  }
-  return "?";
-}
-
-bool Live(AttemptState state) { return state == AttemptState::kRunning || state == AttemptState::kWaiting; }
-
 Status JobTable::Unknown(JobId id) const {
   if (newest_forgotten_ < id) return NotFound("there is no job " + Name(id));
   return NotFound("there is no job " + Name(id) + " any more, if there ever was: the master keeps the newest " +

@@ -283,4 +283,9 @@ class JobTable {
   bool restoring_ = false;  // the head's part has been read
 };
 
+// The state that people are shown: the end of a job only when it is on disk.
+JobState ToldState(const JobView& job);
+// kNotFound: of a job that is kept in brief, its tasks, attempts, counters and reasons are gone.
+Status OnlyBrief(const JobView& job);
+
 }  // namespace mr::master

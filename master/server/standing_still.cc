@@ -8,8 +8,8 @@
 namespace mr::master {
 namespace {
 
-// An attempt without progress is named after half the time that it may be so, and after this at the latest (guess: half of
-// the default).
+// An attempt without progress is named after half the time that it may be so, and after this at the latest (guess: half
+// of the default).
 constexpr Duration kNamedAfter = Seconds(300);
 constexpr size_t kMostNamed = 20;
 
@@ -22,12 +22,13 @@ std::vector<std::string> Brain::WhyUnended(const JobView& job, const TaskId& id)
   const TaskLetter letter = job.letter(id.stage);
   const std::string subject = Name(id, letter);
   for (const sched::Unended& u : task->unended) {
-    const std::string what = u.number == 0
-                                 ? "the attempts that an earlier release of the master launched are"
-                                 : "the attempt on " + Name(u.worker) + " (" + Name(AttemptId{id, u.number}, letter) + ") is";
+    const std::string what =
+        u.number == 0 ? "the attempts that an earlier release of the master launched are"
+                      : "the attempt on " + Name(u.worker) + " (" + Name(AttemptId{id, u.number}, letter) + ") is";
     lines.push_back(subject + " has side effects: it waits until " + what + " known to have ended" +
-                    (u.until.ns == 0 ? ", which its worker will report"
-                                     : ", at the latest in " + HumanDuration(std::max(Duration{}, u.until - Present()))));
+                    (u.until.ns == 0
+                         ? ", which its worker will report"
+                         : ", at the latest in " + HumanDuration(std::max(Duration{}, u.until - Present()))));
   }
   return lines;
 }
@@ -52,8 +53,9 @@ std::vector<std::pair<AttemptId, std::string>> Brain::Hung(const JobView& job) c
       if (idle < named) continue;
       hung.emplace_back(id, Name(id, job.letter(s)) + " on " + Name(a->worker) + " has made no progress for " +
                                 HumanDuration(idle) +
-                                (timeout.ns > 0 ? "; it ends when that is " + HumanDuration(timeout) + " (--task-timeout)"
-                                                : ", and --task-timeout 0 lets it: mrctl kill ends the job"));
+                                (timeout.ns > 0
+                                     ? "; it ends when that is " + HumanDuration(timeout) + " (--task-timeout)"
+                                     : ", and --task-timeout 0 lets it: mrctl kill ends the job"));
     }
   }
   return hung;

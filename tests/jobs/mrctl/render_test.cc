@@ -101,6 +101,7 @@ TEST(RenderTest, ExplainsTimesBySlotsWithABarEach) {
   e.stages = {{"map", false, 8, 8, 6, 3, 64 << 20}, {"sum", true, 2, 0, 0, 0, 64 << 20}};
   e.slots = 4;
   e.basis = "3 earlier runs; confidence good";
+  e.runs = 3;
   e.times = {{1, 8'000'000, 9'000'000, false}, {4, 2'000'000, 3'000'000, true}};
   e.has_admission = e.admitted = e.steered = true;
   e.needs_slots = e.available_slots = 4;

@@ -211,6 +211,8 @@ void RandomCluster::EndAttempt(const AttemptId& id, WorkerId worker, Incarnation
   if (!w.alive || w.incarnation != incarnation) return;
   const auto it = w.attempts.find(id);
   if (it != w.attempts.end()) it->second.ending = true;
+  // As a worker does that does not have it: it says at once that it has ended.
+  else if (scheduler_.state().unended().count(id.task) != 0) strangers_.push_back({id, worker, incarnation});
 }
 
 void RandomCluster::Submit() {
@@ -475,6 +477,11 @@ void RandomCluster::Act(bool faults) {
 
 void RandomCluster::RandomEvent(bool faults) {
   now_ = now_ + Millis(static_cast<int64_t>(rng_.Below(30)));
+  if (!strangers_.empty()) {
+    const AttemptKilled killed = strangers_.front();
+    strangers_.pop_front();
+    return Step(killed);
+  }
   if (faults && lying_ && Chance(0.2)) return Lie();
   if (faults && Chance(0.02)) return LoseWorker();
   if (faults && Chance(0.05)) return Register({1 + static_cast<uint32_t>(rng_.Below(kWorkers))});

@@ -137,6 +137,7 @@ class RandomCluster {
   std::set<std::pair<TaskId, uint32_t>> won_;  // task, generation
   std::map<TaskId, AttemptFinished> reports_;
   std::deque<AttemptFinished> sent_;
+  std::deque<AttemptKilled> strangers_;  // what a worker was told to kill and does not have
   std::deque<PlanStage> plans_;
   std::deque<ReplicateCopy> replicas_;
   std::vector<WakeAt> timers_;

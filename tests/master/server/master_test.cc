@@ -99,7 +99,7 @@ TEST_F(MasterTest, SaysWhyATaskHasNotBeenLaunched) {
   ASSERT_TRUE(io_.Until([&] { return !client.TasksByCopies(*job).empty(); }));
   EXPECT_THAT(client.Why(Name(TaskId{*job, 0, 2}, TaskLetter::kMap)),
               testing::ElementsAre(testing::HasSubstr("has not been launched yet"),
-                                   testing::HasSubstr("no worker is there that may take them")));
+                                   testing::HasSubstr("no worker is registered")));
 }
 
 TEST_F(MasterTest, GivesTheSameJobForARepeatedSubmissionIdAndRefusesAnotherSpec) {

@@ -144,7 +144,7 @@ TEST_F(RegistrationTest, AReportBeyondItsBoundsFailsTheJobAndNotTheSession) {
   ASSERT_TRUE(WriteFileDurably(input, std::string(10'000, 'x')).ok());
   using Edit = std::function<void(const AttemptId&, rpc::Finished::Builder)>;
   const std::map<std::string, Edit> cases = {
-      {"more than 257 counters", [](const AttemptId&, rpc::Finished::Builder f) { f.initCounters(90'000); }},
+      {"more than 258 counters", [](const AttemptId&, rpc::Finished::Builder f) { f.initCounters(90'000); }},
       {"more than 256 bytes in the name of a counter",
        [](const AttemptId&, rpc::Finished::Builder f) {
          for (auto c : f.initCounters(200)) c.setName(std::string(4000, 'n').c_str());
