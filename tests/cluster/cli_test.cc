@@ -132,7 +132,7 @@ TEST_F(CliTest, DaemonsExitWithTwoForFlagsThatAreWrong) {
     wrong(daemon, {"extra"}, "extra");
     const RunResult help = RunProgram({daemon[0], "--help"});
     EXPECT_EQ(help.exit, 0);
-    EXPECT_THAT(help.out, ContainsRegex("^mr(master|worker) .*--data DIR.*\n\n  --advertise=TEXT +host by which"));
+    EXPECT_THAT(help.out, ContainsRegex("^mr(master|worker) .*--data DIR.*\n\n(  --accept_loss=.*\n)?  --advertise=TEXT +host by which"));
     EXPECT_THAT(help.out, ContainsRegex("\n  --http_port=N +HTTP port.* \\(default: 708[01]\\)\n"));
     EXPECT_THAT(help.out, testing::Not(HasSubstr("logtostderr"))) << "libraries' flags stand in --helpfull";
     EXPECT_THAT(RunProgram({daemon[0], "--helpfull"}).out, HasSubstr("logtostderr"));

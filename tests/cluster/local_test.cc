@@ -145,7 +145,7 @@ TEST_F(LocalTest, CountersAndSkippedRecordsAreShownAtTheEnd) {
   const RunResult skipped = Run({"--max-bad-records", "3", "aggregate", "--by", "city", "--agg", "count", "--input", "table.csv",
                                  "--output", "table.out"});
   EXPECT_EQ(skipped.exit, 0) << skipped.err;
-  EXPECT_THAT(skipped.err, testing::ContainsRegex("1 bad record was skipped\n  .*table.csv, byte 16: the row has 1 fields"));
+  EXPECT_THAT(skipped.err, testing::ContainsRegex("1 bad record was skipped, 2 B of the input\n  .*table.csv, byte 16: the row has 1 fields"));
 }
 
 TEST_F(LocalTest, TheSecondOfTwoRunsWithOneOutputIsRefused) {
