@@ -17,21 +17,21 @@ enum class Damage { kFlips, kCut, kEmptied };
 class DamagedOutput : public testing::TestWithParam<Damage> {};
 
 TEST_P(DamagedOutput, IsMadeAgainOnceAndTheAnswerIsRight) {
-  Cluster cluster({.workers = 2, .slots = 2});
+  Cluster cluster({.workers = 2, .slots = 1});
   ASSERT_TRUE(cluster.Start().ok());
   const std::string dir = cluster.directory(), go = dir + "/go";
-  // Two splits that compress to three quarters: above 4 MiB an output is a file of its own in its worker's store.
+  // Three splits that compress to three quarters: above 4 MiB an output is a file of its own in its worker's store.
   {
     Rng rng(5);
     std::ofstream in(dir + "/in");
     constexpr char kLetters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (int i = 0; i < 260'000; ++i) {
+    for (int i = 0; i < 430'000; ++i) {
       std::string line;
       while (line.size() < 48) line += kLetters[rng.Below(64)];
       in << line << '\n';
     }
   }
-  // All maps but the first wait, so that the first output lies there and nobody reads it yet.
+  // The two other maps hold both slots and wait, so that the first output lies there and no early reduce reads it yet.
   const std::string map =
       "cat; case $MR_TASK_ID in *_m_000000) ;; *) until [ -e " + go + " ]; do sleep .05; done ;; esac";
   auto follower = cluster.MrctlInBackground(
