@@ -83,7 +83,7 @@ std::vector<Case> Cases() {
       {"completion", {"fish"}, "error", 2},
       {"version", {}, "release"},
       {"explain", {"wordcount", "--input", "/data/b", "--output", "/data/e"}, "plan"},
-      {"explain", {"join", "--left", "/data/b", "--right", "/data/b", "--on", "1", "--output", "/data/e"}, "plan"},
+      {"explain", {"join", "--left", "/data/b", "--right", "/data/b", "--on", "1", "--no-header", "--output", "/data/e"}, "plan"},
       {"submit", {"wordcount", "--input", "/data/b", "--output", "/data/e"}, "job"},
       {"submit", {"wordcount", "--input", "/data/b", "--output", "/data/e"}, "error", 3},
       {"submit",
