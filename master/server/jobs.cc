@@ -97,7 +97,8 @@ Status Brain::CheckMemory(const JobSpec& spec) const {
   // Without any worker nothing is known; the job waits for one, and `why` says so.
   if (largest == nullptr || wanted <= largest->info.memory_bytes) return Status::Ok();
   return Rejected("each attempt asks for " + HumanBytes(wanted) +
-                  " of memory, and no worker has as much: the largest, " + Name(largest->id) + ", has " + HumanBytes(largest->info.memory_bytes) +
+                  " of memory, and no worker has as much: the largest, " + Name(largest->id) + ", has " +
+                  HumanBytes(largest->info.memory_bytes) +
                   "; ask for less (--memory), or start a worker with more");
 }
 

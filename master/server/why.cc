@@ -50,7 +50,8 @@ std::vector<std::string> Brain::WhyPending(const JobView& job) const {
       why = "queue '" + queue.name + "' holds " + std::to_string(queue.held_total()) + " slots, its max share is " +
             std::to_string(queue.max_share);
     } else {
-      why = "slots are free, and a policy holds them back (waiting for a place near their input, or for a better worker)";
+      why = "slots are free, and a policy holds them back (it waits for a place near their input, or for a better "
+            "worker)";
     }
     lines.push_back("stage '" + spec.name + "' has tasks that could run and do not: " + why);
   }
@@ -102,7 +103,8 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
     std::vector<std::string> head = {first};
     if (worker->reports_given_up > 0) {
       head.push_back("it gave up " + std::to_string(worker->reports_given_up) +
-                     " reports that broke the connection whenever they were sent; their attempts failed, and its log names them");
+                     " reports that broke the connection whenever they were sent; their attempts failed, and its log "
+                     "names them");
     }
     if (known != nullptr && known->held_until.ns != 0) {
       head.push_back("it gets nothing for another " + HumanDuration(std::max(Duration{}, known->held_until - Stamp())) +
@@ -166,7 +168,8 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
     }
   };
   if (is_task) {
-    for (auto a = job->attempts.lower_bound({attempt->task, 0}); a != job->attempts.end() && a->first.task == attempt->task; ++a) {
+    for (auto a = job->attempts.lower_bound({attempt->task, 0});
+         a != job->attempts.end() && a->first.task == attempt->task; ++a) {
       if (Live(a->second.state)) alone(a->first);
     }
   } else {

@@ -114,7 +114,7 @@ class TestHost {
     bad_count_ += records;
     if (bad_count_ <= max_bad_records) {
       counters_[{"mr", "bad_records"}] += static_cast<int64_t>(records);
-      counters_[{"mr", "bad_bytes"}] += static_cast<int64_t>(bytes);
+      if (bytes > 0) counters_[{"mr", "bad_bytes"}] += static_cast<int64_t>(bytes);
       return 0;
     }
     failed_as_ = MR_FAILURE_FINAL;
