@@ -129,12 +129,13 @@ TEST_F(CampaignTest, StopsOfMasterWorkersAndChildrenLoseNothing) {
   ExpectNothingWrong(load);
 }
 
-// Which disk of a worker is filled: that of all its data (shuffle, blocks, scratch), or that of its blocks alone.
+// Which disk is filled: the master's, or one worker's with all its data (shuffle, blocks, scratch) or its blocks alone.
 class FullDiskCampaignTest : public CampaignTest, public testing::WithParamInterface<const char*> {};
 
 TEST_P(FullDiskCampaignTest, NothingIsLostAndAllGoesOnWhenThereIsRoom) {
   const std::string which = GetParam();
-  const std::string path = cluster_.worker_data(0) + (which == "blocks" ? "/blocks" : "");
+  const std::string path = which == "journal" ? cluster_.master_data()
+                                              : cluster_.worker_data(0) + (which == "blocks" ? "/blocks" : "");
   SmallDisk disk(path, "64m");
   if (!disk.mounted()) GTEST_SKIP() << "no right to mount a small file system";
   StartCluster();
@@ -160,7 +161,7 @@ TEST_P(FullDiskCampaignTest, NothingIsLostAndAllGoesOnWhenThereIsRoom) {
   ExpectNothingWrong(load);
 }
 
-INSTANTIATE_TEST_SUITE_P(Disks, FullDiskCampaignTest, testing::Values("worker", "blocks"),
+INSTANTIATE_TEST_SUITE_P(Disks, FullDiskCampaignTest, testing::Values("journal", "worker", "blocks"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
