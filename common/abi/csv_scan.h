@@ -128,18 +128,18 @@ struct CsvBlock {
   uint64_t quotes, lf, cr = 0, ends;
 };
 
-// tell(i): a record ends before byte i of the block. False where that ended the walk.
-template <class Tell>
-bool TellEnds(uint64_t ends, Tell&& tell) {
+// on_end(i): a record ends before byte i of the block. False where that ended the walk.
+template <class OnEnd>
+bool ReportEnds(uint64_t ends, OnEnd&& on_end) {
   for (; ends != 0; ends &= ends - 1) {
-    if (!tell(static_cast<size_t>(__builtin_ctzll(ends)) + 1)) return false;
+    if (!on_end(static_cast<size_t>(__builtin_ctzll(ends)) + 1)) return false;
   }
   return true;
 }
 
 // Any block, from quote to quote.
-template <class Tell>
-bool WalkQuotes(const CsvBlock& block, const CsvDialect& dialect, CsvScan* scan, Tell&& tell) {
+template <class OnEnd>
+bool WalkQuotes(const CsvBlock& block, const CsvDialect& dialect, CsvScan* scan, OnEnd&& on_end) {
   const uint64_t stops = EqualMask64(block.bytes, dialect.separator) | block.lf | block.cr;
   const auto from = [](size_t i) { return i < 64 ? ~uint64_t{0} << i : uint64_t{0}; };
   CsvState& state = scan->state;
@@ -167,7 +167,7 @@ bool WalkQuotes(const CsvBlock& block, const CsvDialect& dialect, CsvScan* scan,
       const uint64_t here = state != CsvState::kUnquoted ? uint64_t{1} << i : 0;
       const uint64_t opens = block.quotes & (stops << 1 | here) & from(i);
       const size_t stop = opens == 0 ? 64 : static_cast<size_t>(__builtin_ctzll(opens));
-      if (!TellEnds(block.ends & from(i) & ~from(stop), tell)) return false;
+      if (!ReportEnds(block.ends & from(i) & ~from(stop), on_end)) return false;
       if (opens == 0) {
         state = BehindByte(block.bytes[block.size - 1], dialect.separator);
         return true;
@@ -179,18 +179,18 @@ bool WalkQuotes(const CsvBlock& block, const CsvDialect& dialect, CsvScan* scan,
   return true;
 }
 
-template <class Tell>
-bool ScanBlock(const CsvBlock& block, const CsvDialect& dialect, CsvScan* scan, Tell&& tell) {
+template <class OnEnd>
+bool ScanBlock(const CsvBlock& block, const CsvDialect& dialect, CsvScan* scan, OnEnd&& on_end) {
   CsvState& state = scan->state;
   const char last = block.bytes[block.size - 1];
   if (block.quotes == 0) {
     if (state == CsvState::kQuoted) return true;
-    if (!OutsideOfQuotes(state)) return WalkQuotes(block, dialect, scan, tell);
+    if (!OutsideOfQuotes(state)) return WalkQuotes(block, dialect, scan, on_end);
     state = BehindByte(last, dialect.separator);
-    return TellEnds(block.ends, tell);
+    return ReportEnds(block.ends, on_end);
   }
-  if (state == CsvState::kSkipLine) return WalkQuotes(block, dialect, scan, tell);
-  // Where each quote opens or closes as it should, parity tells which bytes are within quotes.
+  if (state == CsvState::kSkipLine) return WalkQuotes(block, dialect, scan, on_end);
+  // Where each quote opens or closes as it should, parity shows which bytes are within quotes.
   const uint64_t stops = EqualMask64(block.bytes, dialect.separator) | block.lf | block.cr;
   const uint64_t inside = PrefixParity(block.quotes) ^ (state == CsvState::kQuoted ? ~uint64_t{0} : 0);
   const uint64_t opens = block.quotes & inside, closes = block.quotes & ~inside;
@@ -199,11 +199,11 @@ bool ScanBlock(const CsvBlock& block, const CsvDialect& dialect, CsvScan* scan, 
   const bool fits = state == CsvState::kRecordStart || state == CsvState::kFieldStart || state == CsvState::kQuoteSeen;
   uint64_t wrong = (opens & ~((stops | closes) << 1 | uint64_t{fits})) | (closes & ~(may_follow >> 1) & ~last_bit);
   if (state == CsvState::kQuoteSeen) wrong |= ~may_follow & 1;
-  if (wrong != 0) return WalkQuotes(block, dialect, scan, tell);
+  if (wrong != 0) return WalkQuotes(block, dialect, scan, on_end);
   state = (inside & last_bit) != 0                  ? CsvState::kQuoted
           : (block.quotes & last_bit) != 0 ? CsvState::kQuoteSeen
                                            : BehindByte(last, dialect.separator);
-  return TellEnds(block.ends & ~inside, tell);
+  return ReportEnds(block.ends & ~inside, on_end);
 }
 
 }  // namespace csv_internal
@@ -216,7 +216,7 @@ void ForEachCsvEnd(std::string_view text, const CsvDialect& dialect, CsvScan* sc
   // In a local, so that the compiler may keep it in registers.
   CsvScan now = *scan;
   for (size_t at = 0; at < text.size(); at += 64) {
-    const auto tell = [&](size_t end) {
+    const auto on_end = [&](size_t end) {
       if (f(at + end, std::exchange(now.bad, false))) return true;
       now.state = CsvState::kRecordStart;
       return false;
@@ -231,9 +231,9 @@ void ForEachCsvEnd(std::string_view text, const CsvDialect& dialect, CsvScan* sc
     }
     if (now.state == CsvState::kCarriageReturn) {
       now.state = CsvState::kRecordStart;
-      if (p[0] != '\n' && !tell(0)) break;
+      if (p[0] != '\n' && !on_end(0)) break;
     }
-    if (!csv_internal::ScanBlock(csv_internal::CsvBlock(p, size, dialect), dialect, &now, tell)) break;
+    if (!csv_internal::ScanBlock(csv_internal::CsvBlock(p, size, dialect), dialect, &now, on_end)) break;
   }
   *scan = now;
 }
