@@ -130,6 +130,14 @@ typedef struct mr_open_args {
 
 typedef int (*mr_emit_fn)(void* context, mr_bytes batch);
 
+/* The types of a record's key and value as tags: short texts such as "i64", "str" or "pair<str,i64>"
+ * (common/abi/type_tags.h has the rules). Two types with one tag have the same bytes. Null or "?": the type is not known,
+ * which matches every other. This struct never grows. */
+typedef struct mr_record_type {
+  const char* key;
+  const char* value;
+} mr_record_type;
+
 typedef struct mr_operator {
   uint32_t struct_size;
   uint32_t flags; /* mr_operator_flags */
@@ -151,6 +159,17 @@ typedef struct mr_operator {
   int (*partition)(void* op, uint32_t port, mr_bytes batch, uint32_t partitions, uint32_t* out);
   /* Optional, the slow path: order of two keys, negative, 0 or positive. */
   int (*compare)(void* op, mr_bytes a, mr_bytes b);
+  /* From here on: MR_HAS. Types, compared between the stages of a job before it starts; they change nothing at run time.
+   * Type of each input. The last one listed holds for all further inputs. Files are not compared. */
+  const mr_record_type* input_types;
+  uint32_t input_type_count; /* 0: the inputs are not known */
+  uint32_t port_type_count;
+  /* Type of each output port. Ports beyond the list are not known. */
+  const mr_record_type* port_types;
+  /* Null, or the type of the stage's last input where that one is not grouped (a side input). */
+  const mr_record_type* side_type;
+  /* Null, or what combine() takes and gives. */
+  const mr_record_type* combine_type;
 } mr_operator;
 
 /* What plan_sized() is given. Later members stand at its end: MR_HAS. */

@@ -43,6 +43,13 @@ class HotKeys {
   std::vector<HotKey> Top(size_t most) const;
   bool empty() const { return keys_.empty(); }
 
+  // For snapshots.
+  template <class V>
+  static void Fields(V&& v) {
+    using T = HotKeys;
+    v(&T::most_, &T::hashes_, &T::weights_, &T::keys_);
+  }
+
  private:
   size_t most_;
   std::vector<uint64_t> hashes_, weights_;  // beside keys_; weight: with what was taken over

@@ -39,7 +39,8 @@ Status ErrnoStatus(int error, const std::string& what) {
     case ENOSPC:
     case EDQUOT:
     case EMFILE:
-    case ENFILE: return {Code::kOverloaded, std::move(message)};
+    case ENFILE:
+    case ENOMEM: return {Code::kOverloaded, std::move(message)};
     case EACCES:
     case EPERM: return {Code::kNotAllowed, std::move(message)};
     default: return {Code::kInternal, std::move(message)};

@@ -53,7 +53,7 @@ inline Status Unavailable(std::string m) { return {Code::kUnavailable, std::move
 inline Status Corrupted(std::string m) { return {Code::kCorrupted, std::move(m)}; }
 inline Status Internal(std::string m) { return {Code::kInternal, std::move(m)}; }
 // kInternal with strerror(errno) behind the message; kNotFound for ENOENT, kOverloaded for
-// ENOSPC/EDQUOT/EMFILE, kNotAllowed for EACCES/EPERM.
+// ENOSPC/EDQUOT/EMFILE/ENFILE/ENOMEM, kNotAllowed for EACCES/EPERM.
 Status ErrnoStatus(int error, const std::string& what);
 
 // A value or the Status that says why there is none.

@@ -8,7 +8,9 @@
 
 namespace mr {
 
-// As stat() gives it. device: comparable only where the same file systems are mounted (FileView).
+// As stat() gives it. device: comparable only where the same file systems are mounted (FileView). The inode is compared
+// on every machine: a network file system shows the same one everywhere; a copy of the file on another machine's own disk
+// is another version, also where its bytes are equal.
 struct FileVersion {
   uint64_t bytes = 0;
   int64_t mtime_ns = 0;  // since 1970
@@ -30,7 +32,7 @@ struct FileDifference {
   FileChange change = FileChange::kNone;
   std::string text;  // "it was replaced (inode 5, planned 4)"; empty: none
 };
-// same_view: both were taken in one FileView, so that devices and inodes of local file systems can be compared.
+// same_view: both were taken in one FileView, so that devices can be compared, too.
 FileDifference Compare(const FileVersion& planned, const FileVersion& now, bool same_view);
 
 }  // namespace mr

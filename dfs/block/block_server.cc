@@ -24,15 +24,41 @@ Status AppendPiece(LocalWrite& local, const std::string& piece, uint32_t crc) {
 
 }  // namespace
 
-// Shared by the server, its calls and its writers: a call that is under way goes on to its end even
-// where the connection and the server are gone. It then tells nobody.
-struct BlockServer::Impl : kj::Refcounted {
+// Shared by the server, its calls and its writers. A call goes on to its end where its connection is gone: Cap'n Proto
+// detaches it, so that it would outlive the loop's I/O if nothing ended it. Close does, when the server goes; what is
+// left then (writers that a connection still names) has no call, no connection and no timer.
+struct BlockServer::Impl : kj::Refcounted, private kj::TaskSet::ErrorHandler {
   BlockStore& store;
   Options options;
   Peers peers;
+  kj::Own<kj::TaskSet> reports;  // null once closed
 
   Impl(kj::AsyncIoContext& io, BlockStore& s, Options o)
-      : store(s), options(std::move(o)), peers(io, options.hello) {}
+      : store(s),
+        options(std::move(o)),
+        peers(io, options.hello),
+        reports(kj::heap<kj::TaskSet>(static_cast<kj::TaskSet::ErrorHandler&>(*this))) {}
+
+  bool closed() const { return reports.get() == nullptr; }
+
+  // A call, which fails when the server goes. The reference stands outside: what the canceler ends must not own it.
+  template <class T>
+  kj::Promise<T> Hold(kj::Promise<T> call) {
+    if (closed()) return KJ_EXCEPTION(DISCONNECTED, "the data server stops");
+    return calls_.wrap(kj::mv(call)).attach(kj::addRef(*this));
+  }
+
+  void Close() {
+    options.on_durable = nullptr;
+    calls_.cancel("the data server stops");
+    reports = nullptr;
+    peers.Close();
+  }
+
+ private:
+  void taskFailed(kj::Exception&&) override {}
+
+  kj::Canceler calls_;
 };
 
 namespace {
@@ -68,11 +94,11 @@ class WriterServer final : public rpc::BlockWriter::Server {
     context.releaseParams();
     auto passed = PassOn(piece);
     auto written = InOrder<Status>([local = local_, piece, crc] { return AppendPiece(*local, *piece, crc); });
-    return written.then([passed = kj::mv(passed), context](Status status) mutable {
+    return server_->Hold(written.then([passed = kj::mv(passed), context](Status status) mutable {
       return passed.then([context, status]() mutable {
         rpc::ToOutcome(status, context.getResults().initOutcome());
       });
-    });
+    }));
   }
 
   kj::Promise<void> finish(FinishContext context) override {
@@ -84,14 +110,14 @@ class WriterServer final : public rpc::BlockWriter::Server {
       if (!local->failed.ok()) return local->failed;
       return local->writer->Finish(length, digest);
     });
-    // Detached: once the bytes are on disk the master hears of it, also where the writer is gone.
-    auto done = here.then([server = kj::addRef(*server_)](Result<BlockRef> ref) {
-                      if (ref.ok() && server->options.on_durable) server->options.on_durable(*ref);
+    auto done = here.then([&server = *server_](Result<BlockRef> ref) {
+                      if (ref.ok() && server.options.on_durable) server.options.on_durable(*ref);
                       return ref;
                     })
                     .fork();
-    done.addBranch().ignoreResult().detach([](kj::Exception&&) {});
-    return done.addBranch().then([this, below = kj::mv(below), context](Result<BlockRef> ref) mutable {
+    // Once the bytes are on disk the master hears of it, also where the writer is gone.
+    if (!server_->closed()) server_->reports->add(done.addBranch().ignoreResult());
+    auto answer = done.addBranch().then([this, below = kj::mv(below), context](Result<BlockRef> ref) mutable {
       return below.then([this, context, ref = std::move(ref)](std::vector<WorkerId> durable) mutable {
         if (ref.ok()) durable.insert(durable.begin(), server_->options.worker);
         auto results = context.getResults();
@@ -101,6 +127,7 @@ class WriterServer final : public rpc::BlockWriter::Server {
         for (uint i = 0; i < list.size(); ++i) list.set(i, durable[i].value);
       });
     });
+    return server_->Hold(kj::mv(answer));
   }
 
  private:
@@ -143,9 +170,7 @@ class WriterServer final : public rpc::BlockWriter::Server {
 BlockServer::BlockServer(kj::AsyncIoContext& io, BlockStore& store, Options options)
     : impl_(kj::refcounted<Impl>(io, store, std::move(options))) {}
 
-BlockServer::~BlockServer() {
-  impl_->options.on_durable = nullptr;
-}
+BlockServer::~BlockServer() { impl_->Close(); }
 
 void BlockServer::set_worker(WorkerId worker) { impl_->options.worker = worker; }
 
@@ -159,22 +184,23 @@ kj::Promise<void> BlockServer::WriteBlock(WriteContext context) {
   using Pipe = Result<kj::Own<BlockPipe>>;
   kj::Promise<Pipe> below = Pipe(NotFound("the pipeline ends here"));
   if (!downstream.empty()) {
-    below = BlockPipe::Open(impl_->peers, block, std::move(downstream)).attach(kj::addRef(*impl_));
+    below = BlockPipe::Open(impl_->peers, block, std::move(downstream));
   }
   using Created = Result<std::unique_ptr<BlockStore::Writer>>;
   auto here = OnPool(impl_->options.pool, [&store = impl_->store, block]() -> Created {
     return store.Create(block.id, block.generation);
   });
-  return here.then([impl = kj::addRef(*impl_), context, below = kj::mv(below)](Created writer) mutable {
-    return below.then([impl = kj::mv(impl), context, writer = std::move(writer)](Pipe pipe) mutable {
+  auto made = here.then([&impl = *impl_, context, below = kj::mv(below)](Created writer) mutable {
+    return below.then([&impl, context, writer = std::move(writer)](Pipe pipe) mutable {
       auto results = context.getResults();
       rpc::ToOutcome(writer.status(), results.initOutcome());
       if (!writer.ok()) return;
       // A tail that cannot be reached is given up; the writer sees by `durable` how many have it.
       auto downstream = pipe.ok() ? *std::move(pipe) : kj::Own<BlockPipe>();
-      results.setWriter(kj::heap<WriterServer>(*impl, *std::move(writer), kj::mv(downstream)));
+      results.setWriter(kj::heap<WriterServer>(impl, *std::move(writer), kj::mv(downstream)));
     });
   });
+  return impl_->Hold(kj::mv(made));
 }
 
 kj::Promise<void> BlockServer::ReadBlock(ReadContext context) {
@@ -182,16 +208,15 @@ kj::Promise<void> BlockServer::ReadBlock(ReadContext context) {
   const BlockRef block{{params.getId()}, params.getGeneration(), 0, 0};
   const uint64_t offset = params.getOffset();
   const uint64_t length = std::min<uint64_t>(params.getLength(), kPieceBytes);
-  return OnPool(impl_->options.pool,
-                [&store = impl_->store, block, offset, length] {
-                  return store.Read(block.id, block.generation, offset, length);
-                })
-      .then([impl = kj::addRef(*impl_), context](Result<std::string> bytes) mutable {
-        auto results = context.getResults(capnp::MessageSize{bytes.ok() ? bytes->size() / 8 + 32 : 64, 0});
-        rpc::ToOutcome(bytes.status(), results.initOutcome());
-        if (!bytes.ok()) return;
-        results.setData(kj::arrayPtr(reinterpret_cast<const kj::byte*>(bytes->data()), bytes->size()));
-      });
+  auto read = OnPool(impl_->options.pool, [&store = impl_->store, block, offset, length] {
+    return store.Read(block.id, block.generation, offset, length);
+  });
+  return impl_->Hold(read.then([context](Result<std::string> bytes) mutable {
+    auto results = context.getResults(capnp::MessageSize{bytes.ok() ? bytes->size() / 8 + 32 : 64, 0});
+    rpc::ToOutcome(bytes.status(), results.initOutcome());
+    if (!bytes.ok()) return;
+    results.setData(kj::arrayPtr(reinterpret_cast<const kj::byte*>(bytes->data()), bytes->size()));
+  }));
 }
 
 namespace {
@@ -220,7 +245,7 @@ kj::Promise<Copied> CopyPieces(BlockServer::Impl& server, BlockPipe& pipe, Block
 }  // namespace
 
 kj::Promise<BlockServer::Copied> BlockServer::Replicate(BlockRef block, std::string to_address) {
-  return BlockPipe::Open(impl_->peers, block, {to_address})
+  auto copied = BlockPipe::Open(impl_->peers, block, {to_address})
       .then([&impl = *impl_, block](Result<kj::Own<BlockPipe>> opened) -> kj::Promise<Copied> {
         if (!opened.ok()) return Copied{opened.status(), false};
         auto pipe = *std::move(opened);
@@ -233,8 +258,8 @@ kj::Promise<BlockServer::Copied> BlockServer::Replicate(BlockRef block, std::str
               });
             })
             .attach(kj::mv(pipe));
-      })
-      .attach(kj::addRef(*impl_));
+      });
+  return impl_->Hold(kj::mv(copied));
 }
 
 kj::Promise<Status> BlockServer::EmptyQuarantine(BlockRef block) {

@@ -32,8 +32,8 @@ class BlockServer {
     // On the loop. A block is durable here: send MasterForWorker.blockReceived. Must not block.
     std::function<void(const BlockRef&)> on_durable;
   };
-  // io, store and pool must outlive the loop's last turn; calls under way may outlive this object,
-  // and then report to nobody.
+  // io, store and pool must outlive the loop's last turn. The end of this object, on the loop, ends the calls under
+  // way: they fail, and what they had begun on the pool runs to its end and reports to nobody.
   BlockServer(kj::AsyncIoContext& io, BlockStore& store, Options options);
   ~BlockServer();
 

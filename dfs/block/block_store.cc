@@ -85,7 +85,7 @@ Status BlockStore::Impl::Load() {
       if (quarantine) {
         aside.insert(key);
       } else {
-        LoadOne(key);
+        MR_RETURN_IF_ERROR(LoadOne(key));
       }
     }
   }
@@ -93,12 +93,14 @@ Status BlockStore::Impl::Load() {
   return Status::Ok();
 }
 
-void BlockStore::Impl::LoadOne(BlockKey key) {
+Status BlockStore::Impl::LoadOne(BlockKey key) {
   Stored stored;
   stored.life = next_life++;
   stored.ref = {{key.id}, key.generation, 0, 0};
   const auto size = FileSize(PathOf(key, ".blk"));
   const auto bytes = ReadFile(PathOf(key, ".sum"));
+  // Too many open files say nothing about the block.
+  if (bytes.status().code() == Code::kOverloaded) return bytes.status().With("cannot look at " + Describe(key));
   const auto sidecar = bytes.ok() ? DecodeSidecar(*bytes) : Result<Sidecar>(bytes.status());
   if (!sidecar.ok()) {
     stored.suspect = sidecar.status().message();
@@ -117,6 +119,7 @@ void BlockStore::Impl::LoadOne(BlockKey key) {
   }
   used += stored.ref.length;
   blocks[key] = std::move(stored);
+  return Status::Ok();
 }
 
 Status BlockStore::Impl::Fail(BlockKey key, uint64_t life, const Status& why) {

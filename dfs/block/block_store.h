@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,7 +75,11 @@ class BlockStore {
     // where this block is there already with other content; with the same content it is Ok.
     virtual Result<BlockRef> Finish(uint64_t length, uint64_t digest) = 0;
   };
+  // kOverloaded where the disk has less room than is to be kept free (KeepFree).
   Result<std::unique_ptr<Writer>> Create(BlockId id, uint32_t generation);
+  // From now on new blocks are refused on a disk without room, as FreeSpaceGate has it. Without a call they never are.
+  // Before other threads use the store.
+  void KeepFree(std::optional<uint64_t> bytes);
 
   // Bytes [offset, offset + length), cut at the block's end, verified. kNotFound where there is no
   // such block; kCorrupted where it is suspect or has just been found damaged.

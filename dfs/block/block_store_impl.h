@@ -5,8 +5,10 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 
+#include "common/io/free_space.h"
 #include "dfs/block/block_store.h"
 #include "dfs/block/sidecar.h"
 
@@ -59,6 +61,9 @@ struct BlockStore::Impl {
   uint64_t unreadable = 0;              // blocks that gave an I/O error
   std::string said_disk;                // what observers heard last
 
+  std::mutex space_mutex;  // held for one system call
+  std::optional<FreeSpaceGate> keep_free;
+
   std::mutex folders_mutex;  // held while a folder is made and its name synced
   std::set<std::string> folders;
   std::atomic<uint64_t> next_temporary{1};
@@ -90,7 +95,7 @@ struct BlockStore::Impl {
 
   // block_store.cc
   Status Load();
-  void LoadOne(BlockKey key);
+  Status LoadOne(BlockKey key);
   Result<Opened> OpenSidecar(BlockKey key);
   // Marks the replica of this life as damaged, now and for later lives of the process; gives the status for the reader.
   Status Fail(BlockKey key, uint64_t life, const Status& why);
@@ -101,6 +106,7 @@ struct BlockStore::Impl {
 
   // block_writer.cc
   Status Publish(const BlockRef& ref, const std::string& data, const std::string& sums);
+  Status CheckSpace();
   Status MakeFolder(BlockKey key);
   Result<bool> MakeRoom(BlockKey key);
 

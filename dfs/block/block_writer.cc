@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "common/base/digest.h"
+#include "common/base/text.h"
 #include "common/io/crc32c.h"
 #include "common/io/fault.h"
 #include "common/io/write_behind.h"
@@ -91,8 +92,24 @@ class WriterImpl final : public BlockStore::Writer {
 
 }  // namespace
 
+void BlockStore::KeepFree(std::optional<uint64_t> bytes) { impl_->keep_free.emplace(bytes); }
+
+Status BlockStore::Impl::CheckSpace() {
+  std::lock_guard lock(space_mutex);
+  if (!keep_free.has_value()) return Status::Ok();
+  MR_ASSIGN_OR_RETURN(const Space space, SpaceOf(root));
+  if (keep_free->HasRoom(space)) return Status::Ok();
+  // The words of errno: callers and people know them.
+  std::string text = "No space left on device for new blocks: " + root + " has " + HumanBytes(space.free_bytes) + " of " +
+                     HumanBytes(space.total_bytes) + " free, and " + HumanBytes(keep_free->Keep(space)) +
+                     " are kept free (mrworker --min_free)";
+  if (space.no_inodes()) text += "; the file system of " + root + " has no free inodes";
+  return {Code::kOverloaded, std::move(text)};
+}
+
 Result<std::unique_ptr<BlockStore::Writer>> BlockStore::Create(BlockId id, uint32_t generation) {
   if (!id.valid()) return InvalidArgument("a block without an id cannot be written");
+  MR_RETURN_IF_ERROR(impl_->CheckSpace());
   const BlockKey key{id.value, generation};
   const std::string path = impl_->root + "/tmp/" + FileName(key) + "." +
                            std::to_string(impl_->next_temporary.fetch_add(1));

@@ -2,13 +2,15 @@
 
 namespace mr::dfs {
 
-Peers::Peers(kj::AsyncIoContext& io, rpc::Hello hello) : io_(io), hello_(hello), tasks_(*this) {
+Peers::Peers(kj::AsyncIoContext& io, rpc::Hello hello)
+    : io_(io), hello_(hello), tasks_(kj::heap<kj::TaskSet>(static_cast<kj::TaskSet::ErrorHandler&>(*this))) {
   hello_.role = rpc::Role::kData;
 }
 Peers::~Peers() noexcept(false) = default;
 
 kj::Promise<Result<rpc::DataServer::Client>> Peers::Get(std::string address) {
   using Client = Result<rpc::DataServer::Client>;
+  if (tasks_.get() == nullptr) return Client(Unavailable("connections to data servers are closed"));
   if (!entries_.contains(address)) {
     const uint64_t number = next_number_++;
     auto connecting = rpc::RpcConnection::Connect(io_, address, hello_, kDataConnectTimeout)
@@ -25,9 +27,10 @@ kj::Promise<Result<rpc::DataServer::Client>> Peers::Get(std::string address) {
 
 Result<rpc::DataServer::Client> Peers::Connection(const std::string& address, uint64_t number,
                                                   Result<kj::Own<rpc::RpcConnection>> connection) {
+  if (tasks_.get() == nullptr) return Unavailable("connections to data servers are closed");
   const auto remove = [this, address, number] {
     // Not from inside of the connection's own event.
-    tasks_.add(kj::evalLater([this, address, number] { Remove(address, number); }));
+    tasks_->add(kj::evalLater([this, address, number] { Remove(address, number); }));
   };
   if (!connection.ok()) {
     remove();
@@ -39,15 +42,20 @@ Result<rpc::DataServer::Client> Peers::Connection(const std::string& address, ui
   }
   it->second.connection = *std::move(connection);
   // A copy: of a named function KJ would keep a reference.
-  tasks_.add(it->second.connection->OnDisconnect().then(kj::cp(remove)));
+  tasks_->add(it->second.connection->OnDisconnect().then(kj::cp(remove)));
   return it->second.connection->Bootstrap<rpc::DataServer>();
 }
 
 void Peers::Forget(const std::string& address) {
   const auto it = entries_.find(address);
-  if (it == entries_.end()) return;
+  if (it == entries_.end()) return;  // also once closed
   const uint64_t number = it->second.number;
-  tasks_.add(kj::evalLater([this, address, number] { Remove(address, number); }));
+  tasks_->add(kj::evalLater([this, address, number] { Remove(address, number); }));
+}
+
+void Peers::Close() {
+  tasks_ = nullptr;
+  entries_.clear();
 }
 
 void Peers::Remove(const std::string& address, uint64_t number) {

@@ -33,6 +33,8 @@ class Peers : private kj::TaskSet::ErrorHandler {
   kj::Promise<Result<rpc::DataServer::Client>> Get(std::string address);
   // Its connection hangs: the next Get makes a new one.
   void Forget(const std::string& address);
+  // Ends all connections, and makes no new ones: Get is kUnavailable from now on.
+  void Close();
 
   // Fails with OVERLOADED when the call takes longer than kDataCallTimeout.
   template <class T>
@@ -58,7 +60,7 @@ class Peers : private kj::TaskSet::ErrorHandler {
   rpc::Hello hello_;
   uint64_t next_number_ = 1;
   std::map<std::string, Entry> entries_;
-  kj::TaskSet tasks_;
+  kj::Own<kj::TaskSet> tasks_;  // null once closed
 };
 
 }  // namespace mr::dfs

@@ -142,12 +142,12 @@ struct Applier {
     s.deadlines.Clear();
     s.on_worker.clear();
     for (const auto& [id, lease] : s.leases.all()) s.deadlines.Put(id, r.at + s.config.lease_time);
-    s.safe_mode = {true, r.at + s.config.safe_mode_wait, r.expected, {r.awaited.begin(), r.awaited.end()}};
+    s.safe_mode = {true, r.at + s.config.safe_mode_wait, false, r.expected, {r.awaited.begin(), r.awaited.end()}};
     s.MaybeLeaveSafeMode(r.at, effects);
   }
 
   void operator()(const WorkerJoined& r) {
-    const bool draining = s.workers.Has(r.worker) && s.workers.Find(r.worker)->draining;
+    const bool draining = r.draining || (s.workers.Has(r.worker) && s.workers.Find(r.worker)->draining);
     const std::set<BlockId> before = Forget(r.worker);
     s.safe_mode.awaited.erase(r.worker);
     Worker worker;
@@ -177,6 +177,10 @@ struct Applier {
     if (!s.workers.Has(r.worker)) return;
     s.workers.Change(r.worker, [&](Worker& w) { w.draining = r.on; });
     for (const BlockId id : s.on_worker[r.worker]) s.LookAt(id, r.at);
+    // Back in service it may be the one that blocks elsewhere were waiting for.
+    if (!r.on) {
+      for (const auto& [id, unused] : s.short_of_workers.all()) s.LookAt(id, r.at);
+    }
     s.Repair(r.at, effects);
   }
 
@@ -195,10 +199,12 @@ struct Applier {
     const BlockRef said{r.block, r.generation, r.length, 0};
     if (block == nullptr) {
       // As in Heard: what the journal never gave is left alone.
-      if (r.block.value < s.counters.next_block) s.Discard(r.worker, said, effects);
+      if (!s.Lost(r.block) && r.block.value < s.counters.next_block) s.Discard(r.worker, said, effects);
       return;
     }
     if (block->generation != r.generation) return;
+    // Another block of the same id, as in Heard.
+    if (s.Lost(r.block) && !s.on_worker[r.worker].contains(r.block)) return;
     s.SetDamaged(r.worker, said, r.aside);
     s.LookAt(r.block, r.at);
     s.Repair(r.at, effects);
@@ -235,6 +241,16 @@ struct Applier {
     s.counters.next_lease = std::max(s.counters.next_lease, r.next_lease);
   }
 
+  void operator()(const IdsInDoubt& r) {
+    if (r.begin < r.end) s.lost_ids.push_back({r.begin, r.end});
+  }
+
+  void operator()(const SafeModeHeld& r) {
+    s.safe_mode.held = r.on;
+    s.safe_mode.on = s.safe_mode.on || r.on;
+    s.MaybeLeaveSafeMode(r.at, effects);
+  }
+
   void operator()(const Ticked& r) {
     s.MaybeLeaveSafeMode(r.at, effects);
     s.Repair(r.at, effects);
@@ -269,12 +285,11 @@ struct Applier {
     if (!s.blocks.Has(said.id)) {
       // An id that this journal never gave means that the journal is older than the block: a sign
       // of a lost journal, not of garbage. It is left alone.
-      const bool lost = std::any_of(s.lost_ids.begin(), s.lost_ids.end(), [&](const LostIds& ids) {
-        return ids.begin <= said.id.value && said.id.value < ids.end;
-      });
-      if (!lost && said.id.value < s.counters.next_block) s.Discard(w, said, effects);
+      if (!s.Lost(said.id) && said.id.value < s.counters.next_block) s.Discard(w, said, effects);
       return;
     }
+    // Another block of the same id, which a lost record gave.
+    if (s.Lost(said.id) && !s.Matches(*s.blocks.Find(said.id), said)) return;
     const bool had = s.on_worker[w].contains(said.id);
     s.AddReplica(w, said);
     if (!had && !counted) s.workers.Change(w, [&](Worker& worker) { worker.used_bytes += said.length; });

@@ -34,6 +34,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "dfs/meta/drain.h"
 #include "dfs/meta/record.h"
 
 namespace mr::dfs {
@@ -190,6 +191,8 @@ class Namespace {
   StoreHealth Health(size_t max_troubles) const;
 
   bool in_safe_mode() const;
+  // The id of the block that is given next.
+  uint64_t NextBlock() const;
   // Of all blocks. Cost: a walk of all blocks.
   RepairCounts Counts() const;
   // Adds at most `most` blocks from *from on to *counts; *from becomes the block to go on with, not valid at the end.
@@ -197,6 +200,8 @@ class Namespace {
   uint64_t BlocksOn(WorkerId worker) const;
   // Bytes of blocks there; 0 for a worker that is not live.
   uint64_t UsedOn(WorkerId worker) const;
+  // What keeps this worker, whether or not it is draining. Cost: a walk of the worker's blocks (about 1 us each; guess).
+  DrainBlocks DrainOf(WorkerId worker) const;
   const NamespaceConfig& config() const;
 
   // Digest of what the hard records made; equal after a replay. Digest() adds the soft state.

@@ -259,6 +259,7 @@ StoreHealth Namespace::Health(size_t max_troubles) const {
 }
 
 bool Namespace::in_safe_mode() const { return impl_->state.safe_mode.on; }
+uint64_t Namespace::NextBlock() const { return impl_->state.counters.next_block; }
 const NamespaceConfig& Namespace::config() const { return impl_->state.config; }
 
 uint64_t Namespace::BlocksOn(WorkerId worker) const {

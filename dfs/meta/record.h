@@ -195,11 +195,12 @@ struct WorkerJoined {
   uint64_t capacity_bytes = 0;  // 0 = not known
   uint64_t used_bytes = 0;
   std::vector<BlockRef> blocks;
+  bool draining = false;  // from the first: see WorkerDrained
   template <class V>
   static void Fields(V&& v) {
     using T = WorkerJoined;
     v(&T::at, &T::worker, &T::incarnation, &T::address, &T::rack, &T::capacity_bytes, &T::used_bytes,
-      &T::blocks);
+      &T::blocks, &T::draining);
   }
 };
 
@@ -311,17 +312,35 @@ struct IdsRaised {
   static void Fields(V&& v) { v(&IdsRaised::next_block, &IdsRaised::next_lease); }
 };
 
+// Block ids in [begin, end) may have been given by records that were lost, although this journal has given them, too.
+// A replica of one that is not the block of this journal is not garbage: it stays.
+struct IdsInDoubt {
+  uint64_t begin = 0, end = 0;
+  template <class V>
+  static void Fields(V&& v) { v(&IdsInDoubt::begin, &IdsInDoubt::end); }
+};
+
+// Safe mode that an operator ends, not the return of workers: records of the journal are lost. Soft: said again by each
+// start until then.
+struct SafeModeHeld {
+  Instant at;
+  bool on = true;
+  template <class V>
+  static void Fields(V&& v) { v(&SafeModeHeld::at, &SafeModeHeld::on); }
+};
+
 // The order is that of the journal's bytes.
 using Record = std::variant<FileCreated, BlockAdded, FileCompleted, LeaseEnded, DirectoryMade, Removed,
                             Renamed, ReplicationSet, OutputCommitted, MasterStarted, WorkerJoined,
                             WorkerGone, WorkerDrained, ReplicaDurable, ReplicaSuspect, LeaseRenewed,
                             Ticked, ReplicaNotCopied, WorkerGivenUp, DiskFailed, IdsRaised, InputsPinned,
-                            InputsReleased>;
+                            InputsReleased, IdsInDoubt, SafeModeHeld>;
 
-// Hard records: the first nine alternatives, raised ids and pins.
+// Hard records: the first nine alternatives, raised ids, ids in doubt, and pins.
 inline bool IsHard(const Record& record) {
   return record.index() <= Record(OutputCommitted{}).index() || std::holds_alternative<IdsRaised>(record) ||
-         std::holds_alternative<InputsPinned>(record) || std::holds_alternative<InputsReleased>(record);
+         std::holds_alternative<InputsPinned>(record) || std::holds_alternative<InputsReleased>(record) ||
+         std::holds_alternative<IdsInDoubt>(record);
 }
 
 // ---- Effects: commands for workers --------------------------------------------------------------

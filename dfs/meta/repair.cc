@@ -292,7 +292,7 @@ void State::Repair(Instant now, std::vector<Effect>* effects) {
 }
 
 void State::MaybeLeaveSafeMode(Instant now, std::vector<Effect>* effects) {
-  if (!safe_mode.on) return;
+  if (!safe_mode.on || safe_mode.held) return;
   bool all_here = true;
   for (const WorkerId w : safe_mode.expected) all_here = all_here && workers.Has(w);
   if (now < safe_mode.until) {

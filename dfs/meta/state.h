@@ -3,6 +3,7 @@
 // are derived and never hashed.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -186,10 +187,11 @@ struct ReplicaKey {
 struct SafeMode {
   bool on = true;
   Instant until;
+  bool held = false;  // until an operator ends it
   std::vector<WorkerId> expected;
   std::set<WorkerId> awaited;  // alive before the master's start, and not back yet; also after safe mode
   template <class V>
-  static void Fields(V&& v) { v(&SafeMode::on, &SafeMode::until, &SafeMode::expected); }
+  static void Fields(V&& v) { v(&SafeMode::on, &SafeMode::until, &SafeMode::expected, &SafeMode::held); }
 };
 
 struct Counters {
@@ -304,6 +306,11 @@ struct State {
   void CopyFailed(BlockId id, Instant now, bool source_failed);
   void Unqueue(BlockId id);
   void ClearRepairs();
+  // Lost records may have given this id.
+  bool Lost(BlockId id) const {
+    return std::any_of(lost_ids.begin(), lost_ids.end(),
+                       [id](const LostIds& ids) { return ids.begin <= id.value && id.value < ids.end; });
+  }
   void MaybeLeaveSafeMode(Instant now, std::vector<Effect>* effects);
 
   // Parts of Repair.

@@ -58,7 +58,7 @@ Command::OnLine ErrorLines(Context* context) {
   };
 }
 
-class StreamMap : public BlockMapper<std::string, std::string> {
+class StreamMap : public BlockMapper<AnyBytes, AnyBytes> {
  public:
   void Open() {
     config_ = context().config();

@@ -185,6 +185,7 @@ class Chain {
       }
       const auto flags = planned.plan.operator_flags.find(stage.op);
       if (flags != planned.plan.operator_flags.end()) out.flags = flags->second;
+      out.types = planned.plan.TypesOf(stage);
       for (PlanInput& in : out.inputs) {
         if (!in.files) {
           in.from += first_[i];

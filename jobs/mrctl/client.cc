@@ -364,6 +364,17 @@ Status Client::Drain(WorkerId id, bool on) {
   }));
 }
 
+Result<DrainStatus> Client::DrainStatus(WorkerId id) {
+  using Kept = mr::ctl::DrainStatus;
+  return impl_->Call<Kept>([id](Master& master) {
+    auto request = master.drainStatusRequest();
+    request.setWorker(id.value);
+    return request.send().then([](auto&& reply) {
+      return Answer<Kept>(reply, [](auto& r) -> Result<Kept> { return FromWire(r.getStatus()); });
+    });
+  });
+}
+
 Status Client::Exclude(WorkerId id, bool on) {
   return Drop(impl_->Call<bool>([id, on](Master& master) {
     auto request = master.excludeRequest();
@@ -398,6 +409,16 @@ Result<std::vector<DecisionStatus>> Client::Decisions(JobId id) {
   std::stable_sort(all.begin(), all.end(),
                    [](const DecisionStatus& a, const DecisionStatus& b) { return a.at_us < b.at_us; });
   return all;
+}
+
+Result<JournalStatus> Client::Journal(bool accept_loss) {
+  return impl_->Call<JournalStatus>([accept_loss](Master& master) {
+    auto request = master.journalRequest();
+    request.setAcceptLoss(accept_loss);
+    return request.send().then([](auto&& reply) {
+      return Answer<JournalStatus>(reply, [](auto& r) -> Result<JournalStatus> { return FromWire(r.getStatus()); });
+    });
+  });
 }
 
 Result<std::vector<QueueStatus>> Client::Queues() {

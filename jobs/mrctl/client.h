@@ -65,7 +65,11 @@ class Client {
   // text and note only.
   Result<AttemptLog> Logs(AttemptId id);
   Status Drain(WorkerId id, bool on);
+  // What keeps a worker that is drained.
+  Result<mr::ctl::DrainStatus> DrainStatus(WorkerId id);
   Status Exclude(WorkerId id, bool on);
+  // accept_loss: an operator accepts that records are lost; the safe mode ends.
+  Result<JournalStatus> Journal(bool accept_loss = false);
   Result<std::vector<QueueStatus>> Queues();
   // What is absent stays as it is.
   Status SetQueue(const std::string& queue, std::optional<double> weight, std::optional<uint32_t> min_share,

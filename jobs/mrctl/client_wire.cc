@@ -157,6 +157,28 @@ WorkerStatus FromWire(rpc::WorkerStatus::Reader r) {
   s.memory_bytes = r.getMemoryBytes();
   s.reports_given_up = r.getReportsGivenUp();
   s.wrong_outputs = r.getWrongOutputs();
+  s.safe_to_stop = r.getSafeToStop();
+  return s;
+}
+
+DrainStatus FromWire(rpc::DrainStatus::Reader r) {
+  DrainStatus s;
+  s.draining = r.getDraining();
+  s.safe_to_stop = r.getSafeToStop();
+  s.attempts = r.getAttempts();
+  s.blocks = r.getBlocks();
+  s.bytes = r.getBytes();
+  s.left_blocks = r.getLeftBlocks();
+  s.left_bytes = r.getLeftBytes();
+  s.being_written = r.getBeingWritten();
+  s.outputs = r.getOutputs();
+  s.output_bytes = r.getOutputBytes();
+  s.thin_blocks = r.getThinBlocks();
+  for (auto job : r.getJobs()) s.jobs.push_back(Name(rpc::FromWire(job)));
+  for (auto text : r.getWaitsFor()) s.waits_for.emplace_back(text.cStr());
+  for (auto path : r.getLeftFiles()) s.left_files.emplace_back(path.cStr());
+  for (auto path : r.getThinFiles()) s.thin_files.emplace_back(path.cStr());
+  s.note = r.getNote().cStr();
   return s;
 }
 
@@ -167,6 +189,14 @@ DecisionStatus FromWire(rpc::Decision::Reader r) {
 QueueStatus FromWire(rpc::QueueStatus::Reader r) {
   return {r.getName().cStr(), r.getWeight(), r.getMinShare(), r.getMaxShare(), r.getJobs(), r.getHeldSlots(),
           r.getWaits()};
+}
+
+JournalStatus FromWire(rpc::JournalStatus::Reader r) {
+  JournalStatus s{r.getLost(), r.getLostEpoch(), r.getLostSequence(), r.getKept(), r.getFoundUnixMs(),
+                  r.getFoundBy().cStr(), r.getText().cStr(), r.getAwaitsWorkers(), {}, r.getFull(), r.getDiskBytes(),
+                  r.getFreeBytes(), r.getWitnessFailure().cStr()};
+  for (const auto line : r.getPassedOver()) s.passed_over.emplace_back(line.cStr());
+  return s;
 }
 
 Explained FromWire(rpc::ExplainedPlan::Reader r) {

@@ -14,9 +14,11 @@ QueueStatus FromWire(rpc::QueueStatus::Reader r);
 TaskStatus FromWire(JobId job, rpc::TaskStatus::Reader r);
 AttemptStatus FromWire(rpc::AttemptStatus::Reader r);
 WorkerStatus FromWire(rpc::WorkerStatus::Reader r);
+DrainStatus FromWire(rpc::DrainStatus::Reader r);
 DecisionStatus FromWire(rpc::Decision::Reader r);
 ProfileStatus FromWire(rpc::Profile::Reader r);
 Explained FromWire(rpc::ExplainedPlan::Reader r);
+JournalStatus FromWire(rpc::JournalStatus::Reader r);
 
 ReplayTask FromWire(rpc::StageInfo::Reader stage, rpc::Launch::Reader launch);
 

@@ -92,6 +92,7 @@ class Doctor {
       return false;
     }
     CheckClock(*info);
+    CheckJournal(client, prefix);
     CheckWorkers(*workers, prefix);
     CheckPorts(*workers);
     CheckDisks(*workers, prefix);
@@ -191,8 +192,40 @@ class Doctor {
         "let both hosts follow one time server (chrony)");
   }
 
+  void CheckJournal(Client& client, const std::string& prefix) {
+    const auto journal = client.Journal();
+    if (!journal.ok()) {
+      return Add("journal", Verdict::kWarn, "not known: " + ToFailure(journal.status()).message,
+                 "use the mrctl of the master's release");
+    }
+    const JournalStatus& j = *journal;
+    if (j.lost) {
+      Add("journal", Verdict::kFail, "safe mode: " + j.text,
+          "stop the master and restore a copy that has record " + Number(j.lost_sequence) + ", or accept the loss: " +
+              prefix + "store safemode off");
+    }
+    for (const std::string& line : j.passed_over) {
+      Add("journal", Verdict::kWarn, line, "look at that disk; the next snapshot takes its place");
+    }
+    if (!j.witness_failure.empty()) {
+      Add("journal", Verdict::kWarn, "its witness cannot be written, so a loss may go unnoticed: " + j.witness_failure,
+          "look at the disk of the master's --data");
+    }
+    const std::string room = "its disk has " + HumanBytes(j.free_bytes) + " of " + HumanBytes(j.disk_bytes) + " free";
+    if (j.full) {
+      Add("journal", Verdict::kFail, "it cannot grow, and the master takes nothing new: " + room,
+          "make room on the disk of the master's --data; the master goes on by itself");
+    } else if (LittleLeft(j.free_bytes, j.disk_bytes)) {
+      Add("journal", Verdict::kWarn, room + "; when it is full the master takes nothing new",
+          "make room on the disk of the master's --data");
+    } else if (!j.lost && j.passed_over.empty() && j.witness_failure.empty()) {
+      Add("journal", Verdict::kOk, j.disk_bytes == 0 ? "nothing is missing" : "nothing is missing, " + room);
+    }
+  }
+
   void CheckWorkers(const std::vector<WorkerStatus>& workers, const std::string& prefix) {
     std::vector<std::string> live, draining, excluded, distrusted, stalled, gone;
+    std::string first_draining;
     for (const WorkerStatus& w : workers) {
       auto& those = w.state == "live"       ? live
                     : w.state == "draining" ? draining
@@ -200,13 +233,14 @@ class Doctor {
                     : w.state == "distrusted" ? distrusted
                     : w.state == "stalled"    ? stalled
                                               : gone;
-      those.push_back(w.id);
+      those.push_back(w.safe_to_stop ? w.id + " (safe to stop)" : w.id);
+      if (w.state == "draining" && first_draining.empty()) first_draining = w.id;
     }
     CheckMemory(workers, distrusted, prefix);
     if (live.empty()) {
       return Add("workers", Verdict::kFail, "none of " + Number(workers.size()) + " is live: no task can run",
                  !distrusted.empty() ? "test the memory of its host; then " + prefix + "worker undrain " + distrusted[0]
-                 : !draining.empty() ? prefix + "worker undrain " + draining[0]
+                 : !draining.empty() ? prefix + "worker undrain " + first_draining
                  : !excluded.empty() ? prefix + "worker include " + excluded[0]
                                      : "start one: mrworker --master " + settings_->master + " --data DIRECTORY");
     }
@@ -219,7 +253,8 @@ class Doctor {
     Add("workers", Verdict::kWarn, text,
         !gone.empty()       ? "look at the log of " + gone[0] + " on its host, or start it again with its --data"
         : !stalled.empty()  ? "look at the load, the disk and the log of " + stalled[0] + " on its host"
-        : !draining.empty() ? prefix + "worker undrain " + draining[0] + " when it may work again"
+        : !draining.empty() ? prefix + "worker show " + first_draining + " says what it waits for; " + prefix +
+                                  "worker undrain " + first_draining + " when it may work again"
                             : prefix + "worker include " + excluded[0] + " when it is mended");
   }
 

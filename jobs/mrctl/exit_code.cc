@@ -25,6 +25,21 @@ ExitCode ExitCodeFor(Code code) {
   return kExitInternal;
 }
 
+ExitCode ExitOf(const JobStatus& job) {
+  switch (job.state) {
+    case JobState::kSucceeded: return kExitOk;
+    case JobState::kKilled: return kExitJobKilled;
+    default: return kExitJobFailed;
+  }
+}
+
+ExitCode ExitOf(const std::vector<JobStatus>& jobs) {
+  for (const JobStatus& job : jobs) {
+    if (ExitOf(job) != kExitOk) return ExitOf(job);
+  }
+  return kExitOk;
+}
+
 Status WithHint(const Status& status, const std::string& hint) {
   if (status.ok() || hint.empty() || status.message().find(kHintMark) != std::string::npos) return status;
   return {status.code(), status.message() + kHintMark + hint};

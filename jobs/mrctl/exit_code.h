@@ -5,8 +5,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "common/base/status.h"
+#include "jobs/mrctl/model.h"
 
 namespace mr::ctl {
 
@@ -27,6 +29,11 @@ enum ExitCode : int {
 };
 
 ExitCode ExitCodeFor(Code code);
+// The exit code for a job that has ended.
+ExitCode ExitOf(const JobStatus& job);
+// The exit code of a wait for several jobs, all of which have ended: that of the first that did not succeed, in the order
+// in which they were named.
+ExitCode ExitOf(const std::vector<JobStatus>& jobs);
 
 // The same status with a hint behind its message; a status that has one keeps it.
 Status WithHint(const Status& status, const std::string& hint);

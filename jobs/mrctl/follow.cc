@@ -57,14 +57,6 @@ Result<JobStatus> Follow(Client& client, JobId id, const Settings& settings,
   }
 }
 
-ExitCode ExitOf(const JobStatus& job) {
-  switch (job.state) {
-    case JobState::kSucceeded: return kExitOk;
-    case JobState::kKilled: return kExitJobKilled;
-    default: return kExitJobFailed;
-  }
-}
-
 std::string CommandPrefix(const std::string& master) {
   return master == kDefaultMaster ? "mrctl " : "mrctl --master " + master + " ";
 }

@@ -23,9 +23,6 @@ Result<JobStatus> Follow(Client& client, JobId id, const Settings& settings,
                          const std::function<Status()>& still_possible);
 inline constexpr int kMasterGraceSeconds = 30;
 
-// Exit code of a job that has ended.
-ExitCode ExitOf(const JobStatus& job);
-
 // One line for success, at most ten for anything else. Pure. master: for the commands it names;
 // empty: no cluster is left to ask, and `next` is what can be done then. A job without an output_uri wrote to standard
 // output.

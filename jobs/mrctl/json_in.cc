@@ -99,6 +99,21 @@ PlanStage ReadStage(const Json& json, const std::vector<PlanStage>& earlier) {
   return stage;
 }
 
+std::vector<RecordType> ReadTypeList(const Json& json, const char* key, const std::string& where) {
+  std::vector<RecordType> types;
+  if (!json.contains(key)) return types;
+  for (const Json& pair : json[key]) {
+    if (!pair.is_array() || pair.size() != 2) throw Wrong{where + ": '" + key + "' is no list of pairs"};
+    types.push_back({pair[0].get<std::string>(), pair[1].get<std::string>()});
+  }
+  return types;
+}
+
+OperatorTypes ReadTypes(const Json& json, const std::string& where) {
+  return {ReadTypeList(json, "inputs", where), ReadTypeList(json, "ports", where), ReadTypeList(json, "side", where),
+          ReadTypeList(json, "combine", where)};
+}
+
 std::string ScalarText(const Json& value, std::string* fault) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
@@ -155,6 +170,9 @@ Result<Plan> ParsePlan(std::string_view text) {
     }
     plan.wants_bytes = GetOr<std::vector<std::string>>(root, "wants_bytes", {}, "mrtask plan");
     if (root.contains("operators")) plan.operator_flags = root["operators"].get<std::map<std::string, uint32_t>>();
+    if (root.contains("types")) {
+      for (const auto& [op, types] : root["types"].items()) plan.operator_types[op] = ReadTypes(types, "types of " + op);
+    }
     return plan;
   });
 }
@@ -167,7 +185,8 @@ Result<LibraryInfo> ParseLibraryInfo(std::string_view text) {
       info.jobs.push_back({Get<std::string>(job, "name", "jobs"), GetOr<std::string>(job, "help", "", "jobs")});
     }
     for (const Json& op : Get<Json>(root, "operators", "mrtask check")) {
-      info.operators.push_back({Get<std::string>(op, "name", "operators"), GetOr<uint32_t>(op, "flags", 0, "operators")});
+      info.operators.push_back({Get<std::string>(op, "name", "operators"), GetOr<uint32_t>(op, "flags", 0, "operators"), {}});
+      if (op.contains("types")) info.operators.back().types = ReadTypes(op["types"], "operators");
     }
     info.built_with = GetOr<std::string>(root, "built_with", "", "mrtask check");
     info.abi = GetOr<uint32_t>(root, "abi", 0, "mrtask check");

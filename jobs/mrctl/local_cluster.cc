@@ -158,7 +158,8 @@ Status LocalCluster::Start() {
   const int slots = std::max(2, static_cast<int>(std::thread::hardware_concurrency()) / options_.workers);
   for (int i = 1; i <= options_.workers; ++i) {
     MR_RETURN_IF_ERROR(Spawn("worker-" + std::to_string(i), {BinaryDirectory() + "/mrworker", "--master", address_,
-                                                             "--bind", "127.0.0.1", "--slots", std::to_string(slots)}));
+                                                             "--bind", "127.0.0.1", "--slots", std::to_string(slots),
+                                                             "--min_free", "0"}));
   }
   for (size_t i = 1; i < daemons_.size(); ++i) MR_RETURN_IF_ERROR(WaitReady(daemons_[i]).status());
   return Status::Ok();

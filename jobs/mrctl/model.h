@@ -114,6 +114,17 @@ struct WorkerStatus {
   uint32_t reports_given_up = 0;  // that it could not deliver
   std::vector<std::string> labels;
   uint32_t wrong_outputs = 0;  // that its memory damaged
+  bool safe_to_stop = false;   // it is draining, and nothing is lost and nothing runs again when it stops
+};
+
+// What keeps a worker that is drained (DrainStatus of client.capnp).
+struct DrainStatus {
+  bool draining = false, safe_to_stop = false;
+  uint32_t attempts = 0;
+  uint64_t blocks = 0, bytes = 0, left_blocks = 0, left_bytes = 0, being_written = 0;
+  uint64_t outputs = 0, output_bytes = 0, thin_blocks = 0;
+  std::vector<std::string> jobs, waits_for, left_files, thin_files;
+  std::string note;
 };
 
 struct QueueStatus {
@@ -224,6 +235,20 @@ struct MasterInfo {
   uint32_t master_epoch = 0, pid = 0;
   std::string address;  // as others reach it
   uint64_t unix_ms = 0;  // its clock when it answered; 0: an older master
+};
+
+// How the master's journal is.
+struct JournalStatus {
+  bool lost = false;  // records are lost, and nobody has accepted that: safe mode
+  uint32_t lost_epoch = 0;  // of the last loss, also an accepted one; 0: there was none
+  uint64_t lost_sequence = 0, kept = 0, found_unix_ms = 0;
+  std::string found_by;  // a worker's name; empty: the journal's own witness
+  std::string text;      // the loss and the choices
+  bool awaits_workers = false;  // after a start, until workers have reported their blocks
+  std::vector<std::string> passed_over;  // what the start found damaged and did without
+  bool full = false;
+  uint64_t disk_bytes = 0, free_bytes = 0;
+  std::string witness_failure;
 };
 
 }  // namespace mr::ctl

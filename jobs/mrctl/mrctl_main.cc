@@ -32,6 +32,7 @@ Result<int> Dispatch(const Command& command, const Settings& settings) {
   if (verb == "task") return RunReplay(command, settings);
   if (verb == "sdk") return RunSdk(command, settings);
   if (verb == "fs") return RunFs(command, settings);
+  if (verb == "store") return RunStore(command, settings);
   if (verb == "workers" || verb == "worker" || verb == "version" || verb == "queues" || verb == "queue") {
     return RunClusterVerb(command, settings);
   }

@@ -42,6 +42,13 @@ std::string TopJobs(const std::vector<JobStatus>& jobs) {
   return table.Text();
 }
 
+JsonOut DrainJson(const DrainStatus& d) {
+  return {{"attempts", d.attempts}, {"blocks", d.blocks}, {"bytes", d.bytes}, {"left_blocks", d.left_blocks},
+          {"left_bytes", d.left_bytes}, {"left_files", d.left_files}, {"being_written", d.being_written},
+          {"outputs", d.outputs}, {"output_bytes", d.output_bytes}, {"jobs", d.jobs}, {"waits_for", d.waits_for},
+          {"thin_blocks", d.thin_blocks}, {"thin_files", d.thin_files}};
+}
+
 const char* VerdictWord(Verdict verdict) {
   switch (verdict) {
     case Verdict::kOk: return "ok";
@@ -55,6 +62,21 @@ const char* VerdictWord(Verdict verdict) {
 
 bool Runs(const AttemptStatus& attempt) { return attempt.state == "running" || attempt.state == "waiting"; }
 
+std::string DrainLine(const std::string& worker, const DrainStatus& drain) {
+  if (drain.safe_to_stop) return worker + " is safe to stop";
+  std::string text;
+  const auto add = [&](bool there, const std::string& what) {
+    if (there) text += (text.empty() ? "" : ", ") + what;
+  };
+  add(drain.attempts > 0, Grouped(drain.attempts) + (drain.attempts == 1 ? " attempt runs" : " attempts run"));
+  add(drain.left_blocks > 0, Grouped(drain.left_blocks) + " of " + Grouped(drain.blocks) + " blocks (" +
+                                 HumanBytes(drain.left_bytes) + ") left to copy");
+  add(drain.being_written > 0, Grouped(drain.being_written) + " being written");
+  add(drain.outputs > 0, Grouped(drain.outputs) + (drain.outputs == 1 ? " output" : " outputs") + " still needed");
+  if (text.empty() && !drain.waits_for.empty()) text = drain.waits_for.front();
+  return worker + ": " + text;
+}
+
 std::string RenderWorkersShown(const std::vector<WorkerShown>& workers, OutputForm form) {
   if (form != OutputForm::kTable) {
     std::vector<JsonOut> rows;
@@ -63,6 +85,7 @@ std::string RenderWorkersShown(const std::vector<WorkerShown>& workers, OutputFo
       rows.back()["running"] = JsonOut::array();
       for (const AttemptStatus& a : w.running) rows.back()["running"].push_back(AttemptJson(a));
       rows.back()["why"] = w.why;
+      if (w.drain.draining) rows.back()["drain"] = DrainJson(w.drain);
     }
     return ListDocument("workers", rows, form);
   }
@@ -78,7 +101,7 @@ std::string RenderWorkersShown(const std::vector<WorkerShown>& workers, OutputFo
     };
     line("id", w.id);
     line("name", Or(w.name, "-"));
-    line("state", w.state);
+    line("state", w.safe_to_stop ? w.state + ", safe to stop" : w.state);
     line("address", w.address);
     line("rack", Or(w.rack, "-"));
     line("labels", Or(labels, "-"));
@@ -172,6 +195,26 @@ std::string RenderConfig(const Settings& settings, bool show_origin) {
   add("context", settings.context, settings.context_origin);
   for (const ShownSetting& s : settings.shown) add(s.key, s.value, s.origin);
   return table.Text();
+}
+
+bool LittleLeft(uint64_t free, uint64_t total) { return total != 0 && free <= total / 10; }
+
+std::string RenderSafeMode(const JournalStatus& journal, OutputForm form) {
+  const bool on = journal.lost || journal.awaits_workers;
+  const std::string text = journal.lost             ? journal.text
+                           : journal.awaits_workers ? "the master has just started and waits for workers to report their "
+                                                      "blocks; nothing is copied or deleted until then"
+                                                    : journal.text;
+  if (form != OutputForm::kTable) {
+    JsonOut loss = nullptr;
+    if (journal.lost_epoch != 0) {
+      loss = {{"accepted", !journal.lost},   {"epoch", journal.lost_epoch},     {"record", journal.lost_sequence},
+              {"kept", journal.kept},        {"found_by", journal.found_by},    {"found_unix_ms", journal.found_unix_ms}};
+    }
+    const JsonOut shown = {{"on", on}, {"text", text}, {"loss", loss}};
+    return DumpJson(form == OutputForm::kJson ? JsonOut{{"version", 1}, {"safemode", shown}} : shown);
+  }
+  return std::string("safe mode is ") + (on ? "on" : "off") + (text.empty() ? "" : ": " + text) + "\n";
 }
 
 std::string RenderChecks(const std::vector<Check>& checks, OutputForm form) {

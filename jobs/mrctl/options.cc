@@ -5,6 +5,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <string_view>
 
 #include "jobs/mrctl/option_tree.h"
 
@@ -199,8 +200,9 @@ void AddSdk(CLI::App* root, Command* c) {
       ->add_option("name", c->args, "NAME [DIRECTORY (default: ./NAME)]")
       ->required()
       ->expected(1, 2);
-  CLI::App* check = AddSub(sdk, c, "check", "whether a library can be loaded on this machine, and what is in it",
-                           "");
+  CLI::App* check = AddSub(sdk, c, "check",
+                           "whether a library can be loaded on this machine, what is in it, and whether its stages agree "
+                           "about types", "");
   check->add_option("library", c->args, "LIBRARY.so")->required()->expected(1)->type_name("PATH");
   check->footer("Exit: 0 it can be submitted, 2 it cannot (all reasons are told), 7 no such file.");
   AddExample(check, "mrctl sdk check libvisits.so");
@@ -238,14 +240,22 @@ void AddClusterVerbs(CLI::App* root, Command* c) {
   struct Sub { const char* name; const char* help; const char* example; };
   constexpr Sub kSubs[] = {
       {"show", "what it is, what runs on it, and what the scheduler holds against it", "mrctl worker show w1"},
-      {"drain", "it ends what it runs and gets nothing new", "mrctl worker drain w2"},
-      {"undrain", "it takes work again", "mrctl worker undrain w2"},
+      {"drain", "let running attempts finish, copy the blocks away, and start nothing new there",
+       "mrctl worker drain w2"},
+      {"undrain", "let it take work again; ends a drain", "mrctl worker undrain w2"},
       {"exclude", "give it up at once: what it runs runs elsewhere, and it may not come back",
        "mrctl worker exclude w2"},
       {"include", "one that was excluded may register again", "mrctl worker include w2"},
   };
   for (const Sub& sub : kSubs) {
-    AddSub(worker, c, sub.name, sub.help, sub.example)->add_option("id", c->args, "w...")->required();
+    CLI::App* app = AddSub(worker, c, sub.name, sub.help, sub.example);
+    app->add_option("id", c->args, "w...")->required();
+    if (std::string_view(sub.name) != "drain") continue;
+    app->add_flag("--wait", c->wait, "show progress until each of them is safe to stop, at most for --timeout");
+    app->footer("Safe to stop: no attempt runs there, each block has enough replicas elsewhere, and no job needs an\n"
+                "output that only this worker has. `mrctl worker show` says what it waits for.\n"
+                "Exit: 0, with --wait 124 where --timeout came first; the drain goes on, as after Ctrl-C (130).");
+    AddExample(app, sub.example);
   }
   worker->require_subcommand(1);
   AddExample(root->add_subcommand("queues", "all queues")->fallthrough(), "mrctl queues");
@@ -262,6 +272,19 @@ void AddClusterVerbs(CLI::App* root, Command* c) {
       root->add_subcommand("doctor", "what is wrong here and in the cluster, and what to do")->fallthrough();
   doctor->footer("Exit: 0 all is well or only warned of, 1 a check failed, 5 no master.");
   AddExample(doctor, "mrctl doctor");
+}
+
+void AddStore(CLI::App* root, Command* c) {
+  CLI::App* store = root->add_subcommand("store", "the block store as a whole: safemode")->fallthrough();
+  store->require_subcommand(1);
+  CLI::App* safemode = AddSub(store, c, "safemode", "whether the master is in safe mode, and why; off: end it", "");
+  safemode->add_option("state", c->args, "off: accept that records of the journal are lost")
+      ->type_name("off")
+      ->expected(0, 1)
+      ->check(CLI::IsMember({"off"}).description(""));
+  safemode->footer("In safe mode the master takes no jobs and no changes of files, and deletes no block. It waits for\n"
+                   "workers after a start (this ends by itself), or for an operator when records of its journal are lost.");
+  AddExample(safemode, "mrctl store safemode");
 }
 
 void AddOwnVerbs(CLI::App* root, Command* c) {
@@ -284,7 +307,7 @@ const std::vector<Group>& Groups() {
       {"Run jobs", {"submit", "explain", "wait", "attach", "kill"}},
       {"Look at jobs", {"jobs", "job", "history", "logs", "why", "trace", "profile", "whatif"}},
       {"Cluster", {"workers", "worker", "queues", "queue", "top", "doctor"}},
-      {"Files", {"fs"}},
+      {"Files", {"fs", "store"}},
       {"Write operators", {"sdk", "task"}},
       {"mrctl itself", {"config", "completion", "version"}},
   };
@@ -311,6 +334,7 @@ void BuildOptionTree(CLI::App* root, Command* c) {
   AddTask(root, c);
   AddClusterVerbs(root, c);
   AddFsOptions(root->add_subcommand("fs", "the block store's files")->fallthrough(), c);
+  AddStore(root, c);
   AddOwnVerbs(root, c);
   for (const Group& group : Groups()) {
     for (const char* verb : group.verbs) root->get_subcommand(verb)->group(group.heading);

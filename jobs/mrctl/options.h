@@ -63,6 +63,7 @@ struct Command {
   GlobalOptions global;
   SubmitOptions submit;
   WhatifOptions whatif;
+  bool wait = false;  // worker drain
   // kill
   std::string why;
   std::optional<uint64_t> tail;  // logs

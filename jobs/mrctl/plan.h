@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/abi/type_tags.h"
 #include "common/base/status.h"
 
 namespace mr::ctl {
@@ -56,6 +57,7 @@ struct PlanStage {
   uint64_t memory_bytes = 0;  // per attempt; 0: as the job has it
   bool builtin = false;           // an operator of the built-in library, although the job has its own
   std::optional<uint32_t> flags;  // of its operator; absent: Plan::operator_flags has them
+  std::optional<OperatorTypes> types;  // and Plan::operator_types these
   std::vector<PlanInput> inputs;
   std::vector<PlanPort> ports;
 };
@@ -72,6 +74,9 @@ struct Plan {
   std::vector<PlanTable> tables;
   std::vector<std::string> wants_bytes;  // URIs and paths whose sizes it asked for and was not told
   std::map<std::string, uint32_t> operator_flags;
+  std::map<std::string, OperatorTypes> operator_types;  // those that declare some
+
+  const OperatorTypes& TypesOf(const PlanStage& stage) const;
 };
 
 // What `mrtask plan` prints. kInvalidArgument for what is not a plan of version 1, with the place.
@@ -79,7 +84,7 @@ Result<Plan> ParsePlan(std::string_view json);
 
 struct LibraryInfo {
   struct Job { std::string name, help; };
-  struct Op { std::string name; uint32_t flags = 0; };
+  struct Op { std::string name; uint32_t flags = 0; OperatorTypes types; };
   std::vector<Job> jobs;
   std::vector<Op> operators;
   std::string built_with;

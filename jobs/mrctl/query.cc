@@ -15,11 +15,6 @@
 namespace mr::ctl {
 namespace {
 
-// For people; scripts get JsonDone.
-void Say(const Settings& settings, const std::string& line) {
-  if (!settings.quiet && settings.form == OutputForm::kTable) std::fprintf(stderr, "%s\n", line.c_str());
-}
-
 Result<JobId> JobIdOf(const std::string& text) {
   const auto id = ParseJobId(text);
   if (!id.has_value()) return WithHint(InvalidArgument("'" + text + "' is not a job id, as job_1_0001"), "mrctl jobs lists them");
@@ -82,7 +77,6 @@ Result<int> RunJob(const Command& command, const Settings& settings) {
 // wait says nothing until the end; attach shows progress.
 Result<int> RunWait(const Command& command, Settings settings) {
   if (command.verb == "wait") settings.progress = false;
-  int exit = kExitOk;
   std::vector<JobStatus> ended;
   std::optional<Failure> first_failure;
   for (const std::string& word : command.args) MR_RETURN_IF_ERROR(JobIdOf(word).status());
@@ -92,20 +86,19 @@ Result<int> RunWait(const Command& command, Settings settings) {
     auto end = Follow(client, id, settings, [] { return Status::Ok(); });
     if (!end.ok()) return GoesOn(end.status(), id, settings.master);
     const bool succeeded = end->state == JobState::kSucceeded;
+    ended.push_back(*end);
     if (settings.form != OutputForm::kTable) {
-      ended.push_back(*end);
       if (!succeeded && !first_failure.has_value()) first_failure = EndFailure(*end, settings.master);
     } else if (!succeeded) {
       std::fputs(EndText(*end, settings.master).c_str(), stderr);
     } else if (!settings.quiet) {
       Print(EndText(*end, settings.master));
     }
-    if (exit == kExitOk) exit = ExitOf(*end);
   }
   if (settings.form != OutputForm::kTable) {
     Print(JsonWaited(ended, settings.form, first_failure.has_value() ? &*first_failure : nullptr));
   }
-  return exit;
+  return ExitOf(ended);
 }
 
 Result<int> RunKill(const Command& command, const Settings& settings) {
@@ -172,14 +165,7 @@ Result<int> RunQueues(const Command& command, const Settings& settings) {
   return kExitOk;
 }
 
-Result<WorkerId> WorkerIdOf(const std::string& text) {
-  const auto id = ParseWorkerId(text);
-  if (!id.has_value())
-    return WithHint(InvalidArgument("'" + text + "' is not a worker, as w1"), "mrctl workers lists them");
-  return *id;
-}
-
-// drain, undrain, exclude, include.
+// undrain, exclude, include.
 Result<int> SetWorkers(const Command& command, const Settings& settings) {
   const std::string& sub = command.sub;
   for (const std::string& word : command.args) MR_RETURN_IF_ERROR(WorkerIdOf(word).status());
@@ -187,12 +173,10 @@ Result<int> SetWorkers(const Command& command, const Settings& settings) {
   std::vector<Done> done;
   for (const std::string& word : command.args) {
     MR_ASSIGN_OR_RETURN(const WorkerId id, WorkerIdOf(word));
-    const bool drains = sub == "drain" || sub == "undrain";
-    MR_RETURN_IF_ERROR(drains ? client.Drain(id, sub == "drain") : client.Exclude(id, sub == "exclude"));
+    MR_RETURN_IF_ERROR(sub == "undrain" ? client.Drain(id, false) : client.Exclude(id, sub == "exclude"));
     done.push_back({word, sub, "", ""});
     Say(settings,
-        word + (sub == "drain"     ? " is draining"
-                : sub == "undrain" ? " takes work again"
+        word + (sub == "undrain"   ? " takes work again"
                 : sub == "exclude" ? " is excluded: it was given up, and may not come back until it is included"
                                    : " may register again, and does so within seconds where it runs"));
   }
@@ -220,8 +204,12 @@ Result<int> ShowWorkers(const Command& command, const Settings& settings) {
   for (const std::string& word : command.args) {
     const auto at = std::find_if(workers.begin(), workers.end(), [&](const WorkerStatus& w) { return w.id == word; });
     if (at == workers.end()) return WithHint(NotFound("there is no worker " + word), "mrctl workers lists them");
-    WorkerShown w{*at, {}, {}};
+    WorkerShown w{*at, {}, {}, {}};
     MR_ASSIGN_OR_RETURN(w.why, client.Why(word));
+    if (at->state == "draining") {
+      MR_ASSIGN_OR_RETURN(const WorkerId id, WorkerIdOf(word));
+      MR_ASSIGN_OR_RETURN(w.drain, client.DrainStatus(id));
+    }
     for (const AttemptStatus& a : running) {
       if (a.worker == word) w.running.push_back(a);
     }
@@ -232,6 +220,17 @@ Result<int> ShowWorkers(const Command& command, const Settings& settings) {
 }
 
 }  // namespace
+
+void Say(const Settings& settings, const std::string& line) {
+  if (!settings.quiet && settings.form == OutputForm::kTable) std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+Result<WorkerId> WorkerIdOf(const std::string& text) {
+  const auto id = ParseWorkerId(text);
+  if (!id.has_value())
+    return WithHint(InvalidArgument("'" + text + "' is not a worker, as w1"), "mrctl workers lists them");
+  return *id;
+}
 
 void PrintDone(const std::vector<Done>& done, const Settings& settings) {
   if (settings.form != OutputForm::kTable) Print(JsonDone(done, settings.form));
@@ -268,6 +267,7 @@ Result<int> RunProfile(const Command& command, const Settings& settings) {
 
 Result<int> RunClusterVerb(const Command& command, const Settings& settings) {
   if (command.verb == "version") return RunVersion(settings);
+  if (command.verb == "worker" && command.sub == "drain") return RunDrain(command, settings);
   if (command.verb == "worker")
     return command.sub == "show" ? ShowWorkers(command, settings) : SetWorkers(command, settings);
   if (command.verb == "queues" || command.verb == "queue") return RunQueues(command, settings);

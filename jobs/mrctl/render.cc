@@ -199,7 +199,7 @@ std::string RenderWorkers(const std::vector<WorkerStatus>& workers, OutputForm f
   for (const WorkerStatus& w : workers) {
     std::string labels;
     for (const std::string& label : w.labels) labels += (labels.empty() ? "" : ",") + label;
-    table.Add({w.id, w.state, w.address, Dash(w.rack), std::to_string(w.busy) + "/" + std::to_string(w.slots),
+    table.Add({w.id, w.safe_to_stop ? w.state + ", safe to stop" : w.state, w.address, Dash(w.rack), std::to_string(w.busy) + "/" + std::to_string(w.slots),
                std::to_string(w.blocks), HumanBytes(w.used_bytes), HumanBytes(w.capacity_bytes), Dash(labels)});
   }
   return table.Text();

@@ -165,7 +165,8 @@ JsonOut ToJson(const WorkerStatus& w) {
           {"slots", w.slots}, {"busy", w.busy}, {"blocks", w.blocks}, {"used_bytes", w.used_bytes},
           {"capacity_bytes", w.capacity_bytes}, {"memory_bytes", w.memory_bytes}, {"wrong_outputs", w.wrong_outputs},
           // As text: 64 bits do not fit into a number of JavaScript.
-          {"incarnation", std::to_string(w.incarnation)}, {"pid", w.pid}, {"labels", w.labels}};
+          {"incarnation", std::to_string(w.incarnation)}, {"pid", w.pid}, {"labels", w.labels},
+          {"safe_to_stop", w.safe_to_stop}};
 }
 
 JsonOut ToJson(const QueueStatus& q) {
@@ -342,11 +343,19 @@ std::string JsonWaited(const std::vector<JobStatus>& jobs, OutputForm form, cons
 std::string JsonLibrary(const LibraryReport& report, OutputForm form) {
   JsonOut needs = JsonOut::array(), operators = JsonOut::array(), jobs = JsonOut::array();
   for (const auto& [file, version] : report.needs) needs.push_back({{"file", file}, {"version", version}});
-  for (const auto& op : report.info.operators) operators.push_back({{"id", op.name}, {"flags", FlagWords(op.flags)}});
+  const auto types = [](const std::vector<RecordType>& list) {
+    JsonOut out = JsonOut::array();
+    for (const RecordType& type : list) out.push_back({{"key", type.key}, {"value", type.value}});
+    return out;
+  };
+  for (const auto& op : report.info.operators) {
+    operators.push_back({{"id", op.name}, {"flags", FlagWords(op.flags)}, {"takes", types(op.types.inputs)},
+                         {"gives", types(op.types.ports)}});
+  }
   for (const auto& job : report.info.jobs) jobs.push_back({{"id", job.name}, {"help", job.help}});
   const JsonOut json = {{"id", report.path}, {"bytes", report.bytes}, {"abi", report.info.abi}, {"built_with", report.info.built_with},
                      {"needs", std::move(needs)}, {"operators", std::move(operators)}, {"jobs", std::move(jobs)},
-                     {"problems", report.problems}};
+                     {"problems", report.problems}, {"unchecked", report.unchecked}};
   if (report.problems.empty() || form == OutputForm::kNdjson) return One("library", json, form);
   return Dump({{"version", 1}, {"library", json},
                {"error", {{"code", "invalid_argument"}, {"message", report.path + " " + report.problems[0]}, {"hint", ""}}}});

@@ -10,6 +10,7 @@
 #include "common/io/files.h"
 #include "jobs/mrctl/render.h"
 #include "jobs/mrctl/tools.h"
+#include "jobs/mrctl/type_check.h"
 
 namespace mr::ctl {
 namespace {
@@ -59,6 +60,30 @@ Status CompareWithHost(const ElfFile& library, LibraryReport* report) {
   return {};
 }
 
+// Compares the types of the stages of each job, as it plans them without arguments.
+Status CheckJobs(const std::string& path, LibraryReport* report) {
+  std::vector<ToolRun> runs;  // all at once: each loads the library in a process of its own
+  for (const auto& job : report->info.jobs) runs.push_back(StartPlan(path, job.name, {}));
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const std::string& name = report->info.jobs[i].name;
+    const auto json = runs[i].Finish();
+    if (!json.ok() && json.status().code() != Code::kInvalidArgument) return json.status();
+    if (!json.ok()) {
+      report->unchecked.push_back(name);
+      continue;
+    }
+    const auto plan = ParsePlan(*json);
+    if (!plan.ok()) {
+      report->problems.push_back("has a job '" + name + "' without a valid plan: " + plan.status().message());
+      continue;
+    }
+    for (const std::string& fault : TypeFaults(*plan)) {
+      report->problems.push_back("has a job '" + name + "' whose stages disagree about types: " + fault);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<LibraryReport> CheckLibrary(const std::string& path) {
@@ -82,7 +107,8 @@ Result<LibraryReport> CheckLibrary(const std::string& path) {
   if (has_table == elf->exports.end()) {
     report.problems.push_back("does not export " MR_LIBRARY_SYMBOL "(): no operator library, or its PACELINE_LIBRARY is missing or hidden");
   }
-  auto json = StartCheck(path[0] == '/' ? path : "./" + path).Finish();
+  const std::string file = path[0] == '/' ? path : "./" + path;
+  auto json = StartCheck(file).Finish();
   if (!json.ok() && json.status().code() != Code::kInvalidArgument) return json.status();
   if (!json.ok()) {
     // What was found above says it better than the loader.
@@ -96,6 +122,7 @@ Result<LibraryReport> CheckLibrary(const std::string& path) {
   }
   report.info = *std::move(info);
   if (report.info.operators.empty()) report.problems.push_back("has no operator in its table");
+  MR_RETURN_IF_ERROR(CheckJobs(file, &report));
   return report;
 }
 
@@ -120,14 +147,20 @@ std::string RenderLibrary(const LibraryReport& report, OutputForm form) {
     text += "built with  " + report.info.built_with + "\nabi         " + std::to_string(report.info.abi) + "\n";
   }
   if (!report.info.operators.empty()) {
-    Table operators({"OPERATOR", "FLAGS"});
-    for (const auto& op : report.info.operators) operators.Add({op.name, FlagWords(op.flags)});
+    Table operators({"OPERATOR", "TAKES", "GIVES", "FLAGS"});
+    for (const auto& op : report.info.operators) {
+      operators.Add({op.name, TypeListText(op.types.inputs), TypeListText(op.types.ports), FlagWords(op.flags)});
+    }
     text += "\n" + operators.Text();
   }
   if (!report.info.jobs.empty()) {
     Table jobs({"JOB", "WHAT IT DOES"});
     for (const auto& job : report.info.jobs) jobs.Add({job.name, job.help.substr(0, job.help.find('\n'))});
     text += "\n" + jobs.Text();
+  }
+  if (!report.unchecked.empty()) {
+    text += "\ntypes not compared, since the plan needs arguments: " + Listed(report.unchecked) +
+            " (`mrctl explain --lib " + report.path + " JOB ARGS` does)\n";
   }
   return text;
 }

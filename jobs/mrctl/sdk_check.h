@@ -1,4 +1,5 @@
-// `mrctl sdk check LIBRARY`: whether it is an operator library that this machine can load, and what is in it.
+// `mrctl sdk check LIBRARY`: whether it is an operator library that this machine can load, what is in it, and whether the
+// stages of its jobs agree about the types of their records. A job whose plan needs arguments is left to submit and explain.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@ struct LibraryReport {
   std::vector<ElfFile::Version> needs;  // the highest of each family of each system library
   LibraryInfo info;                     // empty where it could not be loaded
   std::vector<std::string> problems;    // none: it can be submitted
+  std::vector<std::string> unchecked;   // jobs without a plan unless they get arguments: their types were not compared
 };
 
 // Reads the file, and has mrtask load it in a child. kNotFound where there is no such file, kInternal where mrtask

@@ -30,6 +30,7 @@
 #include "jobs/mrctl/side_files.h"
 #include "jobs/mrctl/step_plans.h"
 #include "jobs/mrctl/tools.h"
+#include "jobs/mrctl/type_check.h"
 #include "jobs/mrctl/uri.h"
 #include "jobs/mrctl/verbs.h"
 #include "jobs/mrctl/wait.h"
@@ -177,11 +178,13 @@ class Submission {
     if (steps_.has_value()) {
       MR_ASSIGN_OR_RETURN(Plan plan, steps_->Finish());
       plan_.own_library = steps_->uses_library();
+      MR_RETURN_IF_ERROR(CheckTypes(plan));
       return WithCsvStages(std::move(plan), plan_.spec.format);
     }
     auto json = planning_->Finish();
     if (!json.ok()) return Explained(json.status());
     MR_ASSIGN_OR_RETURN(Plan plan, ParsePlan(*json));
+    MR_RETURN_IF_ERROR(CheckTypes(plan));
     return WithCsvStages(std::move(plan), plan_.spec.format);
   }
 

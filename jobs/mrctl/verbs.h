@@ -1,6 +1,7 @@
 // What each command does. Each returns the exit code, or the Status that main reports.
 #pragma once
 
+#include "common/base/ids.h"
 #include "common/base/status.h"
 #include "jobs/mrctl/config.h"
 #include "jobs/mrctl/options.h"
@@ -13,11 +14,13 @@ Result<int> RunSubmit(const Command& command, const Settings& settings);  // als
 Result<int> RunJobVerb(const Command& command, const Settings& settings);  // jobs job wait attach kill why history
 Result<int> RunLogs(const Command& command, const Settings& settings);
 Result<int> RunClusterVerb(const Command& command, const Settings& settings);  // workers worker queues queue version
+Result<int> RunDrain(const Command& command, const Settings& settings);  // worker drain
 Result<int> RunProfile(const Command& command, const Settings& settings);
 Result<int> RunWhatif(const Command& command, const Settings& settings);
 Result<int> RunReplay(const Command& command, const Settings& settings);  // task replay
 Result<int> RunSdk(const Command& command, const Settings& settings);
 Result<int> RunFs(const Command& command, const Settings& settings);
+Result<int> RunStore(const Command& command, const Settings& settings);
 
 Result<int> RunTrace(const Command& command, const Settings& settings);
 Result<int> RunTop(const Command& command, const Settings& settings);
@@ -28,6 +31,10 @@ Result<int> RunDoctor(const Command& command, const Result<Settings>& settings);
 
 // Of what a command did, where JSON is wanted.
 void PrintDone(const std::vector<struct Done>& done, const Settings& settings);
+
+// For people, on standard error; scripts get what PrintDone prints.
+void Say(const Settings& settings, const std::string& line);
+Result<WorkerId> WorkerIdOf(const std::string& text);
 
 // To standard output, unbuffered in between; a reader that went away is not an error.
 void Print(const std::string& text);

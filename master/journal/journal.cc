@@ -261,6 +261,12 @@ void Journal::Start(uint32_t epoch, std::function<void(uint64_t)> on_durable,
   });
 }
 
+void Journal::RaiseEpoch(uint32_t epoch) {
+  std::lock_guard lock(mutex_);
+  MR_CHECK(epoch >= epoch_);
+  epoch_ = epoch;
+}
+
 uint64_t Journal::Append(RecordClass record_class, uint8_t kind, std::string payload, Duration may_wait) {
   MR_CHECK(kind != kSealKind);
   const Instant due = Now() + may_wait;
@@ -273,7 +279,7 @@ uint64_t Journal::Append(RecordClass record_class, uint8_t kind, std::string pay
     Die(options_.directory, {Code::kOverloaded, "the disk takes nothing, and " + std::to_string(queued_bytes_ >> 20) +
                                                     " MiB of records wait for it"});
   }
-  queue_.push_back({sequence, record_class, kind, std::move(payload)});
+  queue_.push_back({sequence, epoch_, record_class, kind, std::move(payload)});
   if (wake) wake_.notify_one();
   return sequence;
 }
@@ -333,7 +339,7 @@ void Journal::Main() {
       if (stopping_) return;  // nobody was told of these records
       wake_.wait_for(lock, std::chrono::nanoseconds(kRoomPeriod.ns), [this] { return stopping_; });
     }
-    if (witness_ != nullptr) witness_->Note(epoch_, synced_, end_.hash);
+    if (witness_ != nullptr) witness_->Note(end_.epoch, synced_, end_.hash);
     {
       std::lock_guard lock(mutex_);
       durable_ = group.back().sequence;
@@ -407,7 +413,7 @@ bool Journal::WriteGroup(const std::vector<Queued>& group) {
     ChainEnd end = end_;
     buffer_.clear();
     for (const Queued& q : group) {
-      EncodeRecord({q.sequence, epoch_, q.record_class, q.kind, synced_, q.payload}, &end, &buffer_);
+      EncodeRecord({q.sequence, q.epoch, q.record_class, q.kind, synced_, q.payload}, &end, &buffer_);
     }
     return end;
   };
@@ -479,14 +485,16 @@ bool Journal::BeginSegment() {
 void Journal::WriteSeal() {
   if (end_.offset + kRecordHeaderBytes > allocated_ && !Ensure(kRecordHeaderBytes)) return;
   uint64_t sequence;
+  uint32_t epoch;
   {
     std::lock_guard lock(mutex_);
     if (!queue_.empty()) return;  // the next group's records say it
     sequence = next_sequence_++;
+    epoch = epoch_;
   }
   buffer_.clear();
   ChainEnd end = end_;
-  EncodeRecord({sequence, epoch_, RecordClass::kSoft, kSealKind, synced_, ""}, &end, &buffer_);
+  EncodeRecord({sequence, epoch, RecordClass::kSoft, kSealKind, synced_, ""}, &end, &buffer_);
   // A sequence that was given must be written: the next record's number is behind it.
   while (!WriteAt(buffer_, end_.offset)) {
     std::unique_lock lock(mutex_);

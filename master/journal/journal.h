@@ -69,6 +69,9 @@ class Journal {
   void Start(uint32_t epoch, std::function<void(uint64_t)> on_durable,
              std::function<void(uint64_t)> on_segment = nullptr, std::function<void(bool)> on_room = nullptr);
 
+  // Records that are appended from here on carry this epoch, which is at least the present one. Any thread.
+  void RaiseEpoch(uint32_t epoch);
+
   // Any thread; the calls' order is the records' order. After Start(). may_wait: for others to
   // share the sync with.
   uint64_t Append(RecordClass record_class, uint8_t kind, std::string payload, Duration may_wait);
@@ -90,6 +93,7 @@ class Journal {
  private:
   struct Queued {
     uint64_t sequence;
+    uint32_t epoch;
     RecordClass record_class;
     uint8_t kind;
     std::string payload;
@@ -131,8 +135,8 @@ class Journal {
   Instant due_;  // of the queue, while there is something in it
   bool stopping_ = false;
   uint64_t next_sequence_ = 1, durable_ = 0, syncs_ = 0;
-
   uint32_t epoch_ = 0;
+
   std::function<void(uint64_t)> on_durable_, on_segment_;
   std::function<void(bool)> on_room_;
   std::unique_ptr<WitnessFile> witness_;

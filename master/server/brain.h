@@ -10,6 +10,7 @@
 
 #include <capnp/message.h>
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
@@ -32,113 +33,24 @@
 #include "master/server/partition_sizes.h"
 #include "master/server/loop.h"
 #include "master/server/bad_records.h"
+#include "master/server/epochs.h"
 #include "master/server/fat_partitions.h"
+#include "master/server/outlets.h"
 #include "master/server/planner.h"
 #include "master/server/publisher.h"
 #include "master/server/random_operators.h"
+#include "master/server/worker_calls.h"
 #include "master/server/workers.h"
 #include "schema/client.capnp.h"
 #include "schema/control.capnp.h"
 
 namespace mr::master {
 
-using Message = std::shared_ptr<capnp::MallocMessageBuilder>;
 class ProfileStore;
+struct DrainReport;
 struct Explained;
 struct Forecast;
 struct PlanContext;
-
-// What a look at a replica of an output found.
-struct Looked {
-  enum class At : uint8_t {
-    kUnreachable,   // its worker does not answer
-    kGone,          // it is not there
-    kDamaged,       // some of it cannot be read, or differs from the digest that was stored with it
-    kOtherContent,  // as it was stored, and not what was committed: the worker's memory damaged it
-    kWhole,
-    kUnknown,  // it is there, and was not verified
-  };
-  At at = At::kUnknown;
-  std::string why;
-};
-
-// How the brain reaches the world. Called on the master's thread; must not block.
-class Outlets {
- public:
-  virtual ~Outlets() = default;
-  // batch: root rpc::CommandBatch.
-  virtual void Apply(uint64_t session, Message batch) = 0;
-  virtual void CloseSession(uint64_t session) = 0;
-  // status: root rpc::JobStatus. The watcher answers by Brain::Pushed.
-  virtual void PushStatus(uint64_t watcher, Message status) = 0;
-  // What to look at: the replica, and, where its bytes are in doubt, what they must amount to.
-  struct Look {
-    std::string address;  // of the replica's worker
-    sched::Copy copy;
-    bool verify = false;  // its worker reads all of it; else only whether it is there
-    Digest128 content;
-    uint32_t partitions = 0;
-  };
-  // Asks the replica's worker; `done` is called on the master's thread.
-  virtual void Probe(const Look& look, std::function<void(Looked)> done) = 0;
-  virtual void InPool(std::function<void()> work) = 0;
-  // For what computes for seconds, one after the other.
-  virtual void InBackground(std::function<void()> work) { InPool(std::move(work)); }
-};
-
-// Of a replay that carries nothing out.
-class NoOutlets final : public Outlets {
- public:
-  void Apply(uint64_t, Message) override {}
-  void CloseSession(uint64_t) override {}
-  void PushStatus(uint64_t, Message) override {}
-  void Probe(const Look&, std::function<void(Looked)>) override {}
-  void InPool(std::function<void()>) override {}
-};
-
-// What a worker reports of one attempt.
-struct ReportIn {
-  uint64_t number = 0;
-  enum class Kind { kStarted, kFinished, kFailed, kRefused, kKilled, kFetchFailed, kFetchDone, kCopyMade, kCopyNotMade,
-      kUnknown };
-  Kind kind = Kind::kUnknown;
-  AttemptId attempt;
-  sched::AttemptFinished finished;
-  FinishedExtra finished_extra;
-  std::vector<std::string> bad_records;  // of kFinished: the first few that were skipped, in words
-  std::vector<uint32_t> partition_kib;   // of kFinished, where the table is not inline
-  std::vector<HotKey> hot_keys;          // of kFinished: of what it gave to the shuffle
-  std::vector<std::string> grown;        // of kFinished: URIs of local inputs that are longer than planned
-  sched::FailureKind failure = sched::FailureKind::kUser;
-  std::string message;
-  FailedExtra failed_extra;
-  // From: also of kFetchFailed and kCopyNotMade, with message; of kCopyMade the new one.
-  sched::FetchDone fetch;
-  bool own_fault = false;  // of kCopyNotMade: the worker's own, not the source's
-  bool unreachable = false;  // of kFetchFailed: the source did not answer, nothing is said of its bytes
-};
-// kLater: its record is not on disk yet; another one follows in a batch of commands.
-enum class Verdict : uint8_t { kNoted, kWinner, kCopyKept, kCopyDropped, kDiffers, kStale, kLater };
-void ToWire(Verdict verdict, rpc::Reply::Builder out);
-// The answer to a call with reports: one verdict each, and what the worker is to do next.
-struct ReportOut {
-  std::vector<Verdict> verdicts;
-  Message batch;  // root rpc::CommandBatch; null = nothing to do
-};
-
-struct RegisterIn {
-  sched::WorkerRegistered info;  // worker is filled in here
-  WorkerExtra extra;
-  std::vector<dfs::BlockRef> blocks;
-  bool leaving = false;
-  uint32_t reports_given_up = 0;  // by this life of it
-};
-struct RegisterOut {
-  Status status;
-  WorkerId worker;
-  std::vector<sched::Copy> drop;
-  bool start_over = false;  // this life was given up meanwhile
-};
 
 // Blocks that one turn of the master's thread counts: about a millisecond.
 inline constexpr size_t kCountSlice = 4096;
@@ -197,6 +109,8 @@ class Brain {
   void Progress(sched::AttemptProgress progress);
   // Answered when it is in the journal: it outlives this master, and this life of the worker.
   void Drain(WorkerId worker, bool on, std::function<void(Status)> reply);
+  // What keeps a worker that is drained (drain.h). kNotFound.
+  Result<DrainReport> DrainOf(WorkerId worker);
   // The same; on: it is given up at once, and may not register until it is included again.
   void Exclude(WorkerId worker, bool on, std::function<void(Status)> reply);
   // What is absent stays as it is. kInvalidArgument: nothing has changed.
@@ -293,7 +207,19 @@ class Brain {
   const sched::Scheduler& scheduler() const { return *scheduler_; }
   const journal::Journal& journal() const { return *journal_; }
   const Options& options() const { return options_; }
-  uint32_t epoch() const { return epoch_; }
+  uint32_t epoch() const { return epoch_; }  // any thread
+
+  // ---- Lost records (safe_mode.cc)
+  // Records are known to be lost, and no operator has accepted that. Any thread.
+  bool InLossMode() const { return loss_open_; }
+  // The last loss and the choices, for people; "" where there was none.
+  std::string LossWords() const;
+  // Ends the safe mode; answered when that is in the journal.
+  void AcceptLoss(std::function<void(Status)> reply);
+  // All but what the disk says.
+  void FillJournal(rpc::JournalStatus::Builder out) const;
+  // What a worker may be sent as durable.
+  Durable DurableNow() const;
   Instant Stamp();
   // Now, on the stamps' axis; stamps nothing.
   Instant Present() const {
@@ -327,9 +253,12 @@ class Brain {
   // recovery.cc
   Status Replay(const journal::Record& record, uint64_t offset);
   Status ReplayEvent(const journal::Record& record, uint64_t offset);
+  void SettleReplayed(JobId id);
+  void NoteSkew(const EventRecord& event, const std::vector<sched::Decision>& decisions);
   void NoteOutstanding(const sched::StampedEvent& event, const std::vector<sched::Decision>& decisions);
   void BeginEpoch();
   void AwaitAlive();  // see WorkerView::awaited
+  void SetEffectsWait(Duration promised);
   void LeaveForeign();
   void TakeOver();
 
@@ -356,6 +285,17 @@ class Brain {
   void AcceptForetold(const std::string& key);
   void Locate(Explained* out) const;
   void AddForecast(const JobSpec& spec, Result<Forecast> forecast, Explained* out);
+
+  // drain_status.cc
+  const dfs::DrainBlocks& BlocksKept(WorkerId worker);
+
+  // safe_mode.cc
+  // Whether a worker was sent a record that this journal lacks; if so, safe mode begins.
+  void NoteSeen(const std::string& worker, const Durable& seen);
+  void TakeLoss(const JournalLoss& loss, uint64_t sequence);
+  void RaiseIds();
+  // In safe mode: why nothing new is taken.
+  Status CheckLoss() const;
 
   // While the journal's disk is full: why nothing new is taken.
   Status CheckRoom() const;
@@ -482,12 +422,19 @@ class Brain {
   std::set<std::string> libraries_;
   bool trimming_ = false;  // a look at the libraries is under way
   dfs::Namespace namespace_;
+  std::map<WorkerId, std::pair<Instant, dfs::DrainBlocks>> blocks_kept_;  // and when they were looked at
   dfs::RepairCounts counted_, counting_;  // the last walk over all blocks; the one under way
   BlockId count_from_;                // not valid: none is under way
   uint64_t dfs_sequence_ = 0;  // of the last hard record of the block store
   bool journal_full_ = false;  // its disk is: nothing new is taken
 
-  uint32_t epoch_ = 0;
+  std::atomic<uint32_t> epoch_{0};
+  uint32_t first_epoch_ = 0;  // of this process; a loss may raise epoch_
+  Epochs epochs_;
+  std::optional<JournalLoss> loss_;  // the last one
+  uint64_t loss_at_ = 0;             // its record; 0: none
+  std::atomic<bool> loss_open_{false};
+  uint64_t first_block_ = 1;  // the first that this process could give
   uint32_t next_job_ = 1;
   bool replaying_ = true;
   bool holds_effects_ = true;  // until the end of BeginEpoch
@@ -500,6 +447,9 @@ class Brain {
   uint64_t events_ = 0;  // of this journal, all epochs
   LivedClock lived_;
   Instant judge_from_;  // on the lived axis: what had been waiting for this master to move on has been heard by then
+  Duration promised_wait_;  // the newest LeaseSet of the journal that was replayed
+  // From when (lived) on a shorter one holds: until then children live on the lease of the master before this one.
+  std::optional<std::pair<Instant, Duration>> shorter_wait_;
   Instant stamp_base_{1'000'000'000}, stamp_start_, last_stamp_;  // stamp_start_: lived
 
   // Submissions being planned: by submission id, or by a name of their own.
@@ -555,7 +505,7 @@ class Brain {
   struct HeldReport {
     WorkerId worker;
     Incarnation incarnation = 0;
-    Instant since;
+    Instant since;  // lived
     ReportIn report;
   };
   std::vector<HeldReport> held_reports_;

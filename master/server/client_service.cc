@@ -15,6 +15,7 @@
 #include "common/rpc/kj_status.h"
 #include "common/rpc/wire.h"
 #include "master/sched/policies/admission.h"
+#include "master/server/drain.h"
 #include "master/server/explain.h"
 #include "master/server/profiles.h"
 #include "master/server/shell.h"
@@ -512,6 +513,8 @@ class ClientService final : public rpc::MasterForClient::Server {
 
   kj::Promise<void> null(NullContext) override { return kj::READY_NOW; }
 
+  kj::Promise<void> journal(JournalContext context) override { return AnswerJournal(shell_, context); }
+
   kj::Promise<void> drain(DrainContext context) override {
     const auto params = context.getParams();
     auto answer = MakeAnswer<Status>(shell_.kj());
@@ -520,6 +523,15 @@ class ClientService final : public rpc::MasterForClient::Server {
     return answer.promise.then([context](Status status) mutable {
       rpc::ToOutcome(status, context.getResults().initOutcome());
     });
+  }
+
+  kj::Promise<void> drainStatus(DrainStatusContext context) override {
+    return Fill<rpc::MasterForClient::DrainStatusResults>(
+        context, [id = WorkerId{context.getParams().getWorker()}](Brain& brain, auto out) {
+          const auto report = brain.DrainOf(id);
+          rpc::ToOutcome(report.status(), out.initOutcome());
+          if (report.ok()) ToWire(*report, out.initStatus());
+        });
   }
 
   kj::Promise<void> exclude(ExcludeContext context) override {

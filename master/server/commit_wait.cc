@@ -9,7 +9,6 @@
 
 #include <algorithm>
 
-#include "common/io/clock.h"
 #include "master/server/brain.h"
 
 namespace mr::master {
@@ -63,7 +62,7 @@ bool Brain::HoldForReplicas(WorkerId id, Incarnation incarnation, const ReportIn
   const std::string why = WhyHeld(id, incarnation, report);
   if (why.empty()) return false;
   LOG(WARNING) << Name(report.attempt.task.job) << " is not committed yet: " << why;
-  held_reports_.push_back({id, incarnation, Now(), report});
+  held_reports_.push_back({id, incarnation, Lived(), report});
   return true;
 }
 
@@ -78,10 +77,13 @@ std::string Brain::WhyHeld(WorkerId id, Incarnation incarnation, const ReportIn&
 }
 
 void Brain::FeedHeldReports() {
+  const Instant now = Lived();
+  // A worker that came back while this master stood still is heard first.
+  const bool may_be_over = now >= judge_from_ && !namespace_.in_safe_mode();
   for (size_t i = 0; i < held_reports_.size();) {
     HeldReport& held = held_reports_[i];
     WorkerView* worker = workers_.FindAlive(held.worker, held.incarnation);
-    const bool over = !namespace_.in_safe_mode() && Now() - held.since >= namespace_.config().repair_delay;
+    const bool over = may_be_over && now - held.since >= namespace_.config().repair_delay;
     if (worker != nullptr && !over && !WhyHeld(held.worker, held.incarnation, held.report).empty()) {
       ++i;
       continue;

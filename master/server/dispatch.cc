@@ -176,7 +176,7 @@ Message Brain::NextBatch(WorkerView* worker, Outgoing* out) {
   auto message =
       std::make_shared<capnp::MallocMessageBuilder>(static_cast<unsigned>(bytes / sizeof(capnp::word) + 64));
   auto root = message->initRoot<rpc::CommandBatch>();
-  root.setMasterEpoch(epoch_);
+  root.setMasterEpoch(worker->epoch);
   root.setSequence(++worker->batches);
   auto verdicts = root.initVerdicts(static_cast<unsigned>(told));
   for (unsigned i = 0; i < told; ++i) {
@@ -271,7 +271,7 @@ void Brain::SendDirectory(WorkerView* worker, JobView* job, uint32_t stage) {
   const StageId id{job->id, stage};
   if (worker == nullptr || worker->session == 0 || worker->directories.contains(id)) return;
   StageView& view = job->stages[stage];
-  if (view.directory_version < FirstVersion(epoch_)) view.directory_version = FirstVersion(epoch_);
+  if (view.directory_version < FirstVersion(first_epoch_)) view.directory_version = FirstVersion(first_epoch_);
   worker->directories[id] = view.directory_version;
   // All that there is now, in messages that fit; an empty one where there is nothing.
   std::vector<CopyView> all;
@@ -320,7 +320,7 @@ void Brain::SendDelta(const std::vector<sched::Copy>& added, const std::vector<s
   }
   for (auto& [id, parts] : by_stage) {
     StageView& stage = jobs_.Find(id.job)->stages[id.stage];
-    if (stage.directory_version < FirstVersion(epoch_)) stage.directory_version = FirstVersion(epoch_);
+    if (stage.directory_version < FirstVersion(first_epoch_)) stage.directory_version = FirstVersion(first_epoch_);
     for (Delta& delta : parts) {
       const uint64_t version = ++stage.directory_version;
       const auto shared = std::make_shared<const Delta>(std::move(delta));

@@ -66,7 +66,18 @@ bool SaysWhere(const std::string& message, const std::string& record) {
 
 // What nobody but an operator of the cluster can do about it.
 std::string Advice(const std::string& message) {
-  if (message.find("No space left on device") == std::string::npos) return "";
+  const auto says = [&message](const char* what) { return message.find(what) != std::string::npos; };
+  if (says("Disk quota exceeded")) {
+    return "the daemon's user has no quota left there: raise it or remove files, then submit the job again";
+  }
+  if (says("Too many open files")) {
+    return "a process has as many files open as it may: raise the limit of its daemon (ulimit -n) or of tasks "
+           "(mrworker --task_open_files), then submit the job again";
+  }
+  if (says("no free inodes")) {
+    return "that file system has as many files as it may: remove some, then submit the job again";
+  }
+  if (!says("No space left on device")) return "";
   return "that disk is full: make room on it (mrctl doctor, mrctl workers), then submit the job again";
 }
 

@@ -25,6 +25,15 @@ bool BeginsWork(const dfs::Record& record) {
          std::holds_alternative<dfs::Renamed>(record) || std::holds_alternative<dfs::ReplicationSet>(record);
 }
 
+// What safe mode refuses: changes that clients see. What jobs write goes on below their staging.
+bool ChangesFiles(const dfs::Record& record) {
+  const auto* created = std::get_if<dfs::FileCreated>(&record);
+  const auto* removed = std::get_if<dfs::Removed>(&record);
+  if (created != nullptr) return !dfs::IsStaging(created->path);
+  if (removed != nullptr) return !dfs::IsStaging(removed->path);
+  return BeginsWork(record);
+}
+
 Status Missing(const dfs::Namespace& ns, const std::string& path, const Status& why) {
   if (why.code() != Code::kNotFound) return why;
   std::string message = "input dfs://" + path + " does not exist";
@@ -69,6 +78,9 @@ void Brain::FsMutate(const dfs::FsHost::PrepareFn& prepare, const std::function<
                      std::function<void(Status)> reply) {
   const auto prepared = prepare(namespace_, {Stamp(), WallClockMs()});
   if (!prepared.ok()) return reply(prepared.status());
+  if (prepared->has_value() && ChangesFiles(**prepared)) {
+    if (Status lost = CheckLoss(); !lost.ok()) return reply(lost);
+  }
   if (prepared->has_value() && BeginsWork(**prepared)) {
     if (Status room = CheckRoom(); !room.ok()) return reply(room);
   }
@@ -234,7 +246,8 @@ void Brain::CommitToDfs(JobId id, std::string* extra) {
   FinishedExtra finished;
   // Empty where the event is no report: a job taken over whose outputs were all there.
   const bool taken_over = extra->empty();
-  MR_CHECK(taken_over || DecodeFields(*extra, &finished), "a job was committed by an event of another kind");
+  std::vector<HotKey> hot;
+  MR_CHECK(taken_over || DecodeFinished(*extra, &finished, &hot), "a job was committed by an event of another kind");
   const std::map<std::string, FileOutput> parts = OutputsWith(*job, finished.outputs);
   PublishRequest request{Name(id), job->spec.output_uri, job->spec.overwrite, {}};
   dfs::OutputCommitted commit{{Stamp(), WallClockMs()}, PathOf(job->spec.output_uri), job->spec.overwrite,
@@ -266,7 +279,7 @@ void Brain::CommitToDfs(JobId id, std::string* extra) {
                          " is the most; run it with fewer parts (--reduces)";
     finished.dfs_commit.clear();
   }
-  *extra = EncodeFields(finished);
+  *extra = EncodeFinished(finished, hot);
 }
 
 // The other half, live and in a replay.
@@ -275,7 +288,7 @@ Status Brain::ApplyCommit(JobId id, const std::string& extra, uint64_t sequence)
   if (job == nullptr || !job->in_dfs()) return Status::Ok();
   FinishedExtra finished;
   dfs::Record record;
-  if (!DecodeFields(extra, &finished) ||
+  if (!DecodeFinished(extra, &finished) ||
       (!finished.dfs_commit.empty() && !DecodeFields(finished.dfs_commit, &record))) {
     return Corrupted("the commit of " + Name(id) + " cannot be read; start the release that wrote it");
   }

@@ -61,7 +61,8 @@ void Brain::TrimLibraries() {
     for (const StoredFile& file : *surplus) {
       const std::string sha256 = file.name.substr(0, 64);
       if (used.contains(sha256)) continue;
-      libraries_.erase(sha256);
+      // An unfinished upload of a library says nothing of the library itself.
+      if (!file.name.ends_with(".part")) libraries_.erase(sha256);
       gone->push_back(file);
     }
     if (gone->empty()) return done();

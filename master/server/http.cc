@@ -22,7 +22,12 @@ kj::Promise<rpc::HttpReply> HttpFront::Page(const std::string& path) {
   if (path == "/readyz") {
     if (!ready_) return HttpReply{503, "starting\n"};
     const std::string why = shell_.WhyNotReady();
-    return why.empty() ? HttpReply{200, "ready\n"} : HttpReply{503, why + "\n"};
+    if (!why.empty()) return HttpReply{503, why + "\n"};
+    // Reads are served, and the operator's word is awaited here.
+    if (shell_.brain().InLossMode()) {
+      return HttpReply{200, "ready, in safe mode: records of the journal are lost (mrctl store safemode)\n"};
+    }
+    return HttpReply{200, "ready\n"};
   }
   if (path == "/metrics") {
     const Duration lag = loop_.TakeMaxLag();

@@ -52,7 +52,7 @@ void JobTable::WarnIndeterminate(const sched::MarkIndeterminate& mark, const std
   const FinishedExtra* committed = before != nullptr ? before : job->stages[id.stage].tasks[id.task].output.get();
   FinishedExtra other;
   std::string where;
-  if (committed != nullptr && DecodeFields(extra, &other) && committed->rows.size() == other.rows.size()) {
+  if (committed != nullptr && DecodeFinished(extra, &other) && committed->rows.size() == other.rows.size()) {
     for (size_t p = 0; p < other.rows.size() && where.empty(); ++p) {
       if (committed->rows[p].content != other.rows[p].content) where = ", in partition " + std::to_string(p);
     }

@@ -299,7 +299,8 @@ void JobTable::Save(const std::function<void(std::string)>& part) const {
     part(EncodeFields(ImageOf(job)) + TailOf(job.causes) + TextsOf(job) + EncodeFields(CloneTailOf(job)) +
          EncodeFields(LentTail(job.lent, job.causes)) + EncodeFields(job.steering) +
          EncodeFields(DeadlineTail{job.spec.priority, job.spec.deadline}) +
-         EncodeFields(UtilityTail{!job.spec.utility.empty()}) + EncodeFields(InputsOf(job.plan)));
+         EncodeFields(UtilityTail{!job.spec.utility.empty()}) + EncodeFields(InputsOf(job.plan)) +
+         EncodeFields(job.skew));
   }
 }
 
@@ -345,6 +346,8 @@ Status JobTable::RestorePart(std::string_view part) {
   if (reader.ok() && !reader.AtEnd()) reader.Get(utility.emplace());
   std::optional<PlannedInputs> inputs;
   if (reader.ok() && !reader.AtEnd()) reader.Get(inputs.emplace());
+  std::vector<Skew> skew;
+  if (reader.ok() && !reader.AtEnd()) reader.Get(skew);
   if (!reader.ok() || !reader.AtEnd()) return Unreadable("job");
   if (inputs && !TakeInputs(*std::move(inputs), &image.plan)) return Unreadable(Name(image.id));
   MR_ASSIGN_OR_RETURN(JobView job, ViewOf(std::move(image)));
@@ -362,6 +365,7 @@ Status JobTable::RestorePart(std::string_view part) {
   job.causes = causes;
   job.lent = lent.counts;
   job.steering = std::move(steering);
+  job.skew = std::move(skew);
   job.clones = clones.counts;
   for (const CloneTail::Read& read : clones.reads) job.reads[{read.reader, read.copy.output.task}] = read.copy;
   for (CloneTail::Warning& w : clones.warnings) job.warnings[w.stage] = std::move(w.text);

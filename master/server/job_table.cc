@@ -467,7 +467,7 @@ struct DecisionFolder {
     StageView& stage = job->stages[d.attempt.task.stage];
     TaskView& task = stage.tasks[d.attempt.task.task];
     auto output = std::make_shared<FinishedExtra>();
-    if (std::holds_alternative<sched::AttemptFinished>(event.event)) (void)DecodeFields(extra, output.get());
+    if (std::holds_alternative<sched::AttemptFinished>(event.event)) (void)DecodeFinished(extra, output.get());
     output->dfs_commit = {};  // the namespace has it
     if (AttemptView* attempt = table.Find(d.attempt)) {
       table.End(attempt, d.winner ? AttemptState::kCommitted : AttemptState::kCopy, at, sequence);

@@ -167,7 +167,7 @@ struct JobView {
   std::map<uint32_t, std::string> warnings;  // by stage: what its user should know, one line
   // URIs of local inputs that grew since the job was planned, as far as this process of the master knows.
   std::set<std::string> grown;
-  std::vector<Skew> skew;  // keys that are too heavy, as far as this process of the master knows
+  std::vector<Skew> skew;  // keys that are too heavy
   std::map<std::pair<uint32_t, uint32_t>, std::deque<WhyLine>> why;  // (stage, task)
   std::deque<WhyLine> why_job;
   std::vector<FileOutput> Outputs() const;  // of all final stages, by name

@@ -72,6 +72,7 @@ std::vector<Status> Brain::Refusals(const JobSpec& spec) {
   const auto add = [&refusals](const Status& status) {
     if (!status.ok()) refusals.push_back(status);
   };
+  add(CheckLoss());
   add(CheckRoom());
   // Here and not where a spec is read: the journal may hold jobs of releases that took any name.
   add(CheckQueueName(spec.queue));

@@ -118,6 +118,8 @@ std::string MetricsText(Brain& brain, Duration loop_lag) {
          static_cast<double>(blocks.under_replicated));
   Metric(&out, "mr_loop_lag_seconds", "gauge", "Longest wait in the master's queue since the last scrape.",
          loop_lag.seconds());
+  Metric(&out, "mr_safe_mode", "gauge", "1 while records of the journal are lost and nobody has accepted that.",
+         brain.InLossMode());
   Metric(&out, "mr_master_epoch", "gauge", "Epoch of this master.", brain.epoch());
   return out;
 }
@@ -129,6 +131,7 @@ std::string StatusPage(Brain& brain) {
       "table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3em .8em .3em 0;"
       "border-bottom:1px solid #ddd}td.n{text-align:right}</style><h1>Paceline</h1>";
   out += "<p>Epoch " + std::to_string(brain.epoch()) + ", policies " + Escaped(brain.options().policies) + ".</p>";
+  if (brain.InLossMode()) out += "<p><b>Safe mode:</b> " + Escaped(brain.LossWords()) + ".</p>";
   out += "<h2>Jobs</h2><table><tr><th>Job<th>Name<th>State<th>Stages<th>Output";
   size_t rows = 0;
   auto& jobs = brain.jobs().jobs();

@@ -5,9 +5,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/base/fields.h"
+#include "common/base/hot_keys.h"
 #include "master/sched/decision.h"
 #include "master/sched/event.h"
 
@@ -24,6 +26,7 @@ enum class RecordKind : uint8_t {
   kDrained = 7,    // WorkerDrained
   kExcluded = 8,   // WorkerExcluded
   kWrongOutputs = 16,  // WorkerWrongOutputs
+  kLoss = 32,          // JournalLoss
   // Of snapshots only, in this order.
   kSnapshotHead = 64,       // SnapshotHead
   kSnapshotScheduler = 65,  // a part of sched::Scheduler::Save
@@ -100,6 +103,23 @@ struct WorkerWrongOutputs {
   uint32_t count = 0;
   template <class V>
   static void Fields(V&& v) { v(&WorkerWrongOutputs::worker, &WorkerWrongOutputs::count); }
+};
+
+// Records of the journal are lost: as a worker's registration showed, or as --accept_loss said. The same again with
+// open = false: an operator accepted it. What was said in epochs before `raised` is settled by it.
+struct JournalLoss {
+  uint32_t epoch = 0;     // of the last record that is known to be lost
+  uint64_t sequence = 0;  // its number
+  uint64_t kept = 0;      // the last record that was there then
+  uint32_t raised = 0;    // the epoch from this record on
+  uint64_t wall_ms = 0;   // when it was found; also this epoch's life where this record begins it (epochs.h)
+  std::string found_by;   // the worker's name; empty: the journal itself
+  bool open = true;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = JournalLoss;
+    v(&T::epoch, &T::sequence, &T::kept, &T::raised, &T::wall_ms, &T::found_by, &T::open);
+  }
 };
 
 // The committed output of a job stands where its user expects it; or cannot: error.
@@ -310,6 +330,21 @@ struct FinishedExtra {
     v(&T::partitions, &T::rows, &T::outputs, &T::counters, &T::dfs_commit, &T::dfs_error);
   }
 };
+
+// What an AttemptFinished record carries: the output, then the hottest keys of its shuffle ports, where it has any.
+// Earlier releases wrote the output alone.
+inline std::string EncodeFinished(const FinishedExtra& extra, const std::vector<HotKey>& hot) {
+  return hot.empty() ? EncodeFields(extra) : EncodeFields(extra) + EncodeFields(hot);
+}
+inline bool DecodeFinished(std::string_view bytes, FinishedExtra* extra, std::vector<HotKey>* hot = nullptr) {
+  FieldReader reader(bytes);
+  reader.Get(*extra);
+  std::vector<HotKey> keys;
+  if (reader.ok() && !reader.AtEnd()) reader.Get(keys);
+  if (!reader.ok() || !reader.AtEnd()) return false;
+  if (hot != nullptr) *hot = std::move(keys);
+  return true;
+}
 
 // Of AttemptFailed.
 struct FailedExtra {

@@ -74,7 +74,8 @@ Result<journal::DirectoryRead> Brain::ReplayOnly(uint64_t until) {
 }
 
 void Brain::BeginEpoch() {
-  epoch_ = journal_->last_epoch() + 1;
+  epoch_ = first_epoch_ = journal_->last_epoch() + 1;
+  first_block_ = namespace_.NextBlock();
   if (foreign_) LeaveForeign();
   journal_->Start(
       epoch_, [this](uint64_t sequence) { loop_.Post([this, sequence] { outbox_.Release(sequence); }); },
@@ -96,22 +97,25 @@ void Brain::BeginEpoch() {
         });
       });
   // Nobody hears of this epoch before it is on disk: two masters would otherwise share it.
-  journal_->WaitDurable(Append(journal::RecordClass::kHard, RecordKind::kEpoch,
-                               EncodeFields(EpochStarted{epoch_, options_.scheduler_version, WallClockMs()})));
-  if (journal_->accepted_loss()) {
-    // More than the lost epochs can have given. Job ids have the epoch in them.
-    const uint64_t above = uint64_t{epoch_} << 36;
-    journal_->WaitDurable(ApplyDfs(dfs::IdsRaised{above, above}));
+  const EpochStarted started{epoch_, options_.scheduler_version, WallClockMs()};
+  const uint64_t first = Append(journal::RecordClass::kHard, RecordKind::kEpoch, EncodeFields(started));
+  journal_->WaitDurable(first);
+  epochs_.Began({started.epoch, started.wall_ms, first});
+  if (const auto& lost = journal_->accepted_loss()) {
+    const JournalLoss loss{lost->known_epoch, lost->known, lost->kept, epoch_, WallClockMs(), "", true};
+    const uint64_t sequence = Append(journal::RecordClass::kHard, RecordKind::kLoss, EncodeFields(loss));
+    TakeLoss(loss, sequence);
+    RaiseIds();
+    journal_->WaitDurable(dfs_sequence_);
     journal_->LossSettled();
   }
   // All state stands before the first event is fed: what a decision asks for reads tables as well as the scheduler.
   const auto unplanned = std::move(unplanned_);
   unplanned_.clear();
   RestoreSlices();
+  const Duration promised = std::max(promised_wait_, scheduler_->state().config().lost_wait);
   Feed(sched::ConfigChanged{options_.policies, options_.seed, options_.scheduler_version, Millis(100)});
-  if (const Duration wait = options_.effects_lease + kLeaseMargin; scheduler_->state().config().lost_wait != wait) {
-    Feed(sched::LeaseSet{wait});
-  }
+  SetEffectsWait(journal_->last_epoch() == 0 ? Duration{} : promised);
   TakeOver();
   for (const auto& [job, stage] : unplanned) late_plans_.insert({job, stage});
   PlanLate();
@@ -125,6 +129,10 @@ void Brain::BeginEpoch() {
     if (worker.awaited) awaited.push_back(id);
   }
   Dispatch(namespace_.Apply(dfs::MasterStarted{Stamp(), known, awaited}), 0);
+  if (InLossMode()) {
+    LOG(ERROR) << "journal: safe mode: " << LossWords();
+    ApplyDfs(dfs::SafeModeHeld{Stamp(), true});
+  }
   for (auto& [id, worker] : workers_.all()) {
     if (!worker.alive) continue;
     worker.away = true;
@@ -142,6 +150,14 @@ void Brain::BeginEpoch() {
   TickDfs();
   KeepHouse();
   CarryOutHeld();
+}
+
+// Attempts that the master before this one launched may live for as long as that one promised them.
+void Brain::SetEffectsWait(Duration promised) {
+  const Duration wait = options_.effects_lease + kLeaseMargin;
+  const Duration now = std::max(wait, promised);
+  if (scheduler_->state().config().lost_wait != now) Feed(sched::LeaseSet{now});
+  if (wait < now) shorter_wait_ = {Lived() + now, wait};
 }
 
 void Brain::AwaitAlive() {
@@ -232,6 +248,7 @@ Status Brain::Replay(const journal::Record& record, uint64_t offset) {
     case RecordKind::kEpoch: {
       EpochStarted epoch;
       if (!DecodeFields(record.payload, &epoch)) return bad("not an epoch");
+      epochs_.Began({epoch.epoch, epoch.wall_ms, record.sequence});
       AwaitAlive();
       if (epoch.scheduler_version != options_.scheduler_version && !foreign_) {
         foreign_ = true;
@@ -273,6 +290,12 @@ Status Brain::Replay(const journal::Record& record, uint64_t offset) {
       worker->wrong_outputs = wrong.count;
       return Status::Ok();
     }
+    case RecordKind::kLoss: {
+      JournalLoss loss;
+      if (!DecodeFields(record.payload, &loss)) return bad("not a loss");
+      TakeLoss(loss, record.sequence);
+      return Status::Ok();
+    }
     case RecordKind::kPublished: {
       JobPublished published;
       if (!DecodeFields(record.payload, &published)) return bad("not a publication");
@@ -280,7 +303,7 @@ Status Brain::Replay(const journal::Record& record, uint64_t offset) {
       if (job == nullptr) return bad("a publication of an unknown job");
       job->state = published.error.empty() ? JobState::kSucceeded : JobState::kFailed;
       job->error = published.error;
-      jobs_.Settle(published.job);
+      SettleReplayed(published.job);
       jobs_.Shrink();
       unpublished_.erase(published.job);
       if (!published.error.empty()) uncleaned_.insert(published.job);
@@ -334,6 +357,7 @@ Status Brain::ReplayEvent(const journal::Record& record, uint64_t offset) {
   NoteOutstanding(event.stamped, decisions);
   (void)jobs_.Fold(event.stamped, event.extra, decisions, record.sequence);
   NoteRandomOperators(decisions);
+  NoteSkew(event, decisions);
   for (const auto& decision : decisions) {
     if (const auto* commit = std::get_if<sched::CommitJob>(&decision)) {
       MR_RETURN_IF_ERROR(ApplyCommit(commit->job, event.extra, record.sequence));
@@ -345,15 +369,39 @@ Status Brain::ReplayEvent(const journal::Record& record, uint64_t offset) {
       }
       job->state = job->publish_error.empty() ? JobState::kSucceeded : JobState::kFailed;
       job->error = job->publish_error;
-      jobs_.Settle(commit->job);
+      SettleReplayed(commit->job);
     }
     if (const auto* failed = std::get_if<sched::FailJob>(&decision)) {
       uncleaned_.insert(failed->job);
-      jobs_.Settle(failed->job);
+      SettleReplayed(failed->job);
     }
   }
   jobs_.Shrink();
   return Status::Ok();
+}
+
+void Brain::SettleReplayed(JobId id) {
+  jobs_.Settle(id);
+  skew_.Forget(id);
+}
+
+// What the hottest keys of an output that was committed say, as when its report came.
+void Brain::NoteSkew(const EventRecord& event, const std::vector<sched::Decision>& decisions) {
+  const auto* finished = std::get_if<sched::AttemptFinished>(&event.stamped.event);
+  if (finished == nullptr) return;
+  const AttemptId& attempt = finished->attempt;
+  const bool winner = std::any_of(decisions.begin(), decisions.end(), [&](const sched::Decision& decision) {
+    const auto* accept = std::get_if<sched::Accept>(&decision);
+    return accept != nullptr && accept->winner && accept->attempt == attempt;
+  });
+  JobView* job = winner ? jobs_.Find(attempt.task.job) : nullptr;
+  if (job == nullptr || job->brief) return;
+  FinishedExtra extra;
+  std::vector<HotKey> hot;
+  if (!DecodeFinished(event.extra, &extra, &hot)) return;
+  const auto& total = finished->manifest;
+  const StagePlan& plan = job->plan.stages[attempt.task.stage];
+  if (skew_.Committed(attempt.task, plan, total.records, total.bytes, extra, {}, hot)) job->skew = skew_.Of(job->id);
 }
 
 // What the last life was asked for and did not do, and whom it knew.
@@ -371,6 +419,8 @@ void Brain::NoteOutstanding(const sched::StampedEvent& stamped, const std::vecto
       worker->info.inventory.clear();
       worker->info.running.clear();
     }
+  } else if (const auto* lease = std::get_if<sched::LeaseSet>(&stamped.event)) {
+    promised_wait_ = lease->wait;
   } else if (const auto* lost = std::get_if<sched::WorkerLost>(&stamped.event)) {
     WorkerView* worker = workers_.FindAlive(lost->worker, lost->incarnation);
     if (worker != nullptr) worker->alive = false;

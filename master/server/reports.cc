@@ -50,6 +50,7 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   if (Status status = workers_.MayRegister(worker, in.info.incarnation, Lived()); !status.ok()) {
     return reply({status, {}, {}});
   }
+  NoteSeen(in.extra.name, in.seen);
   if (worker.session != 0 && worker.session != session) outlets_.CloseSession(worker.session);
   if (worker.info.incarnation != in.info.incarnation) worker.heartbeat_connections = 0;
   const bool was_given_up = !worker.alive && worker.info.incarnation == in.info.incarnation;
@@ -60,6 +61,7 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   worker.away = worker.awaited = false;
   worker.answered = false;
   worker.session = session;
+  worker.epoch = epoch_;
   worker.info = in.info;
   worker.info.inventory.clear();
   worker.info.running.clear();
@@ -79,15 +81,15 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
 
   const auto inventory = in.info.inventory;
   const auto running = in.info.running;
-  RegisterOut out{Status::Ok(), id, {}, was_given_up};
+  RegisterOut out{Status::Ok(), id, {}, was_given_up, epoch_, DurableNow()};
   const Fed fed = Feed(std::move(in.info), EncodeFields(in.extra));
   for (const auto& decision : fed.decisions) {
     const auto* drop = std::get_if<sched::DropCopy>(&decision);
     if (drop != nullptr && drop->copy.worker == id) out.drop.push_back(drop->copy);
   }
   ApplyDfs(dfs::WorkerJoined{Stamp(), id, worker.info.incarnation, worker.info.address, worker.info.rack,
-                             worker.capacity_bytes, worker.used_bytes, std::move(in.blocks)});
-  if (worker.drained_by_user) ApplyDfs(dfs::WorkerDrained{Stamp(), id, true});
+                             worker.capacity_bytes, worker.used_bytes, std::move(in.blocks),
+                             worker.drained_by_user});
   if (!in.leaving) {
     // Always: it may have missed the last change.
     Send(&worker, 16, [on = worker.drained_by_user](rpc::Command::Builder out) { out.setDrain(on); });
@@ -195,6 +197,10 @@ void Brain::CheckLeases() {
   const Instant now = Lived();
   if (now < judge_from_) return;  // the next tick
   for (const auto& [id, why] : workers_.Expired(now)) Lose(id, why);
+  if (shorter_wait_ && now >= shorter_wait_->first) {
+    Feed(sched::LeaseSet{shorter_wait_->second});
+    shorter_wait_.reset();
+  }
 }
 
 void Brain::Tick() {
@@ -304,7 +310,7 @@ uint64_t Brain::FeedReport(WorkerView*, WorkerId id, Incarnation incarnation, Re
       report.finished.attempt = attempt;
       report.finished.worker = id;
       report.finished.incarnation = incarnation;
-      const Fed fed = Feed(report.finished, EncodeFields(report.finished_extra));
+      const Fed fed = Feed(report.finished, EncodeFinished(report.finished_extra, report.hot_keys));
       *verdict = FinishedVerdict(report, fed.decisions);
       if (JobView* view = jobs_.Find(job); view != nullptr && *verdict == Verdict::kWinner) {
         NoteGrown(view, report.grown);

@@ -95,5 +95,9 @@ class Shell final : public Outlets, public dfs::FsHost {
 rpc::MasterForWorker::Client MakeWorkerService(Shell& shell, const rpc::PeerInfo& peer);
 rpc::Heartbeats::Client MakeHeartbeatService(Shell& shell, Incarnation incarnation);
 rpc::MasterForClient::Client MakeClientService(Shell& shell, const rpc::PeerInfo& peer);
+// One of its calls; journal_status.cc.
+using JournalContext =
+    capnp::CallContext<rpc::MasterForClient::JournalParams, rpc::MasterForClient::JournalResults>;
+kj::Promise<void> AnswerJournal(Shell& shell, JournalContext context);
 
 }  // namespace mr::master

@@ -66,7 +66,7 @@ bool SkewTable::Committed(const TaskId& task, const StagePlan& plan, uint64_t re
     of.partition_bytes.resize(plan.partitions());
   }
   if (task.task >= of.counted.size() || of.counted[task.task]) return false;
-  of.counted[task.task] = true;
+  of.counted[task.task] = 1;
   const size_t partitions = plan.partitions();
   const bool rows = extra.rows.size() == partitions;
   if (!rows && kib.size() != partitions) of.partition_bytes.clear();
@@ -110,7 +110,7 @@ void SkewTable::Find(uint32_t stage, const OfStage& of, std::vector<Skew>* found
       skew.key.port = i;
       skew.stage_records = port.records;
       skew.stage_bytes = port.bytes;
-      skew.partial = std::find(of.counted.begin(), of.counted.end(), false) != of.counted.end();
+      skew.partial = std::find(of.counted.begin(), of.counted.end(), 0) != of.counted.end();
       if (of.partition_bytes.empty()) continue;
       std::vector<uint64_t> sizes(of.partition_bytes.begin() + port.begin, of.partition_bytes.begin() + port.end);
       skew.partition_bytes = sizes[skew.key.partition - port.begin];
@@ -137,6 +137,21 @@ std::vector<Skew> SkewTable::Of(JobId job) const {
 
 void SkewTable::Forget(JobId job) {
   std::erase_if(stages_, [job](const auto& entry) { return entry.first.job == job; });
+}
+
+std::string SkewTable::Save() const {
+  std::vector<Entry> entries;
+  for (const auto& [id, of] : stages_) {
+    if (of.any_hot) entries.push_back({id, of});
+  }
+  return EncodeFields(entries);
+}
+
+bool SkewTable::Restore(const std::string& bytes) {
+  std::vector<Entry> entries;
+  if (!DecodeFields(bytes, &entries)) return false;
+  for (Entry& entry : entries) stages_[entry.id] = std::move(entry.of);
+  return true;
 }
 
 }  // namespace mr::master

@@ -1,7 +1,8 @@
 // Keys that have so much of a stage's output that the task which reads them takes longer, and more memory, than others:
 // found by what the winning attempts of the stage report of their hottest keys, and told to people. Nothing is decided
-// by it. Soft: neither in the journal nor in a snapshot, so after a restart of the master only what is committed from
-// then on counts. Bounded by the stages of jobs that run. Of the master's thread.
+// by it. The hottest keys of an output are in the journal with its commit, and the tables of stages that have any are
+// in snapshots, so a restart of the master loses none of it. The sizes of more than 64 partitions are not: after a
+// restart only the key's own bytes are known there. Bounded by the stages of jobs that run. Of the master's thread.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,13 @@ struct Skew {
   uint64_t partition_bytes = 0, median_bytes = 0;     // of its partition, and of the port's partitions
   bool partial = false;           // some tasks of the stage are not in it: not committed yet, or before a restart
   bool partitions_known = false;  // else the two are 0: an output did not say, as those of very many partitions do not
+  template <class V>
+  static void Fields(V&& v) {
+    using T = Skew;
+    v(&T::stage, &T::key, &T::stage_records, &T::stage_bytes, &T::partition_bytes, &T::median_bytes, &T::partial,
+      &T::partitions_known);
+  }
+  bool operator==(const Skew&) const = default;
 };
 
 // "key 'GB' has about 41 % of the 12,000,000 records from stage 'left' (partition 3: 1.2 GiB, 9 times the median)"
@@ -46,17 +54,37 @@ class SkewTable {
   std::vector<Skew> Of(JobId job) const;
   void Forget(JobId job);
 
+  // The tables of stages with hot keys as bytes and back, for snapshots. Restore: false where it cannot read them.
+  std::string Save() const;
+  bool Restore(const std::string& bytes);
+
  private:
   struct Port {
     uint32_t begin = 0, end = 0;  // its partitions
     uint64_t records = 0, bytes = 0;
     HotKeys keys;
+    template <class V>
+    static void Fields(V&& v) {
+      using T = Port;
+      v(&T::begin, &T::end, &T::records, &T::bytes, &T::keys);
+    }
   };
   struct OfStage {
-    std::vector<bool> counted;              // by task
+    std::vector<uint8_t> counted;           // by task: 0 or 1
     std::vector<Port> ports;
     std::vector<uint64_t> partition_bytes;  // empty where an output did not say
     bool any_hot = false;
+    template <class V>
+    static void Fields(V&& v) {
+      using T = OfStage;
+      v(&T::counted, &T::ports, &T::partition_bytes, &T::any_hot);
+    }
+  };
+  struct Entry {
+    StageId id;
+    OfStage of;
+    template <class V>
+    static void Fields(V&& v) { v(&Entry::id, &Entry::of); }
   };
   static void Find(uint32_t stage, const OfStage& of, std::vector<Skew>* found);
 

@@ -39,9 +39,12 @@ Status Brain::Save(journal::SnapshotWriter* writer) const {
   for (const auto& [id, worker] : workers_.all()) {
     if (worker.wrong_outputs != 0) wrong_outputs.push_back({id, worker.wrong_outputs});
   }
+  std::vector<JournalLoss> losses;
+  if (loss_) losses.push_back(*loss_);
   add(RecordKind::kSnapshotHead)
   (EncodeFields(head) + EncodeFields(queues) + EncodeFields(random_operators_.All()) + EncodeFields(excluded) +
-   EncodeFields(awaited) + EncodeFields(wrong_outputs));
+   EncodeFields(awaited) + EncodeFields(wrong_outputs) + EncodeFields(epochs_.all()) + EncodeFields(losses) +
+   EncodeFields(skew_.Save()));
   // Between an epoch and its first event there is nothing to save.
   if (!foreign_ && scheduler_->state().config().known) scheduler_->Save(add(RecordKind::kSnapshotScheduler));
   jobs_.Save(add(RecordKind::kSnapshotJobs));
@@ -65,8 +68,17 @@ Status Brain::Restore(const journal::Record& record) {
       if (reader.ok() && !reader.AtEnd()) reader.Get(awaited);
       std::vector<WorkerWrongOutputs> wrong_outputs;  // likewise
       if (reader.ok() && !reader.AtEnd()) reader.Get(wrong_outputs);
-      if (!reader.ok() || !reader.AtEnd()) return Corrupted("a snapshot's head cannot be read");
+      std::vector<EpochBegun> epochs;  // likewise
+      if (reader.ok() && !reader.AtEnd()) reader.Get(epochs);
+      std::vector<JournalLoss> losses;  // likewise, at most one
+      if (reader.ok() && !reader.AtEnd()) reader.Get(losses);
+      std::string skew;  // likewise
+      if (reader.ok() && !reader.AtEnd()) reader.Get(skew);
+      const bool skew_read = skew.empty() || skew_.Restore(skew);
+      if (!reader.ok() || !reader.AtEnd() || !skew_read) return Corrupted("a snapshot's head cannot be read");
       for (const sched::QueueSet& set : queues) queues_[set.queue] = set;
+      for (const EpochBegun& epoch : epochs) epochs_.Began(epoch);
+      for (const JournalLoss& loss : losses) TakeLoss(loss, record.sequence);
       for (const auto& found : random) random_operators_.Add(found.op, found.job);
       foreign_ = head.scheduler_version != options_.scheduler_version;
       events_ = head.events;

@@ -10,6 +10,7 @@
 #include "master/sched/policies/omega.h"
 #include "master/sched/state.h"
 #include "master/server/brain.h"
+#include "master/server/drain.h"
 #include "master/server/failure_text.h"
 
 namespace mr::master {
@@ -418,6 +419,7 @@ void Brain::FillWorkers(uint64_t from, rpc::MasterForClient::WorkersResults::Bui
     status.setMemoryBytes(worker.info.memory_bytes);
     status.setReportsGivenUp(worker.reports_given_up);
     status.setWrongOutputs(worker.wrong_outputs);
+    status.setSafeToStop(worker.drained_by_user && DrainOf(id)->Safe());
   }
 }
 

@@ -6,6 +6,7 @@
 #include "common/io/clock.h"
 #include "master/sched/state.h"
 #include "master/server/brain.h"
+#include "master/server/drain.h"
 #include "master/server/failure_text.h"
 
 namespace mr::master {
@@ -101,6 +102,12 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
                std::to_string(known->refused_in_row) + " of them since it last started one";
     }
     std::vector<std::string> head = {first};
+    if (worker->drained_by_user) {
+      const DrainReport report = *DrainOf(*worker_id);
+      for (const std::string& line : WaitsFor(report)) head.push_back("it cannot be stopped yet: " + line);
+      if (report.Safe()) head.push_back("it is safe to stop");
+      if (const std::string thin = StaysThin(report); !thin.empty()) head.push_back(thin);
+    }
     if (worker->reports_given_up > 0) {
       head.push_back("it gave up " + std::to_string(worker->reports_given_up) +
                      " reports that broke the connection whenever they were sent; their attempts failed, and its log "

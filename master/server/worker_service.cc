@@ -39,6 +39,12 @@ constexpr uint64_t kMaxReportBytes = 48u << 20;
 constexpr size_t kMaxGrown = 16;         // inputs of one attempt
 constexpr uint32_t kLibraryPiece = 1 << 20;
 
+void ToWire(const Durable& durable, rpc::Durable::Builder out) {
+  out.setEpoch(durable.epoch);
+  out.setLife(durable.life);
+  out.setSequence(durable.sequence);
+}
+
 std::string Said(capnp::Text::Reader text) { return {text.begin(), std::min(text.size(), kMaxText)}; }
 
 sched::Copy CopyFrom(rpc::Copy::Reader in) {
@@ -61,6 +67,7 @@ RegisterIn RegisterFrom(rpc::WorkerInfo::Reader in, RegisterIn pages) {
   out.extra = {Said(in.getName()), in.getHttpPort(), in.getCapacityBytes(), in.getUsedBytes(), in.getPid()};
   out.leaving = in.getLeaving();
   out.reports_given_up = in.getReportsGivenUp();
+  out.seen = {in.getDurableSeen().getEpoch(), in.getDurableSeen().getLife(), in.getDurableSeen().getSequence()};
   out.info.incarnation = in.getIncarnation();
   out.info.address = Said(in.getAddress());
   out.info.rack = Said(in.getRack());
@@ -255,7 +262,8 @@ class WorkerService final : public rpc::MasterForWorker::Server {
       // A registered worker may be silent here for as long as it beats.
       if (out.status.ok()) registered_ = connection_.lock();
       result.setWorkerId(out.worker.value);
-      result.setMasterEpoch(shell_.brain().epoch());
+      result.setMasterEpoch(out.epoch);
+      ToWire(out.durable, result.initDurable());
       result.setClusterId(shell_.options().cluster_id);
       result.setHeartbeatMs(static_cast<uint32_t>(kBeat.millis()));
       result.setLeaseMs(static_cast<uint32_t>(kLease.millis()));
@@ -483,8 +491,10 @@ class HeartbeatService final : public rpc::Heartbeats::Server {
     // Counted with its first beat, when the worker has registered and is known by its incarnation.
     return shell_.Ask([id = WorkerId{worker.getId()}, incarnation = worker.getIncarnation(),
                        silent = Millis(context.getParams().getLoopSilentMs())](Brain& brain) {
-      return brain.Beat(id, incarnation, silent);
-    }).then([this, context, incarnation = worker.getIncarnation()](bool known) mutable {
+      return std::make_pair(brain.Beat(id, incarnation, silent), brain.DurableNow());
+    }).then([this, context, incarnation = worker.getIncarnation()](std::pair<bool, Durable> answer) mutable {
+      const bool known = answer.first;
+      if (known) ToWire(answer.second, context.getResults().initDurable());
       if (known && !counted_ && incarnation == incarnation_) {
         counted_ = true;
         Tell(true);

@@ -55,6 +55,7 @@ struct WorkerView {
   uint32_t pid = 0;
   uint32_t reports_given_up = 0;  // that it could not deliver, as it said when it registered
   uint64_t session = 0;  // 0 = no control connection
+  uint32_t epoch = 0;    // as its registration was answered; commands to it carry it
   uint64_t batches = 0;   // of commands sent since it registered
   bool answered = false;  // its registration was answered: commands may go
   uint32_t heartbeat_connections = 0;

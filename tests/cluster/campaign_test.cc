@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -14,6 +13,7 @@
 #include "common/io/clock.h"
 #include "tests/support/cluster.h"
 #include "tests/support/mixed_load.h"
+#include "tests/support/rounds.h"
 #include "tests/support/small_disk.h"
 
 namespace mr::test {
@@ -22,15 +22,6 @@ namespace {
 constexpr int kWorkers = 3;
 // A fault at most makes a client repeat what takes seconds; the machine may be busy with more.
 constexpr Duration kProgressLimit = Seconds(200);
-
-int Rounds(int short_rounds, int long_rounds) {
-  if (const char* rounds = std::getenv("MR_ROUNDS")) return std::atoi(rounds);
-  return std::getenv("MR_LONG") != nullptr ? long_rounds : short_rounds;
-}
-uint64_t Seed() {
-  const char* seed = std::getenv("MR_SEED");
-  return seed != nullptr ? std::strtoull(seed, nullptr, 10) : 22;
-}
 
 // The children of a worker: helpers and those that run operators.
 std::vector<pid_t> ChildrenOf(pid_t worker) {
@@ -101,6 +92,9 @@ TEST_F(CampaignTest, KillsOfMasterWorkersAndChildrenLoseNothing) {
     if (!load.Violations().empty()) break;
   }
   ExpectNothingWrong(load);
+  // What workers were sent as durable is on the master's disk, whenever it is killed.
+  const RunResult safe_mode = cluster_.Mrctl({"-o", "json", "store", "safemode"});
+  EXPECT_NE(safe_mode.out.find("\"loss\":null"), std::string::npos) << safe_mode.out;
 }
 
 TEST_F(CampaignTest, StopsOfMasterWorkersAndChildrenLoseNothing) {
@@ -109,7 +103,7 @@ TEST_F(CampaignTest, StopsOfMasterWorkersAndChildrenLoseNothing) {
   load.Start();
   if (HasFatalFailure()) return;
   const int rounds = Rounds(4, 50);
-  const uint64_t longest = std::getenv("MR_LONG") != nullptr ? 20'000 : 7'000;
+  const uint64_t longest = Long() ? 20'000 : 7'000;
   for (int round = 0; round < rounds; ++round) {
     Pause(600);
     const int victim = static_cast<int>(rng_.Below(2 + kWorkers));

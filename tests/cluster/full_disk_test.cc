@@ -88,6 +88,31 @@ TEST_F(FullDiskTest, OnAllWorkersTheJobFailsAndTheNextOneRunsWhenThereIsRoom) {
   ExpectAlive();
 }
 
+// D12: ENOSPC, too, but room for bytes would not help.
+TEST(InodesTest, WithoutInodesTheJobFailsAndSaysSo) {
+  Cluster cluster({.workers = 1, .slots = 2});
+  SmallDisk disk(cluster.worker_data(0), "96m", 400);
+  if (!disk.mounted()) GTEST_SKIP() << "no right to mount a small file system";
+  const Status started = cluster.Start();
+  ASSERT_TRUE(started.ok()) << started.ToString();
+  ASSERT_TRUE(WriteFileDurably(cluster.directory() + "/in", "a line\n").ok());
+  const auto submit = [&](const std::string& out) {
+    return cluster.Mrctl({"--no-progress", "submit", "stream", "--map", std::string("cat >/dev/null; ") + kMuch, "--reduce",
+                          "cksum", "--reduces", "1", "--input", "file://" + cluster.directory() + "/in", "--output",
+                          "file://" + cluster.directory() + "/" + out},
+                         Seconds(100));
+  };
+  disk.FillInodes();
+  const RunResult run = submit("none");
+  EXPECT_EQ(run.exit, 1) << run.err << cluster.Logs();
+  EXPECT_THAT(run.err, HasSubstr("has no free inodes"));
+  EXPECT_THAT(run.err, HasSubstr(disk.path()));
+  EXPECT_THAT(run.err, HasSubstr("that file system has as many files as it may"));
+  disk.FreeInodes();
+  const RunResult then = submit("then");
+  EXPECT_EQ(then.exit, 0) << then.err << cluster.Logs();
+}
+
 TEST_F(FullDiskTest, UnderAnOutputTheJobFailsAndLeavesNoParts) {
   ASSERT_TRUE(out_->Fill(kLeft));
   const RunResult run = Submit({"stream", "--map", std::string("cat >/dev/null; ") + kMuch}, "disk/out");

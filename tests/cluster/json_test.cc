@@ -51,6 +51,8 @@ std::vector<Case> Cases() {
       {"worker exclude", {"w9"}, "error", 7},
       {"queues", {}, "queues"},
       {"queue set", {"night", "--weight", "2"}, "done"},
+      {"store safemode", {}, "safemode"},
+      {"store safemode", {"off"}, "done"},
       {"top", {}, "top"},
       {"doctor", {}, "checks"},
       {"fs ls", {"/data"}, "files"},

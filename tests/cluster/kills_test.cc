@@ -6,7 +6,6 @@
 
 #include <signal.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -15,11 +14,11 @@
 #include "common/io/clock.h"
 #include "tests/support/answers.h"
 #include "tests/support/cluster.h"
+#include "tests/support/rounds.h"
 
 namespace mr::test {
 namespace {
 
-bool Long() { return std::getenv("MR_LONG") != nullptr; }
 
 // A cluster whose workers die, one of them and once, when they pass `point` for the n-th time.
 class FaultedCluster {

@@ -36,8 +36,9 @@ std::vector<pid_t> Processes(const std::string& text, const std::string& program
   for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
     const pid_t pid = std::atoi(entry.path().filename().c_str());
     if (pid <= 0) continue;
-    std::ifstream in(entry.path() / "cmdline", std::ios::binary);
-    const std::string line((std::istreambuf_iterator<char>(in)), {});
+    const auto read = ReadFile(entry.path() / "cmdline");
+    if (!read.ok()) continue;  // it ended meanwhile
+    const std::string& line = *read;
     const std::string name = line.substr(0, line.find('\0'));
     if (line.find(text) != std::string::npos && name.substr(name.rfind('/') + 1) == program) found.push_back(pid);
   }

@@ -25,6 +25,7 @@
 #include "schema/data.capnp.h"
 #include "tests/support/answers.h"
 #include "tests/support/cluster.h"
+#include "tests/support/rounds.h"
 
 namespace mr::test {
 namespace {
@@ -110,7 +111,8 @@ TEST(OverloadTest, EveryPortOutlivesMoreConnectionsThanThereAreDescriptors) {
                                                     {"worker-rpc", cluster.worker_port(0)},
                                                     {"worker-http", cluster.worker_http_port(0)}};
   for (const auto& [name, port] : ports) {
-    {
+    const int bursts = Rounds(1, 20);
+    for (int burst = 0; burst < bursts; ++burst) {
       std::vector<UniqueFd> flood;
       for (int i = 0; i < 300; ++i) flood.push_back(Connect(port));
       std::this_thread::sleep_for(std::chrono::seconds(1));
@@ -311,12 +313,38 @@ TEST(OverloadTest, APeerThatDoesNotReadCostsLittleMemoryAndIsDisconnected) {
   ExpectWorks(cluster, "after");
 }
 
-// A file that was last changed `hours` ago.
-void Plant(const std::string& path, int hours) {
-  EXPECT_TRUE(WriteFileDurably(path, std::string(1000, 'x')).ok());
+void Age(const std::string& path, int hours) {
   const time_t then = ::time(nullptr) - 3600 * hours;
   const timespec times[] = {{then, 0}, {then, 0}};
   EXPECT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+}
+
+// A file that was last changed `hours` ago.
+void Plant(const std::string& path, int hours) {
+  EXPECT_TRUE(WriteFileDurably(path, std::string(1000, 'x')).ok());
+  Age(path, hours);
+}
+
+TEST(OverloadTest, OldLogsOfAttemptsThatRunStay) {
+  Cluster cluster({.workers = 1, .slots = 2, .worker_flags = {"--log_bytes=1k", "--log_age=8h", "--housekeeping=100ms"}});
+  ASSERT_TRUE(cluster.Start().ok());
+  ASSERT_TRUE(WriteFileDurably(cluster.directory() + "/in", "a line\n").ok());
+  const std::string in = "file://" + cluster.directory() + "/in", out = "file://" + cluster.directory() + "/out";
+  const auto map = cluster.MrctlInBackground({"submit", "stream", "--map", "echo a >&2; sleep 1000", "--input", in, "--output",
+                                              out + "1"}, "map");
+  const std::string log = cluster.worker_data(0) + "/log/", of_map = log + "attempt_1_0001_0_m_000000_1",
+                    of_reduce = log + "attempt_1_0002_1_r_000000_1";
+  EXPECT_TRUE(Until([&] { return FileSize(of_map).ok() && *FileSize(of_map) > 0; }));
+  const auto reduce = cluster.MrctlInBackground({"submit", "stream", "--map", "cat", "--reduce", "echo b >&2; sleep 1000",
+                                                 "--reduces", "1", "--input", in, "--output", out + "2"}, "reduce");
+  EXPECT_TRUE(Until([&] { return FileSize(of_reduce).ok() && *FileSize(of_reduce) > 0; }));
+  Age(of_map, 9);
+  Age(of_reduce, 9);
+  const std::string ended = log + "attempt_1_0003_0_m_000000_1";
+  Plant(ended, 9);
+  EXPECT_TRUE(Until([&] { return !PathExists(ended); }));
+  EXPECT_TRUE(PathExists(of_map));
+  EXPECT_TRUE(PathExists(of_reduce));
 }
 
 TEST(OverloadTest, OldLogsAndLibrariesOfAWorkerGo) {

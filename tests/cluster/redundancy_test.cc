@@ -3,29 +3,21 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <filesystem>
 #include <memory>
 #include <sstream>
+#include <thread>
 
-#include "common/io/clock.h"
 #include "tests/support/answers.h"
 #include "tests/support/cluster.h"
+#include "tests/support/within.h"
 
 namespace mr::test {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Until fn() holds; false after the limit.
-template <class F>
-bool Within(Duration limit, F fn) {
-  const Instant end = Now() + limit;
-  while (Now() < end) {
-    if (fn()) return true;
-  }
-  return fn();
-}
 
 // Turns one byte in the middle of each block file of a worker around; their number.
 size_t DamageAll(const std::string& worker_data) {
@@ -150,6 +142,22 @@ TEST_F(LostOutputTest, AJobWaitsForTheWorkerThatHasAPartOfItsOutput) {
   std::string parts;
   for (const char* part : {"/out/part-r-00000", "/out/part-r-00001"}) parts += cluster_.Mrctl({"fs", "cat", part}).out;
   EXPECT_EQ(SortedLines(parts), SortedLines(*ReadFile(cluster_.directory() + "/in")));
+}
+
+TEST_F(LostOutputTest, AMasterThatStoodStillWaitsTheRestOfTheTimeForAPart) {
+  RunToTheLastPart();
+  ASSERT_FALSE(HasFatalFailure());
+  cluster_.KillWorker(holder_);
+  ASSERT_TRUE(cluster_.WaitForWorkers(1).ok());
+  GoOn();
+  ASSERT_TRUE(Within(Seconds(30), [&] { return cluster_.Logs(200).find("is not committed yet") != std::string::npos; }))
+      << cluster_.Logs(200);
+  ASSERT_EQ(::kill(cluster_.master_pid(), SIGSTOP), 0);
+  std::this_thread::sleep_for(std::chrono::seconds(16));  // longer than the wait: the stop is what is tested
+  ASSERT_EQ(::kill(cluster_.master_pid(), SIGCONT), 0);
+  ASSERT_TRUE(Within(Seconds(30), [&] { return cluster_.Logs(200).find("stood still for") != std::string::npos; }));
+  ASSERT_TRUE(cluster_.StartWorker(holder_).ok());
+  EXPECT_EQ(follower_->Wait(Seconds(60)), 0) << *ReadFile(cluster_.directory() + "/follower.err") << cluster_.Logs();
 }
 
 TEST(RedundancyTest, DamageThatALocalReadFindsIsMendedAndQuarantineIsEmptied) {

@@ -131,6 +131,43 @@ TEST_F(SdkTest, AConstructorThatExitsOrNeverEndsEndsInItsChild) {
   EXPECT_THAT(spins.err, HasSubstr("did not come to an end"));
 }
 
+TEST_F(SdkTest, StagesThatDisagreeAboutTypesAreRefusedByCheckAndAtSubmitBeforeAnythingStarts) {
+  const std::string fault = "stage 'map' writes (key str, value i64) to port 0, but stage 'reduce' takes (key str, value i32)";
+  const RunResult check = Mrctl({"sdk", "check", Library("typed")});
+  EXPECT_EQ(check.exit, 2) << check.err;
+  EXPECT_THAT(check.err, AllOf(HasSubstr("job 'typed'"), HasSubstr(fault)));
+  EXPECT_THAT(check.out, AllOf(HasSubstr("str, i64"), HasSubstr("types not compared"), HasSubstr("asks")));
+  const json report = json::parse(Mrctl({"-o", "json", "sdk", "check", Library("typed")}).out);
+  EXPECT_EQ(report["library"]["operators"][1]["takes"], json::parse(R"([{"key": "str", "value": "i32"}])"));
+  EXPECT_EQ(report["library"]["unchecked"], json::parse(R"(["asks"])"));
+
+  // Nobody listens at that address: 2 and not 5 says that no master was asked.
+  Write("in", "a\nbb\n");
+  for (const std::vector<std::string>& job : {std::vector<std::string>{"typed"}, {"asks", "x"}}) {
+    std::vector<std::string> args = {"--master", "127.0.0.1:1", "submit", "--lib", Library("typed")};
+    args.insert(args.end(), job.begin(), job.end());
+    args.insert(args.end(), {"--input", "/in", "--output", "/out"});
+    const RunResult submit = Mrctl(args);
+    EXPECT_EQ(submit.exit, 2) << submit.err;
+    EXPECT_THAT(submit.err, HasSubstr(fault));
+  }
+  // Its operators as steps of a job file.
+  Write("steps.toml", "lib = '" + Library("typed") + "'\ninput = 'in'\n[[step]]\nname = 'map'\noperator = 'typed.map'\n"
+                      "[[step]]\nname = 'reduce'\noperator = 'typed.reduce'\nedge = 'group'\n");
+  const RunResult steps = Mrctl({"submit", "--local", "steps.toml"});
+  EXPECT_EQ(steps.exit, 2) << steps.out;
+  EXPECT_THAT(steps.err, HasSubstr(fault));
+}
+
+TEST_F(SdkTest, ALibraryThatDeclaresNoTypesIsTakenAndItsLeftoverBytesFailTheJob) {
+  const RunResult check = Mrctl({"sdk", "check", Library("typed_old")});
+  EXPECT_EQ(check.exit, 0) << check.err;
+  Write("in", "a\nbb\n");
+  const RunResult run = Mrctl({"-q", "submit", "--local", "--lib", Library("typed_old"), "--max-attempts", "1", "typed", "--input", "in"});
+  EXPECT_EQ(run.exit, 1) << run.out;
+  EXPECT_THAT(run.err, HasSubstr("cannot decode i32: it takes 4 bytes, and there are 8"));
+}
+
 // What `cmake --install` puts under a prefix is a whole Paceline: the example is built against it, checked and run by it.
 TEST_F(SdkTest, TheInstalledPackageBuildsAndRunsAProject) {
   const std::string prefix = directory_ / "prefix", build = BinaryDirectory() + "/..";

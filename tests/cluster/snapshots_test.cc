@@ -136,6 +136,8 @@ TEST_F(SnapshotsTest, ADamagedSnapshotIsSaidAndTheOneBeforeItServes) {
   ASSERT_TRUE(WriteFileDurably(newest, bytes).ok());
   ASSERT_TRUE(cluster_->StartMaster().ok()) << cluster_->Logs();
   EXPECT_NE(cluster_->Logs(200).find("the snapshot " + newest + " is damaged"), std::string::npos) << cluster_->Logs();
+  const std::string doctor = cluster_->Mrctl({"doctor"}).out;
+  EXPECT_NE(doctor.find("warn  journal     the snapshot " + newest + " is damaged"), std::string::npos) << doctor;
   ExpectAllMade("from the snapshot before");
 }
 

@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <thread>
 
 #include "common/io/clock.h"
 #include "tests/support/answers.h"
 #include "tests/support/cluster.h"
+#include "tests/support/rounds.h"
 
 namespace mr::test {
 namespace {
@@ -51,7 +51,7 @@ class MasterStopped : public testing::TestWithParam<int> {};
 
 TEST_P(MasterStopped, LosesNoWorkerAttemptOrFile) {
   const int seconds = GetParam();
-  if (seconds > 10 && std::getenv("MR_LONG") == nullptr) GTEST_SKIP() << "MR_LONG=1 runs this";
+  if (seconds > 10 && !Long()) GTEST_SKIP() << "MR_LONG=1 runs this";
   Cluster cluster({.workers = 3, .slots = 2});
   ASSERT_TRUE(cluster.Start().ok());
   auto follower = Load(cluster, "out");

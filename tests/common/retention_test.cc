@@ -1,7 +1,13 @@
 #include "common/io/retention.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/io/files.h"
 
 namespace mr {
 namespace {
@@ -50,6 +56,25 @@ TEST(RetentionTest, UnfinishedTransfersGoEarly) {
                                          {".y.8.part", 10, kNow - kHour / 2},
                                          {"z", 10, kNow - 2 * kHour}};
   EXPECT_THAT(NamesOf(Surplus(files, {1000, Seconds(86400)}, kNow, kNothing)), ElementsAre(".x.7.part"));
+}
+
+TEST(RetentionTest, AFileThatChangedSinceItWasListedStays) {
+  char directory[] = "/tmp/retention_test.XXXXXX";
+  ASSERT_NE(mkdtemp(directory), nullptr);
+  const std::string path = std::string(directory) + "/";
+  for (const char* name : {"missing", "touched", "untouched"}) {
+    ASSERT_TRUE(WriteFileDurably(path + name, "x").ok());
+    const timespec then[] = {{1000, 0}, {1000, 0}};
+    ASSERT_EQ(utimensat(AT_FDCWD, (path + name).c_str(), then, 0), 0);
+  }
+  const std::vector<StoredFile> files = StoredFiles(directory);
+  ASSERT_EQ(files.size(), 3u);
+  ASSERT_EQ(unlink((path + "missing").c_str()), 0);
+  TouchFile(path + "touched");
+  for (const StoredFile& file : files) EXPECT_EQ(RemoveStored(directory, file), file.name != "touched") << file.name;
+  EXPECT_TRUE(PathExists(path + "touched"));
+  EXPECT_FALSE(PathExists(path + "untouched"));
+  EXPECT_TRUE(RemoveTree(directory).ok());
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstring>
 #include <condition_variable>
 #include <mutex>
 #include <set>
@@ -17,6 +18,8 @@
 #include "common/base/rng.h"
 #include "dfs/block/block_store.h"
 #include "tests/support/power_cut.h"
+#include "tests/support/rounds.h"
+#include "tests/support/small_disk.h"
 
 namespace {
 // Reads of block files fail while it is set; sidecars are read by read(2).
@@ -148,11 +151,15 @@ TEST_F(BlockPowerTest, WhatWasAcknowledgedIsThereWhateverTheDiskKept) {
     }
   }
   cut.Stop();
+  const uint64_t variants = test::Long() ? std::max<uint64_t>(4, 4'000 / (cut.steps() + 1) + 1) : 4;
+  const uint64_t base = test::Seed(0) * 1'000'003;
   size_t cuts = 0;
   for (size_t step = 0; step <= cut.steps(); ++step) {
-    for (uint64_t variant = 0; variant < 4; ++variant) {
-      const uint64_t seed = step * 1000 + variant;
-      const auto image = cut.Make(step, seed, base_ + "/image");
+    const uint64_t subsets = cut.Variants(step);
+    for (uint64_t variant = 0; variant < std::max(variants, subsets); ++variant) {
+      const uint64_t seed = base + step * 1000 + variant;
+      const auto image =
+          cut.Make(step, seed, base_ + "/image", variant < subsets ? std::optional<size_t>(variant) : std::nullopt);
       std::set<uint64_t> must, must_not, marked, damaged;
       for (const uint64_t number : image.acknowledged) {  // in the order of what happened to one block
         const uint64_t id = number / 1000, what = number % 1000;
@@ -164,11 +171,11 @@ TEST_F(BlockPowerTest, WhatWasAcknowledgedIsThereWhateverTheDiskKept) {
         if (what == kReplaced) must.insert(id);
       }
       Check(base_ + "/image", must, must_not, marked, damaged);
-      ASSERT_FALSE(HasFatalFailure()) << "seed " << seed << ", behind " << image.step;
+      ASSERT_FALSE(HasFatalFailure()) << "seed " << seed << ", after " << image.step;
       ++cuts;
     }
   }
-  EXPECT_GT(cuts, 1000u);
+  EXPECT_GT(cuts, test::Long() ? 4'000u : 1'000u);
 }
 
 // The calls of one write in their order: the sidecar has its name before the bytes have theirs, and what is acknowledged
@@ -270,6 +277,60 @@ TEST_F(BlockPowerTest, AFullDiskIsNoFailingOne) {
   EXPECT_EQ(Write(*store, 2).code(), Code::kOverloaded);
   store->ProbeDisk();
   EXPECT_TRUE(said.empty());
+}
+
+TEST_F(BlockPowerTest, ADiskBelowWhatIsKeptFreeTakesNoNewBlocksAndKeepsWhatItHas) {
+  test::SmallDisk disk(root_ + "/small", "40m");
+  if (!disk.mounted()) GTEST_SKIP() << "no right to mount a small file system";
+  auto store = Open(disk.path());
+  store->KeepFree(10 << 20);
+  ASSERT_TRUE(Write(*store, 1).ok());
+  ASSERT_TRUE(disk.Fill(9 << 20));
+  const Status full = Write(*store, 2);
+  EXPECT_EQ(full.code(), Code::kOverloaded) << full.ToString();
+  for (const std::string& part : {disk.path(), std::string("of 40 MiB free"), std::string("--min_free")}) {
+    EXPECT_NE(full.message().find(part), std::string::npos) << full.ToString();
+  }
+  EXPECT_EQ(store->DiskFailure(), "");
+  EXPECT_TRUE(store->Verify({1}, 1).ok());
+  disk.Free();
+  EXPECT_TRUE(Write(*store, 2).ok());
+  store.reset();
+}
+
+// D12
+TEST_F(BlockPowerTest, TooManyOpenFilesAreNamedAndDamageNothing) {
+  auto store = Open(root_);
+  ASSERT_TRUE(Write(*store, 1).ok());
+  size_t suspects = 0;
+  BlockStore::Observers observers;
+  observers.on_suspect = [&](const Suspect&) { ++suspects; };
+  observers.on_disk = [&](const std::string&) { ++suspects; };
+  store->Observe(observers);
+  {
+    const OnDiskCall hook([](const DiskCall& c) { return c.kind == DiskCall::kOpenAny ? EMFILE : 0; });
+    const Status read = store->Read({1}, 1, 0, 100).status();
+    EXPECT_EQ(read.code(), Code::kOverloaded) << read.ToString();
+    EXPECT_NE(read.message().find("Too many open files"), std::string::npos) << read.ToString();
+    store->Scrub(1 << 20);
+  }
+  {
+    const OnDiskCall hook([](const DiskCall& c) {
+      return c.kind == DiskCall::kOpenAny && c.path.ends_with(".sum") ? EMFILE : 0;
+    });
+    const auto again = BlockStore::Open(root_);
+    EXPECT_EQ(again.status().code(), Code::kOverloaded) << "a life that takes its block for damaged";
+  }
+  EXPECT_EQ(suspects, 0u);
+  EXPECT_FALSE(PathExists(root_ + "/blocks/01/0000000000000001_1.bad"));
+  for (const int error : {EMFILE, EDQUOT}) {
+    const OnDiskCall hook([error](const DiskCall& c) { return c.kind == DiskCall::kOpen ? error : 0; });
+    const Status write = Write(*store, 2);
+    EXPECT_EQ(write.code(), Code::kOverloaded) << write.ToString();
+    EXPECT_NE(write.message().find(std::strerror(error)), std::string::npos) << write.ToString();
+  }
+  EXPECT_EQ(suspects, 0u);
+  EXPECT_TRUE(store->Verify({1}, 1).ok());
 }
 
 TEST_F(BlockPowerTest, AReplicaThatGivesAnIoErrorIsKeptAndIsGoodAgainWhenAllOfItReadsWell) {

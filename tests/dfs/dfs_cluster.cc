@@ -6,8 +6,6 @@
 namespace mr::dfs::test {
 namespace {
 
-constexpr uint64_t kCluster = 77;
-
 class DataService final : public rpc::DataServer::Server {
  public:
   explicit DataService(BlockServer& blocks) : blocks_(blocks) {}

@@ -23,6 +23,8 @@
 
 namespace mr::dfs::test {
 
+inline constexpr uint64_t kCluster = 77;
+
 // A directory of its own, gone at the end.
 class TempDir {
  public:
@@ -54,6 +56,15 @@ class TestPool {
     }
     if (thread_.joinable()) thread_.join();
   }
+  // Nothing that was not begun runs any more, as on a disk that hangs; Stop drops it.
+  void Hold() {
+    std::lock_guard lock(mutex_);
+    holds_ = true;
+  }
+  size_t waiting() {
+    std::lock_guard lock(mutex_);
+    return queue_.size();
+  }
   Pool AsPool() {
     return [this](std::function<void()> fn) {
       std::lock_guard lock(mutex_);
@@ -69,7 +80,7 @@ class TestPool {
       std::function<void()> fn;
       {
         std::unique_lock lock(mutex_);
-        cv_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+        cv_.wait(lock, [this] { return stopping_ || (!holds_ && !queue_.empty()); });
         if (stopping_) return;
         fn = std::move(queue_.front());
         queue_.pop_front();
@@ -80,7 +91,7 @@ class TestPool {
   std::mutex mutex_;
   std::condition_variable cv_;
   std::deque<std::function<void()>> queue_;
-  bool stopping_ = false;
+  bool stopping_ = false, holds_ = false;
   std::thread thread_;
 };
 

@@ -8,6 +8,8 @@
 #include <thread>
 
 #include "common/base/rng.h"
+#include "common/rpc/connection.h"
+#include "common/rpc/wait_for_loop.h"
 #include "tests/dfs/dfs_cluster.h"
 
 namespace mr::dfs::test {
@@ -124,6 +126,41 @@ TEST(DfsEndToEndTest, LostReplicasAreMadeAgain) {
   // Any single survivor of the three that are left may go as well.
   cluster.Crash(0);
   EXPECT_TRUE(cluster.client().GetBytes("/x").value() == bytes);
+}
+
+// Calls that wait for the disk when their server goes: they end, and what they have open goes before the loop does.
+TEST(DfsEndToEndTest, AServerGoesWhileCallsAreUnderWay) {
+  constexpr size_t kCalls = 8;
+  DfsCluster cluster(2, SmallBlocks());
+  for (const int i : {0, 1}) cluster.node(i).pool().Hold();
+  rpc::KjThread loop("test-caller");
+  rpc::Hello hello;
+  hello.role = rpc::Role::kData;
+  hello.cluster_id = kCluster;
+  kj::Own<rpc::RpcConnection> connection;
+  const Status connected = rpc::WaitForLoop<Status>(loop, [&] {
+    return rpc::RpcConnection::Connect(loop.io(), cluster.node(0).address(), hello)
+        .then([&](Result<kj::Own<rpc::RpcConnection>> made) {
+          if (made.ok()) connection = *std::move(made);
+          return made.status();
+        });
+  });
+  ASSERT_TRUE(connected.ok()) << connected.ToString();
+  loop.Run([&] {
+    auto server = connection->Bootstrap<rpc::DataServer>();
+    for (size_t i = 0; i < kCalls; ++i) {
+      auto request = server.writeBlockRequest();
+      ToWire(BlockRef{{1000 + i}, 1, 0, 0}, request.initBlock());
+      request.initDownstream(1).set(0, cluster.node(1).address().c_str());
+      loop.Spawn(request.send().ignoreResult().catch_([](kj::Exception&&) {}));
+    }
+  });
+  EXPECT_TRUE(Eventually([&] {
+    return cluster.node(0).pool().waiting() >= kCalls && cluster.node(1).pool().waiting() >= kCalls;
+  }));
+  cluster.Crash(0);
+  cluster.Crash(1);
+  loop.Run([&] { connection = nullptr; });
 }
 
 TEST(DfsEndToEndTest, ADamagedReplicaIsNotRead) {

@@ -234,6 +234,24 @@ TEST_F(NamespaceRepairTest, AFailedCopyGoesFromAnotherSourceToAnotherTarget) {
   EXPECT_NE(Copies()[1].to, first.to);
 }
 
+TEST_F(NamespaceRepairTest, AMasterThatKnewNoWorkersGivesThemTheirTimeBeforeItCopies) {
+  Join(2);
+  Join(3);
+  ASSERT_TRUE(Do(ns_.PrepareCreate(At(), "/f", false, 2, 0, "two")).ok());
+  const uint64_t lease = ns_.LeaseOf("two");
+  const auto staged = Write(lease, 0);
+  ASSERT_TRUE(Do(ns_.PrepareComplete(At(), lease, {staged})).ok());
+  Apply(MasterStarted{now_, {}, {}});
+  Join(1);
+  Join(2, "", {staged.block});
+  EXPECT_FALSE(ns_.in_safe_mode()) << "each block can be read";
+  Pass(config_.repair_delay - Seconds(1));
+  EXPECT_TRUE(Copies().empty()) << "the other replica is on its way back";
+  Pass(Seconds(2));
+  ASSERT_EQ(Copies().size(), 1u);
+  EXPECT_EQ(Copies()[0].to, W(1));
+}
+
 TEST_F(NamespaceRepairTest, AnOverdueCopyGoesFromAnotherSourceToAnotherTarget) {
   for (uint32_t i = 1; i <= 6; ++i) Join(i);
   Lose(Put("/f")[0].workers[0].value);

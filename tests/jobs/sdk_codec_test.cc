@@ -1,5 +1,6 @@
 #include "paceline/codec.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -106,6 +107,67 @@ TEST(KeyCodecTest, BytesOfAnotherTypeAreRefused) {
                JobError);
   EXPECT_THROW((ValueCodec<std::tuple<std::string, int>>::Decode("\x7f" "abc")), JobError);
   EXPECT_THROW(ValueCodec<std::vector<std::string>>::Decode(std::string(11, '\xff')), JobError);
+}
+
+// What decoding these bytes complains of; empty where it does not.
+template <class Codec>
+std::string Complaint(std::string_view bytes) {
+  try {
+    (void)Codec::Decode(bytes);
+    return "";
+  } catch (const JobError& error) {
+    return error.what();
+  }
+}
+
+template <template <class> class Codec, class T>
+void ExpectItsOwnBytesAlone(const T& value, const std::string& tag) {
+  std::string bytes;
+  Codec<T>::Append(value, &bytes);
+  const std::string length = std::to_string(bytes.size());
+  EXPECT_EQ(Complaint<Codec<T>>(bytes), "");
+  EXPECT_THAT(Complaint<Codec<T>>(bytes + "x"),
+              testing::StartsWith("cannot decode " + tag + ": it takes " + length + " bytes, and there are " +
+                                  std::to_string(bytes.size() + 1)));
+  if (bytes.empty()) return;
+  bytes.pop_back();
+  const std::string less = Complaint<Codec<T>>(bytes);
+  EXPECT_THAT(less, testing::StartsWith("cannot decode " + tag + ": it takes ")) << tag;
+  EXPECT_THAT(less, testing::HasSubstr(" bytes, and there are " + std::to_string(bytes.size()))) << tag;
+}
+
+template <class T>
+void ExpectItsOwnBytesAlone(const T& value, const std::string& tag) {
+  ExpectItsOwnBytesAlone<KeyCodec>(value, tag);
+  ExpectItsOwnBytesAlone<ValueCodec>(value, tag);
+}
+
+enum class Shade : int16_t { kDark = 3 };
+
+TEST(LeftoverBytesTest, EachCodecRefusesMoreAndFewerBytesThanItsOwnAndNamesTypeAndLengths) {
+  ExpectItsOwnBytesAlone<int8_t>(-1, "i8");
+  ExpectItsOwnBytesAlone<uint16_t>(7, "u16");
+  ExpectItsOwnBytesAlone<int32_t>(7, "i32");
+  ExpectItsOwnBytesAlone<int64_t>(7, "i64");
+  ExpectItsOwnBytesAlone<uint64_t>(7, "u64");
+  ExpectItsOwnBytesAlone<float>(0.5F, "f32");
+  ExpectItsOwnBytesAlone<double>(0.5, "f64");
+  ExpectItsOwnBytesAlone<bool>(true, "bool");
+  ExpectItsOwnBytesAlone<Shade>(Shade::kDark, "i16");
+  ExpectItsOwnBytesAlone<Nothing>({}, "none");
+  ExpectItsOwnBytesAlone<std::pair<std::string, int64_t>>({"ab", 5}, "pair<str,i64>");
+  ExpectItsOwnBytesAlone<std::pair<int32_t, std::string>>({5, "ab"}, "pair<i32,str>");
+  ExpectItsOwnBytesAlone<std::tuple<std::string, uint8_t, std::string>>({"a", uint8_t{1}, "b"}, "tuple<str,u8,str>");
+  ExpectItsOwnBytesAlone<std::tuple<int32_t, std::pair<std::string, Nothing>>>({1, {"b", {}}}, "pair<i32,pair<str,none>>");
+  ExpectItsOwnBytesAlone<ValueCodec, std::vector<int32_t>>({1, 2}, "vec<i32>");
+  ExpectItsOwnBytesAlone<ValueCodec, std::vector<std::string>>({"a", ""}, "vec<str>");
+}
+
+TEST(LeftoverBytesTest, AnInt32IsNotReadFromAnInt64) {
+  std::string bytes;
+  ValueCodec<int64_t>::Append(7, &bytes);
+  EXPECT_EQ(Complaint<ValueCodec<int32_t>>(bytes),
+            "cannot decode i32: it takes 4 bytes, and there are 8; do the types of the writing and the reading operator agree?");
 }
 
 TEST(ValueCodecTest, ValuesComeBackAsTheyWentIn) {

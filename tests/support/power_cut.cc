@@ -201,13 +201,27 @@ std::string PowerCut::Describe(const Op& op) {
          std::to_string(op.number);
 }
 
-PowerCut::Image PowerCut::Make(size_t step, uint64_t seed, const std::string& into) {
+std::set<size_t> PowerCut::NamesAt(size_t step) {
   EXPECT_FALSE(recording_) << "Stop() first";
   if (disk_.step > step) disk_ = start_;
   Advance(&disk_, step);
+  std::set<size_t> changes;
+  for (const auto& [id, node] : disk_.nodes) {
+    if (node.directory) changes.insert(node.pending.begin(), node.pending.end());
+  }
+  return changes;
+}
+
+size_t PowerCut::Variants(size_t step) {
+  const std::set<size_t> changes = NamesAt(step);
+  if (step == 0 || !changes.contains(step - 1)) return 0;
+  return size_t{1} << std::min(kNewest, changes.size());
+}
+
+PowerCut::Image PowerCut::Make(size_t step, uint64_t seed, const std::string& into, std::optional<size_t> variant) {
+  const std::set<size_t> changes = NamesAt(step);
   Rng rng(seed);
   Disk after;  // what is there once power is back
-  std::set<size_t> renames;
   for (const auto& [id, node] : disk_.nodes) {
     Node& out = after.nodes[id];
     out.directory = node.directory;
@@ -238,12 +252,11 @@ PowerCut::Image PowerCut::Make(size_t step, uint64_t seed, const std::string& in
     }
   }
   // Changes of names, in their order, each there or not.
-  std::set<size_t> changes;
-  for (const auto& [id, node] : disk_.nodes) {
-    if (node.directory) changes.insert(node.pending.begin(), node.pending.end());
-  }
+  size_t left = changes.size();
   for (const size_t at : changes) {
-    if (rng.Below(2) == 0) continue;
+    const bool drawn = rng.Below(2) != 0;
+    const size_t newer = --left;
+    if (variant && newer < kNewest ? (*variant >> newer & 1) == 0 : !drawn) continue;
     const Op& op = log_[at];
     Node& node = after.nodes[op.node];
     if (op.kind != Op::kRename) {

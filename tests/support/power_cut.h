@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -51,8 +52,13 @@ class PowerCut final : public DiskObserver {
     std::string step;                 // the call behind which power failed, for messages
   };
   // Fills `into` (emptied first; outside of root) with what a disk may hold if power fails behind `step` calls.
-  // seed: chooses which of the unsynced changes are there. Requires: Stop().
-  Image Make(size_t step, uint64_t seed, const std::string& into);
+  // seed: chooses which of the unsynced changes are there. variant: below Variants(step), chooses of the newest changes
+  // of names instead. Requires: Stop().
+  Image Make(size_t step, uint64_t seed, const std::string& into, std::optional<size_t> variant = {});
+  // Cuts behind `step` calls that differ in the newest kNewest unsynced changes of names, where the last call made one of
+  // them: a missing sync may show in one of these alone. 0 where it made none. Requires: Stop(). Cost: as Make().
+  static constexpr size_t kNewest = 4;
+  size_t Variants(size_t step);
 
   // DiskObserver.
   void Created(uint64_t inode, const std::string& path, bool directory) override;
@@ -95,6 +101,8 @@ class PowerCut final : public DiskObserver {
   void Add(Op op);
   void Apply(const Op& op, Node* node) const;  // to what is safe
   void Advance(Disk* disk, size_t step) const;
+  // Advances, and gives the unsynced changes of names.
+  std::set<size_t> NamesAt(size_t step);
   static std::string Describe(const Op& op);
 
   const std::string root_;

@@ -18,12 +18,13 @@ namespace mr::test {
 class SmallDisk {
  public:
   // size: as mount has it, "12m". The directory is made.
-  explicit SmallDisk(const std::string& path, const std::string& size = "12m") : path_(path) {
+  // inodes: how many; 0: as many as usual.
+  explicit SmallDisk(const std::string& path, const std::string& size = "12m", int inodes = 0) : path_(path) {
     if (!MakeDirectories(path_).ok()) return;
     // A mount of a test that is killed goes with its processes.
     static const bool is_private =
         ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
-    const std::string options = "size=" + size;
+    const std::string options = "size=" + size + (inodes > 0 ? ",nr_inodes=" + std::to_string(inodes) : "");
     mounted_ = is_private && ::mount("small_disk", path_.c_str(), "tmpfs", 0, options.c_str()) == 0;
   }
   ~SmallDisk() {
@@ -53,6 +54,14 @@ class SmallDisk {
       }
     }
   }
+  // Takes all inodes, with names in one directory, until FreeInodes().
+  void FillInodes() {
+    (void)MakeDirectories(path_ + "/inodes");
+    for (int i = 0; UniqueFd(::open((path_ + "/inodes/" + std::to_string(i)).c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600)).valid();
+         ++i) {
+    }
+  }
+  void FreeInodes() { (void)RemoveTree(path_ + "/inodes"); }
   void Free() { (void)::unlink((path_ + "/filler").c_str()); }
 
  private:

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <cstring>
 
 #include "common/io/clock.h"
 #include "common/io/fault.h"
+#include "common/io/free_space.h"
 #include "common/rpc/kj_status.h"
 #include "worker/daemon/named_sinks.h"
 
@@ -16,6 +19,14 @@ namespace {
 // Who reads what the directory has tells at most so often how fast a worker gives: it is a statistic, and a message
 // for each of a reader's reads would cost the master more than the read cost its workers (guess).
 constexpr Duration kTallyFor = Seconds(1);
+
+// ENOSPC means no bytes or no inodes: which of them, where it is the latter.
+std::string WithInodes(const std::string& message, const std::string& directory) {
+  if (message.find(std::strerror(ENOSPC)) == std::string::npos) return message;
+  const auto space = SpaceOf(directory);
+  if (!space.ok() || !space->no_inodes()) return message;
+  return message + "; the file system of " + directory + " has no free inodes";
+}
 
 std::vector<Read> ReadsOf(const StageInfo& stage, const Launch& launch) {
   std::vector<Read> reads;
@@ -418,8 +429,9 @@ void AttemptRunner::Do(const action::ReportFinished& a) {
 }
 
 void AttemptRunner::Do(const action::ReportFailed& a) {
-  LOG(INFO) << AttemptName(*stage_, id()) << " failed: " << a.message;
-  Tell(Failed{a.kind, a.message, result_.record, result_.stderr_tail}, true);
+  const std::string message = WithInodes(a.message, services_.scratch_directory);
+  LOG(INFO) << AttemptName(*stage_, id()) << " failed: " << message;
+  Tell(Failed{a.kind, message, result_.record, result_.stderr_tail}, true);
 }
 
 void AttemptRunner::Do(const action::ReportKilled&) { Tell(Killed{}, true); }

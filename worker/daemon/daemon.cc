@@ -101,6 +101,7 @@ struct Daemon::Impl {
     std::unique_ptr<InputOpener> inputs;
     std::unique_ptr<Services> services;
     std::unique_ptr<Worker> worker;
+    std::unique_ptr<JournalSeen> seen;
     std::unique_ptr<Session> session;
     std::unique_ptr<Housekeeping> housekeeping;
   };
@@ -149,6 +150,7 @@ Status Daemon::Impl::PrepareDirectory() {
     if (file.name.ends_with(".part")) (void)RemoveStored(Path("lib"), file);
   }
   MR_ASSIGN_OR_RETURN(blocks, dfs::BlockStore::Open(options.data));
+  blocks->KeepFree(options.min_free);
   return Status::Ok();
 }
 
@@ -216,6 +218,8 @@ void Daemon::Impl::BuildSession() {
   };
   o.heard = [this] { return heartbeat == nullptr ? Now() : heartbeat->heard(); };
   o.read_log = [this](AttemptId attempt) { return ReadLog(attempt); };
+  l.seen = std::make_unique<JournalSeen>(loop, pool.poster(), Path("journal_seen"));
+  o.seen = l.seen.get();
   l.session = std::make_unique<Session>(loop, *l.worker, l.directory, std::move(o));
   l.housekeeping = std::make_unique<Housekeeping>(
       loop, pool.poster(), *l.worker, *l.libraries,
@@ -328,7 +332,11 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(Options options, std::unique_ptr<T
   i.heartbeat = std::make_unique<Heartbeat>(
       i.options.master,
       [&i] { i.loop.Post([&i] { i.looped->session->RegisterAgain("the master does not know this worker any more"); }); },
-      [&i] { i.loop.Post([&i] { i.EndUnheard(); }); }, [&i](Instant sent) { i.RenewLease(sent); },
+      [&i] { i.loop.Post([&i] { i.EndUnheard(); }); },
+      [&i](Instant sent, const JournalRecord& durable) {
+        i.RenewLease(sent);
+        i.loop.Post([&i, durable] { i.looped->session->Durable(durable); });
+      },
       [&i] { return i.loop_watch.Silent(); });
   i.loop.Post([&i] { i.looped->session->Start(); });
   return daemon;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ class Daemon {
     RetentionLimits libraries = {8ull << 30, Seconds(30 * 86400)};  // operator libraries and side files
     RetentionLimits logs = {1ull << 30, Seconds(7 * 86400)};        // of attempts
     Duration housekeeping = Seconds(60);                            // between two looks at both
+    std::optional<uint64_t> min_free;     // bytes of its disk that stay free of new blocks (FreeSpaceGate)
     uint64_t descriptors = 1024;          // open files that this process may have
     Duration idle_timeout = Seconds(3600);  // of a data connection (rpc::ServerLimits)
     Duration send_timeout = Seconds(30);    // of peers that do not read (rpc::ServerLimits)

@@ -19,7 +19,7 @@ constexpr Duration kAnswerTimeout = Seconds(5);
 struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
   const std::string master;
   const std::function<void()> unknown, silent;
-  const std::function<void(Instant)> contact;
+  const std::function<void(Instant, const JournalRecord&)> contact;
   const std::function<Duration()> loop_silent;
   std::atomic<int64_t> heard_ns{0};  // of the last answered beat, when it was sent; any thread
 
@@ -39,8 +39,8 @@ struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
 
   rpc::KjThread loop{"heartbeat"};  // last
 
-  Impl(std::string m, std::function<void()> u, std::function<void()> s, std::function<void(Instant)> c,
-       std::function<Duration()> l)
+  Impl(std::string m, std::function<void()> u, std::function<void()> s,
+       std::function<void(Instant, const JournalRecord&)> c, std::function<Duration()> l)
       : master(std::move(m)),
         unknown(std::move(u)),
         silent(std::move(s)),
@@ -91,7 +91,7 @@ struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
                        [this, id = self, sent,
                         lived = clock.Read(sent)](capnp::Response<rpc::Heartbeats::BeatResults> response) {
                          Heard(sent, lived);
-                         if (response.getKnown()) contact(sent);
+                         if (response.getKnown()) contact(sent, FromWire(response.getDurable()));
                          if (!response.getKnown() && id.id == self.id) unknown();
                          After(period);
                        },
@@ -119,7 +119,8 @@ struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
 };
 
 Heartbeat::Heartbeat(std::string master, std::function<void()> unknown, std::function<void()> silent,
-                     std::function<void(Instant)> contact, std::function<Duration()> loop_silent)
+                     std::function<void(Instant, const JournalRecord&)> contact,
+                     std::function<Duration()> loop_silent)
     : impl_(std::make_unique<Impl>(std::move(master), std::move(unknown), std::move(silent), std::move(contact),
                                    std::move(loop_silent))) {}
 

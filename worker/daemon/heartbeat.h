@@ -8,6 +8,7 @@
 
 #include "common/base/time.h"
 #include "common/rpc/hello.h"
+#include "worker/daemon/journal_seen.h"
 #include "worker/daemon/types.h"
 
 namespace mr::worker {
@@ -16,10 +17,11 @@ class Heartbeat {
  public:
   // Called on the heartbeat's thread. unknown: the master does not know the session any more. silent:
   // nothing was heard of it for the whole window, less the time in which this process stood still; once, until it is
-  // heard again. contact: it answered, and knows this worker, what was sent at this time. loop_silent: for how long the
+  // heard again. contact: it answered, and knows this worker, what was sent at this time; with the record that
+  // it says is durable. loop_silent: for how long the
   // worker's control loop has not moved; told with each beat, called at least once a second.
   Heartbeat(std::string master, std::function<void()> unknown, std::function<void()> silent,
-            std::function<void(Instant sent)> contact, std::function<Duration()> loop_silent);
+            std::function<void(Instant sent, const JournalRecord& durable)> contact, std::function<Duration()> loop_silent);
   ~Heartbeat();  // joins
   // From now on beats as this one, this often. window: 0 = for ever. Any thread.
   void Set(const WorkerRef& self, uint64_t cluster_id, Duration period, Duration window);

@@ -9,8 +9,6 @@
 namespace mr::worker {
 namespace {
 
-using Files = std::vector<StoredFile>;
-
 int64_t NowMs() { return static_cast<int64_t>(WallClockMs()); }
 
 }  // namespace
@@ -52,21 +50,20 @@ kj::Promise<void> Housekeeping::TrimLibraries() {
            const auto in_use = [&used](const std::string& name) { return used.contains(name.substr(0, 64)); };
            return Surplus(StoredFiles(directory), limits, NowMs(), in_use);
          })
-      .then([this](Files surplus) -> kj::Promise<void> {
-        // A job may have named one meanwhile.
-        const auto used = worker_.FilesInUse();
-        Files gone;
-        for (StoredFile& file : surplus) {
-          const std::string sha256 = file.name.substr(0, 64);
-          if (!used.contains(sha256) && cache_.Forget(sha256)) gone.push_back(std::move(file));
-        }
-        if (gone.empty()) return kj::READY_NOW;
-        LOG(INFO) << gone.size() << " operator libraries and side files that no unfinished job names are removed";
-        return OnPool(post_, [directory = options_.lib, gone] {
-                 for (const StoredFile& file : gone) (void)RemoveStored(directory, file);
-                 return true;
-               }).ignoreResult();
-      });
+      .then([this](Files surplus) { return RemoveLibraries(std::move(surplus), 0); });
+}
+
+kj::Promise<void> Housekeeping::RemoveLibraries(Files surplus, size_t next) {
+  if (next == surplus.size()) return kj::READY_NOW;
+  const std::string sha256 = surplus[next].name.substr(0, 64);
+  kj::Promise<void> removed = kj::READY_NOW;
+  if (!worker_.FilesInUse().contains(sha256)) {  // a job may have named it meanwhile
+    LOG(INFO) << "the operator library or side file " << sha256.substr(0, 12) << " is removed: no unfinished job names it";
+    removed = cache_.Remove(sha256, [directory = options_.lib, file = surplus[next]] { (void)RemoveStored(directory, file); });
+  }
+  return removed.then([this, surplus = std::move(surplus), next]() mutable {
+    return RemoveLibraries(std::move(surplus), next + 1);
+  });
 }
 
 }  // namespace mr::worker

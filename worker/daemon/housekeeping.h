@@ -5,6 +5,7 @@
 #include <kj/async.h>
 
 #include <string>
+#include <vector>
 
 #include "common/io/retention.h"
 #include "worker/daemon/library_cache.h"
@@ -24,9 +25,11 @@ class Housekeeping {
   Housekeeping(rpc::KjThread& loop, PostToPool post, Worker& worker, LibraryCache& cache, Options options);
 
  private:
+  using Files = std::vector<StoredFile>;
   kj::Promise<void> Run();
   kj::Promise<void> TrimLogs();
   kj::Promise<void> TrimLibraries();
+  kj::Promise<void> RemoveLibraries(Files surplus, size_t next);
 
   rpc::KjThread& loop_;
   const PostToPool post_;

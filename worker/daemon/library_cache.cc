@@ -57,15 +57,26 @@ kj::Promise<Result<std::string>> LibraryCache::Path(const std::string& sha256) {
   return it->second.addBranch();
 }
 
-bool LibraryCache::Forget(const std::string& sha256) {
-  if (under_way_.contains(sha256)) return false;
+kj::Promise<void> LibraryCache::Remove(const std::string& sha256, std::function<void()> remove) {
+  if (under_way_.contains(sha256) || removing_.contains(sha256)) return kj::READY_NOW;
   checked_.erase(sha256);
-  return true;
+  const auto forget = [this, sha256] { loop_.Post([this, sha256] { removing_.erase(sha256); }); };
+  auto done = OnPool(post_, [remove = std::move(remove)] {
+                remove();
+                return true;
+              }).then([forget](bool) { forget(); }, [forget](kj::Exception&&) { forget(); });
+  return removing_.emplace(sha256, done.fork()).first->second.addBranch();
+}
+
+kj::Promise<void> LibraryCache::Removed(const std::string& sha256) {
+  const auto it = removing_.find(sha256);
+  return it == removing_.end() ? kj::Promise<void>(kj::READY_NOW) : it->second.addBranch();
 }
 
 kj::Promise<Result<std::string>> LibraryCache::Provide(std::string sha256) {
   const std::string path = directory_ + "/" + sha256 + ".so";
-  return OnPool(post_, [path, sha256] { return CheckDigest(path, sha256); })
+  return Removed(sha256)
+      .then([this, path, sha256] { return OnPool(post_, [path, sha256] { return CheckDigest(path, sha256); }); })
       .then([this, path, sha256](Status here) -> kj::Promise<Status> {
         if (here.ok()) return here;
         return Transfer(sha256, path + ".part", 0).then([this, path, sha256](Status s) -> kj::Promise<Status> {

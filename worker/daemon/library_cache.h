@@ -30,11 +30,13 @@ class LibraryCache {
   // Path of a file with this digest; "" is the built-in library. Callers for one digest share one
   // transfer.
   kj::Promise<Result<std::string>> Path(const std::string& sha256);
-  // The file with this digest will be removed: the next call of Path asks the master again. False: it is being
-  // fetched, and must stay.
-  bool Forget(const std::string& sha256);
+  // Removes the file with this digest by remove(), on the pool; calls of Path meanwhile wait for that, and then ask the
+  // master again where it is gone. Does nothing while the file is being fetched or removed.
+  kj::Promise<void> Remove(const std::string& sha256, std::function<void()> remove);
 
  private:
+  // Once no removal of it is under way.
+  kj::Promise<void> Removed(const std::string& sha256);
   kj::Promise<Result<std::string>> Provide(std::string sha256);
   kj::Promise<Status> Transfer(std::string sha256, std::string to, uint64_t offset);
 
@@ -44,6 +46,7 @@ class LibraryCache {
   const Ask ask_;
   std::set<std::string> checked_;
   std::map<std::string, kj::ForkedPromise<Result<std::string>>> under_way_;
+  std::map<std::string, kj::ForkedPromise<void>> removing_;
 };
 
 }  // namespace mr::worker

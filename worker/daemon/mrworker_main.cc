@@ -9,6 +9,7 @@
 
 #include <climits>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -40,6 +41,10 @@ DEFINE_string(lib_bytes, "8g",
 DEFINE_string(lib_age, "30d", "remove operator libraries and side files that were fetched so long ago");
 DEFINE_string(log_bytes, "1g", "logs of attempts that are kept; the oldest go first");
 DEFINE_string(log_age, "7d", "remove logs of attempts that were not written to for so long");
+DEFINE_string(min_free, "",
+              "take no new blocks while less than this is free on the disk of --data, such as 20g; 0 = no limit; default: the "
+              "smaller of 5 % of the disk and 10 GiB");
+DEFINE_string(housekeeping, "1m", "time between two looks at the sizes and ages of libraries and logs");
 DEFINE_string(idle_timeout, "1h", "close data connections without a message for so long");
 DEFINE_string(send_timeout, "30s",
               "close connections that do not take what they are sent in so long and a second per 64 KiB");
@@ -146,6 +151,12 @@ void SayReady(const Daemon& daemon) {
   ::close(FLAGS_ready_fd);
 }
 
+// A size, or 0 for none, which needs no unit.
+Result<uint64_t> ParseLimit(const std::string& text) {
+  if (text == "0") return uint64_t{0};
+  return ParseSize(text);
+}
+
 int Main(int argc, char** argv) {
   ParseFlags(&argc, &argv);
   if (argc > 1) return Usage(std::string("unexpected argument '") + argv[1] + "'");
@@ -160,7 +171,7 @@ int Main(int argc, char** argv) {
   if (FLAGS_task_open_files != 0 && FLAGS_task_open_files < kLeastOpenFiles) {
     return Usage("--task_open_files is 0 (as this process) or at least " + std::to_string(kLeastOpenFiles));
   }
-  const auto file_bytes = ParseSize(FLAGS_task_file_bytes);
+  const auto file_bytes = ParseLimit(FLAGS_task_file_bytes);
   if (!file_bytes.ok()) return Usage("--task_file_bytes: " + file_bytes.status().message());
   const std::vector<std::string> labels = SplitLabels(FLAGS_label);
   if (labels.size() > 64) return Usage("--label: a worker has at most 64 labels");
@@ -175,6 +186,14 @@ int Main(int argc, char** argv) {
   if (!idle.ok() || idle->ns <= 0) return Usage("--idle_timeout is a duration, such as 1h");
   const auto send = ParseDuration(FLAGS_send_timeout);
   if (!send.ok() || send->ns <= 0) return Usage("--send_timeout is a duration, such as 30s");
+  const auto housekeeping = ParseDuration(FLAGS_housekeeping);
+  if (!housekeeping.ok() || housekeeping->ns <= 0) return Usage("--housekeeping is a duration above 0, such as 1m");
+  std::optional<uint64_t> min_free;
+  if (!FLAGS_min_free.empty()) {
+    const auto bytes = ParseLimit(FLAGS_min_free);
+    if (!bytes.ok()) return Usage("--min_free: " + bytes.status().message());
+    min_free = *bytes;
+  }
   RetentionLimits libraries, logs;
   for (const auto& [limits, bytes, age] : {std::tuple(&libraries, &FLAGS_lib_bytes, &FLAGS_lib_age),
                                            std::tuple(&logs, &FLAGS_log_bytes, &FLAGS_log_age)}) {
@@ -221,6 +240,8 @@ int Main(int argc, char** argv) {
   options.descriptors = RaiseDescriptorLimit();
   options.libraries = libraries;
   options.logs = logs;
+  options.housekeeping = *housekeeping;
+  options.min_free = min_free;
   options.idle_timeout = *idle;
   options.send_timeout = *send;
   options.master = FLAGS_master;

@@ -142,6 +142,10 @@ void Session::RegisterAgain(const std::string& why) {
   if (impl_->registered) impl_->Break(why);
 }
 
+void Session::Durable(const JournalRecord& record) {
+  if (impl_->registered && impl_->options.seen != nullptr) impl_->options.seen->Note(impl_->options.cluster_id, record);
+}
+
 bool Session::registered() const { return impl_->registered; }
 uint64_t Session::given_up() const { return impl_->given_up; }
 size_t Session::unanswered() const { return impl_->unanswered.size(); }

@@ -12,6 +12,7 @@
 #include "common/rpc/connection.h"
 #include "common/rpc/kj_thread.h"
 #include "schema/control.capnp.h"
+#include "worker/daemon/journal_seen.h"
 #include "worker/daemon/worker.h"
 
 namespace mr::worker {
@@ -44,6 +45,7 @@ class Session {
     std::function<kj::Promise<Result<std::string>>(AttemptId)> read_log;
     // When the master last answered a beat; may be empty.
     std::function<Instant()> heard;
+    JournalSeen* seen = nullptr;  // null: none is kept
   };
   Session(rpc::KjThread& loop, Worker& worker, Directory& directory, Options options);
   ~Session();
@@ -59,6 +61,8 @@ class Session {
   void Withdraw(uint64_t report);
   // The master says that it does not know this session.
   void RegisterAgain(const std::string& why);
+  // The master said so in the answer to a beat of the present registration.
+  void Durable(const JournalRecord& record);
   bool registered() const;
   // Reports that the master did not take in several tries. The end of an attempt is replaced by a short failure.
   uint64_t given_up() const;

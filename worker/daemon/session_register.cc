@@ -117,6 +117,7 @@ void Session::Impl::EndRegistration() {
   }
   info.setHttpPort(options.http_port);
   info.setMasterEpochSeen(master_epoch);
+  if (options.seen != nullptr) ToWire(options.seen->Of(options.cluster_id), info.initDurableSeen());
   info.setLeaving(worker.leaving());
   info.setPid(static_cast<uint32_t>(::getpid()));
   request.setWorker(kj::heap<CommandServer>(
@@ -139,13 +140,14 @@ void Session::Impl::EndRegistration() {
 void Session::Impl::OnRegistered(rpc::Registration::Reader answer) {
   const Status outcome = rpc::FromOutcome(answer.getOutcome());
   if (!outcome.ok()) return Break("the master refused the registration: " + outcome.message());
-  if (answer.getMasterEpoch() < master_epoch) {
-    return Break("the master is one of an earlier epoch than the last");
-  }
+  // It was shown what this worker has seen, and goes on above that where its journal lacks it.
+  LOG_IF(WARNING, answer.getMasterEpoch() < master_epoch)
+      << "the master is one of epoch " << answer.getMasterEpoch() << ", the last one was of " << master_epoch;
   self = {{answer.getWorkerId()}, options.incarnation};
   if (!self.id.valid()) return Break("the master gave no worker id");
   master_epoch = answer.getMasterEpoch();
   options.cluster_id = answer.getClusterId();
+  if (options.seen != nullptr) options.seen->Note(options.cluster_id, FromWire(answer.getDurable()));
   registered = true;
   pause = kFirstPause;
   lease = Millis(answer.getLeaseMs());
@@ -196,6 +198,7 @@ void Session::Impl::ScheduleBlockNews() {
 }
 
 void Session::Impl::SendBlockNews() {
+  // Handed over as a copy: of a named function KJ keeps a reference, and the call ends after this one has returned.
   const auto failed = [this, mine = round](kj::Exception&& e) {
     // The next registration lists all blocks.
     if (mine == round) Break("news of blocks were not answered: " + rpc::FromException(e).message());
@@ -217,7 +220,7 @@ void Session::Impl::SendBlockNews() {
       ToWire(self, request.initWorker());
       auto list = request.initBlocks(static_cast<uint32_t>(received.size()));
       for (uint32_t i = 0; i < received.size(); ++i) ToWire(received[i], list[i]);
-      link->calls.add(request.send().ignoreResult().catch_(failed));
+      link->calls.add(request.send().ignoreResult().catch_(kj::cp(failed)));
     }
     if (!suspect.empty()) {
       auto request = link->master.blockSuspectRequest();
@@ -227,7 +230,7 @@ void Session::Impl::SendBlockNews() {
         ToWire(suspect[i].block, list[i]);
         list[i].setAside(suspect[i].aside);
       }
-      link->calls.add(request.send().ignoreResult().catch_(failed));
+      link->calls.add(request.send().ignoreResult().catch_(kj::cp(failed)));
     }
   }
 }

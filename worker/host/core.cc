@@ -33,12 +33,16 @@ Result<std::shared_ptr<Child>> Core::Take(JobId job, const std::string& key, boo
   }
   auto child = Child::Spawn(&loop, &*helper_, arena, leased);
   if (child.ok() || !helper_->lost()) return child;
-  if (const Status replaced = helper_->Replace(); !replaced.ok()) {
-    const Status why = replaced.With(child.status().message() + ", and there is no other");
-    if (options_.on_fatal) options_.on_fatal(why);
-    return why;
-  }
+  MR_RETURN_IF_ERROR(ReplaceHelper(child.status().message()));
   return Child::Spawn(&loop, &*helper_, std::move(arena), leased);
+}
+
+Status Core::ReplaceHelper(const std::string& why) {
+  const Status replaced = helper_->Replace();
+  if (replaced.ok()) return replaced;
+  const Status fatal = replaced.With(why + ", and there is no other");
+  if (options_.on_fatal) options_.on_fatal(fatal);
+  return fatal;
 }
 
 void Core::Watch() {
@@ -46,6 +50,8 @@ void Core::Watch() {
   watching_ = true;
   loop.After(kWatchPeriod, [this] {
     watching_ = false;
+    // Not only when the next child is wanted: until then nobody would end those whose lease runs out.
+    if (!running.empty() && helper_->Gone()) (void)ReplaceHelper("the helper process is gone");
     for (const auto& task : std::set(running)) task->LookAfter(Now());
     if (!running.empty()) Watch();
   });

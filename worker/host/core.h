@@ -50,6 +50,8 @@ class Core {
     void OnExit(Helper::Exit) override;
   };
   void Remove(Idle* idle);
+  // An error is fatal to the host: on_fatal was called.
+  Status ReplaceHelper(const std::string& why);
 
   std::optional<Helper> helper_;
   bool watching_ = false;

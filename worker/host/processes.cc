@@ -1,6 +1,7 @@
 #include "worker/host/processes.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -35,6 +36,7 @@ namespace {
 // How long what a child has started may take to end once it is killed; then the sweep goes on without it (guess: a process
 // in an uninterruptible read ends when its disk answers). All of an attempt ends within 2 s.
 constexpr Duration kSweepLimit = Millis(1500);
+constexpr int kLookAgainMs = 1;
 // A clone takes 0.1 ms; a helper that is silent for this long is stuck or gone.
 constexpr int kHelperTimeoutSeconds = 5;
 
@@ -65,14 +67,17 @@ std::vector<pid_t> ChildrenOfMain() {
 void SweepOrphans() {
   const pid_t session = getsid(0);
   const auto ours = [session](pid_t pid) { return Registry().count(pid) != 0 || getsid(pid) == session; };
+  const Instant end = Now() + kSweepLimit;
   for (;;) {
     const std::vector<pid_t> children = ChildrenOfMain();
     if (std::all_of(children.begin(), children.end(), ours)) return;
-    const bool ended = task::KillBelow(getpid(), kSweepLimit, ours);
+    const bool ended = task::KillBelow(getpid(), end - Now(), ours);
+    bool waits = false;  // one that has ended but whose end cannot be collected yet
     for (const pid_t pid : ChildrenOfMain()) {
-      if (!ours(pid)) waitpid(pid, nullptr, WNOHANG);
+      if (!ours(pid) && waitpid(pid, nullptr, WNOHANG) == 0) waits = true;
     }
-    if (!ended) return;
+    if (!ended || Now() >= end) return;
+    if (waits) poll(nullptr, 0, kLookAgainMs);
   }
 }
 
@@ -178,6 +183,11 @@ Helper::Helper(Helper&& other) noexcept
       lease_(std::move(other.lease_)) {}
 
 Helper::~Helper() { End(); }
+
+bool Helper::Gone() const {
+  pollfd end{socket_.get(), 0, 0};
+  return poll(&end, 1, 0) == 1 && (end.revents & POLLHUP) != 0;
+}
 
 Status Helper::Replace() {
   lost_ = true;

@@ -58,6 +58,8 @@ class Helper {
   Result<Spawned> Spawn(int control, int arena, int log, bool leased = false);
   const std::shared_ptr<LeaseClock>& lease() const { return lease_; }
   bool lost() const { return lost_; }
+  // Whether its process has ended; one system call.
+  bool Gone() const;
   // Another helper process in the place of this one; children of the old one go on. Errors as Start's.
   Status Replace();
 

@@ -91,7 +91,7 @@ void StoreImpl::AskForOwn(JobId id) {
 }
 
 bool StoreImpl::SharedIsFull() const {
-  if (shared_->bad() || shared_->stored_bytes >= options_.cohort_bytes) return true;
+  if (!TakesNew(*shared_) || shared_->stored_bytes >= options_.cohort_bytes) return true;
   if (shared_->stored_bytes == 0) return false;
   if (shared_->live_copies == 0 && shared_->writes_under_way == 0 &&
       shared_->stored_bytes >= options_.idle_cohort_bytes) {
@@ -123,14 +123,14 @@ Status StoreImpl::CheckNew(const CopyKey& key) {
 Result<StoreImpl::CohortPtr> StoreImpl::Reserve(JobId id, uint64_t bytes) {
   std::unique_lock lock(mutex_);
   RotateIfDue();
-  if (shared_->bad()) {  // and none was opened ahead: wait for a new one
+  if (!TakesNew(*shared_)) {  // and none was opened ahead: wait for a new one
     lock.unlock();
     MR_ASSIGN_OR_RETURN(CohortPtr opened, OpenCohort());
     lock.lock();
-    if (shared_->bad()) shared_ = std::move(opened);
+    if (!TakesNew(*shared_)) shared_ = std::move(opened);
   }
   Job& job = jobs_[id];
-  CohortPtr cohort = job.own != nullptr && !job.own->bad() ? job.own : shared_;
+  CohortPtr cohort = job.own != nullptr && TakesNew(*job.own) ? job.own : shared_;
   job.bytes += bytes;
   if (job.bytes > options_.own_cohort_bytes && !job.own_asked) AskForOwn(id);
   cohort->stored_bytes += bytes;
@@ -144,10 +144,21 @@ Status StoreImpl::Commit(const CopyKey& key, uint64_t stored_bytes,
     std::lock_guard lock(mutex_);
     MR_RETURN_IF_ERROR(CheckNew(key));
   }
-  MR_ASSIGN_OR_RETURN(CohortPtr cohort, Reserve(key.task.job, stored_bytes));
-  Status status = sst != nullptr ? cohort->Ingest(sst->path()) : cohort->Write(entries);
+  CohortPtr cohort;
+  Status status;
+  // Adding a file reads those whose keys surround its own, and fails where one of them is damaged. That must not cost
+  // the new output: the job's own cohort, the shared one, and then a new one that holds nothing to be damaged.
+  for (int tries = 0; tries < 3; ++tries) {
+    MR_ASSIGN_OR_RETURN(cohort, Reserve(key.task.job, stored_bytes));
+    status = sst != nullptr ? cohort->Ingest(sst->path()) : cohort->Write(entries);
+    if (status.code() != Code::kCorrupted) break;
+    std::lock_guard lock(mutex_);
+    --cohort->writes_under_way;
+    cohort->closed = true;
+    cohort = nullptr;
+  }
   std::lock_guard lock(mutex_);
-  --cohort->writes_under_way;
+  if (cohort != nullptr) --cohort->writes_under_way;
   if (status.ok()) status = CheckNew(key);
   if (status.ok()) {
     copies_[key] = {cohort, stored_bytes};

@@ -11,7 +11,9 @@
 #include <rocksdb/write_buffer_manager.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdarg>
+#include <cstring>
 
 #include "common/io/clock.h"
 #include "common/io/files.h"
@@ -26,12 +28,21 @@ constexpr int kMaxOpenFiles = 256;
 // Many small chunks share a block; a chunk of 1 MiB is a block of its own.
 constexpr size_t kBlockBytes = 16 << 10;
 
+// RocksDB has no code of its own for them: what ran out is the process's or the user's, and no file is damaged.
+bool RanOut(const std::string& text) {
+  for (const int error : {EMFILE, ENFILE, EDQUOT, ENOMEM}) {
+    if (text.ends_with(std::strerror(error))) return true;
+  }
+  return false;
+}
+
 Status FromRocks(const rocksdb::Status& status, const std::string& what) {
   if (status.ok()) return Status::Ok();
   const std::string text = what + ": " + status.ToString();
   if (status.IsNotFound()) return NotFound(text);
   if (status.IsCorruption()) return Corrupted(text);
   if (status.IsNoSpace()) return {Code::kOverloaded, text + "; free space for the worker's --data"};
+  if (status.IsIOError() && RanOut(text)) return {Code::kOverloaded, text};
   return Internal(text);
 }
 

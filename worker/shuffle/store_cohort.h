@@ -44,6 +44,8 @@ class Cohort {
   uint64_t writes_under_way = 0;
   uint64_t stored_bytes = 0;
   Instant opened_at;
+  // It takes nothing new, since an output that is damaged on disk lies where new ones would; what is in it is read on.
+  bool closed = false;
 
  private:
   struct Impl;

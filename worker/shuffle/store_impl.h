@@ -59,6 +59,7 @@ class StoreImpl : public ShuffleStore {
   Result<CohortPtr> Reserve(JobId job, uint64_t bytes);
   void AskForNext();                                    // mutex_ held
   void AskForOwn(JobId job);                            // mutex_ held
+  static bool TakesNew(const Cohort& cohort) { return !cohort.bad() && !cohort.closed; }  // mutex_ held
   bool SharedIsFull() const;                            // mutex_ held
   void RotateIfDue();                                   // mutex_ held
   void Forget(std::map<CopyKey, Copy>::iterator copy);  // mutex_ held

@@ -74,9 +74,11 @@ struct Verifier::Run {
     if (partition < table.size()) check.row = table[partition];
   }
 
-  // What the store says of a chunk that must be there: never that the output ends here.
+  // What the store says of a chunk that must be there: never that the output ends here. A file that could not be opened
+  // because this process has too many open says nothing of its bytes.
   Verification Unreadable(const Status& status) const {
     if (!store->Has(key)) return {Finding::kGone, status.message()};
+    if (status.code() == Code::kOverloaded) return {Finding::kUnknown, status.message()};
     return {Finding::kDamaged, status.message()};
   }
 };

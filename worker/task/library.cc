@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,9 +19,10 @@ namespace {
 Status CheckOperator(const std::string& path, uint32_t index, const mr_operator* op) {
   const std::string which = path + ": operator " + std::to_string(index);
   if (op == nullptr) return InvalidArgument(which + " is a null pointer");
-  if (op->struct_size < sizeof(mr_operator)) {
+  constexpr size_t kFirstSize = offsetof(mr_operator, input_types);  // of the first release of ABI 1
+  if (op->struct_size < kFirstSize) {
     return InvalidArgument(which + " has struct_size " + std::to_string(op->struct_size) + ", below the " +
-                           std::to_string(sizeof(mr_operator)) + " of ABI 1; build it with current headers");
+                           std::to_string(kFirstSize) + " of ABI 1; build it with current headers");
   }
   if (op->name == nullptr || op->name[0] == '\0') return InvalidArgument(which + " has no name");
   if (!op->open || !op->batch || !op->end || !op->close) {

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 
+#include "common/abi/type_tags.h"
 #include "worker/task/library.h"
 #include "worker/task/operator_calls.h"
 
@@ -64,8 +65,22 @@ Status Prepare(const mr_operator* table, const std::string& config, const std::s
   return InvalidArgument("stage " + stage + ": " + (error.empty() ? status.message() : error));
 }
 
-// Runs prepare() of each stage and collects the operators' flags.
-Status Examine(const mr_library* library, const json& plan, json* operators) {
+json TypeList(const std::vector<RecordType>& types) {
+  json list = json::array();
+  for (const RecordType& type : types) list.push_back({type.key, type.value});
+  return list;
+}
+
+// What an operator declares of its types; null where that is nothing.
+json TypesJson(const mr_operator& op) {
+  const OperatorTypes types = TypesOf(op);
+  if (types.empty()) return nullptr;
+  return {{"inputs", TypeList(types.inputs)}, {"ports", TypeList(types.ports)},
+          {"side", TypeList(types.side)}, {"combine", TypeList(types.combine)}};
+}
+
+// Runs prepare() of each stage and collects the operators' flags and types.
+Status Examine(const mr_library* library, const json& plan, json* operators, json* types) {
   if (plan.value("version", 0) != 1) return InvalidArgument("the plan has no \"version\": 1");
   if (!plan.contains("stages") || !plan["stages"].is_array() || plan["stages"].empty()) {
     return InvalidArgument("the plan has no stages");
@@ -80,6 +95,7 @@ Status Examine(const mr_library* library, const json& plan, json* operators) {
     if (!config) return InvalidArgument("stage " + name + ": its config is no base64 text");
     MR_RETURN_IF_ERROR(Prepare(*table, *config, name));
     (*operators)[op] = (*table)->flags;
+    if (json declared = TypesJson(**table); !declared.is_null()) (*types)[op] = std::move(declared);
     tables[name] = *table;
     for (const json& input : stage.value("inputs", json::array())) {
       if (!input.contains("edge") || !input["edge"].value("grouped", false)) continue;
@@ -124,7 +140,9 @@ int CheckMain(const std::string& path) {
   }
   for (uint32_t i = 0; i < (*library)->operator_count; ++i) {
     const mr_operator* op = (*library)->operators[i];
-    out["operators"].push_back({{"name", op->name}, {"flags", op->flags}});
+    json entry = {{"name", op->name}, {"flags", op->flags}};
+    if (json types = TypesJson(*op); !types.is_null()) entry["types"] = std::move(types);
+    out["operators"].push_back(std::move(entry));
   }
   printf("%s\n", out.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
   fflush(stdout);
@@ -231,11 +249,12 @@ int PlanMain(const std::vector<std::string>& argv) {
     return Refuse(error);
   }
   const std::string who = given ? "" : "job " + name + ": ";
-  json operators = json::object();
+  json operators = json::object(), types = json::object();
   try {
     const json plan = json::parse(text);
-    if (const Status s = Examine(*library, plan, &operators); !s.ok()) return Refuse(who + s.message());
+    if (const Status s = Examine(*library, plan, &operators, &types); !s.ok()) return Refuse(who + s.message());
     json out = {{"plan", plan}, {"operators", operators}};
+    if (!types.empty()) out["types"] = types;
     if (!sizes.wanted.empty()) out["wants_bytes"] = sizes.wanted;
     printf("%s\n", out.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
   } catch (const json::exception& e) {

@@ -37,10 +37,12 @@ std::string ReadSmall(const std::string& path) {
 std::string Proc(pid_t pid, const char* file) { return "/proc/" + std::to_string(pid) + "/" + file; }
 
 struct Stat {
-  char state = 'X';  // 'X': there is none
+  char state = 'X';  // of the main thread; 'X': there is no such process
   pid_t parent = 0;
+  long threads = 0;
   std::string name;
-  bool ended() const { return state == 'X' || state == 'x' || state == 'Z'; }
+  // A main thread may end (pthread_exit) long before the others do: the process is a zombie when it is the last one.
+  bool ended() const { return (state == 'X' || state == 'x' || state == 'Z') && threads <= 1; }
 };
 
 Stat StatOf(pid_t pid) {
@@ -51,6 +53,10 @@ Stat StatOf(pid_t pid) {
   stat.name = text.substr(open + 1, close - open - 1);
   stat.state = text[close + 2];
   stat.parent = static_cast<pid_t>(atol(text.c_str() + close + 4));
+  constexpr int kFieldsBetween = 16;  // proc(5): the parent is field 4, the number of threads field 20
+  size_t at = close + 4;
+  for (int i = 0; i < kFieldsBetween && at != text.npos; ++i) at = text.find(' ', at + 1);
+  if (at != text.npos) stat.threads = atol(text.c_str() + at);
   return stat;
 }
 

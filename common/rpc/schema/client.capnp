@@ -65,6 +65,68 @@ interface MasterForClient {
   # What its worker was told of an attempt: for running it again elsewhere.
   measure @26 (uris :List(Text)) -> (sizes :List(InputSize));
   # What the files behind each file:// and dfs:// URI have, as a submit would read them.
+  drainStatus @27 (worker :UInt32) -> (outcome :Common.Outcome, status :DrainStatus);
+  # Whether a worker that is drained may be stopped, and what it waits for.
+  journal @28 (acceptLoss :Bool) -> (outcome :Common.Outcome, status :JournalStatus);
+  # How the master's journal is. acceptLoss: an operator accepts that records are lost, which ends the safe mode;
+  # answered when that is in the journal.
+}
+
+struct DrainStatus {
+  draining @0 :Bool;
+  # An operator drains it.
+  safeToStop @1 :Bool;
+  # Nothing is lost and nothing runs again when it stops.
+  attempts @2 :UInt32;
+  # Attempts that run on this worker.
+  blocks @3 :UInt64;
+  bytes @4 :UInt64;
+  # Replicas there; they stay.
+  leftBlocks @5 :UInt64;
+  leftBytes @6 :UInt64;
+  # Blocks that need more replicas on other workers first.
+  beingWritten @7 :UInt64;
+  # Blocks of files that are being written there.
+  outputs @8 :UInt64;
+  outputBytes @9 :UInt64;
+  jobs @10 :List(Common.JobId);
+  # Shuffle outputs that only this worker has and that these jobs (the first 20) still read.
+  waitsFor @11 :List(Text);
+  # In sentences; empty where it is safe to stop.
+  leftFiles @12 :List(Text);
+  # The first few with such blocks.
+  thinBlocks @13 :UInt64;
+  thinFiles @14 :List(Text);
+  # Blocks that will have fewer replicas than their files ask for, since there are fewer other workers.
+  note @15 :Text;
+  # The same in a sentence.
+}
+
+struct JournalStatus {
+  lost @0 :Bool;
+  # Records are known to be lost and nobody has accepted that: safe mode. What follows describes the last loss, also an
+  # accepted one; a lostEpoch of 0: there was none.
+  lostEpoch @1 :UInt32;
+  lostSequence @2 :UInt64;
+  # The last record that is known to be lost.
+  kept @3 :UInt64;
+  # The last record that was there when the loss was found.
+  foundBy @4 :Text;
+  # Name of the worker that had seen the lost record; empty: the journal's own witness, at the start.
+  foundUnixMs @5 :UInt64;
+  text @6 :Text;
+  # The loss and the choices, for people.
+  awaitsWorkers @7 :Bool;
+  # The master has just started and waits for the reports of workers before it copies or deletes blocks.
+  passedOver @8 :List(Text);
+  # What the start found damaged and did without, one line each.
+  full @9 :Bool;
+  # The disk takes nothing more: new work is refused.
+  diskBytes @10 :UInt64;
+  freeBytes @11 :UInt64;
+  # The size of the journal's disk and what is free there; both 0: not known.
+  witnessFailure @12 :Text;
+  # Why the journal's witness cannot be written; empty: it can.
 }
 
 struct InputSize {
@@ -266,6 +328,8 @@ struct WorkerStatus {
   # Reports that it could not deliver to this master in several tries.
   wrongOutputs @15 :UInt32;
   # Outputs that its memory damaged; from 3 on it gets no new attempts.
+  safeToStop @16 :Bool;
+  # It is draining, and nothing is lost and nothing runs again when it stops.
 }
 
 struct QueueStatus {

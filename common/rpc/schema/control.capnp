@@ -51,8 +51,18 @@ struct RegistrationPage {
 
 interface Heartbeats {
   # On its own connection (hello role: heartbeat) and thread.
-  beat @0 (worker :WorkerRef, sequence :UInt64, loopSilentMs :UInt32) -> (known :Bool);
+  beat @0 (worker :WorkerRef, sequence :UInt64, loopSilentMs :UInt32) -> (known :Bool, durable :Durable);
   # known = false: register again. loopSilentMs: for how long the worker's control loop has not moved; 0 while it does.
+}
+
+struct Durable {
+  # The last record that was durable in the master's journal when this was sent. A worker keeps it and shows it when it
+  # registers: a journal that lacks this record has lost some.
+  epoch @0 :UInt32;
+  # 0: nothing is said.
+  life @1 :UInt64;
+  # Tells epochs of one number apart: a master that runs on an older copy of the journal gives the number again.
+  sequence @2 :UInt64;
 }
 
 struct WorkerInfo {
@@ -81,6 +91,8 @@ struct WorkerInfo {
   # Number of registerPage calls that belong to this registration.
   reportsGivenUp @19 :UInt32;
   # Reports that this incarnation could not deliver in several tries, each of which broke the connection.
+  durableSeen @20 :Durable;
+  # The newest one that a master of this cluster sent, in any life of this worker.
 }
 
 struct BlockReport {
@@ -109,6 +121,7 @@ struct Registration {
   # more. Shorter than the inventory: the rest is 0.
   effectsLeaseMs @10 :UInt32;
   # Attempts with side effects end so long after the last answered contact (CLOCK_BOOTTIME, worker/adr/0003). 0 = never.
+  durable @11 :Durable;
 }
 
 struct Copy {

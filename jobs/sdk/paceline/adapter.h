@@ -14,6 +14,7 @@
 #include "paceline/emitter.h"
 #include "paceline/operator.h"
 #include "paceline/place.h"
+#include "paceline/types.h"
 #include "paceline/values.h"
 
 namespace mr::sdk {
@@ -150,8 +151,11 @@ class Adapter {
       if (in.grouped == 0 && in.input + 1 == i.context.inputs()) {
         for (uint32_t r = 0; r < view.size(); ++r) {
           i.context.Taken(view.key(r).size() + view.value(r).size());
-          i.op.Side(KeyCodec<typename Op::SideKey>::Decode(view.key(r)),
-                    ValueCodec<typename Op::SideValue>::Decode(view.value(r)));
+          const auto side = [&] {
+            i.op.Side(KeyCodec<typename Op::SideKey>::Decode(view.key(r)),
+                      ValueCodec<typename Op::SideValue>::Decode(view.value(r)));
+          };
+          AtPlace(i, side, [&] { return PlaceOf(i, view, r, in.offset); });
         }
         return;
       }
@@ -167,6 +171,26 @@ class Adapter {
     } else {
       DeliverRecords(i, view, in.offset);
     }
+  }
+
+  // Runs f(), with place() shown where it throws.
+  template <class F, class Place>
+  static auto AtPlace(Instance& i, F&& f, Place&& place) {
+    try {
+      return f();
+    } catch (const AttemptOver&) {
+      throw;
+    } catch (...) {
+      i.context.FailedIn(place());
+      throw;
+    }
+  }
+
+  // Decodes the key of the group at hand.
+  template <class K>
+  static auto GroupKeyOf(Instance& i) {
+    const std::string_view bytes = i.groups.key();
+    return AtPlace(i, [&] { return KeyCodec<K>::Decode(bytes); }, [&] { return "key '" + Shown(bytes) + "'"; });
   }
 
   // f() maps or reduces one record or group; where it says that this is a bad one, what that emitted is taken back.
@@ -239,12 +263,12 @@ class Adapter {
     while (i.groups.NextGroup()) {
       if constexpr (Op::kKind == Kind::kSorted) {
         using K = typename Op::GroupKey;
-        const auto key = KeyCodec<std::pair<K, typename Op::OrderKey>>::Decode(i.groups.key());
+        const auto key = GroupKeyOf<std::pair<K, typename Op::OrderKey>>(i);
         SortedValues<K, typename Op::OrderKey, typename Op::ValueIn> values(&i.groups);
         const KeyView<K> group(std::get<0>(key));
         Guarded(i, 0, [&] { i.op.Reduce(group, values, i.out); }, [&] { return KeyPlace(group, i.groups.key()); });
       } else {
-        const auto key = KeyCodec<typename Op::KeyIn>::Decode(i.groups.key());
+        const auto key = GroupKeyOf<typename Op::KeyIn>(i);
         Guarded(i, 0, [&] { CallGroup(i, key); }, [&] { return KeyPlace(key, i.groups.key()); });
       }
     }
@@ -334,6 +358,26 @@ class Adapter {
     return order;
   }
 
+  static const TypeTable& Types() {
+    static const TypeTable* const types = [] {
+      auto* made = new TypeTable;
+      if constexpr (Op::kKind == Kind::kRecord || Op::kKind == Kind::kGroup) {
+        made->template AddInput<typename Op::KeyIn, typename Op::ValueIn>();
+      } else if constexpr (Op::kKind == Kind::kSorted) {
+        made->template AddInput<std::pair<typename Op::GroupKey, typename Op::OrderKey>, typename Op::ValueIn>();
+      } else if constexpr (Op::kKind == Kind::kJoin) {
+        made->template AddInput<typename Op::KeyIn, typename Op::LeftIn>();
+        made->template AddInput<typename Op::KeyIn, typename Op::RightIn>();
+      }
+      made->template AddPort<typename Op::KeyOut, typename Op::ValueOut>();
+      if constexpr (requires { typename Op::MorePorts; }) made->AddPorts(typename Op::MorePorts());
+      if constexpr (HasSide<Op>) made->template SetSide<typename Op::SideKey, typename Op::SideValue>();
+      if constexpr (HasCombine<Op>) made->template SetCombine<typename Op::CombineKey, typename Op::CombineValue>();
+      return made;
+    }();
+    return *types;
+  }
+
  public:
   static mr_operator Table(const char* name, uint32_t flags) {
     mr_operator table{};
@@ -349,6 +393,7 @@ class Adapter {
     if constexpr (HasCombine<Op> || HasRawCombine<Op>) table.combine = &Combine;
     if constexpr (HasPartition<Op>) table.partition = &Partition;
     if constexpr (HasCompare<Op>) table.compare = &Compare;
+    Types().Fill(&table);
     return table;
   }
 };

@@ -7,7 +7,13 @@
 // little-endian numbers, a length in front of strings within tuples and vectors.
 //
 // View is what an operator is handed: std::string_view for std::string (valid during the call).
-// Add your own type by specialising KeyCodec or ValueCodec with the same members.
+//
+// Decode takes all the bytes of a key or value. Where the type takes more or fewer it throws a JobError that names the
+// type and both lengths: an int32_t is never read from the bytes of an int64_t.
+//
+// Add your own type by specialising KeyCodec or ValueCodec with the same members. TypeTag() is optional there: with it,
+// stages that disagree about the type are refused before the job starts (common/abi/type_tags.h says how tags are
+// written); without it, the type matches every other. sdk::DecodeWhole makes Decode from TakePart.
 #pragma once
 
 #include <bit>
@@ -22,23 +28,67 @@
 #include <utility>
 #include <vector>
 
+#include "common/abi/type_tags.h"
 #include "paceline/error.h"
 
 namespace mr {
 
 namespace sdk {
 
+// The bytes end before the value does: so many more are needed at least.
+class BytesMissing : public JobError {
+ public:
+  BytesMissing(const char* what, size_t missing)
+      : JobError(std::string("cannot decode ") + what + ": " + std::to_string(missing) + " bytes are missing"),
+        missing_(missing) {}
+  size_t missing() const { return missing_; }
+
+ private:
+  size_t missing_;
+};
+
 [[noreturn]] inline void BadBytes(const char* what) {
   throw JobError(std::string("cannot decode ") + what +
-                 ": the bytes are too short or malformed; do the types of the writing and the "
-                 "reading operator agree?");
+                 ": the bytes are malformed; do the types of the writing and the reading operator agree?");
 }
 
 inline std::string_view Take(std::string_view* in, size_t n, const char* what) {
-  if (in->size() < n) BadBytes(what);
+  if (in->size() < n) throw BytesMissing(what, n - in->size());
   std::string_view head = in->substr(0, n);
   in->remove_prefix(n);
   return head;
+}
+
+// The tag of a type, as its codec has it. Returns "?" where the codec is of the user's making and gives none.
+template <class Codec>
+std::string TagOf() {
+  if constexpr (requires { Codec::TypeTag(); }) {
+    return std::string(Codec::TypeTag());
+  } else {
+    return kUnknownType;
+  }
+}
+
+template <class Codec>
+[[noreturn]] void WrongLength(size_t takes, size_t there, const char* bound = "") {
+  throw JobError("cannot decode " + TagOf<Codec>() + ": it takes " + bound + std::to_string(takes) + " bytes, and there are " + std::to_string(there) +
+                 "; do the types of the writing and the reading operator agree?");
+}
+
+// All of `in` as the one value that Codec::TakePart takes. Errors: JobError where bytes are missing or left over.
+template <class Codec>
+auto DecodeWhole(std::string_view in) {
+  std::string_view rest = in;
+  const auto take = [&] {
+    try {
+      return Codec::TakePart(&rest);
+    } catch (const BytesMissing& short_of) {
+      WrongLength<Codec>(in.size() + short_of.missing(), in.size(), "at least ");
+    }
+  };
+  auto value = take();
+  if (!rest.empty()) [[unlikely]] WrongLength<Codec>(in.size() - rest.size(), in.size());
+  return value;
 }
 
 template <size_t N>
@@ -99,8 +149,17 @@ inline uint64_t TakeVarint(std::string_view* in) {
 template <class T>
 concept Number = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 
+namespace sdk {
+// "i64", "u8", "f64": the kind and the number of bits.
+template <class T>
+std::string NumberTag() {
+  if constexpr (std::is_same_v<T, bool>) return "bool";
+  return (std::is_floating_point_v<T> ? "f" : std::is_signed_v<T> ? "i" : "u") + std::to_string(sizeof(T) * 8);
+}
+}  // namespace sdk
+
 // Members: View (what operators see), Part (what stands in a decoded tuple), Append/Decode (alone),
-// AppendPart/TakePart (within a tuple: the end can be found).
+// AppendPart/TakePart (within a tuple: the end can be found), TypeTag (optional).
 template <class T>
 struct KeyCodec;
 template <class T>
@@ -127,7 +186,11 @@ struct KeyCodec<T> {
     }
     return sdk::FromOrderedBits<T>(static_cast<sdk::UintOf<sizeof(T)>>(bits));
   }
-  static T Decode(std::string_view in) { return TakePart(&in); }
+  static T Decode(std::string_view in) {
+    if (in.size() != sizeof(T)) [[unlikely]] sdk::WrongLength<KeyCodec<T>>(sizeof(T), in.size());
+    return TakePart(&in);
+  }
+  static std::string TypeTag() { return sdk::NumberTag<T>(); }
 };
 
 template <Number T>
@@ -145,7 +208,11 @@ struct ValueCodec<T> {
     std::memcpy(&v, sdk::Take(in, sizeof v, "a number in a value").data(), sizeof v);
     return v;
   }
-  static T Decode(std::string_view in) { return TakePart(&in); }
+  static T Decode(std::string_view in) {
+    if (in.size() != sizeof(T)) [[unlikely]] sdk::WrongLength<ValueCodec<T>>(sizeof(T), in.size());
+    return TakePart(&in);
+  }
+  static std::string TypeTag() { return sdk::NumberTag<T>(); }
 };
 
 namespace sdk {
@@ -160,7 +227,8 @@ struct EnumCodec {
   }
   static void AppendPart(T v, std::string* out) { Append(v, out); }
   static T TakePart(std::string_view* in) { return static_cast<T>(Base::TakePart(in)); }
-  static T Decode(std::string_view in) { return TakePart(&in); }
+  static T Decode(std::string_view in) { return static_cast<T>(Base::Decode(in)); }
+  static std::string TypeTag() { return Base::TypeTag(); }
 };
 }  // namespace sdk
 
@@ -177,6 +245,7 @@ struct KeyCodec<std::string> {
   using Part = std::string;  // unescaped
   static void Append(std::string_view v, std::string* out) { out->append(v); }
   static std::string_view Decode(std::string_view in) { return in; }
+  static std::string TypeTag() { return "str"; }
   static void AppendPart(std::string_view v, std::string* out) {
     for (size_t at; (at = v.find('\0')) != v.npos; v.remove_prefix(at + 1)) {
       out->append(v.substr(0, at));
@@ -189,11 +258,13 @@ struct KeyCodec<std::string> {
     std::string v;
     while (true) {
       const size_t at = in->find('\0');
-      if (at == in->npos || at + 1 == in->size()) sdk::BadBytes("a string in a key");
+      if (at == in->npos) throw sdk::BytesMissing("a string in a key", 2);
+      if (at + 1 == in->size()) throw sdk::BytesMissing("a string in a key", 1);
       v.append(in->substr(0, at));
       const char next = (*in)[at + 1];
       in->remove_prefix(at + 2);
       if (next == '\0') return v;
+      if (next != '\xff') sdk::BadBytes("a string in a key");
       v.push_back('\0');
     }
   }
@@ -205,6 +276,7 @@ struct ValueCodec<std::string> {
   using Part = std::string_view;
   static void Append(std::string_view v, std::string* out) { out->append(v); }
   static std::string_view Decode(std::string_view in) { return in; }
+  static std::string TypeTag() { return "str"; }
   static void AppendPart(std::string_view v, std::string* out) {
     sdk::AppendVarint(v.size(), out);
     out->append(v);
@@ -214,7 +286,7 @@ struct ValueCodec<std::string> {
   }
 };
 
-// A record without a key (or value) of interest.
+// For records without a key (or value): no bytes at all. A reader that has bytes and wants none of them takes AnyBytes.
 struct Nothing {
   auto operator<=>(const Nothing&) const = default;
 };
@@ -225,7 +297,11 @@ struct NothingCodec {
   static void Append(Nothing, std::string*) {}
   static void AppendPart(Nothing, std::string*) {}
   static Nothing TakePart(std::string_view*) { return {}; }
-  static Nothing Decode(std::string_view) { return {}; }
+  static Nothing Decode(std::string_view in) {
+    if (!in.empty()) [[unlikely]] WrongLength<NothingCodec>(0, in.size());
+    return {};
+  }
+  static std::string TypeTag() { return "none"; }
 };
 
 // Pairs and tuples, of keys or of values. Accepts any tuple-like of convertible elements, so a
@@ -245,7 +321,12 @@ struct TupleCodec {
   }
   // Braces: the elements are taken from left to right.
   static View TakePart(std::string_view* in) { return View{Codec<Ts>::TakePart(in)...}; }
-  static View Decode(std::string_view in) { return TakePart(&in); }
+  static View Decode(std::string_view in) { return DecodeWhole<TupleCodec>(in); }
+  static std::string TypeTag() {
+    std::string parts;
+    ((parts += (parts.empty() ? "" : ",") + TagOf<Codec<Ts>>()), ...);
+    return (sizeof...(Ts) == 2 ? "pair<" : "tuple<") + parts + ">";
+  }
 
  private:
   template <class Tuple, size_t... I>
@@ -254,6 +335,21 @@ struct TupleCodec {
   }
 };
 }  // namespace sdk
+
+// Bytes as they are, of a type that is not declared: as std::string alone, but it agrees with every type of other stages.
+// For operators that encode or decode records themselves, and for keys or values that a reader does not look at.
+struct AnyBytes {};
+namespace sdk {
+struct AnyBytesCodec {
+  using View = std::string_view;
+  static void Append(std::string_view v, std::string* out) { out->append(v); }
+  static std::string_view Decode(std::string_view in) { return in; }
+};
+}  // namespace sdk
+template <>
+struct KeyCodec<AnyBytes> : sdk::AnyBytesCodec {};
+template <>
+struct ValueCodec<AnyBytes> : sdk::AnyBytesCodec {};
 
 template <>
 struct KeyCodec<Nothing> : sdk::NothingCodec {};
@@ -282,7 +378,8 @@ struct ValueCodec<std::vector<T>> {
     for (uint64_t n = sdk::TakeVarint(in); n > 0; --n) v.push_back(T(ValueCodec<T>::TakePart(in)));
     return v;
   }
-  static std::vector<T> Decode(std::string_view in) { return TakePart(&in); }
+  static std::vector<T> Decode(std::string_view in) { return sdk::DecodeWhole<ValueCodec>(in); }
+  static std::string TypeTag() { return "vec<" + sdk::TagOf<ValueCodec<T>>() + ">"; }
 };
 
 template <class K>

@@ -15,6 +15,7 @@
 //   void InputEnd(uint32_t input, Out& out);
 //   void FileEnd(Out& out);         of splits: behind the last record of each file, context().input_file()
 //   static void Prepare(std::string_view config_bytes);  refuse a config by throwing
+//   using MorePorts = mr::Ports<...>;  the types of output ports 1, 2, ... (types.h)
 // and may throw BadRecord for a record that cannot be used and RetryableError for a failure that is not theirs (error.h),
 // and derive, beside, from Combiner, Partitioner, ByFirst, Comparator and SideInput.
 #pragma once
@@ -54,6 +55,8 @@ template <Kind K, class KOut, class VOut>
 class Typed : public OperatorBase {
  public:
   static constexpr Kind kKind = K;
+  using KeyOut = KOut;
+  using ValueOut = VOut;
   using Out = Emitter<KOut, VOut>;
 };
 }  // namespace sdk

@@ -15,4 +15,5 @@
 #include "paceline/operator.h"
 #include "paceline/plan.h"
 #include "paceline/text.h"
+#include "paceline/types.h"
 #include "paceline/values.h"

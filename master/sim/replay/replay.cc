@@ -101,6 +101,7 @@ class Replayer {
       case RecordKind::kDrained:
       case RecordKind::kExcluded:
       case RecordKind::kWrongOutputs:
+      case RecordKind::kLoss:
       case RecordKind::kSnapshotJobs: return Status::Ok();
     }
     return Rejected("a record of kind " + std::to_string(record.kind) + ", which this release does not know");

@@ -1,16 +1,14 @@
 // Commits of tasks that run as clones, under faults: nothing that a job reads is lost or comes twice, and operators
 // that give other content each time are found. Short by default; MR_LONG=1 makes a million commits.
-#include <cstdlib>
 #include <optional>
 
 #include "common/base/rng.h"
 #include "tests/master/sched/random_cluster.h"
 #include "tests/master/sched/small_job.h"
+#include "tests/support/rounds.h"
 
 namespace mr::sched {
 namespace {
-
-bool Long() { return std::getenv("MR_LONG") != nullptr; }
 
 // Workers die, drain and come back, attempts fail, reports come late and twice, copies get lost, the master restarts;
 // half of the tasks that commit had clones, some of them on lent slots.
@@ -20,11 +18,11 @@ TEST(ClonedCommitsTest, NoRecordIsLostOrDoubled) {
                                "opportunistic(fill=1)",
                                "fifo,dolly(floor=1000,admission=fcfs,p=0.7,charge=extra),delay_assignment(omega=inf),"
                                "opportunistic(attempts=3,fill=1),late(min_age=20ms)"};
-  const uint64_t enough = Long() ? 1'000'000 : 4'000;
+  const uint64_t enough = test::Long() ? 1'000'000 : 4'000;
   uint64_t commits = 0, cloned = 0, lent = 0, lost = 0, seed = 9'000;
   for (; commits < enough; ++seed) {
     RandomCluster cluster(seed, lists[seed % 2], true);
-    ASSERT_EQ(cluster.Run(2500, Long() ? 200 : 50), "") << "seed " << seed;
+    ASSERT_EQ(cluster.Run(2500, test::Long() ? 200 : 50), "") << "seed " << seed;
     commits += cluster.commits();
     cloned += cluster.cloned_commits();
     lent += static_cast<uint64_t>(cluster.slots_lent());

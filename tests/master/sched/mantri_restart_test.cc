@@ -140,6 +140,18 @@ TEST_F(MantriRestartTest, AfterGammaRestartsItIsCopied) {
   EXPECT_FALSE(Judge(0, now, true, 2)->anew);
 }
 
+// Its output was made and lost since: what was done for that one is no reason to leave this one alone.
+TEST_F(MantriRestartTest, AttemptsOfAnEarlierGenerationCountAgainstNoLimit) {
+  for (int i = 0; i < 3; ++i) End(Start(0, 1 + i, 0, i == 0 ? Cause::kFirst : Cause::kRestart), 5);
+  for (int i = 0; i < 2; ++i) End(Start(0, 4 + i, 0, Cause::kSpeculative), 5);
+  state_.EditTask(TaskOf(0), [](Task& task) { ++task.generation; });
+  const double now = HalfRead(0, 30, 6);
+  ASSERT_TRUE(Judge(0, now, true, 2));
+  EXPECT_TRUE(Judge(0, now, true, 2)->anew) << "begun anew twice, for an earlier output";
+  ASSERT_TRUE(Judge(0, now, false)) << "copied as often as may be, for an earlier output";
+  EXPECT_FALSE(Judge(0, now, false)->anew);
+}
+
 TEST_F(MantriRestartTest, FiveTimesTheDataIsNotDuplicated) {
   const AttemptId skewed = Start(5, 1, 20), slow = Start(0, 2, 20);
   Read(skewed, 40, 200, 500);  // 30 s left, and a new one takes 50

@@ -1,51 +1,15 @@
 // What leaves a master, against what is on its disk: calls to the disk are delayed or made to fail in this process.
 #include <gtest/gtest.h>
 
-#include <atomic>
-
 #include "common/rpc/kj_status.h"
 #include "common/rpc/wire.h"
 #include "tests/master/server/master_fixture.h"
-#include "tests/support/disk_shim.h"
+#include "tests/master/server/sync_gate.h"
 
 namespace mr::master {
 namespace {
 
-using test::DiskCall;
-using test::OnDiskCall;
-
-// Lets the journal's syncs through one at a time once it is armed.
-class SyncGate {
- public:
-  SyncGate()
-      : hook_([this](const DiskCall& call) {
-          if (call.kind == DiskCall::kSync && call.data_only && call.path.ends_with("/journal/journal")) Pass();
-          return 0;
-        }) {}
-  ~SyncGate() { Open(); }
-
-  void Arm() { armed_ = true; }
-  void LetOneThrough() {
-    ++passes_;
-    passes_.notify_all();
-  }
-  void Open() {
-    armed_ = false;
-    passes_ = 1 << 20;
-    passes_.notify_all();
-  }
-  int arrived() const { return arrived_; }
-
- private:
-  void Pass() {
-    if (!armed_) return;
-    const int mine = ++arrived_;
-    for (int passes = passes_; passes < mine; passes = passes_) passes_.wait(passes);
-  }
-  std::atomic<bool> armed_{false};
-  std::atomic<int> arrived_{0}, passes_{0};
-  OnDiskCall hook_;
-};
+using test::SyncGate;
 
 class DurabilityTest : public test::MasterFixture {
  protected:
@@ -85,6 +49,41 @@ TEST_F(DurabilityTest, NoReplyLeavesBeforeItsRecordIsSynced) {
   EXPECT_FALSE(second) << "answered while its sync is under way";
   gate.LetOneThrough();
   EXPECT_TRUE(io_.Until([&] { return second; }));
+}
+
+// A worker repeats a report until it has a verdict: a commit that is not synced yet is none.
+TEST_F(DurabilityTest, ARepeatedReportOfACommitIsNotAnsweredBeforeTheCommitIsSynced) {
+  SyncGate gate;
+  test::FakeClient client(io_, master_->port());
+  test::FakeWorker worker(io_, "one", 4);
+  worker.hold = [](const AttemptId&) { return true; };
+  ASSERT_TRUE(worker.Register(master_->port()).ok());
+  const auto job = client.Submit(
+      [&](rpc::JobSpec::Builder spec) { test::FillTwoStages(spec, root_ + "/input", root_ + "/out", 1); });
+  ASSERT_TRUE(job.ok()) << job.status().ToString();
+  ASSERT_TRUE(io_.Until([&] { return worker.held.size() == 3; }));
+  const AttemptId attempt = *worker.held.begin();
+  const auto repeat = [&] {
+    auto request = worker.master().reportRequest();
+    request.initWorker().setId(worker.id);
+    request.getWorker().setIncarnation(worker.incarnation());
+    auto report = request.initReports(1)[0];
+    report.setNumber(1000);
+    rpc::ToWire(attempt, report.initAttempt());
+    report.initFinished();
+    const auto response = request.send().wait(io_.io.waitScope);
+    const auto reply = response.getReplies()[0];
+    return std::string(reply.isLater() ? "later" : reply.isWinner() ? "winner" : "another");
+  };
+  gate.Arm();
+  worker.FinishHeld();
+  ASSERT_TRUE(io_.Until([&] { return gate.arrived() == 1; }));
+  ASSERT_TRUE(io_.Until([&] { return worker.later == 3; })) << "the reports themselves";
+  EXPECT_EQ(repeat(), "later");
+  gate.LetOneThrough();
+  gate.Open();
+  ASSERT_TRUE(io_.Until([&] { return worker.verdicts[attempt] == "winner"; }));
+  EXPECT_EQ(repeat(), "winner");
 }
 
 }  // namespace

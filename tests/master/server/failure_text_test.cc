@@ -73,6 +73,17 @@ TEST(FailureTextTest, SaysWhatToDoAboutAFullDisk) {
   EXPECT_THAT(FailureSummary(job, kSentence + said), HasSubstr("\nthat disk is full: make room on it"));
 }
 
+TEST(FailureTextTest, SaysWhatToDoWhereSomethingElseThanBytesRanOut) {
+  for (const auto& [said, advice] : std::vector<std::pair<std::string, std::string>>{
+           {"cannot create shuffle file x: IO error: Disk quota exceeded", "has no quota left there"},
+           {"cannot open x: Too many open files", "as many files open as it may"},
+           {"write: No space left on device; the file system of /d has no free inodes", "as many files as it may"}}) {
+    const std::string text = FailureSummary(Job({"another", said}), kSentence + said);
+    EXPECT_THAT(text, HasSubstr(advice));
+    EXPECT_THAT(text, testing::Not(HasSubstr("disk is full")));
+  }
+}
+
 TEST(FailureTextTest, HasAtMostEightLinesAndKeepsTheLastOnes) {
   std::string long_tail = "x\n";
   for (int i = 0; i < 40; ++i) long_tail += "line " + std::to_string(i) + "\n";

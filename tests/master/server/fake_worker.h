@@ -96,6 +96,7 @@ class FakeWorker {
   std::vector<AttemptId> launched;
   std::set<AttemptId> held;
   std::map<AttemptId, std::string> verdicts;
+  size_t later = 0;  // answers to reports that left the verdict for later
   std::map<uint32_t, StageSeen> stages;  // by number
   std::vector<AttemptId> killed, ended_jobs;
   struct Copy {
@@ -104,7 +105,13 @@ class FakeWorker {
   };
   std::map<uint32_t, std::map<uint32_t, Copy>> directory;  // by stage and task
   uint32_t loop_silent_ms = 0;  // as its beats say
-  uint32_t id = 0;
+  struct Durable {
+    uint32_t epoch = 0;
+    uint64_t life = 0, sequence = 0;
+  };
+  Durable seen;     // as it says when it registers
+  Durable durable;  // as the last answer to a registration or a beat said
+  uint32_t id = 0, master_epoch = 0;  // as its registration was answered
   bool known = true;          // what its last beat was told
   bool refuses_calls = false;  // calls with commands fail; the connection lives
   std::vector<uint32_t> upstream = {0};  // stages that those above them read, all of each
@@ -117,6 +124,7 @@ class FakeWorker {
   rpc::Report::Builder NewReport(const AttemptId& attempt, ReportRequest& request);
   void Send(ReportRequest request);
   void SendGathered();
+  void Take(rpc::Durable::Reader said);
   void OnReply(uint64_t report, rpc::Reply::Reader reply);
   void OnBatch(rpc::CommandBatch::Reader batch);
   void OnCommand(rpc::Command::Reader command);

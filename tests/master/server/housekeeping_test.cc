@@ -88,6 +88,16 @@ TEST_F(HousekeepingTest, LibrariesThatNobodyAskedForGoByAge) {
   EXPECT_TRUE(Stored(newest + ".so"));
 }
 
+TEST_F(HousekeepingTest, AnUnfinishedUploadThatGoesLeavesItsLibraryKnown) {
+  const std::string kept = Store('e', 0);
+  Start();
+  Plant(kept + ".7.part", 5);
+  ASSERT_TRUE(io_.Until([&] { return !Stored(kept + ".7.part"); }));
+  EXPECT_TRUE(Stored(kept + ".so"));
+  FakeClient client(io_, master_->port());
+  EXPECT_TRUE(client.Submit(Spec("out", kept)).ok()) << "it is there, and need not be uploaded again";
+}
+
 TEST_F(HousekeepingTest, UploadsOfAnEarlierLifeAreRemovedAtTheStart) {
   Plant("." + std::string(64, 'd') + ".7.part", 0);
   Start();

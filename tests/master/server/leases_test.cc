@@ -16,19 +16,25 @@ class LeasesTest : public testing::Test {
     EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
     root_ = pattern;
     EXPECT_TRUE(MakeDirectories(root_ + "/journal").ok());
-    Brain::Options options;
-    options.directory = root_;
-    options.clock = [this] { return now_; };
-    brain_ = std::make_unique<Brain>(options, loop_, outlets_);
-    const Status recovered = brain_->Recover();
-    EXPECT_TRUE(recovered.ok()) << recovered.ToString();
-    for (const char* name : {"a", "b"}) Register(name);
+    Start(kEffectsLease);
   }
   ~LeasesTest() override {
     brain_ = nullptr;
     (void)RemoveTree(root_);
   }
 
+  // The first master, or the next one behind it.
+  void Start(Duration effects_lease) {
+    brain_ = nullptr;
+    Brain::Options options;
+    options.directory = root_;
+    options.effects_lease = effects_lease;
+    options.clock = [this] { return now_; };
+    brain_ = std::make_unique<Brain>(options, loop_, outlets_);
+    const Status recovered = brain_->Recover();
+    EXPECT_TRUE(recovered.ok()) << recovered.ToString();
+    for (const char* name : {"a", "b"}) Register(name);
+  }
   void Register(const std::string& name) {
     RegisterIn in;
     in.extra.name = name;
@@ -55,6 +61,8 @@ class LeasesTest : public testing::Test {
     brain_->HeartbeatConnected(Of('a').info.incarnation, false);
   }
   std::string States() { return std::string(Of('a').Word()) + " " + Of('b').Word(); }
+  // How long the task of a lost worker waits before another attempt with side effects.
+  Duration EffectsWait() { return brain_->scheduler().state().config().lost_wait; }
   bool MayStart(char name) { return !brain_->scheduler().state().FindWorker(Of(name).id)->draining; }
 
   Instant now_ = Instant{} + Seconds(1000);
@@ -119,6 +127,23 @@ TEST_F(LeasesTest, FileLeasesAndTimersOfTheSchedulerDoNotRunOutInAStall) {
   EXPECT_EQ(ended(), 0u);
   Run(Seconds(20), "ab");
   EXPECT_EQ(ended(), 1u);
+}
+
+TEST_F(LeasesTest, AShorterLeaseOfSideEffectsHoldsWhenTheLongerOneHasPassedSinceTheRestart) {
+  EXPECT_EQ(EffectsWait(), kEffectsLease + kLeaseMargin) << "nobody was promised another one before the first master";
+  Start(Seconds(60));
+  EXPECT_EQ(EffectsWait(), Seconds(65)) << "a longer one holds at once";
+  Run(Seconds(10), "ab");
+  for (int restart = 0; restart < 2; ++restart) {
+    Start(Seconds(20));
+    EXPECT_EQ(EffectsWait(), Seconds(65)) << "children of the master before live on";
+    Run(Seconds(64), "ab");
+    EXPECT_EQ(EffectsWait(), Seconds(65));
+  }
+  Run(Seconds(2), "ab");
+  EXPECT_EQ(EffectsWait(), Seconds(25));
+  Start(Seconds(20));
+  EXPECT_EQ(EffectsWait(), Seconds(25));
 }
 
 TEST_F(LeasesTest, AWorkerWhoseLoopDoesNotMoveGetsNothingAfterFiveSecondsAndIsLostAfterSixty) {

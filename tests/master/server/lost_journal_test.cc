@@ -1,4 +1,5 @@
 // A master whose journal lost records, or whose journal's disk is full.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -6,13 +7,9 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "common/io/files.h"
-#include "common/rpc/kj_status.h"
-#include "common/rpc/wire.h"
 #include "dfs/meta/namespace.h"
 #include "master/journal/format.h"
-#include "master/server/master.h"
-#include "tests/master/server/fake_worker.h"
+#include "tests/master/server/restarts_fixture.h"
 #include "tests/support/disk_shim.h"
 
 namespace mr::master {
@@ -21,52 +18,15 @@ namespace {
 using test::DiskCall;
 using test::OnDiskCall;
 
-class LostJournalTest : public testing::Test {
+class LostJournalTest : public test::RestartsFixture {
  protected:
-  LostJournalTest() {
-    char path[] = "/tmp/lost_journal_test.XXXXXX";
-    root_ = mkdtemp(path);
-    EXPECT_TRUE(WriteFileDurably(root_ + "/input", std::string(10'000, 'x')).ok());
-    options_.directory = root_ + "/master";
-    options_.learns = false;
-  }
-  ~LostJournalTest() noexcept override {
-    Stop();
-    (void)RemoveTree(root_);
-  }
-  Status Start() {
-    MR_ASSIGN_OR_RETURN(master_, Master::Start(options_));
-    client_ = std::make_unique<test::FakeClient>(io_, master_->port());
-    return Status::Ok();
-  }
-  void Stop() {
-    client_ = nullptr;
-    master_ = nullptr;
-  }
   uint32_t Epoch() { return client_->master().infoRequest().send().wait(io_.io.waitScope).getMasterEpoch(); }
-  Status MakeDirectory(const std::string& path) {
-    auto request = client_->master().filesRequest().send().getFiles().mkdirRequest();
-    request.setPath(path.c_str());
-    return rpc::FromOutcome(request.send().wait(io_.io.waitScope).getOutcome());
-  }
-  Status Remove(const std::string& path) {
-    auto request = client_->master().filesRequest().send().getFiles().removeRequest();
-    request.setPath(path.c_str());
-    request.setRecursive(true);
-    return rpc::FromOutcome(request.send().wait(io_.io.waitScope).getOutcome());
-  }
   Result<JobId> Submit(const std::string& output) {
     return client_->Submit([&](rpc::JobSpec::Builder spec) {
       test::FillTwoStages(spec, root_ + "/input", root_ + "/out", 2);
       spec.getOutput().setUri(output.c_str());
     });
   }
-
-  std::string root_;
-  Master::Options options_;
-  test::TestIo io_;
-  std::unique_ptr<Master> master_;
-  std::unique_ptr<test::FakeClient> client_;
 };
 
 TEST_F(LostJournalTest, ALostJournalIsRefusedAndGivesNewIdsWhereItsLossIsAccepted) {
@@ -92,6 +52,18 @@ TEST_F(LostJournalTest, ALostJournalIsRefusedAndGivesNewIdsWhereItsLossIsAccepte
   ASSERT_TRUE(started.ok()) << started.ToString();
   EXPECT_EQ(Epoch(), 4u) << "an epoch, and with it the ids of jobs, would be used again";
   EXPECT_EQ(ReadFile(id).value(), cluster);
+  for (int life = 0; life < 2; ++life) {
+    const Status unasked = MakeDirectory("/new");
+    EXPECT_EQ(std::string(CodeName(unasked.code())), "rejected") << "safe mode until an operator ends it";
+    EXPECT_THAT(unasked.message(), testing::HasSubstr("mrctl store safemode off"));
+    Stop();
+    options_.accept_loss.reset();
+    ASSERT_TRUE(Start().ok());
+  }
+  auto accept = client_->master().journalRequest();
+  accept.setAcceptLoss(true);
+  accept.send().wait(io_.io.waitScope);
+  EXPECT_TRUE(MakeDirectory("/new").ok());
   Stop();
   const Status again = Start();
   EXPECT_TRUE(again.ok()) << again.ToString();

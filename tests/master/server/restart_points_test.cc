@@ -86,6 +86,7 @@ class RestartPointsTest : public testing::Test {
   // One start, one turn of its loop, and its end. Fails the test where the start or what it wrote is wrong.
   void Restart(const std::string& directory, const std::string& policies) {
     uint64_t digest = 0;
+    reduces_ = 0;
     {
       Loop loop([] {});
       NoOutlets outlets;
@@ -97,6 +98,7 @@ class RestartPointsTest : public testing::Test {
         for (const auto& [id, known] : brain.scheduler().state().jobs()) {
           const JobView* job = brain.jobs().Find(id);
           ASSERT_NE(job, nullptr) << Name(id);
+          for (const auto& [attempt, view] : job->attempts) reduces_ += attempt.task.stage == 1 ? 1 : 0;
           for (size_t s = 0; s < known.stages.size() && !job->brief; ++s) {
             if (!known.stages[s].planned()) continue;
             EXPECT_EQ(job->plan.stages[s].slices.size(), known.stages[s].tasks.size()) << Name(id) << " stage " << s;
@@ -115,6 +117,7 @@ class RestartPointsTest : public testing::Test {
   Master::Options options_;
   test::TestIo io_;
   int next_ = 0;
+  size_t reduces_ = 0;  // attempts of the second stage that the last Restart knew
 };
 
 TEST_F(RestartPointsTest, AMasterStartsBehindEveryRecordUnderAnyPolicies) {
@@ -136,6 +139,36 @@ TEST_F(RestartPointsTest, AMasterStartsBehindEveryRecordUnderAnyPolicies) {
     }
     EXPECT_GT(records, 50u) << "the history is not what this test needs";
   }
+}
+
+// The queue's limit keeps a reduce from a free slot. The next master has no such policy: the first event of its start
+// launches that reduce, and what a launch says of its task is read from tables that a snapshot does not have.
+TEST_F(RestartPointsTest, ALaunchByTheFirstEventOfAStartFindsWhatItsTaskReads) {
+  options_.policies = "fair";
+  options_.snapshot_bytes = journal::kHeaderBytes;
+  auto master = Master::Start(options_);
+  ASSERT_TRUE(master.ok()) << master.status().ToString();
+  test::FakeClient client(io_, (*master)->port());
+  FakeWorker worker(io_, "one");
+  ASSERT_TRUE(worker.Register((*master)->port()).ok());
+  ASSERT_TRUE(client.SetQueue("night", 1, 0, 1).ok());
+  worker.hold = [](const AttemptId& a) { return a.task.stage == 1; };
+  const auto job = client.Submit([&](rpc::JobSpec::Builder spec) {
+    test::FillTwoStages(spec, root_ + "/input", root_ + "/out", 2);
+    spec.setQueue("night");
+  });
+  ASSERT_TRUE(job.ok()) << job.status().ToString();
+  ASSERT_TRUE(io_.Until([&] { return worker.held.size() == 1; }));
+  // Groups of records behind the plan of the reduces: the snapshot covers all but the last one.
+  ASSERT_TRUE(client.SetQueue("day", 1, 0, 1).ok());
+  ASSERT_TRUE(client.SetQueue("day", 2, 0, 1).ok());
+  // Before the worker goes, so that its slots are known to the next one.
+  master->reset();
+  const auto segments = journal::ListFiles(options_.directory + "/journal")->segments;
+  ASSERT_GE(segments.size(), 2u);
+  ASSERT_TRUE(TakeSnapshot(OptionsOf(options_.directory, "fair"), segments.back().after).ok());
+  Restart(options_.directory, "fifo");
+  EXPECT_EQ(reduces_, 2u) << "the history is not what this test needs";
 }
 
 }  // namespace

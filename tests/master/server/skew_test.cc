@@ -63,7 +63,7 @@ TEST_F(SkewTest, AKeyOfManyTasksAddsUpAndIsNamedWithItsPartition) {
   EXPECT_TRUE(table_.Of(kSkewed).empty());
 }
 
-// Behind a restart of the master the table has only what is committed from then on.
+// While some tasks have not committed the text says so.
 TEST_F(SkewTest, RecordsAreAllOfAStageOnlyWhereAllItsTasksAreCounted) {
   for (uint32_t task = 0; task < 9; ++task) Commit(task, {5, 25}, {KeyOf("GB", 1, 20)});
   EXPECT_THAT(SkewText(table_.Of(kSkewed).at(0), "left"), HasSubstr("of the 270,000 records seen from stage 'left'"));

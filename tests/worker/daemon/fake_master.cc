@@ -100,6 +100,7 @@ class FakeMaster::ForWorker : public rpc::MasterForWorker::Server {
     r.epoch_seen = info.getMasterEpochSeen();
     r.pid = info.getPid();
     r.leaving = info.getLeaving();
+    r.seen = FromWire(info.getDurableSeen());
     EXPECT_EQ(info.getPages(), pages_);
     r.pages = std::exchange(pages_, 0);
     r.inventory = std::exchange(listed_.inventory, {});
@@ -113,6 +114,7 @@ class FakeMaster::ForWorker : public rpc::MasterForWorker::Server {
     std::lock_guard lock(m_.mutex_);
     result.setLeaseMs(m_.lease_ms_);
     result.setMasterEpoch(m_.epoch_);
+    ToWire(m_.durable_, result.initDurable());
     result.setReattachMs(m_.reattach_ms_);
     result.setStartOver(m_.start_over_);
     if (m_.drops_inventory_) {
@@ -215,6 +217,7 @@ class FakeMaster::ForWorker : public rpc::MasterForWorker::Server {
  private:
   kj::Promise<void> HearBlocks(capnp::List<rpc::BlockReport>::Reader blocks, bool good) {
     std::lock_guard lock(m_.mutex_);
+    KJ_REQUIRE(m_.block_news_failing_ == 0 || m_.block_news_failing_-- == 0, "this call fails, as the test wants it");
     for (const auto block : blocks) m_.block_news_.emplace_back(block.getId(), good);
     m_.changed_.notify_all();
     return kj::READY_NOW;
@@ -234,6 +237,7 @@ class FakeMaster::Beats : public rpc::Heartbeats::Server {
     ++m_.beats_;
     if (!m_.answers_beats_) return kj::NEVER_DONE;
     context.getResults().setKnown(m_.known_);
+    ToWire(m_.durable_, context.getResults().initDurable());
     return kj::READY_NOW;
   }
 
@@ -287,6 +291,11 @@ void FakeMaster::SetAnswersBeats(bool on) {
   std::lock_guard lock(mutex_);
   answers_beats_ = on;
 }
+void FakeMaster::SetDurable(const JournalRecord& durable) {
+  std::lock_guard lock(mutex_);
+  durable_ = durable;
+}
+
 void FakeMaster::SetLease(uint32_t ms) {
   std::lock_guard lock(mutex_);
   lease_ms_ = ms;
@@ -316,6 +325,10 @@ void FakeMaster::HoldRegistrations(bool on) {
 void FakeMaster::FailReportsOf(AttemptId attempt) {
   std::lock_guard lock(mutex_);
   failing_ = attempt;
+}
+void FakeMaster::FailBlockNews(int times) {
+  std::lock_guard lock(mutex_);
+  block_news_failing_ = times;
 }
 std::vector<std::pair<uint64_t, bool>> FakeMaster::WaitForBlockNews(size_t count) {
   std::unique_lock lock(mutex_);

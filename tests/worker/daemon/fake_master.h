@@ -12,6 +12,7 @@
 #include "common/rpc/kj_thread.h"
 #include "common/rpc/server.h"
 #include "schema/control.capnp.h"
+#include "worker/daemon/journal_seen.h"
 #include "worker/daemon/types.h"
 
 namespace mr::worker {
@@ -27,6 +28,7 @@ class FakeMaster {
     std::vector<AttemptId> running;
     std::vector<BlockName> blocks;
     uint32_t pages = 0;
+    JournalRecord seen;
   };
   // A report as far as tests look at it.
   struct Heard {
@@ -58,6 +60,8 @@ class FakeMaster {
   // For the next registrations; 0 = attempts may run for ever unheard.
   void SetReattachWindow(uint32_t ms);
   void SetLease(uint32_t ms);
+  // What answers to registrations and beats say is durable.
+  void SetDurable(const JournalRecord& durable);
   // Whether they are told that the worker was given up.
   void SetStartOver(bool on);
   // Whether they are told that nobody knows the copies that they list.
@@ -68,6 +72,8 @@ class FakeMaster {
   void HoldRegistrations(bool on);
   // Calls with a finished report of this attempt fail, as one does at which the connection breaks.
   void FailReportsOf(AttemptId attempt);
+  // So many of the next calls with news of blocks fail.
+  void FailBlockNews(int times);
   // What became of blocks, in the order of arrival: id, and whether it is good. Waits for so many.
   std::vector<std::pair<uint64_t, bool>> WaitForBlockNews(size_t count);
   // Bytes that `library` serves.
@@ -116,10 +122,12 @@ class FakeMaster {
   bool leaving_ = false;
   bool hold_registrations_ = false;
   AttemptId failing_;
+  int block_news_failing_ = 0;
   std::vector<std::pair<uint64_t, bool>> block_news_;
   uint32_t reattach_ms_ = 0, lease_ms_ = 5000;
   uint64_t beats_ = 0;
   uint32_t epoch_ = 1;
+  JournalRecord durable_;
   std::string library_;
 
   uint16_t port_ = 0;

@@ -45,6 +45,7 @@ class SessionTest : public testing::Test {
     pool_.Stop();
     loop_.Run([this] {
       session_.reset();
+      seen_.reset();
       worker_.reset();
       services_.reset();
       inputs_.reset();
@@ -86,6 +87,8 @@ class SessionTest : public testing::Test {
     o.address = "127.0.0.1:1";
     o.slots = options.slots;
     o.blocks = [this] { return blocks_; };
+    if (seen_ == nullptr) seen_ = std::make_unique<JournalSeen>(loop_, pool_.poster(), root_ + "/journal_seen");
+    o.seen = seen_.get();
     session_ = std::make_unique<Session>(loop_, *worker_, directory_, std::move(o));
   }
   void Start() {
@@ -127,6 +130,7 @@ class SessionTest : public testing::Test {
   std::unique_ptr<InputOpener> inputs_;
   std::unique_ptr<Services> services_;
   std::unique_ptr<Worker> worker_;
+  std::unique_ptr<JournalSeen> seen_;
   std::unique_ptr<Session> session_;
 };
 
@@ -181,6 +185,22 @@ TEST_F(SessionTest, SendsManyBlockReportsInCallsThatFit) {
   EXPECT_EQ(master_.Registrations(), 1u) << "the session holds";
 }
 
+// As they do where the master dies while they are under way.
+TEST_F(SessionTest, NewsOfBlocksThatCannotBeDeliveredEndTheSessionAndNotTheWorker) {
+  Start();
+  master_.WaitForRegistration(1);
+  for (int round = 1; round <= 3; ++round) {
+    master_.FailBlockNews(1);
+    loop_.Run([&] {
+      if (round % 2 == 1) session_->BlockReceived({{7}, 1, 10, 0});
+      if (round % 2 == 0) session_->BlockSuspect({{7}, 1, 10, 0});
+    });
+    master_.WaitForRegistration(static_cast<size_t>(round) + 1);
+  }
+  loop_.Run([&] { session_->BlockReceived({{8}, 1, 10, 0}); });
+  EXPECT_EQ(master_.WaitForBlockNews(1).size(), 1u) << "the last session is a good one";
+}
+
 TEST_F(SessionTest, SendsAReportOfAHundredThousandInputsInPieces) {
   Start();
   Report(1, Read(120'000));
@@ -216,6 +236,63 @@ TEST_F(SessionTest, AReportThatCannotBeDeliveredHoldsUpNoOtherAndBecomesAFailure
   // And the session is a good one again.
   Report(20, Read(3));
   master_.WaitForReport(Attempt(20), {"finished"});
+}
+
+// What a restarted worker of this data directory would show, as its file says; epoch 0: nothing.
+class JournalSeenTest : public testing::Test {
+ protected:
+  JournalSeenTest() {
+    char path[] = "/tmp/journal_seen_test.XXXXXX";
+    root_ = mkdtemp(path);
+  }
+  ~JournalSeenTest() noexcept override {
+    pool_.Stop();
+    (void)RemoveTree(root_);
+  }
+  std::string Path() const { return root_ + "/journal_seen"; }
+  JournalRecord Read(uint64_t cluster) {
+    return loop_.Run([&] { return JournalSeen(loop_, pool_.poster(), Path()).Of(cluster); });
+  }
+  std::string root_;
+  Pool pool_{1};
+  rpc::KjThread loop_{"seen_test"};
+};
+
+TEST_F(JournalSeenTest, ItsFileOutlivesTheWorkerAndADamagedOneSaysNothing) {
+  const JournalRecord newest{4, 1700, 200};
+  auto seen = loop_.Run([&] { return std::make_unique<JournalSeen>(loop_, pool_.poster(), Path()); });
+  loop_.Run([&] {
+    EXPECT_EQ(seen->Of(7), JournalRecord{});
+    seen->Note(7, {4, 1700, 100});
+    seen->Note(7, newest);
+    seen->Note(7, {3, 1600, 900});
+    seen->Note(7, {4, 1700, 150});
+    seen->Note(7, {});
+    EXPECT_EQ(seen->Of(7), newest) << "what is older changes nothing";
+    EXPECT_EQ(seen->Of(8), JournalRecord{}) << "another cluster's";
+  });
+  const Instant end = Now() + Seconds(60);
+  while (Read(7) != newest && Now() < end) std::this_thread::yield();
+  EXPECT_EQ(Read(7), newest);
+  EXPECT_EQ(Read(8), JournalRecord{});
+  loop_.Run([&] { seen.reset(); });
+  std::string text = ReadFile(Path()).value();
+  text[text.size() / 2] ^= 1;
+  ASSERT_TRUE(WriteFileDurably(Path(), text).ok());
+  EXPECT_EQ(Read(7), JournalRecord{});
+  ASSERT_TRUE(WriteFileDurably(Path(), "").ok());
+  EXPECT_EQ(Read(7), JournalRecord{});
+}
+
+TEST_F(SessionTest, ShowsWhatMastersSaidIsDurableWhenItRegisters) {
+  master_.SetDurable({4, 1700, 200});
+  Start();
+  EXPECT_EQ(master_.WaitForRegistration(1).seen, JournalRecord{});
+  Report(0, Finished{});  // behind the answer
+  master_.WaitForReport(Attempt(0), {"finished"});
+  loop_.Run([&] { session_->Durable({4, 1700, 300}); });  // as a beat was answered
+  master_.Restart();
+  EXPECT_EQ(master_.WaitForRegistration(2).seen, (JournalRecord{4, 1700, 300}));
 }
 
 }  // namespace

@@ -319,20 +319,6 @@ TEST_F(TaskFaultTest, KillAtAnyMomentEndsTheTaskOnceAndTheHostGoesOn) {
   host_->EndJob({1, 1});
 }
 
-// The helpers among this process's children, and the tasks: these are clones with the same command line.
-std::vector<pid_t> Helpers() {
-  std::vector<pid_t> helpers;
-  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
-    std::ifstream children(task.path() / "children");
-    for (pid_t pid; children >> pid;) {
-      std::ifstream in("/proc/" + std::to_string(pid) + "/cmdline");
-      std::string line((std::istreambuf_iterator<char>(in)), {});
-      if (line.find(std::string("\0helper\0", 8)) != std::string::npos) helpers.push_back(pid);
-    }
-  }
-  return helpers;
-}
-
 TEST_F(TaskFaultTest, AKilledHelperIsReplacedAndItsChildrenGoOn) {
   for (int round = 0; round < 2; ++round) {  // the second helper is started by another thread than the first
     auto before = RunOn(Spec("spin"));

@@ -7,6 +7,8 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
@@ -16,9 +18,23 @@
 
 #include "common/abi/batch.h"
 #include "common/abi/operator_table.h"
+#include "common/io/files.h"
 #include "worker/host/task_host.h"
 
 namespace mr::worker {
+
+// The helpers among this process's children, and the tasks: these are clones with the same command line.
+inline std::vector<pid_t> Helpers() {
+  std::vector<pid_t> helpers;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream children(task.path() / "children");
+    for (pid_t pid; children >> pid;) {
+      const auto line = ReadFile("/proc/" + std::to_string(pid) + "/cmdline");  // an error: it ended meanwhile
+      if (line.ok() && line->find(std::string("\0helper\0", 8)) != std::string::npos) helpers.push_back(pid);
+    }
+  }
+  return helpers;
+}
 
 struct Record {
   std::string key, value;

@@ -6,7 +6,9 @@
 #include <thread>
 
 #include "common/io/clock.h"
+#include "common/io/files.h"
 #include "tests/worker/host/task_harness.h"
+#include "worker/task/process_tree.h"
 
 namespace mr::worker {
 namespace {
@@ -82,6 +84,24 @@ TEST_F(TaskLimitsTest, ALeaseThatRunsOutEndsATaskWithSideEffectsAndAllThatItStar
   EXPECT_FALSE(begins->ended());
 }
 
+// Nothing else is started, so nobody but the host itself can see that its helper is gone.
+TEST_F(TaskLimitsTest, ALeaseEndsItsTaskAlsoWhereTheHelperWasKilled) {
+  const auto others = Helpers();
+  const auto host = OwnHost();
+  auto helpers = Helpers();
+  for (const pid_t pid : others) std::erase(helpers, pid);
+  ASSERT_EQ(helpers.size(), 1u);
+  host->RenewLease(Now() + Seconds(3));
+  TaskSpec s = Leaking("leak.effects", MR_SIDE_EFFECTS);
+  const std::string file = s.config;
+  auto c = RunOn(host.get(), std::move(s));
+  ASSERT_TRUE(Soon([&] { return Alive(ReadPid(file)); }));
+  ASSERT_EQ(kill(helpers[0], SIGKILL), 0);
+  ASSERT_TRUE(Soon([&] { return c->ended(); })) << "it runs without a lease";
+  EXPECT_EQ(c->Wait().end, TaskEnd::kLeaseOver);
+  EXPECT_FALSE(Alive(ReadPid(file)));
+}
+
 TEST_F(TaskLimitsTest, AnEarlierTimeShortensNoLease) {
   const auto host = OwnHost();
   host->RenewLease(Now() + Seconds(3600));
@@ -114,6 +134,42 @@ TEST_F(TaskLimitsTest, ATaskWithoutProgressEndsAndSaysWhatItDid) {
   EXPECT_NE(r.message.find("operator spin made no progress for"), std::string::npos) << r.message;
   EXPECT_NE(r.message.find("--task-timeout"), std::string::npos) << r.message;
   EXPECT_NE(r.message.find("its processes: mrtask R"), std::string::npos) << r.message;
+}
+
+TEST_F(TaskLimitsTest, OutputWithoutFurtherProgressEndsByTheTimeoutToo) {
+  TaskSpec s = Spec("emit.spin");
+  s.timeout = Millis(400);
+  s.ports = {Files()};
+  const auto c = RunOn(host_, std::move(s));
+  const TaskResult r = c->Wait();
+  EXPECT_GT(c->count(), 0u) << "the operator spun before any of its output left the child";
+  EXPECT_EQ(r.end, TaskEnd::kUserError) << r.message;
+  EXPECT_NE(r.message.find("operator emit.spin made no progress for"), std::string::npos) << r.message;
+}
+
+// Its state is Z although it runs: pthread_exit in main().
+TEST_F(TaskLimitsTest, AProcessWhoseMainThreadHasEndedEndsWithTheTask) {
+  TaskSpec s = Leaking("leak.half");
+  const std::string file = s.config;
+  EXPECT_EQ(RunOn(host_, std::move(s))->Wait().end, TaskEnd::kDone);
+  ASSERT_GT(ReadPid(file), 0);
+  EXPECT_FALSE(Alive(ReadPid(file)));
+}
+
+TEST_F(TaskLimitsTest, AProcessWhoseMainThreadHasEndedIsKilledWithTheTree) {
+  TaskSpec s = Leaking("leak.half.spin");
+  const std::string file = s.config;
+  auto c = RunOn(host_, std::move(s));
+  const auto spinning = task_;
+  ASSERT_TRUE(Soon([&] { return ReadPid(file) > 0; }));
+  const std::string threads = "/proc/" + std::to_string(ReadPid(file)) + "/task";
+  ASSERT_EQ(ListDirectory(threads).value().size(), 2u);
+  EXPECT_NE(task::DescribeTree(spinning->pid()).find(", mrtask Z"), std::string::npos)
+      << task::DescribeTree(spinning->pid());
+  EXPECT_TRUE(task::KillBelow(spinning->pid(), Seconds(10)));
+  EXPECT_EQ(ListDirectory(threads).value().size(), 1u) << "it goes on; the operator does not wait for it";
+  spinning->Kill();
+  EXPECT_EQ(c->Wait().end, TaskEnd::kKilled);
 }
 
 TEST_F(TaskLimitsTest, WaitingForInputsIsNoLackOfProgress) {

@@ -301,6 +301,45 @@ TEST_F(StoreTest, WhateverBecomesOfATableFileItsOutputsAreDamagedAndNoOthers) {
   }
 }
 
+// RocksDB reads the neighbours of a file that it takes over: damage in one of them costs no output but its own.
+TEST_F(StoreTest, ADamagedTableRefusesNoOutputsBesideIt) {
+  Open({.sst_bytes = 5000});
+  const TestOutput output = MakeOutput(3, 6, 2, 900);
+  for (const uint32_t task : {1, 3, 5}) StoreOutput(*store_, Copy(1, task), output);
+  size_t damaged = 0;
+  for (const std::string& cohort : NamesIn(shuffle_directory())) {
+    for (const std::string& name : NamesIn(shuffle_directory() + "/" + cohort)) {
+      if (!name.ends_with(".sst")) continue;
+      std::fstream file(shuffle_directory() + "/" + cohort + "/" + name, std::ios::in | std::ios::out | std::ios::binary);
+      file.seekp(100);
+      file.put('\x5a');
+      ++damaged;
+    }
+  }
+  ASSERT_EQ(damaged, 3u);
+  for (const uint32_t task : {2, 4, 6}) {
+    const auto rows = StoreOutput(*store_, Copy(1, task), output);
+    for (uint32_t p = 0; p < output.size(); ++p) {
+      for (uint32_t c = 0; c < rows[p].chunks; ++c) {
+        const auto chunk = store_->Get(Copy(1, task), p, c);
+        ASSERT_TRUE(chunk.ok()) << chunk.status().ToString();
+        EXPECT_EQ(Unpack(*chunk), output[p][c]);
+      }
+    }
+  }
+  size_t corrupted = 0, whole = 0;
+  const auto rows = store_->Table(Copy(1, 3));
+  ASSERT_TRUE(rows.ok()) << rows.status().ToString();
+  for (uint32_t p = 0; p < output.size(); ++p) {
+    for (uint32_t c = 0; c < (*rows)[p].chunks; ++c) {
+      const auto chunk = store_->Get(Copy(1, 3), p, c);
+      ++(chunk.ok() ? whole : corrupted);
+    }
+  }
+  EXPECT_GT(corrupted, 0u);
+  EXPECT_GT(whole, 0u) << "what is whole of a damaged output is still read";
+}
+
 TEST_F(StoreTest, WhereTheNextDatabaseDoesNotOpenThePresentOneTakesTheOutputs) {
   Open({.cohort_bytes = 1, .memtable_bytes = 1 << 16});
   store_->Settle();

@@ -110,6 +110,23 @@ TEST_F(VerifyTest, AnErrorOfTheDiskIsDamage) {
   EXPECT_NE(v.why.find("Input/output error"), std::string::npos) << v.why;
 }
 
+// D12: the file could not be opened, which says nothing of its bytes.
+TEST_F(VerifyTest, TooManyOpenFilesAreNoDamage) {
+  class BusyStore : public TamperingStore {
+   public:
+    using TamperingStore::TamperingStore;
+    Result<StoredChunk> Get(const CopyKey& key, uint32_t partition, uint32_t chunk) override {
+      if (partition == 1) return ErrnoStatus(EMFILE, "cannot read shuffle output");
+      return TamperingStore::Get(key, partition, chunk);
+    }
+  };
+  Use(std::make_shared<BusyStore>(store_, [](uint32_t, uint32_t, StoredChunk*) {}));
+  const auto rows = StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 3, 2, 100));
+  const Verification v = Look(Copy(1, 1), rows);
+  EXPECT_EQ(v.finding, Finding::kUnknown) << FindingName(v.finding);
+  EXPECT_NE(v.why.find("Too many open files"), std::string::npos) << v.why;
+}
+
 // X8: the chunk was digested after its memory had been damaged, so that it is as it was stored.
 TEST_F(VerifyTest, WhatMemoryDamagedBeforeItWasStoredHasOtherContent) {
   const auto rows = StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 5, 2, 100));

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "common/abi/csv_scan.h"
+#include "common/abi/type_tags.h"
 #include "paceline/json_text.h"
 #include "paceline/testing/attempts.h"
 #include "paceline/testing/json.h"
@@ -24,6 +25,7 @@
 #include "paceline/testing/plan_sizes.h"
 #include "paceline/testing/record_range.h"
 #include "paceline/testing/shares.h"
+#include "paceline/testing/shuffled.h"
 #include "paceline/testing/side_files.h"
 #include "paceline/testing/test_host.h"
 #include "paceline/testing/variation.h"
@@ -190,7 +192,7 @@ class LocalJob {
       stage.ports.push_back(port);
     }
     stage.partitions.assign(stage.ports.size(), 1);
-    for (const auto& i : json["inputs"].items) AddInput(&stage, i);
+    for (const auto& i : json["inputs"].items) AddInput(&stage, i, json["inputs"].items.size());
     SetTasks(&stage);
     std::string error;
     const mr_sink sink{&error, [](void* to, mr_bytes part) {
@@ -200,7 +202,18 @@ class LocalJob {
     stages_.push_back(std::move(stage));
   }
 
-  void AddInput(Stage* stage, const sdk::JsonValue& json) {
+  // The same check as that of mrctl when a job is submitted.
+  void CheckTypes(const Stage& stage, const StageInput& input, size_t inputs) const {
+    const Stage& from = stages_[input.from];
+    TypedEdge edge{from.name, TypesOf(*from.op), input.port, false, stage.name, TypesOf(*stage.op)};
+    edge.combine = input.port < from.ports.size() && from.ports[input.port].combine;
+    edge.input = static_cast<uint32_t>(stage.inputs.size());
+    edge.inputs = static_cast<uint32_t>(inputs);
+    edge.grouped = input.grouped;
+    if (std::string fault = EdgeFault(edge); !fault.empty()) throw JobError(fault);
+  }
+
+  void AddInput(Stage* stage, const sdk::JsonValue& json, size_t json_inputs) {
     StageInput input;
     if (json.Has("files")) {
       const auto& files = json["files"];
@@ -220,6 +233,7 @@ class LocalJob {
         throw JobError("stage '" + stage->name + "': of operators '" + writer.name + "' and '" + stage->op->name +
                        "' one has an order of keys of its own (Comparator) and the other has not; give both the same one");
       }
+      CheckTypes(*stage, input, json_inputs);
     }
     stage->inputs.push_back(input);
   }
@@ -513,7 +527,7 @@ class LocalJob {
         place = task->Partition(p, records, n);
       }
       for (size_t i = 0; i < records.size(); ++i) {
-        const uint32_t to = port.custom ? place[i] : Hash(records[i].key) % n;
+        const uint32_t to = port.custom ? place[i] : sdk::PartitionHash(records[i].key) % n;
         if (to >= n) ComplainOfPartition(stage, p, records[i].key, to);
         if (port.custom) CheckPlace(stage, p, records[i].key, to);
         partitions[to].push_back(std::move(records[i]));
@@ -549,18 +563,8 @@ class LocalJob {
     const bool any = (stage.op->flags & MR_ASSOCIATIVE) != 0;
     const uint64_t times = dice != nullptr && any ? dice->Below(4) : 1;
     for (uint64_t i = 0; i < times; ++i) {
-      *records = Combined(p, *records, any ? uint64_t{options_.batch_records} * 2 : records->size(), any ? dice : nullptr, task);
+      *records = sdk::Combined(p, *records, any ? uint64_t{options_.batch_records} * 2 : records->size(), any ? dice : nullptr, task);
     }
-  }
-
-  static TestRecords Combined(uint32_t p, const TestRecords& records, uint64_t step, sdk::Dice* dice, sdk::TestTask* task) {
-    TestRecords combined;
-    size_t end = 0;
-    for (size_t i = 0; i < records.size(); i = end) {
-      end = std::min<size_t>(i + (dice != nullptr ? dice->Around(step) : step), records.size());
-      for (auto& r : task->Combine(p, TestRecords(records.begin() + i, records.begin() + end))) combined.push_back(std::move(r));
-    }
-    return combined;
   }
 
   static std::string Format(const Port& port, const TestRecords& records) {
@@ -575,12 +579,6 @@ class LocalJob {
       text += r.value + "\n";
     }
     return text;
-  }
-
-  static uint32_t Hash(std::string_view key) {  // FNV-1a
-    uint32_t h = 2166136261u;
-    for (char c : key) h = (h ^ static_cast<uint8_t>(c)) * 16777619u;
-    return h;
   }
 
   const mr_library* library_;

@@ -10,11 +10,13 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "common/abi/batch.h"
@@ -248,6 +250,44 @@ int Breed(void* p, const mr_batch* in) {
   }
   return Spin(p, in);
 }
+// As Leak, but of two threads of which the main one has ended before the number is in the file.
+int LeakHalf(void* p, const mr_batch*) {
+  Op* op = static_cast<Op*>(p);
+  if (fork() == 0) {
+    setsid();
+    std::thread([path = op->config] {
+      char stat[256] = {};
+      const auto ended = [&stat] {
+        const int fd = open("/proc/self/stat", O_RDONLY);
+        const ssize_t n = read(fd, stat, sizeof stat - 1);
+        close(fd);
+        return n > 0 && strstr(stat, ") Z") != nullptr;
+      };
+      while (!ended()) usleep(1000);
+      FILE* f = fopen(path.c_str(), "w");
+      fprintf(f, "%d\n", getpid());
+      fclose(f);
+      for (;;) pause();
+    }).detach();
+    syscall(SYS_exit, 0);  // what pthread_exit ends with: of this thread alone
+  }
+  while (access(op->config.c_str(), R_OK) != 0) usleep(1000);
+  usleep(20000);
+  return 0;
+}
+int SpinAfterLeakHalf(void* p, const mr_batch* in) {
+  LeakHalf(p, in);
+  return Spin(p, in);
+}
+// More than a chunk of output, and then nothing any more.
+int EmitAndSpin(void* p, const mr_batch* in) {
+  Op* op = static_cast<Op*>(p);
+  const std::string value(64 << 10, 'v');
+  for (int i = 0; i < 100; ++i) {
+    if (op->Add("", value)) return 1;
+  }
+  return op->Emit() ? 1 : Spin(p, in);
+}
 // A process in the group of the task, as a shell pipeline would be.
 int ForkAndSpin(void* p, const mr_batch* in) {
   Op* op = static_cast<Op*>(p);
@@ -393,6 +433,9 @@ const mr_operator kOperators[] = {
     Make("leak", 0, &Leak),
     Make("leak.spin", 0, &SpinAfterLeak),
     Make("leak.effects", MR_SIDE_EFFECTS, &SpinAfterLeak),
+    Make("leak.half", 0, &LeakHalf),
+    Make("leak.half.spin", 0, &SpinAfterLeakHalf),
+    Make("emit.spin", 0, &EmitAndSpin),
     Make("breed", 0, &Breed),
     Make("fork.spin", 0, &ForkAndSpin),
     Make("greedy", 0, &Greedy),

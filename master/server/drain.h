@@ -1,0 +1,44 @@
+// Whether a worker that is drained can be stopped, and what it waits for: the block store (dfs/meta/drain.h) joined
+// with attempts and outputs of the scheduler. Pure; the brain fills in what only it knows.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/base/ids.h"
+#include "dfs/meta/drain.h"
+#include "master/sched/model.h"
+#include "schema/client.capnp.h"
+
+namespace mr::sched { class State; }
+
+namespace mr::master {
+
+struct DrainReport {
+  bool draining = false;  // an operator drains it
+  bool here = false;      // it is registered; else nobody knows what it alone has
+  std::string word;       // as `mrctl workers` shows its state
+  dfs::DrainBlocks blocks;
+  uint32_t attempts = 0;  // that run there
+  // Outputs in the shuffle that no other worker that stays can serve, and that jobs still read. Without the worker
+  // their tasks run again.
+  uint64_t outputs = 0, output_bytes = 0;
+  std::vector<JobId> jobs;  // these jobs, in order
+
+  // Nothing is lost and nothing runs again when the worker is stopped.
+  bool Safe() const { return draining && here && attempts == 0 && outputs == 0 && blocks.Safe(); }
+};
+
+// Adds the attempts and outputs of the worker. Cost: the worker's outputs.
+void AddScheduled(const sched::State& state, WorkerId worker,
+                  const std::function<uint64_t(const sched::Copy&)>& bytes_of, DrainReport* report);
+
+// One sentence for each thing that the worker waits for; none where the report is Safe().
+std::vector<std::string> WaitsFor(const DrainReport& report);
+// What stays as it is although the worker may go: files with fewer replicas than they ask for. Or "".
+std::string StaysThin(const DrainReport& report);
+void ToWire(const DrainReport& report, rpc::DrainStatus::Builder out);
+
+}  // namespace mr::master

@@ -1,0 +1,45 @@
+// The epochs of a journal, and whether a record that a worker was sent as durable is one of them. Pure.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace mr::master {
+
+// The last record that was durable when a master sent this. epoch 0: nothing is said.
+struct Durable {
+  uint32_t epoch = 0;
+  uint64_t life = 0;  // wall-clock milliseconds of the epoch's begin: another copy of the journal has another one
+  uint64_t sequence = 0;
+  bool operator==(const Durable&) const = default;
+};
+
+struct EpochBegun {
+  uint32_t epoch = 0;
+  uint64_t life = 0;
+  uint64_t first = 0;  // number of its first record
+  template <class V>
+  static void Fields(V&& v) { v(&EpochBegun::epoch, &EpochBegun::life, &EpochBegun::first); }
+};
+
+// How many are known; workers that were away for longer are believed to know nothing (a guess: years of restarts).
+inline constexpr size_t kEpochsKept = 1000;
+
+class Epochs {
+ public:
+  // They come in rising order; one that is not above the last is left out.
+  void Began(const EpochBegun& epoch);
+  // A loss was found or accepted: nothing that is said of epochs below this one shows another one.
+  void Settle(uint32_t below);
+  // Whether this journal, whose last durable record is `end`, lacks the record.
+  bool Lacks(const Durable& seen, uint64_t end) const;
+  // What to send of the newest epoch.
+  Durable At(uint64_t durable) const;
+  const std::vector<EpochBegun>& all() const { return begun_; }
+
+ private:
+  std::vector<EpochBegun> begun_;
+  uint32_t settled_below_ = 0;
+};
+
+}  // namespace mr::master

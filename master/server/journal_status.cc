@@ -1,0 +1,42 @@
+// The answer to MasterForClient.journal: what operators ask about the journal, its disk, and lost records.
+#include "common/io/free_space.h"
+#include "common/rpc/kj_status.h"
+#include "master/server/shell.h"
+
+namespace mr::master {
+namespace {
+
+Message StatusOf(const Brain& brain, const Space& disk) {
+  auto message = std::make_shared<capnp::MallocMessageBuilder>();
+  auto status = message->initRoot<rpc::JournalStatus>();
+  brain.FillJournal(status);
+  status.setDiskBytes(disk.total_bytes);
+  status.setFreeBytes(disk.free_bytes);
+  return message;
+}
+
+}  // namespace
+
+kj::Promise<void> AnswerJournal(Shell& shell, JournalContext context) {
+  auto done = MakeAnswer<Status>(shell.kj());
+  shell.PostToMaster([brain = &shell.brain(), accept = context.getParams().getAcceptLoss(),
+                      fulfill = std::move(done.fulfill)] {
+    if (accept) brain->AcceptLoss(fulfill);
+    else fulfill(Status::Ok());
+  });
+  auto room = MakeAnswer<Space>(shell.kj());
+  shell.pool().Post([path = shell.options().directory + "/journal", fulfill = std::move(room.fulfill)] {
+    const auto space = SpaceOf(path);
+    fulfill(space.ok() ? *space : Space{});
+  });
+  return done.promise.then([&shell, context, room = kj::mv(room.promise)](Status status) mutable {
+    rpc::ToOutcome(status, context.getResults().initOutcome());
+    return room.then([&shell](Space disk) {
+      return shell.Ask([disk](Brain& brain) { return StatusOf(brain, disk); });
+    }).then([context](Message message) mutable {
+      context.getResults().setStatus(message->getRoot<rpc::JournalStatus>().asReader());
+    });
+  });
+}
+
+}  // namespace mr::master

@@ -1,0 +1,66 @@
+// How the master's thread reaches the world: sessions of workers, watchers, other threads.
+#pragma once
+
+#include <capnp/message.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "common/base/digest.h"
+#include "master/sched/event.h"
+
+namespace mr::master {
+
+using Message = std::shared_ptr<capnp::MallocMessageBuilder>;
+
+// What a look at a replica of an output found.
+struct Looked {
+  enum class At : uint8_t {
+    kUnreachable,   // its worker does not answer
+    kGone,          // it is not there
+    kDamaged,       // some of it cannot be read, or differs from the digest that was stored with it
+    kOtherContent,  // as it was stored, and not what was committed: the worker's memory damaged it
+    kWhole,
+    kUnknown,  // it is there, and was not verified
+  };
+  At at = At::kUnknown;
+  std::string why;
+};
+
+// How the brain reaches the world. Called on the master's thread; must not block.
+class Outlets {
+ public:
+  virtual ~Outlets() = default;
+  // batch: root rpc::CommandBatch.
+  virtual void Apply(uint64_t session, Message batch) = 0;
+  virtual void CloseSession(uint64_t session) = 0;
+  // status: root rpc::JobStatus. The watcher answers by Brain::Pushed.
+  virtual void PushStatus(uint64_t watcher, Message status) = 0;
+  // What to look at: the replica, and, where its bytes are in doubt, what they must amount to.
+  struct Look {
+    std::string address;  // of the replica's worker
+    sched::Copy copy;
+    bool verify = false;  // its worker reads all of it; else only whether it is there
+    Digest128 content;
+    uint32_t partitions = 0;
+  };
+  // Asks the replica's worker; `done` is called on the master's thread.
+  virtual void Probe(const Look& look, std::function<void(Looked)> done) = 0;
+  virtual void InPool(std::function<void()> work) = 0;
+  // For what computes for seconds, one after the other.
+  virtual void InBackground(std::function<void()> work) { InPool(std::move(work)); }
+};
+
+// For a replay, which carries nothing out.
+class NoOutlets final : public Outlets {
+ public:
+  void Apply(uint64_t, Message) override {}
+  void CloseSession(uint64_t) override {}
+  void PushStatus(uint64_t, Message) override {}
+  void Probe(const Look&, std::function<void(Looked)>) override {}
+  void InPool(std::function<void()>) override {}
+};
+
+}  // namespace mr::master

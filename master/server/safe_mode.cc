@@ -1,0 +1,108 @@
+// Lost records of the journal, and the safe mode that an operator ends. The journal's own witness is looked at before
+// it is opened (master/journal); here a worker shows that it was sent a record which this journal does not have, so
+// that an older copy of the whole data directory is noticed, the witness with it.
+//
+// Until an operator accepts the loss nothing new is taken, no block is deleted or copied, and workers are sent no
+// record as durable: a better copy of the directory that is put back meanwhile must not look older than this one.
+// Epochs, and with them ids of jobs, and ids of blocks go on above all that the lost records can have given.
+#include <glog/logging.h>
+
+#include "common/io/clock.h"
+#include "master/server/brain.h"
+
+namespace mr::master {
+namespace {
+
+// Ids of blocks and leases begin at (epoch << kEpochShift) after a loss: more than any epoch gives.
+constexpr uint32_t kEpochShift = 36;
+// What says more than this is no master's word.
+constexpr uint32_t kMaxEpoch = 1u << 26;
+
+std::string LossText(const JournalLoss& loss, const std::string& directory) {
+  std::string text = "records of the journal in " + directory + "/journal are lost: it ended with record " +
+                     std::to_string(loss.kept);
+  if (loss.found_by.empty()) return text + ", and record " + std::to_string(loss.sequence) + " had been durable";
+  return text + " when worker " + loss.found_by + " registered, which had been sent record " +
+         std::to_string(loss.sequence) + " of epoch " + std::to_string(loss.epoch) +
+         " as durable (this is an older copy of the data directory, most likely)";
+}
+
+}  // namespace
+
+Durable Brain::DurableNow() const {
+  return InLossMode() ? Durable{} : epochs_.At(outbox_.durable());
+}
+
+std::string Brain::LossWords() const {
+  if (!loss_) return "";
+  const std::string text = LossText(*loss_, options_.directory);
+  if (!loss_->open) return text + ". An operator has accepted that";
+  return text + ". Nothing new is taken, and no block is deleted. Stop this master and restore a copy of " +
+         options_.directory + " that has record " + std::to_string(loss_->sequence) +
+         ", or accept the loss: `mrctl store safemode off`";
+}
+
+Status Brain::CheckLoss() const {
+  if (!InLossMode()) return Status::Ok();
+  return Rejected("the master is in safe mode and takes nothing new: " + LossWords());
+}
+
+void Brain::NoteSeen(const std::string& worker, const Durable& seen) {
+  if (seen.epoch > kMaxEpoch || !epochs_.Lacks(seen, outbox_.durable())) return;
+  JournalLoss loss{seen.epoch, seen.sequence, outbox_.durable(), std::max(epoch_.load(), seen.epoch) + 1,
+                   WallClockMs(), worker, true};
+  if (InLossMode()) loss.kept = loss_->kept;
+  journal_->RaiseEpoch(loss.raised);
+  epoch_ = loss.raised;
+  TakeLoss(loss, Append(journal::RecordClass::kHard, RecordKind::kLoss, EncodeFields(loss)));
+  LOG(ERROR) << "journal: " << LossWords();
+  // What this process gave before may have been given by lost records, too.
+  ApplyDfs(dfs::IdsInDoubt{first_block_, namespace_.NextBlock()});
+  RaiseIds();
+  ApplyDfs(dfs::SafeModeHeld{Stamp(), true});
+}
+
+void Brain::TakeLoss(const JournalLoss& loss, uint64_t sequence) {
+  loss_ = loss;
+  loss_at_ = sequence;
+  epochs_.Began({loss.raised, loss.wall_ms, sequence});
+  epochs_.Settle(loss.raised);
+  loss_open_ = loss.open;
+}
+
+void Brain::RaiseIds() {
+  const uint64_t above = uint64_t{epoch_} << kEpochShift;
+  ApplyDfs(dfs::IdsRaised{above, above});
+}
+
+void Brain::AcceptLoss(std::function<void(Status)> reply) {
+  // Accepted by an earlier call, whose record may not be on disk yet.
+  if (!InLossMode()) return outbox_.Hold(loss_at_, [reply = std::move(reply)] { reply(Status::Ok()); });
+  JournalLoss accepted = *loss_;
+  accepted.open = false;
+  const uint64_t sequence = Append(journal::RecordClass::kHard, RecordKind::kLoss, EncodeFields(accepted));
+  TakeLoss(accepted, sequence);
+  LOG(WARNING) << "journal: an operator accepted that " << LossText(accepted, options_.directory);
+  ApplyDfs(dfs::SafeModeHeld{Stamp(), false});
+  outbox_.Hold(sequence, [reply = std::move(reply)] { reply(Status::Ok()); });
+}
+
+void Brain::FillJournal(rpc::JournalStatus::Builder out) const {
+  out.setLost(InLossMode());
+  if (loss_) {
+    out.setLostEpoch(loss_->epoch);
+    out.setLostSequence(loss_->sequence);
+    out.setKept(loss_->kept);
+    out.setFoundBy(loss_->found_by.c_str());
+    out.setFoundUnixMs(loss_->wall_ms);
+    out.setText(LossWords().c_str());
+  }
+  out.setAwaitsWorkers(!InLossMode() && namespace_.in_safe_mode());
+  const auto& warnings = journal_->read().warnings;
+  auto list = out.initPassedOver(static_cast<unsigned>(warnings.size()));
+  for (unsigned i = 0; i < warnings.size(); ++i) list.set(i, warnings[i].c_str());
+  out.setFull(journal_full_);
+  out.setWitnessFailure(journal_->witness_failure().c_str());
+}
+
+}  // namespace mr::master

@@ -1,0 +1,161 @@
+// `mrctl worker drain` with real processes: what it calls safe to stop can be killed, and costs nothing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/support/answers.h"
+#include "tests/support/cluster.h"
+#include "tests/support/within.h"
+
+namespace mr::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Json = nlohmann::json;
+
+class DrainTest : public testing::Test {
+ protected:
+  void Start(int workers) {
+    cluster_ = std::make_unique<Cluster>(
+        ClusterOptions{.workers = workers, .slots = 2, .master_flags = {"--block_size=64k", "--replication=2"}});
+    const Status started = cluster_->Start();
+    ASSERT_TRUE(started.ok()) << started.ToString();
+    ASSERT_TRUE(cluster_->WaitForWorkers(workers).ok());
+    WriteWords(Path("in"), 60'000, 3);
+    content_ = *ReadFile(Path("in"));
+  }
+  std::string Path(const std::string& name) const { return cluster_->directory() + "/" + name; }
+  RunResult Mrctl(const std::vector<std::string>& args) const { return cluster_->Mrctl(args, Seconds(90)); }
+  void Put(const std::string& path, const std::string& replication) {
+    const RunResult run = Mrctl({"fs", "put", "--replication", replication, Path("in"), path});
+    ASSERT_EQ(run.exit, 0) << run.err << cluster_->Logs();
+  }
+  // The id under which the master knows a worker of the cluster.
+  std::string IdOf(int index) const {
+    const Json workers = Json::parse(Mrctl({"workers", "-o", "json"}).out);
+    const std::string port = ":" + std::to_string(cluster_->worker_port(index));
+    for (const Json& w : workers["workers"]) {
+      if (std::string(w["address"]).ends_with(port)) return w["id"];
+    }
+    return "";
+  }
+  Json Shown(const std::string& worker) const {
+    return Json::parse(Mrctl({"worker", "show", worker, "-o", "json"}).out)["workers"][0];
+  }
+  // A job of `maps` maps that take some seconds, followed in the background, some of which have begun.
+  Process Job(const std::string& output, const std::string& map) {
+    auto job = cluster_->MrctlInBackground({"submit", "stream", "--map", map, "--reduce", "cat", "--reduces", "2",
+                                            "--clone", "off", "--speculation", "off", "--input", "/two0", "--output",
+                                            output},
+                                           "job");
+    EXPECT_TRUE(job.ok());
+    EXPECT_TRUE(Within(Seconds(30), [&] {
+      const RunResult run = Mrctl({"jobs"});
+      return run.out.find("RUNNING") != std::string::npos;
+    })) << cluster_->Logs();
+    return *std::move(job);
+  }
+  size_t Blocks(int index) const {
+    size_t n = 0;
+    std::error_code gone;
+    const std::string directory = cluster_->worker_data(index) + "/blocks";
+    for (std::filesystem::recursive_directory_iterator it(directory, gone), end; !gone && it != end; it.increment(gone)) {
+      n += it->path().extension() == ".blk" ? 1 : 0;
+    }
+    return n;
+  }
+
+  std::unique_ptr<Cluster> cluster_;
+  std::string content_;
+};
+
+TEST_F(DrainTest, AWorkerThatIsSafeToStopCanBeKilledUnderARunningJob) {
+  Start(3);
+  ASSERT_FALSE(HasFatalFailure());
+  for (int i = 0; i < 3; ++i) {
+    Put("/one" + std::to_string(i), "1");
+    Put("/two" + std::to_string(i), "2");
+  }
+  ASSERT_FALSE(HasFatalFailure());
+  Process job = Job("/out", "sleep 0.3; cat");
+  const std::string drained = IdOf(0);
+  ASSERT_GT(Blocks(0), 0u);
+  const RunResult drain = Mrctl({"worker", "drain", drained, "--wait", "--timeout", "80s"});
+  ASSERT_EQ(drain.exit, 0) << drain.err << cluster_->Logs(200);
+  EXPECT_THAT(drain.err, HasSubstr(drained + " is draining"));
+  const Json shown = Shown(drained);
+  EXPECT_TRUE(shown["safe_to_stop"]) << shown;
+  EXPECT_EQ(shown["drain"]["left_blocks"], 0) << shown;
+  EXPECT_EQ(shown["drain"]["thin_blocks"], 0) << "two workers are left for two replicas";
+  EXPECT_THAT(Mrctl({"workers"}).out, HasSubstr("draining, safe to stop"));
+  EXPECT_THAT(Mrctl({"doctor"}).out, HasSubstr(drained + " (safe to stop)"));
+  cluster_->KillWorker(0);
+  for (int i = 0; i < 3; ++i) {
+    for (const std::string& path : {"/one" + std::to_string(i), "/two" + std::to_string(i)}) {
+      EXPECT_TRUE(Mrctl({"fs", "cat", path}).out == content_) << path << cluster_->Logs(200);
+    }
+  }
+  EXPECT_EQ(job.Wait(Seconds(90)), 0) << *ReadFile(Path("job.err")) << cluster_->Logs(200);
+  const Json attempts = Json::parse(Mrctl({"job", "attempts", "job_1_0001", "-o", "json"}).out);
+  for (const Json& a : attempts["attempts"]) EXPECT_EQ(a["state"], "committed") << a << cluster_->Logs(200);
+  EXPECT_THAT(Mrctl({"doctor"}).out, HasSubstr("with the replicas that it should have"));
+}
+
+TEST_F(DrainTest, GoesOnOverARestartOfTheMaster) {
+  Start(3);
+  ASSERT_FALSE(HasFatalFailure());
+  for (const char* path : {"/two0", "/one"}) Put(path, path[1] == 't' ? "2" : "1");
+  Process job = Job("/out", "sleep 1; cat");
+  const std::string drained = IdOf(0);
+  auto drain = cluster_->MrctlInBackground({"worker", "drain", drained, "--wait", "--timeout", "80s"}, "drain");
+  ASSERT_TRUE(drain.ok());
+  ASSERT_TRUE(Within(Seconds(20), [&] {
+    return Mrctl({"workers"}).out.find("draining") != std::string::npos;
+  })) << cluster_->Logs();
+  cluster_->KillMaster();
+  ASSERT_TRUE(cluster_->StartMaster().ok()) << cluster_->Logs();
+  EXPECT_EQ(drain->Wait(Seconds(90)), 0) << *ReadFile(Path("drain.err")) << cluster_->Logs(200);
+  cluster_->KillWorker(0);
+  for (const char* path : {"/two0", "/one"}) EXPECT_TRUE(Mrctl({"fs", "cat", path}).out == content_) << path;
+  EXPECT_EQ(job.Wait(Seconds(90)), 0) << *ReadFile(Path("job.err")) << cluster_->Logs(200);
+}
+
+TEST_F(DrainTest, SaysWhatItWaitsForWhereNobodyElseTakesTheBlocks) {
+  Start(1);
+  ASSERT_FALSE(HasFatalFailure());
+  Put("/one", "1");
+  RunResult drain = Mrctl({"worker", "drain", "w1"});
+  EXPECT_EQ(drain.exit, 0);
+  EXPECT_THAT(drain.err, HasSubstr("it cannot be stopped yet: no other worker takes blocks"));
+  EXPECT_THAT(drain.err, HasSubstr("worker drain w1 --wait"));
+  drain = Mrctl({"worker", "drain", "w1", "--wait", "--timeout", "1s"});
+  EXPECT_EQ(drain.exit, 124) << drain.err;
+  EXPECT_THAT(drain.err, HasSubstr("no other worker takes blocks"));
+  EXPECT_THAT(Mrctl({"worker", "show", "w1"}).out, HasSubstr("it cannot be stopped yet: "));
+  EXPECT_FALSE(Shown("w1")["safe_to_stop"]);
+  EXPECT_THAT(Shown("w1")["drain"]["left_files"].dump(), HasSubstr("/one"));
+  EXPECT_EQ(Mrctl({"worker", "undrain", "w1"}).exit, 0);
+  EXPECT_FALSE(Shown("w1").contains("drain"));
+  EXPECT_THAT(Mrctl({"workers"}).out, Not(HasSubstr("draining")));
+}
+
+TEST_F(DrainTest, AStoppedWorkerCopiesNothingAndKeepsItsBlocks) {
+  Start(2);
+  ASSERT_FALSE(HasFatalFailure());
+  for (int i = 0; i < 4; ++i) Put("/one" + std::to_string(i), "1");
+  const size_t here = Blocks(0), there = Blocks(1);
+  ASSERT_GT(here, 0u);
+  ASSERT_TRUE(cluster_->StopWorker(0).ok()) << cluster_->Logs();
+  EXPECT_EQ(Blocks(0), here);
+  EXPECT_EQ(Blocks(1), there);
+  ASSERT_TRUE(cluster_->StartWorker(0).ok());
+  ASSERT_TRUE(cluster_->WaitForWorkers(2).ok());
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(Mrctl({"fs", "cat", "/one" + std::to_string(i)}).out == content_);
+}
+
+}  // namespace
+}  // namespace mr::test
