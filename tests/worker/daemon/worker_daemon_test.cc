@@ -1,7 +1,11 @@
 // The real mrworker binary against a master of the test's own, over real connections.
 #include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <thread>
 
+#include "tests/support/within.h"
 #include "tests/worker/daemon/worker_daemon_testing.h"
 
 namespace mr::worker {
@@ -153,6 +157,18 @@ TEST_F(WorkerDaemonTest, WithoutWordFromItsMasterItEndsItsAttemptsAndKeepsItsOut
   EXPECT_EQ(master_.WaitForReport(Attempt(2, 1), {"refused", "started"}).what, "started");
 }
 
+// A signal stops the threads of a process one by one, after kill() has returned.
+bool AllThreadsStopped(pid_t pid) {
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
+    std::ifstream in(thread.path() / "stat");
+    std::string stat;
+    std::getline(in, stat);
+    const size_t name_end = stat.rfind(')');  // the name may hold blanks and brackets
+    if (name_end == std::string::npos || stat.compare(name_end, 3, ") T") != 0) return false;
+  }
+  return true;
+}
+
 // As a stopped machine does: what it was told before it stood still may not hold any more.
 TEST_F(WorkerDaemonTest, AfterItStoodStillForLongerThanItsLeaseItRegistersAgainBeforeItDoesWhatItIsTold) {
   master_.WaitForRegistration(1);
@@ -166,6 +182,7 @@ TEST_F(WorkerDaemonTest, AfterItStoodStillForLongerThanItsLeaseItRegistersAgainB
   master_.SetAnswersBeats(false);
   const pid_t pid = static_cast<pid_t>(second.pid);
   ASSERT_EQ(kill(pid, SIGSTOP), 0);
+  ASSERT_TRUE(test::Within(Seconds(10), [pid] { return AllThreadsStopped(pid); }));
   master_.SendUnanswered(1, [](capnp::List<rpc::Command>::Builder commands) {
     rpc::ToWire(Attempt(2, 1), commands[0].initLaunch().initAttempt());
   });
