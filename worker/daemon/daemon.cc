@@ -331,7 +331,7 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(Options options, std::unique_ptr<T
   });
   i.heartbeat = std::make_unique<Heartbeat>(
       i.options.master,
-      [&i] { i.loop.Post([&i] { i.looped->session->RegisterAgain("the master does not know this worker any more"); }); },
+      [&i](Instant sent) { i.loop.Post([&i, sent] { i.looped->session->Unknown(sent); }); },
       [&i] { i.loop.Post([&i] { i.EndUnheard(); }); },
       [&i](Instant sent, const JournalRecord& durable) {
         i.RenewLease(sent);

@@ -18,7 +18,8 @@ constexpr Duration kAnswerTimeout = Seconds(5);
 
 struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
   const std::string master;
-  const std::function<void()> unknown, silent;
+  const std::function<void(Instant)> unknown;
+  const std::function<void()> silent;
   const std::function<void(Instant, const JournalRecord&)> contact;
   const std::function<Duration()> loop_silent;
   std::atomic<int64_t> heard_ns{0};  // of the last answered beat, when it was sent; any thread
@@ -39,7 +40,7 @@ struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
 
   rpc::KjThread loop{"heartbeat"};  // last
 
-  Impl(std::string m, std::function<void()> u, std::function<void()> s,
+  Impl(std::string m, std::function<void(Instant)> u, std::function<void()> s,
        std::function<void(Instant, const JournalRecord&)> c, std::function<Duration()> l)
       : master(std::move(m)),
         unknown(std::move(u)),
@@ -92,7 +93,7 @@ struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
                         lived = clock.Read(sent)](capnp::Response<rpc::Heartbeats::BeatResults> response) {
                          Heard(sent, lived);
                          if (response.getKnown()) contact(sent, FromWire(response.getDurable()));
-                         if (!response.getKnown() && id.id == self.id) unknown();
+                         if (!response.getKnown() && id.id == self.id) unknown(sent);
                          After(period);
                        },
                        [this](kj::Exception&&) {
@@ -118,7 +119,7 @@ struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
   }
 };
 
-Heartbeat::Heartbeat(std::string master, std::function<void()> unknown, std::function<void()> silent,
+Heartbeat::Heartbeat(std::string master, std::function<void(Instant)> unknown, std::function<void()> silent,
                      std::function<void(Instant, const JournalRecord&)> contact,
                      std::function<Duration()> loop_silent)
     : impl_(std::make_unique<Impl>(std::move(master), std::move(unknown), std::move(silent), std::move(contact),

@@ -15,12 +15,12 @@ namespace mr::worker {
 
 class Heartbeat {
  public:
-  // Called on the heartbeat's thread. unknown: the master does not know the session any more. silent:
-  // nothing was heard of it for the whole window, less the time in which this process stood still; once, until it is
-  // heard again. contact: it answered, and knows this worker, what was sent at this time; with the record that
+  // Called on the heartbeat's thread. unknown: the master did not know the session when it answered the beat that was
+  // sent at this time. silent: nothing was heard of it for the whole window, less the time in which this process stood
+  // still; once, until it is heard again. contact: it answered, and knows this worker, what was sent at this time; with the record that
   // it says is durable. loop_silent: for how long the
   // worker's control loop has not moved; told with each beat, called at least once a second.
-  Heartbeat(std::string master, std::function<void()> unknown, std::function<void()> silent,
+  Heartbeat(std::string master, std::function<void(Instant sent)> unknown, std::function<void()> silent,
             std::function<void(Instant sent, const JournalRecord& durable)> contact, std::function<Duration()> loop_silent);
   ~Heartbeat();  // joins
   // From now on beats as this one, this often. window: 0 = for ever. Any thread.

@@ -138,8 +138,8 @@ void Session::Stop() {
   impl_->Break("stopped");
 }
 
-void Session::RegisterAgain(const std::string& why) {
-  if (impl_->registered) impl_->Break(why);
+void Session::Unknown(Instant sent) {
+  if (impl_->registered && sent > impl_->registered_at) impl_->Break("the master does not know this worker any more");
 }
 
 void Session::Durable(const JournalRecord& record) {

@@ -59,8 +59,9 @@ class Session {
   uint64_t Report(worker::Report report, std::function<void(Verdict)> answered);
   // Between a registration's answer and the reports that go again behind it: this one does not.
   void Withdraw(uint64_t report);
-  // The master says that it does not know this session.
-  void RegisterAgain(const std::string& why);
+  // The master did not know this session when it answered a beat that was sent at this time. Registers again, unless
+  // the beat was sent before the present registration was answered.
+  void Unknown(Instant sent);
   // The master said so in the answer to a beat of the present registration.
   void Durable(const JournalRecord& record);
   bool registered() const;

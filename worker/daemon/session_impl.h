@@ -90,6 +90,7 @@ struct Session::Impl : kj::TaskSet::ErrorHandler {
   bool calls_full = false;  // reports wait for a call to come back
   bool progress_scheduled = false;
   bool progress_under_way = false;
+  Instant registered_at;  // when the present registration was answered
   Duration lease;  // after which the master gives a silent worker up; 0: not known
   LivedClock lived{Now(), kLook, kStoodStill};
   kj::TaskSet tasks;  // last: its tasks use what is above

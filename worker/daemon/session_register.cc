@@ -149,6 +149,7 @@ void Session::Impl::OnRegistered(rpc::Registration::Reader answer) {
   options.cluster_id = answer.getClusterId();
   if (options.seen != nullptr) options.seen->Note(options.cluster_id, FromWire(answer.getDurable()));
   registered = true;
+  registered_at = Now();
   pause = kFirstPause;
   lease = Millis(answer.getLeaseMs());
   std::vector<CopyName> drop;

@@ -295,5 +295,19 @@ TEST_F(SessionTest, ShowsWhatMastersSaidIsDurableWhenItRegisters) {
   EXPECT_EQ(master_.WaitForRegistration(2).seen, (JournalRecord{4, 1700, 300}));
 }
 
+TEST_F(SessionTest, AnAnswerToABeatFromBeforeTheRegistrationDoesNotEndIt) {
+  const Instant before = Now();
+  Start();
+  Report(0, Finished{});
+  master_.WaitForReport(Attempt(0), {"finished"});
+  loop_.Run([&] {
+    session_->Unknown(before);
+    EXPECT_TRUE(session_->registered());
+    session_->Unknown(Now());
+    EXPECT_FALSE(session_->registered());
+  });
+  master_.WaitForRegistration(2);
+}
+
 }  // namespace
 }  // namespace mr::worker
