@@ -231,6 +231,16 @@ struct Applier {
     s.Repair(r.at, effects);
   }
 
+  void operator()(const WorkerRoom& r) {
+    const Worker* worker = s.workers.Find(r.worker);
+    if (worker == nullptr || worker->incarnation != r.incarnation) return;
+    s.workers.Change(r.worker, [&](Worker& w) {
+      w.capacity_bytes = r.capacity_bytes;
+      w.full = r.full;
+    });
+    // Repairs that found no target look again after repair_delay.
+  }
+
   void operator()(const LeaseRenewed& r) {
     if (s.leases.Has(r.lease)) s.deadlines.Put(r.lease, r.at + s.config.lease_time);
   }

@@ -12,6 +12,7 @@ namespace mr::dfs {
 namespace {
 
 uint64_t FreeOn(const State& s, const Worker& w) {
+  if (w.full) return 0;
   if (w.capacity_bytes == 0) return std::numeric_limits<uint64_t>::max();
   const uint64_t used = w.used_bytes + w.open_blocks * s.config.block_bytes;
   return used < w.capacity_bytes ? w.capacity_bytes - used : 0;

@@ -59,6 +59,20 @@ std::string WhoIsAwaited(const State& s) {
          "exclude " + Name(*awaited.begin()) + "`";
 }
 
+std::string WhoIsFull(const State& s) {
+  constexpr size_t kNamed = 5;
+  std::string names;
+  size_t n = 0;
+  for (const auto& [id, w] : s.workers.all()) {
+    if (!w.full || !w.Eligible()) continue;
+    if (n++ < kNamed) names += (names.empty() ? "" : ", ") + Name(id);
+  }
+  if (n == 0) return "";
+  if (n > kNamed) names += " and " + std::to_string(n - kNamed) + " more";
+  return names + (n == 1 ? " has" : " have") + " less free than is kept free (mrworker --min_free); remove what is not " +
+         "needed (`mrctl fs du /`), or add workers";
+}
+
 // Those whose part in the broken pipeline of the block before is the likeliest cause: where nobody
 // got the block the head, else whoever did not get it.
 std::vector<WorkerId> Avoid(const State& s, const Lease& lease, uint32_t index) {
@@ -80,7 +94,7 @@ std::vector<WorkerId> PlaceNew(const State& s, const Lease& lease, BlockId block
   request.count = lease.replication;
   request.seed = block.value;
   for (const auto& [id, w] : s.workers.all()) {
-    if (!w.Eligible() || std::find(avoid.begin(), avoid.end(), id) != avoid.end()) continue;
+    if (!w.Eligible() || w.full || std::find(avoid.begin(), avoid.end(), id) != avoid.end()) continue;
     Candidate c;
     c.worker = id;
     c.rack = w.rack;
@@ -144,6 +158,9 @@ Namespace::Prepared Namespace::PrepareAddBlock(const Stamp& stamp, uint64_t leas
   if (r.targets.size() < need) {
     r.avoid.clear();  // too few are left: all of them get another chance
     r.targets = PlaceNew(s, *lease, r.block, near, r.avoid);
+  }
+  if (const std::string full = WhoIsFull(s); r.targets.size() < need && !full.empty()) {
+    return Status{Code::kOverloaded, "No space left on device for a block of " + lease->path + ": " + full};
   }
   const std::string awaited = WhoIsAwaited(s);
   if (r.targets.empty()) {

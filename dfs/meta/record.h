@@ -329,12 +329,27 @@ struct SafeModeHeld {
   static void Fields(V&& v) { v(&SafeModeHeld::at, &SafeModeHeld::on); }
 };
 
+// How much room a worker has, and whether its disk is below what it keeps free: such a one gets no new replicas. Soft:
+// said again after each registration that finds it full.
+struct WorkerRoom {
+  Instant at;
+  WorkerId worker;
+  Incarnation incarnation = 0;
+  uint64_t capacity_bytes = 0;  // free, and used by blocks
+  bool full = false;
+  template <class V>
+  static void Fields(V&& v) {
+    using T = WorkerRoom;
+    v(&T::at, &T::worker, &T::incarnation, &T::capacity_bytes, &T::full);
+  }
+};
+
 // The order is that of the journal's bytes.
 using Record = std::variant<FileCreated, BlockAdded, FileCompleted, LeaseEnded, DirectoryMade, Removed,
                             Renamed, ReplicationSet, OutputCommitted, MasterStarted, WorkerJoined,
                             WorkerGone, WorkerDrained, ReplicaDurable, ReplicaSuspect, LeaseRenewed,
                             Ticked, ReplicaNotCopied, WorkerGivenUp, DiskFailed, IdsRaised, InputsPinned,
-                            InputsReleased, IdsInDoubt, SafeModeHeld>;
+                            InputsReleased, IdsInDoubt, SafeModeHeld, WorkerRoom>;
 
 // Hard records: the first nine alternatives, raised ids, ids in doubt, and pins.
 inline bool IsHard(const Record& record) {

@@ -83,7 +83,7 @@ WorkerId PickSource(const State& s, const std::vector<WorkerId>& sources) {
 std::vector<WorkerId> Targets(const State& s, const Picture& p) {
   std::vector<WorkerId> out;
   for (const auto& [w, worker] : s.workers.all()) {
-    if (worker.Eligible() && !Contains(p.sources, w)) out.push_back(w);
+    if (worker.Eligible() && !worker.full && !Contains(p.sources, w)) out.push_back(w);
   }
   return out;
 }

@@ -134,13 +134,14 @@ struct Worker {
   uint64_t used_bytes = 0;
   uint32_t open_blocks = 0;  // placed there and not sealed yet
   std::string disk_failed;   // why; empty: it works
-  // Whether it takes new blocks, and whether its replicas count toward what files ask for.
+  bool full = false;         // below what its disk keeps free: its replicas count, and it gets no new ones
+  // Whether it may take new blocks, and whether its replicas count toward what files ask for.
   bool Eligible() const { return !draining && disk_failed.empty(); }
   template <class V>
   static void Fields(V&& v) {
     using T = Worker;
     v(&T::incarnation, &T::address, &T::rack, &T::draining, &T::capacity_bytes, &T::used_bytes,
-      &T::open_blocks, &T::disk_failed);
+      &T::open_blocks, &T::disk_failed, &T::full);
   }
 };
 

@@ -224,7 +224,7 @@ class Doctor {
   }
 
   void CheckWorkers(const std::vector<WorkerStatus>& workers, const std::string& prefix) {
-    std::vector<std::string> live, draining, excluded, distrusted, stalled, gone;
+    std::vector<std::string> live, draining, excluded, distrusted, stalled, full, gone;
     std::string first_draining;
     for (const WorkerStatus& w : workers) {
       auto& those = w.state == "live"       ? live
@@ -232,11 +232,17 @@ class Doctor {
                     : w.state == "excluded"   ? excluded
                     : w.state == "distrusted" ? distrusted
                     : w.state == "stalled"    ? stalled
+                    : w.state == "full"       ? full
                                               : gone;
       those.push_back(w.safe_to_stop ? w.id + " (safe to stop)" : w.id);
       if (w.state == "draining" && first_draining.empty()) first_draining = w.id;
     }
     CheckMemory(workers, distrusted, prefix);
+    if (live.empty() && !full.empty() && full.size() + gone.size() == workers.size()) {
+      return Add("workers", Verdict::kFail,
+                 "none of " + Number(workers.size()) + " takes anything: no room on the disks of " + UpTo(full),
+                 "remove what is not needed (" + prefix + "fs du /), or add workers");
+    }
     if (live.empty()) {
       return Add("workers", Verdict::kFail, "none of " + Number(workers.size()) + " is live: no task can run",
                  !distrusted.empty() ? "test the memory of its host; then " + prefix + "worker undrain " + distrusted[0]
@@ -248,11 +254,14 @@ class Doctor {
     if (!draining.empty()) text += ", draining: " + UpTo(draining);
     if (!excluded.empty()) text += ", excluded: " + UpTo(excluded);
     if (!stalled.empty()) text += ", stalled (no new attempts until it moves again): " + UpTo(stalled);
+    if (!full.empty()) text += ", full (neither blocks nor attempts): " + UpTo(full);
     if (!gone.empty()) text += ", lost or away: " + UpTo(gone);
     if (live.size() + distrusted.size() == workers.size()) return Add("workers", Verdict::kOk, text);
     Add("workers", Verdict::kWarn, text,
         !gone.empty()       ? "look at the log of " + gone[0] + " on its host, or start it again with its --data"
         : !stalled.empty()  ? "look at the load, the disk and the log of " + stalled[0] + " on its host"
+        : !full.empty()     ? "remove what is not needed on the disk of " + full[0] + " (" + prefix + "why " + full[0] +
+                              " says how much is free)"
         : !draining.empty() ? prefix + "worker show " + first_draining + " says what it waits for; " + prefix +
                                   "worker undrain " + first_draining + " when it may work again"
                             : prefix + "worker include " + excluded[0] + " when it is mended");
@@ -262,7 +271,7 @@ class Doctor {
   void CheckPorts(const std::vector<WorkerStatus>& workers) {
     std::vector<std::string> ids, addresses;
     for (const WorkerStatus& w : workers) {
-      if (w.state != "live" && w.state != "draining") continue;
+      if (w.state != "live" && w.state != "draining" && w.state != "full") continue;
       ids.push_back(w.id);
       addresses.push_back(w.address);
     }

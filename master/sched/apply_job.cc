@@ -56,6 +56,12 @@ void Core::On(const JobKillAsked& e) {
   Fail(e.job, true, e.why, {ReasonCode::kAskedByUser, "", {}});
 }
 
+void Core::On(const JobGivenUp& e) {
+  const Job* job = state_.FindJob(e.job);
+  if (job == nullptr || !job->running()) return;
+  Fail(e.job, false, e.why, {ReasonCode::kGivenUp, "", {}});
+}
+
 void Core::On(const JobTakenOver& e) {
   const JobId job_id = e.submitted.job;
   if (state_.FindJob(job_id) != nullptr) return;  // a repeat

@@ -312,7 +312,7 @@ struct OperatorsKnown {
 };
 
 // The worker does not take anything now: after a restart of the master it has not registered again, or its control loop
-// does not move. Until WorkerRegistered or WorkerDraining{off}: no new attempts there; those that it had may run on.
+// does not move, or its disk has no room. Until WorkerRegistered or WorkerDraining{off}: no new attempts there; those that it had may run on.
 struct WorkerAway {
   WorkerId worker;
   Incarnation incarnation = 0;
@@ -339,11 +339,19 @@ struct LeaseSet {
   static void Fields(V&& v) { v(&LeaseSet::wait); }
 };
 
+// The host found that the job cannot go on, for a reason of its own (why: for people): it fails.
+struct JobGivenUp {
+  JobId job;
+  std::string why;
+  template <class V>
+  static void Fields(V&& v) { v(&JobGivenUp::job, &JobGivenUp::why); }
+};
+
 using Event = std::variant<ConfigChanged, WorkerRegistered, WorkerLost, WorkerDraining, JobSubmitted,
                            JobKillAsked, StagePlanned, AttemptStarted, AttemptProgress,
                            AttemptFinished, AttemptFailed, AttemptRefused, AttemptKilled, FetchDone,
                            FetchFailed, CopyMade, CopyLost, ProfileLoaded, TimerDue, JobTakenOver,
-                           QueueSet, CopyNotMade, OperatorsKnown, WorkerAway, JobSet, LeaseSet>;
+                           QueueSet, CopyNotMade, OperatorsKnown, WorkerAway, JobSet, LeaseSet, JobGivenUp>;
 
 // Instants never go back from one event to the next; equal instants keep their given order.
 struct StampedEvent {

@@ -69,6 +69,7 @@ std::string Sentence(const Reason& r) {
       return Count(r, 0, "failure", "failures") + ", the limit is " + Number(r, 1);
     case ReasonCode::kAskedByUser: return "a user asked for it";
     case ReasonCode::kPlanFailed: return "its tasks could not be worked out";
+    case ReasonCode::kGivenUp: return "its job cannot go on";
     case ReasonCode::kStageReady:
       if (!r.numbers.empty() && r.numbers[0] == 0) return "it reads no other stage";
       return "everything that it reads is planned (" + Count(r, 0, "edge", "edges") + ")";
@@ -241,6 +242,7 @@ const char* ReasonName(ReasonCode code) {
     case ReasonCode::kTooManyFailures: return "too_many_failures";
     case ReasonCode::kAskedByUser: return "asked_by_user";
     case ReasonCode::kPlanFailed: return "plan_failed";
+    case ReasonCode::kGivenUp: return "given_up";
     case ReasonCode::kStageReady: return "stage_ready";
     case ReasonCode::kWorkerLost: return "worker_lost";
     case ReasonCode::kConsumedStale: return "consumed_stale";

@@ -60,6 +60,7 @@ enum class ReasonCode : uint8_t {
   kAllotted = 46,
   kNotSteered = 47,       // its guarantee is over: no policy steers it any more
   kNoDeadline = 49,       // its guarantee is over: it has no deadline any more
+  kGivenUp = 50,          // the host found that the job cannot go on
   kEvicted = 48,          // ended: another job is guaranteed its slot {slots that one holds, slots it is guaranteed}
   // Why nothing was decided; said to who asks.
   kNotSlow = 64,          // no copy: as fast as others            {rate, limit: % per s}

@@ -21,7 +21,7 @@ namespace mr::sched {
 
 // Of events and their meaning; stored at the journal's head. A soft record is replayed only by the
 // build whose number it carries.
-inline constexpr uint32_t kSchedulerVersion = 17;
+inline constexpr uint32_t kSchedulerVersion = 18;
 
 // The list of a master that was started without one (adr/0010).
 inline constexpr char kDefaultPolicies[] =

@@ -101,8 +101,10 @@ class Brain {
   void RegisterAnswered(uint64_t session);
   void SessionEnded(uint64_t session);
   void HeartbeatConnected(Incarnation incarnation, bool connected);
-  // loop_silent: for how long the worker's control loop has not moved.
-  bool Beat(WorkerId worker, Incarnation incarnation, Duration loop_silent);
+  // loop_silent: for how long the worker's control loop has not moved. room: of its disk.
+  bool Beat(WorkerId worker, Incarnation incarnation, Duration loop_silent, const DiskRoom& room = {});
+  // Each tick: where no worker has had room for a while, a job that waits for some fails.
+  void FailWithoutRoom();
   // reply: at the end of this turn.
   void Report(uint64_t session, WorkerId worker, Incarnation incarnation, std::vector<ReportIn> reports,
               std::function<void(ReportOut)> reply);
@@ -286,6 +288,14 @@ class Brain {
   void Locate(Explained* out) const;
   void AddForecast(const JobSpec& spec, Result<Forecast> forecast, Explained* out);
 
+  // disk_room.cc
+  void NoteRoom(WorkerView* worker, const DiskRoom& room);
+  static std::string DescribeRoom(const WorkerView& worker);
+  // Empty where a worker takes attempts, or may come back to do so, or where other things than room keep all from it.
+  std::string WhyNoRoom() const;
+  // Of committed outputs that other stages of the job read.
+  uint64_t ShuffleBytes(const JobView& job) const;
+
   // drain_status.cc
   const dfs::DrainBlocks& BlocksKept(WorkerId worker);
 
@@ -448,6 +458,7 @@ class Brain {
   LivedClock lived_;
   Instant judge_from_;  // on the lived axis: what had been waiting for this master to move on has been heard by then
   Duration promised_wait_;  // the newest LeaseSet of the journal that was replayed
+  Instant no_room_until_;  // lived: when a job fails, if no worker has room until then; 0: one has
   // From when (lived) on a shorter one holds: until then children live on the lease of the master before this one.
   std::optional<std::pair<Instant, Duration>> shorter_wait_;
   Instant stamp_base_{1'000'000'000}, stamp_start_, last_stamp_;  // stamp_start_: lived

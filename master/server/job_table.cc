@@ -389,6 +389,7 @@ struct EventFolder {
   void operator()(const sched::QueueSet&) {}
   void operator()(const sched::JobSet& e) { table.NoteWishes(e); }
   void operator()(const sched::LeaseSet&) {}
+  void operator()(const sched::JobGivenUp&) {}
   void operator()(const sched::OperatorsKnown& e) {
     JobView* job = table.Find(e.job);
     if (job == nullptr || job->brief) return;

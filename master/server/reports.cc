@@ -71,7 +71,7 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   worker.pid = in.extra.pid;
   worker.reports_given_up = in.reports_given_up;
   worker.last_beat = worker.registered = worker.loop_moved = Lived();
-  worker.loop_stalled = false;
+  worker.loop_stalled = worker.full = false;  // its first beat says whether it is full
   worker.leaving = in.leaving;
   worker.stages.clear();
   worker.directories.clear();
@@ -148,11 +148,12 @@ void Brain::HeartbeatConnected(Incarnation incarnation, bool connected) {
   }
 }
 
-bool Brain::Beat(WorkerId id, Incarnation incarnation, Duration loop_silent) {
+bool Brain::Beat(WorkerId id, Incarnation incarnation, Duration loop_silent, const DiskRoom& room) {
   WorkerView* worker = workers_.FindAlive(id, incarnation);
   if (worker == nullptr || worker->session == 0) return false;
   worker->last_beat = Lived();
   NoteLoop(worker, loop_silent);
+  NoteRoom(worker, room);
   return true;
 }
 
@@ -169,9 +170,7 @@ void Brain::NoteLoop(WorkerView* worker, Duration silent) {
     return;
   }
   LOG(INFO) << Name(worker->id) << " moves again";
-  if (!worker->drained_by_user && !worker->leaving && !worker->distrusted()) {
-    Feed(sched::WorkerDraining{worker->id, incarnation, false});
-  }
+  if (worker->TakesAttempts()) Feed(sched::WorkerDraining{worker->id, incarnation, false});
 }
 
 void Brain::Lose(WorkerId id, const std::string& why) {
@@ -205,6 +204,7 @@ void Brain::CheckLeases() {
 
 void Brain::Tick() {
   CheckLeases();
+  FailWithoutRoom();
   FeedHeldReports();
   PlanLate();
   loop_.At(Now() + kTick, [this] { Tick(); });
@@ -229,7 +229,7 @@ void Brain::Drain(WorkerId id, bool on, std::function<void(Status)> reply) {
       Append(journal::RecordClass::kHard, RecordKind::kDrained, EncodeFields(WorkerDrained{id, on}));
   LOG(INFO) << Name(id) << (on ? " is drained" : " is wanted again") << ": an operator asked for it";
   // One that is away or leaves gets nothing either way, until it has registered again.
-  if (worker->alive && !worker->away && !worker->leaving && (on || !worker->loop_stalled)) {
+  if (worker->alive && !worker->away && !worker->leaving && (on || worker->TakesAttempts())) {
     Feed(sched::WorkerDraining{id, worker->info.incarnation, on});
   }
   if (worker->alive) {

@@ -42,7 +42,10 @@ std::vector<std::string> Brain::WhyPending(const JobView& job) const {
       return state.Room(worker, worker.used, kind, spec.memory_bytes);
     };
     if (state.slots().total == 0) {
-      why = workers_.NoneToCome() ? "no worker is registered" : "no worker is there that may take them";
+      const std::string no_room = WhyNoRoom();
+      why = workers_.NoneToCome() ? "no worker is registered"
+            : no_room.empty()     ? "no worker is there that may take them"
+                                  : no_room;
     } else if (state.free(kind).empty()) {
       why = "all " + std::to_string(state.slots().by_kind[sched::KindIndex(kind)]) + " slots for them are taken";
     } else if (std::none_of(state.free(kind).begin(), state.free(kind).end(), fits)) {
@@ -102,6 +105,10 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
                std::to_string(known->refused_in_row) + " of them since it last started one";
     }
     std::vector<std::string> head = {first};
+    if (worker->full) {
+      head.push_back(DescribeRoom(*worker) + ", less than it keeps free (mrworker --min_free): it gets neither blocks "
+                     "nor attempts until it has room again");
+    }
     if (worker->drained_by_user) {
       const DrainReport report = *DrainOf(*worker_id);
       for (const std::string& line : WaitsFor(report)) head.push_back("it cannot be stopped yet: " + line);

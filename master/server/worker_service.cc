@@ -480,6 +480,10 @@ class WorkerService final : public rpc::MasterForWorker::Server {
   Pieces pieces_;
 };
 
+DiskRoom FromWire(rpc::DiskRoom::Reader in) {
+  return {in.getFreeBytes(), in.getTotalBytes(), in.getFull(), in.getNoInodes(), Said(in.getPath())};
+}
+
 class HeartbeatService final : public rpc::Heartbeats::Server {
  public:
   HeartbeatService(Shell& shell, Incarnation incarnation) : shell_(shell), incarnation_(incarnation) {}
@@ -490,8 +494,9 @@ class HeartbeatService final : public rpc::Heartbeats::Server {
     const auto worker = context.getParams().getWorker();
     // Counted with its first beat, when the worker has registered and is known by its incarnation.
     return shell_.Ask([id = WorkerId{worker.getId()}, incarnation = worker.getIncarnation(),
-                       silent = Millis(context.getParams().getLoopSilentMs())](Brain& brain) {
-      return std::make_pair(brain.Beat(id, incarnation, silent), brain.DurableNow());
+                       silent = Millis(context.getParams().getLoopSilentMs()),
+                       room = FromWire(context.getParams().getRoom())](Brain& brain) {
+      return std::make_pair(brain.Beat(id, incarnation, silent, room), brain.DurableNow());
     }).then([this, context, incarnation = worker.getIncarnation()](std::pair<bool, Durable> answer) mutable {
       const bool known = answer.first;
       if (known) ToWire(answer.second, context.getResults().initDurable());

@@ -12,7 +12,8 @@ const char* WorkerView::Word() const {
   if (away) return "away";
   if (distrusted()) return "distrusted";
   if (loop_stalled) return "stalled";
-  return drained_by_user || leaving ? "draining" : "live";
+  if (drained_by_user || leaving) return "draining";
+  return full ? "full" : "live";
 }
 
 WorkerView& WorkerTable::Named(const std::string& name, bool* fresh) {

@@ -44,6 +44,14 @@ inline constexpr Duration kLeaseMargin = Seconds(5);
 // So many outputs that its memory damaged, and a worker gets no new attempts: one may be a stray particle (guess).
 inline constexpr uint32_t kDistrustedFrom = 3;
 
+// Of the disk of a worker's data, by its last beat. total 0: not known.
+struct DiskRoom {
+  uint64_t free_bytes = 0, total_bytes = 0;
+  bool full = false;  // less is free than it keeps free (mrworker --min_free)
+  bool no_inodes = false;  // full since there may be no more files
+  std::string path;        // of its data, where it is full
+};
+
 struct WorkerView {
   WorkerId id;
   std::string name;
@@ -63,6 +71,8 @@ struct WorkerView {
   Instant last_beat, session_lost, registered;
   Instant loop_moved;         // its control loop, as its beats say
   bool loop_stalled = false;  // for kLoopStall and longer
+  DiskRoom room;
+  bool full = false;  // as the scheduler and the namespace were told: neither attempts nor blocks
   bool drained_by_user = false;  // over all of its lives
   bool excluded = false;  // by an operator, over all of its lives: it may not register
   uint32_t wrong_outputs = 0;  // that its memory damaged, over all of its lives, since an operator last undrained it
@@ -77,7 +87,11 @@ struct WorkerView {
   std::map<StageId, uint64_t> directories;  // version sent
   std::set<JobId> holds;  // of which it has outputs, or was asked to copy some, without any stage
 
-  // "live", "draining", "away", "excluded", "distrusted", "stalled" or "lost".
+  // Nothing that the master knows keeps new attempts from it.
+  bool TakesAttempts() const {
+    return alive && !away && !drained_by_user && !leaving && !distrusted() && !loop_stalled && !full;
+  }
+  // "live", "draining", "away", "excluded", "distrusted", "stalled", "full" or "lost".
   const char* Word() const;
 };
 

@@ -13,7 +13,8 @@ constexpr const char* kEventNames[] = {
     "StagePlanned",    "AttemptStarted",   "AttemptProgress", "AttemptFinished", "AttemptFailed", "AttemptRefused",
     "AttemptKilled",   "FetchDone",        "FetchFailed",   "CopyMade",        "CopyLost",      "ProfileLoaded",
     "TimerDue",        "JobTakenOver",     "QueueSet",      "CopyNotMade",
-    "OperatorsKnown",  "WorkerAway",       "JobSet",         "LeaseSet"};
+    "OperatorsKnown",  "WorkerAway",       "JobSet",         "LeaseSet",
+    "JobGivenUp"};
 static_assert(std::size(kEventNames) == std::variant_size_v<sched::Event>, "a new event has a name here");
 
 // Letters of names are not known here: as if it read files.

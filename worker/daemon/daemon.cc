@@ -28,6 +28,7 @@ namespace mr::worker {
 namespace {
 
 constexpr uint64_t kLogTailBytes = 256 << 10;
+constexpr Duration kDiskLook = Seconds(1);  // a guess: at 1 GB/s a disk has lost a tenth of the most that is kept
 
 // The worker's name for ever: random hexadecimal digits, made at the first start.
 Result<std::string> WorkerName(const std::string& path) {
@@ -104,12 +105,14 @@ struct Daemon::Impl {
     std::unique_ptr<JournalSeen> seen;
     std::unique_ptr<Session> session;
     std::unique_ptr<Housekeeping> housekeeping;
+    kj::Promise<void> disk_looks = nullptr;
   };
   // On the loop:
   kj::Own<rpc::RpcServer> server;
   kj::Own<rpc::HttpPort> http;
   kj::Own<rpc::SelfCheck> self_check;
   std::unique_ptr<Looped> looped;
+  std::unique_ptr<DiskWatch> disk;
   LoopWatch loop_watch{loop};  // of the heartbeat's thread
   std::unique_ptr<Heartbeat> heartbeat;
   std::atomic<int64_t> effects_lease_ns{0};  // 0: as long as they like
@@ -121,6 +124,8 @@ struct Daemon::Impl {
   void OnRegistered(const WorkerRef& self, uint64_t cluster_id, const Session::Options::Times& times);
   // The master answered what was sent at this time: attempts with side effects may run that much longer. Any thread.
   void RenewLease(Instant sent);
+  // Again and again, kDiskLook after each answer.
+  kj::Promise<void> LookAtDisk();
   // The master has not answered for so long that it has given this worker up, or is gone.
   void EndUnheard();
   Status Listen();
@@ -151,6 +156,8 @@ Status Daemon::Impl::PrepareDirectory() {
   }
   MR_ASSIGN_OR_RETURN(blocks, dfs::BlockStore::Open(options.data));
   blocks->KeepFree(options.min_free);
+  disk = std::make_unique<DiskWatch>(options.data, options.min_free);
+  disk->Look();
   return Status::Ok();
 }
 
@@ -248,6 +255,16 @@ void Daemon::Impl::OnRegistered(const WorkerRef& self, uint64_t cluster_id, cons
   });
 }
 
+// By the pool, since a disk may take long to answer.
+kj::Promise<void> Daemon::Impl::LookAtDisk() {
+  return OnPool(pool.poster(), [this] {
+           disk->Look();
+           return true;
+         })
+      .then([this](bool) { return loop.timer().afterDelay(kDiskLook.ns * kj::NANOSECONDS); })
+      .then([this] { return LookAtDisk(); });
+}
+
 void Daemon::Impl::EndUnheard() {
   if (looped->worker->idle()) return;
   LOG(WARNING) << "nothing was heard of the master at " << options.master << " for too long: the attempts here are ended";
@@ -337,8 +354,13 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(Options options, std::unique_ptr<T
         i.RenewLease(sent);
         i.loop.Post([&i, durable] { i.looped->session->Durable(durable); });
       },
-      [&i] { return i.loop_watch.Silent(); });
-  i.loop.Post([&i] { i.looped->session->Start(); });
+      [&i] { return i.loop_watch.Silent(); }, [&i] { return i.disk->seen(); });
+  i.loop.Post([&i] {
+    i.looped->session->Start();
+    i.looped->disk_looks = i.LookAtDisk().eagerlyEvaluate([](kj::Exception&& e) {
+      LOG(ERROR) << "the room on the disk is not looked at any more: " << e.getDescription().cStr();
+    });
+  });
   return daemon;
 }
 

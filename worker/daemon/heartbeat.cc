@@ -22,6 +22,7 @@ struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
   const std::function<void()> silent;
   const std::function<void(Instant, const JournalRecord&)> contact;
   const std::function<Duration()> loop_silent;
+  const std::function<DiskRoom()> room;
   std::atomic<int64_t> heard_ns{0};  // of the last answered beat, when it was sent; any thread
 
   // Below: on the loop.
@@ -41,12 +42,13 @@ struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
   rpc::KjThread loop{"heartbeat"};  // last
 
   Impl(std::string m, std::function<void(Instant)> u, std::function<void()> s,
-       std::function<void(Instant, const JournalRecord&)> c, std::function<Duration()> l)
+       std::function<void(Instant, const JournalRecord&)> c, std::function<Duration()> l, std::function<DiskRoom()> r)
       : master(std::move(m)),
         unknown(std::move(u)),
         silent(std::move(s)),
         contact(std::move(c)),
-        loop_silent(std::move(l)) {}
+        loop_silent(std::move(l)),
+        room(std::move(r)) {}
 
   void taskFailed(kj::Exception&&) override {}
 
@@ -85,6 +87,13 @@ struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
     ToWire(self, request.initWorker());
     request.setSequence(++sequence);
     request.setLoopSilentMs(static_cast<uint32_t>(std::min<int64_t>(loop_silent().millis(), UINT32_MAX)));
+    const DiskRoom now = room();
+    auto out = request.initRoom();
+    out.setFreeBytes(now.free_bytes);
+    out.setTotalBytes(now.total_bytes);
+    out.setFull(now.full);
+    out.setNoInodes(now.no_inodes);
+    if (now.full) out.setPath(now.path.c_str());
     const Instant sent = Now();
     tasks->add(loop.timer()
                    .timeoutAfter(kAnswerTimeout.ns * kj::NANOSECONDS, request.send())
@@ -121,9 +130,9 @@ struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
 
 Heartbeat::Heartbeat(std::string master, std::function<void(Instant)> unknown, std::function<void()> silent,
                      std::function<void(Instant, const JournalRecord&)> contact,
-                     std::function<Duration()> loop_silent)
+                     std::function<Duration()> loop_silent, std::function<DiskRoom()> room)
     : impl_(std::make_unique<Impl>(std::move(master), std::move(unknown), std::move(silent), std::move(contact),
-                                   std::move(loop_silent))) {}
+                                   std::move(loop_silent), std::move(room))) {}
 
 Instant Heartbeat::heard() const { return {impl_->heard_ns.load()}; }
 

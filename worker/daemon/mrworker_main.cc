@@ -42,8 +42,8 @@ DEFINE_string(lib_age, "30d", "remove operator libraries and side files that wer
 DEFINE_string(log_bytes, "1g", "logs of attempts that are kept; the oldest go first");
 DEFINE_string(log_age, "7d", "remove logs of attempts that were not written to for so long");
 DEFINE_string(min_free, "",
-              "take no new blocks while less than this is free on the disk of --data, such as 20g; 0 = no limit; default: the "
-              "smaller of 5 % of the disk and 10 GiB");
+              "take neither blocks nor attempts while less than this is free on the disk of --data, such as 20g; 0 = no "
+              "limit; default: the smaller of 5 % of the disk and 10 GiB");
 DEFINE_string(housekeeping, "1m", "time between two looks at the sizes and ages of libraries and logs");
 DEFINE_string(idle_timeout, "1h", "close data connections without a message for so long");
 DEFINE_string(send_timeout, "30s",

@@ -51,8 +51,21 @@ struct RegistrationPage {
 
 interface Heartbeats {
   # On its own connection (hello role: heartbeat) and thread.
-  beat @0 (worker :WorkerRef, sequence :UInt64, loopSilentMs :UInt32) -> (known :Bool, durable :Durable);
+  beat @0 (worker :WorkerRef, sequence :UInt64, loopSilentMs :UInt32, room :DiskRoom) -> (known :Bool, durable :Durable);
   # known = false: register again. loopSilentMs: for how long the worker's control loop has not moved; 0 while it does.
+}
+
+struct DiskRoom {
+  # Of the disk of a worker's data.
+  freeBytes @0 :UInt64;
+  totalBytes @1 :UInt64;
+  # 0: not known.
+  full @2 :Bool;
+  # Less is free than the worker keeps free (mrworker --min_free): it takes neither blocks nor attempts.
+  path @3 :Text;
+  # The directory, where it is full.
+  noInodes @4 :Bool;
+  # It is full because that file system has as many files as it may.
 }
 
 struct Durable {
