@@ -162,7 +162,9 @@ TEST_F(BlockStoreTest, AFreshCopyReplacesASuspectOne) {
   Write(5);
   EXPECT_TRUE(store_->Verify({5}, 1).ok());
   EXPECT_EQ(store_->List(), std::vector<BlockRef>{ref});
+  EXPECT_EQ(store_->used_bytes(), bytes_.size()) << "what lies in quarantine is not counted";
   Reopen();
+  EXPECT_EQ(store_->used_bytes(), bytes_.size());
   ASSERT_EQ(store_->Suspects().size(), 1u);
   EXPECT_TRUE(store_->Suspects()[0].aside);
   EXPECT_TRUE(store_->Verify({5}, 1).ok());

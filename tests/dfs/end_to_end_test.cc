@@ -102,6 +102,22 @@ TEST(DfsEndToEndTest, APutOfFewerOrMoreBytesThanItShouldHaveLeavesWhatIsThere) {
   }
 }
 
+TEST(DfsEndToEndTest, AMemberWhoseDiskDoesNotTakeTheBlockIsNotAmongThoseThatHaveIt) {
+  for (int failing = 0; failing < 3; ++failing) {  // wherever in the pipeline it stands
+    DfsCluster cluster(3, SmallBlocks());
+    // A file in the place of the folder of the first block.
+    ASSERT_TRUE(WriteFileDurably(cluster.node(failing).directory() + "/blocks/01", "in the way").ok());
+    const auto written = cluster.client().PutBytes("/x", {}, RandomBytes(1000, 9));
+    ASSERT_TRUE(written.ok()) << written.status().ToString();
+    ASSERT_EQ(written->blocks.size(), 1u);
+    ASSERT_EQ(written->blocks[0].block.id.value, 1u);
+    EXPECT_TRUE(cluster.node(failing).store().List().empty());
+    const auto& workers = written->blocks[0].workers;
+    EXPECT_EQ(workers.size(), 2u);
+    EXPECT_EQ(std::count(workers.begin(), workers.end(), cluster.node(failing).id()), 0) << "node " << failing;
+  }
+}
+
 TEST(DfsEndToEndTest, AFileIsReadAfterAServerIsLost) {
   DfsCluster cluster(3, SmallBlocks());
   const std::string bytes = RandomBytes(10 << 20, 3);

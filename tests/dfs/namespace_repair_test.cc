@@ -219,6 +219,18 @@ TEST_F(NamespaceRepairTest, ADiskThatFailsCountsAsLostAndIsStillRead) {
   EXPECT_TRUE(Deletes().empty());
 }
 
+TEST_F(NamespaceRepairTest, ADiskThatWorksAgainTakesTheBlocksThatWaitedForOneWorkerMore) {
+  for (uint32_t i = 1; i <= 3; ++i) Join(i);
+  Apply(DiskFailed{now_, W(3), 103, "cannot sync /d: Input/output error"});
+  const BlockRef block = Put("/f")[0].block;  // wants 3, and 2 can take it
+  Pass(Seconds(100));
+  EXPECT_TRUE(Copies().empty());
+  EXPECT_EQ(Holders(ns_, block.id), (std::set<WorkerId>{W(1), W(2)}));
+  Apply(DiskFailed{now_, W(3), 103, ""});
+  ASSERT_EQ(Copies().size(), 1u) << "at once";
+  EXPECT_EQ(Copies()[0].to, W(3));
+}
+
 // ---- Repairs ------------------------------------------------------------------------------------
 
 TEST_F(NamespaceRepairTest, AFailedCopyGoesFromAnotherSourceToAnotherTarget) {
