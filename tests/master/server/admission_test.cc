@@ -99,6 +99,7 @@ class AdmissionTest : public testing::Test {
     capnp::MallocMessageBuilder message;
     auto wire = message.initRoot<rpc::JobSpec>();
     test::FillTwoStages(wire, Path("input"), Path(output.empty() ? name : output), 2);
+    if (!input_.empty()) wire.getStages()[0].getInputs()[0].getFiles().getUris().set(0, input_.c_str());
     wire.setDeadlineMs(deadline_ms);
     auto spec = ReadSpec(wire.asReader());
     ASSERT_TRUE(spec.ok()) << spec.status().ToString();
@@ -157,6 +158,7 @@ class AdmissionTest : public testing::Test {
 
   test::TempDirectory directory_;
   std::string policies_ = "fair,jockey";
+  std::string input_;  // of jobs, in place of the local file
   std::shared_ptr<ProfileStore> profiles_;
   std::unique_ptr<HeldPredictions> outlets_;
   std::unique_ptr<Loop> loop_;
@@ -192,6 +194,35 @@ TEST_F(AdmissionTest, OfThoseThatArePlannedSideBySideOneMayWriteToAnOutput) {
     EXPECT_THAT(Refusal(late), HasSubstr("writes to the same output"));
     EXPECT_THAT(Refusal(late), HasSubstr("; wait for it (mrctl wait), ")) << "the next step";
   }
+}
+
+TEST_F(AdmissionTest, AJobThatIsRefusedWhenItIsPredictedKeepsNoInputs) {
+  Register();
+  const auto files = [this](const dfs::FsHost::PrepareFn& prepare) {
+    On([&] {
+      brain_->FsMutate(prepare, nullptr, [](const Status& status) { EXPECT_TRUE(status.ok()) << status.ToString(); });
+    });
+  };
+  files([](const dfs::Namespace& ns, const dfs::Stamp& now) {
+    return ns.PrepareCreate(now, "/in", false, 1, 0, "in");
+  });
+  files([](const dfs::Namespace& ns, const dfs::Stamp& now) {
+    return ns.PrepareComplete(now, ns.LeaseOf("in"), {});
+  });
+  input_ = "dfs:///in";
+  const auto pins = [this] {
+    size_t n = 0;
+    On([&] { n = brain_->files().Pins().size(); });
+    return n;
+  };
+  Submit("late", 3 * kThreeSlotsMs, "out");
+  Submit("early", 0, "out");
+  ASSERT_EQ(Held(), 1u);
+  EXPECT_EQ(Refusal("early"), "");
+  EXPECT_EQ(pins(), 2u);
+  Predict(0);
+  EXPECT_THAT(Refusal("late"), HasSubstr("writes to the same output"));
+  EXPECT_EQ(pins(), 1u) << "that of the job that runs";
 }
 
 TEST_F(AdmissionTest, ASubmitWaitsForThePredictionOfARunningJob) {

@@ -226,6 +226,20 @@ TEST_F(DrainBrainTest, IsSafeOnceTheBlocksAreElsewhereAlsoOverARestart) {
   EXPECT_FALSE(brain_->DrainOf(a)->Safe()) << "it may get something new";
 }
 
+TEST_F(DrainBrainTest, WritesDoNotCountOnAWorkerThatWasDrainedWhileItWasAwayAlsoOverARestart) {
+  Register('a');
+  Register('b');
+  const WorkerId a = Of('a'), b = Of('b');
+  brain_->Flush();
+  Start();
+  EXPECT_THAT(brain_->files().Health(10).awaited, ElementsAre(a, b));
+  brain_->Drain(a, true, [](Status) {});
+  EXPECT_THAT(brain_->files().Health(10).awaited, ElementsAre(b));
+  brain_->Flush();
+  Start();
+  EXPECT_THAT(brain_->files().Health(10).awaited, ElementsAre(b)) << "the journal has it";
+}
+
 TEST_F(DrainBrainTest, AWorkerThatLeavesKeepsItsBlocksAndNoneAreCopied) {
   Register('a');
   Register('b');

@@ -103,6 +103,7 @@ TEST_F(PlannerTest, ExpandsDirectoriesAndGlobsWithoutHiddenNames) {
   ASSERT_EQ(texts->size(), 2u);
   EXPECT_THAT((*texts)[0].uri, testing::EndsWith("/a.txt"));
   EXPECT_EQ(ExpandFileUri("file://" + root_ + "/*.csv").status().code(), Code::kNotFound);
+  EXPECT_EQ(ExpandFileUri("file://" + root_ + "/*")->size(), 3u) << "a glob takes neither _SUCCESS nor hidden names";
   const InputSize size = SizeOf({{"file:///a.txt", 10}, {"dfs:///b.gz", 5}, {"file:///c.zst", 2}});
   EXPECT_EQ(size.bytes, 17u);
   EXPECT_EQ(size.compressed, 7u);
