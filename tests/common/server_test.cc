@@ -19,6 +19,11 @@ namespace {
 
 using ::testing::HasSubstr;
 
+class NeverAnswers final : public DataServer::Server {
+ public:
+  kj::Promise<void> readBlock(ReadBlockContext) override { return kj::NEVER_DONE; }
+};
+
 class Answers final : public DataServer::Server {
  public:
   explicit Answers(std::shared_ptr<void> hold) : hold_(std::move(hold)) {}
@@ -40,13 +45,15 @@ struct Bench {
   uint16_t port = 0;
 
   // hold: services keep their connection.
-  explicit Bench(ServerLimits limits, bool hold = false) {
+  // answers: calls end.
+  explicit Bench(ServerLimits limits, bool hold = false, bool answers = true) {
     auto bound = WaitForLoop<Result<uint16_t>>(loop, [&] {
       Hello own;
       own.role = Role::kMaster;
       server = kj::heap<RpcServer>(
           loop.io(), own,
-          [hold](const Hello&, const PeerInfo& peer) -> Result<capnp::Capability::Client> {
+          [hold, answers](const Hello&, const PeerInfo& peer) -> Result<capnp::Capability::Client> {
+            if (!answers) return capnp::Capability::Client(DataServer::Client(kj::heap<NeverAnswers>()));
             return capnp::Capability::Client(
                 DataServer::Client(kj::heap<Answers>(hold ? peer.hold.lock() : nullptr)));
           },
@@ -144,6 +151,24 @@ TEST(RpcServerTest, AClientForWhichAServiceHoldsSomethingIsNotIdle) {
   ASSERT_TRUE(idle.Until([](const ServerCounts& c) { return c.idle == 2; }));
   EXPECT_EQ(held.Counts().clients, 1u);
   EXPECT_EQ(held.Counts().idle, 0u);
+}
+
+TEST(RpcServerTest, AClientWhoseCallIsUnderWayIsNotIdle) {
+  Bench idle({.idle = Millis(500)}), waiting({.idle = Millis(500)}, /*hold=*/false, /*answers=*/false);
+  ASSERT_TRUE(waiting.Connect(Role::kClient).ok());
+  kj::Promise<void> call = kj::READY_NOW;
+  waiting.loop.Run([&] {
+    auto server = waiting.peers[0]->Bootstrap<DataServer>();
+    call = server.readBlockRequest().send().ignoreResult().eagerlyEvaluate(nullptr);
+  });
+  // As above: two sweeps of the other server are as good as two of this one.
+  for (uint64_t n = 1; n <= 2; ++n) {
+    ASSERT_TRUE(idle.Connect(Role::kClient).ok());
+    ASSERT_TRUE(idle.Until([n](const ServerCounts& c) { return c.idle == n; }));
+  }
+  EXPECT_EQ(waiting.Counts().clients, 1u);
+  EXPECT_EQ(waiting.Counts().idle, 0u);
+  waiting.loop.Run([&] { call = kj::READY_NOW; });
 }
 
 TEST(SelfCheckTest, APortThatDoesNotAnswerIsNotReady) {
