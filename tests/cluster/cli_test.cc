@@ -370,6 +370,13 @@ TEST_F(CliTest, MovesFilesThroughTheBlockStoreUnchanged) {
   EXPECT_EQ(*ReadFile(Path("back")), *ReadFile(Path("in")));
   EXPECT_EQ(Mrctl({"fs", "head", "-n", "3", "/d/a"}).out, Shell("head -n 3 '" + Path("in") + "'"));
   EXPECT_EQ(Mrctl({"fs", "tail", "-n", "3", "/d/a"}).out, Shell("tail -n 3 '" + Path("in") + "'"));
+  // Three line ends lie within the last 64 KiB, which is how much is looked at first, and the third line begins before.
+  std::string lines;
+  for (const char c : {'a', 'b', 'c', 'd'}) lines += std::string(30'000, c) + "\n";
+  ASSERT_TRUE(WriteFileDurably(Path("long"), lines).ok());
+  ASSERT_EQ(Mrctl({"fs", "put", Path("long"), "/d/long"}).exit, 0);
+  EXPECT_EQ(Mrctl({"fs", "tail", "-n", "3", "/d/long"}).out, Shell("tail -n 3 '" + Path("long") + "'"));
+  EXPECT_EQ(Mrctl({"fs", "rm", "/d/long"}).exit, 0);
   EXPECT_EQ(Mrctl({"fs", "mv", "/d/a", "/d/b"}).exit, 0);
   EXPECT_THAT(Mrctl({"fs", "cat", "/d/*"}).err, HasSubstr("/d/* does not exist\n  fs takes names, not patterns"));
   EXPECT_THAT(Mrctl({"fs", "ls", "/d"}).out, ContainsRegex(" 2/3 .*/d/b")) << "three copies wanted, two workers";

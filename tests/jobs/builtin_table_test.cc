@@ -113,6 +113,21 @@ TEST(AggregateTest, EqualsALoop) {
   EXPECT_EQ(Rows("aggregate", csv, {"--by", "city,year", "--agg", "count,count(amount),sum(amount),min(amount),max(amount),distinct(name)"}), expected);
 }
 
+TEST(AggregateTest, GroupsBeyondTheTableStartAnewWhenItWasGivenOut) {
+  // Twice as many groups as the table of a task holds, each of one row.
+  constexpr int kGroups = 250'000;
+  std::string csv = "k,v\n";
+  for (int i = 0; i < kGroups; ++i) csv += std::to_string(1'000'000 + i) + "," + std::to_string(i % 10) + "\n";
+  const LocalOptions shape{.split_bytes = 64u << 20, .reduces = 1, .batch_records = 100'000, .block_bytes = 1 << 20};
+  const LocalResult result = RunTable("aggregate", csv, {"--by", "k", "--agg", "count,sum(v)"}, shape);
+  ASSERT_TRUE(result.ok) << result.error;
+  const std::vector<std::string> rows = SortedLinesOf(result.Output());
+  ASSERT_EQ(rows.size(), static_cast<size_t>(kGroups));
+  for (int i = 0; i < kGroups; ++i) {
+    ASSERT_EQ(rows[static_cast<size_t>(i)], std::to_string(1'000'000 + i) + ",1," + std::to_string(i % 10));
+  }
+}
+
 TEST(AggregateTest, AllRowsAreOneGroupWhereNoColumnIsNamed) {
   EXPECT_THAT(Rows("aggregate", "a,b\n1,x\n2.5,y\n4,x\n", {"--agg", "count,sum(a),avg(a),distinct(b),min(b)"}), ElementsAre("3,7.5,2.5,2,x"));
   EXPECT_THAT(Rows("aggregate", "a\n", {}), ElementsAre("0"));
