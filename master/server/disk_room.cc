@@ -1,5 +1,5 @@
-// What disks without room keep from running: a full worker takes neither blocks nor attempts, and where all are full the
-// job that holds most of their room fails.
+// What disks without room keep from running: a full worker takes neither blocks nor attempts, and where all are full
+// the job that waits and has most shuffle output fails.
 #include <glog/logging.h>
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 namespace mr::master {
 namespace {
 
-// For how long no worker has room before a job fails for it (guess: longer than what a job that just ended leaves behind
-// takes to go), and how long the space of one that failed gets to come back before the next does (guess: outputs go in
-// the background, file by file).
+// For how long no worker has room before a job fails for it (guess: longer than what a job that just ended leaves
+// behind takes to go), and how long the space of one that failed gets to come back before the next does (guess: outputs
+// go in the background, file by file).
 constexpr Duration kNoRoom = Seconds(3);
 constexpr Duration kRoomComesBack = Seconds(15);
 constexpr size_t kNamed = 5;
@@ -88,9 +88,9 @@ void Brain::FailWithoutRoom() {
   if (most == nullptr) return;
   no_room_until_ = now + kRoomComesBack;
   const JobId id = most->id;
-  Feed(sched::JobGivenUp{id, why + "; of the jobs that wait this one has most shuffle output, " + HumanBytes(most_bytes) +
-                                 ". Remove what is not needed from these disks (`mrctl fs du /`), or add workers, and "
-                                 "submit it again"});
+  Feed(sched::JobGivenUp{id, why + "; of the jobs that wait this one has most shuffle output, " +
+                                 HumanBytes(most_bytes) + ". Remove what is not needed from these disks " +
+                                 "(`mrctl fs du /`), or add workers, and submit it again"});
   Settle();
 }
 
