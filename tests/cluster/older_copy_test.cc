@@ -9,6 +9,7 @@
 #include "common/io/files.h"
 #include "tests/support/answers.h"
 #include "tests/support/cluster.h"
+#include "tests/support/http_get.h"
 #include "tests/support/small_disk.h"
 #include "tests/support/within.h"
 
@@ -17,7 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::ContainsRegex;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 std::set<std::string> BlockFiles(const Cluster& cluster) {
   std::set<std::string> paths;
@@ -73,6 +76,10 @@ TEST_P(OlderCopyTest, IsNoticedAndDeletesNothingAndGivesNoIdAgain) {
   const RunResult doctor = cluster.Mrctl({"doctor"});
   EXPECT_EQ(doctor.exit, 1) << doctor.out;
   EXPECT_THAT(doctor.out, HasSubstr("fail  journal     safe mode: records of the journal"));
+  // Ready, because files are read and the operator is awaited; the page says what for.
+  const std::string ready = HttpGet(cluster.master_http_port(), "/readyz");
+  EXPECT_THAT(ready, StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(ready, HasSubstr("ready, in safe mode: records of the journal are lost (mrctl store safemode)\n"));
   const RunResult refused = put("/new");
   EXPECT_EQ(refused.exit, 3) << refused.err;
   EXPECT_THAT(refused.err, HasSubstr("the master is in safe mode"));
@@ -81,6 +88,7 @@ TEST_P(OlderCopyTest, IsNoticedAndDeletesNothingAndGivesNoIdAgain) {
 
   ASSERT_EQ(cluster.Mrctl({"store", "safemode", "off"}).exit, 0);
   EXPECT_THAT(cluster.Mrctl({"store", "safemode"}).out, HasSubstr("safe mode is off"));
+  EXPECT_THAT(HttpGet(cluster.master_http_port(), "/readyz"), EndsWith("\r\n\r\nready\n"));
   const RunResult submitted =
       cluster.Mrctl({"-o", "json", "submit", "wordcount", "--input", "/kept", "--output", "/counts"});
   ASSERT_EQ(submitted.exit, 0) << submitted.err;

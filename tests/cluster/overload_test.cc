@@ -25,46 +25,13 @@
 #include "schema/data.capnp.h"
 #include "tests/support/answers.h"
 #include "tests/support/cluster.h"
+#include "tests/support/http_get.h"
 #include "tests/support/rounds.h"
 
 namespace mr::test {
 namespace {
 
 using ::testing::HasSubstr;
-
-UniqueFd Connect(uint16_t port) {
-  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const timeval limit{20, 0};
-  ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-  if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) fd.reset();
-  return fd;
-}
-
-// One answer over a connection that stays open. Empty: no answer.
-std::string Get(const UniqueFd& http, const std::string& path) {
-  const std::string request = "GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n";
-  if (::send(http.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) return "";
-  std::string text;
-  char buffer[65536];
-  while (true) {
-    const size_t head = text.find("\r\n\r\n");
-    const size_t at = text.find("Content-Length: ");
-    if (head != std::string::npos && at != std::string::npos && at < head &&
-        text.size() >= head + 4 + std::stoul(text.substr(at + 16))) {
-      return text;
-    }
-    const ssize_t n = ::recv(http.get(), buffer, sizeof buffer, 0);
-    if (n <= 0) return "";
-    text.append(buffer, static_cast<size_t>(n));
-  }
-}
-
-std::string Get(uint16_t port, const std::string& path) { return Get(Connect(port), path); }
 
 bool Until(const std::function<bool()>& met, Duration limit = Seconds(60)) {
   const Instant end = Now() + limit;
@@ -75,7 +42,7 @@ bool Until(const std::function<bool()>& met, Duration limit = Seconds(60)) {
   return true;
 }
 
-bool Ready(uint16_t http_port) { return Get(http_port, "/readyz").starts_with("HTTP/1.1 200"); }
+bool Ready(uint16_t http_port) { return HttpGet(http_port, "/readyz").starts_with("HTTP/1.1 200"); }
 
 double Metric(const std::string& metrics, const std::string& name) {
   const size_t at = metrics.find("\n" + name + " ");
@@ -95,7 +62,8 @@ std::string LogOf(const Cluster& cluster, const std::string& member) {
 
 void ExpectWorks(Cluster& cluster, const std::string& name) {
   EXPECT_TRUE(Until([&] { return Ready(cluster.master_http_port()) && Ready(cluster.worker_http_port(0)); }))
-      << Get(cluster.master_http_port(), "/readyz") << Get(cluster.worker_http_port(0), "/readyz") << cluster.Logs();
+      << HttpGet(cluster.master_http_port(), "/readyz") << HttpGet(cluster.worker_http_port(0), "/readyz")
+      << cluster.Logs();
   WriteBible(cluster.directory() + "/in-" + name, 50'000);
   const std::string root = "file://" + cluster.directory();
   const RunResult run =
@@ -179,20 +147,20 @@ TEST(OverloadTest, AcceptsThatFailArePausedLoggedOnceAndTriedAgain) {
   for (const Daemon& d : daemons) {
     ASSERT_TRUE(Until([&] { return Ready(d.http); })) << cluster.Logs();
     const UniqueFd kept = Connect(d.http);
-    std::string ready = Get(kept, "/readyz"), metrics;
+    std::string ready = HttpGet(kept, "/readyz"), metrics;
     ASSERT_TRUE(ready.starts_with("HTTP/1.1 200")) << ready;
     {
       const NoNewFiles none(d.pid);
       const UniqueFd rpc = Connect(d.rpc), http = Connect(d.http);
       // Not ready means that its own connection to itself is not answered.
-      EXPECT_TRUE(Until([&] { return (ready = Get(kept, "/readyz")).starts_with("HTTP/1.1 503"); })) << ready;
+      EXPECT_TRUE(Until([&] { return (ready = HttpGet(kept, "/readyz")).starts_with("HTTP/1.1 503"); })) << ready;
       EXPECT_TRUE(Until([&] {
-        metrics = Get(kept, "/metrics");
+        metrics = HttpGet(kept, "/metrics");
         return Metric(metrics, "mr_accept_failures_total{port=\"rpc\"}") >= 2 &&
                Metric(metrics, "mr_accept_failures_total{port=\"http\"}") >= 2;
       })) << metrics;
     }
-    EXPECT_TRUE(Until([&] { return Ready(d.http); })) << Get(d.http, "/readyz") << cluster.Logs();
+    EXPECT_TRUE(Until([&] { return Ready(d.http); })) << HttpGet(d.http, "/readyz") << cluster.Logs();
     const std::string log = LogOf(cluster, d.member);
     EXPECT_EQ(Count(log, "RPC port " + std::to_string(d.rpc) + ": cannot accept connections"), 1u) << log;
     EXPECT_EQ(Count(log, "HTTP port " + std::to_string(d.http) + ": cannot accept connections"), 1u) << log;
@@ -292,7 +260,7 @@ TEST(OverloadTest, APeerThatDoesNotReadCostsLittleMemoryAndIsDisconnected) {
     std::string metrics;
     EXPECT_TRUE(Until([&] {
       most = std::max(most, MemoryKib(cluster.worker_pid(0)));
-      metrics = Get(cluster.worker_http_port(0), "/metrics");
+      metrics = HttpGet(cluster.worker_http_port(0), "/metrics");
       return Metric(metrics, "mr_connections_closed_total{reason=\"slow\"}") == 1;
     })) << metrics << cluster.Logs();
   }
@@ -306,7 +274,7 @@ TEST(OverloadTest, APeerThatDoesNotReadCostsLittleMemoryAndIsDisconnected) {
     (void)::send(web.get(), requests.data(), requests.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     std::string metrics;
     EXPECT_TRUE(Until([&] {
-      metrics = Get(port, "/metrics");
+      metrics = HttpGet(port, "/metrics");
       return Metric(metrics, "mr_connections_closed_total{reason=\"http_slow\"}") == 1;
     })) << metrics;
   }

@@ -43,7 +43,7 @@ JournalSeen::JournalSeen(rpc::KjThread& loop, PostToPool post, std::string path)
     LOG(WARNING) << path_ << " is damaged: this worker does not know any more what was durable at its master";
     return;
   }
-  cluster_id_ = cluster;
+  cluster_id_ = written_cluster_ = cluster;
   newest_ = written_ = r;
 }
 
@@ -59,10 +59,12 @@ void JournalSeen::Note(uint64_t cluster_id, const JournalRecord& record) {
 void JournalSeen::WriteSoon() {
   if (writing_ || newest_ == written_) return;
   writing_ = true;
+  const bool new_epoch = newest_.epoch != written_.epoch || cluster_id_ != written_cluster_;
   tasks_.add(loop_.timer()
-                 .afterDelay(kSeenPeriod.ns * kj::NANOSECONDS)
+                 .afterDelay((new_epoch ? kNewEpochDelay : kSeenPeriod).ns * kj::NANOSECONDS)
                  .then([this] {
                    written_ = newest_;
+                   written_cluster_ = cluster_id_;
                    return OnPool(post_, [path = path_, text = Encode(cluster_id_, newest_)] {
                      return WriteFileDurably(path, text);
                    });

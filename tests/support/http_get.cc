@@ -1,0 +1,42 @@
+#include "tests/support/http_get.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+namespace mr::test {
+
+UniqueFd Connect(uint16_t port) {
+  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const timeval limit{20, 0};
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) fd.reset();
+  return fd;
+}
+
+std::string HttpGet(const UniqueFd& connection, const std::string& path) {
+  const std::string request = "GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n";
+  if (::send(connection.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) return "";
+  std::string text;
+  char buffer[65536];
+  while (true) {
+    const size_t head = text.find("\r\n\r\n");
+    const size_t at = text.find("Content-Length: ");
+    if (head != std::string::npos && at != std::string::npos && at < head &&
+        text.size() >= head + 4 + std::stoul(text.substr(at + 16))) {
+      return text;
+    }
+    const ssize_t n = ::recv(connection.get(), buffer, sizeof buffer, 0);
+    if (n <= 0) return "";
+    text.append(buffer, static_cast<size_t>(n));
+  }
+}
+
+std::string HttpGet(uint16_t port, const std::string& path) { return HttpGet(Connect(port), path); }
+
+}  // namespace mr::test
