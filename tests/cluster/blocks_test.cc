@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
+#include "common/io/files.h"
 #include "common/io/sha256.h"
 #include "tests/support/answers.h"
 #include "tests/support/cluster.h"
@@ -19,6 +23,37 @@ TEST(BlockStoreTest, AFileOutlivesAWorkerAndItsDisk) {
   const RunResult got = cluster.Mrctl({"fs", "get", "/a/words", dir + "/back"});
   ASSERT_EQ(got.exit, 0) << got.err << cluster.Logs();
   EXPECT_EQ(*Sha256File(dir + "/back"), *Sha256File(dir + "/in"));
+}
+
+TEST(BlockStoreTest, ACopyWhoseSourceCannotBeReadReplacesNothing) {
+  Cluster cluster({.workers = 1, .slots = 1});
+  ASSERT_TRUE(cluster.Start().ok());
+  const std::string dir = cluster.directory();
+  WriteWords(dir + "/damaged", 200'000, 3);
+  WriteWords(dir + "/old", 100, 4);
+  ASSERT_EQ(cluster.Mrctl({"fs", "put", dir + "/damaged", "/damaged"}).exit, 0);
+  std::string block;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(cluster.worker_data(0) + "/blocks")) {
+    if (entry.path().extension() == ".blk") block = entry.path();
+  }
+  ASSERT_FALSE(block.empty());
+  ASSERT_EQ(cluster.Mrctl({"fs", "put", dir + "/old", "/old"}).exit, 0);
+  // Behind its first half, so that a part of it arrives.
+  std::fstream file(block, std::ios::in | std::ios::out | std::ios::binary);
+  const auto at = static_cast<std::streamoff>(std::filesystem::file_size(block) / 4 * 3);
+  file.seekg(at);
+  const int byte = file.get();
+  file.seekp(at);
+  file.put(static_cast<char>(byte ^ 1));
+  file.close();
+  for (const std::vector<std::string>& copy : {std::vector<std::string>{"fs", "cp", "/damaged", "/new"},
+                                               {"fs", "cp", "--overwrite", "/damaged", "/old"}}) {
+    const RunResult run = cluster.Mrctl(copy);
+    EXPECT_NE(run.exit, 0) << run.out;
+    EXPECT_NE(run.err.find("damaged"), std::string::npos) << run.err;
+  }
+  EXPECT_EQ(cluster.Mrctl({"fs", "stat", "/new"}).exit, 7);
+  EXPECT_EQ(cluster.Mrctl({"fs", "cat", "/old"}).out, *ReadFile(dir + "/old"));
 }
 
 TEST(BlockStoreTest, FilesAndJobOutputsOutliveTheMaster) {

@@ -4,6 +4,7 @@
 
 #include "common/io/codec.h"
 #include "common/io/crc32c.h"
+#include "common/io/file_version.h"
 #include "common/io/files.h"
 
 namespace mr {
@@ -53,6 +54,25 @@ TEST(FilesTest, ALockIsHeldByOneDescriptor) {
   auto first = LockFile(path);
   ASSERT_TRUE(first.ok());
   EXPECT_EQ(LockFile(path).status().code(), Code::kRejected);
+}
+
+TEST(FileVersionTest, AnyOtherTimeOfModificationIsAChange) {
+  const FileVersion planned{1000, 5'000'000'000, 7, 1};
+  const auto with = [&](auto field, auto value) {
+    FileVersion now = planned;
+    now.*field = value;
+    return Compare(planned, now, true).change;
+  };
+  EXPECT_EQ(Compare(planned, planned, true).change, FileChange::kNone);
+  EXPECT_EQ(with(&FileVersion::mtime_ns, planned.mtime_ns + 1), FileChange::kChanged);
+  EXPECT_EQ(with(&FileVersion::mtime_ns, planned.mtime_ns - 1), FileChange::kChanged) << "touch -d, cp -p, rsync -t";
+  EXPECT_EQ(with(&FileVersion::inode, uint64_t{8}), FileChange::kChanged);
+  EXPECT_EQ(with(&FileVersion::device, uint64_t{2}), FileChange::kChanged);
+  EXPECT_EQ(with(&FileVersion::bytes, uint64_t{999}), FileChange::kChanged);
+  EXPECT_EQ(with(&FileVersion::bytes, uint64_t{1001}), FileChange::kGrew);
+  FileVersion elsewhere = planned;
+  elsewhere.device = 2;
+  EXPECT_EQ(Compare(planned, elsewhere, false).change, FileChange::kNone) << "numbers of devices differ between hosts";
 }
 
 }  // namespace

@@ -119,5 +119,19 @@ TEST(MessageGateTest, AboveTheSharedLimitEachPeerHasOneUnansweredCall) {
   EXPECT_EQ(asking.answered, 50);
 }
 
+TEST(MessageGateTest, AConnectionThatEndsGivesBackWhatItHadQueued) {
+  kj::EventLoop loop;
+  const kj::WaitScope scope{loop};
+  kj::TimerImpl timer{kj::origin<kj::TimePoint>()};
+  kj::TwoWayPipe pipe = kj::newTwoWayPipe();
+  SharedQueue shared{7, 1 << 20};  // 7: of another connection
+  {
+    MessageGate gate(*pipe.ends[0], timer, {}, shared, [] { return size_t{5000}; });
+    gate.Count();
+    EXPECT_EQ(shared.bytes, 5007u);
+  }
+  EXPECT_EQ(shared.bytes, 7u);
+}
+
 }  // namespace
 }  // namespace mr::rpc

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <condition_variable>
 #include <mutex>
@@ -215,7 +216,7 @@ TEST_F(BlockPowerTest, ASecondWriterIntoANewFolderWaitsForItsSync) {
   std::thread first([&] { EXPECT_TRUE(Write(*store, 0x2a).ok()); });
   {
     std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return syncing; });
+    EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(60), [&] { return syncing; })) << "its name is not synced";
   }
   // The folder is there, and its name is not on disk.
   std::thread second([&] {

@@ -18,6 +18,9 @@ class NamespaceRepairTest : public NamespaceTest {
   void Suspect(uint32_t i, const BlockRef& block, bool aside = false) {
     Apply(ReplicaSuspect{now_, W(i), 100 + i, block.id, block.generation, block.length, aside});
   }
+  void JoinUsed(uint32_t i, const std::string& rack, uint64_t used, std::vector<BlockRef> blocks = {}) {
+    Apply(WorkerJoined{now_, W(i), 100 + i, "host" + std::to_string(i) + ":1", rack, 0, used, std::move(blocks)});
+  }
   void NotCopied(const ReplicateBlock& copy, bool source_failed = false) {
     Apply(ReplicaNotCopied{now_, copy.from, copy.from_incarnation, copy.block.id, copy.block.generation,
                            source_failed});
@@ -302,6 +305,20 @@ TEST_F(NamespaceRepairTest, WhereEverySourceAndTargetFailedItPausesAndTriesAgain
   ASSERT_EQ(Copies().size(), 2u);
   Have(Copies()[1].to.value, staged.block);
   EXPECT_EQ(ns_.Counts().under_replicated, 0u);
+}
+
+TEST_F(NamespaceRepairTest, ASurplusReplicaGoesFromTheRackThatHasAnother) {
+  Join(1, "a");
+  JoinUsed(2, "b", 1 << 30);
+  Join(3, "c");
+  const BlockRef block = Put("/f")[0].block;
+  ASSERT_EQ(Holders(ns_, block.id), (std::set{W(1), W(2), W(3)}));
+  // One that was lost comes back: of its rack's two the more used one gives way, not the only one of another rack.
+  JoinUsed(4, "a", 1 << 20, {block});
+  Pass(Seconds(60));
+  ASSERT_EQ(Deletes().size(), 1u);
+  EXPECT_EQ(Deletes()[0].worker, W(4));
+  EXPECT_EQ(Holders(ns_, block.id), (std::set{W(1), W(2), W(3)}));
 }
 
 TEST_F(NamespaceRepairTest, ALateWordOfAnOldCopyChangesNothing) {

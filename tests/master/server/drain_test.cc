@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// A job of two maps and one reduce on workers of one slot each.
+// Jobs of two maps and one reduce on two workers of one slot each.
 class DrainScheduledTest : public testing::Test {
  protected:
   DrainScheduledTest() {
@@ -24,8 +24,12 @@ class DrainScheduledTest : public testing::Test {
     config.policies = "fifo";
     Send(config);
     for (uint32_t w = 1; w <= 2; ++w) Join(w);
+    Submit(kJob);
+  }
+
+  void Submit(JobId id) {
     sched::JobSubmitted job;
-    job.job = kJob;
+    job.job = id;
     job.graph.stages.resize(2);
     job.graph.stages[0].name = "m";
     job.graph.stages[0].inputs = {sched::StageInput{}};
@@ -34,7 +38,7 @@ class DrainScheduledTest : public testing::Test {
     job.graph.stages[1].inputs = {{true, sched::EdgeKind::kAllToAll, 0}};
     job.graph.stages[1].is_final = true;
     Send(job);
-    Send(sched::StagePlanned{kJob, 0, 1, std::vector<sched::TaskPlan>(2), ""});
+    Send(sched::StagePlanned{id, 0, 1, std::vector<sched::TaskPlan>(2), ""});
   }
 
   void Join(uint32_t w) {
@@ -75,9 +79,13 @@ TEST_F(DrainScheduledTest, ItsAttemptsGoOnAndItGetsNoNewOnes) {
   EXPECT_EQ(Report(1).attempts, 1u);
   EXPECT_FALSE(Report(1).Safe());
   EXPECT_THAT(WaitsFor(Report(1)), ElementsAre("1 attempt runs there, to the end"));
+  Submit({1, 2});  // its maps wait for slots
   Finish(1);
   EXPECT_EQ(Report(1).attempts, 0u);
-  EXPECT_EQ(launched_.size(), 2u);
+  EXPECT_EQ(launched_.size(), 2u) << "the drained worker's free slot is used";
+  Finish(2);
+  ASSERT_EQ(launched_.size(), 3u);
+  EXPECT_EQ(launched_[2].worker, WorkerId{2});
 }
 
 TEST_F(DrainScheduledTest, OutputsThatOnlyItHasKeepItAsLongAsAJobReadsThem) {

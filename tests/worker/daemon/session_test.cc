@@ -11,6 +11,7 @@
 #include "common/io/clock.h"
 #include "common/io/files.h"
 #include "tests/worker/daemon/fake_master.h"
+#include "worker/daemon/heartbeat.h"
 #include "worker/daemon/worker.h"
 
 namespace mr::worker {
@@ -307,6 +308,25 @@ TEST_F(SessionTest, AnAnswerToABeatFromBeforeTheRegistrationDoesNotEndIt) {
     EXPECT_FALSE(session_->registered());
   });
   master_.WaitForRegistration(2);
+}
+
+TEST(HeartbeatTest, AnAnswerOfAMasterThatDoesNotKnowTheWorkerIsNoContact) {
+  FakeMaster master;
+  master.SetKnown(false);
+  std::atomic<int> unknown = 0, contacts = 0;
+  const auto until = [](const auto& is) {
+    const Instant end = Now() + Seconds(60);
+    while (!is() && Now() < end) std::this_thread::yield();
+    return is();
+  };
+  Heartbeat heartbeat(
+      master.address(), [&](Instant) { ++unknown; }, [] {}, [&](Instant, const JournalRecord&) { ++contacts; },
+      [] { return Duration{}; }, [] { return DiskRoom{}; });
+  heartbeat.Set({{FakeMaster::kWorkerId}, kIncarnation}, 0, Millis(10), Duration{});
+  ASSERT_TRUE(until([&] { return unknown >= 3; }));
+  EXPECT_EQ(contacts, 0) << "it would extend the lease of side effects, and the work was given to others";
+  master.SetKnown(true);
+  EXPECT_TRUE(until([&] { return contacts >= 1; }));
 }
 
 }  // namespace

@@ -1,6 +1,10 @@
 // Limits that the host keeps: the lease of tasks with side effects, time without progress, processes; and whose processes
 // end with a task. Real children.
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <thread>
@@ -154,6 +158,47 @@ TEST_F(TaskLimitsTest, AProcessWhoseMainThreadHasEndedEndsWithTheTask) {
   EXPECT_EQ(RunOn(host_, std::move(s))->Wait().end, TaskEnd::kDone);
   ASSERT_GT(ReadPid(file), 0);
   EXPECT_FALSE(Alive(ReadPid(file)));
+}
+
+// Another process that traces this one, and does not look whether it ended: until then its parent cannot collect it.
+class Tracer {
+ public:
+  explicit Tracer(pid_t traced) {
+    int ends[2];
+    if (pipe(ends) != 0) return;
+    pid_ = fork();
+    if (pid_ == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      const char ok = ptrace(PTRACE_SEIZE, traced, nullptr, nullptr) == 0 ? 1 : 0;
+      (void)!write(ends[1], &ok, 1);
+      for (;;) pause();
+    }
+    char ok = 0;
+    traces_ = read(ends[0], &ok, 1) == 1 && ok == 1;
+    close(ends[0]);
+    close(ends[1]);
+  }
+  ~Tracer() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  bool traces() const { return traces_; }
+
+ private:
+  pid_t pid_ = -1;
+  bool traces_ = false;
+};
+
+TEST_F(TaskLimitsTest, AProcessWhoseEndCannotBeCollectedHoldsNobodyUpForEver) {
+  TaskSpec s = Leaking("leak.spin");
+  const std::string file = s.config;
+  auto c = RunOn(host_, std::move(s));
+  ASSERT_TRUE(Soon([&] { return ReadPid(file) > 0; }));
+  const Tracer tracer(ReadPid(file));
+  if (!tracer.traces()) GTEST_SKIP() << "no right to trace a process";
+  task_->Kill();
+  EXPECT_TRUE(Soon([&] { return c->ended(); })) << "the end of its task waits for it";
+  EXPECT_EQ(ListDirectory("/proc/" + std::to_string(ReadPid(file)) + "/task").value().size(), 1u) << "it was not killed";
 }
 
 TEST_F(TaskLimitsTest, AProcessWhoseMainThreadHasEndedIsKilledWithTheTree) {
