@@ -66,15 +66,21 @@ class HousekeepingTest : public testing::Test {
 };
 
 TEST_F(HousekeepingTest, TheOldestLibrariesGoAndNoneThatAnUnfinishedJobNames) {
-  const std::string used = Store('a', 9), old = Store('b', 5), newest = Store('c', 2);
+  const std::string used = Store('a', 9), side = Store('f', 8), old = Store('b', 5), newest = Store('c', 2);
   Start();
   FakeClient client(io_, master_->port());
-  ASSERT_TRUE(client.Submit(Spec("out", used)).ok());
-  options_.libraries = {200, Seconds(30 * 86400)};
+  ASSERT_TRUE(client.Submit([&](rpc::JobSpec::Builder spec) {
+    Spec("out", used)(spec);
+    auto file = spec.initFiles(1)[0];
+    file.setName("words");
+    file.setSha256(side);
+  }).ok());
+  options_.libraries = {300, Seconds(30 * 86400)};
   Start();
   ASSERT_TRUE(io_.Until([&] { return !Stored(old + ".so"); }));
   FakeClient again(io_, master_->port());
   EXPECT_TRUE(Stored(used + ".so")) << "the oldest, and named by a job that has not ended";
+  EXPECT_TRUE(Stored(side + ".so")) << "a side file of that job";
   EXPECT_TRUE(Stored(newest + ".so"));
   EXPECT_EQ(again.Submit(Spec("other", old)).status().code(), Code::kNotFound) << "it must be uploaded again";
   EXPECT_TRUE(again.Submit(Spec("other", newest)).ok());
