@@ -1,17 +1,18 @@
 #!/bin/sh
-# sh tests/bench/pairs.sh OTHER [PAIRS [LIST]]: runs the spine's benchmarks of the build in OTHER and of the one in build/
-# in turn, 40 times each unless told otherwise, under the same list of policies. OTHER is a build directory of another
-# commit. Prints for each line the median of the ratios (this build's time to the other's) with its 95 % interval, and
-# a verdict: "slower" when the whole interval lies above 1.03 (exit 1), "add pairs" when it is wider than .06, else "ok".
+# sh tests/bench/pairs.sh OTHER [PAIRS [LIST [REPEATS]]]: runs the spine's benchmarks of the build in OTHER and of the one
+# in build/ in turn, 40 times each unless told otherwise, under the same list of policies. OTHER is a build directory of
+# another commit. REPEATS: of the jobs of 10,000 tasks in each run; 0 = without them, for many pairs of the short jobs.
+# Prints for each line the median of the ratios (this build's time to the other's) with its 95 % interval, and a verdict:
+# "slower" when the whole interval lies above 1.03 (exit 1), "add pairs" when it is wider than .06, else "ok".
 set -eu
 cd "$(dirname "$0")/../.."
-[ $# -ge 1 ] && [ -x "$1/bin/spine_bench" ] || { echo "usage: $0 OTHER_BUILD [PAIRS [LIST]]; ./dev build there first" >&2; exit 2; }
-other=$1 pairs=${2:-40} list=${3:-fair,late,blacklist}
+[ $# -ge 1 ] && [ -x "$1/bin/spine_bench" ] || { echo "usage: $0 OTHER_BUILD [PAIRS [LIST [REPEATS]]]; ./dev build there first" >&2; exit 2; }
+other=$1 pairs=${2:-40} list=${3:-fair,late,blacklist} repeats=${4:-1}
 lines=$(mktemp)
 trap 'rm -f "$lines"' EXIT
 run() { # WHICH BUILD PAIR
   # It exits with 1 where it misses a target, which is not the question here.
-  "$2/bin/spine_bench" 1 "$list" | sed -n 's/^\(.*[^ ]\)  *\([0-9.]*\) \(ms\|tasks\/s\) .*$/\1\t\2\t\3/p' | sed "s/^/$3\t$1\t/" >>"$lines" || true
+  "$2/bin/spine_bench" "$repeats" "$list" | sed -n 's/^\(.*[^ ]\)  *\([0-9.]*\) \(ms\|tasks\/s\) .*$/\1\t\2\t\3/p' | sed "s/^/$3\t$1\t/" >>"$lines" || true
 }
 i=0
 while [ "$i" -lt "$pairs" ]; do
