@@ -326,5 +326,108 @@ TEST(DfsEndToEndTest, AReplicaHereIsGivenAsADescriptorAndOthersAsAnUnnamedFile) 
   }
 }
 
+// A client with options of its own, as a worker has one.
+class OwnClient {
+ public:
+  OwnClient(DfsCluster& cluster, DfsClient::Options options) {
+    rpc::Hello hello;
+    hello.role = rpc::Role::kClient;
+    options.hello.cluster_id = kCluster;
+    const Status made = rpc::WaitForLoop<Status>(loop_, [&] {
+      return rpc::RpcConnection::Connect(loop_.io(), cluster.master_address(), hello)
+          .then([&](Result<kj::Own<rpc::RpcConnection>> connected) {
+            connection_ = *std::move(connected);
+            return connection_->Bootstrap<rpc::MasterForClient>().filesRequest().send();
+          })
+          .then([&](auto response) {
+            client_ = kj::heap<DfsClient>(loop_.io(), response.getFiles(), std::move(options));
+            return Status::Ok();
+          });
+    });
+    EXPECT_TRUE(made.ok());
+  }
+  ~OwnClient() noexcept(false) {
+    loop_.Run([&] {
+      client_ = nullptr;
+      connection_ = nullptr;
+    });
+  }
+  // fn: of the client, gives a promise of a T.
+  template <class T, class F>
+  T Wait(F fn) {
+    return rpc::WaitForLoop<T>(loop_, [&] { return fn(*client_); });
+  }
+
+ private:
+  rpc::KjThread loop_{"test-own-client"};
+  kj::Own<rpc::RpcConnection> connection_;
+  kj::Own<DfsClient> client_;
+};
+
+// Each chunk of it is right by its own sidecar; only the digest of what was written knows better.
+TEST(DfsEndToEndTest, AReplicaOfOtherBytesIsNotReadByItsOwnWorkerEither) {
+  DfsCluster cluster(2, SmallBlocks());
+  const std::string bytes = RandomBytes(1 << 20, 9), others = RandomBytes(1 << 20, 10);
+  const auto written = cluster.client().PutBytes("/x", {}, bytes);
+  ASSERT_TRUE(written.ok());
+  const BlockRef block = written->blocks.at(0).block;
+  Node& node = cluster.node(0);
+  ASSERT_TRUE(node.store().Delete(block.id, block.generation).ok());
+  auto writer = node.store().Create(block.id, block.generation);
+  ASSERT_TRUE(writer.ok() && (*writer)->Append(others).ok());
+  ASSERT_TRUE((*writer)->Finish(others.size(), Hash64(others)).ok());
+
+  DfsClient::Options options;
+  options.pool = node.pool().AsPool();
+  options.own_address = node.address();
+  options.own_store = &node.store();
+  OwnClient client(cluster, std::move(options));
+  std::string got;
+  const Status read = client.Wait<Status>([&](DfsClient& c) { return c.Get("/x", StringSink(&got)); });
+  EXPECT_TRUE(read.ok()) << read.ToString();
+  EXPECT_TRUE(got == bytes) << "it was taken for the block";
+  // Marked, or replaced by a good one already.
+  EXPECT_TRUE(Eventually([&] {
+    const auto now = node.store().Read(block.id, block.generation, 0, block.length);
+    return !now.ok() || *now == bytes;
+  })) << "nobody marked it";
+}
+
+TEST(DfsEndToEndTest, ABlockThatNoDiskTakesIsGivenUpAfterItsTries) {
+  DfsCluster cluster(2, SmallBlocks());
+  // Files in the places of all folders.
+  const auto each = [&](const auto& fn) {
+    for (const int i : {0, 1}) {
+      for (int folder = 0; folder < 256; ++folder) {
+        char name[3];
+        std::snprintf(name, sizeof name, "%02x", static_cast<unsigned>(folder));
+        fn(cluster.node(i).directory() + "/blocks/" + name);
+      }
+    }
+  };
+  each([](const std::string& path) { std::ofstream(path) << "in the way"; });
+  std::promise<void> over;
+  std::thread rescue([&, done = over.get_future()] {
+    // Where it would be tried for ever, it succeeds in the end, and that is wrong.
+    if (done.wait_for(std::chrono::seconds(30)) != std::future_status::ready) {
+      each([](const std::string& path) { std::filesystem::remove(path); });
+    }
+  });
+  TestPool pool;
+  DfsClient::Options options;
+  options.pool = pool.AsPool();
+  options.write_tries = 3;
+  {
+    OwnClient client(cluster, std::move(options));
+    const auto written = client.Wait<Result<WrittenFile>>(
+        [&](DfsClient& c) { return c.Put("/x", {}, StringSource(RandomBytes(1000, 9))); });
+    over.set_value();
+    EXPECT_NE(written.status().message().find("could not be made durable in 3 tries"), std::string::npos)
+        << written.status().ToString();
+  }
+  rescue.join();
+  EXPECT_EQ(cluster.client().Stat("/x").status().code(), Code::kNotFound);
+}
+
 }  // namespace
 }  // namespace mr::dfs::test

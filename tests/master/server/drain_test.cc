@@ -248,6 +248,19 @@ TEST_F(DrainBrainTest, WritesDoNotCountOnAWorkerThatWasDrainedWhileItWasAwayAlso
   EXPECT_THAT(brain_->files().Health(10).awaited, ElementsAre(b)) << "the journal has it";
 }
 
+TEST_F(DrainBrainTest, AWorkerThatWasExcludedWhileItWasAwayIsNotAwaitedAlsoOverARestart) {
+  Register('a');
+  Register('b');
+  const WorkerId a = Of('a'), b = Of('b');
+  brain_->Flush();
+  Start();
+  brain_->Exclude(a, true, [](Status) {});
+  EXPECT_THAT(brain_->files().Health(10).awaited, ElementsAre(b));
+  brain_->Flush();
+  Start();
+  EXPECT_THAT(brain_->files().Health(10).awaited, ElementsAre(b)) << "the journal has it";
+}
+
 TEST_F(DrainBrainTest, AWorkerThatLeavesKeepsItsBlocksAndNoneAreCopied) {
   Register('a');
   Register('b');

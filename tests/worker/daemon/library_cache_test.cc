@@ -78,6 +78,20 @@ TEST_F(LibraryCacheTest, AFileThatIsBeingRemovedIsNotHandedOut) {
   loop_.Run([&] { waits = nullptr, removed = nullptr; });
 }
 
+TEST_F(LibraryCacheTest, AFileOfAnEarlierLifeThatIsDamagedIsFetchedAgain) {
+  ASSERT_TRUE(WriteFileDurably(file_, "an operator").ok());
+  std::optional<Result<std::string>> path;
+  kj::Promise<void> waits = nullptr;
+  loop_.Run([&] {
+    waits = cache_->Path(sha256_).then([&](Result<std::string> got) { path = std::move(got); }).eagerlyEvaluate(nullptr);
+  });
+  RunPool(/*newest_first=*/false, [&] { return path.has_value() && posted_.empty(); });
+  ASSERT_TRUE(path.has_value() && path->ok());
+  EXPECT_EQ(asked_, 1);
+  EXPECT_EQ(ReadFile(**path).value(), kBytes);
+  loop_.Run([&] { waits = nullptr; });
+}
+
 TEST_F(LibraryCacheTest, AFileThatIsBeingFetchedIsNotRemoved) {
   bool removes = false, done = false;
   kj::Promise<void> waits = nullptr, removed = nullptr;

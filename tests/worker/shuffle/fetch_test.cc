@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "tests/worker/shuffle/fetch_testing.h"
 
 namespace mr::worker {
@@ -236,6 +238,25 @@ TEST_F(FetchTest, ADamagedChunkIsCorrupted) {
   StoreAndAsk(1, MakeOutput(1, 5, 2, 200), true);
   ExpectFailure(Code::kCorrupted, "digest");
   EXPECT_FALSE(seen_.complete.contains({1, 3}));
+}
+
+TEST_F(FetchTest, CopiesThatFailGiveTheirPartOfTheWindowBack) {
+  std::atomic<bool> damage = true;
+  Serve([&](uint32_t, uint32_t, StoredChunk* stored) {
+    if (damage) stored->bytes[stored->bytes.size() / 2] ^= 1;
+  });
+  Read({.window_bytes = 256 << 10});
+  constexpr uint32_t kBad = 20;
+  for (uint32_t task = 0; task < kBad; ++task) {
+    StoreAndAsk(task, MakeOutput(task, 2, 2, 100, /*value_bytes=*/256), true);
+  }
+  ASSERT_TRUE(seen_.WaitForEnds(kBad)) << "the reader asks for nothing any more";
+  damage = false;
+  StoreAndAsk(kBad, MakeOutput(kBad, 2, 2, 100, /*value_bytes=*/256), true);
+  ASSERT_TRUE(seen_.WaitForEnds(kBad + 1));
+  std::lock_guard lock(seen_.mutex);
+  EXPECT_EQ(seen_.failed.size(), kBad);
+  EXPECT_TRUE(seen_.complete.contains({kBad, 1}));
 }
 
 // What holds for a reader elsewhere and for one on the worker that has the output: the same bodies for both.
