@@ -196,33 +196,49 @@ TEST_F(AdmissionTest, OfThoseThatArePlannedSideBySideOneMayWriteToAnOutput) {
   }
 }
 
-TEST_F(AdmissionTest, AJobThatIsRefusedWhenItIsPredictedKeepsNoInputs) {
-  Register();
-  const auto files = [this](const dfs::FsHost::PrepareFn& prepare) {
+// Inputs in the block store, which are pinned from the planning on.
+class AdmissionPinsTest : public AdmissionTest {
+ protected:
+  AdmissionPinsTest() {
+    Register();
+    Change([](const dfs::Namespace& ns, const dfs::Stamp& now) {
+      return ns.PrepareCreate(now, "/in", false, 1, 0, "in");
+    });
+    Change([](const dfs::Namespace& ns, const dfs::Stamp& now) {
+      return ns.PrepareComplete(now, ns.LeaseOf("in"), {});
+    });
+    input_ = "dfs:///in";
+  }
+  void Change(const dfs::FsHost::PrepareFn& prepare) {
     On([&] {
       brain_->FsMutate(prepare, nullptr, [](const Status& status) { EXPECT_TRUE(status.ok()) << status.ToString(); });
     });
-  };
-  files([](const dfs::Namespace& ns, const dfs::Stamp& now) {
-    return ns.PrepareCreate(now, "/in", false, 1, 0, "in");
-  });
-  files([](const dfs::Namespace& ns, const dfs::Stamp& now) {
-    return ns.PrepareComplete(now, ns.LeaseOf("in"), {});
-  });
-  input_ = "dfs:///in";
-  const auto pins = [this] {
+  }
+  size_t Pins() {
     size_t n = 0;
     On([&] { n = brain_->files().Pins().size(); });
     return n;
-  };
+  }
+};
+
+TEST_F(AdmissionPinsTest, AJobThatIsRefusedWhenItIsPredictedKeepsNoInputs) {
   Submit("late", 3 * kThreeSlotsMs, "out");
   Submit("early", 0, "out");
   ASSERT_EQ(Held(), 1u);
   EXPECT_EQ(Refusal("early"), "");
-  EXPECT_EQ(pins(), 2u);
+  EXPECT_EQ(Pins(), 2u);
   Predict(0);
   EXPECT_THAT(Refusal("late"), HasSubstr("writes to the same output"));
-  EXPECT_EQ(pins(), 1u) << "that of the job that runs";
+  EXPECT_EQ(Pins(), 1u) << "that of the job that runs";
+}
+
+TEST_F(AdmissionPinsTest, AJobWhoseDeadlineCannotBeMetKeepsNoInputs) {
+  Submit("hopeless", 1);
+  ASSERT_EQ(Held(), 1u);
+  EXPECT_EQ(Pins(), 1u);
+  Predict(0);
+  EXPECT_NE(Refusal("hopeless"), "");
+  EXPECT_EQ(Pins(), 0u);
 }
 
 TEST_F(AdmissionTest, ASubmitWaitsForThePredictionOfARunningJob) {
