@@ -59,6 +59,14 @@ TEST_F(BadRecordsTest, OfCommitsBeforeARestartCount) {
   EXPECT_EQ(records_.Excess(job_, Task(1), Counted(1), {}), "");
 }
 
+TEST_F(BadRecordsTest, ACounterOfThatNameThatAnOperatorKeepsForItselfIsNone) {
+  FinishedExtra extra;
+  extra.counters = {{"map", "bad_records", 50}};
+  EXPECT_EQ(records_.Excess(job_, Task(0), extra, {}), "");
+  extra.counters.push_back({"mr", "bad_records", 11});
+  EXPECT_THAT(records_.Excess(job_, Task(0), extra, {}), HasSubstr("met 11 bad records"));
+}
+
 TEST_F(BadRecordsTest, FewAreTold) {
   records_.Committed(job_, Task(0), Counted(3), {"one", "two", "three"});
   const std::string excess = records_.Excess(job_, Task(1), Counted(9), {"four"});

@@ -43,10 +43,10 @@ class DiskRoomTest : public testing::Test {
     brain_->HeartbeatConnected(in.info.incarnation, true);
   }
   WorkerView& Of(char name) { return *brain_->workers().FindIncarnation(static_cast<uint64_t>(name)); }
-  void Beat(char name, bool full) {
+  void Beat(char name, bool full, Duration silent = {}) {
     DiskRoom room{50 * kGiB, 100 * kGiB};
     if (full) room = {kGiB, 100 * kGiB, true, false, std::string("/data/") + name};
-    EXPECT_TRUE(brain_->Beat(Of(name).id, Of(name).info.incarnation, {}, room));
+    EXPECT_TRUE(brain_->Beat(Of(name).id, Of(name).info.incarnation, silent, room));
   }
   // As the master's loop does: ticks each 250 ms, and both beat.
   void Run(Duration time, bool a_full, bool b_full) {
@@ -93,6 +93,25 @@ TEST_F(DiskRoomTest, RoomIsNotAllThatAnOperatorMayWantOfAWorker) {
   EXPECT_EQ(States(), "live full");
   EXPECT_FALSE(MayStart('b')) << "wanted again, but without room";
   Run(Seconds(1), false, false);
+  EXPECT_TRUE(MayStart('b'));
+}
+
+TEST_F(DiskRoomTest, AWorkerThatLeavesGetsNothingThoughItHasRoomAgain) {
+  Run(Seconds(1), false, true);
+  brain_->Leaving(Of('b').id, Of('b').info.incarnation);
+  Run(Seconds(1), false, false);
+  EXPECT_EQ(States(), "live draining");
+  EXPECT_FALSE(MayStart('b'));
+}
+
+TEST_F(DiskRoomTest, AWorkerWhoseLoopStandsStillGetsNothingThoughItHasRoomAgain) {
+  Run(Seconds(1), false, true);
+  Beat('b', true, Seconds(30));
+  Beat('b', false, Seconds(30));
+  EXPECT_EQ(States(), "live stalled");
+  EXPECT_FALSE(MayStart('b'));
+  Run(Seconds(1), false, false);
+  EXPECT_EQ(States(), "live live");
   EXPECT_TRUE(MayStart('b'));
 }
 

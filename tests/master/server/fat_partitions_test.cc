@@ -89,5 +89,18 @@ TEST(PartitionSizesTest, AreThoseOfTheTableOrOfTheReportOrUnknown) {
   EXPECT_TRUE(sizes.Of(job, 1, 0, 2).empty());
 }
 
+TEST(PartitionSizesTest, OfATaskThatCommitsAgainCountOnceAgainstTheMost) {
+  JobView job;
+  job.id = {1, 1};
+  job.stages.resize(1);
+  job.stages[0].tasks.resize(2);
+  PartitionSizes sizes;
+  sizes.Note({job.id, 0, 0}, {1, 2});
+  for (int commits = 0; commits < 3; ++commits) {
+    sizes.Note({job.id, 0, 1}, std::vector<uint32_t>(kMostPartitionSizes - 2, 4));
+    EXPECT_THAT(sizes.Of(job, 0, 0, 2), ElementsAre(ElementsAre(1024, 2048), ElementsAre(4096, 4096))) << commits;
+  }
+}
+
 }  // namespace
 }  // namespace mr::master

@@ -50,6 +50,24 @@ TEST(JobTableTest, WhetherAnOutputIsTakenCostsTheSameWithManyJobs) {
   }
 }
 
+// The end of the first is decided, and on its way to the disk, while the second is accepted.
+TEST(JobTableTest, OfTwoJobsWithOneOutputTheSecondHoldsItWhenTheEndOfTheFirstIsTold) {
+  JobTable table;
+  const JobId first{1, 1}, second{1, 2};
+  const auto submit = [&](JobId id) {
+    table.Fold({{}, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}}, TwoStages(1, 1, 1), {}, id.seq);
+  };
+  submit(first);
+  table.Fold({{}, sched::JobKillAsked{first, ""}}, "", {sched::FailJob{first, true, "", {}}}, 3);
+  submit(second);
+  ASSERT_EQ(table.OpenJobs().size(), 2u);
+  table.Settle(first);
+  EXPECT_THAT(table.OpenJobs(), testing::ElementsAre(second)) << "its library is in use";
+  const JobView* holder = table.OpenWithOutput(table.Find(second)->spec.output_uri);
+  ASSERT_NE(holder, nullptr);
+  EXPECT_EQ(holder->id, second);
+}
+
 TEST(JobTableTest, JobsInBriefKeepTheirTotalsThroughASnapshot) {
   JobTable table(2000);
   const auto submit = [&](uint32_t n) {

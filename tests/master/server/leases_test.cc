@@ -185,5 +185,16 @@ TEST_F(LeasesTest, AWorkerWhoseLoopMovesAgainHasLostNothing) {
   EXPECT_FALSE(MayStart('b'));
 }
 
+// The loop does not run here, so it never hears that a record is on the disk.
+TEST_F(LeasesTest, NoOrderOfAnOperatorIsAnsweredBeforeItsRecordIsOnDisk) {
+  int drained = 0, excluded = 0;
+  brain_->Drain(Of('a').id, true, [&](Status) { ++drained; });
+  brain_->Drain(Of('a').id, false, [&](Status) { ++drained; });
+  EXPECT_EQ(drained, 0);
+  brain_->Exclude(Of('b').id, true, [&](Status) { ++excluded; });
+  brain_->Exclude(Of('b').id, false, [&](Status) { ++excluded; });
+  EXPECT_EQ(excluded, 0);
+}
+
 }  // namespace
 }  // namespace mr::master

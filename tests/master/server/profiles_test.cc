@@ -99,6 +99,16 @@ TEST_F(ProfileStoreTest, OneThatIsDamagedOrOfAnotherVersionIsDroppedAndBegunAnew
   }
 }
 
+TEST(ProfileTest, AStageReadsNoneButEarlierOnes) {
+  sched::RunProfile run = OfRun(2);
+  run.stages.resize(2, run.stages[0]);
+  for (const uint32_t upstream : {0, 1, 2}) {
+    run.stages[1].inputs = {{true, sched::EdgeKind::kAllToAll, upstream}};
+    const auto read = DecodeProfile(EncodeProfile({"a", 1, 100, {1, 1}, run}));
+    EXPECT_EQ(read.ok(), upstream == 0) << upstream;
+  }
+}
+
 TEST_F(ProfileStoreTest, ADatabaseThatCannotBeOpenedIsPutAside) {
   {
     ProfileStore store(path_);
@@ -202,6 +212,14 @@ TEST_F(ProfileStoreTest, KnowsWhatASlotReadsInASecond) {
   }
   ProfileStore store(path_);
   EXPECT_NEAR(store.BytesPerSlotSecond(), 200, 1e-6) << "also after a restart";
+}
+
+TEST_F(ProfileStoreTest, WhatIsForgottenSaysNothingOfWhatASlotReadsInASecond) {
+  ProfileStore store(path_, 1);
+  ASSERT_TRUE(store.Add("a", 1, {1, 1}, 1, OfRun(2, 5, 1000)).ok());
+  ASSERT_TRUE(store.Add("b", 1, {1, 2}, 2, OfRun(1, 10, 3000)).ok());
+  ASSERT_EQ(store.size(), 1u);
+  EXPECT_NEAR(store.BytesPerSlotSecond(), 300, 1e-6);
 }
 
 }  // namespace
