@@ -46,10 +46,11 @@ struct Bench {
 
   // hold: services keep their connection.
   // answers: calls end.
-  explicit Bench(ServerLimits limits, bool hold = false, bool answers = true) {
+  explicit Bench(ServerLimits limits, bool hold = false, bool answers = true, uint64_t cluster = 0) {
     auto bound = WaitForLoop<Result<uint16_t>>(loop, [&] {
       Hello own;
       own.role = Role::kMaster;
+      own.cluster_id = cluster;
       server = kj::heap<RpcServer>(
           loop.io(), own,
           [hold, answers](const Hello&, const PeerInfo& peer) -> Result<capnp::Capability::Client> {
@@ -70,10 +71,11 @@ struct Bench {
     });
   }
 
-  Status Connect(Role role) {
-    return WaitForLoop<Status>(loop, [this, role] {
+  Status Connect(Role role, uint64_t cluster = 0) {
+    return WaitForLoop<Status>(loop, [this, role, cluster] {
       Hello hello;
       hello.role = role;
+      hello.cluster_id = cluster;
       return RpcConnection::Connect(loop.io(), "127.0.0.1:" + std::to_string(port), hello)
           .then([this](Result<kj::Own<RpcConnection>> connection) -> Status {
             if (!connection.ok()) return connection.status();
@@ -131,6 +133,18 @@ TEST(RpcServerTest, SilentConnectionsAreClosedSoon) {
   Bench b({});
   for (int i = 0; i < 3; ++i) b.Open(nullptr);
   EXPECT_TRUE(b.Until([](const ServerCounts& c) { return c.silent == 3 && c.greeting == 0; })) << b.Counts().silent;
+}
+
+// Its blocks would have the ids of others here.
+TEST(RpcServerTest, AWorkerOfAnotherClusterIsRefused) {
+  Bench b({}, /*hold=*/false, /*answers=*/true, /*cluster=*/7);
+  EXPECT_TRUE(b.Connect(Role::kWorker, 7).ok());
+  EXPECT_TRUE(b.Connect(Role::kWorker, 0).ok()) << "it has not been in any";
+  for (const Role role : {Role::kWorker, Role::kHeartbeat, Role::kData}) {
+    const Status other = b.Connect(role, 8);
+    EXPECT_EQ(other.code(), Code::kRejected) << other.ToString();
+  }
+  EXPECT_EQ(b.Counts().workers, 2u);
 }
 
 TEST(RpcServerTest, IdleClientsAreClosed) {

@@ -199,6 +199,20 @@ TEST_F(BlockPowerTest, TheSidecarIsNamedBeforeTheBytesAndTheDirectoriesAreSynced
   }
 }
 
+TEST_F(BlockPowerTest, ASmallFileIsSyncedBeforeItHasItsNameAndThenTheNameIs) {
+  std::vector<std::string> calls;
+  {
+    const OnDiskCall hook([&](const DiskCall& c) {
+      const auto name = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
+      if (c.kind == DiskCall::kRename) calls.push_back("name " + name(c.to));
+      if (c.kind == DiskCall::kSync) calls.push_back("sync " + name(c.path));
+      return 0;
+    });
+    ASSERT_TRUE(WriteFileDurably(root_ + "/small", "bytes").ok());
+  }
+  EXPECT_EQ(calls, (std::vector<std::string>{"sync small.tmp", "name small", "sync root"}));
+}
+
 TEST_F(BlockPowerTest, ASecondWriterIntoANewFolderWaitsForItsSync) {
   auto store = Open(root_);
   std::mutex mutex;
@@ -372,6 +386,27 @@ TEST_F(BlockPowerTest, AReplicaThatGivesAnIoErrorIsKeptAndIsGoodAgainWhenAllOfIt
   EXPECT_EQ(restored, (std::vector<uint64_t>{1, 3}));
   EXPECT_EQ(store->List().size(), 3u);
   EXPECT_FALSE(store->Read({2}, 1, 0, 100).ok());
+  EXPECT_TRUE(store->Verify({1}, 1).ok());
+}
+
+// All of it is read in steps of 1 MiB.
+TEST_F(BlockPowerTest, ALargeReplicaThatGaveAnIoErrorIsGoodAgainToo) {
+  auto store = Open(root_);
+  {
+    Rng rng(3);
+    std::string bytes((2 << 20) + 1000, '\0');
+    for (char& c : bytes) c = static_cast<char>(rng.Next());
+    auto writer = store->Create({1}, 1);
+    ASSERT_TRUE(writer.ok() && (*writer)->Append(bytes).ok());
+    ASSERT_TRUE((*writer)->Finish(bytes.size(), Hash64(bytes)).ok());
+  }
+  unreadable = true;
+  EXPECT_EQ(store->Read({1}, 1, 0, 100).status().code(), Code::kCorrupted);
+  unreadable = false;
+  EXPECT_TRUE(store->List().empty());
+  while (!store->Scrub(1 << 20).wrapped) {
+  }
+  EXPECT_EQ(store->List().size(), 1u);
   EXPECT_TRUE(store->Verify({1}, 1).ok());
 }
 

@@ -208,6 +208,18 @@ TEST_F(BlockStoreTest, OpenForReadChecksTheRangeThatWillBeRead) {
   EXPECT_EQ(store_->OpenForRead({5}, 1, true, 200'000, 100'000).status().code(), Code::kCorrupted);
 }
 
+// It is read in steps of 1 MiB.
+TEST_F(BlockStoreTest, DamageFarInALargeBlockIsFoundWhenAllOfItIsChecked) {
+  bytes_.resize(5 << 19, 'x');
+  for (const uint64_t id : {5, 6}) {
+    Write(id);
+    Flip(BytesOf(id), 2'200'000);
+  }
+  EXPECT_TRUE(store_->OpenForRead({5}, 1, true, 1000, 2'000'000).ok());
+  EXPECT_EQ(store_->OpenForRead({5}, 1, true, 1000, 2'400'000).status().code(), Code::kCorrupted);
+  EXPECT_EQ(store_->Verify({6}, 1).code(), Code::kCorrupted);
+}
+
 TEST_F(BlockStoreTest, TheScrubberComesRoundToEveryBlock) {
   for (uint64_t id = 1; id <= 5; ++id) Write(id);
   uint64_t bytes = 0;

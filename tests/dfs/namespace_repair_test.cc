@@ -117,6 +117,45 @@ TEST_F(NamespaceRepairTest, AWorkerLostInOperationIsNotAwaited) {
   EXPECT_TRUE(ns_.Stat("/f").ok());
 }
 
+TEST_F(NamespaceRepairTest, WhereTooFewWorkersAreLeftThoseThatFailedGetTheBlockAgain) {
+  Join(1);
+  Join(2);
+  const uint64_t lease = Open("/f");
+  for (int time = 0; time < 3; ++time) {  // no target ever has the block
+    const auto prepared = ns_.PrepareAddBlock(At(), lease, 0, "");
+    ASSERT_TRUE(prepared.ok()) << "time " << time << ": " << prepared.status().ToString();
+    EXPECT_EQ(std::get<BlockAdded>(**prepared).targets.size(), 2u);
+    Apply(**prepared);
+  }
+}
+
+TEST_F(NamespaceRepairTest, AFileWhoseReplicasAreAllAwayIsNotAcknowledged) {
+  Join(1);
+  Join(2);
+  const uint64_t lease = Open("/f");
+  const StagedBlock staged = Write(lease, 0);
+  Join(3);
+  Lose(1);
+  Lose(2);
+  EXPECT_EQ(ns_.PrepareComplete(At(), lease, {staged}).status().code(), Code::kUnavailable);
+  Join(2, "", {staged.block});
+  EXPECT_TRUE(ns_.PrepareComplete(At(), lease, {staged}).ok());
+}
+
+TEST_F(NamespaceRepairTest, AWorkerThatABlockWasNotGivenToCountsForNoAcknowledgement) {
+  for (uint32_t i = 1; i <= 3; ++i) Join(i);
+  ASSERT_TRUE(Do(ns_.PrepareCreate(At(), "/f", false, 2, 0, "two")).ok());
+  const uint64_t lease = ns_.LeaseOf("two");
+  const auto added = std::get<BlockAdded>(**ns_.PrepareAddBlock(At(), lease, 0, ""));
+  Apply(added);
+  ASSERT_EQ(added.targets.size(), 2u);
+  const WorkerId third = W(1 + 2 + 3 - added.targets[0].value - added.targets[1].value);
+  const BlockRef block{added.block, 1, 100, 5};
+  EXPECT_EQ(ns_.PrepareComplete(At(), lease, {{block, {added.targets[0], third}}}).status().code(),
+            Code::kUnavailable);
+  EXPECT_TRUE(ns_.PrepareComplete(At(), lease, {{block, added.targets}}).ok());
+}
+
 // ---- Leases -------------------------------------------------------------------------------------
 
 TEST_F(NamespaceRepairTest, ALeaseThatNobodyRenewsRunsOutAfterARestartToo) {
@@ -147,6 +186,37 @@ TEST_F(NamespaceRepairTest, ADamagedReplicaStaysUntilAsManyGoodOnesAsTheFileWant
   Have(4, block);
   ASSERT_EQ(Deletes().size(), 1u);
   EXPECT_EQ(Deletes()[0].worker, W(3));
+}
+
+TEST_F(NamespaceRepairTest, AReplicaOfOtherBytesThatWasReportedBeforeItsFileWasCompleteIsDamaged) {
+  Join(1);
+  Join(2);
+  const uint64_t lease = Open("/f");
+  const auto added = std::get<BlockAdded>(**ns_.PrepareAddBlock(At(), lease, 0, ""));
+  Apply(added);
+  const BlockRef block{added.block, 1, 100, 5}, other{added.block, 1, 100, 6};
+  Have(1, block);
+  Have(2, other);
+  ASSERT_TRUE(Do(ns_.PrepareComplete(At(), lease, {{block, {W(1), W(2)}}})).ok());
+  EXPECT_EQ(Holders(ns_, block.id), std::set<WorkerId>{W(1)});
+  EXPECT_EQ(ns_.Counts().suspect, 1u);
+}
+
+TEST_F(NamespaceRepairTest, WordsOfAnEarlierLifeOfAWorkerChangeNothing) {
+  Join(1);
+  Join(2);
+  const BlockRef block = Put("/f")[0].block;
+  Apply(WorkerJoined{now_, W(1), 201, "host1:1", "", 0, 0, {}});  // with an empty disk
+  const uint64_t digest = ns_.Digest();
+  const std::vector<Record> late = {ReplicaDurable{now_, W(1), 101, block},
+                                    ReplicaSuspect{now_, W(1), 101, block.id, 1, block.length},
+                                    DiskFailed{now_, W(1), 101, "cannot sync /d: Input/output error"},
+                                    WorkerRoom{now_, W(1), 101, 1000, true}, WorkerGone{now_, W(1), 101}};
+  for (const Record& record : late) {
+    Apply(record);
+    EXPECT_EQ(ns_.Digest(), digest) << "record " << record.index();
+  }
+  EXPECT_EQ(Holders(ns_, block.id), std::set<WorkerId>{W(2)});
 }
 
 TEST_F(NamespaceRepairTest, ADamagedReplicaReportedBehindARegistrationIsKnownAndLaterDeleted) {

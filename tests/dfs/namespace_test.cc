@@ -83,6 +83,16 @@ TEST_F(NamespaceTest, RenameMovesAWholeTree) {
   EXPECT_EQ(ns_.PrepareRename(At(), "/nope", "/x").status().code(), Code::kNotFound);
 }
 
+TEST_F(NamespaceTest, ARenameReplacesNothing) {
+  Join(1);
+  Put("/a");
+  Put("/b");
+  ASSERT_TRUE(Do(ns_.PrepareMkdir(At(), "/d")).ok());
+  for (const char* to : {"/b", "/d", "/b/below"}) {
+    EXPECT_EQ(ns_.PrepareRename(At(), "/a", to).status().code(), Code::kRejected) << to;
+  }
+}
+
 TEST_F(NamespaceTest, RemoveOfATreeDeletesAllOfItsBlocks) {
   Join(1);
   Join(2);
@@ -268,9 +278,29 @@ TEST_F(NamespaceTest, SafeModeEndsByTimeWhereAWorkerStaysAway) {
   EXPECT_EQ(Copies().size(), 1u);
 }
 
+TEST_F(NamespaceTest, SafeModeLastsWhileABlockHasNoReplicaThoughAllThatAreExpectedAreBack) {
+  Join(1);
+  Join(2);
+  const auto kept = Put("/f")[0], removed = Put("/g")[0];
+  ASSERT_TRUE(Do(ns_.PrepareRemove("/g", false)).ok());
+  effects_.clear();
+  Apply(MasterStarted{now_, {W(1)}});
+  Join(1, "", {removed.block});
+  EXPECT_TRUE(ns_.in_safe_mode()) << "nobody has brought the block of /f";
+  EXPECT_TRUE(effects_.empty());
+  Join(2, "", {kept.block});
+  EXPECT_FALSE(ns_.in_safe_mode());
+  ASSERT_EQ(Deletes().size(), 1u);
+  EXPECT_EQ(Deletes()[0].block, removed.block);
+}
+
 TEST_F(NamespaceTest, ABlockThatTheJournalNeverGaveIsNoGarbage) {
   Join(1, "", {{{12345}, 1, 10, 10}});
   EXPECT_TRUE(effects_.empty());
+  // Nor is the very next one, where only the last record of the journal was lost.
+  Put("/f");
+  Join(2, "", {{{ns_.NextBlock()}, 1, 10, 10}});
+  EXPECT_TRUE(Deletes().empty());
 }
 
 TEST_F(NamespaceTest, DrainingWorkersAreReadFromAndCountForNothing) {
@@ -370,6 +400,29 @@ TEST_F(NamespaceTest, ASnapshotAndAReplayGiveTheSameHardState) {
   EXPECT_EQ(replayed.HardDigest(), ns_.HardDigest());
   EXPECT_TRUE(replayed.Stat("/b/f").ok());
   EXPECT_FALSE(restored.Restore("rubbish").ok());
+}
+
+// A writer whose answer was lost asks the next master again.
+TEST_F(NamespaceTest, AFileThatWasCompletedIsKnownAsSuchBehindASnapshot) {
+  Join(1);
+  const uint64_t lease = Open("/f");
+  const auto block = Write(lease, 0);
+  ASSERT_TRUE(Do(ns_.PrepareComplete(At(), lease, {block})).ok());
+  Namespace restored(config_);
+  ASSERT_TRUE(restored.Restore(ns_.Snapshot()).ok());
+  const auto again = restored.PrepareComplete(At(), lease, {block});
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  EXPECT_FALSE(again->has_value()) << "it is already so";
+}
+
+TEST_F(NamespaceTest, ARepeatedRequestGivesTheSameLeaseBehindASnapshot) {
+  ASSERT_TRUE(Do(ns_.PrepareCreate(At(), "/f", false, 0, 0, "id")).ok());
+  Namespace restored(config_);
+  ASSERT_TRUE(restored.Restore(ns_.Snapshot()).ok());
+  EXPECT_EQ(restored.LeaseOf("id"), ns_.LeaseOf("id"));
+  const auto again = restored.PrepareCreate(At(), "/f", false, 0, 0, "id");
+  ASSERT_TRUE(again.ok());
+  EXPECT_FALSE(again->has_value()) << "it is already so";
 }
 
 // Random life of a cluster against a model that knows what exists, checked after every step.
