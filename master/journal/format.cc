@@ -147,6 +147,8 @@ Result<Header> DecodeHeader(std::string_view page, uint64_t* chain_seed) {
   return header;
 }
 
+uint64_t RecordBytes(uint64_t payload) { return Padded(kRecordHeaderBytes + payload); }
+
 void EncodeRecord(const Record& record, ChainEnd* end, std::string* out) {
   MR_CHECK(record.payload.size() <= kMaxPayload, "a journal record is too large");
   Raw raw{};

@@ -57,6 +57,8 @@ std::string EncodeHeader(const Header& header);
 // kCorrupted for anything that is not an intact header, kRejected for a newer version.
 Result<Header> DecodeHeader(std::string_view page, uint64_t* chain_seed);
 
+// The bytes that a record with such a payload takes in the file.
+uint64_t RecordBytes(uint64_t payload);
 // Appends the record to *out and moves *end behind it.
 void EncodeRecord(const Record& record, ChainEnd* end, std::string* out);
 

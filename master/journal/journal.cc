@@ -334,19 +334,12 @@ void Journal::Main() {
   while (true) {
     std::vector<Queued> group;
     if (!TakeGroup(&group)) break;
-    while (!WriteGroup(group)) {
-      std::unique_lock lock(mutex_);
-      if (stopping_) return;  // nobody was told of these records
-      wake_.wait_for(lock, std::chrono::nanoseconds(kRoomPeriod.ns), [this] { return stopping_; });
+    for (std::span<const Queued> left = group; !left.empty();) {
+      const size_t n = WriteSome(left);
+      if (n == 0 && !WaitForRoom()) return;  // nobody was told of these records
+      if (n > 0) Settle();
+      left = left.subspan(n);
     }
-    if (witness_ != nullptr) witness_->Note(end_.epoch, synced_, end_.hash);
-    {
-      std::lock_guard lock(mutex_);
-      durable_ = group.back().sequence;
-      ++syncs_;
-    }
-    durable_cv_.notify_all();
-    if (on_durable_) on_durable_(group.back().sequence);
     if (end_.offset >= options_.segment_bytes) (void)BeginSegment();
     LookForRoom();
     bool idle;
@@ -368,13 +361,36 @@ void Journal::Main() {
   if (fdatasync(fd_.get()) != 0) Die(path_, ErrnoStatus(errno, "cannot sync"));
 }
 
-// Keeps half a step allocated ahead and the spare there, and says when that cannot be done, or can again.
-void Journal::LookForRoom() {
-  PrepareSpare();
-  const bool room = Ensure(options_.preallocate_bytes / 2) && spare_.valid();
+// All records up to synced_ are on disk: notes it in the witness and notifies who waits for it.
+void Journal::Settle() {
+  if (witness_ != nullptr) witness_->Note(end_.epoch, synced_, end_.hash);
+  {
+    std::lock_guard lock(mutex_);
+    durable_ = synced_;
+    ++syncs_;
+  }
+  durable_cv_.notify_all();
+  if (on_durable_) on_durable_(synced_);
+}
+
+// The disk is full: notifies the owner, and returns when the write may be tried again. False: the journal stops.
+bool Journal::WaitForRoom() {
+  SayRoom(false);
+  std::unique_lock lock(mutex_);
+  wake_.wait_for(lock, std::chrono::nanoseconds(kRoomPeriod.ns), [this] { return stopping_; });
+  return !stopping_;
+}
+
+void Journal::SayRoom(bool room) {
   if (room == room_) return;
   room_ = room;
   if (on_room_) on_room_(room);
+}
+
+// Keeps half a step allocated ahead and the spare there, and says when that cannot be done, or can again.
+void Journal::LookForRoom() {
+  PrepareSpare();
+  SayRoom(Ensure(options_.preallocate_bytes / 2) && spare_.valid());
 }
 
 // Allocates so many bytes behind the end. False: the disk is full.
@@ -393,13 +409,16 @@ bool Journal::Ensure(uint64_t bytes) {
   return true;
 }
 
-// False: the disk is full. The same bytes may be written there again.
+// False: the disk is full. A part of the bytes may stand there.
 bool Journal::WriteAt(const std::string& bytes, uint64_t at) {
   std::string_view left = bytes;
   while (!left.empty()) {
     const ssize_t n = pwrite(fd_.get(), left.data(), left.size(), static_cast<off_t>(at));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && IsFull(errno)) return false;
+    if (n < 0 && IsFull(errno)) {
+      torn_ = true;
+      return false;
+    }
     if (n < 0) Die(path_, ErrnoStatus(errno, "cannot write"));
     left.remove_prefix(static_cast<size_t>(n));
     at += static_cast<uint64_t>(n);
@@ -407,22 +426,57 @@ bool Journal::WriteAt(const std::string& bytes, uint64_t at) {
   return true;
 }
 
-// False: the disk is full; nothing of it counts.
-bool Journal::WriteGroup(const std::vector<Queued>& group) {
-  const auto encode = [&] {
-    ChainEnd end = end_;
-    buffer_.clear();
-    for (const Queued& q : group) {
-      EncodeRecord({q.sequence, q.epoch, q.record_class, q.kind, synced_, q.payload}, &end, &buffer_);
-    }
-    return end;
+// Cuts off what a write left that found no room, durably: a whole record behind the end of a closed file would be taken
+// for damage. What was said to be allocated was not. False: the disk is too full even for that.
+bool Journal::CutTorn() {
+  if (ftruncate(fd_.get(), static_cast<off_t>(end_.offset)) != 0) {
+    if (IsFull(errno)) return false;
+    Die(path_, ErrnoStatus(errno, "cannot cut"));
+  }
+  if (fsync(fd_.get()) != 0) Die(path_, ErrnoStatus(errno, "cannot sync"));
+  allocated_ = end_.offset;
+  torn_ = false;
+  return true;
+}
+
+// Writes and syncs the longest beginning of the group that has room. Returns its number of records; 0 where the disk is
+// full.
+size_t Journal::WriteSome(std::span<const Queued> group) {
+  size_t n = RoomFor(group);
+  if (n < group.size()) SayRoom(false);
+  // Where space cannot be allocated ahead, only the write shows whether there is room: a half may have it.
+  while (n > 0 && !WriteGroup(group.first(n))) {
+    SayRoom(false);
+    n /= 2;
+  }
+  return n;
+}
+
+// How many records of the group, from its first on, have their space. Begins the next file where the present one has
+// none left: it is there already. A file is not left behind empty: a record that is longer than all of it waits.
+size_t Journal::RoomFor(std::span<const Queued> group) {
+  const auto bytes = [](const Queued& q) { return RecordBytes(q.payload.size()); };
+  const auto fitting = [&](uint64_t room) {
+    size_t n = 0;
+    for (; n < group.size() && bytes(group[n]) <= room; ++n) room -= bytes(group[n]);
+    return n;
   };
-  ChainEnd end = encode();
-  if (!Ensure(buffer_.size())) {
-    // What is left of this file is too short for the group; the next one is there already. It is not left behind
-    // empty: a group that is longer than all of it waits.
-    if (end_.offset == kHeaderBytes || kHeaderBytes + buffer_.size() > spare_bytes_ || !BeginSegment()) return false;
-    end = encode();
+  uint64_t all = 0;
+  for (const Queued& q : group) all += bytes(q);
+  if (Ensure(all)) return group.size();
+  if (const size_t n = fitting(allocated_ - std::min(allocated_, end_.offset)); n > 0) return n;
+  if (Ensure(bytes(group[0]))) return 1;
+  const size_t n = fitting(spare_bytes_ - std::min(spare_bytes_, kHeaderBytes));
+  return n > 0 && end_.offset > kHeaderBytes && BeginSegment() ? n : 0;
+}
+
+// False: the disk is full; nothing of it counts.
+bool Journal::WriteGroup(std::span<const Queued> group) {
+  if (torn_ && !CutTorn()) return false;
+  ChainEnd end = end_;
+  buffer_.clear();
+  for (const Queued& q : group) {
+    EncodeRecord({q.sequence, q.epoch, q.record_class, q.kind, synced_, q.payload}, &end, &buffer_);
   }
   if (!WriteAt(buffer_, end_.offset)) return false;
   if (fdatasync(fd_.get()) != 0) Die(path_, ErrnoStatus(errno, "cannot sync"));
@@ -454,7 +508,7 @@ void Journal::PrepareSpare() {
 // for another one now, and the present one goes on.
 bool Journal::BeginSegment() {
   PrepareSpare();
-  if (!spare_.valid()) return false;
+  if (!spare_.valid() || (torn_ && !CutTorn())) return false;
   const Header header{options_.cluster_id, WallClockMs(), end_.sequence, end_.hash, end_.epoch};
   const std::string page = EncodeHeader(header);
   const std::string next = SegmentPath(options_.directory, header.after), spare = options_.directory + "/spare";
@@ -497,9 +551,7 @@ void Journal::WriteSeal() {
   EncodeRecord({sequence, epoch, RecordClass::kSoft, kSealKind, synced_, ""}, &end, &buffer_);
   // A sequence that was given must be written: the next record's number is behind it.
   while (!WriteAt(buffer_, end_.offset)) {
-    std::unique_lock lock(mutex_);
-    if (stopping_) return;
-    wake_.wait_for(lock, std::chrono::nanoseconds(kRoomPeriod.ns), [this] { return stopping_; });
+    if (!WaitForRoom()) return;
   }
   end_ = end;
 }

@@ -10,8 +10,10 @@
 //
 // A full disk (ENOSPC, EDQUOT): space is allocated ahead, and the next segment is there before it is needed (DIR/spare,
 // held open, so that it needs no descriptor either). When no more can be allocated on_room(false) is called: the owner
-// refuses new work, and what it still writes is paid from that reserve. When the reserve is used up, records wait: they
-// are not durable, nothing is acknowledged, and nothing ends. on_room(true) follows when there is room again.
+// refuses new work, and what it still writes is paid from that reserve. When the reserve is used up, or is shorter than
+// the next record, that record and all behind it wait: they are not durable, nothing is acknowledged, and nothing ends.
+// on_room(true) follows when there is room again. A file system without fallocate has no reserve: there on_room(false)
+// is called when a write finds no room.
 #pragma once
 
 #include <condition_variable>
@@ -20,6 +22,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -104,12 +107,18 @@ class Journal {
   Status OpenLast();
   void Main();
   bool TakeGroup(std::vector<Queued>* group);
-  bool WriteGroup(const std::vector<Queued>& group);
+  size_t WriteSome(std::span<const Queued> group);
+  size_t RoomFor(std::span<const Queued> group);
+  bool WriteGroup(std::span<const Queued> group);
+  void Settle();
+  bool WaitForRoom();
+  void SayRoom(bool room);
   void WriteSeal();
   bool BeginSegment();
   void PrepareSpare();
   bool Ensure(uint64_t bytes);
   bool WriteAt(const std::string& bytes, uint64_t at);
+  bool CutTorn();
   void LookForRoom();
 
   Options options_;
@@ -126,7 +135,8 @@ class Journal {
   uint64_t spare_bytes_ = 0;
   uint64_t synced_ = 0;  // like durable_, for the records themselves; never a seal
   std::string buffer_;
-  bool room_ = true;  // as was said to on_room_
+  bool room_ = true;   // as was said to on_room_
+  bool torn_ = false;  // a write that found no room may have left bytes behind end_
 
   mutable std::mutex mutex_;  // guards all below
   std::condition_variable wake_, durable_cv_;

@@ -128,7 +128,9 @@ ssize_t Write(int fd, const void* data, size_t size, off_t offset) {  // offset 
   };
   if (!Listened()) return real();
   if (!S_ISREG(StatOf(fd).st_mode)) return real();
-  if (const int error = Before({DiskCall::kWrite, fd, PathOfFd(fd), {}, false, false})) return Fail(error);
+  const std::string_view bytes(static_cast<const char*>(data), size);
+  const DiskCall call{DiskCall::kWrite, fd, PathOfFd(fd), {}, false, false, bytes, static_cast<uint64_t>(offset)};
+  if (const int error = Before(call)) return Fail(error);
   Observed observer;
   off_t at = offset;
   if (observer && offset < 0) {
@@ -137,8 +139,7 @@ ssize_t Write(int fd, const void* data, size_t size, off_t offset) {  // offset 
   }
   const ssize_t n = real();
   if (n > 0 && observer) {
-    const std::string_view bytes(static_cast<const char*>(data), static_cast<size_t>(n));
-    observer->Wrote(StatOf(fd).st_ino, static_cast<uint64_t>(at), bytes);
+    observer->Wrote(StatOf(fd).st_ino, static_cast<uint64_t>(at), bytes.substr(0, static_cast<size_t>(n)));
   }
   return n;
 }

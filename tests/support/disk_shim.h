@@ -25,6 +25,8 @@ struct DiskCall {
   std::string to;    // of kRename and kLink
   bool data_only = false;   // of kSync: fdatasync
   bool directory = false;   // of kSync: the descriptor is a directory's
+  std::string_view bytes{};  // of kWrite
+  uint64_t offset = 0;       // of kWrite; UINT64_MAX: where the descriptor stands
 };
 
 // While it lives, `before` is called ahead of each interposed call, on the caller's thread, and may block. Returns: an

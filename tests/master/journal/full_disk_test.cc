@@ -86,6 +86,120 @@ TEST_F(FullDiskTest, TheReservePaysThenRecordsWaitAndGoOnWhenThereIsRoom) {
   }
 }
 
+TEST_F(FullDiskTest, ARecordLongerThanTheReserveIsSaidAndHoldsUpOnlyWhatIsBehindIt) {
+  uint64_t last = 0;
+  {
+    auto journal = Open();
+    ASSERT_TRUE(journal.ok()) << journal.status().ToString();
+    Start(**journal);
+    (*journal)->WaitDurable((*journal)->Append(RecordClass::kHard, 1, "first"));
+    const OnDiskCall hook([this](const DiskCall& call) { return Refuse(call); });
+    error_ = ENOSPC;
+    // One group: the soft ones wait for company.
+    const uint64_t small = (*journal)->Append(RecordClass::kHard, 1, "small", Seconds(60));
+    (*journal)->Append(RecordClass::kHard, 1, std::string(100 << 10, 'x'), Seconds(60));
+    last = (*journal)->Append(RecordClass::kHard, 1, "behind");
+    room_.wait(-1);
+    EXPECT_EQ(room_.load(), 0) << "nobody was told that the disk is full";
+    (*journal)->WaitDurable(small);
+    EXPECT_EQ((*journal)->durable(), small);
+    error_ = 0;
+    (*journal)->WaitDurable(last);
+    room_.wait(0);
+    EXPECT_EQ(room_.load(), 1);
+  }
+  ASSERT_TRUE(Open().ok());
+  EXPECT_EQ(records_, 4u);
+}
+
+// What has no room in the rest of the file goes to the spare, as much of it as that takes.
+TEST_F(FullDiskTest, OfAGroupThatIsLongerThanTheReserveAsMuchIsWrittenAsThatTakes) {
+  auto journal = Open();
+  ASSERT_TRUE(journal.ok()) << journal.status().ToString();
+  Start(**journal);
+  (*journal)->WaitDurable((*journal)->Append(RecordClass::kHard, 1, "first"));
+  const OnDiskCall hook([this](const DiskCall& call) { return Refuse(call); });
+  error_ = ENOSPC;
+  std::vector<uint64_t> group;
+  for (int i = 0; i < 20; ++i) {
+    const Duration wait = i < 19 ? Seconds(60) : Duration{};
+    group.push_back((*journal)->Append(RecordClass::kHard, 1, std::string(10 << 10, 'x'), wait));
+  }
+  room_.wait(-1);
+  EXPECT_EQ(room_.load(), 0);
+  // Five in the rest of the file, five in the spare.
+  (*journal)->WaitDurable(group[9]);
+  EXPECT_EQ((*journal)->durable(), group[9]);
+  error_ = 0;
+  (*journal)->WaitDurable(group.back());
+  room_.wait(0);
+  journal.value().reset();
+  ASSERT_TRUE(Open().ok());
+  EXPECT_EQ(records_, 21u);
+}
+
+// NFS and others: nothing can be allocated ahead, so that only a write shows that the disk is full.
+TEST_F(FullDiskTest, WithoutFallocateAWriteThatFindsNoRoomIsSaidAndItsBeginningIsWritten) {
+  uint64_t last = 0;
+  {
+    const OnDiskCall hook([this](const DiskCall& call) {
+      if (call.kind == DiskCall::kAllocate) return EOPNOTSUPP;
+      const bool grows = call.kind == DiskCall::kWrite && call.path.starts_with(directory_ + "/journal");
+      return grows && call.bytes.size() > 1000 ? error_.load() : 0;
+    });
+    auto journal = Open();
+    ASSERT_TRUE(journal.ok()) << journal.status().ToString();
+    Start(**journal);
+    (*journal)->WaitDurable((*journal)->Append(RecordClass::kHard, 1, "first"));
+    error_ = ENOSPC;
+    const uint64_t small = (*journal)->Append(RecordClass::kHard, 1, "small", Seconds(60));
+    last = (*journal)->Append(RecordClass::kHard, 1, std::string(2000, 'x'));
+    room_.wait(-1);
+    EXPECT_EQ(room_.load(), 0) << "nobody was told that the disk is full";
+    (*journal)->WaitDurable(small);
+    EXPECT_EQ((*journal)->durable(), small);
+    error_ = 0;
+    (*journal)->WaitDurable(last);
+    room_.wait(0);
+    EXPECT_EQ(room_.load(), 1);
+  }
+  ASSERT_TRUE(Open().ok());
+  EXPECT_EQ(records_, 3u);
+}
+
+// A file system may refuse the space that it has allocated, after a part of the bytes. Whole records among them must
+// not stand in a closed file: the next one has them again.
+TEST_F(FullDiskTest, WhatAWriteWithoutRoomLeftStandsInNoClosedFile) {
+  std::atomic<int> parts{0};
+  {
+    const OnDiskCall hook([&](const DiskCall& call) {
+      // A crash behind the new name of the spare.
+      if (call.kind == DiskCall::kTruncate && !PathExists(directory_ + "/spare")) return EIO;
+      const bool record = call.kind == DiskCall::kWrite && call.path == directory_ + "/journal";
+      if (!record || call.bytes.size() <= 6000 || error_ == 0) return Refuse(call);
+      ++parts;
+      const std::string_view part = call.bytes.substr(0, call.bytes.size() - 8);
+      EXPECT_TRUE(PwriteAll(call.fd, part, call.offset).ok());
+      return error_.load();
+    });
+    auto journal = Open();
+    ASSERT_TRUE(journal.ok()) << journal.status().ToString();
+    Start(**journal);
+    (*journal)->WaitDurable((*journal)->Append(RecordClass::kHard, 1, "first"));
+    error_ = ENOSPC;
+    (*journal)->Append(RecordClass::kHard, 1, std::string(3000, 'a'), Seconds(60));
+    (*journal)->Append(RecordClass::kHard, 1, std::string(3000, 'b'), Seconds(60));
+    (*journal)->WaitDurable((*journal)->Append(RecordClass::kHard, 1, std::string(3000, 'c')));
+    EXPECT_EQ(parts, 1);
+    EXPECT_EQ(room_.load(), 0);
+    EXPECT_EQ(ListFiles(directory_)->segments.size(), 2u);
+    error_ = 0;
+  }
+  const auto again = Open();
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  EXPECT_EQ(records_, 4u);
+}
+
 TEST_F(FullDiskTest, AStartOnAFullDiskWritesIntoWhatIsAllocated) {
   {
     auto journal = Open();
