@@ -110,7 +110,10 @@ Result<std::unique_ptr<Journal>> Journal::Open(const Options& options, const OnR
   journal->durable_ = journal->synced_ = end.sequence;
   journal->epoch_ = end.epoch;
   if (!options.witness.empty()) {
-    Witnessed now{journal->options_.cluster_id, end.sequence, end.hash, end.epoch, 0, 0};
+    // The record's own hash: where the last file has no record yet, the chain's end there is its header's.
+    const bool empty = end.offset == kHeaderBytes;
+    const uint64_t hash = empty ? journal->read_.last.header.after_hash : end.hash;
+    Witnessed now{journal->options_.cluster_id, end.sequence, hash, end.epoch, 0, 0};
     if (journal->accepted_) {
       now.reported_epoch = journal->accepted_->known_epoch;
       now.reported_sequence = journal->accepted_->known;

@@ -271,6 +271,45 @@ TEST_F(WitnessTest, ATornStatementLeavesTheOneBeforeIt) {
   EXPECT_EQ(older, 1);
 }
 
+// A crash between a file's beginning and its first record, or a power cut that took its seal, and then a start that ends
+// before its first record: the last record is in the file before, or only in a snapshot.
+TEST_F(WitnessTest, AStartBehindAnEmptyLastFileLosesNothing) {
+  options_.segment_bytes = kHeaderBytes + 1;
+  Write({"a", "b"});
+  const auto empty_last_file = [&] {
+    const std::string last = ListFiles(options_.directory)->segments.back().path;
+    std::string bytes = ReadFile(last).value();
+    std::fill(bytes.begin() + static_cast<long>(kHeaderBytes), bytes.end(), '\0');
+    ASSERT_TRUE(WriteFileDurably(last, bytes).ok());
+  };
+  empty_last_file();
+  for (int start = 0; start < 3; ++start) {
+    const auto opened = Open();
+    ASSERT_TRUE(opened.ok()) << "start " << start << ": " << opened.status().ToString();
+    EXPECT_EQ((*opened)->read().end.sequence, last_);
+    EXPECT_THAT(seen_, testing::ElementsAre("a", "b"));
+  }
+  const auto read = ReadDirectory(options_.directory, 7, last_, [](const Record&, uint64_t) { return Status::Ok(); });
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  auto snapshot = SnapshotWriter::Create(options_.directory, 7, read->last.end);
+  ASSERT_TRUE(snapshot.ok() && snapshot->Add(40, "a, b").ok() && snapshot->Finish().ok());
+  for (int start = 0; start < 3; ++start) {
+    const auto opened = Open();
+    ASSERT_TRUE(opened.ok()) << "start " << start << " with a snapshot: " << opened.status().ToString();
+    EXPECT_THAT(seen_, testing::ElementsAre("a, b"));
+  }
+  // What was noted then still tells another copy from this one.
+  const std::string page = EncodeHeader({7, 1, last_, 1234, 1});
+  ChainEnd end{kHeaderBytes, last_, 0, 1};
+  ASSERT_TRUE(DecodeHeader(page, &end.hash).ok());
+  std::string bytes = page;
+  EncodeRecord({last_ + 1, 1, RecordClass::kHard, 40, 0, std::string(1, '\0') + "c"}, &end, &bytes);
+  EncodeRecord({last_ + 2, 1, RecordClass::kSoft, kSealKind, last_ + 1, ""}, &end, &bytes);
+  ASSERT_TRUE(WriteFileDurably(SnapshotPath(options_.directory, last_), bytes).ok());
+  ASSERT_TRUE(WriteFileDurably(ListFiles(options_.directory)->segments.back().path, page).ok());
+  EXPECT_THAT(Open().status().message(), testing::HasSubstr("went its own way"));
+}
+
 TEST_F(WitnessTest, NoGroupWaitsForTheWitnesssSync) {
   options_.expected = false;
   auto journal = Open();
