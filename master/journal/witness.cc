@@ -131,14 +131,13 @@ void WitnessFile::Report(uint32_t epoch, uint64_t sequence) {
 
 std::string WitnessFile::failure() const {
   std::lock_guard lock(mutex_);
-  return failure_;
+  return write_failure_.empty() ? sync_failure_ : write_failure_;
 }
 
 void WitnessFile::Write() {
   ++counter_;
-  if (Status status = PwriteAll(fd_.get(), Encode(now_, counter_), SlotOf(counter_)); !status.ok() && failure_.empty()) {
-    failure_ = path_ + ": " + status.ToString();
-  }
+  const Status status = PwriteAll(fd_.get(), Encode(now_, counter_), SlotOf(counter_));
+  write_failure_ = status.ok() ? "" : path_ + ": " + status.ToString();
   if (!dirty_) wake_.notify_one();
   dirty_ = true;
 }
@@ -155,7 +154,7 @@ void WitnessFile::Main() {
       lock.unlock();
       const int error = fdatasync(fd_.get()) == 0 ? 0 : errno;
       lock.lock();
-      if (error != 0 && failure_.empty()) failure_ = ErrnoStatus(error, "cannot sync " + path_).ToString();
+      sync_failure_ = error == 0 ? "" : ErrnoStatus(error, "cannot sync " + path_).ToString();
     }
     if (stopping_ && !dirty_) return;
   }

@@ -44,7 +44,7 @@ class WitnessFile {
   // Thread: any. Cost: one write of 64 bytes. Errors: kept for failure(); the journal itself is not in doubt.
   void Note(uint32_t epoch, uint64_t sequence, uint64_t hash);
   void Report(uint32_t epoch, uint64_t sequence);
-  // The first error, "" where there was none.
+  // Why the newest statement could not be written, or the last sync failed. "" where both succeeded.
   std::string failure() const;
 
  private:
@@ -59,7 +59,7 @@ class WitnessFile {
   Witnessed now_;
   uint64_t counter_;  // of statements; the slot's number is its parity
   bool dirty_ = false, stopping_ = false;
-  std::string failure_;
+  std::string write_failure_, sync_failure_;  // of the last one of each
   std::thread thread_;
 };
 

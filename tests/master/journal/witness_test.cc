@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <thread>
 
 #include "common/io/files.h"
 #include "master/journal/journal.h"
@@ -308,6 +309,25 @@ TEST_F(WitnessTest, AStartBehindAnEmptyLastFileLosesNothing) {
   ASSERT_TRUE(WriteFileDurably(SnapshotPath(options_.directory, last_), bytes).ok());
   ASSERT_TRUE(WriteFileDurably(ListFiles(options_.directory)->segments.back().path, page).ok());
   EXPECT_THAT(Open().status().message(), testing::HasSubstr("went its own way"));
+}
+
+TEST_F(WitnessTest, AFailureToWriteOrSyncTheWitnessIsSaidUntilItSucceeds) {
+  options_.expected = false;
+  auto journal = Open();
+  ASSERT_TRUE(journal.ok()) << journal.status().ToString();
+  (*journal)->Start(1, nullptr);
+  for (const auto kind : {test::DiskCall::kWrite, test::DiskCall::kSync}) {
+    {
+      const test::OnDiskCall hook([&](const test::DiskCall& call) {
+        return call.kind == kind && call.path == options_.witness ? EIO : 0;
+      });
+      (*journal)->WaitDurable((*journal)->Append(RecordClass::kHard, 1, "x"));
+      while ((*journal)->witness_failure().empty()) std::this_thread::yield();
+      EXPECT_THAT((*journal)->witness_failure(), testing::HasSubstr(options_.witness));
+    }
+    (*journal)->WaitDurable((*journal)->Append(RecordClass::kHard, 1, "y"));
+    while (!(*journal)->witness_failure().empty()) std::this_thread::yield();
+  }
 }
 
 TEST_F(WitnessTest, NoGroupWaitsForTheWitnesssSync) {
