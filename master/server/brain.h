@@ -224,11 +224,11 @@ class Brain {
   Durable DurableNow() const;
   Instant Stamp();
   // Now, on the stamps' axis; stamps nothing.
-  Instant Present() const {
-    return stamp_base_ + (Instant{options_.clock().ns - lived_.stood_still().ns} - stamp_start_);
-  }
+  Instant Present() const { return stamp_base_ + (LivedBy() - stamp_start_); }
   // The clock, less the time in which this master stood still: leases are measured on it.
   Instant Lived();
+  // The same for who only reads; a stall that nobody has noticed yet counts as lived.
+  Instant LivedBy() const { return Instant{options_.clock().ns - lived_.stood_still().ns}; }
 
  private:
   struct Fed {
@@ -291,8 +291,9 @@ class Brain {
   // disk_room.cc
   void NoteRoom(WorkerView* worker, const DiskRoom& room);
   static std::string DescribeRoom(const WorkerView& worker);
-  // Empty where a worker takes attempts, or may come back to do so, or where other things than room keep all from it.
-  std::string WhyNoRoom() const;
+  // Empty where a worker takes attempts, or may do so soon (it stalls, or is expected back), or where other things than
+  // room keep all from it. now: lived.
+  std::string WhyNoRoom(Instant now) const;
   // Of committed outputs that other stages of the job read.
   uint64_t ShuffleBytes(const JobView& job) const;
 
@@ -313,7 +314,7 @@ class Brain {
   // What stands in the way of a submit, the first of it first; files are looked at with the plan.
   std::vector<Status> Refusals(const JobSpec& spec);
   // kRejected: an attempt would need more memory than any worker has that is registered or may come back.
-  Status CheckMemory(const JobSpec& spec) const;
+  Status CheckMemory(const JobSpec& spec);
   PlanContext ContextOf(const JobSpec& spec) const;
   void Accept(const std::string& key, std::optional<sched::Prediction> prediction);
   void Planned(const std::string& key, Result<JobPlan> plan);

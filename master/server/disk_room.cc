@@ -17,6 +17,13 @@ constexpr Duration kNoRoom = Seconds(3);
 constexpr Duration kRoomComesBack = Seconds(15);
 constexpr size_t kNamed = 5;
 
+// Whether the worker takes attempts, or will by itself: behind a stall or a restart.
+bool MayHaveRoom(const WorkerView& worker, Instant now) {
+  if (worker.TakesAttempts() || worker.away) return true;
+  if (worker.drained_by_user || worker.distrusted() || worker.room.full) return false;
+  return worker.alive || worker.MayReturn(now);
+}
+
 }  // namespace
 
 void Brain::NoteRoom(WorkerView* worker, const DiskRoom& room) {
@@ -42,12 +49,11 @@ std::string Brain::DescribeRoom(const WorkerView& worker) {
          (worker.room.no_inodes ? " but has no free inodes (that file system has as many files as it may)" : "");
 }
 
-std::string Brain::WhyNoRoom() const {
+std::string Brain::WhyNoRoom(Instant now) const {
   std::string names;
   size_t full = 0;
   for (const auto& [id, worker] : workers_.all()) {
-    // One that may come back with room, or gets work by itself.
-    if (worker.away || worker.TakesAttempts()) return "";
+    if (MayHaveRoom(worker, now)) return "";
     if (!worker.alive || !worker.full || worker.drained_by_user || worker.leaving) continue;
     if (full++ < kNamed) names += (names.empty() ? "" : ", ") + DescribeRoom(worker);
   }
@@ -66,12 +72,12 @@ uint64_t Brain::ShuffleBytes(const JobView& job) const {
 }
 
 void Brain::FailWithoutRoom() {
-  const std::string why = WhyNoRoom();
+  const Instant now = Lived();
+  const std::string why = WhyNoRoom(now);
   if (why.empty()) {
     no_room_until_ = {};
     return;
   }
-  const Instant now = Lived();
   if (no_room_until_ == Instant{}) no_room_until_ = now + kNoRoom;
   if (now < no_room_until_) return;
   const JobView* most = nullptr;

@@ -86,12 +86,13 @@ std::vector<Status> Brain::Refusals(const JobSpec& spec) {
   return refusals;
 }
 
-Status Brain::CheckMemory(const JobSpec& spec) const {
+Status Brain::CheckMemory(const JobSpec& spec) {
   uint64_t wanted = 0;
   for (const auto& stage : spec.stages) wanted = std::max(wanted, spec.MemoryOf(stage));
   const WorkerView* largest = nullptr;
+  const Instant now = Lived();
   for (const auto& [id, worker] : workers_.all()) {
-    if (worker.excluded || !(worker.alive || worker.away)) continue;
+    if (worker.excluded || !(worker.alive || worker.MayReturn(now))) continue;
     if (worker.info.memory_bytes == 0) return Status::Ok();  // it has no limit
     if (largest == nullptr || worker.info.memory_bytes > largest->info.memory_bytes) largest = &worker;
   }

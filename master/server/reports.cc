@@ -179,6 +179,7 @@ void Brain::Lose(WorkerId id, const std::string& why) {
   LOG(WARNING) << Name(id) << " (" << worker->info.address << ") is lost: " << why;
   worker->alive = false;
   worker->away = false;
+  worker->lost = Lived();
   if (worker->session != 0) outlets_.CloseSession(worker->session);
   worker->session = 0;
   worker->heartbeat_connections = 0;

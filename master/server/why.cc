@@ -42,7 +42,7 @@ std::vector<std::string> Brain::WhyPending(const JobView& job) const {
       return state.Room(worker, worker.used, kind, spec.memory_bytes);
     };
     if (state.slots().total == 0) {
-      const std::string no_room = WhyNoRoom();
+      const std::string no_room = WhyNoRoom(LivedBy());
       why = workers_.NoneToCome() ? "no worker is registered"
             : no_room.empty()     ? "no worker is there that may take them"
                                   : no_room;

@@ -26,6 +26,9 @@ inline constexpr Duration kBeat = Millis(500);
 inline constexpr Duration kLease = Seconds(5);
 // How long a worker may be without its control connection while it still beats.
 inline constexpr Duration kReconnectGrace = Seconds(2);
+// How long a worker that was lost may take to come back, until what it had room or memory for is refused (guess: a
+// restart takes some seconds; as long as the block store waits with copies, dfs::NamespaceConfig::repair_delay).
+inline constexpr Duration kLostGrace = Seconds(15);
 // How long a restarted master waits for the workers it knew.
 inline constexpr Duration kRestartGrace = Seconds(10);
 // How long a worker that hears nothing of its master lets attempts run (reliability.md F). Nothing that
@@ -69,6 +72,7 @@ struct WorkerView {
   uint32_t heartbeat_connections = 0;
   // On the axis of Brain::Lived: times in which the master stood still do not count.
   Instant last_beat, session_lost, registered;
+  Instant lost;  // when this master gave it up; 0: it has not
   Instant loop_moved;         // its control loop, as its beats say
   bool loop_stalled = false;  // for kLoopStall and longer
   DiskRoom room;
@@ -90,6 +94,10 @@ struct WorkerView {
   // Nothing that the master knows keeps new attempts from it.
   bool TakesAttempts() const {
     return alive && !away && !drained_by_user && !leaving && !distrusted() && !loop_stalled && !full;
+  }
+  // Not here, and expected back: after a restart of the master, or of its own.
+  bool MayReturn(Instant now) const {
+    return !excluded && (away || (!alive && lost != Instant{} && now - lost < kLostGrace));
   }
   // "live", "draining", "away", "excluded", "distrusted", "stalled", "full" or "lost".
   const char* Word() const;
