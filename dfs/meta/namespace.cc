@@ -176,6 +176,11 @@ Namespace::Prepared Namespace::PrepareAddBlock(const Stamp& stamp, uint64_t leas
   return std::optional<Record>(std::move(r));
 }
 
+std::string Namespace::PathOfLease(uint64_t lease) const {
+  const Lease* found = impl_->state.leases.Find(lease);
+  return found == nullptr ? "" : found->path;
+}
+
 Namespace::Prepared Namespace::PrepareComplete(const Stamp& stamp, uint64_t lease_id,
                                                std::vector<StagedBlock> blocks) const {
   const State& s = impl_->state;

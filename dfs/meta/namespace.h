@@ -138,6 +138,8 @@ class Namespace {
                          uint64_t block_bytes, const std::string& request_id) const;
   // The lease that this request_id holds; 0 = none. After PrepareCreate and Apply.
   uint64_t LeaseOf(const std::string& request_id) const;
+  // The path that an open lease writes to; "": there is no such lease.
+  std::string PathOfLease(uint64_t lease) const;
   // near: data server address of the writer's own worker, or "".
   Prepared PrepareAddBlock(const Stamp& stamp, uint64_t lease, uint32_t index, const std::string& near) const;
   // kUnavailable where a block is not on max(1, min(2, R, K)) workers yet: write that block again. K counts

@@ -25,10 +25,13 @@ bool BeginsWork(const dfs::Record& record) {
          std::holds_alternative<dfs::Renamed>(record) || std::holds_alternative<dfs::ReplicationSet>(record);
 }
 
-// What safe mode refuses: changes that clients see. What jobs write goes on below their staging.
-bool ChangesFiles(const dfs::Record& record) {
+// What safe mode refuses: changes that clients see, the end of a write that began before it, too. What jobs write goes
+// on below their staging.
+bool ChangesFiles(const dfs::Namespace& ns, const dfs::Record& record) {
   const auto* created = std::get_if<dfs::FileCreated>(&record);
+  const auto* completed = std::get_if<dfs::FileCompleted>(&record);
   const auto* removed = std::get_if<dfs::Removed>(&record);
+  if (completed != nullptr) return !dfs::IsStaging(ns.PathOfLease(completed->lease));
   if (created != nullptr) return !dfs::IsStaging(created->path);
   if (removed != nullptr) return !dfs::IsStaging(removed->path);
   return BeginsWork(record);
@@ -78,7 +81,7 @@ void Brain::FsMutate(const dfs::FsHost::PrepareFn& prepare, const std::function<
                      std::function<void(Status)> reply) {
   const auto prepared = prepare(namespace_, {Stamp(), WallClockMs()});
   if (!prepared.ok()) return reply(prepared.status());
-  if (prepared->has_value() && ChangesFiles(**prepared)) {
+  if (prepared->has_value() && ChangesFiles(namespace_, **prepared)) {
     if (Status lost = CheckLoss(); !lost.ok()) return reply(lost);
   }
   if (prepared->has_value() && BeginsWork(**prepared)) {
