@@ -357,6 +357,8 @@ class Brain {
   void NotCopied(const sched::Copy& from, WorkerId to, const std::string& why);
   void Suspect(const sched::Copy& copy, bool verify);
   void LookedAt(const sched::Copy& copy, const Looked& looked);
+  // Its loop has not moved for a while, or this master did not run. A missing answer says nothing of its outputs then.
+  bool StandsStill(const WorkerView& worker);
   // The worker's memory damaged an output that it made; one in which this happens often gets nothing new.
   void NoteWrongOutput(WorkerId worker);
   uint64_t CopyMade(WorkerId id, Incarnation incarnation, const ReportIn& report, Verdict* verdict);

@@ -426,7 +426,8 @@ void Brain::Suspect(const sched::Copy& copy, bool verify) {
     Feed(sched::CopyLost{copy, "its worker is gone"});
     return;
   }
-  if (worker->away || worker->session == 0) return;  // its own fate is decided first
+  // Its own fate is decided first. Readers that still want it complain again.
+  if (worker->away || worker->session == 0 || StandsStill(*worker)) return;
   probing_.insert(copy);
   const uint32_t partitions = view->extra == nullptr ? 0 : view->extra->partitions;
   outlets_.Probe({worker->info.address, copy, verify && view->extra != nullptr, view->manifest.content, partitions},
@@ -434,6 +435,11 @@ void Brain::Suspect(const sched::Copy& copy, bool verify) {
                    probing_.erase(copy);
                    if (jobs_.FindCopy(copy) != nullptr) LookedAt(copy, looked);
                  });
+}
+
+bool Brain::StandsStill(const WorkerView& worker) {
+  const Instant now = Lived();
+  return now < judge_from_ || worker.loop_stalled || now - worker.loop_moved >= kLoopPause;
 }
 
 void Brain::LookedAt(const sched::Copy& copy, const Looked& looked) {
@@ -445,6 +451,12 @@ void Brain::LookedAt(const sched::Copy& copy, const Looked& looked) {
       return;
     case Looked::At::kUnknown: return;
     case Looked::At::kUnreachable:
+      // Its data server is on the loop that stands still; a master that stood still itself may have its answer unread.
+      if (const WorkerView* worker = workers_.FindAlive(copy.worker, copy.incarnation);
+          worker != nullptr && StandsStill(*worker)) {
+        LOG(INFO) << name << " stays, though its worker did not answer: it or this master stands still";
+        return;
+      }
       Feed(sched::CopyLost{copy, "its worker cannot be reached: " + looked.why});
       return;
     case Looked::At::kGone:

@@ -20,6 +20,8 @@ inline constexpr Duration kTick = Millis(250);
 // A worker that beats, but whose control loop does not move: no new attempts after kLoopStall; lost after kLoopLease,
 // since nothing that is said to it is heard (guesses: a loop that a disk holds up comes back within seconds).
 inline constexpr Duration kLoopStall = Seconds(5);
+// A worker whose loop has not moved for so long (four beats; as long as a look at an output waits) answers nobody now.
+inline constexpr Duration kLoopPause = Seconds(2);
 inline constexpr Duration kLoopLease = Seconds(60);
 // Beats each 500 ms; a lease of ten: a loaded machine of two cores still makes one of them.
 inline constexpr Duration kBeat = Millis(500);
