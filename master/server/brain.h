@@ -447,7 +447,6 @@ class Brain {
   std::optional<JournalLoss> loss_;  // the last one
   uint64_t loss_at_ = 0;             // its record; 0: none
   std::atomic<bool> loss_open_{false};
-  uint64_t first_block_ = 1;  // the first that this process could give
   uint32_t next_job_ = 1;
   bool replaying_ = true;
   bool holds_effects_ = true;  // until the end of BeginEpoch

@@ -24,6 +24,24 @@ bool Epochs::Lacks(const Durable& seen, uint64_t end) const {
   return seen.sequence > (next == begun_.end() ? end : next->first - 1);
 }
 
+uint64_t Epochs::DoubtFrom(const Durable& seen) const {
+  const auto apart = std::find_if(begun_.begin(), begun_.end(), [&seen](const EpochBegun& e) {
+    return e.epoch == seen.epoch ? e.life != seen.life : e.epoch > seen.epoch || e.life > seen.life;
+  });
+  if (apart != begun_.end()) return apart->next_block;
+  return begun_.empty() ? 0 : begun_.back().next_block;
+}
+
+std::vector<uint64_t> Epochs::NextBlocks() const {
+  std::vector<uint64_t> blocks;
+  for (const EpochBegun& epoch : begun_) blocks.push_back(epoch.next_block);
+  return blocks;
+}
+
+void Epochs::SetNextBlocks(const std::vector<uint64_t>& blocks) {
+  for (size_t i = 0; i < std::min(blocks.size(), begun_.size()); ++i) begun_[i].next_block = blocks[i];
+}
+
 Durable Epochs::At(uint64_t durable) const {
   if (begun_.empty()) return {};
   return {begun_.back().epoch, begun_.back().life, durable};

@@ -18,6 +18,9 @@ struct EpochBegun {
   uint32_t epoch = 0;
   uint64_t life = 0;
   uint64_t first = 0;  // number of its first record
+  // The id of the block that was given next as it began. 0: not known. In snapshots in a list of its own, since earlier
+  // releases wrote none.
+  uint64_t next_block = 0;
   template <class V>
   static void Fields(V&& v) { v(&EpochBegun::epoch, &EpochBegun::life, &EpochBegun::first); }
 };
@@ -33,6 +36,13 @@ class Epochs {
   void Settle(uint32_t below);
   // Whether this journal, whose last durable record is `end`, lacks the record.
   bool Lacks(const Durable& seen, uint64_t end) const;
+  // Of a record that is lacking: the first id of a block that this journal and lost records may both have given, to
+  // different blocks. Epochs are of another chain from the first on that cannot have been there before the record's:
+  // its number is not below that one's, or it began later.
+  uint64_t DoubtFrom(const Durable& seen) const;
+  // For a snapshot, and back.
+  std::vector<uint64_t> NextBlocks() const;
+  void SetNextBlocks(const std::vector<uint64_t>& blocks);
   // What to send of the newest epoch.
   Durable At(uint64_t durable) const;
   const std::vector<EpochBegun>& all() const { return begun_; }

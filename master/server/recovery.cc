@@ -75,7 +75,6 @@ Result<journal::DirectoryRead> Brain::ReplayOnly(uint64_t until) {
 
 void Brain::BeginEpoch() {
   epoch_ = first_epoch_ = journal_->last_epoch() + 1;
-  first_block_ = namespace_.NextBlock();
   if (foreign_) LeaveForeign();
   journal_->Start(
       epoch_, [this](uint64_t sequence) { loop_.Post([this, sequence] { outbox_.Release(sequence); }); },
@@ -100,7 +99,7 @@ void Brain::BeginEpoch() {
   const EpochStarted started{epoch_, options_.scheduler_version, WallClockMs()};
   const uint64_t first = Append(journal::RecordClass::kHard, RecordKind::kEpoch, EncodeFields(started));
   journal_->WaitDurable(first);
-  epochs_.Began({started.epoch, started.wall_ms, first});
+  epochs_.Began({started.epoch, started.wall_ms, first, namespace_.NextBlock()});
   if (const auto& lost = journal_->accepted_loss()) {
     const JournalLoss loss{lost->known_epoch, lost->known, lost->kept, epoch_, WallClockMs(), "", true};
     const uint64_t sequence = Append(journal::RecordClass::kHard, RecordKind::kLoss, EncodeFields(loss));
@@ -248,7 +247,7 @@ Status Brain::Replay(const journal::Record& record, uint64_t offset) {
     case RecordKind::kEpoch: {
       EpochStarted epoch;
       if (!DecodeFields(record.payload, &epoch)) return bad("not an epoch");
-      epochs_.Began({epoch.epoch, epoch.wall_ms, record.sequence});
+      epochs_.Began({epoch.epoch, epoch.wall_ms, record.sequence, namespace_.NextBlock()});
       AwaitAlive();
       if (epoch.scheduler_version != options_.scheduler_version && !foreign_) {
         foreign_ = true;

@@ -41,6 +41,8 @@ Status CheckInfo(const RegisterIn& in) {
 
 void Brain::Register(uint64_t session, RegisterIn in, std::function<void(RegisterOut)> reply) {
   if (Status status = CheckInfo(in); !status.ok()) return reply({status, {}, {}});
+  // Before an id is given, and before it may be refused: what it has seen holds either way.
+  NoteSeen(in.extra.name, in.seen);
   bool fresh = false;
   WorkerView& worker = workers_.Named(in.extra.name, &fresh);
   const WorkerId id = worker.id;
@@ -50,7 +52,6 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
   if (Status status = workers_.MayRegister(worker, in.info.incarnation, Lived()); !status.ok()) {
     return reply({status, {}, {}});
   }
-  NoteSeen(in.extra.name, in.seen);
   if (worker.session != 0 && worker.session != session) outlets_.CloseSession(worker.session);
   if (worker.info.incarnation != in.info.incarnation) worker.heartbeat_connections = 0;
   const bool was_given_up = !worker.alive && worker.info.incarnation == in.info.incarnation;

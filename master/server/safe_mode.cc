@@ -52,12 +52,13 @@ void Brain::NoteSeen(const std::string& worker, const Durable& seen) {
   JournalLoss loss{seen.epoch, seen.sequence, outbox_.durable(), std::max(epoch_.load(), seen.epoch) + 1,
                    WallClockMs(), worker, true};
   if (InLossMode()) loss.kept = loss_->kept;
+  const uint64_t doubt = epochs_.DoubtFrom(seen);
   journal_->RaiseEpoch(loss.raised);
   epoch_ = loss.raised;
   TakeLoss(loss, Append(journal::RecordClass::kHard, RecordKind::kLoss, EncodeFields(loss)));
   LOG(ERROR) << "journal: " << LossWords();
-  // What this process gave before may have been given by lost records, too.
-  ApplyDfs(dfs::IdsInDoubt{first_block_, namespace_.NextBlock()});
+  // What was given here since the two parted may have been given by lost records, too.
+  ApplyDfs(dfs::IdsInDoubt{doubt, namespace_.NextBlock()});
   RaiseIds();
   ApplyDfs(dfs::SafeModeHeld{Stamp(), true});
 }
@@ -65,7 +66,7 @@ void Brain::NoteSeen(const std::string& worker, const Durable& seen) {
 void Brain::TakeLoss(const JournalLoss& loss, uint64_t sequence) {
   loss_ = loss;
   loss_at_ = sequence;
-  epochs_.Began({loss.raised, loss.wall_ms, sequence});
+  epochs_.Began({loss.raised, loss.wall_ms, sequence, namespace_.NextBlock()});
   epochs_.Settle(loss.raised);
   loss_open_ = loss.open;
 }

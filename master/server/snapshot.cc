@@ -44,7 +44,7 @@ Status Brain::Save(journal::SnapshotWriter* writer) const {
   add(RecordKind::kSnapshotHead)
   (EncodeFields(head) + EncodeFields(queues) + EncodeFields(random_operators_.All()) + EncodeFields(excluded) +
    EncodeFields(awaited) + EncodeFields(wrong_outputs) + EncodeFields(epochs_.all()) + EncodeFields(losses) +
-   EncodeFields(skew_.Save()));
+   EncodeFields(skew_.Save()) + EncodeFields(epochs_.NextBlocks()));
   // Between an epoch and its first event there is nothing to save.
   if (!foreign_ && scheduler_->state().config().known) scheduler_->Save(add(RecordKind::kSnapshotScheduler));
   jobs_.Save(add(RecordKind::kSnapshotJobs));
@@ -74,10 +74,13 @@ Status Brain::Restore(const journal::Record& record) {
       if (reader.ok() && !reader.AtEnd()) reader.Get(losses);
       std::string skew;  // likewise
       if (reader.ok() && !reader.AtEnd()) reader.Get(skew);
+      std::vector<uint64_t> next_blocks;  // likewise; one for each epoch
+      if (reader.ok() && !reader.AtEnd()) reader.Get(next_blocks);
       const bool skew_read = skew.empty() || skew_.Restore(skew);
       if (!reader.ok() || !reader.AtEnd() || !skew_read) return Corrupted("a snapshot's head cannot be read");
       for (const sched::QueueSet& set : queues) queues_[set.queue] = set;
       for (const EpochBegun& epoch : epochs) epochs_.Began(epoch);
+      epochs_.SetNextBlocks(next_blocks);
       for (const JournalLoss& loss : losses) TakeLoss(loss, record.sequence);
       for (const auto& found : random) random_operators_.Add(found.op, found.job);
       foreign_ = head.scheduler_version != options_.scheduler_version;

@@ -10,6 +10,19 @@ namespace {
 
 using testing::HasSubstr;
 
+TEST(EpochsTest, DoubtBeginsWithTheFirstEpochThatCannotHaveBeenThereBeforeTheLostOne) {
+  Epochs epochs;
+  EXPECT_EQ(epochs.DoubtFrom({3, 300, 9}), 0u);
+  epochs.Began({3, 300, 31, 30});
+  epochs.Began({4, 400, 41, 40});
+  epochs.Began({6, 600, 61, 60});
+  EXPECT_EQ(epochs.DoubtFrom({4, 400, 99}), 60u) << "epoch 4 was there, and went on elsewhere";
+  EXPECT_EQ(epochs.DoubtFrom({4, 401, 45}), 40u) << "another epoch 4";
+  EXPECT_EQ(epochs.DoubtFrom({5, 500, 51}), 60u);
+  EXPECT_EQ(epochs.DoubtFrom({7, 350, 71}), 40u) << "epochs 4 and 6 began behind it";
+  EXPECT_EQ(epochs.DoubtFrom({7, 700, 71}), 60u) << "the newest is this master's own";
+}
+
 class LossTest : public testing::Test {
  protected:
   LossTest() {
@@ -131,6 +144,62 @@ TEST_F(LossTest, AWriteThatIsUnderWayIsNotAcknowledgedBeforeTheLossIsAccepted) {
   for (const Open& open : {fresh, over}) EXPECT_TRUE(Complete(open).ok());
   EXPECT_TRUE(brain_->files().Stat("/new").ok());
   EXPECT_NE(brain_->files().Stat("/over")->id, before);
+}
+
+TEST_F(LossTest, TheLossIsKnownBeforeItsWorkerIsGivenAnId) {
+  Register('a', Lost(1));
+  ASSERT_TRUE(brain_->InLossMode());
+  brain_ = nullptr;
+  std::vector<RecordKind> kinds;
+  const auto read = journal::ReadDirectory(root_ + "/journal", 0, UINT64_MAX, [&](const journal::Record& r, uint64_t) {
+    const auto kind = static_cast<RecordKind>(r.kind);
+    if (kind == RecordKind::kLoss || kind == RecordKind::kWorker) kinds.push_back(kind);
+    return Status::Ok();
+  });
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  EXPECT_EQ(kinds, (std::vector<RecordKind>{RecordKind::kLoss, RecordKind::kWorker}));
+}
+
+TEST_F(LossTest, AWorkerThatMayNotRegisterShowsTheLossToo) {
+  Register('a');
+  brain_->Exclude(brain_->workers().FindIncarnation(Incarnation{uint64_t{'a'}})->id, true, [](const Status&) {});
+  EXPECT_THAT(Register('a', Lost(1)), HasSubstr("excluded"));
+  EXPECT_TRUE(brain_->InLossMode());
+}
+
+TEST_F(LossTest, AWorkerWhoseNameIsInUseShowsTheLossToo) {
+  Register('a');
+  EXPECT_THAT(Register('a', Lost(1), {}, 1000), HasSubstr("already uses the name"));
+  EXPECT_TRUE(brain_->InLossMode());
+}
+
+// A copy that was taken in its first epoch and started twice before a worker came that had seen another epoch 2.
+class IdsInDoubtTest : public LossTest {
+ protected:
+  void Check(const std::function<void()>& start) {
+    Register('a');
+    const BlockId common = Put("/common");
+    ASSERT_NO_FATAL_FAILURE(start());
+    Register('a', {}, {{common, 1, 100, 7}});
+    const BlockId own = Put("/own");
+    ASSERT_NO_FATAL_FAILURE(start());
+    // It has other bytes under both ids: damage where the id was given once, another block where lost records gave it.
+    Durable seen = brain_->DurableNow();
+    seen.epoch = 2;
+    ++seen.life;
+    Register('b', seen, {{common, 1, 99, 1}, {own, 1, 99, 1}});
+    ASSERT_TRUE(brain_->InLossMode());
+    EXPECT_EQ(brain_->files().Find(common)->damaged.size(), 1u);
+    EXPECT_THAT(brain_->files().Find(own)->damaged, testing::IsEmpty());
+  }
+};
+
+TEST_F(IdsInDoubtTest, BlocksOfAllEpochsSinceTheCopyWasTakenAreInDoubt) {
+  Check([this] { Start(); });
+}
+
+TEST_F(IdsInDoubtTest, BlocksOfAllEpochsSinceTheCopyWasTakenAreInDoubtBehindSnapshotsToo) {
+  Check([this] { StartBehindASnapshot(); });
 }
 
 }  // namespace
