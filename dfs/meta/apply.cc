@@ -238,7 +238,9 @@ struct Applier {
       w.capacity_bytes = r.capacity_bytes;
       w.full = r.full;
     });
-    // Repairs that found no target look again after repair_delay.
+    if (r.full) return;
+    for (const auto& [id, unused] : s.short_of_workers.all()) s.LookAt(id, r.at);
+    s.Repair(r.at, effects);
   }
 
   void operator()(const LeaseRenewed& r) {

@@ -252,7 +252,10 @@ void State::BeginCopy(BlockId id, Instant now, std::vector<Effect>* effects) {
   // Workers came or went meanwhile: the next pass examines it again.
   if (!needed || !from.valid()) return SetDue(id, now);
   const WorkerId to = PickTarget(*this, id, p);
-  if (!to.valid()) return SetDue(id, now + config.repair_delay);
+  if (!to.valid()) {
+    short_of_workers.Put(id, true);  // each worker that has room holds a replica: it waits for another one, or for room
+    return Unqueue(id);
+  }
   copies.Put(id, {from, to, now});
   ++repair.sending[from];
   SetDue(id, now + config.repair_timeout);

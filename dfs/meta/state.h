@@ -252,7 +252,9 @@ struct State {
   Table<uint64_t, Instant> deadlines{9};       // of leases
   SafeMode safe_mode;
   Table<BlockId, Tried> tried{10};             // failed copies of blocks that still need one
-  Table<BlockId, bool> short_of_workers{11};   // has what is possible, which is less than its file asks for
+  // Has what is possible, which is less than its file asks for: looked at again when a worker comes, is back in service
+  // or has room again.
+  Table<BlockId, bool> short_of_workers{11};
   // Derived from the soft part.
   std::map<WorkerId, std::set<BlockId>> on_worker;
   RepairIndex repair;

@@ -219,6 +219,39 @@ TEST_F(NamespaceRepairTest, WordsOfAnEarlierLifeOfAWorkerChangeNothing) {
   EXPECT_EQ(Holders(ns_, block.id), std::set<WorkerId>{W(2)});
 }
 
+TEST_F(NamespaceRepairTest, ThinBlocksThatNoWorkerHasRoomForCostNothingUntilOneHas) {
+  for (uint32_t i = 1; i <= 3; ++i) Join(i);
+  Apply(WorkerRoom{now_, W(3), 103, 1000, true});
+  std::vector<StagedBlock> blocks;
+  for (const char* path : {"/f", "/g", "/h"}) blocks.push_back(Put(path)[0]);
+  for (const auto& block : blocks) ASSERT_EQ(block.workers.size(), 2u);
+  Pass(config_.repair_delay);
+  const uint64_t digest = ns_.Digest();
+  for (int s = 0; s < 60; ++s) {
+    Pass(Seconds(1));
+    ASSERT_EQ(ns_.Digest(), digest) << "a block is due again after " << s << " s";
+  }
+  EXPECT_TRUE(Copies().empty());
+  Apply(WorkerRoom{now_, W(3), 103, 1000, false});
+  EXPECT_EQ(Copies().size(), 3u) << "at once";
+  for (const auto& copy : Copies()) EXPECT_EQ(copy.to, W(3));
+  Arrive();
+  for (const auto& block : blocks) EXPECT_EQ(Holders(ns_, block.block.id).size(), 3u);
+}
+
+TEST_F(NamespaceRepairTest, ThinBlocksThatNoWorkerHasRoomForAreCopiedToOneThatComes) {
+  for (uint32_t i = 1; i <= 3; ++i) Join(i);
+  Apply(WorkerRoom{now_, W(3), 103, 1000, true});
+  const auto block = Put("/f")[0].block;
+  Pass(config_.repair_delay);
+  Join(4);
+  Pass(config_.repair_delay);
+  ASSERT_EQ(Copies().size(), 1u);
+  EXPECT_EQ(Copies()[0].to, W(4));
+  Arrive();
+  EXPECT_EQ(Holders(ns_, block.id).size(), 3u);
+}
+
 TEST_F(NamespaceRepairTest, ADamagedReplicaReportedBehindARegistrationIsKnownAndLaterDeleted) {
   for (uint32_t i = 1; i <= 4; ++i) Join(i);
   const auto staged = Put("/f")[0];
