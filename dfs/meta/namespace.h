@@ -27,6 +27,7 @@
 //                job's end; ns.LocateFile(id, ...) says where their blocks are.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -123,6 +124,13 @@ struct StoreHealth {
   std::vector<WorkerId> awaited;  // alive before the master's start, and not back
 };
 
+// A walk over all files for their health, between two parts of it.
+struct HealthWalk {
+  uint64_t from = 0;  // the id of the file to go on with
+  StoreHealth health;  // whole at the end of the walk
+  std::array<std::vector<StoreHealth::Trouble>, 3> troubles;  // missing, corrupt, under-replicated
+};
+
 class Namespace {
  public:
   explicit Namespace(NamespaceConfig config);
@@ -189,8 +197,14 @@ class Namespace {
   // Where a block is now; nothing where it is unknown.
   std::optional<LocatedBlock> Find(BlockId block) const;
 
+  // The block is known, and no worker that is there has a good replica of it.
+  bool Unreadable(BlockId block) const;
+
   // At most max_troubles files are named. Cost: walks all files and blocks (about 1 us per block; guess).
   StoreHealth Health(size_t max_troubles) const;
+  // The same in parts: goes on by about `most` files and blocks. True: the walk is at its end. Files that change
+  // between two parts are counted as they were or as they are.
+  bool AddHealth(HealthWalk* walk, size_t most, size_t max_troubles) const;
 
   bool in_safe_mode() const;
   // The id of the block that is given next.

@@ -1,6 +1,5 @@
 // Read-only questions: what is there, where it can be read, how well it is replicated.
 #include <algorithm>
-#include <array>
 #include <limits>
 
 #include "dfs/meta/state.h"
@@ -228,34 +227,50 @@ std::optional<LocatedBlock> Namespace::Find(BlockId block) const {
   return out;
 }
 
+bool Namespace::Unreadable(BlockId block) const {
+  return impl_->state.blocks.Has(block) && impl_->state.GoodHolders(block).empty();
+}
+
 StoreHealth Namespace::Health(size_t max_troubles) const {
+  HealthWalk walk;
+  AddHealth(&walk, std::numeric_limits<size_t>::max(), max_troubles);
+  return std::move(walk.health);
+}
+
+bool Namespace::AddHealth(HealthWalk* walk, size_t most, size_t max_troubles) const {
   const State& s = impl_->state;
-  StoreHealth out;
-  out.safe_mode = s.safe_mode.on;
-  out.awaited.assign(s.safe_mode.awaited.begin(), s.safe_mode.awaited.end());
-  for (const auto& [id, w] : s.workers.all()) {
-    if (!w.disk_failed.empty()) out.failed_disks.push_back({id, w.address, w.disk_failed});
-  }
+  StoreHealth& out = walk->health;
   const uint32_t workers = s.EligibleWorkers();
-  std::array<std::vector<StoreHealth::Trouble>, 3> kinds;  // by how bad they are
   const uint64_t staging = s.Child(kRoot, ".staging");
-  for (const auto& [id, node] : s.nodes.all()) {
+  auto it = s.nodes.all().lower_bound(walk->from);
+  for (size_t left = most; it != s.nodes.all().end() && left > 0; ++it) {
+    const auto& [id, node] = *it;
+    left -= std::min(left, 1 + node.blocks.size());
     if (node.directory || (staging != 0 && s.IsUnder(id, staging))) continue;
     ++out.files;
     StoreHealth::Trouble t = TroubleOf(s, node, workers);
     if (t.missing + t.corrupt + t.under_replicated == 0) continue;
     const size_t kind = t.missing > 0 ? 0 : t.corrupt > 0 ? 1 : 2;
     ++(kind == 0 ? out.missing_files : kind == 1 ? out.corrupt_files : out.under_replicated_files);
-    if (kinds[kind].size() == max_troubles) continue;
+    if (walk->troubles[kind].size() == max_troubles) continue;
     t.path = s.PathOf(id);
-    kinds[kind].push_back(std::move(t));
+    walk->troubles[kind].push_back(std::move(t));
   }
-  for (auto& kind : kinds) {
+  if (it != s.nodes.all().end()) {
+    walk->from = it->first;
+    return false;
+  }
+  out.safe_mode = s.safe_mode.on;
+  out.awaited.assign(s.safe_mode.awaited.begin(), s.safe_mode.awaited.end());
+  for (const auto& [id, w] : s.workers.all()) {
+    if (!w.disk_failed.empty()) out.failed_disks.push_back({id, w.address, w.disk_failed});
+  }
+  for (auto& kind : walk->troubles) {
     for (auto& t : kind) {
       if (out.troubles.size() < max_troubles) out.troubles.push_back(std::move(t));
     }
   }
-  return out;
+  return true;
 }
 
 bool Namespace::in_safe_mode() const { return impl_->state.safe_mode.on; }

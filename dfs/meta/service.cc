@@ -12,6 +12,8 @@ namespace {
 constexpr size_t kListBytes = 512 << 10;  // of a page of a list
 // Files that one health answer names: a path has up to 4 KiB, and a message far more room than that many.
 constexpr uint32_t kMaxTroubles = 100;
+// Files and blocks that one turn of the owner's thread looks at for a health answer: some milliseconds.
+constexpr size_t kHealthSlice = 4096;
 
 // Each call: read the parameters into plain values, ask the host, fill the results on the loop.
 // What the owner's thread computed travels in a shared box, written there and read here only after
@@ -183,9 +185,9 @@ class FileSystemImpl final : public rpc::FileSystem::Server {
 
   kj::Promise<void> health(HealthContext context) override {
     const size_t max = std::min<uint32_t>(context.getParams().getMaxFiles(), kMaxTroubles);
-    auto box = std::make_shared<StoreHealth>();
-    return host_.Query([=](const Namespace& ns) { *box = ns.Health(max); }).then([context, box]() mutable {
-      ToWire(*box, context.getResults().initHealth());
+    auto walk = std::make_shared<HealthWalk>();
+    return Walk(walk, max).then([context, walk]() mutable {
+      ToWire(walk->health, context.getResults().initHealth());
     });
   }
 
@@ -194,6 +196,17 @@ class FileSystemImpl final : public rpc::FileSystem::Server {
     uint64_t lease = 0;
     uint64_t block_bytes = 0;
   };
+
+  // To its end, in parts between which others are served.
+  kj::Promise<void> Walk(std::shared_ptr<HealthWalk> walk, size_t max_troubles) {
+    auto done = std::make_shared<bool>(false);
+    return host_
+        .Query([=](const Namespace& ns) { *done = ns.AddHealth(walk.get(), kHealthSlice, max_troubles); })
+        .then([this, walk, done, max_troubles]() -> kj::Promise<void> {
+          if (*done) return kj::READY_NOW;
+          return Walk(walk, max_troubles);
+        });
+  }
 
   // Calls whose only answer is an outcome.
   template <class Context>

@@ -105,6 +105,8 @@ class Brain {
   bool Beat(WorkerId worker, Incarnation incarnation, Duration loop_silent, const DiskRoom& room = {});
   // Each tick: where no worker has had room for a while, a job that waits for some fails.
   void FailWithoutRoom();
+  // Likewise: reports of last tasks that waited for replicas of the job's output are fed (commit_wait.cc).
+  void FeedHeldReports();
   // reply: at the end of this turn.
   void Report(uint64_t session, WorkerId worker, Incarnation incarnation, std::vector<ReportIn> reports,
               std::function<void(ReportOut)> reply);
@@ -169,6 +171,8 @@ class Brain {
   // why: empty where the disk works again.
   void DiskFailed(WorkerId worker, Incarnation incarnation, const std::string& why);
   const dfs::Namespace& files() const { return namespace_; }
+  // Blocks that commits have looked at since the start; for tests.
+  uint64_t commit_looks() const { return commit_looks_; }
   // Exact up to kCountSlice blocks; above that of the last walk, which goes on in slices between other work.
   dfs::RepairCounts BlockCounts() const;
 
@@ -412,12 +416,16 @@ class Brain {
   // The parts of the job's output: those committed, and those of the last report.
   static std::map<std::string, FileOutput> OutputsWith(const JobView& job, const std::vector<FileOutput>& last);
   // The first block without a replica on a live worker, in words; empty: all can be read.
-  std::string UnreadableBlock(const std::map<std::string, FileOutput>& parts) const;
+  // found: which one.
+  std::string UnreadableBlock(const std::map<std::string, FileOutput>& parts, BlockId* found = nullptr) const;
   // True: the report would commit its job over such a block. It is kept, and fed when all can be read or the wait is
   // over.
   bool HoldForReplicas(WorkerId id, Incarnation incarnation, const ReportIn& report);
-  std::string WhyHeld(WorkerId id, Incarnation incarnation, const ReportIn& report);
-  void FeedHeldReports();
+  // The report is the last of a job whose output is in the block store.
+  bool WouldCommit(WorkerId id, Incarnation incarnation, const ReportIn& report);
+  std::string WhyHeld(WorkerId id, Incarnation incarnation, const ReportIn& report, BlockId* keeps);
+  struct HeldReport;
+  bool StillHeld(HeldReport* held);
   Status ApplyCommit(JobId job, const std::string& extra, uint64_t sequence);
 
   // status.cc
@@ -520,8 +528,10 @@ class Brain {
     Incarnation incarnation = 0;
     Instant since;  // lived
     ReportIn report;
+    BlockId keeps;  // without a replica on a live worker when it was last walked
   };
   std::vector<HeldReport> held_reports_;
+  mutable uint64_t commit_looks_ = 0;
 
   struct Watcher {
     JobId job;

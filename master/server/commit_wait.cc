@@ -33,12 +33,14 @@ std::map<std::string, FileOutput> Brain::OutputsWith(const JobView& job, const s
   return parts;
 }
 
-std::string Brain::UnreadableBlock(const std::map<std::string, FileOutput>& parts) const {
+std::string Brain::UnreadableBlock(const std::map<std::string, FileOutput>& parts, BlockId* found) const {
   for (const auto& [name, part] : parts) {
     for (const StagedBlock& block : part.blocks) {
-      const auto located = namespace_.Find(BlockId{block.id});
+      ++commit_looks_;
       // One that the namespace does not know comes back by no wait; PrepareCommit refuses it.
-      if (!located || !located->workers.empty()) continue;
+      if (!namespace_.Unreadable(BlockId{block.id})) continue;
+      if (found != nullptr) *found = BlockId{block.id};
+      const auto located = namespace_.Find(BlockId{block.id});
       std::string had;
       for (const uint32_t worker : block.workers) had += (had.empty() ? "" : ", ") + Name(WorkerId{worker});
       std::string text = "block " + std::to_string(block.id) + " of " + name + " has no replica on a live worker";
@@ -59,21 +61,31 @@ bool Brain::HoldForReplicas(WorkerId id, Incarnation incarnation, const ReportIn
     held->report = report;  // sent again behind a registration
     return true;
   }
-  const std::string why = WhyHeld(id, incarnation, report);
+  BlockId keeps;
+  const std::string why = WhyHeld(id, incarnation, report, &keeps);
   if (why.empty()) return false;
   LOG(WARNING) << Name(report.attempt.task.job) << " is not committed yet: " << why;
-  held_reports_.push_back({id, incarnation, Lived(), report});
+  held_reports_.push_back({id, incarnation, Lived(), report, keeps});
   return true;
 }
 
-std::string Brain::WhyHeld(WorkerId id, Incarnation incarnation, const ReportIn& report) {
+bool Brain::WouldCommit(WorkerId id, Incarnation incarnation, const ReportIn& report) {
   const AttemptView* attempt = jobs_.Find(report.attempt);
   const JobView* job = jobs_.Find(report.attempt.task.job);
-  if (job == nullptr || !job->in_dfs() || Ended(job->state) || !IsLastTask(*job, report.attempt.task)) return "";
-  if (attempt == nullptr || attempt->worker != id || attempt->incarnation != incarnation || !Live(attempt->state)) {
-    return "";
-  }
-  return UnreadableBlock(OutputsWith(*job, report.finished_extra.outputs));
+  if (job == nullptr || !job->in_dfs() || Ended(job->state) || !IsLastTask(*job, report.attempt.task)) return false;
+  return attempt != nullptr && attempt->worker == id && attempt->incarnation == incarnation && Live(attempt->state);
+}
+
+std::string Brain::WhyHeld(WorkerId id, Incarnation incarnation, const ReportIn& report, BlockId* keeps) {
+  if (!WouldCommit(id, incarnation, report)) return "";
+  const JobView& job = *jobs_.Find(report.attempt.task.job);
+  return UnreadableBlock(OutputsWith(job, report.finished_extra.outputs), keeps);
+}
+
+bool Brain::StillHeld(HeldReport* held) {
+  // All blocks are walked again only when the one that keeps it is back.
+  if (namespace_.Unreadable(held->keeps)) return WouldCommit(held->worker, held->incarnation, held->report);
+  return !WhyHeld(held->worker, held->incarnation, held->report, &held->keeps).empty();
 }
 
 void Brain::FeedHeldReports() {
@@ -84,7 +96,7 @@ void Brain::FeedHeldReports() {
     HeldReport& held = held_reports_[i];
     WorkerView* worker = workers_.FindAlive(held.worker, held.incarnation);
     const bool over = may_be_over && now - held.since >= namespace_.config().repair_delay;
-    if (worker != nullptr && !over && !WhyHeld(held.worker, held.incarnation, held.report).empty()) {
+    if (worker != nullptr && !over && StillHeld(&held)) {
       ++i;
       continue;
     }

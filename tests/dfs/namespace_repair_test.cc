@@ -252,6 +252,28 @@ TEST_F(NamespaceRepairTest, ThinBlocksThatNoWorkerHasRoomForAreCopiedToOneThatCo
   EXPECT_EQ(Holders(ns_, block.id).size(), 3u);
 }
 
+TEST_F(NamespaceRepairTest, AHealthWalkInPartsFindsWhatOneFinds) {
+  for (uint32_t i = 1; i <= 3; ++i) Join(i);
+  for (int i = 0; i < 20; ++i) Put("/d/f" + std::to_string(i), 2);
+  for (uint32_t i = 2; i <= 3; ++i) Suspect(i, Put("/thin" + std::to_string(i))[0].block);
+  const auto bad = Put("/bad")[0].block;
+  for (uint32_t i = 1; i <= 3; ++i) Suspect(i, bad);
+  const StoreHealth whole = ns_.Health(10);
+  EXPECT_EQ(whole.files, 23u);
+  EXPECT_EQ(whole.corrupt_files, 1u);
+  EXPECT_EQ(whole.under_replicated_files, 2u);
+  HealthWalk walk;
+  size_t parts = 1;
+  while (!ns_.AddHealth(&walk, 7, 10)) ++parts;
+  EXPECT_GE(parts, 7u);
+  EXPECT_LE(parts, 20u);
+  EXPECT_EQ(walk.health.files, whole.files);
+  EXPECT_EQ(walk.health.corrupt_files, whole.corrupt_files);
+  EXPECT_EQ(walk.health.under_replicated_files, whole.under_replicated_files);
+  ASSERT_EQ(walk.health.troubles.size(), whole.troubles.size());
+  for (size_t i = 0; i < whole.troubles.size(); ++i) EXPECT_EQ(walk.health.troubles[i].path, whole.troubles[i].path);
+}
+
 TEST_F(NamespaceRepairTest, ADamagedReplicaReportedBehindARegistrationIsKnownAndLaterDeleted) {
   for (uint32_t i = 1; i <= 4; ++i) Join(i);
   const auto staged = Put("/f")[0];

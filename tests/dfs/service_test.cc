@@ -1,0 +1,36 @@
+// The block store's calls on a host that runs them at once.
+#include "dfs/meta/service.h"
+
+#include <gtest/gtest.h>
+#include <kj/async-io.h>
+
+#include "tests/dfs/namespace_testing.h"
+
+namespace mr::dfs {
+namespace {
+
+class ServiceTest : public NamespaceTest, public FsHost {
+ protected:
+  kj::Promise<Status> Mutate(PrepareFn prepare, std::function<void(const Namespace&)>) override {
+    return Do(prepare(ns_, At()));
+  }
+  kj::Promise<void> Query(std::function<void(const Namespace&)> fn) override {
+    ++queries_;
+    fn(ns_);
+    return kj::READY_NOW;
+  }
+  size_t queries_ = 0;
+};
+
+TEST_F(ServiceTest, AHealthAnswerOfManyFilesTakesManyTurnsOfTheOwnersThread) {
+  Join(1);
+  for (int i = 0; i < 9000; ++i) ASSERT_TRUE(Do(ns_.PrepareMkdir(At(), "/d" + std::to_string(i))).ok());
+  Put("/f");
+  auto io = kj::setupAsyncIo();
+  const auto response = MakeFileSystem(*this).healthRequest().send().wait(io.waitScope);
+  EXPECT_EQ(response.getHealth().getFiles(), 1u);
+  EXPECT_EQ(queries_, 3u);
+}
+
+}  // namespace
+}  // namespace mr::dfs
