@@ -200,7 +200,8 @@ class Namespace {
   // The block is known, and no worker that is there has a good replica of it.
   bool Unreadable(BlockId block) const;
 
-  // At most max_troubles files are named. Cost: walks all files and blocks (about 1 us per block; guess).
+  // At most max_troubles files are named. Files that were removed and that a job still reads do not count. Cost: walks
+  // all files and blocks (about 1 us per block; guess).
   StoreHealth Health(size_t max_troubles) const;
   // The same in parts: goes on by about `most` files and blocks. True: the walk is at its end. Files that change
   // between two parts are counted as they were or as they are.

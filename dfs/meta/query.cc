@@ -246,7 +246,8 @@ bool Namespace::AddHealth(HealthWalk* walk, size_t most, size_t max_troubles) co
   for (size_t left = most; it != s.nodes.all().end() && left > 0; ++it) {
     const auto& [id, node] = *it;
     left -= std::min(left, 1 + node.blocks.size());
-    if (node.directory || (staging != 0 && s.IsUnder(id, staging))) continue;
+    // Without a parent: it was removed, and a pin keeps it.
+    if (node.directory || node.parent == 0 || (staging != 0 && s.IsUnder(id, staging))) continue;
     ++out.files;
     StoreHealth::Trouble t = TroubleOf(s, node, workers);
     if (t.missing + t.corrupt + t.under_replicated == 0) continue;

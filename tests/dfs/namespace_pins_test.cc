@@ -91,6 +91,20 @@ TEST_F(PinsTest, ALostReplicaOfARemovedPinnedFileIsMadeAgain) {
   EXPECT_EQ(Copies()[0].block, f[0].block);
 }
 
+TEST_F(PinsTest, HealthNamesNoRemovedFileThatAJobStillReads) {
+  Join(1);
+  Put("/d/f");
+  Put("/g");
+  Pin({IdOf("/d/f")});
+  ASSERT_TRUE(Do(ns_.PrepareRemove("/d", true)).ok());
+  Lose(1);
+  const StoreHealth health = ns_.Health(10);
+  EXPECT_EQ(health.files, 1u);
+  EXPECT_EQ(health.missing_files, 1u);
+  ASSERT_EQ(health.troubles.size(), 1u);
+  EXPECT_EQ(health.troubles[0].path, "/g");
+}
+
 TEST_F(PinsTest, WhatIsGoneCannotBePinned) {
   Join(1);
   Put("/d/f");
