@@ -191,7 +191,6 @@ class Brain {
   Status FillAttempts(JobId job, const AttemptId& after, rpc::MasterForClient::AttemptsResults::Builder out);
   // from: the page's first decision.
   Status FillDecisions(JobId job, uint32_t from, rpc::MasterForClient::DecisionsResults::Builder out);
-  // from: the page's first task.
   // What the attempt's worker was told. kNotFound.
   Status FillLaunched(const AttemptId& attempt, rpc::MasterForClient::LaunchedResults::Builder out);
   Status FillHistory(JobId job, uint32_t from, rpc::MasterForClient::HistoryResults::Builder out);
@@ -356,7 +355,7 @@ class Brain {
   // Where it passes the job's limit of bad records: the job is failed, and true.
   bool FailForBadRecords(WorkerId id, Incarnation incarnation, const ReportIn& report);
   bool ReadOtherContent(const ReportIn& report) const;
-  uint64_t FeedReport(WorkerView* worker, WorkerId id, Incarnation incarnation, ReportIn& report, Verdict* verdict);
+  uint64_t FeedReport(WorkerId id, Incarnation incarnation, ReportIn& report, Verdict* verdict);
   Verdict FinishedVerdict(const ReportIn& report, const std::vector<sched::Decision>& decisions);
   void NotCopied(const sched::Copy& from, WorkerId to, const std::string& why);
   void Suspect(const sched::Copy& copy, bool verify);
@@ -369,7 +368,7 @@ class Brain {
   void Lose(WorkerId worker, const std::string& why);
   // fn runs when so much has been lived; on the thread.
   void AtLived(Instant at, std::function<void()> fn);
-  // How much work a stalled worker may take: none, until it moves again.
+  // silent: for how long its control loop has not moved. Where it stalls it gets nothing new until it moves again.
   void NoteLoop(WorkerView* worker, Duration silent);
   void CheckLeases();
   // Acknowledgements of writes do not count on it any longer.

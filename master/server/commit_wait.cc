@@ -104,7 +104,7 @@ void Brain::FeedHeldReports() {
     held_reports_.erase(held_reports_.begin() + static_cast<ptrdiff_t>(i));
     if (worker == nullptr) continue;  // the attempt is lost with it
     Verdict verdict = Verdict::kNoted;
-    const uint64_t hold = FeedReport(worker, ready.worker, ready.incarnation, ready.report, &verdict);
+    const uint64_t hold = FeedReport(ready.worker, ready.incarnation, ready.report, &verdict);
     const uint64_t number = ready.report.number;
     outbox_.Hold(hold, [this, id = ready.worker, incarnation = ready.incarnation, number, verdict] {
       GiveVerdict(id, incarnation, number, verdict);

@@ -279,7 +279,7 @@ void Brain::Report(uint64_t session, WorkerId id, Incarnation incarnation, std::
       continue;
     }
     Verdict verdict = Verdict::kNoted;
-    const uint64_t hold = FeedReport(worker, id, incarnation, reports[i], &verdict);
+    const uint64_t hold = FeedReport(id, incarnation, reports[i], &verdict);
     const bool now = hold <= outbox_.durable();
     open.out.verdicts[i] = now ? verdict : Verdict::kLater;
     if (now) continue;
@@ -291,7 +291,7 @@ void Brain::Report(uint64_t session, WorkerId id, Incarnation incarnation, std::
 }
 
 // The sequence that the answer has to wait for; 0 = none.
-uint64_t Brain::FeedReport(WorkerView*, WorkerId id, Incarnation incarnation, ReportIn& report, Verdict* verdict) {
+uint64_t Brain::FeedReport(WorkerId id, Incarnation incarnation, ReportIn& report, Verdict* verdict) {
   const AttemptId attempt = report.attempt;
   const JobId job = attempt.task.job;
   MarkChanged(job);
