@@ -8,37 +8,38 @@ Peers::Peers(kj::AsyncIoContext& io, rpc::Hello hello)
 }
 Peers::~Peers() noexcept(false) = default;
 
-kj::Promise<Result<rpc::DataServer::Client>> Peers::Get(std::string address) {
+kj::Promise<Result<rpc::DataServer::Client>> Peers::Get(std::string address, size_t hops) {
   using Client = Result<rpc::DataServer::Client>;
   if (tasks_.get() == nullptr) return Client(Unavailable("connections to data servers are closed"));
-  if (!entries_.contains(address)) {
+  const Key key(std::move(address), hops);
+  if (!entries_.contains(key)) {
     const uint64_t number = next_number_++;
-    auto connecting = rpc::RpcConnection::Connect(io_, address, hello_, kDataConnectTimeout)
-                          .then([this, address, number](Result<kj::Own<rpc::RpcConnection>> connection) {
-                            return std::make_shared<Client>(Connection(address, number, std::move(connection)));
+    auto connecting = rpc::RpcConnection::Connect(io_, key.first, hello_, kDataConnectTimeout)
+                          .then([this, key, number](Result<kj::Own<rpc::RpcConnection>> connection) {
+                            return std::make_shared<Client>(Connection(key, number, std::move(connection)));
                           });
-    entries_.emplace(address, Entry{connecting.fork(), kj::Own<rpc::RpcConnection>(), number});
+    entries_.emplace(key, Entry{connecting.fork(), kj::Own<rpc::RpcConnection>(), number});
   }
-  return entries_.at(address).client.addBranch().then([](Connected client) -> Client {
+  return entries_.at(key).client.addBranch().then([](Connected client) -> Client {
     if (!client->ok()) return client->status();
     return rpc::DataServer::Client(**client);
   });
 }
 
-Result<rpc::DataServer::Client> Peers::Connection(const std::string& address, uint64_t number,
+Result<rpc::DataServer::Client> Peers::Connection(const Key& key, uint64_t number,
                                                   Result<kj::Own<rpc::RpcConnection>> connection) {
   if (tasks_.get() == nullptr) return Unavailable("connections to data servers are closed");
-  const auto remove = [this, address, number] {
+  const auto remove = [this, key, number] {
     // Not from inside of the connection's own event.
-    tasks_->add(kj::evalLater([this, address, number] { Remove(address, number); }));
+    tasks_->add(kj::evalLater([this, key, number] { Remove(key, number); }));
   };
   if (!connection.ok()) {
     remove();
     return connection.status();
   }
-  const auto it = entries_.find(address);
+  const auto it = entries_.find(key);
   if (it == entries_.end() || it->second.number != number) {
-    return Unavailable(address + " was given up while connecting");
+    return Unavailable(key.first + " was given up while connecting");
   }
   it->second.connection = *std::move(connection);
   // A copy: of a named function KJ would keep a reference.
@@ -46,11 +47,12 @@ Result<rpc::DataServer::Client> Peers::Connection(const std::string& address, ui
   return it->second.connection->Bootstrap<rpc::DataServer>();
 }
 
-void Peers::Forget(const std::string& address) {
-  const auto it = entries_.find(address);
+void Peers::Forget(const std::string& address, size_t hops) {
+  const Key key(address, hops);
+  const auto it = entries_.find(key);
   if (it == entries_.end()) return;  // also once closed
   const uint64_t number = it->second.number;
-  tasks_->add(kj::evalLater([this, address, number] { Remove(address, number); }));
+  tasks_->add(kj::evalLater([this, key, number] { Remove(key, number); }));
 }
 
 void Peers::Close() {
@@ -58,8 +60,8 @@ void Peers::Close() {
   entries_.clear();
 }
 
-void Peers::Remove(const std::string& address, uint64_t number) {
-  const auto it = entries_.find(address);
+void Peers::Remove(const Key& key, uint64_t number) {
+  const auto it = entries_.find(key);
   if (it != entries_.end() && it->second.number == number) entries_.erase(it);
 }
 

@@ -1,5 +1,4 @@
-// Connections to data servers, one per address, made when first asked for and kept until they
-// break. Lives on a KJ loop.
+// Connections to data servers, made when first asked for and kept until they break. Lives on a KJ loop.
 #pragma once
 
 #include <kj/async-io.h>
@@ -7,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "common/base/status.h"
 #include "common/base/time.h"
@@ -29,10 +29,13 @@ class Peers : private kj::TaskSet::ErrorHandler {
   Peers(kj::AsyncIoContext& io, rpc::Hello hello);
   ~Peers() noexcept(false);
 
-  // kUnavailable where nobody answers there.
-  kj::Promise<Result<rpc::DataServer::Client>> Get(std::string address);
+  // Returns a connection for calls that wait for `hops` further servers behind this one (0: for none).
+  // Calls with different numbers of hops never share a connection: a server reads a bounded number of unanswered calls
+  // per connection, so on a shared one the calls of pipelines in a ring would wait for each other for ever.
+  // Errors: kUnavailable where nobody answers there.
+  kj::Promise<Result<rpc::DataServer::Client>> Get(std::string address, size_t hops = 0);
   // Its connection hangs: the next Get makes a new one.
-  void Forget(const std::string& address);
+  void Forget(const std::string& address, size_t hops = 0);
   // Ends all connections, and makes no new ones: Get is kUnavailable from now on.
   void Close();
 
@@ -44,6 +47,7 @@ class Peers : private kj::TaskSet::ErrorHandler {
   kj::Timer& timer() { return io_.provider->getTimer(); }
 
  private:
+  using Key = std::pair<std::string, size_t>;  // address, hops
   // Shared, since a capability cannot be copied from a const reference, as a fork would.
   using Connected = std::shared_ptr<Result<rpc::DataServer::Client>>;
   struct Entry {
@@ -52,14 +56,13 @@ class Peers : private kj::TaskSet::ErrorHandler {
     uint64_t number;
   };
   void taskFailed(kj::Exception&&) override {}
-  Result<rpc::DataServer::Client> Connection(const std::string& address, uint64_t number,
-                                             Result<kj::Own<rpc::RpcConnection>> connection);
-  void Remove(const std::string& address, uint64_t number);
+  Result<rpc::DataServer::Client> Connection(const Key& key, uint64_t number, Result<kj::Own<rpc::RpcConnection>> connection);
+  void Remove(const Key& key, uint64_t number);
 
   kj::AsyncIoContext& io_;
   rpc::Hello hello_;
   uint64_t next_number_ = 1;
-  std::map<std::string, Entry> entries_;
+  std::map<Key, Entry> entries_;
   kj::Own<kj::TaskSet> tasks_;  // null once closed
 };
 

@@ -9,8 +9,8 @@ namespace {
 
 // What a failed or overdue call says to the caller. The connection is not used again: a peer that
 // hangs does not end it, and neither does one that broke the protocol.
-Status Broken(Peers& peers, const std::string& address, const kj::Exception& e) {
-  peers.Forget(address);
+Status GiveUp(Peers& peers, const std::string& address, size_t hops, const kj::Exception& e) {
+  peers.Forget(address, hops);
   return Unavailable("data server " + address + ": " + rpc::FromException(e).message());
 }
 
@@ -20,20 +20,21 @@ kj::Promise<Result<kj::Own<BlockPipe>>> BlockPipe::Open(Peers& peers, BlockRef b
                                                         std::vector<std::string> addresses) {
   using Opened = Result<kj::Own<BlockPipe>>;
   const std::string head = addresses.front();
-  return peers.Get(head).then([&peers, block, addresses = std::move(addresses),
-                               head](Result<rpc::DataServer::Client> server) -> kj::Promise<Opened> {
+  const size_t hops = addresses.size() - 1;
+  return peers.Get(head, hops).then([&peers, block, addresses = std::move(addresses), head,
+                                     hops](Result<rpc::DataServer::Client> server) -> kj::Promise<Opened> {
     if (!server.ok()) return Opened(server.status());
     auto request = server->writeBlockRequest();
     ToWire(block, request.initBlock());
-    auto downstream = request.initDownstream(static_cast<uint>(addresses.size() - 1));
+    auto downstream = request.initDownstream(static_cast<uint>(hops));
     for (uint i = 0; i < downstream.size(); ++i) downstream.set(i, addresses[i + 1].c_str());
-    auto call = request.send().then([&peers, head](auto response) -> Opened {
+    auto call = request.send().then([&peers, head, hops](auto response) -> Opened {
       const Status status = rpc::FromOutcome(response.getOutcome());
       if (!status.ok()) return status.With("data server " + head);
-      return kj::heap<BlockPipe>(peers, head, response.getWriter());
+      return kj::heap<BlockPipe>(peers, head, hops, response.getWriter());
     });
-    return peers.Limit(kj::mv(call)).catch_([&peers, head](kj::Exception&& e) -> Opened {
-      return Broken(peers, head, e);
+    return peers.Limit(kj::mv(call)).catch_([&peers, head, hops](kj::Exception&& e) -> Opened {
+      return GiveUp(peers, head, hops, e);
     });
   });
 }
@@ -46,9 +47,10 @@ kj::Promise<Status> BlockPipe::Write(Piece piece) {
   offset_ += piece->size();
   auto call = request.send().then(
       [](auto response) -> Status { return rpc::FromOutcome(response.getOutcome()); });
-  return peers_.Limit(kj::mv(call)).catch_([&peers = peers_, address = address_](kj::Exception&& e) -> Status {
-    return Broken(peers, address, e);
-  });
+  return peers_.Limit(kj::mv(call))
+      .catch_([&peers = peers_, address = address_, hops = hops_](kj::Exception&& e) -> Status {
+        return GiveUp(peers, address, hops, e);
+      });
 }
 
 kj::Promise<Result<std::vector<WorkerId>>> BlockPipe::Finish(uint64_t length, uint64_t digest) {
@@ -63,9 +65,10 @@ kj::Promise<Result<std::vector<WorkerId>>> BlockPipe::Finish(uint64_t length, ui
     for (const uint32_t worker : response.getDurable()) durable.push_back({worker});
     return durable;
   });
-  return peers_.Limit(kj::mv(call)).catch_([&peers = peers_, address = address_](kj::Exception&& e) -> Durable {
-    return Broken(peers, address, e);
-  });
+  return peers_.Limit(kj::mv(call))
+      .catch_([&peers = peers_, address = address_, hops = hops_](kj::Exception&& e) -> Durable {
+        return GiveUp(peers, address, hops, e);
+      });
 }
 
 }  // namespace mr::dfs

@@ -21,8 +21,9 @@ class BlockPipe {
   // addresses: the whole pipeline, at least one; this end talks to the first.
   static kj::Promise<Result<kj::Own<BlockPipe>>> Open(Peers& peers, BlockRef block,
                                                       std::vector<std::string> addresses);
-  BlockPipe(Peers& peers, std::string address, rpc::BlockWriter::Client writer)
-      : peers_(peers), address_(std::move(address)), writer_(kj::mv(writer)) {}
+  // hops: servers behind the one at address.
+  BlockPipe(Peers& peers, std::string address, size_t hops, rpc::BlockWriter::Client writer)
+      : peers_(peers), address_(std::move(address)), hops_(hops), writer_(kj::mv(writer)) {}
 
   // The next piece (at most 1 MiB); resolves when the pipeline has taken it. Calls may overlap and
   // keep their order; the caller bounds how many are in flight.
@@ -33,6 +34,7 @@ class BlockPipe {
  private:
   Peers& peers_;
   std::string address_;
+  size_t hops_;
   rpc::BlockWriter::Client writer_;
   uint64_t offset_ = 0;
 };

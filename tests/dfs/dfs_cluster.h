@@ -61,6 +61,12 @@ class TestPool {
     std::lock_guard lock(mutex_);
     holds_ = true;
   }
+  // Ends a Hold.
+  void Release() {
+    std::lock_guard lock(mutex_);
+    holds_ = false;
+    cv_.notify_one();
+  }
   size_t waiting() {
     std::lock_guard lock(mutex_);
     return queue_.size();

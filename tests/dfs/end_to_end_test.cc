@@ -2,6 +2,7 @@
 // replicas damaged in between.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <fstream>
 #include <future>
@@ -10,6 +11,7 @@
 #include "common/base/rng.h"
 #include "common/rpc/connection.h"
 #include "common/rpc/wait_for_loop.h"
+#include "dfs/block/pipeline.h"
 #include "tests/dfs/dfs_cluster.h"
 
 namespace mr::dfs::test {
@@ -142,6 +144,64 @@ TEST(DfsEndToEndTest, LostReplicasAreMadeAgain) {
   // Any single survivor of the three that are left may go as well.
   cluster.Crash(0);
   EXPECT_TRUE(cluster.client().GetBytes("/x").value() == bytes);
+}
+
+// Three servers, and pipelines that begin at each of them: on every connection travel calls that wait for the next
+// server, more of them than a server reads without an answer, and the calls that these wait for.
+TEST(DfsEndToEndTest, PipelinesInARingNeverWaitForEachOther) {
+  constexpr int kClients = 4, kWritersPerHead = 25;  // 100 pipelines per head, each client below the limit of one connection
+  DfsCluster cluster(3, SmallBlocks());
+  rpc::KjThread loop("test-writers");
+  std::vector<kj::Own<Peers>> clients;
+  std::vector<kj::Own<BlockPipe>> pipes;
+  std::atomic<size_t> opened = 0, taken = 0, failed = 0;
+  loop.Run([&] {
+    rpc::Hello hello;
+    hello.cluster_id = kCluster;
+    for (int i = 0; i < kClients; ++i) clients.push_back(kj::heap<Peers>(loop.io(), hello));
+  });
+  const auto address = [&](int i) { return cluster.node(i % 3).address(); };
+  uint64_t id = 1000;
+  // One client after the other, so that opening alone never meets the limit.
+  for (int client = 0; client < kClients; ++client) {
+    const size_t before = opened;
+    loop.Run([&] {
+      for (int head = 0; head < 3; ++head) {
+        for (int i = 0; i < kWritersPerHead; ++i) {
+          loop.Spawn(BlockPipe::Open(*clients[static_cast<size_t>(client)], {{++id}, 1, 0, 0},
+                                     {address(head), address(head + 1), address(head + 2)})
+                         .then([&](Result<kj::Own<BlockPipe>> pipe) {
+                           if (pipe.ok()) pipes.push_back(*std::move(pipe));
+                           ++opened;
+                         }));
+        }
+      }
+    });
+    ASSERT_TRUE(Eventually([&] { return opened == before + 3 * kWritersPerHead; }));
+  }
+  ASSERT_EQ(loop.Run([&] { return pipes.size(); }), 3u * kClients * kWritersPerHead);
+  for (int i = 0; i < 3; ++i) cluster.node(i).pool().Hold();
+  loop.Run([&] {
+    for (auto& pipe : pipes) {
+      loop.Spawn(pipe->Write(std::make_shared<const std::string>("piece")).then([&](Status status) {
+        ++(status.ok() ? taken : failed);
+      }));
+    }
+  });
+  // Each server has all first calls and as many of the second as it reads.
+  ASSERT_TRUE(Eventually([&] {
+    for (int i = 0; i < 3; ++i) {
+      if (cluster.node(i).pool().waiting() < kClients * kWritersPerHead + rpc::ServerLimits{}.data_calls) return false;
+    }
+    return true;
+  }));
+  for (int i = 0; i < 3; ++i) cluster.node(i).pool().Release();
+  EXPECT_TRUE(Eventually([&] { return taken + failed == 3 * kClients * kWritersPerHead; }));
+  EXPECT_EQ(failed, 0u);
+  loop.Run([&] {
+    pipes.clear();
+    clients.clear();
+  });
 }
 
 // Calls that wait for the disk when their server goes: they end, and what they have open goes before the loop does.
