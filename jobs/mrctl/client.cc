@@ -28,7 +28,7 @@ Result<MasterInfo> Client::Info() {
   return impl_->Call<MasterInfo>([](Master& master) {
     return master.infoRequest().send().then([](auto&& r) -> Result<MasterInfo> {
       return MasterInfo{r.getVersion().cStr(), r.getPolicies().cStr(), r.getClusterId(), r.getMasterEpoch(), r.getPid(),
-                        r.getAddress().cStr(), r.getUnixMs()};
+                        r.getAddress().cStr(), r.getUnixMs(), r.getFileView()};
     });
   });
 }

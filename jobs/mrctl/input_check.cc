@@ -10,6 +10,7 @@
 
 #include "common/base/file_format.h"
 #include "common/base/text.h"
+#include "common/io/file_version.h"
 #include "common/io/files.h"
 #include "common/io/input_files.h"
 #include "dfs/client/dfs_client.h"
@@ -115,7 +116,7 @@ class InputCheck {
     const auto known = files_.find(uri);
     if (known != files_.end()) return known->second;
     std::vector<std::string> files;
-    if (IsFileUri(uri)) {
+    if (IsFileUri(uri) && SeesFilesOfCluster()) {
       const auto found = ExpandFileUri(uri);
       for (size_t i = 0; found.ok() && i < std::min(found->size(), kFilesLookedAt); ++i)
         files.push_back((*found)[i].uri);
@@ -171,6 +172,16 @@ class InputCheck {
     return head;
   }
 
+  // Whether a file:// path is the same file here and for the master. A job without a master runs here.
+  bool SeesFilesOfCluster() {
+    if (client_ == nullptr) return true;
+    if (!same_files_) {
+      const auto info = client_->Info();
+      same_files_ = info.ok() && info->file_view != 0 && info->file_view == FileView();
+    }
+    return *same_files_;
+  }
+
   // Null where there is no master, or it does not answer.
   dfs::BlockingDfs* store() {
     if (!connected_ && client_ != nullptr) {
@@ -184,6 +195,7 @@ class InputCheck {
 
   const SpecOptions& options_;
   Client* const client_;
+  std::optional<bool> same_files_;
   bool connected_ = false;
   std::unique_ptr<dfs::BlockingDfs> store_;
   std::map<std::string, std::vector<std::string>> files_;

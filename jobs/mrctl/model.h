@@ -235,6 +235,7 @@ struct MasterInfo {
   uint32_t master_epoch = 0, pid = 0;
   std::string address;  // as others reach it
   uint64_t unix_ms = 0;  // its clock when it answered; 0: an older master
+  uint64_t file_view = 0;  // FileView() of its process; 0: not known
 };
 
 // How the master's journal is.

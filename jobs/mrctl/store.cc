@@ -18,12 +18,19 @@ Result<int> RunStore(const Command& command, const Settings& settings) {
     return kExitOk;
   }
   MR_ASSIGN_OR_RETURN(const JournalStatus after, client.Journal(true));
+  if (!before.lost && after.awaits_workers) {
+    return Rejected(
+        "safe mode stays on: the master has just started and waits for the reports of its workers. Nothing was changed; it "
+        "ends by itself when they have come (mrctl store safemode shows it)");
+  }
+  const std::string loss = "the loss of journal records up to " + std::to_string(before.lost_sequence) + " is accepted";
   const Done done{"safemode", "off", "",
-                  before.lost            ? "the loss of journal records up to " + std::to_string(before.lost_sequence) +
-                                               " is accepted"
-                  : after.awaits_workers ? "it waits for workers, which ends by itself"
-                                         : "it was off already"};
-  if (!settings.quiet) std::fprintf(stderr, "safe mode is ended: %s\n", done.note.c_str());
+                  !before.lost           ? "it was off already"
+                  : after.awaits_workers ? loss + "; it ends when the workers have reported, which needs nothing more"
+                                         : loss};
+  if (!settings.quiet) {
+    std::fprintf(stderr, "%s: %s\n", after.awaits_workers ? "safe mode ends soon" : "safe mode is ended", done.note.c_str());
+  }
   PrintDone({done}, settings);
   return kExitOk;
 }

@@ -9,6 +9,7 @@
 
 #include "common/io/clock.h"
 #include "common/io/fault.h"
+#include "common/io/file_version.h"
 #include "common/io/files.h"
 #include "common/io/retention.h"
 #include "common/io/sha256.h"
@@ -408,6 +409,7 @@ class ClientService final : public rpc::MasterForClient::Server {
     results.setPid(static_cast<uint32_t>(getpid()));
     results.setAddress(shell_.address().c_str());
     results.setUnixMs(WallClockMs());
+    results.setFileView(FileView());
     return kj::READY_NOW;
   }
 

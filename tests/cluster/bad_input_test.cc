@@ -178,12 +178,15 @@ TEST_F(BadInputTest, AnExceptionsPlaceIsThatOfTheRecordThatThrew) {
       {"csv", "throws_at_line", "a,b\r\n\"c\nd\",e\r\n!x,y\r\nf\r\n", ", byte 14"},
       {"fixed:3", "throws_at_line", "aaabbb!cc", ", byte 6"},
       {"text", "throws_at_group", "one\n!three\nfour\n", "key '!three'"},
+      {"text", "throws_at_line", "one\n!skip\n!three\nfour\n", ", byte 10"},
+      {"csv", "throws_at_line", "a,b\n!skip,x\n!three,y\n", ", byte 12"},
+      {"text", "throws_at_group", "one\n!skip\n!three\nfour\n", "key '!three'"},
   };
   int number = 0;
   for (const auto& c : cases) {
     const std::string name = "place" + std::to_string(++number);
     Shell("printf '%s' '" + c.text + "' > '" + Path(name) + "'");
-    const RunResult run = Submit({"--max-attempts", "1", "--lib", "LIB/libbad_operators.so", "--format", c.format, "bad", "--how", c.how,
+    const RunResult run = Submit({"--max-attempts", "1", "--max-bad-records", "9", "--lib", "LIB/libbad_operators.so", "--format", c.format, "bad", "--how", c.how,
                                   "--input", "IN/" + name},
                                  name + "_out");
     EXPECT_EQ(run.exit, 1) << run.err;
@@ -191,6 +194,19 @@ TEST_F(BadInputTest, AnExceptionsPlaceIsThatOfTheRecordThatThrew) {
     EXPECT_THAT(run.err, testing::ContainsRegex(place + "[^0-9]")) << c.format;
     EXPECT_THAT(run.err, HasSubstr("thrown at '!"));
   }
+}
+
+// A file:// path names a file of the workers' machines. Another file under that path, on the client's machine, refuses
+// nothing.
+TEST_F(BadInputTest, AFileThatOnlyTheClientSeesRefusesNoJob) {
+  Shell("cd '" + cluster_->directory() + "' && mkdir theirs ours && printf 'city,n\nx,1\n' > theirs/t.csv && printf 'id\n1\n' > ours/t.csv");
+  const std::string submit = BinaryDirectory() + "/mrctl --no-progress submit aggregate --by city --agg count --input 'file://" +
+                             Path("theirs/t.csv") + "' --output 'file://" + Path("theirs_out") + "'";
+  const RunResult run = RunProgram({"unshare", "-m", "sh", "-c", "mount --bind '" + Path("ours") + "' '" + Path("theirs") +
+                                    "' || exit 99; MR_MASTER=" + cluster_->master_address() + " exec " + submit}, Seconds(90));
+  if (run.exit == 99 || run.err.find("unshare") != std::string::npos) GTEST_SKIP() << "no right to mount: " << run.err;
+  EXPECT_EQ(run.exit, 0) << run.err;
+  EXPECT_THAT(ReadParts(Path("theirs_out")), HasSubstr("x,1\n"));
 }
 
 TEST_F(BadInputTest, WhatTheBlockStoresFilesCannotBeIsToldAtSubmit) {

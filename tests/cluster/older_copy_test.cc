@@ -104,6 +104,22 @@ TEST_P(OlderCopyTest, IsNoticedAndDeletesNothingAndGivesNoIdAgain) {
   for (const std::string& path : blocks) EXPECT_TRUE(PathExists(path)) << path << " was deleted";
 }
 
+TEST(SafeModeCommandTest, OffIsRefusedWhileTheMasterWaitsForItsWorkers) {
+  Cluster cluster({.workers = 1, .slots = 1});
+  ASSERT_TRUE(cluster.Start().ok());
+  WriteWords(cluster.directory() + "/in", 100, 3);
+  ASSERT_EQ(cluster.Mrctl({"fs", "put", cluster.directory() + "/in", "/in"}).exit, 0);
+  cluster.KillWorker(0);
+  cluster.KillMaster();
+  ASSERT_TRUE(cluster.StartMaster().ok());
+  const RunResult off = cluster.Mrctl({"store", "safemode", "off"});
+  EXPECT_EQ(off.exit, 3) << off.err;
+  EXPECT_THAT(off.err, HasSubstr("safe mode stays on"));
+  ASSERT_TRUE(cluster.StartWorker(0).ok());
+  ASSERT_TRUE(cluster.WaitForWorkers(1).ok());
+  EXPECT_TRUE(Within(Seconds(30), [&] { return cluster.Mrctl({"store", "safemode", "off"}).exit == 0; }));
+}
+
 TEST(JournalDiskTest, TheDoctorWarnsWhenATenthIsLeft) {
   Cluster cluster({.workers = 1, .slots = 1});
   SmallDisk disk(cluster.master_data(), "64m");

@@ -315,6 +315,14 @@ TEST(OverloadTest, OldLogsOfAttemptsThatRunStay) {
   EXPECT_TRUE(PathExists(of_reduce));
 }
 
+TEST(OverloadTest, LogsOfTheLastMinutesAreKeptWithinTheirSizeToo) {
+  Cluster cluster({.workers = 1, .slots = 1, .worker_flags = {"--log_bytes=3k", "--housekeeping=100ms"}});
+  ASSERT_TRUE(cluster.Start().ok());
+  const std::string log = cluster.worker_data(0) + "/log/";
+  for (int i = 1; i <= 9; ++i) Plant(log + "attempt_1_0001_0_m_00000" + std::to_string(i) + "_1", 0);
+  EXPECT_TRUE(Until([&] { return ListDirectory(log).value().size() == 3; })) << ListDirectory(log).value().size();
+}
+
 TEST(OverloadTest, OldLogsAndLibrariesOfAWorkerGo) {
   Cluster cluster({.workers = 1, .slots = 1,
                    .worker_flags = {"--log_bytes=3k", "--log_age=8h", "--lib_bytes=1m", "--lib_age=4h"}});

@@ -9,6 +9,13 @@
 namespace mr::worker {
 namespace {
 
+// Covers an attempt that starts between the list of running attempts and the look at the directory (guess). Logs of
+// running attempts need no further grace, and a longer one would let short attempts fill the disk.
+constexpr Duration kLogGrace = Seconds(5);
+
+}  // namespace
+namespace {
+
 int64_t NowMs() { return static_cast<int64_t>(WallClockMs()); }
 
 }  // namespace
@@ -38,7 +45,7 @@ kj::Promise<void> Housekeeping::TrimLogs() {
   return OnPool(post_, [directory = options_.log, limits = options_.logs, running] {
     const auto in_use = [&running](const std::string& name) { return running.contains(name); };
     size_t removed = 0;
-    for (const StoredFile& file : Surplus(StoredFiles(directory), limits, NowMs(), in_use)) {
+    for (const StoredFile& file : Surplus(StoredFiles(directory), limits, NowMs(), in_use, kLogGrace)) {
       removed += RemoveStored(directory, file);
     }
     return removed;

@@ -61,16 +61,21 @@ void JournalSeen::WriteSoon() {
   writing_ = true;
   const bool new_epoch = newest_.epoch != written_.epoch || cluster_id_ != written_cluster_;
   tasks_.add(loop_.timer()
-                 .afterDelay((new_epoch ? kNewEpochDelay : kSeenPeriod).ns * kj::NANOSECONDS)
+                 .afterDelay((new_epoch && !failing_ ? kNewEpochDelay : kSeenPeriod).ns * kj::NANOSECONDS)
                  .then([this] {
-                   written_ = newest_;
-                   written_cluster_ = cluster_id_;
                    return OnPool(post_, [path = path_, text = Encode(cluster_id_, newest_)] {
-                     return WriteFileDurably(path, text);
-                   });
+                            return WriteFileDurably(path, text);
+                          })
+                       .then([this, record = newest_, cluster = cluster_id_](Status status) {
+                         LOG_IF(WARNING, !status.ok() && !failing_) << path_ << " is not written, and is tried again: "
+                                                                    << status.ToString();
+                         failing_ = !status.ok();
+                         if (failing_) return;
+                         written_ = record;
+                         written_cluster_ = cluster;
+                       });
                  })
-                 .then([this](Status status) {
-                   LOG_IF(WARNING, !status.ok()) << path_ << " is not written: " << status.ToString();
+                 .then([this] {
                    writing_ = false;
                    WriteSoon();
                  }));

@@ -2,7 +2,8 @@
 // this life and in later ones: a journal that lacks the record has lost some (master/server/safe_mode.cc).
 //
 // A file of one line with a checksum. One that is missing, damaged or of another cluster says nothing. A record of
-// another epoch or cluster than the file's is written within kNewEpochDelay, later ones at most each kSeenPeriod.
+// another epoch or cluster than the file's is written within kNewEpochDelay, later ones at most each kSeenPeriod; a write
+// that fails is tried again after kSeenPeriod.
 // Thread: the loop.
 #pragma once
 
@@ -51,6 +52,7 @@ class JournalSeen : kj::TaskSet::ErrorHandler {
   uint64_t cluster_id_ = 0, written_cluster_ = 0;
   JournalRecord newest_, written_;
   bool writing_ = false;
+  bool failing_ = false;  // the last write failed
   kj::TaskSet tasks_;
 };
 

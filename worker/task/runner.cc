@@ -477,6 +477,7 @@ int Runner::SkipBad(uint64_t records, uint64_t bytes, const std::string& what, c
   if (bad_samples_.size() < kBadRecordsTold) bad_samples_.push_back(what.substr(0, kBadRecordBytes));
   counters_[{"mr", "bad_records"}] += static_cast<int64_t>(records);
   if (bytes > 0) counters_[{"mr", "bad_bytes"}] += static_cast<int64_t>(bytes);
+  failed_in_.clear();  // the operator gave the place of this record; a later failure has its own
   return 0;
 }
 

@@ -32,8 +32,9 @@ interface MasterForClient {
   putLibrary @12 (sha256 :Text, totalBytes :UInt64, offset :UInt64, data :Data) -> (outcome :Common.Outcome);
   # Pieces of at most 1 MiB in order; the last one is checked against the name and synced.
   files @13 () -> (files :Dfs.FileSystem);
-  info @14 () -> (version :Text, clusterId :UInt64, masterEpoch :UInt32, policies :Text, pid :UInt32, address :Text, unixMs :UInt64);
+  info @14 () -> (version :Text, clusterId :UInt64, masterEpoch :UInt32, policies :Text, pid :UInt32, address :Text, unixMs :UInt64, fileView :UInt64);
   # address: host:port under which this master says that others reach it. unixMs: its clock when it answered.
+  # fileView: equal for processes that see the same file systems (common/io/file_version.h); 0: not known.
   null @15 ();
   # Does nothing: the benchmarks' unit of cost.
   drain @16 (worker :UInt32, on :Bool) -> (outcome :Common.Outcome);

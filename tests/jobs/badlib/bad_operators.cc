@@ -32,8 +32,10 @@ class Throws : public Base {
  public:
   void Map(std::string_view, Out&) { throw std::runtime_error("thrown on purpose"); }
 };
-// At the record that begins with '!', alone, as a line or as a key, and in a group of such a key.
+// At the record that begins with '!', alone, as a line or as a key, and in a group of such a key. One that begins with
+// "!skip" is only a bad record.
 void ThrowAt(std::string_view text) {
+  if (text.starts_with("!skip")) throw mr::BadRecord("skipped on purpose");
   if (text.starts_with('!')) throw std::runtime_error("thrown at '" + std::string(text) + "'");
 }
 class ThrowsAtLine : public Base {

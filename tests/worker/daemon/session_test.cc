@@ -285,6 +285,23 @@ TEST_F(JournalSeenTest, ItsFileOutlivesTheWorkerAndADamagedOneSaysNothing) {
   EXPECT_EQ(Read(7), JournalRecord{});
 }
 
+TEST_F(JournalSeenTest, AWriteThatFailsIsTriedAgainWithoutANewerRecord) {
+  const std::string directory = root_ + "/later";
+  const JournalRecord newest{4, 1700, 200};
+  auto seen = loop_.Run([&] { return std::make_unique<JournalSeen>(loop_, pool_.poster(), directory + "/seen"); });
+  loop_.Run([&] { seen->Note(7, newest); });
+  const auto record = [&] {
+    return loop_.Run([&] { return JournalSeen(loop_, pool_.poster(), directory + "/seen").Of(7); });
+  };
+  // The first write has failed when its delay and one turn of the pool have passed.
+  std::this_thread::sleep_for(std::chrono::nanoseconds(kNewEpochDelay.ns * 2));
+  ASSERT_TRUE(MakeDirectories(directory).ok());
+  const Instant end = Now() + Seconds(60);
+  while (record() != newest && Now() < end) std::this_thread::yield();
+  EXPECT_EQ(record(), newest);
+  loop_.Run([&] { seen.reset(); });
+}
+
 TEST_F(SessionTest, ShowsWhatMastersSaidIsDurableWhenItRegisters) {
   master_.SetDurable({4, 1700, 200});
   Start();

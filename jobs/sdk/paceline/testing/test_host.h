@@ -78,7 +78,11 @@ class TestHost {
     host_.bad_records = [](void* self, uint64_t records, uint64_t bytes, mr_bytes what) {
       return static_cast<TestHost*>(self)->BadRecords(records, bytes, View(what));
     };
-    host_.failed_in = [](void* self, mr_bytes place) { static_cast<TestHost*>(self)->failed_in_ = View(place); };
+    // As in a worker: the first place counts, until its record is skipped.
+    host_.failed_in = [](void* self, mr_bytes place) {
+      auto* host = static_cast<TestHost*>(self);
+      if (host->failed_in_.empty()) host->failed_in_ = View(place);
+    };
     host_.cancelled = [](void* self) { return static_cast<TestHost*>(self)->cancelled ? 1 : 0; };
   }
   TestHost(const TestHost&) = delete;
@@ -115,6 +119,7 @@ class TestHost {
     if (bad_count_ <= max_bad_records) {
       counters_[{"mr", "bad_records"}] += static_cast<int64_t>(records);
       if (bytes > 0) counters_[{"mr", "bad_bytes"}] += static_cast<int64_t>(bytes);
+      failed_in_.clear();
       return 0;
     }
     failed_as_ = MR_FAILURE_FINAL;
