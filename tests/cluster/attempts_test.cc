@@ -50,7 +50,8 @@ std::vector<Effect> Effects(const std::string& path) {
   return all;
 }
 
-TEST(AttemptsTest, EffectsNeverOverlapWhereAWorkerStandsStill) {
+// An attempt whose effects are seen; its worker gets `signal`, and another worker the next attempt.
+void EffectsDoNotOverlap(int signal) {
   Cluster cluster({.workers = 2,
                    .slots = 1,
                    .master_flags = {"--side_effects_lease=2s"},
@@ -69,14 +70,14 @@ TEST(AttemptsTest, EffectsNeverOverlapWhereAWorkerStandsStill) {
   ASSERT_TRUE(WaitFor([&] { return Effects(file).size() >= 6; })) << cluster.Logs();
   const std::string first = Effects(file)[0].attempt;
   const pid_t stopped = cluster.worker_pid(std::stoi(Effects(file)[0].worker));
-  ASSERT_EQ(kill(stopped, SIGSTOP), 0);
+  ASSERT_EQ(kill(stopped, signal), 0);
   std::string why;
   const bool waits = WaitFor([&] {
     why = cluster.Mrctl({"why", "job_1_0001"}).out;
     return why.find("known to have ended") != std::string::npos;
   });
   const bool again = WaitFor([&] { return Effects(file).back().attempt != first; });
-  kill(stopped, SIGCONT);
+  if (signal == SIGSTOP) kill(stopped, SIGCONT);
   EXPECT_TRUE(waits) << why;
   ASSERT_TRUE(again) << Text(file) << cluster.Logs();
   const auto exit = job->Wait(Seconds(60));
@@ -91,6 +92,10 @@ TEST(AttemptsTest, EffectsNeverOverlapWhereAWorkerStandsStill) {
   }
   EXPECT_LT(last_of_first, first_of_second) << Text(file);
 }
+
+TEST(AttemptsTest, EffectsNeverOverlapWhereAWorkerStandsStill) { EffectsDoNotOverlap(SIGSTOP); }
+
+TEST(AttemptsTest, EffectsNeverOverlapWhereAWorkerIsKilled) { EffectsDoNotOverlap(SIGKILL); }
 
 class OneWorkerTest : public testing::Test {
  protected:

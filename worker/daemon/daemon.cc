@@ -145,6 +145,8 @@ Status Daemon::Impl::PrepareDirectory() {
   lock = *std::move(locked);
   MR_ASSIGN_OR_RETURN(name, WorkerName(Path("worker_id")));
   // What attempts left behind belongs to an earlier life.
+  const size_t left = host->EndLeftovers();
+  LOG_IF(WARNING, left > 0) << left << " processes that an earlier life of this worker had started were still there, and were killed";
   for (const char* directory : {"scratch", "files"}) MR_RETURN_IF_ERROR(RemoveTree(Path(directory)));
   for (const char* directory : {"scratch", "log", "lib"}) MR_RETURN_IF_ERROR(MakeDirectories(Path(directory)));
   ShuffleStore::Options store_options;

@@ -217,6 +217,7 @@ int Main(int argc, char** argv) {
   TaskHostOptions host_options;
   host_options.mrtask_path = bin + "/mrtask";
   host_options.scratch_directory = FLAGS_data + "/scratch";
+  host_options.data_directory = FLAGS_data;
   host_options.preload = bin + "/../lib/libpaceline_jobs.so";
   host_options.processes = static_cast<uint32_t>(FLAGS_task_processes);
   host_options.open_files = static_cast<uint64_t>(FLAGS_task_open_files);

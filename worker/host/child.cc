@@ -25,7 +25,8 @@ Result<std::shared_ptr<Child>> Child::Spawn(Loop* loop, Helper* helper, std::sha
   fcntl(log[0], F_SETFL, O_NONBLOCK);
   child->helper_ = helper;
   child->arena_ = std::move(arena);
-  MR_ASSIGN_OR_RETURN(child->process_, helper->Spawn(theirs.get(), child->arena_->fd(), their_log.get(), leased));
+  MR_ASSIGN_OR_RETURN(child->process_, helper->Spawn({theirs.get(), child->arena_->fd(), their_log.get(),
+                                                      child->control_.get(), child->log_pipe_.get()}, leased));
   child->Watches(loop);
   return child;
 }

@@ -4,6 +4,7 @@
 
 #include "common/io/clock.h"
 #include "worker/host/running.h"
+#include "worker/task/process_tree.h"
 
 namespace mr::worker {
 namespace {
@@ -43,6 +44,11 @@ Status Core::ReplaceHelper(const std::string& why) {
   const Status fatal = replaced.With(why + ", and there is no other");
   if (options_.on_fatal) options_.on_fatal(fatal);
   return fatal;
+}
+
+size_t Core::EndLeftovers() const {
+  constexpr Duration kLimit = Millis(1500);  // as what an attempt has started
+  return helper_->lives().empty() ? 0 : task::KillMarked(helper_->lives(), helper_->life(), kLimit);
 }
 
 void Core::Watch() {

@@ -27,6 +27,8 @@ class Core {
   // leased: as Helper::Spawn.
   Result<std::shared_ptr<Child>> Take(JobId job, const std::string& key, bool reuse, bool leased);
   const std::shared_ptr<LeaseClock>& lease() const { return helper_->lease(); }
+  // Processes of this machine that an earlier host of the same data directory has left: ended. Returns how many.
+  size_t EndLeftovers() const;
   // Looks after the tasks that run, from the first on: their time without progress, their processes.
   void Watch();
   // A child that is done with its task and waits for another of the same key.

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -83,9 +84,17 @@ void SweepOrphans() {
 
 }  // namespace
 
-Result<Helper> Helper::Start(const std::string& mrtask_path, const std::string& preload) {
+Result<Helper> Helper::Start(const std::string& mrtask_path, const std::string& preload,
+                             const std::string& data_directory) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   Helper helper;
+  struct stat info;
+  // By its identity: the path may mean another directory in another container, whose processes this machine also has.
+  if (!data_directory.empty() && stat(data_directory.c_str(), &info) == 0) {
+    helper.lives_ = std::string(task::kMarkVariable) + "=" + std::to_string(info.st_dev) + ":" +
+                    std::to_string(info.st_ino) + ":";
+    helper.life_ = helper.lives_ + std::to_string(RandomId());
+  }
   MR_ASSIGN_OR_RETURN(helper.lease_, LeaseClock::Make());
   helper.mrtask_path_ = mrtask_path;
   helper.preload_ = preload;
@@ -117,7 +126,11 @@ Status Helper::Launch() {
   // Libraries bind their calls to each other once here, and not in each child at the first call;
   // children take LD_* out of their environment.
   std::vector<char*> environment;
-  for (char** e = environ; *e != nullptr; ++e) environment.push_back(*e);
+  const std::string mark = std::string(task::kMarkVariable) + "=";  // this process may itself run below an attempt
+  for (char** e = environ; *e != nullptr; ++e) {
+    if (strncmp(*e, mark.c_str(), mark.size()) != 0) environment.push_back(*e);
+  }
+  if (!life_.empty()) environment.push_back(life_.data());
   std::string bind_now = "LD_BIND_NOW=1";
   environment.insert(environment.end(), {bind_now.data(), nullptr});
   const char* argv[] = {mrtask_path_.c_str(), "helper", fd.c_str(), preload_.c_str(), protocol.c_str(), nullptr};
@@ -180,6 +193,8 @@ Helper::Helper(Helper&& other) noexcept
       pid_(std::exchange(other.pid_, 0)),
       lost_(other.lost_),
       children_(std::move(other.children_)),
+      lives_(std::move(other.lives_)),
+      life_(std::move(other.life_)),
       lease_(std::move(other.lease_)) {}
 
 Helper::~Helper() { End(); }
@@ -194,17 +209,18 @@ Status Helper::Replace() {
   End();
   MR_RETURN_IF_ERROR(Launch());
   lost_ = false;
-  for (const auto& [pid, leased] : children_) {
-    const task::SpawnRequest adopt{task::HelperOp::kAdopt, pid, leased};
-    task::SendWithFds(socket_.get(), &adopt, sizeof adopt, {}, 0);
+  for (const auto& [pid, child] : children_) {
+    const task::SpawnRequest adopt{task::HelperOp::kAdopt, pid, child.leased};
+    task::SendWithFds(socket_.get(), &adopt, sizeof adopt, {child.own_control, child.own_log}, 0);
   }
   return Status::Ok();
 }
 
-Result<Spawned> Helper::Spawn(int control, int arena, int log, bool leased) {
+Result<Spawned> Helper::Spawn(const ChildFds& with, bool leased) {
   const std::lock_guard lock(registry_mutex);
   const task::SpawnRequest request{task::HelperOp::kSpawn, 0, leased};
-  if (int error = task::SendWithFds(socket_.get(), &request, sizeof request, {control, arena, log}, 0)) {
+  const std::vector<int> sent = {with.control, with.arena, with.log, with.own_control, with.own_log};
+  if (int error = task::SendWithFds(socket_.get(), &request, sizeof request, sent, 0)) {
     lost_ = true;
     return ErrnoStatus(error, "cannot start a task: the helper process is gone");
   }
@@ -219,7 +235,7 @@ Result<Spawned> Helper::Spawn(int control, int arena, int log, bool leased) {
   if (reply.error != 0) return ErrnoStatus(reply.error, "cannot start a task: clone");
   if (fds.size() != 1) return Internal("cannot start a task: the helper sent no pidfd");
   Registry().insert(reply.pid);
-  children_[reply.pid] = leased;
+  children_[reply.pid] = {leased, with.own_control, with.own_log};
   Spawned child;
   child.pid = reply.pid;
   child.pidfd = std::move(fds[0]);

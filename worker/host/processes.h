@@ -20,6 +20,12 @@ struct Spawned {
   UniqueFd pidfd;
 };
 
+// What a child is made with: its ends, and the daemon's own, which stay open until it is reaped. Borrowed.
+struct ChildFds {
+  int control = -1, arena = -1, log = -1;
+  int own_control = -1, own_log = -1;
+};
+
 // Until when attempts with side effects may run; the helper enforces it (worker/adr/0003). Any thread.
 class LeaseClock {
  public:
@@ -46,8 +52,9 @@ class Helper {
  public:
   // Blocks until the helper has said that it is of this build (some ms), at most 5 s. Errors name the
   // path; kRejected: another build's. Execs, so threads do no harm; children die with the thread that
-  // calls, though, and orphans go to the main thread.
-  static Result<Helper> Start(const std::string& mrtask_path, const std::string& preload);
+  // calls, though, and orphans go to the main thread. `data_directory`: as in TaskHostOptions.
+  static Result<Helper> Start(const std::string& mrtask_path, const std::string& preload,
+                              const std::string& data_directory = "");
   Helper(Helper&& other) noexcept;
   Helper& operator=(Helper&&) = delete;
   ~Helper();
@@ -55,11 +62,15 @@ class Helper {
   // Makes a child with these descriptors; blocks for about 100 us (measured). An error behind which
   // lost() holds: the helper process is gone or stuck, and there will be no children before Replace.
   // leased: the helper ends it with all that it has started when lease() runs out. kRejected: it has.
-  Result<Spawned> Spawn(int control, int arena, int log, bool leased = false);
+  Result<Spawned> Spawn(const ChildFds& fds, bool leased = false);
   const std::shared_ptr<LeaseClock>& lease() const { return lease_; }
   bool lost() const { return lost_; }
   // Whether its process has ended; one system call.
   bool Gone() const;
+  // How processes of this host are marked (process_tree.h), and how those of each host of this data directory are; "" where
+  // there is none.
+  const std::string& life() const { return life_; }
+  const std::string& lives() const { return lives_; }
   // Another helper process in the place of this one; children of the old one go on. Errors as Start's.
   Status Replace();
 
@@ -81,7 +92,12 @@ class Helper {
   UniqueFd socket_;
   pid_t pid_ = 0;
   bool lost_ = false;
-  std::map<pid_t, bool> children_;  // whether it is leased
+  struct Made {
+    bool leased = false;
+    int own_control = -1, own_log = -1;
+  };
+  std::map<pid_t, Made> children_;
+  std::string lives_, life_;
   std::shared_ptr<LeaseClock> lease_;
 };
 

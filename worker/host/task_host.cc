@@ -52,6 +52,8 @@ class TaskHostImpl : public TaskHost {
     core_->loop.Post([this, job] { core_->EndJob(job); });
   }
 
+  size_t EndLeftovers() override { return core_->EndLeftovers(); }
+
   void RenewLease(Instant until) override { lease_->RenewUntil(until); }
 
  private:
@@ -62,7 +64,7 @@ class TaskHostImpl : public TaskHost {
 }  // namespace
 
 Result<std::unique_ptr<TaskHost>> TaskHost::Start(const TaskHostOptions& options) {
-  MR_ASSIGN_OR_RETURN(Helper helper, Helper::Start(options.mrtask_path, options.preload));
+  MR_ASSIGN_OR_RETURN(Helper helper, Helper::Start(options.mrtask_path, options.preload, options.data_directory));
   return {std::unique_ptr<TaskHost>(new TaskHostImpl(options, std::move(helper)))};
 }
 

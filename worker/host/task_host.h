@@ -159,6 +159,8 @@ class RunningTask {
 struct TaskHostOptions {
   std::string mrtask_path;       // the binary
   std::string scratch_directory;
+  // Of the daemon: what its tasks have started is marked with it, for EndLeftovers(). May be empty.
+  std::string data_directory;
   // An operator library of our own, or "": loaded once, in the helper, for all children (loading
   // takes 0.3 ms, measured). Never a user's, whose code has no place in the helper.
   std::string preload;
@@ -184,6 +186,9 @@ class TaskHost {
   virtual std::shared_ptr<RunningTask> Run(TaskSpec spec, std::shared_ptr<TaskObserver> observer) = 0;
   // Ends the idle children and arenas kept for this job.
   virtual void EndJob(JobId job) = 0;
+  // Ends what tasks of an earlier host of this data directory have started and what outlived it (its helper was killed,
+  // too); returns how many processes. Blocks for at most 1.5 s. REQUIRES: no other host uses the directory.
+  virtual size_t EndLeftovers() = 0;
   // Tasks with side effects (MR_SIDE_EFFECTS) may run until then, or until the latest time said before. Past it the helper
   // ends them, also while this process stands still, and none begins. Before the first call they may run for ever.
   virtual void RenewLease(Instant until) = 0;

@@ -51,11 +51,27 @@ void RaiseOomScore() {
   close(fd);
 }
 
-// Own session, death with the daemon, only the descriptors that a task needs.
+// When the daemon is gone, the helper ends this process, with all that it has started: killed at once it would let go of
+// these. Where the helper was killed, too, it ends alone, later than the helper would have ended it.
+void EndLater(int) {
+  constexpr unsigned kSeconds = 5;
+  alarm(kSeconds);
+}
+
+void EndBehindTheDaemon(pid_t daemon) {
+  struct sigaction later {};
+  later.sa_handler = EndLater;
+  later.sa_flags = SA_RESTART;
+  sigaction(SIGRTMAX, &later, nullptr);
+  signal(SIGALRM, SIG_DFL);
+  if (prctl(PR_SET_PDEATHSIG, SIGRTMAX) != 0) Die("prctl");
+  if (getppid() != daemon) _exit(1);  // it died before the line above
+}
+
+// Own session, an end with the daemon, only the descriptors that a task needs.
 void Isolate(int control, int log, pid_t daemon) {
   setsid();
-  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) Die("prctl");
-  if (getppid() != daemon) _exit(1);  // it died before the line above
+  EndBehindTheDaemon(daemon);
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);

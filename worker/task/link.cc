@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "common/io/clock.h"
+#include "worker/task/process_tree.h"
 
 namespace mr::task {
 
@@ -34,7 +35,12 @@ Link::Link(int control, char* arena, uint64_t arena_bytes)
   for (uint32_t i = 0; i < layout_.output_slots; ++i) free_.push_back(i);
 }
 
-void Link::DaemonGone() { _exit(kLostDaemon); }
+// The helper is gone, too (SpawnFd): nobody else is left that would end what this process has started.
+void Link::DaemonGone() {
+  constexpr Duration kLimit = Millis(1500);
+  KillBelow(getpid(), kLimit);
+  _exit(kLostDaemon);
+}
 
 WireTask Link::AwaitTask(std::vector<UniqueFd>* split_fds) {
   std::string blob;

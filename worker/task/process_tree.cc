@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
+#include <set>
 #include <vector>
 
 #include "common/io/clock.h"
@@ -107,6 +109,28 @@ void KillOne(pid_t pid, const Stat& seen) {
   syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
 }
 
+bool HasMark(const std::string& environment, std::string_view mark) {
+  for (size_t at = environment.find(mark); at != environment.npos; at = environment.find(mark, at + 1)) {
+    if (at == 0 || environment[at - 1] == '\0') return true;
+  }
+  return false;
+}
+
+// Environment variables as a process had them when it began its program; one that has ended has none.
+bool IsMarked(pid_t pid, std::string_view mark, const std::string& except) {
+  const std::string environment = ReadSmall(Proc(pid, "environ"));
+  return HasMark(environment, mark) && (except.empty() || !HasMark(environment, except));
+}
+
+// By a pidfd that was open while the process had the mark. Returns: it is there.
+bool KillMarkedOne(pid_t pid, std::string_view mark, const std::string& except) {
+  if (pid == getpid() || !IsMarked(pid, mark, except)) return false;
+  const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (!pidfd.valid() || !IsMarked(pid, mark, except)) return false;
+  syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
+  return true;
+}
+
 // Among a thousand processes that fork, one of the usual priority has its turn once a second. Where that is allowed.
 class AheadOfOthers {
  public:
@@ -155,6 +179,29 @@ bool KillBelow(pid_t root, Duration limit, const std::function<bool(pid_t)>& kee
     if (Now() >= end) return false;
     poll(nullptr, 0, kLookAgainMs);
   }
+}
+
+size_t KillMarked(std::string_view mark, const std::string& except, Duration limit) {
+  const AheadOfOthers ahead;
+  const Instant end = Now() + limit;
+  std::set<pid_t> killed;
+  // Between two programs (execve) a process has no environment for a moment: one look without any is not enough.
+  for (int clean = 0; clean < 2;) {
+    ++clean;
+    DIR* directory = opendir("/proc");
+    if (directory == nullptr) break;
+    while (const dirent* entry = readdir(directory)) {
+      if (!isdigit(static_cast<unsigned char>(entry->d_name[0]))) continue;
+      const pid_t pid = static_cast<pid_t>(atol(entry->d_name));
+      if (!KillMarkedOne(pid, mark, except)) continue;
+      killed.insert(pid);
+      clean = 0;
+    }
+    closedir(directory);
+    if (Now() >= end) break;
+    poll(nullptr, 0, kLookAgainMs);
+  }
+  return killed.size();
 }
 
 std::string DescribeTree(pid_t root) {

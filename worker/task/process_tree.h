@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "common/base/time.h"
 
@@ -22,6 +23,16 @@ uint32_t CountTree(pid_t root, uint32_t most);
 // Kills what is below `root`, but for processes of which keep() holds and those below them. `root` itself goes on: stop it
 // first where it may start more. Returns: nothing alive is left. Waits for that, at most for `limit`.
 bool KillBelow(pid_t root, Duration limit, const std::function<bool(pid_t)>& keep = nullptr);
+
+// The environment variable by which processes that have lost the one above them are found. Its value is the identity of the
+// host's scratch directory, ':', and a number that is drawn for each life of a host.
+inline constexpr const char* kMarkVariable = "MR_WORKER_LIFE";
+
+// Kills all processes of this machine whose environment has a variable that begins with `mark` ("NAME=value"), wherever
+// they are in the tree; but for the caller, and for those that have `except` (where not empty), too. Returns: how many.
+// Waits for their end, at most for `limit`. A process that began its program without the variable is not found. Cost:
+// about 10 us per process of the machine and look.
+size_t KillMarked(std::string_view mark, const std::string& except, Duration limit);
 
 // "sh S do_wait, sleep S hrtimer_nanosleep": name, state (proc(5)) and where in the kernel each waits, of `root` and of the
 // first few below it.

@@ -3,7 +3,7 @@
 // helper's start, and another number is refused. Every field that the daemon reads is checked by it,
 // because a child runs user code and may say anything.
 //
-// Helper: SOCK_SEQPACKET, a HelperHello at its start, then one SpawnRequest with descriptors {control, arena, log} per child, answered
+// Helper: SOCK_SEQPACKET, a HelperHello at its start, then one SpawnRequest with the descriptors of SpawnFd per child, answered
 // by one SpawnReply with the pidfd. Child: a SOCK_SEQPACKET control socket of packets (Header, then
 // payload), and an arena: one memfd, mapped by both, with a progress page and two rings of slots.
 #pragma once
@@ -26,7 +26,7 @@ namespace mr::task {
 inline constexpr int kLostDaemon = 71;
 
 // To be raised with every change of what is in this file, or of the blobs and batches that it carries.
-inline constexpr uint32_t kTaskProtocol = 7;
+inline constexpr uint32_t kTaskProtocol = 8;
 
 // ---- Arena -------------------------------------------------------------------------------------
 
@@ -237,10 +237,13 @@ inline constexpr uint64_t kLeaseBytes = 4096;
 static_assert(sizeof(LeasePage) <= kLeaseBytes);
 
 enum class HelperOp : uint32_t {
-  kSpawn = 1,   // descriptors: control, arena, log; answered
+  kSpawn = 1,   // descriptors: all of SpawnFd; answered
   kForget = 2,  // `pid` has ended and all that it started: no answer
-  kAdopt = 3,   // `pid` is a child that a helper before this one made: no answer
+  kAdopt = 3,   // `pid` is a child that a helper before this one made; descriptors: kOwnControl, kOwnLog; no answer
 };
+// Descriptors of a request, in order. The helper holds the daemon's own ends for as long as the child lives: nothing in a child
+// sees that the daemon is gone (a closed socket, SIGPIPE) and ends before the helper has ended what the child has started.
+enum SpawnFd : uint32_t { kTheirControl = 0, kTheirArena, kTheirLog, kOwnControl, kOwnLog, kSpawnFds };
 struct SpawnRequest {
   HelperOp op = HelperOp::kSpawn;
   int32_t pid = 0;

@@ -24,6 +24,7 @@ constexpr JobId kJob{1, 1};
 constexpr Incarnation kIncarnation = 77;
 
 class NoHost final : public TaskHost {
+  size_t EndLeftovers() override { return 0; }
  public:
   std::shared_ptr<RunningTask> Run(TaskSpec, std::shared_ptr<TaskObserver>) override { return nullptr; }
   void EndJob(JobId) override {}

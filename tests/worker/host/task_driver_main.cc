@@ -1,5 +1,5 @@
-// A daemon for the tests to kill: runs one task that never ends and that has left a process in its
-// own group, and writes both pids to a descriptor.
+// A daemon for the tests to kill: runs one task that never ends and that has started a process, and writes both pids and its
+// helper's to a descriptor. Arguments: the descriptor, a directory, the operator.
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "tests/worker/host/task_harness.h"
 #include "worker/host/task_host.h"
 
 namespace {
@@ -26,14 +27,14 @@ int main(int, char** argv) {
   using namespace mr::worker;
   TaskHostOptions options;
   options.mrtask_path = MRTASK_PATH;
-  options.scratch_directory = argv[2];
+  options.scratch_directory = options.data_directory = argv[2];
   const std::string file = options.scratch_directory + "/input", pid_file = options.scratch_directory + "/pid";
   std::ofstream(file) << "line\n";
   auto host = TaskHost::Start(options).value();
   TaskSpec s;
   s.attempt = {{{1, 1}, 0, 0}, 1};
   s.library_path = TEST_LIBRARY;
-  s.operator_name = "fork.spin";
+  s.operator_name = argv[3];
   s.config = pid_file;
   s.tasks = s.inputs = 1;
   SplitInput in;
@@ -48,6 +49,6 @@ int main(int, char** argv) {
     usleep(1000);
     std::ifstream(pid_file) >> leaked;
   }
-  dprintf(atoi(argv[1]), "%d %d\n", task->pid(), leaked);
+  dprintf(atoi(argv[1]), "%d %d %d\n", task->pid(), leaked, Helpers().at(0));
   for (;;) pause();
 }

@@ -427,44 +427,93 @@ TEST_F(OtherMrtaskTest, OneThatCannotBeRunIsNamed) {
   EXPECT_EQ(TaskHost::Start(options).status().code(), Code::kNotFound);
 }
 
-// A host in a process of its own, killed with its task running.
-TEST(TaskHostTest, KilledDaemonTakesItsTasksAlong) {
-  char name[] = "/tmp/mr_task_kill_XXXXXX";
-  const std::string directory = mkdtemp(name);
-  int ready[2];
-  ASSERT_EQ(pipe(ready), 0);
-  const pid_t daemon = fork();
-  if (daemon == 0) {
+// A host in a process of its own, to be killed with its task running.
+class KilledHostTest : public testing::Test {
+ protected:
+  void Start(const char* oper) {
+    char name[] = "/tmp/mr_task_kill_XXXXXX";
+    directory_ = mkdtemp(name);
+    int ready[2];
+    ASSERT_EQ(pipe(ready), 0);
+    daemon_ = fork();
+    if (daemon_ == 0) {
+      close(ready[0]);
+      execl(DRIVER_PATH, DRIVER_PATH, std::to_string(ready[1]).c_str(), directory_.c_str(), oper, nullptr);
+      _exit(1);
+    }
+    close(ready[1]);
+    char line[64] = {};
+    ASSERT_GT(read(ready[0], line, sizeof line - 1), 0);
     close(ready[0]);
-    execl(DRIVER_PATH, DRIVER_PATH, std::to_string(ready[1]).c_str(), directory.c_str(), nullptr);
-    _exit(1);
+    ASSERT_EQ(sscanf(line, "%d %d %d", &child_, &leaked_, &helper_), 3);
+    EXPECT_EQ(kill(child_, 0), 0);
+    EXPECT_EQ(kill(leaked_, 0), 0);
   }
-  close(ready[1]);
-  char line[64] = {};
-  ASSERT_GT(read(ready[0], line, sizeof line - 1), 0);
-  pid_t child = 0, leaked = 0;
-  ASSERT_EQ(sscanf(line, "%d %d", &child, &leaked), 2);
-  EXPECT_EQ(kill(child, 0), 0);
-  EXPECT_EQ(kill(leaked, 0), 0);
-  kill(daemon, SIGKILL);
-  waitpid(daemon, nullptr, 0);
-  const auto gone = [](pid_t pid) {
+  ~KilledHostTest() override {
+    for (const pid_t pid : {child_, leaked_}) {
+      if (!Gone(pid)) kill(pid, SIGKILL);
+    }
+    EXPECT_TRUE(RemoveTree(directory_).ok());
+  }
+  void KillDaemon() {
+    kill(daemon_, SIGKILL);
+    waitpid(daemon_, nullptr, 0);
+  }
+  static bool Gone(pid_t pid) {
     if (kill(pid, 0) != 0) return true;
     std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
     std::string number, command, state;
     stat >> number >> command >> state;
     return state == "Z" || state.empty();  // nobody may be there to reap it
-  };
-  bool both = false;
-  for (int i = 0; i < 400 && !both; ++i) {
-    both = gone(child) && gone(leaked);
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  EXPECT_TRUE(gone(child));
-  EXPECT_TRUE(gone(leaked));
-  if (!gone(leaked)) kill(leaked, SIGKILL);
-  close(ready[0]);
-  EXPECT_TRUE(RemoveTree(directory).ok());
+  static bool SoonGone(pid_t pid) {
+    for (int i = 0; i < 4000 && !Gone(pid); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return Gone(pid);
+  }
+
+  std::string directory_;
+  pid_t daemon_ = 0, child_ = 0, leaked_ = 0, helper_ = 0;
+};
+
+TEST_F(KilledHostTest, TakesItsTasksAlong) {
+  ASSERT_NO_FATAL_FAILURE(Start("fork.spin"));
+  KillDaemon();
+  EXPECT_TRUE(SoonGone(child_));
+  EXPECT_TRUE(SoonGone(leaked_));
+}
+
+TEST_F(KilledHostTest, TakesWhatHasLeftSessionGroupAndParentAlong) {
+  ASSERT_NO_FATAL_FAILURE(Start("leak.spin"));
+  KillDaemon();
+  EXPECT_TRUE(SoonGone(leaked_));
+  EXPECT_TRUE(SoonGone(child_));
+}
+
+// What writes to its log would end by SIGPIPE, before the helper finds what it has started.
+TEST_F(KilledHostTest, TakesWhatATaskThatWritesHasStartedAlong) {
+  ASSERT_NO_FATAL_FAILURE(Start("leak.shout"));
+  KillDaemon();
+  EXPECT_TRUE(SoonGone(leaked_));
+  EXPECT_TRUE(SoonGone(child_));
+}
+
+TEST_F(KilledHostTest, TakesItsTasksAlongWhereItsHelperIsKilledToo) {
+  ASSERT_NO_FATAL_FAILURE(Start("leak.spin"));
+  kill(daemon_, SIGSTOP);  // it would replace the helper
+  kill(helper_, SIGKILL);
+  KillDaemon();
+  EXPECT_TRUE(SoonGone(child_));
+  // What the task had started is found by the next host of the same data directory.
+  EXPECT_FALSE(Gone(leaked_));
+  TaskHostOptions options;
+  options.mrtask_path = MRTASK_PATH;
+  options.scratch_directory = options.data_directory = directory_;
+  const auto next = TaskHost::Start(options);
+  ASSERT_TRUE(next.ok());
+  EXPECT_EQ((*next)->EndLeftovers(), 1u);
+  EXPECT_TRUE(SoonGone(leaked_));
+  EXPECT_EQ((*next)->EndLeftovers(), 0u) << "its own are no leftovers";
+  EXPECT_EQ(Helpers().size(), 1u);
 }
 
 }  // namespace

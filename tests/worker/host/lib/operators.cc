@@ -228,6 +228,10 @@ int SpinAfterLeak(void* p, const mr_batch* in) {
   Leak(p, in);
   return Spin(p, in);
 }
+int ShoutAfterLeak(void* p, const mr_batch* in) {
+  Leak(p, in);
+  for (;;) (void)!write(1, "still here\n", 11);
+}
 // Forty processes that have left session, group and parent; the number of one of them goes to the file.
 int Breed(void* p, const mr_batch* in) {
   Op* op = static_cast<Op*>(p);
@@ -432,6 +436,7 @@ const mr_operator kOperators[] = {
     Make("shout", 0, &Shout),
     Make("leak", 0, &Leak),
     Make("leak.spin", 0, &SpinAfterLeak),
+    Make("leak.shout", 0, &ShoutAfterLeak),
     Make("leak.effects", MR_SIDE_EFFECTS, &SpinAfterLeak),
     Make("leak.half", 0, &LeakHalf),
     Make("leak.half.spin", 0, &SpinAfterLeakHalf),
