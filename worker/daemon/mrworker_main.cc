@@ -227,6 +227,9 @@ int Main(int argc, char** argv) {
     google::FlushLogFiles(google::GLOG_INFO);
     ::_exit(ExitOfHost(why));
   };
+  host_options.on_stuck = [](const std::string& what) {
+    LOG(WARNING) << "an attempt left a process that was killed and does not end; nothing waits for it any more: " << what;
+  };
   auto host = TaskHost::Start(host_options);
   if (!host.ok()) {
     std::fprintf(stderr, "mrworker: cannot start: %s\n", host.status().message().c_str());

@@ -5,12 +5,22 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <utility>
+
+#include "common/io/clock.h"
+
 namespace mr::worker {
 
 using task::Header;
 using task::Packet;
 
-Result<std::shared_ptr<Child>> Child::Spawn(Loop* loop, Helper* helper, std::shared_ptr<Arena> arena,
+namespace {
+// How long what a child has started may take to end before the child is killed, too.
+constexpr Duration kTreeLimit = Millis(1500);
+constexpr Duration kLookAgain = Millis(1);
+}  // namespace
+
+Result<std::shared_ptr<Child>> Child::Spawn(Loop* loop, Helper* helper, Orphans* orphans, std::shared_ptr<Arena> arena,
                                             bool leased) {
   int control[2], log[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) != 0) {
@@ -23,7 +33,9 @@ Result<std::shared_ptr<Child>> Child::Spawn(Loop* loop, Helper* helper, std::sha
   child->log_pipe_.reset(log[0]);
   const UniqueFd their_log(log[1]);
   fcntl(log[0], F_SETFL, O_NONBLOCK);
+  child->loop_ = loop;
   child->helper_ = helper;
+  child->orphans_ = orphans;
   child->arena_ = std::move(arena);
   MR_ASSIGN_OR_RETURN(child->process_, helper->Spawn({theirs.get(), child->arena_->fd(), their_log.get(),
                                                       child->control_.get(), child->log_pipe_.get()}, leased));
@@ -33,8 +45,7 @@ Result<std::shared_ptr<Child>> Child::Spawn(Loop* loop, Helper* helper, std::sha
 
 Child::~Child() {
   if (process_.pid == 0 || exited_) return;
-  KillChild(process_);
-  helper_->Reap(process_);
+  EndChild(helper_, process_);
 }
 
 void Child::Watches(Loop* loop) {
@@ -116,7 +127,17 @@ void Child::Flush() {
 }
 
 void Child::Kill() {
-  if (!exited_) KillChild(process_);
+  if (exited_ || std::exchange(killing_, true)) return;
+  KillRound(Now() + kTreeLimit);
+}
+
+void Child::KillRound(Instant give_up) {
+  if (exited_) return;
+  // What is left then comes to this process.
+  if (KillBelow(process_) || Now() >= give_up) return KillChild(process_);
+  loop_->After(kLookAgain, [weak = weak_from_this(), give_up] {
+    if (const auto self = weak.lock()) self->KillRound(give_up);
+  });
 }
 
 void Child::Ended() {
@@ -128,7 +149,10 @@ void Child::Ended() {
   control_watch_.reset();
   log_watch_.reset();
   exit_watch_.reset();
-  if (handler_ != nullptr) handler_->OnExit(exit);
+  orphans_->WhenGone([self, exit] {
+    self->DrainLog();  // what orphans have written to it
+    if (self->handler_ != nullptr) self->handler_->OnExit(exit);
+  });
 }
 
 }  // namespace mr::worker

@@ -10,6 +10,7 @@
 #include "worker/host/arena.h"
 #include "worker/host/log_sink.h"
 #include "worker/host/loop.h"
+#include "worker/host/orphans.h"
 #include "worker/host/processes.h"
 #include "worker/task/protocol.h"
 
@@ -28,18 +29,21 @@ class Child : public std::enable_shared_from_this<Child> {
   };
 
   // leased: as Helper::Spawn.
-  static Result<std::shared_ptr<Child>> Spawn(Loop* loop, Helper* helper, std::shared_ptr<Arena> arena, bool leased);
+  static Result<std::shared_ptr<Child>> Spawn(Loop* loop, Helper* helper, Orphans* orphans, std::shared_ptr<Arena> arena,
+                                              bool leased);
   ~Child();
 
   // From now on this one hears of it; null: nobody.
   void SetHandler(Handler* handler) { handler_ = handler; }
   void Send(const task::Header& header, std::string payload = {}, std::vector<UniqueFd> fds = {});
   void SendBlob(task::Header header, const std::string& blob);
+  // With all that it has started, which goes first. Repeating is fine.
   void Kill();
   // Stops listening to packets (a child that broke the protocol and has been killed).
   void Mute() { muted_ = true; }
 
   pid_t pid() const { return process_.pid; }
+  // It is reaped; OnExit follows when what it had started has ended, too.
   bool exited() const { return exited_; }
   const std::shared_ptr<Arena>& arena() const { return arena_; }
   LogSink& log() { return log_; }
@@ -59,8 +63,11 @@ class Child : public std::enable_shared_from_this<Child> {
   bool ReadPackets(int limit);
   void Flush();
   void Ended();
+  void KillRound(Instant give_up);
 
+  Loop* loop_ = nullptr;
   Helper* helper_ = nullptr;
+  Orphans* orphans_ = nullptr;
   Handler* handler_ = nullptr;
   std::shared_ptr<Arena> arena_;
   Spawned process_;
@@ -69,6 +76,7 @@ class Child : public std::enable_shared_from_this<Child> {
   std::deque<Outgoing> outgoing_;
   LogSink log_;
   bool exited_ = false;
+  bool killing_ = false;
   bool muted_ = false;   // nothing is received any more
   bool closed_ = false;  // its end is closed and all has been received
   bool deaf_ = false;    // nothing can be sent any more

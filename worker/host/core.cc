@@ -17,7 +17,7 @@ constexpr Duration kWatchPeriod = Millis(100);
 Result<std::shared_ptr<Child>> Core::Take(JobId job, const std::string& key, bool reuse, bool leased) {
   if (reuse) {
     for (size_t i = idle_.size(); i-- > 0;) {  // the last used has the warmest caches
-      if (idle_[i]->job != job || idle_[i]->key != key) continue;
+      if (idle_[i]->job != job || idle_[i]->key != key || idle_[i]->child->exited()) continue;
       std::shared_ptr<Child> child = idle_[i]->child;
       child->SetHandler(nullptr);
       idle_.erase(idle_.begin() + static_cast<long>(i));
@@ -32,10 +32,10 @@ Result<std::shared_ptr<Child>> Core::Take(JobId job, const std::string& key, boo
   } else {
     MR_ASSIGN_OR_RETURN(arena, Arena::Make(options_.arena_bytes));
   }
-  auto child = Child::Spawn(&loop, &*helper_, arena, leased);
+  auto child = Child::Spawn(&loop, &*helper_, &orphans, arena, leased);
   if (child.ok() || !helper_->lost()) return child;
   MR_RETURN_IF_ERROR(ReplaceHelper(child.status().message()));
-  return Child::Spawn(&loop, &*helper_, std::move(arena), leased);
+  return Child::Spawn(&loop, &*helper_, &orphans, std::move(arena), leased);
 }
 
 Status Core::ReplaceHelper(const std::string& why) {

@@ -17,7 +17,8 @@ class Running;
 
 class Core {
  public:
-  Core(TaskHostOptions options, Helper helper) : options_(std::move(options)), helper_(std::move(helper)) {}
+  Core(TaskHostOptions options, Helper helper)
+      : orphans(&loop, options.on_stuck), options_(std::move(options)), helper_(std::move(helper)) {}
 
   // After the loop has stopped: ends the idle children and the helper. Callbacks that the daemon
   // still holds may keep the rest alive for longer.
@@ -38,6 +39,7 @@ class Core {
   void EndJob(JobId job);
 
   Loop loop;
+  Orphans orphans;
   TaskHostOptions options_;
   std::set<std::shared_ptr<Running>> running;
 

@@ -1,6 +1,7 @@
 #include "worker/host/processes.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -34,9 +35,9 @@ extern char** environ;
 namespace mr::worker {
 namespace {
 
-// How long what a child has started may take to end once it is killed; then the sweep goes on without it (guess: a process
-// in an uninterruptible read ends when its disk answers). All of an attempt ends within 2 s.
-constexpr Duration kSweepLimit = Millis(1500);
+// How long what a child has started is waited for once it is killed (guess: a process in an uninterruptible read ends when
+// its disk answers). All of an attempt ends within 2 s.
+constexpr Duration kPatience = Millis(1500);
 constexpr int kLookAgainMs = 1;
 // A clone takes 0.1 ms; a helper that is silent for this long is stuck or gone.
 constexpr int kHelperTimeoutSeconds = 5;
@@ -45,6 +46,11 @@ std::mutex registry_mutex;
 std::set<pid_t>& Registry() {
   static auto* const pids = new std::set<pid_t>;
   return *pids;
+}
+
+task::KillRounds& Rounds() {  // under registry_mutex
+  static auto* const rounds = new task::KillRounds(kPatience);
+  return *rounds;
 }
 
 int PidfdSignal(int pidfd, int signal) {
@@ -62,27 +68,42 @@ std::vector<pid_t> ChildrenOfMain() {
   return pids;
 }
 
-// Ends processes that an ended child has left behind. They are the daemon's now; what lives below a child that goes on is
-// not, since each child is a subreaper. They have a session that is not ours, since each child made its own; what the
-// daemon itself starts stays in the daemon's.
-void SweepOrphans() {
-  const pid_t session = getsid(0);
-  const auto ours = [session](pid_t pid) { return Registry().count(pid) != 0 || getsid(pid) == session; };
-  const Instant end = Now() + kSweepLimit;
-  for (;;) {
-    const std::vector<pid_t> children = ChildrenOfMain();
-    if (std::all_of(children.begin(), children.end(), ours)) return;
-    const bool ended = task::KillBelow(getpid(), end - Now(), ours);
-    bool waits = false;  // one that has ended but whose end cannot be collected yet
-    for (const pid_t pid : ChildrenOfMain()) {
-      if (!ours(pid) && waitpid(pid, nullptr, WNOHANG) == 0) waits = true;
-    }
-    if (!ended || Now() >= end) return;
-    if (waits) poll(nullptr, 0, kLookAgainMs);
+// Not below a child that goes on, since each child is a subreaper. Their session is not ours, since each child made its own;
+// what the daemon itself starts stays in the daemon's.
+bool IsOrphan(pid_t pid) { return Registry().count(pid) == 0 && getsid(pid) != getsid(0); }
+
+// Returns: some are left, alive or not to be collected yet.
+bool CollectOrphans() {
+  bool left = false;
+  for (const pid_t pid : ChildrenOfMain()) {
+    if (IsOrphan(pid) && waitpid(pid, nullptr, WNOHANG) == 0) left = true;
   }
+  return left;
+}
+
+// For who has no loop to come back on.
+void SweepAtOnce() {
+  const Instant end = Now() + kPatience;
+  while (SweepOrphans().left > 0 && Now() < end) poll(nullptr, 0, kLookAgainMs);
 }
 
 }  // namespace
+
+Swept SweepOrphans() {
+  const std::lock_guard lock(registry_mutex);
+  Swept swept;
+  if (CollectOrphans() || !Rounds().Stuck().empty()) {
+    swept.left = Rounds().Round(getpid(), true, [](pid_t pid) { return !IsOrphan(pid); });
+  }
+  swept.stuck = Rounds().Stuck();
+  return swept;
+}
+
+bool KillBelow(const Spawned& child) {
+  PidfdSignal(child.pidfd.get(), SIGSTOP);
+  const std::lock_guard lock(registry_mutex);
+  return Rounds().Round(child.pid, false) == 0;
+}
 
 Result<Helper> Helper::Start(const std::string& mrtask_path, const std::string& preload,
                              const std::string& data_directory) {
@@ -253,7 +274,6 @@ Helper::Exit Helper::Reap(const Spawned& child) {
   waitid(static_cast<idtype_t>(P_PIDFD), child.pidfd.get(), &info, WEXITED);
   Registry().erase(child.pid);
   children_.erase(child.pid);
-  SweepOrphans();
   Exit exit;
   exit.by_signal = info.si_code != CLD_EXITED;
   exit.value = info.si_status;
@@ -302,6 +322,12 @@ bool LeaseClock::TakeEnded(pid_t pid) {
 void KillChild(const Spawned& child) {
   kill(-child.pid, SIGKILL);
   PidfdSignal(child.pidfd.get(), SIGKILL);
+}
+
+void EndChild(Helper* helper, const Spawned& child) {
+  KillChild(child);
+  helper->Reap(child);
+  SweepAtOnce();
 }
 
 std::string SignalName(int signal) {

@@ -6,11 +6,13 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "common/base/status.h"
 #include "common/base/time.h"
 #include "common/io/files.h"
+#include "worker/task/process_tree.h"
 #include "worker/task/protocol.h"
 
 namespace mr::worker {
@@ -74,8 +76,8 @@ class Helper {
   // Another helper process in the place of this one; children of the old one go on. Errors as Start's.
   Status Replace();
 
-  // To be called once when pidfd is readable. Ends all that the child has started, then reaps it.
-  // Waits at most kSweepLimit (processes.cc) for what it started.
+  // To be called once when pidfd is readable. Does not wait. What the child has started comes to this process:
+  // SweepOrphans() ends it.
   struct Exit {
     bool by_signal = false;
     int value = 0;  // signal or exit code
@@ -103,6 +105,20 @@ class Helper {
 
 // SIGKILL to the child and to its process group. Repeating is fine until Reap.
 void KillChild(const Spawned& child);
+// Stops the child and kills what it has started: to be done before the child is killed, so that what it has started stays
+// below it until then. Does not wait. Returns: nothing below it is left that has yet to end.
+bool KillBelow(const Spawned& child);
+
+// Kills what ended children have left behind, and collects what has ended of it. Does not wait. Any host's.
+struct Swept {
+  size_t left = 0;  // have yet to end
+  // Were killed some time ago and are there all the same: they run no code, and nobody waits for them.
+  std::set<task::Process> stuck;
+};
+Swept SweepOrphans();
+
+// Kills and reaps a child, and waits for the end of what it has started, at most for kPatience (processes.cc).
+void EndChild(Helper* helper, const Spawned& child);
 
 // "SIGSEGV"
 std::string SignalName(int signal);

@@ -358,7 +358,7 @@ void Running::KillNow() {
 }
 
 void Running::LookAfter(Instant now) {
-  if (child_ == nullptr || ended_ || exited_ || failure_.has_value() || done_.has_value()) return;
+  if (child_ == nullptr || ended_ || child_->exited() || failure_.has_value() || done_.has_value()) return;
   const uint32_t most = core_->options_.processes;
   if (most > 0 && task::CountTree(child_->pid(), most) > most) {
     return Fail(TaskEnd::kUserError, operator_name() + " and what it started had more than " + std::to_string(most) +

@@ -22,6 +22,7 @@ class TaskHostImpl : public TaskHost {
     std::condition_variable changed;
     bool idle = false;
     std::function<void()> check = [&] {
+      core_->orphans.Hurry();
       for (const auto& task : std::set(core_->running)) task->KillNow();
       if (core_->running.empty()) {
         const std::lock_guard lock(mutex);

@@ -136,7 +136,8 @@ class TaskObserver {
   // Bytes [offset, offset + length) of split number `split`, fewer only at the input's end.
   virtual void ReadMore(uint32_t split, uint64_t offset, uint32_t length,
                         std::function<void(Result<std::string>)> reply) = 0;
-  // The last call. The child, and all that it started, is gone.
+  // The last call. The child, and all that it started, is gone; or was killed 1.5 s ago and is held by the kernel or a
+  // debugger: it runs no code any more.
   virtual void OnEnd(TaskResult result) = 0;
 };
 
@@ -173,6 +174,8 @@ struct TaskHostOptions {
   // The helper has died and no other could be started: no task will run any more. On the io thread; the
   // process had better end. May be empty.
   std::function<void(const Status&)> on_fatal;
+  // A process that a task has started was killed and does not end; once for each, in words. On the io thread. May be empty.
+  std::function<void(const std::string&)> on_stuck;
 };
 
 class TaskHost {

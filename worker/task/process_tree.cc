@@ -13,8 +13,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <set>
-#include <vector>
 
 #include "common/io/clock.h"
 #include "common/io/files.h"
@@ -42,6 +40,7 @@ struct Stat {
   char state = 'X';  // of the main thread; 'X': there is no such process
   pid_t parent = 0;
   long threads = 0;
+  uint64_t start = 0;  // when it began, in the kernel's ticks: with the number it names a process for good
   std::string name;
   // A main thread may end (pthread_exit) long before the others do: the process is a zombie when it is the last one.
   bool ended() const { return (state == 'X' || state == 'x' || state == 'Z') && threads <= 1; }
@@ -55,10 +54,14 @@ Stat StatOf(pid_t pid) {
   stat.name = text.substr(open + 1, close - open - 1);
   stat.state = text[close + 2];
   stat.parent = static_cast<pid_t>(atol(text.c_str() + close + 4));
-  constexpr int kFieldsBetween = 16;  // proc(5): the parent is field 4, the number of threads field 20
+  constexpr int kParent = 4, kThreads = 20, kStart = 22;  // fields of proc(5)
   size_t at = close + 4;
-  for (int i = 0; i < kFieldsBetween && at != text.npos; ++i) at = text.find(' ', at + 1);
-  if (at != text.npos) stat.threads = atol(text.c_str() + at);
+  for (int field = kParent; field < kStart; ++field) {
+    at = text.find(' ', at + 1);
+    if (at == text.npos) return stat;
+    if (field + 1 == kThreads) stat.threads = atol(text.c_str() + at);
+  }
+  stat.start = strtoull(text.c_str() + at, nullptr, 10);
   return stat;
 }
 
@@ -100,13 +103,13 @@ uint32_t Threads(pid_t pid) {
   return stat(Proc(pid, "task").c_str(), &info) == 0 && info.st_nlink > 2 ? static_cast<uint32_t>(info.st_nlink - 2) : 0;
 }
 
-// By a pidfd that was open while the number still meant a child of this tree.
-void KillOne(pid_t pid, const Stat& seen) {
+// By a pidfd that was open while the number still meant a child of this tree. Returns: it was killed.
+bool KillOne(pid_t pid, const Stat& seen) {
   const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  if (!pidfd.valid()) return;
+  if (!pidfd.valid()) return false;
   const Stat now = StatOf(pid);
-  if (now.ended() || now.parent != seen.parent) return;  // a look later it is found again, where it now is
-  syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
+  if (now.ended() || now.parent != seen.parent) return false;  // a look later it is found again, where it now is
+  return syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0) == 0;
 }
 
 bool HasMark(const std::string& environment, std::string_view mark) {
@@ -179,6 +182,34 @@ bool KillBelow(pid_t root, Duration limit, const std::function<bool(pid_t)>& kee
     if (Now() >= end) return false;
     poll(nullptr, 0, kLookAgainMs);
   }
+}
+
+size_t KillRounds::Round(pid_t root, bool ended, const std::function<bool(pid_t)>& keep) {
+  const AheadOfOthers ahead;
+  const Instant now = Now();
+  size_t left = 0;
+  for (const pid_t pid : Below(root, keep)) {
+    const Stat stat = StatOf(pid);
+    if (stat.start == 0 || (stat.ended() && !ended)) continue;
+    const auto known = killed_.find(pid);
+    if (known != killed_.end() && known->second.start == stat.start) {
+      known->second.stuck = now - known->second.at >= patience_;
+      left += !known->second.stuck;
+      continue;
+    }
+    ++left;
+    if (stat.ended() || KillOne(pid, stat)) killed_[pid] = {stat.start, now, false};
+  }
+  std::erase_if(killed_, [](const auto& entry) { return StatOf(entry.first).start != entry.second.start; });
+  return left;
+}
+
+std::set<Process> KillRounds::Stuck() const {
+  std::set<Process> stuck;
+  for (const auto& [pid, killed] : killed_) {
+    if (killed.stuck) stuck.insert({pid, killed.start});
+  }
+  return stuck;
 }
 
 size_t KillMarked(std::string_view mark, const std::string& except, Duration limit) {

@@ -9,6 +9,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -23,6 +25,33 @@ uint32_t CountTree(pid_t root, uint32_t most);
 // Kills what is below `root`, but for processes of which keep() holds and those below them. `root` itself goes on: stop it
 // first where it may start more. Returns: nothing alive is left. Waits for that, at most for `limit`.
 bool KillBelow(pid_t root, Duration limit, const std::function<bool(pid_t)>& keep = nullptr);
+
+// With the time at which it began (the kernel's ticks) a number names a process for good.
+struct Process {
+  pid_t pid = 0;
+  uint64_t start = 0;
+  auto operator<=>(const Process&) const = default;
+};
+
+// As KillBelow, in rounds that do not wait. What was killed runs no code any more. So one that does not end all the same
+// (it waits for a disk that does not answer, a debugger holds it) is stuck after `patience`, and is not waited for again.
+class KillRounds {
+ public:
+  explicit KillRounds(Duration patience) : patience_(patience) {}
+  // Returns: how many below `root` have yet to end, but for stuck ones. ended: also those that nobody has waited for.
+  size_t Round(pid_t root, bool ended, const std::function<bool(pid_t)>& keep = nullptr);
+  // Below any root.
+  std::set<Process> Stuck() const;
+
+ private:
+  struct Killed {
+    uint64_t start = 0;
+    Instant at;
+    bool stuck = false;
+  };
+  const Duration patience_;
+  std::map<pid_t, Killed> killed_;
+};
 
 // The environment variable by which processes that have lost the one above them are found. Its value is the identity of the
 // host's scratch directory, ':', and a number that is drawn for each life of a host.

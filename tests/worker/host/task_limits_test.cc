@@ -6,7 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
+#include <optional>
 #include <thread>
 
 #include "common/io/clock.h"
@@ -199,6 +201,31 @@ TEST_F(TaskLimitsTest, AProcessWhoseEndCannotBeCollectedHoldsNobodyUpForEver) {
   task_->Kill();
   EXPECT_TRUE(Soon([&] { return c->ended(); })) << "the end of its task waits for it";
   EXPECT_EQ(ListDirectory("/proc/" + std::to_string(ReadPid(file)) + "/task").value().size(), 1u) << "it was not killed";
+}
+
+TEST_F(TaskLimitsTest, AProcessThatDoesNotEndIsWaitedForOnceAndCollectedWithoutAnybodysEnd) {
+  std::atomic<int> said = 0;
+  TaskHostOptions options;
+  options.mrtask_path = MRTASK_PATH;
+  options.scratch_directory = *directory_;
+  options.on_stuck = [&](const std::string&) { ++said; };
+  const auto host = TaskHost::Start(options).value();
+  TaskSpec s = Leaking("leak.spin");
+  const std::string file = s.config;
+  auto c = RunOn(host.get(), std::move(s));
+  ASSERT_TRUE(Soon([&] { return ReadPid(file) > 0; }));
+  std::optional<Tracer> tracer(ReadPid(file));
+  if (!tracer->traces()) GTEST_SKIP() << "no right to trace a process";
+  task_->Kill();
+  ASSERT_TRUE(Soon([&] { return c->ended(); }));
+  EXPECT_TRUE(Alive(ReadPid(file))) << "the tracer holds it";
+  const Instant begin = Now();
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(RunOn(host.get(), Spec("nothing"))->Wait().end, TaskEnd::kDone);
+  // Were each to wait for it, they would take 30 s.
+  EXPECT_LT(Now() - begin, Seconds(15));
+  EXPECT_EQ(said, 1);
+  tracer.reset();
+  EXPECT_TRUE(Soon([&] { return !Alive(ReadPid(file)); })) << "no task ends any more, and nobody looks";
 }
 
 TEST_F(TaskLimitsTest, AProcessWhoseMainThreadHasEndedIsKilledWithTheTree) {
