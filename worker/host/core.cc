@@ -12,7 +12,15 @@ namespace {
 constexpr size_t kMaxIdle = 64;
 // How often running tasks are looked after: often enough for a fork bomb, at 50 us a look and task (measured).
 constexpr Duration kWatchPeriod = Millis(100);
+// Looks that are further apart: this process or the machine stood still (guess; a busy machine delays a look by less).
+constexpr Duration kStoodStill = Seconds(2);
 }  // namespace
+
+Core::Core(TaskHostOptions options, Helper helper)
+    : orphans(&loop, options.on_stuck),
+      options_(std::move(options)),
+      helper_(std::move(helper)),
+      lived_(options_.now(), kWatchPeriod, kStoodStill) {}
 
 Result<std::shared_ptr<Child>> Core::Take(JobId job, const std::string& key, bool reuse, bool leased) {
   if (reuse) {
@@ -58,7 +66,8 @@ void Core::Watch() {
     watching_ = false;
     // Not only when the next child is wanted: until then nobody would end those whose lease runs out.
     if (!running.empty() && helper_->Gone()) (void)ReplaceHelper("the helper process is gone");
-    for (const auto& task : std::set(running)) task->LookAfter(Now());
+    const Instant now = Lived();
+    for (const auto& task : std::set(running)) task->LookAfter(now);
     if (!running.empty()) Watch();
   });
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/lived_clock.h"
 #include "worker/host/child.h"
 #include "worker/host/task_host.h"
 
@@ -17,8 +18,7 @@ class Running;
 
 class Core {
  public:
-  Core(TaskHostOptions options, Helper helper)
-      : orphans(&loop, options.on_stuck), options_(std::move(options)), helper_(std::move(helper)) {}
+  Core(TaskHostOptions options, Helper helper);
 
   // After the loop has stopped: ends the idle children and the helper. Callbacks that the daemon
   // still holds may keep the rest alive for longer.
@@ -30,6 +30,9 @@ class Core {
   const std::shared_ptr<LeaseClock>& lease() const { return helper_->lease(); }
   // Processes of this machine that an earlier host of the same data directory has left: ended. Returns how many.
   size_t EndLeftovers() const;
+  // Of the time that tasks may be without progress. While the machine sleeps or this process stands still, their processes
+  // do, too: that time does not count.
+  Instant Lived() { return lived_.Read(options_.now()); }
   // Looks after the tasks that run, from the first on: their time without progress, their processes.
   void Watch();
   // A child that is done with its task and waits for another of the same key.
@@ -58,6 +61,7 @@ class Core {
   Status ReplaceHelper(const std::string& why);
 
   std::optional<Helper> helper_;
+  LivedClock lived_;
   bool watching_ = false;
   std::vector<std::unique_ptr<Idle>> idle_;
   std::map<JobId, std::vector<std::shared_ptr<Arena>>> arenas_;

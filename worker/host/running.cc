@@ -129,7 +129,7 @@ TaskProgress Running::Progress() const {
 // ---- Start -------------------------------------------------------------------------------------
 
 void Running::Start() {
-  moved_ = Now();
+  moved_ = core_->Lived();
   Result<std::shared_ptr<Child>> child = leased_ && core_->lease()->over()
                                              ? Rejected("the lease has run out")
                                              : core_->Take(spec_.attempt.task.job, key_, keep_, leased_);

@@ -29,7 +29,7 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
   // io thread.
   void Start();
   void KillNow();
-  // Some times a second: ends it where it makes no progress for too long or has too many processes.
+  // Some times a second: ends it where it makes no progress for too long or has too many processes. now: Core::Lived().
   void LookAfter(Instant now);
 
  private:

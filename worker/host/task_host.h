@@ -24,6 +24,7 @@
 #include "common/base/ids.h"
 #include "common/base/status.h"
 #include "common/base/time.h"
+#include "common/io/clock.h"
 #include "common/io/files.h"
 
 namespace mr::worker {
@@ -85,7 +86,8 @@ struct TaskSpec {
   std::string log_path;           // the child's stdout and stderr, at most 64 MiB
   std::string files_directory;    // of the job's side files; "" where it has none
   uint64_t max_bad_records = 0;   // that are skipped; one more is a user error
-  Duration timeout;  // without input taken, output, counters: then it is a user error; 0 = never. Waiting does not count.
+  Duration timeout;  // without input taken, output, counters: then it is a user error; 0 = never. Neither waiting
+                     // counts nor time in which the machine slept or this process stood still.
 };
 
 // One piece of output, in its final order within its partition.
@@ -171,6 +173,8 @@ struct TaskHostOptions {
   uint32_t processes = 1024;
   uint64_t open_files = 4096;           // RLIMIT_NOFILE: few for who closes them all one by one
   uint64_t file_bytes = 1ull << 40;     // RLIMIT_FSIZE, of each file
+  // The clock of `TaskSpec.timeout`; tests have their own. On the io thread, and once at the start.
+  std::function<Instant()> now = Now;
   // The helper has died and no other could be started: no task will run any more. On the io thread; the
   // process had better end. May be empty.
   std::function<void(const Status&)> on_fatal;

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <fstream>
+#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -151,6 +153,58 @@ TEST_F(TaskLimitsTest, OutputWithoutFurtherProgressEndsByTheTimeoutToo) {
   EXPECT_GT(c->count(), 0u) << "the operator spun before any of its output left the child";
   EXPECT_EQ(r.end, TaskEnd::kUserError) << r.message;
   EXPECT_NE(r.message.find("operator emit.spin made no progress for"), std::string::npos) << r.message;
+}
+
+// A clock that the test moves; it counts its reads, since each look after the tasks has one.
+class MovedClock {
+ public:
+  Instant Read() {
+    const std::lock_guard lock(mutex_);
+    ++reads_;
+    now_ = now_ + each_;
+    changed_.notify_all();
+    return now_;
+  }
+  void Jump(Duration by) {
+    const std::lock_guard lock(mutex_);
+    now_ = now_ + by;
+  }
+  void PassAtEachRead(Duration by) {
+    const std::lock_guard lock(mutex_);
+    each_ = by;
+  }
+  bool AwaitReads(int more) {
+    std::unique_lock lock(mutex_);
+    const int enough = reads_ + more;
+    return changed_.wait_for(lock, std::chrono::seconds(60), [&] { return reads_ >= enough; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Instant now_{1'000'000'000};
+  Duration each_;
+  int reads_ = 0;
+};
+
+TEST_F(TaskLimitsTest, TimeInWhichTheMachineSleptIsNoLackOfProgress) {
+  MovedClock clock;
+  TaskHostOptions options;
+  options.mrtask_path = MRTASK_PATH;
+  options.scratch_directory = *directory_;
+  options.now = [&] { return clock.Read(); };
+  const auto host = TaskHost::Start(options).value();
+  TaskSpec s = Spec("spin");
+  s.timeout = Seconds(30);
+  const auto c = RunOn(host.get(), std::move(s));
+  ASSERT_TRUE(clock.AwaitReads(3));
+  clock.Jump(Seconds(3600));
+  ASSERT_TRUE(clock.AwaitReads(3));
+  EXPECT_FALSE(c->ended()) << c->Wait().message;
+  clock.PassAtEachRead(Seconds(1));
+  const TaskResult r = c->Wait();
+  EXPECT_EQ(r.end, TaskEnd::kUserError) << r.message;
+  EXPECT_NE(r.message.find("made no progress for 3"), std::string::npos) << r.message;
 }
 
 // Its state is Z although it runs: pthread_exit in main().
