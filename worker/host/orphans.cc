@@ -10,7 +10,7 @@ namespace mr::worker {
 namespace {
 
 // Between looks at killed processes: a process ends within a millisecond of its death, mostly.
-constexpr Duration kFirstDelay = Millis(1), kMostDelay = Millis(20);
+constexpr Duration kFirstDelay = Millis(1), kMostDelay = Millis(4);
 // Between looks at those that are stuck: only to collect them.
 constexpr Duration kStuckDelay = Seconds(1);
 constexpr Duration kHurry = Millis(1500);
