@@ -20,7 +20,8 @@ namespace mr::journal {
 inline constexpr uint32_t kFormatVersion = 1;
 inline constexpr uint64_t kHeaderBytes = 4096;
 inline constexpr uint64_t kRecordHeaderBytes = 40;
-inline constexpr uint32_t kMaxPayload = 64u << 20;
+// What a reader takes for the length of a record. Owners bound their records well below it.
+inline constexpr uint32_t kMaxPayload = 128u << 20;
 
 // Hard: survives upgrades, synced before what it promises leaves. Soft: covered by the next sync,
 // replayed only by the build that wrote it.

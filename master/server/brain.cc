@@ -90,21 +90,19 @@ uint64_t Brain::Append(journal::RecordClass record_class, RecordKind kind, std::
   return journal_->Append(record_class, static_cast<uint8_t>(kind), std::move(payload));
 }
 
-uint64_t Brain::AppendEvent(EventRecord* record, const std::vector<sched::Decision>& decisions) {
-  record->outcome = Promises(decisions);
-  record->digest = scheduler_->Digest();
+uint64_t Brain::AppendEvent(const EventRecord& record, const std::vector<sched::Decision>& decisions) {
   const bool effects = std::any_of(decisions.begin(), decisions.end(), [this](const sched::Decision& d) {
     const auto* launch = std::get_if<sched::Launch>(&d);
     return launch != nullptr && HasEffects(*launch);
   });
   const journal::RecordClass record_class =
-      record->outcome->empty() && !effects ? ClassOf(record->stamped.event) : journal::RecordClass::kHard;
+      record.outcome->empty() && !effects ? ClassOf(record.stamped.event) : journal::RecordClass::kHard;
   // Nobody waits to hear that one of many tasks is committed; that the job is, somebody may.
   const bool ends_job = std::any_of(decisions.begin(), decisions.end(), [](const sched::Decision& d) {
     return std::holds_alternative<sched::CommitJob>(d) || std::holds_alternative<sched::FailJob>(d);
   });
-  std::string payload = EncodeFields(*record);
-  if (ends_job || !std::holds_alternative<sched::AttemptFinished>(record->stamped.event)) {
+  std::string payload = EncodeFields(record);
+  if (ends_job || !std::holds_alternative<sched::AttemptFinished>(record.stamped.event)) {
     return Append(record_class, RecordKind::kEvent, std::move(payload));
   }
   return journal_->Append(record_class, static_cast<uint8_t>(RecordKind::kEvent), std::move(payload), kCommitDelay);
@@ -136,14 +134,18 @@ Brain::Fed Brain::Feed(sched::Event event, std::string extra) {
 }
 
 Brain::Fed Brain::FeedOne(sched::Event event, std::string extra) {
+  const std::string left_out = FitRecord(&event, options_.record_bytes);
+  LOG_IF(WARNING, !left_out.empty()) << "a job's record is too long: " << left_out;
   EventRecord record{{Stamp(), std::move(event)}, std::move(extra)};
   NoteQueue(record.stamped.event);
   Fed fed;
   fed.decisions = scheduler_->Step(record.stamped);
+  record.outcome = Promises(fed.decisions);
+  record.digest = scheduler_->Digest();
   for (const auto& decision : fed.decisions) {
-    if (const auto* commit = std::get_if<sched::CommitJob>(&decision)) CommitToDfs(commit->job, &record.extra);
+    if (const auto* commit = std::get_if<sched::CommitJob>(&decision)) CommitToDfs(commit->job, &record);
   }
-  fed.sequence = AppendEvent(&record, fed.decisions);
+  fed.sequence = AppendEvent(record, fed.decisions);
   ++events_;
   AfterFold(jobs_.Fold(record.stamped, record.extra, fed.decisions, fed.sequence));
   NoteRandomOperators(fed.decisions);

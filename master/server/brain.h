@@ -39,6 +39,7 @@
 #include "master/server/planner.h"
 #include "master/server/publisher.h"
 #include "master/server/random_operators.h"
+#include "master/server/record_size.h"
 #include "master/server/worker_calls.h"
 #include "master/server/workers.h"
 #include "schema/client.capnp.h"
@@ -78,7 +79,7 @@ class Brain {
     Duration housekeeping = Seconds(60);   // between two looks at both
     bool cluster_known = false;              // it has been before: that there is no journal is a loss
     std::optional<uint64_t> accept_loss;     // the number that a refused start named
-    size_t record_bytes = journal::kMaxPayload - (1u << 20);  // largest record of a job; tests say less
+    size_t record_bytes = kRecordBytes;  // of the journal, at most, for a job's plan or its commit; tests say less
     std::function<Instant()> clock = Now;    // of the host; a test has its own
   };
   Brain(Options options, Loop& loop, Outlets& outlets);
@@ -253,7 +254,7 @@ class Brain {
   void CarryOutHeld();
   void AfterFold(const JobTable::Change& change);
   uint64_t Append(journal::RecordClass record_class, RecordKind kind, std::string payload);
-  uint64_t AppendEvent(EventRecord* record, const std::vector<sched::Decision>& decisions);
+  uint64_t AppendEvent(const EventRecord& record, const std::vector<sched::Decision>& decisions);
 
   // recovery.cc
   Status Replay(const journal::Record& record, uint64_t offset);
@@ -409,7 +410,7 @@ class Brain {
   // Clones of a task are to read different replicas, as Dolly asks (NSDI 2013, 3).
   void FillBlocks(const JobPlan& plan, const Split& split, const std::string& near, uint32_t attempt,
                   rpc::Split::Builder out) const;
-  void CommitToDfs(JobId job, std::string* extra);
+  void CommitToDfs(JobId job, EventRecord* record);
 
   // commit_wait.cc
   // The parts of the job's output: those committed, and those of the last report.

@@ -242,15 +242,17 @@ void Brain::FillBlocks(const JobPlan& plan, const Split& split, const std::strin
   for (unsigned i = 0; i < located->blocks.size(); ++i) dfs::ToWire(located->blocks[i], blocks[i]);
 }
 
-// Called between Step and the journal: what makes the output visible goes into the same record.
-void Brain::CommitToDfs(JobId id, std::string* extra) {
+// Called between Step and the journal: what makes the output visible goes into the same record. Sets record->extra; all
+// else of the record stands.
+void Brain::CommitToDfs(JobId id, EventRecord* record) {
   const JobView* job = jobs_.Find(id);
   if (job == nullptr || !job->in_dfs()) return;
   FinishedExtra finished;
   // Empty where the event is no report: a job taken over whose outputs were all there.
-  const bool taken_over = extra->empty();
+  const bool taken_over = record->extra.empty();
   std::vector<HotKey> hot;
-  MR_CHECK(taken_over || DecodeFinished(*extra, &finished, &hot), "a job was committed by an event of another kind");
+  MR_CHECK(taken_over || DecodeFinished(record->extra, &finished, &hot),
+           "a job was committed by an event of another kind");
   const std::map<std::string, FileOutput> parts = OutputsWith(*job, finished.outputs);
   PublishRequest request{Name(id), job->spec.output_uri, job->spec.overwrite, {}};
   dfs::OutputCommitted commit{{Stamp(), WallClockMs()}, PathOf(job->spec.output_uri), job->spec.overwrite,
@@ -275,14 +277,16 @@ void Brain::CommitToDfs(JobId id, std::string* extra) {
   } else {
     finished.dfs_commit = EncodeFields(**prepared);
   }
-  if (extra->size() + finished.dfs_commit.size() > options_.record_bytes) {
-    finished.dfs_error = "its output was computed but could not be made visible: the commit of its " +
-                         std::to_string(parts.size()) + " parts takes " + HumanBytes(finished.dfs_commit.size()) +
-                         " of the journal, and " + HumanBytes(options_.record_bytes) +
-                         " is the most; run it with fewer parts (--reduces)";
-    finished.dfs_commit.clear();
-  }
-  *extra = EncodeFinished(finished, hot);
+  record->extra = EncodeFinished(finished, hot);
+  if (finished.dfs_commit.empty()) return;
+  const uint64_t bytes = EncodeFields(*record).size();
+  if (bytes <= options_.record_bytes) return;
+  finished.dfs_error = "its output was computed but could not be made visible: " +
+                       TooLong("the commit of its " + std::to_string(parts.size()) + " parts", bytes,
+                               options_.record_bytes) +
+                       "; run it with fewer parts (--reduces)";
+  finished.dfs_commit.clear();
+  record->extra = EncodeFinished(finished, hot);
 }
 
 // The other half, live and in a replay.

@@ -148,17 +148,16 @@ void Brain::Accept(const std::string& key, std::optional<sched::Prediction> pred
   }
   std::string extra =
       EncodeSubmit({planning.spec_bytes, planning.submission_id, WallClockMs(), std::move(planning.plan)});
-  if (extra.size() > options_.record_bytes) {
-    const Status too_large =
-        Rejected("the plan of this job takes " + HumanBytes(extra.size()) + " of the journal, and " +
-                 HumanBytes(options_.record_bytes) +
-                 " is the most; give it fewer inputs or larger splits (--conf max_split_bytes=...)");
+  sched::JobSubmitted event = SubmittedJob({epoch_, next_job_}, spec);
+  if (const uint64_t bytes = EncodeFields(event).size() + extra.size(); bytes > options_.record_bytes) {
+    const Status too_large = Rejected(TooLong("the plan of this job", bytes, options_.record_bytes) +
+                                      "; give it fewer inputs or larger splits (--conf max_split_bytes=...)");
     ReleasePin(planning.pin);
     for (const auto& reply : planning.replies) reply(too_large, {});
     return;
   }
-  sched::JobSubmitted event = SubmittedJob({epoch_, next_job_++}, spec);
   const JobId id = event.job;
+  ++next_job_;
   // What is answered is that the job is kept; its prediction would be made again.
   const Fed fed = Feed(std::move(event), std::move(extra));
   if (prediction) Feed(sched::ProfileLoaded{id, *std::move(prediction), spec.utility});

@@ -11,6 +11,7 @@
 #include "common/io/retention.h"
 #include "master/sched/scheduler.h"
 #include "master/server/fat_partitions.h"
+#include "master/server/record_size.h"
 
 namespace mr::master {
 
@@ -38,7 +39,7 @@ class Master {
     Duration staging_age = Seconds(600);    // after a job's end, until what is left of its staging goes
     Duration housekeeping = Seconds(60);    // between two looks at both
     bool learns = true;  // keeps profiles of jobs for later ones
-    size_t record_bytes = 63u << 20;  // of the journal, at most, for a job's plan or its commit; tests say less
+    size_t record_bytes = kRecordBytes;  // of the journal, at most, for a job's plan or its commit; tests say less
     std::optional<uint64_t> accept_loss;  // of journal records, by the number that a refused start named
   };
   // Replays the journal and serves. Blocks until then.
