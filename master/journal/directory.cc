@@ -73,6 +73,19 @@ std::string SegmentPath(const std::string& directory, uint64_t after) {
 
 std::string SnapshotPath(const std::string& directory, uint64_t at) { return Numbered(directory, kSnapshot, at); }
 
+namespace {
+
+// Makes the directory's name in the one above it durable. One above that may only be passed through (mode 0711) cannot
+// be synced by itself: then all of the file system is.
+Status SyncName(const std::filesystem::path& path) {
+  const Status synced = SyncDirectory(path.parent_path().string());
+  if (synced.code() != Code::kNotAllowed) return synced;
+  MR_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(path.string(), O_RDONLY | O_DIRECTORY));
+  return syncfs(fd.get()) == 0 ? Status::Ok() : ErrnoStatus(errno, "cannot sync the file system of " + path.string());
+}
+
+}  // namespace
+
 Status MakeJournalDirectory(const std::string& directory) {
   namespace fs = std::filesystem;
   const fs::path path = fs::path(directory).lexically_normal();
@@ -81,7 +94,7 @@ Status MakeJournalDirectory(const std::string& directory) {
   for (fs::path p = path; p.has_relative_path() && !PathExists(p.string()); p = p.parent_path()) ++levels;
   MR_RETURN_IF_ERROR(MakeDirectories(directory));
   for (fs::path p = path; levels > 0 && p.has_relative_path(); p = p.parent_path(), --levels) {
-    MR_RETURN_IF_ERROR(SyncDirectory(p.parent_path().string()));
+    MR_RETURN_IF_ERROR(SyncName(p));
   }
   return Status::Ok();
 }

@@ -48,6 +48,24 @@ class JournalSyncsTest : public testing::Test {
   std::vector<std::string> seen_;
 };
 
+// DIR in a directory of mode 0711. Root may read it all the same, so that the refusal is made up here.
+TEST_F(JournalSyncsTest, AParentDirectoryThatMayNotBeReadStopsNoStart) {
+  const std::string root = directory_;
+  options_.directory = root + "/data/journal";
+  std::atomic<int> refused{0}, error{EACCES};
+  const OnDiskCall hook([&](const DiskCall& call) {
+    if (call.kind != DiskCall::kOpenAny || call.path != root) return 0;
+    ++refused;
+    return error.load();
+  });
+  for (int start = 0; start < 2; ++start) {
+    WriteGroups({"a"});
+    EXPECT_EQ(refused, start + 1) << "its name is synced, each time";
+  }
+  error = EIO;
+  EXPECT_FALSE(Open().ok());
+}
+
 TEST_F(JournalSyncsTest, EachDurableGroupHasAnFdatasync) {
   auto journal = Open();
   ASSERT_TRUE(journal.ok());

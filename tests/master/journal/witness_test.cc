@@ -272,8 +272,8 @@ TEST_F(WitnessTest, ATornStatementLeavesTheOneBeforeIt) {
   EXPECT_EQ(older, 1);
 }
 
-// A crash between a file's beginning and its first record, or a power cut that took its seal, and then a start that ends
-// before its first record: the last record is in the file before, or only in a snapshot.
+// A crash between a file's beginning and its first record, or a power cut that took its seal, and then a start that
+// ends before its first record: the last record is in the file before, or only in a snapshot.
 TEST_F(WitnessTest, AStartBehindAnEmptyLastFileLosesNothing) {
   options_.segment_bytes = kHeaderBytes + 1;
   Write({"a", "b"});
