@@ -167,6 +167,28 @@ TEST_F(FullDiskTest, WithoutFallocateAWriteThatFindsNoRoomIsSaidAndItsBeginningI
   EXPECT_EQ(records_, 3u);
 }
 
+TEST_F(FullDiskTest, ASealThatFindsNoRoomIsSaidToo) {
+  {
+    const OnDiskCall hook([this](const DiskCall& call) {
+      if (call.kind == DiskCall::kAllocate) return EOPNOTSUPP;
+      const bool record = call.kind == DiskCall::kWrite && call.path == directory_ + "/journal";
+      return record && call.bytes.size() == kRecordHeaderBytes ? error_.load() : 0;
+    });
+    auto journal = Open();
+    ASSERT_TRUE(journal.ok()) << journal.status().ToString();
+    error_ = ENOSPC;
+    Start(**journal);
+    (*journal)->WaitDurable((*journal)->Append(RecordClass::kHard, 1, "first"));
+    room_.wait(-1);
+    EXPECT_EQ(room_.load(), 0) << "nobody was told that the disk is full";
+    error_ = 0;
+    room_.wait(0);
+    (*journal)->WaitDurable((*journal)->Append(RecordClass::kHard, 1, "second"));
+  }
+  ASSERT_TRUE(Open().ok());
+  EXPECT_EQ(records_, 2u);
+}
+
 // A file system may refuse the space that it has allocated, after a part of the bytes. Whole records among them must
 // not stand in a closed file: the next one has them again.
 TEST_F(FullDiskTest, WhatAWriteWithoutRoomLeftStandsInNoClosedFile) {
