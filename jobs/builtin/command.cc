@@ -29,8 +29,14 @@ constexpr int kLookMs = 50;
 constexpr size_t kErrorTailBytes = 2048;
 constexpr size_t kMaxLineBytes = 16u << 20;
 
+// The machine has no more of something, which other processes hold, too: another attempt may find more. (Where the attempt's
+// own limit is too low, the job still fails, after as many attempts as a RetryableError has.)
+bool IsShortage(int error) { return error == EMFILE || error == ENFILE || error == EAGAIN || error == ENOMEM; }
+
 [[noreturn]] void SystemError(const std::string& what, int error) {
-  throw JobError(what + ": " + std::strerror(error));
+  const std::string message = what + ": " + std::strerror(error);
+  if (IsShortage(error)) throw RetryableError(message);
+  throw JobError(message);
 }
 
 struct Pipe {

@@ -1,6 +1,7 @@
 // stream, with real commands: sh, cat, tr, sort, awk.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "jobs/builtin/command.h"
 #include "tests/jobs/builtin_run.h"
@@ -52,6 +53,31 @@ TEST(StreamTest, MoreThanAPipeHoldsGoesInAndOutAtOnce) {
                                     {.split_bytes = 10u << 20, .block_bytes = 1u << 20});
   ASSERT_TRUE(result.ok) << result.error;
   EXPECT_EQ(result.Output(), text + "end\n");
+}
+
+// Descriptors numbered `open_files` and above cannot be opened while it lives.
+class FewDescriptors {
+ public:
+  explicit FewDescriptors(rlim_t open_files) {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit few{open_files, before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &few);
+  }
+  ~FewDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(StreamTest, ACommandForWhichThereAreNoDescriptorsAsksToBeTriedAgain) {
+  const auto start = [] { Command("true", [](std::string_view) {}, [](std::string_view) {}, [] {}); };
+  const FewDescriptors few(0);
+  try {
+    start();
+    ADD_FAILURE() << "it was started";
+  } catch (const RetryableError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("cannot make a pipe for a command: Too many open files"));
+  }
 }
 
 TEST(StreamTest, ACommandThatStopsReadingIsNoError) {
