@@ -92,7 +92,11 @@ void Session::Impl::Apply(CommandBatch batch) {
   }
   FaultPoint("commands");
   for (const auto& [report, verdict] : batch.verdicts) Answer(report, verdict);
-  for (Command& command : batch.commands) worker.Apply(std::move(command));
+  for (Command& command : batch.commands) {
+    // Before the worker has it, which ends what still runs of the job: that is to be reported.
+    if (const auto* end = std::get_if<EndJob>(&command)) EndReportsOf(end->job);
+    worker.Apply(std::move(command));
+  }
   ScheduleProgress();
 }
 

@@ -55,6 +55,7 @@ class Session {
   void Stop();
   // Any time; sent when there is a registration, in the order of the calls. `answered` (may be
   // empty): once, on the loop; never for a start, which is left out where the end follows at once.
+  // When the master ends the job, a report that has no answer yet is left out (kStale), and an end becomes a Killed.
   // Returns its number.
   uint64_t Report(worker::Report report, std::function<void(Verdict)> answered);
   // Between a registration's answer and the reports that go again behind it: this one does not.

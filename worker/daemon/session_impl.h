@@ -124,6 +124,7 @@ struct Session::Impl : kj::TaskSet::ErrorHandler {
   void SendPieces(uint64_t number, const kj::Array<capnp::word>& message, rpc::Report::Builder out);
   void CountTries(const std::string& why);
   void GiveUp(uint64_t number, const std::string& why);
+  void EndReportsOf(JobId job);
   void ScheduleProgress();
   void SendProgress();
 };

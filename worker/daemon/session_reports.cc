@@ -135,6 +135,26 @@ void Session::Impl::GiveUp(uint64_t number, const std::string& why) {
   if (entry.mapped().answered) entry.mapped().answered(Verdict::kStale);
 }
 
+// The job is over: nothing that its attempts have to report matters, but that they have ended.
+void Session::Impl::EndReportsOf(JobId job) {
+  std::vector<std::function<void(Verdict)>> answers;
+  for (auto it = unanswered.begin(); it != unanswered.end();) {
+    worker::Report& report = it->second.report;
+    if (report.attempt.task.job != job) {
+      ++it;
+    } else if (IsEnd(report)) {
+      report.what = Killed{};
+      it->second.tries = 0;
+      ++it;
+    } else {
+      if (it->second.answered) answers.push_back(std::move(it->second.answered));
+      it = unanswered.erase(it);
+    }
+  }
+  std::erase_if(unsent_starts, [job](const auto& start) { return start.first.task.job == job; });
+  for (const auto& answered : answers) answered(Verdict::kStale);
+}
+
 void Session::Impl::SendPieces(uint64_t number, const kj::Array<capnp::word>& message, rpc::Report::Builder out) {
   const auto bytes = message.asBytes();
   for (size_t at = 0; at < bytes.size(); at += kReportPieceBytes) {

@@ -10,6 +10,7 @@
 
 #include "common/io/clock.h"
 #include "common/io/files.h"
+#include "common/rpc/wire.h"
 #include "tests/worker/daemon/fake_master.h"
 #include "worker/daemon/heartbeat.h"
 #include "worker/daemon/worker.h"
@@ -24,8 +25,8 @@ constexpr JobId kJob{1, 1};
 constexpr Incarnation kIncarnation = 77;
 
 class NoHost final : public TaskHost {
-  size_t EndLeftovers() override { return 0; }
  public:
+  size_t EndLeftovers() override { return 0; }
   std::shared_ptr<RunningTask> Run(TaskSpec, std::shared_ptr<TaskObserver>) override { return nullptr; }
   void EndJob(JobId) override {}
   void RenewLease(Instant) override {}
@@ -238,6 +239,21 @@ TEST_F(SessionTest, AReportThatCannotBeDeliveredHoldsUpNoOtherAndBecomesAFailure
   // And the session is a good one again.
   Report(20, Read(3));
   master_.WaitForReport(Attempt(20), {"finished"});
+}
+
+TEST_F(SessionTest, TheEndOfAJobReplacesAReportThatBreaksTheConnection) {
+  master_.FailReportsOf(Attempt(1));
+  Start();
+  master_.WaitForRegistration(1);
+  master_.HoldRegistrations(true);
+  Report(1, Read(3));
+  master_.WaitForRegistration(2);  // it broke the connection
+  // Carried out before anything is sent again.
+  master_.SendUnanswered(1, [](capnp::List<rpc::Command>::Builder out) { rpc::ToWire(kJob, out[0].initEndJob()); });
+  master_.HoldRegistrations(false);
+  master_.WaitForReport(Attempt(1), {"killed"});
+  EXPECT_EQ(master_.ReportsOf(Attempt(1), "failed"), 0u);
+  loop_.Run([&] { EXPECT_EQ(session_->given_up(), 0u); });
 }
 
 // What a restarted worker of this data directory would show, as its file says; epoch 0: nothing.
