@@ -100,10 +100,13 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
             << (in.leaving ? ", leaving" : worker.drained_by_user ? ", drained by an operator" : "")
             << (was_given_up ? "; it was given up, and none of these count" : "");
   std::set<JobId> forgotten;
-  for (const auto& copy : inventory) {
-    const JobView* job = jobs_.Find(copy.output.task.job);
-    if (job == nullptr || (Ended(job->state) && job->told)) forgotten.insert(copy.output.task.job);
-  }
+  const auto look = [&](JobId id) {
+    const JobView* job = jobs_.Find(id);
+    if (job == nullptr || (Ended(job->state) && job->told)) forgotten.insert(id);
+  };
+  for (const auto& copy : inventory) look(copy.output.task.job);
+  // Perhaps it has ended, and the worker repeats a report of it that does not arrive.
+  for (const auto& attempt : running) look(attempt.task.job);
   for (const auto& copy : inventory) {
     if (!forgotten.contains(copy.output.task.job)) worker.holds.insert(copy.output.task.job);
   }

@@ -208,6 +208,7 @@ void FakeWorker::OnCommand(rpc::Command::Reader command) {
     }
     case rpc::Command::DELETE_BLOCK: ++deleted_blocks; break;
     case rpc::Command::DROP: ++drop_commands; break;
+    case rpc::Command::END_JOB: ended_jobs.push_back(rpc::FromWire(command.getEndJob())); break;
     case rpc::Command::DRAIN: drained = command.getDrain(); break;
     default: break;
   }

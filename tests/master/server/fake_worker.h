@@ -98,7 +98,8 @@ class FakeWorker {
   std::map<AttemptId, std::string> verdicts;
   size_t later = 0;  // answers to reports that left the verdict for later
   std::map<uint32_t, StageSeen> stages;  // by number
-  std::vector<AttemptId> killed, ended_jobs;
+  std::vector<AttemptId> killed;
+  std::vector<JobId> ended_jobs;
   struct Copy {
     uint32_t generation = 0;
     Digest128 content;

@@ -267,6 +267,25 @@ TEST_F(RegistrationTest, LeavesNothingBehindWhereTheConnectionBreaksInTheMiddle)
   EXPECT_EQ(worker.dropped, 5u);
 }
 
+// It may repeat a report of the attempt that does not arrive.
+TEST_F(RegistrationTest, AWorkerThatComesBackWithAnAttemptOfAnEndedJobHearsThatTheJobHasEnded) {
+  FakeWorker worker(io_, "one");
+  worker.hold = [](const AttemptId&) { return true; };
+  ASSERT_TRUE(worker.Register(port_).ok());
+  FakeClient client(io_, port_);
+  const auto job = Submit(client, 1, 1);
+  ASSERT_TRUE(job.ok()) << job.status().ToString();
+  ASSERT_TRUE(io_.Until([&] { return !worker.held.empty(); }));
+  worker.Disconnect();
+  auto kill = client.master().killRequest();
+  rpc::ToWire(*job, kill.initJob());
+  io_.Wait(kill.send().then([](auto&&) { return true; }));
+  ASSERT_TRUE(client.UntilState(*job, rpc::JobState::KILLED));
+  worker.ended_jobs.clear();
+  ASSERT_TRUE(worker.Register(port_).ok());
+  EXPECT_TRUE(io_.Until([&] { return !worker.ended_jobs.empty(); }));
+}
+
 TEST_F(RegistrationTest, RefusesPagesThatAreMissingOrOutOfOrder) {
   FakeWorker worker(io_, "one");
   ASSERT_TRUE(worker.Register(port_).ok());
