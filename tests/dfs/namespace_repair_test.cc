@@ -219,6 +219,19 @@ TEST_F(NamespaceRepairTest, WordsOfAnEarlierLifeOfAWorkerChangeNothing) {
   EXPECT_EQ(Holders(ns_, block.id), std::set<WorkerId>{W(2)});
 }
 
+TEST_F(NamespaceRepairTest, WhatAWorkerHasNoMoreWhenItComesBackAtOnceIsMadeAgain) {
+  for (uint32_t i = 1; i <= 4; ++i) Join(i);
+  const StagedBlock lost = Put("/f")[0];
+  ASSERT_EQ(lost.workers.size(), 3u);
+  const WorkerId back = lost.workers[0];
+  // Not lost in between, and with an empty disk.
+  Apply(WorkerJoined{now_, back, 200 + back.value, "host:1", "", 0, 0, {}});
+  EXPECT_TRUE(Copies().empty());
+  Pass(config_.repair_delay);
+  ASSERT_EQ(Copies().size(), 1u);
+  EXPECT_EQ(Copies()[0].block.id, lost.block.id);
+}
+
 TEST_F(NamespaceRepairTest, ThinBlocksThatNoWorkerHasRoomForCostNothingUntilOneHas) {
   for (uint32_t i = 1; i <= 3; ++i) Join(i);
   Apply(WorkerRoom{now_, W(3), 103, 1000, true});

@@ -99,7 +99,11 @@ class AdmissionTest : public testing::Test {
     capnp::MallocMessageBuilder message;
     auto wire = message.initRoot<rpc::JobSpec>();
     test::FillTwoStages(wire, Path("input"), Path(output.empty() ? name : output), 2);
-    if (!input_.empty()) wire.getStages()[0].getInputs()[0].getFiles().getUris().set(0, input_.c_str());
+    if (!input_.empty()) {
+      auto uris = wire.getStages()[0].getInputs()[0].getFiles().initUris(second_input_.empty() ? 1 : 2);
+      uris.set(0, input_.c_str());
+      if (!second_input_.empty()) uris.set(1, second_input_.c_str());
+    }
     wire.setDeadlineMs(deadline_ms);
     auto spec = ReadSpec(wire.asReader());
     ASSERT_TRUE(spec.ok()) << spec.status().ToString();
@@ -158,7 +162,7 @@ class AdmissionTest : public testing::Test {
 
   test::TempDirectory directory_;
   std::string policies_ = "fair,jockey";
-  std::string input_;  // of jobs, in place of the local file
+  std::string input_, second_input_;  // of jobs, in place of the local file
   std::shared_ptr<ProfileStore> profiles_;
   std::unique_ptr<HeldPredictions> outlets_;
   std::unique_ptr<Loop> loop_;
@@ -230,6 +234,13 @@ TEST_F(AdmissionPinsTest, AJobThatIsRefusedWhenItIsPredictedKeepsNoInputs) {
   Predict(0);
   EXPECT_THAT(Refusal("late"), HasSubstr("writes to the same output"));
   EXPECT_EQ(Pins(), 1u) << "that of the job that runs";
+}
+
+TEST_F(AdmissionPinsTest, AJobThatCannotBePlannedKeepsNoInputs) {
+  second_input_ = "dfs:///gone";
+  Submit("half", 0);
+  EXPECT_THAT(Refusal("half"), HasSubstr("/gone"));
+  EXPECT_EQ(Pins(), 0u) << "those of the input that is there";
 }
 
 TEST_F(AdmissionPinsTest, AJobWhoseDeadlineCannotBeMetKeepsNoInputs) {

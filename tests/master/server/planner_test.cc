@@ -367,6 +367,19 @@ TEST_F(PublisherTest, GoesOnWhereItWasInterrupted) {
   ExpectWhole();
 }
 
+TEST_F(PublisherTest, NothingCountsAsPublishedBeforeAllPartsAreThere) {
+  const auto request = Request(false);
+  const std::string in_the_way = Hidden(".new") + "/part-r-00001";
+  ASSERT_TRUE(MakeDirectories(in_the_way).ok());
+  EXPECT_FALSE(PublishFiles(request).ok());
+  EXPECT_FALSE(PathExists(root_ + "/out"));
+  EXPECT_FALSE(PublishFiles(request).ok()) << "tried again, with one part moved";
+  EXPECT_FALSE(PathExists(root_ + "/out"));
+  ASSERT_TRUE(RemoveTree(in_the_way).ok());
+  ASSERT_TRUE(PublishFiles(request).ok());
+  ExpectWhole();
+}
+
 TEST_F(PublisherTest, ReplacesTheWholeDirectoryWithOverwrite) {
   ASSERT_TRUE(MakeDirectories(root_ + "/out").ok());
   Put("out/part-r-00009", 3);

@@ -92,6 +92,31 @@ TEST_F(LibraryCacheTest, AFileOfAnEarlierLifeThatIsDamagedIsFetchedAgain) {
   loop_.Run([&] { waits = nullptr; });
 }
 
+TEST_F(LibraryCacheTest, AFileThatWasUsedAndRemovedIsFetchedAgain) {
+  std::optional<Result<std::string>> path;
+  kj::Promise<void> waits = nullptr;
+  const auto ask = [&] {
+    path.reset();
+    loop_.Run([&] {
+      waits = cache_->Path(sha256_).then([&](Result<std::string> got) { path = std::move(got); }).eagerlyEvaluate(nullptr);
+    });
+    RunPool(/*newest_first=*/false, [&] { return path.has_value() && posted_.empty(); });
+  };
+  ask();
+  ASSERT_TRUE(path->ok());
+  ASSERT_EQ(asked_, 0) << "it was there";
+  bool removed = false;
+  loop_.Run([&] {
+    waits = cache_->Remove(sha256_, [this] { ::unlink(file_.c_str()); }).then([&] { removed = true; }).eagerlyEvaluate(nullptr);
+  });
+  RunPool(/*newest_first=*/false, [&] { return removed && posted_.empty(); });
+  ask();
+  ASSERT_TRUE(path->ok()) << path->status().ToString();
+  EXPECT_EQ(asked_, 1);
+  EXPECT_TRUE(PathExists(**path));
+  loop_.Run([&] { waits = nullptr; });
+}
+
 TEST_F(LibraryCacheTest, AFileThatIsBeingFetchedIsNotRemoved) {
   bool removes = false, done = false;
   kj::Promise<void> waits = nullptr, removed = nullptr;
