@@ -202,7 +202,7 @@ TEST_F(BadInputTest, AFileThatOnlyTheClientSeesRefusesNoJob) {
   Shell("cd '" + cluster_->directory() + "' && mkdir theirs ours && printf 'city,n\nx,1\n' > theirs/t.csv && printf 'id\n1\n' > ours/t.csv");
   const std::string submit = BinaryDirectory() + "/mrctl --no-progress submit aggregate --by city --agg count --input 'file://" +
                              Path("theirs/t.csv") + "' --output 'file://" + Path("theirs_out") + "'";
-  const RunResult run = RunProgram({"unshare", "-m", "sh", "-c", "mount --bind '" + Path("ours") + "' '" + Path("theirs") +
+  const RunResult run = RunProgram({"/usr/bin/unshare", "-m", "sh", "-c", "mount --bind '" + Path("ours") + "' '" + Path("theirs") +
                                     "' || exit 99; MR_MASTER=" + cluster_->master_address() + " exec " + submit}, Seconds(90));
   if (run.exit == 99 || run.err.find("unshare") != std::string::npos) GTEST_SKIP() << "no right to mount: " << run.err;
   EXPECT_EQ(run.exit, 0) << run.err;
