@@ -531,6 +531,17 @@ TEST_F(JockeyTest, ARunningJobIsAskedForWhatIsLeftOfItAndItsOwnGuaranteeIsFree) 
   EXPECT_EQ(asked(60).available, 3u);
 }
 
+TEST_F(JockeyTest, SlotsOfAJobThatIsLateAreExpectedNowAndNotBefore) {
+  Submit(1, 10, Seconds(60));
+  Foretell(1, 600);
+  ASSERT_EQ(J(1).share, 10u);
+  now_ = now_ + Seconds(100);
+  const Admission answer = Admit(state(), Even(100, 1, 10), 12, "q", now_);
+  EXPECT_EQ(answer.available, 0u);
+  EXPECT_NEAR(answer.earliest, 1.2 * 100 / 10 / .95, 1e-3);
+  EXPECT_EQ(answer.answer, Admission::Answer::kTooFewSlots);
+}
+
 TEST_F(JockeyTest, AdmissionLeavesOtherQueuesTheirMinimum) {
   Send(QueueSet{"other", 1, 8, 0});
   EXPECT_EQ(Admit(state(), Even(100, 1, 10), 30, "q", now_).answer, Admission::Answer::kTaken);

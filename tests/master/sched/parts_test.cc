@@ -10,6 +10,7 @@
 #include "master/sched/ranked.h"
 #include "master/sched/reason.h"
 #include "master/sched/scheduler.h"
+#include "tests/master/sched/small_job.h"
 
 namespace mr::sched {
 namespace {
@@ -324,6 +325,61 @@ TEST_F(PlanTest, APolicyOfAJobsListSpeaksOfThatJobAlone) {
   EXPECT_NE(fact.policy, timer.policy);
   State empty;
   EXPECT_EQ(View(empty, {}, "late", &empty.lists().at("")).owner(), "late") << "the cluster's has no mark";
+}
+
+class ReportsTest : public testing::Test {
+ protected:
+  // The map runs on w1; the reduce waits for it on w2.
+  ReportsTest() {
+    steps_.Send(0, ConfigChanged{"fifo", 1, kSchedulerVersion, Millis(100)});
+    for (uint32_t w = 1; w <= 2; ++w) steps_.Send(0, OneSlotWorker(w));
+    steps_.Send(0, SmallMapReduceJob());
+    steps_.Send(0, StagePlanned{{1, 1}, 0, 1, {TaskPlan{}}, ""});
+    steps_.Send(0, StagePlanned{{1, 1}, 1, 1, {TaskPlan{0, {}, {{0, 0, 1, 0, 1}}}}, ""});
+  }
+  void FinishReduce(const std::vector<Consumed>& consumed) {
+    steps_.Send(2, AttemptFinished{kReduce, {2}, 2, {1, 1, {7, 1}}, consumed, {}, {}});
+  }
+  template <class D>
+  const D* Find() const {
+    for (const Decision& d : steps_.out) {
+      if (const auto* found = std::get_if<D>(&d)) return found;
+    }
+    return nullptr;
+  }
+
+  static constexpr AttemptId kMap{{{1, 1}, 0, 0}, 1}, kReduce{{{1, 1}, 1, 0}, 1};
+  SteppedScheduler steps_;
+};
+
+TEST_F(ReportsTest, NobodyHasReadAGenerationThatIsStillToCome) {
+  steps_.Finish(1, 0, 1);
+  FinishReduce({{0, 0, 2, {0, 1}}});
+  ASSERT_NE(Find<Refuse>(), nullptr);
+  EXPECT_EQ(Find<Refuse>()->reason.code, ReasonCode::kConsumedStale);
+}
+
+TEST_F(ReportsTest, AReportOfWhatWasReadIsTakenFromTheCommittedGeneration) {
+  steps_.Finish(1, 0, 1);
+  FinishReduce({{0, 0, 1, {0, 1}}});
+  EXPECT_NE(Find<CommitJob>(), nullptr);
+}
+
+// Its report is under way.
+TEST_F(ReportsTest, AnAttemptWhoseOutputIsInItsWorkersInventoryIsNotLost) {
+  WorkerRegistered again = OneSlotWorker(1);
+  again.inventory = {{{kMap.task, 1}, kMap.number, {1}, 1}};
+  steps_.Send(1, again);
+  EXPECT_TRUE(steps_.scheduler.state().FindAttempt(kMap)->live());
+  EXPECT_EQ(Find<DropCopy>(), nullptr);
+  steps_.Finish(1, 0, 1);
+  ASSERT_NE(Find<Accept>(), nullptr);
+  EXPECT_TRUE(Find<Accept>()->winner);
+}
+
+TEST_F(ReportsTest, AnAttemptThatItsWorkerHasNoMoreIsLost) {
+  steps_.Send(1, OneSlotWorker(1));
+  EXPECT_EQ(steps_.scheduler.state().FindAttempt(kMap)->failure, FailureKind::kLost);
 }
 
 TEST(FactsTest, AreHashedAndForgotten) {
