@@ -23,6 +23,16 @@ TEST(EpochsTest, DoubtBeginsWithTheFirstEpochThatCannotHaveBeenThereBeforeTheLos
   EXPECT_EQ(epochs.DoubtFrom({7, 700, 71}), 60u) << "the newest is this master's own";
 }
 
+TEST(EpochsTest, ARecordIsLackingFromTheOneOnWithWhichTheNextEpochBegan) {
+  Epochs epochs;
+  epochs.Began({3, 300, 31, 30});
+  epochs.Began({4, 400, 41, 40});
+  EXPECT_FALSE(epochs.Lacks({3, 300, 40}, 99));
+  EXPECT_TRUE(epochs.Lacks({3, 300, 41}, 99)) << "of epoch 4 here";
+  EXPECT_FALSE(epochs.Lacks({4, 400, 99}, 99));
+  EXPECT_TRUE(epochs.Lacks({4, 400, 100}, 99));
+}
+
 class LossTest : public testing::Test {
  protected:
   LossTest() {
@@ -171,6 +181,18 @@ TEST_F(LossTest, AWorkerWhoseNameIsInUseShowsTheLossToo) {
   Register('a');
   EXPECT_THAT(Register('a', Lost(1), {}, 1000), HasSubstr("already uses the name"));
   EXPECT_TRUE(brain_->InLossMode());
+}
+
+TEST_F(LossTest, AFurtherLossLeavesStandingUpToWhereTheJournalIsWhole) {
+  Register('a', Lost(1));
+  const std::string words = brain_->LossWords();
+  const size_t from = words.find("it ended with record ");
+  ASSERT_NE(from, std::string::npos) << words;
+  const std::string whole = words.substr(from, words.find(" when worker") + 1 - from);
+  ASSERT_NO_FATAL_FAILURE(Start());
+  Register('b', Lost(1000));
+  EXPECT_THAT(brain_->LossWords(), HasSubstr("of epoch 1000"));
+  EXPECT_THAT(brain_->LossWords(), HasSubstr(whole)) << "what came behind it was written without the lost records";
 }
 
 // A copy that was taken in its first epoch and started twice before a worker came that had seen another epoch 2.

@@ -43,6 +43,16 @@ TEST_F(LostForAMomentTest, NoJobFailsForRoomUntilAWorkerThatHadSomeHasHadTimeToC
   EXPECT_THAT(StateOf(job_), Not(HasSubstr("w2")));
 }
 
+TEST_F(LostForAMomentTest, EachTimeWithoutRoomCountsFromItsOwnBegin) {
+  for (int i = 0; i < 4; ++i) {
+    Run(Seconds(2), [this] { Beat('a', true), Beat('b', true); });
+    Run(Seconds(1), [this] { Beat('a', true), Beat('b'); });
+  }
+  EXPECT_EQ(StateOf(job_), "RUNNING");
+  Run(Seconds(4), [this] { Beat('a', true), Beat('b', true); });
+  EXPECT_THAT(StateOf(job_), StartsWith("FAILED: "));
+}
+
 TEST_F(LostForAMomentTest, AFullWorkerThatStallsBringsNoRoom) {
   Run(Seconds(5), [this] { Beat('a', true), Beat('b', true, Seconds(6)); });
   EXPECT_THAT(StateOf(job_), StartsWith("FAILED: "));
@@ -69,6 +79,32 @@ TEST_F(LargestWorkerTest, NoSubmitIsRefusedWhileTheOnlyWorkerWithItsMemoryRestar
   EXPECT_TRUE(job.ok()) << job.status().ToString();
   Run(kLostGrace, only_a);
   EXPECT_EQ(Submit(4ull << 30, "file://" + root_ + "/other").status().code(), Code::kRejected);
+}
+
+TEST_F(LargestWorkerTest, AWorkerThatAnOperatorExcludedHasNoMemoryForAnybody) {
+  memory_of_b_ = 8ull << 30;
+  Register('b');
+  On([this] { brain_->Exclude(Of('b').id, true, [](const Status&) {}); });
+  EXPECT_EQ(Submit(4ull << 30).status().code(), Code::kRejected);
+}
+
+// Its process ended with its connection; nobody else can have its name.
+TEST_F(LargestWorkerTest, AWorkerWhoseConnectionEndedMayRegisterWithANewProcessAtOnce) {
+  const WorkerId id = Of('b').id;
+  On([&] {
+    const auto registered = [&](uint64_t session) {
+      master::RegisterIn in;
+      in.extra.name = "b";
+      in.info.incarnation = Incarnation{session};
+      in.info.address = "127.0.0.2:1";
+      in.info.slots.total = 2;
+      brain_->Register(session, in, [](const master::RegisterOut&) {});
+      return brain_->workers().Find(id)->info.incarnation == Incarnation{session};
+    };
+    EXPECT_FALSE(registered(900)) << "it lives";
+    brain_->SessionEnded(uint64_t{'b'});
+    EXPECT_TRUE(registered(901));
+  });
 }
 
 }  // namespace
