@@ -389,5 +389,108 @@ TEST(SteeringTest, IntegratesGuaranteesAndKeepsFewPoints) {
   EXPECT_EQ(steering.points.size(), points);
 }
 
+// One map and its reduce, of which attempts come and go.
+class FoldedJobTest : public testing::Test {
+ protected:
+  FoldedJobTest() {
+    Fold(sched::JobSubmitted{kJob, "j", "", 0, {}, 0, {}, {}}, {}, TwoStages(1, 1, 1));
+    Fold(sched::StagePlanned{kJob, 0, 1, {{}}, ""}, {Launched(1)});
+  }
+  void Fold(sched::Event event, const std::vector<sched::Decision>& decisions = {}, const std::string& extra = {}) {
+    table_.Fold({{}, std::move(event)}, extra, decisions, ++sequence_);
+  }
+  static AttemptId Map(uint32_t number) { return {{kJob, 0, 0}, number}; }
+  static sched::Decision Launched(uint32_t number, uint32_t generation = 1) {
+    sched::Launch launch;
+    launch.attempt = Map(number);
+    launch.worker = kWorker;
+    launch.incarnation = 11;
+    launch.generation = generation;
+    return launch;
+  }
+  void Commit(uint32_t number, uint32_t generation) {
+    Fold(sched::AttemptFinished{Map(number), kWorker, 11, {}, {}, {}, {}},
+         {sched::Accept{Map(number), kWorker, 11, true, {{Map(number).task, generation}, number, kWorker, 11}, {}, {}}},
+         EncodeFields(FinishedExtra{1, {}, {}, {}, "", ""}));
+  }
+  void Progress(uint32_t number, uint64_t taken) {
+    Fold(sched::AttemptProgress{kWorker, 11, {{Map(number), 0, taken, 100, 0, false}}});
+  }
+  const StageView& Maps() { return table_.Find(kJob)->stages[0]; }
+
+  static constexpr JobId kJob{1, 1};
+  static constexpr WorkerId kWorker{1};
+  JobTable table_;
+  uint64_t sequence_ = 0;
+};
+
+TEST_F(FoldedJobTest, WhatAnAttemptReadThatDidNotCommitCountsNoMore) {
+  Progress(1, 60);
+  EXPECT_EQ(Maps().taken_bytes, 60u);
+  Fold(sched::AttemptFailed{Map(1), kWorker, 11, sched::FailureKind::kUser, "no"});
+  EXPECT_EQ(Maps().taken_bytes, 0u);
+  Fold(sched::TimerDue{}, {Launched(2)});
+  Progress(2, 100);
+  Commit(2, 1);
+  EXPECT_EQ(Maps().taken_bytes, 100u);
+}
+
+TEST_F(FoldedJobTest, ATaskThatRunsAgainForItsLostOutputIsNotDone) {
+  Commit(1, 1);
+  EXPECT_EQ(Maps().done, 1u);
+  Fold(sched::TimerDue{}, {Launched(2, 2)});
+  EXPECT_EQ(Maps().done, 0u);
+  EXPECT_FALSE(Maps().tasks[0].committed);
+  Commit(2, 2);
+  EXPECT_EQ(Maps().done, 1u);
+}
+
+TEST_F(FoldedJobTest, AnAttemptOfAnEarlierProcessOfItsWorkerHasEndedWhateverTheNewOneNames) {
+  sched::WorkerRegistered e;
+  e.worker = kWorker;
+  e.incarnation = 11;
+  e.running = {Map(1)};
+  Fold(e);
+  EXPECT_EQ(Maps().running, 1u) << "it is the same process";
+  e.incarnation = 12;
+  Fold(e);
+  EXPECT_EQ(Maps().running, 0u);
+  EXPECT_EQ(table_.Find(Map(1))->state, AttemptState::kKilled);
+  EXPECT_EQ(table_.Find(kJob)->live_attempts, 0u);
+}
+
+// A clone may have another table of partitions than the attempt that committed.
+TEST_F(FoldedJobTest, ACopyHasItsOwnTableBehindASnapshotToo) {
+  Fold(sched::TimerDue{}, {Launched(2)});
+  Commit(1, 1);
+  const sched::Copy copy{{Map(2).task, 1}, 2, kWorker, 11};
+  Fold(sched::AttemptFinished{Map(2), kWorker, 11, {}, {}, {}, {}}, {sched::Accept{Map(2), kWorker, 11, false, copy, {}, {}}},
+       EncodeFields(FinishedExtra{3, {}, {}, {}, "", ""}));
+  JobTable again;
+  table_.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part).ok()); });
+  for (JobTable* each : {&table_, &again}) {
+    ASSERT_NE(each->FindCopy(copy), nullptr);
+    EXPECT_EQ(each->FindCopy(copy)->extra->partitions, 3u);
+    EXPECT_EQ(each->FindCopy({{Map(1).task, 1}, 1, kWorker, 11})->extra->partitions, 1u);
+  }
+}
+
+TEST(JobTableTest, TasksOfJobsInBriefMakeNoOtherJobBrief) {
+  JobTable table(2000);
+  const auto end = [&](uint32_t n, size_t tasks) {
+    const JobId id{1, n};
+    table.Fold({{}, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}}, TwoStages(n, static_cast<uint32_t>(tasks), 1), {}, n);
+    table.Fold({{}, sched::StagePlanned{id, 0, 1, std::vector<sched::TaskPlan>(tasks), ""}}, "", {}, n);
+    table.Fold({{}, sched::JobKillAsked{id, ""}}, "", {sched::FailJob{id, true, "", {}}}, n);
+    table.Settle(id);
+    table.Shrink();
+  };
+  end(1, kWholeTasks);
+  end(2, 1);
+  EXPECT_TRUE(table.Find(JobId{1, 1})->brief);
+  end(3, 1);
+  EXPECT_FALSE(table.Find(JobId{1, 2})->brief) << "two tasks are kept";
+}
+
 }  // namespace
 }  // namespace mr::master
