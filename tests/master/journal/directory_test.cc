@@ -146,6 +146,33 @@ TEST_F(DirectoryTest, ADamagedSnapshotIsToldAndTheOneBeforeItIsUsed) {
   EXPECT_GT(noticed, 100);
 }
 
+// A file system may lose the end of a file at the border of two records: what is left is whole, and not all.
+TEST_F(DirectoryTest, ASnapshotThatEndsWithOneOfItsRecordsIsPassedOver) {
+  Write({"a", "b"});
+  Snapshot();
+  const std::string path = ListFiles(directory_)->snapshots.back().path;
+  const std::string all = ReadFile(path).value();
+  const uint64_t piece = RecordBytes(2);  // a byte of text behind the one that says that it is all
+  for (uint64_t records = 0; records <= 2; ++records) {
+    ASSERT_TRUE(WriteFileDurably(path, all.substr(0, kHeaderBytes + records * piece)).ok());
+    ASSERT_TRUE(Open().ok());
+    EXPECT_THAT(seen_, testing::ElementsAre("a", "b")) << records << " records are left";
+    EXPECT_EQ(warnings_.size(), 1u);
+  }
+}
+
+TEST_F(DirectoryTest, ASpareOfAnEarlierLifeIsUsedOnlyIfItHoldsNothing) {
+  Write({"a"});
+  const std::string spare = directory_ + "/spare";
+  for (const uint64_t at : {kHeaderBytes, options_.preallocate_bytes - 1}) {
+    std::string bytes(options_.preallocate_bytes, '\0');
+    bytes[at] = 'x';
+    ASSERT_TRUE(WriteFileDurably(spare, bytes).ok());
+    ASSERT_TRUE(Open().ok());
+    EXPECT_EQ(ReadFile(spare).value().substr(kHeaderBytes).find_first_not_of('\0'), std::string::npos);
+  }
+}
+
 TEST_F(DirectoryTest, WithoutAnyWholeSnapshotNothingIsMadeUp) {
   for (int i = 0; i < 3; ++i) {
     Write({"a"});

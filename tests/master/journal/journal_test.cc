@@ -97,6 +97,24 @@ TEST_F(JournalTest, CutsATornTailAtEveryByte) {
   EXPECT_EQ(seen_.size(), 3u);
 }
 
+TEST_F(JournalTest, AllOfALongTornTailBecomesZeros) {
+  WriteGroups({"a"});
+  uint64_t end = 0;
+  {
+    auto journal = Open();
+    ASSERT_TRUE(journal.ok());
+    end = (*journal)->recovery().end.offset;
+  }
+  SetBytes(Bytes().substr(0, end) + std::string((5u << 20) + 3, 'x'));
+  ASSERT_TRUE(Open().ok());
+  const std::string bytes = Bytes();
+  EXPECT_GE(bytes.size(), end + (5u << 20)) << "its space stays allocated";
+  EXPECT_EQ(std::string_view(bytes).substr(end).find_first_not_of('\0'), std::string_view::npos);
+  WriteGroups({"b"});
+  ASSERT_TRUE(Open().ok());
+  EXPECT_THAT(seen_, testing::ElementsAre("a", "b"));
+}
+
 TEST_F(JournalTest, CutsAnUnsyncedGroupWhosePagesWereWrittenOutOfOrder) {
   WriteGroups({"first"});
   auto journal = Open();

@@ -59,5 +59,19 @@ TEST(RecordSizeTest, APlanThatDoesNotFitIsTheFailureOfItsJob) {
   EXPECT_THAT(plan.error, testing::HasSubstr("fewer tasks"));
 }
 
+TEST(PlannedInputsTest, AreTakenOnlyWhereEachSplitsFileIsAmongThem) {
+  JobPlan plan;
+  plan.stages.resize(1);
+  plan.stages[0].splits.resize(2);
+  const std::vector<PlannedFile> files(2);
+  EXPECT_TRUE(TakeInputs({7, 8, files, {{0, 1}}}, &plan));
+  EXPECT_EQ(plan.stages[0].splits[1].file, 1u);
+  EXPECT_EQ(plan.pin, 7u);
+  EXPECT_TRUE(TakeInputs({7, 8, {}, {{Split::kNoFile, Split::kNoFile}}}, &plan));
+  EXPECT_FALSE(TakeInputs({7, 8, files, {{0, 2}}}, &plan)) << "of two files";
+  EXPECT_FALSE(TakeInputs({7, 8, files, {{0}}}, &plan)) << "of two splits";
+  EXPECT_FALSE(TakeInputs({7, 8, files, {{0, 1}, {}}}, &plan)) << "of one stage";
+}
+
 }  // namespace
 }  // namespace mr::master
