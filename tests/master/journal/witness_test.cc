@@ -227,6 +227,56 @@ TEST_F(WitnessTest, WhatAWorkerReportedIsNoticedUntilItIsAccepted) {
   ExpectRefusedAndAccepted(1234, {"a"});
 }
 
+// Of an epoch that this journal never had, whatever the record's number.
+TEST_F(WitnessTest, AnEpochThatAWorkerReportedIsNoticedByItself) {
+  Write({"a"});
+  {
+    auto journal = Open();
+    ASSERT_TRUE(journal.ok());
+    (*journal)->Start((*journal)->last_epoch() + 1, nullptr);
+    (*journal)->ReportLoss(9, 1);
+  }
+  epoch_ = 9;
+  ExpectRefusedAndAccepted(1, {"a"});
+}
+
+class SnapshotLossTest : public WitnessTest {
+ protected:
+  // Files of "a", "b" and "c", and a snapshot of so many of them.
+  void SetUp() override {
+    options_.segment_bytes = kHeaderBytes + 1;
+    Write({"a", "b", "c"});
+    segments_ = ListFiles(options_.directory)->segments;
+    ASSERT_GE(segments_.size(), 3u);
+  }
+  void Summarize(size_t files) {
+    const auto read = ReadDirectory(options_.directory, 7, segments_[files].after,
+                                    [](const Record&, uint64_t) { return Status::Ok(); });
+    ASSERT_TRUE(read.ok()) << read.status().ToString();
+    auto writer = SnapshotWriter::Create(options_.directory, 7, read->last.end);
+    ASSERT_TRUE(writer.ok() && writer->Add(40, "=").ok() && writer->Finish().ok());
+  }
+  void Remove(size_t file) { ASSERT_EQ(unlink(segments_[file].path.c_str()), 0); }
+  std::vector<File> segments_;
+};
+
+TEST_F(SnapshotLossTest, ASnapshotBeforeTheLossStaysInUse) {
+  Summarize(1);
+  Remove(0);
+  Remove(2);
+  ExpectRefusedAndAccepted(last_, {"=", "b"});
+}
+
+// The records that will have its number are others than those that it stands for.
+TEST_F(SnapshotLossTest, ADamagedSnapshotBehindTheLossIsKeptAside) {
+  Summarize(2);
+  const std::string path = ListFiles(options_.directory)->snapshots.back().path;
+  ASSERT_EQ(truncate(path.c_str(), static_cast<off_t>(kHeaderBytes)), 0);
+  Remove(1);
+  ExpectRefusedAndAccepted(last_, {"a"});
+  EXPECT_TRUE(ListFiles(options_.directory)->snapshots.empty());
+}
+
 TEST_F(WitnessTest, ATornTailIsCutWithoutAWord) {
   Write({"a", "b"});
   auto journal = Open();
