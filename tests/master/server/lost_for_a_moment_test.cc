@@ -88,22 +88,37 @@ TEST_F(LargestWorkerTest, AWorkerThatAnOperatorExcludedHasNoMemoryForAnybody) {
   EXPECT_EQ(Submit(4ull << 30).status().code(), Code::kRejected);
 }
 
+class NewProcessTest : public test::BrainFixture {
+ protected:
+  // As b, on a session of the same number. False where it was refused.
+  bool RegisterAsB(uint64_t incarnation) {
+    RegisterIn in;
+    in.extra.name = "b";
+    in.info.incarnation = Incarnation{incarnation};
+    in.info.address = "127.0.0.2:1";
+    in.info.slots.total = 2;
+    brain_->Register(incarnation, in, [](const RegisterOut&) {});
+    return brain_->workers().FindIncarnation(incarnation) != nullptr;
+  }
+};
+
 // Its process ended with its connection; nobody else can have its name.
-TEST_F(LargestWorkerTest, AWorkerWhoseConnectionEndedMayRegisterWithANewProcessAtOnce) {
-  const WorkerId id = Of('b').id;
+TEST_F(NewProcessTest, RegistersAtOnceWhereTheConnectionOfTheOldOneHasEnded) {
   On([&] {
-    const auto registered = [&](uint64_t session) {
-      master::RegisterIn in;
-      in.extra.name = "b";
-      in.info.incarnation = Incarnation{session};
-      in.info.address = "127.0.0.2:1";
-      in.info.slots.total = 2;
-      brain_->Register(session, in, [](const master::RegisterOut&) {});
-      return brain_->workers().Find(id)->info.incarnation == Incarnation{session};
-    };
-    EXPECT_FALSE(registered(900)) << "it lives";
+    EXPECT_FALSE(RegisterAsB(900)) << "it lives";
     brain_->SessionEnded(uint64_t{'b'});
-    EXPECT_TRUE(registered(901));
+    EXPECT_TRUE(RegisterAsB(901));
+  });
+}
+
+// What the old one had open is not the new one's: without any connection of its own it is lost at once.
+TEST_F(NewProcessTest, HasNoHeartbeatConnectionsOfTheOldOne) {
+  Run(Seconds(1), [this] { Beat('a'), Beat('b'); });
+  On([&] {
+    brain_->SessionEnded(uint64_t{'b'});
+    ASSERT_TRUE(RegisterAsB(901));
+    brain_->SessionEnded(901);
+    EXPECT_STREQ(brain_->workers().FindIncarnation(901)->Word(), "lost");
   });
 }
 

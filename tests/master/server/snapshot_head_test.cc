@@ -76,6 +76,27 @@ TEST_F(SnapshotHeadTest, AWorkerWhoseMemoryDamagedOutputsGetsNothingNewBehindASn
   EXPECT_TRUE(brain_->scheduler().state().FindWorker(id)->draining);
 }
 
+TEST_F(SnapshotHeadTest, AnOperatorsTrustEndsTheDistrustAlsoOverRestarts) {
+  const WorkerId id = Worker().id;
+  ASSERT_NO_FATAL_FAILURE(
+      StartBehindASnapshot(RecordKind::kWrongOutputs, EncodeFields(WorkerWrongOutputs{id, kDistrustedFrom})));
+  Register({});
+  ASSERT_STREQ(Worker().Word(), "distrusted");
+  brain_->Drain(id, false, [](const Status&) {});
+  const auto trusted = [&](const char* when) {
+    EXPECT_STREQ(Worker().Word(), "live") << when;
+    EXPECT_FALSE(brain_->scheduler().state().FindWorker(id)->draining) << when;
+  };
+  trusted("at once");
+  ASSERT_NO_FATAL_FAILURE(Start());
+  Register({});
+  trusted("after a restart");
+  ASSERT_NO_FATAL_FAILURE(
+      StartBehindASnapshot(RecordKind::kWorker, EncodeFields(WorkerNamed{"more", WorkerId{9}})));
+  Register({});
+  trusted("behind a snapshot");
+}
+
 TEST_F(SnapshotHeadTest, ALossThatNobodyHasAcceptedIsOneBehindASnapshotToo) {
   ASSERT_FALSE(brain_->InLossMode());
   const JournalLoss loss{3, 500, 100, 4, 1, "a", true};
