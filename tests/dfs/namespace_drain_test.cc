@@ -226,6 +226,20 @@ TEST_F(NamespaceDrainTest, ADrainedWorkerThatRegistersAgainCountsForNothingFromT
   EXPECT_TRUE(ns_.DrainOf(drained).Safe());
 }
 
+TEST_F(NamespaceDrainTest, AWorkerThatRegistersAgainWithoutBeingLostIsStillDrained) {
+  for (uint32_t i = 1; i <= 3; ++i) Join(i);
+  const StagedBlock block = PutOf("/f", 2)[0];
+  const WorkerId drained = block.workers[0];
+  Drain(drained);
+  Copy();
+  Join(drained.value, "", {block.block});
+  Pass(Seconds(100));
+  EXPECT_TRUE(Deletes().empty()) << "no replica of a worker that stays is surplus";
+  for (const StagedBlock& other : PutOf("/g", 2, 10)) {
+    EXPECT_EQ(std::count(other.workers.begin(), other.workers.end(), drained), 0);
+  }
+}
+
 TEST_F(NamespaceDrainTest, UndrainedItTakesTheReplicasThatOthersWaitFor) {
   for (uint32_t i = 1; i <= 3; ++i) Join(i);
   Drain(W(3));

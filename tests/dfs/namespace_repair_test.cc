@@ -500,6 +500,67 @@ TEST_F(NamespaceRepairTest, TheMostEndangeredBlocksGoFirst) {
   EXPECT_TRUE(third);
 }
 
+TEST_F(NamespaceRepairTest, ACopyOfALostTargetOrSourceIsMadeElsewhereBeforeItsTimeIsOver) {
+  for (const bool source : {false, true}) {
+    for (uint32_t i = 1; i <= 6; ++i) Join(i);
+    Lose(Put(source ? "/f" : "/g")[0].workers[0].value);
+    effects_.clear();
+    Pass(config_.repair_delay);
+    ASSERT_EQ(Copies().size(), 1u);
+    const ReplicateBlock first = Copies()[0];
+    Lose(source ? first.from.value : first.to.value);
+    Pass(config_.repair_delay);
+    EXPECT_GE(Copies().size(), 2u) << (source ? "source" : "target");
+    for (size_t i = 1; i < Copies().size(); ++i) {
+      EXPECT_EQ(Copies()[i].block, first.block);
+      EXPECT_NE(source ? Copies()[i].from : Copies()[i].to, source ? first.from : first.to);
+    }
+    Arrive();
+  }
+}
+
+TEST_F(NamespaceRepairTest, CopiesOfRemovedFilesGiveTheirPlacesToOthers) {
+  Join(1);
+  const uint32_t at_once = config_.repairs_per_worker;
+  for (uint32_t i = 0; i < 3 * at_once; ++i) Put("/f" + std::to_string(i));
+  Join(2);
+  Pass(config_.repair_delay);
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_EQ(Copies().size(), at_once) << "round " << round;
+    std::set<BlockId> copied;
+    for (const auto& copy : Copies()) copied.insert(copy.block.id);
+    effects_.clear();
+    for (const FileInfo& file : *ns_.List("/")) {
+      const BlockId block = ns_.Locate(file.path, 0, 0, "")->blocks[0].block.id;
+      if (!copied.contains(block)) continue;
+      ASSERT_TRUE(Do(ns_.PrepareRemove(file.path, false)).ok());
+    }
+    Pass(Seconds(1));
+  }
+  EXPECT_TRUE(Copies().empty());
+  EXPECT_EQ(ns_.Counts().copying, 0u);
+}
+
+TEST_F(NamespaceRepairTest, ACopyReplacesADamagedReplicaOnlyWhereNoOtherWorkerIsLeft) {
+  for (uint32_t i = 1; i <= 3; ++i) Join(i);
+  std::vector<BlockRef> blocks;
+  for (int i = 0; i < 20; ++i) blocks.push_back(Put("/f" + std::to_string(i))[0].block);
+  JoinUsed(4, "", 1 << 30);  // it has more on its disk than the others
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    effects_.clear();
+    Suspect(3, blocks[i]);
+    ASSERT_EQ(Copies().size(), 1u);
+    EXPECT_EQ(Copies()[0].to, W(4)) << i;
+    Have(4, blocks[i]);
+  }
+  Apply(WorkerDrained{now_, W(4), true});
+  while (Arrive() > 0) continue;
+  const BlockRef last = Put("/last")[0].block;
+  Suspect(3, last);
+  ASSERT_EQ(Copies().size(), 1u);
+  EXPECT_EQ(Copies()[0].to, W(3));
+}
+
 // Linear in the blocks: a pass over all that waits per copy that arrives takes minutes here.
 TEST_F(NamespaceRepairTest, AllIsRepairedHoweverManyWait) {
   for (uint32_t i = 1; i <= 5; ++i) Join(i);

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <kj/async-io.h>
 
+#include <set>
+
 #include "tests/dfs/namespace_testing.h"
 
 namespace mr::dfs {
@@ -30,6 +32,30 @@ TEST_F(ServiceTest, AHealthAnswerOfManyFilesTakesManyTurnsOfTheOwnersThread) {
   const auto response = MakeFileSystem(*this).healthRequest().send().wait(io.waitScope);
   EXPECT_EQ(response.getHealth().getFiles(), 1u);
   EXPECT_EQ(queries_, 3u);
+}
+
+TEST_F(ServiceTest, AListIsWholeOverItsPages) {
+  const std::string stem(200, 'd');
+  for (int i = 0; i < 5000; ++i) ASSERT_TRUE(Do(ns_.PrepareMkdir(At(), "/top/" + stem + std::to_string(i))).ok());
+  auto io = kj::setupAsyncIo();
+  auto files = MakeFileSystem(*this);
+  std::set<std::string> names;
+  std::string last;
+  size_t pages = 0;
+  for (bool more = true; more; ++pages) {
+    auto request = files.listRequest();
+    request.setPath("/top");
+    request.setAfter(last.c_str());
+    const auto response = request.send().wait(io.waitScope);
+    ASSERT_GT(response.getEntries().size(), 0u);
+    for (const auto entry : response.getEntries()) {
+      last = entry.getPath().cStr();
+      EXPECT_TRUE(names.insert(last).second) << last << " comes twice";
+    }
+    more = response.getMore();
+  }
+  EXPECT_GT(pages, 1u);
+  EXPECT_EQ(names.size(), 5000u);
 }
 
 }  // namespace
