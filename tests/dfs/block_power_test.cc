@@ -387,6 +387,70 @@ TEST_F(BlockPowerTest, AReplicaThatGivesAnIoErrorIsKeptAndIsGoodAgainWhenAllOfIt
   EXPECT_EQ(store->List().size(), 3u);
   EXPECT_FALSE(store->Read({2}, 1, 0, 100).ok());
   EXPECT_TRUE(store->Verify({1}, 1).ok());
+  // And so it is in the next life.
+  store = Open(root_);
+  EXPECT_EQ(store->List().size(), 3u);
+  EXPECT_FALSE(store->Read({2}, 1, 0, 100).ok());
+}
+
+// A reader or the scrubber has looked up a replica that is replaced before its file is opened.
+TEST_F(BlockPowerTest, AFailureToReadAReplicaSaysNothingOfTheOneThatHasReplacedIt) {
+  auto store = Open(root_);
+  size_t suspects = 0;
+  const std::vector<std::function<Code()>> looks = {
+      [&] { return store->Read({1}, 1, 0, 100).status().code(); },
+      [&] { return store->OpenForRead({1}, 1).status().code(); },
+      [&] { return store->Verify({1}, 1).code(); },
+      [&] {
+        EXPECT_TRUE(store->Scrub(1 << 20).found.empty());
+        return Code::kUnavailable;
+      }};
+  for (size_t i = 0; i < looks.size(); ++i) {
+    store = Open(base_ + "/" + std::to_string(i));
+    ASSERT_TRUE(Write(*store, 1).ok());
+    std::thread::id reader = std::this_thread::get_id();
+    bool replaced = false;
+    const OnDiskCall hook([&](const DiskCall& c) {
+      if (replaced || c.kind != DiskCall::kOpenAny || !c.path.ends_with("_1.blk")) return 0;
+      replaced = true;
+      EXPECT_EQ(std::this_thread::get_id(), reader);
+      store->MarkSuspect({1}, 1, "damaged");
+      EXPECT_TRUE(Write(*store, 1).ok());
+      BlockStore::Observers observers;
+      observers.on_suspect = [&](const Suspect&) { ++suspects; };
+      store->Observe(observers);
+      return EIO;
+    });
+    EXPECT_EQ(looks[i](), Code::kUnavailable) << "look " << i;
+    EXPECT_TRUE(replaced);
+    EXPECT_EQ(store->List().size(), 1u) << "look " << i;
+    EXPECT_TRUE(store->Read({1}, 1, 0, 100).ok()) << "look " << i;
+    EXPECT_FALSE(PathExists(base_ + "/" + std::to_string(i) + "/blocks/01/0000000000000001_1.bad")) << "look " << i;
+  }
+  EXPECT_EQ(suspects, 0u);
+}
+
+TEST_F(BlockPowerTest, ADiskThatFailsAtAnyStepOfAWriteIsNamedByIt) {
+  const DiskCall::Kind kinds[] = {DiskCall::kOpen, DiskCall::kWrite, DiskCall::kSync};
+  for (const DiskCall::Kind kind : kinds) {
+    for (const std::string suffix : {"", ".sum"}) {
+      const std::string root = base_ + "/" + std::to_string(kind) + suffix;
+      auto store = Open(root);
+      std::vector<std::string> said;
+      BlockStore::Observers observers;
+      observers.on_disk = [&](const std::string& why) { said.push_back(why); };
+      store->Observe(observers);
+      bool failing = false;  // from this step on
+      const OnDiskCall hook([&](const DiskCall& c) {
+        failing = failing || (c.kind == kind && c.path.ends_with(suffix));
+        return failing && c.kind != DiskCall::kOpenAny ? EIO : 0;
+      });
+      EXPECT_FALSE(Write(*store, 1).ok()) << root;
+      ASSERT_EQ(said.size(), 1u) << root;
+      EXPECT_NE(said[0].find("Input/output error"), std::string::npos) << said[0];
+      EXPECT_TRUE(store->List().empty());
+    }
+  }
 }
 
 // All of it is read in steps of 1 MiB.

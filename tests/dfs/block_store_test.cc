@@ -327,6 +327,36 @@ TEST_F(BlockStoreTest, QuarantineIsListedUntilItIsEmptied) {
   EXPECT_TRUE(store_->EmptyQuarantine({5}, 1).ok());
 }
 
+TEST_F(BlockStoreTest, ADeletedBlockLeavesNothingInQuarantine) {
+  for (const bool restart : {false, true}) {
+    const BlockRef ref = Write(1);
+    store_->MarkSuspect(ref.id, ref.generation, "damaged");
+    Write(1);
+    if (restart) Reopen();
+    ASSERT_EQ(store_->Suspects().size(), 1u) << "its bad bytes";
+    ASSERT_TRUE(store_->Delete(ref.id, ref.generation).ok());
+    EXPECT_TRUE(store_->Suspects().empty());
+    EXPECT_EQ(Files(), 0u);
+    Reopen();
+    EXPECT_TRUE(store_->Suspects().empty());
+    EXPECT_EQ(store_->used_bytes(), 0u);
+  }
+}
+
+// Of other bytes each chunk would differ; of equal ones only the name tells.
+TEST_F(BlockStoreTest, ASidecarOfAnotherBlockIsNotReadByWhenEverItTookItsPlace) {
+  const BlockRef a = Write(1), b = Write(0x101);
+  Reopen();  // the next read opens the sidecar
+  const auto sum = [this](uint64_t id) { return fs::path(BytesOf(id)).replace_extension(".sum"); };
+  fs::copy_file(sum(0x101), sum(1), fs::copy_options::overwrite_existing);
+  EXPECT_EQ(store_->Read(a.id, 1, 0, 100).status().code(), Code::kCorrupted);
+  fs::copy_file(sum(1), sum(0x101), fs::copy_options::overwrite_existing);
+  EXPECT_TRUE(store_->Read(b.id, 1, 0, 100).ok());
+  Reopen();
+  ASSERT_EQ(store_->Suspects().size(), 1u);
+  EXPECT_EQ(store_->Suspects()[0].block.id, a.id);
+}
+
 TEST_F(BlockStoreTest, ADamagedSidecarOnDiskIsFoundByTheScrubberBeforeTheNextStart) {
   Write(5);
   ASSERT_TRUE(store_->Read({5}, 1, 0, 10).ok());  // it is in memory
