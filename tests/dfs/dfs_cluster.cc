@@ -161,9 +161,12 @@ void DfsCluster::Report(Record record) {
 kj::Promise<Status> DfsCluster::Mutate(PrepareFn prepare, std::function<void(const Namespace&)> then) {
   auto record = prepare(*ns_, Present());
   if (!record.ok()) return record.status();
-  if (record->has_value()) Apply(**record);
-  if (then) then(*ns_);
-  return Status::Ok();
+  if (!record->has_value()) return Status::Ok();
+  bool applied = true;
+  const Status answer = intercept_ ? intercept_(**record, &applied) : Status::Ok();
+  if (applied) Apply(**record);
+  if (answer.ok() && then) then(*ns_);
+  return answer;
 }
 
 kj::Promise<void> DfsCluster::Query(std::function<void(const Namespace&)> fn) {

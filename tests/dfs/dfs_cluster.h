@@ -4,6 +4,7 @@
 
 #include <kj/async-io.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <filesystem>
@@ -42,6 +43,22 @@ class TempDir {
  private:
   std::string path_;
 };
+
+inline NamespaceConfig SmallBlocks() {
+  NamespaceConfig config;
+  config.block_bytes = 1 << 20;
+  return config;
+}
+
+// Until fn() holds; false after 10 s.
+template <class F>
+bool Eventually(F fn) {
+  for (int i = 0; i < 500; ++i) {
+    if (fn()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return false;
+}
 
 // One thread that may block.
 class TestPool {
@@ -152,6 +169,12 @@ class DfsCluster : public FsHost {
   auto Ask(F fn) {
     return master_loop_.Run([&] { return fn(static_cast<const Namespace&>(*ns_)); });
   }
+  // Called with each record that is asked for, on the owner's thread; not ok: the caller gets that for an answer. The
+  // record is applied where `applied` is left true, as by a master whose answer is lost.
+  using Intercept = std::function<Status(const Record&, bool* applied)>;
+  void OnMutation(Intercept intercept) {
+    master_loop_.Run([&] { intercept_ = std::move(intercept); });
+  }
   // Any thread: a worker's word.
   void Report(Record record);
 
@@ -167,6 +190,7 @@ class DfsCluster : public FsHost {
   rpc::KjThread client_loop_{"test-client"};
   std::unique_ptr<Namespace> ns_;  // on master_loop_
   Duration shift_;                 // on master_loop_
+  Intercept intercept_;            // on master_loop_
   kj::Own<rpc::RpcServer> rpc_;
   std::string master_;
   std::vector<std::unique_ptr<Node>> nodes_;

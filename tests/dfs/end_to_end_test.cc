@@ -24,22 +24,6 @@ std::string RandomBytes(size_t size, uint64_t seed) {
   return bytes;
 }
 
-NamespaceConfig SmallBlocks() {
-  NamespaceConfig config;
-  config.block_bytes = 1 << 20;
-  return config;
-}
-
-// Until fn() holds; false after 10 s.
-template <class F>
-bool Eventually(F fn) {
-  for (int i = 0; i < 500; ++i) {
-    if (fn()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  return false;
-}
-
 TEST(DfsEndToEndTest, WhatWasPutIsWhatIsGot) {
   DfsCluster cluster(3, SmallBlocks());
   const std::string bytes = RandomBytes((10 << 20) + 12345, 1);

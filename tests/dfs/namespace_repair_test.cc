@@ -615,5 +615,17 @@ TEST_F(NamespaceRepairTest, HealthNamesMissingCorruptAndUnderReplicatedFiles) {
   (void)gone;
 }
 
+TEST_F(NamespaceRepairTest, WithoutAnyWorkerEachBlockIsMissingAndUnderReplicated) {
+  Join(1);
+  Put("/f", 3);
+  EXPECT_EQ(ns_.Counts().under_replicated, 0u) << "as many replicas as there are workers";
+  EXPECT_EQ(ns_.Health(10).under_replicated_files, 0u);
+  Lose(1);
+  EXPECT_EQ(ns_.Counts().missing, 3u);
+  EXPECT_EQ(ns_.Counts().under_replicated, 3u);
+  EXPECT_EQ(ns_.Health(10).missing_files, 1u);
+  EXPECT_EQ(ns_.Stat("/f")->missing_blocks, 3u);
+}
+
 }  // namespace
 }  // namespace mr::dfs

@@ -1,0 +1,158 @@
+// The client and the connections of data servers where an answer is lost, a peer hangs or a file changes meanwhile.
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "common/rpc/wait_for_loop.h"
+#include "tests/dfs/dfs_cluster.h"
+
+namespace mr::dfs::test {
+namespace {
+
+PutOptions Once() {
+  PutOptions options;
+  options.replication = 1;
+  return options;
+}
+
+TEST(DfsClientTest, AFileWhoseCompletionIsNotAnsweredIsAskedForAgain) {
+  DfsCluster cluster(2, SmallBlocks());
+  for (const bool reached : {false, true}) {
+    std::atomic<int> lost{2};
+    cluster.OnMutation([&lost, reached](const Record& record, bool* applied) {
+      if (!std::holds_alternative<FileCompleted>(record) || lost.fetch_sub(1) <= 0) return Status::Ok();
+      *applied = reached;
+      return Unavailable("the answer is lost");
+    });
+    const std::string path = reached ? "/reached" : "/lost";
+    const auto written = cluster.client().PutBytes(path, {}, "bytes");
+    EXPECT_TRUE(written.ok()) << written.status().ToString();
+    const auto got = cluster.client().GetBytes(path);
+    EXPECT_TRUE(got.ok() && *got == "bytes") << path << got.status().ToString();
+  }
+}
+
+TEST(DfsClientTest, AFileThatIsRefusedWhenItIsCompleteLeavesNoLeaseAndNoBlocks) {
+  DfsCluster cluster(2, SmallBlocks());
+  std::atomic<uint64_t> lease{0};
+  cluster.OnMutation([&](const Record& record, bool* applied) {
+    const auto* completed = std::get_if<FileCompleted>(&record);
+    if (completed == nullptr) return Status::Ok();
+    lease = completed->lease;
+    *applied = false;
+    return Rejected("/x exists");
+  });
+  EXPECT_EQ(cluster.client().PutBytes("/x", {}, std::string(3 << 20, 'x')).status().code(), Code::kRejected);
+  ASSERT_NE(lease, 0u);
+  const auto open = [&] {
+    return cluster.Ask([&](const Namespace& ns) { return ns.PrepareRenew({}, lease).ok(); });
+  };
+  EXPECT_TRUE(Eventually([&] { return !open(); })) << "nobody gave it up";
+  EXPECT_TRUE(Eventually([&] { return cluster.node(0).store().List().empty() && cluster.node(1).store().List().empty(); }));
+}
+
+// A job's input: the file that was planned, not what has its path.
+TEST(DfsClientTest, AFileThatIsReadByItsIdIsLookedUpByItAgain) {
+  DfsCluster cluster(1, SmallBlocks());
+  ASSERT_TRUE(cluster.client().PutBytes("/x", {}, "planned").ok());
+  const uint64_t file = cluster.Ask([](const Namespace& ns) { return ns.Stat("/x")->id; });
+  cluster.Report(InputsPinned{{}, 1, {file}});
+  PutOptions over;
+  over.overwrite = true;
+  ASSERT_TRUE(cluster.client().PutBytes("/x", over, "another").ok());
+  EXPECT_EQ(cluster.client().GetBytes("/x", 0, 0, file).value(), "planned");
+  ASSERT_TRUE(cluster.client().Remove("/x", false).ok());
+  EXPECT_EQ(cluster.client().GetBytes("/x", 0, 0, file).value(), "planned");
+  // Its only holder does not answer: it is looked for a few times, and is there all the same.
+  cluster.Crash(0);
+  EXPECT_EQ(cluster.client().GetBytes("/x", 0, 0, file).status().code(), Code::kUnavailable);
+}
+
+TEST(BlockServerTest, ACopyThatFailsSaysWhetherItsSourceWasAtFault) {
+  DfsCluster cluster(3, SmallBlocks());
+  const auto written = cluster.client().PutBytes("/x", Once(), std::string(100'000, 'x'));
+  ASSERT_TRUE(written.ok());
+  const BlockRef block = written->blocks.at(0).block;
+  Node& holder = cluster.NodeOf(written->blocks[0].workers.at(0));
+  Node& other = cluster.node(holder.id().value == 1 ? 1 : 0);
+  const auto copy = [&](Node& from, BlockRef what, const std::string& to) {
+    bool source = false;
+    const Status status = rpc::WaitForLoop<Status>(from.loop(), [&] {
+      return from.server().Replicate(what, to).then([&](BlockServer::Copied copied) {
+        source = copied.source_failed;
+        return copied.status;
+      });
+    });
+    return std::pair(status.code(), source);
+  };
+  EXPECT_EQ(copy(other, block, holder.address()), std::pair(Code::kNotFound, true)) << "it has no replica";
+  BlockRef longer = block;
+  longer.length *= 2;
+  EXPECT_EQ(copy(holder, longer, other.address()), std::pair(Code::kCorrupted, true)) << "its replica is too short";
+  EXPECT_EQ(copy(holder, block, "127.0.0.1:1"), std::pair(Code::kUnavailable, false)) << "nobody takes it";
+  EXPECT_EQ(copy(holder, block, other.address()), std::pair(Code::kOk, false));
+  holder.store().MarkSuspect(block.id, block.generation, "damaged");
+  Node& third = cluster.node(2);
+  EXPECT_EQ(copy(holder, block, third.address()), std::pair(Code::kCorrupted, true));
+}
+
+// A data server that counts its connections.
+struct Counted {
+  rpc::KjThread loop{"test-counted"};
+  kj::Own<rpc::RpcServer> server;
+  std::atomic<int> connections{0};
+  uint16_t port = 0;
+
+  explicit Counted(uint16_t at = 0) {
+    rpc::Hello hello;
+    hello.role = rpc::Role::kDataServer;
+    const auto bound = rpc::WaitForLoop<Result<uint16_t>>(loop, [&] {
+      server = kj::heap<rpc::RpcServer>(
+          loop.io(), hello, [this](const rpc::Hello&, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
+            ++connections;
+            return capnp::Capability::Client(rpc::DataServer::Client(kj::heap<rpc::DataServer::Server>()));
+          });
+      return server->Listen("127.0.0.1", at);
+    });
+    port = bound.ok() ? *bound : 0;
+  }
+  ~Counted() {
+    loop.Run([this] { server = nullptr; });
+  }
+  std::string address() const { return "127.0.0.1:" + std::to_string(port); }
+};
+
+TEST(PeersTest, AConnectionIsSharedUntilItIsGivenUpOrBreaksAndAFailureIsNotKept) {
+  auto server = std::make_unique<Counted>();
+  const std::string address = server->address();
+  rpc::KjThread loop("test-peers");
+  auto peers = loop.Run([&] { return kj::heap<Peers>(loop.io(), rpc::Hello{}); });
+  const auto get = [&](size_t hops) {
+    return rpc::WaitForLoop<Status>(loop, [&, hops] {
+      return peers->Get(address, hops).then([](Result<rpc::DataServer::Client> c) { return c.status(); });
+    });
+  };
+  EXPECT_TRUE(get(0).ok() && get(0).ok());
+  EXPECT_EQ(server->connections, 1);
+  EXPECT_TRUE(get(1).ok() && get(1).ok());
+  EXPECT_EQ(server->connections, 2) << "calls that wait for others have their own";
+  for (const size_t hops : {0, 1}) {
+    const int before = server->connections;
+    loop.Run([&] { peers->Forget(address, hops); });
+    // It goes in a turn of its own.
+    EXPECT_TRUE(Eventually([&] { return get(hops).ok() && server->connections > before; })) << "hops " << hops;
+    EXPECT_TRUE(get(0).ok() && get(1).ok());
+    EXPECT_EQ(server->connections, before + 1) << "only that one";
+  }
+  const uint16_t port = server->port;
+  server.reset();
+  EXPECT_TRUE(Eventually([&] { return !get(0).ok() && !get(1).ok(); })) << "it has broken";
+  server = std::make_unique<Counted>(port);
+  EXPECT_TRUE(Eventually([&] { return get(0).ok() && get(1).ok(); })) << "the failure is given for ever";
+  loop.Run([&] { peers->Close(); });
+  EXPECT_EQ(get(0).code(), Code::kUnavailable);
+  loop.Run([&] { peers = nullptr; });
+}
+
+}  // namespace
+}  // namespace mr::dfs::test
