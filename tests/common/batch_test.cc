@@ -48,6 +48,53 @@ TEST(BatchTest, TagsTravelWithTheirRecords) {
   EXPECT_EQ(view.value(1), "right");
 }
 
+TEST(BatchTest, NoTagOfAnEarlierBatchIsLeft) {
+  BatchBuilder builder;
+  const auto tag_of = [&](bool tagged) {
+    if (tagged) builder.AddTagged("k", "v", 1);
+    std::string bytes;
+    builder.Add("a", "b");
+    if (tagged) builder.Clear(), builder.Add("a", "b");
+    builder.Finish(0, &bytes);
+    BatchView view;
+    EXPECT_EQ(BatchView::Parse(bytes.data(), bytes.size(), &view), nullptr);
+    EXPECT_EQ(view.flags() & kTagged, 0);
+    return view.tag(0);
+  };
+  EXPECT_EQ(tag_of(true), 0);
+  EXPECT_EQ(tag_of(false), 0);
+}
+
+TEST(BatchTest, ARecordHasKeyAndValueOfNoMoreThan16MiB) {
+  for (const uint32_t key : {0u, 1u, kMaxRecordBytes / 2, kMaxRecordBytes}) {
+    for (const uint32_t more : {0u, 1u}) {
+      BatchBuilder builder;
+      builder.Add(std::string(key, 'k'), std::string(kMaxRecordBytes - key + more, 'v'));
+      builder.Add("", "");  // so that lengths are written
+      std::string bytes;
+      builder.Finish(0, &bytes);
+      BatchView view;
+      EXPECT_EQ(BatchView::Parse(bytes.data(), bytes.size(), &view) == nullptr, more == 0) << key << " + " << more;
+    }
+  }
+}
+
+TEST(BatchTest, OffsetsCoverAllBytesAndNoMore) {
+  for (const size_t array : {0, 1}) {
+    for (const int change : {-1, 0, 1}) {
+      BatchBuilder builder;
+      builder.Add("a", "1");
+      builder.Add("bb", "22");
+      std::string bytes;
+      builder.Finish(0, &bytes);
+      const size_t last = sizeof(BatchHeader) + 4 * (2 * array + 1);
+      bytes[last] = static_cast<char>(bytes[last] + change);
+      BatchView view;
+      EXPECT_EQ(BatchView::Parse(bytes.data(), bytes.size(), &view) == nullptr, change == 0) << array << " " << change;
+    }
+  }
+}
+
 TEST(BatchTest, NoFlippedByteMakesItReadOutside) {
   BatchBuilder builder;
   for (int i = 0; i < 20; ++i) builder.Add(std::string(i, 'k'), std::string(20 - i % 7, 'v'));

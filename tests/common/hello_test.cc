@@ -23,6 +23,18 @@ TEST(HelloTest, OtherProtocolsAndStrangersAreToldApart) {
   EXPECT_EQ(DecodeHello(bytes).status().code(), Code::kInvalidArgument);
 }
 
+TEST(HelloTest, UnknownRolesAndContentAreRefused) {
+  const auto with = [](size_t at, uint8_t value) {
+    auto bytes = EncodeHello({.role = Role::kWorker, .cluster_id = 9, .incarnation = 8});
+    bytes[at] = value;
+    return DecodeHello(bytes).status().code();
+  };
+  for (size_t at = 36; at < kHelloBytes; ++at) EXPECT_EQ(with(at, 1), Code::kInvalidArgument) << at;
+  EXPECT_EQ(with(12, 0), Code::kInvalidArgument);
+  EXPECT_EQ(with(12, static_cast<uint8_t>(Role::kProbe) + 1), Code::kInvalidArgument);
+  EXPECT_EQ(with(12, static_cast<uint8_t>(Role::kProbe)), Code::kOk);
+}
+
 TEST(HostPortTest, NeedsBothParts) {
   EXPECT_EQ(ParseHostPort("127.0.0.1:7070")->second, 7070);
   for (const char* text : {"", "host", ":1", "host:", "host:0", "host:99999", "a:b:1"}) {

@@ -11,6 +11,16 @@
 namespace mr::rpc {
 namespace {
 
+TEST(KjStatusTest, WhatMayBeTriedAgainIsKnownAsSuchAfterAnException) {
+  for (const Code code : {Code::kUnavailable, Code::kOverloaded, Code::kInternal}) {
+    EXPECT_EQ(FromException(ToException({code, "why"})).code(), code);
+  }
+  for (const Code code : {Code::kNotFound, Code::kRejected, Code::kInvalidArgument}) {
+    EXPECT_EQ(FromException(ToException({code, "why"})).code(), Code::kInternal);
+  }
+  EXPECT_NE(FromException(ToException(Unavailable("the very words"))).message().find("the very words"), std::string::npos);
+}
+
 TEST(KjStatusTest, PeopleAreToldWhyACallFailedAndNotHowItIsWritten) {
   const auto told = [](const char* description) {
     return FromException({kj::Exception::Type::DISCONNECTED, "a.c++", 1, kj::str(description)}).message();

@@ -119,6 +119,26 @@ TEST(MessageGateTest, AboveTheSharedLimitEachPeerHasOneUnansweredCall) {
   EXPECT_EQ(asking.answered, 50);
 }
 
+// What is idle is closed: who has just got an answer to a long call is not.
+TEST(MessageGateTest, AnAnswerThatIsWrittenCountsAsWellAsACallThatIsRead) {
+  Ends ends({.calls = 8, .queued_bytes = 1ull << 30});
+  Asking asking(*ends.pipe.ends[1]);
+  ends.timer.advanceTo(kj::origin<kj::TimePoint>() + 5 * kj::SECONDS);
+  auto call = asking.server.readBlockRequest().send();
+  ends.scope.poll();
+  EXPECT_EQ(ends.server.calls, 1);
+  EXPECT_EQ(ends.gate.last_message(), kj::origin<kj::TimePoint>() + 5 * kj::SECONDS);
+  EXPECT_GT(ends.gate.write_bytes(), 0u) << "nobody reads it yet";
+  EXPECT_EQ(ends.gate.write_began(), kj::origin<kj::TimePoint>() + 5 * kj::SECONDS);
+  ends.timer.advanceTo(kj::origin<kj::TimePoint>() + 9 * kj::SECONDS);
+  asking.stream.Allow();
+  const auto kept = call.wait(ends.scope);  // the peer says that it is done with it when it lets it go
+  ends.scope.poll();
+  EXPECT_EQ(ends.gate.calls(), 0u);
+  EXPECT_EQ(ends.gate.write_bytes(), 0u);
+  EXPECT_EQ(ends.gate.last_message(), kj::origin<kj::TimePoint>() + 9 * kj::SECONDS);
+}
+
 TEST(MessageGateTest, AConnectionThatEndsGivesBackWhatItHadQueued) {
   kj::EventLoop loop;
   const kj::WaitScope scope{loop};

@@ -153,6 +153,26 @@ TEST(RpcServerTest, IdleClientsAreClosed) {
   EXPECT_TRUE(b.Until([](const ServerCounts& c) { return c.idle == 1 && c.clients == 0; })) << b.Counts().clients;
 }
 
+// By their last message and not by their age.
+TEST(RpcServerTest, AtTheLimitTheClientThatWasIdleLongestMakesRoom) {
+  Bench b({.clients = 2});
+  ASSERT_TRUE(b.Connect(Role::kClient).ok());
+  ASSERT_TRUE(b.Connect(Role::kClient).ok());
+  const auto answered = [&b](size_t peer) {
+    return WaitForLoop<Status>(b.loop, [&b, peer] {
+      return b.peers[peer]->Bootstrap<DataServer>().readBlockRequest().send().then([](auto&&) { return Status::Ok(); });
+    }).ok();
+  };
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  ASSERT_TRUE(answered(0));
+  EXPECT_FALSE(b.Connect(Role::kClient).ok()) << "nobody is idle for long";
+  std::this_thread::sleep_for(std::chrono::nanoseconds(RpcServer::kEvictIdle.ns) + std::chrono::milliseconds(200));
+  ASSERT_TRUE(b.Connect(Role::kClient).ok());
+  EXPECT_EQ(b.Counts().idle, 1u);
+  EXPECT_TRUE(answered(0));
+  EXPECT_FALSE(answered(1));
+}
+
 TEST(RpcServerTest, AClientForWhichAServiceHoldsSomethingIsNotIdle) {
   Bench idle({.idle = Millis(500)}), held({.idle = Millis(500)}, /*hold=*/true);
   Hello hello;
