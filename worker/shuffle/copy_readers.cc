@@ -4,7 +4,8 @@ namespace mr::worker {
 
 void CopyReaders::Asks(const CopyKey& copy, uint64_t session, uint64_t reader, Instant now) {
   if (asked_.size() >= kMost) std::erase_if(asked_, [now](const auto& entry) { return now - entry.second > kIdle; });
-  if (asked_.size() < kMost) asked_[{copy, session, reader}] = now;
+  const Key key{copy, session, reader};
+  if (asked_.size() < kMost || asked_.contains(key)) asked_[key] = now;
 }
 
 uint32_t CopyReaders::Count(const CopyKey& copy, Instant now) {

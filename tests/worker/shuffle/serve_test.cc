@@ -9,6 +9,7 @@
 #include <kj/debug.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <future>
 
 #include "common/rpc/connection.h"
@@ -237,6 +238,96 @@ TEST(CopyReadersTest, WhoAsksNoMoreOrWhoseSessionEndsIsNotCounted) {
   readers.SessionEnds(6);
   EXPECT_EQ(readers.Count(Copy(1, 1), now), 0u);
   EXPECT_EQ(readers.size(), 0u);
+}
+
+TEST(CopyReadersTest, WhereVeryManyAskThoseThatAskNoMoreMakeRoom) {
+  CopyReaders readers;
+  const Instant now{1'000'000'000};
+  for (uint64_t reader = 1; reader <= CopyReaders::kMost; ++reader) readers.Asks(Copy(1, 1), 1, reader, now);
+  readers.Asks(Copy(1, 2), 1, 1, now);
+  EXPECT_EQ(readers.Count(Copy(1, 2), now), 0u) << "there is no room for it";
+  const Instant later = now + CopyReaders::kIdle + Millis(1);
+  readers.Asks(Copy(1, 2), 1, 1, later);
+  EXPECT_EQ(readers.Count(Copy(1, 2), later), 1u);
+  EXPECT_EQ(readers.size(), 1u);
+}
+
+TEST(CopyReadersTest, WhereVeryManyAskThoseThatAreKnownAreStillHeard) {
+  CopyReaders readers;
+  const Instant now{1'000'000'000};
+  for (uint64_t reader = 1; reader <= CopyReaders::kMost; ++reader) readers.Asks(Copy(1, 1), 1, reader, now);
+  const Instant later = now + CopyReaders::kIdle;
+  readers.Asks(Copy(1, 1), 1, 7, later);
+  EXPECT_EQ(readers.Count(Copy(1, 1), later + Millis(1)), 1u);
+}
+
+TEST_F(ServeTest, AReaderOfALargeChunkIsCountedUntilItsLastPiece) {
+  StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 1, 1, 3, 1 << 20));
+  const auto piece = [&](uint64_t number, uint64_t offset, uint64_t reader) {
+    return FetchInSession(number, {{Copy(1, 1), 0, 0, offset, kServer, reader, true}}).value().at(0);
+  };
+  const Answered first = piece(1, 0, 7);
+  ASSERT_LT(first.data.size(), first.stored_bytes);
+  EXPECT_EQ(piece(2, 0, 8).readers, 2u) << "the other one has not got all of it";
+  uint64_t number = 2, got = first.data.size();
+  while (got < first.stored_bytes) got += piece(++number, got, 7).data.size();
+  EXPECT_EQ(piece(++number, 0, 8).readers, 1u);
+}
+
+// Two partitions with chunks of one number, in pieces by turns.
+TEST_F(ServeTest, PiecesOfSeveralChunksByTurnsAreEachOfTheirOwn) {
+  const TestOutput output = MakeOutput(1, 3, 2, 3, 1 << 20);
+  StoreOutput(*store_, Copy(1, 1), output);
+  StoreOutput(*store_, Copy(1, 2), MakeOutput(2, 3, 2, 3, 1 << 20));
+  struct Part {
+    CopyKey copy;
+    uint32_t partition, chunk;
+    std::string whole, got;
+  };
+  std::vector<Part> parts;
+  for (const CopyKey& copy : {Copy(1, 1), Copy(1, 2)}) {
+    for (uint32_t p = 0; p < 3; ++p) {
+      for (uint32_t c = 0; c < 2; ++c) {
+        const auto whole = store_->Get(copy, p, c);
+        if (whole.ok()) parts.push_back({copy, p, c, whole->bytes, ""});
+      }
+    }
+  }
+  ASSERT_EQ(parts.size(), 8u) << "a third of the partitions is empty";
+  uint64_t number = 0;
+  for (bool more = true; more;) {
+    more = false;
+    for (Part& part : parts) {
+      if (part.got.size() == part.whole.size()) continue;
+      const auto answers = FetchInSession(++number, {{part.copy, part.partition, part.chunk, part.got.size()}});
+      ASSERT_TRUE(answers.ok() && (*answers)[0].status.ok());
+      part.got += (*answers)[0].data;
+      more = true;
+    }
+  }
+  for (const Part& part : parts) EXPECT_TRUE(part.got == part.whole) << part.partition << " " << part.chunk;
+}
+
+TEST_F(ServeTest, SessionsThatEndMakeRoomForOthers) {
+  constexpr size_t kMost = 4096;
+  const auto open = [this](size_t n) {
+    return *Await<size_t>([this, n] {
+      auto opened = kj::heapArrayBuilder<kj::Promise<bool>>(n);
+      auto held = kj::heap<std::vector<rpc::FetchSession::Client>>();
+      for (size_t i = 0; i < n; ++i) {
+        opened.add(data().openFetchRequest().send().then(
+            [&held = *held](auto&& response) {
+              held.push_back(response.getSession());
+              return true;
+            },
+            [](kj::Exception&&) { return false; }));
+      }
+      return kj::joinPromises(opened.finish()).then([held = kj::mv(held)](kj::Array<bool> ok) {
+        return static_cast<size_t>(std::count(ok.begin(), ok.end(), true));
+      });
+    });
+  };
+  for (int time = 0; time < 3; ++time) EXPECT_EQ(open(kMost + 10), kMost) << "time " << time;
 }
 
 TEST_F(ServeTest, WrongNamesAndRangesAreAnsweredWithErrors) {
