@@ -163,14 +163,20 @@ TEST(RpcServerTest, AtTheLimitTheClientThatWasIdleLongestMakesRoom) {
       return b.peers[peer]->Bootstrap<DataServer>().readBlockRequest().send().then([](auto&&) { return Status::Ok(); });
     }).ok();
   };
+  ASSERT_TRUE(answered(1));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   ASSERT_TRUE(answered(0));
   EXPECT_FALSE(b.Connect(Role::kClient).ok()) << "nobody is idle for long";
   std::this_thread::sleep_for(std::chrono::nanoseconds(RpcServer::kEvictIdle.ns) + std::chrono::milliseconds(200));
   ASSERT_TRUE(b.Connect(Role::kClient).ok());
   EXPECT_EQ(b.Counts().idle, 1u);
-  EXPECT_TRUE(answered(0));
-  EXPECT_FALSE(answered(1));
+  const auto closed = [&b](size_t peer, Duration wait) {
+    return WaitForLoop<Status>(b.loop, [&b, peer, wait] {
+      return b.loop.timer().timeoutAfter(ToKj(wait), b.peers[peer]->OnDisconnect()).then([] { return Status::Ok(); });
+    }).ok();
+  };
+  EXPECT_TRUE(closed(1, Seconds(10)));
+  EXPECT_FALSE(closed(0, Millis(100)));
 }
 
 TEST(RpcServerTest, AClientForWhichAServiceHoldsSomethingIsNotIdle) {

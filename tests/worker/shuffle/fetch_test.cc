@@ -304,6 +304,78 @@ TEST_P(FetchFrom, AnErrorOfTheDiskIsAFailureAndNotTheEndOfTheData) {
   ExpectFailure(Code::kInternal, "Input/output error");
 }
 
+TEST_P(FetchFrom, AReaderWhoseReadFailsIsCountedNoMore) {
+  class FailingStore : public TamperingStore {
+   public:
+    using TamperingStore::TamperingStore;
+    Result<StoredChunk> Get(const CopyKey& key, uint32_t partition, uint32_t chunk) override {
+      if (failing && chunk == 1) return Internal("cannot read shuffle output: IO error: Input/output error");
+      return TamperingStore::Get(key, partition, chunk);
+    }
+    std::atomic<bool> failing = true;
+  };
+  const auto failing = std::make_shared<FailingStore>(store_, [](uint32_t, uint32_t, StoredChunk*) {});
+  served_ = failing;
+  server_ = std::make_unique<TestDataServer>(served_, threads_.poster(), kServer);
+  ReadThere();
+  const auto rows = StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 1, 2, 50));
+  const SegmentRequest request{0, 0, 1, LocationOf(Copy(1, 1), rows, server_->address(), kServer, true), true};
+  loop_.Run([&] { fetcher_->Request(request); });
+  ASSERT_TRUE(seen_.WaitForEnds(1));
+  ASSERT_EQ(seen_.failed.size(), 1u);
+  failing->failing = false;
+  loop_.Run([&] { fetcher_->Request(request); });
+  ASSERT_TRUE(seen_.WaitForEnds(2));
+  ASSERT_EQ(seen_.done.size(), 1u);
+  EXPECT_EQ(seen_.done[0].readers, 1u);
+}
+
+// A table that was read and fits another digest stays that of this digest alone.
+TEST_P(FetchFrom, ATableThatIsKnownIsNoneOfAnotherDigest) {
+  Serve();
+  ReadThere();
+  StoreAndAsk(1, MakeOutput(1, 4, 1, 100), false);
+  ASSERT_TRUE(seen_.WaitForEnds(1));
+  ExpectAllArrived();
+  auto other = LocationOf(Copy(1, 1), store_->Table(Copy(1, 1)).value(), server_->address(), kServer, false);
+  ++other.content.low;
+  Ask(other, 0, 4);
+  ASSERT_TRUE(seen_.WaitForEnds(2));
+  std::lock_guard lock(seen_.mutex);
+  ASSERT_EQ(seen_.failed.size(), 1u);
+  EXPECT_EQ(seen_.failed[0].why.code(), Code::kCorrupted) << seen_.failed[0].why.ToString();
+}
+
+// Partitions above the window, whose first chunks are far larger than the mean.
+TEST_P(FetchFrom, StreamedPartitionsThatFailGiveTheirPartOfTheWindowBack) {
+  std::atomic<bool> damage = true;
+  Serve([&](uint32_t, uint32_t chunk, StoredChunk* stored) {
+    if (damage && chunk == 2) stored->bytes[stored->bytes.size() / 2] ^= 1;
+  });
+  ReadThere();
+  constexpr uint64_t kWindow = 64 << 10;
+  loop_.Run([&] { fetcher_ = pool_->NewFetcher(&seen_, {.window_bytes = kWindow}); });
+  const auto output = [](uint32_t seed) {
+    TestOutput one = MakeOutput(seed, 1, 2, 150, /*value_bytes=*/256);  // 40 KiB each
+    const TestOutput rest = MakeOutput(seed, 1, 8, 10);
+    one[0].insert(one[0].end(), rest[0].begin(), rest[0].end());
+    return one;
+  };
+  constexpr uint32_t kBad = 10;
+  for (uint32_t task = 0; task < kBad; ++task) {
+    StoreAndAsk(task, output(task), true);
+    ASSERT_TRUE(seen_.WaitForEnds(task + 1)) << "the reader asks for nothing any more";
+  }
+  damage = false;
+  seen_.batches.clear();
+  stored_.clear();
+  StoreAndAsk(kBad, output(kBad), true);
+  ASSERT_TRUE(seen_.WaitForEnds(kBad + 1));
+  std::lock_guard lock(seen_.mutex);
+  EXPECT_EQ(seen_.failed.size(), kBad);
+  EXPECT_TRUE((seen_.batches[{kBad, 0}] == stored_[kBad][0]));
+}
+
 TEST_F(FetchTest, AnotherPartitionsBytesAreCorrupted) {
   const TestOutput other = MakeOutput(99, 1, 1, 200);
   Serve([&](uint32_t partition, uint32_t chunk, StoredChunk* stored) {

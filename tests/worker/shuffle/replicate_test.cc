@@ -6,8 +6,11 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include <atomic>
+#include <chrono>
 #include <optional>
 #include <set>
+#include <thread>
 
 #include "tests/worker/shuffle/fetch_testing.h"
 
@@ -212,6 +215,108 @@ TEST_F(ReplicateTest, WhatIsCancelledOrOfAnEndedJobIsNotStored) {
   EXPECT_FALSE(own_->Has(Copy(1, 3)));
   std::lock_guard lock(mutex_);
   EXPECT_THAT(ended_, testing::SizeIs(2)) << "nothing is said of what was cancelled";
+}
+
+// The last step of a copy is on the pool when its job ends.
+TEST_F(ReplicateTest, WhatIsCancelledWhileItIsStoredIsDropped) {
+  // Calls `before` ahead of the end of each output.
+  class WatchedStore : public TamperingStore {
+   public:
+    WatchedStore(std::shared_ptr<ShuffleStore> store, std::function<void()> before)
+        : TamperingStore(std::move(store), [](uint32_t, uint32_t, StoredChunk*) {}), before_(std::move(before)) {}
+    Result<std::unique_ptr<Writer>> Begin(const CopyKey& key, uint32_t partitions) override {
+      MR_ASSIGN_OR_RETURN(auto writer, TamperingStore::Begin(key, partitions));
+      return std::unique_ptr<Writer>(std::make_unique<Watched>(std::move(writer), before_));
+    }
+    void Drop(const CopyKey& key) override {
+      TamperingStore::Drop(key);
+      ++dropped;
+    }
+    std::atomic<int> dropped = 0;
+
+   private:
+    class Watched : public Writer {
+     public:
+      Watched(std::unique_ptr<Writer> writer, std::function<void()> before)
+          : writer_(std::move(writer)), before_(std::move(before)) {}
+      Status Add(uint32_t partition, uint32_t records, std::string_view batch) override {
+        return writer_->Add(partition, records, batch);
+      }
+      Status AddStored(uint32_t partition, const StoredChunk& chunk, std::string_view batch) override {
+        return writer_->AddStored(partition, chunk, batch);
+      }
+      Result<std::vector<PartitionRow>> Finish() override {
+        before_();
+        return writer_->Finish();
+      }
+
+     private:
+      std::unique_ptr<Writer> writer_;
+      std::function<void()> before_;
+    };
+    std::function<void()> before_;
+  };
+  const auto real = own_;
+  const auto watched = std::make_shared<WatchedStore>(real, [this] {
+    loop_.Run([this] { replicator_->Cancel(Copy(1, 1)); });
+  });
+  own_ = watched;
+  Serve();
+  Start();
+  Ask(Store(1, MakeOutput(1, 3, 2, 100), true));
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (watched->dropped == 0 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  EXPECT_EQ(watched->dropped, 1);
+  EXPECT_FALSE(real->Has(Copy(1, 1)));
+  EXPECT_EQ(real->bytes(), 0u);
+  // Its place is free.
+  Ask(Store(2, MakeOutput(2, 3, 2, 100), true));
+  EXPECT_TRUE(WaitFor(2).ok());
+}
+
+// A first try that waits for its next one, is cancelled and asked for again with another source.
+TEST_F(ReplicateTest, AnEarlierTryOfWhatWasCancelledBeginsNothing) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool open = false, reading = false;
+  Serve([&](uint32_t, uint32_t, StoredChunk*) {
+    std::unique_lock lock(mutex);
+    reading = true;
+    changed.notify_all();
+    changed.wait(lock, [&] { return open; });
+  });
+  Start({.at_once = 2, .tries = 100, .first_pause = Millis(50)});
+  const TestOutput output = MakeOutput(1, 3, 2, 100);
+  const CopyLocation good = Store(1, output, true);
+  CopyLocation bad = good;
+  bad.address = "127.0.0.1:1";
+  Ask(bad);
+  // Nothing of it is running between two tries; the first pause is the shortest.
+  loop_.Run([&] {
+    replicator_->Cancel(Copy(1, 1));
+    replicator_->Add(bad);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  loop_.Run([&] {
+    replicator_->Cancel(Copy(1, 1));
+    replicator_->Add(good);
+  });
+  {
+    std::unique_lock lock(mutex);
+    ASSERT_TRUE(changed.wait_for(lock, std::chrono::seconds(30), [&] { return reading; }));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // the tries of the others are due
+  {
+    std::lock_guard lock(mutex);
+    open = true;
+    changed.notify_all();
+  }
+  ASSERT_TRUE(WaitFor(1).ok());
+  ExpectSame(1, output);
+  // Both places are free.
+  for (uint32_t task = 2; task <= 5; ++task) Ask(Store(task, output, true));
+  for (uint32_t task = 2; task <= 5; ++task) ASSERT_TRUE(WaitFor(task).ok()) << task;
+  EXPECT_EQ(replicator_->counters().made, 5u);
 }
 
 // A file system of its own, of 12 MiB: a real "no space left on device". Needs the right to mount one.

@@ -158,6 +158,16 @@ TEST_F(StoreTest, AnEndedJobStoresNothingMore) {
   EXPECT_FALSE(store_->Has(Copy(1, 1)));
 }
 
+// A writer that straggles behind its job must not bring it back.
+TEST_F(StoreTest, OfVeryManyEndedJobsTheLastOnesAreRemembered) {
+  Open();
+  constexpr uint32_t kJobs = 5000, kRemembered = 4096;
+  for (uint32_t job = 1; job <= kJobs; ++job) store_->EndJob({1, job});
+  for (const uint32_t job : {kJobs, kJobs - 1, kJobs - kRemembered + 1}) {
+    EXPECT_EQ(store_->Begin(Copy(job, 1), 1).status().code(), Code::kCancelled) << job;
+  }
+}
+
 TEST_F(StoreTest, ACohortGoesWithItsLastCopy) {
   Open({.cohort_bytes = 1, .idle_cohort_bytes = 1});  // a cohort per output, once one is ready
   for (uint32_t task : {1, 2, 3}) {

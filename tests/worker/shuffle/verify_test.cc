@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <future>
 
+#include "common/rpc/wire.h"
 #include "tests/worker/shuffle/fetch_testing.h"
 
 namespace mr::worker {
@@ -150,6 +152,50 @@ TEST_F(VerifyTest, WhatIsNotHereOrGoesMeanwhileIsGone) {
   Use(std::make_shared<TamperingStore>(
       store_, [this](uint32_t partition, uint32_t, StoredChunk*) { if (partition == 1) store_->Drop(Copy(1, 1)); }));
   EXPECT_EQ(Look(Copy(1, 1), rows).finding, Finding::kGone);
+}
+
+// The pool has no memory for it, or stops.
+TEST_F(VerifyTest, ALookThatThePoolDropsIsUnknownAndTheNextOnesAreAnswered) {
+  const auto rows = StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 3, 2, 100));
+  std::atomic<int> dropped{0};
+  const PostToPool post = [&, real = threads_.poster()](std::function<void()> task) {
+    if (dropped.fetch_add(1) >= 2) real(std::move(task));
+  };
+  loop_.Run([&] { verifier_ = std::make_unique<Verifier>(loop_, store_, post, kSelf); });
+  EXPECT_EQ(Look(Copy(1, 1), rows).finding, Finding::kUnknown);
+  EXPECT_EQ(Look(Copy(1, 1), rows).finding, Finding::kUnknown);
+  EXPECT_EQ(Look(Copy(1, 1), rows).finding, Finding::kWhole);
+}
+
+TEST_F(VerifyTest, WhoMeansAnEarlierLifeOfTheWorkerHearsThatTheOutputIsGone) {
+  class Service final : public rpc::DataServer::Server {
+   public:
+    explicit Service(Verifier& verifier) : verifier_(verifier) {}
+    kj::Promise<void> verify(VerifyContext context) override { return verifier_.Answer(context); }
+
+   private:
+    Verifier& verifier_;
+  };
+  Use(store_);
+  const auto rows = StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 3, 2, 100));
+  const auto ask = [&](Incarnation incarnation, const Digest128& content) {
+    std::promise<Finding> got;
+    loop_.Post([&] {
+      rpc::DataServer::Client server = kj::heap<Service>(*verifier_);
+      auto request = server.verifyRequest();
+      auto copy = request.initCopy();
+      rpc::ToWire(Copy(1, 1).task, copy.initTask());
+      copy.setAttempt(Copy(1, 1).attempt);
+      copy.initWorker().setIncarnation(incarnation);
+      rpc::ToWire(content, request.initContent());
+      request.setPartitions(3);
+      loop_.Spawn(request.send().then([&](auto&& response) { got.set_value(static_cast<Finding>(response.getFinding())); }));
+    });
+    return got.get_future().get();
+  };
+  EXPECT_EQ(ask(kSelf, TableDigest(rows)), Finding::kWhole);
+  EXPECT_EQ(ask(kSelf - 1, TableDigest(rows)), Finding::kGone);
+  EXPECT_EQ(ask(kSelf, Digest128{}), Finding::kOtherContent);
 }
 
 TEST_F(VerifyTest, MoreThanMayWaitAreToldSoAndTheOthersAreAnsweredInTurn) {
