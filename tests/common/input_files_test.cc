@@ -33,7 +33,8 @@ class InputFilesTest : public testing::Test {
     const auto files = ExpandFileUri("file://" + root_ + "/" + under);
     if (!files.ok()) return {files.status().message()};
     std::vector<std::string> names;
-    for (const InputFile& file : *files) names.push_back(file.uri.substr(std::string("file://").size() + root_.size() + 1));
+    const size_t root = std::string("file://").size() + root_.size() + 1;
+    for (const InputFile& file : *files) names.push_back(file.uri.substr(root));
     return names;
   }
   Code CodeOf(const std::string& under) const {

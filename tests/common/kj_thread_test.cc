@@ -18,7 +18,8 @@ TEST(KjStatusTest, WhatMayBeTriedAgainIsKnownAsSuchAfterAnException) {
   for (const Code code : {Code::kNotFound, Code::kRejected, Code::kInvalidArgument}) {
     EXPECT_EQ(FromException(ToException({code, "why"})).code(), Code::kInternal);
   }
-  EXPECT_NE(FromException(ToException(Unavailable("the very words"))).message().find("the very words"), std::string::npos);
+  const std::string said = FromException(ToException(Unavailable("the very words"))).message();
+  EXPECT_NE(said.find("the very words"), std::string::npos) << said;
 }
 
 TEST(KjStatusTest, PeopleAreToldWhyACallFailedAndNotHowItIsWritten) {

@@ -16,7 +16,8 @@ class NamespaceRestartTest : public NamespaceTest {
     for (const Record& record : hard_) (void)replayed.Apply(record);
     EXPECT_EQ(restored.HardDigest(), ns_.HardDigest());
     EXPECT_EQ(replayed.HardDigest(), ns_.HardDigest());
-    const std::pair<const char*, Namespace*> all[] = {{"at once", &ns_}, {"snapshot", &restored}, {"replay", &replayed}};
+    const std::pair<const char*, Namespace*> all[] = {
+        {"at once", &ns_}, {"snapshot", &restored}, {"replay", &replayed}};
     for (const auto& [how, ns] : all) {
       SCOPED_TRACE(how);
       check(*ns);

@@ -189,7 +189,9 @@ TEST_F(VerifyTest, WhoMeansAnEarlierLifeOfTheWorkerHearsThatTheOutputIsGone) {
       copy.initWorker().setIncarnation(incarnation);
       rpc::ToWire(content, request.initContent());
       request.setPartitions(3);
-      loop_.Spawn(request.send().then([&](auto&& response) { got.set_value(static_cast<Finding>(response.getFinding())); }));
+      loop_.Spawn(request.send().then([&](auto&& response) {
+        got.set_value(static_cast<Finding>(response.getFinding()));
+      }));
     });
     return got.get_future().get();
   };
