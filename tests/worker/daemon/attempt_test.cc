@@ -179,6 +179,16 @@ TEST_F(AttemptTest, AReaderByBindThatFailedReadsWhereItIsToldNext) {
   EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(0, 2, 3), true}), "fetch 0@3");
 }
 
+// As where its worker was given up and came back with it.
+TEST_F(AttemptTest, AReaderByBindReadsACopyThatWasRemovedAndIsBoundAgain) {
+  AttemptMachine m = ByBind(1);
+  m.Step(event::CopyAdded{MakeCopy(0, 1, 2), true});
+  m.Step(event::ReadFailed{0, Delivered::kNothing, "gone"});
+  m.Step(event::CopyRemoved{MakeCopy(0, 1, 2)});
+  EXPECT_EQ(Do(m, event::RetryDue{0}), "");
+  EXPECT_EQ(Do(m, event::CopyAdded{MakeCopy(0, 1, 2), true}), "fetch 0@2");
+}
+
 TEST_F(AttemptTest, AReaderByBindThatIsToldAnotherCopyWhileItFetchesGoesThereWhenTheFetchFails) {
   AttemptMachine m = ByBind(1);
   m.Step(event::CopyAdded{MakeCopy(0, 1, 2), true});

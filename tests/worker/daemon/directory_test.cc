@@ -75,6 +75,22 @@ TEST(DirectoryTest, AnotherLifeOfAWorkerIsAnotherCopy) {
   EXPECT_THAT(reader.seen, ElementsAre("+0@2"));
 }
 
+// Whichever the master names first; and an equal attempt of another worker is a third one.
+TEST(DirectoryTest, TheEndOfAnEarlierLifeTakesNothingOfTheLaterOne) {
+  Directory directory;
+  directory.Apply({kStage, 1, {CopyOf(0, 2, 5), CopyOf(0, 3, 5)}, {}});
+  directory.Apply({kStage, 2, {CopyOf(0, 2, 6)}, {}});
+  EXPECT_EQ(directory.copies(), 3u);
+  directory.Apply({kStage, 3, {}, {CopyOf(0, 2, 5)}});
+  EXPECT_EQ(directory.copies(), 2u);
+  directory.ExpectComplete();
+  directory.Apply({kStage, 1, {CopyOf(0, 2, 7)}, {}});
+  EXPECT_EQ(directory.copies(), 1u);
+  std::vector<Incarnation> lives;
+  directory.Subscribe(kStage, [&](const CopyPtr& copy, bool) { lives.push_back(copy->incarnation); });
+  EXPECT_THAT(lives, ElementsAre(7u));
+}
+
 TEST(DirectoryTest, JobsAndStagesDoNotMix) {
   Directory directory;
   directory.Apply({kStage, 1, {CopyOf(0, 2)}, {}});

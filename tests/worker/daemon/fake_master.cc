@@ -158,7 +158,9 @@ class FakeMaster::ForWorker : public rpc::MasterForWorker::Server {
     auto replies = context.getResults().initReplies(reports.size());
     std::lock_guard lock(m_.mutex_);
     for (const auto report : reports) {
-      const bool fails = report.isFinished() && rpc::FromWire(report.getAttempt()) == m_.failing_;
+      const bool named = rpc::FromWire(report.getAttempt()) == m_.failing_;
+      const bool fails = named && (report.isFinished() || (report.isFailed() && m_.failures_failing_ > 0));
+      if (fails && report.isFailed()) --m_.failures_failing_;
       KJ_REQUIRE(!fails, "this call fails, as the test wants it");
     }
     for (uint32_t i = 0; i < reports.size(); ++i) {
@@ -322,9 +324,10 @@ void FakeMaster::HoldRegistrations(bool on) {
     if (!on && held_registration_.get() != nullptr) held_registration_->fulfill();
   });
 }
-void FakeMaster::FailReportsOf(AttemptId attempt) {
+void FakeMaster::FailReportsOf(AttemptId attempt, int failures) {
   std::lock_guard lock(mutex_);
   failing_ = attempt;
+  failures_failing_ = failures;
 }
 void FakeMaster::FailBlockNews(int times) {
   std::lock_guard lock(mutex_);
@@ -450,6 +453,11 @@ void FakeMaster::SendSwapped(uint32_t n1, std::function<void(capnp::List<rpc::Co
   });
   SendBatch(next + 1, 0, [&](rpc::CommandBatch::Builder batch) { second(batch.initCommands(n2)); });
   SendBatch(next, 0, [&](rpc::CommandBatch::Builder batch) { first(batch.initCommands(n1)); });
+}
+
+void FakeMaster::SendAhead(uint32_t n, std::function<void(capnp::List<rpc::Command>::Builder)> fill) {
+  const uint64_t next = loop_.Run([&] { return batches_ + 2; });
+  SendBatch(next, 0, [&](rpc::CommandBatch::Builder batch) { fill(batch.initCommands(n)); });
 }
 
 void FakeMaster::KeepVerdicts() {

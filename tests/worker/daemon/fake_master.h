@@ -70,8 +70,9 @@ class FakeMaster {
   void SetVerdict(Verdict verdict);
   // Registrations arrive and are not answered, until this is called with false.
   void HoldRegistrations(bool on);
-  // Calls with a finished report of this attempt fail, as one does at which the connection breaks.
-  void FailReportsOf(AttemptId attempt);
+  // Calls with a finished report of this attempt fail, as one does at which the connection breaks, and so many calls
+  // with a failed one.
+  void FailReportsOf(AttemptId attempt, int failures = 0);
   // So many of the next calls with news of blocks fail.
   void FailBlockNews(int times);
   // What became of blocks, in the order of arrival: id, and whether it is good. Waits for so many.
@@ -94,6 +95,8 @@ class FakeMaster {
   void Send(uint32_t n, std::function<void(capnp::List<rpc::Command>::Builder)> fill, uint32_t epoch = 0);
   // The same, without waiting for the answer: the worker may be stopped, or not carry it out.
   void SendUnanswered(uint32_t n, const std::function<void(capnp::List<rpc::Command>::Builder)>& fill);
+  // Arrives before another one that never does.
+  void SendAhead(uint32_t n, std::function<void(capnp::List<rpc::Command>::Builder)> fill);
   // The two batches arrive in the wrong order.
   void SendSwapped(uint32_t n1, std::function<void(capnp::List<rpc::Command>::Builder)> first, uint32_t n2,
                    std::function<void(capnp::List<rpc::Command>::Builder)> second);
@@ -122,6 +125,7 @@ class FakeMaster {
   bool leaving_ = false;
   bool hold_registrations_ = false;
   AttemptId failing_;
+  int failures_failing_ = 0;
   int block_news_failing_ = 0;
   std::vector<std::pair<uint64_t, bool>> block_news_;
   uint32_t reattach_ms_ = 0, lease_ms_ = 5000;

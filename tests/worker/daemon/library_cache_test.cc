@@ -31,6 +31,7 @@ class LibraryCacheTest : public testing::Test {
           loop_, [this](std::function<void()> task) { posted_.push_back(std::move(task)); }, "builtin", root_,
           [this](std::string, uint64_t) -> kj::Promise<Result<LibraryCache::Piece>> {
             ++asked_;
+            if (asked_ <= failures_) return Result<LibraryCache::Piece>(Unavailable("no session with the master"));
             return Result<LibraryCache::Piece>(LibraryCache::Piece{kBytes, sizeof kBytes - 1});
           });
     });
@@ -59,7 +60,7 @@ class LibraryCacheTest : public testing::Test {
   rpc::KjThread loop_;
   std::string root_, sha256_, file_;
   std::deque<std::function<void()>> posted_;  // of the loop
-  int asked_ = 0;
+  int asked_ = 0, failures_ = 0;  // of the first calls
   std::optional<LibraryCache> cache_;
 };
 
@@ -115,6 +116,23 @@ TEST_F(LibraryCacheTest, AFileThatWasUsedAndRemovedIsFetchedAgain) {
   EXPECT_EQ(asked_, 1);
   EXPECT_TRUE(PathExists(**path));
   loop_.Run([&] { waits = nullptr; });
+}
+
+TEST_F(LibraryCacheTest, AFileThatCouldNotBeFetchedIsAskedForAgain) {
+  ASSERT_EQ(::unlink(file_.c_str()), 0);
+  failures_ = 1;
+  for (const bool fails : {true, false}) {
+    std::optional<Result<std::string>> path;
+    kj::Promise<void> waits = nullptr;
+    loop_.Run([&] {
+      waits = cache_->Path(sha256_).then([&](Result<std::string> got) { path = std::move(got); }).eagerlyEvaluate(nullptr);
+    });
+    RunPool(/*newest_first=*/false, [&] { return path.has_value() && posted_.empty(); });
+    EXPECT_EQ(path->ok(), !fails);
+    loop_.Run([&] { waits = nullptr; });
+  }
+  EXPECT_EQ(asked_, 2);
+  EXPECT_TRUE(PathExists(file_));
 }
 
 TEST_F(LibraryCacheTest, AFileThatIsBeingFetchedIsNotRemoved) {

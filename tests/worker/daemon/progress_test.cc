@@ -54,5 +54,14 @@ TEST(ProgressTest, AnotherPhaseIsNewsAtOnce) {
   EXPECT_EQ(gate.Due(At(20), {Frame(0, 0, 1000, 1)}).size(), 1u);
 }
 
+TEST(ProgressTest, ThatTheLastInputIsHereIsNewsAtOnce) {
+  ProgressGate gate;
+  ProgressFrame frame = Frame(0, 0);
+  gate.Due(At(0), {frame});
+  frame.inputs_done = true;
+  EXPECT_EQ(gate.Due(At(20), {frame}).size(), 1u);
+  EXPECT_TRUE(gate.Due(At(40), {frame}).empty()) << "once";
+}
+
 }  // namespace
 }  // namespace mr::worker

@@ -177,6 +177,24 @@ TEST_F(SessionTest, SendsWhatBecameOfBlocksDuringARegistrationBehindIt) {
   EXPECT_THAT(master_.WaitForBlockNews(2), testing::UnorderedElementsAre(Pair(1, false), Pair(3, true)));
 }
 
+TEST_F(SessionTest, OfABlockThatGoesBadAndComesAgainTheLaterNewsCount) {
+  Start();
+  master_.WaitForRegistration(1);
+  // Behind the answer, so that all of it is sent and none is listed.
+  Report(0, Killed{});
+  master_.WaitForReport(Attempt(0), {"killed"});
+  loop_.Run([&] {
+    session_->BlockReceived({{1}, 1, 10, 0});
+    session_->BlockSuspect({{1}, 1, 10, 0});
+    session_->BlockSuspect({{2}, 1, 10, 0});
+    session_->BlockReceived({{2}, 1, 10, 0});
+  });
+  master_.WaitForBlockNews(2);
+  Report(1, Killed{});
+  master_.WaitForReport(Attempt(1), {"killed"});
+  EXPECT_THAT(master_.WaitForBlockNews(2), testing::UnorderedElementsAre(Pair(1, false), Pair(2, true)));
+}
+
 TEST_F(SessionTest, SendsManyBlockReportsInCallsThatFit) {
   Start();
   master_.WaitForRegistration(1);
@@ -241,6 +259,31 @@ TEST_F(SessionTest, AReportThatCannotBeDeliveredHoldsUpNoOtherAndBecomesAFailure
   master_.WaitForReport(Attempt(20), {"finished"});
 }
 
+// As little to blame for it as the report that it stands for: it has all its tries.
+TEST_F(SessionTest, TheFailureInPlaceOfAReportThatCannotBeDeliveredIsSentAgainToo) {
+  master_.FailReportsOf(Attempt(1), /*failures=*/2);
+  Start();
+  master_.WaitForRegistration(1);
+  Report(1, Read(3));
+  EXPECT_THAT(master_.WaitForReport(Attempt(1), {"failed"}).message, HasSubstr("could not be delivered"));
+  loop_.Run([&] { EXPECT_EQ(session_->given_up(), 1u); });
+}
+
+// One that came before another is not heard any more when the connection breaks: numbers begin anew.
+TEST_F(SessionTest, CommandsThatCameTooEarlyForAConnectionTakeNobodysPlaceOnTheNext) {
+  const auto kill = [](uint32_t task) {
+    return [task](capnp::List<rpc::Command>::Builder out) { rpc::ToWire(Attempt(task), out[0].initKill()); };
+  };
+  Start();
+  master_.WaitForRegistration(1);
+  master_.SendAhead(1, kill(9));
+  master_.Restart();
+  master_.WaitForRegistration(2);
+  for (uint32_t task = 1; task <= 3; ++task) master_.Send(1, kill(task));
+  for (uint32_t task = 1; task <= 3; ++task) master_.WaitForReport(Attempt(task), {"killed"});
+  EXPECT_EQ(master_.ReportsOf(Attempt(9), "killed"), 0u);
+}
+
 TEST_F(SessionTest, TheEndOfAJobReplacesAReportThatBreaksTheConnection) {
   master_.FailReportsOf(Attempt(1));
   Start();
@@ -302,6 +345,22 @@ TEST_F(JournalSeenTest, ItsFileOutlivesTheWorkerAndADamagedOneSaysNothing) {
   EXPECT_EQ(Read(7), JournalRecord{});
 }
 
+TEST_F(JournalSeenTest, AnotherClustersRecordReplacesWhatWasSeenThoughItIsOlder) {
+  auto seen = loop_.Run([&] { return std::make_unique<JournalSeen>(loop_, pool_.poster(), Path()); });
+  const JournalRecord other{1, 900, 5};
+  loop_.Run([&] {
+    seen->Note(7, {4, 1700, 200});
+    seen->Note(8, other);
+    EXPECT_EQ(seen->Of(8), other);
+    EXPECT_EQ(seen->Of(7), JournalRecord{});
+  });
+  const Instant end = Now() + Seconds(60);
+  while (Read(8) != other && Now() < end) std::this_thread::yield();
+  EXPECT_EQ(Read(8), other);
+  EXPECT_EQ(Read(7), JournalRecord{});
+  loop_.Run([&] { seen.reset(); });
+}
+
 TEST_F(JournalSeenTest, AWriteThatFailsIsTriedAgainWithoutANewerRecord) {
   const std::string directory = root_ + "/later";
   const JournalRecord newest{4, 1700, 200};
@@ -361,6 +420,25 @@ TEST(HeartbeatTest, AnAnswerOfAMasterThatDoesNotKnowTheWorkerIsNoContact) {
   EXPECT_EQ(contacts, 0) << "it would extend the lease of side effects, and the work was given to others";
   master.SetKnown(true);
   EXPECT_TRUE(until([&] { return contacts >= 1; }));
+}
+
+// What was launched since then has an end, too.
+TEST(HeartbeatTest, EachSilenceIsToldAndNotOnlyTheFirst) {
+  FakeMaster master;
+  master.SetAnswersBeats(false);
+  std::atomic<int> silences = 0;
+  const auto until = [&](int count) {
+    const Instant end = Now() + Seconds(60);
+    while (silences < count && Now() < end) std::this_thread::yield();
+    return silences == count;
+  };
+  Heartbeat heartbeat(
+      master.address(), [](Instant) {}, [&] { ++silences; }, [](Instant, const JournalRecord&) {},
+      [] { return Duration{}; }, [] { return DiskRoom{}; });
+  for (int registration = 1; registration <= 3; ++registration) {
+    heartbeat.Set({{FakeMaster::kWorkerId}, kIncarnation}, 0, Millis(10), Millis(30));
+    EXPECT_TRUE(until(registration));
+  }
 }
 
 }  // namespace

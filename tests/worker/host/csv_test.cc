@@ -130,6 +130,56 @@ TEST(CsvTest, AQuoteWithinAnUnquotedFieldIsData) {
   EXPECT_THAT(got, testing::ElementsAre("He said \"hi", "there", "\"a\nb\"", "bye\" x", "end"));
 }
 
+// As where a task of the stage before has a split of each.
+TEST(CsvTest, QuotesOfOneFileSayNothingOfTheNextOneOfTheirTask) {
+  const std::string open = "a,\"x\ny", plain = "b,1\nc,2\n";
+  mr_host host{};
+  uint64_t taken = 0;
+  static std::string emitted;
+  emitted.clear();
+  host.taken = &taken;
+  host.emit = [](void*, uint32_t, mr_bytes batch) {
+    emitted.assign(batch.data, batch.size);
+    return 0;
+  };
+  mr_open_args args{};
+  const mr_operator& op = *CsvQuotesOperator();
+  void* counter = op.open(&args, &host);
+  for (const auto& [name, text] : {std::pair<std::string, std::string>{"first", open}, {"second", plain}, {"third", plain}}) {
+    const std::string bytes = MakeBatch({{"", text}});
+    mr_batch batch{};
+    batch.input_file = {name.data(), name.size()};
+    batch.data = {bytes.data(), bytes.size()};
+    EXPECT_EQ(op.batch(counter, &batch), 0);
+  }
+  EXPECT_EQ(op.end(counter), 0);
+  op.close(counter);
+  // A further part of each, which begins where that one ends.
+  CsvQuotes quotes;
+  ASSERT_TRUE(quotes.Add(emitted).ok());
+  const auto more = [&](const std::string& name, uint64_t offset) {
+    std::string key(8, '\0');
+    key[7] = static_cast<char>(offset);
+    key += CsvFormatName({}) + " " + name;
+    std::string states;
+    for (int state = 0; state < kCsvStates; ++state) states += static_cast<char>('0' + state);
+    EXPECT_TRUE(quotes.Add(MakeBatch({{key, states}})).ok());
+    return quotes.At({}, name, offset).value();
+  };
+  EXPECT_EQ(more("first", open.size()), CsvState::kQuoted);
+  EXPECT_EQ(more("second", plain.size()), CsvState::kRecordStart);
+  EXPECT_EQ(more("third", plain.size()), CsvState::kRecordStart);
+}
+
+TEST(CsvTest, ASampleEndsAtARecordsEnd) {
+  std::string text;
+  for (int i = 0; i < 10'000; ++i) text += "row" + std::to_string(i) + ",\"a\nb\"\n";
+  const std::vector<Record> got = ReadSplit(text, "csv", 0, text.size(), false, 0, 0, nullptr, 5000);
+  ASSERT_GT(got.size(), 300u);
+  ASSERT_LT(got.size(), 2000u);
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i].value, "row" + std::to_string(i) + ",\"a\nb\"");
+}
+
 TEST(CsvTest, ARecordAbove16MiBIsRefusedWithItsPlace) {
   for (const bool raw : {false, true}) {
     CsvFile ends{"id\n\"" + std::string(kMaxRecordBytes + 100'000, 'x') + "\"\nafter\n"};

@@ -330,6 +330,42 @@ TEST(SortBufferTest, CustomCompareOrdersKeys) {
   }
 }
 
+// Also where there are so many of them that few different keys are sorted by counting.
+TEST(SortBufferTest, KeysThatACustomOrderCallsEqualKeepTheOrderOfEmission) {
+  mr_operator table = TestTable(0);
+  table.compare = [](void*, mr_bytes a, mr_bytes b) {  // by the first letter
+    return static_cast<int>(a.data[0]) - static_cast<int>(b.data[0]);
+  };
+  std::vector<std::vector<Record>> batches(100);
+  int number = 0;
+  for (auto& batch : batches) {
+    for (int i = 0; i < 100; ++i, ++number) {
+      batch.push_back({std::string(1, static_cast<char>('a' + i % 3)) + std::to_string(number % 7), std::to_string(number)});
+    }
+  }
+  SortBuffer::Options options = SortOptions(1 << 30);
+  options.how.partitions = 1;
+  for (const uint64_t budget : {uint64_t{1} << 30, uint64_t{200'000}}) {
+    options.budget = budget;
+    std::vector<Chunked> chunks;
+    uint32_t runs;
+    Sorted(options, batches, &runs, &chunks, 0, &table);
+    EXPECT_EQ(runs > 0, budget < 1 << 30);
+    std::map<char, int> last;
+    int n = 0;
+    for (const Chunked& c : chunks) {
+      for (const Record& r : c.records) {
+        const int at = std::stoi(r.value);
+        const auto [it, first] = last.try_emplace(r.key[0], -1);
+        ASSERT_LT(it->second, at) << r.key;
+        it->second = at;
+        ++n;
+      }
+    }
+    EXPECT_EQ(n, number);
+  }
+}
+
 TEST(SortBufferTest, ChunksAreAboutOneMiBAndSayWhereAGroupGoesOn) {
   std::vector<std::vector<Record>> batches(40);
   for (auto& batch : batches) batch.assign(100, {"same", std::string(1000, 'v')});
@@ -347,6 +383,23 @@ TEST(SortBufferTest, ChunksAreAboutOneMiBAndSayWhereAGroupGoesOn) {
 }
 
 // ---- Inputs ------------------------------------------------------------------------------------
+
+TEST(InputsTest, WhatIsDeliveredMakesRoomForWhatComes) {
+  Inputs inputs({{0, false, false, false, 1}}, "/tmp", 1000);
+  const SegmentKey key{0, 0, 0};
+  const auto in_memory = [&](size_t chunk) { return inputs.Of(0)[0].second->run.chunks[chunk].data != nullptr; };
+  for (size_t chunk = 0; chunk < 5; ++chunk) {
+    ASSERT_TRUE(inputs.Add(key, std::string(600, static_cast<char>('a' + chunk)), false).ok());
+    EXPECT_TRUE(in_memory(chunk)) << chunk;
+    ASSERT_TRUE(inputs.Add(key, std::string(600, 'z'), false).ok());
+    Segment* const segment = inputs.Of(0)[0].second;
+    EXPECT_EQ(segment->run.chunks.back().data, nullptr) << "two are more than it may hold";
+    EXPECT_EQ(std::string(inputs.Bytes(segment->run.chunks.back()).value(), 600), std::string(600, 'z'));
+    segment->run.chunks.pop_back();
+    segment->memory.pop_back();
+    inputs.Drop(segment, chunk);
+  }
+}
 
 TEST(GroupedStreamTest, OrderIsByKeyInputUpstreamPosition) {
   Rng rng(11);

@@ -1,0 +1,81 @@
+#include "worker/host/log_sink.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <string>
+#include <utility>
+
+namespace mr::worker {
+namespace {
+
+class LogSinkTest : public testing::Test {
+ protected:
+  LogSinkTest() {
+    char path[] = "/tmp/log_sink_test.XXXXXX";
+    root_ = mkdtemp(path);
+    EXPECT_EQ(pipe2(ends_, O_NONBLOCK | O_CLOEXEC), 0);
+  }
+  ~LogSinkTest() override {
+    close(ends_[0]);
+    if (ends_[1] >= 0) close(ends_[1]);
+    (void)RemoveTree(root_);
+  }
+  // As the child writes it, and the sink takes it.
+  void Say(const std::string& text) {
+    ASSERT_EQ(write(ends_[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
+    EXPECT_TRUE(sink_.Drain(ends_[0]));
+  }
+  std::string Log(const std::string& name) { return ReadFile(root_ + "/" + name).value(); }
+
+  std::string root_;
+  int ends_[2];
+  LogSink sink_;
+};
+
+// A process runs many tasks, one behind the other.
+TEST_F(LogSinkTest, WordsOfATaskAreInItsLogAndInNoOther) {
+  sink_.Open(root_ + "/one");
+  Say("first task\n");
+  EXPECT_EQ(sink_.Tail(), "first task\n");
+  sink_.Open("");
+  EXPECT_EQ(sink_.Tail(), "");
+  Say("between tasks\n");
+  sink_.Open(root_ + "/two");
+  EXPECT_EQ(sink_.Tail(), "");
+  Say("second task\n");
+  EXPECT_EQ(sink_.Tail(), "second task\n");
+  EXPECT_EQ(Log("one"), "first task\n");
+  EXPECT_EQ(Log("two"), "second task\n");
+}
+
+TEST_F(LogSinkTest, TheTailHasTheLastWholeLines) {
+  sink_.Open("");
+  std::string all;
+  for (int i = 0; i < 300; ++i) {
+    const std::string line = "line " + std::to_string(i) + "\n";
+    Say(line);
+    all += line;
+  }
+  const std::string tail = sink_.Tail();
+  EXPECT_LE(tail.size(), LogSink::kTailBytes);
+  EXPECT_GT(tail.size() + 9, LogSink::kTailBytes);
+  EXPECT_EQ(tail, all.substr(all.size() - tail.size()));
+  EXPECT_EQ(tail.rfind("line ", 0), 0u) << tail.substr(0, 20);
+  const std::string endless(2 * LogSink::kTailBytes, 'x');
+  Say(endless);
+  EXPECT_EQ(sink_.Tail(), endless.substr(LogSink::kTailBytes)) << "no line begins in it";
+}
+
+TEST_F(LogSinkTest, TheEndOfThePipeIsSeen) {
+  sink_.Open("");
+  Say("x");
+  close(std::exchange(ends_[1], -1));
+  EXPECT_FALSE(sink_.Drain(ends_[0]));
+  EXPECT_EQ(sink_.Tail(), "x");
+}
+
+}  // namespace
+}  // namespace mr::worker
