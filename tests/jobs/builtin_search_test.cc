@@ -131,6 +131,16 @@ TEST(GrepTest, CountsLinesFilesAndNumbersInAnySplits) {
   EXPECT_THAT(PlanRefusal("grep", {"-c", "-n", "-e", "a"}), HasSubstr("none to number"));
 }
 
+TEST(GrepTest, EachFileHasACountOfItsOwnAlsoWhereATaskReadsSeveral) {
+  for (const uint32_t splits_per_task : {1u, 4u}) {
+    LocalJob job(Builtins(), {.split_bytes = 1000, .reduces = 2, .splits_per_task = splits_per_task});
+    const LocalResult result =
+        job.Input("one", "a\nba\nc\n").Input("two", "c\n").Input("three", "a").Run("grep", {"-c", "-H", "-e", "a"});
+    ASSERT_TRUE(result.ok) << result.error;
+    EXPECT_THAT(SortedLinesOf(result.Output()), ElementsAre("one:2", "three:1", "two:0")) << splits_per_task;
+  }
+}
+
 TEST(GrepTest, ABadPatternIsRefusedInThePlanWithItsReason) {
   EXPECT_THAT(PlanRefusal("grep", {"-e", "a(b"}),
               testing::AllOf(HasSubstr("'a(b'"), HasSubstr("missing )")));

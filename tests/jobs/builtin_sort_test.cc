@@ -59,6 +59,9 @@ TEST(SortTest, FieldsNumbersAndUniqueLines) {
   EXPECT_THAT(sorted({"-k", "2,2nr", "-s"}), ElementsAre("b 10 x", "a 10 z", "b 10 a", "a 9 x", "d", "c  -1.5 y"));
   EXPECT_THAT(sorted({"-k", "1,1", "-u"}), ElementsAre("a 9 x", "b 10 x", "c  -1.5 y", "d"));
   EXPECT_THAT(sorted({"-k", "1,1r", "-k", "2n"}), ElementsAre("d", "c  -1.5 y", "b 10 a", "b 10 x", "a 9 x", "a 10 z"));
+  EXPECT_THAT(sorted({"-n", "-k", "2,2r", "-s"}), ElementsAre("a 9 x", "b 10 x", "a 10 z", "b 10 a", "c  -1.5 y", "d"))
+      << "a key that says something of its own is no number";
+  EXPECT_THAT(sorted({"-n", "-r", "-k", "2,2", "-s"}), ElementsAre("b 10 x", "a 10 z", "b 10 a", "a 9 x", "d", "c  -1.5 y"));
   EXPECT_THAT(PlanRefusal("sort", {"-k", "0"}), HasSubstr("is no key"));
   EXPECT_THAT(PlanRefusal("sort", {"-k", "2,1"}), HasSubstr("ends before it begins"));
   EXPECT_THAT(PlanRefusal("sort", {"-k", "1d"}), HasSubstr("only n and r"));
@@ -112,6 +115,31 @@ TEST(SortTest, FixedRecordsSortStablyByTheirKey) {
     result = Sort({"--format=fixed:20", "--reverse"}, text, shape);
     ASSERT_TRUE(result.ok) << result.error;
     EXPECT_EQ(result.Output(), reversed);
+  }
+}
+
+TEST(TeraSortTest, ValidateSeesOrderWithinSplitsBetweenThemAndBetweenFiles) {
+  const auto rows = [](const std::string& keys) {
+    std::string text;
+    for (const char key : keys) text += std::string(1, key) + std::string(99, 'x');
+    return text;
+  };
+  const auto validate = [&](const std::string& one, const std::string& two, uint64_t split_bytes, bool unsorted = false) {
+    LocalJob job(Builtins(), {.split_bytes = split_bytes, .reduces = 2});
+    job.Input("one", rows(one)).Input("two", rows(two));
+    return job.Run("terasort", unsorted ? std::vector<std::string>{"validate", "--unsorted"} : std::vector<std::string>{"validate"});
+  };
+  for (const uint64_t split_bytes : {100u, 250u, 10'000u}) {
+    const LocalResult good = validate("aabc", "cdd", split_bytes);
+    ASSERT_TRUE(good.ok) << good.error;
+    EXPECT_EQ(good.Output().rfind("7\t", 0), 0u) << good.Output();
+    const LocalResult mixed = validate("dcab", "dca", split_bytes, /*unsorted=*/true);
+    ASSERT_TRUE(mixed.ok) << mixed.error;
+    EXPECT_EQ(mixed.Output(), good.Output()) << "the same rows";
+    EXPECT_NE(validate("aabc", "cde", split_bytes).Output(), good.Output());
+    EXPECT_THAT(validate("abac", "cdd", split_bytes).error, HasSubstr("one"));
+    EXPECT_THAT(validate("abcc", "dcd", split_bytes).error, HasSubstr("two"));
+    EXPECT_THAT(validate("aabd", "cdd", split_bytes).error, HasSubstr("two, row 0 is out of order"));
   }
 }
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "jobs/builtin/command.h"
 #include "tests/jobs/builtin_run.h"
@@ -110,6 +111,19 @@ TEST(StreamTest, CountersComeFromStderr) {
 TEST(StreamTest, SaysWhichArgumentIsMissing) {
   EXPECT_THAT(PlanRefusal("stream", {"--reduce", "cat"}), HasSubstr("--map CMD"));
   EXPECT_THAT(PlanRefusal("stream", {"--map", "cat", "--combine", "cat"}), HasSubstr("--reduce"));
+}
+
+// Also where that is all that is seen of it: it has ended before anybody looked.
+TEST(CommandTest, WhatItWroteBeforeItsEndIsReadFromBothOfItsPipes) {
+  std::vector<std::string> out, err;
+  Command command(
+      "echo one; echo two >&2; printf three; printf four >&2", [&](std::string_view line) { out.emplace_back(line); },
+      [&](std::string_view line) { err.emplace_back(line); }, [] {});
+  siginfo_t info{};
+  ASSERT_EQ(waitid(P_ALL, 0, &info, WEXITED | WNOWAIT), 0);
+  command.Finish("map");
+  EXPECT_THAT(out, ElementsAre("one", "three"));
+  EXPECT_THAT(err, ElementsAre("two", "four"));
 }
 
 TEST(CommandTest, OneThatIsDroppedDoesNotOutliveItsOwner) {

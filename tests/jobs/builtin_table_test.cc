@@ -203,6 +203,21 @@ TEST(TopKTest, KeepsTheLargestInOrder) {
   EXPECT_THAT(LinesOf(RunTable("topk", "a\n3\n-1\n2\n\n", {"--by", "a", "--smallest", "-n", "2"}).Output()), ElementsAre("-1", "2"));
 }
 
+// Also where the better of two equal rows comes when the worse is held already.
+TEST(TopKTest, OfEqualRowsTheFirstByTheirBytesStayInWhateverOrderTheyCome) {
+  for (const bool up : {true, false}) {
+    std::string csv = "score,id\n";
+    for (int i = 0; i < 300; ++i) csv += "5,r" + std::to_string(up ? 100 + i : 399 - i) + "\n";
+    for (const bool smallest : {true, false}) {
+      std::vector<std::string> args = {"--by", "score", "-n", "3"};
+      if (smallest) args.push_back("--smallest");
+      const LocalResult result = RunTable("topk", csv, args, Shapes()[0]);
+      ASSERT_TRUE(result.ok) << result.error;
+      EXPECT_THAT(LinesOf(result.Output()), ElementsAre("5,r100", "5,r101", "5,r102"));
+    }
+  }
+}
+
 TEST(SessionizeTest, CutsWhereNothingCameForAWhile) {
   const std::string csv =
       "time,user,page\n2024-02-28 23:50:00,ann,a\n1000,bob,x\n2024-02-29T00:10:00Z,ann,b\n2024-03-01 00:10:00,ann,c\n"
@@ -217,6 +232,29 @@ TEST(SessionizeTest, CutsWhereNothingCameForAWhile) {
   EXPECT_THAT(PlanRefusal("sessionize", {"--user", "a", "--time", "b", "--gap", "30"}), HasSubstr("write 30m"));
 }
 
+// 1900 and 2100 have no leap day, 2000 and 2024 have one.
+TEST(SessionizeTest, YearsHaveTheirLeapDays) {
+  std::string csv = "u,t\n";
+  std::vector<std::string> expected;
+  for (const auto& [year, leap] : {std::pair("1900", false), {"2000", true}, {"2023", false}, {"2024", true}, {"2100", false}}) {
+    const std::string last = std::string(year) + "-02-28 23:59:59", next = std::string(year) + "-03-01 00:00:00";
+    csv += std::string(year) + "," + last + "\n" + year + "," + next + "\n";
+    if (leap) {
+      expected.insert(expected.end(), {std::string(year) + ",1," + last + "," + last + ",1", std::string(year) + ",2," + next + "," + next + ",1"});
+    } else {
+      expected.push_back(std::string(year) + ",1," + last + "," + next + ",2");
+    }
+  }
+  EXPECT_EQ(Rows("sessionize", csv, {"--user", "u", "--time", "t", "--gap", "1s"}), expected);
+}
+
+TEST(DecimalTest, MillionthsAreRoundedDownOnBothSidesOfZero) {
+  const std::pair<const char*, int64_t> cases[] = {{"0.0000019", 1},  {"0.000002", 2},   {"0", 0},
+                                                   {"-0.0000001", -1}, {"-0.000001", -1}, {"-0.0000011", -2},
+                                                   {"1e-7", 0},        {"-1e-7", -1}};
+  for (const auto& [text, millionths] : cases) EXPECT_EQ(Number(text).Millionths(), millionths) << text;
+}
+
 TEST(TableTest, BlankLinesBeforeTheFirstRowAreNoRow) {
   EXPECT_THAT(Rows("aggregate", "\n\r\nx,1\ny,2\nx,3\n", {"--no-header", "--by", "1", "--agg", "sum(2)"}), ElementsAre("x,4", "y,2"));
 }
@@ -226,6 +264,23 @@ TEST(DistinctTest, EachLineOnce) {
   EXPECT_THAT(Rows("distinct", "b\na\nb\n\nb\n", {"--count"}), ElementsAre("1\t", "1\ta", "3\tb"));
 }
 
+TEST(DistinctTest, LinesBeyondTheTableAreCountedAnewWhenItWasGivenOut) {
+  // More different lines than the table of a task holds, and some of them on both sides of that.
+  constexpr int kLines = 300'000;
+  std::string text;
+  for (int i = 0; i < kLines; ++i) text += std::to_string(1'000'000 + i) + std::string(60, 'x') + "\n";
+  for (int i = 0; i < kLines; i += 1000) text += std::to_string(1'000'000 + i) + std::string(60, 'x') + "\n";
+  const LocalOptions shape{.split_bytes = 64u << 20, .reduces = 1, .batch_records = 100'000, .block_bytes = 1 << 20};
+  const LocalResult result = RunTable("distinct", text, {"--count"}, shape);
+  ASSERT_TRUE(result.ok) << result.error;
+  const std::vector<std::string> rows = LinesOf(result.Output());
+  ASSERT_EQ(rows.size(), static_cast<size_t>(kLines));
+  for (int i = 0; i < kLines; ++i) {
+    ASSERT_EQ(rows[static_cast<size_t>(i)],
+              (i % 1000 == 0 ? "2\t" : "1\t") + std::to_string(1'000'000 + i) + std::string(60, 'x'));
+  }
+}
+
 TEST(InvertedIndexTest, NamesTheFilesOfEachWord) {
   for (const LocalOptions& shape : Shapes()) {
     LocalJob job(Builtins(), shape);
@@ -233,6 +288,18 @@ TEST(InvertedIndexTest, NamesTheFilesOfEachWord) {
     ASSERT_TRUE(result.ok) << result.error;
     EXPECT_THAT(SortedLinesOf(result.Output()), ElementsAre("a\tone\t2", "b\tone\t1\ttwo\t2", "c\ttwo\t1"));
   }
+}
+
+TEST(InvertedIndexTest, AWordOfManyFilesHasOneLine) {
+  LocalJob job(Builtins(), {.split_bytes = 100, .reduces = 5});
+  std::string everywhere = "everywhere";
+  for (int i = 0; i < 20; ++i) {
+    job.Input("file" + std::to_string(10 + i), "everywhere");
+    everywhere += "\tfile" + std::to_string(10 + i) + "\t1";
+  }
+  const LocalResult result = job.Run("invertedindex");
+  ASSERT_TRUE(result.ok) << result.error;
+  EXPECT_THAT(LinesOf(result.Output()), ElementsAre(everywhere));
 }
 
 }  // namespace

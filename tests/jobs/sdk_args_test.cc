@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace mr {
 namespace {
 
@@ -61,6 +63,11 @@ TEST(ArgsTest, SizesHaveUnitsOrAreBytes) {
     }
     return std::to_string(bytes);
   };
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(size("8388607t", 0, kMost), std::to_string(int64_t{8388607} << 40));
+  for (const char* beyond : {"8388608t", "16777216t", "16777217t", "9007199254740992k", "9223372036854775808"}) {
+    EXPECT_THAT(size(beyond, 0, kMost), HasSubstr("is out of range")) << beyond;
+  }
   EXPECT_EQ(size("0"), "0");
   EXPECT_EQ(size("1000"), "1000");
   EXPECT_EQ(size("4k"), "4096");

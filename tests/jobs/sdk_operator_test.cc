@@ -274,6 +274,33 @@ TEST(CombinerTest, FoldsEachGroupAndKeepsTheOrder) {
   EXPECT_THAT(combined, ElementsAre(Count("a", 6), Count("b", 2)));
 }
 
+class CountsItsCalls : public LineMapper<std::string, int64_t>, public Combiner<std::string, int64_t> {
+ public:
+  void Map(std::string_view line, Out& out) {
+    ++context().counter("calls", "map");
+    out.Emit(line, 1);
+  }
+  int64_t Combine(std::string_view, Values<int64_t>& values) {
+    ++context().counter("calls", "combine");
+    int64_t sum = 0;
+    for (const int64_t n : values) sum += n;
+    return sum;
+  }
+};
+
+// A host combines while it takes output, and behind the end, too.
+TEST(CombinerTest, WhatIsCountedIsToldOnceHoweverOftenTheHostCombines) {
+  OperatorTest<CountsItsCalls> test;
+  test.Feed({{"", "a"}, {"", "b"}});
+  test.Combine({Count("a", 1), Count("b", 1)});
+  test.Feed({{"", "a"}});
+  test.End();
+  test.Combine({Count("a", 1), Count("a", 1)});
+  test.Combine({Count("a", 2), Count("b", 1)});
+  EXPECT_EQ(test.counters().at({"calls", "map"}), 3);
+  EXPECT_EQ(test.counters().at({"calls", "combine"}), 5);
+}
+
 void PlanWords(const std::vector<std::string>& args, JobPlan& plan) {
   Args("words").Parse(args);
   auto& count =

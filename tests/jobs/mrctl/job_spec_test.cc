@@ -143,6 +143,13 @@ TEST(JobSpecTest, ReadsConfAndRefusesWhatItDoesNotKnow) {
   EXPECT_EQ(b.spec.getSortBufferBytes(), 4u << 20);
   EXPECT_EQ(b.spec.getStages()[0].getInputs()[0].getFiles().getMaxSplitBytes(), 4096u);
   EXPECT_EQ(b.spec.getConf().size(), 2u);
+  // What the user says goes over what the plan says.
+  std::string planned = kWordcount;
+  const std::string format = R"("format": "text"}}],)";
+  planned.replace(planned.find(format), format.size(), R"("format": "text", "max_split_bytes": 1000}}],)");
+  EXPECT_EQ(Built(planned, options).spec.getStages()[0].getInputs()[0].getFiles().getMaxSplitBytes(), 4096u);
+  SpecOptions none = Options({"dfs:///a"});
+  EXPECT_EQ(Built(planned, none).spec.getStages()[0].getInputs()[0].getFiles().getMaxSplitBytes(), 1000u);
   options.conf = {{"partition_seed", "7"}};  // the same for all stages that meet in a join: not for users
   EXPECT_EQ(Built(kWordcount, options).status.code(), Code::kInvalidArgument);
   options.conf = {{"sort_bufer", "4m"}};

@@ -208,6 +208,18 @@ TEST(ChainTest, OperatorsReadEachOtherByTheirEdges) {
   EXPECT_TRUE(plan.stages[2].ports[0].files);
 }
 
+// Whichever of its readers comes last.
+TEST(ChainTest, APortIsSortedWhereOneOfItsReadersGroups) {
+  for (const bool group_first : {true, false}) {
+    const Plan plan = Chained({OpStepOf("split", {"/in"}), OpStepOf("a", {"@split"}, {group_first ? "group" : "all_to_all"}),
+                               OpStepOf("b", {"@split"}, {group_first ? "all_to_all" : "group"}),
+                               OpStepOf("end", {"@a", "@b"}, {"many_to_one"})});
+    EXPECT_TRUE(plan.stages[0].ports[0].sorted);
+    EXPECT_EQ(plan.stages[1].inputs[0].grouped, group_first);
+    EXPECT_EQ(plan.stages[2].inputs[0].grouped, !group_first);
+  }
+}
+
 TEST(ChainTest, WhatCannotBeChainedIsNamedWithItsStep) {
   EXPECT_THAT(Faults({JobStepOf("a", {"/in"}), JobStepOf("b", {"/in"})}), HasSubstr("the steps 'a', 'b' are read by no other"));
   EXPECT_THAT(Faults({JobStepOf("a", {"/in"}), JobStepOf("b", {"@a", "/in"})}), HasSubstr("step 'b': its stage 'map' reads a step and files as one input"));

@@ -88,8 +88,12 @@ TEST(RenderTest, SaysOfADeadlineWhatIsLeftAndWhatItRestsOn) {
   EXPECT_THAT(text, HasSubstr("deadline    10m00s after its submission, in 9m00s\n"));
   EXPECT_THAT(text, HasSubstr("predicted   of 3 earlier runs, with 2 times their input\n"));
   EXPECT_THAT(text, HasSubstr("guaranteed  4 slots, holds 6\n"));
-  EXPECT_THAT(RenderJob(job, OutputForm::kJson), HasSubstr(R"("deadline":{"deadline_s":600.0,"steered":true)"));
+  const std::string json = RenderJob(job, OutputForm::kJson);
+  EXPECT_THAT(json, HasSubstr(R"("deadline":{"deadline_s":600.0,"steered":true,"best_effort":false,"predicted":true,)"
+                              R"("earlier_runs":3,"input_scale":2.0,"guaranteed_slots":4,"held_slots":6})"));
   job.state = JobState::kSucceeded;
+  job.elapsed_us = 600'000'000;
+  EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("after its submission, met\n")) << "at the very end";
   job.elapsed_us = 700'000'000;
   EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("after its submission, missed\n"));
   job.deadline->steered = false;

@@ -58,6 +58,7 @@ TEST(TraceTest, AttemptsThatOverlapStandOnTracksOfTheirOwn) {
   EXPECT_EQ(attempts[0]["args"]["winner"], false);
   EXPECT_EQ(attempts[1]["tid"], 2);
   EXPECT_EQ(attempts[1]["args"]["winner"], true);
+  EXPECT_EQ(attempts[2]["name"], "attempt_1_0001_1_r_000000_1") << "tasks are counted by stage";
   EXPECT_EQ(attempts[2]["name"], "attempt_1_0001_1_r_000000_1");
   EXPECT_EQ(attempts[2]["pid"], 2);
   EXPECT_EQ(attempts[2]["args"]["last_report"]["phase"], "reduce");

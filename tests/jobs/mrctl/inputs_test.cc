@@ -1,0 +1,100 @@
+// What mrctl looks at before a job is submitted: sizes, headers of tables, outputs that another run writes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/io/files.h"
+#include "jobs/mrctl/input_check.h"
+#include "jobs/mrctl/input_sizes.h"
+#include "jobs/mrctl/output_claim.h"
+#include "jobs/mrctl/plan.h"
+
+namespace mr::ctl {
+namespace {
+
+using testing::HasSubstr;
+
+class InputsTest : public testing::Test {
+ protected:
+  InputsTest() {
+    char path[] = "/tmp/inputs_test.XXXXXX";
+    root_ = mkdtemp(path);
+    options_.bare_is_local = true;
+    options_.cwd = root_;
+  }
+  ~InputsTest() noexcept override { (void)RemoveTree(root_); }
+
+  void Write(const std::string& name, const std::string& bytes) {
+    ASSERT_TRUE(WriteFileDurably(root_ + "/" + name, bytes).ok());
+  }
+  // Of a table with a column `wanted`, in this file.
+  Status Check(const std::string& file, bool header = true) {
+    PlanTable table;
+    table.uris = {file};
+    table.columns = {header ? "wanted" : "2"};
+    table.header = header;
+    table.format = "csv";
+    Plan plan;
+    plan.tables = {table};
+    return CheckInputs(plan, options_, nullptr);
+  }
+
+  std::string root_;
+  SpecOptions options_;
+};
+
+TEST_F(InputsTest, AColumnThatATableHasNotIsToldBeforeTheJobRuns) {
+  Write("good", "a,wanted\n1,2\n");
+  EXPECT_TRUE(Check("good").ok());
+  Write("bad", "a,b\n1,2\n");
+  EXPECT_THAT(Check("bad").message(), HasSubstr("has no column 'wanted'"));
+  Write("rows", "\n1,2\n");
+  EXPECT_TRUE(Check("rows", false).ok()) << "a blank line is no first row";
+  Write("row", "\n1\n");
+  EXPECT_FALSE(Check("row", false).ok());
+}
+
+// Its beginning says nothing of the columns behind it.
+TEST_F(InputsTest, OfAHeaderThatIsLongerThanWhatIsLookedAtNothingIsSaid) {
+  std::string header = "c0";
+  for (int i = 1; header.size() < 100'000; ++i) header += ",c" + std::to_string(i);
+  Write("long", header + ",wanted\n");
+  EXPECT_TRUE(Check("long").ok()) << Check("long").message();
+  Write("without", header + "\n");
+  EXPECT_TRUE(Check("without").ok()) << "the tasks will see";
+  Write("lines", "a,b\n" + std::string(100'000, 'x'));
+  EXPECT_FALSE(Check("lines").ok()) << "a whole header is one, however long the file is";
+}
+
+TEST_F(InputsTest, CompressedBytesCountFourTimesAndOthersOnce) {
+  EXPECT_EQ(BytesOfRecords({1000, 0}), 1000u);
+  EXPECT_EQ(BytesOfRecords({1000, 1000}), 4000u);
+  EXPECT_EQ(BytesOfRecords({1000, 400}), 600u + 4 * 400u);
+}
+
+TEST_F(InputsTest, SizesAreToldByTheWordsThatAskedForThem) {
+  Write("plain", std::string(100, 'x'));
+  const auto known = MeasureInputs({"plain", "./plain", "missing"}, options_, nullptr);
+  ASSERT_TRUE(known.ok()) << known.status().ToString();
+  EXPECT_EQ(*known, (std::map<std::string, uint64_t>{{"plain", 100}, {"./plain", 100}}));
+}
+
+TEST_F(InputsTest, AnOutputIsClaimedOnceByWhateverPath) {
+  ASSERT_TRUE(MakeDirectories(root_ + "/real").ok());
+  ASSERT_EQ(symlink("real", (root_ + "/link").c_str()), 0);
+  const auto held = [&](const std::string& path) {
+    const auto claim = OutputClaim::Take(root_ + "/" + path);
+    return !claim.ok() && claim.status().code() == Code::kRejected;
+  };
+  {
+    const auto claim = OutputClaim::Take(root_ + "/real/out");
+    ASSERT_TRUE(claim.ok()) << claim.status().ToString();
+    for (const char* path : {"real/out", "link/out", "real/../real/out", "real/./out"}) EXPECT_TRUE(held(path)) << path;
+    EXPECT_FALSE(held("real/other"));
+  }
+  EXPECT_FALSE(held("real/out")) << "it was given back";
+}
+
+}  // namespace
+}  // namespace mr::ctl
