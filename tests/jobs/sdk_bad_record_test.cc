@@ -138,6 +138,28 @@ TEST(BadRecordTest, TakesBackAcrossTheBorderOfABatch) {
   EXPECT_EQ(got, expected);
 }
 
+// Wherever in the bad record the batch is full: before its first word, between two, at its end.
+TEST(BadRecordTest, TakesBackWhatABatchThatWentOutLeftOfIt) {
+  for (const size_t bytes : {7'000u, 17'000u, 23'000u, 31'000u, 37'000u}) {
+    for (const int words : {1, 2, 3}) {
+      TestRecords lines;
+      std::string expected;
+      for (int i = 0; i < 60; ++i) {
+        std::string line;
+        for (int word = 0; word < words; ++word) line += std::string(bytes + 97 * static_cast<size_t>(i), static_cast<char>('a' + i % 26)) + " ";
+        if (i % 2 == 1) line += "bad";
+        else expected += std::string(static_cast<size_t>(words), static_cast<char>('a' + i % 26));
+        lines.push_back(Line(line));
+      }
+      OperatorTest<Words> test;
+      test.MaxBadRecords(100).Feed(lines).End();
+      std::string got;
+      for (const auto& [word, n] : test.Emitted<std::string, int64_t>()) got += word.substr(0, 1);
+      EXPECT_EQ(got, expected) << words << " words of " << bytes;
+    }
+  }
+}
+
 TEST(BadRecordTest, TheFirstOneFailsByDefault) {
   OperatorTest<Words> test;
   EXPECT_EQ(MessageOf([&] { test.Feed({Line("a"), Line("bad")}, 0, 100); }),
