@@ -431,7 +431,8 @@ Result<std::vector<QueueStatus>> Client::Queues() {
 
 Status Client::SetQueue(const std::string& queue, std::optional<double> weight, std::optional<uint32_t> min_share,
                         std::optional<uint32_t> max_share) {
-  return Drop(impl_->Call<bool>([&](Master& master) {
+  // By value: a call that --timeout or an interrupt ends may be sent behind that.
+  return Drop(impl_->Call<bool>([queue, weight, min_share, max_share](Master& master) {
     auto request = master.setQueueRequest();
     request.setQueue(queue.c_str());
     request.setWeight(weight.value_or(0));

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <future>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "common/io/clock.h"
@@ -110,6 +112,30 @@ TEST_F(ClientTest, AFileIsSentInPiecesAndAnEmptyOneAsOne) {
     next += pieces[i].second;
   }
   EXPECT_EQ(next, size);
+}
+
+// As one is that --timeout ends before the loop came to it.
+TEST_F(ClientTest, ACallThatIsNotWaitedForIsSentAsItWasGiven) {
+  Client client(master_.address());
+  ASSERT_TRUE(client.WaitConnected().ok());
+  std::promise<void> go;
+  client.loop().Post([free = go.get_future().share()] { free.wait(); });
+  SetTimeLimit(Instant{Now().ns - 1});
+  const std::string name(100, 'q');
+  {
+    const auto gone = std::make_unique<std::string>(name);
+    EXPECT_EQ(client.SetQueue(*gone, 2.5, 3, std::nullopt).code(), Code::kDeadline);
+  }
+  EXPECT_EQ(client.Exclude({1}, true).code(), Code::kDeadline) << "its arguments are where those were";
+  go.set_value();
+  const Instant limit = Now() + Seconds(60);
+  while (master_.Queues().empty() && Now() < limit) std::this_thread::yield();
+  const auto queues = master_.Queues();
+  ASSERT_THAT(queues, SizeIs(1));
+  EXPECT_EQ(queues[0].name, name);
+  EXPECT_EQ(queues[0].weight, 2.5);
+  EXPECT_EQ(queues[0].min_share, 3);
+  EXPECT_EQ(queues[0].max_share, -1);
 }
 
 // An accepted job would be submitted once more under another id.
