@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -297,6 +298,33 @@ TEST_F(TaskTest, ReusableOperatorsShareAProcessUntilTheJobEnds) {
     for (int i = 0; i < 400 && kill(pid, 0) == 0; ++i) usleep(5000);
     EXPECT_NE(kill(pid, 0), 0);
   }
+}
+
+// Environment, memory and side files are what a process has once and for all; and jobs do not share one.
+TEST_F(TaskTest, AProcessIsReusedOnlyByTasksThatWantTheSameOfIt) {
+  const std::string path = Write("reuse", "one two\n");
+  const auto pid_of = [&](const std::function<void(TaskSpec*)>& change) {
+    TaskSpec s = Spec("tokens.reusable", MR_REUSABLE);
+    AddSplit(&s, path);
+    s.ports = {Shuffle(1)};
+    change(&s);
+    auto c = std::make_shared<Collector>();
+    c->hold_ = true;
+    auto task = host_->Run(std::move(s), c);
+    while (!c->ended() && c->count() == 0) std::this_thread::yield();
+    const int pid = task->pid();
+    c->Release();
+    EXPECT_EQ(c->Wait().end, TaskEnd::kDone);
+    return pid;
+  };
+  const auto same = [](TaskSpec*) {};
+  const int first = pid_of(same);
+  EXPECT_EQ(pid_of(same), first);
+  EXPECT_NE(pid_of([](TaskSpec* s) { s->attempt.task.job = {1, 2}; }), first) << "another job";
+  EXPECT_NE(pid_of([](TaskSpec* s) { s->env = {{"A", "1"}}; }), first) << "another environment";
+  EXPECT_NE(pid_of([](TaskSpec* s) { s->memory_bytes = 1 << 30; }), first) << "another limit of memory";
+  EXPECT_NE(pid_of([](TaskSpec* s) { s->files_directory = "/tmp"; }), first) << "other side files";
+  EXPECT_EQ(pid_of(same), first) << "it was idle meanwhile";
 }
 
 TEST_F(TaskTest, SlowStoreHoldsTheOperatorBack) {
