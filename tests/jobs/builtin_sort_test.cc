@@ -61,7 +61,8 @@ TEST(SortTest, FieldsNumbersAndUniqueLines) {
   EXPECT_THAT(sorted({"-k", "1,1r", "-k", "2n"}), ElementsAre("d", "c  -1.5 y", "b 10 a", "b 10 x", "a 9 x", "a 10 z"));
   EXPECT_THAT(sorted({"-n", "-k", "2,2r", "-s"}), ElementsAre("a 9 x", "b 10 x", "a 10 z", "b 10 a", "c  -1.5 y", "d"))
       << "a key that says something of its own is no number";
-  EXPECT_THAT(sorted({"-n", "-r", "-k", "2,2", "-s"}), ElementsAre("b 10 x", "a 10 z", "b 10 a", "a 9 x", "d", "c  -1.5 y"));
+  EXPECT_THAT(sorted({"-n", "-r", "-k", "2,2", "-s"}),
+              ElementsAre("b 10 x", "a 10 z", "b 10 a", "a 9 x", "d", "c  -1.5 y"));
   EXPECT_THAT(PlanRefusal("sort", {"-k", "0"}), HasSubstr("is no key"));
   EXPECT_THAT(PlanRefusal("sort", {"-k", "2,1"}), HasSubstr("ends before it begins"));
   EXPECT_THAT(PlanRefusal("sort", {"-k", "1d"}), HasSubstr("only n and r"));
@@ -124,10 +125,13 @@ TEST(TeraSortTest, ValidateSeesOrderWithinSplitsBetweenThemAndBetweenFiles) {
     for (const char key : keys) text += std::string(1, key) + std::string(99, 'x');
     return text;
   };
-  const auto validate = [&](const std::string& one, const std::string& two, uint64_t split_bytes, bool unsorted = false) {
+  const auto validate = [&](const std::string& one, const std::string& two, uint64_t split_bytes,
+                            bool unsorted = false) {
     LocalJob job(Builtins(), {.split_bytes = split_bytes, .reduces = 2});
     job.Input("one", rows(one)).Input("two", rows(two));
-    return job.Run("terasort", unsorted ? std::vector<std::string>{"validate", "--unsorted"} : std::vector<std::string>{"validate"});
+    std::vector<std::string> args = {"validate"};
+    if (unsorted) args.push_back("--unsorted");
+    return job.Run("terasort", args);
   };
   for (const uint64_t split_bytes : {100u, 250u, 10'000u}) {
     const LocalResult good = validate("aabc", "cdd", split_bytes);

@@ -236,11 +236,14 @@ TEST(SessionizeTest, CutsWhereNothingCameForAWhile) {
 TEST(SessionizeTest, YearsHaveTheirLeapDays) {
   std::string csv = "u,t\n";
   std::vector<std::string> expected;
-  for (const auto& [year, leap] : {std::pair("1900", false), {"2000", true}, {"2023", false}, {"2024", true}, {"2100", false}}) {
+  const std::pair<std::string, bool> years[] = {
+      {"1900", false}, {"2000", true}, {"2023", false}, {"2024", true}, {"2100", false}};
+  for (const auto& [year, leap] : years) {
     const std::string last = std::string(year) + "-02-28 23:59:59", next = std::string(year) + "-03-01 00:00:00";
     csv += std::string(year) + "," + last + "\n" + year + "," + next + "\n";
     if (leap) {
-      expected.insert(expected.end(), {std::string(year) + ",1," + last + "," + last + ",1", std::string(year) + ",2," + next + "," + next + ",1"});
+      expected.push_back(year + ",1," + last + "," + last + ",1");
+      expected.push_back(year + ",2," + next + "," + next + ",1");
     } else {
       expected.push_back(std::string(year) + ",1," + last + "," + next + ",2");
     }

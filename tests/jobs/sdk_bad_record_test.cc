@@ -146,7 +146,8 @@ TEST(BadRecordTest, TakesBackWhatABatchThatWentOutLeftOfIt) {
       std::string expected;
       for (int i = 0; i < 60; ++i) {
         std::string line;
-        for (int word = 0; word < words; ++word) line += std::string(bytes + 97 * static_cast<size_t>(i), static_cast<char>('a' + i % 26)) + " ";
+        const std::string word(bytes + 97 * static_cast<size_t>(i), static_cast<char>('a' + i % 26));
+        for (int n = 0; n < words; ++n) line += word + " ";
         if (i % 2 == 1) line += "bad";
         else expected += std::string(static_cast<size_t>(words), static_cast<char>('a' + i % 26));
         lines.push_back(Line(line));

@@ -211,7 +211,8 @@ TEST(ChainTest, OperatorsReadEachOtherByTheirEdges) {
 // Whichever of its readers comes last.
 TEST(ChainTest, APortIsSortedWhereOneOfItsReadersGroups) {
   for (const bool group_first : {true, false}) {
-    const Plan plan = Chained({OpStepOf("split", {"/in"}), OpStepOf("a", {"@split"}, {group_first ? "group" : "all_to_all"}),
+    const Plan plan = Chained({OpStepOf("split", {"/in"}),
+                               OpStepOf("a", {"@split"}, {group_first ? "group" : "all_to_all"}),
                                OpStepOf("b", {"@split"}, {group_first ? "all_to_all" : "group"}),
                                OpStepOf("end", {"@a", "@b"}, {"many_to_one"})});
     EXPECT_TRUE(plan.stages[0].ports[0].sorted);

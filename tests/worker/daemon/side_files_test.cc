@@ -42,7 +42,9 @@ class SideFilesTest : public testing::Test {
     std::optional<Result<std::string>> got;
     kj::Promise<void> waits = nullptr;
     loop_.Run([&] {
-      waits = files_->Directory(job, files).then([&](Result<std::string> r) { got = std::move(r); }).eagerlyEvaluate(nullptr);
+      waits = files_->Directory(job, files)
+                  .then([&](Result<std::string> r) { got = std::move(r); })
+                  .eagerlyEvaluate(nullptr);
     });
     while (!loop_.Run([&] {
       RunPosted();

@@ -32,7 +32,8 @@ constexpr auto kLimit = std::chrono::seconds(60);  // only failures take so long
 
 class FakeTask : public RunningTask {
  public:
-  void Feed(uint32_t, uint32_t, uint32_t partition, std::string bytes, bool last, std::function<void()> taken) override {
+  void Feed(uint32_t, uint32_t, uint32_t partition, std::string bytes, bool last,
+            std::function<void()> taken) override {
     fed.push_back({partition, std::move(bytes), last});
     if (taken) taken();
   }
@@ -339,7 +340,9 @@ class ReaderTest : public WorkerTest {
   }
   // Of the copy that was asked last.
   void Break() {
-    loop_.Run([&] { feeder_->OnSegmentFailed(*Copy(0, requests_.back().from.worker.value), Unavailable("gone"), true); });
+    loop_.Run([&] {
+      feeder_->OnSegmentFailed(*Copy(0, requests_.back().from.worker.value), Unavailable("gone"), true);
+    });
   }
   void Done(uint32_t task, const FetchMeasure& measure) {
     loop_.Run([&] { feeder_->OnSegmentDone(*Copy(task, 2), measure); });

@@ -145,7 +145,8 @@ TEST(CsvTest, QuotesOfOneFileSayNothingOfTheNextOneOfTheirTask) {
   mr_open_args args{};
   const mr_operator& op = *CsvQuotesOperator();
   void* counter = op.open(&args, &host);
-  for (const auto& [name, text] : {std::pair<std::string, std::string>{"first", open}, {"second", plain}, {"third", plain}}) {
+  const std::pair<std::string, std::string> files[] = {{"first", open}, {"second", plain}, {"third", plain}};
+  for (const auto& [name, text] : files) {
     const std::string bytes = MakeBatch({{"", text}});
     mr_batch batch{};
     batch.input_file = {name.data(), name.size()};

@@ -340,7 +340,8 @@ TEST(SortBufferTest, KeysThatACustomOrderCallsEqualKeepTheOrderOfEmission) {
   int number = 0;
   for (auto& batch : batches) {
     for (int i = 0; i < 100; ++i, ++number) {
-      batch.push_back({std::string(1, static_cast<char>('a' + i % 3)) + std::to_string(number % 7), std::to_string(number)});
+      const std::string letter(1, static_cast<char>('a' + i % 3));
+      batch.push_back({letter + std::to_string(number % 7), std::to_string(number)});
     }
   }
   SortBuffer::Options options = SortOptions(1 << 30);
