@@ -183,6 +183,22 @@ TEST(RedundancyTest, DamageThatALocalReadFindsIsMendedAndQuarantineIsEmptied) {
   EXPECT_TRUE(back.out == *ReadFile(dir + "/in"));
 }
 
+TEST(RedundancyTest, AMergeOfPartsOfWhichOneCannotBeReadFailsAndLeavesNoFile) {
+  Cluster cluster({.workers = 1, .slots = 1});
+  ASSERT_TRUE(cluster.Start().ok());
+  const std::string dir = cluster.directory();
+  WriteWords(dir + "/in", 200, 3);
+  ASSERT_EQ(cluster.Mrctl({"fs", "put", dir + "/in", "/d/part-r-00000"}).exit, 0);
+  ASSERT_EQ(DamageAll(cluster.worker_data(0)), 1u);
+  ASSERT_EQ(cluster.Mrctl({"fs", "put", dir + "/in", "/d/part-r-00001"}).exit, 0);
+  for (const std::string& target : {dir + "/merged", std::string("-")}) {
+    const RunResult merge = cluster.Mrctl({"fs", "getmerge", "/d", target});
+    EXPECT_NE(merge.exit, 0) << target;
+    EXPECT_NE(merge.err.find("/d/part-r-00000"), std::string::npos) << merge.err;
+  }
+  EXPECT_FALSE(PathExists(dir + "/merged"));
+}
+
 TEST(RedundancyTest, WhereEachReplicaIsDamagedTheErrorAndTheDoctorNameThem) {
   Cluster cluster({.workers = 3, .slots = 1});
   ASSERT_TRUE(cluster.Start().ok());
