@@ -131,6 +131,10 @@ void Child::Kill() {
   KillRound(Now() + kTreeLimit);
 }
 
+void Child::KillAtOnce() {
+  if (!exited_) KillChild(process_);
+}
+
 void Child::KillRound(Instant give_up) {
   if (exited_) return;
   // What is left then comes to this process.

@@ -214,6 +214,7 @@ Helper::Helper(Helper&& other) noexcept
       pid_(std::exchange(other.pid_, 0)),
       lost_(other.lost_),
       children_(std::move(other.children_)),
+      ended_(std::move(other.ended_)),
       lives_(std::move(other.lives_)),
       life_(std::move(other.life_)),
       lease_(std::move(other.lease_)) {}
@@ -230,16 +231,24 @@ Status Helper::Replace() {
   End();
   MR_RETURN_IF_ERROR(Launch());
   lost_ = false;
+  ended_.clear();
   for (const auto& [pid, child] : children_) {
-    const task::SpawnRequest adopt{task::HelperOp::kAdopt, pid, child.leased};
+    const task::SpawnRequest adopt = Request(task::HelperOp::kAdopt, pid, child.leased);
     task::SendWithFds(socket_.get(), &adopt, sizeof adopt, {child.own_control, child.own_log}, 0);
   }
   return Status::Ok();
 }
 
+task::SpawnRequest Helper::Request(task::HelperOp op, pid_t pid, bool leased) {
+  task::SpawnRequest request{op, pid, leased, static_cast<uint32_t>(ended_.size())};
+  std::copy(ended_.begin(), ended_.end(), request.ended);
+  ended_.clear();
+  return request;
+}
+
 Result<Spawned> Helper::Spawn(const ChildFds& with, bool leased) {
   const std::lock_guard lock(registry_mutex);
-  const task::SpawnRequest request{task::HelperOp::kSpawn, 0, leased};
+  const task::SpawnRequest request = Request(task::HelperOp::kSpawn, 0, leased);
   const std::vector<int> sent = {with.control, with.arena, with.log, with.own_control, with.own_log};
   if (int error = task::SendWithFds(socket_.get(), &request, sizeof request, sent, 0)) {
     lost_ = true;
@@ -269,8 +278,12 @@ Helper::Exit Helper::Reap(const Spawned& child) {
   // The child stays a zombie while its group is killed, so that its number is not given away.
   waitid(static_cast<idtype_t>(P_PIDFD), child.pidfd.get(), &info, WEXITED | WNOWAIT);
   kill(-child.pid, SIGKILL);
-  const task::SpawnRequest forget{task::HelperOp::kForget, child.pid};
-  task::SendWithFds(socket_.get(), &forget, sizeof forget, {}, 0);
+  ended_.push_back(child.pid);
+  // The lease knows a child by its number, which is given away from here on.
+  if (children_[child.pid].leased || ended_.size() == task::SpawnRequest::kMostEnded) {
+    const task::SpawnRequest forget = Request(task::HelperOp::kForget);
+    task::SendWithFds(socket_.get(), &forget, sizeof forget, {}, 0);
+  }
   waitid(static_cast<idtype_t>(P_PIDFD), child.pidfd.get(), &info, WEXITED);
   Registry().erase(child.pid);
   children_.erase(child.pid);

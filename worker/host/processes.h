@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "common/base/status.h"
 #include "common/base/time.h"
@@ -89,6 +90,8 @@ class Helper {
   Status Launch();
   Status AwaitHello();
   void End();
+  // Reports ended_ along.
+  task::SpawnRequest Request(task::HelperOp op, pid_t pid = 0, bool leased = false);
 
   std::string mrtask_path_, preload_;
   UniqueFd socket_;
@@ -99,6 +102,7 @@ class Helper {
     int own_control = -1, own_log = -1;
   };
   std::map<pid_t, Made> children_;
+  std::vector<pid_t> ended_;  // reaped, and not yet reported to the helper process; at most SpawnRequest::kMostEnded
   std::string lives_, life_;
   std::shared_ptr<LeaseClock> lease_;
 };

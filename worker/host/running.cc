@@ -335,7 +335,7 @@ const char* Running::TakeDone(Packet& packet) {
     }
   }
   done_ = std::move(result);
-  if (!keep_ || done_->outcome != task::Outcome::kDone) child_->Kill();  // it has flushed its log
+  if (!keep_ || done_->outcome != task::Outcome::kDone) child_->KillAtOnce();  // it has flushed its log
   EndIfComplete();
   return nullptr;
 }

@@ -40,17 +40,6 @@ void CleanEnvironment() {
   for (const std::string& name : loader) unsetenv(name.c_str());
 }
 
-// How much sooner than the daemon a child is to be taken when the machine's memory ends, of 1000 (the
-// kernel's scale: half of all memory; guess).
-constexpr int kOomScoreAbove = 500;
-void RaiseOomScore() {
-  const int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
-  if (fd < 0) return;  // no /proc
-  char text[16] = {};
-  if (pread(fd, text, sizeof text - 1, 0) > 0) dprintf(fd, "%d", std::min(1000, atoi(text) + kOomScoreAbove));
-  close(fd);
-}
-
 // When the daemon is gone, the helper ends this process, with all that it has started: killed at once it would let go of
 // these. Where the helper was killed, too, it ends alone, later than the helper would have ended it.
 void EndLater(int) {
@@ -77,10 +66,8 @@ void Isolate(int control, int log, pid_t daemon) {
   setrlimit(RLIMIT_CORE, &no_core);
   // What it starts stays below it, where the daemon and the helper find it (process_tree.h).
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  RaiseOomScore();
   for (int s : {SIGPIPE, SIGINT, SIGTERM, SIGXFSZ}) signal(s, SIG_DFL);
-  const int null = open("/dev/null", O_RDONLY);
-  if (null < 0 || dup2(null, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0) Die("dup2");
+  if (dup2(log, 1) < 0 || dup2(log, 2) < 0) Die("dup2");
   if (dup3(control, kControlFd, O_CLOEXEC) < 0) Die("dup3");
   syscall(SYS_close_range, 3u, static_cast<unsigned>(kControlFd - 1), 0u);
   syscall(SYS_close_range, static_cast<unsigned>(kControlFd + 1), ~0u, 0u);

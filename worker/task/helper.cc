@@ -2,10 +2,13 @@
 // on without exec. CLONE_PARENT makes the daemon the child's parent (it waits on the pidfd). When the daemon is gone, however
 // it ended, the helper ends the children and all that they have started. clone3 is refused by Docker's seccomp profile.
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,7 +28,7 @@ namespace {
 // How long all that children have started may take to end when the daemon is gone (all of an attempt ends within 2 s).
 constexpr Duration kEndLimit = Millis(1500);
 
-// A child that the daemon has not reaped, and the daemon's ends of its socket and of its log (SpawnFd).
+// A child that the daemon has not reaped, as far as it said, and the daemon's ends of its socket and of its log (SpawnFd).
 struct Kept {
   UniqueFd pidfd, control, log;
   bool ended() const {
@@ -55,6 +58,26 @@ void EndAll(const Children& children) {
   if (const char* life = getenv(kMarkVariable)) KillMarked(std::string(kMarkVariable) + "=" + life, "", kEndLimit);
 }
 
+// How much sooner than the daemon a child is to be taken when the machine's memory ends, of 1000 (the
+// kernel's scale: half of all memory; guess).
+constexpr int kOomScoreAbove = 500;
+
+// What children inherit, once for all: opening a file takes each of them some 10 us. The helper is to be taken sooner, too: it is
+// replaced.
+bool PrepareForChildren() {
+  const UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!null.valid() || dup2(null.get(), 0) < 0) {
+    dprintf(2, "mrtask: cannot open /dev/null, the standard input of tasks: %s\n", strerror(errno));
+    return false;
+  }
+  const int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+  if (fd < 0) return true;  // no /proc
+  char text[16] = {};
+  if (pread(fd, text, sizeof text - 1, 0) > 0) dprintf(fd, "%d", std::min(1000, atoi(text) + kOomScoreAbove));
+  close(fd);
+  return true;
+}
+
 SpawnReply Spawn(int socket, std::vector<UniqueFd>& fds, pid_t daemon, UniqueFd* pidfd) {
   if (fds.size() != kSpawnFds) return {0, EBADMSG};
   int fd = -1;
@@ -76,6 +99,7 @@ int HelperMain(int socket, const std::string& library, uint32_t protocol) {
   setsid();
   signal(SIGINT, SIG_IGN);
   signal(SIGTERM, SIG_IGN);
+  if (!PrepareForChildren()) return 1;
   const HelperHello hello;
   if (SendWithFds(socket, &hello, sizeof hello, {}, 0) != 0 || protocol != kTaskProtocol) return 1;
   // Where it cannot be loaded, the tasks that want it say so.
@@ -91,12 +115,12 @@ int HelperMain(int socket, const std::string& library, uint32_t protocol) {
     SpawnRequest request;
     std::vector<UniqueFd> fds;
     const long got = ReceiveWithFds(socket, &request, sizeof request, &fds, 0);
-    if (got != sizeof request) break;
-    if (request.op == HelperOp::kForget) {
-      children.erase(request.pid);
-      lease.Forget(request.pid);
-      continue;
+    if (got != sizeof request || request.ended_count > SpawnRequest::kMostEnded) break;
+    for (uint32_t i = 0; i < request.ended_count; ++i) {
+      children.erase(request.ended[i]);
+      lease.Forget(request.ended[i]);
     }
+    if (request.op == HelperOp::kForget) continue;
     if (request.op == HelperOp::kAdopt) {
       // Not reaped by now: the daemon waits for no child while it replaces the helper.
       UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, request.pid, 0)));

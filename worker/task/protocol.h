@@ -26,7 +26,7 @@ namespace mr::task {
 inline constexpr int kLostDaemon = 71;
 
 // To be raised with every change of what is in this file, or of the blobs and batches that it carries.
-inline constexpr uint32_t kTaskProtocol = 8;
+inline constexpr uint32_t kTaskProtocol = 9;
 
 // ---- Arena -------------------------------------------------------------------------------------
 
@@ -238,16 +238,21 @@ static_assert(sizeof(LeasePage) <= kLeaseBytes);
 
 enum class HelperOp : uint32_t {
   kSpawn = 1,   // descriptors: all of SpawnFd; answered
-  kForget = 2,  // `pid` has ended and all that it started: no answer
+  kForget = 2,  // nothing but `ended`: no answer
   kAdopt = 3,   // `pid` is a child that a helper before this one made; descriptors: kOwnControl, kOwnLog; no answer
 };
 // Descriptors of a request, in order. The helper holds the daemon's own ends for as long as the child lives: nothing in a child
 // sees that the daemon is gone (a closed socket, SIGPIPE) and ends before the helper has ended what the child has started.
 enum SpawnFd : uint32_t { kTheirControl = 0, kTheirArena, kTheirLog, kOwnControl, kOwnLog, kSpawnFds };
 struct SpawnRequest {
+  // Children whose end is reported with one request. A message for each wakes the helper once more per attempt.
+  static constexpr uint32_t kMostEnded = 16;
+
   HelperOp op = HelperOp::kSpawn;
-  int32_t pid = 0;
+  int32_t pid = 0;      // of kAdopt
   uint32_t leased = 0;  // of kSpawn and kAdopt: the helper ends it when the lease runs out
+  uint32_t ended_count = 0;
+  int32_t ended[kMostEnded] = {};  // have ended and been reaped, and all that they started has ended
 };
 struct SpawnReply {
   int32_t pid = 0;

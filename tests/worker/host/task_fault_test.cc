@@ -370,6 +370,17 @@ TEST_F(TaskFaultTest, AHostThatCanHaveNoHelperSaysThatItIsOver) {
   EXPECT_EQ(fatal, r.message);
 }
 
+// It holds three of each child: its pidfd, and the daemon's ends of its socket and of its log.
+TEST_F(TaskFaultTest, TheHelperHoldsFewDescriptorsOfAttemptsThatHaveEnded) {
+  ASSERT_EQ(RunOn(Spec("echo"))->Wait().end, TaskEnd::kDone);
+  ASSERT_EQ(Helpers().size(), 1u);
+  const std::filesystem::path open = "/proc/" + std::to_string(Helpers()[0]) + "/fd";
+  const auto count = [&] { return std::distance(std::filesystem::directory_iterator(open), {}); };
+  const auto before = count();
+  for (int i = 0; i < 40; ++i) ASSERT_EQ(RunOn(Spec("echo"))->Wait().end, TaskEnd::kDone);
+  EXPECT_TRUE(Soon([&] { return count() <= before + 3 * task::SpawnRequest::kMostEnded; })) << count() << ", before: " << before;
+}
+
 TEST_F(TaskFaultTest, AChildIsTakenBeforeTheDaemonAndGainsNoRights) {
   auto c = RunOn(Spec("spin"));
   ASSERT_TRUE(Soon([&] { return task_->pid() != 0; }));
