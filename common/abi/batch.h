@@ -187,8 +187,7 @@ class BatchBuilder {
   void MoveTail(uint32_t n, BatchBuilder* to) {
     for (uint32_t i = n; i < size(); ++i) {
       const uint32_t key = i == 0 ? 0 : key_end_[i - 1], value = i == 0 ? 0 : value_end_[i - 1];
-      to->Add(keys_.view().substr(key, key_end_[i] - key),
-              values_.view().substr(value, value_end_[i] - value));
+      to->Add(keys_.view().substr(key, key_end_[i] - key), values_.view().substr(value, value_end_[i] - value));
     }
     Truncate(n);
   }

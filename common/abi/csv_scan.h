@@ -200,7 +200,7 @@ bool ScanBlock(const CsvBlock& block, const CsvDialect& dialect, CsvScan* scan, 
   uint64_t wrong = (opens & ~((stops | closes) << 1 | uint64_t{fits})) | (closes & ~(may_follow >> 1) & ~last_bit);
   if (state == CsvState::kQuoteSeen) wrong |= ~may_follow & 1;
   if (wrong != 0) return WalkQuotes(block, dialect, scan, on_end);
-  state = (inside & last_bit) != 0                  ? CsvState::kQuoted
+  state = (inside & last_bit) != 0         ? CsvState::kQuoted
           : (block.quotes & last_bit) != 0 ? CsvState::kQuoteSeen
                                            : BehindByte(last, dialect.separator);
   return ReportEnds(block.ends & ~inside, on_end);
@@ -246,9 +246,9 @@ inline std::string_view WithoutByteOrderMark(std::string_view file) {
 
 // One record of a text.
 struct CsvRecord {
-  std::string_view text;        // without its line end
-  std::string_view with_end;    // of the last one of a text it may be missing
-  bool bad = false;             // breaks the rules: text stands behind a closing quote, or a quote is never closed
+  std::string_view text;      // without its line end
+  std::string_view with_end;  // of the last one of a text it may be missing
+  bool bad = false;           // breaks the rules: text stands behind a closing quote, or a quote is never closed
 };
 
 // f(record) for each record of a text that begins with one and does not end within one, but for the file's last.

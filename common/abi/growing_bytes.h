@@ -43,7 +43,9 @@ class GrowingBytes {
  public:
   GrowingBytes() = default;
   GrowingBytes(GrowingBytes&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), room_(std::exchange(other.room_, 0)) {}
+      : data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        room_(std::exchange(other.room_, 0)) {}
   GrowingBytes& operator=(GrowingBytes&& other) noexcept {
     if (this == &other) return *this;
     std::free(data_);

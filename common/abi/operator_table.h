@@ -27,19 +27,20 @@ extern "C" {
 
 /* What fail_as() says of a failure: whose fault it is, which decides what becomes of the task. */
 enum mr_failure {
-  MR_FAILURE_USER = 0,      /* as fail(): charged to the task's budget of retries */
-  MR_FAILURE_RETRYABLE = 1, /* of what is around the operator: tried again as after a full disk, elsewhere where possible */
-  MR_FAILURE_FINAL = 2,     /* of the input, or of what the job was told: any attempt would find the same, so the job
-                               fails at once. A host that does not know it takes it for MR_FAILURE_USER. */
+  MR_FAILURE_USER = 0, /* as fail(): charged to the task's budget of retries */
+  MR_FAILURE_RETRYABLE =
+      1,                /* of what is around the operator: tried again as after a full disk, elsewhere where possible */
+  MR_FAILURE_FINAL = 2, /* of the input, or of what the job was told: any attempt would find the same, so the job
+                           fails at once. A host that does not know it takes it for MR_FAILURE_USER. */
 };
 
 enum mr_operator_flags {
-  MR_DETERMINISTIC = 1,  /* equal input gives equal output, in order */
-  MR_UNORDERED = 2,      /* the order of its output records carries no meaning */
-  MR_SIDE_EFFECTS = 4,   /* acts outside the engine: never copied, cloned or combined with others */
-  MR_REUSABLE = 8,       /* leaves nothing behind in its process: open() may be called again */
-  MR_ASSOCIATIVE = 16,   /* combine() may be applied to any subset of a group, any number of times */
-  MR_RAW_BLOCKS = 32,    /* of a text split: wants whole blocks of whole lines, each as one record */
+  MR_DETERMINISTIC = 1, /* equal input gives equal output, in order */
+  MR_UNORDERED = 2,     /* the order of its output records carries no meaning */
+  MR_SIDE_EFFECTS = 4,  /* acts outside the engine: never copied, cloned or combined with others */
+  MR_REUSABLE = 8,      /* leaves nothing behind in its process: open() may be called again */
+  MR_ASSOCIATIVE = 16,  /* combine() may be applied to any subset of a group, any number of times */
+  MR_RAW_BLOCKS = 32,   /* of a text split: wants whole blocks of whole lines, each as one record */
 };
 
 typedef struct mr_bytes {
@@ -56,7 +57,7 @@ typedef struct mr_batch {
   uint32_t upstream_task; /* of an edge that is not grouped: which upstream task made it */
   uint64_t offset;        /* of a split: byte offset in its file of the first record */
   mr_bytes data;
-  mr_bytes input_file;    /* of a split: its file; a task may read several, one after the other */
+  mr_bytes input_file; /* of a split: its file; a task may read several, one after the other */
 } mr_batch;
 
 /* Bounds of one attempt's counters. One more counter, or a longer group or name, fails the attempt for good
@@ -64,7 +65,7 @@ typedef struct mr_batch {
  * added up in the master's memory, so they are for totals; what varies with the data is output. (Guesses; Hadoop allows
  * 120 counters, names of 64 and groups of 128 bytes.) */
 #define MR_MAX_COUNTERS 256
-#define MR_HOST_COUNTERS 2 /* on top: the host's own, "mr": "bad_records" and "bad_bytes" */
+#define MR_HOST_COUNTERS 2      /* on top: the host's own, "mr": "bad_records" and "bad_bytes" */
 #define MR_MAX_COUNTER_NAME 256 /* bytes, of a group and of a name */
 
 /* Where text is written; write() may be called several times. */
@@ -102,8 +103,8 @@ typedef struct mr_host {
   /* Not 0: the attempt was told to end, and what it emits from now on is dropped. Whoever has asked once gets half a
    * second between that and SIGKILL; others get none. */
   int (*cancelled)(void* context);
-  /* The operator is at work: the time in which an attempt may show no progress (submit --task-timeout) begins anew. Input
-   * taken, output and counters say the same; this is for who has none of them to show for long. May be null. */
+  /* The operator is at work: the time in which an attempt may show no progress (submit --task-timeout) begins anew.
+   * Input taken, output and counters say the same; this is for who has none of them to show for long. May be null. */
   void (*progress)(void* context);
   /* As bad_record() for `records` records (lines of a table, mostly) of `bytes` bytes together that are skipped at
    * once. */
@@ -118,11 +119,11 @@ typedef struct mr_host {
 
 typedef struct mr_open_args {
   uint32_t struct_size;
-  mr_bytes config;  /* the stage's config bytes, as the job's plan set them */
+  mr_bytes config; /* the stage's config bytes, as the job's plan set them */
   uint32_t stage, task, tasks, attempt;
-  uint32_t inputs;  /* number of inputs of the stage */
-  uint32_t ports;   /* number of output ports of the stage */
-  const uint32_t* partitions; /* per port: its number of partitions (1 for files) */
+  uint32_t inputs;                                     /* number of inputs of the stage */
+  uint32_t ports;                                      /* number of output ports of the stage */
+  const uint32_t* partitions;                          /* per port: its number of partitions (1 for files) */
   mr_bytes job_id, attempt_id, stage_name, input_file; /* text; input_file: the first, empty unless a split */
   /* From here on: MR_HAS. */
   mr_bytes files_directory; /* with the job's side files under their names; empty where it has none */
@@ -131,8 +132,8 @@ typedef struct mr_open_args {
 typedef int (*mr_emit_fn)(void* context, mr_bytes batch);
 
 /* The types of a record's key and value as tags: short texts such as "i64", "str" or "pair<str,i64>"
- * (common/abi/type_tags.h has the rules). Two types with one tag have the same bytes. Null or "?": the type is not known,
- * which matches every other. This struct never grows. */
+ * (common/abi/type_tags.h has the rules). Two types with one tag have the same bytes. Null or "?": the type is not
+ * known, which matches every other. This struct never grows. */
 typedef struct mr_record_type {
   const char* key;
   const char* value;
@@ -159,8 +160,8 @@ typedef struct mr_operator {
   int (*partition)(void* op, uint32_t port, mr_bytes batch, uint32_t partitions, uint32_t* out);
   /* Optional, the slow path: order of two keys, negative, 0 or positive. */
   int (*compare)(void* op, mr_bytes a, mr_bytes b);
-  /* From here on: MR_HAS. Types, compared between the stages of a job before it starts; they change nothing at run time.
-   * Type of each input. The last one listed holds for all further inputs. Files are not compared. */
+  /* From here on: MR_HAS. Types, compared between the stages of a job before it starts; they change nothing at run
+   * time. Type of each input. The last one listed holds for all further inputs. Files are not compared. */
   const mr_record_type* input_types;
   uint32_t input_type_count; /* 0: the inputs are not known */
   uint32_t port_type_count;

@@ -8,8 +8,7 @@
 
 namespace mr {
 
-[[noreturn]] inline void CheckFailed(const char* file, int line, const char* condition,
-                                     const std::string& detail) {
+[[noreturn]] inline void CheckFailed(const char* file, int line, const char* condition, const std::string& detail) {
   std::fprintf(stderr, "%s:%d: check failed: %s %s\n", file, line, condition, detail.c_str());
   std::fflush(stderr);
   std::abort();
@@ -17,8 +16,8 @@ namespace mr {
 
 }  // namespace mr
 
-#define MR_CHECK(condition, ...)                                                         \
-  do {                                                                                   \
-    if (!(condition)) [[unlikely]]                                                       \
-      ::mr::CheckFailed(__FILE__, __LINE__, #condition, ::std::string(__VA_ARGS__));     \
+#define MR_CHECK(condition, ...)                                                     \
+  do {                                                                               \
+    if (!(condition)) [[unlikely]]                                                   \
+      ::mr::CheckFailed(__FILE__, __LINE__, #condition, ::std::string(__VA_ARGS__)); \
   } while (false)

@@ -30,7 +30,9 @@ struct Probe {
   void operator()(M...) const {}
 };
 template <class T>
-concept HasFields = requires { T::Fields(Probe{}); };
+concept HasFields = requires {
+  T::Fields(Probe{});
+};
 template <class T>
 struct IsVector : std::false_type {};
 template <class T>
@@ -45,34 +47,41 @@ template <class... T>
 struct IsVariant<std::variant<T...>> : std::true_type {};
 
 // The fields of id types, which are plain structs of common/base/ids.h and time.h.
-inline auto Parts(auto& v)
-  requires std::is_same_v<std::remove_const_t<std::remove_reference_t<decltype(v)>>, JobId>
-{ return std::tie(v.epoch, v.seq); }
-inline auto Parts(auto& v)
-  requires std::is_same_v<std::remove_const_t<std::remove_reference_t<decltype(v)>>, StageId>
-{ return std::tie(v.job, v.stage); }
-inline auto Parts(auto& v)
-  requires std::is_same_v<std::remove_const_t<std::remove_reference_t<decltype(v)>>, TaskId>
-{ return std::tie(v.job, v.stage, v.task); }
-inline auto Parts(auto& v)
-  requires std::is_same_v<std::remove_const_t<std::remove_reference_t<decltype(v)>>, AttemptId>
-{ return std::tie(v.task, v.number); }
-inline auto Parts(auto& v)
-  requires std::is_same_v<std::remove_const_t<std::remove_reference_t<decltype(v)>>, OutputId>
-{ return std::tie(v.task, v.generation); }
-inline auto Parts(auto& v)
-  requires std::is_same_v<std::remove_const_t<std::remove_reference_t<decltype(v)>>, WorkerId> ||
-           std::is_same_v<std::remove_const_t<std::remove_reference_t<decltype(v)>>, BlockId>
-{ return std::tie(v.value); }
-inline auto Parts(auto& v)
-  requires std::is_same_v<std::remove_const_t<std::remove_reference_t<decltype(v)>>, Duration> ||
-           std::is_same_v<std::remove_const_t<std::remove_reference_t<decltype(v)>>, Instant>
-{ return std::tie(v.ns); }
-inline auto Parts(auto& v)
-  requires std::is_same_v<std::remove_const_t<std::remove_reference_t<decltype(v)>>, Digest128>
-{ return std::tie(v.low, v.high); }
+inline auto Parts(auto& v) requires std::is_same_v<std::remove_const_t<std::remove_reference_t<decltype(v)>>, JobId> {
+  return std::tie(v.epoch, v.seq);
+}
+inline auto Parts(auto& v) requires std::is_same_v<std::remove_const_t<std::remove_reference_t<decltype(v)>>, StageId> {
+  return std::tie(v.job, v.stage);
+}
+inline auto Parts(auto& v) requires std::is_same_v<std::remove_const_t<std::remove_reference_t<decltype(v)>>, TaskId> {
+  return std::tie(v.job, v.stage, v.task);
+}
+inline auto Parts(
+    auto& v) requires std::is_same_v<std::remove_const_t<std::remove_reference_t<decltype(v)>>, AttemptId> {
+  return std::tie(v.task, v.number);
+}
+inline auto Parts(
+    auto& v) requires std::is_same_v<std::remove_const_t<std::remove_reference_t<decltype(v)>>, OutputId> {
+  return std::tie(v.task, v.generation);
+}
+inline auto Parts(
+    auto& v) requires std::is_same_v<std::remove_const_t<std::remove_reference_t<decltype(v)>>, WorkerId> ||
+    std::is_same_v<std::remove_const_t<std::remove_reference_t<decltype(v)>>, BlockId> {
+  return std::tie(v.value);
+}
+inline auto Parts(
+    auto& v) requires std::is_same_v<std::remove_const_t<std::remove_reference_t<decltype(v)>>, Duration> ||
+    std::is_same_v<std::remove_const_t<std::remove_reference_t<decltype(v)>>, Instant> {
+  return std::tie(v.ns);
+}
+inline auto Parts(
+    auto& v) requires std::is_same_v<std::remove_const_t<std::remove_reference_t<decltype(v)>>, Digest128> {
+  return std::tie(v.low, v.high);
+}
 template <class T>
-concept HasParts = requires(T& v) { Parts(v); };
+concept HasParts = requires(T& v) {
+  Parts(v);
+};
 
 template <size_t I = 0, class Variant>
 bool EmplaceByIndex(Variant& v, size_t index) {
@@ -123,7 +132,9 @@ class FieldWriter {
 
  private:
   template <class T>
-  void Raw(T v) { out_->append(reinterpret_cast<const char*>(&v), sizeof v); }
+  void Raw(T v) {
+    out_->append(reinterpret_cast<const char*>(&v), sizeof v);
+  }
   std::string* out_;
 };
 

@@ -15,7 +15,7 @@ struct Known {
   std::string_view name;
   Kind kind;
 };
-constexpr Known kRead[] = {{"text", Kind::kText},   {"kv", Kind::kKv},           {"csv", Kind::kCsv},
+constexpr Known kRead[] = {{"text", Kind::kText},   {"kv", Kind::kKv},         {"csv", Kind::kCsv},
                            {"jsonl", Kind::kJsonl}, {"fixed:N", Kind::kFixed}, {"record", Kind::kRecord},
                            {"raw", Kind::kRaw}};
 constexpr Known kWrite[] = {
@@ -44,7 +44,8 @@ Result<FileFormat> Parse(std::string_view name, std::span<const Known> known) {
     list += (list.empty() ? "" : ", ") + std::string(k.name);
     names.push_back(k.name);
   }
-  return InvalidArgument("unknown format '" + std::string(name) + "'" + DidYouMean(name, names) + "; there are " + list);
+  return InvalidArgument("unknown format '" + std::string(name) + "'" + DidYouMean(name, names) + "; there are " +
+                         list);
 }
 
 }  // namespace

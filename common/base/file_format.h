@@ -20,8 +20,8 @@ enum class Compression : uint8_t { kNone, kGzip, kZstd };
 struct FileFormat {
   enum class Kind : uint8_t { kText, kKv, kCsv, kJsonl, kFixed, kRaw, kRecord };
   Kind kind = Kind::kText;
-  uint32_t record_bytes = 0;                    // kFixed
-  CsvDialect csv = {};                          // kCsv
+  uint32_t record_bytes = 0;                     // kFixed
+  CsvDialect csv = {};                           // kCsv
   Compression compression = Compression::kNone;  // to write
   // Records end with newlines, and whole ones can be had as blocks. Those of csv are not always lines.
   // Records of text: their first bytes are no bytes of a compressed file by chance.

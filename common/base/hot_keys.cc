@@ -29,9 +29,8 @@ void HotKeys::Add(uint64_t hash, std::string_view key, bool cut, uint32_t partit
 
 std::vector<HotKey> HotKeys::Top(size_t most) const {
   std::vector<HotKey> top = keys_;
-  std::sort(top.begin(), top.end(), [](const HotKey& a, const HotKey& b) {
-    return a.bytes != b.bytes ? a.bytes > b.bytes : a.hash < b.hash;
-  });
+  std::sort(top.begin(), top.end(),
+            [](const HotKey& a, const HotKey& b) { return a.bytes != b.bytes ? a.bytes > b.bytes : a.hash < b.hash; });
   if (top.size() > most) top.resize(most);
   return top;
 }

@@ -1,8 +1,8 @@
 // The keys that weigh most in a stream of records, found in bounded memory: SpaceSaving (Metwally, Agrawal, El Abbadi:
-// "Efficient Computation of Frequent and Top-k Elements in Data Streams", ICDT 2005), with weights. Of a fixed number of
-// counters each holds a key; a key that has none takes over the smallest one and what is in it. So a key of more than
-// 1/counters of the weight is always kept. What is told of a key is what was seen of it since its counter is its own:
-// never more than there was, and at most 1/counters of the weight less. Pure and deterministic; of one thread.
+// "Efficient Computation of Frequent and Top-k Elements in Data Streams", ICDT 2005), with weights. Of a fixed number
+// of counters each holds a key; a key that has none takes over the smallest one and what is in it. So a key of more
+// than 1/counters of the weight is always kept. What is told of a key is what was seen of it since its counter is its
+// own: never more than there was, and at most 1/counters of the weight less. Pure and deterministic; of one thread.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,13 @@ struct HotKey {
   }
   bool operator==(const HotKey&) const = default;
 };
-inline constexpr size_t kHotKeyPrefix = 64;  // bytes of a key that are kept (a guess: more than a line of text has room for)
+inline constexpr size_t kHotKeyPrefix =
+    64;  // bytes of a key that are kept (a guess: more than a line of text has room for)
 
 class HotKeys {
  public:
-  // counters > 0. 64 are enough for keys of a tenth of the weight; a pass over 64 numbers costs less than an index of them.
+  // counters > 0. 64 are enough for keys of a tenth of the weight; a pass over 64 numbers costs less than an index of
+  // them.
   explicit HotKeys(size_t counters = 64) : most_(counters) {}
 
   // One sight of a key, of so much weight. key: all of it, or its prefix where it is cut.

@@ -40,8 +40,8 @@ std::string Name(TaskId id, TaskLetter letter) {
 
 std::string Name(AttemptId id, TaskLetter letter) {
   char text[96];
-  std::snprintf(text, sizeof text, "attempt_%u_%04u_%u_%c_%06u_%u", id.task.job.epoch,
-                id.task.job.seq, id.task.stage, static_cast<char>(letter), id.task.task, id.number);
+  std::snprintf(text, sizeof text, "attempt_%u_%04u_%u_%c_%06u_%u", id.task.job.epoch, id.task.job.seq, id.task.stage,
+                static_cast<char>(letter), id.task.task, id.number);
   return text;
 }
 
@@ -50,8 +50,8 @@ std::string Name(WorkerId id) { return "w" + std::to_string(id.value); }
 std::optional<JobId> ParseJobId(std::string_view text) {
   const auto parts = SplitUnderscore(text);
   JobId id;
-  if (parts.size() != 3 || parts[0] != "job" || !ParseNumber(parts[1], &id.epoch) ||
-      !ParseNumber(parts[2], &id.seq) || !id.valid()) {
+  if (parts.size() != 3 || parts[0] != "job" || !ParseNumber(parts[1], &id.epoch) || !ParseNumber(parts[2], &id.seq) ||
+      !id.valid()) {
     return std::nullopt;
   }
   return id;

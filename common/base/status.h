@@ -60,7 +60,7 @@ Status ErrnoStatus(int error, const std::string& what);
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}  // NOLINT: implicit by design
+  Result(T value) : value_(std::move(value)) {}         // NOLINT: implicit by design
   Result(Status status) : status_(std::move(status)) {  // NOLINT
     MR_CHECK(!status_.ok(), "a Result without a value needs a reason");
   }
@@ -93,8 +93,8 @@ class [[nodiscard]] Result {
 
 }  // namespace mr
 
-#define MR_RETURN_IF_ERROR(expression)                    \
-  do {                                                    \
+#define MR_RETURN_IF_ERROR(expression)                                               \
+  do {                                                                               \
     if (::mr::Status mr_status_ = (expression); !mr_status_.ok()) return mr_status_; \
   } while (false)
 

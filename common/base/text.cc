@@ -15,13 +15,12 @@ struct Unit {
 };
 
 // Splits "12.5ms" into its number and its unit; a unit must follow.
-Result<double> ParseWithUnit(std::string_view text, std::span<const Unit> units,
-                             const char* what, const char* example) {
+Result<double> ParseWithUnit(std::string_view text, std::span<const Unit> units, const char* what,
+                             const char* example) {
   const std::string quoted = "'" + std::string(text) + "'";
   const std::string hint = std::string("; write it as ") + example;
   double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number,
-                                            std::chars_format::fixed);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
   if (error != std::errc() || number < 0 || !std::isfinite(number)) {
     return InvalidArgument(quoted + " is not a " + what + hint);
   }
@@ -77,7 +76,8 @@ std::string HumanBytes(uint64_t bytes) {
     ++unit;
   }
   char text[32];
-  std::snprintf(text, sizeof text, value < 10 && value != std::floor(value) ? "%.1f %s" : "%.0f %s", value, kUnits[unit]);
+  std::snprintf(text, sizeof text, value < 10 && value != std::floor(value) ? "%.1f %s" : "%.0f %s", value,
+                kUnits[unit]);
   return text;
 }
 
@@ -105,18 +105,15 @@ std::string HumanDuration(Duration duration) {
 }
 
 Result<uint64_t> ParseSize(std::string_view text) {
-  static constexpr Unit kUnits[] = {
-      {"k", 1024.0}, {"m", 1048576.0}, {"g", 1073741824.0}, {"t", 1099511627776.0}};
+  static constexpr Unit kUnits[] = {{"k", 1024.0}, {"m", 1048576.0}, {"g", 1073741824.0}, {"t", 1099511627776.0}};
   MR_ASSIGN_OR_RETURN(const double value, ParseWithUnit(text, kUnits, "size", "64m (k, m, g or t)"));
   if (value > 9e18) return InvalidArgument("'" + std::string(text) + "' is too large a size");
   return static_cast<uint64_t>(value);
 }
 
 Result<Duration> ParseDuration(std::string_view text) {
-  static constexpr Unit kUnits[] = {
-      {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
-  MR_ASSIGN_OR_RETURN(const double value,
-                      ParseWithUnit(text, kUnits, "duration", "30s (ms, s, m, h or d)"));
+  static constexpr Unit kUnits[] = {{"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
+  MR_ASSIGN_OR_RETURN(const double value, ParseWithUnit(text, kUnits, "duration", "30s (ms, s, m, h or d)"));
   if (value > 9e18) return InvalidArgument("'" + std::string(text) + "' is too long a duration");
   return Duration{static_cast<int64_t>(value)};
 }

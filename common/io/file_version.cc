@@ -6,8 +6,8 @@
 namespace mr {
 
 FileVersion VersionOf(const struct stat& info) {
-  return {static_cast<uint64_t>(info.st_size),
-          int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec, info.st_ino, info.st_dev};
+  return {static_cast<uint64_t>(info.st_size), int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec,
+          info.st_ino, info.st_dev};
 }
 
 uint64_t FileView() {
@@ -24,11 +24,10 @@ uint64_t FileView() {
 FileDifference Compare(const FileVersion& planned, const FileVersion& now, bool same_view) {
   const auto number = [](uint64_t n) { return std::to_string(n); };
   if (now.inode != planned.inode || (same_view && now.device != planned.device)) {
-    return {FileChange::kChanged, now.inode != planned.inode
-                                      ? "it was replaced (inode " + number(now.inode) + ", planned " +
-                                            number(planned.inode) + ")"
-                                      : "it was replaced (device " + number(now.device) + ", planned " +
-                                            number(planned.device) + ")"};
+    return {FileChange::kChanged,
+            now.inode != planned.inode
+                ? "it was replaced (inode " + number(now.inode) + ", planned " + number(planned.inode) + ")"
+                : "it was replaced (device " + number(now.device) + ", planned " + number(planned.device) + ")"};
   }
   const std::string length = "(" + number(now.bytes) + " bytes, planned " + number(planned.bytes) + ")";
   if (now.bytes < planned.bytes) return {FileChange::kChanged, "it became shorter " + length};

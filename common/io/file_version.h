@@ -9,8 +9,8 @@
 namespace mr {
 
 // As stat() gives it. device: comparable only where the same file systems are mounted (FileView). The inode is compared
-// on every machine: a network file system shows the same one everywhere; a copy of the file on another machine's own disk
-// is another version, also where its bytes are equal.
+// on every machine: a network file system shows the same one everywhere; a copy of the file on another machine's own
+// disk is another version, also where its bytes are equal.
 struct FileVersion {
   uint64_t bytes = 0;
   int64_t mtime_ns = 0;  // since 1970

@@ -69,7 +69,7 @@ Result<size_t> PreadUpTo(int fd, void* data, size_t size, uint64_t offset) {
 
 Result<std::string> ReadFile(const std::string& path) {
   MR_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(path, O_RDONLY));
-  struct stat info{};
+  struct stat info {};
   if (::fstat(fd.get(), &info) != 0) return ErrnoStatus(errno, "cannot stat " + path);
   if (S_ISDIR(info.st_mode)) return InvalidArgument(path + " is a directory");
   std::string bytes;
@@ -122,7 +122,7 @@ Status RemoveTree(const std::string& path) {
 }
 
 bool PathExists(const std::string& path) {
-  struct stat info{};
+  struct stat info {};
   return ::lstat(path.c_str(), &info) == 0;
 }
 
@@ -138,7 +138,7 @@ Result<std::vector<std::string>> ListDirectory(const std::string& path) {
 }
 
 Result<uint64_t> FileSize(const std::string& path) {
-  struct stat info{};
+  struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, "cannot stat " + path);
   return static_cast<uint64_t>(info.st_size);
 }

@@ -20,7 +20,8 @@ std::string FlagHelp(const std::string& usage, const std::string& file, const st
     if (flag.type != "bool" && !flag.default_value.empty()) text += " (default: " + flag.default_value + ")";
     text += "\n";
   }
-  return text + "\n--helpfull shows those of the log (glog) and of gflags, too; --flagfile=FILE reads flags from a file.\n";
+  return text +
+         "\n--helpfull shows those of the log (glog) and of gflags, too; --flagfile=FILE reads flags from a file.\n";
 }
 
 }  // namespace mr

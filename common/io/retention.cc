@@ -43,7 +43,7 @@ std::vector<StoredFile> StoredFiles(const std::string& directory) {
   const auto names = ListDirectory(directory);
   if (!names.ok()) return files;
   for (const std::string& name : *names) {
-    struct stat info{};
+    struct stat info {};
     if (::lstat((directory + "/" + name).c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
     files.push_back({name, static_cast<uint64_t>(info.st_size), ModifiedMs(info)});
   }
@@ -52,7 +52,7 @@ std::vector<StoredFile> StoredFiles(const std::string& directory) {
 
 bool RemoveStored(const std::string& directory, const StoredFile& file) {
   const std::string path = directory + "/" + file.name;
-  struct stat info{};
+  struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) return true;
   if (ModifiedMs(info) != file.modified_ms) return false;
   return ::unlink(path.c_str()) == 0;

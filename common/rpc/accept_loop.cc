@@ -27,7 +27,9 @@ kj::Promise<void> AcceptLoop::Accept() {
             }
             episode_ = 0;
             // What one connection throws is its own end.
-            KJ_IF_MAYBE(e, kj::runCatchingExceptions([&] { take_(kj::mv(stream)); })) { (void)e; }
+            KJ_IF_MAYBE (e, kj::runCatchingExceptions([&] { take_(kj::mv(stream)); })) {
+              (void)e;
+            }
             return Accept();
           },
           [this](kj::Exception&& e) {
@@ -40,8 +42,8 @@ void AcceptLoop::Failed(const kj::Exception& e) {
   ++failures_;
   if (++episode_ != 1 || !log_) return;
   log_(name_ + ": cannot accept connections: " + FromException(e).message() +
-          "; trying again until it works. Open connections go on. Raise the limit of open files (ulimit -n) if this "
-          "lasts");
+       "; trying again until it works. Open connections go on. Raise the limit of open files (ulimit -n) if this "
+       "lasts");
 }
 
 void AcceptLoop::taskFailed(kj::Exception&& e) {

@@ -74,9 +74,8 @@ capnp::Capability::Client RpcConnection::BootstrapAny() {
   return impl_->system.bootstrap(vat);
 }
 
-kj::Promise<Result<kj::Own<RpcConnection>>> RpcConnection::Connect(kj::AsyncIoContext& io,
-                                                                   std::string address, Hello own,
-                                                                   Duration timeout) {
+kj::Promise<Result<kj::Own<RpcConnection>>> RpcConnection::Connect(kj::AsyncIoContext& io, std::string address,
+                                                                   Hello own, Duration timeout) {
   const auto parsed = ParseHostPort(address);
   if (!parsed.ok()) return Result<kj::Own<RpcConnection>>(parsed.status());
   auto attempt = io.provider->getNetwork()

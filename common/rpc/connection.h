@@ -15,14 +15,16 @@ class RpcConnection : public kj::Refcounted {
   // Connects to "host:port" within `timeout` and exchanges hellos. Failures: kUnavailable (nobody
   // there, closed, another protocol), kRejected (another cluster), kDeadline (in time: the same
   // text with "timed out").
-  static kj::Promise<Result<kj::Own<RpcConnection>>> Connect(kj::AsyncIoContext& io, std::string address,
-                                                             Hello own, Duration timeout = Seconds(5));
+  static kj::Promise<Result<kj::Own<RpcConnection>>> Connect(kj::AsyncIoContext& io, std::string address, Hello own,
+                                                             Duration timeout = Seconds(5));
   RpcConnection(kj::Own<kj::AsyncIoStream> stream, Hello peer, Role role);
   ~RpcConnection();
 
   // The peer's bootstrap capability as T.
   template <class T>
-  typename T::Client Bootstrap() { return BootstrapAny().template castAs<T>(); }
+  typename T::Client Bootstrap() {
+    return BootstrapAny().template castAs<T>();
+  }
   // Done when the connection has ended, however it ended.
   kj::Promise<void> OnDisconnect();
   const Hello& peer() const { return peer_; }

@@ -39,9 +39,8 @@ Result<Hello> DecodeHello(const std::array<uint8_t, kHelloBytes>& bytes) {
   Hello hello;
   hello.protocol = Load<uint32_t>(bytes, 8);
   if (hello.protocol != kProtocolVersion) {
-    return Unavailable("the peer speaks protocol " + std::to_string(hello.protocol) +
-                       ", this program " + std::to_string(kProtocolVersion) +
-                       "; use the same release on both sides");
+    return Unavailable("the peer speaks protocol " + std::to_string(hello.protocol) + ", this program " +
+                       std::to_string(kProtocolVersion) + "; use the same release on both sides");
   }
   const uint32_t role = Load<uint32_t>(bytes, 12);
   if (role < 1 || role > static_cast<uint32_t>(Role::kProbe)) {

@@ -19,13 +19,13 @@ inline constexpr Duration kHelloTimeout = Seconds(5);
 
 // Numbers are on the wire.
 enum class Role : uint32_t {
-  kClient = 1,     // mrctl to master
-  kWorker = 2,     // worker to master: control
-  kHeartbeat = 3,  // worker to master: beats only
-  kData = 4,       // anybody to a worker's data server: bulk
-  kMaster = 5,     // in a reply
-  kDataServer = 6, // in a reply
-  kProbe = 7,      // a daemon to itself, or doctor to a daemon: answered with a reply and closed
+  kClient = 1,      // mrctl to master
+  kWorker = 2,      // worker to master: control
+  kHeartbeat = 3,   // worker to master: beats only
+  kData = 4,        // anybody to a worker's data server: bulk
+  kMaster = 5,      // in a reply
+  kDataServer = 6,  // in a reply
+  kProbe = 7,       // a daemon to itself, or doctor to a daemon: answered with a reply and closed
 };
 
 struct Hello {

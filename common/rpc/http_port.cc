@@ -31,9 +31,7 @@ class TimedStream final : public kj::AsyncIoStream {
       return n;
     });
   }
-  kj::Promise<void> write(const void* buffer, size_t size) override {
-    return Timed(size, inner_->write(buffer, size));
-  }
+  kj::Promise<void> write(const void* buffer, size_t size) override { return Timed(size, inner_->write(buffer, size)); }
   kj::Promise<void> write(kj::ArrayPtr<const kj::ArrayPtr<const kj::byte>> pieces) override {
     size_t size = 0;
     for (const auto& piece : pieces) size += piece.size();

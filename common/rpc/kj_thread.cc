@@ -82,7 +82,7 @@ void KjThread::Main(const std::string& name) {
       if (!waited) io.waitScope.poll();
       waited = false;
       for (auto& fn : batch) {
-        KJ_IF_MAYBE(exception, kj::runCatchingExceptions([&] { fn(); })) {
+        KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&] { fn(); })) {
           taskFailed(kj::mv(*exception));
         }
       }

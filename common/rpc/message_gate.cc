@@ -40,12 +40,13 @@ kj::Promise<void> MessageGate::WhenOpen() {
 kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> MessageGate::tryReadMessage(kj::ArrayPtr<kj::AutoCloseFd> fds,
                                                                                capnp::ReaderOptions options,
                                                                                kj::ArrayPtr<capnp::word> scratch) {
-  auto read = Open() ? inner_.tryReadMessage(fds, options, scratch)
-                     : WhenOpen().then([this, fds, options, scratch] {
-                         return inner_.tryReadMessage(fds, options, scratch);
-                       });
+  auto read =
+      Open() ? inner_.tryReadMessage(fds, options, scratch)
+             : WhenOpen().then([this, fds, options, scratch] { return inner_.tryReadMessage(fds, options, scratch); });
   return read.then([this](kj::Maybe<capnp::MessageReaderAndFds> message) {
-    KJ_IF_MAYBE(m, message) { Read(*m->reader); }
+    KJ_IF_MAYBE (m, message) {
+      Read(*m->reader);
+    }
     return message;
   });
 }
@@ -72,7 +73,9 @@ kj::Promise<void> MessageGate::writeMessage(kj::ArrayPtr<const int> fds,
     if (root.isReturn()) answer = root.getReturn().getAnswerId();
   }
   return inner_.writeMessage(fds, segments).then([this, answer] {
-    KJ_IF_MAYBE(id, answer) { calls_.erase(*id); }
+    KJ_IF_MAYBE (id, answer) {
+      calls_.erase(*id);
+    }
     Wrote();
   });
 }
@@ -90,7 +93,7 @@ kj::Promise<void> MessageGate::writeMessages(
 void MessageGate::Wrote() {
   last_message_ = timer_.now();
   write_bytes_ = 0;
-  KJ_IF_MAYBE(waiting, waiting_) {
+  KJ_IF_MAYBE (waiting, waiting_) {
     auto open = kj::mv(*waiting);
     waiting_ = nullptr;
     open->fulfill();

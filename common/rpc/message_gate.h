@@ -22,8 +22,8 @@ struct SharedQueue {
 class MessageGate final : public capnp::MessageStream {
  public:
   struct Limits {
-    size_t calls = 128;                     // calls of the peer without a reply that has been written
-    uint64_t queued_bytes = 16ull << 20;    // that wait to be sent on this connection
+    size_t calls = 128;                   // calls of the peer without a reply that has been written
+    uint64_t queued_bytes = 16ull << 20;  // that wait to be sent on this connection
   };
   // queued: bytes that wait to be sent on this connection; asked often, must be cheap.
   MessageGate(kj::AsyncIoStream& stream, kj::Timer& timer, Limits limits, SharedQueue& shared,
@@ -45,8 +45,7 @@ class MessageGate final : public capnp::MessageStream {
                                                                     kj::ArrayPtr<capnp::word> scratch) override;
   kj::Promise<void> writeMessage(kj::ArrayPtr<const int> fds,
                                  kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> segments) override;
-  kj::Promise<void> writeMessages(
-      kj::ArrayPtr<kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>>> messages) override;
+  kj::Promise<void> writeMessages(kj::ArrayPtr<kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>>> messages) override;
   kj::Maybe<int> getSendBufferSize() override { return inner_.getSendBufferSize(); }
   kj::Promise<void> end() override { return inner_.end(); }
 

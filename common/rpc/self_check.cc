@@ -50,8 +50,9 @@ kj::Promise<void> SelfCheck::Run() {
 kj::Promise<void> SelfCheck::Once() {
   // Parsed once: a name would otherwise be looked up each time.
   if (to_.get() == nullptr) {
-    return io_.provider->getNetwork().parseAddress(address_.c_str(), port_).then(
-        [this](kj::Own<kj::NetworkAddress> to) {
+    return io_.provider->getNetwork()
+        .parseAddress(address_.c_str(), port_)
+        .then([this](kj::Own<kj::NetworkAddress> to) {
           to_ = kj::mv(to);
           return Once();
         });

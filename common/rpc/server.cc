@@ -24,9 +24,8 @@ namespace {
 std::string PeerName(kj::AsyncIoStream& stream) {
   sockaddr_storage address{};
   uint length = sizeof address;
-  if (kj::runCatchingExceptions([&] {
-        stream.getpeername(reinterpret_cast<sockaddr*>(&address), &length);
-      }) != nullptr) {
+  if (kj::runCatchingExceptions([&] { stream.getpeername(reinterpret_cast<sockaddr*>(&address), &length); }) !=
+      nullptr) {
     return "unknown";
   }
   char text[INET6_ADDRSTRLEN] = "";
@@ -223,8 +222,8 @@ struct RpcServer::Impl : kj::TaskSet::ErrorHandler {
                 options.nestingLimit = message.nesting;
                 const MessageGate::Limits gate{role == Role::kData ? limits.data_calls : limits.calls,
                                                limits.queued_bytes};
-                auto peer = kj::heap<Peer>(kj::mv(stream), timer, kj::mv(bootstrap), options, message.flow_words, gate,
-                                           shared);
+                auto peer =
+                    kj::heap<Peer>(kj::mv(stream), timer, kj::mv(bootstrap), options, message.flow_words, gate, shared);
                 c->peer = peer;
                 auto gone = peer->network.onDisconnect();
                 return gone.attach(kj::mv(peer)).attach(kj::defer([c] { c->peer = nullptr; }));

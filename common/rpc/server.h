@@ -36,9 +36,9 @@ struct ServerLimits {
   Duration send_grace = Seconds(30);
   uint64_t send_rate = 64 << 10;  // bytes per second
   // Memory. Reading of further calls stops at the first two; the last closes the connection.
-  size_t calls = 128;                   // unanswered calls of one client or worker
-  size_t data_calls = 32;               // unanswered calls of one data connection, of about 1 MiB each
-  uint64_t queued_bytes = 16ull << 20;  // replies that wait for one peer
+  size_t calls = 128;                         // unanswered calls of one client or worker
+  size_t data_calls = 32;                     // unanswered calls of one data connection, of about 1 MiB each
+  uint64_t queued_bytes = 16ull << 20;        // replies that wait for one peer
   uint64_t most_queued_bytes = 256ull << 20;  // what waits for one peer, also what is pushed without a call
   uint64_t all_queued_bytes = 512ull << 20;   // over all connections; above it, one unanswered call per peer
 
@@ -66,12 +66,12 @@ using OtherProtocol = std::function<void(const std::string& peer, const Status& 
 // Since the start, but for the first four.
 struct ServerCounts {
   uint64_t greeting = 0, clients = 0, data = 0, workers = 0;  // open now
-  uint64_t queued_bytes = 0;     // that wait to be sent now
+  uint64_t queued_bytes = 0;                                  // that wait to be sent now
   uint64_t accept_failures = 0;
-  uint64_t silent = 0;           // closed: no hello in time, or replaced by newer ones
-  uint64_t idle = 0;             // closed: no message for too long, or replaced by newer ones
-  uint64_t slow = 0;             // closed: took too little of what was sent
-  uint64_t refused = 0;          // refused: too many of their kind
+  uint64_t silent = 0;   // closed: no hello in time, or replaced by newer ones
+  uint64_t idle = 0;     // closed: no message for too long, or replaced by newer ones
+  uint64_t slow = 0;     // closed: took too little of what was sent
+  uint64_t refused = 0;  // refused: too many of their kind
 };
 
 class RpcServer {

@@ -32,9 +32,10 @@ R WaitForLoop(KjThread& loop, F start) {
     shared->ready.notify_one();
   };
   loop.Post([&loop, put, start = std::move(start)]() mutable {
-    loop.Spawn(kj::evalNow([&]() -> kj::Promise<R> { return start(); })
-                   .then([put](R value) { put(std::move(value)); },
-                         [put](kj::Exception&& e) { put(R(FromException(e))); }));
+    loop.Spawn(
+        kj::evalNow([&]() -> kj::Promise<R> {
+          return start();
+        }).then([put](R value) { put(std::move(value)); }, [put](kj::Exception&& e) { put(R(FromException(e))); }));
   });
   std::unique_lock lock(shared->mutex);
   shared->ready.wait(lock, [&] { return shared->value.has_value(); });

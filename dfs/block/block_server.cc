@@ -17,8 +17,7 @@ struct LocalWrite {
 
 Status AppendPiece(LocalWrite& local, const std::string& piece, uint32_t crc) {
   if (!local.failed.ok()) return local.failed;
-  local.failed = Crc32c(piece) == crc ? local.writer->Append(piece)
-                                      : Corrupted("a piece was damaged on its way");
+  local.failed = Crc32c(piece) == crc ? local.writer->Append(piece) : Corrupted("a piece was damaged on its way");
   return local.failed;
 }
 
@@ -67,8 +66,7 @@ namespace {
 // up; a local disk that fails ends the whole write here.
 class WriterServer final : public rpc::BlockWriter::Server {
  public:
-  WriterServer(BlockServer::Impl& server, std::unique_ptr<BlockStore::Writer> writer,
-               kj::Own<BlockPipe> downstream)
+  WriterServer(BlockServer::Impl& server, std::unique_ptr<BlockStore::Writer> writer, kj::Own<BlockPipe> downstream)
       : server_(kj::addRef(server)),
         local_(std::make_shared<LocalWrite>(LocalWrite{std::move(writer), Status::Ok()})),
         downstream_(kj::mv(downstream)),
@@ -95,9 +93,7 @@ class WriterServer final : public rpc::BlockWriter::Server {
     auto passed = PassOn(piece);
     auto written = InOrder<Status>([local = local_, piece, crc] { return AppendPiece(*local, *piece, crc); });
     return server_->Hold(written.then([passed = kj::mv(passed), context](Status status) mutable {
-      return passed.then([context, status]() mutable {
-        rpc::ToOutcome(status, context.getResults().initOutcome());
-      });
+      return passed.then([context, status]() mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });
     }));
   }
 
@@ -134,10 +130,9 @@ class WriterServer final : public rpc::BlockWriter::Server {
   // Runs fn on the pool after all that were given before.
   template <class R, class F>
   kj::Promise<R> InOrder(F fn) {
-    auto fork = tail_.then([pool = server_->options.pool, fn = std::move(fn)]() mutable {
-                       return OnPool(pool, std::move(fn));
-                     })
-                    .fork();
+    auto fork =
+        tail_.then([pool = server_->options.pool, fn = std::move(fn)]() mutable { return OnPool(pool, std::move(fn)); })
+            .fork();
     tail_ = fork.addBranch().ignoreResult().catch_([](kj::Exception&&) {});
     return fork.addBranch();
   }
@@ -187,9 +182,8 @@ kj::Promise<void> BlockServer::WriteBlock(WriteContext context) {
     below = BlockPipe::Open(impl_->peers, block, std::move(downstream));
   }
   using Created = Result<std::unique_ptr<BlockStore::Writer>>;
-  auto here = OnPool(impl_->options.pool, [&store = impl_->store, block]() -> Created {
-    return store.Create(block.id, block.generation);
-  });
+  auto here = OnPool(impl_->options.pool,
+                     [&store = impl_->store, block]() -> Created { return store.Create(block.id, block.generation); });
   auto made = here.then([&impl = *impl_, context, below = kj::mv(below)](Created writer) mutable {
     return below.then([&impl, context, writer = std::move(writer)](Pipe pipe) mutable {
       auto results = context.getResults();
@@ -226,10 +220,8 @@ using Copied = BlockServer::Copied;
 // Reads from one store and writes down one pipe, piece by piece.
 kj::Promise<Copied> CopyPieces(BlockServer::Impl& server, BlockPipe& pipe, BlockRef block, uint64_t offset) {
   if (offset >= block.length) return Copied{};
-  return OnPool(server.options.pool,
-                [&store = server.store, block, offset] {
-                  return store.Read(block.id, block.generation, offset, kPieceBytes);
-                })
+  return OnPool(server.options.pool, [&store = server.store, block,
+                                      offset] { return store.Read(block.id, block.generation, offset, kPieceBytes); })
       .then([&server, &pipe, block, offset](Result<std::string> bytes) -> kj::Promise<Copied> {
         if (!bytes.ok()) return Copied{bytes.status(), true};
         const uint64_t next = offset + bytes->size();
@@ -246,32 +238,30 @@ kj::Promise<Copied> CopyPieces(BlockServer::Impl& server, BlockPipe& pipe, Block
 
 kj::Promise<BlockServer::Copied> BlockServer::Replicate(BlockRef block, std::string to_address) {
   auto copied = BlockPipe::Open(impl_->peers, block, {to_address})
-      .then([&impl = *impl_, block](Result<kj::Own<BlockPipe>> opened) -> kj::Promise<Copied> {
-        if (!opened.ok()) return Copied{opened.status(), false};
-        auto pipe = *std::move(opened);
-        BlockPipe& p = *pipe;
-        return CopyPieces(impl, p, block, 0)
-            .then([&p, block](Copied copied) -> kj::Promise<Copied> {
-              if (!copied.status.ok()) return copied;
-              return p.Finish(block.length, block.digest).then([](Result<std::vector<WorkerId>> durable) {
-                return Copied{durable.status(), false};
-              });
-            })
-            .attach(kj::mv(pipe));
-      });
+                    .then([&impl = *impl_, block](Result<kj::Own<BlockPipe>> opened) -> kj::Promise<Copied> {
+                      if (!opened.ok()) return Copied{opened.status(), false};
+                      auto pipe = *std::move(opened);
+                      BlockPipe& p = *pipe;
+                      return CopyPieces(impl, p, block, 0)
+                          .then([&p, block](Copied copied) -> kj::Promise<Copied> {
+                            if (!copied.status.ok()) return copied;
+                            return p.Finish(block.length, block.digest).then([](Result<std::vector<WorkerId>> durable) {
+                              return Copied{durable.status(), false};
+                            });
+                          })
+                          .attach(kj::mv(pipe));
+                    });
   return impl_->Hold(kj::mv(copied));
 }
 
 kj::Promise<Status> BlockServer::EmptyQuarantine(BlockRef block) {
-  return OnPool(impl_->options.pool, [&store = impl_->store, block] {
-    return store.EmptyQuarantine(block.id, block.generation);
-  });
+  return OnPool(impl_->options.pool,
+                [&store = impl_->store, block] { return store.EmptyQuarantine(block.id, block.generation); });
 }
 
 kj::Promise<Status> BlockServer::Delete(BlockRef block) {
-  return OnPool(impl_->options.pool, [&store = impl_->store, block] {
-    return store.Delete(block.id, block.generation);
-  });
+  return OnPool(impl_->options.pool,
+                [&store = impl_->store, block] { return store.Delete(block.id, block.generation); });
 }
 
 kj::Promise<void> BlockServer::Scrub(uint64_t max_bytes) {

@@ -26,8 +26,8 @@ namespace mr::dfs {
 class BlockServer {
  public:
   struct Options {
-    WorkerId worker;    // 0 until registered: see set_worker
-    rpc::Hello hello;   // role kData, the cluster id, our incarnation: for connections downstream
+    WorkerId worker;   // 0 until registered: see set_worker
+    rpc::Hello hello;  // role kData, the cluster id, our incarnation: for connections downstream
     Pool pool;
     // On the loop. A block is durable here: send MasterForWorker.blockReceived. Must not block.
     std::function<void(const BlockRef&)> on_durable;
@@ -40,10 +40,8 @@ class BlockServer {
   // The id that `durable` of finish says; given at registration.
   void set_worker(WorkerId worker);
 
-  using WriteContext =
-      capnp::CallContext<rpc::DataServer::WriteBlockParams, rpc::DataServer::WriteBlockResults>;
-  using ReadContext =
-      capnp::CallContext<rpc::DataServer::ReadBlockParams, rpc::DataServer::ReadBlockResults>;
+  using WriteContext = capnp::CallContext<rpc::DataServer::WriteBlockParams, rpc::DataServer::WriteBlockResults>;
+  using ReadContext = capnp::CallContext<rpc::DataServer::ReadBlockParams, rpc::DataServer::ReadBlockResults>;
   kj::Promise<void> WriteBlock(WriteContext context);
   kj::Promise<void> ReadBlock(ReadContext context);
 

@@ -37,12 +37,12 @@ inline constexpr uint32_t kChecksumChunk = 64 << 10;
 inline constexpr uint64_t kUnreadableBlocks = 3;
 
 struct LocalBlock {
-  UniqueFd fd;         // read-only, of the raw bytes
+  UniqueFd fd;  // read-only, of the raw bytes
   uint64_t length = 0;
 };
 
 struct Suspect {
-  BlockRef block;      // length and digest 0 where they are not known
+  BlockRef block;  // length and digest 0 where they are not known
   std::string why;
   bool aside = false;  // a good replica has taken its place; the damaged bytes are in quarantine
 };

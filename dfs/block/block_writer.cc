@@ -100,8 +100,8 @@ Status BlockStore::Impl::CheckSpace() {
   MR_ASSIGN_OR_RETURN(const Space space, SpaceOf(root));
   if (keep_free->HasRoom(space)) return Status::Ok();
   // The words of errno: callers and people know them.
-  std::string text = "No space left on device for new blocks: " + root + " has " + HumanBytes(space.free_bytes) + " of " +
-                     HumanBytes(space.total_bytes) + " free, and " + HumanBytes(keep_free->Keep(space)) +
+  std::string text = "No space left on device for new blocks: " + root + " has " + HumanBytes(space.free_bytes) +
+                     " of " + HumanBytes(space.total_bytes) + " free, and " + HumanBytes(keep_free->Keep(space)) +
                      " are kept free (mrworker --min_free)";
   if (space.no_inodes()) text += "; the file system of " + root + " has no free inodes";
   return {Code::kOverloaded, std::move(text)};
@@ -111,8 +111,8 @@ Result<std::unique_ptr<BlockStore::Writer>> BlockStore::Create(BlockId id, uint3
   if (!id.valid()) return InvalidArgument("a block without an id cannot be written");
   MR_RETURN_IF_ERROR(impl_->CheckSpace());
   const BlockKey key{id.value, generation};
-  const std::string path = impl_->root + "/tmp/" + FileName(key) + "." +
-                           std::to_string(impl_->next_temporary.fetch_add(1));
+  const std::string path =
+      impl_->root + "/tmp/" + FileName(key) + "." + std::to_string(impl_->next_temporary.fetch_add(1));
   auto fd = OpenFile(path, O_WRONLY | O_CREAT | O_EXCL);
   if (!fd.ok()) {
     impl_->NoteDisk(fd.status());
@@ -193,8 +193,7 @@ Status BlockStore::Delete(BlockId id, uint32_t generation) {
     } else if (!impl_->aside.contains(key)) {
       const auto other = impl_->blocks.lower_bound({id.value, 0});
       if (other == impl_->blocks.end() || other->first.id != id.value) return Status::Ok();
-      return Rejected(Describe(key) + " is not here, generation " + std::to_string(other->first.generation) +
-                      " is");
+      return Rejected(Describe(key) + " is not here, generation " + std::to_string(other->first.generation) + " is");
     }
     impl_->aside.erase(key);
   }

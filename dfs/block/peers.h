@@ -56,7 +56,8 @@ class Peers : private kj::TaskSet::ErrorHandler {
     uint64_t number;
   };
   void taskFailed(kj::Exception&&) override {}
-  Result<rpc::DataServer::Client> Connection(const Key& key, uint64_t number, Result<kj::Own<rpc::RpcConnection>> connection);
+  Result<rpc::DataServer::Client> Connection(const Key& key, uint64_t number,
+                                             Result<kj::Own<rpc::RpcConnection>> connection);
   void Remove(const Key& key, uint64_t number);
 
   kj::AsyncIoContext& io_;

@@ -21,22 +21,23 @@ kj::Promise<Result<kj::Own<BlockPipe>>> BlockPipe::Open(Peers& peers, BlockRef b
   using Opened = Result<kj::Own<BlockPipe>>;
   const std::string head = addresses.front();
   const size_t hops = addresses.size() - 1;
-  return peers.Get(head, hops).then([&peers, block, addresses = std::move(addresses), head,
-                                     hops](Result<rpc::DataServer::Client> server) -> kj::Promise<Opened> {
-    if (!server.ok()) return Opened(server.status());
-    auto request = server->writeBlockRequest();
-    ToWire(block, request.initBlock());
-    auto downstream = request.initDownstream(static_cast<uint>(hops));
-    for (uint i = 0; i < downstream.size(); ++i) downstream.set(i, addresses[i + 1].c_str());
-    auto call = request.send().then([&peers, head, hops](auto response) -> Opened {
-      const Status status = rpc::FromOutcome(response.getOutcome());
-      if (!status.ok()) return status.With("data server " + head);
-      return kj::heap<BlockPipe>(peers, head, hops, response.getWriter());
-    });
-    return peers.Limit(kj::mv(call)).catch_([&peers, head, hops](kj::Exception&& e) -> Opened {
-      return GiveUp(peers, head, hops, e);
-    });
-  });
+  return peers.Get(head, hops)
+      .then([&peers, block, addresses = std::move(addresses), head,
+             hops](Result<rpc::DataServer::Client> server) -> kj::Promise<Opened> {
+        if (!server.ok()) return Opened(server.status());
+        auto request = server->writeBlockRequest();
+        ToWire(block, request.initBlock());
+        auto downstream = request.initDownstream(static_cast<uint>(hops));
+        for (uint i = 0; i < downstream.size(); ++i) downstream.set(i, addresses[i + 1].c_str());
+        auto call = request.send().then([&peers, head, hops](auto response) -> Opened {
+          const Status status = rpc::FromOutcome(response.getOutcome());
+          if (!status.ok()) return status.With("data server " + head);
+          return kj::heap<BlockPipe>(peers, head, hops, response.getWriter());
+        });
+        return peers.Limit(kj::mv(call)).catch_([&peers, head, hops](kj::Exception&& e) -> Opened {
+          return GiveUp(peers, head, hops, e);
+        });
+      });
 }
 
 kj::Promise<Status> BlockPipe::Write(Piece piece) {
@@ -45,8 +46,7 @@ kj::Promise<Status> BlockPipe::Write(Piece piece) {
   request.setData(kj::arrayPtr(reinterpret_cast<const kj::byte*>(piece->data()), piece->size()));
   request.setCrc32c(Crc32c(*piece));
   offset_ += piece->size();
-  auto call = request.send().then(
-      [](auto response) -> Status { return rpc::FromOutcome(response.getOutcome()); });
+  auto call = request.send().then([](auto response) -> Status { return rpc::FromOutcome(response.getOutcome()); });
   return peers_.Limit(kj::mv(call))
       .catch_([&peers = peers_, address = address_, hops = hops_](kj::Exception&& e) -> Status {
         return GiveUp(peers, address, hops, e);

@@ -19,8 +19,7 @@ using Piece = std::shared_ptr<const std::string>;
 class BlockPipe {
  public:
   // addresses: the whole pipeline, at least one; this end talks to the first.
-  static kj::Promise<Result<kj::Own<BlockPipe>>> Open(Peers& peers, BlockRef block,
-                                                      std::vector<std::string> addresses);
+  static kj::Promise<Result<kj::Own<BlockPipe>>> Open(Peers& peers, BlockRef block, std::vector<std::string> addresses);
   // hops: servers behind the one at address.
   BlockPipe(Peers& peers, std::string address, size_t hops, rpc::BlockWriter::Client writer)
       : peers_(peers), address_(std::move(address)), hops_(hops), writer_(kj::mv(writer)) {}

@@ -37,8 +37,7 @@ Status CheckChunks(const Sidecar& sidecar, uint64_t first, std::string_view byte
   for (uint64_t chunk = first; !bytes.empty(); ++chunk) {
     const size_t n = std::min<size_t>(bytes.size(), sidecar.chunk_bytes);
     if (chunk >= sidecar.crcs.size() || Crc32c(bytes.substr(0, n)) != sidecar.crcs[chunk]) {
-      return Corrupted("the bytes at " + std::to_string(chunk * sidecar.chunk_bytes) +
-                       " are not what was written");
+      return Corrupted("the bytes at " + std::to_string(chunk * sidecar.chunk_bytes) + " are not what was written");
     }
     bytes.remove_prefix(n);
   }

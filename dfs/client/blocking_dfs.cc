@@ -148,23 +148,19 @@ Result<WrittenFile> BlockingDfs::PutFd(const std::string& path, const PutOptions
   });
 }
 
-Result<WrittenFile> BlockingDfs::PutBytes(const std::string& path, const PutOptions& options,
-                                          std::string bytes) {
+Result<WrittenFile> BlockingDfs::PutBytes(const std::string& path, const PutOptions& options, std::string bytes) {
   return Await(impl_->loop, [&] { return impl_->client->Put(path, options, StringSource(std::move(bytes))); });
 }
 
-Status BlockingDfs::GetToFd(const std::string& path, int fd, uint64_t offset, uint64_t length,
-                             uint64_t file) {
+Status BlockingDfs::GetToFd(const std::string& path, int fd, uint64_t offset, uint64_t length, uint64_t file) {
   return Await(impl_->loop, [&] {
-    return impl_->client->Get(path, FdSink(fd, [impl = impl_.get()](std::function<void()> fn) {
-                                impl->pool.Post(std::move(fn));
-                              }),
-                              offset, length, file);
+    return impl_->client->Get(
+        path, FdSink(fd, [impl = impl_.get()](std::function<void()> fn) { impl->pool.Post(std::move(fn)); }), offset,
+        length, file);
   });
 }
 
-Result<std::string> BlockingDfs::GetBytes(const std::string& path, uint64_t offset, uint64_t length,
-                                          uint64_t file) {
+Result<std::string> BlockingDfs::GetBytes(const std::string& path, uint64_t offset, uint64_t length, uint64_t file) {
   std::string bytes;
   const Status status =
       Await(impl_->loop, [&] { return impl_->client->Get(path, StringSink(&bytes), offset, length, file); });

@@ -27,8 +27,7 @@ struct DfsClient::Impl : kj::Refcounted {
   kj::Promise<Result<std::string>> ReadRange(LocatedBlock block, uint64_t begin, uint64_t end);
 
  private:
-  kj::Promise<Result<std::string>> ReadFrom(const LocatedBlock& block, size_t replica, uint64_t begin,
-                                            uint64_t end);
+  kj::Promise<Result<std::string>> ReadFrom(const LocatedBlock& block, size_t replica, uint64_t begin, uint64_t end);
   struct ReadFailures {
     std::string said;           // what each replica answered
     bool all_corrupted = true;  // none of them was out of reach
@@ -44,7 +43,6 @@ kj::Promise<T> Guard(kj::Promise<T> call) {
   return call.catch_([](kj::Exception&& e) -> T { return rpc::FromException(e).With("the master"); });
 }
 
-kj::Promise<Result<kj::Own<FileWriter>>> OpenWriter(DfsClient::Impl& client, std::string path,
-                                                    PutOptions options);
+kj::Promise<Result<kj::Own<FileWriter>>> OpenWriter(DfsClient::Impl& client, std::string path, PutOptions options);
 
 }  // namespace mr::dfs

@@ -87,17 +87,16 @@ struct Reading {
             });
           }
           if (tries + 1 >= kLocateTries) return bytes.status().With("cannot read " + path);
-          return impl->peers.timer()
-              .afterDelay(kLocatePause.ns * kj::NANOSECONDS)
-              .then([this, tries] { return Next(tries + 1); });
+          return impl->peers.timer().afterDelay(kLocatePause.ns * kj::NANOSECONDS).then([this, tries] {
+            return Next(tries + 1);
+          });
         });
   }
 };
 
 template <class Request>
 kj::Promise<Status> Send(Request request) {
-  auto call =
-      request.send().then([](auto response) -> Status { return rpc::FromOutcome(response.getOutcome()); });
+  auto call = request.send().then([](auto response) -> Status { return rpc::FromOutcome(response.getOutcome()); });
   return Guard(kj::mv(call));
 }
 
@@ -112,8 +111,7 @@ kj::Promise<Result<kj::Own<FileWriter>>> DfsClient::Create(std::string path, Put
   return OpenWriter(*impl_, std::move(path), options).attach(kj::addRef(*impl_));
 }
 
-kj::Promise<Result<WrittenFile>> DfsClient::Put(std::string path, PutOptions options,
-                                                kj::Own<ByteSource> source) {
+kj::Promise<Result<WrittenFile>> DfsClient::Put(std::string path, PutOptions options, kj::Own<ByteSource> source) {
   using Written = Result<WrittenFile>;
   return Create(std::move(path), options)
       .then([source = kj::mv(source)](Result<kj::Own<FileWriter>> opened) mutable -> kj::Promise<Written> {
@@ -129,8 +127,8 @@ kj::Promise<Result<WrittenFile>> DfsClient::Put(std::string path, PutOptions opt
       });
 }
 
-kj::Promise<Status> DfsClient::Get(std::string path, kj::Own<ByteSink> sink, uint64_t offset,
-                                   uint64_t length, uint64_t file) {
+kj::Promise<Status> DfsClient::Get(std::string path, kj::Own<ByteSink> sink, uint64_t offset, uint64_t length,
+                                   uint64_t file) {
   const bool to_the_end = length == 0 || length > UINT64_MAX - offset;
   auto reading = kj::heap<Reading>(Reading{kj::addRef(*impl_), std::move(path), file, kj::mv(sink), offset,
                                            to_the_end ? UINT64_MAX : offset + length, to_the_end});
@@ -138,16 +136,16 @@ kj::Promise<Status> DfsClient::Get(std::string path, kj::Own<ByteSink> sink, uin
   return r.Next(0).attach(kj::mv(reading));
 }
 
-kj::Promise<Result<DfsClient::BlockBytes>> DfsClient::ReadBlock(LocatedBlock block, uint64_t begin,
-                                                                uint64_t end, std::string temp_directory) {
+kj::Promise<Result<DfsClient::BlockBytes>> DfsClient::ReadBlock(LocatedBlock block, uint64_t begin, uint64_t end,
+                                                                std::string temp_directory) {
   using Got = Result<BlockBytes>;
   if (begin > end || end > block.block.length) {
     return Got(InvalidArgument("a range beyond the end of its block was asked for"));
   }
   BlockStore* store = impl_->options.own_store;
   const auto& addresses = block.addresses;
-  const bool here = store != nullptr && std::find(addresses.begin(), addresses.end(),
-                                                  impl_->options.own_address) != addresses.end();
+  const bool here =
+      store != nullptr && std::find(addresses.begin(), addresses.end(), impl_->options.own_address) != addresses.end();
   kj::Promise<Result<LocalBlock>> local = Result<LocalBlock>(NotFound("no replica here"));
   // One checksum chunk more costs one chunk's check; asking for it later costs a trip to the pool.
   const uint64_t verified = std::min(block.block.length, end + kChecksumChunk);
@@ -156,8 +154,8 @@ kj::Promise<Result<DfsClient::BlockBytes>> DfsClient::ReadBlock(LocatedBlock blo
       return store->OpenForRead(ref.id, ref.generation, true, begin, verified - begin);
     });
   }
-  return local.then([impl = kj::addRef(*impl_), block = std::move(block), begin, end, verified, temp_directory](
-                        Result<LocalBlock> opened) mutable -> kj::Promise<Got> {
+  return local.then([impl = kj::addRef(*impl_), block = std::move(block), begin, end, verified,
+                     temp_directory](Result<LocalBlock> opened) mutable -> kj::Promise<Got> {
     if (opened.ok()) return Got(BlockBytes{std::move(opened->fd), 0, verified, true});
     auto& client = *impl;
     return client.ReadRange(std::move(block), begin, end)

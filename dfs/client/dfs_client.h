@@ -30,8 +30,8 @@ namespace mr::dfs {
 
 struct PutOptions {
   bool overwrite = false;
-  uint32_t replication = 0;   // 0 = the cluster's
-  uint64_t block_bytes = 0;   // 0 = the cluster's
+  uint32_t replication = 0;  // 0 = the cluster's
+  uint64_t block_bytes = 0;  // 0 = the cluster's
   // Of BlockingDfs::PutFd, where not 0: what the descriptor must give; else the put fails and nothing is visible.
   uint64_t exact_bytes = 0;
 };

@@ -17,14 +17,16 @@ constexpr Duration kRenewEvery = Seconds(15);
 constexpr Duration kFirstPause = Millis(50);
 constexpr Duration kLongestPause = Seconds(1);
 
-Duration PauseBefore(int attempt) {
-  return {std::min(kLongestPause.ns, kFirstPause.ns << std::min(attempt, 10))};
-}
+Duration PauseBefore(int attempt) { return {std::min(kLongestPause.ns, kFirstPause.ns << std::min(attempt, 10))}; }
 
 class FileWriterImpl final : public FileWriter {
  public:
   FileWriterImpl(DfsClient::Impl& client, std::string path, uint64_t lease, uint64_t block_bytes)
-      : client_(kj::addRef(client)), path_(std::move(path)), lease_(lease), block_bytes_(block_bytes), renewing_(Renew()) {
+      : client_(kj::addRef(client)),
+        path_(std::move(path)),
+        lease_(lease),
+        block_bytes_(block_bytes),
+        renewing_(Renew()) {
     XXH3_64bits_reset(&digest_);
   }
 
@@ -148,27 +150,29 @@ class FileWriterImpl final : public FileWriter {
   // All pieces are sent: makes the block durable, or begins it again.
   kj::Promise<Status> FinishBlock(int attempt = 0) {
     const uint64_t digest = XXH3_64bits_digest(&digest_);
-    return kj::joinPromises(InFlight()).then([this, digest]() -> kj::Promise<Status> {
-      if (!broken_.ok()) return broken_;
-      return pipe_->Finish(length_, digest).then([this, digest](Result<std::vector<WorkerId>> durable) {
-        return Durable(durable, digest);
-      });
-    }).then([this, attempt](Status status) -> kj::Promise<Status> {
-      if (status.ok()) return NextBlock();
-      if (attempt + 1 >= client_->options.write_tries) {
-        return status.With("block " + std::to_string(written_.blocks.size()) + " could not be made durable in " +
-                           std::to_string(attempt + 1) + " tries, the last one");
-      }
-      return Again(attempt);
-    });
+    return kj::joinPromises(InFlight())
+        .then([this, digest]() -> kj::Promise<Status> {
+          if (!broken_.ok()) return broken_;
+          return pipe_->Finish(length_, digest).then([this, digest](Result<std::vector<WorkerId>> durable) {
+            return Durable(durable, digest);
+          });
+        })
+        .then([this, attempt](Status status) -> kj::Promise<Status> {
+          if (status.ok()) return NextBlock();
+          if (attempt + 1 >= client_->options.write_tries) {
+            return status.With("block " + std::to_string(written_.blocks.size()) + " could not be made durable in " +
+                               std::to_string(attempt + 1) + " tries, the last one");
+          }
+          return Again(attempt);
+        });
   }
 
   Status Durable(const Result<std::vector<WorkerId>>& durable, uint64_t digest) {
     if (!durable.ok()) return durable.status();
     const size_t need = std::min<size_t>(2, located_.addresses.size());
     if (durable->size() < need) {
-      return Unavailable(std::to_string(durable->size()) + " of " +
-                         std::to_string(located_.addresses.size()) + " workers have the block");
+      return Unavailable(std::to_string(durable->size()) + " of " + std::to_string(located_.addresses.size()) +
+                         " workers have the block");
     }
     BlockRef ref = located_.block;
     ref.length = length_;
@@ -210,14 +214,13 @@ class FileWriterImpl final : public FileWriter {
     request.setLease(lease_);
     auto blocks = request.initBlocks(static_cast<uint>(written_.blocks.size()));
     for (uint i = 0; i < blocks.size(); ++i) ToWire(written_.blocks[i], blocks[i]);
-    auto call = request.send().then(
-        [](auto response) -> Status { return rpc::FromOutcome(response.getOutcome()); });
+    auto call = request.send().then([](auto response) -> Status { return rpc::FromOutcome(response.getOutcome()); });
     return Guard(kj::mv(call)).then([this, attempt](Status status) -> kj::Promise<Status> {
       if (status.code() != Code::kUnavailable || attempt + 1 >= client_->options.write_tries) return status;
       // Repeating it is safe: a completed lease answers ok.
-      return client_->peers.timer()
-          .afterDelay(PauseBefore(attempt).ns * kj::NANOSECONDS)
-          .then([this, attempt] { return Complete(attempt + 1); });
+      return client_->peers.timer().afterDelay(PauseBefore(attempt).ns * kj::NANOSECONDS).then([this, attempt] {
+        return Complete(attempt + 1);
+      });
     });
   }
 
@@ -265,8 +268,7 @@ class FileWriterImpl final : public FileWriter {
 
 }  // namespace
 
-kj::Promise<Result<kj::Own<FileWriter>>> OpenWriter(DfsClient::Impl& client, std::string path,
-                                                    PutOptions options) {
+kj::Promise<Result<kj::Own<FileWriter>>> OpenWriter(DfsClient::Impl& client, std::string path, PutOptions options) {
   using Opened = Result<kj::Own<FileWriter>>;
   auto request = client.files.createRequest();
   request.setPath(path.c_str());
@@ -277,8 +279,7 @@ kj::Promise<Result<kj::Own<FileWriter>>> OpenWriter(DfsClient::Impl& client, std
   auto call = request.send().then([&client, path](auto response) -> Opened {
     const Status status = rpc::FromOutcome(response.getOutcome());
     if (!status.ok()) return status;
-    return kj::Own<FileWriter>(
-        kj::heap<FileWriterImpl>(client, path, response.getLease(), response.getBlockBytes()));
+    return kj::Own<FileWriter>(kj::heap<FileWriterImpl>(client, path, response.getLease(), response.getBlockBytes()));
   });
   return Guard(kj::mv(call));
 }

@@ -45,8 +45,8 @@ struct Download {
 
 }  // namespace
 
-kj::Promise<Result<std::string>> DfsClient::Impl::ReadFrom(const LocatedBlock& block, size_t replica,
-                                                           uint64_t begin, uint64_t end) {
+kj::Promise<Result<std::string>> DfsClient::Impl::ReadFrom(const LocatedBlock& block, size_t replica, uint64_t begin,
+                                                           uint64_t end) {
   using Bytes = Result<std::string>;
   const BlockRef ref = block.block;
   const std::string address = block.addresses[replica];
@@ -55,25 +55,25 @@ kj::Promise<Result<std::string>> DfsClient::Impl::ReadFrom(const LocatedBlock& b
       return store->Read(ref.id, ref.generation, begin, end - begin);
     });
   }
-  return peers.Get(address).then([this, ref, begin, end, address](
-                                     Result<rpc::DataServer::Client> server) -> kj::Promise<Bytes> {
-    if (!server.ok()) return Bytes(server.status());
-    auto download = kj::heap<Download>(Download{*server, peers, ref, begin, end, begin,
-                                                std::string(end - begin, '\0'), Status::Ok()});
-    auto& d = *download;
-    auto runners = kj::heapArrayBuilder<kj::Promise<void>>(kPiecesInFlight);
-    for (size_t i = 0; i < kPiecesInFlight; ++i) runners.add(d.Runner());
-    return kj::joinPromises(runners.finish())
-        .then([&d]() -> Bytes {
-          if (!d.failed.ok()) return d.failed;
-          return std::move(d.bytes);
-        })
-        .catch_([this, address](kj::Exception&& e) -> Bytes {
-          peers.Forget(address);
-          return Unavailable(rpc::FromException(e).message());
-        })
-        .attach(kj::mv(download));
-  });
+  return peers.Get(address).then(
+      [this, ref, begin, end, address](Result<rpc::DataServer::Client> server) -> kj::Promise<Bytes> {
+        if (!server.ok()) return Bytes(server.status());
+        auto download = kj::heap<Download>(
+            Download{*server, peers, ref, begin, end, begin, std::string(end - begin, '\0'), Status::Ok()});
+        auto& d = *download;
+        auto runners = kj::heapArrayBuilder<kj::Promise<void>>(kPiecesInFlight);
+        for (size_t i = 0; i < kPiecesInFlight; ++i) runners.add(d.Runner());
+        return kj::joinPromises(runners.finish())
+            .then([&d]() -> Bytes {
+              if (!d.failed.ok()) return d.failed;
+              return std::move(d.bytes);
+            })
+            .catch_([this, address](kj::Exception&& e) -> Bytes {
+              peers.Forget(address);
+              return Unavailable(rpc::FromException(e).message());
+            })
+            .attach(kj::mv(download));
+      });
 }
 
 // Why no replica gave the bytes. said: what each one answered.
@@ -86,12 +86,14 @@ Status DfsClient::Impl::Unreadable(const LocatedBlock& block, const ReadFailures
                        "no live worker has a replica of it; start the worker that has one again (see mrctl workers)");
   }
   std::string text = what;
-  if (!damaged.empty()) text += (block.damaged.size() == 1 ? "its replica on " : "its replicas on ") + damaged + " " +
-                                (block.damaged.size() == 1 ? "is" : "are") + " damaged";
+  if (!damaged.empty())
+    text += (block.damaged.size() == 1 ? "its replica on " : "its replicas on ") + damaged + " " +
+            (block.damaged.size() == 1 ? "is" : "are") + " damaged";
   if (!failures.said.empty()) text += (damaged.empty() ? "" : "; ") + failures.said;
   if (!failures.all_corrupted) return Unavailable(text);
-  return Unavailable(text + "; no good replica is on a live worker: start workers that are gone if they have one, or "
-                            "write the file again (mrctl doctor lists all such files)");
+  return Unavailable(text +
+                     "; no good replica is on a live worker: start workers that are gone if they have one, or "
+                     "write the file again (mrctl doctor lists all such files)");
 }
 
 kj::Promise<Result<std::string>> DfsClient::Impl::TryReplicas(kj::Own<LocatedBlock> block, size_t replica,

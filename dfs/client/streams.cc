@@ -38,9 +38,8 @@ class FdSinkImpl final : public ByteSink {
  public:
   FdSinkImpl(int fd, Pool pool) : fd_(fd), pool_(std::move(pool)) {}
   kj::Promise<Status> Write(std::string bytes) override {
-    return OnPool(pool_, [fd = fd_, bytes = std::move(bytes)] {
-      return WriteAll(fd, bytes).With("cannot write the output");
-    });
+    return OnPool(pool_,
+                  [fd = fd_, bytes = std::move(bytes)] { return WriteAll(fd, bytes).With("cannot write the output"); });
   }
 
  private:

@@ -51,9 +51,8 @@ class Look {
  private:
   void Add(BlockId id, const Block& block) {
     const std::vector<WorkerId> good = s_.GoodHolders(id);
-    const auto elsewhere = static_cast<size_t>(std::count_if(good.begin(), good.end(), [&](WorkerId w) {
-      return w != worker_ && s_.workers.Find(w)->Eligible();
-    }));
+    const auto elsewhere = static_cast<size_t>(std::count_if(
+        good.begin(), good.end(), [&](WorkerId w) { return w != worker_ && s_.workers.Find(w)->Eligible(); }));
     const size_t wanted = s_.WantedOf(block);
     if (elsewhere >= std::max<size_t>(1, std::min(wanted, others_.size()))) {
       if (elsewhere >= wanted) return;

@@ -69,7 +69,8 @@ std::string WhoIsFull(const State& s) {
   }
   if (n == 0) return "";
   if (n > kNamed) names += " and " + std::to_string(n - kNamed) + " more";
-  return names + (n == 1 ? " has" : " have") + " less free than is kept free (mrworker --min_free); remove what is not " +
+  return names + (n == 1 ? " has" : " have") +
+         " less free than is kept free (mrworker --min_free); remove what is not " +
          "needed (`mrctl fs du /`), or add workers";
 }
 
@@ -170,8 +171,8 @@ Namespace::Prepared Namespace::PrepareAddBlock(const Stamp& stamp, uint64_t leas
   }
   if (r.targets.size() < need) {
     return Unavailable("a block of " + lease->path + " must be on " + std::to_string(need) +
-                       " workers before it is acknowledged, and " + std::to_string(r.targets.size()) +
-                       " can take it" + (awaited.empty() ? "" : "; " + awaited));
+                       " workers before it is acknowledged, and " + std::to_string(r.targets.size()) + " can take it" +
+                       (awaited.empty() ? "" : "; " + awaited));
   }
   return std::optional<Record>(std::move(r));
 }
@@ -190,8 +191,8 @@ Namespace::Prepared Namespace::PrepareComplete(const Stamp& stamp, uint64_t leas
     return NoLease(lease_id);
   }
   if (blocks.size() != lease->blocks.size()) {
-    return InvalidArgument("complete of " + lease->path + " names " + std::to_string(blocks.size()) +
-                           " blocks, " + std::to_string(lease->blocks.size()) + " were asked for");
+    return InvalidArgument("complete of " + lease->path + " names " + std::to_string(blocks.size()) + " blocks, " +
+                           std::to_string(lease->blocks.size()) + " were asked for");
   }
   MR_RETURN_IF_ERROR(CheckNewFile(s, lease->path, lease->overwrite).With("cannot complete"));
   const size_t need = s.MinDurable(lease->replication);
@@ -256,8 +257,7 @@ Namespace::Prepared Namespace::PrepareRemove(const std::string& path, bool recur
   return std::optional<Record>(Removed{path});
 }
 
-Namespace::Prepared Namespace::PrepareRename(const Stamp& stamp, const std::string& from,
-                                             const std::string& to) const {
+Namespace::Prepared Namespace::PrepareRename(const Stamp& stamp, const std::string& from, const std::string& to) const {
   const State& s = impl_->state;
   MR_RETURN_IF_ERROR(CheckPath(from));
   MR_RETURN_IF_ERROR(CheckPath(to));

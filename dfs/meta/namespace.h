@@ -108,9 +108,9 @@ struct StoreHealth {
   struct Trouble {
     std::string path;
     uint32_t blocks = 0;
-    uint32_t missing = 0;           // blocks without any replica on a live worker
-    uint32_t corrupt = 0;           // blocks whose replicas on live workers are all damaged
-    uint32_t under_replicated = 0;  // blocks with a good replica, but fewer than wanted (and possible)
+    uint32_t missing = 0;              // blocks without any replica on a live worker
+    uint32_t corrupt = 0;              // blocks whose replicas on live workers are all damaged
+    uint32_t under_replicated = 0;     // blocks with a good replica, but fewer than wanted (and possible)
     std::vector<std::string> damaged;  // where damaged replicas are: "w2 (host:port)", each once
   };
   struct Disk {
@@ -126,8 +126,8 @@ struct StoreHealth {
 
 // A walk over all files for their health, between two parts of it.
 struct HealthWalk {
-  uint64_t from = 0;  // the id of the file to go on with
-  StoreHealth health;  // whole at the end of the walk
+  uint64_t from = 0;                                          // the id of the file to go on with
+  StoreHealth health;                                         // whole at the end of the walk
   std::array<std::vector<StoreHealth::Trouble>, 3> troubles;  // missing, corrupt, under-replicated
 };
 
@@ -217,7 +217,8 @@ class Namespace {
   uint64_t BlocksOn(WorkerId worker) const;
   // Bytes of blocks there; 0 for a worker that is not live.
   uint64_t UsedOn(WorkerId worker) const;
-  // What keeps this worker, whether or not it is draining. Cost: a walk of the worker's blocks (about 1 us each; guess).
+  // What keeps this worker, whether or not it is draining. Cost: a walk of the worker's blocks (about 1 us each;
+  // guess).
   DrainBlocks DrainOf(WorkerId worker) const;
   const NamespaceConfig& config() const;
 

@@ -13,7 +13,11 @@ constexpr size_t kMaxPath = 4096;
 bool IsUtf8(const std::string& s) {
   for (size_t i = 0; i < s.size();) {
     const auto c = static_cast<unsigned char>(s[i]);
-    const int more = c < 0x80 ? 0 : c >= 0xc2 && c < 0xe0 ? 1 : c >= 0xe0 && c < 0xf0 ? 2 : c >= 0xf0 && c < 0xf5 ? 3 : -1;
+    const int more = c < 0x80                ? 0
+                     : c >= 0xc2 && c < 0xe0 ? 1
+                     : c >= 0xe0 && c < 0xf0 ? 2
+                     : c >= 0xf0 && c < 0xf5 ? 3
+                                             : -1;
     if (more < 0 || i + static_cast<size_t>(more) >= s.size()) return false;
     uint32_t code = more == 0 ? c : c & (0x3f >> more);
     for (int k = 1; k <= more; ++k) {

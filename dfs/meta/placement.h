@@ -11,9 +11,9 @@ namespace mr::dfs {
 struct Candidate {
   WorkerId worker;
   std::string rack;
-  uint64_t used_bytes = 0;  // with what is being written there
-  bool full = false;        // has no room for the block
-  bool last_resort = false; // only where nothing else is left
+  uint64_t used_bytes = 0;   // with what is being written there
+  bool full = false;         // has no room for the block
+  bool last_resort = false;  // only where nothing else is left
 };
 
 // Up to `count` more workers for a block that is on `held` already (in the order in which they were

@@ -72,8 +72,7 @@ void AddHolders(const State& s, BlockId id, const std::string& near, uint32_t tu
   const uint64_t draw = Hash64(turn == 0 ? near : "", id.value);
   const auto rank = [&](WorkerId w) { return std::tuple(distance(w), MixHash(draw, w.value), w); };
   out->workers = s.GoodHolders(id);
-  std::sort(out->workers.begin(), out->workers.end(),
-            [&](WorkerId a, WorkerId b) { return rank(a) < rank(b); });
+  std::sort(out->workers.begin(), out->workers.end(), [&](WorkerId a, WorkerId b) { return rank(a) < rank(b); });
   for (auto from = out->workers.begin(); turn > 0 && from != out->workers.end();) {
     const auto to = std::find_if(from, out->workers.end(), [&](WorkerId w) { return distance(w) != distance(*from); });
     std::rotate(from, from + turn % (to - from), to);

@@ -23,7 +23,9 @@ struct Stamp {
   Instant at;
   uint64_t unix_ms = 0;
   template <class V>
-  static void Fields(V&& v) { v(&Stamp::at, &Stamp::unix_ms); }
+  static void Fields(V&& v) {
+    v(&Stamp::at, &Stamp::unix_ms);
+  }
 };
 
 // One block as its holders know it. digest: XXH3-64 of all of its bytes.
@@ -44,7 +46,9 @@ struct StagedBlock {
   BlockRef block;
   std::vector<WorkerId> workers;
   template <class V>
-  static void Fields(V&& v) { v(&StagedBlock::block, &StagedBlock::workers); }
+  static void Fields(V&& v) {
+    v(&StagedBlock::block, &StagedBlock::workers);
+  }
   bool operator==(const StagedBlock&) const = default;
 };
 
@@ -88,7 +92,9 @@ struct FileCompleted {
   uint64_t lease = 0;
   std::vector<StagedBlock> blocks;
   template <class V>
-  static void Fields(V&& v) { v(&FileCompleted::stamp, &FileCompleted::lease, &FileCompleted::blocks); }
+  static void Fields(V&& v) {
+    v(&FileCompleted::stamp, &FileCompleted::lease, &FileCompleted::blocks);
+  }
 };
 
 // The open file is given up, by its writer or because its lease ran out.
@@ -96,35 +102,45 @@ struct LeaseEnded {
   uint64_t lease = 0;
   bool expired = false;
   template <class V>
-  static void Fields(V&& v) { v(&LeaseEnded::lease, &LeaseEnded::expired); }
+  static void Fields(V&& v) {
+    v(&LeaseEnded::lease, &LeaseEnded::expired);
+  }
 };
 
 struct DirectoryMade {
   Stamp stamp;
   std::string path;
   template <class V>
-  static void Fields(V&& v) { v(&DirectoryMade::stamp, &DirectoryMade::path); }
+  static void Fields(V&& v) {
+    v(&DirectoryMade::stamp, &DirectoryMade::path);
+  }
 };
 
 // A file, or a directory with all that is in it.
 struct Removed {
   std::string path;
   template <class V>
-  static void Fields(V&& v) { v(&Removed::path); }
+  static void Fields(V&& v) {
+    v(&Removed::path);
+  }
 };
 
 struct Renamed {
   Stamp stamp;
   std::string from, to;
   template <class V>
-  static void Fields(V&& v) { v(&Renamed::stamp, &Renamed::from, &Renamed::to); }
+  static void Fields(V&& v) {
+    v(&Renamed::stamp, &Renamed::from, &Renamed::to);
+  }
 };
 
 struct ReplicationSet {
   std::string path;
   uint32_t replication = 0;
   template <class V>
-  static void Fields(V&& v) { v(&ReplicationSet::path, &ReplicationSet::replication); }
+  static void Fields(V&& v) {
+    v(&ReplicationSet::path, &ReplicationSet::replication);
+  }
 };
 
 // One file of a job's output: its blocks leave the staging file in which they were written.
@@ -134,7 +150,9 @@ struct OutputFile {
   std::vector<BlockRef> blocks;
   std::string inline_data;
   template <class V>
-  static void Fields(V&& v) { v(&OutputFile::name, &OutputFile::blocks, &OutputFile::inline_data); }
+  static void Fields(V&& v) {
+    v(&OutputFile::name, &OutputFile::blocks, &OutputFile::inline_data);
+  }
 };
 
 // All files of a job become visible in `directory` at once, and its staging directory goes away.
@@ -142,8 +160,8 @@ struct OutputFile {
 struct OutputCommitted {
   Stamp stamp;
   std::string directory;
-  bool overwrite = false;  // what is there is removed in the same step
-  std::string staging;     // "/.staging/<job>", removed with whatever losers left there; "" = none
+  bool overwrite = false;    // what is there is removed in the same step
+  std::string staging;       // "/.staging/<job>", removed with whatever losers left there; "" = none
   uint32_t replication = 0;  // 0 = the default
   std::vector<OutputFile> files;
   template <class V>
@@ -160,14 +178,18 @@ struct InputsPinned {
   uint64_t pin = 0;  // from 1, never given twice
   std::vector<uint64_t> files;
   template <class V>
-  static void Fields(V&& v) { v(&InputsPinned::stamp, &InputsPinned::pin, &InputsPinned::files); }
+  static void Fields(V&& v) {
+    v(&InputsPinned::stamp, &InputsPinned::pin, &InputsPinned::files);
+  }
 };
 
 // The job has ended, or never began.
 struct InputsReleased {
   uint64_t pin = 0;
   template <class V>
-  static void Fields(V&& v) { v(&InputsReleased::pin); }
+  static void Fields(V&& v) {
+    v(&InputsReleased::pin);
+  }
 };
 
 // ---- Soft records -------------------------------------------------------------------------------
@@ -182,7 +204,9 @@ struct MasterStarted {
   std::vector<WorkerId> expected;
   std::vector<WorkerId> awaited;
   template <class V>
-  static void Fields(V&& v) { v(&MasterStarted::at, &MasterStarted::expected, &MasterStarted::awaited); }
+  static void Fields(V&& v) {
+    v(&MasterStarted::at, &MasterStarted::expected, &MasterStarted::awaited);
+  }
 };
 
 // A worker registered, with its full block report. Another incarnation than before replaces it.
@@ -199,8 +223,8 @@ struct WorkerJoined {
   template <class V>
   static void Fields(V&& v) {
     using T = WorkerJoined;
-    v(&T::at, &T::worker, &T::incarnation, &T::address, &T::rack, &T::capacity_bytes, &T::used_bytes,
-      &T::blocks, &T::draining);
+    v(&T::at, &T::worker, &T::incarnation, &T::address, &T::rack, &T::capacity_bytes, &T::used_bytes, &T::blocks,
+      &T::draining);
   }
 };
 
@@ -209,7 +233,9 @@ struct WorkerGone {
   WorkerId worker;
   Incarnation incarnation = 0;
   template <class V>
-  static void Fields(V&& v) { v(&WorkerGone::at, &WorkerGone::worker, &WorkerGone::incarnation); }
+  static void Fields(V&& v) {
+    v(&WorkerGone::at, &WorkerGone::worker, &WorkerGone::incarnation);
+  }
 };
 
 // Draining: its replicas are read and copied from, and do not count toward the target.
@@ -218,7 +244,9 @@ struct WorkerDrained {
   WorkerId worker;
   bool on = true;
   template <class V>
-  static void Fields(V&& v) { v(&WorkerDrained::at, &WorkerDrained::worker, &WorkerDrained::on); }
+  static void Fields(V&& v) {
+    v(&WorkerDrained::at, &WorkerDrained::worker, &WorkerDrained::on);
+  }
 };
 
 // A worker says that it has this block on disk (MasterForWorker.blockReceived).
@@ -256,14 +284,18 @@ struct LeaseRenewed {
   Instant at;
   uint64_t lease = 0;
   template <class V>
-  static void Fields(V&& v) { v(&LeaseRenewed::at, &LeaseRenewed::lease); }
+  static void Fields(V&& v) {
+    v(&LeaseRenewed::at, &LeaseRenewed::lease);
+  }
 };
 
 // Time passed: repairs that were waiting, or got no answer, are looked at again; safe mode may end.
 struct Ticked {
   Instant at;
   template <class V>
-  static void Fields(V&& v) { v(&Ticked::at); }
+  static void Fields(V&& v) {
+    v(&Ticked::at);
+  }
 };
 
 // A copy that ReplicateBlock asked `worker` for was not made. source_failed: its own replica could
@@ -287,7 +319,9 @@ struct WorkerGivenUp {
   Instant at;
   WorkerId worker;
   template <class V>
-  static void Fields(V&& v) { v(&WorkerGivenUp::at, &WorkerGivenUp::worker); }
+  static void Fields(V&& v) {
+    v(&WorkerGivenUp::at, &WorkerGivenUp::worker);
+  }
 };
 
 // The worker's disk fails (why: the reason, for people) or works again (empty). While it fails, its
@@ -309,7 +343,9 @@ struct DiskFailed {
 struct IdsRaised {
   uint64_t next_block = 0, next_lease = 0;
   template <class V>
-  static void Fields(V&& v) { v(&IdsRaised::next_block, &IdsRaised::next_lease); }
+  static void Fields(V&& v) {
+    v(&IdsRaised::next_block, &IdsRaised::next_lease);
+  }
 };
 
 // Block ids in [begin, end) may have been given by records that were lost, although this journal has given them, too.
@@ -317,7 +353,9 @@ struct IdsRaised {
 struct IdsInDoubt {
   uint64_t begin = 0, end = 0;
   template <class V>
-  static void Fields(V&& v) { v(&IdsInDoubt::begin, &IdsInDoubt::end); }
+  static void Fields(V&& v) {
+    v(&IdsInDoubt::begin, &IdsInDoubt::end);
+  }
 };
 
 // Safe mode that an operator ends, not the return of workers: records of the journal are lost. Soft: said again by each
@@ -326,7 +364,9 @@ struct SafeModeHeld {
   Instant at;
   bool on = true;
   template <class V>
-  static void Fields(V&& v) { v(&SafeModeHeld::at, &SafeModeHeld::on); }
+  static void Fields(V&& v) {
+    v(&SafeModeHeld::at, &SafeModeHeld::on);
+  }
 };
 
 // How much room a worker has, and whether its disk is below what it keeps free: such a one gets no new replicas. Soft:
@@ -345,11 +385,10 @@ struct WorkerRoom {
 };
 
 // The order is that of the journal's bytes.
-using Record = std::variant<FileCreated, BlockAdded, FileCompleted, LeaseEnded, DirectoryMade, Removed,
-                            Renamed, ReplicationSet, OutputCommitted, MasterStarted, WorkerJoined,
-                            WorkerGone, WorkerDrained, ReplicaDurable, ReplicaSuspect, LeaseRenewed,
-                            Ticked, ReplicaNotCopied, WorkerGivenUp, DiskFailed, IdsRaised, InputsPinned,
-                            InputsReleased, IdsInDoubt, SafeModeHeld, WorkerRoom>;
+using Record = std::variant<FileCreated, BlockAdded, FileCompleted, LeaseEnded, DirectoryMade, Removed, Renamed,
+                            ReplicationSet, OutputCommitted, MasterStarted, WorkerJoined, WorkerGone, WorkerDrained,
+                            ReplicaDurable, ReplicaSuspect, LeaseRenewed, Ticked, ReplicaNotCopied, WorkerGivenUp,
+                            DiskFailed, IdsRaised, InputsPinned, InputsReleased, IdsInDoubt, SafeModeHeld, WorkerRoom>;
 
 // Hard records: the first nine alternatives, raised ids, ids in doubt, and pins.
 inline bool IsHard(const Record& record) {

@@ -19,9 +19,9 @@ namespace {
 constexpr uint32_t kFailuresInARow = 3;
 
 struct Picture {
-  uint32_t wanted = 0;               // what the file asks for
-  std::vector<WorkerId> sources;     // good replicas
-  std::vector<WorkerId> counting;    // of those: on workers that stay
+  uint32_t wanted = 0;             // what the file asks for
+  std::vector<WorkerId> sources;   // good replicas
+  std::vector<WorkerId> counting;  // of those: on workers that stay
   std::vector<WorkerId> suspects;
 };
 

@@ -89,38 +89,31 @@ class FileSystemImpl final : public rpc::FileSystem::Server {
 
   kj::Promise<void> abandon(AbandonContext context) override {
     const uint64_t lease = context.getParams().getLease();
-    return Change(context,
-                  [lease](const Namespace& ns, const Stamp&) { return ns.PrepareAbandon(lease); });
+    return Change(context, [lease](const Namespace& ns, const Stamp&) { return ns.PrepareAbandon(lease); });
   }
 
   kj::Promise<void> renew(RenewContext context) override {
     const uint64_t lease = context.getParams().getLease();
-    return Change(context, [lease](const Namespace& ns, const Stamp& now) {
-      return ns.PrepareRenew(now, lease);
-    });
+    return Change(context, [lease](const Namespace& ns, const Stamp& now) { return ns.PrepareRenew(now, lease); });
   }
 
   kj::Promise<void> mkdir(MkdirContext context) override {
     const std::string path = context.getParams().getPath().cStr();
-    return Change(context, [path](const Namespace& ns, const Stamp& now) {
-      return ns.PrepareMkdir(now, path);
-    });
+    return Change(context, [path](const Namespace& ns, const Stamp& now) { return ns.PrepareMkdir(now, path); });
   }
 
   kj::Promise<void> remove(RemoveContext context) override {
     const std::string path = context.getParams().getPath().cStr();
     const bool recursive = context.getParams().getRecursive();
-    return Change(context, [path, recursive](const Namespace& ns, const Stamp&) {
-      return ns.PrepareRemove(path, recursive);
-    });
+    return Change(context,
+                  [path, recursive](const Namespace& ns, const Stamp&) { return ns.PrepareRemove(path, recursive); });
   }
 
   kj::Promise<void> rename(RenameContext context) override {
     const std::string from = context.getParams().getFrom().cStr();
     const std::string to = context.getParams().getTo().cStr();
-    return Change(context, [from, to](const Namespace& ns, const Stamp& now) {
-      return ns.PrepareRename(now, from, to);
-    });
+    return Change(context,
+                  [from, to](const Namespace& ns, const Stamp& now) { return ns.PrepareRename(now, from, to); });
   }
 
   kj::Promise<void> setReplication(SetReplicationContext context) override {
@@ -145,17 +138,16 @@ class FileSystemImpl final : public rpc::FileSystem::Server {
     const std::string path = context.getParams().getPath().cStr();
     const std::string last = context.getParams().getAfter().cStr();
     auto box = std::make_shared<std::optional<Result<ListedFiles>>>();
-    return host_.Query([=](const Namespace& ns) {
-      *box = ns.List(path, last.substr(last.rfind('/') + 1), kListBytes);
-    }).then([context, box]() mutable {
-      auto results = context.getResults();
-      rpc::ToOutcome((*box)->status(), results.initOutcome());
-      if (!(*box)->ok()) return;
-      const auto& infos = (**box)->entries;
-      auto entries = results.initEntries(static_cast<uint>(infos.size()));
-      for (uint i = 0; i < entries.size(); ++i) ToWire(infos[i], entries[i]);
-      results.setMore((**box)->more);
-    });
+    return host_.Query([=](const Namespace& ns) { *box = ns.List(path, last.substr(last.rfind('/') + 1), kListBytes); })
+        .then([context, box]() mutable {
+          auto results = context.getResults();
+          rpc::ToOutcome((*box)->status(), results.initOutcome());
+          if (!(*box)->ok()) return;
+          const auto& infos = (**box)->entries;
+          auto entries = results.initEntries(static_cast<uint>(infos.size()));
+          for (uint i = 0; i < entries.size(); ++i) ToWire(infos[i], entries[i]);
+          results.setMore((**box)->more);
+        });
   }
 
   kj::Promise<void> locate(LocateContext context) override {
@@ -178,17 +170,15 @@ class FileSystemImpl final : public rpc::FileSystem::Server {
           ToWire(file.info, results.initStatus());
           auto blocks = results.initBlocks(static_cast<uint>(file.blocks.size()));
           for (uint i = 0; i < blocks.size(); ++i) ToWire(file.blocks[i], blocks[i]);
-          results.setInlineData(kj::arrayPtr(reinterpret_cast<const kj::byte*>(file.inline_data.data()),
-                                             file.inline_data.size()));
+          results.setInlineData(
+              kj::arrayPtr(reinterpret_cast<const kj::byte*>(file.inline_data.data()), file.inline_data.size()));
         });
   }
 
   kj::Promise<void> health(HealthContext context) override {
     const size_t max = std::min<uint32_t>(context.getParams().getMaxFiles(), kMaxTroubles);
     auto walk = std::make_shared<HealthWalk>();
-    return Walk(walk, max).then([context, walk]() mutable {
-      ToWire(walk->health, context.getResults().initHealth());
-    });
+    return Walk(walk, max).then([context, walk]() mutable { ToWire(walk->health, context.getResults().initHealth()); });
   }
 
  private:
@@ -200,8 +190,7 @@ class FileSystemImpl final : public rpc::FileSystem::Server {
   // To its end, in parts between which others are served.
   kj::Promise<void> Walk(std::shared_ptr<HealthWalk> walk, size_t max_troubles) {
     auto done = std::make_shared<bool>(false);
-    return host_
-        .Query([=](const Namespace& ns) { *done = ns.AddHealth(walk.get(), kHealthSlice, max_troubles); })
+    return host_.Query([=](const Namespace& ns) { *done = ns.AddHealth(walk.get(), kHealthSlice, max_troubles); })
         .then([this, walk, done, max_troubles]() -> kj::Promise<void> {
           if (*done) return kj::READY_NOW;
           return Walk(walk, max_troubles);

@@ -11,7 +11,9 @@ struct Entry {
   K key{};
   V value{};
   template <class F>
-  static void Fields(F&& f) { f(&Entry::key, &Entry::value); }
+  static void Fields(F&& f) {
+    f(&Entry::key, &Entry::value);
+  }
 };
 
 struct HardState {
@@ -32,7 +34,9 @@ struct PinsTail {
   uint64_t next_pin = 1;
   std::vector<Entry<uint64_t, Pin>> pins;
   template <class V>
-  static void Fields(V&& v) { v(&PinsTail::next_pin, &PinsTail::pins); }
+  static void Fields(V&& v) {
+    v(&PinsTail::next_pin, &PinsTail::pins);
+  }
 };
 
 template <class K, class V>
@@ -64,9 +68,9 @@ uint64_t Namespace::Digest() const {
   const State& s = impl_->state;
   uint64_t h = MixHash(HardDigest(), HashFields(s.safe_mode));
   for (const WorkerId w : s.safe_mode.awaited) h = MixHash(h, w.value);
-  for (const uint64_t part : {s.workers.digest(), s.holders.digest(), s.copies.digest(), s.queue.digest(),
-                              s.garbage.digest(), s.deadlines.digest(), s.tried.digest(),
-                              s.short_of_workers.digest()}) {
+  for (const uint64_t part :
+       {s.workers.digest(), s.holders.digest(), s.copies.digest(), s.queue.digest(), s.garbage.digest(),
+        s.deadlines.digest(), s.tried.digest(), s.short_of_workers.digest()}) {
     h = MixHash(h, part);
   }
   return h;

@@ -42,8 +42,7 @@ bool State::IsUnder(uint64_t node, uint64_t ancestor) const {
 
 std::vector<uint64_t> State::ChildrenOf(uint64_t directory) const {
   std::vector<uint64_t> out;
-  for (auto it = children.lower_bound({directory, ""}); it != children.end() && it->first.first == directory;
-       ++it) {
+  for (auto it = children.lower_bound({directory, ""}); it != children.end() && it->first.first == directory; ++it) {
     out.push_back(it->second);
   }
   return out;
@@ -139,8 +138,7 @@ void State::AddReplica(WorkerId worker, const BlockRef& said) {
   const bool suspect = !Matches(*blocks.Find(said.id), said);
   bool is_new = false;
   holders.Change(said.id, [&](Holders& h) {
-    auto it = std::find_if(h.replicas.begin(), h.replicas.end(),
-                           [&](const Replica& r) { return r.worker >= worker; });
+    auto it = std::find_if(h.replicas.begin(), h.replicas.end(), [&](const Replica& r) { return r.worker >= worker; });
     is_new = it == h.replicas.end() || it->worker != worker;
     if (is_new) it = h.replicas.insert(it, Replica{worker, said, suspect});
     it->said = said;
@@ -154,9 +152,8 @@ void State::AddReplica(WorkerId worker, const BlockRef& said) {
 void State::RemoveReplica(WorkerId worker, BlockId block) {
   const Holders* found = holders.Find(block);
   if (found == nullptr) return;
-  holders.Change(block, [&](Holders& h) {
-    std::erase_if(h.replicas, [&](const Replica& r) { return r.worker == worker; });
-  });
+  holders.Change(block,
+                 [&](Holders& h) { std::erase_if(h.replicas, [&](const Replica& r) { return r.worker == worker; }); });
   if (holders.Find(block)->replicas.empty()) holders.Erase(block);
   if (const auto it = on_worker.find(worker); it != on_worker.end()) it->second.erase(block);
 }
@@ -164,8 +161,7 @@ void State::RemoveReplica(WorkerId worker, BlockId block) {
 void State::SetDamaged(WorkerId worker, const BlockRef& said, bool aside) {
   bool is_new = false;
   holders.Change(said.id, [&](Holders& h) {
-    auto it = std::find_if(h.replicas.begin(), h.replicas.end(),
-                           [&](const Replica& r) { return r.worker >= worker; });
+    auto it = std::find_if(h.replicas.begin(), h.replicas.end(), [&](const Replica& r) { return r.worker >= worker; });
     is_new = it == h.replicas.end() || it->worker != worker;
     if (is_new && aside) return;  // the good one beside it was not reported: nothing to go by
     if (is_new) it = h.replicas.insert(it, Replica{worker, said, true, false});

@@ -83,8 +83,8 @@ struct Node {
   template <class V>
   static void Fields(V&& v) {
     using T = Node;
-    v(&T::parent, &T::name, &T::directory, &T::replication, &T::block_bytes, &T::blocks,
-      &T::modified_unix_ms, &T::lease, &T::inline_data);
+    v(&T::parent, &T::name, &T::directory, &T::replication, &T::block_bytes, &T::blocks, &T::modified_unix_ms,
+      &T::lease, &T::inline_data);
   }
 };
 
@@ -108,16 +108,18 @@ struct Lease {
 struct Pin {
   std::vector<uint64_t> files;
   template <class V>
-  static void Fields(V&& v) { v(&Pin::files); }
+  static void Fields(V&& v) {
+    v(&Pin::files);
+  }
 };
 
 struct Block {
   uint32_t generation = 1;
   uint64_t length = 0;
   uint64_t digest = 0;
-  bool sealed = false;             // length and digest are known and final
-  uint64_t node = 0, lease = 0;    // its owner: exactly one is not 0
-  std::vector<WorkerId> targets;   // of its pipeline; empty once sealed
+  bool sealed = false;            // length and digest are known and final
+  uint64_t node = 0, lease = 0;   // its owner: exactly one is not 0
+  std::vector<WorkerId> targets;  // of its pipeline; empty once sealed
   template <class V>
   static void Fields(V&& v) {
     using T = Block;
@@ -140,8 +142,8 @@ struct Worker {
   template <class V>
   static void Fields(V&& v) {
     using T = Worker;
-    v(&T::incarnation, &T::address, &T::rack, &T::draining, &T::capacity_bytes, &T::used_bytes,
-      &T::open_blocks, &T::disk_failed, &T::full);
+    v(&T::incarnation, &T::address, &T::rack, &T::draining, &T::capacity_bytes, &T::used_bytes, &T::open_blocks,
+      &T::disk_failed, &T::full);
   }
 };
 
@@ -151,13 +153,17 @@ struct Replica {
   bool suspect = false;
   bool aside = false;  // good, and damaged bytes of before are in the worker's quarantine
   template <class V>
-  static void Fields(V&& v) { v(&Replica::worker, &Replica::said, &Replica::suspect, &Replica::aside); }
+  static void Fields(V&& v) {
+    v(&Replica::worker, &Replica::said, &Replica::suspect, &Replica::aside);
+  }
 };
 
 struct Holders {
   std::vector<Replica> replicas;  // by worker
   template <class V>
-  static void Fields(V&& v) { v(&Holders::replicas); }
+  static void Fields(V&& v) {
+    v(&Holders::replicas);
+  }
 };
 
 // A copy that was asked for and not yet reported.
@@ -165,7 +171,9 @@ struct Copying {
   WorkerId from, to;
   Instant since;
   template <class V>
-  static void Fields(V&& v) { v(&Copying::from, &Copying::to, &Copying::since); }
+  static void Fields(V&& v) {
+    v(&Copying::from, &Copying::to, &Copying::since);
+  }
 };
 
 // Sources and targets of copies of one block that failed. The next copy avoids them where it can.
@@ -174,7 +182,9 @@ struct Tried {
   uint32_t failures = 0;
   Instant again;  // no copy before
   template <class V>
-  static void Fields(V&& v) { v(&Tried::sources, &Tried::targets, &Tried::failures, &Tried::again); }
+  static void Fields(V&& v) {
+    v(&Tried::sources, &Tried::targets, &Tried::failures, &Tried::again);
+  }
 };
 
 struct ReplicaKey {
@@ -182,7 +192,9 @@ struct ReplicaKey {
   BlockId block;
   auto operator<=>(const ReplicaKey&) const = default;
   template <class V>
-  static void Fields(V&& v) { v(&ReplicaKey::worker, &ReplicaKey::block); }
+  static void Fields(V&& v) {
+    v(&ReplicaKey::worker, &ReplicaKey::block);
+  }
 };
 
 struct SafeMode {
@@ -192,13 +204,17 @@ struct SafeMode {
   std::vector<WorkerId> expected;
   std::set<WorkerId> awaited;  // alive before the master's start, and not back yet; also after safe mode
   template <class V>
-  static void Fields(V&& v) { v(&SafeMode::on, &SafeMode::until, &SafeMode::expected, &SafeMode::held); }
+  static void Fields(V&& v) {
+    v(&SafeMode::on, &SafeMode::until, &SafeMode::expected, &SafeMode::held);
+  }
 };
 
 struct Counters {
   uint64_t next_node = kRoot + 1, next_lease = 1, next_block = 1;
   template <class V>
-  static void Fields(V&& v) { v(&Counters::next_node, &Counters::next_lease, &Counters::next_block); }
+  static void Fields(V&& v) {
+    v(&Counters::next_node, &Counters::next_lease, &Counters::next_block);
+  }
 };
 
 // Finds the next thing to repair without a walk over all that waits. Derived from `queue`, `copies`
@@ -211,17 +227,19 @@ struct RepairIndex {
     std::vector<WorkerId> sources;  // that a copy may be read from
   };
   std::set<std::pair<Instant, BlockId>> by_time;
-  std::map<BlockId, Ready> ready;                    // examined; waits for one of its sources to be free
-  std::map<WorkerId, std::set<Rank>> ready_at;       // the same, by source
-  std::map<WorkerId, uint32_t> sending;              // copies under way, by source
-  std::set<WorkerId> wake;                           // sources that may have room for a copy since the last pass
+  std::map<BlockId, Ready> ready;               // examined; waits for one of its sources to be free
+  std::map<WorkerId, std::set<Rank>> ready_at;  // the same, by source
+  std::map<WorkerId, uint32_t> sending;         // copies under way, by source
+  std::set<WorkerId> wake;                      // sources that may have room for a copy since the last pass
 };
 
 // Block ids that lost records of the journal may have given.
 struct LostIds {
   uint64_t begin = 0, end = 0;
   template <class V>
-  static void Fields(V&& v) { v(&LostIds::begin, &LostIds::end); }
+  static void Fields(V&& v) {
+    v(&LostIds::begin, &LostIds::end);
+  }
 };
 
 struct State {
@@ -238,20 +256,20 @@ struct State {
   Table<uint64_t, Pin> pins{10};
   uint64_t next_pin = 1;
   // Derived from the hard part.
-  std::map<uint64_t, uint32_t> pinned;         // file -> how many pins name it
+  std::map<uint64_t, uint32_t> pinned;  // file -> how many pins name it
   std::map<std::pair<uint64_t, std::string>, uint64_t> children;
-  std::map<uint64_t, uint64_t> completed;      // lease -> the node that it made
-  std::map<std::string, uint64_t> requests;    // request id -> open lease
+  std::map<uint64_t, uint64_t> completed;    // lease -> the node that it made
+  std::map<std::string, uint64_t> requests;  // request id -> open lease
 
   // Soft.
   Table<WorkerId, Worker> workers{4};
   Table<BlockId, Holders> holders{5};
   Table<BlockId, Copying> copies{6};
-  Table<BlockId, Instant> queue{7};            // to be looked at, not before the instant
-  Table<ReplicaKey, BlockRef> garbage{8};      // unreferenced, to be deleted after safe mode
-  Table<uint64_t, Instant> deadlines{9};       // of leases
+  Table<BlockId, Instant> queue{7};        // to be looked at, not before the instant
+  Table<ReplicaKey, BlockRef> garbage{8};  // unreferenced, to be deleted after safe mode
+  Table<uint64_t, Instant> deadlines{9};   // of leases
   SafeMode safe_mode;
-  Table<BlockId, Tried> tried{10};             // failed copies of blocks that still need one
+  Table<BlockId, Tried> tried{10};  // failed copies of blocks that still need one
   // Has what is possible, which is less than its file asks for: looked at again when a worker comes, is back in service
   // or has room again.
   Table<BlockId, bool> short_of_workers{11};
@@ -284,7 +302,7 @@ struct State {
   bool Matches(const Block& block, const BlockRef& said) const;
   BlockRef RefOf(BlockId id) const;
   std::vector<WorkerId> GoodHolders(BlockId id) const;  // not suspect, on workers that are there
-  uint32_t EligibleWorkers() const;                      // there, not draining, with a disk that works
+  uint32_t EligibleWorkers() const;                     // there, not draining, with a disk that works
   // Replicas that must be durable before a write of a file is acknowledged: max(1, min(2, R, K)), where
   // K counts the eligible workers and those that are awaited since the master's start.
   size_t MinDurable(uint32_t replication) const;

@@ -101,8 +101,8 @@ StoreHealth FromWire(rpc::StoreHealth::Reader in) {
   out.corrupt_files = in.getCorruptFiles();
   out.under_replicated_files = in.getUnderReplicatedFiles();
   for (const auto t : in.getTroubles()) {
-    StoreHealth::Trouble trouble{t.getPath().cStr(), t.getBlocks(), t.getMissing(), t.getCorrupt(),
-                                 t.getUnderReplicated(), {}};
+    StoreHealth::Trouble trouble{t.getPath().cStr(), t.getBlocks(),          t.getMissing(),
+                                 t.getCorrupt(),     t.getUnderReplicated(), {}};
     for (const auto replica : t.getDamaged()) trouble.damaged.emplace_back(replica.cStr());
     out.troubles.push_back(std::move(trouble));
   }

@@ -15,8 +15,9 @@ namespace mr::builtin {
 namespace {
 
 enum class Fold { kCount, kSum, kMin, kMax, kAvg, kDistinct };
-constexpr std::pair<const char*, Fold> kFolds[] = {{"count", Fold::kCount}, {"sum", Fold::kSum}, {"min", Fold::kMin},
-                                                   {"max", Fold::kMax},     {"avg", Fold::kAvg}, {"distinct", Fold::kDistinct}};
+constexpr std::pair<const char*, Fold> kFolds[] = {{"count", Fold::kCount}, {"sum", Fold::kSum},
+                                                   {"min", Fold::kMin},     {"max", Fold::kMax},
+                                                   {"avg", Fold::kAvg},     {"distinct", Fold::kDistinct}};
 
 struct Measure {
   Fold fold;
@@ -281,11 +282,13 @@ std::vector<Measure> ParseMeasures(const Args& args, const std::string& list, st
     word.erase(0, word.find_first_not_of(' '));  // as in "count, sum(x)"
     const size_t open = word.find('(');
     const std::string name = word.substr(0, open);
-    const auto fold = std::find_if(std::begin(kFolds), std::end(kFolds), [&](const auto& f) { return name == f.first; });
+    const auto fold =
+        std::find_if(std::begin(kFolds), std::end(kFolds), [&](const auto& f) { return name == f.first; });
     if (fold == std::end(kFolds)) {
       std::vector<std::string> names;
       for (const auto& f : kFolds) names.push_back(f.first);
-      args.Refuse("--agg has '" + word + "'" + Suggest(name, names) + "; there are count, count(COLUMN), sum(COLUMN), min, max, avg and distinct");
+      args.Refuse("--agg has '" + word + "'" + Suggest(name, names) +
+                  "; there are count, count(COLUMN), sum(COLUMN), min, max, avg and distinct");
     }
     if (open == word.npos && fold->second == Fold::kCount) {
       measures.push_back({Fold::kCount, -1});
@@ -318,12 +321,15 @@ void PlanAggregate(const std::vector<std::string>& argv, JobPlan& plan) {
   const std::vector<Measure> measures = ParseMeasures(args, agg, &folded);
   side.columns.insert(side.columns.end(), folded.begin(), folded.end());
   auto& columns = FindColumns("aggregate", format, {side}, &plan);
-  const bool distinct = std::any_of(measures.begin(), measures.end(), [](const Measure& m) { return m.fold == Fold::kDistinct; });
-  auto& rows = plan.Map("rows", "aggregate.rows")
-                   .Configure(RowsConfig("aggregate", format, side).Set("groups", groups).Set("measures", EncodeMeasures(measures)))
-                   .ReadFiles(JobPlan::Stage::kAllInputs, format.Files())
-                   .Read(Edge::kBroadcast, columns)
-                   .Shuffle({.combine = true, .custom_partition = distinct});
+  const bool distinct =
+      std::any_of(measures.begin(), measures.end(), [](const Measure& m) { return m.fold == Fold::kDistinct; });
+  auto& rows =
+      plan.Map("rows", "aggregate.rows")
+          .Configure(
+              RowsConfig("aggregate", format, side).Set("groups", groups).Set("measures", EncodeMeasures(measures)))
+          .ReadFiles(JobPlan::Stage::kAllInputs, format.Files())
+          .Read(Edge::kBroadcast, columns)
+          .Shuffle({.combine = true, .custom_partition = distinct});
   Config write_config;
   auto& write =
       plan.Reduce("groups", "aggregate.groups")
@@ -338,12 +344,13 @@ void PlanAggregate(const std::vector<std::string>& argv, JobPlan& plan) {
 void AddAggregate(Library& library) {
   library.Add<FoldRows>("aggregate.rows", kPure | MR_ASSOCIATIVE)
       .Add<WriteGroups>("aggregate.groups", kPure)
-      .AddJob<PlanAggregate>("aggregate",
-                    "group the rows of CSV inputs by columns and count, add up, compare others\n"
-                    "  --by COLUMN,...        the groups (default: all rows are one)\n"
-                    "  --agg LIST             count, count(C), sum(C), min(C), max(C), avg(C), distinct(C), separated by\n"
-                    "                         commas (default: count); empty fields are left out\n"
-                    MR_TABLE_FORMAT_HELP("line is a row"));
+      .AddJob<PlanAggregate>(
+          "aggregate",
+          "group the rows of CSV inputs by columns and count, add up, compare others\n"
+          "  --by COLUMN,...        the groups (default: all rows are one)\n"
+          "  --agg LIST             count, count(C), sum(C), min(C), max(C), avg(C), distinct(C), separated by\n"
+          "                         commas (default: count); empty fields are left out\n" MR_TABLE_FORMAT_HELP(
+              "line is a row"));
 }
 
 }  // namespace mr::builtin

@@ -29,8 +29,8 @@ constexpr int kLookMs = 50;
 constexpr size_t kErrorTailBytes = 2048;
 constexpr size_t kMaxLineBytes = 16u << 20;
 
-// The machine has no more of something, which other processes hold, too: another attempt may find more. (Where the attempt's
-// own limit is too low, the job still fails, after as many attempts as a RetryableError has.)
+// The machine has no more of something, which other processes hold, too: another attempt may find more. (Where the
+// attempt's own limit is too low, the job still fails, after as many attempts as a RetryableError has.)
 bool IsShortage(int error) { return error == EMFILE || error == ENFILE || error == EAGAIN || error == ENOMEM; }
 
 [[noreturn]] void SystemError(const std::string& what, int error) {
@@ -228,8 +228,7 @@ void Command::Finish(const std::string& what) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
   std::string why = "the " + what + " command ";
   if (WIFSIGNALED(status)) {
-    why += "was killed by signal " + std::to_string(WTERMSIG(status)) + " (" +
-           strsignal(WTERMSIG(status)) + ")";
+    why += "was killed by signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")";
   } else {
     why += "exited with code " + std::to_string(WEXITSTATUS(status));
     if (WEXITSTATUS(status) == 127) why += " (not found; is it installed on the workers?)";

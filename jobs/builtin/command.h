@@ -14,8 +14,8 @@ class Command {
  public:
   using OnLine = std::function<void(std::string_view line)>;  // without the newline
 
-  // Starts /bin/sh -c `text`. What the callbacks throw comes out of Write() and Finish(). on_moved: bytes went through a
-  // pipe, either way.
+  // Starts /bin/sh -c `text`. What the callbacks throw comes out of Write() and Finish(). on_moved: bytes went through
+  // a pipe, either way.
   Command(
       std::string text, OnLine on_output, OnLine on_error_line, std::function<void()> on_moved = [] {});
   // Kills the command if it still runs.
@@ -40,7 +40,8 @@ class Command {
   // False at the end of the stream. At most `most` bytes.
   bool ReadSome(Stream* stream, const OnLine& on_line, size_t most = SIZE_MAX);
   void Close(Stream* stream, const OnLine& on_line);
-  // The command has ended, by its own or while descendants of it go on: takes what stands in the pipes, and closes them.
+  // The command has ended, by its own or while descendants of it go on: takes what stands in the pipes, and closes
+  // them.
   bool HasEnded() const;
   void ReadRest(Stream* stream, const OnLine& on_line);
   void CloseInput();

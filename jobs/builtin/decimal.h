@@ -79,7 +79,8 @@ class Decimal {
     char buffer[64];
     if (!exact_) return {buffer, std::to_chars(buffer, buffer + sizeof buffer, double_).ptr};
     const bool negative = units_ < 0;
-    unsigned __int128 left = negative ? -static_cast<unsigned __int128>(units_) : static_cast<unsigned __int128>(units_);
+    unsigned __int128 left =
+        negative ? -static_cast<unsigned __int128>(units_) : static_cast<unsigned __int128>(units_);
     std::string digits;
     for (int place = 0; left != 0 || place <= kPlaces; ++place) {
       if (place == kPlaces && !digits.empty()) digits += '.';

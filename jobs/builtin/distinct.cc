@@ -61,8 +61,8 @@ void AddDistinct(Library& library) {
   library.Add<EachLine>("distinct.lines", kPure | MR_UNORDERED | MR_ASSOCIATIVE)
       .Add<WriteLines>("distinct.write", kPure)
       .AddJob<PlanDistinct>("distinct",
-                    "each different line of the input once\n"
-                    "  -c, --count            lines `count TAB line`");
+                            "each different line of the input once\n"
+                            "  -c, --count            lines `count TAB line`");
 }
 
 }  // namespace mr::builtin

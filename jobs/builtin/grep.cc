@@ -1,4 +1,5 @@
-// grep: the lines that match a pattern (RE2), in the order of the file; one output part per split. Or how many there are.
+// grep: the lines that match a pattern (RE2), in the order of the file; one output part per split. Or how many there
+// are.
 //
 // Numbers of lines (-n) need what stands before each split, so a stage counts first:
 //   newlines of each split --broadcast--> grep
@@ -78,7 +79,9 @@ class GrepBase : public BlockMapper<KOut, VOut> {
   bool file() const { return file_; }
 
  private:
-  static uint64_t Newlines(const char* from, const char* to) { return static_cast<uint64_t>(std::count(from, to, '\n')); }
+  static uint64_t Newlines(const char* from, const char* to) {
+    return static_cast<uint64_t>(std::count(from, to, '\n'));
+  }
   // The number of the line that begins at `offset`, the first of this split: those before the split, and the one that
   // goes over its border.
   uint64_t FirstLine(uint64_t offset) {
@@ -95,7 +98,7 @@ class GrepBase : public BlockMapper<KOut, VOut> {
 
   bool file_ = false, number_ = false;
   std::map<std::string, std::map<uint64_t, uint64_t>> newlines_;  // by file and split
-  uint64_t line_ = 0;                      // the number of the line at counted_
+  uint64_t line_ = 0;                                             // the number of the line at counted_
   const char* counted_ = nullptr;
   std::string text_;
 };
@@ -214,7 +217,11 @@ void PlanGrep(const std::vector<std::string>& argv, JobPlan& plan) {
   // A match with no letter, digit or underscore before and behind.
   if (word) pattern = "(?:^|\\W)(?:" + pattern + ")(?:$|\\W)";
   Config config;
-  config.Set("pattern", pattern).Set("ignore_case", ignore_case).Set("invert", invert).Set("file", file).Set("number", number);
+  config.Set("pattern", pattern)
+      .Set("ignore_case", ignore_case)
+      .Set("invert", invert)
+      .Set("file", file)
+      .Set("number", number);
   if (count) {
     auto& lines = plan.Map("grep", "grep.count").Configure(config).ReadFiles().Shuffle();
     plan.Reduce("count", "grep.write_count").Tasks(1).Group(lines).WriteFiles();
@@ -225,8 +232,14 @@ void PlanGrep(const std::vector<std::string>& argv, JobPlan& plan) {
     return;
   }
   // What a line is called must not depend on where splits end, so it cannot be a record that holds newlines.
-  auto& newlines = plan.Map("newlines", "grep.newlines").ReadFiles(JobPlan::Stage::kAllInputs, {.format = "raw"}).Shuffle({.sorted = false});
-  plan.Map("grep", "grep.numbered").Configure(config).ReadFiles(JobPlan::Stage::kAllInputs, {.only_format = true}).Read(Edge::kBroadcast, newlines).WriteFiles();
+  auto& newlines = plan.Map("newlines", "grep.newlines")
+                       .ReadFiles(JobPlan::Stage::kAllInputs, {.format = "raw"})
+                       .Shuffle({.sorted = false});
+  plan.Map("grep", "grep.numbered")
+      .Configure(config)
+      .ReadFiles(JobPlan::Stage::kAllInputs, {.only_format = true})
+      .Read(Edge::kBroadcast, newlines)
+      .WriteFiles();
 }
 
 }  // namespace
@@ -238,14 +251,14 @@ void AddGrep(Library& library) {
       .Add<WriteLineCounts>("grep.write_count", kPure)
       .Add<CountNewlines>("grep.newlines", kPure)
       .AddJob<PlanGrep>("grep",
-                    "print the lines that match a pattern\n"
-                    "  -e, --regexp PATTERN   RE2 expression; may be repeated: any may match\n"
-                    "  -i, --ignore-case      letters match in either case\n"
-                    "  -v, --invert-match     print the lines that do not match\n"
-                    "  -w, --word-regexp      the match must be a whole word\n"
-                    "  -c, --count            print only how many lines there are; with -H of each file\n"
-                    "  -H, --with-filename    the file before each line\n"
-                    "  -n, --line-number      the number of the line in its file before it");
+                        "print the lines that match a pattern\n"
+                        "  -e, --regexp PATTERN   RE2 expression; may be repeated: any may match\n"
+                        "  -i, --ignore-case      letters match in either case\n"
+                        "  -v, --invert-match     print the lines that do not match\n"
+                        "  -w, --word-regexp      the match must be a whole word\n"
+                        "  -c, --count            print only how many lines there are; with -H of each file\n"
+                        "  -H, --with-filename    the file before each line\n"
+                        "  -n, --line-number      the number of the line in its file before it");
 }
 
 }  // namespace mr::builtin

@@ -88,10 +88,7 @@ void PlanEmpty(const std::vector<std::string>& argv, JobPlan& plan) {
     return;
   }
   // 0 leaves the number to `mrctl submit --reduces`.
-  plan.Reduce("reduce", prefix + "reduce")
-      .Tasks(static_cast<uint32_t>(reduces))
-      .Group(map.Shuffle())
-      .WriteFiles();
+  plan.Reduce("reduce", prefix + "reduce").Tasks(static_cast<uint32_t>(reduces)).Group(map.Shuffle()).WriteFiles();
 }
 
 void PlanSleep(const std::vector<std::string>& argv, JobPlan& plan) {
@@ -130,13 +127,14 @@ void AddIdle(Library& library) {
                          "  --reduces N            reduce tasks\n"
                          "  --map-only             no reduce stage\n"
                          "  --isolate              a process for each attempt")
-      .AddJob<PlanSleep>("sleep",
-                         "tasks that nap, to test the engine\n"
-                         "  --ms N                 how long (default 1000); times F on a worker with --label slowdown=F\n"
-                         "  --tasks N              how many (default 1)\n"
-                         "  --reduces N            then tasks that nap step by step (default 0)\n"
-                         "  --reduce-ms N          how long, all steps together, on average (default 1000)\n"
-                         "  --steps N              of each (default 100)");
+      .AddJob<PlanSleep>(
+          "sleep",
+          "tasks that nap, to test the engine\n"
+          "  --ms N                 how long (default 1000); times F on a worker with --label slowdown=F\n"
+          "  --tasks N              how many (default 1)\n"
+          "  --reduces N            then tasks that nap step by step (default 0)\n"
+          "  --reduce-ms N          how long, all steps together, on average (default 1000)\n"
+          "  --steps N              of each (default 100)");
 }
 
 }  // namespace mr::builtin

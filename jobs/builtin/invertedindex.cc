@@ -21,9 +21,7 @@ class CountPlaces : public BlockMapper<Place, int64_t>, public SumCombiner<Place
   void FileEnd(Out& out) {
     table_.Drain([&](std::string_view word, int64_t count) { Give(word, count, out); });
   }
-  uint32_t Partition(const Place& place, uint32_t partitions) {
-    return PartitionOf(std::get<0>(place), partitions);
-  }
+  uint32_t Partition(const Place& place, uint32_t partitions) { return PartitionOf(std::get<0>(place), partitions); }
 
  private:
   void Give(std::string_view word, int64_t count, Out& out) {
@@ -57,7 +55,8 @@ class WritePlaces : public Reducer<Place, int64_t, Text, Text> {
 
 void PlanInvertedIndex(const std::vector<std::string>& argv, JobPlan& plan) {
   Args("invertedindex").Parse(argv);
-  auto& words = plan.Map("words", "invertedindex.words").ReadFiles().Shuffle({.combine = true, .custom_partition = true});
+  auto& words =
+      plan.Map("words", "invertedindex.words").ReadFiles().Shuffle({.combine = true, .custom_partition = true});
   plan.Reduce("write", "invertedindex.write").Group(words).WriteFiles();
 }
 

@@ -1,7 +1,7 @@
 // join: two CSV inputs on a column, as SQL has it: inner, left, right, full, semi, anti. Each output line has the
 // column, then the other fields of the left row, then those of the right one; semi and anti have the left row's alone.
-// Where a side has no row, its fields are empty. A side that is small enough is sent to all tasks (join_broadcast.h); here
-// is the join of two large ones.
+// Where a side has no row, its fields are empty. A side that is small enough is sent to all tasks (join_broadcast.h);
+// here is the join of two large ones.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -24,9 +24,7 @@ constexpr uint64_t kTaskBytes = 16u << 20;
 class ReadRows : public RowMapper<std::string, std::string> {
  public:
   void Map(const Block& block, Out& out) {
-    ForEachRow(block, [&](const CsvRow& row) {
-      out.EmitRaw(row[column(0)], fields_.Of(row, column(0), dialect()));
-    });
+    ForEachRow(block, [&](const CsvRow& row) { out.EmitRaw(row[column(0)], fields_.Of(row, column(0), dialect())); });
   }
 
  private:
@@ -34,8 +32,8 @@ class ReadRows : public RowMapper<std::string, std::string> {
 };
 
 // Inputs 0 and 1 are the sides, the last the columns. Both sides are dealt out by hash first, so that the left rows of
-// each part make a table that fits in the cache; then part after part is joined (a radix join). Sides that do not fit in
-// memory wait in files.
+// each part make a table that fits in the cache; then part after part is joined (a radix join). Sides that do not fit
+// in memory wait in files.
 class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, std::string> {
  public:
   void Open() {
@@ -45,7 +43,8 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
     line_ = JoinLine(dialect_);
     // A quarter for each side's buffers, which are twice what they hold, and half for a table, which may be so, too.
     size_t memory = static_cast<size_t>(config.Int("left_bytes"));
-    if (const uint64_t limit = context().memory_limit(); limit != 0) memory = std::min<size_t>(memory, limit / kRowsPart);
+    if (const uint64_t limit = context().memory_limit(); limit != 0)
+      memory = std::min<size_t>(memory, limit / kRowsPart);
     for (auto& side : sides_) side = std::make_unique<RowFiles>(memory / 8);
     most_bytes_ = memory / 4;
   }
@@ -80,7 +79,8 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
     if (first == RowTable::kNone) return false;
     if (kind_ != JoinKind::kInner && kind_ != JoinKind::kRight) table_.Mark(first);
     if (kind_ == JoinKind::kSemi || kind_ == JoinKind::kAnti) return true;
-    for (uint32_t row = first; row != RowTable::kNone; row = table_.next(row)) line_.Write(key, table_.rest(row), rest, out);
+    for (uint32_t row = first; row != RowTable::kNone; row = table_.next(row))
+      line_.Write(key, table_.rest(row), rest, out);
     return true;
   }
   void RightAlone(std::string_view key, std::string_view rest, Out& out) {
@@ -99,7 +99,7 @@ class JoinRows : public RawOperator<Text, Text>, public SideInput<std::string, s
 
   JoinKind kind_ = JoinKind::kInner;
   CsvDialect dialect_;
-  size_t most_bytes_ = 0;  // of a table
+  size_t most_bytes_ = 0;               // of a table
   std::array<std::string, 2> nothing_;  // the separators of a row that is not there
   JoinLine line_;
   RowTable table_;
@@ -112,7 +112,8 @@ size_t KindNamed(const Args& args, const std::string& name) {
     if (name == known) return static_cast<size_t>(kind);
     names.push_back(known);
   }
-  args.Refuse("--type '" + name + "' is none" + Suggest(name, names) + "; there are inner, left, right, full, semi and anti");
+  args.Refuse("--type '" + name + "' is none" + Suggest(name, names) +
+              "; there are inner, left, right, full, semi and anti");
 }
 
 void PlanJoin(const std::vector<std::string>& argv, JobPlan& plan) {
@@ -178,22 +179,22 @@ void AddJoin(Library& library) {
   AddBroadcastJoin(library);
   library.Add<ReadRows>("join.rows", kPure)
       .Add<JoinRows>("join.join", kPure)
-      .AddJob<PlanJoin>("join",
-                    "join two CSV inputs whose first lines name the columns\n"
-                    "  --left URI             the left input\n"
-                    "  --right URI            the right input\n"
-                    "  --on COLUMN            the column that both have\n"
-                    "  --left-on COLUMN, --right-on COLUMN   where the names differ\n"
-                    "  --type TYPE            inner (the default), left, right, full; semi: left rows with a partner,\n"
-                    "                         anti: those without\n"
-                    "  --broadcast-bytes SIZE a side of at most SIZE (.gz and .zst counted four times) is sent to all tasks,\n"
-                    "                         and the other one is not shuffled, so that submit's --reduces counts for nothing;\n"
-                    "                         mrctl explain tells. 0: never, as with --type full, or where the type asks\n"
-                    "                         for that side's rows without a partner\n"
-                    "                         (default 32m, and above 2m an eighth of the other side)\n"
-                    "  --left-bytes SIZE      memory for the rows of a task; more of them are joined by way of files\n"
-                    "                         (default 512m)\n"
-                    MR_TABLE_FORMAT_HELP("lines are rows"));
+      .AddJob<PlanJoin>(
+          "join",
+          "join two CSV inputs whose first lines name the columns\n"
+          "  --left URI             the left input\n"
+          "  --right URI            the right input\n"
+          "  --on COLUMN            the column that both have\n"
+          "  --left-on COLUMN, --right-on COLUMN   where the names differ\n"
+          "  --type TYPE            inner (the default), left, right, full; semi: left rows with a partner,\n"
+          "                         anti: those without\n"
+          "  --broadcast-bytes SIZE a side of at most SIZE (.gz and .zst counted four times) is sent to all tasks,\n"
+          "                         and the other one is not shuffled, so that submit's --reduces counts for nothing;\n"
+          "                         mrctl explain tells. 0: never, as with --type full, or where the type asks\n"
+          "                         for that side's rows without a partner\n"
+          "                         (default 32m, and above 2m an eighth of the other side)\n"
+          "  --left-bytes SIZE      memory for the rows of a task; more of them are joined by way of files\n"
+          "                         (default 512m)\n" MR_TABLE_FORMAT_HELP("lines are rows"));
 }
 
 }  // namespace mr::builtin

@@ -50,7 +50,8 @@ class ProbeRows : public RowMapper<Text, Text> {
     kind_ = static_cast<JoinKind>(config.Int("kind"));
     small_ = static_cast<size_t>(config.Int("small"));
     memory_ = static_cast<size_t>(config.Int("left_bytes"));
-    if (const uint64_t limit = context().memory_limit(); limit != 0) memory_ = std::min<size_t>(memory_, limit / kRowsPart);
+    if (const uint64_t limit = context().memory_limit(); limit != 0)
+      memory_ = std::min<size_t>(memory_, limit / kRowsPart);
     line_ = JoinLine(dialect());
     partner_lines_ = kind_ != JoinKind::kSemi && kind_ != JoinKind::kAnti;
     alone_lines_ = kind_ != JoinKind::kSemi && kind_ != JoinKind::kInner;
@@ -102,7 +103,8 @@ class ProbeRows : public RowMapper<Text, Text> {
   void GiveUpTable() {
     held_ = std::make_unique<RowFiles>(memory_ / 8);
     waiting_ = std::make_unique<RowFiles>(memory_ / 8);
-    for (uint32_t row = 0; row < table_.size(); ++row) held_->Add(HashBytes(table_.key(row)), table_.key(row), table_.rest(row));
+    for (uint32_t row = 0; row < table_.size(); ++row)
+      held_->Add(HashBytes(table_.key(row)), table_.key(row), table_.rest(row));
     table_ = RowTable();
   }
 
@@ -122,7 +124,7 @@ class ProbeRows : public RowMapper<Text, Text> {
   }
 
   JoinKind kind_ = JoinKind::kInner;
-  size_t small_ = 0;          // index in kJoinSides
+  size_t small_ = 0;           // index in kJoinSides
   bool partner_lines_ = true;  // a line for each partner
   bool alone_lines_ = false;   // a line for a row without partners
   size_t memory_ = 0;
@@ -217,6 +219,8 @@ void PlanBroadcastJoin(JoinKind kind, size_t small, const TableFormat& format, c
       .WriteFiles();
 }
 
-void AddBroadcastJoin(Library& library) { library.Add<SmallRows>("join.small", kPure).Add<ProbeRows>("join.probe", kPure); }
+void AddBroadcastJoin(Library& library) {
+  library.Add<SmallRows>("join.small", kPure).Add<ProbeRows>("join.probe", kPure);
+}
 
 }  // namespace mr::builtin

@@ -22,8 +22,8 @@ inline constexpr uint64_t kBroadcastBytes = 32u << 20;
 inline constexpr uint64_t kBroadcastPart = 8;
 // ... but what one split has is sent in any case (kMinSplitBytes there).
 inline constexpr uint64_t kAlwaysBroadcast = 2u << 20;
-// Bytes of memory of a table for each byte of its file (by the sizes of RowTable's records, for rows of 20 bytes), twice
-// for what a table that grows has for a moment. Where it is more, ProbeRows goes by way of files.
+// Bytes of memory of a table for each byte of its file (by the sizes of RowTable's records, for rows of 20 bytes),
+// twice for what a table that grows has for a moment. Where it is more, ProbeRows goes by way of files.
 inline constexpr uint64_t kTableGrowth = 8;
 // Part of an attempt's memory that rows may take, as elsewhere in the join.
 inline constexpr uint64_t kRowsPart = 3;

@@ -71,7 +71,8 @@ class JoinLine {
 // them all, they come in turns, each of which reads the rows of `other` anew: row(key, rest, before, last) of each says
 // whether it has a partner now or had one before; turn() is called behind them.
 template <class Row, class Turn>
-void JoinPart(RowFiles* held, RowFiles* other, size_t part, size_t most_bytes, RowTable* table, Row&& row, Turn&& turn) {
+void JoinPart(RowFiles* held, RowFiles* other, size_t part, size_t most_bytes, RowTable* table, Row&& row,
+              Turn&& turn) {
   std::string_view key, rest;
   std::vector<bool> matched;  // of other rows, in turns before the last
   RowFiles::Reader rows(held, part);

@@ -134,7 +134,8 @@ void LineSearch::FindCandidates(std::string_view text, std::vector<std::pair<siz
     if (Matches(text.substr(begin, end - begin))) lines->emplace_back(begin, end);
   };
   Candidates candidates{text, 0, &found};
-  const hs_error_t error = hs_scan(database_, text.data(), static_cast<unsigned>(text.size()), 0, scratch_, &OnCandidate, &candidates);
+  const hs_error_t error =
+      hs_scan(database_, text.data(), static_cast<unsigned>(text.size()), 0, scratch_, &OnCandidate, &candidates);
   if (error != HS_SUCCESS) throw JobError("grep: the search failed with Hyperscan's error " + std::to_string(error));
 }
 

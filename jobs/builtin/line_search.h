@@ -27,7 +27,8 @@ class LineSearch {
   ~LineSearch();
   LineSearch(const LineSearch&) = delete;
 
-  // (begin, end) of the lines that match, in order, without their newlines. `text`: whole lines, without the last newline.
+  // (begin, end) of the lines that match, in order, without their newlines. `text`: whole lines, without the last
+  // newline.
   void Find(std::string_view text, std::vector<std::pair<size_t, size_t>>* lines) const;
   // Whether Hyperscan looks first.
   bool filtered() const { return database_ != nullptr; }

@@ -26,7 +26,9 @@ class ReadEdges : public LineMapper<std::string, std::string> {
       ++n;
     });
     if (n == 0 || ends[0][0] == '#') return;  // as graph files have comments
-    if (n != 2) throw BadRecord("pagerank: a line has " + std::to_string(n) + " words, an edge is `from to`: '" + std::string(line.substr(0, 80)) + "'");
+    if (n != 2)
+      throw BadRecord("pagerank: a line has " + std::to_string(n) + " words, an edge is `from to`: '" +
+                      std::string(line.substr(0, 80)) + "'");
     value_.assign("E").append(ends[1]);
     out.EmitRaw(ends[0], value_);
     out.EmitRaw(ends[1], "N");
@@ -159,7 +161,10 @@ void PlanPageRank(const std::vector<std::string>& argv, JobPlan& plan) {
                       .Group(*before);
     if (totals != nullptr) stage.Read(Edge::kBroadcast, *totals);
     stage.Shuffle().Shuffle({.sorted = false});
-    totals = &plan.Map("totals" + number, "pagerank.totals").Tasks(1).Read(Edge::kManyToOne, stage, 1).Shuffle({.sorted = false});
+    totals = &plan.Map("totals" + number, "pagerank.totals")
+                  .Tasks(1)
+                  .Read(Edge::kManyToOne, stage, 1)
+                  .Shuffle({.sorted = false});
     before = &stage;
   }
   plan.Reduce("write", "pagerank.write").Configure(config).Group(*before).Read(Edge::kBroadcast, *totals).WriteFiles();
@@ -174,9 +179,9 @@ void AddPageRank(Library& library) {
       .Add<AddTotals>("pagerank.totals", kPure)
       .Add<WriteRanks>("pagerank.write", kPure)
       .AddJob<PlanPageRank>("pagerank",
-                    "how important each node of a directed graph is; input lines `from to`\n"
-                    "  --rounds N             how often ranks are passed on (default 10)\n"
-                    "  --damping D            the share that is passed on (default 0.85)");
+                            "how important each node of a directed graph is; input lines `from to`\n"
+                            "  --rounds N             how often ranks are passed on (default 10)\n"
+                            "  --damping D            the share that is passed on (default 0.85)");
 }
 
 }  // namespace mr::builtin

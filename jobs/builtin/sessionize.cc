@@ -11,14 +11,16 @@
 namespace mr::builtin {
 namespace {
 
-// Microseconds, from seconds: a number, or `YYYY-MM-DD HH:MM:SS` with T or a blank between, perhaps a fraction, perhaps Z behind.
+// Microseconds, from seconds: a number, or `YYYY-MM-DD HH:MM:SS` with T or a blank between, perhaps a fraction, perhaps
+// Z behind.
 std::optional<int64_t> ParseTime(std::string_view text) {
   if (Decimal number; Decimal::Parse(text, &number)) return number.Millionths();
   if (!text.empty() && text.back() == 'Z') text.remove_suffix(1);
   constexpr std::string_view kShape = "dddd-dd-dd dd:dd:dd";
   if (text.size() < kShape.size()) return {};
   for (size_t i = 0; i < kShape.size(); ++i) {
-    const bool fits = kShape[i] == 'd' ? text[i] >= '0' && text[i] <= '9' : text[i] == kShape[i] || (i == 10 && text[i] == 'T');
+    const bool fits =
+        kShape[i] == 'd' ? text[i] >= '0' && text[i] <= '9' : text[i] == kShape[i] || (i == 10 && text[i] == 'T');
     if (!fits) return {};
   }
   const auto number = [&](size_t from, size_t digits) {
@@ -27,7 +29,8 @@ std::optional<int64_t> ParseTime(std::string_view text) {
     return n;
   };
   const int64_t month = number(5, 2), day = number(8, 2);
-  if (month < 1 || month > 12 || day < 1 || day > 31 || number(11, 2) > 24 || number(14, 2) > 59 || number(17, 2) > 60) return {};
+  if (month < 1 || month > 12 || day < 1 || day > 31 || number(11, 2) > 24 || number(14, 2) > 59 || number(17, 2) > 60)
+    return {};
   int64_t fraction = 0;
   if (text.size() > kShape.size()) {
     Decimal rest;
@@ -43,7 +46,8 @@ std::optional<int64_t> ParseTime(std::string_view text) {
   return (days * 86400 + number(11, 2) * 3600 + number(14, 2) * 60 + number(17, 2)) * 1'000'000 + fraction;
 }
 
-class ReadEvents : public RowMapper<std::pair<std::string, int64_t>, std::string>, public ByFirst<std::string, int64_t> {
+class ReadEvents : public RowMapper<std::pair<std::string, int64_t>, std::string>,
+                   public ByFirst<std::string, int64_t> {
  public:
   void Map(const Block& block, Out& out) {
     ForEachRow(block, [&](const CsvRow& row) {
@@ -96,11 +100,13 @@ class WriteSessions : public SortedReducer<std::string, int64_t, std::string, Te
 };
 
 int64_t ParseGap(const Args& args, const std::string& text) {
-  const std::pair<std::string_view, int64_t> units[] = {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}};
+  const std::pair<std::string_view, int64_t> units[] = {
+      {"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}};
   size_t digits = 0;
   while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9') ++digits;
   for (const auto& [unit, ms] : units) {
-    if (digits > 0 && digits < 10 && std::string_view(text).substr(digits) == unit) return std::stoll(text.substr(0, digits)) * ms;
+    if (digits > 0 && digits < 10 && std::string_view(text).substr(digits) == unit)
+      return std::stoll(text.substr(0, digits)) * ms;
   }
   args.Refuse("--gap '" + text + "' is no duration; write 30m, 90s, 1h");
 }
@@ -135,12 +141,13 @@ void PlanSessionize(const std::vector<std::string>& argv, JobPlan& plan) {
 void AddSessionize(Library& library) {
   library.Add<ReadEvents>("sessionize.events", kPure)
       .Add<WriteSessions>("sessionize.sessions", kPure)
-      .AddJob<PlanSessionize>("sessionize",
-                    "cut the events of each user into sessions, where nothing came for a while\n"
-                    "  --user COLUMN          whose event a row is\n"
-                    "  --time COLUMN          when: seconds, or YYYY-MM-DD HH:MM:SS\n"
-                    "  --gap DURATION         a longer pause ends a session (default 30m)\n"
-                    MR_TABLE_FORMAT_HELP("line is a row"));
+      .AddJob<PlanSessionize>(
+          "sessionize",
+          "cut the events of each user into sessions, where nothing came for a while\n"
+          "  --user COLUMN          whose event a row is\n"
+          "  --time COLUMN          when: seconds, or YYYY-MM-DD HH:MM:SS\n"
+          "  --gap DURATION         a longer pause ends a session (default 30m)\n" MR_TABLE_FORMAT_HELP(
+              "line is a row"));
 }
 
 }  // namespace mr::builtin

@@ -71,9 +71,7 @@ class PickSplitters : public Mapper<std::string, std::string, std::string, std::
 
 // Emits records by key; knows the quantiles.
 template <class Base>
-class ByRange : public Base,
-                public SideInput<std::string, std::string>,
-                public Partitioner<std::string> {
+class ByRange : public Base, public SideInput<std::string, std::string>, public Partitioner<std::string> {
  public:
   void Side(std::string_view key, std::string_view) { candidates_.emplace_back(key); }
 
@@ -83,8 +81,7 @@ class ByRange : public Base,
         borders_.push_back(candidates_[uint64_t{i} * candidates_.size() / partitions]);
       }
     }
-    return static_cast<uint32_t>(std::upper_bound(borders_.begin(), borders_.end(), key) -
-                                 borders_.begin());
+    return static_cast<uint32_t>(std::upper_bound(borders_.begin(), borders_.end(), key) - borders_.begin());
   }
 
  protected:
@@ -168,41 +165,39 @@ void PlanSort(const std::vector<std::string>& argv, JobPlan& plan) {
   args.Add("--format", &format).Add("-r", &options.reverse).Add("--reverse", &options.reverse);
   args.Add("-n", &options.numeric).Add("--numeric", &options.numeric).Add("-k", &fields).Add("--key", &fields);
   args.Add("-t", &options.separator).Add("--field-separator", &options.separator);
-  args.Add("-s", &options.stable).Add("--stable", &options.stable).Add("-u", &options.unique).Add("--unique", &options.unique);
+  args.Add("-s", &options.stable)
+      .Add("--stable", &options.stable)
+      .Add("-u", &options.unique)
+      .Add("--unique", &options.unique);
   args.Add("--key-bytes", &key_bytes, 1, 1 << 20).Parse(argv);
   const uint64_t record = RecordBytes(args, format);
   const bool lines = record == 0;
   if (options.separator == "\\t") options.separator = "\t";
-  if (options.separator.size() > 1) args.Refuse("-t '" + options.separator + "' is not one byte; give one as ',', or \\t for a tab");
+  if (options.separator.size() > 1)
+    args.Refuse("-t '" + options.separator + "' is not one byte; give one as ',', or \\t for a tab");
   for (const std::string& field : fields) options.fields.push_back(ParseSortField(args, field));
   if (!lines && options.keeps_record()) args.Refuse("-k, -n and -u are for lines, not for --format " + format);
   if (key_bytes > 0 && options.keeps_record()) args.Refuse("--key-bytes and -k, -n or -u exclude each other");
-  if (options.stable && !options.keeps_record()) args.Refuse("-s wants a key: -k FIELD or -n (equal lines look the same)");
+  if (options.stable && !options.keeps_record())
+    args.Refuse("-s wants a key: -k FIELD or -n (equal lines look the same)");
   if (key_bytes < 0) key_bytes = lines ? 0 : 10;  // of records, as the sort benchmarks have it
   if (!lines && static_cast<uint64_t>(key_bytes) > record) {
-    args.Refuse("--key-bytes " + std::to_string(key_bytes) + " is more than a record of " + format +
-                " has");
+    args.Refuse("--key-bytes " + std::to_string(key_bytes) + " is more than a record of " + format + " has");
   }
   options.key_bytes = static_cast<uint64_t>(key_bytes);
   const Config config = options.Encode().Set("lines", lines);
   auto& sample = plan.Map("sample", lines ? "sort.sample_lines" : "sort.sample_records")
                      .Configure(config)
-                     .ReadFiles(JobPlan::Stage::kAllInputs,
-                                {.format = format, .sample_bytes = kSampleBytes})
+                     .ReadFiles(JobPlan::Stage::kAllInputs, {.format = format, .sample_bytes = kSampleBytes})
                      .Shuffle({.sorted = false});
-  auto& splitters = plan.Map("splitters", "sort.splitters")
-                        .Tasks(1)
-                        .Read(Edge::kManyToOne, sample)
-                        .Shuffle({.sorted = false});
+  auto& splitters =
+      plan.Map("splitters", "sort.splitters").Tasks(1).Read(Edge::kManyToOne, sample).Shuffle({.sorted = false});
   auto& partition = plan.Map("partition", lines ? "sort.lines" : "sort.records")
                         .Configure(config)
                         .ReadFiles(JobPlan::Stage::kAllInputs, {.format = format})
                         .Read(Edge::kBroadcast, splitters)
                         .Shuffle({.custom_partition = true});
-  plan.Reduce("sort", "sort.write")
-      .Configure(config)
-      .Group(partition)
-      .WriteFiles(format);
+  plan.Reduce("sort", "sort.write").Configure(config).Group(partition).WriteFiles(format);
 }
 
 void AddSort(Library& library) {
@@ -212,18 +207,19 @@ void AddSort(Library& library) {
       .Add<PartitionLines>("sort.lines", kPure)
       .Add<PartitionRecords>("sort.records", kPure)
       .Add<WriteSorted>("sort.write", kPure)
-      .AddJob<PlanSort>("sort",
-                    "sort lines by their bytes or by fields, or records of a fixed length by their first bytes\n"
-                    "  --format text|fixed:N  lines (the default), or records of N bytes\n"
-                    "  --key-bytes N          compare the first N bytes only, equal ones stay in order\n"
-                    "                         (default: the whole line; 10 for fixed:N)\n"
-                    "  -r, --reverse          largest first\n"
-                    "  -k, --key F[,G][nr]    by fields F to G (to the line's end without G), n: as numbers, r: largest\n"
-                    "                         first; may be repeated, the first counts most\n"
-                    "  -t, --field-separator C  between fields (default: runs of blanks)\n"
-                    "  -n, --numeric          as numbers, of keys that say nothing of their own\n"
-                    "  -s, --stable           lines with equal keys stay in the order of the input\n"
-                    "  -u, --unique           the first line of each key only");
+      .AddJob<PlanSort>(
+          "sort",
+          "sort lines by their bytes or by fields, or records of a fixed length by their first bytes\n"
+          "  --format text|fixed:N  lines (the default), or records of N bytes\n"
+          "  --key-bytes N          compare the first N bytes only, equal ones stay in order\n"
+          "                         (default: the whole line; 10 for fixed:N)\n"
+          "  -r, --reverse          largest first\n"
+          "  -k, --key F[,G][nr]    by fields F to G (to the line's end without G), n: as numbers, r: largest\n"
+          "                         first; may be repeated, the first counts most\n"
+          "  -t, --field-separator C  between fields (default: runs of blanks)\n"
+          "  -n, --numeric          as numbers, of keys that say nothing of their own\n"
+          "  -s, --stable           lines with equal keys stay in the order of the input\n"
+          "  -u, --unique           the first line of each key only");
 }
 
 }  // namespace mr::builtin

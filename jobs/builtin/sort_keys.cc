@@ -42,7 +42,8 @@ void AppendNumber(std::string_view text, std::string* out) {
 Config SortOptions::Encode() const {
   std::string list;
   for (const SortField& f : fields) {
-    list += std::to_string(f.from) + " " + std::to_string(f.to) + " " + (f.numeric ? "1 " : "0 ") + (f.reverse ? "1 " : "0 ");
+    list += std::to_string(f.from) + " " + std::to_string(f.to) + " " + (f.numeric ? "1 " : "0 ") +
+            (f.reverse ? "1 " : "0 ");
   }
   Config config;
   return config.Set("fields", list)
@@ -81,7 +82,8 @@ SortField ParseSortField(const Args& args, const std::string& text) {
   const char* const end = at + text.size();
   const auto number = [&](uint32_t* n) {
     const auto [stop, error] = std::from_chars(at, end, *n);
-    if (error != std::errc() || *n == 0) args.Refuse("-k '" + text + "' is no key; write FIELD, FIELD,FIELD, and n or r behind it, as 2,2nr");
+    if (error != std::errc() || *n == 0)
+      args.Refuse("-k '" + text + "' is no key; write FIELD, FIELD,FIELD, and n or r behind it, as 2,2nr");
     at = stop;
   };
   number(&field.from);
@@ -94,7 +96,8 @@ SortField ParseSortField(const Args& args, const std::string& text) {
     number(&field.to);
     letters();
   }
-  if (at != end) args.Refuse("-k '" + text + "' has '" + std::string(at, end) + "'; only n and r may stand behind a field");
+  if (at != end)
+    args.Refuse("-k '" + text + "' has '" + std::string(at, end) + "'; only n and r may stand behind a field");
   if (field.to != 0 && field.to < field.from) args.Refuse("-k '" + text + "' ends before it begins");
   return field;
 }
@@ -147,7 +150,8 @@ std::pair<std::string_view, std::string_view> SortKeys::Split(std::string_view r
     add(Field(record, f), own ? f.numeric : options_.numeric, own ? f.reverse : options_.reverse);
   }
   if (options_.fields.empty()) add(record, options_.numeric, options_.reverse);
-  if (!options_.stable && !options_.unique && (options_.numeric || !options_.fields.empty())) add(record, false, options_.reverse);
+  if (!options_.stable && !options_.unique && (options_.numeric || !options_.fields.empty()))
+    add(record, false, options_.reverse);
   return {*scratch, record};
 }
 

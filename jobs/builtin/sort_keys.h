@@ -22,9 +22,9 @@ struct SortOptions {
   std::vector<SortField> fields;  // none: the whole record
   std::string separator;          // of fields; empty: a run of blanks, which begins the field behind it
   bool reverse = false, numeric = false;
-  bool stable = false;            // equal keys keep the order of the input, instead of that of their bytes
-  bool unique = false;            // the first of each key only
-  uint64_t key_bytes = 0;         // 0: all; else a prefix is the key
+  bool stable = false;     // equal keys keep the order of the input, instead of that of their bytes
+  bool unique = false;     // the first of each key only
+  uint64_t key_bytes = 0;  // 0: all; else a prefix is the key
 
   // A record is kept whole beside its key (not where its bytes begin with it).
   bool keeps_record() const { return !fields.empty() || numeric || unique; }

@@ -77,9 +77,8 @@ class StreamMap : public BlockMapper<AnyBytes, AnyBytes> {
                     const std::function<void(std::string_view, std::string_view)>& emit) {
     std::vector<std::pair<std::string, std::string>> made;
     Command combine(
-        config_.Text("combine"),
-        [&](std::string_view line) { made.emplace_back(SplitAtTab(line)); }, ErrorLines(&context()),
-        Moved(&context()));
+        config_.Text("combine"), [&](std::string_view line) { made.emplace_back(SplitAtTab(line)); },
+        ErrorLines(&context()), Moved(&context()));
     std::string buffer;
     for (uint32_t i = 0; i < sorted.size(); ++i) {
       buffer.append(sorted.key(i)).append(sorted.value(i)).append("\n");
@@ -89,8 +88,7 @@ class StreamMap : public BlockMapper<AnyBytes, AnyBytes> {
     }
     combine.Write(buffer);
     combine.Finish("combine");
-    std::stable_sort(made.begin(), made.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::stable_sort(made.begin(), made.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [key, value] : made) emit(key, value);
   }
 
@@ -136,8 +134,8 @@ class StreamReduce : public RawOperator<Text, Text> {
   Command& Run(Out& out) {
     if (!command_) {
       command_.emplace(
-          context().config().Text("command"), [&out](std::string_view line) { out.Line(line); },
-          ErrorLines(&context()), Moved(&context()));
+          context().config().Text("command"), [&out](std::string_view line) { out.Line(line); }, ErrorLines(&context()),
+          Moved(&context()));
     }
     return *command_;
   }
@@ -150,7 +148,11 @@ void PlanStream(const std::vector<std::string>& argv, JobPlan& plan) {
   std::string map, combine, reduce;
   bool side_effects = false;
   Args args("stream");
-  args.Add("--map", &map).Add("--combine", &combine).Add("--reduce", &reduce).Add("--side-effects", &side_effects).Parse(argv);
+  args.Add("--map", &map)
+      .Add("--combine", &combine)
+      .Add("--reduce", &reduce)
+      .Add("--side-effects", &side_effects)
+      .Parse(argv);
   if (map.empty()) args.Refuse("give a command: --map CMD (cat passes lines on as they are)");
   if (reduce.empty() && !combine.empty()) args.Refuse("--combine needs a --reduce behind it");
   auto& stage = plan.Map("map", side_effects ? "stream.map.alone" : "stream.map").ReadFiles();
@@ -176,15 +178,16 @@ void AddStream(Library& library) {
       .Add<StreamReduce>("stream.reduce", 0)
       .Add<StreamMap>("stream.map.alone", MR_SIDE_EFFECTS)
       .Add<StreamReduce>("stream.reduce.alone", MR_SIDE_EFFECTS)
-      .AddJob<PlanStream>("stream",
-                    "run commands as operators, lines `key TAB value` on stdin and stdout\n"
-                    "  --map CMD              reads the input's lines\n"
-                    "  --combine CMD          folds lines of a map task, ordered by key\n"
-                    "  --reduce CMD           reads the maps' lines, ordered by key\n"
-                    "  --side-effects         they act outside (a database, a mail): never two attempts at a time\n"
-                    "On stderr `reporter:counter:GROUP,NAME,N` counts, `reporter:bad_record:TEXT` names a record that the\n"
-                    "command left out (submit --max-bad-records); exit code 75 asks to be tried again. Side files of\n"
-                    "submit --files are in $MR_FILES_DIR");
+      .AddJob<PlanStream>(
+          "stream",
+          "run commands as operators, lines `key TAB value` on stdin and stdout\n"
+          "  --map CMD              reads the input's lines\n"
+          "  --combine CMD          folds lines of a map task, ordered by key\n"
+          "  --reduce CMD           reads the maps' lines, ordered by key\n"
+          "  --side-effects         they act outside (a database, a mail): never two attempts at a time\n"
+          "On stderr `reporter:counter:GROUP,NAME,N` counts, `reporter:bad_record:TEXT` names a record that the\n"
+          "command left out (submit --max-bad-records); exit code 75 asks to be tried again. Side files of\n"
+          "submit --files are in $MR_FILES_DIR");
 }
 
 }  // namespace mr::builtin

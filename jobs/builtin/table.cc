@@ -76,7 +76,8 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
       if (!first) {
         first = std::move(header);
       } else if (first->fields != header.fields) {
-        Refuse(first->file + " and " + header.file + " are read together, but their " + Difference(first->fields, header.fields));
+        Refuse(first->file + " and " + header.file + " are read together, but their " +
+               Difference(first->fields, header.fields));
       }
     }
   }
@@ -100,7 +101,8 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
     std::vector<SideColumns> sides;
     for (size_t side = 0; side < sides_.size(); ++side) {
       if (!headers_[side]) {
-        Refuse("the " + (sides_[side].empty() ? "" : sides_[side] + " ") + "input is empty; its first line must name the columns");
+        Refuse("the " + (sides_[side].empty() ? "" : sides_[side] + " ") +
+               "input is empty; its first line must name the columns");
       }
       sides.push_back({*headers_[side], DecodeTexts(config_.Text("columns" + std::to_string(side)))});
     }
@@ -114,7 +116,8 @@ class FindColumnsOp : public RawOperator<std::string, std::string> {
     if (!config_.Bool("header")) return "first rows have " + counts + " fields";
     if (a.size() != b.size()) return "headers differ: they have " + counts + " columns";
     const auto at = std::mismatch(a.begin(), a.end(), b.begin());
-    return "headers differ: column " + std::to_string(at.first - a.begin() + 1) + " is '" + *at.first + "' and '" + *at.second + "'";
+    return "headers differ: column " + std::to_string(at.first - a.begin() + 1) + " is '" + *at.first + "' and '" +
+           *at.second + "'";
   }
 
   [[noreturn]] void Refuse(const std::string& what) { throw FinalError(config_.Text("job") + ": " + what); }
@@ -185,8 +188,9 @@ JobPlan::Stage& FindColumns(const std::string& job, const TableFormat& format, c
     first.sample_bytes = format.no_header ? 4096u : 1u;
     Config of_stage;
     stage.Configure(format.AddTo(of_stage.Set("header", !format.no_header)));
-    headers.push_back(&(side.uris.empty() ? stage.ReadFiles(JobPlan::Stage::kAllInputs, first) : stage.ReadUris(side.uris, first))
-                           .Shuffle({.sorted = false}));
+    headers.push_back(
+        &(side.uris.empty() ? stage.ReadFiles(JobPlan::Stage::kAllInputs, first) : stage.ReadUris(side.uris, first))
+             .Shuffle({.sorted = false}));
     names.push_back(side.name);
     config.Set("columns" + std::to_string(i), EncodeTexts(side.columns));
   }

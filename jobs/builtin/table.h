@@ -38,9 +38,9 @@ struct TableFormat {
 CsvDialect DialectOf(const Config& config);
 
 // What help texts of jobs on tables say of TableFormat.
-#define MR_TABLE_FORMAT_HELP(FIRST_LINE)                                                         \
-  "  --separator C          between fields (default ','; \\t for a tab)\n"                      \
-  "  --quote C              of quoted fields (default '\"'); none: quotes are data\n"            \
+#define MR_TABLE_FORMAT_HELP(FIRST_LINE)                                              \
+  "  --separator C          between fields (default ','; \\t for a tab)\n"            \
+  "  --quote C              of quoted fields (default '\"'); none: quotes are data\n" \
   "  --no-header            the first " FIRST_LINE "; columns are named 1, 2, 3, ..."
 
 // One input of a job and the columns of it that are wanted.
@@ -114,8 +114,8 @@ class RowMapper : public BlockMapper<KOut, VOut>, public SideInput<std::string, 
   char separator() const { return dialect_.separator; }
   // Of the row at hand: what stands in a column is no `wanted`.
   [[noreturn]] void RefuseField(uint32_t column, const std::string& wanted) const {
-    throw BadRecord("column '" + found_.names[column] + "' has '" + std::string(row_[column].substr(0, 60)) + "', which is no " +
-                    wanted);
+    throw BadRecord("column '" + found_.names[column] + "' has '" + std::string(row_[column].substr(0, 60)) +
+                    "', which is no " + wanted);
   }
 
  private:

@@ -58,8 +58,9 @@ class CheckRows : public LineMapper<std::tuple<std::string, uint64_t>, Span> {
       offset_ = context().offset();
       first_.assign(row.substr(0, kKeyBytes));
     } else if (ordered_ && row.substr(0, kKeyBytes) < last_) {
-      throw FinalError("terasort: " + context().input_file() + ": row " + std::to_string(offset_ / kRowBytes + sum_.rows) +
-                     " is out of order: its key is below that of the row before");
+      throw FinalError("terasort: " + context().input_file() + ": row " +
+                       std::to_string(offset_ / kRowBytes + sum_.rows) +
+                       " is out of order: its key is below that of the row before");
     }
     last_.assign(row.substr(0, kKeyBytes));
     ++sum_.rows;
@@ -74,7 +75,8 @@ class CheckRows : public LineMapper<std::tuple<std::string, uint64_t>, Span> {
     sum_.checksum += Scatter(hash ^ rest);
   }
   void FileEnd(Out& out) {
-    if (sum_.rows > 0) out.Emit(std::tuple(context().input_file(), offset_), Span(first_, last_, sum_.rows, sum_.checksum));
+    if (sum_.rows > 0)
+      out.Emit(std::tuple(context().input_file(), offset_), Span(first_, last_, sum_.rows, sum_.checksum));
     sum_ = {};
   }
 
@@ -91,8 +93,9 @@ class CheckSpans : public Reducer<std::tuple<std::string, uint64_t>, Span, Text,
   void Reduce(const std::tuple<std::string, uint64_t>& place, Values<Span>& spans, Out&) {
     for (const auto& [first, last, rows, checksum] : spans) {
       if (ordered_ && sum_.rows > 0 && first < last_) {
-        throw FinalError("terasort: " + std::get<0>(place) + ", row " + std::to_string(std::get<1>(place) / kRowBytes) +
-                       " is out of order: its key is below that of the row before, the last of what stands before it");
+        throw FinalError(
+            "terasort: " + std::get<0>(place) + ", row " + std::to_string(std::get<1>(place) / kRowBytes) +
+            " is out of order: its key is below that of the row before, the last of what stands before it");
       }
       last_.assign(last);
       sum_.rows += rows;
@@ -116,18 +119,26 @@ void PlanTeraSort(const std::vector<std::string>& argv, JobPlan& plan) {
   int64_t rows = 0, tasks = 0;
   bool unsorted = false;
   Args args("terasort");
-  args.Add("--rows", &rows, 1, int64_t{1} << 40).Add("--tasks", &tasks, 1, 100'000).Add("--unsorted", &unsorted).Rest(&words).Parse(argv);
+  args.Add("--rows", &rows, 1, int64_t{1} << 40)
+      .Add("--tasks", &tasks, 1, 100'000)
+      .Add("--unsorted", &unsorted)
+      .Rest(&words)
+      .Parse(argv);
   const std::string part = words.size() == 1 ? words[0] : "";
   const FileOptions records{.format = "fixed:100"};
   if (part == "generate") {
     if (rows == 0) args.Refuse("generate wants --rows N, of 100 bytes each");
     if (tasks == 0) tasks = (rows + 999'999) / 1'000'000;
-    plan.Map("generate", "terasort.generate").Tasks(static_cast<uint32_t>(tasks)).Configure(Config().Set("rows", rows)).WriteFiles("fixed:100");
+    plan.Map("generate", "terasort.generate")
+        .Tasks(static_cast<uint32_t>(tasks))
+        .Configure(Config().Set("rows", rows))
+        .WriteFiles("fixed:100");
   } else if (part == "sort") {
     PlanSort({"--format", "fixed:100"}, plan);
   } else if (part == "validate") {
     const Config config = Config().Set("unsorted", unsorted);
-    auto& check = plan.Map("check", "terasort.check").Configure(config).ReadFiles(JobPlan::Stage::kAllInputs, records).Shuffle();
+    auto& check =
+        plan.Map("check", "terasort.check").Configure(config).ReadFiles(JobPlan::Stage::kAllInputs, records).Shuffle();
     plan.Reduce("borders", "terasort.borders").Tasks(1).Configure(config).Group(check).WriteFiles();
   } else {
     args.Refuse("say which part: terasort generate --rows N, terasort sort, terasort validate" +
@@ -142,11 +153,11 @@ void AddTeraSort(Library& library) {
       .Add<CheckRows>("terasort.check", kPure)
       .Add<CheckSpans>("terasort.borders", kPure)
       .AddJob<PlanTeraSort>("terasort",
-                    "the sort benchmark: terasort generate, terasort sort, terasort validate\n"
-                    "  generate --rows N      writes N rows of 100 bytes with random keys\n"
-                    "  --tasks N              by so many tasks (default: one for a million rows)\n"
-                    "  sort                   by the first 10 bytes\n"
-                    "  validate [--unsorted]  one line, rows and checksum; fails where a row is out of order");
+                            "the sort benchmark: terasort generate, terasort sort, terasort validate\n"
+                            "  generate --rows N      writes N rows of 100 bytes with random keys\n"
+                            "  --tasks N              by so many tasks (default: one for a million rows)\n"
+                            "  sort                   by the first 10 bytes\n"
+                            "  validate [--unsorted]  one line, rows and checksum; fails where a row is out of order");
 }
 
 }  // namespace mr::builtin

@@ -12,7 +12,8 @@ namespace {
 // Keeps the n best rows of what it is shown, in memory for about 2n.
 class BestRows {
  public:
-  explicit BestRows(const Config& config) : n_(static_cast<size_t>(config.Int("n"))), smallest_(config.Bool("smallest")) {}
+  explicit BestRows(const Config& config)
+      : n_(static_cast<size_t>(config.Int("n"))), smallest_(config.Bool("smallest")) {}
 
   void Add(const Decimal& value, std::string_view row) {
     if (rows_.size() >= n_ && sorted_ == rows_.size() && Better(rows_[n_ - 1], value, row)) return;
@@ -123,11 +124,10 @@ void AddTopK(Library& library) {
   library.Add<BestOfSplit>("topk.rows", kPure)
       .Add<BestOfAll>("topk.best", kPure)
       .AddJob<PlanTopK>("topk",
-                    "the rows of CSV inputs with the largest numbers in a column\n"
-                    "  --by COLUMN            the column\n"
-                    "  -n N                   how many (default 10)\n"
-                    "  --smallest             the smallest instead\n"
-                    MR_TABLE_FORMAT_HELP("line is a row"));
+                        "the rows of CSV inputs with the largest numbers in a column\n"
+                        "  --by COLUMN            the column\n"
+                        "  -n N                   how many (default 10)\n"
+                        "  --smallest             the smallest instead\n" MR_TABLE_FORMAT_HELP("line is a row"));
 }
 
 }  // namespace mr::builtin

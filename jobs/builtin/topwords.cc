@@ -67,15 +67,8 @@ void PlanTopWords(const std::vector<std::string>& argv, JobPlan& plan) {
   Args("topwords").Add("--top", &top, 1, 1'000'000).Parse(argv);
   const Config config = Config().Set("top", top);
   auto& count = plan.Map("count", "wordcount.map").ReadFiles().Shuffle({.combine = true});
-  auto& sum = plan.Reduce("sum", "topwords.sum")
-                  .Configure(config)
-                  .Group(count)
-                  .Shuffle({.sorted = false});
-  plan.Map("top", "topwords.top")
-      .Tasks(1)
-      .Configure(config)
-      .Read(Edge::kManyToOne, sum)
-      .WriteFiles();
+  auto& sum = plan.Reduce("sum", "topwords.sum").Configure(config).Group(count).Shuffle({.sorted = false});
+  plan.Map("top", "topwords.top").Tasks(1).Configure(config).Read(Edge::kManyToOne, sum).WriteFiles();
 }
 
 }  // namespace
@@ -84,8 +77,8 @@ void AddTopwords(Library& library) {
   library.Add<AddUp>("topwords.sum", kPure)
       .Add<TakeBest>("topwords.top", kPure)
       .AddJob<PlanTopWords>("topwords",
-                    "the commonest words of the input and how often they occur\n"
-                    "  --top N                how many (default 20)");
+                            "the commonest words of the input and how often they occur\n"
+                            "  --top N                how many (default 20)");
 }
 
 }  // namespace mr::builtin

@@ -50,8 +50,7 @@ class ReadEdges : public BlockMapper<NodePair, Nothing>, public Combiner<NodePai
 };
 
 // Port 0: the edge; port 1: one more for the degree of each end.
-class UniqueEdges : public Reducer<NodePair, Nothing, NodePair, Nothing>,
-                    public SumCombiner<std::string, int64_t> {
+class UniqueEdges : public Reducer<NodePair, Nothing, NodePair, Nothing>, public SumCombiner<std::string, int64_t> {
  public:
   void Reduce(const NodePair& edge, Values<Nothing>&, Out& out) {
     out.Emit(edge, Nothing());
@@ -63,9 +62,7 @@ class UniqueEdges : public Reducer<NodePair, Nothing, NodePair, Nothing>,
   void End(Out&) { counter("graph", "edges") += edges_; }
 
  private:
-  Counter& counter(std::string_view group, std::string_view name) {
-    return context().counter(group, name);
-  }
+  Counter& counter(std::string_view group, std::string_view name) { return context().counter(group, name); }
   std::optional<Emitter<std::string, int64_t>> ends_;
   int64_t edges_ = 0;
 };
@@ -95,8 +92,7 @@ class RankNodes : public Mapper<std::string, int64_t, std::string, uint32_t> {
 };
 
 // Ports 0 and 1: (lower, higher) rank of each edge, for wedges and for close.
-class OrientEdges : public Mapper<NodePair, Nothing, uint32_t, uint32_t>,
-                    public SideInput<std::string, uint32_t> {
+class OrientEdges : public Mapper<NodePair, Nothing, uint32_t, uint32_t>, public SideInput<std::string, uint32_t> {
  public:
   void Side(std::string_view node, uint32_t rank) { ranks_.emplace(node, rank); }
   void Map(const NodePair& edge, Nothing, Out& out) {
@@ -123,8 +119,7 @@ class MakeWedges : public Reducer<uint32_t, uint32_t, uint32_t, std::vector<uint
     for (uint32_t v : higher) neighbours_.push_back(v);
     std::sort(neighbours_.begin(), neighbours_.end());
     for (size_t i = 0; i + 1 < neighbours_.size(); ++i) {
-      out.Emit(neighbours_[i],
-               std::vector<uint32_t>(neighbours_.begin() + i + 1, neighbours_.end()));
+      out.Emit(neighbours_[i], std::vector<uint32_t>(neighbours_.begin() + i + 1, neighbours_.end()));
     }
   }
 
@@ -132,11 +127,9 @@ class MakeWedges : public Reducer<uint32_t, uint32_t, uint32_t, std::vector<uint
   std::vector<uint32_t> neighbours_;
 };
 
-class CloseWedges
-    : public Joiner<uint32_t, uint32_t, std::vector<uint32_t>, Nothing, int64_t> {
+class CloseWedges : public Joiner<uint32_t, uint32_t, std::vector<uint32_t>, Nothing, int64_t> {
  public:
-  void Join(uint32_t, const std::vector<uint32_t>& higher,
-            Values<std::vector<uint32_t>>& candidates, Out&) {
+  void Join(uint32_t, const std::vector<uint32_t>& higher, Values<std::vector<uint32_t>>& candidates, Out&) {
     if (higher.empty()) return;
     sorted_ = higher;
     std::sort(sorted_.begin(), sorted_.end());
@@ -168,27 +161,17 @@ class TotalTriangles : public Mapper<Nothing, int64_t, Text, Text> {
 void PlanTriangles(const std::vector<std::string>& argv, JobPlan& plan) {
   Args("triangles").Parse(argv);
   auto& edges = plan.Map("edges", "triangles.edges").ReadFiles().Shuffle({.combine = true});
-  auto& unique = plan.Reduce("unique", "triangles.unique")
-                     .Group(edges)
-                     .Shuffle({.sorted = false})
-                     .Shuffle({.combine = true});
-  auto& degrees = plan.Reduce("degrees", "triangles.degrees")
-                      .Group(unique, 1)
-                      .Shuffle({.sorted = false});
-  auto& rank = plan.Map("rank", "triangles.rank")
-                   .Tasks(1)
-                   .Read(Edge::kManyToOne, degrees)
-                   .Shuffle({.sorted = false});
+  auto& unique =
+      plan.Reduce("unique", "triangles.unique").Group(edges).Shuffle({.sorted = false}).Shuffle({.combine = true});
+  auto& degrees = plan.Reduce("degrees", "triangles.degrees").Group(unique, 1).Shuffle({.sorted = false});
+  auto& rank = plan.Map("rank", "triangles.rank").Tasks(1).Read(Edge::kManyToOne, degrees).Shuffle({.sorted = false});
   auto& orient = plan.Map("orient", "triangles.orient")
                      .Read(Edge::kOneToOne, unique, 0)
                      .Read(Edge::kBroadcast, rank)
                      .Shuffle()
                      .Shuffle();
   auto& wedges = plan.Reduce("wedges", "triangles.wedges").Group(orient, 0).Shuffle();
-  auto& close = plan.Join("close", "triangles.close")
-                    .Group(orient, 1)
-                    .Group(wedges)
-                    .Shuffle({.sorted = false});
+  auto& close = plan.Join("close", "triangles.close").Group(orient, 1).Group(wedges).Shuffle({.sorted = false});
   plan.Map("total", "triangles.total").Tasks(1).Read(Edge::kManyToOne, close).WriteFiles();
 }
 

@@ -35,8 +35,7 @@ class WordTable {
     for (; slots_[at].count != 0; at = (at + 1) & (slots_.size() - 1)) {
       Slot& slot = slots_[at];
       if (slot.low == probe.low && slot.high == probe.high && slot.length == length &&
-          (length <= kInline ||
-           std::memcmp(bytes_.data() + slot.offset, word.data(), length) == 0)) {
+          (length <= kInline || std::memcmp(bytes_.data() + slot.offset, word.data(), length) == 0)) {
         ++slot.count;
         return;
       }
@@ -113,8 +112,7 @@ class WordTable {
       Drain(flush);
       at = probe.hash & (slots_.size() - 1);
     }
-    slots_[at] = {probe.low, probe.high, 1, static_cast<uint32_t>(bytes_.size()),
-                  static_cast<uint32_t>(word.size())};
+    slots_[at] = {probe.low, probe.high, 1, static_cast<uint32_t>(bytes_.size()), static_cast<uint32_t>(word.size())};
     bytes_.append(word);
     order_.push_back(static_cast<uint32_t>(at));
     if (order_.size() * 2 > slots_.size()) Grow();

@@ -20,7 +20,8 @@ class WriteCounts : public Reducer<std::string, int64_t, Text, Text> {
 void PlanWordCount(const std::vector<std::string>& args, JobPlan& plan) {
   bool letters = false;
   Args("wordcount").Conf("letters", &letters).Parse(args);
-  auto& count = plan.Map("count", letters ? "wordcount.letters" : "wordcount.map").ReadFiles().Shuffle({.combine = true});
+  auto& count =
+      plan.Map("count", letters ? "wordcount.letters" : "wordcount.map").ReadFiles().Shuffle({.combine = true});
   plan.Reduce("sum", "wordcount.reduce").Group(count).WriteFiles();
 }
 
@@ -30,8 +31,9 @@ void AddWordcount(Library& library) {
   library.Add<CountWords>("wordcount.map", kPure | MR_UNORDERED | MR_ASSOCIATIVE)
       .Add<CountLetterWords>("wordcount.letters", kPure | MR_UNORDERED | MR_ASSOCIATIVE)
       .Add<WriteCounts>("wordcount.reduce", kPure)
-      .AddJob<PlanWordCount>("wordcount", "count the words of the input, split at ASCII white space\n"
-                    "  --conf letters=true    words are runs of letters, in lower case");
+      .AddJob<PlanWordCount>("wordcount",
+                             "count the words of the input, split at ASCII white space\n"
+                             "  --conf letters=true    words are runs of letters, in lower case");
 }
 
 }  // namespace mr::builtin

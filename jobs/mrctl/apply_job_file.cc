@@ -51,7 +51,8 @@ Setter Number(T* target) {
     T value{};
     const std::string& text = e.values.empty() ? std::string() : e.values[0];
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (e.list || error != std::errc() || end != text.data() + text.size()) return InvalidArgument("takes a whole number");
+    if (e.list || error != std::errc() || end != text.data() + text.size())
+      return InvalidArgument("takes a whole number");
     if (*target == T{}) *target = value;
     return Status::Ok();
   };

@@ -20,11 +20,7 @@ bool HasValue(std::string_view word) {
 }
 
 constexpr std::pair<std::string_view, std::string_view> kClaims[] = {
-    {"grep", "-v"},
-    {"grep", "-o"},
-    {"sleep", "--reduces"},
-    {"sort", "--format"},
-    {"stream", "-v"},
+    {"grep", "-v"}, {"grep", "-o"}, {"sleep", "--reduces"}, {"sort", "--format"}, {"stream", "-v"},
 };
 
 }  // namespace
@@ -36,8 +32,7 @@ bool BuiltinClaims(std::string_view job, std::string_view name) {
   return false;
 }
 
-SplitArgv SplitSubmitArgv(const std::vector<std::string>& argv, const OptionLookup& known,
-                          const ClaimLookup& claims) {
+SplitArgv SplitSubmitArgv(const std::vector<std::string>& argv, const OptionLookup& known, const ClaimLookup& claims) {
   SplitArgv split;
   bool have_job = false;
   for (size_t i = 0; i < argv.size(); ++i) {

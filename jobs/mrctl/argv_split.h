@@ -27,11 +27,10 @@ struct SplitArgv {
   std::vector<std::string> ours;  // options with their values; JOB and the job's words taken out
   std::string job;                // empty: there is none
   std::vector<std::string> job_args;
-  bool job_help = false;          // --help or -h behind JOB
+  bool job_help = false;  // --help or -h behind JOB
 };
 
-SplitArgv SplitSubmitArgv(const std::vector<std::string>& argv, const OptionLookup& known,
-                          const ClaimLookup& claims);
+SplitArgv SplitSubmitArgv(const std::vector<std::string>& argv, const OptionLookup& known, const ClaimLookup& claims);
 
 // What the built-in jobs claim of names that mrctl has too.
 bool BuiltinClaims(std::string_view job, std::string_view name);

@@ -97,8 +97,9 @@ class Chain {
           in.uris = step.inputs;
           for (size_t k = 0; k < step.inputs.size(); ++k) used.insert(k);
         } else if (!own && static_cast<size_t>(in.input) >= step.inputs.size()) {
-          faults_->Add(StepText(step.name) + "its job reads " + std::to_string(highest + 1) + " inputs, of which input gives " +
-                       std::to_string(step.inputs.size()) + ": list them all, in their order");
+          faults_->Add(StepText(step.name) + "its job reads " + std::to_string(highest + 1) +
+                       " inputs, of which input gives " + std::to_string(step.inputs.size()) +
+                       ": list them all, in their order");
           return from;
         } else if (!own) {
           in.uris = {step.inputs[static_cast<size_t>(in.input)]};
@@ -114,7 +115,8 @@ class Chain {
     }
     if (step.inputs_given && !IsOperator(steps_[i])) {
       for (size_t k = 0; k < step.inputs.size(); ++k) {
-        if (!used.contains(k)) faults_->Add(StepText(step.name) + "its job does not read input '" + step.inputs[k] + "'");
+        if (!used.contains(k))
+          faults_->Add(StepText(step.name) + "its job does not read input '" + step.inputs[k] + "'");
       }
     }
     return from;
@@ -138,14 +140,16 @@ class Chain {
     if (at != names_.end()) return static_cast<size_t>(at - names_.begin());
     const std::vector<std::string_view> views(names_.begin(), names_.end());
     faults_->Add(StepText(step.name) +
-                 (ref.ok() ? "reads " + word + ", but no step has that name" + DidYouMean(ref->step, views) : ref.status().message()));
+                 (ref.ok() ? "reads " + word + ", but no step has that name" + DidYouMean(ref->step, views)
+                           : ref.status().message()));
     return std::nullopt;
   }
 
   void CheckWords(const JobStep& step, const PlanStage& stage, const PlanInput& in) {
     const auto refs = std::count_if(in.uris.begin(), in.uris.end(), IsStepRef);
     if (refs == 0 || in.uris.size() == 1) return;
-    faults_->Add(StageText(step, stage) + "reads " + (static_cast<size_t>(refs) == in.uris.size() ? "several steps" : "a step and files") +
+    faults_->Add(StageText(step, stage) + "reads " +
+                 (static_cast<size_t>(refs) == in.uris.size() ? "several steps" : "a step and files") +
                  " as one input; one input is one step, or files: write a step that reads each");
   }
 
@@ -165,7 +169,8 @@ class Chain {
         writer = s;
       }
     }
-    if (!writer.has_value()) faults_->Add(StepText(reader.name) + "cannot read @" + names_[i] + ", which writes no files");
+    if (!writer.has_value())
+      faults_->Add(StepText(reader.name) + "cannot read @" + names_[i] + ", which writes no files");
     return writer;
   }
 
@@ -180,8 +185,8 @@ class Chain {
       out.builtin = planned.builtin;
       // As step "a" with a stage "b.c", and "a.b" with "c".
       if (const auto [other, fresh] = named_.emplace(out.name, i); !fresh) {
-        faults_->Add("steps '" + names_[other->second] + "' and '" + step.name + "' would both have a stage '" + out.name +
-                     "': give one of them another name");
+        faults_->Add("steps '" + names_[other->second] + "' and '" + step.name + "' would both have a stage '" +
+                     out.name + "': give one of them another name");
       }
       const auto flags = planned.plan.operator_flags.find(stage.op);
       if (flags != planned.plan.operator_flags.end()) out.flags = flags->second;
@@ -203,7 +208,8 @@ class Chain {
   // The built-in jobs of tables say in their config whether a file's first line is a header.
   void CheckHeader(const JobStep& step, const PlanStage& stage, const PlanInput& in) {
     if (!ParseCsvFormat(in.format) || ("\n" + stage.config).find("\nheader=1\n") == std::string::npos) return;
-    faults_->Add(StageText(step, stage) + "takes the first line of each file of " + in.uris[0] + " for a header, and what a step " +
+    faults_->Add(StageText(step, stage) + "takes the first line of each file of " + in.uris[0] +
+                 " for a header, and what a step " +
                  "writes has none: put --no-header into its args, and name columns by number");
   }
 
@@ -214,7 +220,8 @@ class Chain {
       one_to_one |= !in.files && in.kind == "one_to_one";
     }
     if (!files || !one_to_one) return;
-    faults_->Add(StageText(step, stage) + "reads files and, task by task, a step: both would say how many tasks it has");
+    faults_->Add(StageText(step, stage) +
+                 "reads files and, task by task, a step: both would say how many tasks it has");
   }
 
   // Files that the step would have written.
@@ -238,7 +245,8 @@ class Chain {
       ports_[{edge.from, ref.port}].plain = true;
       return edge;
     }
-    if (ref.port != 0) faults_->Add(StageText(step, stage) + "reads " + in.uris[0] + ", but a job's step has no numbered ports");
+    if (ref.port != 0)
+      faults_->Add(StageText(step, stage) + "reads " + in.uris[0] + ", but a job's step has no numbered ports");
     const auto writer = WriterOf(step, from);
     if (!writer.has_value()) return edge;
     edge.from = *writer;
@@ -248,8 +256,8 @@ class Chain {
     const auto written = ParseOutputFormat(port_format);
     const bool records = written.ok() && written->kind == FileFormat::Kind::kRecord;
     if (records != (in.format == "record")) {
-      faults_->Add(StageText(step, stage) + "reads files of format " + in.format + ", but step '" + names_[from] + "' writes " +
-                   port_format);
+      faults_->Add(StageText(step, stage) + "reads files of format " + in.format + ", but step '" + names_[from] +
+                   "' writes " + port_format);
     }
     edge.written = port_format.substr(0, port_format.find('.'));
     if (records) edge.format.clear();  // batches, as they are
@@ -298,13 +306,14 @@ class Chain {
       stage.ports = {port};
       return;
     }
-    if (!step.output_format.empty()) faults_->Add(StepText(step.name) + "output_format is for a step that no other reads");
+    if (!step.output_format.empty())
+      faults_->Add(StepText(step.name) + "output_format is for a step that no other reads");
     for (uint32_t p = 0; p <= *read_[i].rbegin(); ++p) {
       const PortUse& use = ports_[{first_[i], p}];
       if (!read_[i].contains(p)) faults_->Add(StepText(step.name) + "nothing reads its port " + std::to_string(p));
       if (use.dealt && use.plain) {
-        faults_->Add(StepText(step.name) + "its port " + std::to_string(p) + " is read by keys (group, all_to_all) and otherwise; " +
-                     "give the operator a port for each");
+        faults_->Add(StepText(step.name) + "its port " + std::to_string(p) +
+                     " is read by keys (group, all_to_all) and otherwise; " + "give the operator a port for each");
       }
       PlanPort port;
       port.sorted = use.sorted;
@@ -323,25 +332,30 @@ class Chain {
       writers += (count++ == 0 ? "'" : ", '") + names_[i] + "'";
     }
     if (count > 1) {
-      faults_->Add("the steps " + writers + " are read by no other, so each would write the job's output; a job has one: let the "
+      faults_->Add("the steps " + writers +
+                   " are read by no other, so each would write the job's output; a job has one: let the "
                    "others be read, or submit them as jobs of their own");
     }
   }
 
-  struct PortUse { bool sorted = false, dealt = false, plain = false; };
+  struct PortUse {
+    bool sorted = false, dealt = false, plain = false;
+  };
 
   std::vector<PlannedStep> steps_;
   JobFileFaults* faults_;
   Plan plan_;
   std::vector<std::string> names_;
-  std::map<std::string, size_t> named_;    // by stage: its step
-  std::vector<uint32_t> first_;            // by step: index of its first stage
-  std::vector<std::set<uint32_t>> read_;   // by step: ports that others read
+  std::map<std::string, size_t> named_;                     // by stage: its step
+  std::vector<uint32_t> first_;                             // by step: index of its first stage
+  std::vector<std::set<uint32_t>> read_;                    // by step: ports that others read
   std::map<std::pair<uint32_t, uint32_t>, PortUse> ports_;  // of operators: by stage and port
 };
 
 }  // namespace
 
-Plan ChainPlans(std::vector<PlannedStep> steps, JobFileFaults* faults) { return Chain(std::move(steps), faults).Make(); }
+Plan ChainPlans(std::vector<PlannedStep> steps, JobFileFaults* faults) {
+  return Chain(std::move(steps), faults).Make();
+}
 
 }  // namespace mr::ctl

@@ -28,7 +28,7 @@ Result<MasterInfo> Client::Info() {
   return impl_->Call<MasterInfo>([](Master& master) {
     return master.infoRequest().send().then([](auto&& r) -> Result<MasterInfo> {
       return MasterInfo{r.getVersion().cStr(), r.getPolicies().cStr(), r.getClusterId(), r.getMasterEpoch(), r.getPid(),
-                        r.getAddress().cStr(), r.getUnixMs(), r.getFileView()};
+                        r.getAddress().cStr(), r.getUnixMs(),          r.getFileView()};
     });
   });
 }
@@ -66,9 +66,8 @@ Status Client::PutLibrary(const std::string& sha256, const std::string& path) {
       request.setTotalBytes(total);
       request.setOffset(offset);
       request.setData(capnp::Data::Reader(reinterpret_cast<const uint8_t*>(piece.data()), piece.size()));
-      return request.send().then([](auto&& reply) {
-        return Answer<bool>(reply, [](auto&) -> Result<bool> { return true; });
-      });
+      return request.send().then(
+          [](auto&& reply) { return Answer<bool>(reply, [](auto&) -> Result<bool> { return true; }); });
     });
     if (!done.ok()) return done.status().With("sending " + path);
     offset += got;
@@ -211,8 +210,10 @@ Result<std::vector<ProfileStatus>> Client::Profiles(const std::string& name) {
     // Others may go while this one asks.
     if (!page.ok() && page.status().code() == Code::kNotFound && index > 0) break;
     if (!page.ok()) return page.status();
-    if (from == 0) profiles.push_back(std::move(page->profile));
-    else for (auto& stage : page->profile.stages) profiles.back().stages.push_back(std::move(stage));
+    if (from == 0)
+      profiles.push_back(std::move(page->profile));
+    else
+      for (auto& stage : page->profile.stages) profiles.back().stages.push_back(std::move(stage));
     if (page->next != 0 && page->next <= from) return Internal("the master repeats a page of a profile");
     count = page->count;
     from = page->next;
@@ -241,7 +242,8 @@ Result<std::vector<std::optional<InputSize>>> Client::Measure(const std::vector<
         [n = uris.size()](auto&& reply) -> Result<Sizes> {
           Sizes sizes;
           for (const auto size : reply.getSizes()) {
-            sizes.push_back(size.getKnown() ? std::optional(InputSize{size.getBytes(), size.getCompressed()}) : std::nullopt);
+            sizes.push_back(size.getKnown() ? std::optional(InputSize{size.getBytes(), size.getCompressed()})
+                                            : std::nullopt);
           }
           sizes.resize(n);
           return sizes;
@@ -350,7 +352,8 @@ Result<ReplayTask> Client::Launched(AttemptId id) {
     auto request = master.launchedRequest();
     rpc::ToWire(id, request.initAttempt());
     return request.send().then([](auto&& reply) {
-      return Answer<ReplayTask>(reply, [](auto& r) -> Result<ReplayTask> { return FromWire(r.getStage(), r.getLaunch()); });
+      return Answer<ReplayTask>(reply,
+                                [](auto& r) -> Result<ReplayTask> { return FromWire(r.getStage(), r.getLaunch()); });
     });
   });
 }
@@ -423,9 +426,8 @@ Result<JournalStatus> Client::Journal(bool accept_loss) {
 
 Result<std::vector<QueueStatus>> Client::Queues() {
   return impl_->Call<std::vector<QueueStatus>>([](Master& master) {
-    return master.queuesRequest().send().then([](auto&& reply) -> Result<std::vector<QueueStatus>> {
-      return ListFromWire<QueueStatus>(reply.getQueues());
-    });
+    return master.queuesRequest().send().then(
+        [](auto&& reply) -> Result<std::vector<QueueStatus>> { return ListFromWire<QueueStatus>(reply.getQueues()); });
   });
 }
 

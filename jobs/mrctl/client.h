@@ -14,8 +14,12 @@
 #include "common/io/input_files.h"
 #include "jobs/mrctl/model.h"
 
-namespace capnp { class MessageBuilder; }
-namespace mr::rpc { class KjThread; }
+namespace capnp {
+class MessageBuilder;
+}
+namespace mr::rpc {
+class KjThread;
+}
 
 namespace mr::ctl {
 

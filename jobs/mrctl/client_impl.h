@@ -2,13 +2,13 @@
 // For client.cc alone.
 #pragma once
 
-#include <algorithm>
 #include <capnp/message.h>
 #include <fcntl.h>
-#include <iterator>
-#include <mutex>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include <algorithm>
+#include <iterator>
+#include <mutex>
 #include <utility>
 
 #include "common/io/clock.h"
@@ -174,12 +174,14 @@ struct Client::Impl {
       slot->Wake();
     };
     thread.Post([this, fn = std::move(fn), put]() mutable {
-      thread.Spawn(fn(*loop->master).then([put](Result<T> value) { put(std::move(value)); },
-                                          [put](kj::Exception&& e) { put(rpc::FromException(e)); }));
+      thread.Spawn(fn(*loop->master)
+                       .then([put](Result<T> value) { put(std::move(value)); },
+                             [put](kj::Exception&& e) { put(rpc::FromException(e)); }));
     });
     auto result = Await(slot);
     if (result.ok()) return result;
-    return result.status().code() == Code::kUnavailable ? result.status().With("the master at " + address) : result.status();
+    return result.status().code() == Code::kUnavailable ? result.status().With("the master at " + address)
+                                                        : result.status();
   }
 
   const std::string address;

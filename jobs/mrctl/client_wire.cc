@@ -187,14 +187,15 @@ DecisionStatus FromWire(rpc::Decision::Reader r) {
 }
 
 QueueStatus FromWire(rpc::QueueStatus::Reader r) {
-  return {r.getName().cStr(), r.getWeight(), r.getMinShare(), r.getMaxShare(), r.getJobs(), r.getHeldSlots(),
-          r.getWaits()};
+  return {r.getName().cStr(), r.getWeight(),    r.getMinShare(), r.getMaxShare(),
+          r.getJobs(),        r.getHeldSlots(), r.getWaits()};
 }
 
 JournalStatus FromWire(rpc::JournalStatus::Reader r) {
-  JournalStatus s{r.getLost(), r.getLostEpoch(), r.getLostSequence(), r.getKept(), r.getFoundUnixMs(),
-                  r.getFoundBy().cStr(), r.getText().cStr(), r.getAwaitsWorkers(), {}, r.getFull(), r.getDiskBytes(),
-                  r.getFreeBytes(), r.getWitnessFailure().cStr()};
+  JournalStatus s{
+      r.getLost(),           r.getLostEpoch(),   r.getLostSequence(),         r.getKept(), r.getFoundUnixMs(),
+      r.getFoundBy().cStr(), r.getText().cStr(), r.getAwaitsWorkers(),        {},          r.getFull(),
+      r.getDiskBytes(),      r.getFreeBytes(),   r.getWitnessFailure().cStr()};
   for (const auto line : r.getPassedOver()) s.passed_over.emplace_back(line.cStr());
   return s;
 }
@@ -260,14 +261,16 @@ ReplayTask FromWire(rpc::StageInfo::Reader stage, rpc::Launch::Reader launch) {
   std::vector<rpc::FileInput::Reader> files(task.inputs);
   for (uint32_t i = 0; i < task.inputs; ++i) {
     const auto input = spec.getInputs()[i];
-    if (input.isEdge()) ++task.edges;
-    else files[i] = input.getFiles();
+    if (input.isEdge())
+      ++task.edges;
+    else
+      files[i] = input.getFiles();
   }
   for (const auto split : launch.getSplits()) {
     if (split.getInput() >= task.inputs) continue;
     const auto& of = files[split.getInput()];
-    task.splits.push_back({split.getInput(), split.getUri().cStr(), of.getFormat().cStr(), split.getOffset(), split.getLength(),
-                           split.getFileBytes(), of.getSampleBytes(), split.getFile()});
+    task.splits.push_back({split.getInput(), split.getUri().cStr(), of.getFormat().cStr(), split.getOffset(),
+                           split.getLength(), split.getFileBytes(), of.getSampleBytes(), split.getFile()});
   }
   const auto partitions = stage.getPortPartitions();
   for (uint32_t p = 0; p < spec.getPorts().size(); ++p) {

@@ -93,8 +93,10 @@ std::string ValueCases(const OptionTree& tree) {
   std::set<std::string> files, any;
   for (const auto& [name, value] : tree.values) {
     const auto choices = tree.choices.find(name);
-    if (choices != tree.choices.end()) by_choice[Spaced(choices->second)].insert(name);
-    else (value == Value::kFile ? files : any).insert(name);
+    if (choices != tree.choices.end())
+      by_choice[Spaced(choices->second)].insert(name);
+    else
+      (value == Value::kFile ? files : any).insert(name);
   }
   std::string text = "  case \"$prev\" in\n";
   for (const auto& [words, names] : by_choice) {
@@ -135,7 +137,8 @@ std::string StepCases(const OptionTree& tree) {
 }
 
 std::string BashScript(const OptionTree& tree, const std::vector<std::string>& jobs) {
-  return std::string("# Completion of mrctl ") + kVersion + ", as its own option tree has it: mrctl completion bash\n"
+  return std::string("# Completion of mrctl ") + kVersion +
+         ", as its own option tree has it: mrctl completion bash\n"
          // A name is a line, whatever else is in it; what was typed so far may be quoted. Run by zsh, too.
          "_mrctl_files() {\n"
          "  local typed=\"${1#[\\\"\\']}\" IFS=$'\\n' glob=on\n"

@@ -17,8 +17,8 @@ struct Key {
   const char* env;        // null: none
 };
 constexpr Key kKeys[] = {
-    {"master", "MR_MASTER"},     {"queue", "MR_QUEUE"},           {"output", "MR_OUTPUT"},
-    {"timeout", "MR_TIMEOUT"},   {"no_color", "MR_NO_COLOR"},     {"no_progress", "MR_NO_PROGRESS"},
+    {"master", "MR_MASTER"},   {"queue", "MR_QUEUE"},       {"output", "MR_OUTPUT"},
+    {"timeout", "MR_TIMEOUT"}, {"no_color", "MR_NO_COLOR"}, {"no_progress", "MR_NO_PROGRESS"},
 };
 constexpr char kContextEnv[] = "MR_CONTEXT";
 constexpr std::string_view kContexts = "contexts.";
@@ -81,8 +81,10 @@ Result<Layer> ReadLayer(const std::string& path, const ConfigSources& sources, C
     if (entry.key != "context" && !Known(entry.key)) return UnknownKey(path, entry.key, entry.key, false);
     if (entry.list) return InvalidArgument(path + ": " + entry.key + " takes one value");
     if (!entry.fault.empty()) return InvalidArgument(path + ": " + entry.key + " " + entry.fault);
-    if (entry.key == "context") layer.context = Setting{entry.values[0], path};
-    else layer.values.try_emplace(entry.key, Setting{entry.values[0], path});
+    if (entry.key == "context")
+      layer.context = Setting{entry.values[0], path};
+    else
+      layer.values.try_emplace(entry.key, Setting{entry.values[0], path});
   }
   return layer;
 }

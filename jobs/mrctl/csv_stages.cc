@@ -13,7 +13,8 @@ bool SameFiles(const PlanInput& a, const PlanInput& b) {
 }
 
 bool HasStage(const Plan& plan, const std::string& name) {
-  return std::any_of(plan.stages.begin(), plan.stages.end(), [&](const PlanStage& stage) { return stage.name == name; });
+  return std::any_of(plan.stages.begin(), plan.stages.end(),
+                     [&](const PlanStage& stage) { return stage.name == name; });
 }
 
 // Whether what is read as `format` needs the stage: csv with quotes.
@@ -51,9 +52,8 @@ Plan WithCsvStages(Plan plan, const std::string& format) {
     for (const PlanInput& input : plan.stages[s].inputs) {
       const std::string& read_as = FormatOf(input, format);
       if (!input.files || !HasQuotes(read_as)) continue;
-      auto at = std::find_if(counting.begin(), counting.end(), [&](const PlanStage& c) {
-        return SameFiles(c.inputs[0], input) && c.config == read_as;
-      });
+      auto at = std::find_if(counting.begin(), counting.end(),
+                             [&](const PlanStage& c) { return SameFiles(c.inputs[0], input) && c.config == read_as; });
       if (at == counting.end()) at = counting.insert(counting.end(), ReadQuotes(input, read_as, plan, counting.size()));
       read[s].push_back(static_cast<uint32_t>(at - counting.begin()));
     }

@@ -11,9 +11,9 @@
 #include "common/base/text.h"
 #include "common/io/clock.h"
 #include "common/io/files.h"
-#include "dfs/client/dfs_client.h"
 #include "common/rpc/self_check.h"
 #include "common/rpc/wait_for_loop.h"
+#include "dfs/client/dfs_client.h"
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/follow.h"
@@ -28,7 +28,7 @@ namespace {
 constexpr uint64_t kLittleRoom = 1ull << 30;  // of a disk that takes spills: warned of, as is a twentieth of a worker's
 constexpr uint64_t kNoRoom = 64ull << 20;     // ... nothing can run, as with a hundredth of a worker's
 constexpr uint64_t kLittleSharedMemory = 64u << 20;  // what a container has unless it is told otherwise
-constexpr uint32_t kNamedFiles = 20;  // of those that lack replicas
+constexpr uint32_t kNamedFiles = 20;                 // of those that lack replicas
 constexpr int64_t kSkewMs = 5000;
 constexpr uint64_t kLongWaitUs = 10'000'000;  // without any task that runs
 
@@ -201,8 +201,8 @@ class Doctor {
     const JournalStatus& j = *journal;
     if (j.lost) {
       Add("journal", Verdict::kFail, "safe mode: " + j.text,
-          "stop the master and restore a copy that has record " + Number(j.lost_sequence) + ", or accept the loss: " +
-              prefix + "store safemode off");
+          "stop the master and restore a copy that has record " + Number(j.lost_sequence) +
+              ", or accept the loss: " + prefix + "store safemode off");
     }
     for (const std::string& line : j.passed_over) {
       Add("journal", Verdict::kWarn, line, "look at that disk; the next snapshot takes its place");
@@ -227,8 +227,8 @@ class Doctor {
     std::vector<std::string> live, draining, excluded, distrusted, stalled, full, gone;
     std::string first_draining;
     for (const WorkerStatus& w : workers) {
-      auto& those = w.state == "live"       ? live
-                    : w.state == "draining" ? draining
+      auto& those = w.state == "live"         ? live
+                    : w.state == "draining"   ? draining
                     : w.state == "excluded"   ? excluded
                     : w.state == "distrusted" ? distrusted
                     : w.state == "stalled"    ? stalled
@@ -258,9 +258,9 @@ class Doctor {
     if (!gone.empty()) text += ", lost or away: " + UpTo(gone);
     if (live.size() + distrusted.size() == workers.size()) return Add("workers", Verdict::kOk, text);
     Add("workers", Verdict::kWarn, text,
-        !gone.empty()       ? "look at the log of " + gone[0] + " on its host, or start it again with its --data"
-        : !stalled.empty()  ? "look at the load, the disk and the log of " + stalled[0] + " on its host"
-        : !full.empty()     ? "remove what is not needed on the disk of " + full[0] + " (" + prefix + "why " + full[0] +
+        !gone.empty()      ? "look at the log of " + gone[0] + " on its host, or start it again with its --data"
+        : !stalled.empty() ? "look at the load, the disk and the log of " + stalled[0] + " on its host"
+        : !full.empty()    ? "remove what is not needed on the disk of " + full[0] + " (" + prefix + "why " + full[0] +
                               " says how much is free)"
         : !draining.empty() ? prefix + "worker show " + first_draining + " says what it waits for; " + prefix +
                                   "worker undrain " + first_draining + " when it may work again"
@@ -287,8 +287,9 @@ class Doctor {
       return Add("ports", Verdict::kOk, "the master's and those of " + Number(ids.size()) + " workers are answered");
     }
     Add("ports", Verdict::kFail, "not answered from here: " + UpTo(deaf) + ": " + why,
-        "look at /readyz on the HTTP port of " + deaf[0] + " and at its log; if only this host cannot reach it, at the "
-        "network in between");
+        "look at /readyz on the HTTP port of " + deaf[0] +
+            " and at its log; if only this host cannot reach it, at the "
+            "network in between");
   }
 
   // Outputs that were stored as they were made and are not what was committed: nothing but memory damages them so.
@@ -315,8 +316,10 @@ class Doctor {
       capacity += w.capacity_bytes;
       used += w.used_bytes;
       const uint64_t free = w.capacity_bytes - std::min(w.capacity_bytes, w.used_bytes);
-      if (free < kNoRoom || free < w.capacity_bytes / 100) brim.push_back(w.id);
-      else if (free < kLittleRoom || free < w.capacity_bytes / 20) full.push_back(w.id);
+      if (free < kNoRoom || free < w.capacity_bytes / 100)
+        brim.push_back(w.id);
+      else if (free < kLittleRoom || free < w.capacity_bytes / 20)
+        full.push_back(w.id);
     }
     if (known == 0) return;
     const std::string text = HumanBytes(used) + " of " + HumanBytes(capacity) + " used";
@@ -346,7 +349,8 @@ class Doctor {
                  "look at the master's log, and run this again");
     }
     for (const auto& disk : health->failed_disks) {
-      Add("disks", Verdict::kFail, Name(disk.worker) + " (" + disk.address + ") has a disk that fails: " + disk.why +
+      Add("disks", Verdict::kFail,
+          Name(disk.worker) + " (" + disk.address + ") has a disk that fails: " + disk.why +
               "; its replicas are made again on other workers",
           "mend or replace the disk and start the worker again, or give it up: " + prefix + "worker exclude " +
               Name(disk.worker));
@@ -450,8 +454,10 @@ Result<int> RunDoctor(const Command& command, const Result<Settings>& settings) 
   doctor.LookHere();
   const bool master = !settings.ok() || doctor.LookAtCluster();
   OutputForm form = OutputForm::kTable;
-  if (settings.ok()) form = settings->form;
-  else if (auto asked = ParseOutputForm(command.global.form); asked.ok()) form = *asked;
+  if (settings.ok())
+    form = settings->form;
+  else if (auto asked = ParseOutputForm(command.global.form); asked.ok())
+    form = *asked;
   Print(RenderChecks(doctor.checks(), form));
   if (!master) return kExitNoMaster;
   return doctor.failed() ? kExitJobFailed : kExitOk;

@@ -78,11 +78,13 @@ Status WaitUntilSafe(Client& client, const Settings& settings, std::vector<Drain
     }
     if (waits == nullptr) return Status::Ok();
     const auto goes_on = [&](const Status& end) {
-      return WithHint(Status(end.code(), end.message() + ": the drain of " + waits->name + " goes on, and it cannot be " +
-                                             "stopped yet: " + Joined(waits->status.waits_for)),
-                      Hint(waits->name, settings.master));
+      return WithHint(
+          Status(end.code(), end.message() + ": the drain of " + waits->name + " goes on, and it cannot be " +
+                                 "stopped yet: " + Joined(waits->status.waits_for)),
+          Hint(waits->name, settings.master));
     };
-    if (WaitFor(-1, Earlier(Now() + kAskAgain, TimeLimit())) == Woken::kInterrupted) return goes_on(InterruptedStatus());
+    if (WaitFor(-1, Earlier(Now() + kAskAgain, TimeLimit())) == Woken::kInterrupted)
+      return goes_on(InterruptedStatus());
     if (TimeLimit().has_value() && Now() >= *TimeLimit()) return goes_on(TimeoutStatus());
   }
 }

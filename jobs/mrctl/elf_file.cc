@@ -45,7 +45,8 @@ class Bytes {
   }
   // The text that begins at `offset` of a string table.
   std::string Text(const Elf64_Shdr& table, uint64_t offset) const {
-    if (offset >= table.sh_size || table.sh_offset > bytes_.size() || bytes_.size() - table.sh_offset < table.sh_size) return {};
+    if (offset >= table.sh_size || table.sh_offset > bytes_.size() || bytes_.size() - table.sh_offset < table.sh_size)
+      return {};
     const std::string_view rest = bytes_.substr(table.sh_offset, table.sh_size).substr(offset);
     return std::string(rest.substr(0, rest.find('\0')));
   }
@@ -184,7 +185,8 @@ Result<ElfFile> ParseElf(std::string_view text) {
     const auto section = bytes.At<Elf64_Shdr>(head->e_shoff + uint64_t{i} * sizeof(Elf64_Shdr));
     if (!section) return Damaged();
     const bool in_file = section->sh_type != SHT_NOBITS && section->sh_type != SHT_NULL;
-    if (in_file && (section->sh_offset > text.size() || text.size() - section->sh_offset < section->sh_size)) return Damaged();
+    if (in_file && (section->sh_offset > text.size() || text.size() - section->sh_offset < section->sh_size))
+      return Damaged();
     sections.all.push_back(*section);
   }
   ElfFile file;
@@ -206,14 +208,17 @@ std::vector<std::string> MissingVersions(const ElfFile& library, const std::stri
   std::vector<std::string> missing;
   for (const auto& [file, version] : library.needs_versions) {
     if (file != name) continue;
-    if (std::find(system.has_versions.begin(), system.has_versions.end(), version) != system.has_versions.end()) continue;
+    if (std::find(system.has_versions.begin(), system.has_versions.end(), version) != system.has_versions.end())
+      continue;
     std::string highest;
     const std::string family(version.substr(0, version.find_last_of('_') + 1));
     for (const std::string& has : system.has_versions) {
       // Not GLIBC_PRIVATE.
-      if (has.starts_with(family) && !Parts(has).second.empty() && (highest.empty() || VersionBelow(highest, has))) highest = has;
+      if (has.starts_with(family) && !Parts(has).second.empty() && (highest.empty() || VersionBelow(highest, has)))
+        highest = has;
     }
-    missing.push_back("needs " + version + " (" + file + "), this machine has " + (highest.empty() ? "none such" : highest));
+    missing.push_back("needs " + version + " (" + file + "), this machine has " +
+                      (highest.empty() ? "none such" : highest));
   }
   return missing;
 }

@@ -1,4 +1,5 @@
-// What an ELF file says of itself: enough to tell why a library does not load, without loading it. Pure; takes any bytes.
+// What an ELF file says of itself: enough to tell why a library does not load, without loading it. Pure; takes any
+// bytes.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +19,12 @@ struct ElfFile {
   struct Version {
     std::string file, name;  // "libc.so.6", "GLIBC_2.34"
   };
-  std::vector<std::string> needed;         // libraries by name (DT_NEEDED)
+  std::vector<std::string> needed;  // libraries by name (DT_NEEDED)
   std::string soname;
-  bool program = false;                    // position-independent, but not to be loaded by others
-  std::vector<Version> needs_versions;     // .gnu.version_r
-  std::vector<std::string> has_versions;   // .gnu.version_d
-  std::vector<Symbol> exports;             // defined, and visible to others
+  bool program = false;                   // position-independent, but not to be loaded by others
+  std::vector<Version> needs_versions;    // .gnu.version_r
+  std::vector<std::string> has_versions;  // .gnu.version_d
+  std::vector<Symbol> exports;            // defined, and visible to others
 };
 
 // A shared object for this machine. kInvalidArgument with the reason for anything else: no ELF file, one for another

@@ -31,8 +31,8 @@ enum ExitCode : int {
 ExitCode ExitCodeFor(Code code);
 // The exit code for a job that has ended.
 ExitCode ExitOf(const JobStatus& job);
-// The exit code of a wait for several jobs, all of which have ended: that of the first that did not succeed, in the order
-// in which they were named.
+// The exit code of a wait for several jobs, all of which have ended: that of the first that did not succeed, in the
+// order in which they were named.
 ExitCode ExitOf(const std::vector<JobStatus>& jobs);
 
 // The same status with a hint behind its message; a status that has one keeps it.

@@ -84,12 +84,14 @@ std::string EndText(const JobStatus& job, const std::string& master, const std::
     std::string extra;
     for (const std::string& line : ExtraAttempts(job)) extra += "  " + line + "\n";
     for (const std::string& warning : job.warnings) extra += "  warning: " + warning + "\n";
-    const std::string parts = " in " + std::to_string(job.output_parts) + (job.output_parts == 1 ? " part of " : " parts of ");
+    const std::string parts =
+        " in " + std::to_string(job.output_parts) + (job.output_parts == 1 ? " part of " : " parts of ");
     const std::string where = job.output_uri.empty() ? " to standard output" : parts + job.output_uri;
     return Name(job.id) + " succeeded in " + took + ": " + Grouped(job.output_records) +
            (job.output_records == 1 ? " record, " : " records, ") + HumanBytes(job.output_bytes) + where + "\n" + extra;
   }
-  std::string text = Name(job.id) + (job.state == JobState::kKilled ? " was killed after " : " failed after ") + took + "\n";
+  std::string text =
+      Name(job.id) + (job.state == JobState::kKilled ? " was killed after " : " failed after ") + took + "\n";
   const std::string error = ErrorText(job, master);
   size_t at = 0;
   for (int i = 0; i < kErrorLines && at < error.size(); ++i) {
@@ -111,7 +113,8 @@ Status GoesOn(const Status& status, JobId id, const std::string& master) {
   if (status.code() != Code::kCancelled && status.code() != Code::kDeadline) return status;
   const std::string prefix = CommandPrefix(master);
   return WithHint(Status(status.code(), status.message() + ": " + Name(id) + " goes on"),
-                  "follow it again with `" + prefix + "attach " + Name(id) + "`, end it with `" + prefix + "kill " + Name(id) + "`");
+                  "follow it again with `" + prefix + "attach " + Name(id) + "`, end it with `" + prefix + "kill " +
+                      Name(id) + "`");
 }
 
 }  // namespace mr::ctl

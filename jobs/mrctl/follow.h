@@ -12,8 +12,8 @@
 
 namespace mr::ctl {
 
-// ask, again and again on new connections, for as long as it is kUnavailable and kMasterGraceSeconds last: what broke may be
-// a restart of the master. Gives what ask said last, or that the user or --timeout ended it.
+// ask, again and again on new connections, for as long as it is kUnavailable and kMasterGraceSeconds last: what broke
+// may be a restart of the master. Gives what ask said last, or that the user or --timeout ended it.
 Status TryAgain(Client& client, Status broken, const Settings& settings, const std::function<Status()>& ask);
 
 // Shows progress until the job has ended. A master that goes away is looked for again for

@@ -80,8 +80,9 @@ class FsCommand {
     const Status done = Do();
     const auto pattern = [](const std::string& word) { return word.find_first_of("*?[") != word.npos; };
     if (done.code() == Code::kNotFound && std::any_of(command_.args.begin(), command_.args.end(), pattern)) {
-      return WithHint(done, "fs takes names, not patterns (inputs of jobs may be patterns): `mrctl fs ls DIRECTORY` lists "
-                            "names, `mrctl fs getmerge DIRECTORY -` prints all parts of one");
+      return WithHint(done,
+                      "fs takes names, not patterns (inputs of jobs may be patterns): `mrctl fs ls DIRECTORY` lists "
+                      "names, `mrctl fs getmerge DIRECTORY -` prints all parts of one");
     }
     MR_RETURN_IF_ERROR(done);
     // One document: of what was shown, or of what was done.
@@ -141,7 +142,8 @@ class FsCommand {
     MR_ASSIGN_OR_RETURN(const auto entries, store_.List(path));
     uint64_t sum = 0;
     for (const auto& entry : entries) {
-      MR_ASSIGN_OR_RETURN(const uint64_t below, entry.is_directory ? BytesBelow(entry.path) : Result<uint64_t>(entry.bytes));
+      MR_ASSIGN_OR_RETURN(const uint64_t below,
+                          entry.is_directory ? BytesBelow(entry.path) : Result<uint64_t>(entry.bytes));
       sum += below;
     }
     return sum;
@@ -214,8 +216,10 @@ class FsCommand {
 
   // Printed at once for people, kept for the document of scripts.
   void Show(const std::string& piece, std::string* kept) const {
-    if (settings_.form == OutputForm::kTable) Print(piece);
-    else *kept += piece;
+    if (settings_.form == OutputForm::kTable)
+      Print(piece);
+    else
+      *kept += piece;
   }
   Status Shown(const std::string& path, std::string text) {
     if (settings_.form != OutputForm::kTable) contents_.push_back({path, std::move(text)});
@@ -236,7 +240,8 @@ class FsCommand {
   Status Remove(const std::string& path) {
     const Status removed = store_.Remove(path, command_.recursive);
     if (removed.code() == Code::kNotFound && command_.force) return Status::Ok();
-    if (removed.code() == Code::kRejected && !command_.recursive) return WithHint(removed, "-r removes a directory with all below it");
+    if (removed.code() == Code::kRejected && !command_.recursive)
+      return WithHint(removed, "-r removes a directory with all below it");
     if (removed.ok()) Did(path);
     return removed;
   }
@@ -326,7 +331,8 @@ class FsCommand {
     }
     MR_ASSIGN_OR_RETURN(const std::string target, StorePath(command_.args.back()));
     const auto info = store_.Stat(target);
-    const bool into = command_.args.size() > 2 || command_.args.back().back() == '/' || (info.ok() && info->is_directory);
+    const bool into =
+        command_.args.size() > 2 || command_.args.back().back() == '/' || (info.ok() && info->is_directory);
     for (size_t i = 0; i + 1 < command_.args.size(); ++i) {
       const std::string& source = command_.args[i];
       if (source == "-") {
@@ -338,7 +344,8 @@ class FsCommand {
       }
       if (!PathExists(source)) return NotFound("local file " + source + " does not exist");
       const std::string name = stdfs::path(source).lexically_normal().filename().string();
-      MR_RETURN_IF_ERROR(PutTree(source, into ? Join(target, name.empty() ? BaseName(stdfs::canonical(source).string()) : name) : target));
+      MR_RETURN_IF_ERROR(PutTree(
+          source, into ? Join(target, name.empty() ? BaseName(stdfs::canonical(source).string()) : name) : target));
     }
     return Status::Ok();
   }
@@ -353,7 +360,8 @@ class FsCommand {
     }
     MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(source, O_RDONLY));
     auto written = store_.PutFd(target, put_, file.get());
-    if (!written.ok() && written.status().code() == Code::kRejected && !command_.force) return WithHint(written.status(), kReplaceHint);
+    if (!written.ok() && written.status().code() == Code::kRejected && !command_.force)
+      return WithHint(written.status(), kReplaceHint);
     if (written.ok()) Did(source, target);
     return written.status();
   }
@@ -386,10 +394,11 @@ class FsCommand {
 
   // One local file from the bytes of all paths. Nobody sees it before it is whole.
   Status GetFiles(const std::vector<std::string>& paths, const std::string& target) {
-    if (!command_.force && PathExists(target)) return WithHint(Rejected("local file " + target + " exists"), kReplaceHint);
+    if (!command_.force && PathExists(target))
+      return WithHint(Rejected("local file " + target + " exists"), kReplaceHint);
     const size_t slash = target.rfind('/');
-    const std::string hidden = (slash == std::string::npos ? "" : target.substr(0, slash + 1)) + "." + BaseName(target) +
-                               ".mrctl-" + std::to_string(getpid());
+    const std::string hidden = (slash == std::string::npos ? "" : target.substr(0, slash + 1)) + "." +
+                               BaseName(target) + ".mrctl-" + std::to_string(getpid());
     Status status = [&]() -> Status {
       MR_ASSIGN_OR_RETURN(const UniqueFd file, OpenFile(hidden, O_WRONLY | O_CREAT | O_TRUNC));
       for (const std::string& path : paths) MR_RETURN_IF_ERROR(store_.GetToFd(path, file.get()));

@@ -24,8 +24,8 @@ Result<Sizes> SizesOf(const std::vector<std::string>& uris, Client* client) {
 
 uint64_t BytesOfRecords(const InputSize& size) { return size.bytes + (kCompressedGrowth - 1) * size.compressed; }
 
-Result<std::map<std::string, uint64_t>> MeasureInputs(const std::vector<std::string>& wanted, const SpecOptions& options,
-                                                      Client* client) {
+Result<std::map<std::string, uint64_t>> MeasureInputs(const std::vector<std::string>& wanted,
+                                                      const SpecOptions& options, Client* client) {
   std::map<std::string, uint64_t> known;
   std::vector<std::string> words, uris;
   for (const std::string& word : wanted) {

@@ -21,7 +21,7 @@ uint64_t BytesOfRecords(const InputSize& size);
 // `wanted`: as plans wrote them. By one call to the master; where there is none, as of a local run, by a look at the
 // files. What nobody can tell is left out: an input that is not there is told by the submit. kUnavailable, kDeadline,
 // kCancelled of the call.
-Result<std::map<std::string, uint64_t>> MeasureInputs(const std::vector<std::string>& wanted, const SpecOptions& options,
-                                                      Client* client);
+Result<std::map<std::string, uint64_t>> MeasureInputs(const std::vector<std::string>& wanted,
+                                                      const SpecOptions& options, Client* client);
 
 }  // namespace mr::ctl

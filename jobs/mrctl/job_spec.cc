@@ -75,8 +75,9 @@ class InputTable {
 
   Status AllRead() const {
     for (size_t i = 0; i < read_.size(); ++i) {
-      if (!read_[i]) return InvalidArgument("the job does not read --input " + inputs_[i] + ": it is number " +
-                                            std::to_string(i + 1) + " and the job reads " + std::to_string(highest_ + 1));
+      if (!read_[i])
+        return InvalidArgument("the job does not read --input " + inputs_[i] + ": it is number " +
+                               std::to_string(i + 1) + " and the job reads " + std::to_string(highest_ + 1));
     }
     return Status::Ok();
   }
@@ -87,9 +88,9 @@ class InputTable {
   int highest_ = -1;
 };
 
-// What collects records and what waits for a merge, of an attempt that may have so much memory: an eighth of it, so that
-// several times that and the operator fit (guess; with a quarter, aggregate does not run in 40 MiB, measured), and no
-// more than without a limit. 0, the worker's own: no limit.
+// What collects records and what waits for a merge, of an attempt that may have so much memory: an eighth of it, so
+// that several times that and the operator fit (guess; with a quarter, aggregate does not run in 40 MiB, measured), and
+// no more than without a limit. 0, the worker's own: no limit.
 uint64_t SortBufferIn(uint64_t memory_bytes) {
   constexpr uint64_t kLeast = 1 << 20, kMost = 64 << 20;
   return memory_bytes == 0 ? 0 : std::clamp(memory_bytes / 8, kLeast, kMost);
@@ -127,7 +128,8 @@ Status SetInput(const PlanInput& input, const SpecOptions& options, const Conf& 
   if (!input.files) {
     auto edge = out.initEdge();
     const rpc::EdgeKind kind = KindOf(input.kind);
-    if (kind == rpc::EdgeKind::UNSET) return InvalidArgument("the plan has an edge of unknown kind '" + input.kind + "'");
+    if (kind == rpc::EdgeKind::UNSET)
+      return InvalidArgument("the plan has an edge of unknown kind '" + input.kind + "'");
     edge.setKind(kind);
     edge.setStage(input.from);
     edge.setPort(input.port);
@@ -146,8 +148,9 @@ Status SetInput(const PlanInput& input, const SpecOptions& options, const Conf& 
   const bool own = !input.uris.empty();
   if (own) {
     for (const std::string& uri : input.uris) {
-      MR_ASSIGN_OR_RETURN(std::string absolute,
-                          ResolveUri(uri, options.bare_is_local ? BarePath::kLocalFile : BarePath::kBlockStore, options.cwd));
+      MR_ASSIGN_OR_RETURN(
+          std::string absolute,
+          ResolveUri(uri, options.bare_is_local ? BarePath::kLocalFile : BarePath::kBlockStore, options.cwd));
       uris.push_back(std::move(absolute));
     }
   } else {
@@ -168,7 +171,8 @@ Status SetInput(const PlanInput& input, const SpecOptions& options, const Conf& 
 Status SetPort(const PlanPort& port, const SpecOptions& options, rpc::PortSpec::Builder out) {
   if (port.files) {
     // --output-format is that of the main files.
-    const std::string format = options.output_format.empty() || !port.name.empty() ? port.format : options.output_format;
+    const std::string format =
+        options.output_format.empty() || !port.name.empty() ? port.format : options.output_format;
     MR_RETURN_IF_ERROR(ParseOutputFormat(format).status());
     out.initFiles().setFormat(format.c_str());
     out.getFiles().setName(port.name.c_str());
@@ -205,7 +209,8 @@ Status SetStage(const Plan& plan, const PlanStage& stage, const SpecOptions& opt
   out.setMemoryBytes(stage.memory_bytes);
   const auto flags = plan.operator_flags.find(stage.op);
   if (!stage.flags.has_value() && flags == plan.operator_flags.end()) {
-    return InvalidArgument("stage '" + stage.name + "' names the operator '" + stage.op + "', which the library does not have");
+    return InvalidArgument("stage '" + stage.name + "' names the operator '" + stage.op +
+                           "', which the library does not have");
   }
   out.setFlags(stage.flags.has_value() ? *stage.flags : flags->second);
   out.setBuiltin(stage.builtin);
@@ -243,7 +248,8 @@ static Status CheckMapOnly(const Plan& plan) {
 
 bool IsConfOfTheJob(std::string_view key) {
   // What nearly is a key of the engine is taken for one, and refused with that key's name.
-  return std::find(std::begin(kConfKeys), std::end(kConfKeys), key) == std::end(kConfKeys) && Nearest(key, kConfKeys).empty();
+  return std::find(std::begin(kConfKeys), std::end(kConfKeys), key) == std::end(kConfKeys) &&
+         Nearest(key, kConfKeys).empty();
 }
 
 Status BuildJobSpec(const Plan& plan, const SpecOptions& options, rpc::JobSpec::Builder out) {
@@ -342,7 +348,8 @@ Result<rpc::Wish> ParseWish(const std::string& word, const char* option) {
 
 Status CheckPolicyList(std::string_view list) {
   if (list.empty() || !SplitPolicies(list).empty()) return Status::Ok();
-  return InvalidArgument("--scheduler '" + std::string(list) + "' names no policy; leave it out for the cluster's list, or "
+  return InvalidArgument("--scheduler '" + std::string(list) +
+                         "' names no policy; leave it out for the cluster's list, or "
                          "write none for a list without one");
 }
 

@@ -38,13 +38,14 @@ struct SpecOptions {
   KeyValues conf, env, labels;
   uint64_t max_bad_records = 0;
   std::optional<uint64_t> task_timeout_ms;  // 0 = never; absent: the default
-  std::vector<SideFile> files;  // with their digests
+  std::vector<SideFile> files;              // with their digests
   // A bare path that the job's own arguments named: what it means (uri.h) is said by these.
   bool bare_is_local = false;
   std::string cwd;
 };
 
-// Keys of --conf that the engine has not: the plan is asked for them, as arguments `--conf KEY=VALUE` before all others.
+// Keys of --conf that the engine has not: the plan is asked for them, as arguments `--conf KEY=VALUE` before all
+// others.
 bool IsConfOfTheJob(std::string_view key);
 
 // Whether --reduces says how many tasks the stage has: it merges many tasks' output, and the plan leaves them open.

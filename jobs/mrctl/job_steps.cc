@@ -42,7 +42,8 @@ struct StepReader {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *to);
     const bool whole = !text.empty() && error == std::errc() && end == text.data() + text.size();
     if (!whole || *to == 0 || *to > kMostStepTasks) {
-      faults.push_back(e.key + " takes a whole number from 1 to " + std::to_string(kMostStepTasks) + ", not '" + text + "'");
+      faults.push_back(e.key + " takes a whole number from 1 to " + std::to_string(kMostStepTasks) + ", not '" + text +
+                       "'");
     }
   }
   void Flag(const Entry& e, bool* to) {
@@ -61,7 +62,11 @@ struct StepReader {
         {"operator", [&] { One(e, &step.op); }},
         {"args", [&] { step.args = e.values; }},
         {"config", [&] { step.config = e.values; }},
-        {"input", [&] { step.inputs = e.values; step.inputs_given = true; }},
+        {"input",
+         [&] {
+           step.inputs = e.values;
+           step.inputs_given = true;
+         }},
         {"format", [&] { One(e, &step.format); }},
         {"output_format", [&] { One(e, &step.output_format); }},
         {"reduces", [&] { Number(e, &step.tasks); }},
@@ -87,7 +92,9 @@ struct StepReader {
     if (step.job.empty() == step.op.empty()) faults.push_back("takes a job or an operator, one of them");
     if (step.job.empty() && step.op.empty()) return;
     for (const std::string& key : keys) {
-      const auto has = [&](const auto& list) { return std::find(std::begin(list), std::end(list), key) != std::end(list); };
+      const auto has = [&](const auto& list) {
+        return std::find(std::begin(list), std::end(list), key) != std::end(list);
+      };
       if (!step.job.empty() && has(kOfOperators)) faults.push_back(key + " is for a step with an operator, not a job");
       if (!step.op.empty() && has(kOfJobs)) faults.push_back(key + " is for a step with a job, not an operator");
     }
@@ -179,8 +186,8 @@ std::vector<JobStep> ReadSteps(const std::vector<KeyTable>& tables, JobFileFault
       if (at != names.end()) {
         reads[i].push_back(static_cast<size_t>(at - names.begin()));
       } else if (steps[i].inputs_given) {
-        faults->Add(StepText(names[i]) + "reads @" + ref->step + ", but no step has that name" + DidYouMean(ref->step, views) +
-                    "; a file of that name is ./@" + ref->step);
+        faults->Add(StepText(names[i]) + "reads @" + ref->step + ", but no step has that name" +
+                    DidYouMean(ref->step, views) + "; a file of that name is ./@" + ref->step);
       }
     }
   }

@@ -11,7 +11,9 @@ namespace {
 using Json = nlohmann::json;
 
 // Throws what Guarded turns into a Status.
-struct Wrong { std::string text; };
+struct Wrong {
+  std::string text;
+};
 
 template <class T>
 T Get(const Json& object, const char* key, const std::string& where) {
@@ -171,7 +173,8 @@ Result<Plan> ParsePlan(std::string_view text) {
     plan.wants_bytes = GetOr<std::vector<std::string>>(root, "wants_bytes", {}, "mrtask plan");
     if (root.contains("operators")) plan.operator_flags = root["operators"].get<std::map<std::string, uint32_t>>();
     if (root.contains("types")) {
-      for (const auto& [op, types] : root["types"].items()) plan.operator_types[op] = ReadTypes(types, "types of " + op);
+      for (const auto& [op, types] : root["types"].items())
+        plan.operator_types[op] = ReadTypes(types, "types of " + op);
     }
     return plan;
   });
@@ -185,7 +188,8 @@ Result<LibraryInfo> ParseLibraryInfo(std::string_view text) {
       info.jobs.push_back({Get<std::string>(job, "name", "jobs"), GetOr<std::string>(job, "help", "", "jobs")});
     }
     for (const Json& op : Get<Json>(root, "operators", "mrtask check")) {
-      info.operators.push_back({Get<std::string>(op, "name", "operators"), GetOr<uint32_t>(op, "flags", 0, "operators"), {}});
+      info.operators.push_back(
+          {Get<std::string>(op, "name", "operators"), GetOr<uint32_t>(op, "flags", 0, "operators"), {}});
       if (op.contains("types")) info.operators.back().types = ReadTypes(op["types"], "operators");
     }
     info.built_with = GetOr<std::string>(root, "built_with", "", "mrtask check");

@@ -27,7 +27,7 @@ namespace {
 
 constexpr int kReadyFd = 10;
 constexpr int kLifelineFd = 11;
-constexpr int kParkedFd = 20;  // above the two, so that no dup2 overwrites its own source
+constexpr int kParkedFd = 20;                  // above the two, so that no dup2 overwrites its own source
 constexpr Duration kReadyLimit = Seconds(15);  // a daemon is up within 0.1 s; a machine under load takes longer
 constexpr int kLogLines = 6;
 
@@ -157,9 +157,9 @@ Status LocalCluster::Start() {
   // At least two slots each: a worker with one could not take in reduces while maps run.
   const int slots = std::max(2, static_cast<int>(std::thread::hardware_concurrency()) / options_.workers);
   for (int i = 1; i <= options_.workers; ++i) {
-    MR_RETURN_IF_ERROR(Spawn("worker-" + std::to_string(i), {BinaryDirectory() + "/mrworker", "--master", address_,
-                                                             "--bind", "127.0.0.1", "--slots", std::to_string(slots),
-                                                             "--min_free", "0"}));
+    MR_RETURN_IF_ERROR(
+        Spawn("worker-" + std::to_string(i), {BinaryDirectory() + "/mrworker", "--master", address_, "--bind",
+                                              "127.0.0.1", "--slots", std::to_string(slots), "--min_free", "0"}));
   }
   for (size_t i = 1; i < daemons_.size(); ++i) MR_RETURN_IF_ERROR(WaitReady(daemons_[i]).status());
   return Status::Ok();

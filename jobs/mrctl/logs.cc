@@ -41,7 +41,8 @@ Result<std::vector<AttemptStatus>> AttemptsOf(Client& client, const std::string&
   MR_ASSIGN_OR_RETURN(auto attempts, client.Attempts(*job));
   std::erase_if(attempts, [&](const AttemptStatus& a) { return !a.id.starts_with(prefix); });
   if (is_task && attempts.empty()) {
-    return WithHint(NotFound("no attempt of " + word + " was launched"), "mrctl job tasks " + Name(*job) + " lists the tasks");
+    return WithHint(NotFound("no attempt of " + word + " was launched"),
+                    "mrctl job tasks " + Name(*job) + " lists the tasks");
   }
   std::stable_partition(attempts.begin(), attempts.end(), [](const AttemptStatus& a) { return a.state == "failed"; });
   return attempts;
@@ -74,7 +75,8 @@ Status AddLogs(Client& client, const std::string& word, const Command& command, 
   if (settings.quiet) return Status::Ok();
   if (silent != 0) std::fprintf(stderr, "%s: %zu of %zu attempts wrote nothing\n", word.c_str(), silent, asked);
   if (asked < attempts.size()) {
-    std::fprintf(stderr, "%s: only the first %zu of %zu attempts were asked; name a task or an attempt for the others\n",
+    std::fprintf(stderr,
+                 "%s: only the first %zu of %zu attempts were asked; name a task or an attempt for the others\n",
                  word.c_str(), asked, attempts.size());
   }
   if (attempts.empty()) std::fprintf(stderr, "%s has no attempts yet\n", word.c_str());

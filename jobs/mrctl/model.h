@@ -29,16 +29,16 @@ struct CauseStatus {
 struct CloneStatus {
   uint64_t launched = 0, won = 0, killed = 0, extra_us = 0;  // extra: slot time of all that did not commit
   uint64_t exclusive = 0, contended = 0, rebound = 0;        // reads
-  uint64_t omega_us = 0;  // UINT64_MAX: for ever
+  uint64_t omega_us = 0;                                     // UINT64_MAX: for ever
   bool omega_known = false;
-  uint64_t budget_used = 0, budget = 0;  // slots, of all jobs
+  uint64_t budget_used = 0, budget = 0;                                          // slots, of all jobs
   uint64_t lent_launched = 0, lent_won = 0, lent_killed = 0, lent_extra_us = 0;  // the first four, on idle slots
 };
 
 // One step of a policy that steers a job by its deadline. Seconds since the submit.
 struct SteeringPoint {
   double at_s = 0, progress = 0;
-  uint32_t slots = 0, asked = 0;  // guaranteed from then on; that would do by what was known then
+  uint32_t slots = 0, asked = 0;      // guaranteed from then on; that would do by what was known then
   double left_s = 0, deadline_s = 0;  // left: expected, median; deadline: 0 = points of utility instead
 };
 
@@ -83,7 +83,7 @@ struct JobStatus {
   std::optional<SteeringStatus> steering;
   std::optional<DeadlineInfo> deadline;
   std::vector<std::string> warnings;
-  std::vector<std::string> hung;  // attempts without progress, in words
+  std::vector<std::string> hung;                      // attempts without progress, in words
   std::optional<std::vector<CounterValue>> counters;  // where they were asked for: at the end of submit --local
   std::vector<SkewStatus> skew;
 };
@@ -110,7 +110,7 @@ struct WorkerStatus {
   std::string id, name, address, rack, state;
   uint32_t slots = 0, busy = 0, blocks = 0, pid = 0;
   uint64_t incarnation = 0, used_bytes = 0, capacity_bytes = 0;
-  uint64_t memory_bytes = 0;  // of its attempts together; 0: not limited
+  uint64_t memory_bytes = 0;      // of its attempts together; 0: not limited
   uint32_t reports_given_up = 0;  // that it could not deliver
   std::vector<std::string> labels;
   uint32_t wrong_outputs = 0;  // that its memory damaged
@@ -136,7 +136,7 @@ struct QueueStatus {
 
 // One of the scheduler's, or what became of it.
 struct DecisionStatus {
-  uint64_t at_us = 0;  // since the submit
+  uint64_t at_us = 0;                         // since the submit
   std::string what, attempt, worker, reason;  // attempt, worker: empty where none is meant
 };
 
@@ -163,7 +163,7 @@ struct ProfileStage {
 struct ProfileStatus {
   std::string id;  // of the shape
   std::string name;
-  JobId last;      // the newest job in it
+  JobId last;  // the newest job in it
   uint32_t runs = 0;
   uint64_t updated_unix_ms = 0;
   std::vector<ProfileStage> stages;
@@ -214,7 +214,7 @@ struct ReplayTask {
   std::vector<Port> ports;
   std::vector<std::pair<std::string, std::string>> env;
   uint64_t sort_buffer_bytes = 0, memory_bytes = 0, partition_seed = 0;
-  uint64_t max_bad_records = 0;          // of its job
+  uint64_t max_bad_records = 0;  // of its job
   struct SideFile {
     std::string name, sha256;
   };
@@ -233,19 +233,19 @@ struct MasterInfo {
   std::string version, policies;
   uint64_t cluster_id = 0;
   uint32_t master_epoch = 0, pid = 0;
-  std::string address;  // as others reach it
-  uint64_t unix_ms = 0;  // its clock when it answered; 0: an older master
+  std::string address;     // as others reach it
+  uint64_t unix_ms = 0;    // its clock when it answered; 0: an older master
   uint64_t file_view = 0;  // FileView() of its process; 0: not known
 };
 
 // How the master's journal is.
 struct JournalStatus {
-  bool lost = false;  // records are lost, and nobody has accepted that: safe mode
+  bool lost = false;        // records are lost, and nobody has accepted that: safe mode
   uint32_t lost_epoch = 0;  // of the last loss, also an accepted one; 0: there was none
   uint64_t lost_sequence = 0, kept = 0, found_unix_ms = 0;
-  std::string found_by;  // a worker's name; empty: the journal's own witness
-  std::string text;      // the loss and the choices
-  bool awaits_workers = false;  // after a start, until workers have reported their blocks
+  std::string found_by;                  // a worker's name; empty: the journal's own witness
+  std::string text;                      // the loss and the choices
+  bool awaits_workers = false;           // after a start, until workers have reported their blocks
   std::vector<std::string> passed_over;  // what the start found damaged and did without
   bool full = false;
   uint64_t disk_bytes = 0, free_bytes = 0;

@@ -43,10 +43,19 @@ std::string TopJobs(const std::vector<JobStatus>& jobs) {
 }
 
 JsonOut DrainJson(const DrainStatus& d) {
-  return {{"attempts", d.attempts}, {"blocks", d.blocks}, {"bytes", d.bytes}, {"left_blocks", d.left_blocks},
-          {"left_bytes", d.left_bytes}, {"left_files", d.left_files}, {"being_written", d.being_written},
-          {"outputs", d.outputs}, {"output_bytes", d.output_bytes}, {"jobs", d.jobs}, {"waits_for", d.waits_for},
-          {"thin_blocks", d.thin_blocks}, {"thin_files", d.thin_files}};
+  return {{"attempts", d.attempts},
+          {"blocks", d.blocks},
+          {"bytes", d.bytes},
+          {"left_blocks", d.left_blocks},
+          {"left_bytes", d.left_bytes},
+          {"left_files", d.left_files},
+          {"being_written", d.being_written},
+          {"outputs", d.outputs},
+          {"output_bytes", d.output_bytes},
+          {"jobs", d.jobs},
+          {"waits_for", d.waits_for},
+          {"thin_blocks", d.thin_blocks},
+          {"thin_files", d.thin_files}};
 }
 
 const char* VerdictWord(Verdict verdict) {
@@ -201,15 +210,16 @@ bool LittleLeft(uint64_t free, uint64_t total) { return total != 0 && free <= to
 
 std::string RenderSafeMode(const JournalStatus& journal, OutputForm form) {
   const bool on = journal.lost || journal.awaits_workers;
-  const std::string text = journal.lost             ? journal.text
-                           : journal.awaits_workers ? "the master has just started and waits for workers to report their "
-                                                      "blocks; nothing is copied or deleted until then"
-                                                    : journal.text;
+  const std::string text = journal.lost ? journal.text
+                           : journal.awaits_workers
+                               ? "the master has just started and waits for workers to report their "
+                                 "blocks; nothing is copied or deleted until then"
+                               : journal.text;
   if (form != OutputForm::kTable) {
     JsonOut loss = nullptr;
     if (journal.lost_epoch != 0) {
-      loss = {{"accepted", !journal.lost},   {"epoch", journal.lost_epoch},     {"record", journal.lost_sequence},
-              {"kept", journal.kept},        {"found_by", journal.found_by},    {"found_unix_ms", journal.found_unix_ms}};
+      loss = {{"accepted", !journal.lost}, {"epoch", journal.lost_epoch},  {"record", journal.lost_sequence},
+              {"kept", journal.kept},      {"found_by", journal.found_by}, {"found_unix_ms", journal.found_unix_ms}};
     }
     const JsonOut shown = {{"on", on}, {"text", text}, {"loss", loss}};
     return DumpJson(form == OutputForm::kJson ? JsonOut{{"version", 1}, {"safemode", shown}} : shown);

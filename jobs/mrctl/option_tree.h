@@ -2,7 +2,9 @@
 // this waits for CLI11's headers.
 #pragma once
 
-namespace CLI { class App; }
+namespace CLI {
+class App;
+}
 
 namespace mr::ctl {
 

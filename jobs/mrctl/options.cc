@@ -67,7 +67,8 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
                   "number of reduce tasks; 0 for a map-only job (default: chosen from the input size)");
   app->add_option("--lib", s->lib, "operator library (.so) with the job")->type_name("PATH");
   app->add_flag("--local{2}", s->local, "run here: a private cluster of N workers (--local=N, default 2)");
-  app->add_option("--keep-logs", s->keep_logs, "with --local: put what its attempts and daemons wrote into this directory")
+  app->add_option("--keep-logs", s->keep_logs,
+                  "with --local: put what its attempts and daemons wrote into this directory")
       ->type_name("PATH");
   app->add_flag("--detach", s->detach, "print the job's id and do not wait");
   app->add_flag("--dry-run", s->dry_run, "show the plan and stop (mrctl explain)");
@@ -89,15 +90,20 @@ void AddSubmitOptions(CLI::App* app, SubmitOptions* s) {
   app->add_option("--memory", s->memory, "of each attempt, as 512m");
   app->add_option("--max-bad-records", s->max_bad_records, "records that may be skipped, in the whole job (0)")
       ->check(CLI::Range(uint64_t{0}, uint64_t{1} << 53).description(""));  // the help needs no 2^53
-  app->add_option("--task-timeout", s->task_timeout,
-                  "end an attempt that takes no input, gives no output and changes no counter for this time (10m; 0 never)");
+  app->add_option(
+      "--task-timeout", s->task_timeout,
+      "end an attempt that takes no input, gives no output and changes no counter for this time (10m; 0 never)");
   app->add_flag("--strict-inputs", s->strict_inputs, "fail when a local input grows while the job runs");
   AddList(app, "--files", &s->files, "a file that every attempt finds as $MR_FILES_DIR/NAME; repeatable")
       ->type_name("PATH[#NAME]");
 }
 
 void AddFsOptions(CLI::App* fs, Command* c) {
-  struct Sub { const char* name; const char* help; const char* example; };
+  struct Sub {
+    const char* name;
+    const char* help;
+    const char* example;
+  };
   constexpr Sub kSubs[] = {
       {"ls", "PATH...: what is in a directory", "mrctl fs ls /data"},
       {"put", "LOCAL... PATH: copy in (- is standard input)", "mrctl fs put --overwrite books.txt /data/"},
@@ -137,7 +143,10 @@ void AddFsOptions(CLI::App* fs, Command* c) {
 void AddJobVerbs(CLI::App* root, Command* c) {
   AddExample(root->add_subcommand("jobs", "all jobs")->fallthrough(), "mrctl jobs");
   CLI::App* job = root->add_subcommand("job", "one job: show, stages, tasks, attempts, counters, set")->fallthrough();
-  struct Side { const char* name; const char* help; };
+  struct Side {
+    const char* name;
+    const char* help;
+  };
   constexpr Side kSides[] = {
       {"show", "its state, output and stages"},
       {"stages", "tasks, bytes and records of each"},
@@ -157,7 +166,12 @@ void AddJobVerbs(CLI::App* root, Command* c) {
   set->add_option("--priority", c->priority, "higher goes first within its queue");
   set->add_option("--deadline", c->deadline, "time from its submission, as 10m, or none");
   job->require_subcommand(1);
-  struct Verb { const char* name; const char* what; const char* help; const char* example; };
+  struct Verb {
+    const char* name;
+    const char* what;
+    const char* help;
+    const char* example;
+  };
   constexpr Verb kVerbs[] = {
       {"wait", "job_...", "until the job has ended; exits as submit would", "mrctl wait job_1_0001"},
       {"attach", "job_...", "follow a running job", "mrctl attach job_1_0001"},
@@ -196,13 +210,16 @@ void AddProfile(CLI::App* root, Command* c) {
 void AddSdk(CLI::App* root, Command* c) {
   CLI::App* sdk = root->add_subcommand("sdk", "for writers of operators: new, check")->fallthrough();
   sdk->require_subcommand(1);
-  AddSub(sdk, c, "new", "write a project of an operator library that builds and passes its test", "mrctl sdk new wordstats")
+  AddSub(sdk, c, "new", "write a project of an operator library that builds and passes its test",
+         "mrctl sdk new wordstats")
       ->add_option("name", c->args, "NAME [DIRECTORY (default: ./NAME)]")
       ->required()
       ->expected(1, 2);
-  CLI::App* check = AddSub(sdk, c, "check",
-                           "whether a library can be loaded on this machine, what is in it, and whether its stages agree "
-                           "about types", "");
+  CLI::App* check =
+      AddSub(sdk, c, "check",
+             "whether a library can be loaded on this machine, what is in it, and whether its stages agree "
+             "about types",
+             "");
   check->add_option("library", c->args, "LIBRARY.so")->required()->expected(1)->type_name("PATH");
   check->footer("Exit: 0 it can be submitted, 2 it cannot (all reasons are told), 7 no such file.");
   AddExample(check, "mrctl sdk check libvisits.so");
@@ -212,24 +229,30 @@ void AddTask(CLI::App* root, Command* c) {
   CLI::App* task = root->add_subcommand("task", "one attempt: replay")->fallthrough()->require_subcommand(1);
   CLI::App* replay = AddSub(task, c, "replay", "run an attempt that reads only files again, on this machine", "");
   replay->add_option("attempt", c->args, "attempt_...")->required()->expected(1);
-  replay->add_option("--lib", c->replay_lib, "the operator library of the job, where it has its own")->type_name("PATH");
+  replay->add_option("--lib", c->replay_lib, "the operator library of the job, where it has its own")
+      ->type_name("PATH");
   AddList(replay, "--files", &c->replay_files, "a side file of the job, as submit had it; repeatable")
       ->type_name("PATH[#NAME]");
   replay->add_flag("--gdb", c->gdb, "under gdb, on this terminal");
-  replay->footer("Its output is counted and dropped; what the operator prints goes to standard error.\n"
-                 "Exit: 0 it ran to its end, 1 it failed, 2 another library or side file,\n"
-                 "3 it reads what other tasks wrote, 7 no such attempt.");
+  replay->footer(
+      "Its output is counted and dropped; what the operator prints goes to standard error.\n"
+      "Exit: 0 it ran to its end, 1 it failed, 2 another library or side file,\n"
+      "3 it reads what other tasks wrote, 7 no such attempt.");
   AddExample(replay, "mrctl task replay attempt_1_0001_0_m_000000_1");
 }
 
 void AddWhatif(CLI::App* root, Command* c) {
-  CLI::App* app = root->add_subcommand("whatif", "a job that succeeded, simulated under another list or number of workers")->fallthrough();
+  CLI::App* app =
+      root->add_subcommand("whatif", "a job that succeeded, simulated under another list or number of workers")
+          ->fallthrough();
   app->add_option("id", c->args, "job_...")->required();
   app->add_option("--scheduler", c->whatif.scheduler, "policies, comma-separated, as fair,late(cap=0.2)");
-  app->add_option("--workers", c->whatif.workers, "so many workers, as fast as those that there were")->check(CLI::Range(1u, 100'000u));
+  app->add_option("--workers", c->whatif.workers, "so many workers, as fast as those that there were")
+      ->check(CLI::Range(1u, 100'000u));
   app->add_option("--slots", c->whatif.slots, "so many slots on each")->check(CLI::Range(1u, 10'000u));
-  app->footer("Simulated with mrsim from the times of the job's attempts; first as it was, which shows the model's error.\n"
-              "Exit: 0, 2 usage or a bad list, 3 the job has not ended or did not succeed, 5 no master, 7 no such job.");
+  app->footer(
+      "Simulated with mrsim from the times of the job's attempts; first as it was, which shows the model's error.\n"
+      "Exit: 0, 2 usage or a bad list, 3 the job has not ended or did not succeed, 5 no master, 7 no such job.");
   AddExample(app, "mrctl whatif job_1_0001 --workers 10");
 }
 
@@ -237,7 +260,11 @@ void AddClusterVerbs(CLI::App* root, Command* c) {
   AddExample(root->add_subcommand("workers", "all workers")->fallthrough(), "mrctl workers");
   CLI::App* worker =
       root->add_subcommand("worker", "one worker: show, drain, undrain, exclude, include")->fallthrough();
-  struct Sub { const char* name; const char* help; const char* example; };
+  struct Sub {
+    const char* name;
+    const char* help;
+    const char* example;
+  };
   constexpr Sub kSubs[] = {
       {"show", "what it is, what runs on it, and what the scheduler holds against it", "mrctl worker show w1"},
       {"drain", "let running attempts finish, copy the blocks away, and start nothing new there",
@@ -252,9 +279,10 @@ void AddClusterVerbs(CLI::App* root, Command* c) {
     app->add_option("id", c->args, "w...")->required();
     if (std::string_view(sub.name) != "drain") continue;
     app->add_flag("--wait", c->wait, "show progress until each of them is safe to stop, at most for --timeout");
-    app->footer("Safe to stop: no attempt runs there, each block has enough replicas elsewhere, and no job needs an\n"
-                "output that only this worker has. `mrctl worker show` says what it waits for.\n"
-                "Exit: 0, with --wait 124 where --timeout came first; the drain goes on, as after Ctrl-C (130).");
+    app->footer(
+        "Safe to stop: no attempt runs there, each block has enough replicas elsewhere, and no job needs an\n"
+        "output that only this worker has. `mrctl worker show` says what it waits for.\n"
+        "Exit: 0, with --wait 124 where --timeout came first; the drain goes on, as after Ctrl-C (130).");
     AddExample(app, sub.example);
   }
   worker->require_subcommand(1);
@@ -282,8 +310,9 @@ void AddStore(CLI::App* root, Command* c) {
       ->type_name("off")
       ->expected(0, 1)
       ->check(CLI::IsMember({"off"}).description(""));
-  safemode->footer("In safe mode the master takes no jobs and no changes of files, and deletes no block. It waits for\n"
-                   "workers after a start (this ends by itself), or for an operator when records of its journal are lost.");
+  safemode->footer(
+      "In safe mode the master takes no jobs and no changes of files, and deletes no block. It waits for\n"
+      "workers after a start (this ends by itself), or for an operator when records of its journal are lost.");
   AddExample(safemode, "mrctl store safemode");
 }
 
@@ -301,7 +330,10 @@ void AddOwnVerbs(CLI::App* root, Command* c) {
 }
 
 // Heading of a verb in `mrctl help`; a verb that is not here stands under "Subcommands".
-struct Group { const char* heading; std::vector<const char*> verbs; };
+struct Group {
+  const char* heading;
+  std::vector<const char*> verbs;
+};
 const std::vector<Group>& Groups() {
   static const std::vector<Group> groups = {
       {"Run jobs", {"submit", "explain", "wait", "attach", "kill"}},

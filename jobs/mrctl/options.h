@@ -32,21 +32,22 @@ struct GlobalOptions {
 };
 
 struct SubmitOptions {
-  std::string job;                     // JOB as typed
-  std::vector<std::string> job_args;   // flags and arguments of the job's plan()
+  std::string job;                                             // JOB as typed
+  std::vector<std::string> job_args;                           // flags and arguments of the job's plan()
   std::vector<std::pair<std::string, std::string>> near_ours;  // an option in job_args, submit's most like it
   std::string lib;
   std::string name, queue, format, output, output_format, scheduler, submission_id, speculation, clone;
   int priority = 0;
   std::vector<std::string> inputs, conf, env, labels, files;
-  bool overwrite = false, detach = false, dry_run = false, strict_deadline = false, best_effort = false, strict_inputs = false, job_help = false;
+  bool overwrite = false, detach = false, dry_run = false, strict_deadline = false, best_effort = false,
+       strict_inputs = false, job_help = false;
   std::optional<uint32_t> reduces;  // absent: the planner decides; 0: map-only
-  uint32_t max_attempts = 0;  // 0: the master's default
+  uint32_t max_attempts = 0;        // 0: the master's default
   uint64_t max_bad_records = 0;
-  std::string task_timeout;   // "": the default; "0": never
+  std::string task_timeout;  // "": the default; "0": never
   std::string memory, deadline;
-  int local = 0;  // number of workers; 0: on a cluster
-  std::string keep_logs;  // of a local cluster: a directory for its logs
+  int local = 0;               // number of workers; 0: on a cluster
+  std::string keep_logs;       // of a local cluster: a directory for its logs
   std::vector<JobStep> steps;  // of a job file that has them; `job` is then the file
 };
 

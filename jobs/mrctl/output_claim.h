@@ -1,6 +1,6 @@
-// A claim on an output directory for as long as a process lives: two `mrctl submit --local` on one machine have a master
-// each, so that neither master can see that both write to one place. It leaves nothing behind, however the process ends
-// (the name of an abstract unix socket), and says nothing of other machines or of jobs of a cluster.
+// A claim on an output directory for as long as a process lives: two `mrctl submit --local` on one machine have a
+// master each, so that neither master can see that both write to one place. It leaves nothing behind, however the
+// process ends (the name of an abstract unix socket), and says nothing of other machines or of jobs of a cluster.
 #pragma once
 
 #include <string>

@@ -16,7 +16,7 @@ OptionKind KindIn(const CLI::App* app, std::string_view name) {
   const CLI::Option* option = app->get_option_no_throw(std::string(name));
   if (option == nullptr) return OptionKind::kUnknown;
   return option->get_items_expected_max() == 0 || std::string(name) == "--local" ? OptionKind::kFlag
-                                                                                  : OptionKind::kValue;
+                                                                                 : OptionKind::kValue;
 }
 
 // Names of all options that can stand behind a verb, for suggestions.

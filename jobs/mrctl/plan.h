@@ -22,7 +22,7 @@ struct PlanInput {
   bool only_format = false;  // --format cannot be another
   uint64_t sample_bytes = 0, max_split_bytes = 0;
   // edge
-  std::string kind;  // all_to_all, many_to_one, one_to_one, broadcast
+  std::string kind;   // all_to_all, many_to_one, one_to_one, broadcast
   uint32_t from = 0;  // index of an earlier stage
   uint32_t port = 0;
   bool grouped = false;
@@ -54,9 +54,9 @@ struct PlanStage {
   std::string config;  // decoded
   uint32_t tasks = 0;
   uint64_t task_bytes = 0;
-  uint64_t memory_bytes = 0;  // per attempt; 0: as the job has it
-  bool builtin = false;           // an operator of the built-in library, although the job has its own
-  std::optional<uint32_t> flags;  // of its operator; absent: Plan::operator_flags has them
+  uint64_t memory_bytes = 0;           // per attempt; 0: as the job has it
+  bool builtin = false;                // an operator of the built-in library, although the job has its own
+  std::optional<uint32_t> flags;       // of its operator; absent: Plan::operator_flags has them
   std::optional<OperatorTypes> types;  // and Plan::operator_types these
   std::vector<PlanInput> inputs;
   std::vector<PlanPort> ports;
@@ -70,7 +70,7 @@ struct PlanSizes {
 
 struct Plan {
   std::vector<PlanStage> stages;
-  std::vector<std::string> notes;        // why it is as it is, for people
+  std::vector<std::string> notes;  // why it is as it is, for people
   std::vector<PlanTable> tables;
   std::vector<std::string> wants_bytes;  // URIs and paths whose sizes it asked for and was not told
   std::map<std::string, uint32_t> operator_flags;
@@ -83,8 +83,14 @@ struct Plan {
 Result<Plan> ParsePlan(std::string_view json);
 
 struct LibraryInfo {
-  struct Job { std::string name, help; };
-  struct Op { std::string name; uint32_t flags = 0; OperatorTypes types; };
+  struct Job {
+    std::string name, help;
+  };
+  struct Op {
+    std::string name;
+    uint32_t flags = 0;
+    OperatorTypes types;
+  };
   std::vector<Job> jobs;
   std::vector<Op> operators;
   std::string built_with;

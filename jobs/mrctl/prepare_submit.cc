@@ -27,7 +27,8 @@ Status CheckLocalInput(const std::string& uri) {
   if (lstat(path.c_str(), &info) == 0) return Status::Ok();
   const int error = errno;
   if (path.find_first_of("*?[") == std::string::npos) {
-    if (error == EACCES) return ErrnoStatus(error, "input " + path + " cannot be read, for want of a right to enter a directory above it");
+    if (error == EACCES)
+      return ErrnoStatus(error, "input " + path + " cannot be read, for want of a right to enter a directory above it");
     return NotFound("input " + path + " does not exist");
   }
   glob_t found{};
@@ -38,13 +39,14 @@ Status CheckLocalInput(const std::string& uri) {
   const std::string directory = ParentOf(path.substr(0, path.find_first_of("*?[")) + "x");
   const auto names = ListDirectory(directory);
   if (!names.ok() && names.status().code() == Code::kNotAllowed) return names.status().With("input " + path);
-  return WithHint(NotFound("no input matches " + path), names.ok() ? "`ls " + directory + "` shows what is there"
-                                                                   : "there is no directory " + directory);
+  return WithHint(NotFound("no input matches " + path),
+                  names.ok() ? "`ls " + directory + "` shows what is there" : "there is no directory " + directory);
 }
 
 Result<std::string> ResolveInput(const std::string& word, bool local, BarePath bare, const std::string& cwd) {
   MR_ASSIGN_OR_RETURN(std::string uri, ResolveUri(word, bare, cwd));
-  if (local && IsDfsUri(uri)) return InvalidArgument(word + ": a local cluster starts with an empty block store; use a local file");
+  if (local && IsDfsUri(uri))
+    return InvalidArgument(word + ": a local cluster starts with an empty block store; use a local file");
   if (local) MR_RETURN_IF_ERROR(CheckLocalInput(uri));
   return uri;
 }
@@ -69,9 +71,11 @@ Status CheckLocalOutput(const SpecOptions& spec) {
 }
 
 Status CheckTogether(const SubmitOptions& o, const Settings& settings) {
-  if (o.local > 0 && o.detach) return InvalidArgument("--local and --detach exclude each other: the local cluster ends with mrctl");
+  if (o.local > 0 && o.detach)
+    return InvalidArgument("--local and --detach exclude each other: the local cluster ends with mrctl");
   if (!o.keep_logs.empty() && o.local == 0) {
-    return WithHint(InvalidArgument("--keep-logs needs --local: a cluster keeps its logs"), "mrctl logs JOB shows them");
+    return WithHint(InvalidArgument("--keep-logs needs --local: a cluster keeps its logs"),
+                    "mrctl logs JOB shows them");
   }
   if (o.strict_deadline && o.deadline.empty()) return InvalidArgument("--strict-deadline needs --deadline");
   if (o.best_effort && o.deadline.empty()) return InvalidArgument("--best-effort needs --deadline");
@@ -81,7 +85,8 @@ Status CheckTogether(const SubmitOptions& o, const Settings& settings) {
     return InvalidArgument("-o json and a result on standard output exclude each other: give --output a directory");
   }
   if (o.output.empty() && o.local == 0 && !o.dry_run) {
-    return WithHint(InvalidArgument("--output is missing"), "a directory of the block store, as --output /out, or - for standard output");
+    return WithHint(InvalidArgument("--output is missing"),
+                    "a directory of the block store, as --output /out, or - for standard output");
   }
   return Status::Ok();
 }
@@ -120,7 +125,8 @@ Result<SubmitPlan> PrepareSubmit(SubmitOptions o, const Settings& settings, cons
     if (IsConfOfTheJob(key)) of_job.insert(of_job.end(), {"--conf", key + "=" + value});
   }
   if (!o.steps.empty() && !of_job.empty()) {
-    return InvalidArgument("conf " + of_job[1] + " is no setting of the engine, and of which step's job it is nobody says: " +
+    return InvalidArgument("conf " + of_job[1] +
+                           " is no setting of the engine, and of which step's job it is nobody says: " +
                            "write it in the args of that step, as [\"--conf\", \"" + of_job[1] + "\"]");
   }
   std::erase_if(spec.conf, [](const auto& pair) { return IsConfOfTheJob(pair.first); });
@@ -132,7 +138,8 @@ Result<SubmitPlan> PrepareSubmit(SubmitOptions o, const Settings& settings, cons
   std::vector<Status> wrong;  // inputs
   for (size_t i = 0; i < o.inputs.size(); ++i) {
     if (o.inputs[i] == "-") {
-      if (!local) return WithHint(InvalidArgument("--input - needs --local"), "or copy it in first: mrctl fs put - /path");
+      if (!local)
+        return WithHint(InvalidArgument("--input - needs --local"), "or copy it in first: mrctl fs put - /path");
       if (plan.stdin_input) return InvalidArgument("--input - can be given once");
       plan.stdin_input = true;
       plan.stdin_index = i;
@@ -147,8 +154,10 @@ Result<SubmitPlan> PrepareSubmit(SubmitOptions o, const Settings& settings, cons
     for (std::string& word : step.inputs) {
       if (IsStepRef(word)) continue;
       auto uri = ResolveInput(word, local, bare, cwd);
-      if (uri.ok()) word = *std::move(uri);
-      else wrong.push_back(uri.status().With("step '" + step.name + "'"));
+      if (uri.ok())
+        word = *std::move(uri);
+      else
+        wrong.push_back(uri.status().With("step '" + step.name + "'"));
     }
   }
   MR_RETURN_IF_ERROR(Together(wrong));
@@ -156,13 +165,16 @@ Result<SubmitPlan> PrepareSubmit(SubmitOptions o, const Settings& settings, cons
   if (!plan.to_stdout && !o.output.empty()) {
     MR_ASSIGN_OR_RETURN(spec.output_uri, ResolveUri(o.output, bare, cwd));
     spec.overwrite = o.overwrite;
-    if (local && IsDfsUri(spec.output_uri)) return InvalidArgument(o.output + ": the block store of a local cluster is gone at its end; use a local directory");
+    if (local && IsDfsUri(spec.output_uri))
+      return InvalidArgument(o.output +
+                             ": the block store of a local cluster is gone at its end; use a local directory");
     if (local) plan.refused = CheckLocalOutput(spec);
     if (!o.dry_run) MR_RETURN_IF_ERROR(plan.refused);
   }
   plan.own_library = !o.lib.empty();
   plan.library = plan.own_library ? (o.lib[0] == '/' ? o.lib : cwd + "/" + o.lib) : BuiltinLibrary();
-  if (plan.own_library && !PathExists(plan.library)) return InvalidArgument("operator library " + o.lib + " does not exist");
+  if (plan.own_library && !PathExists(plan.library))
+    return InvalidArgument("operator library " + o.lib + " does not exist");
   spec.name = !o.name.empty() ? o.name : o.steps.empty() ? o.job : NameOfFile(o.job);
   spec.queue = o.queue.empty() ? settings.queue : o.queue;
   spec.priority = o.priority;

@@ -31,7 +31,8 @@ uint32_t Tenths(const StageStatus& s) {
 
 std::string Bar(double fraction) {
   const int full = static_cast<int>(fraction * kBarWidth);
-  return "[" + std::string(static_cast<size_t>(full), '=') + std::string(static_cast<size_t>(kBarWidth - full), ' ') + "]";
+  return "[" + std::string(static_cast<size_t>(full), '=') + std::string(static_cast<size_t>(kBarWidth - full), ' ') +
+         "]";
 }
 
 std::string FailureLine(const std::string& failure) { return "last failure: " + failure; }

@@ -17,7 +17,7 @@ namespace mr::ctl {
 std::string StageLine(const StageStatus& stage, int width);
 
 struct ProgressOptions {
-  bool on = true;        // false: nothing at all is printed
+  bool on = true;  // false: nothing at all is printed
   bool terminal = false;
   int width = 80;
 };

@@ -17,7 +17,8 @@ namespace {
 
 Result<JobId> JobIdOf(const std::string& text) {
   const auto id = ParseJobId(text);
-  if (!id.has_value()) return WithHint(InvalidArgument("'" + text + "' is not a job id, as job_1_0001"), "mrctl jobs lists them");
+  if (!id.has_value())
+    return WithHint(InvalidArgument("'" + text + "' is not a job id, as job_1_0001"), "mrctl jobs lists them");
   return *id;
 }
 
@@ -26,7 +27,8 @@ Result<int> SetJob(JobId id, const Command& command, const Settings& settings) {
     return WithHint(InvalidArgument("nothing to set is given"), "add --priority or --deadline");
   }
   std::optional<uint64_t> deadline_ms;
-  if (command.deadline == "none") deadline_ms = 0;
+  if (command.deadline == "none")
+    deadline_ms = 0;
   else if (!command.deadline.empty()) {
     auto deadline = ParseDuration(command.deadline);
     if (!deadline.ok()) return deadline.status().With("--deadline");
@@ -136,8 +138,8 @@ Result<int> RunVersion(const Settings& settings) {
   auto info = client.Info();
   if (!info.ok() && info.status().code() != Code::kUnavailable) return info.status();
   // Without a master it is still an answer.
-  Print(RenderVersion(kVersion, info.ok() ? &*info : nullptr,
-                      info.ok() ? "" : "none at " + settings.master, settings.form));
+  Print(RenderVersion(kVersion, info.ok() ? &*info : nullptr, info.ok() ? "" : "none at " + settings.master,
+                      settings.form));
   return kExitOk;
 }
 

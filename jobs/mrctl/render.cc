@@ -61,10 +61,12 @@ std::vector<std::string> ExtraAttempts(const JobStatus& job) {
     std::string name = one ? c.cause : c.cause + "s";
     if (c.cause == "speculative") name = one ? "speculative copy" : "speculative copies";
     if (c.cause == "opportunistic") name = one ? "clone on an idle slot" : "clones on idle slots";
-    lines.push_back(Grouped(c.launched) + " " + name + " launched, " + Grouped(c.won) + " won, " + Elapsed(c.wasted_us) + " of their slot time wasted");
+    lines.push_back(Grouped(c.launched) + " " + name + " launched, " + Grouped(c.won) + " won, " +
+                    Elapsed(c.wasted_us) + " of their slot time wasted");
   }
   if (!lines.empty() && outrun_us > 0) {
-    lines.push_back(Elapsed(outrun_us) + " of slot time wasted by first attempts and retries that were ended, or failed");
+    lines.push_back(Elapsed(outrun_us) +
+                    " of slot time wasted by first attempts and retries that were ended, or failed");
   }
   return lines;
 }
@@ -87,7 +89,8 @@ std::string RenderStages(const JobStatus& job, OutputForm form) {
   for (const StageStatus& s : job.stages) {
     table.Add({s.name, s.planned ? std::to_string(s.done) + "/" + std::to_string(s.tasks) : "-",
                std::to_string(s.running), std::to_string(s.waiting), std::to_string(s.failed),
-               HumanBytes(s.input_bytes), HumanBytes(s.output_bytes), Grouped(s.output_records), Elapsed(s.elapsed_us)});
+               HumanBytes(s.input_bytes), HumanBytes(s.output_bytes), Grouped(s.output_records),
+               Elapsed(s.elapsed_us)});
   }
   return table.Text();
 }
@@ -180,8 +183,9 @@ std::string RenderAttempts(const std::vector<AttemptStatus>& attempts, OutputFor
   if (form != OutputForm::kTable) return JsonAttempts(attempts, form);
   Table table({"ID", "STATE", "CAUSE", "WORKER", "PROGRESS", "RAN", "MESSAGE"});
   for (const AttemptStatus& a : attempts) {
-    table.Add({a.id, a.state, Dash(a.cause), Dash(a.worker), std::to_string(static_cast<int>(a.progress * 100 + 0.5)) + "%",
-               Elapsed(a.ran_us), FirstLine(a.message)});
+    table.Add({a.id, a.state, Dash(a.cause), Dash(a.worker),
+               std::to_string(static_cast<int>(a.progress * 100 + 0.5)) + "%", Elapsed(a.ran_us),
+               FirstLine(a.message)});
   }
   return table.Text();
 }
@@ -199,8 +203,9 @@ std::string RenderWorkers(const std::vector<WorkerStatus>& workers, OutputForm f
   for (const WorkerStatus& w : workers) {
     std::string labels;
     for (const std::string& label : w.labels) labels += (labels.empty() ? "" : ",") + label;
-    table.Add({w.id, w.safe_to_stop ? w.state + ", safe to stop" : w.state, w.address, Dash(w.rack), std::to_string(w.busy) + "/" + std::to_string(w.slots),
-               std::to_string(w.blocks), HumanBytes(w.used_bytes), HumanBytes(w.capacity_bytes), Dash(labels)});
+    table.Add({w.id, w.safe_to_stop ? w.state + ", safe to stop" : w.state, w.address, Dash(w.rack),
+               std::to_string(w.busy) + "/" + std::to_string(w.slots), std::to_string(w.blocks),
+               HumanBytes(w.used_bytes), HumanBytes(w.capacity_bytes), Dash(labels)});
   }
   return table.Text();
 }
@@ -234,8 +239,10 @@ std::string RenderFiles(const std::vector<FileRow>& files, OutputForm form) {
   if (form != OutputForm::kTable) return JsonFiles(files, form);
   Table table({"TYPE", "BYTES", "BLOCKS", "COPIES", "MODIFIED", "PATH"});
   for (const FileRow& f : files) {
-    table.Add({f.directory ? "dir" : f.missing_blocks > 0 ? "file!" : "file", f.directory ? "-" : std::to_string(f.bytes),
-               f.directory ? "-" : std::to_string(f.blocks),
+    table.Add({f.directory            ? "dir"
+               : f.missing_blocks > 0 ? "file!"
+                                      : "file",
+               f.directory ? "-" : std::to_string(f.bytes), f.directory ? "-" : std::to_string(f.blocks),
                f.directory ? "-" : std::to_string(f.least_replicas) + "/" + std::to_string(f.replication),
                DateTime(f.modified_unix_ms), f.path});
   }
@@ -274,8 +281,9 @@ std::string RenderVersion(const std::string& own, const MasterInfo* master, cons
   if (master == nullptr) return text + "master: " + error + "\n";
   char cluster[17];
   std::snprintf(cluster, sizeof cluster, "%016llx", static_cast<unsigned long long>(master->cluster_id));
-  return text + "master " + master->version + " at " + Dash(master->address) + ", cluster " + cluster + ", epoch " + std::to_string(master->master_epoch) +
-         ", policies " + Dash(master->policies) + ", pid " + std::to_string(master->pid) + "\n";
+  return text + "master " + master->version + " at " + Dash(master->address) + ", cluster " + cluster + ", epoch " +
+         std::to_string(master->master_epoch) + ", policies " + Dash(master->policies) + ", pid " +
+         std::to_string(master->pid) + "\n";
 }
 
 }  // namespace mr::ctl

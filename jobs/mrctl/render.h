@@ -133,10 +133,11 @@ std::string ReplayDocument(const std::string& attempt, const ReplayTask& task, c
                            const std::string& scratch);
 // What mrtask prints.
 Result<ReplayResult> ParseReplay(const std::string& json);
-std::string RenderReplay(const std::string& attempt, const ReplayTask& task, const ReplayResult& result, OutputForm form);
+std::string RenderReplay(const std::string& attempt, const ReplayTask& task, const ReplayResult& result,
+                         OutputForm form);
 // A library that has problems has an "error" beside it.
 std::string JsonLibrary(const struct LibraryReport& report, OutputForm form);
-std::string JsonProject(const std::string& name, const std::string& directory, const std::vector<struct ProjectFile>& files,
-                        OutputForm form);
+std::string JsonProject(const std::string& name, const std::string& directory,
+                        const std::vector<struct ProjectFile>& files, OutputForm form);
 
 }  // namespace mr::ctl

@@ -40,17 +40,16 @@ std::string DeadlineText(const JobStatus& job) {
   if (d.predicted) {
     char scale[32];
     std::snprintf(scale, sizeof scale, "%.2g", d.scale);
-    std::string basis = d.runs == 0
-                            ? "not known, best effort: no earlier run (a guess from its input steers it)"
-                            : "of " + std::to_string(d.runs) + (d.runs == 1 ? " earlier run" : " earlier runs");
+    std::string basis = d.runs == 0 ? "not known, best effort: no earlier run (a guess from its input steers it)"
+                                    : "of " + std::to_string(d.runs) + (d.runs == 1 ? " earlier run" : " earlier runs");
     if (d.runs > 0 && d.scale != 1) basis += ", with " + std::string(scale) + " times their input";
     text += Line("predicted", basis);
   } else if (!Ended(job.state)) {
     text += Line("predicted", "nothing yet: it is served as others are");
   }
   if (!Ended(job.state)) {
-    text += Line("guaranteed", std::to_string(d.guaranteed) +
-                                   (d.guaranteed == 1 ? " slot, holds " : " slots, holds ") + std::to_string(d.held));
+    text += Line("guaranteed", std::to_string(d.guaranteed) + (d.guaranteed == 1 ? " slot, holds " : " slots, holds ") +
+                                   std::to_string(d.held));
   }
   return text;
 }
@@ -77,12 +76,12 @@ std::string ExplainText(const Explained& e, uint64_t deadline_us) {
   text += times.Text();
   if (!e.has_admission) return text;
   if (e.runs == 0) {
-    return text + "\ndeadline " + Took(deadline_us) + ": not known whether it can be met, best effort: no earlier run of this " +
-           "job is known\n";
+    return text + "\ndeadline " + Took(deadline_us) +
+           ": not known whether it can be met, best effort: no earlier run of this " + "job is known\n";
   }
   text += "\ndeadline " + Took(deadline_us) + ": needs " + std::to_string(e.needs_slots) +
-          (e.needs_slots == 1 ? " slot, " : " slots, ") +
-          std::to_string(e.available_slots) + " are not guaranteed to others; " +
+          (e.needs_slots == 1 ? " slot, " : " slots, ") + std::to_string(e.available_slots) +
+          " are not guaranteed to others; " +
           (e.earliest_us > 0 ? "the earliest that can be is " + Took(e.earliest_us) : "no deadline can be met now") +
           (e.steered ? "" : " (only told: the cluster's list of policies has no jockey)") + "\n";
   return text;

@@ -20,28 +20,38 @@ std::string One(const char* key, const JsonOut& element, OutputForm form) {
 }
 
 JsonOut ToJson(const StageStatus& s) {
-  return {{"id", s.name},           {"planned", s.planned},           {"tasks", s.tasks},
-          {"done", s.done},         {"running", s.running},           {"waiting", s.waiting},
-          {"failed", s.failed},     {"input_bytes", s.input_bytes},   {"taken_bytes", s.taken_bytes},
-          {"output_bytes", s.output_bytes}, {"output_records", s.output_records}, {"elapsed_us", s.elapsed_us}};
+  return {{"id", s.name},
+          {"planned", s.planned},
+          {"tasks", s.tasks},
+          {"done", s.done},
+          {"running", s.running},
+          {"waiting", s.waiting},
+          {"failed", s.failed},
+          {"input_bytes", s.input_bytes},
+          {"taken_bytes", s.taken_bytes},
+          {"output_bytes", s.output_bytes},
+          {"output_records", s.output_records},
+          {"elapsed_us", s.elapsed_us}};
 }
 
 JsonOut ToJson(const CloneStatus& c) {
   JsonOut clones = {{"launched", c.launched},
-                 {"won", c.won},
-                 {"killed", c.killed},
-                 {"extra_slot_s", static_cast<double>(c.extra_us) / 1e6},
-                 {"reads", {{"exclusive", c.exclusive}, {"contended", c.contended}, {"rebound", c.rebound}}},
-                 {"budget_used_slots", c.budget_used},
-                 {"budget_slots", c.budget},
-                 {"opportunistic",
-                  {{"launched", c.lent_launched},
-                   {"won", c.lent_won},
-                   {"killed", c.lent_killed},
-                   {"extra_slot_s", static_cast<double>(c.lent_extra_us) / 1e6}}}};
+                    {"won", c.won},
+                    {"killed", c.killed},
+                    {"extra_slot_s", static_cast<double>(c.extra_us) / 1e6},
+                    {"reads", {{"exclusive", c.exclusive}, {"contended", c.contended}, {"rebound", c.rebound}}},
+                    {"budget_used_slots", c.budget_used},
+                    {"budget_slots", c.budget},
+                    {"opportunistic",
+                     {{"launched", c.lent_launched},
+                      {"won", c.lent_won},
+                      {"killed", c.lent_killed},
+                      {"extra_slot_s", static_cast<double>(c.lent_extra_us) / 1e6}}}};
   // A number, or "inf"; absent where none was chosen yet.
-  if (c.omega_known && c.omega_us == UINT64_MAX) clones["omega_s"] = "inf";
-  else if (c.omega_known) clones["omega_s"] = static_cast<double>(c.omega_us) / 1e6;
+  if (c.omega_known && c.omega_us == UINT64_MAX)
+    clones["omega_s"] = "inf";
+  else if (c.omega_known)
+    clones["omega_s"] = static_cast<double>(c.omega_us) / 1e6;
   return clones;
 }
 
@@ -61,9 +71,14 @@ JsonOut ToJson(const SteeringStatus& s) {
 double SecondsOf(uint64_t us) { return static_cast<double>(us) / 1e6; }
 
 JsonOut ToJson(const DeadlineInfo& d) {
-  JsonOut json = {{"deadline_s", nullptr}, {"steered", d.steered}, {"best_effort", d.best_effort},
-               {"predicted", d.predicted}, {"earlier_runs", d.runs}, {"input_scale", d.scale},
-               {"guaranteed_slots", d.guaranteed}, {"held_slots", d.held}};
+  JsonOut json = {{"deadline_s", nullptr},
+                  {"steered", d.steered},
+                  {"best_effort", d.best_effort},
+                  {"predicted", d.predicted},
+                  {"earlier_runs", d.runs},
+                  {"input_scale", d.scale},
+                  {"guaranteed_slots", d.guaranteed},
+                  {"held_slots", d.held}};
   if (d.deadline_us > 0) json["deadline_s"] = SecondsOf(d.deadline_us);
   return json;
 }
@@ -71,21 +86,30 @@ JsonOut ToJson(const DeadlineInfo& d) {
 JsonOut ToJson(const Explained& e) {
   JsonOut stages = JsonOut::array(), times = JsonOut::array(), refusals = JsonOut::array();
   for (const auto& s : e.stages) {
-    stages.push_back({{"id", s.name}, {"slots", s.reduces ? "reduce" : "map"}, {"tasks", s.tasks},
-                      {"input_bytes", s.input_bytes}, {"splits", s.splits}, {"splits_with_replica", s.with_replica},
+    stages.push_back({{"id", s.name},
+                      {"slots", s.reduces ? "reduce" : "map"},
+                      {"tasks", s.tasks},
+                      {"input_bytes", s.input_bytes},
+                      {"splits", s.splits},
+                      {"splits_with_replica", s.with_replica},
                       {"workers_with_replica", s.workers}});
   }
   for (const auto& t : e.times) {
-    times.push_back({{"slots", t.slots}, {"median_s", SecondsOf(t.median_us)}, {"most_s", SecondsOf(t.most_us)},
+    times.push_back({{"slots", t.slots},
+                     {"median_s", SecondsOf(t.median_us)},
+                     {"most_s", SecondsOf(t.most_us)},
                      {"in_time", t.in_time}});
   }
   for (const Status& r : e.refusals) refusals.push_back({{"code", CodeName(r.code())}, {"message", r.message()}});
-  JsonOut json = {{"stages", std::move(stages)}, {"cluster_slots", e.slots}, {"basis", e.basis},
-               {"earlier_runs", e.runs}, {"input_scale", e.scale}, {"times", std::move(times)},
-               {"refusals", std::move(refusals)}};
+  JsonOut json = {{"stages", std::move(stages)},    {"cluster_slots", e.slots}, {"basis", e.basis},
+                  {"earlier_runs", e.runs},         {"input_scale", e.scale},   {"times", std::move(times)},
+                  {"refusals", std::move(refusals)}};
   if (e.has_admission) {
-    json["admission"] = {{"admitted", e.admitted}, {"counts", e.steered && e.runs > 0}, {"needs_slots", e.needs_slots},
-                         {"available_slots", e.available_slots}, {"critical_path_s", SecondsOf(e.critical_path_us)},
+    json["admission"] = {{"admitted", e.admitted},
+                         {"counts", e.steered && e.runs > 0},
+                         {"needs_slots", e.needs_slots},
+                         {"available_slots", e.available_slots},
+                         {"critical_path_s", SecondsOf(e.critical_path_us)},
                          {"earliest_s", nullptr}};
     if (e.earliest_us > 0) json["admission"]["earliest_s"] = SecondsOf(e.earliest_us);
   }
@@ -98,9 +122,16 @@ JsonOut ToJson(const CounterValue& c) {
 
 JsonOut ToJson(const SkewStatus& s, const JobStatus& job) {
   JsonOut json = {{"stage", s.stage < job.stages.size() ? job.stages[s.stage].name : std::to_string(s.stage)},
-               {"key", s.key}, {"key_cut", s.cut}, {"records", s.records}, {"bytes", s.bytes},
-               {"stage_records", s.stage_records}, {"stage_bytes", s.stage_bytes}, {"partition", s.partition},
-               {"partition_bytes", nullptr}, {"median_bytes", nullptr}, {"text", s.text}};
+                  {"key", s.key},
+                  {"key_cut", s.cut},
+                  {"records", s.records},
+                  {"bytes", s.bytes},
+                  {"stage_records", s.stage_records},
+                  {"stage_bytes", s.stage_bytes},
+                  {"partition", s.partition},
+                  {"partition_bytes", nullptr},
+                  {"median_bytes", nullptr},
+                  {"text", s.text}};
   if (s.partitions_known) {
     json["partition_bytes"] = s.partition_bytes;
     json["median_bytes"] = s.median_bytes;
@@ -111,31 +142,32 @@ JsonOut ToJson(const SkewStatus& s, const JobStatus& job) {
 JsonOut ToJson(const JobStatus& j) {
   JsonOut causes = JsonOut::object();
   for (const CauseStatus& c : j.causes) {
-    causes[c.cause] = {{"launched", c.launched}, {"won", c.won}, {"wasted_slot_s", static_cast<double>(c.wasted_us) / 1e6}};
+    causes[c.cause] = {
+        {"launched", c.launched}, {"won", c.won}, {"wasted_slot_s", static_cast<double>(c.wasted_us) / 1e6}};
   }
   JsonOut stages = JsonOut::array();
   for (const StageStatus& stage : j.stages) stages.push_back(ToJson(stage));
   JsonOut skew = JsonOut::array();
   for (const SkewStatus& s : j.skew) skew.push_back(ToJson(s, j));
   JsonOut job = {{"id", Name(j.id)},
-          {"name", j.name},
-          {"state", Word(j.state)},
-          {"queue", j.queue},
-          {"priority", j.priority},
-          {"submission_id", j.submission_id},
-          {"submitted_unix_ms", j.submitted_unix_ms},
-          {"elapsed_us", j.elapsed_us},
-          {"output", j.output_uri},
-          {"output_parts", j.output_parts},
-          {"output_bytes", j.output_bytes},
-          {"output_records", j.output_records},
-          {"output_digest", j.output_digest},
-          {"error", j.error},
-          {"last_failure", j.last_failure},
-          {"attempts", std::move(causes)},
-          {"warnings", j.warnings},
-          {"skew", std::move(skew)},
-          {"stages", std::move(stages)}};
+                 {"name", j.name},
+                 {"state", Word(j.state)},
+                 {"queue", j.queue},
+                 {"priority", j.priority},
+                 {"submission_id", j.submission_id},
+                 {"submitted_unix_ms", j.submitted_unix_ms},
+                 {"elapsed_us", j.elapsed_us},
+                 {"output", j.output_uri},
+                 {"output_parts", j.output_parts},
+                 {"output_bytes", j.output_bytes},
+                 {"output_records", j.output_records},
+                 {"output_digest", j.output_digest},
+                 {"error", j.error},
+                 {"last_failure", j.last_failure},
+                 {"attempts", std::move(causes)},
+                 {"warnings", j.warnings},
+                 {"skew", std::move(skew)},
+                 {"stages", std::move(stages)}};
   if (j.clones) job["clones"] = ToJson(*j.clones);
   if (j.steering) job["steering"] = ToJson(*j.steering);
   if (j.deadline) job["deadline"] = ToJson(*j.deadline);
@@ -147,13 +179,19 @@ JsonOut ToJson(const JobStatus& j) {
 }
 
 JsonOut ToJson(const TaskStatus& t) {
-  return {{"id", t.id}, {"stage", t.stage}, {"state", t.state}, {"attempts", t.attempts},
-          {"generation", t.generation}, {"worker", t.worker}, {"copies", t.copies}};
+  return {{"id", t.id},
+          {"stage", t.stage},
+          {"state", t.state},
+          {"attempts", t.attempts},
+          {"generation", t.generation},
+          {"worker", t.worker},
+          {"copies", t.copies}};
 }
 
 JsonOut ToJson(const AttemptStatus& a) {
-  return {{"id", a.id}, {"state", a.state}, {"cause", a.cause}, {"worker", a.worker}, {"progress", a.progress},
-          {"ran_us", a.ran_us}, {"message", a.message}, {"reason", a.reason}};
+  return {{"id", a.id},           {"state", a.state},       {"cause", a.cause},
+          {"worker", a.worker},   {"progress", a.progress}, {"ran_us", a.ran_us},
+          {"message", a.message}, {"reason", a.reason}};
 }
 
 JsonOut ToJson(const AttemptLog& l) {
@@ -161,16 +199,27 @@ JsonOut ToJson(const AttemptLog& l) {
 }
 
 JsonOut ToJson(const WorkerStatus& w) {
-  return {{"id", w.id}, {"name", w.name}, {"state", w.state}, {"address", w.address}, {"rack", w.rack},
-          {"slots", w.slots}, {"busy", w.busy}, {"blocks", w.blocks}, {"used_bytes", w.used_bytes},
-          {"capacity_bytes", w.capacity_bytes}, {"memory_bytes", w.memory_bytes}, {"wrong_outputs", w.wrong_outputs},
+  return {{"id", w.id},
+          {"name", w.name},
+          {"state", w.state},
+          {"address", w.address},
+          {"rack", w.rack},
+          {"slots", w.slots},
+          {"busy", w.busy},
+          {"blocks", w.blocks},
+          {"used_bytes", w.used_bytes},
+          {"capacity_bytes", w.capacity_bytes},
+          {"memory_bytes", w.memory_bytes},
+          {"wrong_outputs", w.wrong_outputs},
           // As text: 64 bits do not fit into a number of JavaScript.
-          {"incarnation", std::to_string(w.incarnation)}, {"pid", w.pid}, {"labels", w.labels},
+          {"incarnation", std::to_string(w.incarnation)},
+          {"pid", w.pid},
+          {"labels", w.labels},
           {"safe_to_stop", w.safe_to_stop}};
 }
 
 JsonOut ToJson(const QueueStatus& q) {
-  return {{"id", q.id}, {"weight", q.weight}, {"min_share", q.min_share}, {"max_share", q.max_share},
+  return {{"id", q.id},     {"weight", q.weight},         {"min_share", q.min_share}, {"max_share", q.max_share},
           {"jobs", q.jobs}, {"held_slots", q.held_slots}, {"waits", q.waits}};
 }
 
@@ -183,18 +232,34 @@ JsonOut ToJson(const ProfileStatus& p) {
           i.edge.empty() ? JsonOut{{"files", true}}
                          : JsonOut{{"edge", i.edge}, {"from", i.from < p.stages.size() ? p.stages[i.from].name : ""}});
     }
-    stages.push_back({{"id", s.name}, {"tasks", s.tasks}, {"inputs", std::move(inputs)}, {"input_bytes", s.input_bytes},
-                      {"queue_s", s.queue}, {"attempt_fails", s.fails}, {"fails_again", s.fails_again},
-                      {"run_s", s.run}, {"wait_s", s.wait}});
+    stages.push_back({{"id", s.name},
+                      {"tasks", s.tasks},
+                      {"inputs", std::move(inputs)},
+                      {"input_bytes", s.input_bytes},
+                      {"queue_s", s.queue},
+                      {"attempt_fails", s.fails},
+                      {"fails_again", s.fails_again},
+                      {"run_s", s.run},
+                      {"wait_s", s.wait}});
   }
-  return {{"id", p.id}, {"name", p.name}, {"runs", p.runs}, {"updated_unix_ms", p.updated_unix_ms},
-          {"last_job", Name(p.last)}, {"stages", std::move(stages)}};
+  return {{"id", p.id},
+          {"name", p.name},
+          {"runs", p.runs},
+          {"updated_unix_ms", p.updated_unix_ms},
+          {"last_job", Name(p.last)},
+          {"stages", std::move(stages)}};
 }
 
 JsonOut ToJson(const FileRow& f) {
-  return {{"id", f.path}, {"type", f.directory ? "directory" : "file"}, {"bytes", f.bytes},
-          {"replication", f.replication}, {"least_replicas", f.least_replicas}, {"block_bytes", f.block_bytes}, {"blocks", f.blocks},
-          {"missing_blocks", f.missing_blocks}, {"modified_unix_ms", f.modified_unix_ms}};
+  return {{"id", f.path},
+          {"type", f.directory ? "directory" : "file"},
+          {"bytes", f.bytes},
+          {"replication", f.replication},
+          {"least_replicas", f.least_replicas},
+          {"block_bytes", f.block_bytes},
+          {"blocks", f.blocks},
+          {"missing_blocks", f.missing_blocks},
+          {"modified_unix_ms", f.modified_unix_ms}};
 }
 
 template <class T>
@@ -208,14 +273,19 @@ JsonOut ToJson(const PlanStage& s, const Plan& plan) {
   JsonOut inputs = JsonOut::array(), ports = JsonOut::array();
   for (const PlanInput& i : s.inputs) {
     if (i.files) {
-      inputs.push_back({{"files", {{"input", i.input}, {"uris", i.uris}, {"format", i.format},
-                                   {"sample_bytes", i.sample_bytes}, {"max_split_bytes", i.max_split_bytes}}}});
+      inputs.push_back({{"files",
+                         {{"input", i.input},
+                          {"uris", i.uris},
+                          {"format", i.format},
+                          {"sample_bytes", i.sample_bytes},
+                          {"max_split_bytes", i.max_split_bytes}}}});
     } else {
       JsonOut edge = {{"kind", i.kind}, {"from", plan.stages[i.from].name}, {"port", i.port}, {"grouped", i.grouped}};
       if (i.quotes) edge["quotes"] = true;
       if (i.splits) edge["splits"] = true;
       // Delivered as the files that `from` would have written.
-      if (!i.format.empty()) edge["read_as"] = {{"format", i.format}, {"written", i.written}, {"sample_bytes", i.sample_bytes}};
+      if (!i.format.empty())
+        edge["read_as"] = {{"format", i.format}, {"written", i.written}, {"sample_bytes", i.sample_bytes}};
       inputs.push_back({{"edge", std::move(edge)}});
     }
   }
@@ -225,13 +295,22 @@ JsonOut ToJson(const PlanStage& s, const Plan& plan) {
       if (!p.name.empty()) files["name"] = p.name;
       ports.push_back({{"files", std::move(files)}});
     } else {
-      ports.push_back({{"shuffle", {{"sorted", p.sorted}, {"combine", p.combine}, {"partition", p.custom_partition ? "custom" : "hash"}}}});
+      ports.push_back(
+          {{"shuffle",
+            {{"sorted", p.sorted}, {"combine", p.combine}, {"partition", p.custom_partition ? "custom" : "hash"}}}});
     }
   }
   const auto flags = plan.operator_flags.find(s.op);
-  JsonOut json = {{"id", s.name}, {"operator", s.op}, {"tasks", s.tasks}, {"task_bytes", s.task_bytes},
-                  {"flags", s.flags.has_value() ? *s.flags : flags == plan.operator_flags.end() ? 0 : flags->second},
-                  {"builtin", s.builtin}, {"inputs", std::move(inputs)}, {"ports", std::move(ports)}};
+  JsonOut json = {{"id", s.name},
+                  {"operator", s.op},
+                  {"tasks", s.tasks},
+                  {"task_bytes", s.task_bytes},
+                  {"flags", s.flags.has_value()                  ? *s.flags
+                            : flags == plan.operator_flags.end() ? 0
+                                                                 : flags->second},
+                  {"builtin", s.builtin},
+                  {"inputs", std::move(inputs)},
+                  {"ports", std::move(ports)}};
   if (s.memory_bytes != 0) json["memory_bytes"] = s.memory_bytes;
   return json;
 }
@@ -257,19 +336,26 @@ std::string JsonJobs(const std::vector<JobStatus>& jobs, OutputForm form) { retu
 std::string JsonJob(const JobStatus& job, OutputForm form) { return One("job", ToJson(job), form); }
 std::string JsonStages(const JobStatus& job, OutputForm form) { return List("stages", All(job.stages), form); }
 std::string JsonTasks(const std::vector<TaskStatus>& v, OutputForm form) { return List("tasks", All(v), form); }
-std::string JsonAttempts(const std::vector<AttemptStatus>& v, OutputForm form) { return List("attempts", All(v), form); }
+std::string JsonAttempts(const std::vector<AttemptStatus>& v, OutputForm form) {
+  return List("attempts", All(v), form);
+}
 std::string JsonCounters(const std::vector<CounterValue>& v, OutputForm form) { return List("counters", All(v), form); }
 std::string JsonWorkers(const std::vector<WorkerStatus>& v, OutputForm form) { return List("workers", All(v), form); }
 std::string JsonQueues(const std::vector<QueueStatus>& v, OutputForm form) { return List("queues", All(v), form); }
-std::string JsonProfiles(const std::vector<ProfileStatus>& v, OutputForm form) { return List("profiles", All(v), form); }
+std::string JsonProfiles(const std::vector<ProfileStatus>& v, OutputForm form) {
+  return List("profiles", All(v), form);
+}
 std::string JsonLogs(const std::vector<AttemptLog>& v, OutputForm form) { return List("logs", All(v), form); }
 std::string JsonFiles(const std::vector<FileRow>& v, OutputForm form) { return List("files", All(v), form); }
 
 std::string JsonVersion(const std::string& own, const MasterInfo* master, OutputForm form) {
   JsonOut json = {{"mrctl", own}};
   if (master != nullptr) {
-    json["master"] = {{"version", master->version}, {"cluster_id", std::to_string(master->cluster_id)},
-                      {"epoch", master->master_epoch}, {"policies", master->policies}, {"pid", master->pid},
+    json["master"] = {{"version", master->version},
+                      {"cluster_id", std::to_string(master->cluster_id)},
+                      {"epoch", master->master_epoch},
+                      {"policies", master->policies},
+                      {"pid", master->pid},
                       {"address", master->address}};
   }
   // The document's own "version" is a number; this is the release.
@@ -336,7 +422,8 @@ std::string JsonWhy(const std::vector<Reasons>& why, OutputForm form) {
 std::string JsonWaited(const std::vector<JobStatus>& jobs, OutputForm form, const Failure* failure) {
   if (jobs.size() == 1) return SubmitJson(jobs[0], form, failure);
   if (failure == nullptr || form == OutputForm::kNdjson) return JsonJobs(jobs, form);
-  return Dump({{"version", 1}, {"jobs", All(jobs)},
+  return Dump({{"version", 1},
+               {"jobs", All(jobs)},
                {"error", {{"code", failure->code}, {"message", failure->message}, {"hint", failure->hint}}}});
 }
 
@@ -349,16 +436,26 @@ std::string JsonLibrary(const LibraryReport& report, OutputForm form) {
     return out;
   };
   for (const auto& op : report.info.operators) {
-    operators.push_back({{"id", op.name}, {"flags", FlagWords(op.flags)}, {"takes", types(op.types.inputs)},
+    operators.push_back({{"id", op.name},
+                         {"flags", FlagWords(op.flags)},
+                         {"takes", types(op.types.inputs)},
                          {"gives", types(op.types.ports)}});
   }
   for (const auto& job : report.info.jobs) jobs.push_back({{"id", job.name}, {"help", job.help}});
-  const JsonOut json = {{"id", report.path}, {"bytes", report.bytes}, {"abi", report.info.abi}, {"built_with", report.info.built_with},
-                     {"needs", std::move(needs)}, {"operators", std::move(operators)}, {"jobs", std::move(jobs)},
-                     {"problems", report.problems}, {"unchecked", report.unchecked}};
+  const JsonOut json = {{"id", report.path},
+                        {"bytes", report.bytes},
+                        {"abi", report.info.abi},
+                        {"built_with", report.info.built_with},
+                        {"needs", std::move(needs)},
+                        {"operators", std::move(operators)},
+                        {"jobs", std::move(jobs)},
+                        {"problems", report.problems},
+                        {"unchecked", report.unchecked}};
   if (report.problems.empty() || form == OutputForm::kNdjson) return One("library", json, form);
-  return Dump({{"version", 1}, {"library", json},
-               {"error", {{"code", "invalid_argument"}, {"message", report.path + " " + report.problems[0]}, {"hint", ""}}}});
+  return Dump(
+      {{"version", 1},
+       {"library", json},
+       {"error", {{"code", "invalid_argument"}, {"message", report.path + " " + report.problems[0]}, {"hint", ""}}}});
 }
 
 std::string JsonProject(const std::string& name, const std::string& directory, const std::vector<ProjectFile>& files,
@@ -370,7 +467,8 @@ std::string JsonProject(const std::string& name, const std::string& directory, c
 
 std::string SubmitJson(const JobStatus& job, OutputForm form, const Failure* failure) {
   if (failure == nullptr || form == OutputForm::kNdjson) return JsonJob(job, form);
-  return Dump({{"version", 1}, {"job", ToJson(job)},
+  return Dump({{"version", 1},
+               {"job", ToJson(job)},
                {"error", {{"code", failure->code}, {"message", failure->message}, {"hint", failure->hint}}}});
 }
 

@@ -135,7 +135,8 @@ std::string Picture(const Plan& plan, const std::vector<std::string>& inputs, co
     name.resize(widest, ' ');
     rows.push_back({lanes.Row(), "| " + name + " |  " + stage.op + ", " + TasksText(plan, stage, explained)});
     for (const PlanInput& in : stage.inputs) {
-      rows.push_back({in.files ? lanes.Row() : lanes.Read({in.from, in.port}), side + "<- " + InputText(plan, in, inputs)});
+      rows.push_back(
+          {in.files ? lanes.Row() : lanes.Read({in.from, in.port}), side + "<- " + InputText(plan, in, inputs)});
     }
     for (uint32_t p = 0; p < stage.ports.size(); ++p) {
       rows.push_back({lanes.Begin({s, p}), side + "-> " + PortText(stage.ports[p], p)});
@@ -164,8 +165,8 @@ std::string RenderPlan(const std::string& job, const Plan& plan, const std::vect
   if (!memory.empty()) memory += "\n";
   std::string notes;
   for (const std::string& note : plan.notes) notes += "note    " + note + "\n";
-  return "job     " + job + "\noutput  " + (output.empty() ? "-" : output) + "\n" + memory + notes + "\n" + Picture(plan, inputs, explained) +
-         (explained == nullptr ? "" : "\n" + ExplainText(*explained, deadline_us));
+  return "job     " + job + "\noutput  " + (output.empty() ? "-" : output) + "\n" + memory + notes + "\n" +
+         Picture(plan, inputs, explained) + (explained == nullptr ? "" : "\n" + ExplainText(*explained, deadline_us));
 }
 
 }  // namespace mr::ctl

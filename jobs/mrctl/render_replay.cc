@@ -19,26 +19,49 @@ std::string DumpReplay(const ReplayJson& json) {
 std::string ReplayDocument(const std::string& attempt, const ReplayTask& task, const std::string& library,
                            const std::vector<ReplayFile>& files, const std::string& files_directory,
                            const std::string& scratch) {
-  ReplayJson splits = ReplayJson::array(), ports = ReplayJson::array(), env = ReplayJson::object(), config = ReplayJson::array();
+  ReplayJson splits = ReplayJson::array(), ports = ReplayJson::array(), env = ReplayJson::object(),
+             config = ReplayJson::array();
   for (size_t i = 0; i < task.splits.size(); ++i) {
     const auto& s = task.splits[i];
-    splits.push_back({{"input", s.input}, {"name", s.uri}, {"format", s.format}, {"offset", s.offset}, {"length", s.length},
-                      {"file_bytes", s.file_bytes}, {"sample_bytes", s.sample_bytes}, {"path", files[i].path},
-                      {"path_offset", files[i].offset}, {"path_length", files[i].length}});
+    splits.push_back({{"input", s.input},
+                      {"name", s.uri},
+                      {"format", s.format},
+                      {"offset", s.offset},
+                      {"length", s.length},
+                      {"file_bytes", s.file_bytes},
+                      {"sample_bytes", s.sample_bytes},
+                      {"path", files[i].path},
+                      {"path_offset", files[i].offset},
+                      {"path_length", files[i].length}});
   }
   for (const auto& p : task.ports) {
-    ports.push_back({{"files", p.files}, {"format", p.format}, {"partitions", p.partitions}, {"sorted", p.sorted},
-                     {"combine", p.combine}, {"custom_partition", p.custom_partition}});
+    ports.push_back({{"files", p.files},
+                     {"format", p.format},
+                     {"partitions", p.partitions},
+                     {"sorted", p.sorted},
+                     {"combine", p.combine},
+                     {"custom_partition", p.custom_partition}});
   }
   for (const auto& [name, value] : task.env) env[name] = value;
   for (const char c : task.config) config.push_back(static_cast<unsigned char>(c));
   constexpr uint64_t kSortBuffer = 64ull << 20;  // as the worker has it
-  return DumpReplay({{"attempt", attempt}, {"stage_name", task.stage}, {"job_name", task.job_name}, {"tasks", task.tasks},
-                     {"library", library}, {"operator", task.op}, {"flags", task.flags}, {"config", std::move(config)},
-                     {"inputs", task.inputs}, {"splits", std::move(splits)}, {"ports", std::move(ports)}, {"env", std::move(env)},
+  return DumpReplay({{"attempt", attempt},
+                     {"stage_name", task.stage},
+                     {"job_name", task.job_name},
+                     {"tasks", task.tasks},
+                     {"library", library},
+                     {"operator", task.op},
+                     {"flags", task.flags},
+                     {"config", std::move(config)},
+                     {"inputs", task.inputs},
+                     {"splits", std::move(splits)},
+                     {"ports", std::move(ports)},
+                     {"env", std::move(env)},
                      {"sort_buffer_bytes", task.sort_buffer_bytes != 0 ? task.sort_buffer_bytes : kSortBuffer},
-                     {"memory_bytes", task.memory_bytes}, {"partition_seed", task.partition_seed},
-                     {"max_bad_records", task.max_bad_records}, {"files_directory", files_directory},
+                     {"memory_bytes", task.memory_bytes},
+                     {"partition_seed", task.partition_seed},
+                     {"max_bad_records", task.max_bad_records},
+                     {"files_directory", files_directory},
                      {"scratch", scratch}});
 }
 
@@ -60,15 +83,25 @@ Result<ReplayResult> ParseReplay(const std::string& text) {
   }
 }
 
-std::string RenderReplay(const std::string& attempt, const ReplayTask& task, const ReplayResult& result, OutputForm form) {
+std::string RenderReplay(const std::string& attempt, const ReplayTask& task, const ReplayResult& result,
+                         OutputForm form) {
   if (form != OutputForm::kTable) {
     ReplayJson inputs = ReplayJson::array(), counters = ReplayJson::array();
     for (const auto& s : task.splits) inputs.push_back({{"uri", s.uri}, {"offset", s.offset}, {"bytes", s.length}});
-    for (const auto& c : result.counters) counters.push_back({{"id", c.group + "." + c.name}, {"group", c.group}, {"name", c.name}, {"value", c.value}});
-    ReplayJson json = {{"id", attempt}, {"operator", task.op}, {"stage", task.stage}, {"inputs", std::move(inputs)},
-                       {"done", result.done}, {"message", result.message}, {"record", result.record},
-                       {"records_in", result.records_in}, {"records_out", result.records_out},
-                       {"output_bytes", result.output_bytes}, {"ran_us", result.ran_us}, {"counters", std::move(counters)}};
+    for (const auto& c : result.counters)
+      counters.push_back({{"id", c.group + "." + c.name}, {"group", c.group}, {"name", c.name}, {"value", c.value}});
+    ReplayJson json = {{"id", attempt},
+                       {"operator", task.op},
+                       {"stage", task.stage},
+                       {"inputs", std::move(inputs)},
+                       {"done", result.done},
+                       {"message", result.message},
+                       {"record", result.record},
+                       {"records_in", result.records_in},
+                       {"records_out", result.records_out},
+                       {"output_bytes", result.output_bytes},
+                       {"ran_us", result.ran_us},
+                       {"counters", std::move(counters)}};
     if (form == OutputForm::kNdjson) return DumpReplay(json);
     ReplayJson all = {{"version", 1}, {"replay", std::move(json)}};
     if (!result.done) all["error"] = {{"code", "failed"}, {"message", result.message}, {"hint", ""}};
@@ -76,12 +109,14 @@ std::string RenderReplay(const std::string& attempt, const ReplayTask& task, con
   }
   std::string text = "attempt   " + attempt + "\noperator  " + task.op + " of stage " + task.stage + "\n";
   for (const auto& s : task.splits) {
-    text += "input     " + s.uri + ", bytes " + std::to_string(s.offset) + " to " + std::to_string(s.offset + s.length) + "\n";
+    text += "input     " + s.uri + ", bytes " + std::to_string(s.offset) + " to " +
+            std::to_string(s.offset + s.length) + "\n";
   }
   text += "result    " + (result.done ? "done" : "failed: " + result.message) + "\n";
   if (!result.done && !result.record.empty()) text += "at        " + result.record + "\n";
   text += "records   " + Grouped(result.records_in) + " in, " + Grouped(result.records_out) + " out (" +
-          HumanBytes(result.output_bytes) + "), in " + HumanDuration(Micros(static_cast<int64_t>(result.ran_us))) + "\n";
+          HumanBytes(result.output_bytes) + "), in " + HumanDuration(Micros(static_cast<int64_t>(result.ran_us))) +
+          "\n";
   if (result.counters.empty()) return text;
   Table counters({"GROUP", "COUNTER", "VALUE"});
   for (const auto& c : result.counters) counters.Add({c.group, c.name, std::to_string(c.value)});

@@ -52,8 +52,8 @@ std::string RenderSteering(const SteeringStatus& s, double elapsed_s, bool ended
   for (const SteeringPoint& p : s.points) most = std::max(most, p.slots);
   std::vector<double> slots;
   for (const SteeringPoint* p : columns) slots.push_back(double(p->slots) / most);
-  std::string text = "\nguaranteed slots, from " + SecondsText(s.points.front().at_s) + " to " + SecondsText(last.at_s) +
-                     " after the submit (most " + std::to_string(most) + ", now " +
+  std::string text = "\nguaranteed slots, from " + SecondsText(s.points.front().at_s) + " to " +
+                     SecondsText(last.at_s) + " after the submit (most " + std::to_string(most) + ", now " +
                      std::to_string(ended ? 0 : last.slots) + ", " + SecondsText(s.held_slot_s) + " of slot time)\n";
   for (size_t row = kRows; row-- > 0;) {
     char margin[16];

@@ -1,4 +1,5 @@
-// mrctl task replay: an attempt that reads files, run again on this machine by mrtask, with the same library and inputs.
+// mrctl task replay: an attempt that reads files, run again on this machine by mrtask, with the same library and
+// inputs.
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -47,8 +48,9 @@ class ReplayDirectory {
 
 Status Replayable(const std::string& word, const ReplayTask& task) {
   if (task.edges != 0) {
-    return WithHint(Rejected(word + " cannot be replayed: " + std::to_string(task.edges) + " of the " + std::to_string(task.inputs) +
-                             " inputs of stage '" + task.stage + "' " + (task.edges == 1 ? "is" : "are") + " what other tasks wrote, and " +
+    return WithHint(Rejected(word + " cannot be replayed: " + std::to_string(task.edges) + " of the " +
+                             std::to_string(task.inputs) + " inputs of stage '" + task.stage + "' " +
+                             (task.edges == 1 ? "is" : "are") + " what other tasks wrote, and " +
                              "their workers keep that for readers of the job alone"),
                     "replay an attempt of a stage that reads only files (mrctl job stages), or test the operator with "
                     "paceline/testing.h");
@@ -99,15 +101,16 @@ Result<std::string> LibraryOf(const ReplayTask& task, const std::string& given) 
   auto sha256 = Sha256File(given);
   if (!sha256.ok()) return sha256.status().With("--lib");
   if (*sha256 != task.library) {
-    return WithHint(InvalidArgument("--lib " + given + " is another library than the attempt ran: its SHA-256 begins with " +
-                                    sha256->substr(0, 12) + ", that of the job with " + shown),
-                    "build the same version again, or submit the job with this one");
+    return WithHint(
+        InvalidArgument("--lib " + given + " is another library than the attempt ran: its SHA-256 begins with " +
+                        sha256->substr(0, 12) + ", that of the job with " + shown),
+        "build the same version again, or submit the job with this one");
   }
   return given;
 }
 
-// Of a compressed file all of it: what is before the split may be needed, too. Of others its first bytes, which tell that,
-// and the split, at their places in a file with a hole.
+// Of a compressed file all of it: what is before the split may be needed, too. Of others its first bytes, which tell
+// that, and the split, at their places in a file with a hole.
 Result<ReplayFile> FetchSplit(dfs::BlockingDfs& store, const std::string& path, const ReplayTask::Split& split,
                               const std::string& to) {
   const uint64_t head_bytes = std::min<uint64_t>(4, split.file_bytes);
@@ -119,7 +122,8 @@ Result<ReplayFile> FetchSplit(dfs::BlockingDfs& store, const std::string& path, 
                      head.starts_with("\x28\xb5\x2f\xfd") || (head.size() == 4 && head.substr(1) == "\x2a\x4d\x18");
   MR_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(to, O_WRONLY | O_CREAT | O_EXCL, 0600));
   const uint64_t begin = whole ? 0 : split.offset;
-  const uint64_t end = whole ? split.file_bytes : std::min(split.offset + split.length + kMaxRecordBytes, split.file_bytes);
+  const uint64_t end =
+      whole ? split.file_bytes : std::min(split.offset + split.length + kMaxRecordBytes, split.file_bytes);
   MR_RETURN_IF_ERROR(WriteAll(fd.get(), head));
   if (lseek(fd.get(), static_cast<off_t>(begin), SEEK_SET) < 0) return ErrnoStatus(errno, "cannot write " + to);
   if (end > begin) MR_RETURN_IF_ERROR(store.GetToFd(path, fd.get(), begin, end - begin, split.file));
@@ -134,12 +138,15 @@ Result<std::vector<ReplayFile>> Fetch(Client& client, const ReplayTask& task, co
     const std::string path = UriPath(split.uri);
     if (!IsDfsUri(split.uri)) {
       auto size = FileSize(path);
-      if (!size.ok()) return WithHint(size.status().With("input"), "a replay reads file:// inputs on this machine: run it where they are");
+      if (!size.ok())
+        return WithHint(size.status().With("input"),
+                        "a replay reads file:// inputs on this machine: run it where they are");
       if (*size != split.file_bytes) {
-        return WithHint(Rejected("input " + path + " has " + std::to_string(*size) + " bytes here, and had " +
-                                 std::to_string(split.file_bytes) + " when the job ran"),
-                        "a replay needs the bytes of then: put that version of the file back, or submit the job again and "
-                        "replay an attempt of that run");
+        return WithHint(
+            Rejected("input " + path + " has " + std::to_string(*size) + " bytes here, and had " +
+                     std::to_string(split.file_bytes) + " when the job ran"),
+            "a replay needs the bytes of then: put that version of the file back, or submit the job again and "
+            "replay an attempt of that run");
       }
       files.push_back({path, 0, *size});
       continue;
@@ -147,7 +154,8 @@ Result<std::vector<ReplayFile>> Fetch(Client& client, const ReplayTask& task, co
     if (store == nullptr) {
       MR_ASSIGN_OR_RETURN(store, dfs::BlockingDfs::Connect(client.loop(), client.address()));
     }
-    MR_ASSIGN_OR_RETURN(ReplayFile file, FetchSplit(*store, path, split, directory / ("split" + std::to_string(files.size()))));
+    MR_ASSIGN_OR_RETURN(ReplayFile file,
+                        FetchSplit(*store, path, split, directory / ("split" + std::to_string(files.size()))));
     files.push_back(std::move(file));
   }
   return files;
@@ -207,8 +215,8 @@ Result<int> RunReplay(const Command& command, const Settings& settings) {
   MR_ASSIGN_OR_RETURN(const int exit, RunHere({mrtask, "replay", document}, answer));
   ReplayResult result;
   if (exit > 128) {
-    result.message = "the operator's process died of signal " + std::to_string(exit - 128) + " (" + strsignal(exit - 128) +
-                     "); --gdb shows where";
+    result.message = "the operator's process died of signal " + std::to_string(exit - 128) + " (" +
+                     strsignal(exit - 128) + "); --gdb shows where";
   } else if (exit != 0 && exit != 1) {
     return Internal("mrtask replay exited with " + std::to_string(exit));
   } else {

@@ -25,8 +25,11 @@ Result<int> New(const Command& command, const Settings& settings) {
   for (const ProjectFile& file : files) text += directory + "/" + file.name + "\n";
   Print(text);
   if (settings.quiet) return kExitOk;
-  if (sdk.empty()) std::fputs("the SDK does not stand beside mrctl: give cmake -DPaceline_DIR=<where PacelineConfig.cmake is>\n", stderr);
-  std::fprintf(stderr, "build and test it: cmake -S %s -B %s/build && cmake --build %s/build && ctest --test-dir %s/build\n",
+  if (sdk.empty())
+    std::fputs("the SDK does not stand beside mrctl: give cmake -DPaceline_DIR=<where PacelineConfig.cmake is>\n",
+               stderr);
+  std::fprintf(stderr,
+               "build and test it: cmake -S %s -B %s/build && cmake --build %s/build && ctest --test-dir %s/build\n",
                directory.c_str(), directory.c_str(), directory.c_str(), directory.c_str());
   return kExitOk;
 }

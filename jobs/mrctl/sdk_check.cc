@@ -55,7 +55,9 @@ Status CompareWithHost(const ElfFile& library, LibraryReport* report) {
     std::erase_if(clashing, [&](const std::string& symbol) { return !told.insert(symbol).second; });
     if (clashing.empty()) continue;
     const std::string whose = name == "mrtask" ? name : name + " in the process of mrtask";
-    report->problems.push_back("exports " + Listed(clashing) + ", which " + whose + " has, too, and the loader takes those: hide them (-fvisibility=hidden, or -Wl,--exclude-libs,ALL for archives), or rename them");
+    report->problems.push_back("exports " + Listed(clashing) + ", which " + whose +
+                               " has, too, and the loader takes those: hide them (-fvisibility=hidden, or "
+                               "-Wl,--exclude-libs,ALL for archives), or rename them");
   }
   return {};
 }
@@ -103,9 +105,11 @@ Result<LibraryReport> CheckLibrary(const std::string& path) {
   }
   report.needs = Highest(elf->needs_versions);
   MR_RETURN_IF_ERROR(CompareWithHost(*elf, &report));
-  const auto has_table = std::find_if(elf->exports.begin(), elf->exports.end(), [](const auto& s) { return s.name == MR_LIBRARY_SYMBOL; });
+  const auto has_table =
+      std::find_if(elf->exports.begin(), elf->exports.end(), [](const auto& s) { return s.name == MR_LIBRARY_SYMBOL; });
   if (has_table == elf->exports.end()) {
-    report.problems.push_back("does not export " MR_LIBRARY_SYMBOL "(): no operator library, or its PACELINE_LIBRARY is missing or hidden");
+    report.problems.push_back("does not export " MR_LIBRARY_SYMBOL
+                              "(): no operator library, or its PACELINE_LIBRARY is missing or hidden");
   }
   const std::string file = path[0] == '/' ? path : "./" + path;
   auto json = StartCheck(file).Finish();

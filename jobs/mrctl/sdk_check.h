@@ -1,5 +1,6 @@
-// `mrctl sdk check LIBRARY`: whether it is an operator library that this machine can load, what is in it, and whether the
-// stages of its jobs agree about the types of their records. A job whose plan needs arguments is left to submit and explain.
+// `mrctl sdk check LIBRARY`: whether it is an operator library that this machine can load, what is in it, and whether
+// the stages of its jobs agree about the types of their records. A job whose plan needs arguments is left to submit and
+// explain.
 #pragma once
 
 #include <cstdint>

@@ -15,8 +15,9 @@ namespace {
 
 constexpr size_t kMostNameBytes = 40;
 // Targets that CMake keeps for itself, and the SDK's own names.
-constexpr const char* kTaken[] = {"all", "clean", "depend", "edit_cache", "help", "install", "list_install_components",
-                                  "package", "package_source", "paceline", "rebuild_cache", "test", "mr"};
+constexpr const char* kTaken[] = {
+    "all",     "clean",          "depend",   "edit_cache",    "help", "install", "list_install_components",
+    "package", "package_source", "paceline", "rebuild_cache", "test", "mr"};
 
 void ReplaceAll(const std::string& what, const std::string& with, std::string* text) {
   for (size_t at = text->find(what); at != std::string::npos; at = text->find(what, at + with.size())) {
@@ -46,13 +47,16 @@ Status CheckProjectName(const std::string& name) {
     return WithHint(InvalidArgument("'" + name + "' cannot be a project's name: " + why),
                     "it names the library, the job and the files; for example: mrctl sdk new word_stats");
   };
-  if (name.empty() || name.size() > kMostNameBytes) return refused("it has 1 to " + std::to_string(kMostNameBytes) + " characters");
-  const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::islower(c) || std::isdigit(c) || c == '_'; });
+  if (name.empty() || name.size() > kMostNameBytes)
+    return refused("it has 1 to " + std::to_string(kMostNameBytes) + " characters");
+  const bool plain = std::all_of(name.begin(), name.end(),
+                                 [](unsigned char c) { return std::islower(c) || std::isdigit(c) || c == '_'; });
   if (!plain || !std::islower(static_cast<unsigned char>(name[0]))) {
     return refused("it is made of lower-case letters, digits and '_', and begins with a letter");
   }
   if (name.back() == '_' || name.find("__") != std::string::npos) return refused("each '_' stands between two others");
-  if (std::find(std::begin(kTaken), std::end(kTaken), name) != std::end(kTaken)) return refused("CMake or the SDK has that name");
+  if (std::find(std::begin(kTaken), std::end(kTaken), name) != std::end(kTaken))
+    return refused("CMake or the SDK has that name");
   return {};
 }
 
@@ -64,7 +68,8 @@ std::vector<ProjectFile> ProjectFiles(const std::string& name, const std::string
       ReplaceAll("Visits", ClassName(name), text);
     }
     if (!sdk.empty() && file.name == "CMakeLists.txt") {
-      ReplaceAll("find_package(Paceline 0.1 REQUIRED)", "find_package(Paceline 0.1 REQUIRED HINTS \"" + sdk + "\")", &file.content);
+      ReplaceAll("find_package(Paceline 0.1 REQUIRED)", "find_package(Paceline 0.1 REQUIRED HINTS \"" + sdk + "\")",
+                 &file.content);
     }
   }
   return files;
@@ -75,7 +80,8 @@ Status WriteProject(const std::string& directory, const std::vector<ProjectFile>
   if (std::filesystem::exists(directory, error)) {
     auto names = ListDirectory(directory);
     if (!names.ok() || !names->empty()) {
-      return WithHint(Rejected(directory + " exists" + (names.ok() ? " and is not empty" : " and is no directory that can be read")),
+      return WithHint(Rejected(directory + " exists" +
+                               (names.ok() ? " and is not empty" : " and is no directory that can be read")),
                       "name another directory: mrctl sdk new NAME DIRECTORY");
     }
   }

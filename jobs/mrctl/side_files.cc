@@ -36,22 +36,26 @@ Result<SideFile> ParseOne(const std::string& word, const std::string& cwd) {
     file.name = std::filesystem::path(file.path).filename().string();
   }
   if (word.starts_with("dfs://")) {
-    return WithHint(InvalidArgument("--files " + word + ": side files are files of this machine"), "copy it here first: mrctl fs get PATH .");
+    return WithHint(InvalidArgument("--files " + word + ": side files are files of this machine"),
+                    "copy it here first: mrctl fs get PATH .");
   }
   std::error_code error;
   const auto status = std::filesystem::status(file.path, error);
   if (!std::filesystem::exists(status)) return NotFound("--files: " + file.path + " does not exist");
   if (!std::filesystem::is_regular_file(status)) {
-    return WithHint(InvalidArgument("--files: " + file.path + " is no regular file"), "name its files one by one, or pack them into an archive");
+    return WithHint(InvalidArgument("--files: " + file.path + " is no regular file"),
+                    "name its files one by one, or pack them into an archive");
   }
   if (!UsableName(file.name)) {
-    return WithHint(InvalidArgument("--files " + word + ": '" + file.name + "' is no name of a file"), "write --files PATH#NAME, with a NAME without '/'");
+    return WithHint(InvalidArgument("--files " + word + ": '" + file.name + "' is no name of a file"),
+                    "write --files PATH#NAME, with a NAME without '/'");
   }
   MR_ASSIGN_OR_RETURN(file.bytes, FileSize(file.path));
   if (file.bytes > kMaxSideFileBytes) {
-    return WithHint(InvalidArgument("--files: " + file.path + " has " + std::to_string(file.bytes) + " bytes, the limit is " +
-                                    std::to_string(kMaxSideFileBytes) + " (" + HumanBytes(kMaxSideFileBytes) + ")"),
-                    "put it into the block store and let the job read it as an input (a broadcast reaches every task)");
+    return WithHint(
+        InvalidArgument("--files: " + file.path + " has " + std::to_string(file.bytes) + " bytes, the limit is " +
+                        std::to_string(kMaxSideFileBytes) + " (" + HumanBytes(kMaxSideFileBytes) + ")"),
+        "put it into the block store and let the job read it as an input (a broadcast reaches every task)");
   }
   return file;
 }
@@ -60,16 +64,17 @@ Result<SideFile> ParseOne(const std::string& word, const std::string& cwd) {
 
 Result<std::vector<SideFile>> ParseSideFiles(const std::vector<std::string>& words, const std::string& cwd) {
   if (words.size() > kMaxSideFiles) {
-    return InvalidArgument("--files is given " + std::to_string(words.size()) + " times, the limit is " + std::to_string(kMaxSideFiles) +
-                           "; pack them into an archive");
+    return InvalidArgument("--files is given " + std::to_string(words.size()) + " times, the limit is " +
+                           std::to_string(kMaxSideFiles) + "; pack them into an archive");
   }
   std::vector<SideFile> files;
   for (const std::string& word : words) {
     MR_ASSIGN_OR_RETURN(SideFile file, ParseOne(word, cwd));
     for (const SideFile& other : files) {
       if (other.name != file.name) continue;
-      return WithHint(InvalidArgument("--files: " + other.path + " and " + file.path + " have the same name '" + file.name + "'"),
-                      "give one of them another: --files PATH#NAME");
+      return WithHint(
+          InvalidArgument("--files: " + other.path + " and " + file.path + " have the same name '" + file.name + "'"),
+          "give one of them another: --files PATH#NAME");
     }
     files.push_back(std::move(file));
   }

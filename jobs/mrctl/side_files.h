@@ -15,8 +15,8 @@ inline constexpr uint64_t kMaxSideFileBytes = 1ull << 30;
 inline constexpr size_t kMaxSideFiles = 100;
 
 struct SideFile {
-  std::string path;    // absolute
-  std::string name;    // as operators ask for it
+  std::string path;  // absolute
+  std::string name;  // as operators ask for it
   uint64_t bytes = 0;
   std::string sha256;  // empty before DigestSideFiles
 };

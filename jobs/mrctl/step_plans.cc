@@ -20,8 +20,8 @@ Result<std::string> OperatorDocument(const JobStep& step) {
     if (equals == std::string::npos || equals == 0) return InvalidArgument("config takes a table of names and values");
     config.Set(pair.substr(0, equals), std::string_view(pair).substr(equals + 1));
   }
-  return "{\"version\": 1, \"stages\": [{\"name\": \"" + JsonEscape(step.name) + "\", \"operator\": \"" + JsonEscape(step.op) +
-         "\", \"config\": \"" + (step.config.empty() ? "" : sdk::Base64(config.Encode())) +
+  return "{\"version\": 1, \"stages\": [{\"name\": \"" + JsonEscape(step.name) + "\", \"operator\": \"" +
+         JsonEscape(step.op) + "\", \"config\": \"" + (step.config.empty() ? "" : sdk::Base64(config.Encode())) +
          "\", \"tasks\": " + std::to_string(step.tasks) + ", \"inputs\": [], \"ports\": []}]}";
 }
 
@@ -77,7 +77,8 @@ Result<StepPlanning> StepPlanning::Start(std::vector<JobStep> steps, const std::
 void StepPlanning::Again(const PlanSizes& sizes) {
   for (Planned& planned : steps_) {
     const auto& wants = planned.plan.wants_bytes;
-    const bool told = std::any_of(wants.begin(), wants.end(), [&](const auto& uri) { return sizes.bytes.contains(uri); });
+    const bool told =
+        std::any_of(wants.begin(), wants.end(), [&](const auto& uri) { return sizes.bytes.contains(uri); });
     if (told) Ask(&planned, sizes);
   }
 }

@@ -20,7 +20,8 @@ Result<int> RunStore(const Command& command, const Settings& settings) {
   MR_ASSIGN_OR_RETURN(const JournalStatus after, client.Journal(true));
   if (!before.lost && after.awaits_workers) {
     return Rejected(
-        "safe mode stays on: the master has just started and waits for the reports of its workers. Nothing was changed; it "
+        "safe mode stays on: the master has just started and waits for the reports of its workers. Nothing was "
+        "changed; it "
         "ends by itself when they have come (mrctl store safemode shows it)");
   }
   const std::string loss = "the loss of journal records up to " + std::to_string(before.lost_sequence) + " is accepted";
@@ -29,7 +30,8 @@ Result<int> RunStore(const Command& command, const Settings& settings) {
                   : after.awaits_workers ? loss + "; it ends when the workers have reported, which needs nothing more"
                                          : loss};
   if (!settings.quiet) {
-    std::fprintf(stderr, "%s: %s\n", after.awaits_workers ? "safe mode ends soon" : "safe mode is ended", done.note.c_str());
+    std::fprintf(stderr, "%s: %s\n", after.awaits_workers ? "safe mode ends soon" : "safe mode is ended",
+                 done.note.c_str());
   }
   PrintDone({done}, settings);
   return kExitOk;

@@ -98,7 +98,8 @@ Status UploadSideFiles(Client& client, const std::vector<SideFile>& files) {
   for (const SideFile& file : files) {
     MR_ASSIGN_OR_RETURN(const bool known, client.LibraryKnown(file.sha256));
     if (known) continue;
-    if (const Status sent = client.PutLibrary(file.sha256, file.path); !sent.ok()) return sent.With("--files " + file.path);
+    if (const Status sent = client.PutLibrary(file.sha256, file.path); !sent.ok())
+      return sent.With("--files " + file.path);
   }
   return Status::Ok();
 }
@@ -121,7 +122,9 @@ class Submission {
     // The guardian of a local cluster is forked before the client's thread exists.
     if (local && !plan_.options.dry_run) {
       MR_RETURN_IF_ERROR(ClaimOutput());
-      MR_ASSIGN_OR_RETURN(cluster_, LocalCluster::Prepare({plan_.options.local, plan_.spec.policies.empty() ? plan_.options.scheduler : ""}));
+      MR_ASSIGN_OR_RETURN(
+          cluster_,
+          LocalCluster::Prepare({plan_.options.local, plan_.spec.policies.empty() ? plan_.options.scheduler : ""}));
     } else if (!local) {
       client_ = std::make_unique<Client>(settings_.master);
     }
@@ -155,8 +158,10 @@ class Submission {
     const std::string submission = plan_.options.submission_id.empty() ? RandomHex() : plan_.options.submission_id;
     MR_ASSIGN_OR_RETURN(const JobId id, Submit(message, submission));
     if (plan_.options.detach) return Detach(id);
-    auto end = Follow(*client_, id, settings_, [this] { return cluster_ != nullptr ? cluster_->CheckAlive() : Status::Ok(); });
-    if (cluster_ != nullptr && !plan_.options.keep_logs.empty()) TellUnless(KeepLogs(cluster_->directory(), plan_.options.keep_logs));
+    auto end =
+        Follow(*client_, id, settings_, [this] { return cluster_ != nullptr ? cluster_->CheckAlive() : Status::Ok(); });
+    if (cluster_ != nullptr && !plan_.options.keep_logs.empty())
+      TellUnless(KeepLogs(cluster_->directory(), plan_.options.keep_logs));
     if (!end.ok()) return Broken(end.status(), id);
     if (cluster_ != nullptr) AskWhatGoes(&*end);
     return Report(*end);
@@ -169,7 +174,8 @@ class Submission {
       planning_.emplace(StartPlan(plan_.library, options.job, options.job_args, SizesKnown()));
       return {};
     }
-    MR_ASSIGN_OR_RETURN(auto started, StepPlanning::Start(options.steps, plan_.own_library ? plan_.library : "", options.job, SizesKnown()));
+    MR_ASSIGN_OR_RETURN(auto started, StepPlanning::Start(options.steps, plan_.own_library ? plan_.library : "",
+                                                          options.job, SizesKnown()));
     steps_.emplace(std::move(started));
     return {};
   }
@@ -188,7 +194,9 @@ class Submission {
     return WithCsvStages(std::move(plan), plan_.spec.format);
   }
 
-  PlanSizes SizesKnown(std::map<std::string, uint64_t> bytes = {}) const { return {plan_.spec.memory_bytes, std::move(bytes)}; }
+  PlanSizes SizesKnown(std::map<std::string, uint64_t> bytes = {}) const {
+    return {plan_.spec.memory_bytes, std::move(bytes)};
+  }
 
   // Measures what a plan asked for, and asks for it once more (jobs/adr/0006); false where nothing is to be known.
   Result<bool> PlanAgain(const std::vector<std::string>& wanted) {
@@ -226,7 +234,8 @@ class Submission {
     print(&explained);
     if (explained.refusals.empty()) return kExitOk;
     for (const Status& refusal : explained.refusals) {
-      if (settings_.form == OutputForm::kTable) std::fprintf(stderr, "would be refused: %s\n", refusal.message().c_str());
+      if (settings_.form == OutputForm::kTable)
+        std::fprintf(stderr, "would be refused: %s\n", refusal.message().c_str());
     }
     return ExitCodeFor(explained.refusals.front().code());
   }
@@ -237,7 +246,8 @@ class Submission {
     std::string hint = "mrctl submit " + plan_.options.job + " --help shows what it takes";
     // Of a job that names its inputs by options of its own this would be wrong.
     const bool own_inputs = status.message().find("--left") != std::string::npos;
-    if (status.message().find("it takes no argument '") != std::string::npos && plan_.spec.inputs.empty() && !own_inputs) {
+    if (status.message().find("it takes no argument '") != std::string::npos && plan_.spec.inputs.empty() &&
+        !own_inputs) {
       hint = "inputs are given as --input FILE; " + hint;
     }
     for (const auto& [word, ours] : plan_.options.near_ours) {
@@ -270,7 +280,8 @@ class Submission {
       plan_.spec.inputs[plan_.stdin_index] = "-";
     }
     if (!plan_.to_stdout && !(plan_.options.dry_run && plan_.spec.output_uri.empty())) return Status::Ok();
-    plan_.spec.output_uri = cluster_ != nullptr ? "file://" + cluster_->directory() + "/out" : "dfs:///tmp/mrctl-" + RandomHex();
+    plan_.spec.output_uri =
+        cluster_ != nullptr ? "file://" + cluster_->directory() + "/out" : "dfs:///tmp/mrctl-" + RandomHex();
     return Status::Ok();
   }
 
@@ -278,7 +289,8 @@ class Submission {
     if (settings_.form == OutputForm::kTable) {
       Print(Name(id) + "\n");
       if (!settings_.quiet) {
-        std::fprintf(stderr, "follow it with `%sattach %s`\n", CommandPrefix(settings_.master).c_str(), Name(id).c_str());
+        std::fprintf(stderr, "follow it with `%sattach %s`\n", CommandPrefix(settings_.master).c_str(),
+                     Name(id).c_str());
       }
       return kExitOk;
     }
@@ -341,7 +353,8 @@ class Submission {
     if (succeeded && plan_.spec.max_bad_records > 0) TellOfBadRecords(job.id, master);
     if (!settings_.quiet) std::fputs(SkewHint(job, master.empty() ? "" : CommandPrefix(master)).c_str(), stderr);
     if (succeeded && plan_.options.strict_deadline && job.elapsed_us > plan_.spec.deadline_ms * 1000) {
-      std::fprintf(stderr, "mrctl: %s missed its deadline of %s\n", Name(job.id).c_str(), plan_.options.deadline.c_str());
+      std::fprintf(stderr, "mrctl: %s missed its deadline of %s\n", Name(job.id).c_str(),
+                   plan_.options.deadline.c_str());
       return kExitMissedDeadline;
     }
     return ExitOf(job);
@@ -375,9 +388,9 @@ class Submission {
 
   SubmitPlan plan_;
   const Settings& settings_;
-  std::optional<ToolRun> planning_;     // of one job
-  std::optional<StepPlanning> steps_;   // or of several
-  std::optional<OutputClaim> claim_;    // of a local job; let go when nothing of its cluster is left
+  std::optional<ToolRun> planning_;    // of one job
+  std::optional<StepPlanning> steps_;  // or of several
+  std::optional<OutputClaim> claim_;   // of a local job; let go when nothing of its cluster is left
   std::unique_ptr<LocalCluster> cluster_;
   std::unique_ptr<Client> client_;  // ends before the cluster
 };
@@ -394,7 +407,9 @@ Result<int> RunSubmit(const Command& command, const Settings& settings) {
   const std::string cwd = std::filesystem::current_path().string();
   if (options.job_help) {
     SubmitPlan plan;
-    plan.library = options.lib.empty() ? BuiltinLibrary() : options.lib[0] == '/' ? options.lib : cwd + "/" + options.lib;
+    plan.library = options.lib.empty()     ? BuiltinLibrary()
+                   : options.lib[0] == '/' ? options.lib
+                                           : cwd + "/" + options.lib;
     plan.options = std::move(options);
     return PrintJobHelp(plan);
   }

@@ -18,8 +18,8 @@ struct SubmitPlan {
   bool own_library = false;  // --lib
   bool stdin_input = false;  // one input is "-": spec.inputs has its index
   size_t stdin_index = 0;
-  Status refused;            // of a dry run: why the submit would be, as far as that is known here
-  bool to_stdout = false;    // the result is printed; spec.output_uri is set by who starts the job
+  Status refused;          // of a dry run: why the submit would be, as far as that is known here
+  bool to_stdout = false;  // the result is printed; spec.output_uri is set by who starts the job
 };
 
 // Checks options that stand alone or exclude each other and makes paths absolute.

@@ -54,9 +54,11 @@ Status Drain(int out_fd, int err_fd, std::string* out, std::string* err) {
     if (Interrupted()) return InterruptedStatus();
     const int64_t left = (limit - Now()).millis();
     if (TimeLimit().has_value() && Now() >= *TimeLimit()) return TimeoutStatus();
-    if (left <= 0) return {Code::kInvalidArgument, "did not come to an end within " + std::to_string(kToolSeconds) + " s"};
+    if (left <= 0)
+      return {Code::kInvalidArgument, "did not come to an end within " + std::to_string(kToolSeconds) + " s"};
     // In steps, so that Ctrl-C is seen although the handler restarts calls.
-    if (poll(fds, 2, static_cast<int>(left < 100 ? left : 100)) < 0 && errno != EINTR) return ErrnoStatus(errno, "cannot poll");
+    if (poll(fds, 2, static_cast<int>(left < 100 ? left : 100)) < 0 && errno != EINTR)
+      return ErrnoStatus(errno, "cannot poll");
     for (int i = 0; i < 2; ++i) {
       if (fds[i].fd < 0 || fds[i].revents == 0) continue;
       char piece[65536];
@@ -104,8 +106,11 @@ ToolRun::ToolRun(std::vector<std::string> argv) : what_("mrtask " + argv[1]) {
 }
 
 ToolRun::ToolRun(ToolRun&& other) noexcept
-    : pid_(std::exchange(other.pid_, 0)), out_(std::move(other.out_)), err_(std::move(other.err_)),
-      start_(std::move(other.start_)), what_(std::move(other.what_)) {}
+    : pid_(std::exchange(other.pid_, 0)),
+      out_(std::move(other.out_)),
+      err_(std::move(other.err_)),
+      start_(std::move(other.start_)),
+      what_(std::move(other.what_)) {}
 
 ToolRun::~ToolRun() {
   if (pid_ == 0) return;
@@ -126,7 +131,8 @@ Result<std::string> ToolRun::Finish() {
   if (err.compare(0, 8, "mrtask: ") == 0) err.erase(0, 8);
   // mrtask sets itself an alarm, so that a loop ends also when mrctl does not.
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
-    return InvalidArgument("the operator library did not come to an end within its time while it was asked for its plan");
+    return InvalidArgument(
+        "the operator library did not come to an end within its time while it was asked for its plan");
   }
   if (WIFSIGNALED(status)) {
     return InvalidArgument("the operator library died of signal " + std::to_string(WTERMSIG(status)) + " (" +
@@ -135,7 +141,8 @@ Result<std::string> ToolRun::Finish() {
   }
   if (WEXITSTATUS(status) == 0 && !out.empty()) return out;
   if (WEXITSTATUS(status) == 0) {
-    return InvalidArgument("the operator library ended the process (exit 0) while it was loaded and asked for its plan");
+    return InvalidArgument(
+        "the operator library ended the process (exit 0) while it was loaded and asked for its plan");
   }
   if (err.empty()) err = what_ + " exited with " + std::to_string(WEXITSTATUS(status)) + " and said nothing";
   if (WEXITSTATUS(status) == 2) return InvalidArgument(err);
@@ -152,9 +159,7 @@ ToolRun StartPlan(const std::string& library, const std::string& job, const std:
   return ToolRun(std::move(argv));
 }
 
-ToolRun StartCheck(const std::string& library) {
-  return ToolRun({BinaryDirectory() + "/mrtask", "check", library});
-}
+ToolRun StartCheck(const std::string& library) { return ToolRun({BinaryDirectory() + "/mrtask", "check", library}); }
 
 ToolRun StartHostLibraries() { return ToolRun({BinaryDirectory() + "/mrtask", "libraries"}); }
 

@@ -177,12 +177,24 @@ class TraceWriter {
 
   void Slice(int pid, int tid, const std::string& name, const std::string& category, int64_t from, int64_t to,
              JsonOut args) {
-    events_.push_back({{"name", name}, {"cat", category}, {"ph", "X"}, {"pid", pid}, {"tid", tid}, {"ts", Us(from)},
-                       {"dur", std::max(0.0, Us(to) - Us(from))}, {"args", std::move(args)}});
+    events_.push_back({{"name", name},
+                       {"cat", category},
+                       {"ph", "X"},
+                       {"pid", pid},
+                       {"tid", tid},
+                       {"ts", Us(from)},
+                       {"dur", std::max(0.0, Us(to) - Us(from))},
+                       {"args", std::move(args)}});
   }
   void Decision(const std::string& name, double us, JsonOut args) {
-    events_.push_back({{"name", name}, {"cat", "decision"}, {"ph", "i"}, {"s", "t"}, {"pid", kJobPid},
-                       {"tid", kDecisionsTid}, {"ts", us}, {"args", std::move(args)}});
+    events_.push_back({{"name", name},
+                       {"cat", "decision"},
+                       {"ph", "i"},
+                       {"s", "t"},
+                       {"pid", kJobPid},
+                       {"tid", kDecisionsTid},
+                       {"ts", us},
+                       {"args", std::move(args)}});
   }
 
   int64_t EndOf(const TracedAttempt& a) const { return std::max(a.ended == 0 ? job_.ended : a.ended, a.launched); }
@@ -236,8 +248,12 @@ class TraceWriter {
     const AttemptStatus* said = at == said_.end() ? nullptr : at->second;
     const std::string state = said != nullptr ? said->state : a.won ? "committed" : "ended";
     const std::string cause = said != nullptr ? said->cause : "";
-    JsonOut args = {{"stage", job_.stages[a.id.task.stage].name}, {"state", state}, {"cause", cause}, {"winner", a.won},
-                 {"input_bytes", a.input_bytes}, {"output_bytes", a.won ? a.output_bytes : 0}};
+    JsonOut args = {{"stage", job_.stages[a.id.task.stage].name},
+                    {"state", state},
+                    {"cause", cause},
+                    {"winner", a.won},
+                    {"input_bytes", a.input_bytes},
+                    {"output_bytes", a.won ? a.output_bytes : 0}};
     if (a.total > 0 && a.phase < std::size(kPhases)) {
       args["last_report"] = {{"phase", kPhases[a.phase]}, {"taken_bytes", a.taken}, {"total_bytes", a.total}};
     }

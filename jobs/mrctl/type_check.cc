@@ -30,7 +30,8 @@ std::vector<std::string> TypeFaults(const Plan& plan) {
       edge.inputs = static_cast<uint32_t>(stage.inputs.size());
       edge.grouped = input.grouped;
       std::string fault = EdgeFault(edge);
-      if (!fault.empty() && std::find(faults.begin(), faults.end(), fault) == faults.end()) faults.push_back(std::move(fault));
+      if (!fault.empty() && std::find(faults.begin(), faults.end(), fault) == faults.end())
+        faults.push_back(std::move(fault));
     }
   }
   return faults;

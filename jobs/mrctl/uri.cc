@@ -46,7 +46,8 @@ Result<std::string> ResolveUri(std::string_view text, BarePath bare, const std::
     }
     return scheme + Normal(path);
   }
-  return InvalidArgument(std::string(text.substr(0, colon + 3)) + " is not supported yet, use dfs:/// (mrctl fs put copies files in) or file:///");
+  return InvalidArgument(std::string(text.substr(0, colon + 3)) +
+                         " is not supported yet, use dfs:/// (mrctl fs put copies files in) or file:///");
 }
 
 }  // namespace mr::ctl

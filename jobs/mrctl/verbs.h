@@ -10,11 +10,11 @@ namespace mr::ctl {
 
 inline constexpr char kVersion[] = "0.1.0";
 
-Result<int> RunSubmit(const Command& command, const Settings& settings);  // also explain
+Result<int> RunSubmit(const Command& command, const Settings& settings);   // also explain
 Result<int> RunJobVerb(const Command& command, const Settings& settings);  // jobs job wait attach kill why history
 Result<int> RunLogs(const Command& command, const Settings& settings);
 Result<int> RunClusterVerb(const Command& command, const Settings& settings);  // workers worker queues queue version
-Result<int> RunDrain(const Command& command, const Settings& settings);  // worker drain
+Result<int> RunDrain(const Command& command, const Settings& settings);        // worker drain
 Result<int> RunProfile(const Command& command, const Settings& settings);
 Result<int> RunWhatif(const Command& command, const Settings& settings);
 Result<int> RunReplay(const Command& command, const Settings& settings);  // task replay

@@ -31,8 +31,10 @@ Result<std::string> FetchHistory(Client& client, JobId id) {
   for (const JobId other : history.beside) {
     if (text.size() > kEnough) break;
     auto beside = client.History(other);
-    if (beside.ok()) text += beside->text;
-    else if (beside.status().code() != Code::kNotFound) return beside.status();
+    if (beside.ok())
+      text += beside->text;
+    else if (beside.status().code() != Code::kNotFound)
+      return beside.status();
   }
   return text;
 }
@@ -58,7 +60,8 @@ Result<int> Run(const std::vector<std::string>& argv, int in) {
   const int error = posix_spawn(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
-    return WithHint(Internal("cannot start " + argv[0] + ": " + std::strerror(error)), "mrctl and mrsim must stand in one directory");
+    return WithHint(Internal("cannot start " + argv[0] + ": " + std::strerror(error)),
+                    "mrctl and mrsim must stand in one directory");
   }
   const UniqueFd ended(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   const Woken woken = WaitFor(ended.get(), TimeLimit());
@@ -77,7 +80,9 @@ Result<int> Run(const std::vector<std::string>& argv, int in) {
 Result<int> RunWhatif(const Command& command, const Settings& settings) {
   if (command.args.size() != 1) return InvalidArgument("whatif takes one job id");
   const auto id = ParseJobId(command.args[0]);
-  if (!id) return WithHint(InvalidArgument("'" + command.args[0] + "' is not a job id, as job_1_0001"), "mrctl jobs lists them");
+  if (!id)
+    return WithHint(InvalidArgument("'" + command.args[0] + "' is not a job id, as job_1_0001"),
+                    "mrctl jobs lists them");
   const WhatifOptions& o = command.whatif;
   if (o.scheduler.empty() && o.workers == 0 && o.slots == 0) {
     return WithHint(InvalidArgument("nothing to change is given"), "add --scheduler, --workers or --slots");

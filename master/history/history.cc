@@ -20,8 +20,8 @@ uint32_t Job::tasks() const {
 Task TaskOf(const sched::Task& t) {
   Task task{t.plan.input_bytes, t.manifest.bytes, t.winner, t.plan.preferred, t.plan.slices, {}};
   for (const sched::Attempt& a : t.attempts) {
-    Attempt attempt{a.number, a.cause, a.state, a.worker, a.launched_at, a.started_at, a.inputs_done_at, a.ended_at, {},
-        0, 0, 0};
+    Attempt attempt{a.number, a.cause, a.state, a.worker, a.launched_at, a.started_at, a.inputs_done_at, a.ended_at,
+                    {},       0,       0,       0};
     if (!a.samples.empty()) {
       attempt.reported = a.samples.back().at;
       attempt.taken = a.samples.back().taken_bytes;
@@ -34,8 +34,8 @@ Task TaskOf(const sched::Task& t) {
 }
 
 Job JobWithoutStages(const sched::Job& from) {
-  return {from.id, from.name, from.queue, from.priority, from.state, from.policies, from.submitted_at, from.ended_at,
-      {}};
+  return {from.id,           from.name,     from.queue, from.priority, from.state, from.policies,
+          from.submitted_at, from.ended_at, {}};
 }
 
 Job JobOf(const sched::Job& from) {

@@ -29,10 +29,14 @@ std::string Line(std::initializer_list<std::string> words) {
 }
 
 template <class T>
-std::string N(T value) { return std::to_string(value); }
+std::string N(T value) {
+  return std::to_string(value);
+}
 std::string N(Instant at) { return std::to_string(at.ns); }
 template <class E>
-std::string Number(E value) { return std::to_string(static_cast<int>(value)); }
+std::string Number(E value) {
+  return std::to_string(static_cast<int>(value));
+}
 
 // "a,b,c"; "-" of nothing.
 template <class List, class F>
@@ -60,18 +64,20 @@ std::string StageLine(const sched::StageSpec& spec) {
   const std::string inputs = Joined(spec.inputs, [](const sched::StageInput& in) {
     return N(int{in.is_edge}) + ":" + Number(in.edge) + ":" + N(in.upstream);
   });
-  return Line({"stage", Plain(spec.name), Number(spec.slot_kind), N(int{spec.side_effects}), N(int{spec.is_final}), inputs});
+  return Line(
+      {"stage", Plain(spec.name), Number(spec.slot_kind), N(int{spec.side_effects}), N(int{spec.is_final}), inputs});
 }
 
 std::string TaskLines(const Task& t) {
   const std::string slices = Joined(t.slices, [](const sched::Slice& l) {
-    return N(l.input) + ":" + N(l.partition_begin) + ":" + N(l.partition_end) + ":" + N(l.task_begin) + ":" + N(l.task_end);
+    return N(l.input) + ":" + N(l.partition_begin) + ":" + N(l.partition_end) + ":" + N(l.task_begin) + ":" +
+           N(l.task_end);
   });
   std::string out = Line({"task", N(t.input_bytes), N(t.output_bytes), N(t.winner),
                           Joined(t.preferred, [](WorkerId w) { return N(w.value); }), slices});
   for (const Attempt& a : t.attempts) {
-    out += Line({"attempt", N(a.number), Number(a.cause), Number(a.state), N(a.worker.value), N(a.launched), N(a.started),
-                 N(a.inputs_done), N(a.ended), N(a.reported), N(a.taken), N(a.total), Number(a.phase)});
+    out += Line({"attempt", N(a.number), Number(a.cause), Number(a.state), N(a.worker.value), N(a.launched),
+                 N(a.started), N(a.inputs_done), N(a.ended), N(a.reported), N(a.taken), N(a.total), Number(a.phase)});
   }
   return out;
 }
@@ -224,7 +230,8 @@ bool TakeLine(std::string_view line, Document* document) {
     w.List([&](Words& parts) {
       sched::Slice s;
       for (uint32_t* n : {&s.input, &s.partition_begin, &s.partition_end, &s.task_begin, &s.task_end}) parts.Get(n);
-      inside = inside && s.input < stage->spec.inputs.size() && stage->spec.inputs[s.input].is_edge && s.task_begin <= s.task_end &&
+      inside = inside && s.input < stage->spec.inputs.size() && stage->spec.inputs[s.input].is_edge &&
+               s.task_begin <= s.task_end &&
                s.task_end <= job->stages[stage->spec.inputs[s.input].upstream].tasks.size();
       t.slices.push_back(s);
     });
@@ -254,9 +261,11 @@ std::string WriteHead(const Document& d) {
   std::string out = std::string(kMagic) + N(kVersion) + "\n";
   out += Line({"config", Plain(d.policies), N(d.seed), N(d.left_out)});
   for (const auto& list : d.lists) out += Line({"list", N(list.from), Plain(list.policies)});
-  for (const auto& q : d.queues) out += Line({"queue", Plain(q.queue), Exact(q.weight), N(q.min_share), N(q.max_share)});
+  for (const auto& q : d.queues)
+    out += Line({"queue", Plain(q.queue), Exact(q.weight), N(q.min_share), N(q.max_share)});
   for (const Worker& w : d.workers) {
-    out += Line({"worker", N(w.id.value), Plain(w.rack), N(w.slots.total), N(w.slots.map), N(w.slots.reduce), N(w.from), N(w.until)});
+    out += Line({"worker", N(w.id.value), Plain(w.rack), N(w.slots.total), N(w.slots.map), N(w.slots.reduce), N(w.from),
+                 N(w.until)});
   }
   return out;
 }

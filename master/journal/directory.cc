@@ -44,7 +44,8 @@ Result<Header> CheckSnapshot(const File& file) {
   MR_ASSIGN_OR_RETURN(const Recovery read, ReadJournal(fd.get(), file.path, nothing));
   MR_ASSIGN_OR_RETURN(const uint64_t size, FileSize(file.path));
   if (!read.sealed || read.end.offset != size) {
-    return Corrupted("only " + std::to_string(read.end.offset) + " of its " + std::to_string(size) + " bytes are whole");
+    return Corrupted("only " + std::to_string(read.end.offset) + " of its " + std::to_string(size) +
+                     " bytes are whole");
   }
   if (read.header.after_epoch == 0) return Corrupted("its header is not that of a snapshot");
   return read.header;
@@ -53,16 +54,18 @@ Result<Header> CheckSnapshot(const File& file) {
 Status GiveSnapshot(const File& file, const OnRecord& on_record) {
   MR_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(file.path, O_RDONLY));
   std::string joined;
-  return ReadJournal(fd.get(), file.path, [&](const Record& record, uint64_t offset) {
-           if (record.payload.empty()) return Corrupted("an empty record in the snapshot " + file.path);
-           joined.append(record.payload.substr(1));
-           if (record.payload[0] != 0) return Status::Ok();
-           Record whole = record;
-           whole.payload = joined;
-           MR_RETURN_IF_ERROR(on_record(whole, offset));
-           joined.clear();
-           return Status::Ok();
-         }).status();
+  return ReadJournal(fd.get(), file.path,
+                     [&](const Record& record, uint64_t offset) {
+                       if (record.payload.empty()) return Corrupted("an empty record in the snapshot " + file.path);
+                       joined.append(record.payload.substr(1));
+                       if (record.payload[0] != 0) return Status::Ok();
+                       Record whole = record;
+                       whole.payload = joined;
+                       MR_RETURN_IF_ERROR(on_record(whole, offset));
+                       joined.clear();
+                       return Status::Ok();
+                     })
+      .status();
 }
 
 }  // namespace
@@ -105,9 +108,12 @@ Result<Listing> ListFiles(const std::string& directory) {
   for (const std::string& name : names) {
     const std::string path = directory + "/" + name;
     uint64_t n = 0;
-    if (name == kSegment) listing.segments.push_back({path, 0});
-    else if (ParseName(name, kSegment, &n)) listing.segments.push_back({path, n});
-    else if (ParseName(name, kSnapshot, &n)) listing.snapshots.push_back({path, n});
+    if (name == kSegment)
+      listing.segments.push_back({path, 0});
+    else if (ParseName(name, kSegment, &n))
+      listing.segments.push_back({path, n});
+    else if (ParseName(name, kSnapshot, &n))
+      listing.snapshots.push_back({path, n});
   }
   const auto by_number = [](const File& a, const File& b) { return a.after < b.after; };
   std::sort(listing.segments.begin(), listing.segments.end(), by_number);
@@ -157,8 +163,8 @@ Result<DirectoryRead> Read(const std::string& directory, const Reading& how, con
     const auto header = CheckSnapshot(*it);
     if (!header.ok()) {
       passed_over = std::max(passed_over, it->after);
-      read.warnings.push_back("the snapshot " + it->path + " is damaged and was passed over: " +
-                              header.status().ToString());
+      read.warnings.push_back("the snapshot " + it->path +
+                              " is damaged and was passed over: " + header.status().ToString());
       continue;
     }
     MR_RETURN_IF_ERROR(other_cluster(it->path, header->cluster_id));
@@ -174,8 +180,9 @@ Result<DirectoryRead> Read(const std::string& directory, const Reading& how, con
   }
   // Ends the reading: with an error, or with what was read so far.
   const auto lose = [&](size_t first_unread, const std::string& text) -> Status {
-    if (!how.lossy) return Corrupted(text + ". Nothing was changed. Restore the missing files of " + directory +
-                                     " from a backup or another disk");
+    if (!how.lossy)
+      return Corrupted(text + ". Nothing was changed. Restore the missing files of " + directory +
+                       " from a backup or another disk");
     read.loss = Loss{text, end.sequence, passed_over, end.epoch};
     for (size_t i = first_unread; i < files.segments.size(); ++i) {
       if (files.segments[i].after < read.snapshot) continue;
@@ -192,10 +199,10 @@ Result<DirectoryRead> Read(const std::string& directory, const Reading& how, con
     // Only the last file may end in the midst of a write.
     const bool first = read.last_path.empty();
     if (file.after != end.sequence) {
-      MR_RETURN_IF_ERROR(lose(i, with_warnings(
-          "the journal in " + directory + " has no record behind " + std::to_string(end.sequence) +
-          ": the next file, " + file.path + ", begins behind record " + std::to_string(file.after) +
-          (first ? "" : ", and " + read.last_path + " ends too early (it is cut or damaged)"))));
+      MR_RETURN_IF_ERROR(lose(
+          i, with_warnings("the journal in " + directory + " has no record behind " + std::to_string(end.sequence) +
+                           ": the next file, " + file.path + ", begins behind record " + std::to_string(file.after) +
+                           (first ? "" : ", and " + read.last_path + " ends too early (it is cut or damaged)"))));
       break;
     }
     MR_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(file.path, O_RDONLY));
@@ -210,8 +217,8 @@ Result<DirectoryRead> Read(const std::string& directory, const Reading& how, con
         return header.status().With("cannot use the journal " + file.path + ", at offset 0");
       }
       if (!header.ok()) {
-        MR_RETURN_IF_ERROR(lose(i, with_warnings("cannot use the journal " + file.path + ", at offset 0: " +
-                                                 header.status().message())));
+        MR_RETURN_IF_ERROR(lose(
+            i, with_warnings("cannot use the journal " + file.path + ", at offset 0: " + header.status().message())));
         break;
       }
       if (header->after_hash != end.hash) {
@@ -240,8 +247,9 @@ Result<DirectoryRead> Read(const std::string& directory, const Reading& how, con
   }
   if (read.loss) return read;
   if (read.last_path.empty() || (how.until != UINT64_MAX && end.sequence != how.until)) {
-    MR_RETURN_IF_ERROR(lose(files.segments.size(), with_warnings(
-        "the journal in " + directory + " lacks the file with the records behind " + std::to_string(end.sequence))));
+    MR_RETURN_IF_ERROR(lose(files.segments.size(),
+                            with_warnings("the journal in " + directory + " lacks the file with the records behind " +
+                                          std::to_string(end.sequence))));
   }
   return read;
 }

@@ -39,9 +39,9 @@ std::string SnapshotPath(const std::string& directory, uint64_t at);
 
 // What is missing or damaged, and how much of it is known to have been there.
 struct Loss {
-  std::string text;           // no full stop at its end
-  uint64_t kept = 0;          // the last record that can be read
-  uint64_t known = 0;         // the last one that was durable; at most kept where nobody knows
+  std::string text;    // no full stop at its end
+  uint64_t kept = 0;   // the last record that can be read
+  uint64_t known = 0;  // the last one that was durable; at most kept where nobody knows
   uint32_t known_epoch = 0;
 };
 

@@ -32,9 +32,7 @@ static_assert(sizeof(Raw) == kRecordHeaderBytes);
 
 uint64_t Padded(uint64_t n) { return (n + 7) & ~uint64_t{7}; }
 
-uint32_t CrcOf(std::string_view record) {
-  return Crc32c(record.substr(8), Crc32c(record.substr(0, 4)));
-}
+uint32_t CrcOf(std::string_view record) { return Crc32c(record.substr(8), Crc32c(record.substr(0, 4))); }
 
 // A sliding view of the file: At() gives the bytes of [offset, offset + size), fewer at its end.
 class FileWindow {
@@ -198,16 +196,16 @@ Result<Recovery> ReadJournal(int fd, const std::string& path,
     Raw raw;
     std::string_view bytes;
     MR_ASSIGN_OR_RETURN(const bool whole, LoadRecord(file, end.offset, &raw, &bytes));
-    if (!whole || raw.sequence != end.sequence + 1 || raw.previous != end.hash ||
-        raw.epoch < end.epoch) {
+    if (!whole || raw.sequence != end.sequence + 1 || raw.previous != end.hash || raw.epoch < end.epoch) {
       break;
     }
     recovery.sealed = raw.kind == kSealKind && raw.durable + 1 == raw.sequence;
     const uint64_t hash = Hash64(bytes);
     const uint64_t next = end.offset + Padded(bytes.size());
     if (raw.kind != kSealKind) {
-      const Record record{raw.sequence, raw.epoch, static_cast<RecordClass>(raw.record_class),
-                          raw.kind,     raw.durable, bytes.substr(kRecordHeaderBytes), hash};
+      const Record record{raw.sequence, raw.epoch,   static_cast<RecordClass>(raw.record_class),
+                          raw.kind,     raw.durable, bytes.substr(kRecordHeaderBytes),
+                          hash};
       ++recovery.records;
       MR_RETURN_IF_ERROR(on_record(record, end.offset));
     }
@@ -215,10 +213,10 @@ Result<Recovery> ReadJournal(int fd, const std::string& path,
   }
   MR_ASSIGN_OR_RETURN(const Beyond beyond, ScanBeyond(file, end.offset, end.sequence));
   if (beyond.durable > end.sequence) {
-    const std::string text =
-        "the journal " + path + " is damaged at offset " + std::to_string(end.offset) + " (record " +
-        std::to_string(end.sequence + 1) + "): records up to " + std::to_string(beyond.durable) + " were durable and " +
-        std::to_string(beyond.records) + " intact ones follow, so this is not the end of an interrupted write";
+    const std::string text = "the journal " + path + " is damaged at offset " + std::to_string(end.offset) +
+                             " (record " + std::to_string(end.sequence + 1) + "): records up to " +
+                             std::to_string(beyond.durable) + " were durable and " + std::to_string(beyond.records) +
+                             " intact ones follow, so this is not the end of an interrupted write";
     if (damage == nullptr) {
       return Corrupted(text + ". Nothing was changed. Restore the file from a backup or another disk");
     }

@@ -79,8 +79,10 @@ Result<std::unique_ptr<Journal>> Journal::Open(const Options& options, const OnR
     witnessed = read.ok();
     if (read.ok()) witness = *read;
     // A damaged one cannot testify; the journal and the workers still can.
-    else if (read.status().code() != Code::kNotFound && read.status().code() != Code::kCorrupted) return read.status();
-    else if (read.status().code() == Code::kCorrupted) journal->read_.warnings.push_back(read.status().message());
+    else if (read.status().code() != Code::kNotFound && read.status().code() != Code::kCorrupted)
+      return read.status();
+    else if (read.status().code() == Code::kCorrupted)
+      journal->read_.warnings.push_back(read.status().message());
     if (witnessed && options.cluster_id != 0 && witness.cluster_id != options.cluster_id) {
       return Rejected(options.witness + " belongs to another cluster than its directory");
     }
@@ -104,8 +106,8 @@ Result<std::unique_ptr<Journal>> Journal::Open(const Options& options, const OnR
   if (journal->accepted_) MR_RETURN_IF_ERROR(journal->KeepAside(*journal->accepted_));
   MR_RETURN_IF_ERROR(journal->OpenLast());
   const ChainEnd& end = journal->end_;
-  journal->last_epoch_ = std::max({end.epoch, witness.epoch, witness.reported_epoch,
-                                   journal->accepted_ ? journal->accepted_->known_epoch : 0});
+  journal->last_epoch_ = std::max(
+      {end.epoch, witness.epoch, witness.reported_epoch, journal->accepted_ ? journal->accepted_->known_epoch : 0});
   journal->next_sequence_ = end.sequence + 1;
   journal->durable_ = journal->synced_ = end.sequence;
   journal->epoch_ = end.epoch;
@@ -160,7 +162,8 @@ Status Journal::CheckLoss(const Witnessed& witness) {
     return Status::Ok();
   }
   std::string text = loss->text + ". Acknowledged records behind " + Number(loss->kept) + " are lost" +
-      (loss->known > loss->kept ? ", up to " + Number(loss->known) + " at least" : "") + ". Nothing was changed. ";
+                     (loss->known > loss->kept ? ", up to " + Number(loss->known) + " at least" : "") +
+                     ". Nothing was changed. ";
   if (options_.accept_loss) {
     text += "--accept_loss=" + Number(*options_.accept_loss) + " was given for another loss. ";
   }
@@ -202,8 +205,8 @@ Status Journal::OpenLast() {
   if (read_.last_path.empty()) {
     const ChainEnd& end = read_.end;
     const std::string path = SegmentPath(options_.directory, end.sequence);
-    MR_RETURN_IF_ERROR(WriteFileDurably(path, EncodeHeader({options_.cluster_id, WallClockMs(), end.sequence, end.hash,
-                                                            end.epoch})));
+    MR_RETURN_IF_ERROR(
+        WriteFileDurably(path, EncodeHeader({options_.cluster_id, WallClockMs(), end.sequence, end.hash, end.epoch})));
     MR_ASSIGN_OR_RETURN(const UniqueFd fd, OpenFile(path, O_RDONLY));
     MR_ASSIGN_OR_RETURN(read_.last, ReadJournal(fd.get(), path, [](const Record&, uint64_t) { return Status::Ok(); }));
     read_.last_path = path;
@@ -225,7 +228,8 @@ Status Journal::OpenLast() {
       const uint64_t n = std::min<uint64_t>(zeros.size(), read_.last.cut_bytes - at);
       if (end_.offset + at >= size) break;
       MR_RETURN_IF_ERROR(PwriteAll(fd_.get(), std::string_view(zeros).substr(0, std::min(n, size - end_.offset - at)),
-                                   end_.offset + at).With("cannot cut " + path_));
+                                   end_.offset + at)
+                             .With("cannot cut " + path_));
     }
   }
   if (fsync(fd_.get()) != 0) return ErrnoStatus(errno, "cannot sync " + path_);
@@ -251,8 +255,8 @@ Journal::~Journal() {
   thread_.join();
 }
 
-void Journal::Start(uint32_t epoch, std::function<void(uint64_t)> on_durable,
-                    std::function<void(uint64_t)> on_segment, std::function<void(bool)> on_room) {
+void Journal::Start(uint32_t epoch, std::function<void(uint64_t)> on_durable, std::function<void(uint64_t)> on_segment,
+                    std::function<void(bool)> on_room) {
   MR_CHECK(epoch >= last_epoch_ && !thread_.joinable());
   epoch_ = epoch;
   on_durable_ = std::move(on_durable);

@@ -14,8 +14,8 @@ namespace mr::journal {
 namespace {
 
 constexpr char kWitnessMagic[8] = {'M', 'R', 'W', 'I', 'T', 'N', '\r', '\n'};
-constexpr uint64_t kSlotBytes = 4096;  // a page, of which the first sector is used
-constexpr uint32_t kUnsettled = 1u << 31;     // in reported_epoch
+constexpr uint64_t kSlotBytes = 4096;      // a page, of which the first sector is used
+constexpr uint32_t kUnsettled = 1u << 31;  // in reported_epoch
 
 struct Slot {
   char magic[8];
@@ -59,8 +59,13 @@ uint64_t Newest(const std::string& bytes, Witnessed* out) {
     if (std::memcmp(slot.magic, kWitnessMagic, sizeof kWitnessMagic) != 0 || slot.version != 1) continue;
     if (slot.crc != Crc32c(std::string_view(bytes).substr(at, sizeof slot - 4)) || slot.counter <= counter) continue;
     counter = slot.counter;
-    newest = {slot.cluster_id, slot.sequence, slot.hash, slot.epoch, slot.reported_epoch & ~kUnsettled,
-              slot.reported_sequence, (slot.reported_epoch & kUnsettled) != 0};
+    newest = {slot.cluster_id,
+              slot.sequence,
+              slot.hash,
+              slot.epoch,
+              slot.reported_epoch & ~kUnsettled,
+              slot.reported_sequence,
+              (slot.reported_epoch & kUnsettled) != 0};
   }
   return counter;
 }
@@ -73,7 +78,8 @@ uint64_t SlotOf(uint64_t counter) { return counter % 2 == 1 ? 0 : kSlotBytes; }
 Result<Witnessed> WitnessFile::Read(const std::string& path) {
   MR_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
   Witnessed newest;
-  if (Newest(bytes, &newest) == 0) return Corrupted(path + " is damaged: it does not say up to where the journal was durable");
+  if (Newest(bytes, &newest) == 0)
+    return Corrupted(path + " is damaged: it does not say up to where the journal was durable");
   return newest;
 }
 

@@ -44,9 +44,9 @@ bool Extra(const Attempt& a) {
   return a.cause == Cause::kClone || a.cause == Cause::kOpportunistic || a.cause == Cause::kSpeculative;
 }
 
-// A clone or a copy that failed beside another attempt which goes on, or beside one whose failure was charged: alone the
-// task would not have met this failure, or not twice. The last of those that ran beside each other is charged where no
-// other was; and so is one that was begun when already `free` of them had failed for nothing (adr/0005).
+// A clone or a copy that failed beside another attempt which goes on, or beside one whose failure was charged: alone
+// the task would not have met this failure, or not twice. The last of those that ran beside each other is charged where
+// no other was; and so is one that was begun when already `free` of them had failed for nothing (adr/0005).
 bool FailedBeside(const Task& task, const Attempt& a, uint32_t free) {
   if (!Extra(a)) return false;
   const auto failed = [&](const Attempt& other) {
@@ -114,10 +114,7 @@ void Core::Charge(const AttemptId& attempt, FailureKind kind, const std::string&
   const Task& task = *state_.FindTask(id);
   const bool hopeless = environment && Hopeless(spec, task);
   const uint32_t count = hopeless ? task.environment_failures : user ? task.failures : task.other_failures;
-  const uint32_t limit = final      ? 1
-                         : hopeless ? kMaxEnvironmentFailures
-                         : !user  ? kMaxOtherFailures
-                                  : of_user;
+  const uint32_t limit = final ? 1 : hopeless ? kMaxEnvironmentFailures : !user ? kMaxOtherFailures : of_user;
   if (count >= limit) {
     const WorkerId worker = state_.FindAttempt(attempt)->worker;
     Fail(id.job, false, FailureText(spec, attempt, worker, count, message),
@@ -144,9 +141,8 @@ bool Core::Hopeless(const StageSpec& spec, const Task& task) const {
 void Core::NoteFailedOn(const AttemptId& attempt, FailureKind kind) {
   const Attempt& a = *state_.FindAttempt(attempt);
   state_.EditTask(attempt.task, [&](Task& t) {
-    auto it = std::find_if(t.failed_on.begin(), t.failed_on.end(), [&](const FailedOn& f) {
-      return f.worker == a.worker && f.incarnation == a.incarnation;
-    });
+    auto it = std::find_if(t.failed_on.begin(), t.failed_on.end(),
+                           [&](const FailedOn& f) { return f.worker == a.worker && f.incarnation == a.incarnation; });
     if (it == t.failed_on.end()) it = t.failed_on.insert(it, {a.worker, a.incarnation, 0, false});
     ++it->times;
     it->environment = it->environment || kind == FailureKind::kEnvironment;
@@ -226,8 +222,7 @@ void Core::On(const AttemptProgress& e) {
     const Attempt* a = Holding(r.attempt, e.worker, e.incarnation);
     if (a == nullptr || !a->live()) continue;
     if (a->state == AttemptState::kLaunched) On(AttemptStarted{r.attempt, e.worker, e.incarnation});
-    state_.AddSample(r.attempt, {now_, r.phase, r.taken_bytes, r.total_bytes, r.records},
-                     r.inputs_done);
+    state_.AddSample(r.attempt, {now_, r.phase, r.taken_bytes, r.total_bytes, r.records}, r.inputs_done);
     changed.push_back(r.attempt);
   }
 }

@@ -32,7 +32,12 @@ void Core::On(const AttemptFinished& e) {
     const bool kept = std::find(task.copies.begin(), task.copies.end(), place) != task.copies.end();
     if (a->state == AttemptState::kCommitted && task.state == TaskState::kCommitted && (won || kept)) {
       // A repeat of a report that was taken: the same answer.
-      Emit(Accept{e.attempt, e.worker, e.incarnation, won, state_.MakeCopy(e.attempt.task, place), task.manifest,
+      Emit(Accept{e.attempt,
+                  e.worker,
+                  e.incarnation,
+                  won,
+                  state_.MakeCopy(e.attempt.task, place),
+                  task.manifest,
                   {won ? ReasonCode::kFirstReport : ReasonCode::kEqualDigest, "", {}}});
     } else {
       Answer(e, job.running() ? ReasonCode::kStale : ReasonCode::kJobEnded);
@@ -72,8 +77,8 @@ void Core::LateReport(const AttemptFinished& e) {
     Answer(e, ReasonCode::kEqualDigest, {double(task.winner)});
   } else {
     MarkIndeterminateStage(e.attempt.task.stage_id());
-    Emit(MarkIndeterminate{e.attempt.task, task.manifest.content, e.manifest.content,
-                           {ReasonCode::kDifferentDigest, "", {0}}});
+    Emit(MarkIndeterminate{
+        e.attempt.task, task.manifest.content, e.manifest.content, {ReasonCode::kDifferentDigest, "", {0}}});
     Answer(e, ReasonCode::kDifferentDigest, {double(task.winner)});
   }
 }
@@ -91,7 +96,12 @@ void Core::KeepCopy(const AttemptFinished& e) {
   const CopyPlace place{task.generation, e.attempt.number, e.worker, e.incarnation};
   state_.AddCopy(id, place);
   state_.EditWorker(e.worker, [](Worker& w) { ++w.outputs_made; });
-  Emit(Accept{e.attempt, e.worker, e.incarnation, false, state_.MakeCopy(id, place), task.manifest,
+  Emit(Accept{e.attempt,
+              e.worker,
+              e.incarnation,
+              false,
+              state_.MakeCopy(id, place),
+              task.manifest,
               {ReasonCode::kEqualDigest, "", {double(task.winner)}}});
   if (task.wanted_copies > 1 && task.copies.size() >= task.wanted_copies) EndSiblings(id, task.winner);
 }
@@ -165,16 +175,21 @@ void Core::CommitTask(const AttemptFinished& e) {
     state_.AddCopy(id, place);
     state_.EditWorker(e.worker, [](Worker& w) { ++w.outputs_made; });
   }
-  Emit(Accept{e.attempt, e.worker, e.incarnation, true, state_.MakeCopy(id, place), e.manifest,
+  Emit(Accept{e.attempt,
+              e.worker,
+              e.incarnation,
+              true,
+              state_.MakeCopy(id, place),
+              e.manifest,
               {ReasonCode::kFirstReport, "", {}}});
   if (spec.is_final || task.copies.size() >= task.wanted_copies || differs) EndSiblings(id, e.attempt.number);
   if (differs) {
     MarkIndeterminateStage(id.stage_id());
     const size_t at = out_->size();
     const uint32_t rolled_back = RollBackReaders(id);
-    out_->insert(out_->begin() + static_cast<std::ptrdiff_t>(at),
-                 MarkIndeterminate{id, old, e.manifest.content,
-                                   {ReasonCode::kIndeterminate, "", {double(rolled_back)}}});
+    out_->insert(
+        out_->begin() + static_cast<std::ptrdiff_t>(at),
+        MarkIndeterminate{id, old, e.manifest.content, {ReasonCode::kIndeterminate, "", {double(rolled_back)}}});
   }
   if (spec.is_final) CommitIfComplete(id.job);
 }
@@ -233,8 +248,10 @@ void Core::LoseCopy(const TaskId& id, const CopyPlace& place, ReasonCode code) {
   if (job.running()) state_.EditWorker(place.worker, [](Worker& w) { ++w.outputs_lost; });
   if (!job.running() || task.state != TaskState::kCommitted || !task.copies.empty()) return;
   if (job.graph.stages[id.stage].is_final) return;
-  if (state_.Needed(job, id)) ReturnTask(id);
-  else EndRemakesOf(id);
+  if (state_.Needed(job, id))
+    ReturnTask(id);
+  else
+    EndRemakesOf(id);
 }
 
 void Core::EndRemakesOf(const TaskId& input) {
@@ -275,8 +292,7 @@ void Core::NeedInputs(const TaskId& id) {
   for (const Slice& slice : state_.FindTask(id)->plan.slices) {
     const uint32_t up = inputs[slice.input].upstream;
     const std::set<uint32_t>& bare = job.stages[up].bare;
-    const std::vector<uint32_t> again(bare.lower_bound(slice.task_begin),
-                                      bare.lower_bound(slice.task_end));
+    const std::vector<uint32_t> again(bare.lower_bound(slice.task_begin), bare.lower_bound(slice.task_end));
     for (const uint32_t t : again) {
       if (job.stages[up].tasks[t].state == TaskState::kCommitted) ReturnTask({id.job, up, t});
     }
@@ -309,8 +325,7 @@ uint32_t Core::RollBack(const TaskId& id) {
   const bool committed = state_.FindTask(id)->state == TaskState::kCommitted;
   for (const CopyPlace& place : copies) {
     TakeCopy(id, place);
-    Emit(DropCopy{state_.MakeCopy(id, place),
-                  {ReasonCode::kIndeterminate, "", {double(place.generation)}}});
+    Emit(DropCopy{state_.MakeCopy(id, place), {ReasonCode::kIndeterminate, "", {double(place.generation)}}});
   }
   state_.EditTask(id, [](Task& t) { t.has_content = false; });
   if (committed) ReturnTask(id);

@@ -72,7 +72,9 @@ void Core::On(const JobTakenOver& e) {
   std::string error = status.ok() ? "" : status.message();
   for (uint32_t s = 0; s < job->stages.size() && error.empty(); ++s) {
     const bool there = s < e.plans.size() && e.plans[s].job == job_id && e.plans[s].stage == s;
-    error = !there ? "a stage is without its plan" : e.plans[s].error.empty() ? CheckPlan(*job, e.plans[s]) : e.plans[s].error;
+    error = !there                     ? "a stage is without its plan"
+            : e.plans[s].error.empty() ? CheckPlan(*job, e.plans[s])
+                                       : e.plans[s].error;
     if (error.empty()) state_.SetPlan(e.plans[s], now_);
   }
   if (!error.empty()) {

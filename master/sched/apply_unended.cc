@@ -1,6 +1,6 @@
 // Attempts with side effects whose end is not known: of a lost worker, which may run on behind a cut network, and of an
-// earlier release of the master. No other attempt of their task is launched before each has ended by its worker's report,
-// by its worker's next registration, or by its lease, which its worker's helper enforces (worker/adr/0003).
+// earlier release of the master. No other attempt of their task is launched before each has ended by its worker's
+// report, by its worker's next registration, or by its lease, which its worker's helper enforces (worker/adr/0003).
 #include <algorithm>
 
 #include "master/sched/core.h"
@@ -56,8 +56,10 @@ void Core::SettleUnended(const WorkerRegistered& e) {
       if (u.worker != e.worker || u.incarnation != e.incarnation) continue;
       const AttemptId attempt{id, u.number};
       // Its lease is renewed with the registration: only its report says when it has ended.
-      if (running.count(attempt) != 0) MayStillRun(attempt, u.worker, u.incarnation, {});
-      else HasEnded(attempt, u.worker, u.incarnation);
+      if (running.count(attempt) != 0)
+        MayStillRun(attempt, u.worker, u.incarnation, {});
+      else
+        HasEnded(attempt, u.worker, u.incarnation);
     }
   }
 }

@@ -136,8 +136,10 @@ void Core::DropWorker(WorkerId id) {
 void Core::On(const WorkerDraining& e) {
   if (!Current(e.worker, e.incarnation)) return;
   state_.EditWorker(e.worker, [&](Worker& w) { w.draining = e.on; });
-  if (e.on) EndLentOn(e.worker);
-  else freed.insert(e.worker);
+  if (e.on)
+    EndLentOn(e.worker);
+  else
+    freed.insert(e.worker);
 }
 
 // Its clones on lent slots go on: it only has not come back yet.
@@ -160,7 +162,8 @@ void Core::EndLentOn(WorkerId id) {
     const Task& task = *state_.FindTask(attempt.task);
     const Attempt& a = *state_.FindAttempt(attempt);
     const bool spare = task.state == TaskState::kCommitted && a.cause == Cause::kOpportunistic;
-    if (spare || (CanDoWithout(task, a) && RunsWhereItStays(task, a))) KillNow(attempt, {ReasonCode::kWorkerDrains, "", {}});
+    if (spare || (CanDoWithout(task, a) && RunsWhereItStays(task, a)))
+      KillNow(attempt, {ReasonCode::kWorkerDrains, "", {}});
   }
 }
 

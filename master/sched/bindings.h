@@ -37,7 +37,9 @@ struct BoundRead {
 struct Transfers {
   uint64_t n = 0, bytes = 0, us = 0;
   template <class V>
-  static void Fields(V&& v) { v(&Transfers::n, &Transfers::bytes, &Transfers::us); }
+  static void Fields(V&& v) {
+    v(&Transfers::n, &Transfers::bytes, &Transfers::us);
+  }
   bool operator==(const Transfers&) const = default;
 };
 

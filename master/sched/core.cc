@@ -68,8 +68,10 @@ void Core::On(const JobSet& e) {
   if (job == nullptr || !job->running()) return;
   const bool anew = e.deadline != job->deadline || e.elapsed.ns > 0;
   state_.SetWishes(e, now_);
-  if (anew) forecast.push_back(e.job);
-  else offer_all = true;
+  if (anew)
+    forecast.push_back(e.job);
+  else
+    offer_all = true;
 }
 
 void Core::On(const TimerDue& e) {
@@ -149,8 +151,10 @@ void Core::EndShares() {
 
 void Core::Do(const Remember& edit) {
   const FactKey key{edit.policy, edit.scope, edit.id, edit.name};
-  if (edit.forgotten) state_.EraseFact(key);
-  else state_.SetFact(key, edit.value);
+  if (edit.forgotten)
+    state_.EraseFact(key);
+  else
+    state_.SetFact(key, edit.value);
   Emit(edit);
 }
 

@@ -38,16 +38,16 @@ class Core {
 
   // What this step touched.
   std::vector<AttemptId> changed;
-  FlatSet<WorkerId> freed;  // a slot fell free, or the worker may be offered again
+  FlatSet<WorkerId> freed;                            // a slot fell free, or the worker may be offered again
   std::vector<std::pair<std::string, uint64_t>> due;  // policies' timers
   std::vector<std::pair<Copy, AttemptId>> suspected;  // could not be read by this reader, or (number 0) are lost
-  std::vector<CopyNotMade> not_made;  // of outputs that could still be copied
+  std::vector<CopyNotMade> not_made;                  // of outputs that could still be copied
   std::vector<JobId> ended;
   std::vector<AttemptId> to_tell;  // launched by_bind
   std::vector<JobId> forecast;     // what is predicted or wished of them is new
   bool offer_all = false;
   bool config_changed = false;
-  bool shares_changed = false;     // slots that jobs are guaranteed
+  bool shares_changed = false;  // slots that jobs are guaranteed
 
  private:
   void On(const ConfigChanged& e);
@@ -90,7 +90,9 @@ class Core {
   void Do(const Spare& edit);
 
   template <class D>
-  void Emit(D decision) { out_->push_back(std::move(decision)); }
+  void Emit(D decision) {
+    out_->push_back(std::move(decision));
+  }
 
   // Workers.
   void DropWorker(WorkerId id);
@@ -105,7 +107,8 @@ class Core {
   bool TakeMade(const Copy& copy);
   bool Current(WorkerId worker, Incarnation incarnation) const;
   // Attempts with side effects that nobody counts and that may still run (apply_unended.cc).
-  // This one may: until `until`, or (0) until its worker reports its end. Ignored where its task needs no other attempt.
+  // This one may: until `until`, or (0) until its worker reports its end. Ignored where its task needs no other
+  // attempt.
   void MayStillRun(const AttemptId& id, WorkerId worker, Incarnation incarnation, Instant until);
   // By its worker's word this one has ended.
   void HasEnded(const AttemptId& id, WorkerId worker, Incarnation incarnation);

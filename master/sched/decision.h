@@ -37,7 +37,9 @@ struct Bind {
   Reason reason;
   bool exclusive = false;
   template <class V>
-  static void Fields(V&& v) { v(&Bind::reader, &Bind::copy, &Bind::reason, &Bind::exclusive); }
+  static void Fields(V&& v) {
+    v(&Bind::reader, &Bind::copy, &Bind::reason, &Bind::exclusive);
+  }
 };
 
 struct Kill {
@@ -46,7 +48,9 @@ struct Kill {
   Incarnation incarnation = 0;
   Reason reason;
   template <class V>
-  static void Fields(V&& v) { v(&Kill::attempt, &Kill::worker, &Kill::incarnation, &Kill::reason); }
+  static void Fields(V&& v) {
+    v(&Kill::attempt, &Kill::worker, &Kill::incarnation, &Kill::reason);
+  }
 };
 
 // Ends a waiting attempt (one that does not have all of its inputs): not a failure.
@@ -56,7 +60,9 @@ struct TakeBack {
   Incarnation incarnation = 0;
   Reason reason;
   template <class V>
-  static void Fields(V&& v) { v(&TakeBack::attempt, &TakeBack::worker, &TakeBack::incarnation, &TakeBack::reason); }
+  static void Fields(V&& v) {
+    v(&TakeBack::attempt, &TakeBack::worker, &TakeBack::incarnation, &TakeBack::reason);
+  }
 };
 
 // The answer to AttemptFinished. winner: it is the task's commit. Otherwise its output is one more
@@ -84,7 +90,9 @@ struct Refuse {
   Incarnation incarnation = 0;
   Reason reason;
   template <class V>
-  static void Fields(V&& v) { v(&Refuse::attempt, &Refuse::worker, &Refuse::incarnation, &Refuse::reason); }
+  static void Fields(V&& v) {
+    v(&Refuse::attempt, &Refuse::worker, &Refuse::incarnation, &Refuse::reason);
+  }
 };
 
 struct ReplicateCopy {
@@ -92,7 +100,9 @@ struct ReplicateCopy {
   WorkerId to;
   Reason reason;
   template <class V>
-  static void Fields(V&& v) { v(&ReplicateCopy::from, &ReplicateCopy::to, &ReplicateCopy::reason); }
+  static void Fields(V&& v) {
+    v(&ReplicateCopy::from, &ReplicateCopy::to, &ReplicateCopy::reason);
+  }
 };
 
 // Readers must not use this copy any more (its worker is gone, or nobody needs it).
@@ -100,7 +110,9 @@ struct DropCopy {
   Copy copy;
   Reason reason;
   template <class V>
-  static void Fields(V&& v) { v(&DropCopy::copy, &DropCopy::reason); }
+  static void Fields(V&& v) {
+    v(&DropCopy::copy, &DropCopy::reason);
+  }
 };
 
 // Work out this stage's tasks and answer with StagePlanned.
@@ -109,7 +121,9 @@ struct PlanStage {
   uint32_t stage = 0;
   Reason reason;
   template <class V>
-  static void Fields(V&& v) { v(&PlanStage::job, &PlanStage::stage, &PlanStage::reason); }
+  static void Fields(V&& v) {
+    v(&PlanStage::job, &PlanStage::stage, &PlanStage::reason);
+  }
 };
 
 struct SetShare {
@@ -117,7 +131,9 @@ struct SetShare {
   uint32_t slots = 0;
   Reason reason;
   template <class V>
-  static void Fields(V&& v) { v(&SetShare::job, &SetShare::slots, &SetShare::reason); }
+  static void Fields(V&& v) {
+    v(&SetShare::job, &SetShare::slots, &SetShare::reason);
+  }
 };
 
 // All tasks of all final stages are committed: the job's output becomes visible in the record of
@@ -126,7 +142,9 @@ struct CommitJob {
   JobId job;
   Reason reason;
   template <class V>
-  static void Fields(V&& v) { v(&CommitJob::job, &CommitJob::reason); }
+  static void Fields(V&& v) {
+    v(&CommitJob::job, &CommitJob::reason);
+  }
 };
 
 // The job ends without output; killed: because somebody asked.
@@ -136,7 +154,9 @@ struct FailJob {
   std::string message;
   Reason reason;
   template <class V>
-  static void Fields(V&& v) { v(&FailJob::job, &FailJob::killed, &FailJob::message, &FailJob::reason); }
+  static void Fields(V&& v) {
+    v(&FailJob::job, &FailJob::killed, &FailJob::message, &FailJob::reason);
+  }
 };
 
 // This task's operator gave other content for the same input.
@@ -171,7 +191,9 @@ struct WakeAt {
   uint64_t id = 0;
   Instant at;
   template <class V>
-  static void Fields(V&& v) { v(&WakeAt::policy, &WakeAt::id, &WakeAt::at); }
+  static void Fields(V&& v) {
+    v(&WakeAt::policy, &WakeAt::id, &WakeAt::at);
+  }
 };
 
 // This attempt is slow and is left alone all the same. Nothing to carry out: it is for who asks why.
@@ -180,11 +202,12 @@ struct Spare {
   WorkerId worker;
   Reason reason;
   template <class V>
-  static void Fields(V&& v) { v(&Spare::attempt, &Spare::worker, &Spare::reason); }
+  static void Fields(V&& v) {
+    v(&Spare::attempt, &Spare::worker, &Spare::reason);
+  }
 };
 
-using Decision = std::variant<Launch, Bind, Kill, TakeBack, Accept, Refuse, ReplicateCopy, DropCopy,
-                              PlanStage, SetShare, CommitJob, FailJob, MarkIndeterminate, Remember,
-                              WakeAt, Spare>;
+using Decision = std::variant<Launch, Bind, Kill, TakeBack, Accept, Refuse, ReplicateCopy, DropCopy, PlanStage,
+                              SetShare, CommitJob, FailJob, MarkIndeterminate, Remember, WakeAt, Spare>;
 
 }  // namespace mr::sched

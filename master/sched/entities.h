@@ -33,15 +33,24 @@ enum class TaskState : uint8_t { kPending = 1, kRunning = 2, kCommitted = 3 };
 // kEnding: Kill or TakeBack is under way, the slot is still taken. kDiscarded: it finished, but its
 // report was refused, or its worker did not start it.
 enum class AttemptState : uint8_t {
-  kLaunched = 1, kRunning = 2, kEnding = 3, kCommitted = 4, kDiscarded = 5, kFailed = 6, kKilled = 7,
+  kLaunched = 1,
+  kRunning = 2,
+  kEnding = 3,
+  kCommitted = 4,
+  kDiscarded = 5,
+  kFailed = 6,
+  kKilled = 7,
 };
 
 // One report. Half a cache line: eight of them are a third of what a running task takes.
 struct Sample {
   Sample() = default;
   Sample(Instant when, uint8_t of_phase, uint64_t taken, uint64_t total, uint64_t n)
-      : at(when), taken_bytes(taken), total_bytes(total),
-        records(static_cast<uint32_t>(std::min<uint64_t>(n, UINT32_MAX))), phase(of_phase) {}
+      : at(when),
+        taken_bytes(taken),
+        total_bytes(total),
+        records(static_cast<uint32_t>(std::min<uint64_t>(n, UINT32_MAX))),
+        phase(of_phase) {}
   Instant at;
   uint64_t taken_bytes = 0, total_bytes = 0;
   uint32_t records = 0;  // at most 2^32 - 1: more are as many
@@ -63,8 +72,8 @@ struct Attempt {
   FailureKind failure = FailureKind::kUser;  // where state is kFailed or kKilled
   bool inputs_done = false;                  // it needs no upstream copy any more
   bool taken_back = false;
-  bool spared = false;  // slow for its input only: not copied, which has been said once
-  bool by_bind = false;  // reads the copies that it is told by Bind, and no others
+  bool spared = false;     // slow for its input only: not copied, which has been said once
+  bool by_bind = false;    // reads the copies that it is told by Bind, and no others
   bool uncounted = false;  // derived: `rating` is from before the last report
   Instant launched_at, started_at, first_byte_at, inputs_done_at, ended_at;  // 0 = not yet
   Instant sort_at, reduce_at;  // the first report from its second and from its third phase; 0 = none yet
@@ -78,10 +87,9 @@ struct Attempt {
   template <class V>
   static void Fields(V&& v) {
     using T = Attempt;
-    v(&T::number, &T::generation, &T::worker, &T::incarnation, &T::cause, &T::state,
-      &T::failure, &T::inputs_done, &T::taken_back, &T::launched_at, &T::started_at,
-      &T::first_byte_at, &T::inputs_done_at, &T::ended_at, &T::ran, &T::waited, &T::history,
-      &T::samples, &T::spared, &T::sort_at, &T::reduce_at, &T::by_bind);
+    v(&T::number, &T::generation, &T::worker, &T::incarnation, &T::cause, &T::state, &T::failure, &T::inputs_done,
+      &T::taken_back, &T::launched_at, &T::started_at, &T::first_byte_at, &T::inputs_done_at, &T::ended_at, &T::ran,
+      &T::waited, &T::history, &T::samples, &T::spared, &T::sort_at, &T::reduce_at, &T::by_bind);
   }
 };
 
@@ -128,8 +136,8 @@ struct FailedOn {
   }
 };
 
-// An attempt that may still run although no slot counts it: its worker was lost with it, or another release of the master
-// launched it. Kept for tasks with side effects only, which have no live attempt meanwhile.
+// An attempt that may still run although no slot counts it: its worker was lost with it, or another release of the
+// master launched it. Kept for tasks with side effects only, which have no live attempt meanwhile.
 struct Unended {
   uint32_t number = 0;  // 0: not known
   WorkerId worker;      // invalid: not known
@@ -149,14 +157,14 @@ struct Task {
   bool has_content = false;  // `manifest` is what readers may have consumed, also while it is made again
   uint32_t generation = 1;   // of the committed or next output
   uint32_t next_number = 1;
-  uint32_t wanted = 1;          // attempts that should be live at a time (clones: more)
-  uint32_t wanted_copies = 1;   // of its output: its clones run on after its commit until it has so many
-  uint32_t live = 0;            // attempts launched or running
-  uint32_t holding = 0;         // attempts with a slot: live or ending
-  uint32_t failures = 0;        // charged: the user's
-  uint32_t other_failures = 0;  // everybody else's
+  uint32_t wanted = 1;                // attempts that should be live at a time (clones: more)
+  uint32_t wanted_copies = 1;         // of its output: its clones run on after its commit until it has so many
+  uint32_t live = 0;                  // attempts launched or running
+  uint32_t holding = 0;               // attempts with a slot: live or ending
+  uint32_t failures = 0;              // charged: the user's
+  uint32_t other_failures = 0;        // everybody else's
   uint32_t environment_failures = 0;  // of these: the environment's, since the last commit
-  uint32_t winner = 0;          // attempt number; 0 = none
+  uint32_t winner = 0;                // attempt number; 0 = none
   Manifest manifest;
   Instant pending_since;
   Instant held_until;  // 0 = not held: no launch before, after a failure
@@ -170,11 +178,9 @@ struct Task {
   template <class V>
   static void Fields(V&& v) {
     using T = Task;
-    v(&T::plan, &T::state, &T::lost, &T::has_content, &T::generation, &T::next_number,
-      &T::wanted, &T::live, &T::holding, &T::failures, &T::other_failures, &T::winner,
-      &T::manifest, &T::pending_since, &T::held_until, &T::attempts, &T::copies,
-      &T::environment_failures, &T::failed_on, &T::wanted_copies,
-      &T::unended);
+    v(&T::plan, &T::state, &T::lost, &T::has_content, &T::generation, &T::next_number, &T::wanted, &T::live,
+      &T::holding, &T::failures, &T::other_failures, &T::winner, &T::manifest, &T::pending_since, &T::held_until,
+      &T::attempts, &T::copies, &T::environment_failures, &T::failed_on, &T::wanted_copies, &T::unended);
   }
 };
 
@@ -217,8 +223,8 @@ struct TaskClass {
 
 // Who reads a task of this stage through a slice that does not span the stage.
 struct PartialReaders {
-  uint32_t stage = 0;              // the reading one
-  std::vector<uint32_t> begin;     // readers of task t: [begin[t], begin[t + 1])
+  uint32_t stage = 0;           // the reading one
+  std::vector<uint32_t> begin;  // readers of task t: [begin[t], begin[t + 1])
   std::vector<uint32_t> readers;
 };
 
@@ -254,13 +260,13 @@ struct Stage {
   std::vector<TaskClass> classes;
   std::vector<uint32_t> readers;  // stages that read this one, ascending, once each
   std::vector<PartialReaders> partial_readers;
-  LazySet<AttemptKey> active;  // attempts with a slot
-  uint64_t edits = 0;          // of its tasks, so far
+  LazySet<AttemptKey> active;     // attempts with a slot
+  uint64_t edits = 0;             // of its tasks, so far
   std::vector<Content> contents;  // by task
-  std::set<uint32_t> bare;      // committed, but without any copy: nobody needs them now
-  std::vector<RackShare> racks;  // by State::RackNumber, as far as any is not all 0; only Sharing::by_rack
-  uint32_t racks_used = 0;       // how many of them are not all 0
-  uint64_t begun_in_racks = 0;   // the sum of RackShare::begun
+  std::set<uint32_t> bare;        // committed, but without any copy: nobody needs them now
+  std::vector<RackShare> racks;   // by State::RackNumber, as far as any is not all 0; only Sharing::by_rack
+  uint32_t racks_used = 0;        // how many of them are not all 0
+  uint64_t begun_in_racks = 0;    // the sum of RackShare::begun
   RackShare InRack(uint32_t number) const { return number < racks.size() ? racks[number] : RackShare{}; }
   StageStatistics statistics;
   std::vector<AttemptKey> uncounted;  // whose last report the statistics do not know yet; repeats are allowed
@@ -300,10 +306,10 @@ struct Job {
   std::vector<std::string> policies;
   JobGraph graph;
   JobState state = JobState::kRunning;
-  std::string message;        // why it failed
-  uint64_t arrival = 0;       // 1, 2, ... by submission
+  std::string message;   // why it failed
+  uint64_t arrival = 0;  // 1, 2, ... by submission
   uint32_t restarts_at_submit = 0;
-  uint32_t share = 0;         // slots that it is guaranteed, as a policy set it; 0: what is fair
+  uint32_t share = 0;  // slots that it is guaranteed, as a policy set it; 0: what is fair
   Instant submitted_at, ended_at;
   uint64_t submit_hash = 0;
   std::vector<UtilityPoint> utility;
@@ -313,14 +319,14 @@ struct Job {
   Bindings bindings;
   std::set<AskedCopy> asked;  // and not answered; of outputs as they are now
   // Derived.
-  uint32_t holding = 0;   // attempts with a slot
-  uint32_t fetching = 0;  // live attempts without all inputs
+  uint32_t holding = 0;      // attempts with a slot
+  uint32_t fetching = 0;     // live attempts without all inputs
   uint32_t taking_back = 0;  // attempts being taken back
-  uint32_t by_bind = 0;   // live attempts that read what they are told
+  uint32_t by_bind = 0;      // live attempts that read what they are told
   JobStatistics statistics;
   std::array<CauseCount, kCauses> causes{};
-  const JobList* list = nullptr;  // the policies that serve it
-  Queue* in_queue = nullptr;      // of its name, while the job runs or holds slots
+  const JobList* list = nullptr;                                   // the policies that serve it
+  Queue* in_queue = nullptr;                                       // of its name, while the job runs or holds slots
   std::array<uint32_t, 2> held{}, ready_stages{}, early_stages{};  // by slot kind
   GuaranteeCount guarantee;
   bool running() const { return state == JobState::kRunning; }
@@ -330,9 +336,9 @@ struct Job {
   static void Fields(V&& v) {
     using T = Job;
     // And the bindings and what was asked, which are sets.
-    v(&T::id, &T::name, &T::queue, &T::priority, &T::deadline, &T::max_attempts, &T::policies,
-      &T::graph, &T::state, &T::message, &T::arrival, &T::restarts_at_submit, &T::share,
-      &T::submitted_at, &T::ended_at, &T::submit_hash, &T::stages, &T::utility, &T::prediction, &T::prediction_hash);
+    v(&T::id, &T::name, &T::queue, &T::priority, &T::deadline, &T::max_attempts, &T::policies, &T::graph, &T::state,
+      &T::message, &T::arrival, &T::restarts_at_submit, &T::share, &T::submitted_at, &T::ended_at, &T::submit_hash,
+      &T::stages, &T::utility, &T::prediction, &T::prediction_hash);
   }
 };
 
@@ -411,9 +417,9 @@ struct Worker {
   Slots slots;
   uint64_t memory_bytes = 0;
   std::vector<std::string> labels;
-  uint64_t fixed_hash = 0;  // of what registration said
+  uint64_t fixed_hash = 0;                                       // of what registration said
   uint64_t fetched_bytes = 0, fetch_us = 0, fetch_failures = 0;  // of reads served by it
-  uint64_t refused = 0;         // launches that it did not start, over all of its lives
+  uint64_t refused = 0;  // launches that it did not start, over all of its lives
   // Outputs that could be read here, and those of them that went while their job ran; over all of its lives.
   uint64_t outputs_made = 0, outputs_lost = 0;
   uint32_t refused_in_row = 0;  // since it last started one
@@ -422,27 +428,27 @@ struct Worker {
   uint32_t in_roll = 0;      // its place in State::roll()
   SlotUse used;
   std::array<bool, 2> is_free{};  // by kind: stands in State::free
-  FlatSet<AttemptId> attempts;                      // with a slot here
+  FlatSet<AttemptId> attempts;    // with a slot here
   LazySet<CopyKey> copies;
-  SlotCount counted;                                // as it stands in the cluster's
-  uint64_t counted_made = 0, counted_lost = 0;      // the same of outputs
-  RackSlots in_rack;                                // and as it stands in that of this rack
+  SlotCount counted;                            // as it stands in the cluster's
+  uint64_t counted_made = 0, counted_lost = 0;  // the same of outputs
+  RackSlots in_rack;                            // and as it stands in that of this rack
   uint32_t counted_rack = 0;
 
   uint32_t used_total() const { return used.slots[0] + used.slots[1]; }
   template <class V>
   static void Fields(V&& v) {
     using T = Worker;
-    v(&T::id, &T::incarnation, &T::alive, &T::draining, &T::held_until, &T::address, &T::rack,
-      &T::slots, &T::memory_bytes, &T::labels, &T::fixed_hash, &T::fetched_bytes, &T::fetch_us,
-      &T::fetch_failures, &T::refused, &T::refused_in_row, &T::outputs_made, &T::outputs_lost);
+    v(&T::id, &T::incarnation, &T::alive, &T::draining, &T::held_until, &T::address, &T::rack, &T::slots,
+      &T::memory_bytes, &T::labels, &T::fixed_hash, &T::fetched_bytes, &T::fetch_us, &T::fetch_failures, &T::refused,
+      &T::refused_in_row, &T::outputs_made, &T::outputs_lost);
   }
 };
 
 // A worker in State::roll().
 struct RollEntry {
   WorkerId id;
-  bool takes_work = false;         // it is alive and not draining
+  bool takes_work = false;        // it is alive and not draining
   std::array<bool, 2> is_free{};  // Worker::is_free
   bool operator==(const RollEntry&) const = default;
 };

@@ -60,7 +60,8 @@ Duration WrapupOf(const Attempt& a, Instant started) {
   const Sample& last = a.samples.back();
   const double read = static_cast<double>((last.at - started).ns);
   const double unread = static_cast<double>(last.total_bytes - std::min(last.taken_bytes, last.total_bytes));
-  const double rest = static_cast<double>((a.ended_at - last.at).ns) - read * unread / static_cast<double>(last.taken_bytes);
+  const double rest =
+      static_cast<double>((a.ended_at - last.at).ns) - read * unread / static_cast<double>(last.taken_bytes);
   return {std::max<int64_t>(0, std::llround(rest))};
 }
 

@@ -18,11 +18,11 @@ struct Pace {
   double ns_per_byte = 0;  // over the last reports of its present phase
   double window_ns = 0, window_bytes = 0;
   bool from_start = false;  // for want of a second report the window is its life, with what went before the first byte
-  uint64_t left = 0;       // bytes
-  Instant at;              // of the last report
-  Duration longest_gap;    // between two of these reports
-  double rest_ns = 0;      // that the bytes left take at this pace
-  double whole_cost = 0;   // ns per byte of its whole input that it will have taken, if it goes on like this
+  uint64_t left = 0;        // bytes
+  Instant at;               // of the last report
+  Duration longest_gap;     // between two of these reports
+  double rest_ns = 0;       // that the bytes left take at this pace
+  double whole_cost = 0;    // ns per byte of its whole input that it will have taken, if it goes on like this
 };
 // Nothing where it has taken nothing, or its input is not known.
 std::optional<Pace> PaceOf(const Attempt& attempt);

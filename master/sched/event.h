@@ -32,8 +32,8 @@ struct WorkerRegistered {
   template <class V>
   static void Fields(V&& v) {
     using T = WorkerRegistered;
-    v(&T::worker, &T::incarnation, &T::address, &T::rack, &T::slots, &T::memory_bytes, &T::labels,
-      &T::inventory, &T::running, &T::draining);
+    v(&T::worker, &T::incarnation, &T::address, &T::rack, &T::slots, &T::memory_bytes, &T::labels, &T::inventory,
+      &T::running, &T::draining);
   }
 };
 
@@ -43,7 +43,9 @@ struct WorkerLost {
   Incarnation incarnation = 0;
   std::string why;
   template <class V>
-  static void Fields(V&& v) { v(&WorkerLost::worker, &WorkerLost::incarnation, &WorkerLost::why); }
+  static void Fields(V&& v) {
+    v(&WorkerLost::worker, &WorkerLost::incarnation, &WorkerLost::why);
+  }
 };
 
 // on: no new attempts there; off: again.
@@ -52,7 +54,9 @@ struct WorkerDraining {
   Incarnation incarnation = 0;
   bool on = true;
   template <class V>
-  static void Fields(V&& v) { v(&WorkerDraining::worker, &WorkerDraining::incarnation, &WorkerDraining::on); }
+  static void Fields(V&& v) {
+    v(&WorkerDraining::worker, &WorkerDraining::incarnation, &WorkerDraining::on);
+  }
 };
 
 struct JobSubmitted {
@@ -60,8 +64,8 @@ struct JobSubmitted {
   std::string name;
   std::string queue;
   int32_t priority = 0;
-  Duration deadline;     // from submission; 0 = none
-  uint32_t max_attempts = 0;  // 0 = each stage's max_failures
+  Duration deadline;                  // from submission; 0 = none
+  uint32_t max_attempts = 0;          // 0 = each stage's max_failures
   std::vector<std::string> policies;  // job-scope overrides, in order; empty = the cluster's list
   JobGraph graph;
   template <class V>
@@ -75,7 +79,9 @@ struct JobKillAsked {
   JobId job;
   std::string why;
   template <class V>
-  static void Fields(V&& v) { v(&JobKillAsked::job, &JobKillAsked::why); }
+  static void Fields(V&& v) {
+    v(&JobKillAsked::job, &JobKillAsked::why);
+  }
 };
 
 // Answer to PlanStage: the stage's tasks, fixed from here on. error not empty: it cannot be
@@ -98,7 +104,9 @@ struct AttemptStarted {
   WorkerId worker;
   Incarnation incarnation = 0;
   template <class V>
-  static void Fields(V&& v) { v(&AttemptStarted::attempt, &AttemptStarted::worker, &AttemptStarted::incarnation); }
+  static void Fields(V&& v) {
+    v(&AttemptStarted::attempt, &AttemptStarted::worker, &AttemptStarted::incarnation);
+  }
 };
 
 struct ProgressReport {
@@ -121,7 +129,9 @@ struct AttemptProgress {
   Incarnation incarnation = 0;
   std::vector<ProgressReport> reports;
   template <class V>
-  static void Fields(V&& v) { v(&AttemptProgress::worker, &AttemptProgress::incarnation, &AttemptProgress::reports); }
+  static void Fields(V&& v) {
+    v(&AttemptProgress::worker, &AttemptProgress::incarnation, &AttemptProgress::reports);
+  }
 };
 
 // The attempt's bytes are durable or servable under its private name; the first valid one commits.
@@ -171,7 +181,9 @@ struct AttemptKilled {
   WorkerId worker;
   Incarnation incarnation = 0;
   template <class V>
-  static void Fields(V&& v) { v(&AttemptKilled::attempt, &AttemptKilled::worker, &AttemptKilled::incarnation); }
+  static void Fields(V&& v) {
+    v(&AttemptKilled::attempt, &AttemptKilled::worker, &AttemptKilled::incarnation);
+  }
 };
 
 // A reader has all bytes of one upstream output: how many, how long, beside how many readers.
@@ -194,13 +206,17 @@ struct FetchFailed {
   Copy from;
   std::string why;
   template <class V>
-  static void Fields(V&& v) { v(&FetchFailed::reader, &FetchFailed::from, &FetchFailed::why); }
+  static void Fields(V&& v) {
+    v(&FetchFailed::reader, &FetchFailed::from, &FetchFailed::why);
+  }
 };
 
 struct CopyMade {
   Copy copy;
   template <class V>
-  static void Fields(V&& v) { v(&CopyMade::copy); }
+  static void Fields(V&& v) {
+    v(&CopyMade::copy);
+  }
 };
 
 // By the host's own evidence the copy cannot be read any more.
@@ -208,7 +224,9 @@ struct CopyLost {
   Copy copy;
   std::string why;
   template <class V>
-  static void Fields(V&& v) { v(&CopyLost::copy, &CopyLost::why); }
+  static void Fields(V&& v) {
+    v(&CopyLost::copy, &CopyLost::why);
+  }
 };
 
 // What it is worth to end at this time after the submission; between two points in proportion.
@@ -216,7 +234,9 @@ struct UtilityPoint {
   Duration at;
   double utility = 0;
   template <class V>
-  static void Fields(V&& v) { v(&UtilityPoint::at, &UtilityPoint::utility); }
+  static void Fields(V&& v) {
+    v(&UtilityPoint::at, &UtilityPoint::utility);
+  }
   bool operator==(const UtilityPoint&) const = default;
 };
 
@@ -227,7 +247,9 @@ struct ProfileLoaded {
   Prediction prediction;
   std::vector<UtilityPoint> utility;  // of rising times; empty: the deadline says it
   template <class V>
-  static void Fields(V&& v) { v(&ProfileLoaded::job, &ProfileLoaded::prediction, &ProfileLoaded::utility); }
+  static void Fields(V&& v) {
+    v(&ProfileLoaded::job, &ProfileLoaded::prediction, &ProfileLoaded::utility);
+  }
 };
 
 // The policy list, its parameters and the seed; the first event of every history.
@@ -248,7 +270,9 @@ struct TimerDue {
   std::string policy;
   uint64_t id = 0;
   template <class V>
-  static void Fields(V&& v) { v(&TimerDue::policy, &TimerDue::id); }
+  static void Fields(V&& v) {
+    v(&TimerDue::policy, &TimerDue::id);
+  }
 };
 
 // A committed output that is taken over.
@@ -299,7 +323,9 @@ struct CopyNotMade {
   WorkerId worker;
   std::string why;
   template <class V>
-  static void Fields(V&& v) { v(&CopyNotMade::from, &CopyNotMade::worker, &CopyNotMade::why); }
+  static void Fields(V&& v) {
+    v(&CopyNotMade::from, &CopyNotMade::worker, &CopyNotMade::why);
+  }
 };
 
 // Of these stages' operators an earlier job showed that they give other content for equal input: said before the stages
@@ -308,16 +334,21 @@ struct OperatorsKnown {
   JobId job;
   std::vector<uint32_t> indeterminate;  // stages
   template <class V>
-  static void Fields(V&& v) { v(&OperatorsKnown::job, &OperatorsKnown::indeterminate); }
+  static void Fields(V&& v) {
+    v(&OperatorsKnown::job, &OperatorsKnown::indeterminate);
+  }
 };
 
 // The worker does not take anything now: after a restart of the master it has not registered again, or its control loop
-// does not move, or its disk has no room. Until WorkerRegistered or WorkerDraining{off}: no new attempts there; those that it had may run on.
+// does not move, or its disk has no room. Until WorkerRegistered or WorkerDraining{off}: no new attempts there; those
+// that it had may run on.
 struct WorkerAway {
   WorkerId worker;
   Incarnation incarnation = 0;
   template <class V>
-  static void Fields(V&& v) { v(&WorkerAway::worker, &WorkerAway::incarnation); }
+  static void Fields(V&& v) {
+    v(&WorkerAway::worker, &WorkerAway::incarnation);
+  }
 };
 
 // A user's wishes for a running job; all of them, each time. Another deadline than the one that it has replaces the
@@ -328,15 +359,19 @@ struct JobSet {
   Duration deadline;  // from submission; 0 = none
   Duration elapsed;   // of a job that was taken over: since its submission; 0: as it is known
   template <class V>
-  static void Fields(V&& v) { v(&JobSet::job, &JobSet::priority, &JobSet::deadline, &JobSet::elapsed); }
+  static void Fields(V&& v) {
+    v(&JobSet::job, &JobSet::priority, &JobSet::deadline, &JobSet::elapsed);
+  }
 };
 
-// How long an attempt of a lost worker may still run there: its lease and a margin (worker/adr/0003). For tasks with side
-// effects; no other attempt of such a task is launched before.
+// How long an attempt of a lost worker may still run there: its lease and a margin (worker/adr/0003). For tasks with
+// side effects; no other attempt of such a task is launched before.
 struct LeaseSet {
   Duration wait;  // from WorkerLost on; > 0
   template <class V>
-  static void Fields(V&& v) { v(&LeaseSet::wait); }
+  static void Fields(V&& v) {
+    v(&LeaseSet::wait);
+  }
 };
 
 // The host found that the job cannot go on, for a reason of its own (why: for people): it fails.
@@ -344,21 +379,25 @@ struct JobGivenUp {
   JobId job;
   std::string why;
   template <class V>
-  static void Fields(V&& v) { v(&JobGivenUp::job, &JobGivenUp::why); }
+  static void Fields(V&& v) {
+    v(&JobGivenUp::job, &JobGivenUp::why);
+  }
 };
 
-using Event = std::variant<ConfigChanged, WorkerRegistered, WorkerLost, WorkerDraining, JobSubmitted,
-                           JobKillAsked, StagePlanned, AttemptStarted, AttemptProgress,
-                           AttemptFinished, AttemptFailed, AttemptRefused, AttemptKilled, FetchDone,
-                           FetchFailed, CopyMade, CopyLost, ProfileLoaded, TimerDue, JobTakenOver,
-                           QueueSet, CopyNotMade, OperatorsKnown, WorkerAway, JobSet, LeaseSet, JobGivenUp>;
+using Event =
+    std::variant<ConfigChanged, WorkerRegistered, WorkerLost, WorkerDraining, JobSubmitted, JobKillAsked, StagePlanned,
+                 AttemptStarted, AttemptProgress, AttemptFinished, AttemptFailed, AttemptRefused, AttemptKilled,
+                 FetchDone, FetchFailed, CopyMade, CopyLost, ProfileLoaded, TimerDue, JobTakenOver, QueueSet,
+                 CopyNotMade, OperatorsKnown, WorkerAway, JobSet, LeaseSet, JobGivenUp>;
 
 // Instants never go back from one event to the next; equal instants keep their given order.
 struct StampedEvent {
   Instant at;
   Event event;
   template <class V>
-  static void Fields(V&& v) { v(&StampedEvent::at, &StampedEvent::event); }
+  static void Fields(V&& v) {
+    v(&StampedEvent::at, &StampedEvent::event);
+  }
 };
 
 }  // namespace mr::sched

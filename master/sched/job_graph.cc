@@ -35,19 +35,17 @@ Status CheckGraph(const JobGraph& graph) {
   for (size_t s = 0; s < graph.stages.size(); ++s) {
     const StageSpec& spec = graph.stages[s];
     if (spec.inputs.size() > kMaxInputs) {
-      return InvalidArgument(StageText(graph, s) + " has " + std::to_string(spec.inputs.size()) +
-                             " inputs; at most " + std::to_string(kMaxInputs) + " are supported");
+      return InvalidArgument(StageText(graph, s) + " has " + std::to_string(spec.inputs.size()) + " inputs; at most " +
+                             std::to_string(kMaxInputs) + " are supported");
     }
     for (const StageInput& input : spec.inputs) {
       if (!input.is_edge) continue;
       if (input.upstream >= s) {
-        return InvalidArgument(StageText(graph, s) + " reads stage " +
-                               std::to_string(input.upstream) +
+        return InvalidArgument(StageText(graph, s) + " reads stage " + std::to_string(input.upstream) +
                                "; an edge must come from an earlier stage of the list");
       }
       if (graph.stages[input.upstream].is_final) {
-        return InvalidArgument(StageText(graph, s) + " reads " +
-                               StageText(graph, input.upstream) +
+        return InvalidArgument(StageText(graph, s) + " reads " + StageText(graph, input.upstream) +
                                ", whose output is files; read it through a stage in between");
       }
       read[input.upstream] = true;
@@ -75,8 +73,8 @@ std::string CheckPlan(const Job& job, const StagePlanned& plan) {
 bool MayDiffer(const Job& job, uint32_t stage) {
   const auto& inputs = job.graph.stages[stage].inputs;
   return job.stages[stage].indeterminate || std::any_of(inputs.begin(), inputs.end(), [&](const StageInput& input) {
-    return input.is_edge && job.stages[input.upstream].indeterminate;
-  });
+           return input.is_edge && job.stages[input.upstream].indeterminate;
+         });
 }
 
 bool UpstreamPlanned(const Job& job, uint32_t stage) {
@@ -106,8 +104,7 @@ Slice SliceOf(const EdgeShape& e, uint32_t reader) {
       s.task_begin = reader;
       s.task_end = reader + 1;
       break;
-    case EdgeKind::kBroadcast:
-      break;
+    case EdgeKind::kBroadcast: break;
   }
   return s;
 }

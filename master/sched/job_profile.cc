@@ -44,8 +44,7 @@ std::vector<float> Thinned(std::vector<float> samples) {
   if (samples.size() <= kStageSamples) return samples;
   std::vector<float> out;
   out.reserve(kStageSamples);
-  for (size_t i = 0; i < kStageSamples; ++i)
-    out.push_back(samples[(2 * i + 1) * samples.size() / (2 * kStageSamples)]);
+  for (size_t i = 0; i < kStageSamples; ++i) out.push_back(samples[(2 * i + 1) * samples.size() / (2 * kStageSamples)]);
   return out;
 }
 

@@ -19,18 +19,18 @@ struct StageRuns {
   uint32_t tasks = 0;  // of the latest run
   std::vector<StageInput> inputs;
   std::vector<float> run,
-      wait;          // of committed attempts, sorted, equally likely; wait: from having a slot to the first byte
-  double queue = 0;  // that a task waited for a slot once it had its inputs, mean
-  double fails = 0;  // P(an attempt fails)
+      wait;                // of committed attempts, sorted, equally likely; wait: from having a slot to the first byte
+  double queue = 0;        // that a task waited for a slot once it had its inputs, mean
+  double fails = 0;        // P(an attempt fails)
   double fails_again = 0;  // P(a task fails twice or more | it failed); only told, not predicted with
   double input_bytes = 0;  // of all tasks of the latest run
   std::vector<float> means;  // of `run`, of each of the latest kRunsRemembered runs, oldest first; empty: of no run
-  double ran = 0;          // seconds that a committed attempt computed (RunTime), mean
+  double ran = 0;            // seconds that a committed attempt computed (RunTime), mean
   template <class V>
   static void Fields(V&& v) {
     using T = StageRuns;
-    v(&T::name, &T::tasks, &T::inputs, &T::run, &T::wait, &T::queue, &T::fails, &T::fails_again, &T::input_bytes, &T::means,
-      &T::ran);
+    v(&T::name, &T::tasks, &T::inputs, &T::run, &T::wait, &T::queue, &T::fails, &T::fails_again, &T::input_bytes,
+      &T::means, &T::ran);
   }
 };
 

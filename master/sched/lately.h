@@ -23,9 +23,7 @@ class Lately {
     return it == map.end() ? nullptr : place = &*it;
   }
   // REQUIRES that it is called before an entry is erased.
-  void Drop(uint64_t hash) {
-    places_[hash % kPlaces] = nullptr;
-  }
+  void Drop(uint64_t hash) { places_[hash % kPlaces] = nullptr; }
 
  private:
   // A fact of each worker of a cluster of ten thousand, and of some jobs. 128 KiB.

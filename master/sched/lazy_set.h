@@ -63,8 +63,10 @@ class LazySet {
       auto gone = erased_.begin();
       auto kept = values_.begin();
       for (auto& value : values_) {
-        if (gone != erased_.end() && !(*gone < value) && !(value < *gone)) ++gone;
-        else *kept++ = value;
+        if (gone != erased_.end() && !(*gone < value) && !(value < *gone))
+          ++gone;
+        else
+          *kept++ = value;
       }
       values_.erase(kept, values_.end());
       erased_.clear();

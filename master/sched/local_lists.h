@@ -96,7 +96,8 @@ class LocalLists {
   // In all lists that have the task.
   void Set(uint32_t task, bool pending) {
     if (tasks_.empty()) return;
-    for (uint32_t s = spots_of_[task]; s < spots_of_[task + 1]; ++s) SetAt(spots_[s].number, spots_[s].position, pending);
+    for (uint32_t s = spots_of_[task]; s < spots_of_[task + 1]; ++s)
+      SetAt(spots_[s].number, spots_[s].position, pending);
   }
   // Of the list with this number.
   void SetAt(uint32_t number, uint32_t position, bool pending) {
@@ -120,7 +121,7 @@ class LocalLists {
   static constexpr size_t kNear = 16;  // a line of memory
 
   std::vector<uint32_t> places_, tasks_;
-  std::vector<Row> rows_;  // by the list's number, and one more
+  std::vector<Row> rows_;           // by the list's number, and one more
   std::vector<uint32_t> spots_of_;  // of task t: spots_[spots_of_[t]] and on, to those of t + 1
   std::vector<Spot> spots_;
   IndexSet pending_;

@@ -22,9 +22,16 @@ enum class EdgeKind : uint8_t {
 
 enum class SlotKind : uint8_t { kMap = 1, kReduce = 2 };
 
-// Who is to blame. Only kUser is charged to the retry budget. kLost: the worker, or an input. kUserFinal: as kUser, where
-// no other attempt would do better: fails the job at once.
-enum class FailureKind : uint8_t { kUser = 1, kEnvironment = 2, kLost = 3, kKilled = 4, kPreempted = 5, kUserFinal = 6 };
+// Who is to blame. Only kUser is charged to the retry budget. kLost: the worker, or an input. kUserFinal: as kUser,
+// where no other attempt would do better: fails the job at once.
+enum class FailureKind : uint8_t {
+  kUser = 1,
+  kEnvironment = 2,
+  kLost = 3,
+  kKilled = 4,
+  kPreempted = 5,
+  kUserFinal = 6
+};
 
 // Why an attempt exists. kOpportunistic: a clone on a slot that nothing else could use, lent until something can.
 enum class Cause : uint8_t { kFirst = 1, kRetry = 2, kClone = 3, kSpeculative = 4, kRestart = 5, kOpportunistic = 6 };
@@ -40,7 +47,9 @@ struct CauseCount {
   uint64_t launched = 0, won = 0;  // won: committed
   Duration wasted;
   template <class V>
-  static void Fields(V&& v) { v(&CauseCount::launched, &CauseCount::won, &CauseCount::wasted); }
+  static void Fields(V&& v) {
+    v(&CauseCount::launched, &CauseCount::won, &CauseCount::wasted);
+  }
   bool operator==(const CauseCount&) const = default;
 };
 
@@ -50,7 +59,9 @@ struct StageInput {
   EdgeKind edge = EdgeKind::kAllToAll;
   uint32_t upstream = 0;  // stage index, smaller than that of the reading stage
   template <class V>
-  static void Fields(V&& v) { v(&StageInput::is_edge, &StageInput::edge, &StageInput::upstream); }
+  static void Fields(V&& v) {
+    v(&StageInput::is_edge, &StageInput::edge, &StageInput::upstream);
+  }
   bool operator==(const StageInput&) const = default;
 };
 
@@ -64,8 +75,8 @@ struct StageSpec {
   std::vector<StageInput> inputs;
   template <class V>
   static void Fields(V&& v) {
-    v(&StageSpec::name, &StageSpec::slot_kind, &StageSpec::side_effects, &StageSpec::is_final,
-      &StageSpec::max_failures, &StageSpec::memory_bytes, &StageSpec::inputs);
+    v(&StageSpec::name, &StageSpec::slot_kind, &StageSpec::side_effects, &StageSpec::is_final, &StageSpec::max_failures,
+      &StageSpec::memory_bytes, &StageSpec::inputs);
   }
   bool operator==(const StageSpec&) const = default;
 };
@@ -73,7 +84,9 @@ struct StageSpec {
 struct JobGraph {
   std::vector<StageSpec> stages;  // in topological order: an edge points to a smaller index
   template <class V>
-  static void Fields(V&& v) { v(&JobGraph::stages); }
+  static void Fields(V&& v) {
+    v(&JobGraph::stages);
+  }
   bool operator==(const JobGraph&) const = default;
 };
 
@@ -91,11 +104,13 @@ struct Slice {
 };
 
 struct TaskPlan {
-  uint64_t input_bytes = 0;            // 0 where not known
-  std::vector<WorkerId> preferred;     // hold the split's bytes; nearest first
+  uint64_t input_bytes = 0;         // 0 where not known
+  std::vector<WorkerId> preferred;  // hold the split's bytes; nearest first
   std::vector<Slice> slices;
   template <class V>
-  static void Fields(V&& v) { v(&TaskPlan::input_bytes, &TaskPlan::preferred, &TaskPlan::slices); }
+  static void Fields(V&& v) {
+    v(&TaskPlan::input_bytes, &TaskPlan::preferred, &TaskPlan::slices);
+  }
   bool operator==(const TaskPlan&) const = default;
 };
 
@@ -103,10 +118,12 @@ struct TaskPlan {
 // stays with the shell (inline up to 64 partitions, else chunk 0 of the output).
 struct Manifest {
   uint64_t records = 0;
-  uint64_t bytes = 0;         // uncompressed
-  Digest128 content;          // digest of the partition table: counts and content digests, in order
+  uint64_t bytes = 0;  // uncompressed
+  Digest128 content;   // digest of the partition table: counts and content digests, in order
   template <class V>
-  static void Fields(V&& v) { v(&Manifest::records, &Manifest::bytes, &Manifest::content); }
+  static void Fields(V&& v) {
+    v(&Manifest::records, &Manifest::bytes, &Manifest::content);
+  }
   bool operator==(const Manifest&) const = default;
 };
 
@@ -116,7 +133,9 @@ struct Consumed {
   uint32_t generation = 0;
   Digest128 content;  // Manifest::content of the output that it read
   template <class V>
-  static void Fields(V&& v) { v(&Consumed::stage, &Consumed::task, &Consumed::generation, &Consumed::content); }
+  static void Fields(V&& v) {
+    v(&Consumed::stage, &Consumed::task, &Consumed::generation, &Consumed::content);
+  }
   bool operator==(const Consumed&) const = default;
 };
 
@@ -127,7 +146,9 @@ struct Copy {
   WorkerId worker;
   Incarnation incarnation = 0;
   template <class V>
-  static void Fields(V&& v) { v(&Copy::output, &Copy::attempt, &Copy::worker, &Copy::incarnation); }
+  static void Fields(V&& v) {
+    v(&Copy::output, &Copy::attempt, &Copy::worker, &Copy::incarnation);
+  }
   bool operator==(const Copy&) const = default;
 };
 
@@ -136,7 +157,9 @@ struct Slots {
   uint32_t map = 0;     // cap; 0 = total
   uint32_t reduce = 0;  // cap; 0 = total
   template <class V>
-  static void Fields(V&& v) { v(&Slots::total, &Slots::map, &Slots::reduce); }
+  static void Fields(V&& v) {
+    v(&Slots::total, &Slots::map, &Slots::reduce);
+  }
   bool operator==(const Slots&) const = default;
 };
 

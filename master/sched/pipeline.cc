@@ -62,7 +62,8 @@ constexpr PolicyEntry kPolicies[] = {
 
 // One name for several policies. Placement first: what is begun anew takes the place of what is left then.
 constexpr std::string_view kMantri = "mantri";
-constexpr std::string_view kMantriParts[] = {"mantri_placement", "mantri_restart", "mantri_replication", "mantri_recompute"};
+constexpr std::string_view kMantriParts[] = {"mantri_placement", "mantri_restart", "mantri_replication",
+                                             "mantri_recompute"};
 
 std::string_view Trim(std::string_view s) {
   while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
@@ -113,8 +114,10 @@ std::vector<std::string_view> Split(std::string_view list) {
   for (size_t i = 0; i <= list.size(); ++i) {
     if (i == list.size() || (list[i] == ',' && depth == 0)) {
       const std::string_view item = Trim(list.substr(begin, i - begin));
-      if (item != kMantri) items.push_back(item);
-      else items.insert(items.end(), std::begin(kMantriParts), std::end(kMantriParts));
+      if (item != kMantri)
+        items.push_back(item);
+      else
+        items.insert(items.end(), std::begin(kMantriParts), std::end(kMantriParts));
       begin = i + 1;
     } else if (list[i] == '(') {
       ++depth;
@@ -126,7 +129,8 @@ std::vector<std::string_view> Split(std::string_view list) {
 }
 
 Result<const PolicyEntry*> Find(const std::string& name) {
-  if (name == kMantri) return InvalidArgument("'mantri' takes no parameters: give them to mantri_restart and the others that it names");
+  if (name == kMantri)
+    return InvalidArgument("'mantri' takes no parameters: give them to mantri_restart and the others that it names");
   std::vector<std::string_view> names;
   std::string all;
   for (const PolicyEntry& entry : kPolicies) {
@@ -134,8 +138,7 @@ Result<const PolicyEntry*> Find(const std::string& name) {
     names.push_back(entry.name);
     all += (all.empty() ? "" : ", ") + std::string(entry.name);
   }
-  return InvalidArgument("there is no policy '" + name + "'" + DidYouMean(name, names) +
-                         "; known policies: " + all);
+  return InvalidArgument("there is no policy '" + name + "'" + DidYouMean(name, names) + "; known policies: " + all);
 }
 
 }  // namespace
@@ -149,16 +152,15 @@ std::optional<std::string> PolicyParams::Take(const std::string& name) {
   return text;
 }
 
-Result<double> PolicyParams::Number(const std::string& name, double otherwise, double low,
-                                    double high) {
+Result<double> PolicyParams::Number(const std::string& name, double otherwise, double low, double high) {
   const std::optional<std::string> given = Take(name);
   if (!given) return otherwise;
   const std::string& text = *given;
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || !(value >= low && value <= high)) {
-    return InvalidArgument("parameter '" + name + "' must be a number from " + std::to_string(low) +
-                           " to " + std::to_string(high) + ", not '" + text + "'");
+    return InvalidArgument("parameter '" + name + "' must be a number from " + std::to_string(low) + " to " +
+                           std::to_string(high) + ", not '" + text + "'");
   }
   return value;
 }
@@ -220,8 +222,7 @@ Result<Pipeline> Pipeline::Parse(std::string_view list) {
   Pipeline pipeline;
   bool places_work = false;
   std::vector<std::string> seen;
-  const std::vector<std::string_view> items =
-      Trim(list).empty() ? std::vector<std::string_view>{} : Split(list);
+  const std::vector<std::string_view> items = Trim(list).empty() ? std::vector<std::string_view>{} : Split(list);
   for (const std::string_view text : items) {
     MR_ASSIGN_OR_RETURN(Item item, ParseItem(text));
     MR_ASSIGN_OR_RETURN(const PolicyEntry* entry, Find(item.name));
@@ -240,7 +241,8 @@ Result<Pipeline> Pipeline::Parse(std::string_view list) {
   }
   const auto has = [&](const char* name) { return std::find(seen.begin(), seen.end(), name) != seen.end(); };
   if (has("jockey") && !has("fair")) {
-    return InvalidArgument("policy 'jockey' guarantees slots, which only 'fair' serves: put fair before it, e.g. 'fair,jockey'");
+    return InvalidArgument(
+        "policy 'jockey' guarantees slots, which only 'fair' serves: put fair before it, e.g. 'fair,jockey'");
   }
   if (!places_work) {
     PolicyParams none({});
@@ -267,7 +269,8 @@ Result<Pipeline> Pipeline::ParseOfJob(std::string_view list) {
     MR_ASSIGN_OR_RETURN(const Item item, ParseItem(text));
     MR_ASSIGN_OR_RETURN(const PolicyEntry* entry, Find(item.name));
     if (!entry->cluster) continue;
-    return InvalidArgument("policy '" + item.name + "' is one for the whole cluster, and no job can choose it: "
+    return InvalidArgument("policy '" + item.name +
+                           "' is one for the whole cluster, and no job can choose it: "
                            "leave it out, or start the master with it in --scheduler");
   }
   pipeline.members_.erase(pipeline.members_.begin());  // the fifo that Parse put there
@@ -290,8 +293,10 @@ Result<std::vector<std::string>> Pipeline::ForJob(const std::string& cluster, co
     clones_some = clones_some || entry->family == Family::kCloning;
     const bool off = (entry->family == Family::kSpeculation && speculation == Wish::kOff) ||
                      (entry->family == Family::kCloning && clones == Wish::kOff);
-    if (off) dropped = true;
-    else kept.emplace_back(text);
+    if (off)
+      dropped = true;
+    else
+      kept.emplace_back(text);
   }
   const auto missing = [&](const char* option, const char* kind) {
     return InvalidArgument(std::string(option) + " on: there is no policy for " + kind + " in " +

@@ -62,8 +62,7 @@ bool Plan::Launch(const TaskId& id, WorkerId worker, Cause cause, Reason reason)
   if (cause == Cause::kOpportunistic && RunsFor(*task, Cause::kSpeculative)) return false;
   if ((cause == Cause::kOpportunistic ? task->live : OwnLive(*task)) + drafted >= most) return false;
   if (state.BelongsElsewhere(spec, *task, *w) || !HasRoom(*w, spec)) return false;
-  edits_.push_back(sched::Launch{
-      {id, 0}, worker, w->incarnation, cause, task->generation, Signed(std::move(reason))});
+  edits_.push_back(sched::Launch{{id, 0}, worker, w->incarnation, cause, task->generation, Signed(std::move(reason))});
   return true;
 }
 
@@ -96,8 +95,8 @@ bool Plan::Remake(const TaskId& id, WorkerId worker, Reason reason) {
     if (it != bare.end() && *it < slice.task_end) return false;
   }
   if (state.TimesFailedOn(*task, *w) > 0 || !HasRoom(*w, spec)) return false;
-  edits_.push_back(sched::Launch{
-      {id, 0}, worker, w->incarnation, Cause::kRetry, task->generation, Signed(std::move(reason))});
+  edits_.push_back(
+      sched::Launch{{id, 0}, worker, w->incarnation, Cause::kRetry, task->generation, Signed(std::move(reason))});
   return true;
 }
 
@@ -217,8 +216,7 @@ bool Plan::WantCopies(const TaskId& id, uint32_t copies) {
   return true;
 }
 
-void Plan::Remember(const std::string& scope, uint64_t id, const std::string& name,
-                    FactValue value) {
+void Plan::Remember(const std::string& scope, uint64_t id, const std::string& name, FactValue value) {
   edits_.push_back(sched::Remember{Owner(), scope, id, name, value, false});
 }
 

@@ -21,8 +21,7 @@ struct Want {
   uint32_t copies = 0;
 };
 
-using Edit = std::variant<Launch, Kill, TakeBack, Bind, ReplicateCopy, SetShare, Remember, WakeAt,
-                          Want, Spare>;
+using Edit = std::variant<Launch, Kill, TakeBack, Bind, ReplicateCopy, SetShare, Remember, WakeAt, Want, Spare>;
 
 // Attempts of one task that run at a time, speculative ones among them (Mantri 5.4: never more than three).
 inline constexpr uint32_t kMostRunning = 3;

@@ -101,8 +101,10 @@ std::vector<const JobList*> PolicyLists::Concerned(const Trigger& trigger, const
     for (const SlotKind kind : kKinds) {
       bool behind = false;
       for (const auto& [key, list] : state.speculating(kind)) {
-        if (list == common_) behind = true;
-        else if (behind == after) add(list);
+        if (list == common_)
+          behind = true;
+        else if (behind == after)
+          add(list);
       }
     }
   } else if (after) {
@@ -136,8 +138,10 @@ void PolicyLists::Refine(const Trigger& trigger, const State& state, Instant now
     if (i == first_) ask_own(false);
     if (i == end_) ask_own(true);
     if (i == members.size()) break;
-    if (members[i].cluster) Run(*members[i].policy, nullptr, trigger, state, now, plan);
-    else if (part != nullptr) Run(*members[i].policy, common_, *part, state, now, plan);
+    if (members[i].cluster)
+      Run(*members[i].policy, nullptr, trigger, state, now, plan);
+    else if (part != nullptr)
+      Run(*members[i].policy, common_, *part, state, now, plan);
   }
 }
 

@@ -52,11 +52,10 @@ class PolicyLists {
            Plan* plan) const;
   void RunList(const JobList& list, const Trigger& trigger, const State& state, Instant now, Plan* plan) const;
   // Own lists that the trigger concerns: those to be asked before the cluster's, then the others.
-  std::vector<const JobList*> Concerned(const Trigger& trigger, const State& state, const Plan& plan,
-                                        bool after) const;
+  std::vector<const JobList*> Concerned(const Trigger& trigger, const State& state, const Plan& plan, bool after) const;
 
   Pipeline cluster_;
-  size_t first_ = 0, end_ = 0;  // of its members: from the first of job scope to behind the last
+  size_t first_ = 0, end_ = 0;       // of its members: from the first of job scope to behind the last
   const JobList* common_ = nullptr;  // jobs without a list of their own
   std::map<std::string, Own> own_;   // by JobList::suffix
   uint64_t seen_ = 0;                // State::lists_count

@@ -23,7 +23,8 @@ struct Prediction {
   double scale = 1;   // this run's input over that of those
 
   bool known() const { return !slots.empty(); }
-  // The quantiles at this progress with the i-th of `slots`, between buckets; in the last one, that of its beginning. REQUIRES known(), i < slots.size().
+  // The quantiles at this progress with the i-th of `slots`, between buckets; in the last one, that of its beginning.
+  // REQUIRES known(), i < slots.size().
   std::vector<double> At(size_t i, double progress) const;
   // Sizes that fit each other, slots that rise, no time below 0 or not finite, as many stages: it came over a wire.
   bool Valid(size_t stages_of_job) const;

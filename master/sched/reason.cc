@@ -38,35 +38,27 @@ std::string Sentence(const Reason& r) {
   switch (r.code) {
     case ReasonCode::kNone: return "no reason was recorded";
     case ReasonCode::kLocalInput:
-      return "this worker holds its input, and had a free slot (" +
-             Count(r, 0, "such task", "such tasks") + " to choose from)";
-    case ReasonCode::kRackInput:
-      return "its input is in this worker's rack (" + Count(r, 0, "such task", "such tasks") +
+      return "this worker holds its input, and had a free slot (" + Count(r, 0, "such task", "such tasks") +
              " to choose from)";
-    case ReasonCode::kAnyWorker:
-      return "a slot was free here (" + Count(r, 0, "slot", "slots") + " on this worker)";
+    case ReasonCode::kRackInput:
+      return "its input is in this worker's rack (" + Count(r, 0, "such task", "such tasks") + " to choose from)";
+    case ReasonCode::kAnyWorker: return "a slot was free here (" + Count(r, 0, "slot", "slots") + " on this worker)";
     case ReasonCode::kRetryAfterFailure:
       return "an earlier attempt did not finish (" + Count(r, 0, "failure", "failures") + " so far)";
-    case ReasonCode::kOutputLost:
-      return "its output is gone and still needed (generation " + Number(r, 0) + ")";
+    case ReasonCode::kOutputLost: return "its output is gone and still needed (generation " + Number(r, 0) + ")";
     case ReasonCode::kWaitingEarly:
       return "started early to wait for its inputs: nothing upstream is left to start, " +
              Count(r, 0, "upstream task is", "upstream tasks are") + " unfinished";
     case ReasonCode::kUpstreamReturned:
       return "taken back: " + Count(r, 0, "upstream task needs", "upstream tasks need") +
              " a slot, and it was only waiting";
-    case ReasonCode::kTaskCommitted:
-      return "attempt " + Number(r, 0) + " of the same task committed first";
+    case ReasonCode::kTaskCommitted: return "attempt " + Number(r, 0) + " of the same task committed first";
     case ReasonCode::kJobEnded: return "the job has ended";
     case ReasonCode::kFirstReport: return "the first valid report of its task";
-    case ReasonCode::kEqualDigest:
-      return "the task had committed equal content already (attempt " + Number(r, 0) + ")";
-    case ReasonCode::kDifferentDigest:
-      return "its content differs from what the task committed";
-    case ReasonCode::kStale:
-      return "it belongs to an attempt or a life of the worker that is over";
-    case ReasonCode::kTooManyFailures:
-      return Count(r, 0, "failure", "failures") + ", the limit is " + Number(r, 1);
+    case ReasonCode::kEqualDigest: return "the task had committed equal content already (attempt " + Number(r, 0) + ")";
+    case ReasonCode::kDifferentDigest: return "its content differs from what the task committed";
+    case ReasonCode::kStale: return "it belongs to an attempt or a life of the worker that is over";
+    case ReasonCode::kTooManyFailures: return Count(r, 0, "failure", "failures") + ", the limit is " + Number(r, 1);
     case ReasonCode::kAskedByUser: return "a user asked for it";
     case ReasonCode::kPlanFailed: return "its tasks could not be worked out";
     case ReasonCode::kGivenUp: return "its job cannot go on";
@@ -74,17 +66,15 @@ std::string Sentence(const Reason& r) {
       if (!r.numbers.empty() && r.numbers[0] == 0) return "it reads no other stage";
       return "everything that it reads is planned (" + Count(r, 0, "edge", "edges") + ")";
     case ReasonCode::kWorkerLost: return "its worker was lost";
-    case ReasonCode::kConsumedStale:
-      return "it read an output that is not, or no longer, the committed one";
-    case ReasonCode::kToldAgain:
-      return "told again, since its worker was away and may not have heard it";
+    case ReasonCode::kConsumedStale: return "it read an output that is not, or no longer, the committed one";
+    case ReasonCode::kToldAgain: return "told again, since its worker was away and may not have heard it";
     case ReasonCode::kIndeterminate:
-      return "a repeated task gave other content (" +
-             Count(r, 0, "reader rolled back", "readers rolled back") + ")";
+      return "a repeated task gave other content (" + Count(r, 0, "reader rolled back", "readers rolled back") + ")";
     case ReasonCode::kLongestToEnd:
-      return "a copy: it is slow, at " + Decimal(r, 1) + " % per second against a limit of " +
-             Decimal(r, 2) + (!r.numbers.empty() && std::isinf(r.numbers[0]) ? ", and has not moved yet"
-                                                       : ", and of the slow ones it would end last, in " + Decimal(r, 0) + " s");
+      return "a copy: it is slow, at " + Decimal(r, 1) + " % per second against a limit of " + Decimal(r, 2) +
+             (!r.numbers.empty() && std::isinf(r.numbers[0])
+                  ? ", and has not moved yet"
+                  : ", and of the slow ones it would end last, in " + Decimal(r, 0) + " s");
     case ReasonCode::kBehindAverage:
       return "a copy: it is at " + Number(r, 0) + " %, the average of its stage at " + Number(r, 1) + " %";
     case ReasonCode::kEndOfPhase:
@@ -99,8 +89,10 @@ std::string Sentence(const Reason& r) {
     case ReasonCode::kAtCap:
       return "not copied now: " + Count(r, 0, "copy runs", "copies run") + " already, and no more may at a time";
     case ReasonCode::kSlowButNotYet:
-      return "slow, at " + Decimal(r, 1) + " % per second against a limit of " + Decimal(r, 2) + " and with " + Decimal(r, 0) +
-             " s to go: it is copied as soon as a worker on which it never ran, and that is not slow itself, has a free slot";
+      return "slow, at " + Decimal(r, 1) + " % per second against a limit of " + Decimal(r, 2) + " and with " +
+             Decimal(r, 0) +
+             " s to go: it is copied as soon as a worker on which it never ran, and that is not slow itself, has a "
+             "free slot";
     case ReasonCode::kSideEffects:
       return "not copied: its operator has side effects outside of the engine, and never runs twice at a time";
     case ReasonCode::kCopiedOnce: return "not copied again: its task has, or had, a copy";
@@ -114,7 +106,8 @@ std::string Sentence(const Reason& r) {
       return "not judged yet: " + Count(r, 0, "attempt of its stage tells", "attempts of its stage tell") +
              " how long one takes; " + Number(r, 1) + " must, and half of those that run or some that have finished";
     case ReasonCode::kNoEstimate:
-      return "not judged yet: in " + Decimal(r, 0) + " s it has not reported enough to say how long it still takes, and "
+      return "not judged yet: in " + Decimal(r, 0) +
+             " s it has not reported enough to say how long it still takes, and "
              "has not taken longer than others did";
     case ReasonCode::kCopiesEnough:
       return "not copied: " + Count(r, 0, "attempt of its task runs", "attempts of its task run") + ", and no more may";
@@ -122,9 +115,10 @@ std::string Sentence(const Reason& r) {
       return "not copied: " + Decimal(r, 0) + " s are left, and a new attempt takes " + Decimal(r, 1) +
              " s; once all have begun, a copy must save more than " + Decimal(r, 2) + " s";
     case ReasonCode::kSavesLittleNow:
-      return "neither begun anew nor copied: " + Decimal(r, 0) + " s are left, and a new attempt takes " + Decimal(r, 1) +
-             " s; while tasks wait, it must be sooner by more than a report, " + Decimal(r, 2) +
-             " s, or a copy save slot time with a chance above " + Number(r, 4) + " %, and that is " + Number(r, 3) + " %";
+      return "neither begun anew nor copied: " + Decimal(r, 0) + " s are left, and a new attempt takes " +
+             Decimal(r, 1) + " s; while tasks wait, it must be sooner by more than a report, " + Decimal(r, 2) +
+             " s, or a copy save slot time with a chance above " + Number(r, 4) + " %, and that is " + Number(r, 3) +
+             " %";
     case ReasonCode::kPays:
       return "slow: " + Decimal(r, 0) + " s are left, and a new attempt takes " + Decimal(r, 1) +
              " s: it is copied or begun anew as soon as a worker on which it never ran has a free slot";
@@ -148,7 +142,8 @@ std::string Sentence(const Reason& r) {
     case ReasonCode::kCopySooner:
       return "a copy: it has " + Decimal(r, 0) + " s left, and a new attempt takes " + Decimal(r, 1) + " s";
     case ReasonCode::kSlowestCopy:
-      return "the slowest of its task, with " + Decimal(r, 0) + " s left: only the fastest " + Number(r, 1) + " are kept";
+      return "the slowest of its task, with " + Decimal(r, 0) + " s left: only the fastest " + Number(r, 1) +
+             " are kept";
     case ReasonCode::kExplainedByInput:
       return "not copied: it takes long since it has " + Decimal(r, 0) + " times the input of others, at " +
              Decimal(r, 1) + " times their time per byte; a copy would take as long";
@@ -167,13 +162,15 @@ std::string Sentence(const Reason& r) {
     case ReasonCode::kReadersDone:
       return "its readers are done; " + Count(r, 0, "copy stays", "copies stay") + " should they have to run again";
     case ReasonCode::kIdleSlot:
-      return "a clone on a slot that nothing else could use (" + Count(r, 1, "slot", "slots") + " free on this worker), beside " +
-             Count(r, 0, "attempt", "attempts") + " of its task; the slot is given back as soon as something else can use it";
+      return "a clone on a slot that nothing else could use (" + Count(r, 1, "slot", "slots") +
+             " free on this worker), beside " + Count(r, 0, "attempt", "attempts") +
+             " of its task; the slot is given back as soon as something else can use it";
     case ReasonCode::kSlotWanted:
-      return "its slot was lent while it was idle, and is wanted: " + Count(r, 0, "task waits", "tasks wait") + " that can use it";
+      return "its slot was lent while it was idle, and is wanted: " + Count(r, 0, "task waits", "tasks wait") +
+             " that can use it";
     case ReasonCode::kNotSmall:
-      return "no clone on an idle slot: its phase has " + Count(r, 0, "task", "tasks") + ", and only phases of at most " + Number(r, 1) +
-             " get them";
+      return "no clone on an idle slot: its phase has " + Count(r, 0, "task", "tasks") +
+             ", and only phases of at most " + Number(r, 1) + " get them";
     case ReasonCode::kNoIdleSlot:
       return "no clone on an idle slot now: no worker without an attempt of its task is idle enough (" +
              Count(r, 0, "worker", "workers") + " with a free slot)";
@@ -187,10 +184,13 @@ std::string Sentence(const Reason& r) {
       return "no clone on an idle slot: its queue holds " + Count(r, 0, "slot", "slots") + " of the " + Number(r, 1) +
              " that it may, and clones leave the last one to what waits in it";
     case ReasonCode::kWorkerDrains:
-      return "its worker drains, and its slot was only lent: another attempt of its task goes on elsewhere, or has done it";
+      return "its worker drains, and its slot was only lent: another attempt of its task goes on elsewhere, or has "
+             "done it";
     case ReasonCode::kSpareCopy:
-      return "a clone on an idle slot has done its task, so that it would only have made a further copy, and its slot is "
-             "wanted: " + Count(r, 0, "task waits", "tasks wait") + " that can use it";
+      return "a clone on an idle slot has done its task, so that it would only have made a further copy, and its slot "
+             "is "
+             "wanted: " +
+             Count(r, 0, "task waits", "tasks wait") + " that can use it";
     case ReasonCode::kToldNothing:
       return "it read what it was told only, and the list of policies has none any more that tells it; its task runs "
              "again";
@@ -198,16 +198,16 @@ std::string Sentence(const Reason& r) {
       return "its output has " + Count(r, 0, "copy", "copies") + ", and readers have waited " + Decimal(r, 1) +
              " s for another";
     case ReasonCode::kAllotted:
-      return Count(r, 0, "slot", "slots") + " guaranteed: " + Decimal(r, 2) + " % done after " + Decimal(r, 3) + " s, " +
-             Number(r, 1) + " would do, and then about " + Decimal(r, 4) + " s are left" +
+      return Count(r, 0, "slot", "slots") + " guaranteed: " + Decimal(r, 2) + " % done after " + Decimal(r, 3) +
+             " s, " + Number(r, 1) + " would do, and then about " + Decimal(r, 4) + " s are left" +
              (r.numbers.size() > 5 && r.numbers[5] > 0 ? " of a deadline of " + Decimal(r, 5) + " s" : "") +
              (r.numbers.size() > 6 ? "; its tasks take " + Decimal(r, 6) + " times what they took" : "");
     case ReasonCode::kNotSteered:
       return "no slots are guaranteed any more: the list of policies has none that steers by deadlines";
-    case ReasonCode::kNoDeadline:
-      return "no slots are guaranteed any more: the job has no deadline now";
+    case ReasonCode::kNoDeadline: return "no slots are guaranteed any more: the job has no deadline now";
     case ReasonCode::kEvicted:
-      return "its slot went to what is owed it: another job is guaranteed " + Number(r, 1) + " and held " + Number(r, 0);
+      return "its slot went to what is owed it: another job is guaranteed " + Number(r, 1) + " and held " +
+             Number(r, 0);
     case ReasonCode::kNoBudget:
       return "no clones: they would take " + Count(r, 0, "slot", "slots") + ", and of the " + Number(r, 2) +
              " for clones " + Number(r, 1) + " are in use";

@@ -133,8 +133,10 @@ struct Scheduler::Impl : Refusals {
       if (!next.valid()) next = NextFree({});
       if (!next.valid() || next == declined_first) return;
       cursor = next;
-      if (Offer(next, false)) declined_first = {};
-      else if (!declined_first.valid()) declined_first = next;
+      if (Offer(next, false))
+        declined_first = {};
+      else if (!declined_first.valid())
+        declined_first = next;
     }
   }
 
@@ -160,8 +162,10 @@ struct Scheduler::Impl : Refusals {
         if (it == state.free(kind).end()) it = state.free(kind).begin();
         if (it == state.free(kind).end() || *it == declined_first) break;
         cursor = *it;
-        if (Offer(cursor, false, true)) declined_first = {};
-        else if (!declined_first.valid()) declined_first = cursor;
+        if (Offer(cursor, false, true))
+          declined_first = {};
+        else if (!declined_first.valid())
+          declined_first = cursor;
       }
     }
   }
@@ -184,9 +188,8 @@ struct Scheduler::Impl : Refusals {
   }
 
   // Slots that were lent go back to what waits: what appeared in this step, and what a slot that fell free has not
-  // taken. A worker that is lost or drains may have been about to give one back; one that comes back may be the first to
-  // have any. No policy is asked: the list may be
-  // another one by now.
+  // taken. A worker that is lost or drains may have been about to give one back; one that comes back may be the first
+  // to have any. No policy is asked: the list may be another one by now.
   void TakeLentSlots(bool work_appeared, bool worker_moved) {
     if (state.lent().empty()) return;
     bool look = work_appeared || worker_moved || core.offer_all, waits = false;
@@ -240,8 +243,10 @@ struct Scheduler::Impl : Refusals {
     for (const CopyNotMade& copy : core.not_made) Ask(CopyFailed{copy.from, copy.worker});
     if (!core.ended.empty()) Ask(JobsEnded{core.ended});
     if (!core.forecast.empty()) Ask(ForecastChanged{core.forecast});
-    if (core.offer_all || core.shares_changed || state.work_count() != work || !core.due.empty()) OfferAll();
-    else OfferFreed();
+    if (core.offer_all || core.shares_changed || state.work_count() != work || !core.due.empty())
+      OfferAll();
+    else
+      OfferFreed();
     if (core.offer_all) OfferIdle();
     // Readers that were launched with this very event hear at once what they are to read.
     if (!core.to_tell.empty()) Ask(AttemptsChanged{core.to_tell});
@@ -250,8 +255,10 @@ struct Scheduler::Impl : Refusals {
                                                   std::holds_alternative<WorkerRegistered>(event.event));
     AskForSlots();
     const bool waits = !state.ready(SlotKind::kMap).empty() || !state.ready(SlotKind::kReduce).empty();
-    if (waits && (core.config_changed || core.shares_changed || state.work_count() != work)) Ask(WorkWaits{});
-    else if (state.wants_count() != wants && !state.wanting().empty()) Ask(GuaranteesWait{});
+    if (waits && (core.config_changed || core.shares_changed || state.work_count() != work))
+      Ask(WorkWaits{});
+    else if (state.wants_count() != wants && !state.wanting().empty())
+      Ask(GuaranteesWait{});
     ArmOfferTimer();
   }
 };

@@ -48,9 +48,8 @@ class Scheduler {
   // The list that a job is submitted with: its own (empty: the cluster's serves it) under the user's
   // wishes. off drops the policies of that family from the list that would serve it.
   // kInvalidArgument: on, and there is no such policy; a list that the above refuse.
-  static Result<std::vector<std::string>> PoliciesOfJob(const std::string& cluster,
-                                                        const std::vector<std::string>& own, Wish speculation,
-                                                        Wish clones);
+  static Result<std::vector<std::string>> PoliciesOfJob(const std::string& cluster, const std::vector<std::string>& own,
+                                                        Wish speculation, Wish clones);
 
   // Folds the event in, runs the policies that it concerns, and returns what must now be done, in
   // the order in which it must be done.

@@ -122,7 +122,8 @@ bool Speculation::HasAny(const View& view, Seen* seen) const {
     seen->changes = s.changes;
     // One look is enough for a stage of which nothing is Eligible yet.
     const bool old = !s.by_start.empty() && view.now() - Instant{s.by_start.At(0).first} >= options_.min_age;
-    seen->best = old && !AllWait(view.state(), *seen->job, seen->key.stage.stage) ? Pick(view, seen->key.stage, nullptr) : std::nullopt;
+    seen->best = old && !AllWait(view.state(), *seen->job, seen->key.stage.stage) ? Pick(view, seen->key.stage, nullptr)
+                                                                                  : std::nullopt;
   }
   const SlotKind kind = seen->job->graph.stages[seen->key.stage.stage].slot_kind;
   return seen->best && !view.state().QueueFull(*seen->job, kind);

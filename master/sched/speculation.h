@@ -25,7 +25,7 @@ double SecondsBeforeInputs(const View& view, StageId stage, const Attempt& attem
 class Speculation : public Policy {
  public:
   struct Options {
-    Duration min_age;        // no attempt is judged before it ran so long
+    Duration min_age;  // no attempt is judged before it ran so long
     bool skew_check = false;
   };
   // Reads `min_age` and `skew_check`.

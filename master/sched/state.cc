@@ -31,7 +31,9 @@ uint64_t PlaceOf(std::string_view name, uint64_t id) {
   const auto letter = [](char c) { return static_cast<uint64_t>(static_cast<unsigned char>(c)); };
   return MixHash(name.empty() ? 0 : letter(name.front()) << 8 | letter(name.back()), id);
 }
-uint64_t PlaceOf(const FactName& key) { return PlaceOf(key.name, key.id) + key.policy.size() + (key.scope.size() << 6); }
+uint64_t PlaceOf(const FactName& key) {
+  return PlaceOf(key.name, key.id) + key.policy.size() + (key.scope.size() << 6);
+}
 
 }  // namespace
 
@@ -109,7 +111,8 @@ void State::SetConfig(const ConfigChanged& e, Instant now) {
   std::vector<ListInForce> lists = std::move(config_.lists);
   if (lists.empty() || lists.back().policies != e.policies) lists.push_back({now, e.policies});
   if (lists.size() > kListsKept) lists.erase(lists.begin());
-  config_ = {true, e.policies, e.seed, e.scheduler_version, e.offer_period, restarts, std::move(lists), config_.lost_wait};
+  config_ = {true,           e.policies, e.seed,           e.scheduler_version,
+             e.offer_period, restarts,   std::move(lists), config_.lost_wait};
   digest_ += Hash(config_);
 }
 
@@ -132,7 +135,8 @@ Worker& State::AddWorker(WorkerId id) {
     }
   }
   if (id.value < worker_at_.size()) worker_at_[id.value] = &w;
-  const auto place = std::lower_bound(roll_.begin(), roll_.end(), id, [](const RollEntry& e, WorkerId i) { return e.id < i; });
+  const auto place =
+      std::lower_bound(roll_.begin(), roll_.end(), id, [](const RollEntry& e, WorkerId i) { return e.id < i; });
   if (place == roll_.end() || place->id != id) {
     w.in_roll = static_cast<uint32_t>(place - roll_.begin());
     roll_.insert(place, {id});
@@ -264,8 +268,7 @@ Task& State::BeginTask(const TaskId& id) {
   Job& job = JobOf(id.job);
   const Stage& stage = job.stages[id.stage];
   Task& task = job.stages[id.stage].tasks[id.task];
-  before_ = {task.state == TaskState::kCommitted, stage.pending == 0, stage.complete(),
-             job.fetching > 0};
+  before_ = {task.state == TaskState::kCommitted, stage.pending == 0, stage.complete(), job.fetching > 0};
   Index(job, id, task, false);
   CountRacks(job.stages[id.stage], task, -1);
   digest_ -= Hash(id, task);
@@ -287,8 +290,7 @@ void State::FinishTask(const TaskId& id, Task& task) {
     RefreshAll(job);
   } else {
     Refresh(job, id.stage);
-    const bool share_moved =
-        sharing_.slow_start < 1 && was.committed != (task.state == TaskState::kCommitted);
+    const bool share_moved = sharing_.slow_start < 1 && was.committed != (task.state == TaskState::kCommitted);
     if (share_moved || was.none_pending != (stage.pending == 0) || was.complete != stage.complete()) {
       for (const uint32_t reader : stage.readers) Refresh(job, reader);
     }
@@ -309,8 +311,10 @@ void State::ReleaseTask(const TaskId& id) {
 }
 
 void State::SetUnended(const TaskId& id, std::vector<Unended> unended) {
-  if (unended.empty()) unended_.erase(id);
-  else unended_.insert(id);
+  if (unended.empty())
+    unended_.erase(id);
+  else
+    unended_.insert(id);
   EditTask(id, [&](Task& t) { t.unended = std::move(unended); });
 }
 
@@ -429,8 +433,10 @@ void State::TakeSlot(const AttemptId& id, Attempt& attempt, int direction) {
   CountGuarantee(job);
   queue.held[KindIndex(spec.slot_kind)] += step;
   if (direction > 0) {
-    if (attempt.live()) queue.live.Insert({attempt.launched_at, id});
-    else ending_.insert(id);
+    if (attempt.live())
+      queue.live.Insert({attempt.launched_at, id});
+    else
+      ending_.insert(id);
     w.attempts.insert(id);
     stage.active.Insert({id.task.task, id.number});
   } else {

@@ -31,13 +31,16 @@ struct FactKey {
   std::string name;
   auto operator<=>(const FactKey&) const = default;
   template <class V>
-  static void Fields(V&& v) { v(&FactKey::policy, &FactKey::scope, &FactKey::id, &FactKey::name); }
+  static void Fields(V&& v) {
+    v(&FactKey::policy, &FactKey::scope, &FactKey::id, &FactKey::name);
+  }
 };
 using FactValue = std::variant<int64_t, double>;
 
 // A FactKey to ask for, which owns no strings; and of a timer its policy and id.
 struct FactName {
-  FactName(std::string_view p, std::string_view s, uint64_t i, std::string_view n) : policy(p), scope(s), id(i), name(n) {}
+  FactName(std::string_view p, std::string_view s, uint64_t i, std::string_view n)
+      : policy(p), scope(s), id(i), name(n) {}
   FactName(const FactKey& key) : FactName(key.policy, key.scope, key.id, key.name) {}
   std::string_view policy, scope;
   uint64_t id = 0;
@@ -63,7 +66,9 @@ struct ListInForce {
   std::string policies;
   bool operator==(const ListInForce&) const = default;
   template <class V>
-  static void Fields(V&& v) { v(&ListInForce::from, &ListInForce::policies); }
+  static void Fields(V&& v) {
+    v(&ListInForce::from, &ListInForce::policies);
+  }
 };
 inline constexpr size_t kListsKept = 64;  // a guess: more than a master is given while it knows a job
 
@@ -76,7 +81,7 @@ struct Config {
   uint64_t seed = 0;
   uint32_t scheduler_version = 0;
   Duration offer_period = Millis(100);
-  uint32_t restarts = 0;  // ConfigChanged events after the first
+  uint32_t restarts = 0;           // ConfigChanged events after the first
   std::vector<ListInForce> lists;  // the newest kListsKept that differ from the one before; the last is `policies`
   Duration lost_wait = kLostWait;  // LeaseSet
   template <class V>
@@ -92,7 +97,8 @@ struct Config {
 // in which a disk that is full for a moment has been emptied.
 inline constexpr uint32_t kMaxEnvironmentFailures = 8;
 // Charged failures of one task until it waits, however busy the others are, for a worker on which it failed less: one
-// that fails what it runs within milliseconds would use up the job's four tries while others work. A guess: half of them.
+// that fails what it runs within milliseconds would use up the job's four tries while others work. A guess: half of
+// them.
 inline constexpr uint32_t kFailuresAnywhere = 2;
 
 // A stage in the order in which fifo serves: priority, then arrival, then upstream first.
@@ -107,10 +113,10 @@ struct StageKey {
 struct Sharing {
   // A stage is early once this share of its upstream tasks is committed, or nothing there is pending.
   double slow_start = 1;
-  bool by_held = false;  // JobRank::held counts; else it is 0, and jobs stay where they are in their queue
-  bool by_kind = false;  // it counts slots of the index's kind, not of both
+  bool by_held = false;     // JobRank::held counts; else it is 0, and jobs stay where they are in their queue
+  bool by_kind = false;     // it counts slots of the index's kind, not of both
   bool max_shares = false;  // queues' max shares bind
-  bool by_rack = false;  // Stage::racks and State::racks() are kept
+  bool by_rack = false;     // Stage::racks and State::racks() are kept
   bool operator==(const Sharing&) const = default;
 };
 
@@ -119,7 +125,7 @@ struct JobList {
   std::string text;    // as the jobs have it; "": jobs without a list of their own
   std::string suffix;  // of the names under which these policies keep facts and timers; "" where text is
   uint32_t jobs = 0;
-  StatisticsWanted statistics;  // what its policies want
+  StatisticsWanted statistics;                   // what its policies want
   std::array<std::set<StageKey>, 2> speculable;  // as State::speculable, of these jobs
 };
 
@@ -371,7 +377,6 @@ class State {
   Status FinishRestore();
 
  private:
-
   // Into the cache; see state_end.cc.
   void FetchAhead(const std::vector<Task>& tasks, uint32_t t) const;
 
@@ -381,7 +386,7 @@ class State {
   Task& TaskOf(const TaskId& id);
   Attempt& AttemptOf(const AttemptId& id);
   static void NoteContent(Stage& stage, uint32_t task);
-  Task& BeginTask(const TaskId& id);             // out of the indexes and the digest
+  Task& BeginTask(const TaskId& id);              // out of the indexes and the digest
   void FinishTask(const TaskId& id, Task& task);  // back in
 
   // state_hash.cc: everything that is not derived.

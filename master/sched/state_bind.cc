@@ -1,4 +1,5 @@
-// The setters of what readers are told to read (bindings.h), of what that took, and of copies that workers are asked for.
+// The setters of what readers are told to read (bindings.h), of what that took, and of copies that workers are asked
+// for.
 #include <algorithm>
 
 #include "master/sched/state.h"
@@ -9,7 +10,8 @@ void State::Bind(const AttemptId& reader, const TaskId& output, const CopyPlace&
   Bindings& bindings = JobOf(reader.task.job).bindings;
   const BoundRead* before = bindings.Find(reader, output.stage, output.task);
   if (before != nullptr) digest_ -= Hash(reader.task.job, *before);
-  BoundRead read{reader.task.stage, reader.task.task, reader.number, output.stage, output.task, copy, exclusive, false, now};
+  BoundRead read{
+      reader.task.stage, reader.task.task, reader.number, output.stage, output.task, copy, exclusive, false, now};
   bindings.Put(read);
   digest_ += Hash(reader.task.job, read);
 }

@@ -9,8 +9,7 @@ namespace mr::sched {
 namespace {
 
 std::string At(const TaskId& id) {
-  return Name(id.job) + " stage " + std::to_string(id.stage) + " task " + std::to_string(id.task) +
-         ": ";
+  return Name(id.job) + " stage " + std::to_string(id.stage) + " task " + std::to_string(id.task) + ": ";
 }
 
 std::string CheckTask(const State& state, const Job& job, const TaskId& id, const Task& task) {
@@ -137,7 +136,8 @@ std::string CheckStage(const State& state, const Job& job, uint32_t s) {
     if (std::string error = CheckTask(state, job, {job.id, s, t}, task); !error.empty()) return error;
   }
   const std::string at = Name(job.id) + " stage " + std::to_string(s) + ": ";
-  if (committed != stage.committed || pending != stage.pending || cloned != stage.cloned) return at + "task counts are wrong";
+  if (committed != stage.committed || pending != stage.pending || cloned != stage.cloned)
+    return at + "task counts are wrong";
   if (timed != stage.timed || ran != stage.ran) return at + "what its tasks computed is counted wrong";
   if (std::string error = CheckPools(job, s); !error.empty()) return error;
   bool ready = false, blocked = false;
@@ -154,8 +154,7 @@ std::string CheckStage(const State& state, const Job& job, uint32_t s) {
   if (stage.in_starved != (stage.in_ready && job.fetching > 0)) return at + "starved is wrong";
   const StageKey key{-int64_t{job.priority}, job.arrival, {job.id, s}};
   const SlotKind kind = job.graph.stages[s].slot_kind;
-  if (stage.in_ready != (state.ready(kind).count(key) != 0) ||
-      stage.in_early != (state.early(kind).count(key) != 0) ||
+  if (stage.in_ready != (state.ready(kind).count(key) != 0) || stage.in_early != (state.early(kind).count(key) != 0) ||
       stage.in_starved != (state.starved().count(key) != 0)) {
     return at + "the stage indexes are wrong";
   }
@@ -261,9 +260,8 @@ std::string CheckWorker(const State& state, const Worker& w) {
   if (w.in_roll >= state.roll().size() || !(state.roll()[w.in_roll] == entry)) return at + "the roll is wrong";
   for (const auto& [task, attempt] : w.copies) {
     const Task* t = state.FindTask(task);
-    const bool known = t != nullptr && std::any_of(t->copies.begin(), t->copies.end(), [&](auto& c) {
-      return c.worker == w.id && c.attempt == attempt;
-    });
+    const bool known = t != nullptr && std::any_of(t->copies.begin(), t->copies.end(),
+                                                   [&](auto& c) { return c.worker == w.id && c.attempt == attempt; });
     if (!known) return at + "it holds a copy that its task does not know";
   }
   return "";
@@ -298,7 +296,8 @@ std::string CheckState(const State& state) {
           taking_back += a.holds_slot() && a.taken_back;
           const bool ends = a.holds_slot() && !a.live();
           ending += ends;
-          if (ends != (state.ending().count({{id, s, t}, a.number}) != 0)) return Name(id) + ": what ends is listed wrong";
+          if (ends != (state.ending().count({{id, s, t}, a.number}) != 0))
+            return Name(id) + ": what ends is listed wrong";
         }
       }
     }

@@ -13,7 +13,19 @@ namespace {
 
 // One per kind of entity, so that two kinds with equal words differ.
 enum class Tag : uint64_t {
-  kConfig = 1, kWorker, kJob, kStage, kTask, kAttempt, kCopy, kFact, kTimer, kCounters, kQueue, kBound, kAsked,
+  kConfig = 1,
+  kWorker,
+  kJob,
+  kStage,
+  kTask,
+  kAttempt,
+  kCopy,
+  kFact,
+  kTimer,
+  kCounters,
+  kQueue,
+  kBound,
+  kAsked,
 };
 
 class Mixer {
@@ -27,9 +39,7 @@ class Mixer {
   Mixer& At(Instant at) { return Word(static_cast<uint64_t>(at.ns)); }
   Mixer& For(Duration d) { return Word(static_cast<uint64_t>(d.ns)); }
   Mixer& Text(const std::string& text) { return Word(Hash64(text)); }
-  Mixer& Id(const TaskId& id) {
-    return Pair(id.job.epoch, id.job.seq).Pair(id.stage, id.task);
-  }
+  Mixer& Id(const TaskId& id) { return Pair(id.job.epoch, id.job.seq).Pair(id.stage, id.task); }
   uint64_t hash() const { return hash_; }
 
  private:
@@ -129,8 +139,8 @@ uint64_t State::Hash(const TaskId& id, const Task& t) {
 uint64_t State::Hash(const TaskId& id, const Attempt& a) { return MixHash(HashButHistory(id, a), a.history); }
 
 uint64_t State::HashButHistory(const TaskId& id, const Attempt& a) {
-  const uint32_t kinds = static_cast<uint32_t>(a.cause) << 16 |
-                         static_cast<uint32_t>(a.state) << 8 | static_cast<uint32_t>(a.failure);
+  const uint32_t kinds =
+      static_cast<uint32_t>(a.cause) << 16 | static_cast<uint32_t>(a.state) << 8 | static_cast<uint32_t>(a.failure);
   return Mixer(Tag::kAttempt)
       .Id(id)
       .Pair(a.number, a.generation)
@@ -150,12 +160,7 @@ uint64_t State::HashButHistory(const TaskId& id, const Attempt& a) {
 }
 
 uint64_t State::Hash(const TaskId& id, const CopyPlace& c) {
-  return Mixer(Tag::kCopy)
-      .Id(id)
-      .Pair(c.generation, c.attempt)
-      .Word(c.worker.value)
-      .Word(c.incarnation)
-      .hash();
+  return Mixer(Tag::kCopy).Id(id).Pair(c.generation, c.attempt).Word(c.worker.value).Word(c.incarnation).hash();
 }
 
 uint64_t State::Hash(JobId job, const BoundRead& r) {
@@ -212,12 +217,13 @@ void State::EachHash(Visit visit) const {
     visit(Hash(job), [&id = id] { return "job " + Name(id); });
     for (const BoundRead& r : job.bindings.All()) {
       visit(Hash(id, r), [&] {
-        return "read of " + of(id, r.up_stage) + "/" + std::to_string(r.up_task) + " by attempt " + of(id, r.stage) + "/" +
-               std::to_string(r.task) + "/" + std::to_string(r.number);
+        return "read of " + of(id, r.up_stage) + "/" + std::to_string(r.up_task) + " by attempt " + of(id, r.stage) +
+               "/" + std::to_string(r.task) + "/" + std::to_string(r.number);
       });
     }
     for (const AskedCopy& a : job.asked) {
-      visit(Hash(id, a), [&] { return "copy of " + of(id, a.stage) + "/" + std::to_string(a.task) + " asked of " + Name(a.to); });
+      visit(Hash(id, a),
+            [&] { return "copy of " + of(id, a.stage) + "/" + std::to_string(a.task) + " asked of " + Name(a.to); });
     }
     for (uint32_t s = 0; s < job.stages.size(); ++s) {
       const Stage& stage = job.stages[s];

@@ -10,7 +10,9 @@ struct Fact {
   FactKey key;
   FactValue value;
   template <class V>
-  static void Fields(V&& v) { v(&Fact::key, &Fact::value); }
+  static void Fields(V&& v) {
+    v(&Fact::key, &Fact::value);
+  }
 };
 
 struct Timer {
@@ -18,7 +20,9 @@ struct Timer {
   uint64_t id = 0;
   Instant at;
   template <class V>
-  static void Fields(V&& v) { v(&Timer::policy, &Timer::id, &Timer::at); }
+  static void Fields(V&& v) {
+    v(&Timer::policy, &Timer::id, &Timer::at);
+  }
 };
 
 // All but the jobs; the first part.
@@ -36,8 +40,8 @@ struct Head {
   template <class V>
   static void Fields(V&& v) {
     using T = Head;
-    v(&T::digest, &T::config, &T::arrivals, &T::offers, &T::offer_cursor, &T::workers, &T::facts, &T::timers,
-      &T::ended, &T::queues, &T::transfers, &T::queue_numbers);
+    v(&T::digest, &T::config, &T::arrivals, &T::offers, &T::offer_cursor, &T::workers, &T::facts, &T::timers, &T::ended,
+      &T::queues, &T::transfers, &T::queue_numbers);
   }
 };
 
@@ -47,16 +51,17 @@ struct JobImage {
   std::vector<BoundRead> bindings;
   std::vector<AskedCopy> asked;
   template <class V>
-  static void Fields(V&& v) { v(&JobImage::job, &JobImage::bindings, &JobImage::asked); }
+  static void Fields(V&& v) {
+    v(&JobImage::job, &JobImage::bindings, &JobImage::asked);
+  }
 };
 
 // See Job::in_queue.
 bool InQueue(const Job& job) {
   const auto holds = [](const Attempt& a) { return a.holds_slot(); };
   const auto any = [&](const Task& t) { return std::any_of(t.attempts.begin(), t.attempts.end(), holds); };
-  return job.running() || std::any_of(job.stages.begin(), job.stages.end(), [&](const Stage& s) {
-           return std::any_of(s.tasks.begin(), s.tasks.end(), any);
-         });
+  return job.running() || std::any_of(job.stages.begin(), job.stages.end(),
+                                      [&](const Stage& s) { return std::any_of(s.tasks.begin(), s.tasks.end(), any); });
 }
 
 Status Unreadable(const char* what) {
@@ -66,7 +71,17 @@ Status Unreadable(const char* what) {
 }  // namespace
 
 void State::Save(const std::function<void(std::string)>& part) const {
-  Head head{digest_, config_, arrivals_, offers_, queue_numbers_, offer_cursor_, {}, {}, {}, ended_, {},
+  Head head{digest_,
+            config_,
+            arrivals_,
+            offers_,
+            queue_numbers_,
+            offer_cursor_,
+            {},
+            {},
+            {},
+            ended_,
+            {},
             {transfers_.begin(), transfers_.end()}};
   for (const auto& [id, worker] : workers_) head.workers.push_back(worker);
   for (const auto& [name, queue] : queues_) head.queues.push_back(queue);

@@ -35,8 +35,10 @@ void State::Index(Job& job, const TaskId& id, Task& task, bool in) {
   }
   if (Schedulable(job, spec, task)) {
     if (task.partial_missing > 0) {
-      if (in) c.blocked.Insert(id.task);
-      else c.blocked.Erase(id.task);
+      if (in)
+        c.blocked.Insert(id.task);
+      else
+        c.blocked.Erase(id.task);
     } else if (in) {
       PoolInsert(c.ready, id.task, task);
     } else {
@@ -44,8 +46,10 @@ void State::Index(Job& job, const TaskId& id, Task& task, bool in) {
     }
     if (!stage.by_input.empty()) {
       const bool waits = in && task.partial_missing == 0 && c.ready.fresh.Contains(id.task);
-      if (waits) stage.waiting_by_input.Insert(stage.input_place[id.task]);
-      else stage.waiting_by_input.Erase(stage.input_place[id.task]);
+      if (waits)
+        stage.waiting_by_input.Insert(stage.input_place[id.task]);
+      else
+        stage.waiting_by_input.Erase(stage.input_place[id.task]);
     }
     if (in) ++work_count_;
   }
@@ -53,8 +57,10 @@ void State::Index(Job& job, const TaskId& id, Task& task, bool in) {
   for (const Attempt& a : task.attempts) {
     if (!a.live() || a.inputs_done) continue;
     auto& fetching = c.fetching[task.partial_missing > 0 ? 1 : 0];
-    if (in) fetching.insert({id.task, a.number});
-    else fetching.erase({id.task, a.number});
+    if (in)
+      fetching.insert({id.task, a.number});
+    else
+      fetching.erase({id.task, a.number});
     job.fetching += step;
   }
 }
@@ -115,8 +121,7 @@ bool State::AnyFullReady(const Job& job, uint32_t stage) const {
 }
 
 bool State::InputsComplete(const Job& job, uint32_t stage, const Task& task) const {
-  return task.partial_missing == 0 &&
-         FullReady(job, stage, job.stages[stage].classes[task.task_class]);
+  return task.partial_missing == 0 && FullReady(job, stage, job.stages[stage].classes[task.task_class]);
 }
 
 bool State::Waiting(const AttemptId& id) const {
@@ -223,9 +228,8 @@ bool State::BelongsElsewhere(const StageSpec& spec, const Task& task, const Work
     if (better(other) && Room(other, other.used, spec.slot_kind, spec.memory_bytes)) return true;
   }
   if (task.failures < kFailuresAnywhere && task.environment_failures < kMaxEnvironmentFailures) return false;
-  return std::any_of(workers_.begin(), workers_.end(), [&](const auto& other) {
-    return better(other.second) && MayEverRun(spec, other.second);
-  });
+  return std::any_of(workers_.begin(), workers_.end(),
+                     [&](const auto& other) { return better(other.second) && MayEverRun(spec, other.second); });
 }
 
 const char* State::Word(const AttemptId& id) const {
@@ -251,9 +255,12 @@ void State::RankJob(const Job& job, int direction) {
     const JobRank rank = RankOf(job, kind);
     const auto move = [&](bool in, Ranked<JobRank>* index, uint32_t* spares) {
       if (!in) return;
-      if (spare) *spares += static_cast<uint32_t>(direction);
-      else if (direction > 0) index->Insert(rank);
-      else index->Erase(rank);
+      if (spare)
+        *spares += static_cast<uint32_t>(direction);
+      else if (direction > 0)
+        index->Insert(rank);
+      else
+        index->Erase(rank);
     };
     move(job.ready_stages[kind] > 0, &queue.ready[kind], &queue.spare_ready[kind]);
     move(job.early_stages[kind] > 0, &queue.early[kind], &queue.spare_early[kind]);
@@ -303,8 +310,10 @@ void State::RefreshWorker(Worker& w) {
     bool& was = w.is_free[KindIndex(kind)];
     if (is == was) continue;
     was = is;
-    if (is) free_[KindIndex(kind)].insert(w.id);
-    else free_[KindIndex(kind)].erase(w.id);
+    if (is)
+      free_[KindIndex(kind)].insert(w.id);
+    else
+      free_[KindIndex(kind)].erase(w.id);
   }
   roll_[w.in_roll] = {w.id, w.alive && !w.draining, w.is_free};
 }
@@ -336,8 +345,10 @@ void State::Refresh(Job& job, uint32_t s) {
       RankJob(job, +1);
       CountGuarantee(job);
     }
-    if (on) index->insert(key);
-    else index->erase(key);
+    if (on)
+      index->insert(key);
+    else
+      index->erase(key);
     if (on) ++work_count_;
   };
   set(ready, &stage.in_ready, &ready_[kind], &job.ready_stages[kind]);
@@ -408,7 +419,8 @@ void State::BuildByInput(Stage& stage) {
   stage.waiting_by_input = IndexSet(n);
   stage.input_place.resize(n);
   for (uint32_t t = 0; t < n; ++t) stage.by_input.push_back(t);
-  std::stable_sort(stage.by_input.begin(), stage.by_input.end(), [&](uint32_t a, uint32_t b) { return bytes(a) > bytes(b); });
+  std::stable_sort(stage.by_input.begin(), stage.by_input.end(),
+                   [&](uint32_t a, uint32_t b) { return bytes(a) > bytes(b); });
   for (uint32_t i = 0; i < n; ++i) stage.input_place[stage.by_input[i]] = i;
 }
 

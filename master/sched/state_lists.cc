@@ -64,8 +64,10 @@ void State::SetSpeculable(const Job& job, uint32_t stage, bool is) {
   std::set<StageKey>& of_list = lists_.at(job.list->text).speculable[kind];
   if (!of_list.empty()) speculating_[kind].erase(*of_list.begin());
   for (std::set<StageKey>* index : {&speculable_[kind], &of_list}) {
-    if (is) index->insert(key);
-    else index->erase(key);
+    if (is)
+      index->insert(key);
+    else
+      index->erase(key);
   }
   if (!of_list.empty()) speculating_[kind][*of_list.begin()] = job.list;
 }
@@ -78,8 +80,10 @@ void State::CountAttempt(const Attempt& a, std::array<CauseCount, kCauses>* caus
 
 void State::CountEnd(const Attempt& a, CauseCount* count) {
   if (a.holds_slot()) return;
-  if (a.state == AttemptState::kCommitted) ++count->won;
-  else count->wasted = count->wasted + (a.ended_at - a.launched_at);
+  if (a.state == AttemptState::kCommitted)
+    ++count->won;
+  else
+    count->wasted = count->wasted + (a.ended_at - a.launched_at);
 }
 
 std::string State::CheckLists() const {

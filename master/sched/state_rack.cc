@@ -91,7 +91,8 @@ std::string State::CheckRacks() const {
       for (const Task& task : stage.tasks) CountRacks(fresh, task, +1);
       fresh.racks.resize(std::max(fresh.racks.size(), stage.racks.size()));  // what became all 0 stays
       const bool same = fresh.racks == stage.racks && fresh.racks_used == stage.racks_used;
-      if (!same || fresh.begun_in_racks != stage.begun_in_racks) return Name(id) + ": what racks have of a stage is wrong";
+      if (!same || fresh.begun_in_racks != stage.begun_in_racks)
+        return Name(id) + ": what racks have of a stage is wrong";
     }
   }
   return "";

@@ -28,13 +28,12 @@ void Move(Ranked<T>& set, bool was, const T& old, bool is, const T& value) {
 bool Same(const StageStatistics& a, const StageStatistics& b) {
   return a.by_rate.All() == b.by_rate.All() && a.by_score.All() == b.by_score.All() &&
          a.by_start.All() == b.by_start.All() && a.rates.All() == b.rates.All() &&
-         a.durations.All() == b.durations.All() && a.ends.All() == b.ends.All() &&
-         a.scores == b.scores && a.running == b.running &&
-         a.phase_ns == b.phase_ns && a.phase_n == b.phase_n && a.measured_ns == b.measured_ns && a.measured_bytes == b.measured_bytes &&
-         a.measured_work == b.measured_work && a.measured == b.measured && a.wrapup_ns == b.wrapup_ns &&
-         a.lag_ns == b.lag_ns && a.sampled == b.sampled && a.told.All() == b.told.All() && a.costs.All() == b.costs.All() &&
-         a.wrapups.All() == b.wrapups.All() && a.by_worker == b.by_worker &&
-         a.by_cost.All() == b.by_cost.All() && a.doubled == b.doubled;
+         a.durations.All() == b.durations.All() && a.ends.All() == b.ends.All() && a.scores == b.scores &&
+         a.running == b.running && a.phase_ns == b.phase_ns && a.phase_n == b.phase_n &&
+         a.measured_ns == b.measured_ns && a.measured_bytes == b.measured_bytes && a.measured_work == b.measured_work &&
+         a.measured == b.measured && a.wrapup_ns == b.wrapup_ns && a.lag_ns == b.lag_ns && a.sampled == b.sampled &&
+         a.told.All() == b.told.All() && a.costs.All() == b.costs.All() && a.wrapups.All() == b.wrapups.All() &&
+         a.by_worker == b.by_worker && a.by_cost.All() == b.by_cost.All() && a.doubled == b.doubled;
 }
 
 bool Sampled(uint32_t task, size_t tasks) {
@@ -125,10 +124,14 @@ void Count(const Rating& r, WorkerId worker, bool in, JobStatistics* s) {
   WorkerProgress& p = it->second;
   if (p.attempts > 0) s->by_progress.Erase(p.scores);
   p.scores += in ? r.score : -r.score;
-  if (in) ++p.attempts;
-  else --p.attempts;
-  if (p.attempts > 0) s->by_progress.Insert(p.scores);
-  else s->progress.erase(it);
+  if (in)
+    ++p.attempts;
+  else
+    --p.attempts;
+  if (p.attempts > 0)
+    s->by_progress.Insert(p.scores);
+  else
+    s->progress.erase(it);
 }
 
 // The attempt's share by its new values, in place of that by its old ones.
@@ -147,7 +150,8 @@ void Recount(const Rating& was, const Rating& is, WorkerId worker, JobStatistics
 }  // namespace
 
 double PhaseShare(const Sample& s) {
-  return s.total_bytes == 0 ? 0 : std::min(1.0, static_cast<double>(s.taken_bytes) / static_cast<double>(s.total_bytes));
+  return s.total_bytes == 0 ? 0
+                            : std::min(1.0, static_cast<double>(s.taken_bytes) / static_cast<double>(s.total_bytes));
 }
 
 int64_t ScoreOf(const Attempt& a) {
@@ -155,8 +159,10 @@ int64_t ScoreOf(const Attempt& a) {
   if (a.samples.empty()) return 0;
   const Sample& s = a.samples.back();
   double part = PhaseShare(s);
-  if (s.phase > 3) part = 1;
-  else if (s.phase > 0) part = (s.phase - 1 + part) / 3;
+  if (s.phase > 3)
+    part = 1;
+  else if (s.phase > 0)
+    part = (s.phase - 1 + part) / 3;
   return static_cast<int64_t>(part * static_cast<double>(kWholeScore));
 }
 
@@ -169,8 +175,8 @@ uint32_t TimesFailed(const Task& task) {
 bool Copied(const Task& task) {
   for (const Attempt& a : task.attempts) {
     if (a.cause != Cause::kSpeculative || a.generation != task.generation) continue;
-    const bool no_fault = a.state == AttemptState::kDiscarded ||
-                          (a.state == AttemptState::kFailed && a.failure == FailureKind::kLost);
+    const bool no_fault =
+        a.state == AttemptState::kDiscarded || (a.state == AttemptState::kFailed && a.failure == FailureKind::kLost);
     if (!no_fault) return true;
   }
   return false;
@@ -240,7 +246,8 @@ void State::RerateReported(const AttemptId& id, Attempt& a) {
   if (uncounted.empty()) uncounted_.insert(id.task.stage_id());
   uncounted.emplace_back(id.task.task, id.number);
   // Where nobody looks for days, what has ended meanwhile would stay for days. Half of these have, at least.
-  if (uncounted.size() > 2 * job.stages[id.task.stage].statistics.running + kLeastKept) CountReports(job, id.task.stage);
+  if (uncounted.size() > 2 * job.stages[id.task.stage].statistics.running + kLeastKept)
+    CountReports(job, id.task.stage);
 }
 
 size_t State::uncounted() const {
@@ -276,7 +283,8 @@ const StageStatistics& State::Counted(const StageId& id) const {
 void State::Rerate(Job& job, const TaskId& id, Attempt& a) {
   a.uncounted = false;
   Stage& stage = job.stages[id.stage];
-  const Rating rating = RatingOf(job.graph.stages[id.stage], stage.tasks[id.task], a, Sampled(id.task, stage.tasks.size()));
+  const Rating rating =
+      RatingOf(job.graph.stages[id.stage], stage.tasks[id.task], a, Sampled(id.task, stage.tasks.size()));
   if (rating == a.rating) return;
   StageStatistics& s = stage.statistics;
   const bool had = s.speculable();
@@ -297,8 +305,10 @@ void State::RerateTask(const TaskId& id) {
   Stage& stage = job.stages[id.stage];
   StageStatistics& s = stage.statistics;
   const bool had = s.speculable();
-  if (Doubled(job.graph.stages[id.stage], stage.tasks[id.task])) s.doubled.insert(id.task);
-  else s.doubled.erase(id.task);
+  if (Doubled(job.graph.stages[id.stage], stage.tasks[id.task]))
+    s.doubled.insert(id.task);
+  else
+    s.doubled.erase(id.task);
   if (had != s.speculable()) SetSpeculable(job, id.stage, !had);
   for (Attempt& a : stage.tasks[id.task].attempts) Rerate(job, id, a);
 }
@@ -338,18 +348,19 @@ std::string State::CheckStatistics() const {
           if (a.holds_slot() && a.cause == Cause::kOpportunistic) lent.insert({{id, s, t}, a.number});
           if (!job.list->statistics.any || !job.running()) continue;
           if (a.uncounted && uncounted.count({t, a.number}) == 0) return Name(id) + ": a report is lost";
-          const Rating rating = a.uncounted ? a.rating : RatingOf(spec, task, a, Sampled(t, job.stages[s].tasks.size()));
+          const Rating rating =
+              a.uncounted ? a.rating : RatingOf(spec, task, a, Sampled(t, job.stages[s].tasks.size()));
           Change({}, rating, {t, a.number}, a.worker, job.list->statistics, &of_stage);
           if (job.list->statistics.workers) Count(rating, a.worker, true, &of_job);
         }
       }
-      if (uncounted.empty() == (uncounted_.count({id, s}) > 0)) return Name(id) + ": a stage with late reports is not known";
+      if (uncounted.empty() == (uncounted_.count({id, s}) > 0))
+        return Name(id) + ": a stage with late reports is not known";
       if (!Same(of_stage, job.stages[s].statistics)) return Name(id) + ": a stage's statistics are wrong";
       if (!of_stage.speculable()) continue;
       speculable[KindIndex(spec.slot_kind)].insert({-int64_t{job.priority}, job.arrival, {id, s}});
     }
-    if (of_job.progress != job.statistics.progress ||
-        of_job.by_progress.All() != job.statistics.by_progress.All()) {
+    if (of_job.progress != job.statistics.progress || of_job.by_progress.All() != job.statistics.by_progress.All()) {
       return Name(id) + ": the progress of its workers is wrong";
     }
   }

@@ -42,19 +42,19 @@ struct Rating {
   bool candidate = false;  // it runs alone, and its task may get a copy
   // It runs, the only live attempt of its task but for clones on lent slots, and the task may be copied or begun anew.
   bool alone = false;
-  bool sampled = false;    // it is one of those that stand for the stage (kCostsKept)
-  double rate = 0;         // score per second when it last reported; 0 = not known
-  int64_t score = 0;       // billionths
-  int64_t started = 0;     // ns
-  int64_t lasted = 0;      // ns, of finished ones
-  uint64_t bytes = 0;      // of its input, of finished ones; 0 = not known
-  double cost = 0;         // ns per byte of its input: that it took, or is predicted to take; 0 = not known
+  bool sampled = false;  // it is one of those that stand for the stage (kCostsKept)
+  double rate = 0;       // score per second when it last reported; 0 = not known
+  int64_t score = 0;     // billionths
+  int64_t started = 0;   // ns
+  int64_t lasted = 0;    // ns, of finished ones
+  uint64_t bytes = 0;    // of its input, of finished ones; 0 = not known
+  double cost = 0;       // ns per byte of its input: that it took, or is predicted to take; 0 = not known
   // ns per byte that its whole input takes it, without the wait for inputs; of one that runs, predicted once it
   // has reported enough (State::RatingOf); 0 = not known.
   double told = 0;
-  int64_t work = 0;        // ns, of finished ones: `lasted` without the wait for inputs
-  int64_t wrapup = 0;      // ns, of finished ones: from the last byte of input to the end
-  int64_t lag = 0;         // ns: from launch to start
+  int64_t work = 0;    // ns, of finished ones: `lasted` without the wait for inputs
+  int64_t wrapup = 0;  // ns, of finished ones: from the last byte of input to the end
+  int64_t lag = 0;     // ns: from launch to start
   // ns that each phase of a reduce takes it, from begin to end: as measured, or by its rate in the one
   // that it is in; 0 = not known.
   std::array<int64_t, 3> phases{};
@@ -75,28 +75,28 @@ inline constexpr uint32_t kCostsKept = 1024;
 struct StageStatistics {
   uint64_t changes = 0;  // rises with each change of the rest
   // Of candidates.
-  Ranked<std::pair<double, AttemptKey>> by_rate;    // only known rates
+  Ranked<std::pair<double, AttemptKey>> by_rate;  // only known rates
   Ranked<std::pair<int64_t, AttemptKey>> by_score;
   Ranked<std::pair<int64_t, AttemptKey>> by_start;
   // Of attempts that run or finished.
   Ranked<double> rates;  // only known rates
   int64_t scores = 0;    // their sum
   uint32_t running = 0;
-  int64_t lag_ns = 0;    // likewise
-  uint32_t sampled = 0;  // how many stand for the stage, and
-  Ranked<double> told;   // ns per byte that they tell
-  std::array<int64_t, 3> phase_ns{};   // of those that know the phase's time (Rating::phases): its sum,
-  std::array<uint32_t, 3> phase_n{};   // and how many they are
+  int64_t lag_ns = 0;                 // likewise
+  uint32_t sampled = 0;               // how many stand for the stage, and
+  Ranked<double> told;                // ns per byte that they tell
+  std::array<int64_t, 3> phase_ns{};  // of those that know the phase's time (Rating::phases): its sum,
+  std::array<uint32_t, 3> phase_n{};  // and how many they are
   // Of finished ones.
-  Ranked<int64_t> durations;  // ns
-  Ranked<int64_t> ends;       // ns: when they did
-  int64_t measured_ns = 0;    // durations of those whose input is known,
-  uint64_t measured_bytes = 0;  // and these inputs
-  int64_t measured_work = 0;    // and how long they took without the wait for inputs
-  uint32_t measured = 0;        // how many these are
-  int64_t wrapup_ns = 0;                  // the sum, of all finished ones
-  Ranked<double> costs;                   // ns per byte, of the sampled
-  Ranked<int64_t> wrapups;                // ns, likewise
+  Ranked<int64_t> durations;               // ns
+  Ranked<int64_t> ends;                    // ns: when they did
+  int64_t measured_ns = 0;                 // durations of those whose input is known,
+  uint64_t measured_bytes = 0;             // and these inputs
+  int64_t measured_work = 0;               // and how long they took without the wait for inputs
+  uint32_t measured = 0;                   // how many these are
+  int64_t wrapup_ns = 0;                   // the sum, of all finished ones
+  Ranked<double> costs;                    // ns per byte, of the sampled
+  Ranked<int64_t> wrapups;                 // ns, likewise
   std::map<WorkerId, WorkDone> by_worker;  // of those whose input is known
   // The dearest first: (-cost, attempt) of those alone.
   Ranked<std::pair<double, AttemptKey>> by_cost;

@@ -46,9 +46,7 @@ class View {
     return fact == nullptr ? 0 : std::get<int64_t>(*fact);
   }
   // When it is to be woken for this id.
-  const Instant* FindTimer(uint64_t id) const {
-    return state_.FindTimer(owner(), id);
-  }
+  const Instant* FindTimer(uint64_t id) const { return state_.FindTimer(owner(), id); }
   // Under which its facts and timers stand: the policy's name, and for a job's own list its mark.
   std::string owner() const { return std::string(policy_) + (list_ == nullptr ? "" : list_->suffix); }
 

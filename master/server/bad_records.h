@@ -24,8 +24,7 @@ class BadRecords {
   std::string Excess(const JobView& job, TaskId task, const FinishedExtra& extra,
                      const std::vector<std::string>& samples);
   // It did commit.
-  void Committed(const JobView& job, TaskId task, const FinishedExtra& extra,
-                 const std::vector<std::string>& samples);
+  void Committed(const JobView& job, TaskId task, const FinishedExtra& extra, const std::vector<std::string>& samples);
   void Forget(JobId job) { jobs_.erase(job); }
 
  private:

@@ -153,8 +153,10 @@ Brain::Fed Brain::FeedOne(sched::Event event, std::string extra) {
     if (const auto* commit = std::get_if<sched::CommitJob>(&decision)) {
       MR_CHECK(ApplyCommit(commit->job, record.extra, fed.sequence).ok());
     }
-    if (holds_effects_) held_effects_.emplace_back(decision, fed.sequence);
-    else CarryOut(decision, fed.sequence);
+    if (holds_effects_)
+      held_effects_.emplace_back(decision, fed.sequence);
+    else
+      CarryOut(decision, fed.sequence);
   }
   return fed;
 }

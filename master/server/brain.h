@@ -29,13 +29,13 @@
 #include "master/sched/policies/admission.h"
 #include "master/sched/scheduler.h"
 #include "master/sched/state.h"
-#include "master/server/job_table.h"
-#include "master/server/partition_sizes.h"
-#include "master/server/loop.h"
 #include "master/server/bad_records.h"
 #include "master/server/epochs.h"
 #include "master/server/fat_partitions.h"
+#include "master/server/job_table.h"
+#include "master/server/loop.h"
 #include "master/server/outlets.h"
+#include "master/server/partition_sizes.h"
 #include "master/server/planner.h"
 #include "master/server/publisher.h"
 #include "master/server/random_operators.h"
@@ -70,17 +70,17 @@ class Brain {
     uint64_t snapshot_bytes = 64ull << 20;  // of journal, after which a snapshot is made
     size_t ended_jobs = kEndedJobs;         // that the job table keeps
     uint64_t fat_partition_bytes = kFatBytes;
-    uint32_t scheduler_version = sched::kSchedulerVersion;  // tests say another one
-    std::shared_ptr<ProfileStore> profiles;  // of earlier runs; null: none are kept
-    Duration effects_lease = kEffectsLease;  // of attempts with side effects
-    size_t open_jobs = kOpenJobs;            // planned or unfinished; more are refused
+    uint32_t scheduler_version = sched::kSchedulerVersion;          // tests say another one
+    std::shared_ptr<ProfileStore> profiles;                         // of earlier runs; null: none are kept
+    Duration effects_lease = kEffectsLease;                         // of attempts with side effects
+    size_t open_jobs = kOpenJobs;                                   // planned or unfinished; more are refused
     RetentionLimits libraries = {8ull << 30, Seconds(30 * 86400)};  // operator libraries and side files
     Duration staging_age = Seconds(600);   // since the end of its job, after which what is left of its staging goes
     Duration housekeeping = Seconds(60);   // between two looks at both
-    bool cluster_known = false;              // it has been before: that there is no journal is a loss
-    std::optional<uint64_t> accept_loss;     // the number that a refused start named
-    size_t record_bytes = kRecordBytes;  // of the journal, at most, for a job's plan or its commit; tests say less
-    std::function<Instant()> clock = Now;    // of the host; a test has its own
+    bool cluster_known = false;            // it has been before: that there is no journal is a loss
+    std::optional<uint64_t> accept_loss;   // the number that a refused start named
+    size_t record_bytes = kRecordBytes;    // of the journal, at most, for a job's plan or its commit; tests say less
+    std::function<Instant()> clock = Now;  // of the host; a test has its own
   };
   Brain(Options options, Loop& loop, Outlets& outlets);
   Duration effects_lease() const { return options_.effects_lease; }
@@ -445,9 +445,9 @@ class Brain {
   dfs::Namespace namespace_;
   std::map<WorkerId, std::pair<Instant, dfs::DrainBlocks>> blocks_kept_;  // and when they were looked at
   dfs::RepairCounts counted_, counting_;  // the last walk over all blocks; the one under way
-  BlockId count_from_;                // not valid: none is under way
-  uint64_t dfs_sequence_ = 0;  // of the last hard record of the block store
-  bool journal_full_ = false;  // its disk is: nothing new is taken
+  BlockId count_from_;                    // not valid: none is under way
+  uint64_t dfs_sequence_ = 0;             // of the last hard record of the block store
+  bool journal_full_ = false;             // its disk is: nothing new is taken
 
   std::atomic<uint32_t> epoch_{0};
   uint32_t first_epoch_ = 0;  // of this process; a loss may raise epoch_
@@ -457,7 +457,7 @@ class Brain {
   std::atomic<bool> loss_open_{false};
   uint32_t next_job_ = 1;
   bool replaying_ = true;
-  bool holds_effects_ = true;  // until the end of BeginEpoch
+  bool holds_effects_ = true;                                       // until the end of BeginEpoch
   std::vector<std::pair<sched::Decision, uint64_t>> held_effects_;  // with the sequence of their record
   // The last master was of another kSchedulerVersion: the scheduler knows nothing, the tables what
   // the hard records say.
@@ -468,7 +468,7 @@ class Brain {
   LivedClock lived_;
   Instant judge_from_;  // on the lived axis: what had been waiting for this master to move on has been heard by then
   Duration promised_wait_;  // the newest LeaseSet of the journal that was replayed
-  Instant no_room_until_;  // lived: when a job fails, if no worker has room until then; 0: one has
+  Instant no_room_until_;   // lived: when a job fails, if no worker has room until then; 0: one has
   // From when (lived) on a shorter one holds: until then children live on the lease of the master before this one.
   std::optional<std::pair<Instant, Duration>> shorter_wait_;
   Instant stamp_base_{1'000'000'000}, stamp_start_, last_stamp_;  // stamp_start_: lived
@@ -488,14 +488,14 @@ class Brain {
   std::map<JobId, std::vector<std::function<void()>>> foretelling_;
   std::deque<std::function<void()>> unsettled_;  // see WhenSettled
 
-  std::multiset<std::pair<std::string, uint64_t>> timers_;   // armed, of policies
+  std::multiset<std::pair<std::string, uint64_t>> timers_;  // armed, of policies
   std::multimap<std::pair<std::string, uint64_t>, Instant> replayed_timers_;
   RandomOperators random_operators_;
   BadRecords bad_records_;
   PartitionSizes partition_sizes_;
   std::set<StageId> late_plans_;  // asked for, and answered when their inputs' sizes are known
   SkewTable skew_;
-  std::map<std::string, sched::QueueSet> queues_;  // as operators set them, under whatever build
+  std::map<std::string, sched::QueueSet> queues_;   // as operators set them, under whatever build
   std::set<std::pair<JobId, uint32_t>> unplanned_;  // asked for in the replay, not answered
   std::set<JobId> unpublished_, uncleaned_;
   std::set<sched::Copy, bool (*)(const sched::Copy&, const sched::Copy&)> probing_;
@@ -509,7 +509,7 @@ class Brain {
   struct Outgoing {
     std::vector<Queued> commands;
     std::vector<std::pair<uint64_t, Verdict>> verdicts;  // by number of the report
-    bool due = false;       // not to be kept for company any more
+    bool due = false;                                    // not to be kept for company any more
     bool due_armed = false;
   };
   Message NextBatch(WorkerView* worker, Outgoing* out);

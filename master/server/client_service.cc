@@ -194,8 +194,9 @@ class ClientService final : public rpc::MasterForClient::Server {
     auto answer = MakeAnswer<Submitted>(shell_.kj());
     shell_.PostToMaster([brain = &shell_.brain(), bytes = CanonicalBytes(params.getSpec()), spec = *std::move(spec),
                          submission, fulfill = std::move(answer.fulfill)]() mutable {
-      brain->Submit(std::move(bytes), std::move(spec), submission,
-                    [fulfill](Status status, JobId job) { fulfill({std::move(status), job}); });
+      brain->Submit(std::move(bytes), std::move(spec), submission, [fulfill](Status status, JobId job) {
+        fulfill({std::move(status), job});
+      });
     });
     return answer.promise.then([context](Submitted submitted) mutable {
       FaultPoint("accepted");
@@ -216,13 +217,13 @@ class ClientService final : public rpc::MasterForClient::Server {
     const uint64_t watcher = shell_.NextId();
     shell_.watchers().emplace(watcher, params.getWatcher());
     auto handle = kj::heap<WatchHandle>(shell_, watcher, hold_.lock(), watches_);
-    return shell_.Ask([watcher, job = rpc::FromWire(params.getJob())](Brain& brain) {
-      return brain.Watch(watcher, job);
-    }).then([context, handle = kj::mv(handle)](Status status) mutable {
-      auto results = context.getResults();
-      rpc::ToOutcome(status, results.initOutcome());
-      if (status.ok()) results.setHandle(kj::mv(handle));
-    });
+    return shell_
+        .Ask([watcher, job = rpc::FromWire(params.getJob())](Brain& brain) { return brain.Watch(watcher, job); })
+        .then([context, handle = kj::mv(handle)](Status status) mutable {
+          auto results = context.getResults();
+          rpc::ToOutcome(status, results.initOutcome());
+          if (status.ok()) results.setHandle(kj::mv(handle));
+        });
   }
 
   kj::Promise<void> job(JobContext context) override {
@@ -240,8 +241,8 @@ class ClientService final : public rpc::MasterForClient::Server {
   }
   kj::Promise<void> tasks(TasksContext context) override {
     return Fill<rpc::MasterForClient::TasksResults>(
-        context, [id = rpc::FromWire(context.getParams().getJob()), from = context.getParams().getFrom()](
-                     Brain& brain, auto out) {
+        context, [id = rpc::FromWire(context.getParams().getJob()), from = context.getParams().getFrom()](Brain& brain,
+                                                                                                          auto out) {
           const Status status = brain.FillTasks(id, from, out);
           rpc::ToOutcome(status, out.initOutcome());
         });
@@ -256,8 +257,8 @@ class ClientService final : public rpc::MasterForClient::Server {
   }
   kj::Promise<void> counters(CountersContext context) override {
     return Fill<rpc::MasterForClient::CountersResults>(
-        context, [id = rpc::FromWire(context.getParams().getJob()), from = context.getParams().getFrom()](
-                     Brain& brain, auto out) {
+        context, [id = rpc::FromWire(context.getParams().getJob()), from = context.getParams().getFrom()](Brain& brain,
+                                                                                                          auto out) {
           const Status status = brain.FillCounters(id, from, out);
           rpc::ToOutcome(status, out.initOutcome());
         });
@@ -288,9 +289,8 @@ class ClientService final : public rpc::MasterForClient::Server {
     shell_.PostToMaster([brain = &shell_.brain(), id = rpc::FromWire(params.getJob()),
                          why = std::string(params.getWhy().cStr()).substr(0, 1000),
                          fulfill = std::move(answer.fulfill)] { brain->KillJob(id, why, fulfill); });
-    return answer.promise.then([context](Status status) mutable {
-      rpc::ToOutcome(status, context.getResults().initOutcome());
-    });
+    return answer.promise.then(
+        [context](Status status) mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });
   }
 
   kj::Promise<void> why(WhyContext context) override {
@@ -312,46 +312,49 @@ class ClientService final : public rpc::MasterForClient::Server {
       std::string worker, text;
     };
     const auto attempt = rpc::FromWire(context.getParams().getAttempt());
-    return shell_.Ask([attempt](Brain& brain) {
-      const AttemptView* view = brain.jobs().Find(attempt);
-      if (view == nullptr) return Known{NotFound("there is no such attempt"), 0, false, "", ""};
-      // A worker that was started again has the logs of its earlier lives.
-      const WorkerView* worker = brain.workers().Find(view->worker);
-      return Known{Status::Ok(), worker == nullptr || !worker->alive ? 0 : worker->session,
-                   worker != nullptr && worker->info.incarnation == view->incarnation, Name(view->worker),
-                   view->stderr_tail.empty() ? view->message : view->stderr_tail};
-    }).then([this, context, attempt](Known known) mutable -> kj::Promise<void> {
-      rpc::ToOutcome(known.status, context.getResults().initOutcome());
-      if (!known.status.ok()) return kj::READY_NOW;
-      // Where the worker has nothing (any more), what the master kept is the answer.
-      auto kept = [context, text = known.text](const std::string& why) mutable {
-        context.getResults().setText(text.c_str());
-        context.getResults().setNote(
-            (why + (text.empty() || why.empty() ? "" : "; this is what its report said")).c_str());
-      };
-      const auto session = shell_.sessions().find(known.session);
-      if (session == shell_.sessions().end()) {
-        kept("its log is on " + known.worker + ", which is gone");
-        return kj::READY_NOW;
-      }
-      auto request = session->second.logRequest();
-      rpc::ToWire(attempt, request.initAttempt());
-      return shell_.kj()
-          .timer()
-          .timeoutAfter(kLogTimeout, request.send())
-          .then(
-              [context, kept, known](auto response) mutable {
-                const Status read = rpc::FromOutcome(response.getOutcome());
-                if (read.ok()) return context.getResults().setText(response.getText());
-                // A log is made with its first byte.
-                const bool silent = read.code() == Code::kNotFound && known.same_life;
-                kept(!silent ? known.worker + " cannot read its log: " + read.message() : known.text.empty() ? ""
-                    : "it wrote nothing");
-              },
-              [kept, worker = known.worker](kj::Exception&&) mutable {
-                kept("its log is on " + worker + ", which does not answer");
-              });
-    });
+    return shell_
+        .Ask([attempt](Brain& brain) {
+          const AttemptView* view = brain.jobs().Find(attempt);
+          if (view == nullptr) return Known{NotFound("there is no such attempt"), 0, false, "", ""};
+          // A worker that was started again has the logs of its earlier lives.
+          const WorkerView* worker = brain.workers().Find(view->worker);
+          return Known{Status::Ok(), worker == nullptr || !worker->alive ? 0 : worker->session,
+                       worker != nullptr && worker->info.incarnation == view->incarnation, Name(view->worker),
+                       view->stderr_tail.empty() ? view->message : view->stderr_tail};
+        })
+        .then([this, context, attempt](Known known) mutable -> kj::Promise<void> {
+          rpc::ToOutcome(known.status, context.getResults().initOutcome());
+          if (!known.status.ok()) return kj::READY_NOW;
+          // Where the worker has nothing (any more), what the master kept is the answer.
+          auto kept = [context, text = known.text](const std::string& why) mutable {
+            context.getResults().setText(text.c_str());
+            context.getResults().setNote(
+                (why + (text.empty() || why.empty() ? "" : "; this is what its report said")).c_str());
+          };
+          const auto session = shell_.sessions().find(known.session);
+          if (session == shell_.sessions().end()) {
+            kept("its log is on " + known.worker + ", which is gone");
+            return kj::READY_NOW;
+          }
+          auto request = session->second.logRequest();
+          rpc::ToWire(attempt, request.initAttempt());
+          return shell_.kj()
+              .timer()
+              .timeoutAfter(kLogTimeout, request.send())
+              .then(
+                  [context, kept, known](auto response) mutable {
+                    const Status read = rpc::FromOutcome(response.getOutcome());
+                    if (read.ok()) return context.getResults().setText(response.getText());
+                    // A log is made with its first byte.
+                    const bool silent = read.code() == Code::kNotFound && known.same_life;
+                    kept(!silent              ? known.worker + " cannot read its log: " + read.message()
+                         : known.text.empty() ? ""
+                                              : "it wrote nothing");
+                  },
+                  [kept, worker = known.worker](kj::Exception&&) mutable {
+                    kept("its log is on " + worker + ", which does not answer");
+                  });
+        });
   }
 
   kj::Promise<void> libraryKnown(LibraryKnownContext context) override {
@@ -379,20 +382,21 @@ class ClientService final : public rpc::MasterForClient::Server {
     }
     auto answer = MakeAnswer<Status>(shell_.kj());
     // A name of this connection's own: two uploads of one library do not meet.
-    shell_.pool().Post([directory = shell_.options().directory + "/lib",
-                        part = "." + sha256 + "." + std::to_string(connection_) + ".part", sha256, total, offset,
-                        bytes = std::string(reinterpret_cast<const char*>(data.begin()), data.size()),
-                        fulfill = std::move(answer.fulfill)] {
-      fulfill(StorePiece(directory, part, sha256, total, offset, bytes));
-    });
+    shell_.pool().Post(
+        [directory = shell_.options().directory + "/lib",
+         part = "." + sha256 + "." + std::to_string(connection_) + ".part", sha256, total, offset,
+         bytes = std::string(reinterpret_cast<const char*>(data.begin()), data.size()),
+         fulfill = std::move(answer.fulfill)] { fulfill(StorePiece(directory, part, sha256, total, offset, bytes)); });
     const bool last = offset + data.size() == total;
-    return answer.promise.then([this, sha256, last](Status status) -> kj::Promise<Status> {
-      if (!status.ok() || !last) return status;
-      return shell_.Ask([sha256](Brain& brain) {
-        brain.LibraryStored(sha256);
-        return Status::Ok();
-      });
-    }).then([context](Status status) mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });
+    return answer.promise
+        .then([this, sha256, last](Status status) -> kj::Promise<Status> {
+          if (!status.ok() || !last) return status;
+          return shell_.Ask([sha256](Brain& brain) {
+            brain.LibraryStored(sha256);
+            return Status::Ok();
+          });
+        })
+        .then([context](Status status) mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });
   }
 
   kj::Promise<void> files(FilesContext context) override {
@@ -426,12 +430,10 @@ class ClientService final : public rpc::MasterForClient::Server {
     Brain::QueueWish wish{params.getQueue().cStr(), {}, share(params.getMinShare()), share(params.getMaxShare())};
     if (params.getWeight() != 0) wish.weight = params.getWeight();
     auto answer = MakeAnswer<Status>(shell_.kj());
-    shell_.PostToMaster([brain = &shell_.brain(), wish, fulfill = std::move(answer.fulfill)] {
-      brain->SetQueue(wish, fulfill);
-    });
-    return answer.promise.then([context](Status status) mutable {
-      rpc::ToOutcome(status, context.getResults().initOutcome());
-    });
+    shell_.PostToMaster(
+        [brain = &shell_.brain(), wish, fulfill = std::move(answer.fulfill)] { brain->SetQueue(wish, fulfill); });
+    return answer.promise.then(
+        [context](Status status) mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });
   }
 
   kj::Promise<void> profile(ProfileContext context) override {
@@ -446,9 +448,8 @@ class ClientService final : public rpc::MasterForClient::Server {
     }
     using All = Result<std::vector<StoredProfile>>;
     auto answer = MakeAnswer<std::shared_ptr<All>>(shell_.kj());
-    shell_.pool().Post([store, name, fulfill = std::move(answer.fulfill)] {
-      fulfill(std::make_shared<All>(store->FindAll(name)));
-    });
+    shell_.pool().Post(
+        [store, name, fulfill = std::move(answer.fulfill)] { fulfill(std::make_shared<All>(store->FindAll(name))); });
     return answer.promise.then([context, name, index, from](std::shared_ptr<All> all) mutable {
       auto results = context.getResults();
       rpc::ToOutcome(FillProfile(name, *all, index, from, results), results.initOutcome());
@@ -522,9 +523,8 @@ class ClientService final : public rpc::MasterForClient::Server {
     auto answer = MakeAnswer<Status>(shell_.kj());
     shell_.PostToMaster([brain = &shell_.brain(), id = WorkerId{params.getWorker()}, on = params.getOn(),
                          fulfill = std::move(answer.fulfill)] { brain->Drain(id, on, fulfill); });
-    return answer.promise.then([context](Status status) mutable {
-      rpc::ToOutcome(status, context.getResults().initOutcome());
-    });
+    return answer.promise.then(
+        [context](Status status) mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });
   }
 
   kj::Promise<void> drainStatus(DrainStatusContext context) override {
@@ -541,9 +541,8 @@ class ClientService final : public rpc::MasterForClient::Server {
     auto answer = MakeAnswer<Status>(shell_.kj());
     shell_.PostToMaster([brain = &shell_.brain(), id = WorkerId{params.getWorker()}, on = params.getOn(),
                          fulfill = std::move(answer.fulfill)] { brain->Exclude(id, on, fulfill); });
-    return answer.promise.then([context](Status status) mutable {
-      rpc::ToOutcome(status, context.getResults().initOutcome());
-    });
+    return answer.promise.then(
+        [context](Status status) mutable { rpc::ToOutcome(status, context.getResults().initOutcome()); });
   }
 
   kj::Promise<void> decisions(DecisionsContext context) override {
@@ -559,13 +558,15 @@ class ClientService final : public rpc::MasterForClient::Server {
   // Lets the master's thread write a results struct, and copies it into the answer.
   template <class Results, class Context, class F>
   kj::Promise<void> Fill(Context context, F fill) {
-    return shell_.Ask([fill = std::move(fill)](Brain& brain) -> Message {
-      auto message = std::make_shared<capnp::MallocMessageBuilder>();
-      fill(brain, message->initRoot<Results>());
-      return message;
-    }).then([context](Message message) mutable {
-      context.setResults(message->template getRoot<Results>().asReader());
-    });
+    return shell_
+        .Ask([fill = std::move(fill)](Brain& brain) -> Message {
+          auto message = std::make_shared<capnp::MallocMessageBuilder>();
+          fill(brain, message->initRoot<Results>());
+          return message;
+        })
+        .then([context](Message message) mutable {
+          context.setResults(message->template getRoot<Results>().asReader());
+        });
   }
 
   Shell& shell_;

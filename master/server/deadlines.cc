@@ -22,8 +22,7 @@ std::string SlotsText(uint32_t n) { return std::to_string(n) + (n == 1 ? " slot"
 // REQUIRES one that is not admitted. chain: of tasks, whose length is the answer's critical path.
 std::string WhyNot(const sched::Admission& a, uint32_t slots, const std::string& chain) {
   switch (a.answer) {
-    case sched::Admission::Answer::kAdmitted:
-      break;
+    case sched::Admission::Answer::kAdmitted: break;
     case sched::Admission::Answer::kBelowCriticalPath:
       return chain + " of tasks alone takes about " + HumanDuration(FromSeconds(a.critical_path));
     case sched::Admission::Answer::kTooFewSlots:
@@ -70,8 +69,7 @@ void Brain::ForetellOf(const JobSpec& spec, const JobPlan& plan, std::function<v
     double rate = 0;
     if (store != nullptr) {
       auto found = store->Find(name, sched::PlanShape(graph));
-      if (!found.ok())
-        LOG(WARNING) << "the profile of '" << name << "' cannot be read: " << found.status().ToString();
+      if (!found.ok()) LOG(WARNING) << "the profile of '" << name << "' cannot be read: " << found.status().ToString();
       if (found.ok() && found->has_value()) profile = std::move((*found)->profile);
       if (!profile) rate = store->BytesPerSlotSecond();
     }

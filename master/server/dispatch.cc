@@ -173,8 +173,7 @@ Message Brain::NextBatch(WorkerView* worker, Outgoing* out) {
   while (count < out->commands.size() && (count == 0 || bytes + out->commands[count].bytes <= kMessageBytes)) {
     bytes += out->commands[count++].bytes;
   }
-  auto message =
-      std::make_shared<capnp::MallocMessageBuilder>(static_cast<unsigned>(bytes / sizeof(capnp::word) + 64));
+  auto message = std::make_shared<capnp::MallocMessageBuilder>(static_cast<unsigned>(bytes / sizeof(capnp::word) + 64));
   auto root = message->initRoot<rpc::CommandBatch>();
   root.setMasterEpoch(worker->epoch);
   root.setSequence(++worker->batches);

@@ -41,9 +41,8 @@ bool StaysElsewhere(const sched::State& state, const sched::Task& task, WorkerId
 void AddBlocks(const dfs::DrainBlocks& b, std::vector<std::string>* lines) {
   if (b.safe_mode) lines->push_back("the block store is in safe mode, and copies nothing until it ends");
   if (b.left_blocks > 0) {
-    lines->push_back(Blocks(b.left_blocks) + " (" + HumanBytes(b.left_bytes) +
-                     ") must be copied to other workers, " + Grouped(b.copying) + " of them now: " +
-                     Named(b.left_files));
+    lines->push_back(Blocks(b.left_blocks) + " (" + HumanBytes(b.left_bytes) + ") must be copied to other workers, " +
+                     Grouped(b.copying) + " of them now: " + Named(b.left_files));
   }
   if (b.without_worker > 0) lines->push_back("no other worker takes blocks: start one, or undrain one");
   if (b.without_room > 0) {

@@ -12,7 +12,9 @@
 #include "master/sched/model.h"
 #include "schema/client.capnp.h"
 
-namespace mr::sched { class State; }
+namespace mr::sched {
+class State;
+}
 
 namespace mr::master {
 

@@ -37,10 +37,13 @@ Result<DrainReport> Brain::DrainOf(WorkerId id) {
   report.here = worker->alive && !worker->away;
   report.word = worker->Word();
   report.blocks = BlocksKept(id);
-  AddScheduled(scheduler_->state(), id, [this](const sched::Copy& copy) {
-    const CopyView* view = jobs_.FindCopy(copy);
-    return view == nullptr ? uint64_t{0} : view->manifest.bytes;
-  }, &report);
+  AddScheduled(
+      scheduler_->state(), id,
+      [this](const sched::Copy& copy) {
+        const CopyView* view = jobs_.FindCopy(copy);
+        return view == nullptr ? uint64_t{0} : view->manifest.bytes;
+      },
+      &report);
   return report;
 }
 

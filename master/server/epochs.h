@@ -22,7 +22,9 @@ struct EpochBegun {
   // releases wrote none.
   uint64_t next_block = 0;
   template <class V>
-  static void Fields(V&& v) { v(&EpochBegun::epoch, &EpochBegun::life, &EpochBegun::first); }
+  static void Fields(V&& v) {
+    v(&EpochBegun::epoch, &EpochBegun::life, &EpochBegun::first);
+  }
 };
 
 // How many are known; workers that were away for longer are believed to know nothing (a guess: years of restarts).

@@ -15,8 +15,8 @@ inline constexpr uint64_t kFatFactor = 5;           // likewise
 
 // One all-to-all input of the stage.
 struct SizedInput {
-  uint32_t input = 0;   // its number in the stage
-  bool splits = false;  // it may be read by ranges of upstream tasks
+  uint32_t input = 0;                        // its number in the stage
+  bool splits = false;                       // it may be read by ranges of upstream tasks
   std::vector<std::vector<uint64_t>> bytes;  // by upstream task, by partition
 };
 

@@ -53,7 +53,8 @@ Status Missing(const dfs::Namespace& ns, const std::string& path, const Status& 
 
 Status Brain::CheckRoom() const {
   if (!journal_full_) return Status::Ok();
-  return Rejected("the master takes nothing new: its journal in " + options_.directory + "/journal cannot grow (the "
+  return Rejected("the master takes nothing new: its journal in " + options_.directory +
+                  "/journal cannot grow (the "
                   "disk is full, or the master has no file descriptors left). What runs goes on, and files can be read "
                   "and removed. Make room there; the master goes on by itself");
 }
@@ -255,8 +256,8 @@ void Brain::CommitToDfs(JobId id, EventRecord* record) {
            "a job was committed by an event of another kind");
   const std::map<std::string, FileOutput> parts = OutputsWith(*job, finished.outputs);
   PublishRequest request{Name(id), job->spec.output_uri, job->spec.overwrite, {}};
-  dfs::OutputCommitted commit{{Stamp(), WallClockMs()}, PathOf(job->spec.output_uri), job->spec.overwrite,
-                              "/.staging/" + Name(id), 0, {}};
+  dfs::OutputCommitted commit{
+      {Stamp(), WallClockMs()}, PathOf(job->spec.output_uri), job->spec.overwrite, "/.staging/" + Name(id), 0, {}};
   for (const auto& [name, part] : parts) {
     request.parts.push_back(part);
     dfs::OutputFile file{name, {}, ""};
@@ -281,10 +282,10 @@ void Brain::CommitToDfs(JobId id, EventRecord* record) {
   if (finished.dfs_commit.empty()) return;
   const uint64_t bytes = EncodeFields(*record).size();
   if (bytes <= options_.record_bytes) return;
-  finished.dfs_error = "its output was computed but could not be made visible: " +
-                       TooLong("the commit of its " + std::to_string(parts.size()) + " parts", bytes,
-                               options_.record_bytes) +
-                       "; run it with fewer parts (--reduces)";
+  finished.dfs_error =
+      "its output was computed but could not be made visible: " +
+      TooLong("the commit of its " + std::to_string(parts.size()) + " parts", bytes, options_.record_bytes) +
+      "; run it with fewer parts (--reduces)";
   finished.dfs_commit.clear();
   record->extra = EncodeFinished(finished, hot);
 }

@@ -30,8 +30,10 @@ Status Brain::FillHistory(JobId id, uint32_t from, rpc::MasterForClient::History
   std::vector<JobId> beside;
   for (const auto& [other, o] : state.jobs()) {
     if (other == id || o.submitted_at > job->ended_at || (!o.running() && o.ended_at < job->submitted_at)) continue;
-    if (!o.running() && beside.size() < kMostBeside) beside.push_back(other);
-    else ++frame.left_out;
+    if (!o.running() && beside.size() < kMostBeside)
+      beside.push_back(other);
+    else
+      ++frame.left_out;
   }
   out.setHead(history::WriteHead(frame).c_str());
   auto list = out.initBeside(static_cast<unsigned>(beside.size()));

@@ -24,12 +24,12 @@ void Brain::SweepStaging() {
     const auto id = ParseJobId(entry.path.substr(entry.path.rfind('/') + 1));
     if (!id) continue;
     const JobView* job = jobs_.Find(*id);
-    if (job != nullptr &&
-        (!job->told || job->live_attempts > 0 || now - job->ended < options_.staging_age)) {
+    if (job != nullptr && (!job->told || job->live_attempts > 0 || now - job->ended < options_.staging_age)) {
       continue;
     }
     FsMutate([path = entry.path](const dfs::Namespace& ns, const dfs::Stamp&) { return ns.PrepareRemove(path, true); },
-             nullptr, [path = entry.path](const Status& status) {
+             nullptr,
+             [path = entry.path](const Status& status) {
                LOG_IF(INFO, status.ok()) << path << " is removed: its job has ended";
              });
   }
@@ -75,8 +75,8 @@ void Brain::TrimLibraries() {
   };
   outlets_.InPool([this, directory, remove, used = FilesInUse(), limits = options_.libraries] {
     const auto in_use = [&used](const std::string& name) { return used.contains(name.substr(0, 64)); };
-    auto surplus = std::make_shared<Files>(
-        Surplus(StoredFiles(directory), limits, static_cast<int64_t>(WallClockMs()), in_use));
+    auto surplus =
+        std::make_shared<Files>(Surplus(StoredFiles(directory), limits, static_cast<int64_t>(WallClockMs()), in_use));
     loop_.Post([remove, surplus] { remove(surplus); });
   });
 }

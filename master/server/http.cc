@@ -2,8 +2,8 @@
 
 #include <glog/logging.h>
 
-#include "common/rpc/wait_for_loop.h"
 #include "common/rpc/metrics.h"
+#include "common/rpc/wait_for_loop.h"
 
 namespace mr::master {
 

@@ -9,7 +9,8 @@ void JobTable::CountClone(const AttemptView& ended, JobView* job) {
   while (read != job->reads.end() && read->first.first == ended.id) read = job->reads.erase(read);
   const auto any = [job](sched::Cause cause) { return job->causes[sched::CauseIndex(cause)].launched > 0; };
   const bool killed = ended.state == AttemptState::kKilled;
-  if (ended.state == AttemptState::kCommitted || !(any(sched::Cause::kClone) || any(sched::Cause::kOpportunistic))) return;
+  if (ended.state == AttemptState::kCommitted || !(any(sched::Cause::kClone) || any(sched::Cause::kOpportunistic)))
+    return;
   bool cloned = false, lent = false;
   auto a = job->attempts.lower_bound({ended.id.task, 0});
   for (; a != job->attempts.end() && a->first.task == ended.id.task; ++a) {
@@ -35,9 +36,12 @@ void JobTable::NoteBind(const sched::Bind& d, Instant at) {
   if (!first && told->second == d.copy) return;  // said again, since its worker was away
   told->second = d.copy;
   for (CloneCounts* clones : {&job->clones, &clones_}) {
-    if (!first) ++clones->rebound;
-    else if (d.exclusive) ++clones->exclusive;
-    else ++clones->contended;
+    if (!first)
+      ++clones->rebound;
+    else if (d.exclusive)
+      ++clones->exclusive;
+    else
+      ++clones->contended;
   }
   const std::string from = "it reads what " + NameOf({d.copy.output.task, d.copy.attempt}) + " made";
   const std::string again = first ? "" : ", since the copy that it was told before is gone";

@@ -23,7 +23,9 @@ struct CopiesTail {
   JobTable::CopyCounts counts;
   std::vector<Replication> replications;
   template <class V>
-  static void Fields(V&& v) { v(&CopiesTail::counts, &CopiesTail::replications); }
+  static void Fields(V&& v) {
+    v(&CopiesTail::counts, &CopiesTail::replications);
+  }
 };
 
 struct CopyImage {
@@ -31,7 +33,9 @@ struct CopyImage {
   sched::Manifest manifest;
   std::optional<FinishedExtra> extra;  // none: that of the commit
   template <class V>
-  static void Fields(V&& v) { v(&CopyImage::copy, &CopyImage::manifest, &CopyImage::extra); }
+  static void Fields(V&& v) {
+    v(&CopyImage::copy, &CopyImage::manifest, &CopyImage::extra);
+  }
 };
 
 struct TaskImage {
@@ -44,8 +48,8 @@ struct TaskImage {
   template <class V>
   static void Fields(V&& v) {
     using T = TaskImage;
-    v(&T::committed, &T::generation, &T::attempts, &T::live, &T::winner, &T::worker, &T::output, &T::manifest, &T::copies,
-      &T::refused);
+    v(&T::committed, &T::generation, &T::attempts, &T::live, &T::winner, &T::worker, &T::output, &T::manifest,
+      &T::copies, &T::refused);
   }
 };
 
@@ -95,15 +99,18 @@ struct JobImage {
   template <class V>
   static void Fields(V&& v) {
     using T = JobImage;
-    v(&T::id, &T::spec_bytes, &T::submission_id, &T::wall_ms, &T::plan, &T::state, &T::told, &T::brief,
-      &T::rolled_back, &T::totals, &T::error, &T::publish_error, &T::submitted, &T::ended, &T::submit_sequence,
-      &T::stages, &T::attempts, &T::why, &T::last_failure);
+    v(&T::id, &T::spec_bytes, &T::submission_id, &T::wall_ms, &T::plan, &T::state, &T::told, &T::brief, &T::rolled_back,
+      &T::totals, &T::error, &T::publish_error, &T::submitted, &T::ended, &T::submit_sequence, &T::stages, &T::attempts,
+      &T::why, &T::last_failure);
   }
 };
 
 TaskImage ImageOf(const TaskView& task) {
-  TaskImage image{task.committed, task.generation, task.attempts, task.live, task.refused, task.winner,
-                  task.worker,    {},              task.manifest, {}};
+  TaskImage image{task.committed, task.generation,
+                  task.attempts,  task.live,
+                  task.refused,   task.winner,
+                  task.worker,    {},
+                  task.manifest,  {}};
   if (task.output != nullptr) image.output = *task.output;
   for (const CopyView& copy : task.copies) {
     image.copies.push_back({copy.copy, copy.manifest, {}});
@@ -113,8 +120,11 @@ TaskImage ImageOf(const TaskView& task) {
 }
 
 TaskView ViewOf(TaskImage image) {
-  TaskView task{image.committed, image.generation, image.attempts, image.live, image.refused, image.winner,
-                image.worker,    {},               image.manifest, {}};
+  TaskView task{image.committed, image.generation,
+                image.attempts,  image.live,
+                image.refused,   image.winner,
+                image.worker,    {},
+                image.manifest,  {}};
   if (image.output) task.output = std::make_shared<FinishedExtra>(*std::move(image.output));
   for (CopyImage& copy : image.copies) {
     auto extra = copy.extra ? std::make_shared<const FinishedExtra>(*std::move(copy.extra)) : task.output;
@@ -124,12 +134,38 @@ TaskView ViewOf(TaskImage image) {
 }
 
 JobImage ImageOf(const JobView& job) {
-  JobImage image{job.id,          job.spec_bytes, job.submission_id, job.wall_ms, job.plan,          job.state,
-                 job.told,        job.brief,      job.rolled_back,   job.totals,  job.error,         job.publish_error, job.last_failure,
-                 job.submitted,   job.ended,      job.submit_sequence, {},        {},                {}};
+  JobImage image{job.id,
+                 job.spec_bytes,
+                 job.submission_id,
+                 job.wall_ms,
+                 job.plan,
+                 job.state,
+                 job.told,
+                 job.brief,
+                 job.rolled_back,
+                 job.totals,
+                 job.error,
+                 job.publish_error,
+                 job.last_failure,
+                 job.submitted,
+                 job.ended,
+                 job.submit_sequence,
+                 {},
+                 {},
+                 {}};
   for (const StageView& s : job.stages) {
-    image.stages.push_back({s.planned, s.started, {}, s.done, s.running, s.waiting, s.failed, s.taken_bytes,
-                            s.output_bytes, s.output_records, s.first_launch, s.last_commit});
+    image.stages.push_back({s.planned,
+                            s.started,
+                            {},
+                            s.done,
+                            s.running,
+                            s.waiting,
+                            s.failed,
+                            s.taken_bytes,
+                            s.output_bytes,
+                            s.output_records,
+                            s.first_launch,
+                            s.last_commit});
     for (const TaskView& task : s.tasks) image.stages.back().tasks.push_back(ImageOf(task));
   }
   for (const auto& [id, attempt] : job.attempts) image.attempts.push_back(attempt);
@@ -159,13 +195,16 @@ struct LentTail {
   LentCounts counts;
   std::vector<sched::CauseCount> causes;  // from the first that the tail of causes lacks
   LentTail() = default;
-  LentTail(const LentCounts& lent, const CauseCounts& all) : counts(lent), causes(all.begin() + kFirstCauses, all.end()) {}
+  LentTail(const LentCounts& lent, const CauseCounts& all)
+      : counts(lent), causes(all.begin() + kFirstCauses, all.end()) {}
   void Into(CauseCounts* all) const {
     const size_t known = std::min(causes.size(), all->size() - kFirstCauses);
     std::copy_n(causes.begin(), known, all->begin() + kFirstCauses);
   }
   template <class V>
-  static void Fields(V&& v) { v(&LentTail::counts, &LentTail::causes); }
+  static void Fields(V&& v) {
+    v(&LentTail::counts, &LentTail::causes);
+  }
 };
 
 // Behind the causes and the texts, from the release on whose jobs run as clones.
@@ -174,19 +213,25 @@ struct CloneTail {
     AttemptId reader;
     sched::Copy copy;
     template <class V>
-    static void Fields(V&& v) { v(&Read::reader, &Read::copy); }
+    static void Fields(V&& v) {
+      v(&Read::reader, &Read::copy);
+    }
   };
   struct Warning {
     uint32_t stage = 0;
     std::string text;
     template <class V>
-    static void Fields(V&& v) { v(&Warning::stage, &Warning::text); }
+    static void Fields(V&& v) {
+      v(&Warning::stage, &Warning::text);
+    }
   };
   CloneCounts counts;
   std::vector<Read> reads;
   std::vector<Warning> warnings;
   template <class V>
-  static void Fields(V&& v) { v(&CloneTail::counts, &CloneTail::reads, &CloneTail::warnings); }
+  static void Fields(V&& v) {
+    v(&CloneTail::counts, &CloneTail::reads, &CloneTail::warnings);
+  }
 };
 
 CloneTail CloneTailOf(const JobView& job) {
@@ -202,7 +247,9 @@ struct DeadlineTail {
   int32_t priority = 0;
   Duration deadline;
   template <class V>
-  static void Fields(V&& v) { v(&DeadlineTail::priority, &DeadlineTail::deadline); }
+  static void Fields(V&& v) {
+    v(&DeadlineTail::priority, &DeadlineTail::deadline);
+  }
 };
 // Behind it: whether the spec's utility counts still. Earlier releases do not say, and compared deadlines.
 using UtilityTail = bool;
@@ -212,7 +259,9 @@ struct WhyText {
   uint32_t line = 0;
   std::string text;
   template <class V>
-  static void Fields(V&& v) { v(&WhyText::line, &WhyText::text); }
+  static void Fields(V&& v) {
+    v(&WhyText::line, &WhyText::text);
+  }
 };
 
 // In the order of the image.
@@ -269,8 +318,9 @@ Result<JobView> ViewOf(JobImage image) {
   job.submit_sequence = image.submit_sequence;
   for (StageImage& s : image.stages) {
     StageView& stage = job.stages.emplace_back();
-    stage = {s.planned, {}, s.done, s.running, s.waiting, s.failed, s.taken_bytes, s.output_bytes, s.output_records,
-             s.started, s.first_launch, s.last_commit, 0};
+    stage = {
+        s.planned,        {},        s.done,         s.running,     s.waiting, s.failed, s.taken_bytes, s.output_bytes,
+        s.output_records, s.started, s.first_launch, s.last_commit, 0};
     for (TaskImage& task : s.tasks) stage.tasks.push_back(ViewOf(std::move(task)));
   }
   for (AttemptView& attempt : image.attempts) {
@@ -293,7 +343,8 @@ Result<JobView> ViewOf(JobImage image) {
 void JobTable::Save(const std::function<void(std::string)>& part) const {
   CopiesTail tail{copy_counts_, {}};
   for (const auto& [key, replication] : replications_) tail.replications.push_back(replication);
-  part(EncodeFields(TableHead{counts_, newest_forgotten_, {whole_.begin(), whole_.end()}, {brief_.begin(), brief_.end()}}) +
+  part(EncodeFields(
+           TableHead{counts_, newest_forgotten_, {whole_.begin(), whole_.end()}, {brief_.begin(), brief_.end()}}) +
        EncodeFields(tail) + TailOf(causes_) + EncodeFields(clones_) + EncodeFields(LentTail(lent_, causes_)));
   for (const auto& [id, job] : jobs_) {
     part(EncodeFields(ImageOf(job)) + TailOf(job.causes) + TextsOf(job) + EncodeFields(CloneTailOf(job)) +

@@ -167,8 +167,10 @@ void JobTable::End(AttemptView* attempt, AttemptState state, Instant at, uint64_
   }
   const size_t cause = sched::CauseIndex(attempt->cause);
   for (sched::CauseCount* count : {&job->causes[cause], &causes_[cause]}) {
-    if (state == AttemptState::kCommitted) ++count->won;
-    else count->wasted = count->wasted + (at - attempt->launched);
+    if (state == AttemptState::kCommitted)
+      ++count->won;
+    else
+      count->wasted = count->wasted + (at - attempt->launched);
   }
   CountClone(*attempt, job);
   if (state == AttemptState::kKilled) ++counts_.killed;
@@ -200,8 +202,8 @@ void JobTable::EndAllAttempts(Instant at, const std::string& why) {
   }
 }
 
-void JobTable::Note(What what, const AttemptId& attempt, JobId id, WorkerId worker,
-                    const sched::Reason& reason, Instant at, std::string text) {
+void JobTable::Note(What what, const AttemptId& attempt, JobId id, WorkerId worker, const sched::Reason& reason,
+                    Instant at, std::string text) {
   JobView* job = Find(id);
   if (job == nullptr || job->brief) return;
   // Reports name what their worker likes: only what there is has lines.
@@ -332,9 +334,8 @@ struct EventFolder {
   }
   // Finished, its report under way.
   static bool InInventory(const sched::WorkerRegistered& e, const AttemptId& id) {
-    return std::any_of(e.inventory.begin(), e.inventory.end(), [&id](const sched::Copy& c) {
-      return c.output.task == id.task && c.attempt == id.number;
-    });
+    return std::any_of(e.inventory.begin(), e.inventory.end(),
+                       [&id](const sched::Copy& c) { return c.output.task == id.task && c.attempt == id.number; });
   }
   // What these mean for people is in the decisions that they cause.
   void operator()(const sched::AttemptFinished&) {}
@@ -395,9 +396,9 @@ struct EventFolder {
     if (job == nullptr || job->brief) return;
     for (const uint32_t s : e.indeterminate) {
       if (s >= job->spec.stages.size()) continue;
-      job->warnings.try_emplace(s,
-          "stage '" + job->spec.stages[s].name + "' is not deterministic: in an earlier job its operator "
-                                   "did not give the same records for the same input; none of its tasks is cloned");
+      job->warnings.try_emplace(s, "stage '" + job->spec.stages[s].name +
+                                       "' is not deterministic: in an earlier job its operator "
+                                       "did not give the same records for the same input; none of its tasks is cloned");
     }
   }
   void operator()(const sched::JobTakenOver& e) {
@@ -445,8 +446,13 @@ struct DecisionFolder {
       task.generation = d.generation;
     }
     AttemptView& attempt = job->attempts[d.attempt];
-    attempt = {.id = d.attempt, .worker = d.worker, .incarnation = d.incarnation, .cause = d.cause,
-               .generation = d.generation, .launched = at, .reason = d.reason};
+    attempt = {.id = d.attempt,
+               .worker = d.worker,
+               .incarnation = d.incarnation,
+               .cause = d.cause,
+               .generation = d.generation,
+               .launched = at,
+               .reason = d.reason};
     if (d.reason.code == sched::ReasonCode::kWaitingEarly) attempt.state = AttemptState::kWaiting;
     ++(attempt.state == AttemptState::kWaiting ? stage.waiting : stage.running);
     ++task.attempts;

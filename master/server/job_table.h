@@ -47,8 +47,7 @@ struct AttemptView {
   static void Fields(V&& v) {
     using T = AttemptView;
     v(&T::id, &T::worker, &T::incarnation, &T::cause, &T::generation, &T::state, &T::stop_asked, &T::launched,
-      &T::ended, &T::taken_bytes, &T::total_bytes, &T::reason, &T::message, &T::record, &T::stderr_tail,
-      &T::sequence);
+      &T::ended, &T::taken_bytes, &T::total_bytes, &T::reason, &T::message, &T::record, &T::stderr_tail, &T::sequence);
   }
 };
 
@@ -70,7 +69,9 @@ struct LentCounts {
   uint64_t killed = 0;
   Duration extra;  // as CloneCounts::extra, of tasks with such clones and no others
   template <class V>
-  static void Fields(V&& v) { v(&LentCounts::killed, &LentCounts::extra); }
+  static void Fields(V&& v) {
+    v(&LentCounts::killed, &LentCounts::extra);
+  }
 };
 
 using CauseCounts = std::array<sched::CauseCount, sched::kCauses>;  // by CauseIndex
@@ -85,9 +86,9 @@ struct CopyView {
 struct TaskView {
   bool committed = false;
   uint32_t generation = 1, attempts = 0, live = 0;
-  uint32_t refused = 0;  // launches that their worker did not start
-  uint32_t winner = 0;   // number of the attempt that committed it last
-  WorkerId worker;  // of the last launch, or of the commit
+  uint32_t refused = 0;                         // launches that their worker did not start
+  uint32_t winner = 0;                          // number of the attempt that committed it last
+  WorkerId worker;                              // of the last launch, or of the commit
   std::shared_ptr<const FinishedExtra> output;  // of the commit
   sched::Manifest manifest;
   std::vector<CopyView> copies;
@@ -99,7 +100,9 @@ struct Replication {
   WorkerId to;
   sched::Reason reason;
   template <class V>
-  static void Fields(V&& v) { v(&Replication::from, &Replication::to, &Replication::reason); }
+  static void Fields(V&& v) {
+    v(&Replication::from, &Replication::to, &Replication::reason);
+  }
 };
 
 struct StageView {
@@ -115,9 +118,26 @@ struct StageView {
 
 // What was decided; numbers stand in snapshots.
 enum class What : uint8_t {
-  kLaunched = 1, kCommitted, kKeptAsCopy, kRefused, kAskedToStop, kTakenBack, kBound, kCopyDropped, kStagePlanned,
-  kJobCommitted, kJobFailed, kJobKilled, kOtherContent, kTakenOver, kSpared, kReplicated, kCopyMade,
-  kCopyNotMade, kAllotted, kOutputLost,
+  kLaunched = 1,
+  kCommitted,
+  kKeptAsCopy,
+  kRefused,
+  kAskedToStop,
+  kTakenBack,
+  kBound,
+  kCopyDropped,
+  kStagePlanned,
+  kJobCommitted,
+  kJobFailed,
+  kJobKilled,
+  kOtherContent,
+  kTakenOver,
+  kSpared,
+  kReplicated,
+  kCopyMade,
+  kCopyNotMade,
+  kAllotted,
+  kOutputLost,
 };
 const char* Word(What what);
 
@@ -148,8 +168,8 @@ struct JobView {
   uint64_t wall_ms = 0;
   JobPlan plan;
   JobState state = JobState::kPending;
-  bool told = false;  // its end is on disk, and may be said
-  bool brief = false;  // tasks, attempts and reasons are gone; `totals` is what its outputs were
+  bool told = false;         // its end is on disk, and may be said
+  bool brief = false;        // tasks, attempts and reasons are gone; `totals` is what its outputs were
   bool rolled_back = false;  // committed tasks had to run again, since an input changed its content
   OutputTotals totals;
   std::string error, publish_error;
@@ -159,15 +179,15 @@ struct JobView {
   std::vector<StageView> stages;
   std::map<AttemptId, AttemptView> attempts;
   uint32_t live_attempts = 0;
-  CauseCounts causes{};  // as sched::Job::causes, and kept when the job is brief
-  CloneCounts clones;    // likewise
-  LentCounts lent;       // likewise
-  Steering steering;     // likewise
+  CauseCounts causes{};                                       // as sched::Job::causes, and kept when the job is brief
+  CloneCounts clones;                                         // likewise
+  LentCounts lent;                                            // likewise
+  Steering steering;                                          // likewise
   std::map<std::pair<AttemptId, TaskId>, sched::Copy> reads;  // what live readers by bind were told last, by output
-  std::map<uint32_t, std::string> warnings;  // by stage: what its user should know, one line
+  std::map<uint32_t, std::string> warnings;                   // by stage: what its user should know, one line
   // URIs of local inputs that grew since the job was planned, as far as this process of the master knows.
   std::set<std::string> grown;
-  std::vector<Skew> skew;  // keys that are too heavy
+  std::vector<Skew> skew;                                            // keys that are too heavy
   std::map<std::pair<uint32_t, uint32_t>, std::deque<WhyLine>> why;  // (stage, task)
   std::deque<WhyLine> why_job;
   std::vector<FileOutput> Outputs() const;  // of all final stages, by name
@@ -185,8 +205,8 @@ class JobTable {
   explicit JobTable(size_t ended_jobs = kEndedJobs) : ended_jobs_(ended_jobs) {}
 
   // After Step(event) gave `decisions`; `sequence` is the event's record.
-  Change Fold(const sched::StampedEvent& event, const std::string& extra,
-              const std::vector<sched::Decision>& decisions, uint64_t sequence);
+  Change Fold(const sched::StampedEvent& event, const std::string& extra, const std::vector<sched::Decision>& decisions,
+              uint64_t sequence);
 
   JobView* Find(JobId id);
   AttemptView* Find(const AttemptId& id);
@@ -237,7 +257,9 @@ class JobTable {
   struct CopyCounts {
     uint64_t made = 0, bytes = 0;  // copies made on purpose; uncompressed
     template <class V>
-    static void Fields(V&& v) { v(&CopyCounts::made, &CopyCounts::bytes); }
+    static void Fields(V&& v) {
+      v(&CopyCounts::made, &CopyCounts::bytes);
+    }
   };
   const CopyCounts& copy_counts() const { return copy_counts_; }
   const CauseCounts& causes() const { return causes_; }  // of all jobs, likewise
@@ -249,8 +271,8 @@ class JobTable {
   friend struct DecisionFolder;
   void End(AttemptView* attempt, AttemptState state, Instant at, uint64_t sequence);
   void EndWorker(WorkerId worker, Incarnation incarnation, Instant at, uint64_t sequence, const std::string& why);
-  void Note(What what, const AttemptId& attempt, JobId job, WorkerId worker, const sched::Reason& reason,
-            Instant at, std::string text = "");
+  void Note(What what, const AttemptId& attempt, JobId job, WorkerId worker, const sched::Reason& reason, Instant at,
+            std::string text = "");
 
   void AddOpen(const JobView& job) { open_outputs_.emplace(job.spec.output_uri, job.id); }
   void EndReplications(JobId job);

@@ -43,9 +43,7 @@ const char* Word(What what) {
 
 bool Live(AttemptState state) { return state == AttemptState::kRunning || state == AttemptState::kWaiting; }
 
-JobState ToldState(const JobView& job) {
-  return Ended(job.state) && !job.told ? JobState::kRunning : job.state;
-}
+JobState ToldState(const JobView& job) { return Ended(job.state) && !job.told ? JobState::kRunning : job.state; }
 
 Status OnlyBrief(const JobView& job) {
   return NotFound(Name(job.id) + " ended long ago: its tasks, attempts, counters and reasons are kept for the newest " +

@@ -57,8 +57,7 @@ void Brain::Submit(std::string spec_bytes, JobSpec spec, const std::string& subm
   }
   const PlanContext context = ContextOf(spec);
   const uint64_t pin = PinInputs(context);
-  const std::string key =
-      submission_id.empty() ? "no:" + std::to_string(next_planning_++) : "id:" + submission_id;
+  const std::string key = submission_id.empty() ? "no:" + std::to_string(next_planning_++) : "id:" + submission_id;
   auto shared = std::make_shared<JobSpec>(spec);
   planning_[key] = {std::move(spec_bytes), submission_id, std::move(spec), {std::move(reply)}, {}, nullptr, pin};
   outlets_.InPool([this, key, shared, context] {
@@ -100,8 +99,7 @@ Status Brain::CheckMemory(const JobSpec& spec) {
   if (largest == nullptr || wanted <= largest->info.memory_bytes) return Status::Ok();
   return Rejected("each attempt asks for " + HumanBytes(wanted) +
                   " of memory, and no worker has as much: the largest, " + Name(largest->id) + ", has " +
-                  HumanBytes(largest->info.memory_bytes) +
-                  "; ask for less (--memory), or start a worker with more");
+                  HumanBytes(largest->info.memory_bytes) + "; ask for less (--memory), or start a worker with more");
 }
 
 PlanContext Brain::ContextOf(const JobSpec& spec) const {

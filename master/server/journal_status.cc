@@ -19,11 +19,13 @@ Message StatusOf(const Brain& brain, const Space& disk) {
 
 kj::Promise<void> AnswerJournal(Shell& shell, JournalContext context) {
   auto done = MakeAnswer<Status>(shell.kj());
-  shell.PostToMaster([brain = &shell.brain(), accept = context.getParams().getAcceptLoss(),
-                      fulfill = std::move(done.fulfill)] {
-    if (accept) brain->AcceptLoss(fulfill);
-    else fulfill(Status::Ok());
-  });
+  shell.PostToMaster(
+      [brain = &shell.brain(), accept = context.getParams().getAcceptLoss(), fulfill = std::move(done.fulfill)] {
+        if (accept)
+          brain->AcceptLoss(fulfill);
+        else
+          fulfill(Status::Ok());
+      });
   auto room = MakeAnswer<Space>(shell.kj());
   shell.pool().Post([path = shell.options().directory + "/journal", fulfill = std::move(room.fulfill)] {
     const auto space = SpaceOf(path);
@@ -31,11 +33,10 @@ kj::Promise<void> AnswerJournal(Shell& shell, JournalContext context) {
   });
   return done.promise.then([&shell, context, room = kj::mv(room.promise)](Status status) mutable {
     rpc::ToOutcome(status, context.getResults().initOutcome());
-    return room.then([&shell](Space disk) {
-      return shell.Ask([disk](Brain& brain) { return StatusOf(brain, disk); });
-    }).then([context](Message message) mutable {
-      context.getResults().setStatus(message->getRoot<rpc::JournalStatus>().asReader());
-    });
+    return room.then([&shell](Space disk) { return shell.Ask([disk](Brain& brain) { return StatusOf(brain, disk); }); })
+        .then([context](Message message) mutable {
+          context.getResults().setStatus(message->getRoot<rpc::JournalStatus>().asReader());
+        });
   });
 }
 

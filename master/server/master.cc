@@ -79,19 +79,17 @@ struct Master::Impl {
     bool known = false;
     MR_ASSIGN_OR_RETURN(cluster_id, ClusterIdOf(options.directory, &known));
     if (options.learns) profiles = std::make_shared<ProfileStore>(options.directory + "/profiles");
-    shell = std::make_unique<Shell>(
-        Shell::Options{options.directory, cluster_id, MR_VERSION, options.advertise, profiles, options.descriptors,
-                       options.idle_timeout, options.send_timeout},
-        kj, loop, pool, background);
+    shell =
+        std::make_unique<Shell>(Shell::Options{options.directory, cluster_id, MR_VERSION, options.advertise, profiles,
+                                               options.descriptors, options.idle_timeout, options.send_timeout},
+                                kj, loop, pool, background);
     http = std::make_unique<HttpFront>(*shell, loop);
     brain = std::make_unique<Brain>(
         Brain::Options{options.directory, cluster_id, options.policies, options.seed, options.block_bytes,
                        options.replication, options.snapshot_bytes, options.ended_jobs, options.fat_partition_bytes,
-                       options.scheduler_version,
-                       profiles, options.effects_lease, options.open_jobs, options.libraries, options.staging_age,
-                       options.housekeeping, known, options.accept_loss, options.record_bytes},
-        loop,
-        *shell);
+                       options.scheduler_version, profiles, options.effects_lease, options.open_jobs, options.libraries,
+                       options.staging_age, options.housekeeping, known, options.accept_loss, options.record_bytes},
+        loop, *shell);
     shell->SetBrain(brain.get());
     const std::string lib = options.directory + "/lib";
     const auto stored = ListDirectory(lib);
@@ -157,7 +155,6 @@ uint64_t Master::StateDigest() {
   impl_->loop.Run([&] { digest = impl_->brain->scheduler().Digest(); });
   return digest;
 }
-
 
 Result<uint64_t> ReplayedDigest(const std::string& directory) {
   Loop loop([] {});

@@ -18,11 +18,11 @@
 DEFINE_string(data, "", "directory of the journal and the libraries; made where it does not exist");
 DEFINE_string(bind, "127.0.0.1", "address to listen on; 0.0.0.0 only in a network that you trust");
 DEFINE_string(advertise, "",
-    "host by which others reach this master, as it tells them (mrctl version); empty = --bind");
+              "host by which others reach this master, as it tells them (mrctl version); empty = --bind");
 DEFINE_int32(port, 7070, "RPC port; 0 = any");
 DEFINE_int32(http_port, 7080, "HTTP port; 0 = any");
 DEFINE_string(scheduler, mr::sched::kDefaultPolicies,
-    "policies in order; 'fifo' alone copies nothing and shares nothing");
+              "policies in order; 'fifo' alone copies nothing and shares nothing");
 DEFINE_uint64(seed, 1, "seed of the policies' chance");
 DEFINE_int32(replication, 3, "replicas of a block, where there are so many workers");
 DEFINE_string(block_size, "64m", "size of a block, and of a split where a job does not say");

@@ -36,14 +36,16 @@ void Figures(Brain& brain, std::string* out) {
     if (name != last) *out += "# HELP " + name + " Of the scheduler's policies.\n# TYPE " + name + " gauge\n";
     last = name;
     char value[64];
-    if (std::isinf(figure.value)) std::snprintf(value, sizeof value, " +Inf\n");
-    else std::snprintf(value, sizeof value, " %.17g\n", figure.value);
+    if (std::isinf(figure.value))
+      std::snprintf(value, sizeof value, " +Inf\n");
+    else
+      std::snprintf(value, sizeof value, " %.17g\n", figure.value);
     *out += name + (figure.label.empty() ? "" : "{bin=\"" + figure.label + "\"}") + value;
   }
 }
 
-const JobState kStates[] = {JobState::kPending,   JobState::kRunning, JobState::kCommitting, JobState::kSucceeded,
-                            JobState::kFailed,    JobState::kKilling, JobState::kKilled};
+const JobState kStates[] = {JobState::kPending, JobState::kRunning, JobState::kCommitting, JobState::kSucceeded,
+                            JobState::kFailed,  JobState::kKilling, JobState::kKilled};
 
 }  // namespace
 
@@ -96,16 +98,18 @@ std::string MetricsText(Brain& brain, Duration loop_lag) {
   Metric(&out, "mr_lent_clone_extra_slot_seconds_total", "counter",
          "Slot time of attempts of tasks with clones on idle slots, and no others, that ended without a commit.",
          brain.jobs().lent().extra.seconds());
-  out += "# HELP mr_bound_reads_total Reads that were told a copy of their own, one with others, another one later.\n"
-         "# TYPE mr_bound_reads_total counter\n";
+  out +=
+      "# HELP mr_bound_reads_total Reads that were told a copy of their own, one with others, another one later.\n"
+      "# TYPE mr_bound_reads_total counter\n";
   using Reads = std::pair<const char*, uint64_t>;
-  for (const auto& [how, value] : {Reads{"exclusive", clones.exclusive}, Reads{"contended", clones.contended},
-                                   Reads{"rebound", clones.rebound}}) {
+  for (const auto& [how, value] :
+       {Reads{"exclusive", clones.exclusive}, Reads{"contended", clones.contended}, Reads{"rebound", clones.rebound}}) {
     out += std::string("mr_bound_reads_total{how=\"") + how + "\"} " + std::to_string(value) + "\n";
   }
   Figures(brain, &out);
-  out += "# HELP mr_worker_refused_total Attempts that this worker did not start.\n"
-         "# TYPE mr_worker_refused_total counter\n";
+  out +=
+      "# HELP mr_worker_refused_total Attempts that this worker did not start.\n"
+      "# TYPE mr_worker_refused_total counter\n";
   for (const auto& [id, worker] : brain.scheduler().state().workers()) {
     out += "mr_worker_refused_total{worker=\"" + Name(id) + "\"} " + std::to_string(worker.refused) + "\n";
   }
@@ -147,9 +151,8 @@ std::string StatusPage(Brain& brain) {
   }
   out += "</table><h2>Workers</h2><table><tr><th>Worker<th>Address<th>Rack<th>Slots<th>State";
   for (const auto& [id, worker] : brain.workers().all()) {
-    out += "<tr><td>" + Name(id) + "<td>" + Escaped(worker.info.address) + "<td>" + Escaped(worker.info.rack) +
-           "<td>" + std::to_string(worker.info.slots.total) + "<td>" +
-           worker.Word();
+    out += "<tr><td>" + Name(id) + "<td>" + Escaped(worker.info.address) + "<td>" + Escaped(worker.info.rack) + "<td>" +
+           std::to_string(worker.info.slots.total) + "<td>" + worker.Word();
   }
   return out + "</table>";
 }

@@ -94,10 +94,10 @@ class Planner {
       if (!input.is_edge || input.kind != sched::EdgeKind::kAllToAll) continue;
       uint32_t& partitions = plan_.stages[input.stage].port_partitions[input.port];
       if (partitions != 0 && partitions != plan.tasks) {
-        return InvalidArgument("stage '" + stage.name + "' has " + std::to_string(plan.tasks) +
-                               " tasks, but port " + std::to_string(input.port) + " of stage '" +
-                               spec_.stages[input.stage].name + "' is already read in " +
-                               std::to_string(partitions) + " partitions; give both readers the same tasks");
+        return InvalidArgument("stage '" + stage.name + "' has " + std::to_string(plan.tasks) + " tasks, but port " +
+                               std::to_string(input.port) + " of stage '" + spec_.stages[input.stage].name +
+                               "' is already read in " + std::to_string(partitions) +
+                               " partitions; give both readers the same tasks");
       }
       partitions = plan.tasks;
     }
@@ -167,8 +167,8 @@ class Planner {
       if (input.kind == sched::EdgeKind::kManyToOne) upstream_most = std::max(upstream_most, tasks);
       if (input.kind != sched::EdgeKind::kOneToOne) continue;
       if (fixed != 0 && fixed != tasks) {
-        return InvalidArgument("stage '" + stage.name + "' reads one-to-one from stages of " +
-                               std::to_string(fixed) + " and " + std::to_string(tasks) + " tasks");
+        return InvalidArgument("stage '" + stage.name + "' reads one-to-one from stages of " + std::to_string(fixed) +
+                               " and " + std::to_string(tasks) + " tasks");
       }
       fixed = tasks;
     }
@@ -180,11 +180,10 @@ class Planner {
     }
     if (fixed == 0) {
       const auto of = [plan](uint64_t bytes) { return plan->input_bytes / bytes + (plan->input_bytes % bytes != 0); };
-      const uint64_t wanted =
-          stage.task_bytes != 0
-              ? std::min(of(stage.task_bytes), kMostByBytes)
-              : std::max(std::min<uint64_t>(of(kBytesPerTask), context_.total_slots),
-                         std::min(of(kMostBytesOfATask), kMostByBytes));
+      const uint64_t wanted = stage.task_bytes != 0
+                                  ? std::min(of(stage.task_bytes), kMostByBytes)
+                                  : std::max(std::min<uint64_t>(of(kBytesPerTask), context_.total_slots),
+                                             std::min(of(kMostBytesOfATask), kMostByBytes));
       fixed = static_cast<uint32_t>(std::max<uint64_t>(1, wanted));
       if (upstream_most != 0) fixed = std::min(fixed, upstream_most);
     }
@@ -195,7 +194,7 @@ class Planner {
   const JobSpec& spec_;
   const PlanContext& context_;
   JobPlan plan_;
-  uint64_t split_bytes_ = 0;  // of all stages, as the journal has them
+  uint64_t split_bytes_ = 0;                         // of all stages, as the journal has them
   std::map<std::string, Known, std::less<>> known_;  // by URI
 };
 
@@ -250,8 +249,8 @@ void JoinSmallSplits(uint64_t step, std::vector<Split>* splits) {
   uint64_t bytes = 0, count = 0;
   for (size_t i = 0; i < splits->size(); ++i) {
     Split& split = (*splits)[i];
-    const bool same = i > 0 && split.input == (*splits)[i - 1].input_index() && count < kMostJoined &&
-                      bytes + split.length <= step;
+    const bool same =
+        i > 0 && split.input == (*splits)[i - 1].input_index() && count < kMostJoined && bytes + split.length <= step;
     bytes = same ? bytes + split.length : split.length;
     count = same ? count + 1 : 1;
     if (same) split.input |= Split::kJoined;

@@ -64,8 +64,8 @@ inline constexpr uint64_t kMinSplitBytes = 2ull << 20;  // measured: 4 MiB of wo
 // Of more than kManySplits, neighbours of one input that make at most `step` bytes together become one task, of at most
 // kMostJoined: ten thousand small files cost what their bytes do. Fewer are left apart, a task each.
 void JoinSmallSplits(uint64_t step, std::vector<Split>* splits);
-inline constexpr size_t kManySplits = 100;   // guess: as many tasks cost less than a tenth of a second
-inline constexpr uint64_t kMostJoined = 50;  // a descriptor each, in the worker and in the child
+inline constexpr size_t kManySplits = 100;       // guess: as many tasks cost less than a tenth of a second
+inline constexpr uint64_t kMostJoined = 50;      // a descriptor each, in the worker and in the child
 inline constexpr size_t kMaxSplits = 1'000'000;  // of one input
 // A job is one record of the journal, which holds at most 64 MiB (journal/format.h): its splits take up to half of it.
 // Each takes its URI, 36 bytes (measured) and the number of its file. A file has a split at least, so the versions of

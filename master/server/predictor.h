@@ -23,7 +23,7 @@ struct StageSize {
 
 struct Forecast {
   sched::Prediction prediction;
-  std::string basis;     // what it rests on and how sure it is, a phrase for people
+  std::string basis;  // what it rests on and how sure it is, a phrase for people
   // No earlier run of this job is known, so nobody is refused on it: what other jobs read in a second says nothing of
   // how long this one computes.
   bool guessed = false;

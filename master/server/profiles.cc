@@ -88,8 +88,7 @@ Result<StoredProfile> DecodeProfile(std::string_view bytes) {
   std::memcpy(&version, bytes.data(), sizeof version);
   std::memcpy(&check, bytes.data() + sizeof version, sizeof check);
   if (version != kVersion) {
-    return Rejected("it is of version " + std::to_string(version) + ", this release reads " +
-                    std::to_string(kVersion));
+    return Rejected("it is of version " + std::to_string(version) + ", this release reads " + std::to_string(kVersion));
   }
   bytes.remove_prefix(kHead);
   if (Hash64(bytes) != check) return Corrupted("its checksum differs");

@@ -72,7 +72,7 @@ Status Place(const std::string& made, const std::string& output) {
     return ErrnoStatus(errno, "cannot move " + made + " to " + output);
   }
   return Rejected("somebody else has put files at " + output +
-      " since the job was accepted; they were left as they are");
+                  " since the job was accepted; they were left as they are");
 }
 
 }  // namespace
@@ -97,16 +97,17 @@ OutputTotals TotalsOf(const std::vector<FileOutput>& parts) {
 
 std::string SuccessDocument(const PublishRequest& request, size_t max_bytes) {
   const OutputTotals totals = TotalsOf(request.parts);
-  std::string text = "{\n  \"version\": 1,\n  \"job\": \"" + request.job + "\",\n  \"bytes\": " +
-                     std::to_string(totals.bytes) + ",\n  \"records\": " + std::to_string(totals.records) +
-                     ",\n  \"digest\": \"" + totals.digest.Hex() + "\",\n  \"parts\": [";
+  std::string text = "{\n  \"version\": 1,\n  \"job\": \"" + request.job +
+                     "\",\n  \"bytes\": " + std::to_string(totals.bytes) +
+                     ",\n  \"records\": " + std::to_string(totals.records) + ",\n  \"digest\": \"" +
+                     totals.digest.Hex() + "\",\n  \"parts\": [";
   // About so much per part, beside its name.
   if (request.parts.size() * 120 > max_bytes) return text + "]\n}\n";
   const char* separator = "\n";
   for (const FileOutput& part : request.parts) {
-    text += separator + std::string("    {\"name\": \"") + JsonEscape(part.name) + "\", \"bytes\": " +
-            std::to_string(part.bytes) + ", \"records\": " + std::to_string(part.records) + ", \"digest\": \"" +
-            part.content.Hex() + "\"}";
+    text += separator + std::string("    {\"name\": \"") + JsonEscape(part.name) +
+            "\", \"bytes\": " + std::to_string(part.bytes) + ", \"records\": " + std::to_string(part.records) +
+            ", \"digest\": \"" + part.content.Hex() + "\"}";
     separator = ",\n";
   }
   return text + "\n  ]\n}\n";

@@ -22,7 +22,9 @@ class RandomOperators {
     std::string op;
     JobId job;  // that showed it first
     template <class V>
-    static void Fields(V&& v) { v(&Found::op, &Found::job); }
+    static void Fields(V&& v) {
+      v(&Found::op, &Found::job);
+    }
   };
 
   void Add(const std::string& op, JobId job) {

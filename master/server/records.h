@@ -17,14 +17,14 @@ namespace mr::master {
 
 // Numbers stand on disk: never reuse one. 0 is the journal's own.
 enum class RecordKind : uint8_t {
-  kEvent = 1,      // EventRecord
-  kEpoch = 2,      // EpochStarted: a master process took over
-  kWorker = 3,     // WorkerNamed
-  kPublished = 4,  // JobPublished
-  kDigest = 5,     // DigestTaken
-  kDfs = 6,        // dfs::Record by EncodeFields
-  kDrained = 7,    // WorkerDrained
-  kExcluded = 8,   // WorkerExcluded
+  kEvent = 1,          // EventRecord
+  kEpoch = 2,          // EpochStarted: a master process took over
+  kWorker = 3,         // WorkerNamed
+  kPublished = 4,      // JobPublished
+  kDigest = 5,         // DigestTaken
+  kDfs = 6,            // dfs::Record by EncodeFields
+  kDrained = 7,        // WorkerDrained
+  kExcluded = 8,       // WorkerExcluded
   kWrongOutputs = 16,  // WorkerWrongOutputs
   kLoss = 32,          // JournalLoss
   // Of snapshots only, in this order.
@@ -71,14 +71,18 @@ struct EpochStarted {
   uint32_t scheduler_version = 0;
   uint64_t wall_ms = 0;
   template <class V>
-  static void Fields(V&& v) { v(&EpochStarted::epoch, &EpochStarted::scheduler_version, &EpochStarted::wall_ms); }
+  static void Fields(V&& v) {
+    v(&EpochStarted::epoch, &EpochStarted::scheduler_version, &EpochStarted::wall_ms);
+  }
 };
 
 struct WorkerNamed {
   std::string name;
   WorkerId worker;
   template <class V>
-  static void Fields(V&& v) { v(&WorkerNamed::name, &WorkerNamed::worker); }
+  static void Fields(V&& v) {
+    v(&WorkerNamed::name, &WorkerNamed::worker);
+  }
 };
 
 // An operator drained a worker, or wants it again. Holds for all lives of it until the next one.
@@ -86,7 +90,9 @@ struct WorkerDrained {
   WorkerId worker;
   bool on = true;
   template <class V>
-  static void Fields(V&& v) { v(&WorkerDrained::worker, &WorkerDrained::on); }
+  static void Fields(V&& v) {
+    v(&WorkerDrained::worker, &WorkerDrained::on);
+  }
 };
 
 // An operator gave a worker up, or lets it register again. Holds for all lives of it until the next one.
@@ -94,7 +100,9 @@ struct WorkerExcluded {
   WorkerId worker;
   bool on = true;
   template <class V>
-  static void Fields(V&& v) { v(&WorkerExcluded::worker, &WorkerExcluded::on); }
+  static void Fields(V&& v) {
+    v(&WorkerExcluded::worker, &WorkerExcluded::on);
+  }
 };
 
 // How many outputs a worker's memory damaged, over all of its lives; 0 from when an operator undrained it.
@@ -102,7 +110,9 @@ struct WorkerWrongOutputs {
   WorkerId worker;
   uint32_t count = 0;
   template <class V>
-  static void Fields(V&& v) { v(&WorkerWrongOutputs::worker, &WorkerWrongOutputs::count); }
+  static void Fields(V&& v) {
+    v(&WorkerWrongOutputs::worker, &WorkerWrongOutputs::count);
+  }
 };
 
 // Records of the journal are lost: as a worker's registration showed, or as --accept_loss said. The same again with
@@ -127,7 +137,9 @@ struct JobPublished {
   JobId job;
   std::string error;
   template <class V>
-  static void Fields(V&& v) { v(&JobPublished::job, &JobPublished::error); }
+  static void Fields(V&& v) {
+    v(&JobPublished::job, &JobPublished::error);
+  }
 };
 
 // Of the scheduler's state after `events` events of this journal: what releases wrote each 256 events
@@ -136,7 +148,9 @@ struct DigestTaken {
   uint64_t events = 0;
   uint64_t digest = 0;
   template <class V>
-  static void Fields(V&& v) { v(&DigestTaken::events, &DigestTaken::digest); }
+  static void Fields(V&& v) {
+    v(&DigestTaken::events, &DigestTaken::digest);
+  }
 };
 
 // What stands in a snapshot beside the scheduler, the jobs and the namespace. scheduler_version 0:
@@ -158,7 +172,9 @@ struct SnapshotHead {
     uint64_t id = 0;
     Instant at;
     template <class V>
-    static void Fields(V&& v) { v(&Timer::policy, &Timer::id, &Timer::at); }
+    static void Fields(V&& v) {
+      v(&Timer::policy, &Timer::id, &Timer::at);
+    }
   };
   uint32_t scheduler_version = 0;
   uint64_t events = 0;
@@ -198,8 +214,8 @@ struct Split {
 struct StagePlan {
   uint32_t tasks = 0;
   std::vector<uint32_t> port_partitions;
-  std::vector<Split> splits;  // of a stage that reads files, in the order of its tasks; else empty
-  uint64_t input_bytes = 0;   // known or estimated, of all tasks
+  std::vector<Split> splits;                      // of a stage that reads files, in the order of its tasks; else empty
+  uint64_t input_bytes = 0;                       // known or estimated, of all tasks
   std::vector<std::vector<sched::Slice>> slices;  // per task, once the stage is planned: as the scheduler was told
   std::vector<uint32_t> first_split;              // per task, and the end; empty without splits. Made by FillSplits
   template <class V>
@@ -227,7 +243,9 @@ struct PlannedFile {
   int64_t mtime_ns = 0;
   uint64_t inode = 0, device = 0;
   template <class V>
-  static void Fields(V&& v) { v(&PlannedFile::id, &PlannedFile::mtime_ns, &PlannedFile::inode, &PlannedFile::device); }
+  static void Fields(V&& v) {
+    v(&PlannedFile::id, &PlannedFile::mtime_ns, &PlannedFile::inode, &PlannedFile::device);
+  }
   bool operator==(const PlannedFile&) const = default;
 };
 
@@ -238,7 +256,9 @@ struct JobPlan {
   uint64_t view = 0;               // FileView() of the master that planned it
   uint64_t pin = 0;                // dfs::InputsPinned; 0 = none
   template <class V>
-  static void Fields(V&& v) { v(&JobPlan::stages); }
+  static void Fields(V&& v) {
+    v(&JobPlan::stages);
+  }
 };
 
 // What JobPlan's own fields lack. Behind a plan in records and images, from the release on that reads one version of
@@ -312,7 +332,9 @@ struct Counter {
   std::string group, name;
   int64_t value = 0;
   template <class V>
-  static void Fields(V&& v) { v(&Counter::group, &Counter::name, &Counter::value); }
+  static void Fields(V&& v) {
+    v(&Counter::group, &Counter::name, &Counter::value);
+  }
 };
 
 // Of AttemptFinished.
@@ -350,7 +372,9 @@ inline bool DecodeFinished(std::string_view bytes, FinishedExtra* extra, std::ve
 struct FailedExtra {
   std::string record, stderr_tail;
   template <class V>
-  static void Fields(V&& v) { v(&FailedExtra::record, &FailedExtra::stderr_tail); }
+  static void Fields(V&& v) {
+    v(&FailedExtra::record, &FailedExtra::stderr_tail);
+  }
 };
 
 // Of WorkerRegistered.

@@ -18,7 +18,7 @@ Status CheckSubmitted(JobId job, const std::string& extra) {
   const auto spec = ReadSpec(bytes.reader());
   if (spec.ok()) return Status::Ok();
   return spec.status().With("the journal's " + Name(job) +
-      " is not valid to this release (start the one that wrote it)");
+                            " is not valid to this release (start the one that wrote it)");
 }
 
 std::string Differs(uint64_t events) {
@@ -31,23 +31,23 @@ std::string Differs(uint64_t events) {
 }  // namespace
 
 Status Brain::Recover() {
-  auto opened = journal::Journal::Open(
-      {.directory = options_.directory + "/journal",
-       .cluster_id = options_.cluster_id,
-       .preallocate_bytes = std::min<uint64_t>(4 << 20, options_.snapshot_bytes),
-       .segment_bytes = options_.snapshot_bytes,
-       .witness = options_.directory + "/journal_witness",
-       .expected = options_.cluster_known,
-       .accept_loss = options_.accept_loss},
-      [this](const journal::Record& record, uint64_t offset) { return Replay(record, offset); });
+  auto opened =
+      journal::Journal::Open({.directory = options_.directory + "/journal",
+                              .cluster_id = options_.cluster_id,
+                              .preallocate_bytes = std::min<uint64_t>(4 << 20, options_.snapshot_bytes),
+                              .segment_bytes = options_.snapshot_bytes,
+                              .witness = options_.directory + "/journal_witness",
+                              .expected = options_.cluster_known,
+                              .accept_loss = options_.accept_loss},
+                             [this](const journal::Record& record, uint64_t offset) { return Replay(record, offset); });
   if (!opened.ok()) return opened.status();
   journal_ = *std::move(opened);
   const journal::Recovery& recovery = journal_->recovery();
   for (const auto& warning : journal_->read().warnings) LOG(ERROR) << "journal: " << warning;
   LOG(INFO) << "journal: read " << journal_->read().records << " records"
-            << (journal_->read().snapshot == 0 ? ""
-                                               : " behind the snapshot at " +
-                                               std::to_string(journal_->read().snapshot));
+            << (journal_->read().snapshot == 0
+                    ? ""
+                    : " behind the snapshot at " + std::to_string(journal_->read().snapshot));
   if (recovery.cut_bytes > 0) {
     LOG(WARNING) << "journal: cut off " << recovery.cut_bytes << " bytes of an interrupted write at offset "
                  << recovery.end.offset << " (" << recovery.cut_records << " records that nobody was told about)";
@@ -68,9 +68,9 @@ Status Brain::Recover() {
 }
 
 Result<journal::DirectoryRead> Brain::ReplayOnly(uint64_t until) {
-  return journal::ReadDirectory(options_.directory + "/journal", 0, until,
-                                [this](const journal::Record& record,
-                                uint64_t offset) { return Replay(record, offset); });
+  return journal::ReadDirectory(
+      options_.directory + "/journal", 0, until,
+      [this](const journal::Record& record, uint64_t offset) { return Replay(record, offset); });
 }
 
 void Brain::BeginEpoch() {
@@ -340,8 +340,9 @@ Status Brain::ReplayEvent(const journal::Record& record, uint64_t offset) {
                      " is no event that this release knows; start the release that wrote it");
   }
   if (foreign_ && !event.outcome) {
-    return Rejected("the journal was written by a release with another scheduler that did not yet keep its decisions; "
-                    "let that release finish its jobs, then start this one on a fresh --data");
+    return Rejected(
+        "the journal was written by a release with another scheduler that did not yet keep its decisions; "
+        "let that release finish its jobs, then start this one on a fresh --data");
   }
   if (const auto* submitted = std::get_if<sched::JobSubmitted>(&event.stamped.event)) {
     MR_RETURN_IF_ERROR(CheckSubmitted(submitted->job, event.extra));

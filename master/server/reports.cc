@@ -89,15 +89,16 @@ void Brain::Register(uint64_t session, RegisterIn in, std::function<void(Registe
     if (drop != nullptr && drop->copy.worker == id) out.drop.push_back(drop->copy);
   }
   ApplyDfs(dfs::WorkerJoined{Stamp(), id, worker.info.incarnation, worker.info.address, worker.info.rack,
-                             worker.capacity_bytes, worker.used_bytes, std::move(in.blocks),
-                             worker.drained_by_user});
+                             worker.capacity_bytes, worker.used_bytes, std::move(in.blocks), worker.drained_by_user});
   if (!in.leaving) {
     // Always: it may have missed the last change.
     Send(&worker, 16, [on = worker.drained_by_user](rpc::Command::Builder out) { out.setDrain(on); });
   }
   LOG(INFO) << Name(id) << " registered from " << worker.info.address << " with " << worker.info.slots.total
             << " slots, " << inventory.size() << " copies, " << running.size() << " running"
-            << (in.leaving ? ", leaving" : worker.drained_by_user ? ", drained by an operator" : "")
+            << (in.leaving               ? ", leaving"
+                : worker.drained_by_user ? ", drained by an operator"
+                                         : "")
             << (was_given_up ? "; it was given up, and none of these count" : "");
   std::set<JobId> forgotten;
   const auto look = [&](JobId id) {
@@ -463,9 +464,7 @@ void Brain::LookedAt(const sched::Copy& copy, const Looked& looked) {
       }
       Feed(sched::CopyLost{copy, "its worker cannot be reached: " + looked.why});
       return;
-    case Looked::At::kGone:
-      Feed(sched::CopyLost{copy, "its worker does not have it any more"});
-      return;
+    case Looked::At::kGone: Feed(sched::CopyLost{copy, "its worker does not have it any more"}); return;
     case Looked::At::kDamaged:
       LOG(WARNING) << name << " is damaged: " << looked.why;
       Feed(sched::CopyLost{copy, "damaged on its worker's disk: " + looked.why});

@@ -19,8 +19,8 @@ constexpr uint32_t kEpochShift = 36;
 constexpr uint32_t kMaxEpoch = 1u << 26;
 
 std::string LossText(const JournalLoss& loss, const std::string& directory) {
-  std::string text = "records of the journal in " + directory + "/journal are lost: it ended with record " +
-                     std::to_string(loss.kept);
+  std::string text =
+      "records of the journal in " + directory + "/journal are lost: it ended with record " + std::to_string(loss.kept);
   if (loss.found_by.empty()) return text + ", and record " + std::to_string(loss.sequence) + " had been durable";
   return text + " when worker " + loss.found_by + " registered, which had been sent record " +
          std::to_string(loss.sequence) + " of epoch " + std::to_string(loss.epoch) +
@@ -29,9 +29,7 @@ std::string LossText(const JournalLoss& loss, const std::string& directory) {
 
 }  // namespace
 
-Durable Brain::DurableNow() const {
-  return InLossMode() ? Durable{} : epochs_.At(outbox_.durable());
-}
+Durable Brain::DurableNow() const { return InLossMode() ? Durable{} : epochs_.At(outbox_.durable()); }
 
 std::string Brain::LossWords() const {
   if (!loss_) return "";
@@ -49,8 +47,8 @@ Status Brain::CheckLoss() const {
 
 void Brain::NoteSeen(const std::string& worker, const Durable& seen) {
   if (seen.epoch > kMaxEpoch || !epochs_.Lacks(seen, outbox_.durable())) return;
-  JournalLoss loss{seen.epoch, seen.sequence, outbox_.durable(), std::max(epoch_.load(), seen.epoch) + 1,
-                   WallClockMs(), worker, true};
+  JournalLoss loss{seen.epoch, seen.sequence, outbox_.durable(), std::max(epoch_.load(), seen.epoch) + 1, WallClockMs(),
+                   worker,     true};
   if (InLossMode()) loss.kept = loss_->kept;
   const uint64_t doubt = epochs_.DoubtFrom(seen);
   journal_->RaiseEpoch(loss.raised);

@@ -126,9 +126,10 @@ kj::Promise<Status> Shell::Mutate(PrepareFn prepare, std::function<void(const df
 
 kj::Promise<void> Shell::Query(std::function<void(const dfs::Namespace&)> fn) {
   return Ask([fn = std::move(fn)](Brain& brain) {
-    fn(brain.files());
-    return true;
-  }).ignoreResult();
+           fn(brain.files());
+           return true;
+         })
+      .ignoreResult();
 }
 
 namespace {
@@ -191,9 +192,8 @@ void Shell::Probe(const Look& look, std::function<void(Looked)> done) {
                     FillCopy(look.copy, request.initCopy());
                     rpc::ToWire(look.content, request.initContent());
                     request.setPartitions(look.partitions);
-                    auto verified = request.send().then([](auto response) {
-                      return FromFinding(response.getFinding(), response.getWhy());
-                    });
+                    auto verified = request.send().then(
+                        [](auto response) { return FromFinding(response.getFinding(), response.getWhy()); });
                     return kj_.timer()
                         .timeoutAfter(kVerifyTimeout, kj::mv(verified))
                         .catch_([](kj::Exception&& e) {

@@ -23,11 +23,11 @@ class Shell final : public Outlets, public dfs::FsHost {
     std::string directory;  // DIR/lib has the operator libraries
     uint64_t cluster_id = 0;
     std::string version;
-    std::string advertise;  // host under which others reach this master
+    std::string advertise;                   // host under which others reach this master
     std::shared_ptr<ProfileStore> profiles;  // null: none are kept
-    uint64_t descriptors = 1024;            // open files that this process may have
-    Duration idle_timeout = Seconds(3600);  // of a client's connection (rpc::ServerLimits)
-    Duration send_timeout = Seconds(30);    // of peers that do not read (rpc::ServerLimits)
+    uint64_t descriptors = 1024;             // open files that this process may have
+    Duration idle_timeout = Seconds(3600);   // of a client's connection (rpc::ServerLimits)
+    Duration send_timeout = Seconds(30);     // of peers that do not read (rpc::ServerLimits)
   };
   Shell(Options options, rpc::KjThread& kj, Loop& loop, Pool& pool, Pool& background);
   // The loop's objects are gone by then: see Close().
@@ -96,8 +96,7 @@ rpc::MasterForWorker::Client MakeWorkerService(Shell& shell, const rpc::PeerInfo
 rpc::Heartbeats::Client MakeHeartbeatService(Shell& shell, Incarnation incarnation);
 rpc::MasterForClient::Client MakeClientService(Shell& shell, const rpc::PeerInfo& peer);
 // One of its calls; journal_status.cc.
-using JournalContext =
-    capnp::CallContext<rpc::MasterForClient::JournalParams, rpc::MasterForClient::JournalResults>;
+using JournalContext = capnp::CallContext<rpc::MasterForClient::JournalParams, rpc::MasterForClient::JournalResults>;
 kj::Promise<void> AnswerJournal(Shell& shell, JournalContext context);
 
 }  // namespace mr::master

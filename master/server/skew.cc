@@ -8,9 +8,7 @@
 namespace mr::master {
 namespace {
 
-double ShareOf(uint64_t part, uint64_t of) {
-  return of == 0 ? 0 : static_cast<double>(part) / static_cast<double>(of);
-}
+double ShareOf(uint64_t part, uint64_t of) { return of == 0 ? 0 : static_cast<double>(part) / static_cast<double>(of); }
 
 std::string Percent(uint64_t part, uint64_t of) {
   const double share = 100 * ShareOf(part, of);

@@ -19,9 +19,9 @@ namespace mr::master {
 // One key that is too heavy, as far as is known now.
 struct Skew {
   uint32_t stage = 0;
-  HotKey key;  // about
-  uint64_t stage_records = 0, stage_bytes = 0;        // of the key's port
-  uint64_t partition_bytes = 0, median_bytes = 0;     // of its partition, and of the port's partitions
+  HotKey key;                                      // about
+  uint64_t stage_records = 0, stage_bytes = 0;     // of the key's port
+  uint64_t partition_bytes = 0, median_bytes = 0;  // of its partition, and of the port's partitions
   bool partial = false;           // some tasks of the stage are not in it: not committed yet, or before a restart
   bool partitions_known = false;  // else the two are 0: an output did not say, as those of very many partitions do not
   template <class V>
@@ -70,7 +70,7 @@ class SkewTable {
     }
   };
   struct OfStage {
-    std::vector<uint8_t> counted;           // by task: 0 or 1
+    std::vector<uint8_t> counted;  // by task: 0 or 1
     std::vector<Port> ports;
     std::vector<uint64_t> partition_bytes;  // empty where an output did not say
     bool any_hot = false;
@@ -84,7 +84,9 @@ class SkewTable {
     StageId id;
     OfStage of;
     template <class V>
-    static void Fields(V&& v) { v(&Entry::id, &Entry::of); }
+    static void Fields(V&& v) {
+      v(&Entry::id, &Entry::of);
+    }
   };
   static void Find(uint32_t stage, const OfStage& of, std::vector<Skew>* found);
 

@@ -41,10 +41,10 @@ Status Brain::Save(journal::SnapshotWriter* writer) const {
   }
   std::vector<JournalLoss> losses;
   if (loss_) losses.push_back(*loss_);
-  add(RecordKind::kSnapshotHead)
-  (EncodeFields(head) + EncodeFields(queues) + EncodeFields(random_operators_.All()) + EncodeFields(excluded) +
-   EncodeFields(awaited) + EncodeFields(wrong_outputs) + EncodeFields(epochs_.all()) + EncodeFields(losses) +
-   EncodeFields(skew_.Save()) + EncodeFields(epochs_.NextBlocks()));
+  add(RecordKind::kSnapshotHead)(EncodeFields(head) + EncodeFields(queues) + EncodeFields(random_operators_.All()) +
+                                 EncodeFields(excluded) + EncodeFields(awaited) + EncodeFields(wrong_outputs) +
+                                 EncodeFields(epochs_.all()) + EncodeFields(losses) + EncodeFields(skew_.Save()) +
+                                 EncodeFields(epochs_.NextBlocks()));
   // Between an epoch and its first event there is nothing to save.
   if (!foreign_ && scheduler_->state().config().known) scheduler_->Save(add(RecordKind::kSnapshotScheduler));
   jobs_.Save(add(RecordKind::kSnapshotJobs));

@@ -44,7 +44,7 @@ class Faults {
 };
 
 constexpr uint64_t kMostMs = 366ull * 86'400'000;  // a year
-constexpr size_t kMaxOperatorName = 200;  // of what is remembered of one
+constexpr size_t kMaxOperatorName = 200;           // of what is remembered of one
 
 void CheckFormat(const Result<FileFormat>& format, const std::string& where, Faults* faults) {
   if (!format.ok()) faults->Add(where + ": " + format.status().message());
@@ -244,8 +244,8 @@ struct Reader {
 
   void CheckSplits(const StageSpec& stage, const std::string& where) {
     for (const InputSpec& input : stage.inputs) {
-      const bool fits = input.is_edge && (input.kind == sched::EdgeKind::kAllToAll ||
-                                          input.kind == sched::EdgeKind::kBroadcast);
+      const bool fits =
+          input.is_edge && (input.kind == sched::EdgeKind::kAllToAll || input.kind == sched::EdgeKind::kBroadcast);
       if (!stage.splits() || fits) continue;
       faults.Add(where + ": a stage that splits fat partitions reads all-to-all and broadcast edges only");
     }

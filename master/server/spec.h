@@ -37,7 +37,7 @@ struct StageSpec {
   std::string name;
   uint32_t tasks = 0;
   uint64_t memory_bytes = 0;  // per attempt; 0: as the job has it
-  uint64_t task_bytes = 0;  // not 0: a task for each so many, if the planner decides
+  uint64_t task_bytes = 0;    // not 0: a task for each so many, if the planner decides
   uint32_t flags = 0;
   bool is_final = false;
   // Which operator it is, in whatever job: its library's SHA-256 and its name; of a built-in one, which may run a

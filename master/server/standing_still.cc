@@ -51,11 +51,10 @@ std::vector<std::pair<AttemptId, std::string>> Brain::Hung(const JobView& job) c
       if (!a->samples.empty()) moved = std::max(moved, a->samples.back().at);
       const Duration idle = now - moved;
       if (idle < named) continue;
-      hung.emplace_back(id, Name(id, job.letter(s)) + " on " + Name(a->worker) + " has made no progress for " +
-                                HumanDuration(idle) +
-                                (timeout.ns > 0
-                                     ? "; it ends when that is " + HumanDuration(timeout) + " (--task-timeout)"
-                                     : ", and --task-timeout 0 lets it: mrctl kill ends the job"));
+      hung.emplace_back(
+          id, Name(id, job.letter(s)) + " on " + Name(a->worker) + " has made no progress for " + HumanDuration(idle) +
+                  (timeout.ns > 0 ? "; it ends when that is " + HumanDuration(timeout) + " (--task-timeout)"
+                                  : ", and --task-timeout 0 lets it: mrctl kill ends the job"));
     }
   }
   return hung;

@@ -279,11 +279,10 @@ Status Brain::FillAttempts(JobId id, const AttemptId& after, rpc::MasterForClien
     status.setCause(sched::CauseName(attempt.cause));
     status.setWorker(attempt.worker.value);
     const bool committed = attempt.state == AttemptState::kCommitted || attempt.state == AttemptState::kCopy;
-    status.setProgress(committed ? 1.0
-                       : attempt.total_bytes == 0
-                           ? 0.0
-                           : std::min(1.0, static_cast<double>(attempt.taken_bytes) /
-                                               static_cast<double>(attempt.total_bytes)));
+    status.setProgress(committed                  ? 1.0
+                       : attempt.total_bytes == 0 ? 0.0
+                                                  : std::min(1.0, static_cast<double>(attempt.taken_bytes) /
+                                                                      static_cast<double>(attempt.total_bytes)));
     status.setRanUs(MicrosOf((Live(attempt.state) ? now : attempt.ended) - attempt.launched));
     status.setMessage(attempt.message.c_str());
     status.setReason(Explain(attempt.reason).c_str());

@@ -18,8 +18,10 @@ std::string Line(const JobView& job, const WhyLine& line) {
   const TaskId& task = line.attempt.task;
   const bool stage = line.what == What::kStagePlanned && task.job == job.id && task.stage < job.spec.stages.size();
   text += stage ? "stage '" + job.spec.stages[task.stage].name + "' planned" : Word(line.what);
-  if (line.attempt.number != 0) text += " " + Name(line.attempt, job.letter(task.stage));
-  else if (line.what == What::kOtherContent) text += " of " + Name(task, job.letter(task.stage));
+  if (line.attempt.number != 0)
+    text += " " + Name(line.attempt, job.letter(task.stage));
+  else if (line.what == What::kOtherContent)
+    text += " of " + Name(task, job.letter(task.stage));
   if (line.worker.valid()) text += " on " + Name(line.worker);
   return text + ": " + (line.text.empty() ? Explain(line.reason) : line.text);
 }
@@ -54,8 +56,9 @@ std::vector<std::string> Brain::WhyPending(const JobView& job) const {
       why = "queue '" + queue.name + "' holds " + std::to_string(queue.held_total()) + " slots, its max share is " +
             std::to_string(queue.max_share);
     } else {
-      why = "slots are free, and a policy holds them back (it waits for a place near their input, or for a better "
-            "worker)";
+      why =
+          "slots are free, and a policy holds them back (it waits for a place near their input, or for a better "
+          "worker)";
     }
     lines.push_back("stage '" + spec.name + "' has tasks that could run and do not: " + why);
   }
@@ -106,7 +109,8 @@ Result<std::vector<std::string>> Brain::Why(const std::string& subject) {
     }
     std::vector<std::string> head = {first};
     if (worker->full) {
-      head.push_back(DescribeRoom(*worker) + ", less than it keeps free (mrworker --min_free): it gets neither blocks "
+      head.push_back(DescribeRoom(*worker) +
+                     ", less than it keeps free (mrworker --min_free): it gets neither blocks "
                      "nor attempts until it has room again");
     }
     if (worker->drained_by_user) {

@@ -20,8 +20,18 @@ namespace mr::master {
 // What a worker reports of one attempt.
 struct ReportIn {
   uint64_t number = 0;
-  enum class Kind { kStarted, kFinished, kFailed, kRefused, kKilled, kFetchFailed, kFetchDone, kCopyMade, kCopyNotMade,
-      kUnknown };
+  enum class Kind {
+    kStarted,
+    kFinished,
+    kFailed,
+    kRefused,
+    kKilled,
+    kFetchFailed,
+    kFetchDone,
+    kCopyMade,
+    kCopyNotMade,
+    kUnknown
+  };
   Kind kind = Kind::kUnknown;
   AttemptId attempt;
   sched::AttemptFinished finished;
@@ -35,7 +45,7 @@ struct ReportIn {
   FailedExtra failed_extra;
   // From: also of kFetchFailed and kCopyNotMade, with message; of kCopyMade the new one.
   sched::FetchDone fetch;
-  bool own_fault = false;  // of kCopyNotMade: the worker's own, not the source's
+  bool own_fault = false;    // of kCopyNotMade: the worker's own, not the source's
   bool unreachable = false;  // of kFetchFailed: the source did not answer, nothing is said of its bytes
 };
 // kLater: its record is not on disk yet; another one follows in a batch of commands.

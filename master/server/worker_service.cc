@@ -18,17 +18,17 @@
 namespace mr::master {
 namespace {
 
-constexpr size_t kMaxText = 16 << 10;    // of what a peer says to people
+constexpr size_t kMaxText = 16 << 10;  // of what a peer says to people
 // Of one attempt's report. Counters as operator_table.h has it, and the host's own. Consumed: their record stays below
 // the journal's 64 MiB. Output files: one for each port. Blocks: 3 TiB of full ones, so that the report and the record
 // of a file stay small (HDFS allows 10,000 blocks of a file).
 constexpr size_t kMaxCounters = MR_MAX_COUNTERS + MR_HOST_COUNTERS, kMaxCounterName = MR_MAX_COUNTER_NAME;
 constexpr size_t kMaxConsumed = 1'000'000, kMaxOutputs = 1000, kMaxOutputBlocks = 50'000, kMaxReplicas = 64;
 constexpr uint32_t kMaxLabels = 64;
-constexpr uint32_t kMaxRows = 64;        // inline partition table
-constexpr uint32_t kMaxSizes = 1024;     // of partitions of others
-constexpr size_t kMaxBadRecords = 16;    // in words, of one attempt
-constexpr size_t kMaxHotKeys = 64;       // of one attempt
+constexpr uint32_t kMaxRows = 64;      // inline partition table
+constexpr uint32_t kMaxSizes = 1024;   // of partitions of others
+constexpr size_t kMaxBadRecords = 16;  // in words, of one attempt
+constexpr size_t kMaxHotKeys = 64;     // of one attempt
 // Of one registration, so that no peer fills the memory: blocks for 512 TiB of full ones (guesses at the largest
 // machine).
 constexpr size_t kMaxListedCopies = 4'000'000, kMaxListedRunning = 100'000, kMaxListedBlocks = 8'000'000;
@@ -36,7 +36,7 @@ constexpr size_t kMaxListedCopies = 4'000'000, kMaxListedRunning = 100'000, kMax
 constexpr size_t kMaxKeptCopies = 500'000;
 // In pieces: the record of an attempt that read a million outputs takes half of it.
 constexpr uint64_t kMaxReportBytes = 48u << 20;
-constexpr size_t kMaxGrown = 16;         // inputs of one attempt
+constexpr size_t kMaxGrown = 16;  // inputs of one attempt
 constexpr uint32_t kLibraryPiece = 1 << 20;
 
 void ToWire(const Durable& durable, rpc::Durable::Builder out) {
@@ -94,8 +94,8 @@ std::vector<uint8_t> DropBits(const std::vector<sched::Copy>& inventory, const s
 }
 
 FileOutput OutputFrom(rpc::FileOutput::Reader in) {
-  FileOutput out{Said(in.getName()), Said(in.getStaged()), in.getBytes(), in.getRecords(),
-                 rpc::FromWire(in.getContent()), {}};
+  FileOutput out{Said(in.getName()), Said(in.getStaged()),           in.getBytes(),
+                 in.getRecords(),    rpc::FromWire(in.getContent()), {}};
   for (auto block : in.getBlocks()) {
     StagedBlock b{block.getId(), block.getGeneration(), block.getLength(), block.getDigest(), {}};
     for (uint32_t worker : block.getWorkers()) b.workers.push_back(worker);
@@ -135,9 +135,13 @@ void FinishedFrom(rpc::Finished::Reader in, ReportIn* out) {
   for (auto key : in.getHotKeys()) {
     if (out->hot_keys.size() == kMaxHotKeys) break;
     const auto prefix = key.getPrefix();
-    out->hot_keys.push_back({key.getPort(), key.getPartition(), key.getHash(),
+    out->hot_keys.push_back({key.getPort(),
+                             key.getPartition(),
+                             key.getHash(),
                              {reinterpret_cast<const char*>(prefix.begin()), std::min(prefix.size(), kHotKeyPrefix)},
-                             key.getCut(), key.getRecords(), key.getBytes()});
+                             key.getCut(),
+                             key.getRecords(),
+                             key.getBytes()});
   }
 }
 
@@ -368,11 +372,10 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     const auto params = context.getParams();
     const auto ref = params.getWorker();
     CheckRef(ref);
-    shell_.PostToMaster([brain = &shell_.brain(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
-                         block = dfs::FromWire(params.getBlock()), source_failed = params.getSourceFailed(),
-                         why = Said(params.getWhy())] {
-      brain->BlockNotCopied(id, incarnation, block, source_failed, why);
-    });
+    shell_.PostToMaster(
+        [brain = &shell_.brain(), id = WorkerId{ref.getId()}, incarnation = ref.getIncarnation(),
+         block = dfs::FromWire(params.getBlock()), source_failed = params.getSourceFailed(),
+         why = Said(params.getWhy())] { brain->BlockNotCopied(id, incarnation, block, source_failed, why); });
     return kj::READY_NOW;
   }
 
@@ -388,9 +391,7 @@ class WorkerService final : public rpc::MasterForWorker::Server {
     const auto worker = context.getParams().getWorker();
     CheckRef(worker);
     shell_.PostToMaster([brain = &shell_.brain(), id = WorkerId{worker.getId()},
-        incarnation = worker.getIncarnation()] {
-      brain->Leaving(id, incarnation);
-    });
+                         incarnation = worker.getIncarnation()] { brain->Leaving(id, incarnation); });
     return kj::READY_NOW;
   }
 
@@ -487,25 +488,29 @@ DiskRoom FromWire(rpc::DiskRoom::Reader in) {
 class HeartbeatService final : public rpc::Heartbeats::Server {
  public:
   HeartbeatService(Shell& shell, Incarnation incarnation) : shell_(shell), incarnation_(incarnation) {}
-  ~HeartbeatService() noexcept(false) { if (counted_) Tell(false); }
+  ~HeartbeatService() noexcept(false) {
+    if (counted_) Tell(false);
+  }
 
  protected:
   kj::Promise<void> beat(BeatContext context) override {
     const auto worker = context.getParams().getWorker();
     // Counted with its first beat, when the worker has registered and is known by its incarnation.
-    return shell_.Ask([id = WorkerId{worker.getId()}, incarnation = worker.getIncarnation(),
-                       silent = Millis(context.getParams().getLoopSilentMs()),
-                       room = FromWire(context.getParams().getRoom())](Brain& brain) {
-      return std::make_pair(brain.Beat(id, incarnation, silent, room), brain.DurableNow());
-    }).then([this, context, incarnation = worker.getIncarnation()](std::pair<bool, Durable> answer) mutable {
-      const bool known = answer.first;
-      if (known) ToWire(answer.second, context.getResults().initDurable());
-      if (known && !counted_ && incarnation == incarnation_) {
-        counted_ = true;
-        Tell(true);
-      }
-      context.getResults().setKnown(known);
-    });
+    return shell_
+        .Ask([id = WorkerId{worker.getId()}, incarnation = worker.getIncarnation(),
+              silent = Millis(context.getParams().getLoopSilentMs()),
+              room = FromWire(context.getParams().getRoom())](Brain& brain) {
+          return std::make_pair(brain.Beat(id, incarnation, silent, room), brain.DurableNow());
+        })
+        .then([this, context, incarnation = worker.getIncarnation()](std::pair<bool, Durable> answer) mutable {
+          const bool known = answer.first;
+          if (known) ToWire(answer.second, context.getResults().initDurable());
+          if (known && !counted_ && incarnation == incarnation_) {
+            counted_ = true;
+            Tell(true);
+          }
+          context.getResults().setKnown(known);
+        });
   }
 
  private:

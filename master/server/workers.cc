@@ -60,8 +60,8 @@ Status WorkerTable::MayRegister(const WorkerView& worker, Incarnation incarnatio
     return Rejected("an operator excluded " + worker.name + "; `mrctl worker include " + Name(worker.id) +
                     "` lets it back");
   }
-  const bool in_use = worker.alive && worker.session != 0 && worker.info.incarnation != incarnation &&
-                      now - worker.last_beat < kLease;
+  const bool in_use =
+      worker.alive && worker.session != 0 && worker.info.incarnation != incarnation && now - worker.last_beat < kLease;
   if (!in_use) return Status::Ok();
   return Rejected("a live worker at " + worker.info.address + " already uses the name " + worker.name +
                   ": two workers must not share a data directory; stop the other one or give this one its own "
@@ -76,13 +76,13 @@ std::vector<std::pair<WorkerId, std::string>> WorkerTable::Expired(Instant now) 
     if (silent >= kLease) {
       expired.emplace_back(id, "no heartbeat for " + HumanDuration(silent));
     } else if (now - worker.loop_moved >= kLoopLease) {
-      expired.emplace_back(id, "it beats, but its control loop has not moved for " +
-                                   HumanDuration(now - worker.loop_moved));
+      expired.emplace_back(
+          id, "it beats, but its control loop has not moved for " + HumanDuration(now - worker.loop_moved));
     } else if (worker.session == 0 && worker.heartbeat_connections == 0) {
       expired.emplace_back(id, "its connections broke");
     } else if (worker.session == 0 && now - worker.session_lost >= kReconnectGrace) {
-      expired.emplace_back(id, "its control connection broke and it did not come back in " +
-                                   HumanDuration(kReconnectGrace));
+      expired.emplace_back(
+          id, "its control connection broke and it did not come back in " + HumanDuration(kReconnectGrace));
     }
   }
   return expired;

@@ -52,7 +52,7 @@ inline constexpr uint32_t kDistrustedFrom = 3;
 // Of the disk of a worker's data, by its last beat. total 0: not known.
 struct DiskRoom {
   uint64_t free_bytes = 0, total_bytes = 0;
-  bool full = false;  // less is free than it keeps free (mrworker --min_free)
+  bool full = false;       // less is free than it keeps free (mrworker --min_free)
   bool no_inodes = false;  // full since there may be no more files
   std::string path;        // of its data, where it is full
 };
@@ -67,31 +67,31 @@ struct WorkerView {
   uint64_t capacity_bytes = 0, used_bytes = 0;
   uint32_t pid = 0;
   uint32_t reports_given_up = 0;  // that it could not deliver, as it said when it registered
-  uint64_t session = 0;  // 0 = no control connection
-  uint32_t epoch = 0;    // as its registration was answered; commands to it carry it
-  uint64_t batches = 0;   // of commands sent since it registered
-  bool answered = false;  // its registration was answered: commands may go
+  uint64_t session = 0;           // 0 = no control connection
+  uint32_t epoch = 0;             // as its registration was answered; commands to it carry it
+  uint64_t batches = 0;           // of commands sent since it registered
+  bool answered = false;          // its registration was answered: commands may go
   uint32_t heartbeat_connections = 0;
   // On the axis of Brain::Lived: times in which the master stood still do not count.
   Instant last_beat, session_lost, registered;
-  Instant lost;  // when this master gave it up; 0: it has not
+  Instant lost;               // when this master gave it up; 0: it has not
   Instant loop_moved;         // its control loop, as its beats say
   bool loop_stalled = false;  // for kLoopStall and longer
   DiskRoom room;
-  bool full = false;  // as the scheduler and the namespace were told: neither attempts nor blocks
+  bool full = false;             // as the scheduler and the namespace were told: neither attempts nor blocks
   bool drained_by_user = false;  // over all of its lives
-  bool excluded = false;  // by an operator, over all of its lives: it may not register
-  uint32_t wrong_outputs = 0;  // that its memory damaged, over all of its lives, since an operator last undrained it
+  bool excluded = false;         // by an operator, over all of its lives: it may not register
+  uint32_t wrong_outputs = 0;    // that its memory damaged, over all of its lives, since an operator last undrained it
   bool distrusted() const { return wrong_outputs >= kDistrustedFrom; }
   bool leaving = false;  // it has said so
-  bool away = false;  // known from the journal, has not come back yet
+  bool away = false;     // known from the journal, has not come back yet
   // Alive when a master stopped, and not registered since, also where a later master gave it up. Writes count on it
   // until it registers or an operator drains or excludes it (dfs::MasterStarted::awaited).
   bool awaited = false;
   // What this session was told already.
   std::set<StageId> stages;
   std::map<StageId, uint64_t> directories;  // version sent
-  std::set<JobId> holds;  // of which it has outputs, or was asked to copy some, without any stage
+  std::set<JobId> holds;                    // of which it has outputs, or was asked to copy some, without any stage
 
   // Nothing that the master knows keeps new attempts from it.
   bool TakesAttempts() const {

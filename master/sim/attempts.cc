@@ -104,8 +104,10 @@ double Simulation::LimitOf(const Attempt& a) const {
   if (a.timed) {
     if (ModelOf(a.id.task).same_everywhere) speed = 1;
     const double left = 1 - double{a.shares.copy} - double{a.shares.sort};
-    const double share = a.phase == Phase::kRead ? 1 : a.phase == Phase::kCopy ? a.shares.copy : a.phase == Phase::kSort
-        ? a.shares.sort : left;
+    const double share = a.phase == Phase::kRead   ? 1
+                         : a.phase == Phase::kCopy ? a.shares.copy
+                         : a.phase == Phase::kSort ? a.shares.sort
+                                                   : left;
     return share <= 0 ? kNoLimit : std::min(kNoLimit, a.bytes / (a.trace_seconds * share) * speed);
   }
   if (a.phase == Phase::kCopy) return kNoLimit;
@@ -216,9 +218,12 @@ void Simulation::TryCopy(uint32_t index) {
     a.inputs_done = now_;
     a.phase = Phase::kSort;
     const uint32_t stamp = a.stamp;
-    const sched::ProgressReport report{a.id, 1, static_cast<uint64_t>(a.bytes),
+    const sched::ProgressReport report{a.id,
+                                       1,
+                                       static_cast<uint64_t>(a.bytes),
                                        ModelOf(a.id.task).silent ? 0 : static_cast<uint64_t>(a.bytes),
-                                       static_cast<uint64_t>(a.before / kRecordBytes), true};
+                                       static_cast<uint64_t>(a.before / kRecordBytes),
+                                       true};
     a.reported = a.before;
     a.reported_at = now_;
     Step(sched::AttemptProgress{{a.worker + 1}, a.incarnation, {report}});

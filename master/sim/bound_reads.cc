@@ -13,8 +13,8 @@ void Simulation::Do(const sched::Bind& d) {
   const uint32_t index = Find(d.reader);
   if (index == kNone || !attempts_[index].by_bind) return;
   std::vector<Told>& told = told_reads_[index];
-  const auto same = std::find_if(told.begin(), told.end(),
-      [&](const Told& t) { return t.copy.output.task == d.copy.output.task; });
+  const auto same =
+      std::find_if(told.begin(), told.end(), [&](const Told& t) { return t.copy.output.task == d.copy.output.task; });
   if (same == told.end()) {
     told.push_back({d.copy, {}, 1});
   } else if (same->since.ns == 0) {
@@ -68,8 +68,10 @@ void Simulation::ReadTold(uint32_t index) {
   }
   const uint32_t down = rack_down_[specs[a.worker].rack];
   if (a.cross > 0 && down != kNone) uses_.push_back({down, a.cross});
-  if (a.timed) uses_.clear();
-  else AddDisk(a, experiment_.tasks.copy_disk);
+  if (a.timed)
+    uses_.clear();
+  else
+    AddDisk(a, experiment_.tasks.copy_disk);
   Move(index, a.bytes * a.batch / a.needed, uses_);
 }
 

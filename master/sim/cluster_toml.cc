@@ -56,8 +56,7 @@ Status Read(const toml::value& table, const std::string& what, std::vector<Knob>
       const bool whole = !k.whole || *k.value == std::floor(*k.value);
       if (*k.value >= k.lowest && *k.value <= k.highest && whole) continue;
       return InvalidArgument(what + ": " + key + " is " + Text(*k.value) + "; it must be " +
-          (k.whole ? "a whole number " : "") +
-                             "from " + Text(k.lowest) + " to " + Text(k.highest));
+                             (k.whole ? "a whole number " : "") + "from " + Text(k.lowest) + " to " + Text(k.highest));
     }
     if (!known) return InvalidArgument(what + ": unknown key '" + key + "'" + DidYouMean(key, names));
   }
@@ -69,10 +68,15 @@ Status AddWorkers(const toml::value& table, const std::string& what, ClusterSpec
   double count = 1, slots = 1, maps = 0, reduces = 0;
   std::string rack;
   MR_RETURN_IF_ERROR(Read(table, what,
-                          {{"count", &count, 1, kMostWorkers, true}, {"slots", &slots, 1, kMostSlots, true},
-                           {"map_slots", &maps, 0, kMostSlots, true}, {"reduce_slots", &reduces, 0, kMostSlots, true},
-                           {"speed", &w.speed, 1e-3, 1e6}, {"disk", &w.disk, 1}, {"up", &w.up, 1},
-                           {"down", &w.down, 1}, {"loss", &w.loss, 0, kMostLost}},
+                          {{"count", &count, 1, kMostWorkers, true},
+                           {"slots", &slots, 1, kMostSlots, true},
+                           {"map_slots", &maps, 0, kMostSlots, true},
+                           {"reduce_slots", &reduces, 0, kMostSlots, true},
+                           {"speed", &w.speed, 1e-3, 1e6},
+                           {"disk", &w.disk, 1},
+                           {"up", &w.up, 1},
+                           {"down", &w.down, 1},
+                           {"loss", &w.loss, 0, kMostLost}},
                           &rack));
   w.slots = {static_cast<uint32_t>(slots), static_cast<uint32_t>(maps), static_cast<uint32_t>(reduces)};
   while (w.rack < cluster->racks.size() && cluster->racks[w.rack].name != rack) ++w.rack;
@@ -97,8 +101,8 @@ Result<ClusterSpec> ParseClusterToml(const std::string& text, const std::string&
       for (const toml::value& t : file.at("rack").as_array()) {
         RackSpec rack;
         if (t.contains("name")) rack.name = t.at("name").as_string().str;
-        MR_RETURN_IF_ERROR(Read(t, name + ": rack '" + rack.name + "'", {{"up", &rack.up, 0}, {"down", &rack.down, 0}},
-            nullptr));
+        MR_RETURN_IF_ERROR(
+            Read(t, name + ": rack '" + rack.name + "'", {{"up", &rack.up, 0}, {"down", &rack.down, 0}}, nullptr));
         cluster.racks.push_back(rack);
       }
     }

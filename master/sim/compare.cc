@@ -40,8 +40,8 @@ Result<std::vector<PolicyList>> ListsToCompare(const std::vector<std::string>& l
   for (const std::string& list : lists) {
     MR_RETURN_IF_ERROR(sched::Scheduler::CheckPolicies(list).With("--compare '" + list + "'"));
     const std::string plain = Joined(sched::Pipeline::Items(list));
-    if (std::find(seen.begin(), seen.end(), plain) != seen.end()) return InvalidArgument("--compare: the list '" +
-        list + "' is there twice");
+    if (std::find(seen.begin(), seen.end(), plain) != seen.end())
+      return InvalidArgument("--compare: the list '" + list + "' is there twice");
     seen.push_back(plain);
     found.push_back({list, ""});
   }
@@ -72,7 +72,7 @@ Result<std::vector<PolicyList>> ListsToAblate(const std::string& list) {
   }
   if (lists.size() < 2) {
     return InvalidArgument("--ablate '" + list +
-        "': nothing can be dropped; a list without fifo or fair begins with fifo");
+                           "': nothing can be dropped; a list without fifo or fair begins with fifo");
   }
   return lists;
 }
@@ -132,7 +132,7 @@ std::string ComparisonTable(const Header& h, const std::vector<ListResult>& resu
       out += Printed("%-9s %5s ", l == 0 ? bin.name : "", Mark(l).c_str()) + JobsOfBin(bin, 7, h.seeds);
       out += Printed(" %10.2f %10.2f %10.2f %10.2f", bin.mean, bin.p50, bin.p95, bin.p99);
       out += Printed("  %7s %7s %7s %7s\n", Ratio(bin.mean, base.mean).c_str(), Ratio(bin.p50, base.p50).c_str(),
-          Ratio(bin.p95, base.p95).c_str(), Ratio(bin.p99, base.p99).c_str());
+                     Ratio(bin.p95, base.p95).c_str(), Ratio(bin.p99, base.p99).c_str());
     }
   }
   const bool deadlines = first.deadlines > 0;
@@ -142,8 +142,8 @@ std::string ComparisonTable(const Header& h, const std::vector<ListResult>& resu
   out += deadlines ? "     MET  MISSED\n" : "\n";
   for (size_t l = 0; l < results.size(); ++l) {
     const Summary& o = results[l].summary;
-    out += Printed("%-5s %10.1f %9.0f %9.0f %11s %6.1f %% %8.0f %8.0f %7.0f %10s %8.0f", Mark(l).c_str(),
-                   o.makespan, o.useful, o.wasted, Ratio(o.useful + o.wasted, first.useful + first.wasted).c_str(),
+    out += Printed("%-5s %10.1f %9.0f %9.0f %11s %6.1f %% %8.0f %8.0f %7.0f %10s %8.0f", Mark(l).c_str(), o.makespan,
+                   o.useful, o.wasted, Ratio(o.useful + o.wasted, first.useful + first.wasted).c_str(),
                    100 * o.utilisation, o.starts, o.copies, o.copies_won,
                    HumanBytes(static_cast<uint64_t>(o.cross_rack_bytes)).c_str(), o.failed);
     out += deadlines ? Printed(" %7.0f %7.0f\n", o.deadlines - o.missed, o.missed) : "\n";
@@ -185,7 +185,8 @@ std::string Plot(const Header& h, const std::vector<ListResult>& results, uint32
   // One scale for all of them.
   for (size_t c = 1; c < charts.size(); ++c) charts[c].x.high = end;
   return Svg(h.workload + " on " + h.cluster + Printed(", seed %llu", static_cast<unsigned long long>(h.seed)) +
-             (h.seeds > 1 ? Printed(" to %llu", static_cast<unsigned long long>(h.seed + h.seeds - 1)) : ""), charts);
+                 (h.seeds > 1 ? Printed(" to %llu", static_cast<unsigned long long>(h.seed + h.seeds - 1)) : ""),
+             charts);
 }
 
 }  // namespace mr::sim

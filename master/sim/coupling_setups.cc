@@ -16,16 +16,11 @@ struct Ratios {
 };
 Ratios RatiosOf(CouplingKind kind) {
   switch (kind) {
-    case CouplingKind::kGrep:
-      return {.2, .2};
-    case CouplingKind::kWordCount:
-      return {.3, .2};
-    case CouplingKind::kSort:
-      return {1, 1};
-    case CouplingKind::kQuasiMonteCarlo:
-      return {.0001, 1};
-    case CouplingKind::kRandomWriter:
-      return {0, 0};
+    case CouplingKind::kGrep: return {.2, .2};
+    case CouplingKind::kWordCount: return {.3, .2};
+    case CouplingKind::kSort: return {1, 1};
+    case CouplingKind::kQuasiMonteCarlo: return {.0001, 1};
+    case CouplingKind::kRandomWriter: return {0, 0};
   }
   return {0, 0};
 }
@@ -34,8 +29,7 @@ constexpr Duration kHeartbeat = Seconds(3);
 
 }  // namespace
 
-JobModel CouplingJob(double at, const std::string& name, CouplingKind kind, uint32_t maps,
-                     uint32_t reduces) {
+JobModel CouplingJob(double at, const std::string& name, CouplingKind kind, uint32_t maps, uint32_t reduces) {
   const Ratios r = RatiosOf(kind);
   const double input = static_cast<double>(maps * kBlock);
   const auto shuffle = static_cast<uint64_t>(input * r.shuffle);
@@ -44,8 +38,8 @@ JobModel CouplingJob(double at, const std::string& name, CouplingKind kind, uint
   return job;
 }
 
-Experiment CouplingRun(uint32_t nodes, uint32_t holders, std::vector<JobModel> jobs,
-                       const std::string& policies, uint64_t seed) {
+Experiment CouplingRun(uint32_t nodes, uint32_t holders, std::vector<JobModel> jobs, const std::string& policies,
+                       uint64_t seed) {
   Experiment e;
   e.cluster.racks.push_back({});
   WorkerSpec worker;
@@ -66,19 +60,16 @@ Experiment CouplingRun(uint32_t nodes, uint32_t holders, std::vector<JobModel> j
   for (JobModel& job : jobs) {
     StageModel& maps = job.stages[0];
     if (holders == 0) continue;
-    for (uint32_t t = 0; t < maps.tasks; ++t)
-      maps.preferred.push_back({static_cast<uint32_t>(rng.Below(holders))});
+    for (uint32_t t = 0; t < maps.tasks; ++t) maps.preferred.push_back({static_cast<uint32_t>(rng.Below(holders))});
   }
   e.jobs = std::move(jobs);
-  std::stable_sort(e.jobs.begin(), e.jobs.end(),
-                   [](const auto& a, const auto& b) { return a.submit < b.submit; });
+  std::stable_sort(e.jobs.begin(), e.jobs.end(), [](const auto& a, const auto& b) { return a.submit < b.submit; });
   return e;
 }
 
 std::vector<JobModel> TableTwo() {
   using enum CouplingKind;
-  return {CouplingJob(0, "Grep", kGrep, 148, 6),
-          CouplingJob(0, "RandomWriter", kRandomWriter, 70, 0),
+  return {CouplingJob(0, "Grep", kGrep, 148, 6), CouplingJob(0, "RandomWriter", kRandomWriter, 70, 0),
           CouplingJob(0, "QMC", kQuasiMonteCarlo, 50, 1), CouplingJob(0, "Sort1", kSort, 224, 12),
           CouplingJob(0, "Sort2", kSort, 352, 27)};
 }
@@ -88,8 +79,8 @@ std::vector<JobModel> TableThree() {
                             {600, 15}, {720, 23}, {840, 30}, {960, 427}, {1080, 45}};
   std::vector<JobModel> jobs;
   for (const auto& [at, maps] : rows) {
-    jobs.push_back(CouplingJob(at, "g" + std::to_string(jobs.size() + 1), CouplingKind::kGrep,
-                               static_cast<uint32_t>(maps), 0));
+    jobs.push_back(
+        CouplingJob(at, "g" + std::to_string(jobs.size() + 1), CouplingKind::kGrep, static_cast<uint32_t>(maps), 0));
   }
   return jobs;
 }
@@ -124,8 +115,7 @@ std::vector<JobModel> TableFour() {
               {kQuasiMonteCarlo, 2485, 10, 1}};
   std::vector<JobModel> jobs;
   for (const auto& r : rows) {
-    jobs.push_back(
-        CouplingJob(r.at, "j" + std::to_string(jobs.size() + 1), r.kind, r.maps, r.reduces));
+    jobs.push_back(CouplingJob(r.at, "j" + std::to_string(jobs.size() + 1), r.kind, r.maps, r.reduces));
   }
   return jobs;
 }
@@ -133,8 +123,7 @@ std::vector<JobModel> TableFour() {
 std::vector<JobModel> TenGreps() {
   std::vector<JobModel> jobs;
   for (int j = 0; j < 10; ++j)
-    jobs.push_back(
-        CouplingJob(300.0 * j, "g" + std::to_string(j + 1), CouplingKind::kGrep, 427, 8));
+    jobs.push_back(CouplingJob(300.0 * j, "g" + std::to_string(j + 1), CouplingKind::kGrep, 427, 8));
   return jobs;
 }
 
@@ -153,27 +142,23 @@ std::vector<JobModel> TwoHundred(uint64_t seed) {
     for (int j = 0; j < 20; ++j) {
       const double u = rng.Uniform();
       using enum CouplingKind;
-      const CouplingKind kind = u < .738   ? kGrep
-                                : u < .827 ? kWordCount
-                                : u < .895 ? kQuasiMonteCarlo
-                                           : kSort;
-      static const std::vector<std::pair<uint32_t, uint32_t>> kSizes[] = {
-          {{148, 15},
-           {148, 15},
-           {8, 2},
-           {8, 2},
-           {8, 3},
-           {427, 15},
-           {427, 15},
-           {15, 5},
-           {8, 3},
-           {8, 2},
-           {30, 2},
-           {8, 3}},
-          {{8, 1}, {15, 1}},
-          {{224, 27}, {64, 27}, {352, 27}, {64, 27}},
-          {{5, 1}, {15, 1}, {10, 1}},
-          {}};
+      const CouplingKind kind = u < .738 ? kGrep : u < .827 ? kWordCount : u < .895 ? kQuasiMonteCarlo : kSort;
+      static const std::vector<std::pair<uint32_t, uint32_t>> kSizes[] = {{{148, 15},
+                                                                           {148, 15},
+                                                                           {8, 2},
+                                                                           {8, 2},
+                                                                           {8, 3},
+                                                                           {427, 15},
+                                                                           {427, 15},
+                                                                           {15, 5},
+                                                                           {8, 3},
+                                                                           {8, 2},
+                                                                           {30, 2},
+                                                                           {8, 3}},
+                                                                          {{8, 1}, {15, 1}},
+                                                                          {{224, 27}, {64, 27}, {352, 27}, {64, 27}},
+                                                                          {{5, 1}, {15, 1}, {10, 1}},
+                                                                          {}};
       const auto& of = kSizes[static_cast<size_t>(kind)];
       const auto [maps, reduces] = of[rng.Below(of.size())];
       jobs.push_back(CouplingJob(at, "j" + std::to_string(jobs.size() + 1), kind, maps, reduces));

@@ -17,13 +17,12 @@ enum class CouplingKind { kGrep, kWordCount, kSort, kQuasiMonteCarlo, kRandomWri
 
 // One of the paper's programs; what is not in its tables is a guess, said in reproduce_coupling.cc.
 // Maps take 48.5 s on average with their input there (papers.md 5.2).
-JobModel CouplingJob(double at, const std::string& name, CouplingKind kind, uint32_t maps,
-                     uint32_t reduces);
+JobModel CouplingJob(double at, const std::string& name, CouplingKind kind, uint32_t maps, uint32_t reduces);
 
 // `nodes` workers of 4 map and 2 reduce slots in one rack; blocks have one replica, on the first
 // `holders` of them.
-Experiment CouplingRun(uint32_t nodes, uint32_t holders, std::vector<JobModel> jobs,
-                       const std::string& policies, uint64_t seed);
+Experiment CouplingRun(uint32_t nodes, uint32_t holders, std::vector<JobModel> jobs, const std::string& policies,
+                       uint64_t seed);
 
 std::vector<JobModel> TableTwo();    // one at a time: each is a run
 std::vector<JobModel> TableThree();  // ten map-only Greps

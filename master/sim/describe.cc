@@ -9,20 +9,31 @@ namespace mr::sim {
 namespace {
 
 constexpr const char* kEventNames[] = {
-    "ConfigChanged",   "WorkerRegistered", "WorkerLost",    "WorkerDraining",  "JobSubmitted",  "JobKillAsked",
-    "StagePlanned",    "AttemptStarted",   "AttemptProgress", "AttemptFinished", "AttemptFailed", "AttemptRefused",
-    "AttemptKilled",   "FetchDone",        "FetchFailed",   "CopyMade",        "CopyLost",      "ProfileLoaded",
-    "TimerDue",        "JobTakenOver",     "QueueSet",      "CopyNotMade",
-    "OperatorsKnown",  "WorkerAway",       "JobSet",         "LeaseSet",
-    "JobGivenUp"};
+    "ConfigChanged", "WorkerRegistered", "WorkerLost",      "WorkerDraining",  "JobSubmitted",   "JobKillAsked",
+    "StagePlanned",  "AttemptStarted",   "AttemptProgress", "AttemptFinished", "AttemptFailed",  "AttemptRefused",
+    "AttemptKilled", "FetchDone",        "FetchFailed",     "CopyMade",        "CopyLost",       "ProfileLoaded",
+    "TimerDue",      "JobTakenOver",     "QueueSet",        "CopyNotMade",     "OperatorsKnown", "WorkerAway",
+    "JobSet",        "LeaseSet",         "JobGivenUp"};
 static_assert(std::size(kEventNames) == std::variant_size_v<sched::Event>, "a new event has a name here");
 
 // Letters of names are not known here: as if it read files.
 std::string Subject(const AttemptId& id) { return Name(id, TaskLetter::kMap); }
 
-constexpr const char* kDecisionNames[] = {"Launch",        "Bind",      "Kill",     "TakeBack", "Accept",
-                                          "Refuse",        "ReplicateCopy", "DropCopy", "PlanStage", "SetShare",
-                                          "CommitJob",     "FailJob",   "MarkIndeterminate", "Remember", "WakeAt",
+constexpr const char* kDecisionNames[] = {"Launch",
+                                          "Bind",
+                                          "Kill",
+                                          "TakeBack",
+                                          "Accept",
+                                          "Refuse",
+                                          "ReplicateCopy",
+                                          "DropCopy",
+                                          "PlanStage",
+                                          "SetShare",
+                                          "CommitJob",
+                                          "FailJob",
+                                          "MarkIndeterminate",
+                                          "Remember",
+                                          "WakeAt",
                                           "Spare"};
 static_assert(std::size(kDecisionNames) == std::variant_size_v<sched::Decision>, "a new decision has a name here");
 

@@ -30,17 +30,17 @@ struct Samples {
 };
 
 struct DollyOutcome {
-  std::vector<double> seconds;                 // of completion, by job
-  std::vector<uint32_t> tasks;                 // by job
+  std::vector<double> seconds;                          // of completion, by job
+  std::vector<uint32_t> tasks;                          // by job
   std::array<double, kBinNames.size()> jobs{}, mean{};  // mean: seconds; the last of all jobs
-  double small = 0, large = 0;                 // mean seconds of the first two bins, and of the others
-  double busy = 0, utilisation = 0;            // slot-seconds; percent
-  double most_small = 0;                       // percent of the slots that small jobs ever held at once
-  double smallest90 = 0;                       // percent of the slot-seconds that the smallest 90 % of jobs took
-  double spread50 = 0, spread95 = 0;           // median / least progress rate in a phase, at these quantiles of phases
-  double budgeted = 0, lent = 0;               // slot-seconds of a budget's clones and strands; of clones on idle slots
-  double small_share = 0;                      // percent of clones' slot-seconds in small jobs
-  double preempted = 0;                        // percent of attempts: clones ended for a smaller job
+  double small = 0, large = 0;                          // mean seconds of the first two bins, and of the others
+  double busy = 0, utilisation = 0;                     // slot-seconds; percent
+  double most_small = 0;                                // percent of the slots that small jobs ever held at once
+  double smallest90 = 0;              // percent of the slot-seconds that the smallest 90 % of jobs took
+  double spread50 = 0, spread95 = 0;  // median / least progress rate in a phase, at these quantiles of phases
+  double budgeted = 0, lent = 0;      // slot-seconds of a budget's clones and strands; of clones on idle slots
+  double small_share = 0;             // percent of clones' slot-seconds in small jobs
+  double preempted = 0;               // percent of attempts: clones ended for a smaller job
   Samples samples;
 };
 

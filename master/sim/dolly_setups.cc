@@ -28,8 +28,13 @@ JobModel Chain(double at, std::string name, uint32_t tasks, const DollyShape& sh
   for (uint32_t p = 1; p < shape.phases; ++p) {
     const uint32_t before = tasks;
     if (shape.edge == sched::EdgeKind::kManyToOne) tasks = std::max(1u, tasks / kManyToOne);
-    StageModel stage{"phase" + std::to_string(p), sched::SlotKind::kReduce, tasks, before * kTask, tasks * kTask,
-                     {{true, shape.edge, p - 1}}, {}};
+    StageModel stage{"phase" + std::to_string(p),
+                     sched::SlotKind::kReduce,
+                     tasks,
+                     before * kTask,
+                     tasks * kTask,
+                     {{true, shape.edge, p - 1}},
+                     {}};
     job.stages.push_back(std::move(stage));
   }
   return job;

@@ -11,9 +11,9 @@ namespace mr::sim {
 // What of a record is run, and how it is bent to Dolly's cluster.
 struct SwimDay {
   const char* file;
-  double from, to;    // hours from the first submit; what was submitted outside of them is left out
-  double scale;       // of all bytes
-  const char* why;    // these hours
+  double from, to;  // hours from the first submit; what was submitted outside of them is left out
+  double scale;     // of all bytes
+  const char* why;  // these hours
 };
 extern const SwimDay kSwim2009, kSwim2010;
 

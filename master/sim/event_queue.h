@@ -11,23 +11,23 @@
 namespace mr::sim {
 
 enum class Kind : uint8_t {
-  kSubmit,   // a: job
-  kPlan,     // a: job, b: stage
-  kStart,    // a: attempt, b: its stamp: the launch has reached the worker
-  kFlow,     // a: flow, b: its version: it has moved its last byte
-  kKill,     // a: attempt, b: its stamp
-  kMessage,  // a: report of an end, now at the master
-  kTimer,    // a: timer of the scheduler
-  kReport,   // a: worker
-  kFault,    // a: index in the fault plan
-  kLost,     // a: worker, b: which of its lives: the master gives it up
-  kBack,     // a: worker
-  kCalm,     // a: worker, b: fault: the contention ends
-  kRefuse,   // a: attempt, b: its stamp: the launch was lost
-  kReadFails,  // a: failed read: a reader cannot read a copy
-  kProbed,     // a: failed read: the master knows that the copy is gone
-  kServing,    // what readers take of each disk is looked at once more
-  kList,       // a: change of the list
+  kSubmit,      // a: job
+  kPlan,        // a: job, b: stage
+  kStart,       // a: attempt, b: its stamp: the launch has reached the worker
+  kFlow,        // a: flow, b: its version: it has moved its last byte
+  kKill,        // a: attempt, b: its stamp
+  kMessage,     // a: report of an end, now at the master
+  kTimer,       // a: timer of the scheduler
+  kReport,      // a: worker
+  kFault,       // a: index in the fault plan
+  kLost,        // a: worker, b: which of its lives: the master gives it up
+  kBack,        // a: worker
+  kCalm,        // a: worker, b: fault: the contention ends
+  kRefuse,      // a: attempt, b: its stamp: the launch was lost
+  kReadFails,   // a: failed read: a reader cannot read a copy
+  kProbed,      // a: failed read: the master knows that the copy is gone
+  kServing,     // what readers take of each disk is looked at once more
+  kList,        // a: change of the list
   kKillStrand,  // a: job, a strand of one that has ended
   kFails,       // a: attempt, b: its stamp: by no fault of its own
   kWish,        // a: a user's wish for a job
@@ -56,9 +56,7 @@ class EventQueue {
   bool empty() const { return heap_.empty(); }
 
  private:
-  static bool Later(const Item& x, const Item& y) {
-    return x.at != y.at ? x.at > y.at : x.sequence > y.sequence;
-  }
+  static bool Later(const Item& x, const Item& y) { return x.at != y.at ? x.at > y.at : x.sequence > y.sequence; }
   std::vector<Item> heap_;
   uint64_t next_ = 0;
 };

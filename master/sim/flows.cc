@@ -181,8 +181,9 @@ void Flows::Fill() {
   };
   for (size_t left = part_.size(); left > 0;) {
     const Latest first = latest_.front();
-    const auto before = [&](
-        const Level& l) { return std::pair{first.level, first.link} < std::pair{l.first, l.second + 1}; };
+    const auto before = [&](const Level& l) {
+      return std::pair{first.level, first.link} < std::pair{l.first, l.second + 1};
+    };
     if (levels_.empty() || before(levels_.front())) {
       if (Flow& flow = flows_[first.flow]; !flow.fixed) {
         Fix(flow, first.level, first.link - 1);

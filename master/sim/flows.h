@@ -62,9 +62,9 @@ class Flows {
     bool operator==(const Stop&) const = default;
   };
   struct Flow {
-    Instant at;  // when `left` was true
+    Instant at;                                       // when `left` was true
     double left = 0, rate = 0, asked = 0, limit = 0;  // limit: asked, bounded by its links
-    Stop stop, next;  // next: of the filling under way
+    Stop stop, next;                                  // next: of the filling under way
     uint32_t version = 0, mark = 0;
     bool fresh = false, fixed = false;
     std::vector<Use> uses;
@@ -108,9 +108,9 @@ class Flows {
   std::vector<uint32_t> free_;
   std::vector<Link> links_;
   std::vector<uint32_t> dirty_links_, dirty_flows_;
-  std::vector<uint32_t> part_, part_links_;             // of one Settle
-  std::vector<Latest> latest_;                          // a heap: of the flows of the part
-  std::vector<Level> levels_;                           // a heap: the level at which a link was full when last asked
+  std::vector<uint32_t> part_, part_links_;  // of one Settle
+  std::vector<Latest> latest_;               // a heap: of the flows of the part
+  std::vector<Level> levels_;                // a heap: the level at which a link was full when last asked
   uint32_t mark_ = 0;
   uint64_t looks_ = 0;
 };

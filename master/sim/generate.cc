@@ -121,7 +121,7 @@ Result<std::vector<JobModel>> Generate(const std::string& spec, uint64_t seed) {
     const bool mixes = known != std::end(kMixes), jobs = word.starts_with("jobs="), gaps = word.starts_with("gap=");
     if ((mixes && mixed) || (jobs && count > 0) || (gaps && gap > 0)) {
       return InvalidArgument("workload '" + spec + "': '" + std::string(word) +
-          "' comes after another of its kind; leave one out");
+                             "' comes after another of its kind; leave one out");
     }
     mixed = mixed || mixes;
     const std::string here = "workload '" + spec + "': '" + std::string(word) + "': ";
@@ -145,7 +145,7 @@ Result<std::vector<JobModel>> Generate(const std::string& spec, uint64_t seed) {
   if (gap <= 0) gap = mix->gap;
   if (std::floor(count) * gap > kMostSeconds) {
     return InvalidArgument("workload '" + spec +
-        "': so many jobs with such gaps arrive over more than 1000000000 seconds; " +
+                           "': so many jobs with such gaps arrive over more than 1000000000 seconds; " +
                            "ask for fewer jobs or smaller gaps");
   }
   Rng rng = Rng::Stream(seed, "workload");

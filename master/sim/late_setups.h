@@ -26,9 +26,9 @@ LoadMix LocalMix(uint32_t stragglers);
 
 // A job of Hadoop as of 2008 on such a cluster.
 struct HadoopJob {
-  uint64_t bytes = 0;          // of input
+  uint64_t bytes = 0;  // of input
   uint32_t reduces = 0;
-  double shuffle = 1, output = 1;  // per byte of input
+  double shuffle = 1, output = 1;        // per byte of input
   double map_cost = 0, reduce_cost = 0;  // seconds of a core per byte
 };
 HadoopJob SortJob(uint64_t bytes, uint32_t reduces);

@@ -78,8 +78,10 @@ void Simulation::CountBusy(uint32_t worker, bool busy) {
   const uint32_t h = experiment_.cluster.workers[worker].host;
   if (h == kNoHost) return;
   Host& host = hosts_[h];
-  if (busy) ++host.busy;
-  else --host.busy;
+  if (busy)
+    ++host.busy;
+  else
+    --host.busy;
   const std::vector<double>& disk = experiment_.cluster.hosts[h].disk;
   const double each = disk[std::min<size_t>(std::max(1u, host.busy), disk.size()) - 1];
   for (const uint32_t w : host.workers) SetDisk(w, each, workers_[w].served);
@@ -113,8 +115,10 @@ void Simulation::ChargeSources() {
         const uint32_t up = ModelOf(a.id.task).inputs[slice.input].upstream, n = slice.task_end - slice.task_begin;
         const double rate = flows_.rate(a.flow) / a.scale * n / a.needed;
         const Stage& stage = jobs_[job].stages[up];
-        if (n == stage.tasks.size()) of_stage[{job, up}] += rate;
-        else serve(stage, slice.task_begin, slice.task_end, rate);
+        if (n == stage.tasks.size())
+          of_stage[{job, up}] += rate;
+        else
+          serve(stage, slice.task_begin, slice.task_end, rate);
       }
     }
   }

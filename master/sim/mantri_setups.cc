@@ -21,8 +21,8 @@ Experiment LossyOutputs(const std::string& policies, double loss, uint64_t seed)
     e.cluster.workers.push_back(worker);
   }
   for (uint32_t j = 0; j < 20; ++j) {
-    e.jobs.push_back(MapReduce(60.0 * j, "j" + std::to_string(j), 80, 80 * kBlock, 200, 80 * kBlock / 16,
-        80 * kBlock / 16));
+    e.jobs.push_back(
+        MapReduce(60.0 * j, "j" + std::to_string(j), 80, 80 * kBlock, 200, 80 * kBlock / 16, 80 * kBlock / 16));
   }
   return e;
 }

@@ -48,7 +48,7 @@ Result<ClusterSpec> ParseCluster(const std::string& spec) {
     return ParseClusterToml(*text, spec);
   }
   const Status wrong = InvalidArgument("'" + spec +
-      "' is not a cluster; write WORKERSxSLOTS as 150x12, caps per kind as "
+                                       "' is not a cluster; write WORKERSxSLOTS as 150x12, caps per kind as "
                                        "62x4m2r, or the path of a .toml file");
   size_t at = 0;
   const uint32_t workers = Digits(spec, &at);
@@ -80,8 +80,8 @@ JobModel MapReduce(double submit, std::string name, uint32_t maps, uint64_t inpu
   StageModel map{"map", sched::SlotKind::kMap, maps, input, reduces > 0 ? shuffle : output, {{}}, {}};
   job.stages.push_back(std::move(map));
   if (reduces == 0) return job;
-  StageModel reduce{"reduce", sched::SlotKind::kReduce, reduces, shuffle, output,
-                    {{true, sched::EdgeKind::kAllToAll, 0}}, {}};
+  StageModel reduce{
+      "reduce", sched::SlotKind::kReduce, reduces, shuffle, output, {{true, sched::EdgeKind::kAllToAll, 0}}, {}};
   job.stages.push_back(std::move(reduce));
   return job;
 }

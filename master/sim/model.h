@@ -29,15 +29,15 @@ inline constexpr uint32_t kNoHost = ~0u;
 struct WorkerSpec {
   uint32_t rack = 0;
   sched::Slots slots;
-  double speed = 1;           // of computing
-  double disk = 240e6;        // LATE's 61.8 MB/s of one disk (papers.md 3.2), by four disks, a guess
+  double speed = 1;     // of computing
+  double disk = 240e6;  // LATE's 61.8 MB/s of one disk (papers.md 3.2), by four disks, a guess
   double up = kGigabit, down = kGigabit;
-  uint32_t host = kNoHost;    // in ClusterSpec::hosts, whose disk is shared then
-  double cores = 0;           // shared by what computes there; 0: one for each
+  uint32_t host = kNoHost;  // in ClusterSpec::hosts, whose disk is shared then
+  double cores = 0;         // shared by what computes there; 0: one for each
   // Load that is not ours: processes that compute for ever, and such as write to the disk for ever.
   uint32_t cpu_hogs = 0, disk_hogs = 0;
-  double loss = 0;            // P(an output kept here cannot be read when the first reader comes)
-  double from = 0;            // seconds; when it registers
+  double loss = 0;  // P(an output kept here cannot be read when the first reader comes)
+  double from = 0;  // seconds; when it registers
 };
 
 struct RackSpec {
@@ -66,7 +66,7 @@ struct StageModel {
   std::string name;
   sched::SlotKind kind = sched::SlotKind::kMap;
   uint32_t tasks = 1;
-  uint64_t bytes = 0;               // of input, over all tasks
+  uint64_t bytes = 0;  // of input, over all tasks
   uint64_t output_bytes = 0;
   std::vector<sched::StageInput> inputs;
   // Seconds, by task, of a trace; empty: made from bytes and cost. The first attempt of task t takes the
@@ -83,7 +83,7 @@ struct StageModel {
   // An attempt naps so often, each time for U(0, longest_nap) seconds, and does nothing else; 0: none.
   uint32_t naps = 0;
   double longest_nap = 0;
-  bool same_everywhere = false;     // durations and naps: whatever the speed of the worker
+  bool same_everywhere = false;  // durations and naps: whatever the speed of the worker
 };
 
 struct JobModel {
@@ -99,8 +99,8 @@ struct JobModel {
   uint32_t tasks() const;
 };
 // A map stage, and an all-to-all reduce stage where reduces > 0.
-JobModel MapReduce(double submit, std::string name, uint32_t maps, uint64_t input, uint32_t reduces,
-                   uint64_t shuffle, uint64_t output);
+JobModel MapReduce(double submit, std::string name, uint32_t maps, uint64_t input, uint32_t reduces, uint64_t shuffle,
+                   uint64_t output);
 
 struct TaskModel {
   // Seconds per byte at speed 1: 10 MB/s of a map and of a reduce, a guess near Hadoop's of 2010; the

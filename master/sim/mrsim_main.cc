@@ -35,8 +35,7 @@ bool WantsJson(const std::vector<std::string>& args) {
 int Fail(const Status& status, bool json) {
   if (json) {
     (void)WriteAll(1, std::string("{\"version\":1,\"error\":{\"code\":\"") + CodeName(status.code()) +
-        "\",\"message\":\"" +
-                          JsonEscape(status.message()) + "\",\"hint\":\"\"}}\n");
+                          "\",\"message\":\"" + JsonEscape(status.message()) + "\",\"hint\":\"\"}}\n");
   } else {
     std::fprintf(stderr, "mrsim: %s\n", status.message().c_str());
   }
@@ -90,8 +89,11 @@ Result<int> RunLists(const Options& o) {
   run.make = [&](uint64_t seed) -> Result<Experiment> {
     Experiment experiment = frame;
     const char* from = std::getenv("MR_DATA");
-    MR_ASSIGN_OR_RETURN(Trace trace,
-        LoadTrace({o.workload, !o.data.empty() ? o.data : from != nullptr ? from : "", o.format, seed}));
+    MR_ASSIGN_OR_RETURN(Trace trace, LoadTrace({o.workload,
+                                                !o.data.empty()   ? o.data
+                                                : from != nullptr ? from
+                                                                  : "",
+                                                o.format, seed}));
     for (const std::string& note : trace.notes) {
       if (seed == o.seed) std::fprintf(stderr, "mrsim: %s: %s\n", o.workload.c_str(), note.c_str());
     }

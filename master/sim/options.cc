@@ -22,9 +22,10 @@ std::string IsWhole(const std::string& text) {
 CLI::App* AddReplay(CLI::App* app, ReplayCommand* c) {
   CLI::App* replay =
       app->add_subcommand("replay", "a real master's journal, step by step, against its own digests; what if");
-  replay->add_option("JOURNAL", c->journal,
-                     "a master's --data, or the directory 'journal' in it; for what-if also a history's file "
-                     "(- is standard input)")
+  replay
+      ->add_option("JOURNAL", c->journal,
+                   "a master's --data, or the directory 'journal' in it; for what-if also a history's file "
+                   "(- is standard input)")
       ->required();
   replay->add_option("--scheduler", c->change.scheduler, "what if: this list of policies");
   replay->add_option("--workers", c->change.workers, "what if: so many workers, as fast as those that there were")
@@ -35,9 +36,10 @@ CLI::App* AddReplay(CLI::App* app, ReplayCommand* c) {
   replay->add_option("--write-model", c->model_out,
                      "write costs, delays and speeds that the history shows, for mrsim run --model");
   replay->add_option("-o", c->form, "table or json")->check(CLI::IsMember({"table", "json"}));
-  replay->footer("Exit: 0 equal, 1 diverged, 2 usage, 3 of another scheduler version (what-if: the\n"
-                 "jobs cannot be simulated), 7 no such journal, 9 torn at its end\n"
-                 "(equal up to there), 10 damaged (equal up to there), 70 internal.");
+  replay->footer(
+      "Exit: 0 equal, 1 diverged, 2 usage, 3 of another scheduler version (what-if: the\n"
+      "jobs cannot be simulated), 7 no such journal, 9 torn at its end\n"
+      "(equal up to there), 10 damaged (equal up to there), 70 internal.");
   return replay;
 }
 
@@ -95,9 +97,11 @@ Result<Options> ParseOptions(std::vector<std::string> args) {
   try {
     app.parse(args);
   } catch (const CLI::CallForHelp&) {
-    o.help = run->parsed() ? run->help() : swarm->parsed() ? swarm->help()
-             : replay->parsed() ? replay->help() : reproduce->parsed() ? reproduce->help()
-             : app.help();
+    o.help = run->parsed()         ? run->help()
+             : swarm->parsed()     ? swarm->help()
+             : replay->parsed()    ? replay->help()
+             : reproduce->parsed() ? reproduce->help()
+                                   : app.help();
     return o;
   } catch (const CLI::ParseError& e) {
     return InvalidArgument(std::string(e.what()) + "; see mrsim --help");

@@ -23,8 +23,8 @@ void Simulation::Serve(const sched::Copy& copy) {
   Stage& stage = StageOf(id);
   Task& task = stage.tasks[id.task];
   const double loss = experiment_.cluster.workers[worker].loss;
-  if (loss > 0 && Luck(id, static_cast<uint32_t>(MixHash(copy.output.generation, worker)),
-      kLossLuck).Uniform() < loss) {
+  if (loss > 0 &&
+      Luck(id, static_cast<uint32_t>(MixHash(copy.output.generation, worker)), kLossLuck).Uniform() < loss) {
     stage.unreadable.push_back({copy, false});
     for (const auto& [a, stamp] : stage.idle) {
       if (attempts_[a].stamp != stamp || !attempts_[a].idle || !Reads(attempts_[a], id.stage, id.task)) continue;
@@ -52,7 +52,7 @@ void Simulation::Do(const sched::DropCopy& d) {
   Stage& stage = StageOf(id);
   Task& task = stage.tasks[id.task];
   const auto lost = std::find_if(stage.unreadable.begin(), stage.unreadable.end(),
-      [&](const Unreadable& u) { return u.copy == d.copy; });
+                                 [&](const Unreadable& u) { return u.copy == d.copy; });
   if (lost != stage.unreadable.end()) {
     stage.unreadable.erase(lost);
     return;  // nobody has read it
@@ -63,7 +63,7 @@ void Simulation::Do(const sched::DropCopy& d) {
   for (const sched::CopyPlace& place : scheduler_.state().FindTask(id)->copies) {
     const sched::Copy other = scheduler_.state().MakeCopy(id, place);
     const bool readable = std::none_of(stage.unreadable.begin(), stage.unreadable.end(),
-        [&](const Unreadable& u) { return u.copy == other; });
+                                       [&](const Unreadable& u) { return u.copy == other; });
     if (readable) task.worker = place.worker.value - 1;
   }
   RestartCopies(id.job);

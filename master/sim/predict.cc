@@ -11,7 +11,7 @@ namespace mr::sim {
 
 namespace {
 
-constexpr double kBorder = 1e-9;  // of a bucket: progress comes from a division
+constexpr double kBorder = 1e-9;         // of a bucket: progress comes from a division
 constexpr uint32_t kPointsOfARun = 200;  // at which progress is noted; a guess: four in a bucket
 
 struct Point {
@@ -252,8 +252,7 @@ std::vector<sched::StageProfile> Summarize(const RunProfile& profile, uint32_t s
   for (const bool free : {false, true}) {
     uint64_t all = 0;
     for (const StageRuns& stage : profile.stages) all += stage.tasks;
-    OneRun run(profile, free ? static_cast<uint32_t>(std::max<uint64_t>(1, all)) : slots,
-               Rng::Stream(seed, "summary"));
+    OneRun run(profile, free ? static_cast<uint32_t>(std::max<uint64_t>(1, all)) : slots, Rng::Stream(seed, "summary"));
     const double length = run.Run([](double, const auto&) {});
     for (size_t s = 0; s < out.size(); ++s) {
       const double begin = length > 0 ? std::max(0.0, run.begin[s]) / length : 0,

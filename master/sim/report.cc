@@ -177,13 +177,15 @@ std::string Table(const Header& h, const Summary& o) {
          Printed(" %10s %10s %10s %10s\n", "MEAN s", "P50 s", "P95 s", "P99 s");
   for (const Bin& b : o.bins) {
     out += Printed("%-10s ", b.name) + JobsOfBin(b, 8, h.seeds);
-    if (b.jobs == 0) out += Printed(" %10s %10s %10s %10s\n", "-", "-", "-", "-");
-    else out += Printed(" %10.2f %10.2f %10.2f %10.2f\n", b.mean, b.p50, b.p95, b.p99);
+    if (b.jobs == 0)
+      out += Printed(" %10s %10s %10s %10s\n", "-", "-", "-", "-");
+    else
+      out += Printed(" %10.2f %10.2f %10.2f %10.2f\n", b.mean, b.p50, b.p95, b.p99);
   }
   out += Printed("\nmakespan      %.1f s, %.0f jobs failed\n", o.makespan, o.failed);
   if (o.deadlines > 0) out += Printed("deadlines     %.0f met, %.0f missed\n", o.deadlines - o.missed, o.missed);
-  out += Printed("slot-seconds  %.0f useful, %.0f wasted, utilisation %.1f %%\n", o.useful, o.wasted,
-                 100 * o.utilisation);
+  out +=
+      Printed("slot-seconds  %.0f useful, %.0f wasted, utilisation %.1f %%\n", o.useful, o.wasted, 100 * o.utilisation);
   out += Printed("attempts      %.0f started, %.0f retries; copies: %.0f launched, %.0f won\n", o.starts, o.retries,
                  o.copies, o.copies_won);
   for (size_t i = 0; i < sched::kCauses; ++i) {
@@ -199,7 +201,7 @@ std::string Table(const Header& h, const Summary& o) {
 std::string JsonHead(const Header& h) {
   return "\"workload\":\"" + JsonEscape(h.workload) + "\",\"cluster\":\"" + JsonEscape(h.cluster) +
          Printed("\",\"seed\":%llu,\"seeds\":%u,\"slots\":%u,", static_cast<unsigned long long>(h.seed), h.seeds,
-             h.slots);
+                 h.slots);
 }
 
 std::string JsonBody(const Summary& o, const Summary* first) {
@@ -232,7 +234,8 @@ std::string JsonBody(const Summary& o, const Summary* first) {
   return out + Printed("\"digest\":\"%016llx\"", static_cast<unsigned long long>(o.digest));
 }
 
-std::string Json(const Header& h, const Summary& o) { return "{\"version\":1," + JsonHead(h) + JsonBody(o, nullptr) +
-    "}\n"; }
+std::string Json(const Header& h, const Summary& o) {
+  return "{\"version\":1," + JsonHead(h) + JsonBody(o, nullptr) + "}\n";
+}
 
 }  // namespace mr::sim

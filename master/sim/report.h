@@ -13,8 +13,8 @@ namespace mr::sim {
 inline constexpr std::array<const char*, 6> kBinNames = {"1-10", "11-50", "51-150", "151-500", "501-", "all"};
 struct Bin {
   const char* name = "";
-  double jobs = 0;   // that succeeded; of several runs: in those that have any
-  double seeds = 0;  // runs that have such jobs: all numbers here are medians over these
+  double jobs = 0;                             // that succeeded; of several runs: in those that have any
+  double seeds = 0;                            // runs that have such jobs: all numbers here are medians over these
   double mean = 0, p50 = 0, p95 = 0, p99 = 0;  // of jobs that succeeded
 };
 std::array<Bin, kBinNames.size()> BinsOf(const std::vector<JobResult>& jobs);
@@ -25,7 +25,7 @@ struct Summary {
   std::array<Bin, kBinNames.size()> bins;
   double jobs = 0, failed = 0;
   double deadlines = 0, missed = 0;  // jobs that had a deadline to the end, and those of them that were late or failed
-  double makespan = 0;  // seconds
+  double makespan = 0;               // seconds
   // Slot-seconds of attempts that committed, and of all others; utilisation: of all slots until the last job ended.
   double useful = 0, wasted = 0, utilisation = 0;
   double starts = 0, copies = 0, copies_won = 0, retries = 0;

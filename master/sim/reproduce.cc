@@ -17,9 +17,11 @@ struct StudyEntry {
   MakeStudy make;
 };
 // All studies there are. A new one is a file and a line here.
-constexpr StudyEntry kStudies[] = {
-    {"coupling", &CouplingStudy}, {"dolly", &DollyStudy}, {"jockey", &JockeyStudy}, {"late", &LateStudy},
-    {"mantri", &MantriStudy}};
+constexpr StudyEntry kStudies[] = {{"coupling", &CouplingStudy},
+                                   {"dolly", &DollyStudy},
+                                   {"jockey", &JockeyStudy},
+                                   {"late", &LateStudy},
+                                   {"mantri", &MantriStudy}};
 
 __attribute__((format(printf, 1, 2))) std::string Say(const char* format, ...) {
   char text[1024];
@@ -154,8 +156,7 @@ std::string Table(const Reproduction& r) {
     out += Say("  %-44s %8s %8s  %-16s %s\n", "", "PAPER", "OURS", "BAND", "");
     for (const LineResult& l : f.lines) {
       out += Say("  %-44s %8s %8s  %-16s %s\n", l.line.what.c_str(), Number(l.line.paper).c_str(),
-          Number(l.ours).c_str(),
-                 BandOf(l.line).c_str(), l.verdict == Verdict::kShown ? "" : NameOf(l.verdict));
+                 Number(l.ours).c_str(), BandOf(l.line).c_str(), l.verdict == Verdict::kShown ? "" : NameOf(l.verdict));
       const bool explain = l.verdict == Verdict::kMissed || l.verdict == Verdict::kAbove;
       if (explain && !l.line.because.empty()) out += "      " + l.line.because + "\n";
     }
@@ -181,11 +182,11 @@ std::string Json(const Reproduction& r) {
       const LineResult& l = f.lines[n];
       const bool explain = l.verdict == Verdict::kMissed || l.verdict == Verdict::kAbove;
       out += (n > 0 ? ",{" : "{");
-      out += "\"what\":" + Quoted(l.line.what) + ",\"paper\":" + JsonNumber(l.line.paper) + ",\"ours\":" +
-          JsonNumber(l.ours) +
-             ",\"low\":" + JsonNumber(l.line.low) + ",\"high\":" + JsonNumber(l.line.high) + ",\"verdict\":" +
-             Quoted(l.verdict == Verdict::kMissed ? "missed" : NameOf(l.verdict)) + ",\"reason\":" +
-             Quoted(explain ? l.line.because : "") + "}";
+      out += "\"what\":" + Quoted(l.line.what) + ",\"paper\":" + JsonNumber(l.line.paper) +
+             ",\"ours\":" + JsonNumber(l.ours) + ",\"low\":" + JsonNumber(l.line.low) +
+             ",\"high\":" + JsonNumber(l.line.high) +
+             ",\"verdict\":" + Quoted(l.verdict == Verdict::kMissed ? "missed" : NameOf(l.verdict)) +
+             ",\"reason\":" + Quoted(explain ? l.line.because : "") + "}";
     }
     out += "]}";
   }

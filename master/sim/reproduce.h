@@ -16,10 +16,10 @@ inline constexpr double kNoBound = std::numeric_limits<double>::infinity();
 
 // One number of a figure. It is met from low to high; -/+kNoBound where there is no such bound.
 struct Line {
-  std::string what;            // "none / LATE"
-  double paper = kNoNumber;    // kNoNumber: papers.md has none
+  std::string what;          // "none / LATE"
+  double paper = kNoNumber;  // kNoNumber: papers.md has none
   double low = -kNoBound, high = kNoBound;
-  std::string because;         // what in the model keeps it out of its band or takes it above the paper's number
+  std::string because;  // what in the model keeps it out of its band or takes it above the paper's number
 };
 // A ratio of times whose gain (ratio - 1) is to be at least three quarters of the paper's.
 Line Gain(std::string what, double paper, std::string because = "");
@@ -28,8 +28,8 @@ Line Within(std::string what, double paper, double share, std::string because = 
 
 struct RunContext {
   uint64_t seed = 1;
-  std::string data;            // where traces are; may be empty
-  std::string* used = nullptr;  // a figure may say here what it ran on (a trace, the generator); not null
+  std::string data;                // where traces are; may be empty
+  std::string* used = nullptr;     // a figure may say here what it ran on (a trace, the generator); not null
   std::string* skipped = nullptr;  // or why it cannot run here; what it returns counts for nothing then. Not null
 };
 

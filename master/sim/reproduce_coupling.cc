@@ -165,17 +165,14 @@ Figure Starvation() {
     const char* job;
     double fair, coupling;
   };
-  static constexpr Row kRows[] = {{"1 Grep", 0, 0},        {"2 Grep", 0, 0},      {"3 QMC", 6.1, 0},
-                                  {"4 WordCount", 4, 0},   {"5 Grep", 3.9, 0},    {"6 Grep", 2.8, 0},
-                                  {"7 Grep", 2.8, 0},      {"8 Grep", 0, .2},     {"9 Grep", 0, 0},
-                                  {"10 Sort", 4.9, 4.5},   {"11 Grep", 8.3, .9},  {"12 Grep", 8.6, .6},
-                                  {"13 Grep", 8.4, .2},    {"14 Sort", 5.3, 3.5}, {"15 Grep", 1, 0},
-                                  {"16 WordCount", .1, 0}, {"17 Sort", .3, 5},    {"18 QMC", .3, 0},
-                                  {"19 Grep", 0, 0},       {"20 Sort", .5, 1.1},  {"22 QMC", 0, 0}};
-  Figure f{"table4",
-           "22 jobs of Table IV: minutes from a job's last map to its reduces that start behind it",
-           {},
-           nullptr};
+  static constexpr Row kRows[] = {
+      {"1 Grep", 0, 0},        {"2 Grep", 0, 0},     {"3 QMC", 6.1, 0},    {"4 WordCount", 4, 0}, {"5 Grep", 3.9, 0},
+      {"6 Grep", 2.8, 0},      {"7 Grep", 2.8, 0},   {"8 Grep", 0, .2},    {"9 Grep", 0, 0},      {"10 Sort", 4.9, 4.5},
+      {"11 Grep", 8.3, .9},    {"12 Grep", 8.6, .6}, {"13 Grep", 8.4, .2}, {"14 Sort", 5.3, 3.5}, {"15 Grep", 1, 0},
+      {"16 WordCount", .1, 0}, {"17 Sort", .3, 5},   {"18 QMC", .3, 0},    {"19 Grep", 0, 0},     {"20 Sort", .5, 1.1},
+      {"22 QMC", 0, 0}};
+  Figure f{
+      "table4", "22 jobs of Table IV: minutes from a job's last map to its reduces that start behind it", {}, nullptr};
   for (const Row& row : kRows) {
     f.lines.push_back({std::string(row.job) + ", fair", row.fair});
     f.lines.push_back({std::string(row.job) + ", coupling", row.coupling});
@@ -295,11 +292,9 @@ Study CouplingStudy() {
           {},
           {}};
   s.parameters = {
-      {"nodes", "15 of 4 map and 2 reduce slots, 4 cores; blocks, of one replica, on 7",
-       "papers.md 5.3, sets A and B"},
+      {"nodes", "15 of 4 map and 2 reduce slots, 4 cores; blocks, of one replica, on 7", "papers.md 5.3, sets A and B"},
       {"map", "64 MiB, 48.5 s at its input", "papers.md 5.2; Hadoop's block then"},
-      {"out of a map per byte in", "Grep .2, WordCount .3, Sort 1, QuasiMonteCarlo .0001",
-       "guesses from what they do"},
+      {"out of a map per byte in", "Grep .2, WordCount .3, Sort 1, QuasiMonteCarlo .0001", "guesses from what they do"},
       {"disk", "61.8 MB/s, one", "LATE's (papers.md 3.2)"},
       {"heartbeat", "3 s", "Hadoop's; a period of offers here"},
       {"stragglers", "none; factor of an attempt lognormal(0, .15)", "speculation is off in the paper's runs"}};

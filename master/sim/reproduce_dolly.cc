@@ -119,8 +119,10 @@ Line Points(const std::string& what, double paper, const std::string& because) {
 }
 
 Study DollyStudy() {
-  Study s{"dolly", "Dolly: Ananthanarayanan et al., Effective Straggler Mitigation: Attack of the Clones, NSDI 2013",
-          {}, {}};
+  Study s{"dolly",
+          "Dolly: Ananthanarayanan et al., Effective Straggler Mitigation: Attack of the Clones, NSDI 2013",
+          {},
+          {}};
   s.parameters = {
       {"cluster", "150 workers of 12 slots, 1 Gbit/s, full bisection", "papers.md 1.4"},
       {"jobs", "1000", "an hour of submits; 3000 in `refresh`"},

@@ -39,9 +39,9 @@ Figure Ours(const std::string& id, const Workload& workload) {
     for (size_t b = 0; b < kAllBins; ++b) {
       out.push_back(late.jobs[b] > 0 ? Less(ours.mean[b], late.mean[b]) : kNoNumber);
     }
-    for (const double number : {LeastOfBins(ours, late), LeastOfBins(dolly, late), 100 * dolly.budgeted / late.busy,
-                                100 * ours.budgeted / late.busy, 100 * ours.lent / late.busy,
-                                -Less(ours.busy, late.busy)}) {
+    for (const double number :
+         {LeastOfBins(ours, late), LeastOfBins(dolly, late), 100 * dolly.budgeted / late.busy,
+          100 * ours.budgeted / late.busy, 100 * ours.lent / late.busy, -Less(ours.busy, late.busy)}) {
       out.push_back(number);
     }
     return out;

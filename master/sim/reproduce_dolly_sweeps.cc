@@ -61,8 +61,13 @@ Figure Binding(const std::string& id, DollyMix mix) {
   f.run = [mix](const RunContext& c) -> Result<std::vector<double>> {
     MR_ASSIGN_OR_RETURN(const Outcomes runs, RunAll(mix, {kWithLate, kAvoid, kContend, kDollyLate}, c.seed));
     const auto small = [&](size_t l) { return Less(runs[l].small, runs[0].small); };
-    return std::vector<double>{small(1), small(2), small(3), small(3) / small(1), small(3) / small(2),
-                               runs[2].large / runs[1].large, SharingCosts(runs[3].samples)};
+    return std::vector<double>{small(1),
+                               small(2),
+                               small(3),
+                               small(3) / small(1),
+                               small(3) / small(2),
+                               runs[2].large / runs[1].large,
+                               SharingCosts(runs[3].samples)};
   };
   return f;
 }
@@ -264,9 +269,8 @@ Estimates Judged(const Samples& samples, double until) {
 }
 
 Figure Estimated() {
-  Figure f{"estimates",
-           "what is learned in one half of a run, on the other half (Facebook-like, three hours)",
-           {}, nullptr};
+  Figure f{
+      "estimates", "what is learned in one half of a run, on the other half (Facebook-like, three hours)", {}, nullptr};
   f.lines = {{"bandwidth of a copy with one reader, right to, %", 93, 90, 100},
              {"bandwidth of each of several readers, right to, %", 97, 90, 100},
              {"chance of no copy of one's own within 1, 2, 4 s, right to, %", 95, 90, 100}};
@@ -305,12 +309,19 @@ Figure Refreshes() {
 }  // namespace
 
 std::vector<Figure> DollySweeps() {
-  return {Binding("binding-facebook", DollyMix::kFacebook), Binding("binding-bing", DollyMix::kBing),
-          Phases(), Edges(),
-          Budgets("budget-facebook", DollyMix::kFacebook), Budgets("budget-bing", DollyMix::kBing),
-          Admission("admission-facebook", DollyMix::kFacebook), Admission("admission-bing", DollyMix::kBing),
-          Lending("idle-facebook", DollyMix::kFacebook), Lending("idle-bing", DollyMix::kBing),
-          Blacklists(), Estimated(), Refreshes()};
+  return {Binding("binding-facebook", DollyMix::kFacebook),
+          Binding("binding-bing", DollyMix::kBing),
+          Phases(),
+          Edges(),
+          Budgets("budget-facebook", DollyMix::kFacebook),
+          Budgets("budget-bing", DollyMix::kBing),
+          Admission("admission-facebook", DollyMix::kFacebook),
+          Admission("admission-bing", DollyMix::kBing),
+          Lending("idle-facebook", DollyMix::kFacebook),
+          Lending("idle-bing", DollyMix::kBing),
+          Blacklists(),
+          Estimated(),
+          Refreshes()};
 }
 
 }  // namespace mr::sim

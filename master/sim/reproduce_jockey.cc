@@ -130,8 +130,7 @@ Figure Errors() {
 }  // namespace
 
 Study JockeyStudy() {
-  Study s{
-      "jockey", "Jockey: Ferguson et al., Guaranteed Job Latency in Data Parallel Clusters, EuroSys 2012", {}, {}};
+  Study s{"jockey", "Jockey: Ferguson et al., Guaranteed Job Latency in Data Parallel Clusters, EuroSys 2012", {}, {}};
   s.parameters = {
       {"jobs",
        "trees of stages: 23 14 16 24 11 26 110, of 681 1605 5751 3897 2033 6139 8496 tasks; in `indicators` chains",
@@ -141,8 +140,7 @@ Study JockeyStudy() {
        "are about an hour",
        "tpch-spark-decima"},
       {"barriers", "6 0 3 3 1 1 15, at places drawn", "papers.md 4.4; places a guess"},
-      {"task", "its median and 90th percentile, at most 3 times that; .5 s until it begins",
-       "papers.md 4.4; guesses"},
+      {"task", "its median and 90th percentile, at most 3 times that; .5 s until it begins", "papers.md 4.4; guesses"},
       {"deadline", "3, 3.3 and 3.6 times the fastest run with all 100 slots, 1.2 times the longest path at least",
        "guesses: fair is to miss a third"},
       {"cluster",

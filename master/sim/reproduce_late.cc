@@ -58,7 +58,7 @@ constexpr const char* kLocal =
 
 // One job under the three lists.
 Figure Compare(const std::string& id, const std::string& what, const LoadMix& mix, const HadoopJob& job, Line native,
-    Line none) {
+               Line none) {
   Figure f{id, what, {std::move(native), std::move(none)}, nullptr};
   for (const char* line : {"none, s", "native, s", "LATE, s", "native, copies", "LATE, copies"}) {
     f.lines.push_back({line});
@@ -69,16 +69,18 @@ Figure Compare(const std::string& id, const std::string& what, const LoadMix& mi
     const Ran hadoop = RunIt(HadoopRun(mix, job, kNative, c.seed), &stopped);
     const Ran late = RunIt(HadoopRun(mix, job, LateWith(""), c.seed), &stopped);
     return Numbers({hadoop.seconds / late.seconds, without.seconds / late.seconds, without.seconds, hadoop.seconds,
-        late.seconds,
-                    static_cast<double>(hadoop.copies), static_cast<double>(late.copies)}, stopped);
+                    late.seconds, static_cast<double>(hadoop.copies), static_cast<double>(late.copies)},
+                   stopped);
   };
   return f;
 }
 
 // Sort of 100 GB on machines that are alone on their hosts, and on such that are seven on each.
 Figure Packed() {
-  Figure f{"packed", "LATE 2: Sort of 100 GB on isolated and on packed virtual machines, no speculation",
-           {Gain("packed / isolated", 2.7), {"isolated, s", 408}, {"packed, s", 1094}}, nullptr};
+  Figure f{"packed",
+           "LATE 2: Sort of 100 GB on isolated and on packed virtual machines, no speculation",
+           {Gain("packed / isolated", 2.7), {"isolated, s", 408}, {"packed, s", 1094}},
+           nullptr};
   f.run = [](const RunContext& c) -> Result<std::vector<double>> {
     std::string stopped;
     const HadoopJob sort = SortJob(100 * kGB, 437);
@@ -93,17 +95,19 @@ Figure Packed() {
 // The load mix of the 243 machines, on 900.
 Figure NineHundred() {
   constexpr uint32_t kReduces = 1620;
-  Figure f{"copies900", "LATE 2.2: reduces that Hadoop copies at 900 nodes, % (Sort, 128 MB a machine)",
+  Figure f{"copies900",
+           "LATE 2.2: reduces that Hadoop copies at 900 nodes, % (Sort, 128 MB a machine)",
            {{"native, % of reduces copied", 80, 60, kNoBound,
              "Machines of one load are equally fast here and end together. When those of one to three on a host do, "
              "which have half of the reduces, the "
              "others still copy: nine in ten reduces of five and more on a host are copied, and a third of those of "
              "four."},
-            {"native, s"}}, nullptr};
+            {"native, s"}},
+           nullptr};
   f.run = [](const RunContext& c) -> Result<std::vector<double>> {
     std::string stopped;
-    const Ran r = RunIt(HadoopRun(Ec2Mix({148, 74, 56, 37, 30, 15, 7}, 0), SortJob(115 * kGB, kReduces), kNative,
-        c.seed), &stopped);
+    const Ran r = RunIt(
+        HadoopRun(Ec2Mix({148, 74, 56, 37, 30, 15, 7}, 0), SortJob(115 * kGB, kReduces), kNative, c.seed), &stopped);
     return Numbers({100.0 * static_cast<double>(r.reduce_copies) / kReduces, r.seconds}, stopped);
   };
   return f;
@@ -154,7 +158,7 @@ Figure SpeculativeCap() {
 
 // Seconds at each value of one parameter, and the spread (largest / smallest) from number `flat_from` on.
 Figure Threshold(const std::string& id, const std::string& parameter, std::vector<std::string> values,
-    size_t flat_from) {
+                 size_t flat_from) {
   Figure f{id, "sleep job of 5.4, cap 20 %: " + parameter, {}, nullptr};
   f.lines = {{"slowest / fastest from " + values[flat_from] + " up", 1, 1, 1.10}};
   for (const std::string& v : values) f.lines.push_back({parameter + "=" + v + ", s"});
@@ -179,33 +183,35 @@ Study LateStudy() {
   s.title = "LATE: Zaharia et al., Improving MapReduce Performance in Heterogeneous Environments, OSDI 2008";
   s.parameters = {
       {"slots", "2 maps and 2 reduces at a time on each node",
-      "Hadoop's default; papers.md 3.2: 486 maps on 243 machines"},
+       "Hadoop's default; papers.md 3.2: 486 maps on 243 machines"},
       {"offer_period, reports", "3 s", "Hadoop's heartbeat"},
       {"launch_delay", "3 s", "a heartbeat"},
       {"lists", "none: fifo; native: fifo,hadoop_speculation; LATE: fifo,late (its defaults)", "LATE 2.1, 4.1"},
       {"disk by machines on a host", "61.8, 56.5, 53.6, 46.4, 34.2, 25.4, 24.8 MB/s each, while so many use it",
-      "papers.md 3.2"},
+       "papers.md 3.2"},
       {"hosts by load", "40, 20, 15, 10, 8, 4, 2; in proportion where there are 100, 204 or 900 machines",
-      "papers.md 3.2"},
+       "papers.md 3.2"},
       {"local disks and hosts", "52.1, 20.9, 10.1 MB/s with 1, 2, 4 machines; 5, 3, 1 hosts",
-      "LATE 5.2, from memory: papers.md has neither"},
+       "LATE 5.2, from memory: papers.md has neither"},
       {"network", "1 Gbit/s a host", "Dolly's cluster, papers.md 1.4"},
       {"cores", "1 for each machine", "EC2's small instance"},
       {"computing", "merge 40 MB/s, Sort as a merge, Grep 2 MB/s and WordCount 1 MB/s a map, their reduces 10 MB/s",
        "guesses: TaskModel's; Sort changes nothing; the others for jobs of some minutes"},
       {"bytes out per byte in", "Sort 1, Grep 0.2, WordCount 0.05, shuffled and written",
-      "Sort: its definition; the others are guesses"},
+       "Sort: its definition; the others are guesses"},
       {"blocks, replicas", "64 MB, 2 of input and output", "papers.md 3.2: 486 maps of 30 GB; Hadoop; from memory"},
-      {"disk bytes per byte", "read 1, map's output 1, reduce's output 1 on each of two; copied: 4 times 9.4 where it "
-      "goes to, 9.4 where it comes from",
+      {"disk bytes per byte",
+       "read 1, map's output 1, reduce's output 1 on each of two; copied: 4 times 9.4 where it "
+       "goes to, 9.4 where it comes from",
        "a block, an output: one stream, as of the dd that measured the disks; copying (write, merge, read) is of many "
        "small files, and the slowest phase of a "
        "reduce (LATE 2.2); its factor is calibrated on one absolute time: isolated Sort takes 408 s (papers.md 3.2), "
        "on 243 machines"},
       {"stragglers", "4 processes that compute and 4 that write, for ever", "LATE 5.1, from memory"},
       {"noise", "lognormal, sigma 0.15, of computing", "papers.md 1.4"},
-      {"sleep job", "40 nodes, 80 maps of 15 s, 76 reduces of 100 naps of U(0, 1.4 s) by the node's factor: 1 or 1.5, "
-      "five 3, one 10",
+      {"sleep job",
+       "40 nodes, 80 maps of 15 s, 76 reduces of 100 naps of U(0, 1.4 s) by the node's factor: 1 or 1.5, "
+       "five 3, one 10",
        "papers.md 3.3; the number of tasks: its replica run"},
   };
   const LoadMix het = Ec2Mix({40, 20, 15, 10, 8, 4, 2}, 0), hundred = Ec2Mix({16, 8, 6, 4, 3, 2, 1}, 8),
@@ -215,26 +221,22 @@ Study LateStudy() {
   s.figures = {
       Packed(),
       Compare("heterogeneous", "LATE 5.1: Sort of 30 GB on 243 virtual machines of 99 hosts", het,
-      SortJob(30 * kGB, 437),
-              Gain("native / LATE", 1.27, kSurplus), Gain("none / LATE", 1.31)),
+              SortJob(30 * kGB, 437), Gain("native / LATE", 1.27, kSurplus), Gain("none / LATE", 1.31)),
       Compare("stragglers", "LATE 5.1: Sort of 25 GB on 100 virtual machines, 8 stragglers", hundred,
-      SortJob(25 * kGB, 180),
-              Gain("native / LATE", 1.58, kSurplus), none_sort),
+              SortJob(25 * kGB, 180), Gain("native / LATE", 1.58, kSurplus), none_sort),
       Compare("grep", "LATE 5.1: Grep in 43 GB on 204 virtual machines, 8 stragglers", two_hundred,
-      GrepJob(43 * kGB, 367),
-              Gain("native / LATE", 1.36, kSameMaps), Gain("none / LATE", 1.57, kMapBound)),
+              GrepJob(43 * kGB, 367), Gain("native / LATE", 1.36, kSameMaps), Gain("none / LATE", 1.57, kMapBound)),
       Compare("wordcount", "LATE 5.1: WordCount of 21 GB on 204 virtual machines, 8 stragglers", two_hundred,
               WordCountJob(21 * kGB, 367), Gain("native / LATE", 1.085, kSameMaps),
               Gain("none / LATE", 2.79, kMapBound)),
       Compare("local", "LATE 5.2: Sort of 2 GB on 15 virtual machines of 9 hosts", LocalMix(0),
-      SortJob(1'920'000'000, 27),
-              Gain("native / LATE", 2.62, kLocal), Gain("none / LATE", 2.04, kLocal)),
+              SortJob(1'920'000'000, 27), Gain("native / LATE", 2.62, kLocal), Gain("none / LATE", 2.04, kLocal)),
       Compare("local_stragglers", "LATE 5.2: the same with 2 stragglers", LocalMix(2), SortJob(1'920'000'000, 27),
               Gain("native / LATE", 1.53, kLocal), Gain("none / LATE", 2.21, kLocal)),
       NineHundred(),
       SpeculativeCap(),
-               Threshold("fig11", "slow_task", {"0.05", "0.1", "0.15", "0.25", "0.5", "0.75", "1"}, 3),
-               Threshold("fig12", "slow_node", {"0.05", "0.1", "0.15", "0.2", "0.25", "0.3", "0.4", "0.5"}, 2)};
+      Threshold("fig11", "slow_task", {"0.05", "0.1", "0.15", "0.25", "0.5", "0.75", "1"}, 3),
+      Threshold("fig12", "slow_node", {"0.05", "0.1", "0.15", "0.2", "0.25", "0.3", "0.4", "0.5"}, 2)};
   return s;
 }
 

@@ -16,10 +16,12 @@ namespace {
 // papers.md 2.6: 1000 nodes of one slot, 1000 tasks of 15 s, 2 % of the nodes ten times slower.
 Figure SlowNodes() {
   Figure f{"slownodes", "1000 tasks on 1000 nodes of which 20 are ten times slower", {}, nullptr};
-  f.lines = {Within("none, s", 185.5, .1), Within("backups from 95 %, s", 37.5, .1),
+  f.lines = {Within("none, s", 185.5, .1),
+             Within("backups from 95 %, s", 37.5, .1),
              Within("LATE, s", 30, .1, "copies begin at 15 s here, and the slowest of twenty takes 18 s"),
              {"Mantri, s", 30, 0, 33, "does not wait for a task to be 15 s old, as LATE does here"},
-             Within("LATE, copies", 100, .2), Within("Mantri, copies", 20, .001),
+             Within("LATE, copies", 100, .2),
+             Within("Mantri, copies", 20, .001),
              {"Mantri / none, slot-seconds", 15850.0 / 18088, 0, .95}};
   f.run = [](const RunContext& c) -> Result<std::vector<double>> {
     std::vector<double> seconds, copies, busy;
@@ -93,8 +95,8 @@ Figure Ablation(const std::string& id, const std::string& what, Experiment (*set
 }  // namespace
 
 Study MantriStudy() {
-  Study s{"mantri", "Mantri: Ananthanarayanan et al., Reining in the Outliers in Map-Reduce Clusters, OSDI 2010", {},
-          {}};
+  Study s{
+      "mantri", "Mantri: Ananthanarayanan et al., Reining in the Outliers in Map-Reduce Clusters, OSDI 2010", {}, {}};
   s.parameters = {
       {"gamma, delta, alpha, rho", "3, 0.25, 2, 3", "papers.md 2.1"},
       {"Delta", "min(10 s, life / 10)", "papers.md 2.1"},
@@ -115,19 +117,28 @@ Study MantriStudy() {
        "papers.md 2.1; of lives over 1000 s a hundredth, for the run's sake"},
       {"offers", "100 per median task", "a guess"},
       {"baselines", "with their own papers' thresholds", "late.h and its neighbours"}};
-  s.figures = {MantriJobsOfRumen(), MantriPhases(), MantriWaves(), MantriJobsOfGoogle(), MantriWholeTrace(),
-               SlowNodes(), Placement(),
-               Ablation("racks", "a shuffle of 4 GB over three uneven racks with narrow links", &UnevenRacks,
-                        {"fair", "fair,mantri_placement"},
-                        {{"none, s"}, {"with placement, shorter by %", 60, 30, kNoBound},
-                         {"with placement / none, bytes across racks"}}),
-               Ablation("losses", "80 maps and 200 reduces; 2 % of outputs cannot be read", &TwoPercentLost,
-                        {"fair", "fair,mantri_replication", "fair,mantri_recompute",
-                         "fair,mantri_replication,mantri_recompute"},
-                        {{"none, s"}, {"replication, shorter by %", 40, 0, kNoBound},
-                         {"replication / none, bytes across racks"}, {"recompute, shorter by %"},
-                         {"recompute / none, bytes across racks"},
-                         {"both, shorter by %"}, {"both / none, bytes across racks"}})};
+  s.figures = {
+      MantriJobsOfRumen(),
+      MantriPhases(),
+      MantriWaves(),
+      MantriJobsOfGoogle(),
+      MantriWholeTrace(),
+      SlowNodes(),
+      Placement(),
+      Ablation("racks", "a shuffle of 4 GB over three uneven racks with narrow links", &UnevenRacks,
+               {"fair", "fair,mantri_placement"},
+               {{"none, s"},
+                {"with placement, shorter by %", 60, 30, kNoBound},
+                {"with placement / none, bytes across racks"}}),
+      Ablation("losses", "80 maps and 200 reduces; 2 % of outputs cannot be read", &TwoPercentLost,
+               {"fair", "fair,mantri_replication", "fair,mantri_recompute", "fair,mantri_replication,mantri_recompute"},
+               {{"none, s"},
+                {"replication, shorter by %", 40, 0, kNoBound},
+                {"replication / none, bytes across racks"},
+                {"recompute, shorter by %"},
+                {"recompute / none, bytes across racks"},
+                {"both, shorter by %"},
+                {"both / none, bytes across racks"}})};
   return s;
 }
 

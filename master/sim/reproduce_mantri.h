@@ -9,6 +9,6 @@ Figure MantriJobsOfRumen();  // each alone on the recorded cluster
 Figure MantriPhases();       // of these jobs, each alone, in one wave
 Figure MantriWaves();        // and in two
 Figure MantriJobsOfGoogle();
-Figure MantriWholeTrace();   // Rumen's, all together
+Figure MantriWholeTrace();  // Rumen's, all together
 
 }  // namespace mr::sim

@@ -271,8 +271,11 @@ Figure MantriJobsOfGoogle() {
 // All jobs at their recorded instants, as MapReduce jobs whose reduces wait for maps.
 Figure MantriWholeTrace() {
   Figure f{"trace", "these jobs all together on 1536 workers of 4 slots", {}, nullptr};
-  f.lines = {{"ideal, median job, %"}, {"Mantri, median job, %"}, {"ideal, sum of completions, %"},
-             {"Mantri, sum of completions, %"}, {"Mantri / none, slot-seconds"}};
+  f.lines = {{"ideal, median job, %"},
+             {"Mantri, median job, %"},
+             {"ideal, sum of completions, %"},
+             {"Mantri, sum of completions, %"},
+             {"Mantri / none, slot-seconds"}};
   f.run = [](const RunContext& c) -> Result<std::vector<double>> {
     MR_ASSIGN_OR_RETURN(const auto jobs, Jobs(c, kRumenFile, "generate:mumak", 1));
     std::vector<std::vector<double>> seconds;

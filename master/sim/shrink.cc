@@ -134,9 +134,8 @@ bool CutSmall(Experiment* e, size_t i) {
   return true;
 }
 
-constexpr Cut kCuts[] =
-    {&CutJob,   &KeepFewWorkers, &CutWorker, &CutFault,    &CutStage,
-     &HalveTasks, &CutPolicy,      &CutWish,   &CutDeadline, &CutSmall};
+constexpr Cut kCuts[] = {&CutJob,     &KeepFewWorkers, &CutWorker, &CutFault,    &CutStage,
+                         &HalveTasks, &CutPolicy,      &CutWish,   &CutDeadline, &CutSmall};
 
 }  // namespace
 
@@ -194,13 +193,11 @@ std::string Describe(const Experiment& e) {
   for (size_t w = 0; w < e.cluster.workers.size(); ++w) {
     const WorkerSpec& spec = e.cluster.workers[w];
     print("worker w%zu: rack %u, %u slots (%u map, %u reduce), speed %.2f\n", w + 1, spec.rack, spec.slots.total,
-        spec.slots.map,
-          spec.slots.reduce, spec.speed);
+          spec.slots.map, spec.slots.reduce, spec.speed);
   }
   for (const JobModel& job : e.jobs) {
     print("job %s at %.3f s, priority %d%s%s\n", job.name.c_str(), job.submit, job.priority,
-        job.queue.empty() ? "" : ", queue ",
-          job.queue.c_str());
+          job.queue.empty() ? "" : ", queue ", job.queue.c_str());
     if (job.deadline > 0) {
       print("  deadline %.3f s%s\n", job.deadline, job.prediction == nullptr ? "" : ", its time is foretold");
     }
@@ -208,8 +205,8 @@ std::string Describe(const Experiment& e) {
     for (size_t s = 0; s < job.stages.size(); ++s) {
       const StageModel& stage = job.stages[s];
       print("  stage %zu: %u %s tasks of %s%s, reads", s, stage.tasks,
-          stage.kind == sched::SlotKind::kMap ? "map" : "reduce",
-            HumanBytes(stage.bytes / stage.tasks).c_str(), stage.durations.empty() ? "" : " (recorded times)");
+            stage.kind == sched::SlotKind::kMap ? "map" : "reduce", HumanBytes(stage.bytes / stage.tasks).c_str(),
+            stage.durations.empty() ? "" : " (recorded times)");
       constexpr const char* kEdges[] = {"", "all-to-all", "many-to-one", "one-to-one", "broadcast"};
       for (const sched::StageInput& in : stage.inputs) {
         if (in.is_edge) print(" stage %u %s", in.upstream, kEdges[static_cast<size_t>(in.edge)]);
@@ -227,12 +224,10 @@ std::string Describe(const Experiment& e) {
   for (const Fault& f : e.faults.faults) {
     const auto kind = static_cast<size_t>(f.kind);
     print("fault at %.3f s on w%u: %s, %.3f s, factor %.2f\n", f.at, f.worker + 1,
-        kind < std::size(kFaults) ? kFaults[kind] : "other",
-          f.lasts, f.factor);
+          kind < std::size(kFaults) ? kFaults[kind] : "other", f.lasts, f.factor);
   }
   print("messages late %.3f, lost %.3f, twice %.3f; stragglers sigma %.2f, tail %.2f; a report each %.0f s\n",
-      e.faults.late,
-        e.faults.lost, e.faults.twice, e.tasks.sigma, e.tasks.tail, e.tasks.report_period.seconds());
+        e.faults.late, e.faults.lost, e.faults.twice, e.tasks.sigma, e.tasks.tail, e.tasks.report_period.seconds());
   return out;
 }
 

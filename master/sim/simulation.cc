@@ -15,8 +15,8 @@ constexpr Duration kStuck = Seconds(3'600);
 constexpr uint64_t kProgressEvery = 1 << 14;
 }  // namespace
 
-Simulation::Simulation(Experiment experiment) : experiment_(std::move(experiment)),
-    chance_(Rng::Stream(experiment_.seed, "messages")) {
+Simulation::Simulation(Experiment experiment)
+    : experiment_(std::move(experiment)), chance_(Rng::Stream(experiment_.seed, "messages")) {
   for (const RackSpec& rack : experiment_.cluster.racks) {
     rack_up_.push_back(rack.up > 0 ? flows_.AddLink(rack.up) : kNone);
     rack_down_.push_back(rack.down > 0 ? flows_.AddLink(rack.down) : kNone);
@@ -36,8 +36,8 @@ void Simulation::Broken(const std::string& what) {
 }
 
 std::string Simulation::Run(const std::function<void(size_t, size_t, Instant)>& progress) {
-  Step(sched::ConfigChanged{experiment_.policies, experiment_.seed, sched::kSchedulerVersion,
-      experiment_.offer_period});
+  Step(
+      sched::ConfigChanged{experiment_.policies, experiment_.seed, sched::kSchedulerVersion, experiment_.offer_period});
   for (const sched::QueueSet& queue : experiment_.queues) Step(queue);
   uint32_t later = 0;
   for (uint32_t w = 0; w < workers_.size(); ++w) {
@@ -125,8 +125,7 @@ void Simulation::Handle(const Item& item) {
     case Kind::kWish: return Grant(item.a);
     case Kind::kList:
       return Step(sched::ConfigChanged{experiment_.list_changes[item.a].policies, experiment_.seed,
-          sched::kSchedulerVersion,
-                                       experiment_.offer_period});
+                                       sched::kSchedulerVersion, experiment_.offer_period});
   }
 }
 
@@ -245,7 +244,7 @@ void Simulation::Plan(uint32_t j, uint32_t s) {
       if (in.is_edge) {
         plan.slices.push_back(sched::SliceOf({in.edge, i, job.stages[in.upstream].tasks, 0,
                                               in.edge == sched::EdgeKind::kAllToAll ? model.tasks : 1, model.tasks},
-                                              t));
+                                             t));
         continue;
       }
       if (!model.preferred.empty()) {
@@ -258,12 +257,12 @@ void Simulation::Plan(uint32_t j, uint32_t s) {
         continue;
       }
       Rng rng = model.input_key == 0 ? Luck({{1, original_[j] + 1}, s, t}, 0, 1)
-          : Rng(MixHash(MixHash(experiment_.seed, model.input_key), t));
+                                     : Rng(MixHash(MixHash(experiment_.seed, model.input_key), t));
       const auto any = [&] { return static_cast<uint32_t>(rng.Below(specs.size())); };
       const uint32_t first = any();
       uint32_t second = any(), third = any();
       for (int n = 0; n < 8 && (second == first || (specs.size() > 1 && specs[second].rack == specs[first].rack));
-          ++n) {
+           ++n) {
         second = any();
       }
       for (int n = 0; n < 8 && (third == second || third == first || specs[third].rack != specs[second].rack); ++n) {

@@ -37,7 +37,7 @@ struct Experiment {
   TaskModel tasks;
   FaultPlan faults;
   std::vector<sched::QueueSet> queues;  // set before the first job
-  std::string policies = "fifo";  // REQUIRES a list that sched::Scheduler::CheckPolicies takes
+  std::string policies = "fifo";        // REQUIRES a list that sched::Scheduler::CheckPolicies takes
   // The master is restarted with another list, which REQUIRES the same; by `at`. Workers go on meanwhile.
   struct ListChange {
     double at = 0;  // seconds
@@ -59,7 +59,7 @@ struct Experiment {
   std::optional<Strands> strands;  // none: each job runs once
   Duration offer_period = Millis(100);  // the papers' heartbeat is of 3 s
   uint64_t seed = 1;
-  bool check = false;  // the whole state, and what the simulator knows itself, after each event
+  bool check = false;        // the whole state, and what the simulator knows itself, after each event
   uint64_t most_events = 0;  // timers aside; 0: no bound; what needs more goes in circles
   // One more thing that must hold where `check`: "" or what does not. May be null, as the next.
   std::function<std::string(const sched::State&)> also;
@@ -78,19 +78,19 @@ struct JobResult {
 
 struct Totals {
   uint64_t events = 0, starts = 0, commits = 0;  // commits: one per task and generation of its output
-  uint64_t copies = 0;        // attempts that run beside or instead of one: speculative, clones, restarts
+  uint64_t copies = 0;         // attempts that run beside or instead of one: speculative, clones, restarts
   uint64_t reduce_copies = 0;  // of these, of reduces
   uint64_t retries = 0;
   uint64_t binds = 0, replicas = 0;
-  uint64_t lost_copies = 0;   // that readers found unreadable
-  uint64_t kept_copies = 0;   // of outputs that were made a second time
+  uint64_t lost_copies = 0;  // that readers found unreadable
+  uint64_t kept_copies = 0;  // of outputs that were made a second time
   // Of slots, in seconds: of attempts that committed, and of all others; `busy` is the same, counted as
   // slots over time.
   double useful = 0, wasted = 0, busy = 0;
-  std::array<sched::CauseCount, sched::kCauses> causes{};  // by sched::CauseIndex
+  std::array<sched::CauseCount, sched::kCauses> causes{};        // by sched::CauseIndex
   double read_bytes = 0, local_bytes = 0, cross_rack_bytes = 0;  // bytes moved, whether used or not
-  double replica_bytes = 0;  // in the rack, beside these
-  double end = 0;  // seconds, when the last job ended
+  double replica_bytes = 0;                                      // in the rack, beside these
+  double end = 0;                                                // seconds, when the last job ended
 };
 
 class Simulation {
@@ -126,24 +126,24 @@ class Simulation {
     At at = At::kNowhere;
     Phase phase = Phase::kRead;
     sched::Cause cause = sched::Cause::kFirst;
-    bool idle = false;      // in kCopy, for outputs that are not there yet
-    bool timed = false;     // by a trace or by naps: no resources
-    bool counted = true;    // its bytes are bytes, not parts of its time
-    bool computes = false;  // its flow takes a part of the worker's cores
-    bool by_bind = false;   // it reads what it is told: told_reads_
+    bool idle = false;                          // in kCopy, for outputs that are not there yet
+    bool timed = false;                         // by a trace or by naps: no resources
+    bool counted = true;                        // its bytes are bytes, not parts of its time
+    bool computes = false;                      // its flow takes a part of the worker's cores
+    bool by_bind = false;                       // it reads what it is told: told_reads_
     uint32_t needed = 0, taken = 0, batch = 0;  // upstream outputs: of all, had, under way
     Instant launched, started, inputs_done, reported_at;
-    double bytes = 0;       // of input
-    double before = 0;      // moved in earlier flows, over all phases
+    double bytes = 0;                             // of input
+    double before = 0;                            // moved in earlier flows, over all phases
     double flow_bytes = 0, limit = 0, scale = 1;  // scale: units of the flow per byte
     double reported = 0;
     double factor = 1, trace_seconds = 0;
-    PhaseShares shares;     // of these seconds
+    PhaseShares shares;           // of these seconds
     double cross = 0, local = 0;  // share of the flow's bytes
   };
   struct Task {
-    uint32_t first = kNone;       // attempt
-    uint32_t committed = 0;       // generation; 0: never
+    uint32_t first = kNone;  // attempt
+    uint32_t committed = 0;  // generation; 0: never
     uint32_t copies = 0, worker = 0;
   };
   // Copies that no reader will be able to read; told: one has tried.
@@ -159,8 +159,8 @@ class Simulation {
   struct Stage {
     std::vector<Task> tasks;
     std::vector<Unreadable> unreadable;
-    uint32_t readable = 0;               // tasks with a copy
-    std::vector<uint32_t> by_rack;       // of these
+    uint32_t readable = 0;                            // tasks with a copy
+    std::vector<uint32_t> by_rack;                    // of these
     std::vector<std::pair<uint32_t, uint32_t>> idle;  // readers: attempt, stamp
   };
   struct Job {
@@ -224,7 +224,7 @@ class Simulation {
 
   // attempts.cc: how attempts move.
   void Start(uint32_t a);
-  void Next(uint32_t a);                 // its flow is done
+  void Next(uint32_t a);  // its flow is done
   void TryCopy(uint32_t a);
   uint32_t Available(const Attempt& a) const;
   void CopyRoute(const Attempt& a, std::vector<Flows::Use>* uses, double* cross, double* local) const;
@@ -236,15 +236,15 @@ class Simulation {
   void Finish(uint32_t a);
   void SendMessage(Message message);
   void Deliver(uint32_t message);
-  void Free(uint32_t a);                 // its slot, in the simulator's books: as wasted
+  void Free(uint32_t a);  // its slot, in the simulator's books: as wasted
   double MovedBy(const Attempt& a) const;
   void Report(uint32_t worker);
   void WakeReaders(const TaskId& id);
 
   // bound_reads.cc: readers that are told which copies to read.
-  void ReadTold(uint32_t a);  // all that it was told and does not read yet, at once
+  void ReadTold(uint32_t a);   // all that it was told and does not read yet, at once
   void StartOver(uint32_t a);  // what it was reading it has still to read
-  bool EndTold(uint32_t a);   // says what it has read; false: it was ended meanwhile
+  bool EndTold(uint32_t a);    // says what it has read; false: it was ended meanwhile
 
   // outputs.cc: where outputs can be read.
   void Serve(const sched::Copy& copy);
@@ -306,17 +306,17 @@ class Simulation {
   std::string error_;
   Totals totals_;
   size_t ended_ = 0;
-  Instant moved_at_;       // when a job, an attempt or a flow last began or ended
-  uint32_t live_ = 0;      // attempts
-  uint32_t moving_ = 0;    // of these, those with a flow: the others are launched, wait, or report
+  Instant moved_at_;     // when a job, an attempt or a flow last began or ended
+  uint32_t live_ = 0;    // attempts
+  uint32_t moving_ = 0;  // of these, those with a flow: the others are launched, wait, or report
   double won_seconds_ = -1;
   Duration won_duration_;  // the same, exactly
   sched::Cause won_cause_ = sched::Cause::kFirst;
-  uint32_t outside_ = 0;   // submissions, faults and returns still to come
+  uint32_t outside_ = 0;  // submissions, faults and returns still to come
 
   std::vector<JobResult> results_;
-  std::vector<Job> jobs_;            // strands behind the jobs of the workload, as in experiment_.jobs
-  std::vector<uint32_t> original_;   // by job: whose strand it is, or itself
+  std::vector<Job> jobs_;                       // strands behind the jobs of the workload, as in experiment_.jobs
+  std::vector<uint32_t> original_;              // by job: whose strand it is, or itself
   std::map<uint32_t, RunningStrands> strands_;  // by job
   std::map<std::pair<std::string, uint64_t>, sched::RunProfile> profiles_;  // by name and shape of the plan
   std::vector<Worker> workers_;
@@ -324,7 +324,7 @@ class Simulation {
   std::vector<uint32_t> rack_up_, rack_down_;  // links; kNone: never short
   std::vector<Attempt> attempts_;
   std::vector<uint32_t> free_attempts_, flow_of_;  // flow_of_: flow -> attempt
-  std::vector<uint32_t> hog_of_;  // flow -> worker, of those that are no attempt's
+  std::vector<uint32_t> hog_of_;                   // flow -> worker, of those that are no attempt's
   std::vector<Message> messages_;
   std::vector<uint32_t> free_messages_;
   std::vector<sched::WakeAt> timers_;

@@ -353,8 +353,10 @@ std::string Svg(const std::string& title, const std::vector<Chart>& charts) {
   double top = kTop;
   for (size_t i = 0; i < charts.size(); ++i) top = DrawChart(&body, charts[i], top, i);
   std::string out;
-  Put(&out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
-      "font-family=\"sans-serif\" font-size=\"%.0f\" role=\"img\">\n", kWidth, top, kWidth, top, kSmall);
+  Put(&out,
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
+      "font-family=\"sans-serif\" font-size=\"%.0f\" role=\"img\">\n",
+      kWidth, top, kWidth, top, kSmall);
   out += "<title>" + XmlEscape(title) + "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
   Text(&out, kWidth / 2, 26, "middle", title, " font-size=\"16\"");
   return out + body + "</svg>\n";

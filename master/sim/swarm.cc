@@ -50,9 +50,8 @@ JobModel RandomJob(Rng& rng, uint32_t number) {
       stage.inputs.push_back({true, kind, u});
       if (kind != sched::EdgeKind::kOneToOne) continue;
       // One such edge fixes the number of tasks; a second one would fix another.
-      const bool first = std::none_of(stage.inputs.begin(), stage.inputs.end() - 1, [](const auto& in) {
-        return in.edge == sched::EdgeKind::kOneToOne;
-      });
+      const bool first = std::none_of(stage.inputs.begin(), stage.inputs.end() - 1,
+                                      [](const auto& in) { return in.edge == sched::EdgeKind::kOneToOne; });
       if (first) stage.tasks = job.stages[u].tasks;
       if (!first) stage.inputs.back().edge = sched::EdgeKind::kBroadcast;
     }
@@ -64,11 +63,11 @@ JobModel RandomJob(Rng& rng, uint32_t number) {
   return job;
 }
 
-// What places work, what it waits for, whom it avoids, what it clones and copies: one of each, or none. Times as short as
-// the jobs, so that preemption, waits and copies happen.
-constexpr const char* kPlace[] = {"fifo", "fair", "fair(reduces=greedy)",
-                                  "fair(min_share_timeout=1,fair_share_timeout=3)",
-                                  "fair(slowstart=0.5)", ""};
+// What places work, what it waits for, whom it avoids, what it clones and copies: one of each, or none. Times as short
+// as the jobs, so that preemption, waits and copies happen.
+constexpr const char* kPlace[] = {
+    "fifo", "fair", "fair(reduces=greedy)", "fair(min_share_timeout=1,fair_share_timeout=3)", "fair(slowstart=0.5)",
+    ""};
 // Behind fair, where it has queues for reduces as for maps.
 constexpr const char* kSteer[] = {"jockey",
                                   "jockey(period=0.5,hysteresis=1,dead_zone=0)",
@@ -78,8 +77,14 @@ constexpr const char* kSteer[] = {"jockey",
                                   "jockey(period=10,slack=1)"};
 // All that is meant to work together.
 constexpr char kEverything[] = "fair,jockey,coupling,dolly,delay_assignment,mantri";
-constexpr const char* kWait[] = {"", "", "delay", "delay(clock=paper)", "delay(node=1,rack=2)",
-                                 "coupling", "coupling(clock=paper)", "delay,coupling(beta=0.5,peek=2)"};
+constexpr const char* kWait[] = {"",
+                                 "",
+                                 "delay",
+                                 "delay(clock=paper)",
+                                 "delay(node=1,rack=2)",
+                                 "coupling",
+                                 "coupling(clock=paper)",
+                                 "delay,coupling(beta=0.5,peek=2)"};
 constexpr const char* kAvoid[] = {"", "", "blacklist(window=20)", "blacklist(window=5,threshold=0.2,most=0.5)"};
 constexpr const char* kClone[] = {"",
                                   "",
@@ -112,7 +117,9 @@ constexpr const char* kCopy[] = {"",
 constexpr uint64_t kMostEvents = 15'000;
 
 template <size_t N>
-std::string Pick(Rng& rng, const char* const (&from)[N]) { return from[rng.Below(N)]; }
+std::string Pick(Rng& rng, const char* const (&from)[N]) {
+  return from[rng.Below(N)];
+}
 
 // Queues that jobs of the list share; a queue may also be made by a job alone.
 void AddQueues(Rng& rng, Experiment* s) {
@@ -184,7 +191,8 @@ std::string RandomPolicies(uint64_t seed) {
   if (Chance(steers, .08)) return kEverything;
   const std::string steer = Chance(steers, .6) ? Pick(steers, kSteer) : "";
   std::string list;
-  for (const std::string& part : {Pick(rng, kPlace), steer, Pick(rng, kWait), Pick(rng, kAvoid), Pick(rng, kClone), Pick(rng, kCopy)}) {
+  for (const std::string& part :
+       {Pick(rng, kPlace), steer, Pick(rng, kWait), Pick(rng, kAvoid), Pick(rng, kClone), Pick(rng, kCopy)}) {
     if (part.empty()) continue;
     const std::string more = list + (list.empty() ? "" : ",") + part;
     // A policy that this build does not have is left out.

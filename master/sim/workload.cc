@@ -13,8 +13,8 @@ namespace {
 
 constexpr uint64_t kMostBytes = uint64_t{1} << 30;  // unpacked: no trace of a day is larger
 constexpr std::pair<const char*, TraceFormat> kFormats[] = {
-    {"swim", TraceFormat::kSwim},         {"rumen", TraceFormat::kRumen},   {"google", TraceFormat::kGoogle},
-    {"alibaba", TraceFormat::kAlibaba},   {"tpch", TraceFormat::kTpch},     {"wfinstances", TraceFormat::kWfInstances},
+    {"swim", TraceFormat::kSwim},       {"rumen", TraceFormat::kRumen}, {"google", TraceFormat::kGoogle},
+    {"alibaba", TraceFormat::kAlibaba}, {"tpch", TraceFormat::kTpch},   {"wfinstances", TraceFormat::kWfInstances},
     {"coflow", TraceFormat::kCoflow}};
 
 bool StartsWith(const std::string& text, const char* with) { return text.rfind(with, 0) == 0; }
@@ -40,7 +40,7 @@ Result<std::string> FindTrace(const std::string& workload, const std::string& da
   }
   if (!found.empty()) return found;
   return NotFound("there is no workload at " + tried +
-      (data.empty() ? "; --data DIR or MR_DATA says where traces are" : "") +
+                  (data.empty() ? "; --data DIR or MR_DATA says where traces are" : "") +
                   "; `generate:facebook` needs no file");
 }
 
@@ -119,13 +119,14 @@ Result<Trace> LoadTrace(const WorkloadSpec& spec) {
   if (!spec.format.empty()) {
     const bool sized = colon < spec.format.size();
     if (format == TraceFormat::kUnknown ||
-        (sized && (format != TraceFormat::kTpch ||
-        !Rows::Parse(std::string_view(spec.format).substr(colon + 1), &executors)))) {
+        (sized &&
+         (format != TraceFormat::kTpch || !Rows::Parse(std::string_view(spec.format).substr(colon + 1), &executors)))) {
       std::vector<std::string_view> names;
       for (const auto& [name, f] : kFormats) names.emplace_back(name);
       return InvalidArgument("--format '" + spec.format +
-          "': there are swim, rumen, google, alibaba, tpch (tpch:20: on 20 executors), "
-                             "wfinstances and coflow" + DidYouMean(spec.format, names));
+                             "': there are swim, rumen, google, alibaba, tpch (tpch:20: on 20 executors), "
+                             "wfinstances and coflow" +
+                             DidYouMean(spec.format, names));
     }
   }
   if (StartsWith(spec.workload, "generate")) {
@@ -145,9 +146,10 @@ Result<Trace> LoadTrace(const WorkloadSpec& spec) {
     case TraceFormat::kCoflow: return ParseCoflow(file);
     case TraceFormat::kUnknown: break;
   }
-  return InvalidArgument(path +
+  return InvalidArgument(
+      path +
       ":1: of no format that is known; --format says which it is: swim, rumen, google, alibaba, tpch, "
-                         "wfinstances or coflow");
+      "wfinstances or coflow");
 }
 
 Result<std::vector<JobModel>> LoadWorkload(const std::string& workload, const std::string& data, uint64_t seed) {

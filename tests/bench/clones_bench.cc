@@ -35,11 +35,11 @@ constexpr int kWorkers = 8, kSlots = 2;
 constexpr double kCpus = 0.2, kAllCpus = 8;
 // A worker is well for so long, then slow by this factor for 2 to 6 s: a fifth of the time.
 constexpr double kMeanWell = 16, kLeastSlow = 2, kMostSlow = 6, kFactor = 10;
-constexpr int kLinks[] = {2, 5};  // the workers whose link is slow at times, too
+constexpr int kLinks[] = {2, 5};                  // the workers whose link is slow at times, too
 constexpr double kSlowLink = 2e5, kWellLink = 0;  // bytes per second; 0: as fast as it goes
 constexpr int kJobsPerBatch = 10;
-constexpr double kMeanGap = 2.5;            // seconds between jobs of a batch
-constexpr uint64_t kMapBytes = 4'300'000;   // half of what a map reads
+constexpr double kMeanGap = 2.5;                                 // seconds between jobs of a batch
+constexpr uint64_t kMapBytes = 4'300'000;                        // half of what a map reads
 constexpr int kLeastTasks = 2, kMostMaps = 6, kMostReduces = 4;  // of a phase
 constexpr uint64_t kSeed = 4;
 // Of 16 slots, beside the originals: enough for one phase at a time of five tasks that run three times.
@@ -91,17 +91,18 @@ Batch RandomBatch(uint64_t number, int jobs) {
       t += rng.Exponential(kMeanWell);
     }
   }
-  std::stable_sort(batch.spells.begin(), batch.spells.end(), [](const Spell& x, const Spell& y) { return x.at < y.at; });
+  std::stable_sort(batch.spells.begin(), batch.spells.end(),
+                   [](const Spell& x, const Spell& y) { return x.at < y.at; });
   return batch;
 }
 
 // What one job came to.
 struct Outcome {
-  double seconds = 0;             // by the master's clock
-  std::vector<double> ratios;     // of each phase whose tasks ran as clones: the median progress rate over the least
+  double seconds = 0;                // by the master's clock
+  std::vector<double> ratios;        // of each phase whose tasks ran as clones: the median progress rate over the least
   double extra = 0, lent_extra = 0;  // slot-seconds beside the attempts that committed
   uint64_t clones = 0, clones_won = 0, lent = 0, lent_won = 0, lent_killed = 0, copies = 0, copies_won = 0;
-  std::vector<double> delays;     // of first attempts: seconds from when they could run to when they did
+  std::vector<double> delays;  // of first attempts: seconds from when they could run to when they did
 };
 
 class Workers {
@@ -133,7 +134,8 @@ class Workers {
 
   void Set(const Spell& spell) {
     OrDie(groups_[static_cast<size_t>(spell.worker)].Limit(kCpus / (spell.slow ? kFactor : 1)), "a limit of CPU");
-    if (const auto link = links_.find(spell.worker); link != links_.end()) link->second->Limit(spell.slow ? kSlowLink : kWellLink);
+    if (const auto link = links_.find(spell.worker); link != links_.end())
+      link->second->Limit(spell.slow ? kSlowLink : kWellLink);
   }
 
   struct Submission {
@@ -231,13 +233,15 @@ void Until(Instant begin, double at) {
 // Applies the spells of a batch from now until it is destroyed; then all workers are well.
 class Weather {
  public:
-  Weather(Workers* workers, const Batch& batch, Instant begin) : workers_(*workers), thread_([this, &batch, begin] {
-    for (const Spell& spell : batch.spells) {
-      while (!stop_ && Now() < begin + FromSeconds(spell.at)) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      if (stop_) return;
-      workers_.Set(spell);
-    }
-  }) {}
+  Weather(Workers* workers, const Batch& batch, Instant begin)
+      : workers_(*workers), thread_([this, &batch, begin] {
+          for (const Spell& spell : batch.spells) {
+            while (!stop_ && Now() < begin + FromSeconds(spell.at))
+              std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            if (stop_) return;
+            workers_.Set(spell);
+          }
+        }) {}
   ~Weather() {
     stop_ = true;
     thread_.join();
@@ -310,7 +314,8 @@ void RunBatch(const Batch& batch, const Policy& policy, const Inputs& inputs, Wo
     for (const SmallJob& job : batch.jobs) {
       Until(begin, job.at);
       running.push_back(workers->Submit({"wordcount", "--input", "file://" + inputs.Path(job.maps), "--reduces",
-                                         std::to_string(job.reduces), "--conf", "max_split_bytes=64m"}, policy.list));
+                                         std::to_string(job.reduces), "--conf", "max_split_bytes=64m"},
+                                        policy.list));
     }
     for (Workers::Submission& s : running) workers->Wait(&s);
     sum->busy += (Now() - begin).seconds();
@@ -329,15 +334,16 @@ void RunBatch(const Batch& batch, const Policy& policy, const Inputs& inputs, Wo
 void Print(const std::map<std::string, Sum>& sums, Report* report) {
   std::printf("\n%zu word counts of 4 to 10 tasks under each list; workers slow a fifth of the time, by %g\n",
               sums.begin()->second.jobs.size(), kFactor);
-  std::printf("%-14s %8s %8s %8s | %7s %5s %7s | %7s %5s %7s %7s | %7s %5s\n", "list", "mean s", "median", "p95", "clones",
-              "won", "extra", "on idle", "won", "killed", "extra", "copies", "won");
+  std::printf("%-14s %8s %8s %8s | %7s %5s %7s | %7s %5s %7s %7s | %7s %5s\n", "list", "mean s", "median", "p95",
+              "clones", "won", "extra", "on idle", "won", "killed", "extra", "copies", "won");
   for (const Policy& policy : kPolicies) {
     const Sum& sum = sums.at(policy.name);
     const auto total = [&](auto field) { return sum.Total([&](const Outcome& o) { return o.*field; }); };
-    std::printf("%-14s %8.2f %8.2f %8.2f | %7.0f %5.0f %5.1f s | %7.0f %5.0f %7.0f %5.1f s | %7.0f %5.0f\n", policy.name.c_str(),
-                Mean(sum.seconds()), Median(sum.seconds()), Quantile(sum.seconds(), .95), total(&Outcome::clones),
-                total(&Outcome::clones_won), total(&Outcome::extra), total(&Outcome::lent), total(&Outcome::lent_won),
-                total(&Outcome::lent_killed), total(&Outcome::lent_extra), total(&Outcome::copies), total(&Outcome::copies_won));
+    std::printf("%-14s %8.2f %8.2f %8.2f | %7.0f %5.0f %5.1f s | %7.0f %5.0f %7.0f %5.1f s | %7.0f %5.0f\n",
+                policy.name.c_str(), Mean(sum.seconds()), Median(sum.seconds()), Quantile(sum.seconds(), .95),
+                total(&Outcome::clones), total(&Outcome::clones_won), total(&Outcome::extra), total(&Outcome::lent),
+                total(&Outcome::lent_won), total(&Outcome::lent_killed), total(&Outcome::lent_extra),
+                total(&Outcome::copies), total(&Outcome::copies_won));
   }
   const auto mean = [&](const std::string& name) { return Mean(sums.at(name).seconds()); };
   const auto p95 = [&](const std::string& name) { return Quantile(sums.at(name).seconds(), .95); };
@@ -378,8 +384,15 @@ void BenchDelays(Workers* workers, int cycles, Report* report) {
   constexpr int kShort = 4;
   const std::string kFilled = "opportunistic(fill=1)";  // on each slot that is idle
   const auto naps = [](int tasks, int ms, int reduces) -> std::vector<std::string> {
-    return {"sleep", "--ms", std::to_string(ms), "--tasks", std::to_string(tasks), "--reduces", std::to_string(reduces),
-            "--reduce-ms", "100"};
+    return {"sleep",
+            "--ms",
+            std::to_string(ms),
+            "--tasks",
+            std::to_string(tasks),
+            "--reduces",
+            std::to_string(reduces),
+            "--reduce-ms",
+            "100"};
   };
   workers->Limit(kAllCpus);
   std::map<std::string, std::vector<double>> delays;
@@ -412,7 +425,8 @@ void BenchDelays(Workers* workers, int cycles, Report* report) {
   for (const double share : {.5, .95, 1.}) {
     const std::string what = share == .5 ? "median" : share == 1 ? "longest" : "p95";
     report->Row("later with opportunistic clones, " + what,
-                1e3 * (Quantile(delays[kFilled], share) - Quantile(delays["none"], share)), "ms", 1e3 * kMostDelay, true);
+                1e3 * (Quantile(delays[kFilled], share) - Quantile(delays["none"], share)), "ms", 1e3 * kMostDelay,
+                true);
   }
 }
 

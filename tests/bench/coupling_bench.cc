@@ -134,9 +134,8 @@ class Text {
     const std::string reduce = work.program->reduce.empty() ? "cat" : work.program->reduce;
     test::Shell("cd '" + Path() + "'; all=''; for b in $(ls | head -" + std::to_string(work.maps) + "); do [ -e '" +
                 mapped + "'/$b ] || sh -c " + Quoted(work.program->map) + " <$b >'" + mapped +
-                "'/$b; all=\"$all $b\"; done; cd '" + mapped + "'; sort $all | sh -c " + Quoted(reduce) +
-                " | sort >'" + directory_ + "/expected'; cat '" + output + "'/part-* | sort | cmp - '" + directory_ +
-                "/expected'");
+                "'/$b; all=\"$all $b\"; done; cd '" + mapped + "'; sort $all | sh -c " + Quoted(reduce) + " | sort >'" +
+                directory_ + "/expected'; cat '" + output + "'/part-* | sort | cmp - '" + directory_ + "/expected'");
   }
 
  private:
@@ -334,8 +333,7 @@ int Main(int pairs, const std::string& only, const Shape& shape) {
     clusters[list.name] = std::make_unique<Workers>(list, shape, &text);
     std::printf("%-10s %s\n", list.name.c_str(), list.policies.c_str());
   }
-  std::printf("%d workers of %s and %g CPUs, the input on %d of them\n", kWorkers, shape.name.c_str(), kCpus,
-              kHolders);
+  std::printf("%d workers of %s and %g CPUs, the input on %d of them\n", kWorkers, shape.name.c_str(), kCpus, kHolders);
   std::printf("delay scheduling waits %g s: 15 s of the paper, %g times as fast, as the jobs are\n", kDelay, kFaster);
   Report report;
   std::vector<sim::Chart> charts;

@@ -25,7 +25,8 @@ constexpr char kUnified[] = "/sys/fs/cgroup";
 Status Write(const std::string& path, const std::string& text) {
   const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (fd.get() < 0) return ErrnoStatus(errno, "cannot open " + path);
-  if (::write(fd.get(), text.data(), text.size()) < 0) return ErrnoStatus(errno, "cannot write '" + text + "' to " + path);
+  if (::write(fd.get(), text.data(), text.size()) < 0)
+    return ErrnoStatus(errno, "cannot write '" + text + "' to " + path);
   return Status::Ok();
 }
 

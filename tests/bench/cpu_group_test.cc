@@ -20,7 +20,8 @@ TEST(CpuGroupTest, GroupsOfTheDeadAreRemovedAndNoOthers) {
   const auto group = [&](pid_t maker, int n) {
     return root / ("paceline-" + std::to_string(maker) + "-" + std::to_string(n));
   };
-  const std::string gone = group(dead, 0), busy = group(dead, 1), mine = group(::getpid(), 0), other = root / "system.slice";
+  const std::string gone = group(dead, 0), busy = group(dead, 1), mine = group(::getpid(), 0),
+                    other = root / "system.slice";
   for (const std::string& path : {gone, busy + "/held", mine, other}) ASSERT_TRUE(MakeDirectories(path).ok());
   EXPECT_EQ(RemoveStaleGroups(root.path()), 1);
   EXPECT_FALSE(PathExists(gone));

@@ -6,8 +6,8 @@
 #include <functional>
 #include <string>
 
-#include "common/base/rng.h"
 #include "common/abi/csv_scan.h"
+#include "common/base/rng.h"
 
 namespace mr {
 namespace {

@@ -150,8 +150,7 @@ struct Kind {
 sim::Chart Picture(const std::vector<Kind>& kinds, const std::vector<double>& deadlines, int of_deadline) {
   sim::Chart chart;
   char title[96];
-  std::snprintf(title, sizeof title, "Guaranteed slots, deadline %.1f s",
-                deadlines[static_cast<size_t>(of_deadline)]);
+  std::snprintf(title, sizeof title, "Guaranteed slots, deadline %.1f s", deadlines[static_cast<size_t>(of_deadline)]);
   chart.title = title;
   chart.x.label = "seconds since the submit";
   chart.y.label = "slots";
@@ -210,8 +209,8 @@ int Main(int runs) {
       kind.runs.push_back(kind.side->Five(deadline));
       const Side::Run& run = kind.runs.back();
       if (!run.steered) Die("the job was not steered: was there a profile?");
-      std::fprintf(stderr, "run %d of %d, deadline %.1f s, %s: %.1f s, %.0f slot-seconds held\n", r + 1, runs,
-                   deadline, kind.name.c_str(), run.seconds, run.held);
+      std::fprintf(stderr, "run %d of %d, deadline %.1f s, %s: %.1f s, %.0f slot-seconds held\n", r + 1, runs, deadline,
+                   kind.name.c_str(), run.seconds, run.held);
     }
   }
   std::printf("\n%-16s %8s %8s %14s %14s %12s\n", "list", "runs", "met", "latest / due", "median / due",
@@ -233,8 +232,8 @@ int Main(int runs) {
     for (size_t r = d; r < kinds[0].runs.size(); r += deadlines.size()) {
       saved.push_back(100 - 100 * kinds[0].runs[r].held / kinds[1].runs[r].held);
     }
-    std::printf("deadline %.1f s: %.0f %% fewer slot-seconds held (median of %zu pairs)\n", deadlines[d],
-                Median(saved), saved.size());
+    std::printf("deadline %.1f s: %.0f %% fewer slot-seconds held (median of %zu pairs)\n", deadlines[d], Median(saved),
+                saved.size());
   }
   Report report;
   report.Row("deadlines met by jockey, of " + std::to_string(runs), met["jockey"], "runs", runs * 29. / 30, false);

@@ -95,10 +95,7 @@ void PlanFive(const std::vector<std::string>& argv, mr::JobPlan& plan) {
 void PlanLoad(const std::vector<std::string>& argv, mr::JobPlan& plan) {
   int64_t ms = 100, tasks = 10;
   mr::Args("load").Add("--ms", &ms, 1, 100'000).Add("--tasks", &tasks, 1, 100'000).Parse(argv);
-  plan.Map("burn", "five.burn")
-      .Tasks(static_cast<uint32_t>(tasks))
-      .Configure(mr::Config().Set("ms", ms))
-      .WriteFiles();
+  plan.Map("burn", "five.burn").Tasks(static_cast<uint32_t>(tasks)).Configure(mr::Config().Set("ms", ms)).WriteFiles();
 }
 
 }  // namespace

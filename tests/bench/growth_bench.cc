@@ -27,11 +27,11 @@
 namespace mr::bench {
 namespace {
 
-constexpr double kFlat = 1.15;                  // wanted
-constexpr double kJoinBytes = .62e9;            // of both sides at scale 1, about
-constexpr Duration kSampleEvery = Millis(20);   // a task of a fast job lives for 30 ms and more
-constexpr Duration kLongest = Seconds(3600);    // of one run
-constexpr uint64_t kTasksOfAReading = 1000;     // CPU is read in steps of 10 ms a process: 100 us of one of these tasks
+constexpr double kFlat = 1.15;                 // wanted
+constexpr double kJoinBytes = .62e9;           // of both sides at scale 1, about
+constexpr Duration kSampleEvery = Millis(20);  // a task of a fast job lives for 30 ms and more
+constexpr Duration kLongest = Seconds(3600);   // of one run
+constexpr uint64_t kTasksOfAReading = 1000;    // CPU is read in steps of 10 ms a process: 100 us of one of these tasks
 
 struct Options {
   std::vector<double> sizes = {.25, 1, 4, 8};
@@ -47,7 +47,8 @@ std::vector<double> Numbers(const std::string& flag, const std::string& list) {
   for (const char* at = list.c_str(); *at != 0;) {
     char* end = nullptr;
     numbers.push_back(std::strtod(at, &end));
-    if (end == at || numbers.back() <= 0 || (*end != 0 && *end != ',')) Die(flag + " wants numbers above 0, with commas between");
+    if (end == at || numbers.back() <= 0 || (*end != 0 && *end != ','))
+      Die(flag + " wants numbers above 0, with commas between");
     at = *end == ',' ? end + 1 : end;
   }
   std::sort(numbers.begin(), numbers.end());
@@ -74,7 +75,8 @@ Options Parse(int argc, char** argv) {
     } else if (arg == "--data") {
       o.data = value();
     } else if (std::find(names.begin(), names.end(), arg) == names.end()) {
-      Die("there is no '" + arg + "'; there are wordcount, sort, join, tasks, and --sizes, --tasks, --scale, --runs, --data");
+      Die("there is no '" + arg +
+          "'; there are wordcount, sort, join, tasks, and --sizes, --tasks, --scale, --runs, --data");
     } else {
       o.names.push_back(arg);
     }
@@ -97,16 +99,29 @@ class Growth {
   }
 
   void WordCount() {
-    Grow("wordcount", [](const SpeedData& d) { return std::vector<std::string>{d.FewWords()}; }, 1e9,
-         [](const auto& in) { return std::vector<std::string>{"wordcount", "--input", in[0]}; });
+    Grow(
+        "wordcount", [](const SpeedData& d) { return std::vector<std::string>{d.FewWords()}; }, 1e9,
+        [](const auto& in) {
+          return std::vector<std::string>{"wordcount", "--input", in[0]};
+        });
   }
   void Sort() {
-    Grow("sort", [](const SpeedData& d) { return std::vector<std::string>{d.TeraSort()}; }, 1e9,
-         [](const auto& in) { return std::vector<std::string>{"sort", "--format", "fixed:100", "--input", in[0]}; });
+    Grow(
+        "sort", [](const SpeedData& d) { return std::vector<std::string>{d.TeraSort()}; }, 1e9,
+        [](const auto& in) {
+          return std::vector<std::string>{"sort", "--format", "fixed:100", "--input", in[0]};
+        });
   }
   void Join() {
-    Grow("join", [](const SpeedData& d) { return std::vector<std::string>{d.Left(), d.Right()}; }, kJoinBytes,
-         [](const auto& in) { return std::vector<std::string>{"join", "--left", in[0], "--right", in[1], "--on", "id"}; });
+    Grow(
+        "join",
+        [](const SpeedData& d) {
+          return std::vector<std::string>{d.Left(), d.Right()};
+        },
+        kJoinBytes,
+        [](const auto& in) {
+          return std::vector<std::string>{"join", "--left", in[0], "--right", in[1], "--on", "id"};
+        });
   }
 
   void Tasks() {
@@ -152,9 +167,9 @@ class Growth {
       const double per_byte = Median(cpu);
       if (smallest == 0) smallest = per_byte;
       largest = smallest == 0 ? 0 : std::max(largest, per_byte / smallest);
-      std::printf("%-10s %9s   %8.2f s wall  %7.2f ns CPU a byte (%5.2f the kernel's)  %5.2f of the smallest's   %s\n", name.c_str(),
-                  HumanBytes(bytes).c_str(), Median(wall), per_byte, Median(system), smallest == 0 ? 0 : per_byte / smallest,
-                  Peaks(usage).c_str());
+      std::printf("%-10s %9s   %8.2f s wall  %7.2f ns CPU a byte (%5.2f the kernel's)  %5.2f of the smallest's   %s\n",
+                  name.c_str(), HumanBytes(bytes).c_str(), Median(wall), per_byte, Median(system),
+                  smallest == 0 ? 0 : per_byte / smallest, Peaks(usage).c_str());
       std::fflush(stdout);
     }
     report_.Row(name + ": CPU a byte / the smallest input's, at most", largest, "", kFlat, true);
@@ -164,7 +179,8 @@ class Growth {
   uint64_t Store(const SpeedData& data, const std::function<Files(const SpeedData&)>& make, Files* stored) {
     Files had;
     std::error_code none;
-    for (const auto& entry : std::filesystem::directory_iterator(options_.data, none)) had.push_back(entry.path().filename());
+    for (const auto& entry : std::filesystem::directory_iterator(options_.data, none))
+      had.push_back(entry.path().filename());
     uint64_t bytes = 0;
     for (const std::string& path : make(data)) {
       const std::string name = std::filesystem::path(path).filename();
@@ -212,7 +228,8 @@ class Growth {
 
   static std::string Peaks(const ProcessUsage& usage) {
     std::string text;
-    for (const auto& [program, bytes] : usage.peaks()) text += (text.empty() ? "" : ", ") + program + " " + HumanBytes(bytes);
+    for (const auto& [program, bytes] : usage.peaks())
+      text += (text.empty() ? "" : ", ") + program + " " + HumanBytes(bytes);
     return text;
   }
 

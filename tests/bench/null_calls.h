@@ -7,7 +7,7 @@
 namespace mr::bench {
 
 struct NullCalls {
-  double p50_us = 0;          // one in flight
+  double p50_us = 0;            // one in flight
   double per_second_at_16 = 0;  // sixteen in flight
 };
 

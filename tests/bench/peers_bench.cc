@@ -18,8 +18,11 @@ class Peers {
  public:
   Peers(SpeedData data, int runs) : data_(std::move(data)), track_(runs) {
     const std::string log = track_.directory() + "/peer_";
-    sparks_.push_back({"Spark local[2]", std::make_unique<Peer>(std::vector<std::string>{"peer_spark.py", "local[2]"}, log + "local")});
-    sparks_.push_back({"Spark standalone", std::make_unique<Peer>(std::vector<std::string>{"peer_spark.py", "standalone"}, log + "standalone")});
+    sparks_.push_back({"Spark local[2]",
+                       std::make_unique<Peer>(std::vector<std::string>{"peer_spark.py", "local[2]"}, log + "local")});
+    sparks_.push_back(
+        {"Spark standalone",
+         std::make_unique<Peer>(std::vector<std::string>{"peer_spark.py", "standalone"}, log + "standalone")});
     duckdb_ = {"DuckDB", std::make_unique<Peer>(std::vector<std::string>{"peer_duckdb.py"}, log + "duckdb")};
   }
 
@@ -33,7 +36,8 @@ class Peers {
   }
   void TeraSort() {
     const std::string path = data_.TeraSort();
-    Race("sort", {"sort", "--format", "fixed:100", "--input", track_.Put(path)}, {path}, "", {.least = 5, .ordered = true});
+    Race("sort", {"sort", "--format", "fixed:100", "--input", track_.Put(path)}, {path}, "",
+         {.least = 5, .ordered = true});
   }
   void Join() {
     const std::string left = data_.Left(), right = data_.Right();
@@ -42,13 +46,14 @@ class Peers {
   }
   void Aggregate() {
     const std::string right = data_.Right();
-    Race("aggregate", {"aggregate", "--by", "note", "--agg", "count,sum(amount)", "--input", track_.Put(right)}, {right}, "",
-         {.least = 5, .duckdb = true});
+    Race("aggregate", {"aggregate", "--by", "note", "--agg", "count,sum(amount)", "--input", track_.Put(right)},
+         {right}, "", {.least = 5, .duckdb = true});
   }
   // A word count of 4 MB.
   void Latency() {
     const std::string path = track_.directory() + "/small.txt";
-    const auto made = test::RunProgram({"/bin/sh", "-c", "head -c 4194304 '" + data_.FewWords() + "' > '" + path + "'"}, Seconds(60));
+    const auto made =
+        test::RunProgram({"/bin/sh", "-c", "head -c 4194304 '" + data_.FewWords() + "' > '" + path + "'"}, Seconds(60));
     if (made.exit != 0) Die(made.err);
     Race("wordcount", {"wordcount", "--input", track_.Put(path)}, {path}, "", {.least = 10, .what = "small wordcount"});
   }
@@ -67,14 +72,16 @@ class Peers {
     bool duckdb = false;
   };
 
-  Contestant Theirs(const Named& named, const std::string& job, const std::vector<std::string>& inputs, const std::string& pattern) {
+  Contestant Theirs(const Named& named, const std::string& job, const std::vector<std::string>& inputs,
+                    const std::string& pattern) {
     const std::string output = track_.directory() + "/theirs.d", file = track_.directory() + "/theirs";
     Contestant c;
     c.name = named.name + " " + job;
     Peer* peer = named.peer.get();
     c.run = [=] { peer->Run(job, inputs, output, pattern); };
     c.answer = [=] {
-      const auto run = test::RunProgram({"/bin/sh", "-c", "cat '" + output + "'/part-* > '" + file + "'"}, Seconds(600));
+      const auto run =
+          test::RunProgram({"/bin/sh", "-c", "cat '" + output + "'/part-* > '" + file + "'"}, Seconds(600));
       if (run.exit != 0) Die(run.err);
       std::filesystem::remove_all(output);
       return file;
@@ -85,7 +92,8 @@ class Peers {
     const auto whole = c.answer;
     c.answer = [whole] {
       const std::string file = whole(), kept = file + ".ascii";
-      const auto run = test::RunProgram({"/bin/bash", "-c", "LC_ALL=C grep -av $'[\\x80-\\xff]' '" + file + "' > '" + kept + "'"}, Seconds(600));
+      const auto run = test::RunProgram(
+          {"/bin/bash", "-c", "LC_ALL=C grep -av $'[\\x80-\\xff]' '" + file + "' > '" + kept + "'"}, Seconds(600));
       if (run.exit != 0) Die("no line of " + file + " is ASCII: " + run.err);
       std::filesystem::remove(file);
       return kept;
@@ -104,9 +112,11 @@ class Peers {
     track_.Race(&all, inputs.back());
     const std::string what = shape.what.empty() ? job : shape.what;
     for (size_t i = 0; i < sparks_.size(); ++i) {
-      report_.Row(what + ": " + sparks_[i].name + " / ours", Racetrack::Ratio(all[1 + i], all[0]), "", shape.least, false);
+      report_.Row(what + ": " + sparks_[i].name + " / ours", Racetrack::Ratio(all[1 + i], all[0]), "", shape.least,
+                  false);
     }
-    if (shape.duckdb) std::printf("%-52s %8.2f  reported\n", (what + ": DuckDB / ours").c_str(), Racetrack::Ratio(all.back(), all[0]));
+    if (shape.duckdb)
+      std::printf("%-52s %8.2f  reported\n", (what + ": DuckDB / ours").c_str(), Racetrack::Ratio(all.back(), all[0]));
   }
 
   const SpeedData data_;
@@ -117,7 +127,8 @@ class Peers {
 };
 
 int Main(int argc, char** argv) {
-  const RaceOptions options = ParseRaceOptions(argc, argv, {"wordcount", "grep", "terasort", "join", "aggregate", "latency"});
+  const RaceOptions options =
+      ParseRaceOptions(argc, argv, {"wordcount", "grep", "terasort", "join", "aggregate", "latency"});
   Peers peers(options.data, options.runs);
   for (const std::string& name : options.names) {
     if (name == "wordcount") peers.WordCount();

@@ -38,7 +38,8 @@ RaceOptions ParseRaceOptions(int argc, char** argv, std::vector<std::string> nam
   return options;
 }
 
-Racetrack::Racetrack(int runs) : runs_(runs), cluster_({.workers = 2, .slots = 1, .master_flags = {"--replication=1"}}) {
+Racetrack::Racetrack(int runs)
+    : runs_(runs), cluster_({.workers = 2, .slots = 1, .master_flags = {"--replication=1"}}) {
   OrDie(cluster_.Start(), "starting the cluster");
 }
 
@@ -76,7 +77,8 @@ Contestant Racetrack::Tool(const std::string& name, const std::string& script) {
   c.name = name;
   const std::string file = cluster_.directory() + "/theirs";
   c.run = [script, file] {
-    const auto run = test::RunProgram({"/bin/bash", "-c", "set -eo pipefail; export LC_ALL=C OUT=" + Quoted(file) + "; " + script}, Seconds(1800));
+    const auto run = test::RunProgram(
+        {"/bin/bash", "-c", "set -eo pipefail; export LC_ALL=C OUT=" + Quoted(file) + "; " + script}, Seconds(1800));
     if (run.exit != 0) Die(script + ": " + run.err);
   };
   c.answer = [file] { return file; };

@@ -1,5 +1,5 @@
-// Races of whole jobs: ours in a cluster of one master and two workers of one slot, one replica, from the block store to
-// the block store; others from file to file. Contestants take turns, and all answers of a run are compared.
+// Races of whole jobs: ours in a cluster of one master and two workers of one slot, one replica, from the block store
+// to the block store; others from file to file. Contestants take turns, and all answers of a run are compared.
 #pragma once
 
 #include <functional>

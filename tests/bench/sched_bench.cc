@@ -70,7 +70,8 @@ double PerEvent(const Cost& cost) { return cost.cpu_seconds / static_cast<double
 // stands, nobody's wait is ever over, and each job asks each free worker again what all before it asked.
 bool Waits(const std::string& policies) {
   const auto items = sched::Pipeline::Items(policies);
-  return std::any_of(items.begin(), items.end(), [](const std::string& item) { return item.rfind("delay(", 0) == 0 || item == "delay"; });
+  return std::any_of(items.begin(), items.end(),
+                     [](const std::string& item) { return item.rfind("delay(", 0) == 0 || item == "delay"; });
 }
 
 void Starts(const Target& target, int repeats, bool reports, Report* report) {
@@ -104,8 +105,9 @@ void Starts(const Target& target, int repeats, bool reports, Report* report) {
   }
   std::string name = std::string(target.policies) + (reports ? ", reports" : ", no reports");
   if (target.deadlines > 0) name += ", " + std::to_string(target.deadlines) + " deadlines";
-  std::printf("%s: %.0f reports a start; beside it a std::set of 80,000 does %.2f million erases and inserts a second\n",
-              name.c_str(), per_start, Median(churn) / 1e6);
+  std::printf(
+      "%s: %.0f reports a start; beside it a std::set of 80,000 does %.2f million erases and inserts a second\n",
+      name.c_str(), per_start, Median(churn) / 1e6);
   report->Row(name + ": 10,000 workers x 8 slots, task starts", Median(starts), "per CPU s", target.starts_per_second,
               false);
   report->Row(name + (target.deadlines > 0 ? ": cost of an event, of that without them"
@@ -165,13 +167,9 @@ bool Days(const std::string& data, Report* report) {
 }
 
 constexpr double kOfAnyList = 50'000;
-constexpr Target kTargets[] = {{"fifo", 100'000},
-                               {"fair", 100'000},
-                               {"fair,jockey", 50'000, 500},
-                               {"fair,coupling", 50'000},
-                               {"fifo,late", 50'000},
-                               {"fifo,mantri", 50'000},
-                               {sched::kDefaultPolicies, kOfAnyList}};
+constexpr Target kTargets[] = {
+    {"fifo", 100'000},     {"fair", 100'000},       {"fair,jockey", 50'000, 500},         {"fair,coupling", 50'000},
+    {"fifo,late", 50'000}, {"fifo,mantri", 50'000}, {sched::kDefaultPolicies, kOfAnyList}};
 
 // repeats: of which the medians are shown. only: see above; empty: all.
 int Main(int repeats, const std::string& only) {
@@ -193,8 +191,10 @@ int Main(int repeats, const std::string& only) {
   const char* data = std::getenv("MR_DATA");
   bool run = true;
   if (!only.empty() && only != "days") return report.all_met() ? 0 : 1;
-  if (data == nullptr) std::printf("MR_DATA does not say where traces are: the days of FB-2009 and FB-2010 are left out\n");
-  else run = Days(data, &report);
+  if (data == nullptr)
+    std::printf("MR_DATA does not say where traces are: the days of FB-2009 and FB-2010 are left out\n");
+  else
+    run = Days(data, &report);
   return report.all_met() && run ? 0 : 1;
 }
 

@@ -26,7 +26,8 @@ constexpr uint64_t kInput = uint64_t{128} << 20;
 
 double BytesInUse() {
   const struct mallinfo2 m = mallinfo2();
-  return static_cast<double>(m.uordblks + m.hblkhd); }
+  return static_cast<double>(m.uordblks + m.hblkhd);
+}
 
 class Host {
  public:
@@ -178,8 +179,8 @@ class Host {
       if (!slot.busy || !slot.started || tick_ == slot.from) continue;
       const double part = static_cast<double>(tick_ - slot.from) / static_cast<double>(slot.until - slot.from);
       const bool map = slot.attempt.task.stage == 0;
-      e.reports.push_back({slot.attempt, static_cast<uint8_t>(map ? 0 : 3), static_cast<uint64_t>(part * kInput), kInput,
-                           static_cast<uint64_t>(part * 1e6), true});
+      e.reports.push_back({slot.attempt, static_cast<uint8_t>(map ? 0 : 3), static_cast<uint64_t>(part * kInput),
+                           kInput, static_cast<uint64_t>(part * 1e6), true});
     }
     if (e.reports.empty()) return;
     cost_.reports += e.reports.size();
@@ -259,10 +260,14 @@ class Host {
     ++cost_.events;
     digest_ = MixHash(digest_, scheduler_.Digest());
     for (const Decision& decision : decisions) {
-      if (const auto* launch = std::get_if<Launch>(&decision)) Do(*launch);
-      else if (const auto* kill = std::get_if<Kill>(&decision)) End(kill->attempt, kill->worker);
-      else if (const auto* back = std::get_if<TakeBack>(&decision)) End(back->attempt, back->worker);
-      else if (const auto* plan = std::get_if<PlanStage>(&decision)) Plan(*plan);
+      if (const auto* launch = std::get_if<Launch>(&decision))
+        Do(*launch);
+      else if (const auto* kill = std::get_if<Kill>(&decision))
+        End(kill->attempt, kill->worker);
+      else if (const auto* back = std::get_if<TakeBack>(&decision))
+        End(back->attempt, back->worker);
+      else if (const auto* plan = std::get_if<PlanStage>(&decision))
+        Plan(*plan);
       else if (const auto* wake = std::get_if<WakeAt>(&decision)) {
         timers_.push_back(*wake);
         Push((wake->at.ns + kTick - 1) / kTick - tick_, {Kind::kTimer, static_cast<uint32_t>(timers_.size() - 1), 0});

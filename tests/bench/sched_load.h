@@ -22,8 +22,8 @@ struct Load {
   // worker sends one as soon as an attempt has moved by 5 % or for 1 s (worker/daemon/progress.h): of tasks that
   // take a minute one each second, and 60 reports for each start.
   double report_period = 1;
-  double warm_seconds = 0;    // of virtual time, whose cost does not count
-  uint64_t stop_after = 0;    // events, from the beginning; 0: to the end of all jobs
+  double warm_seconds = 0;  // of virtual time, whose cost does not count
+  uint64_t stop_after = 0;  // events, from the beginning; 0: to the end of all jobs
 };
 
 struct Cost {
@@ -31,7 +31,7 @@ struct Cost {
   double plan_seconds = 0;
   uint64_t events = 0, starts = 0, copies = 0, reports = 0;
   double virtual_seconds = 0;  // what is said above is of these
-  uint64_t tasks_live = 0;        // not committed when memory was measured: once all slots are taken
+  uint64_t tasks_live = 0;     // not committed when memory was measured: once all slots are taken
   double bytes_per_live_task = 0;
   uint64_t looks = 0;  // State::looks
   uint64_t digest = 0;

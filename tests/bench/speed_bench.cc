@@ -14,15 +14,19 @@ class Speed {
   Speed(SpeedData data, int runs) : data_(std::move(data)), track_(runs) {}
 
   void WordCount() {
-    for (const auto& [what, path] : {std::pair{"12 M distinct words", data_.Linux()}, std::pair{"50,000 distinct words", data_.FewWords()}}) {
+    for (const auto& [what, path] :
+         {std::pair{"12 M distinct words", data_.Linux()}, std::pair{"50,000 distinct words", data_.FewWords()}}) {
       const std::string in = track_.Put(path);
       std::vector<Contestant> all;
       all.push_back(track_.Ours("wordcount", {"wordcount", "--input", in}));
-      all.push_back(track_.Tool("two threads, absl + XXH3", Racetrack::Quoted(test::BinaryDirectory() + "/count_words_peer") + " 2 " + Racetrack::Quoted(path) + " $OUT"));
-      all.push_back(track_.Tool("GNU parallel + mawk",
-                         "parallel --will-cite -j2 --pipepart --block -1 -a " + Racetrack::Quoted(path) +
-                             " \"mawk '{for(i=1;i<=NF;i++)c[\\$i]++} END{for(k in c)print k \\\"\\t\\\" c[k]}'\" | "
-                             "mawk -F'\\t' '{c[$1]+=$2} END{for(k in c)print k \"\\t\" c[k]}' > $OUT"));
+      all.push_back(
+          track_.Tool("two threads, absl + XXH3", Racetrack::Quoted(test::BinaryDirectory() + "/count_words_peer") +
+                                                      " 2 " + Racetrack::Quoted(path) + " $OUT"));
+      all.push_back(
+          track_.Tool("GNU parallel + mawk",
+                      "parallel --will-cite -j2 --pipepart --block -1 -a " + Racetrack::Quoted(path) +
+                          " \"mawk '{for(i=1;i<=NF;i++)c[\\$i]++} END{for(k in c)print k \\\"\\t\\\" c[k]}'\" | "
+                          "mawk -F'\\t' '{c[$1]+=$2} END{for(k in c)print k \"\\t\" c[k]}' > $OUT"));
       track_.Race(&all, path);
       const std::string name = std::string("wordcount, ") + what;
       report_.Row(name + ": time / two threads'", Racetrack::Ratio(all[0], all[1]), "", 3, true);
@@ -36,7 +40,8 @@ class Speed {
                                         std::pair{"regex", "(mutex|spin)_(un)?lock[a-z_]*\\(&[a-z_]+->lock\\)"}}) {
       std::vector<Contestant> all;
       all.push_back(track_.Ours("grep", {"grep", "-e", pattern, "--input", in}));
-      all.push_back(track_.Tool("GNU grep", "grep -a -E -e " + Racetrack::Quoted(pattern) + " " + Racetrack::Quoted(path) + " > $OUT"));
+      all.push_back(track_.Tool(
+          "GNU grep", "grep -a -E -e " + Racetrack::Quoted(pattern) + " " + Racetrack::Quoted(path) + " > $OUT"));
       all[0].ordered = all[1].ordered = true;
       track_.Race(&all, path);
       report_.Row(std::string("grep, ") + what + ": time / GNU grep's", Racetrack::Ratio(all[0], all[1]), "", 2, true);

@@ -65,7 +65,10 @@ std::string SpeedData::Linux() const {
     constexpr const char* kSource = "/usr/src/linux-source-6.1.tar.xz";
     if (!PathExists(kSource)) Die(std::string(kSource) + " is missing: apt-get install linux-source-6.1");
     const std::string head = scale >= 1 ? "" : " | head -c " + std::to_string(Scaled(1.3e9, scale));
-    const auto run = test::RunProgram({"/bin/bash", "-c", "tar -xOf '" + std::string(kSource) + "' | tr '\\000\\r\\v\\f' '    '" + head + " > '" + path + "'"}, Seconds(900));
+    const auto run = test::RunProgram(
+        {"/bin/bash", "-c",
+         "tar -xOf '" + std::string(kSource) + "' | tr '\\000\\r\\v\\f' '    '" + head + " > '" + path + "'"},
+        Seconds(900));
     if (run.exit != 0 && scale >= 1) Die("unpacking " + std::string(kSource) + ": " + run.err);
   });
 }
@@ -116,7 +119,11 @@ std::string SpeedData::Left() const {
     // Each id once, in an order that is none: a multiplier without a common factor.
     for (uint64_t row = 0; row < rows; ++row) {
       const uint64_t id = row * 7'368'787 % rows;
-      out.buffer().append(std::to_string(id)).append(",name").append(std::to_string(id * 31 % 1'000'003)).push_back('\n');
+      out.buffer()
+          .append(std::to_string(id))
+          .append(",name")
+          .append(std::to_string(id * 31 % 1'000'003))
+          .push_back('\n');
     }
     out.Flush();
   });

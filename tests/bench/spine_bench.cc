@@ -69,7 +69,8 @@ class Report {
   void Row(const char* what, double value, const char* unit, double limit, bool at_most) {
     const bool met = at_most ? value <= limit : value >= limit;
     all_met_ &= met;
-    std::printf("%-58s %10.1f %-10s %s %10.1f  %s\n", what, value, unit, at_most ? "<=" : ">=", limit, met ? "met" : "MISSED");
+    std::printf("%-58s %10.1f %-10s %s %10.1f  %s\n", what, value, unit, at_most ? "<=" : ">=", limit,
+                met ? "met" : "MISSED");
   }
   bool all_met() const { return all_met_; }
 
@@ -102,7 +103,8 @@ int Main(int repeats, const std::string& list) {
   std::vector<double> bible_us;
   for (int i = 0; i < 12; ++i) {
     const Instant begin = Now();
-    const auto run = cluster.Mrctl({"submit", "wordcount", "--input", "file://" + dir + "/bible", "--output", "file://" + next_out()});
+    const auto run = cluster.Mrctl(
+        {"submit", "wordcount", "--input", "file://" + dir + "/bible", "--output", "file://" + next_out()});
     if (run.exit != 0) Die(run.err);
     if (i >= 2) bible_us.push_back((Now() - begin).seconds() * 1e6);
   }
@@ -115,7 +117,8 @@ int Main(int repeats, const std::string& list) {
   };
 
   Report report;
-  report.Row("empty job of 10 + 10 tasks, accepted to committed, p50", empty_p50 / 1000, "ms", 300 * null.p50_us / 1000, true);
+  report.Row("empty job of 10 + 10 tasks, accepted to committed, p50", empty_p50 / 1000, "ms", 300 * null.p50_us / 1000,
+             true);
   report.Row("Bible wordcount, start of mrctl to its exit, p50", bible_p50 / 1000, "ms", 6 * empty_p50 / 1000, true);
   if (repeats > 0) {
     report.Row("10,000 empty tasks of a reusable operator", rate({"--maps", "10000", "--reduces", "1"}), "tasks/s",

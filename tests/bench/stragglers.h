@@ -18,7 +18,7 @@ inline constexpr double kNapMapSeconds = 15 / kScale, kNapReduceSeconds = 70 / k
 
 // What an unhindered run of a word count on other input came to, per attempt.
 struct Calibration {
-  double map_bytes = 0, map_seconds = 0;        // means
+  double map_bytes = 0, map_seconds = 0;  // means
   double reduce_seconds = 0;
   double around_seconds = 0;  // of the job, what is neither
 };

@@ -72,13 +72,14 @@ class Workers {
 
   // Whether a worker's factor stretches its CPU, too; naps are stretched by its label.
   void Limit(bool by_factor) {
-    for (size_t w = 0; w < groups_.size(); ++w) OrDie(groups_[w].Limit(kCpus / (by_factor ? kFactors[w] : 1)), "a limit of CPU");
+    for (size_t w = 0; w < groups_.size(); ++w)
+      OrDie(groups_[w].Limit(kCpus / (by_factor ? kFactors[w] : 1)), "a limit of CPU");
   }
 
   struct Outcome {
     double seconds = 0;  // by the master's clock
     int copies = 0, won = 0;
-    double wasted = 0;  // slot-seconds of attempts that did not commit
+    double wasted = 0;                  // slot-seconds of attempts that did not commit
     std::vector<double> maps, reduces;  // seconds of attempts that committed
   };
   Outcome Run(std::vector<std::string> args, const Policy& policy) {
@@ -156,20 +157,23 @@ void Print(const char* job, const Outcomes& outcomes, Report* report) {
       won += run.won;
     }
     const double n = static_cast<double>(runs.size());
-    std::printf("%-20s %9.2f %19s %8.1f %5.1f %13.1f  %s\n", policy.name.c_str(), SecondsOf(runs), each.c_str(), copies / n,
-                won / n, WasteOf(runs), std::string(static_cast<size_t>(SecondsOf(runs) * 1.5), '#').substr(0, 80).c_str());
+    std::printf("%-20s %9.2f %19s %8.1f %5.1f %13.1f  %s\n", policy.name.c_str(), SecondsOf(runs), each.c_str(),
+                copies / n, won / n, WasteOf(runs),
+                std::string(static_cast<size_t>(SecondsOf(runs) * 1.5), '#').substr(0, 80).c_str());
   }
   const double none = SecondsOf(outcomes.at("none"));
   for (const Policy& policy : kPolicies) {
-    if (policy.name != "none") report->Row("none / " + policy.name, none / SecondsOf(outcomes.at(policy.name)), "x", 1.3, false);
+    if (policy.name != "none")
+      report->Row("none / " + policy.name, none / SecondsOf(outcomes.at(policy.name)), "x", 1.3, false);
   }
-  report->Row("late / hadoop_speculation", SecondsOf(outcomes.at("late")) / SecondsOf(outcomes.at("hadoop_speculation")), "x", 1, true);
+  report->Row("late / hadoop_speculation",
+              SecondsOf(outcomes.at("late")) / SecondsOf(outcomes.at("hadoop_speculation")), "x", 1, true);
   report->Row("waste of late / of hadoop_speculation",
               WasteOf(outcomes.at("late")) / WasteOf(outcomes.at("hadoop_speculation")), "x", 1, true);
 }
 
-void PrintPredictions(const char* job, const Outcomes& outcomes, const std::map<std::string, double>& predicted, double within,
-                      Report* report) {
+void PrintPredictions(const char* job, const Outcomes& outcomes, const std::map<std::string, double>& predicted,
+                      double within, Report* report) {
   std::printf("\n%s, the simulator against the cluster\n", job);
   for (const auto& [policy, seconds] : predicted) {
     const double measured = SecondsOf(outcomes.at(policy));
@@ -191,8 +195,17 @@ sim::Chart Draw(const std::string& job, const Outcomes& outcomes) {
 
 std::vector<std::string> Naps(int maps, int reduces, double map_seconds, double reduce_seconds) {
   const auto ms = [](double s) { return std::to_string(static_cast<int>(s * 1000)); };
-  return {"sleep", "--ms", ms(map_seconds), "--tasks", std::to_string(maps), "--reduces", std::to_string(reduces),
-          "--reduce-ms", ms(reduce_seconds), "--steps", std::to_string(kNapSteps)};
+  return {"sleep",
+          "--ms",
+          ms(map_seconds),
+          "--tasks",
+          std::to_string(maps),
+          "--reduces",
+          std::to_string(reduces),
+          "--reduce-ms",
+          ms(reduce_seconds),
+          "--steps",
+          std::to_string(kNapSteps)};
 }
 
 void BenchNaps(Report* report, std::vector<sim::Chart>* charts) {
@@ -208,9 +221,11 @@ void BenchNaps(Report* report, std::vector<sim::Chart>* charts) {
   Outcomes outcomes;
   for (int round = 0; round < kRounds; ++round) {
     for (const Policy& policy : kPolicies) {
-      outcomes[policy.name].push_back(workers.Run(Naps(kNapMaps, kNapReduces, kNapMapSeconds, kNapReduceSeconds), policy));
+      outcomes[policy.name].push_back(
+          workers.Run(Naps(kNapMaps, kNapReduces, kNapMapSeconds, kNapReduceSeconds), policy));
       if (workers.Answer() != expected) Die("the naps' answer is wrong under " + policy.name);
-      std::fprintf(stderr, "naps, round %d, %s: %.1f s\n", round + 1, policy.name.c_str(), outcomes[policy.name].back().seconds);
+      std::fprintf(stderr, "naps, round %d, %s: %.1f s\n", round + 1, policy.name.c_str(),
+                   outcomes[policy.name].back().seconds);
     }
   }
   Print("Naps: the job of LATE 5.4, twenty times as fast", outcomes, report);
@@ -268,7 +283,8 @@ void BenchWords(Report* report, std::vector<sim::Chart>* charts) {
     for (const Policy& policy : kPolicies) {
       outcomes[policy.name].push_back(workers.Run(words(large), policy));
       if (workers.Answer() != expected) Die("the word count is wrong under " + policy.name);
-      std::fprintf(stderr, "words, round %d, %s: %.1f s\n", round + 1, policy.name.c_str(), outcomes[policy.name].back().seconds);
+      std::fprintf(stderr, "words, round %d, %s: %.1f s\n", round + 1, policy.name.c_str(),
+                   outcomes[policy.name].back().seconds);
     }
   }
   Print("Word count, CPU quotas divided by the factor", outcomes, report);
@@ -276,7 +292,8 @@ void BenchWords(Report* report, std::vector<sim::Chart>* charts) {
   const double bytes = small_bytes / kCalibrationBibles * kBibles;
   std::map<std::string, double> predicted;
   for (const Policy& policy : kPolicies) {
-    if (policy.name != "hadoop_speculation") predicted[policy.name] = PredictWords(InSimulator(policy), calibration, bytes / maps, maps, kReduces);
+    if (policy.name != "hadoop_speculation")
+      predicted[policy.name] = PredictWords(InSimulator(policy), calibration, bytes / maps, maps, kReduces);
   }
   PrintPredictions("Word count", outcomes, predicted, 30, report);
   charts->push_back(Draw("Word count", outcomes));

@@ -47,27 +47,29 @@ double MedianOfSeeds(Make make) {
 
 double PredictNaps(const std::string& policies, double around_seconds) {
   return around_seconds + MedianOfSeeds([&](uint64_t seed) {
-    sim::Experiment e = Cluster(policies, kNapSlots, seed);
-    sim::JobModel job = sim::MapReduce(0, "naps", kNapMaps, kBytes * kNapMaps, kNapReduces, kBytes * kNapReduces, 1);
-    job.stages[0].durations.assign(kNapMaps, kNapMapSeconds);
-    job.stages[1].naps = kNapSteps;
-    job.stages[1].longest_nap = 2 * kNapReduceSeconds / kNapSteps;
-    e.jobs.push_back(std::move(job));
-    return e;
-  });
+           sim::Experiment e = Cluster(policies, kNapSlots, seed);
+           sim::JobModel job =
+               sim::MapReduce(0, "naps", kNapMaps, kBytes * kNapMaps, kNapReduces, kBytes * kNapReduces, 1);
+           job.stages[0].durations.assign(kNapMaps, kNapMapSeconds);
+           job.stages[1].naps = kNapSteps;
+           job.stages[1].longest_nap = 2 * kNapReduceSeconds / kNapSteps;
+           e.jobs.push_back(std::move(job));
+           return e;
+         });
 }
 
 double PredictWords(const std::string& policies, const Calibration& from, double map_bytes, int maps, int reduces) {
   const double map_seconds = from.map_seconds * map_bytes / from.map_bytes;
   return from.around_seconds + MedianOfSeeds([&](uint64_t seed) {
-    sim::Experiment e = Cluster(policies, 1, seed);
-    sim::JobModel job = sim::MapReduce(0, "words", static_cast<uint32_t>(maps), static_cast<uint64_t>(map_bytes * maps),
-                                       static_cast<uint32_t>(reduces), kBytes * static_cast<uint64_t>(reduces), 1);
-    job.stages[0].durations.assign(static_cast<size_t>(maps), static_cast<float>(map_seconds));
-    job.stages[1].durations.assign(static_cast<size_t>(reduces), static_cast<float>(from.reduce_seconds));
-    e.jobs.push_back(std::move(job));
-    return e;
-  });
+           sim::Experiment e = Cluster(policies, 1, seed);
+           sim::JobModel job =
+               sim::MapReduce(0, "words", static_cast<uint32_t>(maps), static_cast<uint64_t>(map_bytes * maps),
+                              static_cast<uint32_t>(reduces), kBytes * static_cast<uint64_t>(reduces), 1);
+           job.stages[0].durations.assign(static_cast<size_t>(maps), static_cast<float>(map_seconds));
+           job.stages[1].durations.assign(static_cast<size_t>(reduces), static_cast<float>(from.reduce_seconds));
+           e.jobs.push_back(std::move(job));
+           return e;
+         });
 }
 
 }  // namespace mr::bench

@@ -17,17 +17,16 @@ struct Shape {
 };
 
 std::string ShapeName(const testing::TestParamInfo<Shape>& info) {
-  return std::to_string(info.param.workers) + "workers" + std::to_string(info.param.slots) + "slots" +
-         info.param.block;
+  return std::to_string(info.param.workers) + "workers" + std::to_string(info.param.slots) + "slots" + info.param.block;
 }
 
 class ShapedCluster : public testing::TestWithParam<Shape> {
  protected:
   void SetUp() override {
-    cluster_ = std::make_unique<Cluster>(
-        ClusterOptions{.workers = GetParam().workers,
-                       .slots = GetParam().slots,
-                       .master_flags = {std::string("--block_size=") + GetParam().block}});
+    cluster_ =
+        std::make_unique<Cluster>(ClusterOptions{.workers = GetParam().workers,
+                                                 .slots = GetParam().slots,
+                                                 .master_flags = {std::string("--block_size=") + GetParam().block}});
     const Status started = cluster_->Start();
     ASSERT_TRUE(started.ok()) << started.ToString();
   }
@@ -56,12 +55,11 @@ TEST_P(WordCountShapes, EqualsCoreutils) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, WordCountShapes,
-                         testing::Values(Shape{1, 1, "4k"}, Shape{1, 3, "4k"}, Shape{2, 1, "4k"},
-                                         Shape{2, 3, "4k"}, Shape{5, 1, "4k"}, Shape{5, 3, "4k"},
-                                         Shape{1, 1, "1m"}, Shape{1, 3, "1m"}, Shape{2, 1, "1m"},
-                                         Shape{2, 3, "1m"}, Shape{5, 1, "1m"}, Shape{5, 3, "1m"},
-                                         Shape{1, 1, "64m"}, Shape{1, 3, "64m"}, Shape{2, 1, "64m"},
-                                         Shape{2, 3, "64m"}, Shape{5, 1, "64m"}, Shape{5, 3, "64m"}),
+                         testing::Values(Shape{1, 1, "4k"}, Shape{1, 3, "4k"}, Shape{2, 1, "4k"}, Shape{2, 3, "4k"},
+                                         Shape{5, 1, "4k"}, Shape{5, 3, "4k"}, Shape{1, 1, "1m"}, Shape{1, 3, "1m"},
+                                         Shape{2, 1, "1m"}, Shape{2, 3, "1m"}, Shape{5, 1, "1m"}, Shape{5, 3, "1m"},
+                                         Shape{1, 1, "64m"}, Shape{1, 3, "64m"}, Shape{2, 1, "64m"}, Shape{2, 3, "64m"},
+                                         Shape{5, 1, "64m"}, Shape{5, 3, "64m"}),
                          ShapeName);
 
 class JobShapes : public ShapedCluster {};
@@ -87,16 +85,14 @@ TEST_P(JobShapes, GrepEqualsGrep) {
 
 TEST_P(JobShapes, JoinEqualsJoin) {
   const std::string rows = small_blocks() ? "1500" : "20000";
-  Shell("echo id,name > '" + Path("left.csv") + "'; seq 1 " + rows +
-        " | awk '{print ($1*31)%5003 \",name\" $1}' >> '" + Path("left.csv") + "'");
+  Shell("echo id,name > '" + Path("left.csv") + "'; seq 1 " + rows + " | awk '{print ($1*31)%5003 \",name\" $1}' >> '" +
+        Path("left.csv") + "'");
   Shell("echo id,city > '" + Path("right.csv") + "'; seq 1 " + rows +
         " | awk '{print ($1*17)%7001 \",city\" $1}' >> '" + Path("right.csv") + "'");
-  const std::string expected = Shell(
-      "join -t, <(tail -n +2 '" + Path("left.csv") + "' | sort -t, -k1,1) <(tail -n +2 '" +
-      Path("right.csv") + "' | sort -t, -k1,1)");
+  const std::string expected = Shell("join -t, <(tail -n +2 '" + Path("left.csv") +
+                                     "' | sort -t, -k1,1) <(tail -n +2 '" + Path("right.csv") + "' | sort -t, -k1,1)");
   ASSERT_FALSE(expected.empty());
-  const std::string got =
-      Run({"join", "--left", Uri("left.csv"), "--right", Uri("right.csv"), "--on", "id"});
+  const std::string got = Run({"join", "--left", Uri("left.csv"), "--right", Uri("right.csv"), "--on", "id"});
   EXPECT_EQ(SortedLines(got), SortedLines(expected));
 }
 
@@ -127,8 +123,8 @@ TEST_P(JobShapes, CompressedInputsAndOutputsHoldTheSameLines) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Three, JobShapes,
-                         testing::Values(Shape{1, 1, "1m"}, Shape{2, 3, "4k"}, Shape{5, 1, "64m"}), ShapeName);
+INSTANTIATE_TEST_SUITE_P(Three, JobShapes, testing::Values(Shape{1, 1, "1m"}, Shape{2, 3, "4k"}, Shape{5, 1, "64m"}),
+                         ShapeName);
 
 class TrianglesTest : public testing::Test {
  protected:
@@ -164,10 +160,10 @@ TEST(DigestTest, TwoRunsThatSpillGiveEqualContentDigests) {
   const std::string in = cluster.directory() + "/in";
   WriteWords(in, 200'000, 5);
   for (const char* out : {"a", "b"}) {
-    const RunResult run = cluster.Mrctl({"submit", "wordcount", "--input", "file://" + in, "--output",
-                                         "file://" + cluster.directory() + "/" + out, "--reduces", "3",
-                                         "--conf", "sort_buffer=256k"},
-                                        Seconds(120));
+    const RunResult run =
+        cluster.Mrctl({"submit", "wordcount", "--input", "file://" + in, "--output",
+                       "file://" + cluster.directory() + "/" + out, "--reduces", "3", "--conf", "sort_buffer=256k"},
+                      Seconds(120));
     ASSERT_EQ(run.exit, 0) << run.err;
   }
   EXPECT_EQ(SortedLines(ReadParts(cluster.directory() + "/a")), ExpectedWordCount(in));

@@ -1,5 +1,5 @@
-// What an attempt may do to the cluster: act outside while its worker stands still, hang, leave processes behind, start too
-// many of them. With real daemons.
+// What an attempt may do to the cluster: act outside while its worker stands still, hang, leave processes behind, start
+// too many of them. With real daemons.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -52,19 +52,17 @@ std::vector<Effect> Effects(const std::string& path) {
 
 // An attempt whose effects are seen; its worker gets `signal`, and another worker the next attempt.
 void EffectsDoNotOverlap(int signal) {
-  Cluster cluster({.workers = 2,
-                   .slots = 1,
-                   .master_flags = {"--side_effects_lease=2s"},
-                   .labels = {"me=0", "me=1"}});
+  Cluster cluster({.workers = 2, .slots = 1, .master_flags = {"--side_effects_lease=2s"}, .labels = {"me=0", "me=1"}});
   const Status started = cluster.Start();
   ASSERT_TRUE(started.ok()) << started.ToString();
   const std::string dir = cluster.directory(), file = dir + "/effects";
   ASSERT_TRUE(WriteFileDurably(dir + "/in", "one\n").ok());
   // The background loop leaves session, group and parent.
   const std::string act = "echo \"$MR_ATTEMPT_ID $MR_LABEL_ME $(date +%s%N)\" >> " + file + "; sleep 0.1; ";
-  const std::string map = "setsid sh -c '(while :; do " + act + "done) &' & for i in $(seq 60); do " + act + "done; cat";
-  auto job = cluster.MrctlInBackground({"submit", "stream", "--side-effects", "--map", map, "--input", "file://" + dir + "/in",
-                                        "--output", "file://" + dir + "/out"},
+  const std::string map =
+      "setsid sh -c '(while :; do " + act + "done) &' & for i in $(seq 60); do " + act + "done; cat";
+  auto job = cluster.MrctlInBackground({"submit", "stream", "--side-effects", "--map", map, "--input",
+                                        "file://" + dir + "/in", "--output", "file://" + dir + "/out"},
                                        "submit");
   ASSERT_TRUE(job.ok()) << job.status().ToString();
   ASSERT_TRUE(WaitFor([&] { return Effects(file).size() >= 6; })) << cluster.Logs();
@@ -87,8 +85,10 @@ void EffectsDoNotOverlap(int signal) {
   const std::vector<Effect> all = Effects(file);
   int64_t last_of_first = 0, first_of_second = INT64_MAX;
   for (const Effect& e : all) {
-    if (e.attempt == first) last_of_first = std::max(last_of_first, e.at);
-    else first_of_second = std::min(first_of_second, e.at);
+    if (e.attempt == first)
+      last_of_first = std::max(last_of_first, e.at);
+    else
+      first_of_second = std::min(first_of_second, e.at);
   }
   EXPECT_LT(last_of_first, first_of_second) << Text(file);
 }
@@ -126,7 +126,8 @@ class OneWorkerTest : public testing::Test {
 TEST_F(OneWorkerTest, AHungAttemptIsNamedAndThenEnds) {
   ASSERT_NO_FATAL_FAILURE(Start());
   auto job = cluster_->MrctlInBackground(
-      Submit("cat > /dev/null; echo the last words >&2; sleep 98761", {"--task-timeout", "8s", "--max-attempts", "1"}), "submit");
+      Submit("cat > /dev/null; echo the last words >&2; sleep 98761", {"--task-timeout", "8s", "--max-attempts", "1"}),
+      "submit");
   ASSERT_TRUE(job.ok()) << job.status().ToString();
   std::string doctor, why;
   EXPECT_TRUE(WaitFor([&] {
@@ -148,7 +149,8 @@ TEST_F(OneWorkerTest, AHungAttemptIsNamedAndThenEnds) {
 TEST_F(OneWorkerTest, BytesThroughAPipeAreProgress) {
   ASSERT_NO_FATAL_FAILURE(Start());
   // Far less than a batch, so none of it leaves the operator before its end.
-  const RunResult run = cluster_->Mrctl(Submit("for i in 1 2 3 4 5 6; do echo $i; sleep 1; done", {"--task-timeout", "4s"}));
+  const RunResult run =
+      cluster_->Mrctl(Submit("for i in 1 2 3 4 5 6; do echo $i; sleep 1; done", {"--task-timeout", "4s"}));
   EXPECT_EQ(run.exit, 0) << run.err;
   EXPECT_EQ(Out(), "1\n2\n3\n4\n5\n6\n");
 }
@@ -195,8 +197,8 @@ TEST_F(OneWorkerTest, DescriptorsAndFileSizesAreLimited) {
   const RunResult limits = cluster_->Mrctl(Submit("ulimit -Hn; ulimit -Sn"));
   EXPECT_EQ(limits.exit, 0) << limits.err;
   EXPECT_EQ(Out(), "300\n300\n");
-  const RunResult large = cluster_->Mrctl(
-      Submit("exec head -c 3000000 /dev/zero > $TMPDIR/large", {"--max-attempts", "1"}));
+  const RunResult large =
+      cluster_->Mrctl(Submit("exec head -c 3000000 /dev/zero > $TMPDIR/large", {"--max-attempts", "1"}));
   EXPECT_EQ(large.exit, 1) << large.err;
   EXPECT_NE(large.err.find("File size limit exceeded"), std::string::npos) << large.err;
 }

@@ -15,8 +15,8 @@ namespace {
 using ::testing::HasSubstr;
 
 struct BadInput {
-  std::string name;   // of the case
-  std::string make;   // a shell line that makes its input, in the working directory
+  std::string name;  // of the case
+  std::string make;  // a shell line that makes its input, in the working directory
   std::vector<std::string> submit;
   int exit;
   std::vector<std::string> says;  // all of these, on stderr
@@ -81,53 +81,138 @@ std::vector<BadInput> BadInputs() {
     return args;
   };
   const auto own = [](const std::string& how) {
-    return std::vector<std::string>{"--max-attempts", "1", "--lib", "LIB/libbad_operators.so", "bad",
-                                    "--how",          how, "--input", "IN/words"};
+    return std::vector<std::string>{
+        "--max-attempts", "1", "--lib", "LIB/libbad_operators.so", "bad", "--how", how, "--input", "IN/words"};
   };
   return {
       {"MissingInput", "", {"wordcount", "--input", "IN/wordz"}, 7, {"wordz", "nearest name", "words"}},
-      {"DanglingLink", "ln -s nowhere link", {"wordcount", "--input", "IN/link"}, 7, {"link to something that does not exist"}},
+      {"DanglingLink",
+       "ln -s nowhere link",
+       {"wordcount", "--input", "IN/link"},
+       7,
+       {"link to something that does not exist"}},
       {"NoFile", "mkfifo pipe", {"wordcount", "--input", "IN/pipe"}, 2, {"neither a file nor a directory"}},
       {"EmptyGlob", "", {"wordcount", "--input", "IN/none*"}, 7, {"no input matches"}},
-      {"UnknownColumn", "printf 'id,name\\n1,a\\n' > t.csv", {"aggregate", "--by", "nam", "--agg", "count", "--input", "IN/t.csv"}, 2,
+      {"UnknownColumn",
+       "printf 'id,name\\n1,a\\n' > t.csv",
+       {"aggregate", "--by", "nam", "--agg", "count", "--input", "IN/t.csv"},
+       2,
        {"no column 'nam'", "did you mean 'name'", "id, name"}},
-      {"UnknownColumnsOfAJoin", "printf 'id,name\n1,a\n' > l.csv; printf 'key,x\n1,a\n' > r.csv",
-       {"join", "--left", "IN/l.csv", "--right", "IN/r.csv", "--left-on", "idd", "--right-on", "kex"}, 2,
+      {"UnknownColumnsOfAJoin",
+       "printf 'id,name\n1,a\n' > l.csv; printf 'key,x\n1,a\n' > r.csv",
+       {"join", "--left", "IN/l.csv", "--right", "IN/r.csv", "--left-on", "idd", "--right-on", "kex"},
+       2,
        {"l.csv has no column 'idd' (did you mean 'id'?)", "r.csv has no column 'kex' (did you mean 'key'?)"}},
-      {"TableOfJsonLines", "printf '{\"a\": 1}\n' > t.jsonl", {"aggregate", "--format", "jsonl", "--by", "a", "--input", "IN/t.jsonl"}, 2,
+      {"TableOfJsonLines",
+       "printf '{\"a\": 1}\n' > t.jsonl",
+       {"aggregate", "--format", "jsonl", "--by", "a", "--input", "IN/t.jsonl"},
+       2,
        {"reads csv only, not jsonl"}},
-      {"NoReduces", "", {"wordcount", "--reduces", "0", "--input", "IN/words"}, 2, {"--reduces 0", "cannot be map-only"}},
-      {"Bzip2", "printf 'BZh91AY&SYNothing' > x.bz2", {"wordcount", "--input", "IN/x.bz2"}, 2, {"x.bz2 is a bzip2 file", "decompress it"}},
+      {"NoReduces",
+       "",
+       {"wordcount", "--reduces", "0", "--input", "IN/words"},
+       2,
+       {"--reduces 0", "cannot be map-only"}},
+      {"Bzip2",
+       "printf 'BZh91AY&SYNothing' > x.bz2",
+       {"wordcount", "--input", "IN/x.bz2"},
+       2,
+       {"x.bz2 is a bzip2 file", "decompress it"}},
       {"Xz", "printf '\\3757zXZ\\000\\000\\004' > x.xz", {"sort", "--input", "IN/x.xz"}, 2, {"x.xz is an xz file"}},
-      {"Lz4", "printf '\\004\\042\\115\\030dd' > x.lz4", {"grep", "-e", "a", "--input", "IN/x.lz4"}, 2, {"x.lz4 is an lz4 file"}},
-      {"Zip", "printf 'PK\\003\\004rest' > x.zip", {"wordcount", "--input", "IN/x.zip"}, 2, {"x.zip is a zip archive", "unpack it"}},
-      {"Parquet", "printf 'PAR1\\025\\004restPAR1' > x.parquet", {"aggregate", "--by", "a", "--input", "IN/x.parquet"}, 2,
+      {"Lz4",
+       "printf '\\004\\042\\115\\030dd' > x.lz4",
+       {"grep", "-e", "a", "--input", "IN/x.lz4"},
+       2,
+       {"x.lz4 is an lz4 file"}},
+      {"Zip",
+       "printf 'PK\\003\\004rest' > x.zip",
+       {"wordcount", "--input", "IN/x.zip"},
+       2,
+       {"x.zip is a zip archive", "unpack it"}},
+      {"Parquet",
+       "printf 'PAR1\\025\\004restPAR1' > x.parquet",
+       {"aggregate", "--by", "a", "--input", "IN/x.parquet"},
+       2,
        {"x.parquet is a Parquet file", "csv"}},
       // Behind those that are looked at before the job runs.
-      {"LateBzip2", "mkdir many; for i in $(seq 100 120); do echo a > many/$i; done; printf 'BZh91AY&SYNothing' > many/z.bz2",
-       {"wordcount", "--input", "IN/many"}, 1, {"z.bz2 is a bzip2 file"}, true},
-      {"RaggedRow", "printf 'id,name\\n1,a\\n2\\n' > ragged.csv", {"aggregate", "--by", "name", "--agg", "count", "--input", "IN/ragged.csv"}, 1,
-       {"ragged.csv, byte 12", "the row has 1 fields, the header has 2"}, true},
-      {"OpenQuote", "printf 'id,name\\n1,\"a\\n2,b\\n' > open.csv", {"aggregate", "--by", "name", "--agg", "count", "--input", "IN/open.csv"}, 1,
-       {"a quoted field does not end", "open.csv, byte 8"}, true},
-      {"NoNumber", "printf 'id,n\\n1,x\\n' > nan.csv", {"aggregate", "--by", "id", "--agg", "sum(n)", "--input", "IN/nan.csv"}, 1,
-       {"nan.csv, byte 5", "'x'"}, true},
-      {"TruncatedGzip", "gzip -c words > whole.gz; head -c 3000 whole.gz > cut.gz", {"wordcount", "--input", "IN/cut.gz"}, 1, {"cut.gz"}, true},
-      {"FlippedGzip", "gzip -c words > flip.gz; printf '\\377\\377\\377\\377' | dd of=flip.gz bs=1 seek=2000 conv=notrunc status=none",
-       {"wordcount", "--input", "IN/flip.gz"}, 1, {"flip.gz"}, true},
-      {"TruncatedZstd", "zstd -qc words > whole.zst; head -c 3000 whole.zst > cut.zst", {"wordcount", "--input", "IN/cut.zst"}, 1, {"cut.zst"}, true},
-      {"FlippedZstd", "zstd -qc words > flip.zst; printf '\\377\\377\\377\\377' | dd of=flip.zst bs=1 seek=2000 conv=notrunc status=none",
-       {"wordcount", "--input", "IN/flip.zst"}, 1, {"flip.zst"}, true},
+      {"LateBzip2",
+       "mkdir many; for i in $(seq 100 120); do echo a > many/$i; done; printf 'BZh91AY&SYNothing' > many/z.bz2",
+       {"wordcount", "--input", "IN/many"},
+       1,
+       {"z.bz2 is a bzip2 file"},
+       true},
+      {"RaggedRow",
+       "printf 'id,name\\n1,a\\n2\\n' > ragged.csv",
+       {"aggregate", "--by", "name", "--agg", "count", "--input", "IN/ragged.csv"},
+       1,
+       {"ragged.csv, byte 12", "the row has 1 fields, the header has 2"},
+       true},
+      {"OpenQuote",
+       "printf 'id,name\\n1,\"a\\n2,b\\n' > open.csv",
+       {"aggregate", "--by", "name", "--agg", "count", "--input", "IN/open.csv"},
+       1,
+       {"a quoted field does not end", "open.csv, byte 8"},
+       true},
+      {"NoNumber",
+       "printf 'id,n\\n1,x\\n' > nan.csv",
+       {"aggregate", "--by", "id", "--agg", "sum(n)", "--input", "IN/nan.csv"},
+       1,
+       {"nan.csv, byte 5", "'x'"},
+       true},
+      {"TruncatedGzip",
+       "gzip -c words > whole.gz; head -c 3000 whole.gz > cut.gz",
+       {"wordcount", "--input", "IN/cut.gz"},
+       1,
+       {"cut.gz"},
+       true},
+      {"FlippedGzip",
+       "gzip -c words > flip.gz; printf '\\377\\377\\377\\377' | dd of=flip.gz bs=1 seek=2000 conv=notrunc status=none",
+       {"wordcount", "--input", "IN/flip.gz"},
+       1,
+       {"flip.gz"},
+       true},
+      {"TruncatedZstd",
+       "zstd -qc words > whole.zst; head -c 3000 whole.zst > cut.zst",
+       {"wordcount", "--input", "IN/cut.zst"},
+       1,
+       {"cut.zst"},
+       true},
+      {"FlippedZstd",
+       "zstd -qc words > flip.zst; printf '\\377\\377\\377\\377' | dd of=flip.zst bs=1 seek=2000 conv=notrunc "
+       "status=none",
+       {"wordcount", "--input", "IN/flip.zst"},
+       1,
+       {"flip.zst"},
+       true},
       {"NoGzipAtAll", "cp words lie.gz", {"wordcount", "--input", "IN/lie.gz"}, 1, {"lie.gz"}, true},
-      {"LongLine", "(echo short; head -c 200000000 /dev/zero | tr '\\0' x) > long", {"sort", "--input", "IN/long"}, 1,
-       {"LINE_TOO_LONG", "long", "6"}, true},
-      {"RecordsDoNotFit", "head -c 1001 /dev/zero > uneven", {"sort", "--format", "fixed:100", "--input", "IN/uneven"}, 2,
+      {"LongLine",
+       "(echo short; head -c 200000000 /dev/zero | tr '\\0' x) > long",
+       {"sort", "--input", "IN/long"},
+       1,
+       {"LINE_TOO_LONG", "long", "6"},
+       true},
+      {"RecordsDoNotFit",
+       "head -c 1001 /dev/zero > uneven",
+       {"sort", "--format", "fixed:100", "--input", "IN/uneven"},
+       2,
        {"1001", "no multiple of 100"}},
-      {"CommandNotFound", "", once({"stream", "--map", "no-such-command", "--input", "IN/words"}), 1, {"no-such-command", "127"}},
+      {"CommandNotFound",
+       "",
+       once({"stream", "--map", "no-such-command", "--input", "IN/words"}),
+       1,
+       {"no-such-command", "127"}},
       {"CommandFails", "", once({"stream", "--map", "cat >/dev/null; exit 9", "--input", "IN/words"}), 1, {"9"}},
-      {"UnknownFormat", "", {"wordcount", "--input", "IN/words", "--output-format", "texd"}, 2, {"texd", "did you mean"}},
+      {"UnknownFormat",
+       "",
+       {"wordcount", "--input", "IN/words", "--output-format", "texd"},
+       2,
+       {"texd", "did you mean"}},
       {"BadUnit", "", {"wordcount", "--memory", "512", "--input", "IN/words"}, 2, {"--memory", "512"}},
-      {"MemoryOfNoWorker", "", {"wordcount", "--memory", "900g", "--input", "IN/words"}, 3, {"900 GiB", "no worker has as much", "--memory"}},
+      {"MemoryOfNoWorker",
+       "",
+       {"wordcount", "--memory", "900g", "--input", "IN/words"},
+       3,
+       {"900 GiB", "no worker has as much", "--memory"}},
       {"Throws", "", own("throws"), 1, {"thrown on purpose", "words"}},
       {"ThrowsNoException", "", own("throws_int"), 1, {"int thrown"}},
       {"Segfaults", "", own("segfaults"), 1, {"SIGSEGV"}},
@@ -136,12 +221,16 @@ std::vector<BadInput> BadInputs() {
       {"FailsInOpen", "", own("open"), 1, {"will not open"}},
       {"FailsInPrepare", "", own("prepare"), 2, {"this config will not do"}},
       {"ClosesDescriptors", "", own("closes"), 1, {"closed the socket", "close only descriptors"}},
-      {"LeaksMemory", "",
-       {"--max-attempts", "1", "--memory", "200m", "--lib", "LIB/libbad_operators.so", "bad", "--how", "leaks", "--input", "IN/words"}, 1,
+      {"LeaksMemory",
+       "",
+       {"--max-attempts", "1", "--memory", "200m", "--lib", "LIB/libbad_operators.so", "bad", "--how", "leaks",
+        "--input", "IN/words"},
+       1,
        {"ran out of memory", "200 MiB", "--memory"}},
   };
 }
-INSTANTIATE_TEST_SUITE_P(, BadInputTest, testing::ValuesIn(BadInputs()), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(, BadInputTest, testing::ValuesIn(BadInputs()),
+                         [](const auto& info) { return info.param.name; });
 
 // Inputs that look bad, and are not: the answer is that of coreutils.
 struct OddInput {
@@ -186,8 +275,8 @@ TEST_F(BadInputTest, AnExceptionsPlaceIsThatOfTheRecordThatThrew) {
   for (const auto& c : cases) {
     const std::string name = "place" + std::to_string(++number);
     Shell("printf '%s' '" + c.text + "' > '" + Path(name) + "'");
-    const RunResult run = Submit({"--max-attempts", "1", "--max-bad-records", "9", "--lib", "LIB/libbad_operators.so", "--format", c.format, "bad", "--how", c.how,
-                                  "--input", "IN/" + name},
+    const RunResult run = Submit({"--max-attempts", "1", "--max-bad-records", "9", "--lib", "LIB/libbad_operators.so",
+                                  "--format", c.format, "bad", "--how", c.how, "--input", "IN/" + name},
                                  name + "_out");
     EXPECT_EQ(run.exit, 1) << run.err;
     const std::string place = c.place[0] == ',' ? name + c.place : c.place;
@@ -199,23 +288,29 @@ TEST_F(BadInputTest, AnExceptionsPlaceIsThatOfTheRecordThatThrew) {
 // A file:// path names a file of the workers' machines. Another file under that path, on the client's machine, refuses
 // nothing.
 TEST_F(BadInputTest, AFileThatOnlyTheClientSeesRefusesNoJob) {
-  Shell("cd '" + cluster_->directory() + "' && mkdir theirs ours && printf 'city,n\nx,1\n' > theirs/t.csv && printf 'id\n1\n' > ours/t.csv");
-  const std::string submit = BinaryDirectory() + "/mrctl --no-progress submit aggregate --by city --agg count --input 'file://" +
+  Shell("cd '" + cluster_->directory() +
+        "' && mkdir theirs ours && printf 'city,n\nx,1\n' > theirs/t.csv && printf 'id\n1\n' > ours/t.csv");
+  const std::string submit = BinaryDirectory() +
+                             "/mrctl --no-progress submit aggregate --by city --agg count --input 'file://" +
                              Path("theirs/t.csv") + "' --output 'file://" + Path("theirs_out") + "'";
-  const RunResult run = RunProgram({"/usr/bin/unshare", "-m", "sh", "-c", "mount --bind '" + Path("ours") + "' '" + Path("theirs") +
-                                    "' || exit 99; MR_MASTER=" + cluster_->master_address() + " exec " + submit}, Seconds(90));
+  const RunResult run = RunProgram({"/usr/bin/unshare", "-m", "sh", "-c",
+                                    "mount --bind '" + Path("ours") + "' '" + Path("theirs") +
+                                        "' || exit 99; MR_MASTER=" + cluster_->master_address() + " exec " + submit},
+                                   Seconds(90));
   if (run.exit == 99 || run.err.find("unshare") != std::string::npos) GTEST_SKIP() << "no right to mount: " << run.err;
   EXPECT_EQ(run.exit, 0) << run.err;
   EXPECT_THAT(ReadParts(Path("theirs_out")), HasSubstr("x,1\n"));
 }
 
 TEST_F(BadInputTest, WhatTheBlockStoresFilesCannotBeIsToldAtSubmit) {
-  Shell("cd '" + cluster_->directory() + "' && printf 'id,name\\n1,a\\n' > stored.csv && printf 'BZh91AY&SYNothing' > stored.bz2");
+  Shell("cd '" + cluster_->directory() +
+        "' && printf 'id,name\\n1,a\\n' > stored.csv && printf 'BZh91AY&SYNothing' > stored.bz2");
   for (const char* name : {"stored.csv", "stored.bz2"}) {
     ASSERT_EQ(cluster_->Mrctl({"fs", "put", Path(name), std::string("/") + name}).exit, 0);
   }
   for (const char* verb : {"submit", "explain"}) {
-    const RunResult column = cluster_->Mrctl({verb, "aggregate", "--by", "nam", "--input", "/stored.csv", "--output", "/never"});
+    const RunResult column =
+        cluster_->Mrctl({verb, "aggregate", "--by", "nam", "--input", "/stored.csv", "--output", "/never"});
     EXPECT_EQ(column.exit, 2) << column.err;
     EXPECT_THAT(column.err, HasSubstr("stored.csv has no column 'nam' (did you mean 'name'?)"));
     const RunResult packed = cluster_->Mrctl({verb, "wordcount", "--input", "/stored*", "--output", "/never"});
@@ -225,10 +320,11 @@ TEST_F(BadInputTest, WhatTheBlockStoresFilesCannotBeIsToldAtSubmit) {
 }
 
 TEST_F(BadInputTest, CutLinesOfALogCostThemselvesAndTheNextOne) {
-  Shell("cd '" + cluster_->directory() + "' && for i in $(seq 1 302); do printf '10.0.0.1 - - [x y] \"GET /p'; "
+  Shell("cd '" + cluster_->directory() +
+        "' && for i in $(seq 1 302); do printf '10.0.0.1 - - [x y] \"GET /p'; "
         "case $i in 100|200) echo cut;; *) echo ' HTTP/1.1\" 200 5';; esac; done > cut.log");
-  const RunResult run = Submit({"--max-bad-records", "10", "--conf", "max_split_bytes=1k", "aggregate", "--no-header", "--separator", " ",
-                                "--by", "7", "--input", "IN/cut.log"},
+  const RunResult run = Submit({"--max-bad-records", "10", "--conf", "max_split_bytes=1k", "aggregate", "--no-header",
+                                "--separator", " ", "--by", "7", "--input", "IN/cut.log"},
                                "cut_log");
   ASSERT_EQ(run.exit, 0) << run.err << cluster_->Logs();
   EXPECT_EQ(ReadParts(Path("cut_log")), "200 298\n");
@@ -245,10 +341,10 @@ TEST_F(BadInputTest, WhatAnOperatorPrintsIsNoOutput) {
 TEST_F(BadInputTest, AnInputThatGoesWhileTheJobRunsFailsItAndIsNamed) {
   Shell("cd '" + cluster_->directory() + "' && mkdir going && for i in 1 2 3 4 5 6; do cp words going/$i; done");
   // The first commands are slow, so that others have not begun when their input goes.
-  auto job = cluster_->MrctlInBackground(
-      {"--no-progress", "submit", "--max-attempts", "1", "stream", "--map", "touch '" + Path("began") + "'; sleep 1; cat", "--input",
-       "file://" + Path("going"), "--output", "file://" + Path("gone_out")},
-      "going_job");
+  auto job = cluster_->MrctlInBackground({"--no-progress", "submit", "--max-attempts", "1", "stream", "--map",
+                                          "touch '" + Path("began") + "'; sleep 1; cat", "--input",
+                                          "file://" + Path("going"), "--output", "file://" + Path("gone_out")},
+                                         "going_job");
   ASSERT_TRUE(job.ok());
   Shell("until [ -e '" + Path("began") + "' ]; do sleep 0.01; done; rm -r '" + Path("going") + "'");
   EXPECT_EQ(job->Wait(Seconds(60)), 1);
@@ -258,9 +354,9 @@ TEST_F(BadInputTest, AnInputThatGoesWhileTheJobRunsFailsItAndIsNamed) {
 }
 
 TEST_F(BadInputTest, OfTwoJobsWithOneOutputTheSecondIsRefused) {
-  auto first = cluster_->MrctlInBackground({"submit", "--detach", "sleep", "--ms", "60000", "--tasks", "1", "--output",
-                                            "file://" + Path("shared_out")},
-                                           "first_job");
+  auto first = cluster_->MrctlInBackground(
+      {"submit", "--detach", "sleep", "--ms", "60000", "--tasks", "1", "--output", "file://" + Path("shared_out")},
+      "first_job");
   ASSERT_TRUE(first.ok());
   ASSERT_EQ(first->Wait(Seconds(30)), 0);
   const RunResult second = Submit({"wordcount", "--input", "IN/words"}, "shared_out");

@@ -47,7 +47,8 @@ class CampaignTest : public testing::Test {
     ASSERT_TRUE(cluster_.WaitForWorkers(kWorkers).ok()) << cluster_.Logs();
   }
   void Pause(uint64_t at_most_ms) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(rng_.Below(at_most_ms)));  // the moment is what is random here
+    std::this_thread::sleep_for(
+        std::chrono::milliseconds(rng_.Below(at_most_ms)));  // the moment is what is random here
   }
   // Ends the load and says what it saw.
   void ExpectNothingWrong(MixedLoad& load) {
@@ -128,16 +129,16 @@ class FullDiskCampaignTest : public CampaignTest, public testing::WithParamInter
 
 TEST_P(FullDiskCampaignTest, NothingIsLostAndAllGoesOnWhenThereIsRoom) {
   const std::string which = GetParam();
-  const std::string path = which == "journal" ? cluster_.master_data()
-                                              : cluster_.worker_data(0) + (which == "blocks" ? "/blocks" : "");
+  const std::string path =
+      which == "journal" ? cluster_.master_data() : cluster_.worker_data(0) + (which == "blocks" ? "/blocks" : "");
   SmallDisk disk(path, "64m");
   if (!disk.mounted()) GTEST_SKIP() << "no right to mount a small file system";
   StartCluster();
   // A command is refused, or a job fails, for the one reason that this campaign gives it.
   const auto may_fail = [](const RunResult& run) {
     return run.exit == 5 || run.exit == 124 ||
-           ((run.exit == 1 || run.exit == 3) && (run.err.find("No space left") != std::string::npos ||
-                                                 run.err.find("room") != std::string::npos));
+           ((run.exit == 1 || run.exit == 3) &&
+            (run.err.find("No space left") != std::string::npos || run.err.find("room") != std::string::npos));
   };
   MixedLoad load(cluster_, {.seed = Seed(), .may_fail = may_fail});
   load.Start();

@@ -19,7 +19,8 @@ class ChainTest : public testing::Test {
     cluster_ = new Cluster({.workers = 2, .slots = 2});
     ASSERT_TRUE(cluster_->Start().ok());
     WriteBible(Path("bible"), 400'000);
-    Shell("cd '" + cluster_->directory() + "' && seq 1 3000 | awk '{printf \"u%d,%d\\n\", $1 % 40, $1}' > visits.csv && "
+    Shell("cd '" + cluster_->directory() +
+          "' && seq 1 3000 | awk '{printf \"u%d,%d\\n\", $1 % 40, $1}' > visits.csv && "
           "seq 0 2 39 | awk '{printf \"u%d,name%d\\n\", $1, $1}' > users.csv");
   }
   static void TearDownTestSuite() {
@@ -31,7 +32,8 @@ class ChainTest : public testing::Test {
   static std::string In(const std::string& script) { return Shell("cd '" + cluster_->directory() + "' && " + script); }
 
   // `%` in the file stands for the directory's URI.
-  static RunResult Submit(const std::string& file, std::vector<std::string> more = {}, const std::string& verb = "submit") {
+  static RunResult Submit(const std::string& file, std::vector<std::string> more = {},
+                          const std::string& verb = "submit") {
     std::string text;
     for (char c : file) text += c == '%' ? Uri("") : std::string(1, c);
     std::ofstream(Path("job.toml")) << text;
@@ -51,36 +53,41 @@ class ChainTest : public testing::Test {
 Cluster* ChainTest::cluster_ = nullptr;
 
 TEST_F(ChainTest, GrepThenWordcountIsThePipe) {
-  const std::string found = Run("input = '%bible'\n[[step]]\njob = 'grep'\nargs = ['-e', 'king']\n[[step]]\njob = 'wordcount'\n");
+  const std::string found =
+      Run("input = '%bible'\n[[step]]\njob = 'grep'\nargs = ['-e', 'king']\n[[step]]\njob = 'wordcount'\n");
   In("grep king bible > kings");
   EXPECT_EQ(SortedLines(found), ExpectedWordCount(Path("kings")));
 }
 
 TEST_F(ChainTest, SortSamplesWhatAStepWrote) {
-  EXPECT_EQ(Run("[[step]]\njob = 'sort'\nreduces = 3\ninput = '@grep'\n[[step]]\njob = 'grep'\nargs = ['-i', '-e', 'lord']\ninput = '%bible'\n"),
+  EXPECT_EQ(Run("[[step]]\njob = 'sort'\nreduces = 3\ninput = '@grep'\n[[step]]\njob = 'grep'\nargs = ['-i', '-e', "
+                "'lord']\ninput = '%bible'\n"),
             In("grep -i lord bible | sort"));
 }
 
 TEST_F(ChainTest, FilesOfStepsHaveOffsetsAndNames) {
   // Line numbers need the newlines before each split: of one upstream task, those of its output.
-  EXPECT_EQ(Run("input = '%bible'\n[[step]]\njob = 'sort'\nreduces = 1\n[[step]]\njob = 'grep'\nargs = ['-n', '-H', '-e', 'Sarah']\n"),
+  EXPECT_EQ(Run("input = '%bible'\n[[step]]\njob = 'sort'\nreduces = 1\n[[step]]\njob = 'grep'\nargs = ['-n', '-H', "
+                "'-e', 'Sarah']\n"),
             In("sort bible | grep -n Sarah | sed 's,^,@sort/00000:,'"));
 }
 
 TEST_F(ChainTest, JoinReadsTwoSteps) {
-  const std::string joined = Run(
-      "[[step]]\nname = 'visits'\njob = 'grep'\nargs = ['-e', ',.*7$']\ninput = '%visits.csv'\n"
-      "[[step]]\nname = 'users'\njob = 'grep'\nargs = ['-v', '-e', '^u4,']\ninput = '%users.csv'\n"
-      "[[step]]\njob = 'join'\nargs = ['--no-header', '--left', '@users', '--right', '@visits', '--on', '1']\n");
-  EXPECT_EQ(SortedLines(joined), In("grep ',.*7$' visits.csv | sort -t, -k1,1 > v; grep -v '^u4,' users.csv | sort -t, -k1,1 > u; "
-                                    "join -t, u v | sort"));
+  const std::string joined =
+      Run("[[step]]\nname = 'visits'\njob = 'grep'\nargs = ['-e', ',.*7$']\ninput = '%visits.csv'\n"
+          "[[step]]\nname = 'users'\njob = 'grep'\nargs = ['-v', '-e', '^u4,']\ninput = '%users.csv'\n"
+          "[[step]]\njob = 'join'\nargs = ['--no-header', '--left', '@users', '--right', '@visits', '--on', '1']\n");
+  EXPECT_EQ(SortedLines(joined),
+            In("grep ',.*7$' visits.csv | sort -t, -k1,1 > v; grep -v '^u4,' users.csv | sort -t, -k1,1 > u; "
+               "join -t, u v | sort"));
 }
 
 TEST_F(ChainTest, ThreeStepsAndAFanOutAreOneJob) {
-  const std::string file = "input = '%bible'\n[[step]]\nname = 'lines'\njob = 'grep'\nargs = ['-e', 'a']\n"
-                           "[[step]]\nname = 'counts'\njob = 'wordcount'\ninput = '@lines'\nreduces = 2\n"
-                           "[[step]]\nname = 'common'\njob = 'grep'\nargs = ['-e', '\\t[0-9]{3,}$']\ninput = '@counts'\n"
-                           "[[step]]\njob = 'sort'\ninput = '@common'\n";
+  const std::string file =
+      "input = '%bible'\n[[step]]\nname = 'lines'\njob = 'grep'\nargs = ['-e', 'a']\n"
+      "[[step]]\nname = 'counts'\njob = 'wordcount'\ninput = '@lines'\nreduces = 2\n"
+      "[[step]]\nname = 'common'\njob = 'grep'\nargs = ['-e', '\\t[0-9]{3,}$']\ninput = '@counts'\n"
+      "[[step]]\njob = 'sort'\ninput = '@common'\n";
   std::string found = Run(file);
   In("grep a bible > as");
   std::ofstream(Path("expected_counts")) << ExpectedWordCount(Path("as"));
@@ -91,21 +98,26 @@ TEST_F(ChainTest, ThreeStepsAndAFanOutAreOneJob) {
 }
 
 TEST_F(ChainTest, StepsThatCannotBeAreRefusedTogetherAndNothingRuns) {
-  const RunResult run = Submit("output = '%never'\n[[step]]\njob = 'grep'\nargs = ['-e', '(']\ninput = '%bible'\n"
-                               "[[step]]\njob = 'sort'\nargs = ['--nope']\n[[step]]\njob = 'no_such_job'\n");
+  const RunResult run = Submit(
+      "output = '%never'\n[[step]]\njob = 'grep'\nargs = ['-e', '(']\ninput = '%bible'\n"
+      "[[step]]\njob = 'sort'\nargs = ['--nope']\n[[step]]\njob = 'no_such_job'\n");
   EXPECT_EQ(run.exit, 2) << run.err;
   EXPECT_THAT(run.err, HasSubstr("step 'grep'"));
   EXPECT_THAT(run.err, HasSubstr("step 'sort'"));
   EXPECT_THAT(run.err, HasSubstr("step 'no_such_job'"));
   EXPECT_EQ(In("test -e never && echo there || true"), "");
-  const RunResult dangling = Submit("[[step]]\njob = 'grep'\nargs = ['-e', 'x']\ninput = '@gerp'\n[[step]]\njob = 'sort'\nreduces = 0\n");
+  const RunResult dangling =
+      Submit("[[step]]\njob = 'grep'\nargs = ['-e', 'x']\ninput = '@gerp'\n[[step]]\njob = 'sort'\nreduces = 0\n");
   EXPECT_EQ(dangling.exit, 2);
   EXPECT_THAT(dangling.err, HasSubstr("2 mistakes"));
-  EXPECT_EQ(Submit("[[step]]\njob = 'grep'\nargs = ['-e', 'x']\ninput = '%no_such_file'\n", {"--output", Uri("never")}).exit, 7);
+  EXPECT_EQ(
+      Submit("[[step]]\njob = 'grep'\nargs = ['-e', 'x']\ninput = '%no_such_file'\n", {"--output", Uri("never")}).exit,
+      7);
 }
 
 TEST_F(ChainTest, TablesOfStepsHaveNoHeaderAndAreSummed) {
-  const std::string first = "[[step]]\njob = 'grep'\nargs = ['-e', '7$']\ninput = '%visits.csv'\n[[step]]\njob = 'aggregate'\n";
+  const std::string first =
+      "[[step]]\njob = 'grep'\nargs = ['-e', '7$']\ninput = '%visits.csv'\n[[step]]\njob = 'aggregate'\n";
   EXPECT_EQ(SortedLines(Run(first + "args = ['--no-header', '--by', '1', '--agg', 'sum(2)']\n")),
             In("grep '7$' visits.csv | awk -F, '{s[$1] += $2} END {for (u in s) print u \",\" s[u]}' | sort"));
   const RunResult refused = Submit(first + "args = ['--by', '1', '--agg', 'sum(2)']\n", {"--output", Uri("never")});
@@ -115,7 +127,8 @@ TEST_F(ChainTest, TablesOfStepsHaveNoHeaderAndAreSummed) {
 }
 
 TEST_F(ChainTest, ALocalRunReadsFilesBesideIt) {
-  std::ofstream(Path("here.toml")) << "[[step]]\njob = 'grep'\nargs = ['-e', 'king']\ninput = 'bible'\n[[step]]\njob = 'sort'\n";
+  std::ofstream(Path("here.toml"))
+      << "[[step]]\njob = 'grep'\nargs = ['-e', 'king']\ninput = 'bible'\n[[step]]\njob = 'sort'\n";
   SpawnOptions options;
   options.directory = cluster_->directory();
   const RunResult run = RunMrctl({"-q", "submit", "--local", "here.toml"}, Seconds(120), options);

@@ -58,8 +58,8 @@ TEST_F(CliTest, ExitsWithZeroWhenTheJobSucceeded) {
 }
 
 TEST_F(CliTest, ExitsWithOneAndAtMostTenLinesWhenTheJobFailed) {
-  const RunResult run = Mrctl({"--no-progress", "submit", "stream", "--map", "echo why >&2; exit 3", "--input", Uri("in"),
-                               "--output", Uri("failed"), "--max-attempts", "1"});
+  const RunResult run = Mrctl({"--no-progress", "submit", "stream", "--map", "echo why >&2; exit 3", "--input",
+                               Uri("in"), "--output", Uri("failed"), "--max-attempts", "1"});
   EXPECT_EQ(run.exit, 1) << run.err << cluster_->Logs();
   EXPECT_LE(std::count(run.err.begin(), run.err.end(), '\n'), 10) << run.err;
   EXPECT_THAT(run.err, HasSubstr("code 3"));
@@ -79,7 +79,8 @@ TEST_F(CliTest, RefusesAnOutputWhereNoneCanBeMade) {
   EXPECT_EQ(run.exit, geteuid() == 0 ? 3 : 6) << run.err;
   EXPECT_THAT(run.err, HasSubstr("output /proc/out cannot be made: the master cannot make a directory in /proc"));
   ASSERT_TRUE(WriteFileDurably(Path("a-file"), "x").ok());
-  for (const std::vector<std::string>& where : std::vector<std::vector<std::string>>{{"submit"}, {"submit", "--local"}}) {
+  for (const std::vector<std::string>& where :
+       std::vector<std::vector<std::string>>{{"submit"}, {"submit", "--local"}}) {
     std::vector<std::string> args = where;
     args.insert(args.end(), {"wordcount", "--input", Uri("in"), "--output", Uri("a-file")});
     const RunResult file = Mrctl(args);
@@ -88,7 +89,8 @@ TEST_F(CliTest, RefusesAnOutputWhereNoneCanBeMade) {
   }
   ASSERT_EQ(Mrctl({"fs", "put", Path("in"), "/a-stored-file"}).exit, 0);
   for (const char* overwrite : {"--priority=0", "--overwrite"}) {
-    const RunResult stored = Mrctl({"submit", overwrite, "wordcount", "--input", Uri("in"), "--output", "/a-stored-file"});
+    const RunResult stored =
+        Mrctl({"submit", overwrite, "wordcount", "--input", Uri("in"), "--output", "/a-stored-file"});
     EXPECT_EQ(stored.exit, 3) << stored.err;
     EXPECT_THAT(stored.err, HasSubstr("is a file; give another --output, or remove it"));
   }
@@ -100,8 +102,9 @@ TEST(OutputTest, WhatGoesAfterTheSubmitFailsTheJobInSecondsAndIsShownBefore) {
   const std::string dir = cluster.directory();
   WriteBible(dir + "/in", 20'000);
   ASSERT_TRUE(MakeDirectories(dir + "/gone").ok());
-  const RunResult submitted = cluster.Mrctl({"-q", "submit", "--detach", "wordcount", "--input", "file://" + dir + "/in", "--output",
-                                             "file://" + dir + "/gone/out", "--reduces", "1"});
+  const RunResult submitted =
+      cluster.Mrctl({"-q", "submit", "--detach", "wordcount", "--input", "file://" + dir + "/in", "--output",
+                     "file://" + dir + "/gone/out", "--reduces", "1"});
   ASSERT_EQ(submitted.exit, 0) << submitted.err;
   ASSERT_TRUE(RemoveTree(dir + "/gone").ok());
   ASSERT_TRUE(WriteFileDurably(dir + "/gone", "in the way").ok());
@@ -110,7 +113,9 @@ TEST(OutputTest, WhatGoesAfterTheSubmitFailsTheJobInSecondsAndIsShownBefore) {
   const RunResult run = cluster.Mrctl({"attach", submitted.out.substr(0, submitted.out.find('\n'))});
   EXPECT_LT(Now() - begin, Seconds(20));
   EXPECT_EQ(run.exit, 1) << run.err;
-  EXPECT_THAT(run.err, ContainsRegex("last failure: attempt_[0-9_]*_r_000000_[1-8] failed on w[12]: .*cannot make directory " + dir));
+  EXPECT_THAT(
+      run.err,
+      ContainsRegex("last failure: attempt_[0-9_]*_r_000000_[1-8] failed on w[12]: .*cannot make directory " + dir));
   EXPECT_THAT(run.err, HasSubstr("task 0 of stage 'sum' failed 8 times"));
 }
 
@@ -132,7 +137,9 @@ TEST_F(CliTest, DaemonsExitWithTwoForFlagsThatAreWrong) {
     wrong(daemon, {"extra"}, "extra");
     const RunResult help = RunProgram({daemon[0], "--help"});
     EXPECT_EQ(help.exit, 0);
-    EXPECT_THAT(help.out, ContainsRegex("^mr(master|worker) .*--data DIR.*\n\n(  --accept_loss=.*\n)?  --advertise=TEXT +host by which"));
+    EXPECT_THAT(
+        help.out,
+        ContainsRegex("^mr(master|worker) .*--data DIR.*\n\n(  --accept_loss=.*\n)?  --advertise=TEXT +host by which"));
     EXPECT_THAT(help.out, ContainsRegex("\n  --http_port=N +HTTP port.* \\(default: 708[01]\\)\n"));
     EXPECT_THAT(help.out, testing::Not(HasSubstr("logtostderr"))) << "libraries' flags stand in --helpfull";
     EXPECT_THAT(RunProgram({daemon[0], "--helpfull"}).out, HasSubstr("logtostderr"));
@@ -165,7 +172,8 @@ TEST_F(CliTest, ExitsWithThreeWhereTheOutputExists) {
 
 TEST_F(CliTest, ExitsWithThreeWhenASubmissionIdComesWithAnotherJob) {
   const auto submit = [&](const std::string& out) {
-    return Mrctl({"-q", "submit", "--detach", "--submission-id", "one", "wordcount", "--input", Uri("in"), "--output", Uri(out)});
+    return Mrctl({"-q", "submit", "--detach", "--submission-id", "one", "wordcount", "--input", Uri("in"), "--output",
+                  Uri(out)});
   };
   const RunResult first = submit("same"), again = submit("same"), other = submit("other");
   EXPECT_EQ(first.exit, 0) << first.err;
@@ -198,16 +206,16 @@ TEST_F(CliTest, ChecksAnOperatorLibraryBeforeTheJobIsAccepted) {
 }
 
 TEST_F(CliTest, EndsAtTheTimeoutAlsoWhileALibraryLoops) {
-  const RunResult run = Mrctl({"--timeout", "1s", "submit", "--lib", BinaryDirectory() + "/../lib/libbad_operators.so", "bad_plan",
-                               "--how", "loops", "--input", Uri("in"), "--output", Uri("loops")});
+  const RunResult run = Mrctl({"--timeout", "1s", "submit", "--lib", BinaryDirectory() + "/../lib/libbad_operators.so",
+                               "bad_plan", "--how", "loops", "--input", Uri("in"), "--output", Uri("loops")});
   EXPECT_EQ(run.exit, 124) << run.err;
   EXPECT_FALSE(PathExists(Path("loops")));
 }
 
 TEST_F(CliTest, RunsAUsersLibraryAndOutlivesABadOne) {
   const auto submit = [](const std::string& how) {
-    return Mrctl({"--no-progress", "submit", "--lib", BinaryDirectory() + "/../lib/libbad_operators.so", "bad", "--how", how,
-                  "--input", Uri("in"), "--output", Uri("own-" + how)});
+    return Mrctl({"--no-progress", "submit", "--lib", BinaryDirectory() + "/../lib/libbad_operators.so", "bad", "--how",
+                  how, "--input", Uri("in"), "--output", Uri("own-" + how)});
   };
   const RunResult segfaults = submit("segfaults");
   EXPECT_EQ(segfaults.exit, 1);
@@ -228,7 +236,10 @@ TEST_F(CliTest, ExitsWithFiveWithoutAMaster) {
   EXPECT_EQ(run.exit, 5);
   EXPECT_THAT(run.err, HasSubstr("--master"));
   // Another program's port: a worker's HTTP server.
-  EXPECT_EQ(RunMrctl({"--master", "127.0.0.1:" + std::to_string(cluster_->master_http_port()), "--timeout", "10s", "jobs"}).exit, 5);
+  EXPECT_EQ(
+      RunMrctl({"--master", "127.0.0.1:" + std::to_string(cluster_->master_http_port()), "--timeout", "10s", "jobs"})
+          .exit,
+      5);
 }
 
 TEST_F(CliTest, ExitsWithSevenForWhatIsNotThere) {
@@ -242,22 +253,25 @@ TEST_F(CliTest, ExitsWithSevenForWhatIsNotThere) {
 }
 
 TEST_F(CliTest, ExitsWithEightWhenAStrictDeadlineIsMissed) {
-  const RunResult run = Mrctl({"submit", "wordcount", "--input", Uri("in"), "--output", Uri("late"), "--deadline", "1ms",
-                               "--best-effort", "--strict-deadline"});
+  const RunResult run = Mrctl({"submit", "wordcount", "--input", Uri("in"), "--output", Uri("late"), "--deadline",
+                               "1ms", "--best-effort", "--strict-deadline"});
   EXPECT_EQ(run.exit, 8) << run.err;
 }
 
 TEST_F(CliTest, LeavesTheJobRunningWhenTheTimeoutRunsOut) {
-  const RunResult run = Mrctl({"--timeout", "1s", "submit", "sleep", "--ms", "60000", "--tasks", "1", "--output", Uri("slow")});
+  const RunResult run =
+      Mrctl({"--timeout", "1s", "submit", "sleep", "--ms", "60000", "--tasks", "1", "--output", Uri("slow")});
   EXPECT_EQ(run.exit, 124) << run.err;
-  const std::string id = run.err.substr(run.err.find("job_"), run.err.find(' ', run.err.find("job_")) - run.err.find("job_"));
+  const std::string id =
+      run.err.substr(run.err.find("job_"), run.err.find(' ', run.err.find("job_")) - run.err.find("job_"));
   EXPECT_THAT(run.err, HasSubstr("attach " + id));
   EXPECT_THAT(Mrctl({"job", "show", id}).out, HasSubstr("RUNNING"));
   EXPECT_EQ(Mrctl({"kill", id}).exit, 0);
 }
 
 TEST_F(CliTest, DetachesOnCtrlC) {
-  auto process = cluster_->MrctlInBackground({"submit", "sleep", "--ms", "60000", "--tasks", "1", "--output", Uri("c")}, "c-run");
+  auto process =
+      cluster_->MrctlInBackground({"submit", "sleep", "--ms", "60000", "--tasks", "1", "--output", Uri("c")}, "c-run");
   ASSERT_TRUE(process.ok());
   const Instant end = Now() + Seconds(15);
   for (bool running = false; !running && Now() < end;) {
@@ -276,9 +290,13 @@ TEST_F(CliTest, DetachesOnCtrlC) {
 }
 
 TEST_F(CliTest, PrintsOneJsonDocumentAlsoOnFailure) {
-  for (const auto& args : std::vector<std::vector<std::string>>{
-           {"-o", "json", "jobs"}, {"-o", "json", "workers"}, {"-o", "json", "job", "show", "job_99_0099"},
-           {"-o", "json", "fs", "ls", "/"}, {"-o", "json", "nonsense"}, {"-o", "json", "submit", "nonsense", "--output", "/x"}}) {
+  for (const auto& args :
+       std::vector<std::vector<std::string>>{{"-o", "json", "jobs"},
+                                             {"-o", "json", "workers"},
+                                             {"-o", "json", "job", "show", "job_99_0099"},
+                                             {"-o", "json", "fs", "ls", "/"},
+                                             {"-o", "json", "nonsense"},
+                                             {"-o", "json", "submit", "nonsense", "--output", "/x"}}) {
     const RunResult run = Mrctl(args);
     EXPECT_THAT(run.out, StartsWith("{\"version\":1,")) << run.err;
     EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), 1);
@@ -341,8 +359,8 @@ TEST_F(CliTest, ShowsTheLogsOfAJobOfATaskAndOfAnAttempt) {
 TEST_F(CliTest, SaysThatTheWorkerWithTheLogIsGoneAndShowsWhatIsKept) {
   Cluster cluster({.workers = 1});
   ASSERT_TRUE(cluster.Start().ok()) << cluster.Logs();
-  const RunResult run = cluster.Mrctl({"-o", "json", "submit", "stream", "--map", "echo reason >&2; exit 3", "--max-attempts",
-                                       "1", "--input", Uri("in"), "--output", Uri("gone")});
+  const RunResult run = cluster.Mrctl({"-o", "json", "submit", "stream", "--map", "echo reason >&2; exit 3",
+                                       "--max-attempts", "1", "--input", Uri("in"), "--output", Uri("gone")});
   ASSERT_EQ(run.exit, 1) << run.err << cluster.Logs();
   const std::string job = IdIn(run.out, "job_");
   cluster.KillWorker(0);
@@ -389,10 +407,14 @@ TEST_F(CliTest, MovesFilesThroughTheBlockStoreUnchanged) {
 TEST_F(CliTest, StagingBelongsToJobs) {
   ASSERT_EQ(Mrctl({"fs", "put", Path("in"), "/mine"}).exit, 0) << cluster_->Logs();
   ASSERT_TRUE(MakeDirectories(Path("tree/.staging")).ok());
-  for (const std::vector<std::string>& argv : std::vector<std::vector<std::string>>{
-           {"fs", "put", Path("in"), "/.staging/x"}, {"fs", "put", Path("in"), "/.staging"},
-           {"fs", "put", Path("in"), "dfs:///a/../.staging/x"}, {"fs", "put", Path("tree/.staging"), "/"},
-           {"fs", "mkdir", "-p", "/.staging/d"}, {"fs", "mv", "/mine", "/.staging"}, {"fs", "mv", "/.staging", "/theirs"}}) {
+  for (const std::vector<std::string>& argv :
+       std::vector<std::vector<std::string>>{{"fs", "put", Path("in"), "/.staging/x"},
+                                             {"fs", "put", Path("in"), "/.staging"},
+                                             {"fs", "put", Path("in"), "dfs:///a/../.staging/x"},
+                                             {"fs", "put", Path("tree/.staging"), "/"},
+                                             {"fs", "mkdir", "-p", "/.staging/d"},
+                                             {"fs", "mv", "/mine", "/.staging"},
+                                             {"fs", "mv", "/.staging", "/theirs"}}) {
     const RunResult run = Mrctl(argv);
     EXPECT_EQ(run.exit, 3) << argv[1] << " " << argv.back() << "\n" << run.err;
     EXPECT_THAT(run.err, HasSubstr("/.staging belongs to running jobs")) << argv[1] << " " << argv.back();

@@ -47,7 +47,8 @@ class Clones {
         cluster_({.workers = 8,
                   .slots = 1,
                   .master_flags = {"--scheduler=fair(slowstart=1),dolly(floor=40,tau=1,beta=1,p=0.1),"
-                                   "delay_assignment(omega=" + setup.omega + ")"},
+                                   "delay_assignment(omega=" +
+                                   setup.omega + ")"},
                   .labels = Labels(setup.slow),
                   .env = setup.env}) {}
 
@@ -152,8 +153,8 @@ TEST(ClonesTest, ReadersAreToldTheirCopiesByTheNextMasterToo) {
   EXPECT_EQ(Count(clones.attempts, "_1_r_"), 4u) << clones.attempts;
 }
 
-// The first attempt of a map naps long. Its clone has the only idle slot until another job's map comes, and has it again
-// when that is done: it wins, long before the first attempt would end.
+// The first attempt of a map naps long. Its clone has the only idle slot until another job's map comes, and has it
+// again when that is done: it wins, long before the first attempt would end.
 TEST(ClonesTest, AnIdleSlotRunsACloneAndIsGivenBackToAnotherJob) {
   Cluster cluster({.workers = 2, .slots = 1, .master_flags = {"--scheduler=fair,opportunistic"}});
   ASSERT_TRUE(cluster.Start().ok());
@@ -161,14 +162,16 @@ TEST(ClonesTest, AnIdleSlotRunsACloneAndIsGivenBackToAnotherJob) {
   WriteBible(dir + "/in", 50'000);
   auto napping = cluster.MrctlInBackground(
       {"submit", "stream", "--map", "case $MR_ATTEMPT_ID in *_1) sleep 60;; *) sleep 6;; esac; cat", "--reduces", "0",
-       "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/out"}, "napping");
+       "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/out"},
+      "napping");
   ASSERT_TRUE(napping.ok());
   std::string attempts;
   for (const Instant limit = Now() + Seconds(20); Count(attempts, " opportunistic ") == 0 && Now() < limit;) {
     attempts = cluster.Mrctl({"job", "attempts", kJob}).out;
   }
   EXPECT_EQ(Count(attempts, " opportunistic "), 1u) << attempts;
-  const auto other = cluster.Mrctl({"submit", "wordcount", "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/other"});
+  const auto other = cluster.Mrctl(
+      {"submit", "wordcount", "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/other"});
   EXPECT_EQ(other.exit, 0) << other.err;
   const Instant then = Now();
   ASSERT_EQ(napping->Wait(Seconds(50)), 0) << cluster.Logs();
@@ -227,18 +230,17 @@ TEST(ClonesTest, ARandomOperatorIsFoundOutAndItsReadersAreNotCloned) {
   for (const std::string name : {"0", "1", "2"}) {
     ASSERT_TRUE(WriteFileDurably(dir + "/in/" + name, name == "2" ? "nap\n" : "line\n").ok());
   }
-  const RunResult run = cluster.Mrctl(
-      {"submit", "stream", "--map",
-       kRandom, "--reduce", "cat",
-       "--reduces", "2", "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/out"},
-      Seconds(60));
+  const RunResult run = cluster.Mrctl({"submit", "stream", "--map", kRandom, "--reduce", "cat", "--reduces", "2",
+                                       "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/out"},
+                                      Seconds(60));
   ASSERT_EQ(run.exit, 0) << run.err << cluster.Logs();
   EXPECT_NE((run.out + run.err).find("is not deterministic"), std::string::npos) << run.out << run.err;
   // One output of each map, whole: three lines that are the same and three that are not.
   EXPECT_EQ(Count(SortedLines(ReadParts(dir + "/out")), "\n"), 6u) << ReadParts(dir + "/out");
   const std::string show = cluster.Mrctl({"job", "show", kJob}).out;
   EXPECT_NE(show.find("warning     stage 'map' is not deterministic: two runs of task_1_0001_0_m_00000"),
-            std::string::npos) << show;
+            std::string::npos)
+      << show;
   EXPECT_NE(show.find(", in partition "), std::string::npos) << show;
   EXPECT_GE(Count(cluster.Mrctl({"-o", "json", "job", "show", kJob}).out, "is not deterministic"), 1u);
   EXPECT_GE(Count(cluster.Mrctl({"why", kJob}).out, "warning: stage 'map' is not deterministic"), 1u);

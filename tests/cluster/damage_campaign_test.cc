@@ -1,5 +1,5 @@
-// A campaign of damage on the disks of a running cluster: each flipped bit and each zeroed, swapped or lost page is found
-// before a wrong byte is read; then it is healed, or named where no good replica is left.
+// A campaign of damage on the disks of a running cluster: each flipped bit and each zeroed, swapped or lost page is
+// found before a wrong byte is read; then it is healed, or named where no good replica is left.
 //
 // Short by default; MR_LONG=1 makes more than 2,000 flips and 200 pages, MR_SEED=N others. Damage in bytes that nothing
 // reads (slack) is counted apart. The last line of each test says what was done and found.
@@ -53,8 +53,7 @@ struct Tally {
 
 class DamageCampaignTest : public testing::Test {
  protected:
-  DamageCampaignTest()
-      : rng_(Rng::Stream(Seed(), testing::UnitTest::GetInstance()->current_test_info()->name())) {
+  DamageCampaignTest() : rng_(Rng::Stream(Seed(), testing::UnitTest::GetInstance()->current_test_info()->name())) {
     std::printf("seed %llu (MR_SEED)\n", static_cast<unsigned long long>(Seed()));
   }
   void StartCluster(ClusterOptions options) {
@@ -249,10 +248,11 @@ TEST_F(DamagedTables, AreMadeAgainAndTheAnswersAreRight) {
   const int rounds = Rounds(2, 20);
   for (int round = 0; round < rounds; ++round) {
     const std::string go = dir + "/go" + std::to_string(round), out = dir + "/out" + std::to_string(round);
-    const std::string job = "job_1_" + std::string(4 - std::to_string(round + 1).size(), '0') + std::to_string(round + 1);
+    const std::string job =
+        "job_1_" + std::string(4 - std::to_string(round + 1).size(), '0') + std::to_string(round + 1);
     // The last maps hold all slots and wait, so that no early reduce reads what is to be damaged.
-    const std::string map = "cat; [ $MR_TASK -lt " + std::to_string(kCommitted) + " ] || until [ -e " + go +
-                            " ]; do sleep .05; done";
+    const std::string map =
+        "cat; [ $MR_TASK -lt " + std::to_string(kCommitted) + " ] || until [ -e " + go + " ]; do sleep .05; done";
     auto follower = cluster_->MrctlInBackground(
         {"submit", "stream", "--conf", "max_split_bytes=7m", "--clone", "off", "--speculation", "off", "--map", map,
          "--reduce", "cat", "--reduces", "2", "--input", "file://" + Input(), "--output", "file://" + out},
@@ -282,7 +282,8 @@ TEST_F(DamagedTables, AreMadeAgainAndTheAnswersAreRight) {
     ASSERT_TRUE(SortedLines(ReadParts(out)) == answer) << where << "a wrong answer";
     uint64_t again = 0;
     for (int task = 0; task < kCommitted; ++task) {
-      const std::string why = cluster_->Mrctl({"why", "task" + job.substr(3) + "_0_m_00000" + std::to_string(task)}).out;
+      const std::string why =
+          cluster_->Mrctl({"why", "task" + job.substr(3) + "_0_m_00000" + std::to_string(task)}).out;
       again += why.find("damaged on its worker's disk") != std::string::npos ? 1 : 0;
     }
     EXPECT_LE(again, hurt) << where;

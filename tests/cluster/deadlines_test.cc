@@ -120,7 +120,8 @@ TEST_F(DeadlinesTest, ADeadlineThatCannotBeMetIsRefusedWithTheOneThatCan) {
 TEST_F(DeadlinesTest, SlotsThatAreGuaranteedToAJobAreNotPromisedTwice) {
   ASSERT_EQ(Mrctl(Naps("holder", Uri("holder0"), 1000)).exit, 0);
   ASSERT_THAT(UntilProfileHas("holder", ": 1 run, "), HasSubstr("holder, plan "));
-  // Two seconds with all four slots, with three of them another one: with its slack, and days that differ, it needs all of them.
+  // Two seconds with all four slots, with three of them another one: with its slack, and days that differ, it needs all
+  // of them.
   const RunResult holder = Mrctl(Naps("holder", Uri("holder1"), 1000, {"-q", "--detach", "--deadline", "4s"}));
   ASSERT_EQ(holder.exit, 0) << holder.err;
   const RunResult second = Mrctl(Naps("holder", Uri("holder2"), 1000, {"-q", "--detach", "--deadline", "4s"}));
@@ -143,8 +144,8 @@ TEST_F(DeadlinesTest, ExplainSaysWhetherADeadlineWouldBeAdmitted) {
   EXPECT_THAT(alone.out, HasSubstr("\"admitted\":true"));
   EXPECT_THAT(alone.out, HasSubstr("\"earlier_runs\":1"));
   EXPECT_THAT(alone.out, HasSubstr("\"needs_slots\":1,"));
-  const RunResult refused = Mrctl({"-o", "json", "explain", "sleep", "--name", "rivals", "--ms", "300", "--tasks",
-                                   "8", "--deadline", "10ms", "--output", Uri("rivals1")});
+  const RunResult refused = Mrctl({"-o", "json", "explain", "sleep", "--name", "rivals", "--ms", "300", "--tasks", "8",
+                                   "--deadline", "10ms", "--output", Uri("rivals1")});
   EXPECT_EQ(refused.exit, 3) << refused.out;
   EXPECT_THAT(refused.out, HasSubstr("\"refusals\":[{\"code\":\"rejected\""));
   EXPECT_FALSE(PathExists(Path("rivals1")));
@@ -177,12 +178,15 @@ TEST_F(DeadlinesTest, ExplainShowsSplitsPlacesAndTimesBySlots) {
   EXPECT_EQ(local.exit, 0) << local.err;
   EXPECT_THAT(local.out, HasSubstr("count"));
   // A local run's output that is there, and an input that would be written over, stand in the way of a submit alone.
-  const RunResult in_the_way = RunMrctl({"explain", "wordcount", "--local", "--input", Path("in"), "--output", Path("explained")});
+  const RunResult in_the_way =
+      RunMrctl({"explain", "wordcount", "--local", "--input", Path("in"), "--output", Path("explained")});
   EXPECT_EQ(in_the_way.exit, 3);
   EXPECT_EQ(in_the_way.out.substr(in_the_way.out.find('\n', in_the_way.out.find('\n') + 1)),
             local.out.substr(local.out.find('\n', local.out.find('\n') + 1)));
-  EXPECT_THAT(in_the_way.err, HasSubstr("would be refused: output " + Path("explained") + " exists and is not empty; name another"));
-  const RunResult itself = Mrctl({"explain", "wordcount", "--overwrite", "--input", Uri("explained"), "--output", Uri("explained")});
+  EXPECT_THAT(in_the_way.err,
+              HasSubstr("would be refused: output " + Path("explained") + " exists and is not empty; name another"));
+  const RunResult itself =
+      Mrctl({"explain", "wordcount", "--overwrite", "--input", Uri("explained"), "--output", Uri("explained")});
   EXPECT_EQ(itself.exit, 3) << itself.out << itself.err;
   EXPECT_THAT(itself.err, HasSubstr("lies in the output"));
   EXPECT_THAT(itself.out, HasSubstr("SPLITS"));

@@ -48,10 +48,10 @@ class DrainTest : public testing::Test {
   }
   // A job of `maps` maps that take some seconds, followed in the background, some of which have begun.
   Process Job(const std::string& output, const std::string& map) {
-    auto job = cluster_->MrctlInBackground({"submit", "stream", "--map", map, "--reduce", "cat", "--reduces", "2",
-                                            "--clone", "off", "--speculation", "off", "--input", "/two0", "--output",
-                                            output},
-                                           "job");
+    auto job =
+        cluster_->MrctlInBackground({"submit", "stream", "--map", map, "--reduce", "cat", "--reduces", "2", "--clone",
+                                     "off", "--speculation", "off", "--input", "/two0", "--output", output},
+                                    "job");
     EXPECT_TRUE(job.ok());
     EXPECT_TRUE(Within(Seconds(30), [&] {
       const RunResult run = Mrctl({"jobs"});
@@ -63,7 +63,8 @@ class DrainTest : public testing::Test {
     size_t n = 0;
     std::error_code gone;
     const std::string directory = cluster_->worker_data(index) + "/blocks";
-    for (std::filesystem::recursive_directory_iterator it(directory, gone), end; !gone && it != end; it.increment(gone)) {
+    for (std::filesystem::recursive_directory_iterator it(directory, gone), end; !gone && it != end;
+         it.increment(gone)) {
       n += it->path().extension() == ".blk" ? 1 : 0;
     }
     return n;

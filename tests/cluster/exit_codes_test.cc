@@ -42,9 +42,8 @@ class OtherRelease {
         if (!peer.valid()) return;
         char buffer[rpc::kHelloBytes];
         (void)::recv(peer.get(), buffer, sizeof buffer, MSG_WAITALL);
-        const auto hello = rpc::EncodeHello({.protocol = protocol,
-                                             .role = rpc::Role::kMaster,
-                                             .refused = static_cast<uint32_t>(Code::kUnavailable)});
+        const auto hello = rpc::EncodeHello(
+            {.protocol = protocol, .role = rpc::Role::kMaster, .refused = static_cast<uint32_t>(Code::kUnavailable)});
         (void)::send(peer.get(), hello.data(), hello.size(), MSG_NOSIGNAL);
       }
     });
@@ -130,7 +129,8 @@ TEST_F(ExitCodesTest, AreAsPublished) {
   const std::vector<Row> rows = {
       {0, "", submit({"sort", "--input", in, "--output", Uri("sorted")}), ""},
       {0, "", {"jobs"}, ""},
-      {1, "job_failed", submit({"stream", "--map", "exit 9", "--max-attempts", "1", "--input", in, "--output", out}), "failed after"},
+      {1, "job_failed", submit({"stream", "--map", "exit 9", "--max-attempts", "1", "--input", in, "--output", out}),
+       "failed after"},
       {2, "invalid_argument", {"jobs", "--bogus"}, "--bogus"},
       {2, "invalid_argument", {"nonsense"}, "nonsense"},
       {2, "invalid_argument", submit({"wordcuont", "--input", in, "--output", out}), "did you mean 'wordcount'"},
@@ -142,7 +142,10 @@ TEST_F(ExitCodesTest, AreAsPublished) {
       {4, "job_killed", {"wait", killed}, "was killed"},
       {5, "unavailable", {"--master", "127.0.0.1:1", "jobs"}, "no master"},
       {5, "unavailable", {"--master", other.address(), "jobs"}, "this program"},
-      {5, "unavailable", {"--master", other.address(), "submit", "wordcount", "--input", "/in", "--output", "/out"}, "this program"},
+      {5,
+       "unavailable",
+       {"--master", other.address(), "submit", "wordcount", "--input", "/in", "--output", "/out"},
+       "this program"},
       {7, "not_found", {"job", "show", "job_99_0099"}, "job_99_0099"},
       {7, "not_found", {"fs", "cat", "/absent"}, "/absent"},
       {7, "not_found", submit({"wordcount", "--input", Uri("absent"), "--output", out}), "absent"},
@@ -168,8 +171,8 @@ TEST_F(ExitCodesTest, AreAsPublished) {
 }
 
 TEST_F(ExitCodesTest, EightIsAMissedDeadlineOfAJobThatSucceeded) {
-  const RunResult run = Mrctl({"submit", "wordcount", "--input", Uri("in"), "--output", Uri("late"), "--deadline", "1ms",
-                               "--best-effort", "--strict-deadline"});
+  const RunResult run = Mrctl({"submit", "wordcount", "--input", Uri("in"), "--output", Uri("late"), "--deadline",
+                               "1ms", "--best-effort", "--strict-deadline"});
   EXPECT_EQ(run.exit, 8) << run.err;
   EXPECT_THAT(run.err, HasSubstr("missed its deadline of 1ms"));
   EXPECT_THAT(ReadParts(Path("late")), testing::Not(testing::IsEmpty()));
@@ -198,7 +201,8 @@ TEST(NotAllowedTest, SixIsForAFileThatMayNotBeReadOrReached) {
   std::ofstream(base / "closed/in") << "a\n";
   std::ofstream(base / "unreadable") << "a\n";
   using std::filesystem::perms;
-  std::filesystem::permissions(base.path(), perms::owner_all | perms::group_exec | perms::others_exec | perms::others_read);
+  std::filesystem::permissions(base.path(),
+                               perms::owner_all | perms::group_exec | perms::others_exec | perms::others_read);
   std::filesystem::permissions(base / "tmp", perms::all);
   for (const char* name : {"closed", "unlisted", "unreadable"}) std::filesystem::permissions(base / name, perms::none);
   // Root may read everything, so then as nobody (65534, as Debian has it).
@@ -212,8 +216,8 @@ TEST(NotAllowedTest, SixIsForAFileThatMayNotBeReadOrReached) {
            {"unreadable", "unreadable cannot be read: Permission denied: the user as whom the master runs (uid "},
            {"unlisted", "unlisted cannot be read: Permission denied"}}) {
     std::vector<std::string> argv = as;
-    argv.insert(argv.end(), {BinaryDirectory() + "/mrctl", "--no-progress", "submit", "--local", "wordcount", "--input", base / input,
-                             "--output", base / "tmp/out"});
+    argv.insert(argv.end(), {BinaryDirectory() + "/mrctl", "--no-progress", "submit", "--local", "wordcount", "--input",
+                             base / input, "--output", base / "tmp/out"});
     const RunResult run = RunProgram(argv, Seconds(60), options);
     EXPECT_EQ(run.exit, 6) << input << ": " << run.err;
     EXPECT_THAT(run.err, HasSubstr(says)) << input;

@@ -19,22 +19,43 @@ class FatPartitionsClusterTest : public testing::Test {
   void SetUp() override {
     ASSERT_TRUE(cluster_.Start().ok());
     // Of left rows three quarters have the key 7, which has no row, one or three on the right side.
-    Shell("cd '" + cluster_.directory() + "' && seq 1 20000 | awk 'BEGIN {print \"id,name\"} "
+    Shell("cd '" + cluster_.directory() +
+          "' && seq 1 20000 | awk 'BEGIN {print \"id,name\"} "
           "{print ($1 % 4 ? 7 : $1 % 997) \",name\" $1}' > l.csv && "
           "seq 1 1500 | awk 'BEGIN {print \"id,city\"} {print $1 % 1301 \",city\" $1}' > r.csv && "
           "echo 7,more >> r.csv && for f in l r; do tail -n +2 $f.csv | sort -t, -k1,1 > $f.sorted; done");
   }
 
   std::vector<std::string> Join(const std::string& type, const std::string& reduces) const {
-    return {"submit", "join", "--type", type, "--left", Uri("l.csv"), "--right", Uri("r.csv"), "--on", "id",
-            "--broadcast-bytes", "0", "--output", Uri(type + reduces), "--conf", "max_split_bytes=20k", "--reduces", reduces};
+    return {"submit",
+            "join",
+            "--type",
+            type,
+            "--left",
+            Uri("l.csv"),
+            "--right",
+            Uri("r.csv"),
+            "--on",
+            "id",
+            "--broadcast-bytes",
+            "0",
+            "--output",
+            Uri(type + reduces),
+            "--conf",
+            "max_split_bytes=20k",
+            "--reduces",
+            reduces};
   }
   // Sorted.
   std::string Answer(const std::string& type) const {
-    const std::string flags = type == "left" ? "-a1 -e '' -o 0,1.2,2.2" : type == "right" ? "-a2 -e '' -o 0,1.2,2.2"
-                              : type == "full" ? "-a1 -a2 -e '' -o 0,1.2,2.2" : type == "anti" ? "-v1" : "";
+    const std::string flags = type == "left"    ? "-a1 -e '' -o 0,1.2,2.2"
+                              : type == "right" ? "-a2 -e '' -o 0,1.2,2.2"
+                              : type == "full"  ? "-a1 -a2 -e '' -o 0,1.2,2.2"
+                              : type == "anti"  ? "-v1"
+                                                : "";
     const std::string right = type == "semi" ? "<(cut -d, -f1 r.sorted | uniq)" : "r.sorted";
-    return SortedLines(Shell("cd '" + cluster_.directory() + "' && bash -c \"join -t, " + flags + " l.sorted " + right + "\""));
+    return SortedLines(
+        Shell("cd '" + cluster_.directory() + "' && bash -c \"join -t, " + flags + " l.sorted " + right + "\""));
   }
   std::string Parts(const std::string& directory) const {
     return SortedLines(ReadParts(cluster_.directory() + "/" + directory));
@@ -76,12 +97,12 @@ TEST_F(FatPartitionsClusterTest, AStepThatReadsWhatSharingTasksWroteReadsAllOfIt
       << "[[step]]\njob = 'join'\nreduces = 6\nargs = ['--left', '" + Uri("l.csv") + "', '--right', '" + Uri("r.csv") +
              "', '--on', 'id', '--broadcast-bytes', '0']\n[[step]]\njob = 'grep'\nargs = ['-e', 'name[0-9]*7,']\n"
              "[[step]]\njob = 'aggregate'\nargs = ['--no-header', '--by', '3', '--agg', 'count']\n";
-  const RunResult run = cluster_.Mrctl({"submit", cluster_.directory() + "/job.toml", "--output", Uri("steps"), "--conf",
-                                        "max_split_bytes=20k"});
+  const RunResult run = cluster_.Mrctl(
+      {"submit", cluster_.directory() + "/job.toml", "--output", Uri("steps"), "--conf", "max_split_bytes=20k"});
   ASSERT_EQ(run.exit, 0) << run.err << cluster_.Logs();
-  EXPECT_EQ(Parts("steps"),
-            SortedLines(Shell("cd '" + cluster_.directory() + "' && join -t, l.sorted r.sorted | grep 'name[0-9]*7,' | "
-                              "awk -F, '{n[$3]++} END {for (c in n) print c \",\" n[c]}'")));
+  EXPECT_EQ(Parts("steps"), SortedLines(Shell("cd '" + cluster_.directory() +
+                                              "' && join -t, l.sorted r.sorted | grep 'name[0-9]*7,' | "
+                                              "awk -F, '{n[$3]++} END {for (c in n) print c \",\" n[c]}'")));
   EXPECT_NE(cluster_.Mrctl({"job", "show", "job_1_0001"}).out.find("partitions are fat"), std::string::npos);
 }
 

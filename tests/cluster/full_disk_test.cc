@@ -37,7 +37,8 @@ class FullDiskTest : public testing::Test {
   std::string Path(const std::string& name) const { return cluster_.directory() + "/" + name; }
   // Much through the shuffle, a line of output: the checksum of all of it.
   RunResult Shuffle(const std::string& out) {
-    return Submit({"stream", "--map", std::string("cat >/dev/null; ") + kMuch, "--reduce", "cksum", "--reduces", "1"}, out);
+    return Submit({"stream", "--map", std::string("cat >/dev/null; ") + kMuch, "--reduce", "cksum", "--reduces", "1"},
+                  out);
   }
   RunResult Submit(std::vector<std::string> args, const std::string& out) {
     args.insert(args.begin(), {"--no-progress", "submit"});
@@ -99,9 +100,9 @@ TEST(InodesTest, WithoutInodesTheJobFailsAndSaysSo) {
   ASSERT_TRUE(started.ok()) << started.ToString();
   ASSERT_TRUE(WriteFileDurably(cluster.directory() + "/in", "a line\n").ok());
   const auto submit = [&](const std::string& out) {
-    return cluster.Mrctl({"--no-progress", "submit", "stream", "--map", std::string("cat >/dev/null; ") + kMuch, "--reduce",
-                          "cksum", "--reduces", "1", "--input", "file://" + cluster.directory() + "/in", "--output",
-                          "file://" + cluster.directory() + "/" + out},
+    return cluster.Mrctl({"--no-progress", "submit", "stream", "--map", std::string("cat >/dev/null; ") + kMuch,
+                          "--reduce", "cksum", "--reduces", "1", "--input", "file://" + cluster.directory() + "/in",
+                          "--output", "file://" + cluster.directory() + "/" + out},
                          Seconds(100));
   };
   disk.FillInodes();

@@ -40,7 +40,8 @@ TEST_F(GoldenTest, Shakespeare) {
   const std::string in = "file://" + Data("text-shakespeare/tinyshakespeare.txt.gz");
   EXPECT_EQ(Sha256(SortedLines(Run({"wordcount", "--conf", "letters=true", "--input", in}))),
             "bd6cba6f33b6424c11e5a93606a21bf10dc4e5831914edc8747ffe31871d630f");
-  EXPECT_EQ(Sha256(Run({"sort", "--input", in, "--reduces", "3"})), "4411bc6a2e5632b22e89bc143d144b847cd598b4d16dca994dd23a2b132734ae");
+  EXPECT_EQ(Sha256(Run({"sort", "--input", in, "--reduces", "3"})),
+            "4411bc6a2e5632b22e89bc143d144b847cd598b4d16dca994dd23a2b132734ae");
   EXPECT_EQ(Run({"grep", "-c", "-e", "ROMEO", "--input", in}), "163\n");
 }
 
@@ -58,7 +59,8 @@ TEST_F(GoldenTest, ReviewsByVendor) {
   Shell("zcat '" + Data("elastic-examples/anonreviews.csv.gz") + "' > '" + Path("reviews.csv") + "'");
   const std::string head = Shell("head -2 '" + Path("reviews.csv") + "'");
   ASSERT_NE(head.find(','), std::string::npos) << head;
-  const std::string got = Run({"aggregate", "--by", "vendorId", "--agg", "count,sum(rating)", "--input", Uri("reviews.csv")});
+  const std::string got =
+      Run({"aggregate", "--by", "vendorId", "--agg", "count,sum(rating)", "--input", Uri("reviews.csv")});
   EXPECT_TRUE(WriteFileDurably(Path("got"), got).ok());
   EXPECT_EQ(Shell("sort -t, -k1,1n '" + Path("got") + "' | tr , '\\t' | sha256sum").substr(0, 64),
             "06233645d19693521c87869a89972b60a44da11634ad25c850f6aa14499656f4")
@@ -66,14 +68,16 @@ TEST_F(GoldenTest, ReviewsByVendor) {
 }
 
 TEST_F(GoldenTest, EventsOfStructuredLogs) {
-  EXPECT_EQ(SortedLines(Run({"aggregate", "--by", "EventId", "--input", "file://" + Data("loghub/HDFS_2k.log_structured.csv.gz")})),
-            SortedLines("E6,314\nE10,311\nE11,292\nE13,292\nE9,263\nE8,224\nE7,115\nE1,80\nE3,80\nE14,20\nE4,5\nE12,2\nE2,1\nE5,1\n"));
+  EXPECT_EQ(SortedLines(Run(
+                {"aggregate", "--by", "EventId", "--input", "file://" + Data("loghub/HDFS_2k.log_structured.csv.gz")})),
+            SortedLines("E6,314\nE10,311\nE11,292\nE13,292\nE9,263\nE8,224\nE7,115\nE1,80\nE3,80\nE14,20\nE4,5\nE12,"
+                        "2\nE2,1\nE5,1\n"));
 }
 
 TEST_F(GoldenTest, DeparturesByCountry) {
   // Routes column 4 is the source airport, airports column 1 its id and column 4 its country.
-  Run({"join", "--no-header", "--left", "file://" + Data("openflights/airports.dat.gz"), "--right", "file://" + Data("openflights/routes.dat.gz"),
-       "--left-on", "1", "--right-on", "4"},
+  Run({"join", "--no-header", "--left", "file://" + Data("openflights/airports.dat.gz"), "--right",
+       "file://" + Data("openflights/routes.dat.gz"), "--left-on", "1", "--right-on", "4"},
       "flights");
   // Of the joined rows: the id, 13 columns of the airport, so its country is the fourth.
   const std::string got = Run({"aggregate", "--no-header", "--by", "4", "--input", Uri("flights")});

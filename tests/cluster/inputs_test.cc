@@ -38,12 +38,12 @@ class InputsTest : public testing::Test {
   Result<Process> Submit(const std::string& input, const std::string& output, std::vector<std::string> options = {},
                          bool fails = false) const {
     const std::string fail = fails ? "if mkdir '" + Path("failed") + "' 2>/dev/null; then exit 3; fi; " : "";
-    const std::string map = "touch '" + Path("began") + "'; until [ -e '" + Path("gate") + "' ]; do sleep 0.02; done; " +
-                            fail + "cat";
+    const std::string map =
+        "touch '" + Path("began") + "'; until [ -e '" + Path("gate") + "' ]; do sleep 0.02; done; " + fail + "cat";
     std::vector<std::string> args = {"--no-progress", "submit", "--conf", "max_split_bytes=20k"};
     args.insert(args.end(), options.begin(), options.end());
-    for (const std::string& arg : std::vector<std::string>{"stream", "--map", map, "--reduce", "cat", "--input", input,
-                                                           "--output", output}) {
+    for (const std::string& arg :
+         std::vector<std::string>{"stream", "--map", map, "--reduce", "cat", "--input", input, "--output", output}) {
       args.push_back(arg);
     }
     return cluster_.MrctlInBackground(args, "job");
@@ -66,7 +66,8 @@ class InputsTest : public testing::Test {
   }
   // Blocks of all files on all workers, as their directories have them.
   int BlocksOnDisk() const {
-    return std::stoi(Shell("find '" + cluster_.worker_data(0) + "' '" + cluster_.worker_data(1) + "' -name '*.blk' | wc -l"));
+    return std::stoi(
+        Shell("find '" + cluster_.worker_data(0) + "' '" + cluster_.worker_data(1) + "' -name '*.blk' | wc -l"));
   }
 
   Cluster cluster_;
@@ -103,16 +104,18 @@ TEST_P(StoredInputsTest, AreReadAsTheyWerePlanned) {
   Mrctl({"fs", "rm", "-r", "/out"});
   const int left = args[1] == "rm" ? 0 : 2;
   Shell("until [ $(find '" + cluster_.worker_data(0) + "' '" + cluster_.worker_data(1) +
-        "' -name '*.blk' | wc -l) -eq " + std::to_string(left) + " ]; do sleep 0.05; done", Seconds(60));
+            "' -name '*.blk' | wc -l) -eq " + std::to_string(left) + " ]; do sleep 0.05; done",
+        Seconds(60));
   EXPECT_EQ(BlocksOnDisk(), left);
 }
 
-INSTANTIATE_TEST_SUITE_P(, StoredInputsTest, testing::Values(
-    StoredChange{"Replaced", {"fs", "put", "--overwrite", "NEW", "/in"}, false, true},
-    StoredChange{"ReplacedUnderClones", {"fs", "put", "--overwrite", "NEW", "/in"}, true},
-    StoredChange{"Removed", {"fs", "rm", "/in"}, true, true},
-    StoredChange{"RemovedBeforeTheMasterRestarts", {"fs", "rm", "/in"}, false, false, true},
-    StoredChange{"Renamed", {"fs", "mv", "/in", "/elsewhere"}, false, true}),
+INSTANTIATE_TEST_SUITE_P(
+    , StoredInputsTest,
+    testing::Values(StoredChange{"Replaced", {"fs", "put", "--overwrite", "NEW", "/in"}, false, true},
+                    StoredChange{"ReplacedUnderClones", {"fs", "put", "--overwrite", "NEW", "/in"}, true},
+                    StoredChange{"Removed", {"fs", "rm", "/in"}, true, true},
+                    StoredChange{"RemovedBeforeTheMasterRestarts", {"fs", "rm", "/in"}, false, false, true},
+                    StoredChange{"Renamed", {"fs", "mv", "/in", "/elsewhere"}, false, true}),
     [](const auto& info) { return info.param.name; });
 
 struct LocalChange {
@@ -154,21 +157,32 @@ TEST_P(LocalInputsTest, AChangeFailsTheJobAndIsNamed) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, LocalInputsTest, testing::Values(
-    LocalChange{"Replaced", "cp new next && mv next in", 1, "it was replaced"},
-    LocalChange{"Removed", "rm in", 1, "it was removed or renamed"},
-    LocalChange{"Renamed", "mv in elsewhere", 1, "it was removed or renamed"},
-    LocalChange{"Truncated", "truncate -s 70000 in", 1, "it became shorter (70000 bytes, planned 80000)"},
-    LocalChange{"WrittenInPlace", "dd if=new of=in conv=notrunc status=none", 1, "it was written to"},
-    LocalChange{"Appended", "cat new >> in", 0, "grew while the job ran"},
-    LocalChange{"AppendedAndStrict", "cat new >> in", 1, "it grew (160000 bytes, planned 80000)", false,
-                {"--strict-inputs"}},
-    // One split, open when its file changes: found when the attempt ends.
-    LocalChange{"CompressedAndWrittenInPlace", "touch in.gz", 1, "it was written to", false, {}, "in.gz"},
-    LocalChange{"CompressedAndAppended", "cat in.gz >> in.gz.more; cat in.gz.more >> in.gz", 0, "grew while the job ran",
-                false, {}, "in.gz"},
-    LocalChange{"ReplacedUnderALocalRun", "cp new next && mv next in", 1, "it was replaced", true},
-    LocalChange{"AppendedUnderALocalRun", "cat new >> in", 0, "grew while the job ran", true}),
+INSTANTIATE_TEST_SUITE_P(
+    , LocalInputsTest,
+    testing::Values(
+        LocalChange{"Replaced", "cp new next && mv next in", 1, "it was replaced"},
+        LocalChange{"Removed", "rm in", 1, "it was removed or renamed"},
+        LocalChange{"Renamed", "mv in elsewhere", 1, "it was removed or renamed"},
+        LocalChange{"Truncated", "truncate -s 70000 in", 1, "it became shorter (70000 bytes, planned 80000)"},
+        LocalChange{"WrittenInPlace", "dd if=new of=in conv=notrunc status=none", 1, "it was written to"},
+        LocalChange{"Appended", "cat new >> in", 0, "grew while the job ran"},
+        LocalChange{"AppendedAndStrict",
+                    "cat new >> in",
+                    1,
+                    "it grew (160000 bytes, planned 80000)",
+                    false,
+                    {"--strict-inputs"}},
+        // One split, open when its file changes: found when the attempt ends.
+        LocalChange{"CompressedAndWrittenInPlace", "touch in.gz", 1, "it was written to", false, {}, "in.gz"},
+        LocalChange{"CompressedAndAppended",
+                    "cat in.gz >> in.gz.more; cat in.gz.more >> in.gz",
+                    0,
+                    "grew while the job ran",
+                    false,
+                    {},
+                    "in.gz"},
+        LocalChange{"ReplacedUnderALocalRun", "cp new next && mv next in", 1, "it was replaced", true},
+        LocalChange{"AppendedUnderALocalRun", "cat new >> in", 0, "grew while the job ran", true}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

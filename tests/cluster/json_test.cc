@@ -85,7 +85,9 @@ std::vector<Case> Cases() {
       {"completion", {"fish"}, "error", 2},
       {"version", {}, "release"},
       {"explain", {"wordcount", "--input", "/data/b", "--output", "/data/e"}, "plan"},
-      {"explain", {"join", "--left", "/data/b", "--right", "/data/b", "--on", "1", "--no-header", "--output", "/data/e"}, "plan"},
+      {"explain",
+       {"join", "--left", "/data/b", "--right", "/data/b", "--on", "1", "--no-header", "--output", "/data/e"},
+       "plan"},
       {"submit", {"wordcount", "--input", "/data/b", "--output", "/data/e"}, "job"},
       {"submit", {"wordcount", "--input", "/data/b", "--output", "/data/e"}, "error", 3},
       {"submit",
@@ -93,7 +95,8 @@ std::vector<Case> Cases() {
        "job",
        1},
       {"submit",
-       {"--local", "stream", "--map", "echo reporter:counter:g,n,1 >&2; cat", "--input", "books.txt", "--output", "local"},
+       {"--local", "stream", "--map", "echo reporter:counter:g,n,1 >&2; cat", "--input", "books.txt", "--output",
+        "local"},
        "job"},
       {"submit", {"--detach", "sleep", "--ms", "1", "--tasks", "1", "--output", "/data/g"}, "job"},
       {"submit", {"nonsense", "--output", "/data/h"}, "error", 2},
@@ -146,9 +149,13 @@ TEST_F(JsonTest, EachVerbPrintsOneDocumentOfItsSchema) {
 }
 
 TEST_F(JsonTest, ErrorsAreDocumentsToo) {
-  for (const auto& [args, exit] : std::vector<std::pair<std::vector<std::string>, int>>{
-           {{"nonsense"}, 2}, {{"jobs", "--nonsense"}, 2}, {{"job", "show"}, 2}, {{"job", "show", "x"}, 2},
-           {{"job", "show", "job_9_0009"}, 7}, {{"--timeout", "soon", "jobs"}, 2}}) {
+  for (const auto& [args, exit] :
+       std::vector<std::pair<std::vector<std::string>, int>>{{{"nonsense"}, 2},
+                                                             {{"jobs", "--nonsense"}, 2},
+                                                             {{"job", "show"}, 2},
+                                                             {{"job", "show", "x"}, 2},
+                                                             {{"job", "show", "job_9_0009"}, 7},
+                                                             {{"--timeout", "soon", "jobs"}, 2}}) {
     std::vector<std::string> all = {"-o", "json"};
     all.insert(all.end(), args.begin(), args.end());
     const RunResult run = prepared_->Mrctl(all);

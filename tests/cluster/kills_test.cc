@@ -19,7 +19,6 @@
 namespace mr::test {
 namespace {
 
-
 // A cluster whose workers die, one of them and once, when they pass `point` for the n-th time.
 class FaultedCluster {
  public:
@@ -43,9 +42,9 @@ class FaultedCluster {
 void ExpectSortStaysRight(Cluster& cluster, const std::string& where) {
   const std::string dir = cluster.directory();
   WriteWords(dir + "/in", 60'000, 3);
-  const RunResult run = cluster.Mrctl({"submit", "sort", "--input", "file://" + dir + "/in", "--output",
-                                       "file://" + dir + "/out", "--reduces", "4"},
-                                      Seconds(120));
+  const RunResult run = cluster.Mrctl(
+      {"submit", "sort", "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/out", "--reduces", "4"},
+      Seconds(120));
   ASSERT_EQ(run.exit, 0) << where << "\n" << run.err << cluster.Logs();
   EXPECT_EQ(ReadParts(dir + "/out"), Shell("sort '" + dir + "/in'")) << where;
 }
@@ -83,8 +82,8 @@ TEST(KillTest, ARandomWorkerAtARandomMomentChangesNoAnswer) {
       std::this_thread::sleep_for(delay);  // the moment is what is random here
       cluster.KillWorker(victim);
     });
-    ExpectSortStaysRight(cluster, "worker " + std::to_string(victim) + " after " +
-                                      std::to_string(delay.count()) + " ms");
+    ExpectSortStaysRight(cluster,
+                         "worker " + std::to_string(victim) + " after " + std::to_string(delay.count()) + " ms");
     killer.join();
     if (HasFatalFailure()) return;
   }
@@ -129,9 +128,10 @@ TEST(KillTest, AWorkerThatWasGivenUpComesBackAsTheSameProcess) {
   // The second time with a job whose attempts hang on the stopped one, and are made again elsewhere.
   for (int round = 0; round < 2; ++round) {
     const std::string out = dir + "/out" + std::to_string(round);
-    auto follower = cluster.MrctlInBackground({"submit", "stream", "--map", "sleep 1; cat", "--reduce", "sort", "--reduces", "3",
-                                               "--input", "file://" + dir + "/in", "--output", "file://" + out},
-                                              "follower" + std::to_string(round));
+    auto follower =
+        cluster.MrctlInBackground({"submit", "stream", "--map", "sleep 1; cat", "--reduce", "sort", "--reduces", "3",
+                                   "--input", "file://" + dir + "/in", "--output", "file://" + out},
+                                  "follower" + std::to_string(round));
     ASSERT_TRUE(follower.ok());
     const Instant limit = Now() + Seconds(20);
     while (cluster.Mrctl({"jobs"}).out.find("RUNNING") == std::string::npos && Now() < limit) {
@@ -149,7 +149,8 @@ TEST(KillTest, AWorkerThatWasGivenUpComesBackAsTheSameProcess) {
     EXPECT_NE(cluster.Logs(1000).find("the master had given this worker up"), std::string::npos) << cluster.Logs();
   }
   // It works: with three workers of one slot, three sleepers run at once.
-  const RunResult work = cluster.Mrctl({"submit", "sleep", "--ms", "1500", "--tasks", "3", "--output", "file://" + dir + "/slept"});
+  const RunResult work =
+      cluster.Mrctl({"submit", "sleep", "--ms", "1500", "--tasks", "3", "--output", "file://" + dir + "/slept"});
   EXPECT_EQ(work.exit, 0) << work.err;
   EXPECT_NE(cluster.Mrctl({"workers"}).out.find("live"), std::string::npos);
 }
@@ -157,7 +158,8 @@ TEST(KillTest, AWorkerThatWasGivenUpComesBackAsTheSameProcess) {
 TEST(KillTest, AJobOutlivesTheClientThatFollowsIt) {
   Cluster cluster({.workers = 2, .slots = 2});
   ASSERT_TRUE(cluster.Start().ok());
-  auto follower = cluster.MrctlInBackground({"submit", "sleep", "--ms", "1500", "--output", "file://" + cluster.directory() + "/out"}, "follower");
+  auto follower = cluster.MrctlInBackground(
+      {"submit", "sleep", "--ms", "1500", "--output", "file://" + cluster.directory() + "/out"}, "follower");
   ASSERT_TRUE(follower.ok());
   std::string job;
   const Instant limit = Now() + Seconds(20);

@@ -109,8 +109,8 @@ TEST_F(LocalTest, AFailureNamesNoCommandForAClusterThatIsGone) {
 
 TEST_F(LocalTest, AFailureSaysHowToKeepTheLogsAndTheJsonNamesNoneThatAreGone) {
   WriteBible(Path("in"), 2'000);
-  const std::vector<std::string> job = {"stream", "--map", "echo reason >&2; exit 3", "--max-attempts", "1", "--input", "in",
-                                        "--output", "out"};
+  const std::vector<std::string> job = {
+      "stream", "--map", "echo reason >&2; exit 3", "--max-attempts", "1", "--input", "in", "--output", "out"};
   const RunResult run = Run(job);
   EXPECT_EQ(run.exit, 1) << run.err;
   EXPECT_THAT(run.err, HasSubstr("next: run it again with --keep-logs DIRECTORY"));
@@ -132,8 +132,8 @@ TEST_F(LocalTest, AFailureSaysHowToKeepTheLogsAndTheJsonNamesNoneThatAreGone) {
 
 TEST_F(LocalTest, CountersAndSkippedRecordsAreShownAtTheEnd) {
   WriteBible(Path("in"), 2'000);
-  const std::vector<std::string> job = {"stream", "--map", "echo reporter:counter:my,seen,3 >&2; cat", "--input", "in", "--output", "out",
-                                        "--overwrite"};
+  const std::vector<std::string> job = {
+      "stream", "--map", "echo reporter:counter:my,seen,3 >&2; cat", "--input", "in", "--output", "out", "--overwrite"};
   const RunResult run = Run(job);
   EXPECT_EQ(run.exit, 0) << run.err;
   EXPECT_THAT(run.err, testing::ContainsRegex("GROUP +NAME +VALUE\nmy +seen +3\n"));
@@ -143,10 +143,12 @@ TEST_F(LocalTest, CountersAndSkippedRecordsAreShownAtTheEnd) {
   EXPECT_THAT(Run(as_json).out,
               HasSubstr("\"counters\":[{\"id\":\"my/seen\",\"group\":\"my\",\"name\":\"seen\",\"value\":3}]"));
   ASSERT_TRUE(WriteFileDurably(Path("table.csv"), "city,amount\na,1\nb\na,2\n").ok());
-  const RunResult skipped = Run({"--max-bad-records", "3", "aggregate", "--by", "city", "--agg", "count", "--input", "table.csv",
-                                 "--output", "table.out"});
+  const RunResult skipped = Run({"--max-bad-records", "3", "aggregate", "--by", "city", "--agg", "count", "--input",
+                                 "table.csv", "--output", "table.out"});
   EXPECT_EQ(skipped.exit, 0) << skipped.err;
-  EXPECT_THAT(skipped.err, testing::ContainsRegex("1 bad record was skipped, 2 B of the input\n  .*table.csv, byte 16: the row has 1 fields"));
+  EXPECT_THAT(skipped.err,
+              testing::ContainsRegex(
+                  "1 bad record was skipped, 2 B of the input\n  .*table.csv, byte 16: the row has 1 fields"));
 }
 
 TEST_F(LocalTest, TheSecondOfTwoRunsWithOneOutputIsRefused) {
@@ -272,7 +274,8 @@ TEST_F(LocalTest, RefusesBadInputBeforeAnythingStarts) {
   const RunResult mistyped = Run({"grep", "--inputt", "in", "-e", "a"});
   EXPECT_EQ(mistyped.exit, 2);
   EXPECT_THAT(mistyped.err, HasSubstr("did you mean submit's own --input?")) << "also behind JOB";
-  EXPECT_THAT(Run({"wordcount", "in.txt"}).err, HasSubstr("inputs are given as --input FILE; mrctl submit wordcount --help"));
+  EXPECT_THAT(Run({"wordcount", "in.txt"}).err,
+              HasSubstr("inputs are given as --input FILE; mrctl submit wordcount --help"));
   EXPECT_EQ(Run({"grep", "-e", "(", "--input", "in"}).exit, 2);
   EXPECT_EQ(Run({"wordcount", "--format", "texd", "--input", "in"}).exit, 2);
   EXPECT_EQ(Run({"--lib", "in", "wordcount", "--input", "in"}).exit, 2);

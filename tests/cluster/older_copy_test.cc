@@ -125,7 +125,8 @@ TEST(JournalDiskTest, TheDoctorWarnsWhenATenthIsLeft) {
   SmallDisk disk(cluster.master_data(), "64m");
   if (!disk.mounted()) GTEST_SKIP() << "no right to mount a small file system";
   ASSERT_TRUE(cluster.Start().ok());
-  EXPECT_THAT(cluster.Mrctl({"doctor"}).out, ContainsRegex("ok    journal     nothing is missing, its disk has .* free"));
+  EXPECT_THAT(cluster.Mrctl({"doctor"}).out,
+              ContainsRegex("ok    journal     nothing is missing, its disk has .* free"));
   ASSERT_TRUE(disk.Fill(6 << 20));
   EXPECT_THAT(cluster.Mrctl({"doctor"}).out, ContainsRegex("warn  journal     its disk has .* free; when it is full"));
   disk.Free();

@@ -52,7 +52,8 @@ TEST_F(OperateTest, DoctorSaysWhatIsWrongAndWhatToDo) {
   ASSERT_EQ(Mrctl({"worker", "drain", "w2"}).exit, 0);
   RunResult run = Mrctl({"doctor"});
   EXPECT_EQ(run.exit, 0) << "a warning is no failure";
-  EXPECT_THAT(run.out, ContainsRegex("warn  workers     1 live, draining: w2( .safe to stop.)?\n *next: .*worker undrain w2"));
+  EXPECT_THAT(run.out,
+              ContainsRegex("warn  workers     1 live, draining: w2( .safe to stop.)?\n *next: .*worker undrain w2"));
   ASSERT_EQ(Mrctl({"worker", "drain", "w1"}).exit, 0);
   run = Mrctl({"doctor"});
   EXPECT_EQ(run.exit, 1) << run.out;
@@ -128,7 +129,8 @@ TEST(CompletionTest, NamesOfFilesStayWholeWhateverIsInThem) {
   EXPECT_EQ(files("mrctl submit --input '\"a '"), "<a b>");
   EXPECT_EQ(files("mrctl submit --files 'c'"), "<c>") << "PATH[#NAME]";
   // What is typed next expands globs as before.
-  EXPECT_EQ(Completed("mrctl submit --input 'c'", "case $- in *f*) echo off ;; *) echo on ;; esac", directory.path()), "on\n");
+  EXPECT_EQ(Completed("mrctl submit --input 'c'", "case $- in *f*) echo off ;; *) echo on ;; esac", directory.path()),
+            "on\n");
 }
 
 TEST(CompletionTest, ZshRunsTheSameByItsBashcompinit) {
@@ -262,8 +264,8 @@ TEST_F(OperateTest, TopPrintsOnceWithoutATerminalAndGoesOnAtOne) {
   SpawnOptions options;
   options.stdout_path = ptsname(terminal.get());
   options.env = {"TERM=xterm"};
-  auto top = Process::Spawn(
-      {BinaryDirectory() + "/mrctl", "--master", prepared_->cluster().master_address(), "top"}, options);
+  auto top =
+      Process::Spawn({BinaryDirectory() + "/mrctl", "--master", prepared_->cluster().master_address(), "top"}, options);
   ASSERT_TRUE(top.ok());
   std::string seen;
   const Instant limit = Now() + Seconds(20);
@@ -275,8 +277,10 @@ TEST_F(OperateTest, TopPrintsOnceWithoutATerminalAndGoesOnAtOne) {
   while (screens() < 2 && Now() < limit) {
     char piece[4096];
     const ssize_t n = read(terminal.get(), piece, sizeof piece);
-    if (n > 0) seen.append(piece, static_cast<size_t>(n));
-    else usleep(5000);
+    if (n > 0)
+      seen.append(piece, static_cast<size_t>(n));
+    else
+      usleep(5000);
   }
   EXPECT_GE(screens(), 2u) << seen;
   EXPECT_THAT(seen, HasSubstr("workers live"));

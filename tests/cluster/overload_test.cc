@@ -141,9 +141,8 @@ TEST(OverloadTest, AcceptsThatFailArePausedLoggedOnceAndTriedAgain) {
     pid_t pid;
     uint16_t rpc, http;
   };
-  const Daemon daemons[] = {
-      {"master", cluster.master_pid(), cluster.master_port(), cluster.master_http_port()},
-      {"worker-0", cluster.worker_pid(0), cluster.worker_port(0), cluster.worker_http_port(0)}};
+  const Daemon daemons[] = {{"master", cluster.master_pid(), cluster.master_port(), cluster.master_http_port()},
+                            {"worker-0", cluster.worker_pid(0), cluster.worker_port(0), cluster.worker_http_port(0)}};
   for (const Daemon& d : daemons) {
     ASSERT_TRUE(Until([&] { return Ready(d.http); })) << cluster.Logs();
     const UniqueFd kept = Connect(d.http);
@@ -192,29 +191,33 @@ class DeafReader {
  public:
   DeafReader(uint16_t port, uint64_t id, uint32_t generation) {
     const Status asked = rpc::WaitForLoop<Status>(loop_, [this, port, id, generation] {
-      return loop_.io().provider->getNetwork().parseAddress("127.0.0.1", port).then([](kj::Own<kj::NetworkAddress> a) {
-        auto connected = a->connect();
-        return connected.attach(kj::mv(a));
-      }).then([this, id, generation](kj::Own<kj::AsyncIoStream> stream) {
-        stream_ = kj::mv(stream);
-        auto hello = kj::heap(rpc::EncodeHello({.role = rpc::Role::kData}));
-        auto written = stream_->write(hello->data(), hello->size());
-        return written.attach(kj::mv(hello)).then([this] {
-          return stream_->read(reply_.data(), reply_.size());
-        }).then([this, id, generation] {
-          out_ = kj::heap<Deaf>(*stream_);
-          client_ = kj::heap<capnp::TwoPartyClient>(*out_);
-          auto server = client_->bootstrap().castAs<rpc::DataServer>();
-          for (int i = 0; i < 1000; ++i) {
-            auto request = server.readBlockRequest();
-            request.setId(id);
-            request.setGeneration(generation);
-            request.setLength(1 << 20);
-            loop_.Spawn(request.send().ignoreResult().catch_([](kj::Exception&&) {}));
-          }
-          return Status::Ok();
-        });
-      });
+      return loop_.io()
+          .provider->getNetwork()
+          .parseAddress("127.0.0.1", port)
+          .then([](kj::Own<kj::NetworkAddress> a) {
+            auto connected = a->connect();
+            return connected.attach(kj::mv(a));
+          })
+          .then([this, id, generation](kj::Own<kj::AsyncIoStream> stream) {
+            stream_ = kj::mv(stream);
+            auto hello = kj::heap(rpc::EncodeHello({.role = rpc::Role::kData}));
+            auto written = stream_->write(hello->data(), hello->size());
+            return written.attach(kj::mv(hello))
+                .then([this] { return stream_->read(reply_.data(), reply_.size()); })
+                .then([this, id, generation] {
+                  out_ = kj::heap<Deaf>(*stream_);
+                  client_ = kj::heap<capnp::TwoPartyClient>(*out_);
+                  auto server = client_->bootstrap().castAs<rpc::DataServer>();
+                  for (int i = 0; i < 1000; ++i) {
+                    auto request = server.readBlockRequest();
+                    request.setId(id);
+                    request.setGeneration(generation);
+                    request.setLength(1 << 20);
+                    loop_.Spawn(request.send().ignoreResult().catch_([](kj::Exception&&) {}));
+                  }
+                  return Status::Ok();
+                });
+          });
     });
     EXPECT_TRUE(asked.ok()) << asked.ToString();
   }
@@ -244,8 +247,8 @@ class DeafReader {
 };
 
 TEST(OverloadTest, APeerThatDoesNotReadCostsLittleMemoryAndIsDisconnected) {
-  Cluster cluster({.workers = 1, .slots = 1, .master_flags = {"--send_timeout=2s"},
-                   .worker_flags = {"--send_timeout=2s"}});
+  Cluster cluster(
+      {.workers = 1, .slots = 1, .master_flags = {"--send_timeout=2s"}, .worker_flags = {"--send_timeout=2s"}});
   ASSERT_TRUE(cluster.Start().ok());
   WriteBible(cluster.directory() + "/block", 2 << 20);
   const RunResult put = cluster.Mrctl({"fs", "put", cluster.directory() + "/block", "/block"});
@@ -262,7 +265,8 @@ TEST(OverloadTest, APeerThatDoesNotReadCostsLittleMemoryAndIsDisconnected) {
       most = std::max(most, MemoryKib(cluster.worker_pid(0)));
       metrics = HttpGet(cluster.worker_http_port(0), "/metrics");
       return Metric(metrics, "mr_connections_closed_total{reason=\"slow\"}") == 1;
-    })) << metrics << cluster.Logs();
+    })) << metrics
+        << cluster.Logs();
   }
   // 32 replies of 1 MiB wait at most; 1,000 were asked for.
   EXPECT_LT(most - before, 128u << 10) << "KiB";
@@ -294,17 +298,20 @@ void Plant(const std::string& path, int hours) {
 }
 
 TEST(OverloadTest, OldLogsOfAttemptsThatRunStay) {
-  Cluster cluster({.workers = 1, .slots = 2, .worker_flags = {"--log_bytes=1k", "--log_age=8h", "--housekeeping=100ms"}});
+  Cluster cluster(
+      {.workers = 1, .slots = 2, .worker_flags = {"--log_bytes=1k", "--log_age=8h", "--housekeeping=100ms"}});
   ASSERT_TRUE(cluster.Start().ok());
   ASSERT_TRUE(WriteFileDurably(cluster.directory() + "/in", "a line\n").ok());
   const std::string in = "file://" + cluster.directory() + "/in", out = "file://" + cluster.directory() + "/out";
-  const auto map = cluster.MrctlInBackground({"submit", "stream", "--map", "echo a >&2; sleep 1000", "--input", in, "--output",
-                                              out + "1"}, "map");
+  const auto map = cluster.MrctlInBackground(
+      {"submit", "stream", "--map", "echo a >&2; sleep 1000", "--input", in, "--output", out + "1"}, "map");
   const std::string log = cluster.worker_data(0) + "/log/", of_map = log + "attempt_1_0001_0_m_000000_1",
                     of_reduce = log + "attempt_1_0002_1_r_000000_1";
   EXPECT_TRUE(Until([&] { return FileSize(of_map).ok() && *FileSize(of_map) > 0; }));
-  const auto reduce = cluster.MrctlInBackground({"submit", "stream", "--map", "cat", "--reduce", "echo b >&2; sleep 1000",
-                                                 "--reduces", "1", "--input", in, "--output", out + "2"}, "reduce");
+  const auto reduce =
+      cluster.MrctlInBackground({"submit", "stream", "--map", "cat", "--reduce", "echo b >&2; sleep 1000", "--reduces",
+                                 "1", "--input", in, "--output", out + "2"},
+                                "reduce");
   EXPECT_TRUE(Until([&] { return FileSize(of_reduce).ok() && *FileSize(of_reduce) > 0; }));
   Age(of_map, 9);
   Age(of_reduce, 9);
@@ -324,8 +331,8 @@ TEST(OverloadTest, LogsOfTheLastMinutesAreKeptWithinTheirSizeToo) {
 }
 
 TEST(OverloadTest, OldLogsAndLibrariesOfAWorkerGo) {
-  Cluster cluster({.workers = 1, .slots = 1,
-                   .worker_flags = {"--log_bytes=3k", "--log_age=8h", "--lib_bytes=1m", "--lib_age=4h"}});
+  Cluster cluster(
+      {.workers = 1, .slots = 1, .worker_flags = {"--log_bytes=3k", "--log_age=8h", "--lib_bytes=1m", "--lib_age=4h"}});
   ASSERT_TRUE(cluster.Start().ok());
   cluster.KillWorker(0);
   const std::string log = cluster.worker_data(0) + "/log/", lib = cluster.worker_data(0) + "/lib/";

@@ -57,7 +57,8 @@ TEST(PortsTest, RandomBytesOnEveryPortHurtNobody) {
       const auto hello = rpc::EncodeHello({.role = static_cast<rpc::Role>(1 + rng.Below(4))});
       bytes.insert(0, reinterpret_cast<const char*>(hello.data()), hello.size());
     }
-    for (const uint16_t port : ports) EXPECT_TRUE(SendUntilClosed(port, bytes)) << "port " << port << " round " << round;
+    for (const uint16_t port : ports)
+      EXPECT_TRUE(SendUntilClosed(port, bytes)) << "port " << port << " round " << round;
   }
   WriteBible(cluster.directory() + "/in", 50'000);
   const RunResult run = cluster.Mrctl({"submit", "wordcount", "--input", "file://" + cluster.directory() + "/in",

@@ -47,7 +47,8 @@ size_t Files(const std::string& directory, const std::string& extension) {
 std::string IdOf(const Cluster& cluster, int index) {
   std::istringstream lines(cluster.Mrctl({"workers"}).out);
   for (std::string line; std::getline(lines, line);) {
-    if (line.find(":" + std::to_string(cluster.worker_port(index))) != std::string::npos) return line.substr(0, line.find(' '));
+    if (line.find(":" + std::to_string(cluster.worker_port(index))) != std::string::npos)
+      return line.substr(0, line.find(' '));
   }
   return "";
 }
@@ -98,18 +99,22 @@ class LostOutputTest : public testing::Test {
         "follower");
     ASSERT_TRUE(follower.ok());
     follower_ = std::make_unique<Process>(std::move(*follower));
-    ASSERT_TRUE(Within(Seconds(30), [&] {
-      const std::string tasks = cluster_.Mrctl({"job", "tasks", "job_1_0001"}).out;
-      std::istringstream lines(tasks);
-      for (std::string line; std::getline(lines, line);) {
-        if (line.find("_r_000000") == std::string::npos || line.find("committed") == std::string::npos) continue;
-        for (int i = 0; i < 2; ++i) {
-          // Whoever has a block has the part: nothing else is in the block store.
-          if (Files(cluster_.worker_data(i) + "/blocks", ".blk") > 0) holder_ = i;
-        }
-      }
-      return holder_ >= 0;
-    })) << cluster_.Mrctl({"job", "tasks", "job_1_0001"}).out << cluster_.Logs();
+    ASSERT_TRUE(Within(Seconds(30),
+                       [&] {
+                         const std::string tasks = cluster_.Mrctl({"job", "tasks", "job_1_0001"}).out;
+                         std::istringstream lines(tasks);
+                         for (std::string line; std::getline(lines, line);) {
+                           if (line.find("_r_000000") == std::string::npos ||
+                               line.find("committed") == std::string::npos)
+                             continue;
+                           for (int i = 0; i < 2; ++i) {
+                             // Whoever has a block has the part: nothing else is in the block store.
+                             if (Files(cluster_.worker_data(i) + "/blocks", ".blk") > 0) holder_ = i;
+                           }
+                         }
+                         return holder_ >= 0;
+                       }))
+        << cluster_.Mrctl({"job", "tasks", "job_1_0001"}).out << cluster_.Logs();
   }
   void GoOn() { ASSERT_TRUE(WriteFileDurably(cluster_.directory() + "/go", "").ok()); }
 
@@ -170,15 +175,18 @@ TEST(RedundancyTest, DamageThatALocalReadFindsIsMendedAndQuarantineIsEmptied) {
   // Maps read their splits where these are: no client reads the damaged replicas.
   const RunResult run = cluster.Mrctl({"submit", "wordcount", "--input", "/in", "--output", "/out"});
   ASSERT_EQ(run.exit, 0) << run.err << cluster.Logs();
-  EXPECT_TRUE(Within(Seconds(30), [&] {
-    const RunResult doctor = cluster.Mrctl({"doctor"});
-    size_t marked = 0, aside = 0;
-    for (int i = 0; i < 3; ++i) {
-      marked += Files(cluster.worker_data(i) + "/blocks", ".bad");
-      aside += Files(cluster.worker_data(i) + "/blocks/quarantine", ".blk");
-    }
-    return marked == 0 && aside == 0 && doctor.out.find("with the replicas that it should have") != std::string::npos;
-  })) << cluster.Mrctl({"doctor"}).out << cluster.Logs(200);
+  EXPECT_TRUE(Within(Seconds(30),
+                     [&] {
+                       const RunResult doctor = cluster.Mrctl({"doctor"});
+                       size_t marked = 0, aside = 0;
+                       for (int i = 0; i < 3; ++i) {
+                         marked += Files(cluster.worker_data(i) + "/blocks", ".bad");
+                         aside += Files(cluster.worker_data(i) + "/blocks/quarantine", ".blk");
+                       }
+                       return marked == 0 && aside == 0 &&
+                              doctor.out.find("with the replicas that it should have") != std::string::npos;
+                     }))
+      << cluster.Mrctl({"doctor"}).out << cluster.Logs(200);
   const RunResult back = cluster.Mrctl({"fs", "cat", "/in"});
   EXPECT_TRUE(back.out == *ReadFile(dir + "/in"));
 }

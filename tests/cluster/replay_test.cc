@@ -63,18 +63,21 @@ TEST_F(ReplayTest, AnAttemptOfALibraryRunsAgainWithItsCounters) {
   EXPECT_EQ(replay["counters"][0]["name"], "lines");
   EXPECT_EQ(replay["counters"][0]["value"], 4);
   EXPECT_THAT(run.err, HasSubstr("said by task 0"));
-  EXPECT_THAT(Mrctl({"task", "replay", attempt, "--lib", Lib()}).out, AllOf(HasSubstr("replayed.map of stage map"), HasSubstr("done")));
+  EXPECT_THAT(Mrctl({"task", "replay", attempt, "--lib", Lib()}).out,
+              AllOf(HasSubstr("replayed.map of stage map"), HasSubstr("done")));
 }
 
 TEST_F(ReplayTest, AFailureHappensAgain) {
   Write("bad", "a\nfail\n");
-  const std::string failed = Attempt({"--lib", Lib(), "replayed", "--max-attempts", "1", "--input", Uri("bad"), "--output", Uri("out2")});
+  const std::string failed =
+      Attempt({"--lib", Lib(), "replayed", "--max-attempts", "1", "--input", Uri("bad"), "--output", Uri("out2")});
   const RunResult run = Mrctl({"-o", "json", "task", "replay", failed, "--lib", Lib()});
   EXPECT_EQ(run.exit, 1) << run.out << run.err;
   EXPECT_THAT(json::parse(run.out)["replay"]["message"].get<std::string>(), HasSubstr("this line is not to be here"));
   EXPECT_THAT(json::parse(run.out)["error"]["message"].get<std::string>(), HasSubstr("this line is not to be here"));
   Write("crash", "a\ncrash\n");
-  const std::string crashed = Attempt({"--lib", Lib(), "replayed", "--max-attempts", "1", "--input", Uri("crash"), "--output", Uri("out3")});
+  const std::string crashed =
+      Attempt({"--lib", Lib(), "replayed", "--max-attempts", "1", "--input", Uri("crash"), "--output", Uri("out3")});
   const RunResult died = Mrctl({"task", "replay", crashed, "--lib", Lib()});
   EXPECT_EQ(died.exit, 1);
   EXPECT_THAT(died.out, HasSubstr("died of signal 11"));
@@ -83,7 +86,8 @@ TEST_F(ReplayTest, AFailureHappensAgain) {
 TEST_F(ReplayTest, SplitsOfTheBlockStoreAreFetched) {
   WriteBible(Path("bible"), 300'000);
   ASSERT_EQ(Mrctl({"fs", "put", "--block-size", "64k", Path("bible"), "/bible"}).exit, 0);
-  const std::string attempt = Attempt({"wordcount", "--input", "/bible", "--conf", "max_split_bytes=50k", "--output", Uri("out4")});
+  const std::string attempt =
+      Attempt({"wordcount", "--input", "/bible", "--conf", "max_split_bytes=50k", "--output", Uri("out4")});
   const RunResult run = Mrctl({"-o", "json", "task", "replay", attempt});
   ASSERT_EQ(run.exit, 0) << run.out << run.err;
   const json replay = json::parse(run.out)["replay"];
@@ -117,10 +121,11 @@ TEST_F(ReplayTest, AnAttemptFindsTheSideFilesThatItHad) {
 
 TEST_F(ReplayTest, ADebuggerGetsTheProcessAndItsArguments) {
   Write("debugged", "a\nsay\n");
-  const std::string attempt = Attempt({"--lib", Lib(), "replayed", "--input", Uri("debugged"), "--output", Uri("out7")});
+  const std::string attempt =
+      Attempt({"--lib", Lib(), "replayed", "--input", Uri("debugged"), "--output", Uri("out7")});
   // In place of gdb, what is to be debugged itself.
-  Shell("mkdir -p '" + Path("bin") + "' && printf '#!/bin/sh\\n[ \"$1\" = --args ] && shift && exec \"$@\"\\n' > '" + Path("bin/gdb") +
-        "' && chmod +x '" + Path("bin/gdb") + "'");
+  Shell("mkdir -p '" + Path("bin") + "' && printf '#!/bin/sh\\n[ \"$1\" = --args ] && shift && exec \"$@\"\\n' > '" +
+        Path("bin/gdb") + "' && chmod +x '" + Path("bin/gdb") + "'");
   SpawnOptions options;
   options.env = {"PATH=" + Path("bin") + ":/usr/bin:/bin"};
   const RunResult run = cluster_->Mrctl({"task", "replay", attempt, "--lib", Lib(), "--gdb"}, Seconds(60), options);
@@ -142,7 +147,8 @@ TEST_F(ReplayTest, WhatCannotBeReplayedSaysWhy) {
   const RunResult other = Mrctl({"task", "replay", map, "--lib", BinaryDirectory() + "/../lib/libpaceline_jobs.so"});
   EXPECT_EQ(other.exit, 2);
   EXPECT_THAT(other.err, HasSubstr("is another library than the attempt ran"));
-  const std::string reduce = Attempt({"--lib", Lib(), "replayed", "--input", Uri("some"), "--output", Uri("out6")}, "_r_");
+  const std::string reduce =
+      Attempt({"--lib", Lib(), "replayed", "--input", Uri("some"), "--output", Uri("out6")}, "_r_");
   const RunResult shuffled = Mrctl({"task", "replay", reduce, "--lib", Lib()});
   EXPECT_EQ(shuffled.exit, 3) << shuffled.out;
   EXPECT_THAT(shuffled.err, HasSubstr("what other tasks wrote"));

@@ -44,10 +44,10 @@ TEST_P(ReplicasTest, KillingTheWorkerThatMadeAllOutputsRunsNothingAgain) {
   const RunResult slept = cluster.Mrctl(
       {"submit", "sleep", "--detach", "--ms", "600000", "--tasks", "2", "--output", "file://" + dir + "/slept"});
   ASSERT_EQ(slept.exit, 0) << slept.err;
-  auto follower = cluster.MrctlInBackground(
-      {"submit", "stream", "--map", "cat", "--reduce", "sleep 1; cat", "--reduces", "2", "--input",
-       "file://" + dir + "/in", "--output", "file://" + dir + "/out"},
-      "follower");
+  auto follower =
+      cluster.MrctlInBackground({"submit", "stream", "--map", "cat", "--reduce", "sleep 1; cat", "--reduces", "2",
+                                 "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/out"},
+                                "follower");
   ASSERT_TRUE(follower.ok());
 
   std::set<std::string> makers;
@@ -136,8 +136,7 @@ TEST(ReplicaRetryTest, ACopyThatAWorkerCannotMakeIsMadeElsewhereAndWhySaysSo) {
   const auto two_copies = [&] {
     size_t two = 0;
     for (const auto& task : Rows(cluster.Mrctl({"job", "tasks", kJob}))) {
-      two += task.size() == 6 && task[0].find("_m_") != std::string::npos &&
-             task[5].find(',') != std::string::npos;
+      two += task.size() == 6 && task[0].find("_m_") != std::string::npos && task[5].find(',') != std::string::npos;
     }
     return two == 2;
   };

@@ -33,8 +33,9 @@ TEST(MasterRestartTest, FinishedJobsAndTheirOutputsStayAsTheyWere) {
   ASSERT_TRUE(cluster.Start().ok());
   const std::string dir = cluster.directory();
   WriteBible(dir + "/in", 200'000);
-  const std::vector<std::string> submit = {"submit", "wordcount", "--input", "file://" + dir + "/in",
-                                           "--output", "file://" + dir + "/out", "--submission-id", "once"};
+  const std::vector<std::string> submit = {
+      "submit",          "wordcount", "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/out",
+      "--submission-id", "once"};
   RunResult run = cluster.Mrctl(submit);
   ASSERT_EQ(run.exit, 0) << run.err;
   const std::string before = cluster.Mrctl({"jobs", "-o", "json"}).out;
@@ -60,7 +61,8 @@ TEST(MasterRestartTest, ASubmissionThatIsNotAnsweredIsMadeAgainAndGivesTheSameJo
   auto run = cluster.MrctlInBackground(
       {"submit", "wordcount", "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/out"}, "submit");
   ASSERT_TRUE(run.ok());
-  for (const Instant limit = Now() + Seconds(30); PathExists(tokens / "token") && Now() < limit;) std::this_thread::yield();
+  for (const Instant limit = Now() + Seconds(30); PathExists(tokens / "token") && Now() < limit;)
+    std::this_thread::yield();
   ASSERT_FALSE(PathExists(tokens / "token")) << cluster.Logs();
   cluster.KillMaster();
   ASSERT_TRUE(cluster.StartMaster().ok()) << cluster.Logs();
@@ -75,10 +77,11 @@ TEST(MasterRestartTest, AJobInItsMidstGoesOnFromItsCommittedTasks) {
   const std::string dir = cluster.directory();
   WriteBible(dir + "/in", 600'000);
   // Each map naps, so that there is a midst.
-  auto client = cluster.MrctlInBackground({"submit", "stream", "--map", "sleep 0.3; tr -s ' ' '\\n' | sed 's/$/\\t1/'",
-                                           "--reduce", "awk -F'\\t' '{c[$1]+=$2} END {for (k in c) print k \"\\t\" c[k]}'",
-                                           "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/out"},
-                                          "client");
+  auto client =
+      cluster.MrctlInBackground({"submit", "stream", "--map", "sleep 0.3; tr -s ' ' '\\n' | sed 's/$/\\t1/'",
+                                 "--reduce", "awk -F'\\t' '{c[$1]+=$2} END {for (k in c) print k \"\\t\" c[k]}'",
+                                 "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/out"},
+                                "client");
   ASSERT_TRUE(client.ok());
   const std::string job = FirstJob(cluster);
   ASSERT_FALSE(job.empty()) << cluster.Logs();
@@ -93,7 +96,9 @@ TEST(MasterRestartTest, AJobInItsMidstGoesOnFromItsCommittedTasks) {
   const RunResult waited = cluster.Mrctl({"wait", job}, Seconds(90));
   EXPECT_EQ(waited.exit, 0) << waited.err << cluster.Logs();
   EXPECT_EQ(SortedLines(ReadParts(dir + "/out")),
-            SortedLines(Shell("cat '" + dir + "/in' | tr -s ' ' '\\n' | sort | uniq -c | awk '{c=$1; $1=\"\"; print substr($0,2) \"\\t\" c}'")));
+            SortedLines(Shell(
+                "cat '" + dir +
+                "/in' | tr -s ' ' '\\n' | sort | uniq -c | awk '{c=$1; $1=\"\"; print substr($0,2) \"\\t\" c}'")));
   // Attempts committed before the restart have numbers below 1000, and their tasks have no other.
   const std::string attempts = cluster.Mrctl({"job", "attempts", job}).out;
   size_t old_commits = 0;
@@ -130,13 +135,14 @@ TEST(MasterRestartTest, AnOutputThatIsBeingWrittenGoesOnBehindIt) {
   const std::string dir = cluster.directory();
   std::ofstream(dir + "/in") << "x\n";
   // What comes before the token is more than stands in buffers, so that the file is open and has blocks.
-  auto client = cluster.MrctlInBackground(
-      {"submit", "stream", "--clone", "off", "--speculation", "off", "--map",
-       "cat; yes | head -c 40000000; touch " + dir + "/begun; until [ -e " + dir + "/go ]; do sleep 0.02; done; echo end",
-       "--input", "file://" + dir + "/in", "--output", "/out"},
-      "client");
+  auto client = cluster.MrctlInBackground({"submit", "stream", "--clone", "off", "--speculation", "off", "--map",
+                                           "cat; yes | head -c 40000000; touch " + dir + "/begun; until [ -e " + dir +
+                                               "/go ]; do sleep 0.02; done; echo end",
+                                           "--input", "file://" + dir + "/in", "--output", "/out"},
+                                          "client");
   ASSERT_TRUE(client.ok());
-  for (const Instant limit = Now() + Seconds(30); !PathExists(dir + "/begun") && Now() < limit;) std::this_thread::yield();
+  for (const Instant limit = Now() + Seconds(30); !PathExists(dir + "/begun") && Now() < limit;)
+    std::this_thread::yield();
   ASSERT_TRUE(PathExists(dir + "/begun")) << cluster.Logs();
   cluster.KillMaster();
   ASSERT_TRUE(cluster.StartMaster().ok()) << cluster.Logs();
@@ -190,7 +196,8 @@ TEST(DrainTest, ADrainOutlivesTheMasterThatTookIt) {
     return text + cluster.Logs();
   };
   EXPECT_EQ(workers("draining", "live"), "");
-  const RunResult run = cluster.Mrctl({"submit", "wordcount", "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/out"});
+  const RunResult run =
+      cluster.Mrctl({"submit", "wordcount", "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/out"});
   EXPECT_EQ(run.exit, 0) << run.err << cluster.Logs();
   const std::string attempts = cluster.Mrctl({"job", "attempts", FirstJob(cluster)}).out;
   EXPECT_EQ(CountOf(attempts, " w1 "), 0u) << attempts;
@@ -204,9 +211,10 @@ TEST(WorkerStopTest, AWorkerThatIsToldToEndGetsNothingNew) {
   ASSERT_TRUE(cluster.Start().ok());
   const std::string dir = cluster.directory();
   WriteBible(dir + "/in", 600'000);
-  auto client = cluster.MrctlInBackground({"submit", "stream", "--map", "sleep $((MR_TASK % 3)).3; cat", "--reduce", "cat", "--input",
-                                           "file://" + dir + "/in", "--output", "file://" + dir + "/out"},
-                                          "client");
+  auto client =
+      cluster.MrctlInBackground({"submit", "stream", "--map", "sleep $((MR_TASK % 3)).3; cat", "--reduce", "cat",
+                                 "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/out"},
+                                "client");
   ASSERT_TRUE(client.ok());
   const std::string job = FirstJob(cluster);
   ASSERT_FALSE(job.empty()) << cluster.Logs();

@@ -43,9 +43,19 @@ class RuntimeTest : public testing::Test {
   }
   static RunResult Mrctl(std::vector<std::string> args) { return cluster_->Mrctl(std::move(args), Seconds(60)); }
   // A job of the library over an input in small splits.
-  static RunResult Submit(const std::string& job, const std::string& input, const std::string& output, std::vector<std::string> more) {
-    std::vector<std::string> args = {"--no-progress", "submit", "--lib", BinaryDirectory() + "/../lib/libruntime_operators.so", job,
-                                     "--input", Uri(input), "--output", Uri(output), "--conf", "max_split_bytes=1k"};
+  static RunResult Submit(const std::string& job, const std::string& input, const std::string& output,
+                          std::vector<std::string> more) {
+    std::vector<std::string> args = {"--no-progress",
+                                     "submit",
+                                     "--lib",
+                                     BinaryDirectory() + "/../lib/libruntime_operators.so",
+                                     job,
+                                     "--input",
+                                     Uri(input),
+                                     "--output",
+                                     Uri(output),
+                                     "--conf",
+                                     "max_split_bytes=1k"};
     args.insert(args.end(), more.begin(), more.end());
     return Mrctl(args);
   }
@@ -55,7 +65,8 @@ class RuntimeTest : public testing::Test {
     return text.substr(at, text.find_first_not_of("job_0123456789", at) - at);
   }
   static bool Soon(const std::function<bool()>& is) {
-    for (const Instant end = Now() + Seconds(20); Now() < end; std::this_thread::sleep_for(std::chrono::milliseconds(10))) {
+    for (const Instant end = Now() + Seconds(20); Now() < end;
+         std::this_thread::sleep_for(std::chrono::milliseconds(10))) {
       if (is()) return true;
     }
     return is();
@@ -70,7 +81,8 @@ TEST_F(RuntimeTest, BadRecordsAreLeftOutAndCounted) {
   ASSERT_EQ(run.exit, 0) << run.err << cluster_->Logs();
   EXPECT_THAT(run.err, HasSubstr("10 bad records were skipped"));
   // 1 to 2000 without 100, 300, ..., 1900.
-  EXPECT_EQ(SortedLines(ReadParts(Path("skipped"))), "lines\t1990\nsum\t" + std::to_string(2000 * 2001 / 2 - 10000) + "\n");
+  EXPECT_EQ(SortedLines(ReadParts(Path("skipped"))),
+            "lines\t1990\nsum\t" + std::to_string(2000 * 2001 / 2 - 10000) + "\n");
   EXPECT_THAT(Mrctl({"job", "counters", JobOf(run)}).out, ContainsRegex("mr +bad_records +10\n"));
   EXPECT_THAT(Mrctl({"logs", JobOf(run)}).out, HasSubstr("bad record, skipped: " + Uri("numbers") + ", byte "));
 }
@@ -83,8 +95,8 @@ TEST_F(RuntimeTest, TooManyOrTooLongCountersFailTheJobAtOnce) {
                   "--output", Uri(output)});
   };
   for (const char* count : {"90000", "1000000"}) {
-    const RunResult many = submit("many", std::string("for (i = 0; i < ") + count +
-                                              R"(; ++i) print "reporter:counter:group,name " i ",1")");
+    const RunResult many = submit(
+        "many", std::string("for (i = 0; i < ") + count + R"(; ++i) print "reporter:counter:group,name " i ",1")");
     EXPECT_EQ(many.exit, 1) << many.err << cluster_->Logs();
     EXPECT_THAT(many.err, HasSubstr("failed 1 time,")) << "each attempt would count the same";
     EXPECT_THAT(many.err, HasSubstr("more than 256 counters: 'name 256' is one more"));
@@ -101,7 +113,8 @@ TEST_F(RuntimeTest, TheFirstBadRecordFailsTheJobByDefault) {
   const RunResult run = Submit("numbers", "numbers", "none", {});
   EXPECT_EQ(run.exit, 1);
   EXPECT_THAT(run.err, HasSubstr("failed 1 time,")) << "each attempt would meet it";
-  EXPECT_THAT(run.err, ContainsRegex("numbers, byte [0-9]+: 'bad [0-9]+' is no number \\(--max-bad-records N would skip"));
+  EXPECT_THAT(run.err,
+              ContainsRegex("numbers, byte [0-9]+: 'bad [0-9]+' is no number \\(--max-bad-records N would skip"));
   EXPECT_FALSE(PathExists(Path("none")));
 }
 
@@ -121,13 +134,15 @@ TEST_F(RuntimeTest, OneTaskAboveTheLimitFailsByItself) {
   const RunResult run = Submit("numbers", "rotten", "rotten.out", {"--max-bad-records", "2"});
   EXPECT_EQ(run.exit, 1);
   EXPECT_THAT(run.err, HasSubstr("failed 1 time,"));
-  EXPECT_THAT(run.err, HasSubstr("it met 3 bad records, and --max-bad-records is 2; the last one: " + Uri("rotten") + ", byte 6: 'z' is no number"));
+  EXPECT_THAT(run.err, HasSubstr("it met 3 bad records, and --max-bad-records is 2; the last one: " + Uri("rotten") +
+                                 ", byte 6: 'z' is no number"));
 }
 
 TEST_F(RuntimeTest, BadRowsOfTablesAreLeftOut) {
   Write("table.csv", "city,amount\na,1\nb\na,x\na,2\n");
-  const std::vector<std::string> job = {"--no-progress", "submit", "aggregate", "--by", "city", "--agg", "count,sum(amount)",
-                                        "--input", Uri("table.csv"), "--output", Uri("table.out")};
+  const std::vector<std::string> job = {"--no-progress",  "submit",   "aggregate",         "--by",
+                                        "city",           "--agg",    "count,sum(amount)", "--input",
+                                        Uri("table.csv"), "--output", Uri("table.out")};
   RunResult run = Mrctl(job);
   EXPECT_EQ(run.exit, 1);
   EXPECT_THAT(run.err, HasSubstr("table.csv, byte 16: the row has 1 fields, the header has 2"));
@@ -143,8 +158,8 @@ TEST_F(RuntimeTest, ARetryableFailureCostsNoAttempt) {
   RunResult run = Submit("unlucky", "line", "lucky", {"--times", "3", "--max-attempts", "1"});
   EXPECT_EQ(run.exit, 0) << run.err << cluster_->Logs();
   EXPECT_EQ(ReadParts(Path("lucky")), "hello\n");
-  run = Mrctl({"--no-progress", "submit", "stream", "--map", "[ $MR_ATTEMPT -gt 2 ] || exit 75; cat", "--max-attempts", "1",
-               "--input", Uri("line"), "--output", Uri("tempfail")});
+  run = Mrctl({"--no-progress", "submit", "stream", "--map", "[ $MR_ATTEMPT -gt 2 ] || exit 75; cat", "--max-attempts",
+               "1", "--input", Uri("line"), "--output", Uri("tempfail")});
   EXPECT_EQ(run.exit, 0) << run.err << cluster_->Logs();
   EXPECT_EQ(ReadParts(Path("tempfail")), "hello\n");
   // It is bounded all the same.
@@ -170,11 +185,13 @@ TEST_F(RuntimeTest, SideFilesReachEveryAttempt) {
   std::string text;
   for (int i = 0; i < 2000; ++i) text += i % 2 == 0 ? "a\n" : "b\n";
   Write("letters", text);
-  const std::vector<std::string> files = {"--files", Path("dictionary.txt") + "#names", "--files", Path("nothing") + "#empty"};
+  const std::vector<std::string> files = {"--files", Path("dictionary.txt") + "#names", "--files",
+                                          Path("nothing") + "#empty"};
   for (const std::string out : {"looked", "again"}) {
     const RunResult run = Submit("lookup", "letters", out, files);
     ASSERT_EQ(run.exit, 0) << run.err << cluster_->Logs();
-    EXPECT_EQ(Shell("sort '" + Path(out) + "'/part-* | uniq -c | awk '{print $1, $2, $3}'"), "1000 a Ada\n1000 b Bob\n");
+    EXPECT_EQ(Shell("sort '" + Path(out) + "'/part-* | uniq -c | awk '{print $1, $2, $3}'"),
+              "1000 a Ada\n1000 b Bob\n");
   }
   // The library and two files, once on each daemon; their names go with the job.
   for (const std::string& data : {cluster_->master_data(), cluster_->worker_data(0), cluster_->worker_data(1)}) {
@@ -182,7 +199,8 @@ TEST_F(RuntimeTest, SideFilesReachEveryAttempt) {
     EXPECT_LE(std::stoi(Shell("ls '" + data + "'/lib | wc -l")), 3) << data;
   }
   for (int w = 0; w < 2; ++w) {
-    EXPECT_TRUE(Soon([&] { return Shell("ls '" + cluster_->worker_data(w) + "/files' 2>/dev/null | wc -l") == "0\n"; }));
+    EXPECT_TRUE(
+        Soon([&] { return Shell("ls '" + cluster_->worker_data(w) + "/files' 2>/dev/null | wc -l") == "0\n"; }));
   }
   const RunResult without = Submit("lookup", "letters", "without", {});
   EXPECT_EQ(without.exit, 1);
@@ -193,8 +211,8 @@ TEST_F(RuntimeTest, SideFilesReachEveryAttempt) {
 TEST_F(RuntimeTest, CommandsFindSideFilesInTheirDirectory) {
   Write("words.sed", "s/hello/goodbye/\n");
   Write("greeting", "hello\n");
-  const RunResult run = Mrctl({"--no-progress", "submit", "stream", "--map", "sed -f \"$MR_FILES_DIR/words.sed\"", "--files", Path("words.sed"),
-                               "--input", Uri("greeting"), "--output", Uri("greeted")});
+  const RunResult run = Mrctl({"--no-progress", "submit", "stream", "--map", "sed -f \"$MR_FILES_DIR/words.sed\"",
+                               "--files", Path("words.sed"), "--input", Uri("greeting"), "--output", Uri("greeted")});
   ASSERT_EQ(run.exit, 0) << run.err << cluster_->Logs();
   EXPECT_EQ(ReadParts(Path("greeted")), "goodbye\n");
 }
@@ -236,12 +254,14 @@ TEST_F(RuntimeTest, NamedOutputsStandBesideTheMainOne) {
   EXPECT_EQ(Shell(in + "ls errors-m-* | wc -l"), tasks);
   EXPECT_EQ(Shell(in + "grep -o 'errors-m-[0-9]*' _SUCCESS | sort -u | wc -l"), tasks);
   // In the block store likewise: one record makes all of them visible.
-  run = Mrctl({"--no-progress", "submit", "--lib", BinaryDirectory() + "/../lib/libruntime_operators.so", "sieve", "--input",
-               Uri("numbers"), "--output", "/sieved"});
+  run = Mrctl({"--no-progress", "submit", "--lib", BinaryDirectory() + "/../lib/libruntime_operators.so", "sieve",
+               "--input", Uri("numbers"), "--output", "/sieved"});
   ASSERT_EQ(run.exit, 0) << run.err << cluster_->Logs();
   EXPECT_EQ(Mrctl({"fs", "cat", "/sieved/errors-m-00000"}).out.substr(0, 4), "bad ");
   EXPECT_THAT(Mrctl({"fs", "ls", "/sieved"}).out, HasSubstr("lengths-m-00000.gz"));
-  EXPECT_THAT(Mrctl({"explain", "--lib", BinaryDirectory() + "/../lib/libruntime_operators.so", "sieve", "--input", Uri("numbers")}).out,
+  EXPECT_THAT(Mrctl({"explain", "--lib", BinaryDirectory() + "/../lib/libruntime_operators.so", "sieve", "--input",
+                     Uri("numbers")})
+                  .out,
               HasSubstr("files 'errors' (text)"));
 }
 
@@ -259,7 +279,8 @@ TEST_F(RuntimeTest, MemoryOfAStageIsExplainedAndHolds) {
   const RunResult plan = Mrctl({"explain", "--lib", lib, "numbers", "--input", Uri("numbers")});
   EXPECT_EQ(plan.exit, 0) << plan.err;
   EXPECT_THAT(plan.out, HasSubstr("memory  map 600 MiB per attempt"));
-  EXPECT_THAT(Mrctl({"explain", "-o", "json", "--lib", lib, "numbers", "--input", Uri("numbers")}).out, ContainsRegex("\"memory_bytes\": ?629145600"));
+  EXPECT_THAT(Mrctl({"explain", "-o", "json", "--lib", lib, "numbers", "--input", Uri("numbers")}).out,
+              ContainsRegex("\"memory_bytes\": ?629145600"));
   // As the operators themselves see it; the reduce has the job's.
   const RunResult run = Submit("numbers", "numbers", "limited", {"--memory", "300m", "--max-bad-records", "10"});
   ASSERT_EQ(run.exit, 0) << run.err;

@@ -21,9 +21,11 @@ std::string Library(const std::string& name) { return BinaryDirectory() + "/../l
 // Configures, builds and tests a project; its output where that fails.
 std::string BuildProject(const std::string& directory, const std::string& options = "") {
   const std::string build = directory + "/build";
-  const RunResult run = RunProgram(
-      {"/bin/sh", "-c", "cmake -S '" + directory + "' -B '" + build + "' -DCMAKE_BUILD_TYPE=Debug " + options + " && cmake --build '" +
-                            build + "' && ctest --test-dir '" + build + "' --output-on-failure"}, Seconds(300));
+  const RunResult run =
+      RunProgram({"/bin/sh", "-c",
+                  "cmake -S '" + directory + "' -B '" + build + "' -DCMAKE_BUILD_TYPE=Debug " + options +
+                      " && cmake --build '" + build + "' && ctest --test-dir '" + build + "' --output-on-failure"},
+                 Seconds(300));
   return run.exit == 0 ? "" : run.out + run.err;
 }
 
@@ -63,14 +65,17 @@ TEST_F(SdkTest, ANewProjectBuildsPassesItsTestAndRunsBesideBuiltInJobs) {
   EXPECT_EQ(SortedLines(run.out), "a.org\t2\t111\nb.org\t1\t7\nwww.b.org\t1\t5\n");
 
   // Its job between two built-in ones; and its operators as steps, which read each other by keys.
-  Write("chain.toml", "lib = '" + library + "'\ninput = 'log'\n[[step]]\njob = 'grep'\nargs = ['-e', 'org']\n"
-                      "[[step]]\njob = 'word_stats'\n[[step]]\njob = 'sort'\nargs = ['-r']\n");
+  Write("chain.toml", "lib = '" + library +
+                          "'\ninput = 'log'\n[[step]]\njob = 'grep'\nargs = ['-e', 'org']\n"
+                          "[[step]]\njob = 'word_stats'\n[[step]]\njob = 'sort'\nargs = ['-r']\n");
   const RunResult chain = Mrctl({"-q", "submit", "--local", "chain.toml"});
   EXPECT_EQ(chain.exit, 0) << chain.err;
   EXPECT_EQ(chain.out, "www.b.org\t1\t5\nb.org\t1\t7\na.org\t2\t111\n");
-  Write("operators.toml", "lib = '" + library + "'\n[[step]]\nname = 'read'\noperator = 'word_stats.read'\ninput = 'log'\ncombine = true\n"
-                          "custom_partition = true\n[[step]]\noperator = 'word_stats.write'\nedge = 'group'\ntasks = 3\n"
-                          "[[step]]\njob = 'sort'\n");
+  Write("operators.toml",
+        "lib = '" + library +
+            "'\n[[step]]\nname = 'read'\noperator = 'word_stats.read'\ninput = 'log'\ncombine = true\n"
+            "custom_partition = true\n[[step]]\noperator = 'word_stats.write'\nedge = 'group'\ntasks = 3\n"
+            "[[step]]\njob = 'sort'\n");
   const RunResult operators = Mrctl({"-q", "submit", "--local", "operators.toml"});
   EXPECT_EQ(operators.exit, 0) << operators.err;
   EXPECT_EQ(operators.out, "a.org\t2\t111\nb.org\t1\t7\nwww.b.org\t1\t5\n");
@@ -107,7 +112,8 @@ TEST_F(SdkTest, EachBadLibraryIsToldWhy) {
   // A copy that wants a glibc which is not there yet, and one for another machine.
   std::string bytes = *ReadFile(Library("paceline_jobs"));
   std::string newer = bytes;
-  for (size_t at = newer.find("GLIBC_2.14"); at != std::string::npos; at = newer.find("GLIBC_2.14", at + 1)) newer.replace(at, 10, "GLIBC_9.99");
+  for (size_t at = newer.find("GLIBC_2.14"); at != std::string::npos; at = newer.find("GLIBC_2.14", at + 1))
+    newer.replace(at, 10, "GLIBC_9.99");
   ASSERT_NE(newer, bytes);
   Write("newer.so", newer);
   EXPECT_THAT(why("newer.so"), HasSubstr("needs GLIBC_9.99 (libc.so.6), this machine has GLIBC_2."));
@@ -132,7 +138,8 @@ TEST_F(SdkTest, AConstructorThatExitsOrNeverEndsEndsInItsChild) {
 }
 
 TEST_F(SdkTest, StagesThatDisagreeAboutTypesAreRefusedByCheckAndAtSubmitBeforeAnythingStarts) {
-  const std::string fault = "stage 'map' writes (key str, value i64) to port 0, but stage 'reduce' takes (key str, value i32)";
+  const std::string fault =
+      "stage 'map' writes (key str, value i64) to port 0, but stage 'reduce' takes (key str, value i32)";
   const RunResult check = Mrctl({"sdk", "check", Library("typed")});
   EXPECT_EQ(check.exit, 2) << check.err;
   EXPECT_THAT(check.err, AllOf(HasSubstr("job 'typed'"), HasSubstr(fault)));
@@ -152,8 +159,9 @@ TEST_F(SdkTest, StagesThatDisagreeAboutTypesAreRefusedByCheckAndAtSubmitBeforeAn
     EXPECT_THAT(submit.err, HasSubstr(fault));
   }
   // Its operators as steps of a job file.
-  Write("steps.toml", "lib = '" + Library("typed") + "'\ninput = 'in'\n[[step]]\nname = 'map'\noperator = 'typed.map'\n"
-                      "[[step]]\nname = 'reduce'\noperator = 'typed.reduce'\nedge = 'group'\n");
+  Write("steps.toml", "lib = '" + Library("typed") +
+                          "'\ninput = 'in'\n[[step]]\nname = 'map'\noperator = 'typed.map'\n"
+                          "[[step]]\nname = 'reduce'\noperator = 'typed.reduce'\nedge = 'group'\n");
   const RunResult steps = Mrctl({"submit", "--local", "steps.toml"});
   EXPECT_EQ(steps.exit, 2) << steps.out;
   EXPECT_THAT(steps.err, HasSubstr(fault));
@@ -163,23 +171,26 @@ TEST_F(SdkTest, ALibraryThatDeclaresNoTypesIsTakenAndItsLeftoverBytesFailTheJob)
   const RunResult check = Mrctl({"sdk", "check", Library("typed_old")});
   EXPECT_EQ(check.exit, 0) << check.err;
   Write("in", "a\nbb\n");
-  const RunResult run = Mrctl({"-q", "submit", "--local", "--lib", Library("typed_old"), "--max-attempts", "1", "typed", "--input", "in"});
+  const RunResult run = Mrctl(
+      {"-q", "submit", "--local", "--lib", Library("typed_old"), "--max-attempts", "1", "typed", "--input", "in"});
   EXPECT_EQ(run.exit, 1) << run.out;
   EXPECT_THAT(run.err, HasSubstr("cannot decode i32: it takes 4 bytes, and there are 8"));
 }
 
-// What `cmake --install` puts under a prefix is a whole Paceline: the example is built against it, checked and run by it.
+// What `cmake --install` puts under a prefix is a whole Paceline: the example is built against it, checked and run by
+// it.
 TEST_F(SdkTest, TheInstalledPackageBuildsAndRunsAProject) {
   const std::string prefix = directory_ / "prefix", build = BinaryDirectory() + "/..";
-  ASSERT_EQ(RunProgram({"/bin/sh", "-c", "cmake --install '" + build + "' --prefix '" + prefix + "'"}, Seconds(120)).exit, 0);
+  ASSERT_EQ(
+      RunProgram({"/bin/sh", "-c", "cmake --install '" + build + "' --prefix '" + prefix + "'"}, Seconds(120)).exit, 0);
   const RunResult made = RunProgram({prefix + "/bin/mrctl", "sdk", "new", "hosts", directory_ / "hosts"});
   ASSERT_EQ(made.exit, 0) << made.err;
   EXPECT_THAT(*ReadFile(directory_ / "hosts/CMakeLists.txt"), HasSubstr("HINTS \"" + prefix + "/lib/cmake/Paceline\""));
   ASSERT_EQ(BuildProject(directory_ / "hosts"), "");
   EXPECT_THAT(*ReadFile(directory_ / "hosts/build/CMakeCache.txt"), HasSubstr("Paceline_DIR:PATH=" + prefix));
   Write("log", "a.org / 100\na.org /y 11\n");
-  const RunResult run = RunProgram({prefix + "/bin/mrctl", "-q", "submit", "--local", "--lib", directory_ / "hosts/build/libhosts.so",
-                                    "hosts", "--input", directory_ / "log"});
+  const RunResult run = RunProgram({prefix + "/bin/mrctl", "-q", "submit", "--local", "--lib",
+                                    directory_ / "hosts/build/libhosts.so", "hosts", "--input", directory_ / "log"});
   EXPECT_EQ(run.exit, 0) << run.err;
   EXPECT_EQ(run.out, "a.org\t2\t111\n");
   // A version that is not there is refused by the package.

@@ -20,10 +20,11 @@ class SkewTest : public testing::Test {
     const Status started = cluster_->Start();
     ASSERT_TRUE(started.ok()) << started.ToString();
     // 700,000 rows of some 45 bytes: 6 of 10 have the key GB, or all have one of 4,999.
-    const std::string rows = " 'BEGIN {print \"country,n,text\"; for (i = 0; i < 700000; i++) "
-                             "printf \"%s,%d,the quick brown fox jumps over\\n\", (i % 10 < hot ? \"GB\" : \"c\" i % 4999), i}' ";
-    Shell("cd '" + cluster_->directory() + "' && awk -v hot=6" + rows + "> hot.csv && awk -v hot=0" + rows + "> even.csv && " +
-          "(echo country,name; echo GB,Britain; seq 0 4998 | sed 's/.*/c&,name &/') > right.csv");
+    const std::string rows =
+        " 'BEGIN {print \"country,n,text\"; for (i = 0; i < 700000; i++) "
+        "printf \"%s,%d,the quick brown fox jumps over\\n\", (i % 10 < hot ? \"GB\" : \"c\" i % 4999), i}' ";
+    Shell("cd '" + cluster_->directory() + "' && awk -v hot=6" + rows + "> hot.csv && awk -v hot=0" + rows +
+          "> even.csv && " + "(echo country,name; echo GB,Britain; seq 0 4998 | sed 's/.*/c&,name &/') > right.csv");
   }
   static void TearDownTestSuite() {
     delete cluster_;
@@ -36,8 +37,9 @@ class SkewTest : public testing::Test {
     return cluster_->Mrctl(args, Seconds(90));
   }
   static RunResult Join(const std::string& left, const std::string& output) {
-    return Submit({"join", "--left", "file://" + Path(left), "--right", "file://" + Path("right.csv"), "--on", "country",
-                   "--broadcast-bytes", "0"}, output);
+    return Submit({"join", "--left", "file://" + Path(left), "--right", "file://" + Path("right.csv"), "--on",
+                   "country", "--broadcast-bytes", "0"},
+                  output);
   }
   static std::string Id(const RunResult& run) { return run.out.substr(0, run.out.find(' ')); }
 
@@ -83,9 +85,10 @@ TEST_F(SkewTest, WhatIsCombinedIsNotSkewed) {
 TEST_F(SkewTest, ATaskWithoutMemoryForAHotKeyNamesIt) {
   // The key's last byte is a control character.
   Shell("sed '1d; s/,/\\t/; s/^GB/GB\\x01/' '" + Path("hot.csv") + "' > '" + Path("hot.kv") + "'");
-  const RunResult run = Submit({"--max-attempts", "1", "--memory", "64m", "--lib", BinaryDirectory() + "/../lib/libhoards.so",
-                                "hoard", "--input", "file://" + Path("hot.kv")},
-                               "hoarded");
+  const RunResult run =
+      Submit({"--max-attempts", "1", "--memory", "64m", "--lib", BinaryDirectory() + "/../lib/libhoards.so", "hoard",
+              "--input", "file://" + Path("hot.kv")},
+             "hoarded");
   EXPECT_EQ(run.exit, 1) << run.err << cluster_->Logs();
   EXPECT_THAT(run.err, HasSubstr("out of memory"));
   EXPECT_THAT(run.err, HasSubstr("  skew: key 'GB\\x01' has about "));

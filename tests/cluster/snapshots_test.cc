@@ -26,10 +26,7 @@ class SnapshotsTest : public testing::Test {
  protected:
   void Make(std::vector<std::string> env = {}) {
     cluster_ = std::make_unique<Cluster>(ClusterOptions{
-        .workers = 2,
-        .slots = 1,
-        .master_flags = {"--block_size=64k", "--snapshot_bytes=16k"},
-        .env = std::move(env)});
+        .workers = 2, .slots = 1, .master_flags = {"--block_size=64k", "--snapshot_bytes=16k"}, .env = std::move(env)});
     const Status started = cluster_->Start();
     ASSERT_TRUE(started.ok()) << started.ToString();
   }
@@ -74,10 +71,13 @@ class SnapshotsTest : public testing::Test {
     const RunResult list = cluster_->Mrctl({"fs", "ls", "-o", "json", "/made"});
     EXPECT_EQ(list.exit, 0) << where << list.err;
     for (int i = 0; i < made_; ++i) {
-      ASSERT_NE(list.out.find("/made/" + std::to_string(i) + "\""), std::string::npos) << where << ": " << i << " is gone";
+      ASSERT_NE(list.out.find("/made/" + std::to_string(i) + "\""), std::string::npos)
+          << where << ": " << i << " is gone";
     }
   }
-  size_t Committed(const std::string& job) const { return CountOf(cluster_->Mrctl({"job", "tasks", job}).out, "committed"); }
+  size_t Committed(const std::string& job) const {
+    return CountOf(cluster_->Mrctl({"job", "tasks", job}).out, "committed");
+  }
 
   std::unique_ptr<Cluster> cluster_;
   int made_ = 0;
@@ -165,7 +165,8 @@ TEST_P(CrashPoint, LeavesTheOldOrTheNewButNeverNeither) {
     TempDirectory tokens;
     std::ofstream(tokens / "token") << "x";
     made_ = 0;
-    ASSERT_NO_FATAL_FAILURE(Make({std::string("MR_FAULT=") + GetParam() + ":" + std::to_string(passage) + ":" + (tokens / "token")}));
+    ASSERT_NO_FATAL_FAILURE(
+        Make({std::string("MR_FAULT=") + GetParam() + ":" + std::to_string(passage) + ":" + (tokens / "token")}));
     for (const Instant limit = Now() + Seconds(60); Now() < limit && MakeDirectories(40);) {
     }
     ASSERT_FALSE(PathExists(tokens / "token")) << "the point was never passed";

@@ -59,13 +59,14 @@ TEST(SpeculationClusterTest, LateDoesNotWaitForASlowWorkerAndKillsItsAttempt) {
 TEST(SpeculationClusterTest, NapsAreCopiedByEachPolicy) {
   for (const std::string policy : {"hadoop_speculation(min_age=1s)", "dryad_speculation(done=0.8)",
                                    "spark_speculation(quantile=0.5)", "late(min_age=1s,skew_check=on)"}) {
-    Cluster cluster({.workers = 3, .slots = 1, .master_flags = {"--scheduler=fifo," + policy}, .labels = {"slowdown=60"}});
+    Cluster cluster(
+        {.workers = 3, .slots = 1, .master_flags = {"--scheduler=fifo," + policy}, .labels = {"slowdown=60"}});
     const Status started = cluster.Start();
     ASSERT_TRUE(started.ok()) << started.ToString();
     const Instant begin = Now();
-    const RunResult run = cluster.Mrctl({"submit", "sleep", "--ms", "500", "--tasks", "5", "--output",
-                                         "file://" + cluster.directory() + "/out"},
-                                        Seconds(100));
+    const RunResult run = cluster.Mrctl(
+        {"submit", "sleep", "--ms", "500", "--tasks", "5", "--output", "file://" + cluster.directory() + "/out"},
+        Seconds(100));
     EXPECT_EQ(run.exit, 0) << policy << "\n" << run.err << cluster.Logs();
     EXPECT_LT((Now() - begin).seconds(), 20) << policy;
     const std::string attempts = cluster.Mrctl({"job", "attempts", "job_1_0001"}).out;
@@ -89,7 +90,8 @@ class ChoiceTest : public testing::Test {
     EXPECT_TRUE(cluster_.Start().ok());
     // Three maps: as many splits of a line each.
     EXPECT_TRUE(MakeDirectories(cluster_.directory() + "/in").ok());
-    for (int i = 0; i < 3; ++i) EXPECT_TRUE(WriteFileDurably(cluster_.directory() + "/in/" + std::to_string(i), "a\n").ok());
+    for (int i = 0; i < 3; ++i)
+      EXPECT_TRUE(WriteFileDurably(cluster_.directory() + "/in/" + std::to_string(i), "a\n").ok());
   }
 
   // A map naps on the slow worker and counts itself at its start.
@@ -104,7 +106,8 @@ class ChoiceTest : public testing::Test {
   }
   int Exit(std::vector<std::string> options) {
     options.insert(options.begin(), "submit");
-    options.insert(options.end(), {"sleep", "--ms", "1", "--tasks", "1", "--output", "file://" + cluster_.directory() + "/never"});
+    options.insert(options.end(),
+                   {"sleep", "--ms", "1", "--tasks", "1", "--output", "file://" + cluster_.directory() + "/never"});
     const RunResult run = cluster_.Mrctl(options, Seconds(60));
     said_ = run.err;
     return run.exit;
@@ -150,14 +153,19 @@ TEST_F(ChoiceTest, AWishThatCannotBeMetExitsWithTwo) {
   EXPECT_EQ(Exit({"--scheduler", "fair"}), 2) << said_;
   EXPECT_EQ(Exit({"--scheduler", "late(cap=7)"}), 2) << said_;
   EXPECT_EQ(Exit({"--local", "--scheduler", "fair", "--speculation", "on"}), 2) << said_;
-  ASSERT_TRUE(WriteFileDurably(cluster_.directory() + "/job.toml", "version = 1\njob = \"sleep\"\nclone = \"on\"\n").ok());
-  EXPECT_EQ(cluster_.Mrctl({"submit", cluster_.directory() + "/job.toml", "--output",
-                            "file://" + cluster_.directory() + "/never", "--ms", "1", "--tasks", "1"}).exit, 2);
+  ASSERT_TRUE(
+      WriteFileDurably(cluster_.directory() + "/job.toml", "version = 1\njob = \"sleep\"\nclone = \"on\"\n").ok());
+  EXPECT_EQ(cluster_
+                .Mrctl({"submit", cluster_.directory() + "/job.toml", "--output",
+                        "file://" + cluster_.directory() + "/never", "--ms", "1", "--tasks", "1"})
+                .exit,
+            2);
 }
 
 TEST_F(ChoiceTest, WhyTellsOfCopiesAndOfTheirAbsence) {
-  const RunResult run = cluster_.Mrctl({"-q", "submit", "--detach", "sleep", "--ms", "3000", "--tasks", "4", "--scheduler",
-                                        "late(min_age=1s)", "--output", "file://" + cluster_.directory() + "/out"});
+  const RunResult run =
+      cluster_.Mrctl({"-q", "submit", "--detach", "sleep", "--ms", "3000", "--tasks", "4", "--scheduler",
+                      "late(min_age=1s)", "--output", "file://" + cluster_.directory() + "/out"});
   ASSERT_EQ(run.exit, 0) << run.err;
   std::string why;
   for (int i = 0; i < 100 && why.find("slots for them are taken") == std::string::npos; ++i) {
@@ -167,7 +175,8 @@ TEST_F(ChoiceTest, WhyTellsOfCopiesAndOfTheirAbsence) {
   for (int i = 0; i < 100 && why.find("not judged yet: it has run for") == std::string::npos; ++i) {
     why = cluster_.Mrctl({"why", "task_1_0001_0_m_000000"}).out;
   }
-  EXPECT_NE(why.find("is left alone until 1.00 s [late]"), std::string::npos) << why << cluster_.Mrctl({"why", "task_1_0001_0_m_000000"}).err;
+  EXPECT_NE(why.find("is left alone until 1.00 s [late]"), std::string::npos)
+      << why << cluster_.Mrctl({"why", "task_1_0001_0_m_000000"}).err;
   EXPECT_EQ(cluster_.Mrctl({"kill", "job_1_0001"}).exit, 0);
   EXPECT_NE(cluster_.Mrctl({"why", "w1"}).out.find(" is live"), std::string::npos);
 }

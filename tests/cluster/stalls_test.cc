@@ -30,8 +30,8 @@ Result<Process> Load(const Cluster& cluster, const std::string& name) {
   const std::string dir = cluster.directory();
   WriteWords(dir + "/in", 40'000, 5);
   return cluster.MrctlInBackground({"submit", "stream", "--clone", "off", "--speculation", "off", "--conf",
-                                    "max_split_bytes=16k", "--map", "sleep 1; cat", "--reduce", "sort", "--reduces", "3",
-                                    "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/" + name},
+                                    "max_split_bytes=16k", "--map", "sleep 1; cat", "--reduce", "sort", "--reduces",
+                                    "3", "--input", "file://" + dir + "/in", "--output", "file://" + dir + "/" + name},
                                    name);
 }
 

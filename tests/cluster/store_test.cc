@@ -91,9 +91,11 @@ TEST(StoreTest, APausedJobsStoreShowsItsKeysAndAPeerGetsTheSameBytes) {
   Cluster cluster({.workers = 1, .slots = 1, .master_flags = {}});
   ASSERT_TRUE(cluster.Start().ok());
   const std::string in = cluster.directory() + "/in";
-  Shell("seq 1 400000 | awk '{printf \"%d%09d%09d\\n\", $1, ($1*7919)%999999937, ($1*104729)%999999893}' > '" + in + "'");
-  auto run = cluster.Mrctl({"submit", "stream", "--map", "cat", "--reduce", "sleep 600; cat", "--conf", "max_split_bytes=64m", "--input", "file://" + in,
-                            "--output", "file://" + cluster.directory() + "/out", "--detach"});
+  Shell("seq 1 400000 | awk '{printf \"%d%09d%09d\\n\", $1, ($1*7919)%999999937, ($1*104729)%999999893}' > '" + in +
+        "'");
+  auto run =
+      cluster.Mrctl({"submit", "stream", "--map", "cat", "--reduce", "sleep 600; cat", "--conf", "max_split_bytes=64m",
+                     "--input", "file://" + in, "--output", "file://" + cluster.directory() + "/out", "--detach"});
   ASSERT_EQ(run.exit, 0) << run.err;
   const size_t at = (run.out + run.err).find("job_");
   ASSERT_NE(at, std::string::npos);

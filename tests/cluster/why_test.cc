@@ -48,7 +48,8 @@ class WhyTest : public testing::Test {
   }
 };
 
-// A job of maps only: by the names that `job tasks` prints, and without the stage, of which there is one of this letter.
+// A job of maps only: by the names that `job tasks` prints, and without the stage, of which there is one of this
+// letter.
 TEST_F(WhyTest, TasksOfAStreamWithoutReduceAreFound) {
   Cluster cluster({.workers = 1, .slots = 2});
   ASSERT_TRUE(cluster.Start().ok());
@@ -57,7 +58,8 @@ TEST_F(WhyTest, TasksOfAStreamWithoutReduceAreFound) {
   const RunResult run = cluster.Mrctl(
       {"submit", "stream", "--map", "cat", "--input", "file://" + in, "--output", "file://" + dir + "/out"});
   ASSERT_EQ(run.exit, 0) << run.err;
-  EXPECT_NE(cluster.Mrctl({"why", "job_1_0001"}).out.find("at its submission: stage 'map' planned: it reads no other stage\n"),
+  EXPECT_NE(cluster.Mrctl({"why", "job_1_0001"})
+                .out.find("at its submission: stage 'map' planned: it reads no other stage\n"),
             std::string::npos);
   for (const bool restarted : {false, true}) {
     if (restarted) {

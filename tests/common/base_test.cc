@@ -80,7 +80,9 @@ TEST(TextTest, AnyBytesCanStandInALine) {
 }
 
 TEST(StatusTest, TheValueOfATemporaryOutlivesIt) {
-  const auto make = []() -> Result<std::vector<std::string>> { return std::vector<std::string>(3, std::string(100, 'x')); };
+  const auto make = []() -> Result<std::vector<std::string>> {
+    return std::vector<std::string>(3, std::string(100, 'x'));
+  };
   // What a reference is bound to must be a value, or the loop reads what is gone.
   static_assert(std::is_same_v<decltype(*make()), std::vector<std::string>>);
   static_assert(std::is_same_v<decltype(make().value()), std::vector<std::string>>);

@@ -8,7 +8,8 @@ namespace mr {
 namespace {
 
 TEST(FieldsTest, AnEventComesBackFromItsBytes) {
-  sched::StampedEvent in{{42}, sched::AttemptFinished{{{{1, 2}, 3, 4}, 5}, {6}, 7, {8, 9, {10, 11}}, {{1, 2, 3, {4, 5}}}, {12}, {13}}};
+  sched::StampedEvent in{
+      {42}, sched::AttemptFinished{{{{1, 2}, 3, 4}, 5}, {6}, 7, {8, 9, {10, 11}}, {{1, 2, 3, {4, 5}}}, {12}, {13}}};
   sched::StampedEvent out;
   ASSERT_TRUE(DecodeFields(EncodeFields(in), &out));
   EXPECT_EQ(EncodeFields(out), EncodeFields(in));

@@ -25,7 +25,8 @@ Stream Make(size_t hot, double share, uint64_t seed) {
   for (int i = 0; i < 20'000; ++i) {
     const double at = rng.Uniform();
     const bool heavy = at < share * static_cast<double>(hot);
-    const std::string key = heavy ? "hot" + std::to_string(static_cast<int>(at / share)) : "k" + std::to_string(rng.Below(20'000));
+    const std::string key =
+        heavy ? "hot" + std::to_string(static_cast<int>(at / share)) : "k" + std::to_string(rng.Below(20'000));
     const uint64_t bytes = 10 + rng.Below(90);
     stream.sights.emplace_back(key, bytes);
     stream.bytes[key] += bytes;

@@ -37,9 +37,7 @@ class InputFilesTest : public testing::Test {
     for (const InputFile& file : *files) names.push_back(file.uri.substr(root));
     return names;
   }
-  Code CodeOf(const std::string& under) const {
-    return ExpandFileUri("file://" + root_ + "/" + under).status().code();
-  }
+  Code CodeOf(const std::string& under) const { return ExpandFileUri("file://" + root_ + "/" + under).status().code(); }
   std::string root_;
 };
 

@@ -52,9 +52,8 @@ TEST(RetentionTest, NewFilesStayWhateverTheLimits) {
 }
 
 TEST(RetentionTest, UnfinishedTransfersGoEarly) {
-  const std::vector<StoredFile> files = {{".x.7.part", 10, kNow - 2 * kHour},
-                                         {".y.8.part", 10, kNow - kHour / 2},
-                                         {"z", 10, kNow - 2 * kHour}};
+  const std::vector<StoredFile> files = {
+      {".x.7.part", 10, kNow - 2 * kHour}, {".y.8.part", 10, kNow - kHour / 2}, {"z", 10, kNow - 2 * kHour}};
   EXPECT_THAT(NamesOf(Surplus(files, {1000, Seconds(86400)}, kNow, kNothing)), ElementsAre(".x.7.part"));
 }
 

@@ -55,8 +55,7 @@ struct Bench {
           loop.io(), own,
           [hold, answers](const Hello&, const PeerInfo& peer) -> Result<capnp::Capability::Client> {
             if (!answers) return capnp::Capability::Client(DataServer::Client(kj::heap<NeverAnswers>()));
-            return capnp::Capability::Client(
-                DataServer::Client(kj::heap<Answers>(hold ? peer.hold.lock() : nullptr)));
+            return capnp::Capability::Client(DataServer::Client(kj::heap<Answers>(hold ? peer.hold.lock() : nullptr)));
           },
           limits);
       return server->Listen("127.0.0.1", 0);
@@ -87,17 +86,21 @@ struct Bench {
   // Connects and sends `hello`, if there is one, and nothing else ever.
   void Open(const Hello* hello) {
     (void)WaitForLoop<Status>(loop, [this, hello] {
-      return loop.io().provider->getNetwork().parseAddress("127.0.0.1", port).then([](kj::Own<kj::NetworkAddress> a) {
-        auto connected = a->connect();
-        return connected.attach(kj::mv(a));
-      }).then([this, hello](kj::Own<kj::AsyncIoStream> s) -> kj::Promise<Status> {
-        auto& stream = *s;
-        streams.push_back(kj::mv(s));
-        if (hello == nullptr) return Status::Ok();
-        auto bytes = kj::heap(EncodeHello(*hello));
-        auto written = stream.write(bytes->data(), bytes->size());
-        return written.attach(kj::mv(bytes)).then([] { return Status::Ok(); });
-      });
+      return loop.io()
+          .provider->getNetwork()
+          .parseAddress("127.0.0.1", port)
+          .then([](kj::Own<kj::NetworkAddress> a) {
+            auto connected = a->connect();
+            return connected.attach(kj::mv(a));
+          })
+          .then([this, hello](kj::Own<kj::AsyncIoStream> s) -> kj::Promise<Status> {
+            auto& stream = *s;
+            streams.push_back(kj::mv(s));
+            if (hello == nullptr) return Status::Ok();
+            auto bytes = kj::heap(EncodeHello(*hello));
+            auto written = stream.write(bytes->data(), bytes->size());
+            return written.attach(kj::mv(bytes)).then([] { return Status::Ok(); });
+          });
     });
   }
   ServerCounts Counts() {
@@ -159,9 +162,12 @@ TEST(RpcServerTest, AtTheLimitTheClientThatWasIdleLongestMakesRoom) {
   ASSERT_TRUE(b.Connect(Role::kClient).ok());
   ASSERT_TRUE(b.Connect(Role::kClient).ok());
   const auto answered = [&b](size_t peer) {
-    return WaitForLoop<Status>(b.loop, [&b, peer] {
-      return b.peers[peer]->Bootstrap<DataServer>().readBlockRequest().send().then([](auto&&) { return Status::Ok(); });
-    }).ok();
+    return WaitForLoop<Status>(b.loop,
+                               [&b, peer] {
+                                 return b.peers[peer]->Bootstrap<DataServer>().readBlockRequest().send().then(
+                                     [](auto&&) { return Status::Ok(); });
+                               })
+        .ok();
   };
   ASSERT_TRUE(answered(1));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -171,9 +177,13 @@ TEST(RpcServerTest, AtTheLimitTheClientThatWasIdleLongestMakesRoom) {
   ASSERT_TRUE(b.Connect(Role::kClient).ok());
   EXPECT_EQ(b.Counts().idle, 1u);
   const auto closed = [&b](size_t peer, Duration wait) {
-    return WaitForLoop<Status>(b.loop, [&b, peer, wait] {
-      return b.loop.timer().timeoutAfter(ToKj(wait), b.peers[peer]->OnDisconnect()).then([] { return Status::Ok(); });
-    }).ok();
+    return WaitForLoop<Status>(b.loop,
+                               [&b, peer, wait] {
+                                 return b.loop.timer().timeoutAfter(ToKj(wait), b.peers[peer]->OnDisconnect()).then([] {
+                                   return Status::Ok();
+                                 });
+                               })
+        .ok();
   };
   EXPECT_TRUE(closed(1, Seconds(10)));
   EXPECT_FALSE(closed(0, Millis(100)));

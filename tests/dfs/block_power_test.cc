@@ -9,8 +9,8 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <condition_variable>
+#include <cstring>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -179,8 +179,8 @@ TEST_F(BlockPowerTest, WhatWasAcknowledgedIsThereWhateverTheDiskKept) {
   EXPECT_GT(cuts, test::Long() ? 4'000u : 1'000u);
 }
 
-// The calls of one write in their order: the sidecar has its name before the bytes have theirs, and what is acknowledged
-// is synced, the new folder's name included.
+// The calls of one write in their order: the sidecar has its name before the bytes have theirs, and what is
+// acknowledged is synced, the new folder's name included.
 TEST_F(BlockPowerTest, TheSidecarIsNamedBeforeTheBytesAndTheDirectoriesAreSynced) {
   auto store = Open(root_);
   std::vector<std::string> calls;
@@ -330,9 +330,8 @@ TEST_F(BlockPowerTest, TooManyOpenFilesAreNamedAndDamageNothing) {
     store->Scrub(1 << 20);
   }
   {
-    const OnDiskCall hook([](const DiskCall& c) {
-      return c.kind == DiskCall::kOpenAny && c.path.ends_with(".sum") ? EMFILE : 0;
-    });
+    const OnDiskCall hook(
+        [](const DiskCall& c) { return c.kind == DiskCall::kOpenAny && c.path.ends_with(".sum") ? EMFILE : 0; });
     const auto again = BlockStore::Open(root_);
     EXPECT_EQ(again.status().code(), Code::kOverloaded) << "a life that takes its block for damaged";
   }
@@ -397,14 +396,13 @@ TEST_F(BlockPowerTest, AReplicaThatGivesAnIoErrorIsKeptAndIsGoodAgainWhenAllOfIt
 TEST_F(BlockPowerTest, AFailureToReadAReplicaSaysNothingOfTheOneThatHasReplacedIt) {
   auto store = Open(root_);
   size_t suspects = 0;
-  const std::vector<std::function<Code()>> looks = {
-      [&] { return store->Read({1}, 1, 0, 100).status().code(); },
-      [&] { return store->OpenForRead({1}, 1).status().code(); },
-      [&] { return store->Verify({1}, 1).code(); },
-      [&] {
-        EXPECT_TRUE(store->Scrub(1 << 20).found.empty());
-        return Code::kUnavailable;
-      }};
+  const std::vector<std::function<Code()>> looks = {[&] { return store->Read({1}, 1, 0, 100).status().code(); },
+                                                    [&] { return store->OpenForRead({1}, 1).status().code(); },
+                                                    [&] { return store->Verify({1}, 1).code(); },
+                                                    [&] {
+                                                      EXPECT_TRUE(store->Scrub(1 << 20).found.empty());
+                                                      return Code::kUnavailable;
+                                                    }};
   for (size_t i = 0; i < looks.size(); ++i) {
     store = Open(base_ + "/" + std::to_string(i));
     ASSERT_TRUE(Write(*store, 1).ok());

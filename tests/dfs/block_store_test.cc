@@ -366,8 +366,8 @@ TEST_F(BlockStoreTest, ADamagedSidecarOnDiskIsFoundByTheScrubberBeforeTheNextSta
   EXPECT_TRUE(store_->List().empty());
 }
 
-// Bits flip in blocks and sidecars of a store that runs: no wrong byte is ever read, and each damaged byte of a block is
-// found when it is read.
+// Bits flip in blocks and sidecars of a store that runs: no wrong byte is ever read, and each damaged byte of a block
+// is found when it is read.
 TEST_F(BlockStoreTest, EachFlippedBitIsFoundBeforeAWrongByteIsRead) {
   Rng rng(20);
   for (uint64_t id = 1; id <= 40; ++id) {

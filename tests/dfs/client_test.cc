@@ -44,9 +44,7 @@ TEST(DfsClientTest, AFileThatIsRefusedWhenItIsCompleteLeavesNoLeaseAndNoBlocks) 
   });
   EXPECT_EQ(cluster.client().PutBytes("/x", {}, std::string(3 << 20, 'x')).status().code(), Code::kRejected);
   ASSERT_NE(lease, 0u);
-  const auto open = [&] {
-    return cluster.Ask([&](const Namespace& ns) { return ns.PrepareRenew({}, lease).ok(); });
-  };
+  const auto open = [&] { return cluster.Ask([&](const Namespace& ns) { return ns.PrepareRenew({}, lease).ok(); }); };
   EXPECT_TRUE(Eventually([&] { return !open(); })) << "nobody gave it up";
   for (const int i : {0, 1}) EXPECT_TRUE(Eventually([&] { return cluster.node(i).store().List().empty(); })) << i;
 }

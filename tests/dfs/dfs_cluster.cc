@@ -71,12 +71,10 @@ Node::Node(DfsCluster& cluster, WorkerId id, const std::string& rack)
       cluster_.Report(ReplicaDurable{{}, id_, incarnation_, block});
     };
     server_ = kj::heap<BlockServer>(loop_->io(), *store_, std::move(options));
-    rpc_ = kj::heap<rpc::RpcServer>(loop_->io(), hello,
-                                    [this](const rpc::Hello&,
-                                           const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
-                                      return capnp::Capability::Client(
-                                          rpc::DataServer::Client(kj::heap<DataService>(*server_)));
-                                    });
+    rpc_ = kj::heap<rpc::RpcServer>(
+        loop_->io(), hello, [this](const rpc::Hello&, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
+          return capnp::Capability::Client(rpc::DataServer::Client(kj::heap<DataService>(*server_)));
+        });
   });
   address_ = "127.0.0.1:" + std::to_string(ListenOn(*loop_, *rpc_));
   cluster_.Report(WorkerJoined{{}, id_, incarnation_, address_, rack, 0, store_->used_bytes(), store_->List()});
@@ -101,12 +99,10 @@ DfsCluster::DfsCluster(int workers, NamespaceConfig config) {
   master_loop_.Run([&] {
     ns_ = std::make_unique<Namespace>(config);
     Apply(MasterStarted{Present().at, {}});
-    rpc_ = kj::heap<rpc::RpcServer>(master_loop_.io(), hello,
-                                    [this](const rpc::Hello&,
-                                           const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
-                                      return capnp::Capability::Client(
-                                          rpc::MasterForClient::Client(kj::heap<MasterService>(*this)));
-                                    });
+    rpc_ = kj::heap<rpc::RpcServer>(
+        master_loop_.io(), hello, [this](const rpc::Hello&, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
+          return capnp::Capability::Client(rpc::MasterForClient::Client(kj::heap<MasterService>(*this)));
+        });
   });
   master_ = "127.0.0.1:" + std::to_string(ListenOn(master_loop_, *rpc_));
   nodes_.resize(static_cast<size_t>(workers));
@@ -183,7 +179,8 @@ void DfsCluster::Apply(const Record& record) {
         n->loop().Spawn(n->server().Replicate(copy->block, copy->to_address).then([this, c = *copy](auto copied) {
           if (copied.status.ok()) return;
           std::fprintf(stderr, "replicate: %s\n", copied.status.ToString().c_str());
-          Report(ReplicaNotCopied{{}, c.from, c.from_incarnation, c.block.id, c.block.generation, copied.source_failed});
+          Report(
+              ReplicaNotCopied{{}, c.from, c.from_incarnation, c.block.id, c.block.generation, copied.source_failed});
         }));
       } else if (const auto* empty = std::get_if<EmptyQuarantine>(&effect)) {
         n->loop().Spawn(n->server().EmptyQuarantine(empty->block).ignoreResult());

@@ -133,7 +133,8 @@ TEST(DfsEndToEndTest, LostReplicasAreMadeAgain) {
 // Three servers, and pipelines that begin at each of them: on every connection travel calls that wait for the next
 // server, more of them than a server reads without an answer, and the calls that these wait for.
 TEST(DfsEndToEndTest, PipelinesInARingNeverWaitForEachOther) {
-  constexpr int kClients = 4, kWritersPerHead = 25;  // 100 pipelines per head, each client below the limit of one connection
+  constexpr int kClients = 4,
+                kWritersPerHead = 25;  // 100 pipelines per head, each client below the limit of one connection
   DfsCluster cluster(3, SmallBlocks());
   rpc::KjThread loop("test-writers");
   std::vector<kj::Own<Peers>> clients;
@@ -215,9 +216,8 @@ TEST(DfsEndToEndTest, AServerGoesWhileCallsAreUnderWay) {
       loop.Spawn(request.send().ignoreResult().catch_([](kj::Exception&&) {}));
     }
   });
-  EXPECT_TRUE(Eventually([&] {
-    return cluster.node(0).pool().waiting() >= kCalls && cluster.node(1).pool().waiting() >= kCalls;
-  }));
+  EXPECT_TRUE(Eventually(
+      [&] { return cluster.node(0).pool().waiting() >= kCalls && cluster.node(1).pool().waiting() >= kCalls; }));
   cluster.Crash(0);
   cluster.Crash(1);
   loop.Run([&] { connection = nullptr; });
@@ -356,8 +356,9 @@ TEST(DfsEndToEndTest, AReplicaHereIsGivenAsADescriptorAndOthersAsAnUnnamedFile) 
     });
     std::promise<Result<DfsClient::BlockBytes>> done;
     loop.Post([&] {
-      loop.Spawn(client->ReadBlock(block, 1000, 90'000, cluster.root())
-                     .then([&](Result<DfsClient::BlockBytes> got) { done.set_value(std::move(got)); }));
+      loop.Spawn(client->ReadBlock(block, 1000, 90'000, cluster.root()).then([&](Result<DfsClient::BlockBytes> got) {
+        done.set_value(std::move(got));
+      }));
     });
     auto got = done.get_future().get();
     ASSERT_TRUE(got.ok()) << got.status().ToString();

@@ -22,8 +22,8 @@ class NamespaceRepairTest : public NamespaceTest {
     Apply(WorkerJoined{now_, W(i), 100 + i, "host" + std::to_string(i) + ":1", rack, 0, used, std::move(blocks)});
   }
   void NotCopied(const ReplicateBlock& copy, bool source_failed = false) {
-    Apply(ReplicaNotCopied{now_, copy.from, copy.from_incarnation, copy.block.id, copy.block.generation,
-                           source_failed});
+    Apply(
+        ReplicaNotCopied{now_, copy.from, copy.from_incarnation, copy.block.id, copy.block.generation, source_failed});
   }
   std::vector<EmptyQuarantine> Emptied() const {
     std::vector<EmptyQuarantine> out;
@@ -151,8 +151,7 @@ TEST_F(NamespaceRepairTest, AWorkerThatABlockWasNotGivenToCountsForNoAcknowledge
   ASSERT_EQ(added.targets.size(), 2u);
   const WorkerId third = W(1 + 2 + 3 - added.targets[0].value - added.targets[1].value);
   const BlockRef block{added.block, 1, 100, 5};
-  EXPECT_EQ(ns_.PrepareComplete(At(), lease, {{block, {added.targets[0], third}}}).status().code(),
-            Code::kUnavailable);
+  EXPECT_EQ(ns_.PrepareComplete(At(), lease, {{block, {added.targets[0], third}}}).status().code(), Code::kUnavailable);
   EXPECT_TRUE(ns_.PrepareComplete(At(), lease, {{block, added.targets}}).ok());
 }
 
@@ -482,8 +481,10 @@ TEST_F(NamespaceRepairTest, TheMostEndangeredBlocksGoFirst) {
   std::set<BlockId> endangered;
   std::vector<BlockRef> second;
   for (size_t i = 0; i < blocks.size(); ++i) {
-    if (i < 57) second.push_back(blocks[i].block);
-    else endangered.insert(blocks[i].block.id);
+    if (i < 57)
+      second.push_back(blocks[i].block);
+    else
+      endangered.insert(blocks[i].block.id);
   }
   Lose(3);
   Join(2, "", second);
@@ -496,7 +497,8 @@ TEST_F(NamespaceRepairTest, TheMostEndangeredBlocksGoFirst) {
   effects_.clear();
   Have(copies[0].to.value, copies[0].block);
   bool third = false;
-  for (const auto& copy : Copies()) third = third || (endangered.contains(copy.block.id) && !first.contains(copy.block.id));
+  for (const auto& copy : Copies())
+    third = third || (endangered.contains(copy.block.id) && !first.contains(copy.block.id));
   EXPECT_TRUE(third);
 }
 

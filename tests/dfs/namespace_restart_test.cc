@@ -29,9 +29,8 @@ class NamespaceRestartTest : public NamespaceTest {
     return std::get<InputsPinned>(**prepared).pin;
   }
   static size_t DeletesIn(const std::vector<Effect>& effects) {
-    return static_cast<size_t>(std::count_if(effects.begin(), effects.end(), [](const Effect& e) {
-      return std::holds_alternative<DeleteReplica>(e);
-    }));
+    return static_cast<size_t>(std::count_if(effects.begin(), effects.end(),
+                                             [](const Effect& e) { return std::holds_alternative<DeleteReplica>(e); }));
   }
 };
 
@@ -43,9 +42,8 @@ TEST_F(NamespaceRestartTest, APinThatWasReleasedIsNeverGivenAgain) {
   const uint64_t first = Pin({file}), second = Pin({file});
   for (const uint64_t pin : {second, first}) {
     ASSERT_TRUE(Do(ns_.PrepareRelease(pin)).ok());
-    Each([&](const Namespace& ns) {
-      EXPECT_EQ(std::get<InputsPinned>(**ns.PreparePin(At(), {file})).pin, second + 1);
-    });
+    Each(
+        [&](const Namespace& ns) { EXPECT_EQ(std::get<InputsPinned>(**ns.PreparePin(At(), {file})).pin, second + 1); });
   }
 }
 

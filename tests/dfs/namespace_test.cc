@@ -121,8 +121,8 @@ TEST(PathTest, OnlyCleanAbsolutePathsAreTaken) {
   for (const char* good : {"/", "/a", "/a/b.c", "/\xc3\xa4", "/.hidden", "/a b"}) {
     EXPECT_TRUE(CheckPath(good).ok()) << good;
   }
-  for (const char* bad : {"", "a", "a/b", "//", "/a/", "/a//b", "/.", "/a/..", "/a/./b", "/a\nb", "/\x7f",
-                          "/\xff", "/\xc0\xaf", "/\xed\xa0\x80", "/\xc3"}) {
+  for (const char* bad : {"", "a", "a/b", "//", "/a/", "/a//b", "/.", "/a/..", "/a/./b", "/a\nb", "/\x7f", "/\xff",
+                          "/\xc0\xaf", "/\xed\xa0\x80", "/\xc3"}) {
     EXPECT_EQ(CheckPath(bad).code(), Code::kInvalidArgument) << bad;
   }
   EXPECT_FALSE(CheckPath("/" + std::string(256, 'x')).ok());
@@ -137,8 +137,7 @@ TEST_F(NamespaceTest, AckNeedsTwoDurableReplicasWhereThereAreTwoWorkers) {
   const auto added = std::get<BlockAdded>(**ns_.PrepareAddBlock(At(), lease, 0, ""));
   Apply(added);
   const BlockRef block{added.block, 1, 100, 5};
-  EXPECT_EQ(ns_.PrepareComplete(At(), lease, {{block, {added.targets[0]}}}).status().code(),
-            Code::kUnavailable);
+  EXPECT_EQ(ns_.PrepareComplete(At(), lease, {{block, {added.targets[0]}}}).status().code(), Code::kUnavailable);
   Have(added.targets[1].value, block);
   EXPECT_TRUE(ns_.PrepareComplete(At(), lease, {{block, {added.targets[0]}}}).ok());
 }

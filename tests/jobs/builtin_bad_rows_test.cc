@@ -16,7 +16,8 @@ constexpr const char* kTable =
     "ann,\"4\"z,130\n";
 
 // Over several splits, batches and numbers of tasks.
-void Expect(const std::string& job, const std::vector<std::string>& args, uint64_t bad, const std::string& sorted_lines) {
+void Expect(const std::string& job, const std::vector<std::string>& args, uint64_t bad,
+            const std::string& sorted_lines) {
   for (LocalOptions shape : Shapes()) {
     shape.max_bad_records = bad;
     const LocalResult result = LocalJob(Builtins(), shape).Input("t.csv", kTable).Run(job, args);
@@ -39,8 +40,7 @@ TEST(BadRowsTest, LeaveNothingBehindInAggregates) {
 
 TEST(BadRowsTest, AreLeftOutOfOtherTables) {
   Expect("topk", {"--by", "amount", "-n", "2"}, 3, "ann,3,never\nbob,5,120\n");
-  Expect("sessionize", {"--user", "user", "--time", "at", "--gap", "60s"}, 3,
-         "ann,1,100,110,2\nbob,1,120,120,1\n");
+  Expect("sessionize", {"--user", "user", "--time", "at", "--gap", "60s"}, 3, "ann,1,100,110,2\nbob,1,120,120,1\n");
 }
 
 TEST(BadRowsTest, AreLeftOutOfJoins) {
@@ -60,7 +60,8 @@ TEST(BadRowsTest, AreLeftOutOfJoins) {
 }
 
 TEST(BadRowsTest, FailWithTheirPlaceByDefault) {
-  const LocalResult result = LocalJob(Builtins(), Shapes()[0]).Input("t.csv", kTable).Run("aggregate", {"--agg", "sum(amount)"});
+  const LocalResult result =
+      LocalJob(Builtins(), Shapes()[0]).Input("t.csv", kTable).Run("aggregate", {"--agg", "sum(amount)"});
   EXPECT_EQ(result.error, "aggregate: t.csv, byte 25: the row has 2 fields, the header has 3");
 }
 
@@ -151,7 +152,8 @@ TEST(BadRowsTest, OfGraphsAreLeftOutToo) {
     shape.max_bad_records = 1;
     const LocalResult triangles = LocalJob(Builtins(), shape).Input("g", "a b\nb c\nalone\nc a\n").Run("triangles");
     EXPECT_TRUE(triangles.ok) << triangles.error;
-    const LocalResult ranks = LocalJob(Builtins(), shape).Input("g", "a b\nb a c\nb a\n").Run("pagerank", {"--rounds", "1"});
+    const LocalResult ranks =
+        LocalJob(Builtins(), shape).Input("g", "a b\nb a c\nb a\n").Run("pagerank", {"--rounds", "1"});
     EXPECT_TRUE(ranks.ok) << ranks.error;
     EXPECT_EQ(LinesOf(ranks.Output()).size(), 2u);
   }

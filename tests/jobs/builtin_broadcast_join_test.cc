@@ -64,14 +64,18 @@ TEST(BroadcastJoinTest, RepeatedKeysOfBothSides) {
 }
 
 TEST(BroadcastJoinTest, QuotesBlankLinesAndCarriageReturns) {
-  ExpectAsShuffled({"\xef\xbb\xbf" "key,\"a,b\"\r\n\"1,5\",\"say \"\"hi\"\"\"\r\n\r\n2,\r\n3,\"x\ny\"\r\n",
-                    "x,id,y\n,\"1,5\",z\n\n,\"4\n\",\"new\nline\"\n", {"--left-on", "key", "--right-on", "id"}});
+  ExpectAsShuffled(
+      {"\xef\xbb\xbf"
+       "key,\"a,b\"\r\n\"1,5\",\"say \"\"hi\"\"\"\r\n\r\n2,\r\n3,\"x\ny\"\r\n",
+       "x,id,y\n,\"1,5\",z\n\n,\"4\n\",\"new\nline\"\n",
+       {"--left-on", "key", "--right-on", "id"}});
 }
 
 TEST(BroadcastJoinTest, ColumnsOnlyOfTheKey) { ExpectAsShuffled({"id\n1\n2\n2\n", "id\n2\n3\n"}); }
 
 TEST(BroadcastJoinTest, OtherSeparatorsAndNoHeaders) {
-  ExpectAsShuffled({"1;a\n2;\"b;c\"\n", "x;2\ny;3\n", {"--separator", ";", "--no-header", "--left-on", "1", "--right-on", "2"}});
+  ExpectAsShuffled(
+      {"1;a\n2;\"b;c\"\n", "x;2\ny;3\n", {"--separator", ";", "--no-header", "--left-on", "1", "--right-on", "2"}});
 }
 
 TEST(BroadcastJoinTest, ASmallSideWithoutRowsOrWithoutPartners) {
@@ -96,7 +100,8 @@ TEST(BroadcastJoinTest, WhatIsWrongIsToldAsOtherwise) {
     const Tables tables{left, right};
     return JobOf(tables, "right", Shapes()[1])->Run("join", ArgsOf(tables, "inner")).error;
   };
-  EXPECT_THAT(error("id2,name\n1,a\n", "id,b\n1,2\n"), testing::AllOf(HasSubstr("left.csv has no column 'id'"), HasSubstr("did you mean 'id2'?")));
+  EXPECT_THAT(error("id2,name\n1,a\n", "id,b\n1,2\n"),
+              testing::AllOf(HasSubstr("left.csv has no column 'id'"), HasSubstr("did you mean 'id2'?")));
   EXPECT_THAT(error("id,a\n1,2\n", "no,b\n1,2\n"), HasSubstr("right.csv has no column 'id'"));
   EXPECT_THAT(error("id,a\n1,2\n", ""), HasSubstr("the right input is empty"));
   EXPECT_THAT(error("id,n\n1,a\n2,\"b\"c\n", "id,m\n1,2\n"), HasSubstr("left.csv, byte 9:"));
@@ -108,7 +113,8 @@ TEST(BroadcastJoinTest, ATableThatDoesNotFitIsJoinedByWayOfFiles) {
   Tables tables{"id,a\n", "id,b\n"};
   for (int i = 0; i < 3000; ++i) {
     tables.left += (i % 10 == 0 ? "often" : std::to_string(i % 700)) + ",l" + std::to_string(i) + "\n";
-    if (i % 3 == 0) tables.right += (i % 100 == 0 ? "often" : std::to_string(i % 900)) + ",r" + std::to_string(i) + "\n";
+    if (i % 3 == 0)
+      tables.right += (i % 100 == 0 ? "often" : std::to_string(i % 900)) + ",r" + std::to_string(i) + "\n";
   }
   const LocalOptions shape{.split_bytes = 20'000, .reduces = 2, .batch_records = 500, .block_bytes = 10'000};
   for (const auto& [type, small] : kTypesAndSides) {
@@ -132,8 +138,10 @@ TEST(ChooseBroadcastTest, TakesASideUpToTheLimitAndSaysWhy) {
   EXPECT_EQ(Choose(JoinKind::kInner, {1024 * kMiB, 32 * kMiB + 1}).side, std::nullopt);
   EXPECT_EQ(Choose(JoinKind::kInner, {1024 * kMiB, 100}, 100).side, 1u);
   EXPECT_EQ(Choose(JoinKind::kInner, {1024 * kMiB, 101}, 100).side, std::nullopt);
-  EXPECT_EQ(Choose(JoinKind::kLeft, {1024 * kMiB, 1258291}).why, "right side 1.2 MiB <= 32 MiB: broadcast, no shuffle of the left side");
-  EXPECT_EQ(Choose(JoinKind::kLeft, {1024 * kMiB, 101}, 100).why, "right side 101 B > 100 B of --broadcast-bytes: both sides are shuffled");
+  EXPECT_EQ(Choose(JoinKind::kLeft, {1024 * kMiB, 1258291}).why,
+            "right side 1.2 MiB <= 32 MiB: broadcast, no shuffle of the left side");
+  EXPECT_EQ(Choose(JoinKind::kLeft, {1024 * kMiB, 101}, 100).why,
+            "right side 101 B > 100 B of --broadcast-bytes: both sides are shuffled");
   EXPECT_EQ(Choose(JoinKind::kInner, {std::nullopt, 33 * kMiB}).why,
             "right side 33 MiB > 32 MiB, left side of unknown size: both sides are shuffled");
 }
@@ -164,7 +172,8 @@ TEST(ChooseBroadcastTest, OnlyASideWhoseRowsWithoutPartnersAreNotWanted) {
 TEST(ChooseBroadcastTest, NoMoreThanAnEighthOfTheOtherSideUnlessAsked) {
   EXPECT_EQ(Choose(JoinKind::kInner, {80 * kMiB, 10 * kMiB}).side, 1u);
   EXPECT_EQ(Choose(JoinKind::kInner, {80 * kMiB - 8, 10 * kMiB}).side, std::nullopt);
-  EXPECT_THAT(Choose(JoinKind::kLeft, {40 * kMiB, 10 * kMiB}).why, HasSubstr("10 MiB > 5 MiB, an eighth of the left side:"));
+  EXPECT_THAT(Choose(JoinKind::kLeft, {40 * kMiB, 10 * kMiB}).why,
+              HasSubstr("10 MiB > 5 MiB, an eighth of the left side:"));
   EXPECT_EQ(Choose(JoinKind::kInner, {40 * kMiB, 10 * kMiB}, 10 * kMiB).side, 1u);
   EXPECT_EQ(Choose(JoinKind::kInner, {2 * kMiB, 2 * kMiB}).side, 1u) << "one split";
 }
@@ -172,7 +181,8 @@ TEST(ChooseBroadcastTest, NoMoreThanAnEighthOfTheOtherSideUnlessAsked) {
 TEST(ChooseBroadcastTest, ATableFitsInTheMemory) {
   EXPECT_EQ(Choose(JoinKind::kInner, {1024 * kMiB, kMiB}, {}, 24 * kMiB).side, 1u);
   EXPECT_THAT(Choose(JoinKind::kLeft, {1024 * kMiB, kMiB + 1}, {}, 24 * kMiB).why, HasSubstr("by --memory"));
-  EXPECT_THAT(ChooseBroadcast(JoinKind::kLeft, {1024 * kMiB, kMiB}, {kMiB, 4 * kMiB, 0}).why, HasSubstr("512 KiB by --left-bytes"));
+  EXPECT_THAT(ChooseBroadcast(JoinKind::kLeft, {1024 * kMiB, kMiB}, {kMiB, 4 * kMiB, 0}).why,
+              HasSubstr("512 KiB by --left-bytes"));
 }
 
 TEST(BroadcastJoinTest, ThePlanIsToldSizesAndMemory) {

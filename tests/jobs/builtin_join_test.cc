@@ -12,8 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-LocalResult Join(const std::string& left, const std::string& right,
-                 const std::vector<std::string>& on = {"--on", "id"},
+LocalResult Join(const std::string& left, const std::string& right, const std::vector<std::string>& on = {"--on", "id"},
                  const LocalOptions& shape = Shapes()[1]) {
   LocalJob job(Builtins(), shape);
   job.File("l.csv", left).File("r.csv", right);
@@ -57,7 +56,8 @@ TEST(JoinTest, EachTypeIsTheSameForAllSeeds) {
   for (const std::string type : {"inner", "left", "right", "full", "semi", "anti"}) {
     LocalJob job(Builtins(), {.split_bytes = 50});
     job.File("l.csv", left).File("r.csv", right);
-    const auto verdict = ExpectDeterministic(job, "join", {"--left", "l.csv", "--right", "r.csv", "--on", "id", "--type", type});
+    const auto verdict =
+        ExpectDeterministic(job, "join", {"--left", "l.csv", "--right", "r.csv", "--on", "id", "--type", type});
     EXPECT_TRUE(verdict.ok) << type << ": " << verdict.text;
   }
 }
@@ -81,7 +81,8 @@ TEST(JoinTest, EachTypeIsAsInSql) {
     ASSERT_TRUE(in_files.ok) << in_files.error;
     EXPECT_EQ(SortedLinesOf(in_files.Output()), rows) << type << " by way of files";
   }
-  EXPECT_THAT(PlanRefusal("join", {"--left", "a", "--right", "b", "--on", "x", "--type", "outer"}), HasSubstr("there are inner"));
+  EXPECT_THAT(PlanRefusal("join", {"--left", "a", "--right", "b", "--on", "x", "--type", "outer"}),
+              HasSubstr("there are inner"));
 }
 
 TEST(JoinTest, ALeftSideThatDoesNotFitIsJoinedByWayOfFiles) {
@@ -102,8 +103,13 @@ TEST(JoinTest, ALeftSideThatDoesNotFitIsJoinedByWayOfFiles) {
 
 TEST(JoinTest, OneKeyWithMoreRowsThanMemoryIsJoinedInTurns) {
   std::string left = "id,a\n", right = "id,b\n";
-  for (int i = 0; i < 3000; ++i) left += (i % 100 == 0 ? "rare" + std::to_string(i) : "often") + ",l" + std::to_string(i) + "\n";
-  for (int i = 0; i < 40; ++i) right += (i % 4 == 0 ? "rare" + std::to_string(i * 50) : i % 4 == 1 ? "never" : "often") + ",r" + std::to_string(i) + "\n";
+  for (int i = 0; i < 3000; ++i)
+    left += (i % 100 == 0 ? "rare" + std::to_string(i) : "often") + ",l" + std::to_string(i) + "\n";
+  for (int i = 0; i < 40; ++i)
+    right += (i % 4 == 0   ? "rare" + std::to_string(i * 50)
+              : i % 4 == 1 ? "never"
+                           : "often") +
+             ",r" + std::to_string(i) + "\n";
   for (const std::string type : {"inner", "right", "full", "semi", "anti"}) {
     const LocalResult whole = Join(left, right, {"--on", "id", "--type", type});
     const LocalResult turns = Join(left, right, {"--on", "id", "--type", type, "--left-bytes", "40000"});
@@ -130,17 +136,18 @@ TEST(RowTableTest, HoldsAsManyRowsInEachTurnAsInTheFirst) {
 }
 
 TEST(JoinTest, QuotesBlankLinesAndCarriageReturnsAreHandled) {
-  const LocalResult result =
-      Join("\xef\xbb\xbf" "key,\"a,b\"\r\n\"1,5\",\"say \"\"hi\"\"\"\r\n\r\n2,\r\n",
-           "x,id,y\n,\"1,5\",z\n\n", {"--left-on", "key", "--right-on", "id"});
+  const LocalResult result = Join(
+      "\xef\xbb\xbf"
+      "key,\"a,b\"\r\n\"1,5\",\"say \"\"hi\"\"\"\r\n\r\n2,\r\n",
+      "x,id,y\n,\"1,5\",z\n\n", {"--left-on", "key", "--right-on", "id"});
   ASSERT_TRUE(result.ok) << result.error;
   EXPECT_EQ(result.Output(), "\"1,5\",\"say \"\"hi\"\"\",,z\n");
 }
 
 TEST(JoinTest, AColumnThatIsMissingIsNamedWithItsNeighbours) {
-  EXPECT_THAT(Join("id2,name\n1,a\n", "id,b\n1,2\n").error,
-              testing::AllOf(HasSubstr("l.csv has no column 'id'"), HasSubstr("did you mean 'id2'?"),
-                             HasSubstr("id2, name")));
+  EXPECT_THAT(
+      Join("id2,name\n1,a\n", "id,b\n1,2\n").error,
+      testing::AllOf(HasSubstr("l.csv has no column 'id'"), HasSubstr("did you mean 'id2'?"), HasSubstr("id2, name")));
   EXPECT_THAT(Join("", "id,b\n1,2\n").error, HasSubstr("the left input is empty"));
 }
 

@@ -13,8 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::string Grep(const std::vector<std::string>& args, const std::string& text,
-                 const LocalOptions& shape = {}) {
+std::string Grep(const std::vector<std::string>& args, const std::string& text, const LocalOptions& shape = {}) {
   LocalJob job(Builtins(), shape);
   job.Input("in", text);
   const LocalResult result = job.Run("grep", args);
@@ -29,8 +28,8 @@ TEST(GrepTest, EqualsAMatchOfEachLine) {
     for (uint64_t n = rng.Below(12); n > 0; --n) text += "abc \r"[rng.Below(5)];
     text += '\n';
   }
-  for (const char* pattern : {"ab", "^a", "c$", "^$", "a.c", "[^b]c", "a*", "\\bab\\b", "(a|b)\\s+c", "x",
-                              "\\Aa", "c\\z", "^(?-m:a)", "a\\n", "b{2,}"}) {
+  for (const char* pattern : {"ab", "^a", "c$", "^$", "a.c", "[^b]c", "a*", "\\bab\\b", "(a|b)\\s+c", "x", "\\Aa",
+                              "c\\z", "^(?-m:a)", "a\\n", "b{2,}"}) {
     RE2::Options options;
     options.set_never_nl(true);
     const RE2 line_re("(?m)" + std::string(pattern), options);
@@ -68,8 +67,9 @@ std::vector<std::string> Found(const LineSearch& search, const std::string& text
 // Patterns of all kinds, and lines with letters of several bytes, broken ones and zeros among them.
 TEST(LineSearchTest, FindsWhatRe2FindsInEachLineWhicheverWayItSearches) {
   Rng rng(8);
-  const char* pieces[] = {"a", "b", "k", "s", ".", "*", "+", "?", "|", "(", "(?:", ")", "[ab]", "[^a]", "[^a]*", ".*", "\\b", "\\w", "\\W",
-                          "\\d+", "^", "$", "{2}", "\xc3\xa9", "\\s", "[[:alpha:]]", "\\.", "1"};
+  const char* pieces[] = {"a",   "b", "k",    "s",        ".",     "*",           "+",   "?",   "|",   "(",
+                          "(?:", ")", "[ab]", "[^a]",     "[^a]*", ".*",          "\\b", "\\w", "\\W", "\\d+",
+                          "^",   "$", "{2}",  "\xc3\xa9", "\\s",   "[[:alpha:]]", "\\.", "1"};
   const char* letters[] = {"a", "b", "k", "S", "1", " ", ".", "\xc3\xa9", "\xe2\x84\xaa", "\xff", "\t", "\r"};
   int filtered = 0, tried = 0;
   while (tried < 3000) {
@@ -92,14 +92,16 @@ TEST(LineSearchTest, FindsWhatRe2FindsInEachLineWhicheverWayItSearches) {
     for (const auto& line : LinesOf(text)) {
       if (RE2::PartialMatch(line, re)) expected.push_back(line);
     }
-    ASSERT_EQ(Found(search, text), expected) << pattern << (ignore_case ? " -i" : "") << " filtered " << search.filtered();
+    ASSERT_EQ(Found(search, text), expected)
+        << pattern << (ignore_case ? " -i" : "") << " filtered " << search.filtered();
   }
   EXPECT_GT(filtered, 500);
   EXPECT_LT(filtered, 2500);
 }
 
 TEST(LineSearchTest, UsualPatternsAreFiltered) {
-  for (const char* pattern : {"kmalloc", "(mutex|spin)_(un)?lock\\w*\\(&\\w+->lock\\)", "^#include .*sched", "[A-Z]+_SUSPEND", "a[^b]*c$"}) {
+  for (const char* pattern :
+       {"kmalloc", "(mutex|spin)_(un)?lock\\w*\\(&\\w+->lock\\)", "^#include .*sched", "[A-Z]+_SUSPEND", "a[^b]*c$"}) {
     EXPECT_TRUE(LineSearch(pattern, false).filtered()) << pattern;
   }
 }
@@ -142,8 +144,7 @@ TEST(GrepTest, EachFileHasACountOfItsOwnAlsoWhereATaskReadsSeveral) {
 }
 
 TEST(GrepTest, ABadPatternIsRefusedInThePlanWithItsReason) {
-  EXPECT_THAT(PlanRefusal("grep", {"-e", "a(b"}),
-              testing::AllOf(HasSubstr("'a(b'"), HasSubstr("missing )")));
+  EXPECT_THAT(PlanRefusal("grep", {"-e", "a(b"}), testing::AllOf(HasSubstr("'a(b'"), HasSubstr("missing )")));
   EXPECT_THAT(PlanRefusal("grep", {"-e", "*"}), HasSubstr("no argument for repetition operator"));
   EXPECT_THAT(PlanRefusal("grep", {}), HasSubstr("give a pattern"));
   EXPECT_THAT(PlanRefusal("grep", {"--invert-mtch", "a"}), HasSubstr("did you mean '--invert-match'?"));
@@ -165,8 +166,8 @@ TEST(EmptyTest, HasTheTasksThatItIsAskedFor) {
 TEST(EmptyTest, OnlyTheIsolatedOperatorsAskForAProcessEach) {
   for (uint32_t i = 0; i < Builtins()->operator_count; ++i) {
     const mr_operator& op = *Builtins()->operators[i];
-    const bool own_process = std::string(op.name).find("isolated") != std::string::npos ||
-                             std::string(op.name).find("stream") == 0;
+    const bool own_process =
+        std::string(op.name).find("isolated") != std::string::npos || std::string(op.name).find("stream") == 0;
     EXPECT_EQ((op.flags & MR_REUSABLE) == 0, own_process) << op.name;
   }
 }
@@ -179,8 +180,9 @@ TEST(SleepTest, ANapOfNothingEnds) {
 }
 
 TEST(SleepTest, EachReduceNapsForEachStepOnce) {
-  const LocalResult result = LocalJob(Builtins()).Run(
-      "sleep", {"--ms", "0", "--tasks", "3", "--reduces", "2", "--reduce-ms", "0", "--steps", "10"});
+  const LocalResult result =
+      LocalJob(Builtins())
+          .Run("sleep", {"--ms", "0", "--tasks", "3", "--reduces", "2", "--reduce-ms", "0", "--steps", "10"});
   ASSERT_TRUE(result.ok) << result.error;
   EXPECT_THAT(result.parts, testing::ElementsAre("0\t10\n", "1\t10\n"));
 }

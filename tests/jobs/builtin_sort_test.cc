@@ -13,14 +13,17 @@ std::string RandomLines(uint64_t seed, int lines) {
   Rng rng(seed);
   std::string text;
   for (int i = 0; i < lines; ++i) {
-    for (uint64_t n = rng.Below(4); n > 0; --n) text += "\0\x01" "a\xff" "b"[rng.Below(5)];
+    for (uint64_t n = rng.Below(4); n > 0; --n)
+      text +=
+          "\0\x01"
+          "a\xff"
+          "b"[rng.Below(5)];
     text += '\n';
   }
   return text;
 }
 
-LocalResult Sort(const std::vector<std::string>& args, const std::string& text,
-                 const LocalOptions& shape) {
+LocalResult Sort(const std::vector<std::string>& args, const std::string& text, const LocalOptions& shape) {
   LocalJob job(Builtins(), shape);
   job.Input("in", text);
   return job.Run("sort", args);
@@ -32,8 +35,8 @@ TEST(SortTest, PartsOneAfterTheOtherAreTheSortedLines) {
     auto expected = SortedLinesOf(text);
     if (reverse) std::reverse(expected.begin(), expected.end());
     for (const LocalOptions& shape : Shapes()) {
-      const LocalResult result = Sort(reverse ? std::vector<std::string>{"-r"} : std::vector<std::string>{},
-                                      text, shape);
+      const LocalResult result =
+          Sort(reverse ? std::vector<std::string>{"-r"} : std::vector<std::string>{}, text, shape);
       ASSERT_TRUE(result.ok) << result.error;
       EXPECT_EQ(LinesOf(result.Output()), expected);
       EXPECT_EQ(result.parts.size(), shape.reduces);
@@ -101,13 +104,11 @@ TEST(SortTest, FixedRecordsSortStablyByTheirKey) {
   }
   std::string text, expected, reversed;
   for (const auto& r : records) text += r;
-  std::stable_sort(records.begin(), records.end(), [](const auto& a, const auto& b) {
-    return a.compare(0, 10, b, 0, 10) < 0;
-  });
+  std::stable_sort(records.begin(), records.end(),
+                   [](const auto& a, const auto& b) { return a.compare(0, 10, b, 0, 10) < 0; });
   for (const auto& r : records) expected += r;
-  std::stable_sort(records.begin(), records.end(), [](const auto& a, const auto& b) {
-    return a.compare(0, 10, b, 0, 10) > 0;
-  });
+  std::stable_sort(records.begin(), records.end(),
+                   [](const auto& a, const auto& b) { return a.compare(0, 10, b, 0, 10) > 0; });
   for (const auto& r : records) reversed += r;
   for (const LocalOptions& shape : Shapes()) {
     LocalResult result = Sort({"--format", "fixed:20"}, text, shape);

@@ -29,14 +29,12 @@ TEST(StreamTest, CountsWordsWithCommands) {
     if (combine) args.insert(args.end(), {"--combine", kSum});
     const LocalResult result = Stream(args, text);
     ASSERT_TRUE(result.ok) << result.error;
-    EXPECT_THAT(SortedLinesOf(result.Output()),
-                ElementsAre("a\t1", "cat\t2", "dog\t1", "end\t1", "the\t3"));
+    EXPECT_THAT(SortedLinesOf(result.Output()), ElementsAre("a\t1", "cat\t2", "dog\t1", "end\t1", "the\t3"));
   }
 }
 
 TEST(StreamTest, LinesWithAndWithoutATabStayAsTheyAre) {
-  const LocalResult result =
-      Stream({"--map", "cat", "--reduce", "cat"}, "b\na\t\nb\t2\na\n", {.reduces = 1});
+  const LocalResult result = Stream({"--map", "cat", "--reduce", "cat"}, "b\na\t\nb\t2\na\n", {.reduces = 1});
   ASSERT_TRUE(result.ok) << result.error;
   EXPECT_EQ(result.Output(), "a\t\na\nb\nb\t2\n");
 }
@@ -50,8 +48,8 @@ TEST(StreamTest, AMapAloneWritesItsLines) {
 TEST(StreamTest, MoreThanAPipeHoldsGoesInAndOutAtOnce) {
   std::string text;
   for (int i = 0; i < 40000; ++i) text += "line number " + std::to_string(i) + "\n";
-  const LocalResult result = Stream({"--map", "cat; echo end"}, text,
-                                    {.split_bytes = 10u << 20, .block_bytes = 1u << 20});
+  const LocalResult result =
+      Stream({"--map", "cat; echo end"}, text, {.split_bytes = 10u << 20, .block_bytes = 1u << 20});
   ASSERT_TRUE(result.ok) << result.error;
   EXPECT_EQ(result.Output(), text + "end\n");
 }
@@ -71,7 +69,10 @@ class FewDescriptors {
 };
 
 TEST(StreamTest, ACommandForWhichThereAreNoDescriptorsAsksToBeTriedAgain) {
-  const auto start = [] { Command("true", [](std::string_view) {}, [](std::string_view) {}, [] {}); };
+  const auto start = [] {
+    Command(
+        "true", [](std::string_view) {}, [](std::string_view) {}, [] {});
+  };
   const FewDescriptors few(0);
   try {
     start();
@@ -90,9 +91,9 @@ TEST(StreamTest, ACommandThatStopsReadingIsNoError) {
 }
 
 TEST(StreamTest, AFailureNamesTheCommandItsCodeAndTheEndOfItsStderr) {
-  EXPECT_THAT(Stream({"--map", "cat >/dev/null; echo some trouble >&2; exit 3"}, "a\n").error,
-              testing::AllOf(HasSubstr("the map command exited with code 3"), HasSubstr("exit 3"),
-                             HasSubstr("some trouble")));
+  EXPECT_THAT(
+      Stream({"--map", "cat >/dev/null; echo some trouble >&2; exit 3"}, "a\n").error,
+      testing::AllOf(HasSubstr("the map command exited with code 3"), HasSubstr("exit 3"), HasSubstr("some trouble")));
   EXPECT_THAT(Stream({"--map", "cat", "--reduce", "no_such_program_here"}, "a\n").error,
               testing::AllOf(HasSubstr("the reduce command exited with code 127"), HasSubstr("not found")));
   EXPECT_THAT(Stream({"--map", "kill -9 $$"}, "a\n").error, HasSubstr("killed by signal 9"));
@@ -101,9 +102,9 @@ TEST(StreamTest, AFailureNamesTheCommandItsCodeAndTheEndOfItsStderr) {
 }
 
 TEST(StreamTest, CountersComeFromStderr) {
-  const LocalResult result = Stream(
-      {"--map", "cat >/dev/null; echo 'reporter:counter:my group,lines,2' >&2; echo note >&2"}, "a\nb\n",
-      {.split_bytes = 2});
+  const LocalResult result =
+      Stream({"--map", "cat >/dev/null; echo 'reporter:counter:my group,lines,2' >&2; echo note >&2"}, "a\nb\n",
+             {.split_bytes = 2});
   ASSERT_TRUE(result.ok) << result.error;
   EXPECT_EQ(result.counters.at({"my group", "lines"}), 4);
 }
@@ -128,7 +129,8 @@ TEST(CommandTest, WhatItWroteBeforeItsEndIsReadFromBothOfItsPipes) {
 
 TEST(CommandTest, OneThatIsDroppedDoesNotOutliveItsOwner) {
   // Would take an hour if the destructor waited for it to end by itself.
-  Command command("exec sleep 3600", [](std::string_view) {}, [](std::string_view) {});
+  Command command(
+      "exec sleep 3600", [](std::string_view) {}, [](std::string_view) {});
 }
 
 TEST(StreamTest, AFileWithoutALastNewlineDoesNotRunIntoTheNextOneOfItsTask) {

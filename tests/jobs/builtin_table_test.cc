@@ -88,7 +88,8 @@ TEST(AggregateTest, EqualsALoop) {
   std::map<std::pair<std::string, std::string>, Sums> groups;
   std::string csv = "city,year,amount,name\n";
   for (int i = 0; i < 700; ++i) {
-    const std::string city = rng.Below(9) == 0 ? "a,b" : "c" + std::to_string(rng.Below(7)), year = std::to_string(rng.Below(3));
+    const std::string city = rng.Below(9) == 0 ? "a,b" : "c" + std::to_string(rng.Below(7)),
+                      year = std::to_string(rng.Below(3));
     const int64_t amount = static_cast<int64_t>(rng.Below(2000)) - 1000;
     const std::string name = "n" + std::to_string(rng.Below(20));
     const bool empty = rng.Below(10) == 0;
@@ -101,16 +102,20 @@ TEST(AggregateTest, EqualsALoop) {
       s.sum += amount;
       ++s.valued;
     }
-    csv += (city == "a,b" ? "\"a,b\"" : city) + "," + year + "," + (empty ? "" : std::to_string(amount)) + "," + name + "\n";
+    csv += (city == "a,b" ? "\"a,b\"" : city) + "," + year + "," + (empty ? "" : std::to_string(amount)) + "," + name +
+           "\n";
   }
   std::vector<std::string> expected;
   for (const auto& [key, s] : groups) {
-    expected.push_back((key.first == "a,b" ? "\"a,b\"" : key.first) + "," + key.second + "," + std::to_string(s.count) + "," +
-                       std::to_string(s.valued) + "," + std::to_string(s.sum) + "," + std::to_string(s.least) + "," +
-                       std::to_string(s.most) + "," + std::to_string(s.names.size()));
+    expected.push_back((key.first == "a,b" ? "\"a,b\"" : key.first) + "," + key.second + "," + std::to_string(s.count) +
+                       "," + std::to_string(s.valued) + "," + std::to_string(s.sum) + "," + std::to_string(s.least) +
+                       "," + std::to_string(s.most) + "," + std::to_string(s.names.size()));
   }
   std::sort(expected.begin(), expected.end());
-  EXPECT_EQ(Rows("aggregate", csv, {"--by", "city,year", "--agg", "count,count(amount),sum(amount),min(amount),max(amount),distinct(name)"}), expected);
+  EXPECT_EQ(
+      Rows("aggregate", csv,
+           {"--by", "city,year", "--agg", "count,count(amount),sum(amount),min(amount),max(amount),distinct(name)"}),
+      expected);
 }
 
 TEST(AggregateTest, GroupsBeyondTheTableStartAnewWhenItWasGivenOut) {
@@ -129,20 +134,23 @@ TEST(AggregateTest, GroupsBeyondTheTableStartAnewWhenItWasGivenOut) {
 }
 
 TEST(AggregateTest, AllRowsAreOneGroupWhereNoColumnIsNamed) {
-  EXPECT_THAT(Rows("aggregate", "a,b\n1,x\n2.5,y\n4,x\n", {"--agg", "count,sum(a),avg(a),distinct(b),min(b)"}), ElementsAre("3,7.5,2.5,2,x"));
+  EXPECT_THAT(Rows("aggregate", "a,b\n1,x\n2.5,y\n4,x\n", {"--agg", "count,sum(a),avg(a),distinct(b),min(b)"}),
+              ElementsAre("3,7.5,2.5,2,x"));
   EXPECT_THAT(Rows("aggregate", "a\n", {}), ElementsAre("0"));
   EXPECT_THAT(Rows("aggregate", "a\n", {"--by", "a"}), ElementsAre());
 }
 
 TEST(AggregateTest, GroupsMayHoldAnyBytes) {
   const std::string zero("\0", 1);
-  EXPECT_THAT(Rows("aggregate", "k,v\na" + zero + ",1\na,2\n\"a\nb\",3\na" + zero + ",4\n", {"--by", "k", "--agg", "sum(v)"}),
-              ElementsAre("\"a", "a" + zero + ",5", "a,2", "b\",3"));
+  EXPECT_THAT(
+      Rows("aggregate", "k,v\na" + zero + ",1\na,2\n\"a\nb\",3\na" + zero + ",4\n", {"--by", "k", "--agg", "sum(v)"}),
+      ElementsAre("\"a", "a" + zero + ",5", "a,2", "b\",3"));
 }
 
 TEST(AggregateTest, OtherSeparatorsAndNoHeader) {
-  EXPECT_THAT(Rows("aggregate", "x;1\ny;2\nx;5\n", {"--separator", ";", "--no-header", "--by", "1", "--agg", "sum(2),max(2)"}),
-              ElementsAre("x;6;5", "y;2;2"));
+  EXPECT_THAT(
+      Rows("aggregate", "x;1\ny;2\nx;5\n", {"--separator", ";", "--no-header", "--by", "1", "--agg", "sum(2),max(2)"}),
+      ElementsAre("x;6;5", "y;2;2"));
 }
 
 TEST(AggregateTest, SaysWhatIsWrongWithItsArguments) {
@@ -150,21 +158,25 @@ TEST(AggregateTest, SaysWhatIsWrongWithItsArguments) {
   EXPECT_THAT(PlanRefusal("aggregate", {"--agg", "sum"}), HasSubstr("write it as sum(COLUMN)"));
   EXPECT_THAT(PlanRefusal("aggregate", {"--by", "a,,b"}), HasSubstr("empty name"));
   EXPECT_THAT(PlanRefusal("aggregate", {"--separator", "ab"}), HasSubstr("not one byte"));
-  EXPECT_THAT(RunTable("aggregate", "amount,b\n1,2\n", {"--agg", "sum(amont)"}).error, HasSubstr("did you mean 'amount'?"));
+  EXPECT_THAT(RunTable("aggregate", "amount,b\n1,2\n", {"--agg", "sum(amont)"}).error,
+              HasSubstr("did you mean 'amount'?"));
   EXPECT_THAT(RunTable("aggregate", "a,a\n1,2\n", {"--agg", "sum(a)"}).error, HasSubstr("two columns 'a'"));
   EXPECT_THAT(RunTable("aggregate", "a,b\n1,2\nx,3\n", {"--agg", "sum(a)"}).error,
               testing::AllOf(HasSubstr("t.csv, byte 8: column 'a' has 'x'"), HasSubstr("no number")));
 }
 
 TEST(TableTest, AllColumnsThatAreWrongAreToldWithWhatMayHaveBeenMeant) {
-  EXPECT_EQ(RunTable("aggregate", "User,amount\n1,2\n", {"--by", "user,amuont", "--agg", "count, sum(nothing_like_it)"}).error,
-            "aggregate: t.csv has no column 'user' (did you mean 'User'?), no column 'amuont' (did you mean 'amount'?), "
-            "no column 'nothing_like_it'; its header names: User, amount");
+  EXPECT_EQ(
+      RunTable("aggregate", "User,amount\n1,2\n", {"--by", "user,amuont", "--agg", "count, sum(nothing_like_it)"})
+          .error,
+      "aggregate: t.csv has no column 'user' (did you mean 'User'?), no column 'amuont' (did you mean 'amount'?), "
+      "no column 'nothing_like_it'; its header names: User, amount");
   LocalJob join(Builtins());
   join.File("l", "a,b\n1,2\n").File("r", "c,d,d\n1,2,3\n");
-  EXPECT_EQ(join.Run("join", {"--left", "l", "--right", "r", "--left-on", "x", "--right-on", "d"}).error,
-            "join: l has no column 'x'; its header names: a, b; r has two columns 'd'; give them different names, or use "
-            "--no-header and numbers");
+  EXPECT_EQ(
+      join.Run("join", {"--left", "l", "--right", "r", "--left-on", "x", "--right-on", "d"}).error,
+      "join: l has no column 'x'; its header names: a, b; r has two columns 'd'; give them different names, or use "
+      "--no-header and numbers");
   join.File("both", "a,b\n1,2\n");
   EXPECT_EQ(join.Run("join", {"--left", "both", "--right", "both", "--on", "b,a"}).error,
             "join: both has no column 'b,a' (these are several; one is taken here); its header names: a, b");
@@ -173,13 +185,17 @@ TEST(TableTest, AllColumnsThatAreWrongAreToldWithWhatMayHaveBeenMeant) {
 TEST(TableTest, AWrongSeparatorOrNumbersBesideAHeaderAreSeen) {
   EXPECT_THAT(RunTable("topk", "id;score\n1;2\n", {"--by", "score"}).error,
               HasSubstr("its header names: id;score; that is one column: is it --separator ';'?"));
-  EXPECT_THAT(RunTable("topk", "id\tscore,1\n1\t2\n", {"--by", "score", "--separator", ";"}).error, HasSubstr("is it --separator '\\t'?"));
-  EXPECT_THAT(RunTable("topk", "id,score\n1,2\n", {"--by", "2"}).error, HasSubstr("columns have numbers with --no-header only"));
+  EXPECT_THAT(RunTable("topk", "id\tscore,1\n1\t2\n", {"--by", "score", "--separator", ";"}).error,
+              HasSubstr("is it --separator '\\t'?"));
+  EXPECT_THAT(RunTable("topk", "id,score\n1,2\n", {"--by", "2"}).error,
+              HasSubstr("columns have numbers with --no-header only"));
   EXPECT_THAT(RunTable("topk", "1;2\n", {"--by", "2", "--no-header"}).error,
-              testing::AllOf(HasSubstr("without a header they are: 1; that is one column: is it --separator ';'?"), Not(HasSubstr("only"))));
+              testing::AllOf(HasSubstr("without a header they are: 1; that is one column: is it --separator ';'?"),
+                             Not(HasSubstr("only"))));
   std::string wide = "c0";
   for (int i = 1; i < 100; ++i) wide += ",c" + std::to_string(i);
-  EXPECT_THAT(RunTable("topk", wide + "\n", {"--by", "score"}).error, testing::AllOf(HasSubstr("c29, ... (100 in all)"), Not(HasSubstr("c30"))));
+  EXPECT_THAT(RunTable("topk", wide + "\n", {"--by", "score"}).error,
+              testing::AllOf(HasSubstr("c29, ... (100 in all)"), Not(HasSubstr("c30"))));
 }
 
 TEST(TableTest, WhereHeadersDifferIsTold) {
@@ -187,7 +203,8 @@ TEST(TableTest, WhereHeadersDifferIsTold) {
     args.insert(args.end(), {"--by", args.empty() ? "a" : "1"});
     return LocalJob(Builtins()).Input("t.csv", "a,b\n1,2\n").Input("u.csv", other).Run("aggregate", args).error;
   };
-  EXPECT_THAT(error("a,c\n1,2\n", {}), HasSubstr("t.csv and u.csv are read together, but their headers differ: column 2 is 'b' and 'c'"));
+  EXPECT_THAT(error("a,c\n1,2\n", {}),
+              HasSubstr("t.csv and u.csv are read together, but their headers differ: column 2 is 'b' and 'c'"));
   EXPECT_THAT(error("a\n1\n", {}), HasSubstr("headers differ: they have 2 and 1 columns"));
   EXPECT_THAT(error("a,b,c\n", {"--no-header"}), HasSubstr("first rows have 2 and 3 fields"));
 }
@@ -200,7 +217,8 @@ TEST(TopKTest, KeepsTheLargestInOrder) {
     ASSERT_TRUE(result.ok) << result.error;
     EXPECT_THAT(LinesOf(result.Output()), ElementsAre("131,100.5", "30,100.5", "161,99.5"));
   }
-  EXPECT_THAT(LinesOf(RunTable("topk", "a\n3\n-1\n2\n\n", {"--by", "a", "--smallest", "-n", "2"}).Output()), ElementsAre("-1", "2"));
+  EXPECT_THAT(LinesOf(RunTable("topk", "a\n3\n-1\n2\n\n", {"--by", "a", "--smallest", "-n", "2"}).Output()),
+              ElementsAre("-1", "2"));
 }
 
 // Also where the better of two equal rows comes when the worse is held already.
@@ -223,12 +241,14 @@ TEST(SessionizeTest, CutsWhereNothingCameForAWhile) {
       "time,user,page\n2024-02-28 23:50:00,ann,a\n1000,bob,x\n2024-02-29T00:10:00Z,ann,b\n2024-03-01 00:10:00,ann,c\n"
       "2801,bob,y\n2800,bob,z\n2024-02-29 00:39:59.5,ann,d\n";
   EXPECT_THAT(Rows("sessionize", csv, {"--user", "user", "--time", "time", "--gap", "30m"}),
-              ElementsAre("ann,1,2024-02-28 23:50:00,2024-02-29 00:39:59.5,3", "ann,2,2024-03-01 00:10:00,2024-03-01 00:10:00,1",
-                          "bob,1,1000,2801,3"));
+              ElementsAre("ann,1,2024-02-28 23:50:00,2024-02-29 00:39:59.5,3",
+                          "ann,2,2024-03-01 00:10:00,2024-03-01 00:10:00,1", "bob,1,1000,2801,3"));
   EXPECT_THAT(Rows("sessionize", "u,t\na,0.1\na,0.4\na,0.700001\n", {"--user", "u", "--time", "t", "--gap", "300ms"}),
               ElementsAre("a,1,0.1,0.4,2", "a,2,0.700001,0.700001,1"));
-  EXPECT_THAT(RunTable("sessionize", "user,time\na,1e12\n", {"--user", "user", "--time", "time"}).error, HasSubstr("is no time"));
-  EXPECT_THAT(RunTable("sessionize", "user,time\na,soon\n", {"--user", "user", "--time", "time"}).error, HasSubstr("is no time"));
+  EXPECT_THAT(RunTable("sessionize", "user,time\na,1e12\n", {"--user", "user", "--time", "time"}).error,
+              HasSubstr("is no time"));
+  EXPECT_THAT(RunTable("sessionize", "user,time\na,soon\n", {"--user", "user", "--time", "time"}).error,
+              HasSubstr("is no time"));
   EXPECT_THAT(PlanRefusal("sessionize", {"--user", "a", "--time", "b", "--gap", "30"}), HasSubstr("write 30m"));
 }
 
@@ -252,14 +272,15 @@ TEST(SessionizeTest, YearsHaveTheirLeapDays) {
 }
 
 TEST(DecimalTest, MillionthsAreRoundedDownOnBothSidesOfZero) {
-  const std::pair<const char*, int64_t> cases[] = {{"0.0000019", 1},  {"0.000002", 2},   {"0", 0},
+  const std::pair<const char*, int64_t> cases[] = {{"0.0000019", 1},   {"0.000002", 2},   {"0", 0},
                                                    {"-0.0000001", -1}, {"-0.000001", -1}, {"-0.0000011", -2},
                                                    {"1e-7", 0},        {"-1e-7", -1}};
   for (const auto& [text, millionths] : cases) EXPECT_EQ(Number(text).Millionths(), millionths) << text;
 }
 
 TEST(TableTest, BlankLinesBeforeTheFirstRowAreNoRow) {
-  EXPECT_THAT(Rows("aggregate", "\n\r\nx,1\ny,2\nx,3\n", {"--no-header", "--by", "1", "--agg", "sum(2)"}), ElementsAre("x,4", "y,2"));
+  EXPECT_THAT(Rows("aggregate", "\n\r\nx,1\ny,2\nx,3\n", {"--no-header", "--by", "1", "--agg", "sum(2)"}),
+              ElementsAre("x,4", "y,2"));
 }
 
 TEST(DistinctTest, EachLineOnce) {

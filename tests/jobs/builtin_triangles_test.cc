@@ -50,9 +50,7 @@ TEST(TrianglesTest, EqualsAnAdjacencyMatrixWithLoopsAndRepeatedEdges) {
   }
 }
 
-TEST(TrianglesTest, AGraphWithoutEdgesHasNone) {
-  EXPECT_EQ(Triangles("1 1\n", Shapes()[1]), "triangles\t0\n");
-}
+TEST(TrianglesTest, AGraphWithoutEdgesHasNone) { EXPECT_EQ(Triangles("1 1\n", Shapes()[1]), "triangles\t0\n"); }
 
 TEST(TrianglesTest, ALineWithOneNodeIsRefusedWithFileAndByte) {
   LocalJob job(Builtins());
@@ -80,7 +78,8 @@ TEST(PageRankTest, EqualsTheFormulaOnASmallGraph) {
   std::vector<double> rank(5, 0.2);
   for (int round = 0; round < 7; ++round) {
     std::vector<double> next(5, 0.15 / 5 + 0.85 * rank[3] / 5);
-    for (const auto& [from, to] : edges) next[static_cast<size_t>(to)] += 0.85 * rank[static_cast<size_t>(from)] / degree[static_cast<size_t>(from)];
+    for (const auto& [from, to] : edges)
+      next[static_cast<size_t>(to)] += 0.85 * rank[static_cast<size_t>(from)] / degree[static_cast<size_t>(from)];
     rank = next;
   }
   for (const LocalOptions& shape : Shapes()) {

@@ -109,9 +109,7 @@ TEST(WordTableTest, EmitsInTheOrderOfFirstSight) {
   const auto ignore = [](std::string_view, int64_t) { FAIL() << "it was not full"; };
   for (std::string_view word : {"z", "a", "z", "m"}) table.Count(word, word.end(), ignore);
   std::vector<std::string> order;
-  table.Drain([&](std::string_view word, int64_t n) {
-    order.push_back(std::string(word) + std::to_string(n));
-  });
+  table.Drain([&](std::string_view word, int64_t n) { order.push_back(std::string(word) + std::to_string(n)); });
   EXPECT_THAT(order, ElementsAre("z2", "a1", "m1"));
 }
 

@@ -127,8 +127,10 @@ TEST(BadRecordTest, TakesBackAcrossTheBorderOfABatch) {
   for (int i = 0; i < 40; ++i) {
     std::string line;
     for (int word = 0; word < 3; ++word) line += std::string(17'000, static_cast<char>('a' + i % 26)) + " ";
-    if (i % 3 == 1) line += "bad";
-    else expected += std::string(3, static_cast<char>('a' + i % 26));
+    if (i % 3 == 1)
+      line += "bad";
+    else
+      expected += std::string(3, static_cast<char>('a' + i % 26));
     lines.push_back(Line(line));
   }
   OperatorTest<Words> test;
@@ -148,8 +150,10 @@ TEST(BadRecordTest, TakesBackWhatABatchThatWentOutLeftOfIt) {
         std::string line;
         const std::string word(bytes + 97 * static_cast<size_t>(i), static_cast<char>('a' + i % 26));
         for (int n = 0; n < words; ++n) line += word + " ";
-        if (i % 2 == 1) line += "bad";
-        else expected += std::string(static_cast<size_t>(words), static_cast<char>('a' + i % 26));
+        if (i % 2 == 1)
+          line += "bad";
+        else
+          expected += std::string(static_cast<size_t>(words), static_cast<char>('a' + i % 26));
         lines.push_back(Line(line));
       }
       OperatorTest<Words> test;
@@ -163,7 +167,9 @@ TEST(BadRecordTest, TakesBackWhatABatchThatWentOutLeftOfIt) {
 
 TEST(BadRecordTest, TheFirstOneFailsByDefault) {
   OperatorTest<Words> test;
-  EXPECT_EQ(MessageOf([&] { test.Feed({Line("a"), Line("bad")}, 0, 100); }),
+  EXPECT_EQ(MessageOf([&] {
+              test.Feed({Line("a"), Line("bad")}, 0, 100);
+            }),
             "record 1 of a batch of input 0 from upstream task 0: no word");
 }
 
@@ -255,7 +261,9 @@ void PlanSieve(const std::vector<std::string>&, JobPlan& plan) {
 const mr_library* Table() {
   static Library& library = *new Library;
   if (library.table()->job_count == 0) {
-    library.Add<Words>("words", MR_DETERMINISTIC).Add<Total>("total", MR_DETERMINISTIC).Add<LooksUp>("names", MR_DETERMINISTIC);
+    library.Add<Words>("words", MR_DETERMINISTIC)
+        .Add<Total>("total", MR_DETERMINISTIC)
+        .Add<LooksUp>("names", MR_DETERMINISTIC);
     library.Add<Sieve>("sieve", MR_DETERMINISTIC);
     library.AddJob<PlanWords>("words", "").AddJob<PlanNames>("names", "").AddJob<PlanSieve>("sieve", "");
   }
@@ -299,7 +307,8 @@ TEST(LocalJobTest, NamedOutputsStandBesideTheMainOne) {
 
 TEST(PlanTest, NamedOutputsStandBehindTheMainOne) {
   JobPlan plan;
-  EXPECT_NE(MessageOf([&] { plan.Map("a", "op").ReadFiles().Named("x"); }).find("before it has WriteFiles()"), std::string::npos);
+  EXPECT_NE(MessageOf([&] { plan.Map("a", "op").ReadFiles().Named("x"); }).find("before it has WriteFiles()"),
+            std::string::npos);
   JobPlan mixed;
   mixed.Map("a", "op").ReadFiles().WriteFiles().Named("x").Shuffle();
   EXPECT_NE(MessageOf([&] { mixed.Json(); }).find("has files and other ports"), std::string::npos);

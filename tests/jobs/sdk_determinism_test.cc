@@ -131,9 +131,14 @@ void PlanParts(const std::vector<std::string>&, JobPlan& plan) {
 const mr_library* WrongLibrary() {
   static Library library;
   static const mr_library* const table = [] {
-    library.Add<CountMap>("count", kAll | MR_UNORDERED).Add<CountSum>("sum", MR_DETERMINISTIC).Add<Remembers>("remembers", kAll);
-    library.Add<FirstOfSplit>("first_of_split", kAll).Add<CountsBlocks>("counts_blocks", kAll).Add<MeanMap>("mean", kAll);
-    library.Add<CountsValues>("counts_values", MR_DETERMINISTIC).Add<Numbered>("numbered", MR_DETERMINISTIC | MR_UNORDERED);
+    library.Add<CountMap>("count", kAll | MR_UNORDERED)
+        .Add<CountSum>("sum", MR_DETERMINISTIC)
+        .Add<Remembers>("remembers", kAll);
+    library.Add<FirstOfSplit>("first_of_split", kAll)
+        .Add<CountsBlocks>("counts_blocks", kAll)
+        .Add<MeanMap>("mean", kAll);
+    library.Add<CountsValues>("counts_values", MR_DETERMINISTIC)
+        .Add<Numbered>("numbered", MR_DETERMINISTIC | MR_UNORDERED);
     library.Add<LastValue>("last_value", MR_DETERMINISTIC).Add<Alternates>("alternates", kAll);
     library.Add<OneTooFar>("one_too_far", kAll);
     library.Add<Attempt>("attempt", MR_DETERMINISTIC).Add<Attempt>("attempt_undeclared", 0);
@@ -170,8 +175,9 @@ TEST(LocalJobTest, APartitionThatIsNotThereIsNamedWithItsKeyAndPlace) {
   LocalJob job(WrongLibrary(), {.reduces = 3});
   const LocalResult result = job.Input("in", "w0\n").Run("two", {"one_too_far", "sum", "custom"});
   EXPECT_FALSE(result.ok);
-  EXPECT_THAT(result.error, HasSubstr("Partition() of operator 'one_too_far' gave the key \"w0\" partition 3, and port 0 of "
-                                      "stage 'map' has 3: it is to be 0 to 2"));
+  EXPECT_THAT(result.error,
+              HasSubstr("Partition() of operator 'one_too_far' gave the key \"w0\" partition 3, and port 0 of "
+                        "stage 'map' has 3: it is to be 0 to 2"));
 }
 
 TEST(DeterminismTest, ARightJobPasses) {
@@ -182,7 +188,8 @@ TEST(DeterminismTest, ARightJobPasses) {
 TEST(DeterminismTest, BuiltInJobsPass) {
   LocalJob words(builtin::Builtins());
   words.Input("in", Poem());
-  for (const std::vector<std::string>& job : {std::vector<std::string>{"wordcount"}, {"grep", "-n", "-e", "w[13]"}, {"sort", "-r"}, {"distinct", "-c"}}) {
+  for (const std::vector<std::string>& job :
+       {std::vector<std::string>{"wordcount"}, {"grep", "-n", "-e", "w[13]"}, {"sort", "-r"}, {"distinct", "-c"}}) {
     const Determinism found = ExpectDeterministic(words, job[0], {job.begin() + 1, job.end()});
     EXPECT_TRUE(found.ok) << found.text;
   }
@@ -194,7 +201,8 @@ TEST(DeterminismTest, CatchesEachKindOfWrongOperator) {
   ExpectCaught({"first_of_split", "sum"}, "first_of_split", "where files are cut into splits");
   ExpectCaught({"counts_blocks", "sum", "combine"}, "counts_blocks", "where its blocks or batches end");
   ExpectCaught({"mean", "sum", "combine"}, "mean", "how often its combiner ran");
-  ExpectCaught({"count", "counts_values", "combine"}, "count", "(its own fault, or that of counts_values, which reads it)");
+  ExpectCaught({"count", "counts_values", "combine"}, "count",
+               "(its own fault, or that of counts_values, which reads it)");
   ExpectCaught({"numbered", "last_value"}, "numbered", "MR_UNORDERED says carries no meaning");
   ExpectCaught({"alternates", "sum", "custom"}, "alternates", "Partition() of operator 'alternates' gave the key");
 }

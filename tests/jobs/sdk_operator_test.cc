@@ -27,17 +27,12 @@ class Sum : public Reducer<std::string, int64_t, std::string, int64_t> {
 };
 using SumTest = OperatorTest<Sum>;
 
-TestRecord Count(const std::string& word, int64_t n) {
-  return SumTest::Record<std::string, int64_t>(word, n);
-}
+TestRecord Count(const std::string& word, int64_t n) { return SumTest::Record<std::string, int64_t>(word, n); }
 
 TEST(ReducerTest, AGroupGoesOnOverAnyNumberOfBatches) {
   SumTest test;
-  test.FeedGroups({{Count("a", 1), Count("b", 2)},
-                   {Count("b", 3)},
-                   {},
-                   {Count("b", 4), Count("c", 5)},
-                   {Count("d", 6)}})
+  test.FeedGroups(
+          {{Count("a", 1), Count("b", 2)}, {Count("b", 3)}, {}, {Count("b", 4), Count("c", 5)}, {Count("d", 6)}})
       .End();
   EXPECT_THAT((test.Emitted<std::string, int64_t>()),
               ElementsAre(Pair("a", 1), Pair("b", 9), Pair("c", 5), Pair("d", 6)));
@@ -53,18 +48,14 @@ TEST(ReducerTest, EveryCutIntoBatchesGivesTheSameGroups) {
     }
     SumTest test;
     test.FeedGroups(batches).End();
-    EXPECT_THAT((test.Emitted<std::string, int64_t>()),
-                ElementsAre(Pair("a", 3), Pair("b", 4), Pair("c", 24)))
-        << cuts;
+    EXPECT_THAT((test.Emitted<std::string, int64_t>()), ElementsAre(Pair("a", 3), Pair("b", 4), Pair("c", 24))) << cuts;
     EXPECT_EQ(test.taken(), all.size() * 9) << "all bytes count as taken";
   }
 }
 
 class FirstOnly : public Reducer<std::string, int64_t, std::string, int64_t> {
  public:
-  void Reduce(std::string_view key, Values<int64_t>& values, Out& out) {
-    out.Emit(key, *values.begin());
-  }
+  void Reduce(std::string_view key, Values<int64_t>& values, Out& out) { out.Emit(key, *values.begin()); }
 };
 
 TEST(ReducerTest, ValuesThatAreNotWalkedAreSkipped) {
@@ -97,13 +88,9 @@ class Fan : public Reducer<std::string, int64_t, std::string, int64_t> {
 
 TEST(OperatorTest, PortsHaveTypesOfTheirOwnAndCountersReachTheHost) {
   OperatorTest<Fan> test("", {3, 1});
-  test.FeedGroups({{Count("long enough to be on the heap", 1)},
-                   {Count("long enough to be on the heap", 1)}})
-      .End();
-  EXPECT_THAT((test.Emitted<std::string, int64_t>(0)),
-              ElementsAre(Pair("long enough to be on the heap", 2)));
-  EXPECT_THAT((test.Emitted<int32_t, std::string>(1)),
-              ElementsAre(Pair(-1, "long enough to be on the heap")));
+  test.FeedGroups({{Count("long enough to be on the heap", 1)}, {Count("long enough to be on the heap", 1)}}).End();
+  EXPECT_THAT((test.Emitted<std::string, int64_t>(0)), ElementsAre(Pair("long enough to be on the heap", 2)));
+  EXPECT_THAT((test.Emitted<int32_t, std::string>(1)), ElementsAre(Pair(-1, "long enough to be on the heap")));
   EXPECT_THAT(test.counters(), ElementsAre(Pair(Pair("stage", "groups"), 1)));
 }
 
@@ -303,8 +290,7 @@ TEST(CombinerTest, WhatIsCountedIsToldOnceHoweverOftenTheHostCombines) {
 
 void PlanWords(const std::vector<std::string>& args, JobPlan& plan) {
   Args("words").Parse(args);
-  auto& count =
-      plan.Map("count", "words").ReadFiles().Shuffle({.combine = true, .custom_partition = true});
+  auto& count = plan.Map("count", "words").ReadFiles().Shuffle({.combine = true, .custom_partition = true});
   plan.Reduce("sum", "sum").Group(count).WriteFiles();
 }
 
@@ -444,7 +430,8 @@ TEST(SortedReducerTest, ValuesComeInOrderAcrossBatchesAndSplits) {
 TEST(LambdaTest, AMapAndAReduceMakeAJob) {
   LocalJob job(OrdersLibrary(), {.split_bytes = 4, .reduces = 1});
   EXPECT_EQ(job.Input("in", "b a\na\n").Run("words").Output(), "a\t2\nb\t1\n");
-  EXPECT_THAT(LocalJob(OrdersLibrary()).Input("in", "a\n").Run("words", {"--x"}).error, HasSubstr("words: unknown option '--x'"));
+  EXPECT_THAT(LocalJob(OrdersLibrary()).Input("in", "a\n").Run("words", {"--x"}).error,
+              HasSubstr("words: unknown option '--x'"));
 }
 
 }  // namespace

@@ -59,7 +59,9 @@ TEST(JobPlanTest, AFileWithoutANameIsRefusedWithItsStage) {
 TEST(JobPlanTest, KnowsWhatItIsTold) {
   EXPECT_FALSE(JobPlan().InputBytes({"a"}));
   EXPECT_EQ(JobPlan().memory_bytes(), 0u);
-  JobPlan plan({[](const std::vector<std::string>& uris) { return uris[0] == "a" ? std::optional<uint64_t>(7) : std::nullopt; }, 9});
+  JobPlan plan(
+      {[](const std::vector<std::string>& uris) { return uris[0] == "a" ? std::optional<uint64_t>(7) : std::nullopt; },
+       9});
   EXPECT_EQ(plan.InputBytes({"a"}), 7u);
   EXPECT_FALSE(plan.InputBytes({"b"}));
   EXPECT_FALSE(plan.InputBytes({})) << "nothing named is no empty input";

@@ -146,15 +146,18 @@ void PlanSide(const std::vector<std::string>&, JobPlan& plan) {
 template <PlanFunction kPlan, class W, class R, class W2 = W>
 LocalResult RunJob() {
   Library library;
-  library.Add<W>("writes", MR_DETERMINISTIC).template Add<W2>("writes2", MR_DETERMINISTIC).template Add<R>("reads", MR_DETERMINISTIC);
+  library.Add<W>("writes", MR_DETERMINISTIC)
+      .template Add<W2>("writes2", MR_DETERMINISTIC)
+      .template Add<R>("reads", MR_DETERMINISTIC);
   library.AddJob<kPlan>("job", "");
   return LocalJob(library.table()).Input("in", "a\nb\n").Run("job");
 }
 
 TEST(LocalJobTypesTest, AMapperOfInt64AndAReducerOfInt32AreRefusedWithBothStagesAndTypes) {
-  EXPECT_EQ((RunJob<PlanGroup, Writes<int64_t>, Reads<int32_t>>().error),
-            "stage 'count' writes (key str, value i64) to port 0, but stage 'sum' takes (key str, value i32) from it as "
-            "input 0: let both operators declare the same types");
+  EXPECT_EQ(
+      (RunJob<PlanGroup, Writes<int64_t>, Reads<int32_t>>().error),
+      "stage 'count' writes (key str, value i64) to port 0, but stage 'sum' takes (key str, value i32) from it as "
+      "input 0: let both operators declare the same types");
   EXPECT_TRUE((RunJob<PlanGroup, Writes<int64_t>, Reads<int64_t>>().ok));
 }
 
@@ -162,8 +165,9 @@ TEST(LocalJobTypesTest, EachSideOfAJoinIsCompared) {
   EXPECT_TRUE((RunJob<PlanJoin, Writes<int32_t>, Joins<int32_t, double>, Writes<double>>().ok));
   EXPECT_THAT((RunJob<PlanJoin, Writes<float>, Joins<int32_t, double>, Writes<double>>().error),
               AllOf(HasSubstr("stage 'left' writes (key str, value f32)"), HasSubstr("value i32) from it as input 0")));
-  EXPECT_THAT((RunJob<PlanJoin, Writes<int32_t>, Joins<int32_t, double>, Writes<float>>().error),
-              AllOf(HasSubstr("stage 'right' writes (key str, value f32)"), HasSubstr("value f64) from it as input 1")));
+  EXPECT_THAT(
+      (RunJob<PlanJoin, Writes<int32_t>, Joins<int32_t, double>, Writes<float>>().error),
+      AllOf(HasSubstr("stage 'right' writes (key str, value f32)"), HasSubstr("value f64) from it as input 1")));
 }
 
 TEST(LocalJobTypesTest, ASideInputIsCompared) {
@@ -205,7 +209,8 @@ TEST(LocalJobTypesTest, ALibraryFromBeforeThereWereTypesRuns) {
   const mr_operator* operators[] = {&writes, &reads};
   table.operators = operators;
   // Nothing is said of types; the records themselves do not fit.
-  EXPECT_THAT(LocalJob(&table).Input("in", "a\n").Run("job").error, HasSubstr("cannot decode i32: it takes 4 bytes, and there are 8"));
+  EXPECT_THAT(LocalJob(&table).Input("in", "a\n").Run("job").error,
+              HasSubstr("cannot decode i32: it takes 4 bytes, and there are 8"));
   reads = sdk::Adapter<Reads<int64_t>>::Table("reads", MR_DETERMINISTIC);
   EXPECT_TRUE(LocalJob(&table).Input("in", "a\n").Run("job").ok);
 }

@@ -43,7 +43,8 @@ Status ReadReady(int fd, Duration limit, uint16_t* port, uint16_t* http_port) {
     text.append(piece, static_cast<size_t>(got));
   }
   unsigned rpc = 0, http = 0;
-  if (std::sscanf(text.c_str(), "ready %u %u", &rpc, &http) != 2) return Internal("wrote '" + text + "' as its ready line");
+  if (std::sscanf(text.c_str(), "ready %u %u", &rpc, &http) != 2)
+    return Internal("wrote '" + text + "' as its ready line");
   *port = static_cast<uint16_t>(rpc);
   *http_port = static_cast<uint16_t>(http);
   return Status::Ok();
@@ -122,8 +123,8 @@ Status Cluster::Start() {
 
 Status Cluster::StartMember(Member& member, std::vector<std::string> argv) {
   argv.insert(argv.end(), {"--data", member.data, "--port", std::to_string(member.port), "--http_port",
-                           std::to_string(member.http_port), "--ready_fd", std::to_string(kReadyFd),
-                           "--lifeline_fd", std::to_string(kLifelineFd)});
+                           std::to_string(member.http_port), "--ready_fd", std::to_string(kReadyFd), "--lifeline_fd",
+                           std::to_string(kLifelineFd)});
   const auto& more = &member == &master_ ? options_.master_flags : options_.worker_flags;
   argv.insert(argv.end(), more.begin(), more.end());
   int ends[2];
@@ -138,7 +139,8 @@ Status Cluster::StartMember(Member& member, std::vector<std::string> argv) {
   MR_ASSIGN_OR_RETURN(member.process, Process::Spawn(argv, spawn));
   ready_write.reset();
   const Status ready = ReadReady(ready_read.get(), options_.ready_limit, &member.port, &member.http_port);
-  if (!ready.ok()) return Status(ready.code(), member.name + " " + ready.message() + "; its log ends:\n" + Tail(member.log, 20));
+  if (!ready.ok())
+    return Status(ready.code(), member.name + " " + ready.message() + "; its log ends:\n" + Tail(member.log, 20));
   return Status::Ok();
 }
 
@@ -215,7 +217,8 @@ Status Cluster::WaitForWorkers(int n, Duration limit) const {
     if (last.exit == 0 && live == n) return Status::Ok();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  return {Code::kDeadline, "there were never " + std::to_string(n) + " live workers; the last answer was:\n" + last.out + last.err};
+  return {Code::kDeadline,
+          "there were never " + std::to_string(n) + " live workers; the last answer was:\n" + last.out + last.err};
 }
 
 }  // namespace mr::test

@@ -46,11 +46,9 @@ struct RunResult {
 };
 
 // Runs a program to its end (limit: then kill -9).
-RunResult RunProgram(const std::vector<std::string>& argv, Duration limit = Seconds(60),
-                     SpawnOptions options = {});
+RunResult RunProgram(const std::vector<std::string>& argv, Duration limit = Seconds(60), SpawnOptions options = {});
 // `mrctl args...` without a cluster.
-RunResult RunMrctl(const std::vector<std::string>& args, Duration limit = Seconds(60),
-                   SpawnOptions options = {});
+RunResult RunMrctl(const std::vector<std::string>& args, Duration limit = Seconds(60), SpawnOptions options = {});
 
 struct ClusterOptions {
   int workers = 2;
@@ -58,9 +56,9 @@ struct ClusterOptions {
   std::vector<std::string> master_flags;  // behind the class's own, so they win
   std::vector<std::string> worker_flags;
   std::vector<std::vector<std::string>> flags_of;  // one worker's own; none where there are fewer
-  std::vector<std::string> labels;  // of each worker: "k=v,k=v"; none where there are fewer
-  std::vector<std::string> env;  // "NAME=value" for all daemons
-  uint64_t open_files = 0;       // ulimit -n of all daemons; 0 = the test's
+  std::vector<std::string> labels;                 // of each worker: "k=v,k=v"; none where there are fewer
+  std::vector<std::string> env;                    // "NAME=value" for all daemons
+  uint64_t open_files = 0;                         // ulimit -n of all daemons; 0 = the test's
   Duration ready_limit = Seconds(20);
 };
 
@@ -78,9 +76,9 @@ class Cluster {
   // takes the ports it had before.
   Status StartMaster();
   Status StartWorker(int index);
-  void KillMaster();              // kill -9
-  void KillWorker(int index);     // kill -9
-  Status StopWorker(int index);   // SIGTERM; exit code 0 expected
+  void KillMaster();             // kill -9
+  void KillWorker(int index);    // kill -9
+  Status StopWorker(int index);  // SIGTERM; exit code 0 expected
   Status StopMaster();
   // Its disk is lost too: kill -9, and the data directory is removed.
   void LoseWorker(int index);

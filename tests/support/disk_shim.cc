@@ -116,8 +116,10 @@ int Open(int at, const char* path, int flags, mode_t mode) {
   const int fd = real();
   if (fd < 0 || !observer) return fd;
   const uint64_t inode = StatOf(fd).st_ino;
-  if (!existed) observer->Created(inode, unnamed ? "" : name, false);
-  else if ((flags & O_TRUNC) != 0) observer->Resized(inode, 0);
+  if (!existed)
+    observer->Created(inode, unnamed ? "" : name, false);
+  else if ((flags & O_TRUNC) != 0)
+    observer->Resized(inode, 0);
   return fd;
 }
 

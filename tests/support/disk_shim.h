@@ -20,11 +20,11 @@ struct DiskCall {
   // kOpen: only where the call may create (O_CREAT, O_TMPFILE) or truncate; kOpenAny: all others.
   enum Kind { kOpen, kOpenAny, kMkdir, kWrite, kTruncate, kAllocate, kRename, kLink, kUnlink, kSync };
   Kind kind;
-  int fd = -1;       // of calls that take one
-  std::string path;  // absolute; of calls with a descriptor what it was opened as
-  std::string to;    // of kRename and kLink
-  bool data_only = false;   // of kSync: fdatasync
-  bool directory = false;   // of kSync: the descriptor is a directory's
+  int fd = -1;               // of calls that take one
+  std::string path;          // absolute; of calls with a descriptor what it was opened as
+  std::string to;            // of kRename and kLink
+  bool data_only = false;    // of kSync: fdatasync
+  bool directory = false;    // of kSync: the descriptor is a directory's
   std::string_view bytes{};  // of kWrite
   uint64_t offset = 0;       // of kWrite; UINT64_MAX: where the descriptor stands
 };

@@ -30,14 +30,22 @@ class Validator {
     for (const auto& [word, rule] : schema.items()) {
       std::string wrong;
       if (word == "$schema" || word == "title" || word == "$defs" || word == "properties") continue;
-      if (word == "$ref") wrong = Refer(value, file, rule, at);
-      else if (word == "type") wrong = Type(value, rule, at);
-      else if (word == "const") wrong = value == rule ? "" : at + " is " + value.dump() + ", not " + rule.dump();
-      else if (word == "enum") wrong = Enum(value, rule, at);
-      else if (word == "required") wrong = Required(value, rule, at);
-      else if (word == "items") wrong = Items(value, file, rule, at);
-      else if (word == "additionalProperties") wrong = rule == false ? "" : at + ": additionalProperties must be false";
-      else wrong = at + ": the schema has the word '" + word + "', which is not checked";
+      if (word == "$ref")
+        wrong = Refer(value, file, rule, at);
+      else if (word == "type")
+        wrong = Type(value, rule, at);
+      else if (word == "const")
+        wrong = value == rule ? "" : at + " is " + value.dump() + ", not " + rule.dump();
+      else if (word == "enum")
+        wrong = Enum(value, rule, at);
+      else if (word == "required")
+        wrong = Required(value, rule, at);
+      else if (word == "items")
+        wrong = Items(value, file, rule, at);
+      else if (word == "additionalProperties")
+        wrong = rule == false ? "" : at + ": additionalProperties must be false";
+      else
+        wrong = at + ": the schema has the word '" + word + "', which is not checked";
       if (!wrong.empty()) return wrong;
     }
     return Properties(value, file, schema, at);

@@ -58,8 +58,10 @@ void MixedLoad::Start() {
   const std::string lines = std::to_string(options_.lines);
   WriteWords(Path("words"), options_.lines, options_.seed);
   Shell("awk 'BEGIN {srand(" + std::to_string(options_.seed) + "); print \"id,a\"; for (i = 0; i < " + lines +
-        "; ++i) print int(rand() * " + lines + ") \",\" int(rand() * 1e9)}' > '" + Path("l.csv") + "'; awk '"
-        "BEGIN {print \"id,b\"; for (i = 0; i < " + lines + "; i += 2) print i \",r\" i}' > '" + Path("r.csv") + "'");
+        "; ++i) print int(rand() * " + lines + ") \",\" int(rand() * 1e9)}' > '" + Path("l.csv") +
+        "'; awk '"
+        "BEGIN {print \"id,b\"; for (i = 0; i < " +
+        lines + "; i += 2) print i \",r\" i}' > '" + Path("r.csv") + "'");
   for (const char* name : {"words", "l.csv", "r.csv"}) {
     const RunResult put = cluster_.Mrctl({"fs", "put", Path(name), std::string("/load/") + name});
     ASSERT_EQ(put.exit, 0) << put.err;
@@ -69,17 +71,18 @@ void MixedLoad::Start() {
       {"sort", {"sort", "--input", "file://" + Path("words"), "--reduces", "3"}, sorted},
       {"wordcount", {"wordcount", "--input", "dfs:///load/words", "--reduces", "2"}, ExpectedWordCount(Path("words"))},
       {"join",
-       {"join", "--left", "dfs:///load/l.csv", "--right", "file://" + Path("r.csv"), "--on", "id", "--broadcast-bytes", "0",
-        "--reduces", "3"},
-       SortedLines(Shell("join -t, <(tail -n +2 '" + Path("l.csv") + "' | sort -t, -k1,1) <(tail -n +2 '" + Path("r.csv") +
-                         "' | sort -t, -k1,1)"))},
+       {"join", "--left", "dfs:///load/l.csv", "--right", "file://" + Path("r.csv"), "--on", "id", "--broadcast-bytes",
+        "0", "--reduces", "3"},
+       SortedLines(Shell("join -t, <(tail -n +2 '" + Path("l.csv") + "' | sort -t, -k1,1) <(tail -n +2 '" +
+                         Path("r.csv") + "' | sort -t, -k1,1)"))},
       {"stream",
        {"stream", "--map", "sleep .3; cat", "--reduce", "sort", "--reduces", "2", "--input", "dfs:///load/words"},
        sorted},
   };
   for (int i = 0; i < kFiles; ++i) {
     files_.push_back(Path("file" + std::to_string(i)));
-    WriteWords(files_.back(), options_.lines / 2 + static_cast<uint64_t>(i) * 500, options_.seed + 10 + static_cast<uint64_t>(i));
+    WriteWords(files_.back(), options_.lines / 2 + static_cast<uint64_t>(i) * 500,
+               options_.seed + 10 + static_cast<uint64_t>(i));
   }
   for (int i = 0; i < options_.job_clients; ++i) clients_.emplace_back([this, i] { RunJobs(i); });
   clients_.emplace_back([this] { PutFiles(options_.job_clients); });
@@ -94,7 +97,8 @@ bool MixedLoad::Repeat(const std::vector<std::string>& args, RunResult* run) {
     for (const std::string& arg : args) command += arg + " ";
     const bool allowed = options_.may_fail ? options_.may_fail(*run) : run->exit == 5 || run->exit == 124;
     if (!allowed || Now() > limit) {
-      Violation((allowed ? "never acknowledged: " : "exit " + std::to_string(run->exit) + ": ") + command + "\n" + run->err);
+      Violation((allowed ? "never acknowledged: " : "exit " + std::to_string(run->exit) + ": ") + command + "\n" +
+                run->err);
       return false;
     }
     if (stop_) return false;

@@ -58,8 +58,10 @@ void PowerCut::Scan(const std::string& path, uint64_t node) {
     const uint64_t child = NewNode(InodeOf(child_path), directory);
     names_[node][name] = start_.nodes[node].names[name] = child;
     start_.nodes[child].directory = directory;
-    if (directory) Scan(child_path, child);
-    else start_.nodes[child].bytes = ReadFile(child_path).value();
+    if (directory)
+      Scan(child_path, child);
+    else
+      start_.nodes[child].bytes = ReadFile(child_path).value();
   }
 }
 
@@ -247,8 +249,9 @@ PowerCut::Image PowerCut::Make(size_t step, uint64_t seed, const std::string& in
     for (uint64_t begin = 0; begin < out.bytes.size(); begin += unit) {
       const std::string& from = states[rng.Below(states.size())];
       const uint64_t end = std::min({begin + unit, uint64_t{out.bytes.size()}, uint64_t{from.size()}});
-      if (begin < end) std::copy(from.begin() + static_cast<long>(begin), from.begin() + static_cast<long>(end),
-                                 out.bytes.begin() + static_cast<long>(begin));
+      if (begin < end)
+        std::copy(from.begin() + static_cast<long>(begin), from.begin() + static_cast<long>(end),
+                  out.bytes.begin() + static_cast<long>(begin));
     }
   }
   // Changes of names, in their order, each there or not.

@@ -55,8 +55,8 @@ class PowerCut final : public DiskObserver {
   // seed: chooses which of the unsynced changes are there. variant: below Variants(step), chooses of the newest changes
   // of names instead. Requires: Stop().
   Image Make(size_t step, uint64_t seed, const std::string& into, std::optional<size_t> variant = {});
-  // Cuts behind `step` calls that differ in the newest kNewest unsynced changes of names, where the last call made one of
-  // them: a missing sync may show in one of these alone. 0 where it made none. Requires: Stop(). Cost: as Make().
+  // Cuts behind `step` calls that differ in the newest kNewest unsynced changes of names, where the last call made one
+  // of them: a missing sync may show in one of these alone. 0 where it made none. Requires: Stop(). Cost: as Make().
   static constexpr size_t kNewest = 4;
   size_t Variants(size_t step);
 
@@ -73,13 +73,13 @@ class PowerCut final : public DiskObserver {
  private:
   struct Op {
     enum Kind { kWrite, kResize, kName, kRename, kUnname, kSync, kAcknowledge, kNew } kind;
-    uint64_t node = 0;        // file or directory that it is about; of names: the directory
-    uint64_t child = 0;       // kName
-    uint64_t number = 0;      // offset, size, the log's length when the sync began, acknowledged number
-    std::string bytes;        // kWrite: content; kName, kUnname, kRename: name
-    uint64_t to_node = 0;     // kRename
-    std::string to;           // kRename
-    bool directory = false;   // kNew
+    uint64_t node = 0;       // file or directory that it is about; of names: the directory
+    uint64_t child = 0;      // kName
+    uint64_t number = 0;     // offset, size, the log's length when the sync began, acknowledged number
+    std::string bytes;       // kWrite: content; kName, kUnname, kRename: name
+    uint64_t to_node = 0;    // kRename
+    std::string to;          // kRename
+    bool directory = false;  // kNew
   };
   struct Node {
     bool directory = false;
@@ -106,8 +106,8 @@ class PowerCut final : public DiskObserver {
   static std::string Describe(const Op& op);
 
   const std::string root_;
-  std::map<uint64_t, uint64_t> by_inode_;                             // open to changes, as the kernel numbers them
-  std::map<uint64_t, std::map<std::string, uint64_t>> names_;         // as they are now
+  std::map<uint64_t, uint64_t> by_inode_;                      // open to changes, as the kernel numbers them
+  std::map<uint64_t, std::map<std::string, uint64_t>> names_;  // as they are now
   uint64_t next_node_ = 1;
   bool recording_ = false;
   std::vector<Op> log_;

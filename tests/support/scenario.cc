@@ -34,9 +34,7 @@ std::vector<std::string> SplitAt(const std::string& text, char separator) {
   return parts;
 }
 
-uint32_t Number(const std::string& text) {
-  return static_cast<uint32_t>(std::strtoul(text.c_str(), nullptr, 10));
-}
+uint32_t Number(const std::string& text) { return static_cast<uint32_t>(std::strtoul(text.c_str(), nullptr, 10)); }
 
 bool Has(const std::vector<std::string>& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -44,8 +42,7 @@ bool Has(const std::vector<std::string>& words, const std::string& word) {
 
 }  // namespace
 
-std::string OptionOf(const std::vector<std::string>& words, const std::string& key,
-                     const std::string& otherwise) {
+std::string OptionOf(const std::vector<std::string>& words, const std::string& key, const std::string& otherwise) {
   for (const std::string& word : words) {
     if (word.rfind(key + "=", 0) == 0) return word.substr(key.size() + 1);
   }
@@ -59,12 +56,9 @@ std::vector<std::string> SplitWords(const std::string& line) {
   return words;
 }
 
-Scenario::Scenario(std::string name, std::string policies)
-    : name_(std::move(name)), policies_(std::move(policies)) {}
+Scenario::Scenario(std::string name, std::string policies) : name_(std::move(name)), policies_(std::move(policies)) {}
 
-bool Scenario::NamesPolicies(std::string_view text) {
-  return text.find("\npolicies ") != std::string_view::npos;
-}
+bool Scenario::NamesPolicies(std::string_view text) { return text.find("\npolicies ") != std::string_view::npos; }
 
 void Scenario::Broken(const std::string& what) {
   if (error_.empty()) error_ = name_ + ":" + std::to_string(line_) + ": " + what;
@@ -156,8 +150,8 @@ void Scenario::Event_(const Words& w) {
   if (verb == "killed") return Send(AttemptKilled{id, worker, life});
   if (verb == "refused") return Send(AttemptRefused{id, worker, life, "no slot"});
   if (verb == "failed") {
-    return Send(AttemptFailed{id, worker, life, ParseKind(OptionOf(w, "kind", "user")),
-                              OptionOf(w, "message", "exit-1")});
+    return Send(
+        AttemptFailed{id, worker, life, ParseKind(OptionOf(w, "kind", "user")), OptionOf(w, "message", "exit-1")});
   }
   if (verb == "progress") {
     const uint64_t taken = Number(OptionOf(w, "taken", "0"));
@@ -238,11 +232,11 @@ void Scenario::Submit(const Words& w) {
   const std::string maps = OptionOf(w, "maps", "");
   if (maps.empty()) return;  // stages follow
   const std::string reduces = OptionOf(w, "reduces", "0");
-  const std::string rest = " max_failures=" + OptionOf(w, "max_failures", "4") + " memory=" +
-                           OptionOf(w, "memory", "0");
+  const std::string rest =
+      " max_failures=" + OptionOf(w, "max_failures", "4") + " memory=" + OptionOf(w, "memory", "0");
   const std::string prefer = OptionOf(w, "prefer", "");
-  StageLine(SplitWords("stage map tasks=" + maps + " partitions=" + std::max<std::string>(reduces, "1") +
-                       rest + (prefer.empty() ? "" : " prefer=" + prefer) + " bytes=" + OptionOf(w, "bytes", "")));
+  StageLine(SplitWords("stage map tasks=" + maps + " partitions=" + std::max<std::string>(reduces, "1") + rest +
+                       (prefer.empty() ? "" : " prefer=" + prefer) + " bytes=" + OptionOf(w, "bytes", "")));
   if (reduces != "0") {
     StageLine(SplitWords("stage reduce tasks=" + reduces + " from=map:all_to_all" + rest));
   }
@@ -304,7 +298,8 @@ void Scenario::Forecast(const Words& w) {
   }
   for (uint32_t a = 1; a <= scheduler_.state().slots().total; ++a) {
     p.slots.push_back(a);
-    for (uint32_t b = 0; b <= p.buckets; ++b) p.left.push_back(static_cast<float>(work * (p.buckets - b) / p.buckets / a));
+    for (uint32_t b = 0; b <= p.buckets; ++b)
+      p.left.push_back(static_cast<float>(work * (p.buckets - b) / p.buckets / a));
   }
   Send(ProfileLoaded{id, p, {}});
 }
@@ -331,8 +326,7 @@ void Scenario::Answer(const PlanStage& ask) {
     for (uint32_t i = 0; i < spec.inputs.size(); ++i) {
       if (!spec.inputs[i].is_edge) continue;
       const StageText& up = job.stages[spec.inputs[i].upstream];
-      plan.slices.push_back(
-          SliceOf({spec.inputs[i].edge, i, up.tasks, 0, up.partitions, text.tasks}, t));
+      plan.slices.push_back(SliceOf({spec.inputs[i].edge, i, up.tasks, 0, up.partitions, text.tasks}, t));
     }
     e.tasks.push_back(plan);
   }
@@ -396,8 +390,8 @@ void Scenario::FinishAll() {
     }
     if (!moved && timers_.empty()) return;
     if (moved) continue;
-    const auto next = std::min_element(timers_.begin(), timers_.end(),
-                                       [](const WakeAt& a, const WakeAt& b) { return a.at < b.at; });
+    const auto next =
+        std::min_element(timers_.begin(), timers_.end(), [](const WakeAt& a, const WakeAt& b) { return a.at < b.at; });
     RunTimers(std::max(now_ + Seconds(10), next->at));
   }
   Broken("finish_all does not come to an end");
@@ -405,8 +399,8 @@ void Scenario::FinishAll() {
 
 void Scenario::RunTimers(Instant until) {
   while (error_.empty()) {
-    const auto it = std::min_element(timers_.begin(), timers_.end(),
-                                     [](const WakeAt& a, const WakeAt& b) { return a.at < b.at; });
+    const auto it =
+        std::min_element(timers_.begin(), timers_.end(), [](const WakeAt& a, const WakeAt& b) { return a.at < b.at; });
     if (it == timers_.end() || it->at > until) return;
     const WakeAt timer = *it;
     timers_.erase(it);

@@ -97,8 +97,7 @@ class Scenario {
 };
 
 // "k=v" in words: its value, else `otherwise`.
-std::string OptionOf(const std::vector<std::string>& words, const std::string& key,
-                     const std::string& otherwise);
+std::string OptionOf(const std::vector<std::string>& words, const std::string& key, const std::string& otherwise);
 std::vector<std::string> SplitWords(const std::string& line);
 
 }  // namespace mr::sched

@@ -21,12 +21,11 @@ const char* StateName(JobState state) {
 // What an `expect` line has to name; the rest (accepts, dropped copies, plans, timers) may be left
 // out.
 bool MustBeExpected(const Decision& d) {
-  return std::holds_alternative<Launch>(d) || std::holds_alternative<Kill>(d) ||
-         std::holds_alternative<TakeBack>(d) || std::holds_alternative<Bind>(d) ||
-         std::holds_alternative<Refuse>(d) || std::holds_alternative<ReplicateCopy>(d) ||
-         std::holds_alternative<CommitJob>(d) || std::holds_alternative<FailJob>(d) ||
-         std::holds_alternative<MarkIndeterminate>(d) || std::holds_alternative<SetShare>(d) ||
-         std::holds_alternative<Spare>(d);
+  return std::holds_alternative<Launch>(d) || std::holds_alternative<Kill>(d) || std::holds_alternative<TakeBack>(d) ||
+         std::holds_alternative<Bind>(d) || std::holds_alternative<Refuse>(d) ||
+         std::holds_alternative<ReplicateCopy>(d) || std::holds_alternative<CommitJob>(d) ||
+         std::holds_alternative<FailJob>(d) || std::holds_alternative<MarkIndeterminate>(d) ||
+         std::holds_alternative<SetShare>(d) || std::holds_alternative<Spare>(d);
 }
 
 }  // namespace
@@ -76,20 +75,18 @@ AttemptId Scenario::ParseAttempt(const std::string& word) {
 std::string Scenario::Label(const TaskId& id) const {
   const auto name = names_.find(id.job);
   if (name == names_.end()) return Name(id.job);
-  return name->second + "/" + texts_.at(name->second).stages[id.stage].name + "/" +
-         std::to_string(id.task);
+  return name->second + "/" + texts_.at(name->second).stages[id.stage].name + "/" + std::to_string(id.task);
 }
 
 std::string Scenario::Text(const Decision& decision) const {
   const auto because = [](const Reason& r) { return std::string(" because=") + ReasonName(r.code); };
   if (const auto* d = std::get_if<Launch>(&decision)) {
-    return "launch " + Label(d->attempt.task) + " " + Name(d->worker) + " number=" +
-           std::to_string(d->attempt.number) + " generation=" + std::to_string(d->generation) +
-           " cause=" + CauseName(d->cause) + because(d->reason);
+    return "launch " + Label(d->attempt.task) + " " + Name(d->worker) + " number=" + std::to_string(d->attempt.number) +
+           " generation=" + std::to_string(d->generation) + " cause=" + CauseName(d->cause) + because(d->reason);
   }
   const auto of = [&](const char* verb, const auto& d) {
-    return verb + std::string(" ") + Label(d.attempt.task) + " " + Name(d.worker) + " number=" +
-           std::to_string(d.attempt.number) + because(d.reason);
+    return verb + std::string(" ") + Label(d.attempt.task) + " " + Name(d.worker) +
+           " number=" + std::to_string(d.attempt.number) + because(d.reason);
   };
   if (const auto* d = std::get_if<Kill>(&decision)) return of("kill", *d);
   if (const auto* d = std::get_if<TakeBack>(&decision)) return of("take_back", *d);
@@ -99,7 +96,8 @@ std::string Scenario::Text(const Decision& decision) const {
     return "drop_copy " + Label(d->copy.output.task) + " " + Name(d->copy.worker) + because(d->reason);
   }
   if (const auto* d = std::get_if<ReplicateCopy>(&decision)) {
-    return "replicate " + Label(d->from.output.task) + " " + Name(d->from.worker) + " " + Name(d->to) + because(d->reason);
+    return "replicate " + Label(d->from.output.task) + " " + Name(d->from.worker) + " " + Name(d->to) +
+           because(d->reason);
   }
   const auto job = [&](JobId id) { return names_.count(id) ? names_.at(id) : Name(id); };
   if (const auto* d = std::get_if<PlanStage>(&decision)) {
@@ -107,8 +105,8 @@ std::string Scenario::Text(const Decision& decision) const {
   }
   if (const auto* d = std::get_if<CommitJob>(&decision)) return "commit " + job(d->job);
   if (const auto* d = std::get_if<FailJob>(&decision)) {
-    return "fail " + job(d->job) + because(d->reason) + " killed=" + (d->killed ? "yes" : "no") + " (" +
-           d->message + ")";
+    return "fail " + job(d->job) + because(d->reason) + " killed=" + (d->killed ? "yes" : "no") + " (" + d->message +
+           ")";
   }
   if (const auto* d = std::get_if<MarkIndeterminate>(&decision)) {
     return "mark_indeterminate " + Label(d->task) + because(d->reason);
@@ -118,8 +116,8 @@ std::string Scenario::Text(const Decision& decision) const {
     return "share " + job(d->job) + " slots=" + std::to_string(d->slots) + because(d->reason);
   }
   if (const auto* d = std::get_if<Bind>(&decision)) {
-    return "bind " + Label(d->reader.task) + " " + Label(d->copy.output.task) + " " + Name(d->copy.worker) + " number=" +
-           std::to_string(d->reader.number) + " own=" + (d->exclusive ? "yes" : "no") + because(d->reason);
+    return "bind " + Label(d->reader.task) + " " + Label(d->copy.output.task) + " " + Name(d->copy.worker) +
+           " number=" + std::to_string(d->reader.number) + " own=" + (d->exclusive ? "yes" : "no") + because(d->reason);
   }
   if (const auto* d = std::get_if<WakeAt>(&decision)) return "wake " + d->policy;
   return "decision of kind " + std::to_string(decision.index());
@@ -158,8 +156,8 @@ void Scenario::Expect(const std::string& text) {
       NothingLeft();
       continue;
     }
-    const auto it = std::find_if(decisions_.begin(), decisions_.end(),
-                                 [&](const Decision& d) { return Matches(words, d); });
+    const auto it =
+        std::find_if(decisions_.begin(), decisions_.end(), [&](const Decision& d) { return Matches(words, d); });
     if (it != decisions_.end()) {
       decisions_.erase(it);
       continue;
@@ -201,8 +199,9 @@ void Scenario::Ensure(const Words& w) {
     is = std::to_string(commits_[ParseTask(subject)]);
   } else if (const Task* task = state.FindTask(ParseTask(subject))) {
     if (what == "task") {
-      is = task->state == TaskState::kPending ? "pending"
-           : task->state == TaskState::kRunning ? "running" : "committed";
+      is = task->state == TaskState::kPending   ? "pending"
+           : task->state == TaskState::kRunning ? "running"
+                                                : "committed";
     } else if (what == "failures") {
       is = std::to_string(task->failures);
     } else if (what == "generation") {

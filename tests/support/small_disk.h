@@ -1,5 +1,5 @@
-// A disk of a few MiB, to be filled by a test: a tmpfs of its own, seen by this process and its children alone. It takes
-// the right to mount (root, or CAP_SYS_ADMIN); where that is missing mounted() is false, and the test skips.
+// A disk of a few MiB, to be filled by a test: a tmpfs of its own, seen by this process and its children alone. It
+// takes the right to mount (root, or CAP_SYS_ADMIN); where that is missing mounted() is false, and the test skips.
 #pragma once
 
 #include <errno.h>
@@ -57,7 +57,9 @@ class SmallDisk {
   // Takes all inodes, with names in one directory, until FreeInodes().
   void FillInodes() {
     (void)MakeDirectories(path_ + "/inodes");
-    for (int i = 0; UniqueFd(::open((path_ + "/inodes/" + std::to_string(i)).c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600)).valid();
+    for (int i = 0;
+         UniqueFd(::open((path_ + "/inodes/" + std::to_string(i)).c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600))
+             .valid();
          ++i) {
     }
   }

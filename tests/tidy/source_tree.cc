@@ -57,7 +57,8 @@ const std::vector<FolderRule>& FolderRules() {
        {"common/", "master/history/", "master/journal/", "master/sched/", "master/server/records.h", "master/sim/"}},
       {"master/history/", {"common/", "master/history/", "master/sched/"}},
       {"master/server/predictor", {"common/", "dfs/", "master/"}},
-      {"master/", {"common/", "dfs/", "master/history/", "master/journal/", "master/sched/", "master/server/", "master/web/"}},
+      {"master/",
+       {"common/", "dfs/", "master/history/", "master/journal/", "master/sched/", "master/server/", "master/web/"}},
       {"worker/", {"common/", "dfs/", "worker/"}},
       {"jobs/", {"common/", "dfs/client/", "jobs/", "paceline/"}},
       {"tests/", {"common/", "dfs/", "master/", "worker/", "jobs/", "paceline/", "tests/"}},
@@ -75,8 +76,7 @@ std::string CheckLibrary(const std::string& path, const std::string& name) {
     return "gflags belongs in *_main.cc only";
   }
   if (StartsWith(name, "glog/") && (pure || child)) return "nothing logs here";
-  const bool kj =
-      StartsWith(name, "kj/") || StartsWith(name, "capnp/") || EndsWith(name, ".capnp.h");
+  const bool kj = StartsWith(name, "kj/") || StartsWith(name, "capnp/") || EndsWith(name, ".capnp.h");
   if (kj && (pure || child)) return "no KJ and no Cap'n Proto here";
   if (StartsWith(name, "rocksdb/") && (pure || child)) return "no RocksDB here";
   if (StartsWith(name, "asio") && (EndsWith(path, ".h") || pure)) {
@@ -84,9 +84,8 @@ std::string CheckLibrary(const std::string& path, const std::string& name) {
   }
   if (!StartsWith(path, "master/sched/") || test) return "";
   for (const char* banned :
-       {"unordered_map", "unordered_set", "chrono", "thread", "mutex", "shared_mutex", "atomic",
-        "random", "ctime", "time.h", "fstream", "iostream", "future", "condition_variable",
-        "unistd.h", "filesystem"}) {
+       {"unordered_map", "unordered_set", "chrono", "thread", "mutex", "shared_mutex", "atomic", "random", "ctime",
+        "time.h", "fstream", "iostream", "future", "condition_variable", "unistd.h", "filesystem"}) {
     if (name == banned) return "the scheduler is a function of its events; no <" + name + ">";
   }
   return "";
@@ -97,12 +96,8 @@ std::string CheckLibrary(const std::string& path, const std::string& name) {
 bool EndsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
-bool StartsWith(const std::string& text, const std::string& begin) {
-  return text.compare(0, begin.size(), begin) == 0;
-}
-bool IsCode(const SourceFile& file) {
-  return EndsWith(file.path, ".h") || EndsWith(file.path, ".cc");
-}
+bool StartsWith(const std::string& text, const std::string& begin) { return text.compare(0, begin.size(), begin) == 0; }
+bool IsCode(const SourceFile& file) { return EndsWith(file.path, ".h") || EndsWith(file.path, ".cc"); }
 
 std::vector<std::string> SourceFile::lines() const {
   std::vector<std::string> all;
@@ -156,9 +151,8 @@ std::string CheckIncludes(const std::string& path, const std::vector<Include>& i
     if (EndsWith(include.name, ".capnp.h") || (include.system && !paceline)) continue;
     if (slash == std::string::npos) return of + include.name + ": write the path from the root";
     if (rule == nullptr) continue;
-    const bool allowed = std::any_of(
-        rule->may_include.begin(), rule->may_include.end(),
-        [&](const char* prefix) { return StartsWith(include.name, prefix); });
+    const bool allowed = std::any_of(rule->may_include.begin(), rule->may_include.end(),
+                                     [&](const char* prefix) { return StartsWith(include.name, prefix); });
     if (!allowed) return of + include.name + ": " + rule->folder + " must not know it";
   }
   return "";

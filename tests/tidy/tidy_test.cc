@@ -71,7 +71,8 @@ TEST(TidyTest, OnlyThePredictorLinksTheSimulator) {
     }
   }
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_TRUE(std::regex_search(found[0], std::regex(R"(^target_link_libraries\(mr_predictor .*PRIVATE mr_predict\)$)")))
+  EXPECT_TRUE(
+      std::regex_search(found[0], std::regex(R"(^target_link_libraries\(mr_predictor .*PRIVATE mr_predict\)$)")))
       << found[0];
 }
 
@@ -118,8 +119,7 @@ TEST(TidyTest, HeadersAreGuardedAndSayWhatTheyAre) {
     if (!EndsWith(file.path, ".h")) continue;
     // The operator table is C for everybody's compiler, hence the other form of guard.
     const bool guarded = file.text.find("#pragma once") != std::string::npos ||
-                         (StartsWith(file.path, "common/abi/") &&
-                          file.text.find("#ifndef ") != std::string::npos);
+                         (StartsWith(file.path, "common/abi/") && file.text.find("#ifndef ") != std::string::npos);
     EXPECT_TRUE(guarded) << file.path << ": has no #pragma once";
     EXPECT_TRUE(StartsWith(file.text, "//") || StartsWith(file.text, "/*"))
         << file.path << ": begins without a comment that says what it is and for whom";
@@ -151,8 +151,7 @@ TEST(TidyTest, EverySourceFileIsBuilt) {
     if (!EndsWith(file.path, ".cc")) continue;
     // A user's project, built outside by its own CMakeLists.txt.
     if (StartsWith(file.path, "jobs/sdk/example/")) continue;
-    EXPECT_NE(commands.find("/" + file.path + "\""), std::string::npos)
-        << file.path << " is in no CMake target";
+    EXPECT_NE(commands.find("/" + file.path + "\""), std::string::npos) << file.path << " is in no CMake target";
   }
 }
 

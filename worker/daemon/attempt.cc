@@ -24,8 +24,7 @@ Duration RetryDelay(uint32_t tries) {
 }  // namespace
 
 bool SameCopy(const CopyLocation& a, const CopyLocation& b) {
-  return a.output == b.output && a.attempt == b.attempt && a.worker == b.worker &&
-         a.incarnation == b.incarnation;
+  return a.output == b.output && a.attempt == b.attempt && a.worker == b.worker && a.incarnation == b.incarnation;
 }
 
 const char* StateName(AttemptState state) {
@@ -65,9 +64,8 @@ std::vector<AttemptAction> AttemptMachine::Step(const AttemptEvent& event) {
 
 bool AttemptMachine::waiting() const {
   if (state_ != AttemptState::kRunning || reads_left_ == 0) return false;
-  return std::any_of(reads_.begin(), reads_.end(), [](const ReadEntry& r) {
-    return r.state == ReadState::kIdle || r.state == ReadState::kPausing;
-  });
+  return std::any_of(reads_.begin(), reads_.end(),
+                     [](const ReadEntry& r) { return r.state == ReadState::kIdle || r.state == ReadState::kPausing; });
 }
 
 void AttemptMachine::On(const event::Prepared&, Actions* out) {
@@ -188,15 +186,13 @@ void AttemptMachine::On(const event::KillAsked&, Actions* out) {
   switch (state_) {
     case AttemptState::kPreparing:
     case AttemptState::kRunning:
-    case AttemptState::kStoring:
-      return Stop(action::ReportKilled{}, out);
+    case AttemptState::kStoring: return Stop(action::ReportKilled{}, out);
     case AttemptState::kStopping:
       pending_report_ = action::ReportKilled{};  // asked for is not a failure any more
       return;
     case AttemptState::kNew:
     case AttemptState::kReporting:  // the answer to the report decides
-    case AttemptState::kEnded:
-      return;
+    case AttemptState::kEnded: return;
   }
 }
 
@@ -230,9 +226,9 @@ void AttemptMachine::FetchIfPossible(uint32_t i, Actions* out) {
   if (copy == nullptr) {
     if (upstream.copies.empty()) return;  // waits for one
     // The output was made again and differs; what the child already has cannot be taken back.
-    return Stop(action::ReportFailed{FailureKind::kLost,
-                                     "an input was made again with other content while it was being read"},
-                out);
+    return Stop(
+        action::ReportFailed{FailureKind::kLost, "an input was made again with other content while it was being read"},
+        out);
   }
   read.state = ReadState::kFetching;
   read.from = copy;

@@ -7,8 +7,9 @@
 // While it runs it may be waiting: for copies of upstream outputs that it reads. A copy that cannot
 // be read is tried again, or another one instead, as long as nothing of the failing partition has
 // reached the child. Which copy: of those that the directory has, or (by_bind) the one that the master
-// named last for this reader and this output, and no other: without one it waits. Every attempt ends in exactly one final report (finished, failed, killed), and
-// what its answer says decides whether the output stays. Events that come late are ignored.
+// named last for this reader and this output, and no other: without one it waits. Every attempt ends in exactly one
+// final report (finished, failed, killed), and what its answer says decides whether the output stays. Events that come
+// late are ignored.
 #pragma once
 
 #include <cstdint>
@@ -65,10 +66,20 @@ enum class Verdict : uint8_t { kNoted = 0, kWinner = 1, kCopyKept = 2, kCopyDrop
 
 namespace event {
 struct Prepared {};  // inputs are open, the library is here
-struct PrepareFailed { std::string message; FailureKind kind = FailureKind::kEnvironment; };
-struct CopyAdded { CopyPtr copy; bool bound = false; };  // bound: named to this reader, not in the directory
-struct CopyRemoved { CopyPtr copy; };
-struct ReadDone { uint32_t read = 0; };
+struct PrepareFailed {
+  std::string message;
+  FailureKind kind = FailureKind::kEnvironment;
+};
+struct CopyAdded {
+  CopyPtr copy;
+  bool bound = false;
+};  // bound: named to this reader, not in the directory
+struct CopyRemoved {
+  CopyPtr copy;
+};
+struct ReadDone {
+  uint32_t read = 0;
+};
 // unreachable: the copy's worker did not answer, which says nothing about the bytes.
 struct ReadFailed {
   uint32_t read = 0;
@@ -76,27 +87,42 @@ struct ReadFailed {
   std::string why;
   bool unreachable = false;
 };
-struct RetryDue { uint32_t read = 0; };
+struct RetryDue {
+  uint32_t read = 0;
+};
 // failed: not at its own good end. What the child said is kept by the runner.
-struct ChildEnded { bool failed = false; FailureKind kind = FailureKind::kUser; std::string message; };
+struct ChildEnded {
+  bool failed = false;
+  FailureKind kind = FailureKind::kUser;
+  std::string message;
+};
 struct OutputStored {};
-struct OutputFailed { std::string message; };
+struct OutputFailed {
+  std::string message;
+};
 struct KillAsked {};
 struct TakeBackAsked {};
-struct Answered { Verdict verdict = Verdict::kNoted; };
+struct Answered {
+  Verdict verdict = Verdict::kNoted;
+};
 }  // namespace event
 
 using AttemptEvent =
-    std::variant<event::Prepared, event::PrepareFailed, event::CopyAdded, event::CopyRemoved,
-                 event::ReadDone, event::ReadFailed, event::RetryDue, event::ChildEnded,
-                 event::OutputStored, event::OutputFailed, event::KillAsked, event::TakeBackAsked,
-                 event::Answered>;
+    std::variant<event::Prepared, event::PrepareFailed, event::CopyAdded, event::CopyRemoved, event::ReadDone,
+                 event::ReadFailed, event::RetryDue, event::ChildEnded, event::OutputStored, event::OutputFailed,
+                 event::KillAsked, event::TakeBackAsked, event::Answered>;
 
 namespace action {
 struct Prepare {};
 struct StartChild {};
-struct Fetch { uint32_t read = 0; CopyPtr from; };
-struct RetryLater { uint32_t read = 0; Duration delay; };
+struct Fetch {
+  uint32_t read = 0;
+  CopyPtr from;
+};
+struct RetryLater {
+  uint32_t read = 0;
+  Duration delay;
+};
 struct StopFetching {};
 struct KillChild {};
 struct StoreOutput {};
@@ -104,20 +130,31 @@ struct KeepOutput {};
 struct DropOutput {};
 struct FreeSlot {};
 struct ReportStarted {};
-struct ReportFetchDone { uint32_t read = 0; CopyPtr from; };
-struct ReportFetchFailed { CopyPtr from; std::string why; bool unreachable = false; };
-struct ReportFinished { std::vector<Consumed> consumed; };
-struct ReportFailed { FailureKind kind = FailureKind::kUser; std::string message; };
+struct ReportFetchDone {
+  uint32_t read = 0;
+  CopyPtr from;
+};
+struct ReportFetchFailed {
+  CopyPtr from;
+  std::string why;
+  bool unreachable = false;
+};
+struct ReportFinished {
+  std::vector<Consumed> consumed;
+};
+struct ReportFailed {
+  FailureKind kind = FailureKind::kUser;
+  std::string message;
+};
 struct ReportKilled {};
 struct Forget {};  // ended: nothing of it is needed any more
 }  // namespace action
 
 using AttemptAction =
-    std::variant<action::Prepare, action::StartChild, action::Fetch, action::RetryLater,
-                 action::StopFetching, action::KillChild, action::StoreOutput, action::KeepOutput,
-                 action::DropOutput, action::FreeSlot, action::ReportStarted, action::ReportFetchDone,
-                 action::ReportFetchFailed, action::ReportFinished, action::ReportFailed,
-                 action::ReportKilled, action::Forget>;
+    std::variant<action::Prepare, action::StartChild, action::Fetch, action::RetryLater, action::StopFetching,
+                 action::KillChild, action::StoreOutput, action::KeepOutput, action::DropOutput, action::FreeSlot,
+                 action::ReportStarted, action::ReportFetchDone, action::ReportFetchFailed, action::ReportFinished,
+                 action::ReportFailed, action::ReportKilled, action::Forget>;
 
 enum class AttemptState : uint8_t { kNew, kPreparing, kRunning, kStopping, kStoring, kReporting, kEnded };
 const char* StateName(AttemptState state);
@@ -148,9 +185,9 @@ class AttemptMachine {
   struct ReadEntry {
     Read what;
     ReadState state = ReadState::kIdle;
-    uint32_t tries = 0;    // that failed, about, since the last other copy came
-    bool pinned = false;   // some of `from` was delivered: only equal content may follow
-    CopyPtr from;          // being read, or read last
+    uint32_t tries = 0;   // that failed, about, since the last other copy came
+    bool pinned = false;  // some of `from` was delivered: only equal content may follow
+    CopyPtr from;         // being read, or read last
   };
   struct Upstream {
     std::vector<uint32_t> reads;
@@ -190,7 +227,7 @@ class AttemptMachine {
   size_t reads_left_ = 0;
   AttemptState state_ = AttemptState::kNew;
   bool holds_slot_ = false;
-  bool child_done_ = false;     // it came to its good end; the last reads are being confirmed
+  bool child_done_ = false;  // it came to its good end; the last reads are being confirmed
   bool reported_finish_ = false;
   AttemptAction pending_report_;  // of kStopping
 };

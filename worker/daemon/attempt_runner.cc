@@ -32,8 +32,8 @@ std::vector<Read> ReadsOf(const StageInfo& stage, const Launch& launch) {
   std::vector<Read> reads;
   for (const Slice& slice : launch.slices) {
     for (uint32_t task = slice.task_begin; task < slice.task_end; ++task) {
-      reads.push_back({slice.input, stage.inputs[slice.input].upstream, task, slice.partition_begin,
-                       slice.partition_end});
+      reads.push_back(
+          {slice.input, stage.inputs[slice.input].upstream, task, slice.partition_begin, slice.partition_end});
     }
   }
   return reads;
@@ -221,7 +221,7 @@ void AttemptRunner::Subscribe() {
 
 void AttemptRunner::Handle(AttemptEvent event) {
   events_.push_back(std::move(event));
-  if (handling_) return;  // from within an action: its turn comes
+  if (handling_) return;                 // from within an action: its turn comes
   const auto self = shared_from_this();  // Forget may drop the last other reference
   handling_ = true;
   for (size_t i = 0; i < events_.size(); ++i) {
@@ -255,21 +255,20 @@ void AttemptRunner::Do(const action::Prepare&) {
                          Handle(event::Prepared{});
                        });
                  })
-                 .catch_([this](kj::Exception&& e) {
-                   Handle(event::PrepareFailed{rpc::FromException(e).message()});
-                 }));
+                 .catch_([this](kj::Exception&& e) { Handle(event::PrepareFailed{rpc::FromException(e).message()}); }));
 }
 
 kj::Promise<Result<AttemptRunner::Needs>> AttemptRunner::GetNeeds() {
-  return services_.libraries.Path(stage_->library).then([this](Result<std::string> library) -> kj::Promise<Result<Needs>> {
-    if (!library.ok()) return Result<Needs>(library.status());
-    if (stage_->files.empty()) return Result<Needs>(Needs{*library, ""});
-    return services_.side_files.Directory(id().task.job, stage_->files)
-        .then([library = *library](Result<std::string> files) -> Result<Needs> {
-          if (!files.ok()) return files.status();
-          return Needs{library, *files};
-        });
-  });
+  return services_.libraries.Path(stage_->library)
+      .then([this](Result<std::string> library) -> kj::Promise<Result<Needs>> {
+        if (!library.ok()) return Result<Needs>(library.status());
+        if (stage_->files.empty()) return Result<Needs>(Needs{*library, ""});
+        return services_.side_files.Directory(id().task.job, stage_->files)
+            .then([library = *library](Result<std::string> files) -> Result<Needs> {
+              if (!files.ok()) return files.status();
+              return Needs{library, *files};
+            });
+      });
 }
 
 Result<TaskSpec> AttemptRunner::MakeSpec(std::string library, std::string files, std::vector<SplitInput> splits) {
@@ -291,8 +290,8 @@ Result<TaskSpec> AttemptRunner::MakeSpec(std::string library, std::string files,
   for (uint32_t i = 0; i < stage_->inputs.size(); ++i) {
     const StageInput& input = stage_->inputs[i];
     if (!input.is_edge) continue;
-    EdgeInput edge{i, input.grouped, input.broadcast, input.quotes, 0, input.format, input.written, input.file,
-                   input.sample_bytes};
+    EdgeInput edge{i,          input.grouped,     input.broadcast, input.quotes, 0, input.format, input.written,
+                   input.file, input.sample_bytes};
     for (const Slice& slice : launch_.slices) {
       if (slice.input != i) continue;
       edge.segments += uint64_t{slice.task_end - slice.task_begin} * (slice.partition_end - slice.partition_begin);

@@ -23,8 +23,7 @@ namespace mr::worker {
 class AttemptRunner : public std::enable_shared_from_this<AttemptRunner>, private kj::TaskSet::ErrorHandler {
  public:
   // Nothing happens before Start.
-  static std::shared_ptr<AttemptRunner> Make(Services& services, std::shared_ptr<const StageInfo> stage,
-                                             Launch launch);
+  static std::shared_ptr<AttemptRunner> Make(Services& services, std::shared_ptr<const StageInfo> stage, Launch launch);
   ~AttemptRunner();
 
   void Start();
@@ -38,9 +37,9 @@ class AttemptRunner : public std::enable_shared_from_this<AttemptRunner>, privat
   std::optional<ProgressFrame> Frame() const;
 
  private:
-  class Lane;   // output: sink and strand
-  class Link;   // the child's observer
-  class Feeder; // one slice's fetcher and its observer
+  class Lane;    // output: sink and strand
+  class Link;    // the child's observer
+  class Feeder;  // one slice's fetcher and its observer
   // Batches of one partition, in order, and what they were.
   struct Passed {
     uint64_t batches = 0;
@@ -57,9 +56,9 @@ class AttemptRunner : public std::enable_shared_from_this<AttemptRunner>, privat
     bool resumed = false;
   };
   struct ReadTrace {
-    std::set<uint32_t> whole;        // partitions that reached the child
-    std::map<uint32_t, Open> open;   // begun and not whole
-    bool broken = false;             // what came again was something else
+    std::set<uint32_t> whole;       // partitions that reached the child
+    std::map<uint32_t, Open> open;  // begun and not whole
+    bool broken = false;            // what came again was something else
     FetchMeasure measure;
   };
   // Reads from one worker that the master has not been told of.
@@ -123,7 +122,7 @@ class AttemptRunner : public std::enable_shared_from_this<AttemptRunner>, privat
   std::vector<uint32_t> slice_of_read_, first_read_;  // reads of a slice are consecutive
   std::vector<ReadTrace> traces_;
   std::map<std::pair<WorkerId, Incarnation>, Tally> tallies_;
-  std::vector<std::shared_ptr<Feeder>> feeders_;      // by slice; null before the first fetch
+  std::vector<std::shared_ptr<Feeder>> feeders_;  // by slice; null before the first fetch
   std::shared_ptr<Lane> lane_;
   std::optional<TaskSpec> spec_;
   std::shared_ptr<RunningTask> task_;

@@ -85,17 +85,18 @@ class DfsSink : public OutputSink {
     if (open_) return Status::Ok();
     const std::string path = directory_ + "/" + file_.name;
     MR_RETURN_IF_ERROR(rpc::WaitForLoop<Status>(loop_, [&host = host_, box = box_, path] {
-      return host.Client().then([box, path](dfs::DfsClient* client) -> kj::Promise<Status> {
-        if (client == nullptr) return Status(Unavailable("the block store's namespace cannot be reached"));
-        dfs::PutOptions options;
-        options.overwrite = true;
-        return client->Create(path, options).then([box](Result<kj::Own<dfs::FileWriter>> writer) {
-          if (!writer.ok()) return writer.status();
-          box->writer = kj::mv(*writer);
-          return Status::Ok();
-        });
-      });
-    }).With("creating " + path));
+                         return host.Client().then([box, path](dfs::DfsClient* client) -> kj::Promise<Status> {
+                           if (client == nullptr)
+                             return Status(Unavailable("the block store's namespace cannot be reached"));
+                           dfs::PutOptions options;
+                           options.overwrite = true;
+                           return client->Create(path, options).then([box](Result<kj::Own<dfs::FileWriter>> writer) {
+                             if (!writer.ok()) return writer.status();
+                             box->writer = kj::mv(*writer);
+                             return Status::Ok();
+                           });
+                         });
+                       }).With("creating " + path));
     open_ = true;
     return Status::Ok();
   }
@@ -202,8 +203,7 @@ void BlockHost::Connect() {
                    if (reached_now_) Disconnected();
                    auto retry = kj::newPromiseAndFulfiller<void>();
                    on_retry_ = kj::mv(retry.fulfiller);
-                   return retry.promise.exclusiveJoin(
-                       loop_.timer().afterDelay(kReconnectPause.ns * kj::NANOSECONDS));
+                   return retry.promise.exclusiveJoin(loop_.timer().afterDelay(kReconnectPause.ns * kj::NANOSECONDS));
                  })
                  .then([this] { Connect(); }));
 }
@@ -238,9 +238,9 @@ void BlockHost::ExpectClient() {
 
 kj::Promise<dfs::DfsClient*> BlockHost::Client() {
   if (reached_now_) return client_.get();
-  return reached_.addBranch()
-      .exclusiveJoin(loop_.timer().afterDelay(kReachLimit.ns * kj::NANOSECONDS))
-      .then([this] { return reached_now_ ? client_.get() : nullptr; });
+  return reached_.addBranch().exclusiveJoin(loop_.timer().afterDelay(kReachLimit.ns * kj::NANOSECONDS)).then([this] {
+    return reached_now_ ? client_.get() : nullptr;
+  });
 }
 
 void BlockHost::StopWaiting() {
@@ -256,10 +256,11 @@ void BlockHost::ScrubLater() {
   tasks_.add(loop_.timer()
                  .afterDelay(kScrubPeriod.ns * kj::NANOSECONDS)
                  .then([this] { return server_->Scrub(std::max(kScrubBytes, store_->used_bytes() / kScrubPeriods)); })
-                 .then([this] { ScrubLater(); }, [this](kj::Exception&& e) {
-                   taskFailed(kj::mv(e));
-                   ScrubLater();
-                 }));
+                 .then([this] { ScrubLater(); },
+                       [this](kj::Exception&& e) {
+                         taskFailed(kj::mv(e));
+                         ScrubLater();
+                       }));
 }
 
 void BlockHost::ProbeLater() {
@@ -288,13 +289,14 @@ void BlockHost::EmptyQuarantine(const BlockName& block) {
 }
 
 void BlockHost::Replicate(const BlockName& block, const std::string& to_address) {
-  tasks_.add(server_->Replicate(ToRef(block), to_address).then([this, block, to_address](dfs::BlockServer::Copied copied) {
-    if (copied.status.ok()) return;
-    const std::string why = "copying block " + std::to_string(block.id.value) + " to " + to_address + ": " +
-                            copied.status.ToString();
-    LOG(WARNING) << why;
-    options_.on_not_copied(block, copied.source_failed, why);
-  }));
+  tasks_.add(
+      server_->Replicate(ToRef(block), to_address).then([this, block, to_address](dfs::BlockServer::Copied copied) {
+        if (copied.status.ok()) return;
+        const std::string why =
+            "copying block " + std::to_string(block.id.value) + " to " + to_address + ": " + copied.status.ToString();
+        LOG(WARNING) << why;
+        options_.on_not_copied(block, copied.source_failed, why);
+      }));
 }
 
 std::unique_ptr<OutputSink> BlockHost::MakeSink(const StageInfo& stage, uint32_t port, AttemptId attempt) {

@@ -75,7 +75,7 @@ class BlockHost : private kj::TaskSet::ErrorHandler {
   kj::Own<dfs::DfsClient> client_;  // from the first connection on: what writes goes on with the next one
   bool reached_now_ = false;
   kj::Own<kj::PromiseFulfiller<void>> on_reached_, on_retry_;  // on_retry_ ends the pause before another Connect
-  kj::ForkedPromise<void> reached_{nullptr};  // of the next connection
+  kj::ForkedPromise<void> reached_{nullptr};                   // of the next connection
   bool started_ = false, stopped_ = false;
   // What other threads post to the loop asks it whether this object is still there.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -66,13 +66,13 @@ Result<std::string> LogTail(const std::string& directory, AttemptId attempt) {
 }
 
 std::pair<uint64_t, uint64_t> CapacityAndUsed(const std::string& directory, uint64_t used) {
-  struct statvfs info{};
+  struct statvfs info {};
   if (::statvfs(directory.c_str(), &info) != 0) return {0, used};
   return {uint64_t{info.f_bavail} * info.f_frsize + used, used};
 }
 
 uint64_t MemoryBytes() {
-  struct sysinfo info{};
+  struct sysinfo info {};
   return ::sysinfo(&info) == 0 ? uint64_t{info.totalram} * info.mem_unit : 0;
 }
 
@@ -146,7 +146,8 @@ Status Daemon::Impl::PrepareDirectory() {
   MR_ASSIGN_OR_RETURN(name, WorkerName(Path("worker_id")));
   // What attempts left behind belongs to an earlier life.
   const size_t left = host->EndLeftovers();
-  LOG_IF(WARNING, left > 0) << left << " processes that an earlier life of this worker had started were still there, and were killed";
+  LOG_IF(WARNING, left > 0)
+      << left << " processes that an earlier life of this worker had started were still there, and were killed";
   for (const char* directory : {"scratch", "files"}) MR_RETURN_IF_ERROR(RemoveTree(Path(directory)));
   for (const char* directory : {"scratch", "log", "lib"}) MR_RETURN_IF_ERROR(MakeDirectories(Path(directory)));
   ShuffleStore::Options store_options;
@@ -190,15 +191,29 @@ void Daemon::Impl::Build() {
       loop, pool.poster(), options.builtin_library, Path("lib"),
       [&l](std::string sha256, uint64_t offset) { return l.session->AskLibrary(std::move(sha256), offset); });
   l.side_files = std::make_unique<SideFiles>(pool.poster(), *l.libraries, Path("files"));
-  l.inputs = std::make_unique<InputOpener>(pool.poster(), [&l] { return l.blocks->Client(); }, Path("scratch"));
-  l.services.reset(new Services{loop, pool, *host, *store, *l.libraries, *l.side_files, l.directory, *l.inputs,
-                                [&l](FetchObserver& o) { return l.fetches->NewFetcher(&o); },
-                                [&l](const StageInfo& stage, uint32_t port, AttemptId a) { return l.blocks->MakeSink(stage, port, a); },
-                                [&l](Report report, std::function<void(Verdict)> answered) {
-                                  return l.session->Report(std::move(report), std::move(answered));
-                                },
-                                [&l](uint64_t report) { l.session->Withdraw(report); }, *l.replicator,
-                                {{}, incarnation}, Path("scratch"), Path("log"), nullptr, nullptr});
+  l.inputs = std::make_unique<InputOpener>(
+      pool.poster(), [&l] { return l.blocks->Client(); }, Path("scratch"));
+  l.services.reset(new Services{
+      loop,
+      pool,
+      *host,
+      *store,
+      *l.libraries,
+      *l.side_files,
+      l.directory,
+      *l.inputs,
+      [&l](FetchObserver& o) { return l.fetches->NewFetcher(&o); },
+      [&l](const StageInfo& stage, uint32_t port, AttemptId a) { return l.blocks->MakeSink(stage, port, a); },
+      [&l](Report report, std::function<void(Verdict)> answered) {
+        return l.session->Report(std::move(report), std::move(answered));
+      },
+      [&l](uint64_t report) { l.session->Withdraw(report); },
+      *l.replicator,
+      {{}, incarnation},
+      Path("scratch"),
+      Path("log"),
+      nullptr,
+      nullptr});
   Worker::Options worker_options;
   worker_options.slots = options.slots;
   worker_options.delete_block = [&l](const DeleteBlock& c) { l.blocks->Delete(c.block); };
@@ -259,17 +274,19 @@ void Daemon::Impl::OnRegistered(const WorkerRef& self, uint64_t cluster_id, cons
 
 // By the pool, since a disk may take long to answer.
 kj::Promise<void> Daemon::Impl::LookAtDisk() {
-  return OnPool(pool.poster(), [this] {
-           disk->Look();
-           return true;
-         })
+  return OnPool(pool.poster(),
+                [this] {
+                  disk->Look();
+                  return true;
+                })
       .then([this](bool) { return loop.timer().afterDelay(kDiskLook.ns * kj::NANOSECONDS); })
       .then([this] { return LookAtDisk(); });
 }
 
 void Daemon::Impl::EndUnheard() {
   if (looped->worker->idle()) return;
-  LOG(WARNING) << "nothing was heard of the master at " << options.master << " for too long: the attempts here are ended";
+  LOG(WARNING) << "nothing was heard of the master at " << options.master
+               << " for too long: the attempts here are ended";
   looped->worker->KillAll();
 }
 
@@ -288,8 +305,8 @@ rpc::HttpReply Daemon::Impl::Page(const std::string& path) const {
     return why.empty() ? rpc::HttpReply{200, "ok\n"} : rpc::HttpReply{503, why + "\n"};
   }
   if (path == "/metrics") {
-    std::string text = WorkerMetrics(*looped->worker, *looped->session, *looped->serving, *looped->replicator, *store,
-                                     options.slots);
+    std::string text =
+        WorkerMetrics(*looped->worker, *looped->session, *looped->serving, *looped->replicator, *store, options.slots);
     text += rpc::ServerMetrics(server->counts(), http->counts());
     rpc::Metric(&text, "mr_ready", "gauge", "1 when /readyz says yes.", WhyNotReady().empty());
     return {200, std::move(text), "text/plain; version=0.0.4; charset=utf-8"};
@@ -308,11 +325,12 @@ Status Daemon::Impl::Listen() {
     own.role = rpc::Role::kDataServer;
     own.incarnation = incarnation;
     server = kj::heap<rpc::RpcServer>(
-        loop.io(), own, [this](const rpc::Hello& hello, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
+        loop.io(), own,
+        [this](const rpc::Hello& hello, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
           if (hello.role != rpc::Role::kData) return Unavailable("a worker serves data connections only");
           if (looped == nullptr) return Unavailable("this worker is still starting");
-          return capnp::Capability::Client(kj::heap<DataServer>(*looped->serving, *looped->verifier,
-                                                                       looped->blocks->server()));
+          return capnp::Capability::Client(
+              kj::heap<DataServer>(*looped->serving, *looped->verifier, looped->blocks->server()));
         },
         limits, nullptr, log);
     return server->Listen(options.bind, options.port);
@@ -349,8 +367,7 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(Options options, std::unique_ptr<T
     i.BuildSession();
   });
   i.heartbeat = std::make_unique<Heartbeat>(
-      i.options.master,
-      [&i](Instant sent) { i.loop.Post([&i, sent] { i.looped->session->Unknown(sent); }); },
+      i.options.master, [&i](Instant sent) { i.loop.Post([&i, sent] { i.looped->session->Unknown(sent); }); },
       [&i] { i.loop.Post([&i] { i.EndUnheard(); }); },
       [&i](Instant sent, const JournalRecord& durable) {
         i.RenewLease(sent);

@@ -19,10 +19,10 @@ namespace mr::worker {
 class Daemon {
  public:
   struct Options {
-    std::string master;     // host:port
-    std::string data;       // directory; made where missing
+    std::string master;  // host:port
+    std::string data;    // directory; made where missing
     std::string bind = "127.0.0.1";
-    std::string advertise;  // host by which others reach us; empty: bind
+    std::string advertise;                   // host by which others reach us; empty: bind
     uint16_t port = 7071, http_port = 7081;  // 0 = any
     SlotLimits slots;
     std::string rack;
@@ -31,8 +31,8 @@ class Daemon {
     RetentionLimits libraries = {8ull << 30, Seconds(30 * 86400)};  // operator libraries and side files
     RetentionLimits logs = {1ull << 30, Seconds(7 * 86400)};        // of attempts
     Duration housekeeping = Seconds(60);                            // between two looks at both
-    std::optional<uint64_t> min_free;     // bytes of its disk that stay free of new blocks (FreeSpaceGate)
-    uint64_t descriptors = 1024;          // open files that this process may have
+    std::optional<uint64_t> min_free;       // bytes of its disk that stay free of new blocks (FreeSpaceGate)
+    uint64_t descriptors = 1024;            // open files that this process may have
     Duration idle_timeout = Seconds(3600);  // of a data connection (rpc::ServerLimits)
     Duration send_timeout = Seconds(30);    // of peers that do not read (rpc::ServerLimits)
   };

@@ -75,7 +75,7 @@ struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
   }
 
   void Beat() {
-    KJ_IF_MAYBE(heartbeats, master_side) {
+    KJ_IF_MAYBE (heartbeats, master_side) {
       Beat(*heartbeats);
     } else {
       Connect();
@@ -117,20 +117,20 @@ struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
     hello.role = rpc::Role::kHeartbeat;
     hello.cluster_id = cluster_id;
     hello.incarnation = self.incarnation;
-    tasks->add(rpc::RpcConnection::Connect(loop.io(), master, hello)
-                   .then([this](Result<kj::Own<rpc::RpcConnection>> result) {
-                     if (!result.ok()) return After(std::min(period, Seconds(1)));
-                     connection = kj::mv(*result);
-                     // Once: asking a connection that has ended for it is an exception.
-                     master_side = connection->Bootstrap<rpc::Heartbeats>();
-                     Beat();
-                   }));
+    tasks->add(
+        rpc::RpcConnection::Connect(loop.io(), master, hello).then([this](Result<kj::Own<rpc::RpcConnection>> result) {
+          if (!result.ok()) return After(std::min(period, Seconds(1)));
+          connection = kj::mv(*result);
+          // Once: asking a connection that has ended for it is an exception.
+          master_side = connection->Bootstrap<rpc::Heartbeats>();
+          Beat();
+        }));
   }
 };
 
 Heartbeat::Heartbeat(std::string master, std::function<void(Instant)> unknown, std::function<void()> silent,
-                     std::function<void(Instant, const JournalRecord&)> contact,
-                     std::function<Duration()> loop_silent, std::function<DiskRoom()> room)
+                     std::function<void(Instant, const JournalRecord&)> contact, std::function<Duration()> loop_silent,
+                     std::function<DiskRoom()> room)
     : impl_(std::make_unique<Impl>(std::move(master), std::move(unknown), std::move(silent), std::move(contact),
                                    std::move(loop_silent), std::move(room))) {}
 

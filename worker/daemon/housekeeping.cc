@@ -42,21 +42,24 @@ kj::Promise<void> Housekeeping::TrimLogs() {
   for (const AttemptId& id : worker_.Running()) {
     for (const TaskLetter letter : {TaskLetter::kMap, TaskLetter::kReduce}) running.insert(Name(id, letter));
   }
-  return OnPool(post_, [directory = options_.log, limits = options_.logs, running] {
-    const auto in_use = [&running](const std::string& name) { return running.contains(name); };
-    size_t removed = 0;
-    for (const StoredFile& file : Surplus(StoredFiles(directory), limits, NowMs(), in_use, kLogGrace)) {
-      removed += RemoveStored(directory, file);
-    }
-    return removed;
-  }).then([](size_t removed) { LOG_IF(INFO, removed > 0) << removed << " old logs of attempts are removed"; });
+  return OnPool(post_,
+                [directory = options_.log, limits = options_.logs, running] {
+                  const auto in_use = [&running](const std::string& name) { return running.contains(name); };
+                  size_t removed = 0;
+                  for (const StoredFile& file : Surplus(StoredFiles(directory), limits, NowMs(), in_use, kLogGrace)) {
+                    removed += RemoveStored(directory, file);
+                  }
+                  return removed;
+                })
+      .then([](size_t removed) { LOG_IF(INFO, removed > 0) << removed << " old logs of attempts are removed"; });
 }
 
 kj::Promise<void> Housekeeping::TrimLibraries() {
-  return OnPool(post_, [directory = options_.lib, limits = options_.libraries, used = worker_.FilesInUse()] {
-           const auto in_use = [&used](const std::string& name) { return used.contains(name.substr(0, 64)); };
-           return Surplus(StoredFiles(directory), limits, NowMs(), in_use);
-         })
+  return OnPool(post_,
+                [directory = options_.lib, limits = options_.libraries, used = worker_.FilesInUse()] {
+                  const auto in_use = [&used](const std::string& name) { return used.contains(name.substr(0, 64)); };
+                  return Surplus(StoredFiles(directory), limits, NowMs(), in_use);
+                })
       .then([this](Files surplus) { return RemoveLibraries(std::move(surplus), 0); });
 }
 
@@ -65,12 +68,13 @@ kj::Promise<void> Housekeeping::RemoveLibraries(Files surplus, size_t next) {
   const std::string sha256 = surplus[next].name.substr(0, 64);
   kj::Promise<void> removed = kj::READY_NOW;
   if (!worker_.FilesInUse().contains(sha256)) {  // a job may have named it meanwhile
-    LOG(INFO) << "the operator library or side file " << sha256.substr(0, 12) << " is removed: no unfinished job names it";
-    removed = cache_.Remove(sha256, [directory = options_.lib, file = surplus[next]] { (void)RemoveStored(directory, file); });
+    LOG(INFO) << "the operator library or side file " << sha256.substr(0, 12)
+              << " is removed: no unfinished job names it";
+    removed = cache_.Remove(sha256,
+                            [directory = options_.lib, file = surplus[next]] { (void)RemoveStored(directory, file); });
   }
-  return removed.then([this, surplus = std::move(surplus), next]() mutable {
-    return RemoveLibraries(std::move(surplus), next + 1);
-  });
+  return removed.then(
+      [this, surplus = std::move(surplus), next]() mutable { return RemoveLibraries(std::move(surplus), next + 1); });
 }
 
 }  // namespace mr::worker

@@ -112,14 +112,14 @@ kj::Promise<Result<OpenedInputs>> InputOpener::Open(std::shared_ptr<const StageI
 
 kj::Promise<Result<InputOpener::Opened>> InputOpener::OpenOne(SplitInput input, const Split& split, bool strict) {
   if (IsDfs(split.uri)) {
-    return dfs_().then([this, input = std::move(input),
-                        split](dfs::DfsClient* dfs) mutable -> kj::Promise<Result<Opened>> {
-      if (dfs == nullptr) return Result<Opened>(Unreached());
-      return OpenBlock(*dfs, std::move(input), split).then([](Result<SplitInput> opened) -> Result<Opened> {
-        if (!opened.ok()) return opened.status();
-        return Opened{*std::move(opened), nullptr, {}};
-      });
-    });
+    return dfs_().then(
+        [this, input = std::move(input), split](dfs::DfsClient* dfs) mutable -> kj::Promise<Result<Opened>> {
+          if (dfs == nullptr) return Result<Opened>(Unreached());
+          return OpenBlock(*dfs, std::move(input), split).then([](Result<SplitInput> opened) -> Result<Opened> {
+            if (!opened.ok()) return opened.status();
+            return Opened{*std::move(opened), nullptr, {}};
+          });
+        });
   }
   auto shared = std::make_shared<SplitInput>(std::move(input));
   return OnPool(post_, [shared, split, strict] { return OpenLocal(std::move(*shared), split, strict); });
@@ -164,7 +164,8 @@ kj::Promise<Result<SplitInput>> InputOpener::OpenBlock(dfs::DfsClient& dfs, Spli
   const SplitBlock* block = BlockAt(split, split.offset);
   if (block == nullptr) {
     if (split.length > 0) {
-      return Result<SplitInput>(NotFound("input " + split.uri + " has no block at byte " + std::to_string(split.offset) +
+      return Result<SplitInput>(NotFound("input " + split.uri + " has no block at byte " +
+                                         std::to_string(split.offset) +
                                          " any more: it was removed or replaced since the job was planned"));
     }
     // An empty file has no block; the child still wants a descriptor.
@@ -177,8 +178,8 @@ kj::Promise<Result<SplitInput>> InputOpener::OpenBlock(dfs::DfsClient& dfs, Spli
   const uint64_t begin = split.offset - block->offset;
   const uint64_t end = std::min(block->block.length, begin + split.length);
   return dfs.ReadBlock(Located(*block), begin, end, temp_directory_)
-      .then([input = std::move(input), at = block->offset](
-                Result<dfs::DfsClient::BlockBytes> bytes) mutable -> Result<SplitInput> {
+      .then([input = std::move(input),
+             at = block->offset](Result<dfs::DfsClient::BlockBytes> bytes) mutable -> Result<SplitInput> {
         if (!bytes.ok()) return bytes.status().With("reading " + input.name);
         input.fd = std::move(bytes->fd);
         input.fd_offset = at + bytes->base;
@@ -194,12 +195,14 @@ kj::Promise<Result<std::string>> InputOpener::ReadMore(const Split& split, Local
   if (offset >= end) return Result<std::string>(std::string());
   if (IsDfs(split.uri)) return ReadBlocks(split, offset, end, "");
   if (local == nullptr) return Result<std::string>(Internal(split.uri + " is not open"));
-  return OnPool(post_, [local = std::move(local), offset, end] { return ReadAt(local->fd.get(), offset, end - offset); });
+  return OnPool(post_,
+                [local = std::move(local), offset, end] { return ReadAt(local->fd.get(), offset, end - offset); });
 }
 
-kj::Promise<Result<std::string>> InputOpener::ReadBlocks(Split split, uint64_t offset, uint64_t end, std::string sofar) {
-  return dfs_().then([this, split = std::move(split), offset, end, sofar = std::move(sofar)](
-                         dfs::DfsClient* dfs) mutable -> kj::Promise<Result<std::string>> {
+kj::Promise<Result<std::string>> InputOpener::ReadBlocks(Split split, uint64_t offset, uint64_t end,
+                                                         std::string sofar) {
+  return dfs_().then([this, split = std::move(split), offset, end,
+                      sofar = std::move(sofar)](dfs::DfsClient* dfs) mutable -> kj::Promise<Result<std::string>> {
     if (dfs == nullptr) return Result<std::string>(Unreached());
     return ReadBlocksOf(*dfs, std::move(split), offset, end, std::move(sofar));
   });
@@ -228,8 +231,8 @@ kj::Promise<Result<std::string>> InputOpener::ReadBlocksOf(dfs::DfsClient& dfs, 
           return ReadAt(bytes->fd.get(), begin - bytes->base, stop - begin);
         });
       })
-      .then([this, split = std::move(split), next, end, sofar = std::move(sofar)](
-                Result<std::string> bytes) mutable -> kj::Promise<Result<std::string>> {
+      .then([this, split = std::move(split), next, end,
+             sofar = std::move(sofar)](Result<std::string> bytes) mutable -> kj::Promise<Result<std::string>> {
         if (!bytes.ok()) return bytes;
         sofar += *bytes;
         if (next >= end) return Result<std::string>(std::move(sofar));

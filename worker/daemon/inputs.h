@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "common/base/status.h"
-#include "worker/shuffle/on_pool.h"
 #include "worker/daemon/types.h"
 #include "worker/host/task_host.h"
+#include "worker/shuffle/on_pool.h"
 
 namespace mr::dfs {
 class DfsClient;

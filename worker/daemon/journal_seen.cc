@@ -63,12 +63,11 @@ void JournalSeen::WriteSoon() {
   tasks_.add(loop_.timer()
                  .afterDelay((new_epoch && !failing_ ? kNewEpochDelay : kSeenPeriod).ns * kj::NANOSECONDS)
                  .then([this] {
-                   return OnPool(post_, [path = path_, text = Encode(cluster_id_, newest_)] {
-                            return WriteFileDurably(path, text);
-                          })
+                   return OnPool(post_, [path = path_,
+                                         text = Encode(cluster_id_, newest_)] { return WriteFileDurably(path, text); })
                        .then([this, record = newest_, cluster = cluster_id_](Status status) {
-                         LOG_IF(WARNING, !status.ok() && !failing_) << path_ << " is not written, and is tried again: "
-                                                                    << status.ToString();
+                         LOG_IF(WARNING, !status.ok() && !failing_)
+                             << path_ << " is not written, and is tried again: " << status.ToString();
                          failing_ = !status.ok();
                          if (failing_) return;
                          written_ = record;

@@ -2,9 +2,8 @@
 // this life and in later ones: a journal that lacks the record has lost some (master/server/safe_mode.cc).
 //
 // A file of one line with a checksum. One that is missing, damaged or of another cluster says nothing. A record of
-// another epoch or cluster than the file's is written within kNewEpochDelay, later ones at most each kSeenPeriod; a write
-// that fails is tried again after kSeenPeriod.
-// Thread: the loop.
+// another epoch or cluster than the file's is written within kNewEpochDelay, later ones at most each kSeenPeriod; a
+// write that fails is tried again after kSeenPeriod. Thread: the loop.
 #pragma once
 
 #include <kj/async.h>

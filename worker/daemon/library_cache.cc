@@ -12,9 +12,8 @@ namespace mr::worker {
 namespace {
 
 bool IsSha256(const std::string& text) {
-  return text.size() == 64 && std::all_of(text.begin(), text.end(), [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-         });
+  return text.size() == 64 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
 Status CheckDigest(const std::string& path, const std::string& sha256) {
@@ -36,8 +35,12 @@ Status CheckAndRename(const std::string& from, const std::string& to, const std:
 
 }  // namespace
 
-LibraryCache::LibraryCache(rpc::KjThread& loop, PostToPool post, std::string builtin_path, std::string directory, Ask ask)
-    : loop_(loop), post_(std::move(post)), builtin_path_(std::move(builtin_path)), directory_(std::move(directory)),
+LibraryCache::LibraryCache(rpc::KjThread& loop, PostToPool post, std::string builtin_path, std::string directory,
+                           Ask ask)
+    : loop_(loop),
+      post_(std::move(post)),
+      builtin_path_(std::move(builtin_path)),
+      directory_(std::move(directory)),
       ask_(std::move(ask)) {}
 
 kj::Promise<Result<std::string>> LibraryCache::Path(const std::string& sha256) {
@@ -85,7 +88,8 @@ kj::Promise<Result<std::string>> LibraryCache::Provide(std::string sha256) {
         });
       })
       .then([path, sha256](Status s) -> Result<std::string> {
-        if (!s.ok()) return s.With("cannot get operator library or side file " + sha256.substr(0, 12) + " from the master");
+        if (!s.ok())
+          return s.With("cannot get operator library or side file " + sha256.substr(0, 12) + " from the master");
         return path;
       });
 }

@@ -1,6 +1,6 @@
-// Operator libraries, and side files of jobs (side_files.h), by their SHA-256: the built-in one beside the binary, others in DIR/lib, asked
-// from the master piece by piece when they are first needed. A file is used only after its bytes
-// have been seen to have that digest in this life of the worker. Lives on the loop.
+// Operator libraries, and side files of jobs (side_files.h), by their SHA-256: the built-in one beside the binary,
+// others in DIR/lib, asked from the master piece by piece when they are first needed. A file is used only after its
+// bytes have been seen to have that digest in this life of the worker. Lives on the loop.
 #pragma once
 
 #include <kj/async.h>

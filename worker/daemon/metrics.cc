@@ -29,7 +29,8 @@ std::string WorkerMetrics(const Worker& worker, const Session& session, const Sh
   Line(&out, "mr_worker_replicas_failed_total", "counter", "Copies that could not be made.", replicas.failed);
   Line(&out, "mr_worker_replicated_bytes_total", "counter", "Uncompressed bytes of these.", replicas.bytes);
   Line(&out, "mr_worker_replicas_under_way", "gauge", "Copies that are still to be made.", replicator.under_way());
-  Line(&out, "mr_worker_reports_unanswered", "gauge", "Reports that the master has not answered.", session.unanswered());
+  Line(&out, "mr_worker_reports_unanswered", "gauge", "Reports that the master has not answered.",
+       session.unanswered());
   Line(&out, "mr_worker_reports_given_up_total", "counter", "Reports that could not be delivered in several tries.",
        session.given_up());
   return out;

@@ -41,9 +41,10 @@ DEFINE_string(lib_bytes, "8g",
 DEFINE_string(lib_age, "30d", "remove operator libraries and side files that were fetched so long ago");
 DEFINE_string(log_bytes, "1g", "logs of attempts that are kept; the oldest go first");
 DEFINE_string(log_age, "7d", "remove logs of attempts that were not written to for so long");
-DEFINE_string(min_free, "",
-              "take neither blocks nor attempts while less than this is free on the disk of --data, such as 20g; 0 = no "
-              "limit; default: the smaller of 5 % of the disk and 10 GiB");
+DEFINE_string(
+    min_free, "",
+    "take neither blocks nor attempts while less than this is free on the disk of --data, such as 20g; 0 = no "
+    "limit; default: the smaller of 5 % of the disk and 10 GiB");
 DEFINE_string(housekeeping, "1m", "time between two looks at the sizes and ages of libraries and logs");
 DEFINE_string(idle_timeout, "1h", "close data connections without a message for so long");
 DEFINE_string(send_timeout, "30s",
@@ -144,8 +145,7 @@ std::string WrongSlots() {
 
 void SayReady(const Daemon& daemon) {
   if (FLAGS_ready_fd < 0) return;
-  const std::string line =
-      "ready " + std::to_string(daemon.port()) + " " + std::to_string(daemon.http_port()) + "\n";
+  const std::string line = "ready " + std::to_string(daemon.port()) + " " + std::to_string(daemon.http_port()) + "\n";
   const Status said = WriteAll(FLAGS_ready_fd, line);
   LOG_IF(WARNING, !said.ok()) << "cannot say that this worker is ready: " << said.ToString();
   ::close(FLAGS_ready_fd);
@@ -161,7 +161,8 @@ int Main(int argc, char** argv) {
   ParseFlags(&argc, &argv);
   if (argc > 1) return Usage(std::string("unexpected argument '") + argv[1] + "'");
   if (FLAGS_master.empty()) return Usage("--master is missing");
-  if (const auto parsed = rpc::ParseHostPort(FLAGS_master); !parsed.ok()) return Usage("--master: " + parsed.status().message());
+  if (const auto parsed = rpc::ParseHostPort(FLAGS_master); !parsed.ok())
+    return Usage("--master: " + parsed.status().message());
   if (FLAGS_data.empty()) return Usage("--data is missing");
   if (!PortOk(FLAGS_port) || !PortOk(FLAGS_http_port)) return Usage("a port is 0 to 65535");
   if (const std::string wrong = WrongSlots(); !wrong.empty()) return Usage(wrong);
@@ -228,7 +229,8 @@ int Main(int argc, char** argv) {
     ::_exit(ExitOfHost(why));
   };
   host_options.on_stuck = [](const std::string& what) {
-    LOG(WARNING) << "an attempt left a process that was killed and does not end; nothing waits for it any more: " << what;
+    LOG(WARNING) << "an attempt left a process that was killed and does not end; nothing waits for it any more: "
+                 << what;
   };
   auto host = TaskHost::Start(host_options);
   if (!host.ok()) {
@@ -254,7 +256,8 @@ int Main(int argc, char** argv) {
   options.advertise = FLAGS_advertise;
   options.port = static_cast<uint16_t>(FLAGS_port);
   options.http_port = static_cast<uint16_t>(FLAGS_http_port);
-  options.slots.total = FLAGS_slots > 0 ? static_cast<uint32_t>(FLAGS_slots) : std::max(1u, std::thread::hardware_concurrency());
+  options.slots.total =
+      FLAGS_slots > 0 ? static_cast<uint32_t>(FLAGS_slots) : std::max(1u, std::thread::hardware_concurrency());
   options.slots.map = static_cast<uint32_t>(FLAGS_map_slots);
   options.slots.reduce = static_cast<uint32_t>(FLAGS_reduce_slots);
   options.rack = FLAGS_rack;

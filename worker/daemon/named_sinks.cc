@@ -15,7 +15,8 @@ class NamedSinks : public OutputSink {
     for (const auto& sink : sinks_) sink->Prepare();
   }
   Status Add(const OutputChunk& chunk) override {
-    if (chunk.port >= sinks_.size()) return Internal("output for port " + std::to_string(chunk.port) + ", which has no file");
+    if (chunk.port >= sinks_.size())
+      return Internal("output for port " + std::to_string(chunk.port) + ", which has no file");
     return sinks_[chunk.port]->Add(chunk);
   }
   Result<Manifest> Finish() override {

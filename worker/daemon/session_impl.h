@@ -78,7 +78,7 @@ struct Session::Impl : kj::TaskSet::ErrorHandler {
   uint64_t next_number = 1;
   uint64_t next_unsent = 1;
   std::map<AttemptId, uint64_t> unsent_starts;  // numbers of reports
-  std::set<uint64_t> in_flight;  // numbers of reports in calls under way
+  std::set<uint64_t> in_flight;                 // numbers of reports in calls under way
   // Those that were in too many calls without an answer: unsent ones of this registration, and the one under way.
   std::set<uint64_t> doubtful;
   std::optional<uint64_t> doubtful_under_way;
@@ -91,7 +91,7 @@ struct Session::Impl : kj::TaskSet::ErrorHandler {
   bool progress_scheduled = false;
   bool progress_under_way = false;
   Instant registered_at;  // when the present registration was answered
-  Duration lease;  // after which the master gives a silent worker up; 0: not known
+  Duration lease;         // after which the master gives a silent worker up; 0: not known
   LivedClock lived{Now(), kLook, kStoodStill};
   kj::TaskSet tasks;  // last: its tasks use what is above
 

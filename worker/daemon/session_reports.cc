@@ -125,7 +125,8 @@ void Session::Impl::GiveUp(uint64_t number, const std::string& why) {
     LOG(ERROR) << "the report of " << name << " could not be delivered and is replaced by a failure: " << why;
     pending.report.what = Failed{FailureKind::kEnvironment,
                                  "its report could not be delivered to the master in " + std::to_string(pending.tries) +
-                                     " tries, and was given up by its worker: " + why, "", ""};
+                                     " tries, and was given up by its worker: " + why,
+                                 "", ""};
     pending.tries = 0;
     return;
   }
@@ -188,7 +189,8 @@ void Session::Impl::SendBatch(std::vector<uint64_t> numbers) {
       report.what = Failed{FailureKind::kUserFinal,
                            "its report takes " + HumanBytes(message.asBytes().size()) + ", and at most " +
                                HumanBytes(kMostReportBytes) +
-                               " can be sent: let it read fewer upstream tasks, or write fewer blocks", "", ""};
+                               " can be sent: let it read fewer upstream tasks, or write fewer blocks",
+                           "", ""};
     }
     ToWire(report, reports[i]);
   }

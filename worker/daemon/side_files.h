@@ -20,8 +20,8 @@ class SideFiles {
   // directory: emptied at the worker's start by its owner.
   SideFiles(PostToPool post, LibraryCache& cache, std::string directory);
 
-  // The absolute path of the directory with these files, all of which are there when the promise is kept; "" where there
-  // are none. Attempts of one job share the work; what failed is tried again by the next.
+  // The absolute path of the directory with these files, all of which are there when the promise is kept; "" where
+  // there are none. Attempts of one job share the work; what failed is tried again by the next.
   kj::Promise<Result<std::string>> Directory(JobId job, const std::vector<SideFile>& files);
   // Its files are no longer needed: their names go, also those that are being made; the cache stays.
   void EndJob(JobId job);

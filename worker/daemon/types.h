@@ -48,14 +48,16 @@ struct StageInput {
   bool is_edge = false;
   uint32_t upstream = 0;  // of an edge
   bool grouped = false, broadcast = false;
-  bool quotes = false;  // of the csv files of the stage, for the host
-  std::string format;  // of files, and of an edge that is read as such (job.capnp)
+  bool quotes = false;        // of the csv files of the stage, for the host
+  std::string format;         // of files, and of an edge that is read as such (job.capnp)
   std::string written, file;  // of such an edge
   uint64_t sample_bytes = 0;
 };
 
 // What a job brings beside its library: bytes by their SHA-256, under a name.
-struct SideFile { std::string name, sha256; };
+struct SideFile {
+  std::string name, sha256;
+};
 
 // What all tasks of a stage have in common.
 struct StageInfo {
@@ -114,19 +116,41 @@ struct Launch {
   bool by_bind = false;  // reads the copies that Bind names, and no others
 };
 
-struct Kill { AttemptId attempt; };
-struct TakeBack { AttemptId attempt; };
-struct Bind { AttemptId reader; CopyPtr copy; };
-struct DropCopy { CopyName copy; };
-struct EndJob { JobId job; };
-struct DeleteBlock { BlockName block; };
-struct ReplicateBlock { BlockName block; std::string to_address; };
-struct EmptyQuarantine { BlockName block; };
-struct Drain { bool on = false; };
-struct ReplicateCopy { CopyPtr from; };
+struct Kill {
+  AttemptId attempt;
+};
+struct TakeBack {
+  AttemptId attempt;
+};
+struct Bind {
+  AttemptId reader;
+  CopyPtr copy;
+};
+struct DropCopy {
+  CopyName copy;
+};
+struct EndJob {
+  JobId job;
+};
+struct DeleteBlock {
+  BlockName block;
+};
+struct ReplicateBlock {
+  BlockName block;
+  std::string to_address;
+};
+struct EmptyQuarantine {
+  BlockName block;
+};
+struct Drain {
+  bool on = false;
+};
+struct ReplicateCopy {
+  CopyPtr from;
+};
 
-using Command = std::variant<Launch, Kill, TakeBack, StageInfo, DirectoryDelta, Bind, DropCopy, EndJob,
-                             DeleteBlock, ReplicateBlock, Drain, ReplicateCopy, EmptyQuarantine>;
+using Command = std::variant<Launch, Kill, TakeBack, StageInfo, DirectoryDelta, Bind, DropCopy, EndJob, DeleteBlock,
+                             ReplicateBlock, Drain, ReplicateCopy, EmptyQuarantine>;
 
 // What the master says at one time; verdicts are by the reports' numbers.
 struct CommandBatch {
@@ -176,11 +200,24 @@ struct Failed {
   FailureKind kind = FailureKind::kUser;
   std::string message, record, stderr_tail;
 };
-struct Refused { std::string why; };
+struct Refused {
+  std::string why;
+};
 struct Killed {};
-struct FetchFailed { CopyName copy; std::string why; bool unreachable = false; };
-struct FetchDone { CopyName copy; uint64_t bytes = 0; Duration took; uint32_t readers = 0; };
-struct CopyMade { CopyName copy; };
+struct FetchFailed {
+  CopyName copy;
+  std::string why;
+  bool unreachable = false;
+};
+struct FetchDone {
+  CopyName copy;
+  uint64_t bytes = 0;
+  Duration took;
+  uint32_t readers = 0;
+};
+struct CopyMade {
+  CopyName copy;
+};
 struct CopyNotMade {
   CopyName from;
   std::string why;

@@ -159,11 +159,14 @@ Result<Launch> FromLaunch(rpc::Launch::Reader in) {
   out.generation = in.getGeneration();
   out.by_bind = in.getByBind();
   for (const auto split : in.getSplits()) {
-    Split s{split.getInput(), Text(split.getUri()), split.getOffset(), split.getLength(), split.getFileBytes(), {},
-            split.getFile(), {split.getFileBytes(), split.getMtimeNs(), split.getInode(), split.getDevice()},
+    Split s{split.getInput(),     Text(split.getUri()),
+            split.getOffset(),    split.getLength(),
+            split.getFileBytes(), {},
+            split.getFile(),      {split.getFileBytes(), split.getMtimeNs(), split.getInode(), split.getDevice()},
             split.getView()};
     for (const auto block : split.getBlocks()) {
-      SplitBlock b{{{block.getId()}, block.getGeneration(), block.getLength(), block.getDigest()}, block.getOffset(), {}, {}};
+      SplitBlock b{
+          {{block.getId()}, block.getGeneration(), block.getLength(), block.getDigest()}, block.getOffset(), {}, {}};
       for (const auto address : block.getAddresses()) b.addresses.push_back(Text(address));
       for (const auto replica : block.getDamaged()) b.damaged.push_back(Text(replica));
       s.blocks.push_back(std::move(b));
@@ -171,8 +174,8 @@ Result<Launch> FromLaunch(rpc::Launch::Reader in) {
     out.splits.push_back(std::move(s));
   }
   for (const auto slice : in.getSlices()) {
-    out.slices.push_back({slice.getInput(), slice.getPartitionBegin(), slice.getPartitionEnd(),
-                          slice.getTaskBegin(), slice.getTaskEnd()});
+    out.slices.push_back({slice.getInput(), slice.getPartitionBegin(), slice.getPartitionEnd(), slice.getTaskBegin(),
+                          slice.getTaskEnd()});
   }
   return out;
 }
@@ -314,8 +317,8 @@ Result<Command> FromWire(rpc::Command::Reader in) {
     case rpc::Command::DRAIN: return Command(Drain{in.getDrain()});
     case rpc::Command::REPLICATE_COPY: {
       const auto replicate = in.getReplicateCopy();
-      return Command(ReplicateCopy{
-          FromEntry({rpc::FromWire(replicate.getJob()), replicate.getStage()}, replicate.getSource())});
+      return Command(
+          ReplicateCopy{FromEntry({rpc::FromWire(replicate.getJob()), replicate.getStage()}, replicate.getSource())});
     }
   }
   return InvalidArgument("a command of unknown kind: the master is of a later release");

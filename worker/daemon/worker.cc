@@ -125,7 +125,8 @@ void Worker::On(const ReplicateCopy& command) {
   const CopyLocation& from = *command.from;
   const CopyKey key{from.output.task, from.attempt};
   if (leaving_) {
-    services_.report({{from.output.task, from.attempt}, CopyNotMade{NameOf(from), "this worker leaves", true}}, nullptr);
+    services_.report({{from.output.task, from.attempt}, CopyNotMade{NameOf(from), "this worker leaves", true}},
+                     nullptr);
   } else if (!kept_.contains(key)) {
     services_.replicator.Add(from);
   } else if (!unheard_.contains(key)) {

@@ -91,7 +91,7 @@ class Worker {
   bool leaving_ = false;
   std::map<StageId, std::shared_ptr<const StageInfo>> stages_;
   std::map<AttemptId, std::shared_ptr<AttemptRunner>> attempts_;
-  std::map<CopyKey, uint32_t> kept_;  // generation
+  std::map<CopyKey, uint32_t> kept_;     // generation
   std::map<CopyKey, uint64_t> unheard_;  // replicas of kept_: report that has no answer yet
   ProgressGate progress_;
   Counters counters_;

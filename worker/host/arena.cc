@@ -11,7 +11,8 @@ Result<std::shared_ptr<Arena>> Arena::Make(uint64_t bytes) {
   std::shared_ptr<Arena> arena(new Arena);
   arena->bytes_ = bytes;
   arena->layout_ = task::ArenaLayout::Of(bytes);
-  if (arena->layout_.input_slots == 0) return InvalidArgument("an arena of " + std::to_string(bytes) + " bytes has no slots");
+  if (arena->layout_.input_slots == 0)
+    return InvalidArgument("an arena of " + std::to_string(bytes) + " bytes has no slots");
   arena->fd_.reset(memfd_create("mr-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!arena->fd_.valid() || ftruncate(arena->fd(), static_cast<off_t>(bytes)) != 0 ||
       fcntl(arena->fd(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {

@@ -38,7 +38,8 @@ Result<std::shared_ptr<Child>> Child::Spawn(Loop* loop, Helper* helper, Orphans*
   child->orphans_ = orphans;
   child->arena_ = std::move(arena);
   MR_ASSIGN_OR_RETURN(child->process_, helper->Spawn({theirs.get(), child->arena_->fd(), their_log.get(),
-                                                      child->control_.get(), child->log_pipe_.get()}, leased));
+                                                      child->control_.get(), child->log_pipe_.get()},
+                                                     leased));
   child->Watches(loop);
   return child;
 }

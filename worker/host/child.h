@@ -29,8 +29,8 @@ class Child : public std::enable_shared_from_this<Child> {
   };
 
   // leased: as Helper::Spawn.
-  static Result<std::shared_ptr<Child>> Spawn(Loop* loop, Helper* helper, Orphans* orphans, std::shared_ptr<Arena> arena,
-                                              bool leased);
+  static Result<std::shared_ptr<Child>> Spawn(Loop* loop, Helper* helper, Orphans* orphans,
+                                              std::shared_ptr<Arena> arena, bool leased);
   ~Child();
 
   // From now on this one hears of it; null: nobody.
@@ -39,8 +39,8 @@ class Child : public std::enable_shared_from_this<Child> {
   void SendBlob(task::Header header, const std::string& blob);
   // With all that it has started, which goes first. Repeating is fine.
   void Kill();
-  // For one that has done its work: what it has started comes to this process. To stop each child first costs an attempt
-  // 20 us more (measured).
+  // For one that has done its work: what it has started comes to this process. To stop each child first costs an
+  // attempt 20 us more (measured).
   void KillAtOnce();
   // Stops listening to packets (a child that broke the protocol and has been killed).
   void Mute() { muted_ = true; }

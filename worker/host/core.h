@@ -30,8 +30,8 @@ class Core {
   const std::shared_ptr<LeaseClock>& lease() const { return helper_->lease(); }
   // Processes of this machine that an earlier host of the same data directory has left: ended. Returns how many.
   size_t EndLeftovers() const;
-  // Of the time that tasks may be without progress. While the machine sleeps or this process stands still, their processes
-  // do, too: that time does not count.
+  // Of the time that tasks may be without progress. While the machine sleeps or this process stands still, their
+  // processes do, too: that time does not count.
   Instant Lived() { return lived_.Read(options_.now()); }
   // Looks after the tasks that run, from the first on: their time without progress, their processes.
   void Watch();

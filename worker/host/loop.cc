@@ -25,8 +25,12 @@ class AsioWatch : public Watch {
     descriptor_.cancel();
     descriptor_.release();  // the owner closes it
   }
-  void WhenReadable(std::function<void()> call) override { Wait(asio::posix::descriptor_base::wait_read, std::move(call)); }
-  void WhenWritable(std::function<void()> call) override { Wait(asio::posix::descriptor_base::wait_write, std::move(call)); }
+  void WhenReadable(std::function<void()> call) override {
+    Wait(asio::posix::descriptor_base::wait_read, std::move(call));
+  }
+  void WhenWritable(std::function<void()> call) override {
+    Wait(asio::posix::descriptor_base::wait_write, std::move(call));
+  }
 
  private:
   void Wait(asio::posix::descriptor_base::wait_type type, std::function<void()> call) {

@@ -31,8 +31,8 @@ class Orphans {
   std::vector<std::function<void()>> calls_;
   std::set<task::Process> stuck_;  // as on_stuck_ knows it
   std::optional<Instant> give_up_;
-  Duration delay_;       // until the next look
-  uint64_t looks_ = 0;   // a timer of an earlier look does nothing
+  Duration delay_;      // until the next look
+  uint64_t looks_ = 0;  // a timer of an earlier look does nothing
 };
 
 }  // namespace mr::worker

@@ -35,8 +35,8 @@ extern char** environ;
 namespace mr::worker {
 namespace {
 
-// How long what a child has started is waited for once it is killed (guess: a process in an uninterruptible read ends when
-// its disk answers). All of an attempt ends within 2 s.
+// How long what a child has started is waited for once it is killed (guess: a process in an uninterruptible read ends
+// when its disk answers). All of an attempt ends within 2 s.
 constexpr Duration kPatience = Millis(1500);
 constexpr int kLookAgainMs = 1;
 // A clone takes 0.1 ms; a helper that is silent for this long is stuck or gone.
@@ -68,8 +68,8 @@ std::vector<pid_t> ChildrenOfMain() {
   return pids;
 }
 
-// Not below a child that goes on, since each child is a subreaper. Their session is not ours, since each child made its own;
-// what the daemon itself starts stays in the daemon's.
+// Not below a child that goes on, since each child is a subreaper. Their session is not ours, since each child made its
+// own; what the daemon itself starts stays in the daemon's.
 bool IsOrphan(pid_t pid) { return Registry().count(pid) == 0 && getsid(pid) != getsid(0); }
 
 // Returns: some are left, alive or not to be collected yet.
@@ -112,8 +112,8 @@ Result<Helper> Helper::Start(const std::string& mrtask_path, const std::string& 
   struct stat info;
   // By its identity: the path may mean another directory in another container, whose processes this machine also has.
   if (!data_directory.empty() && stat(data_directory.c_str(), &info) == 0) {
-    helper.lives_ = std::string(task::kMarkVariable) + "=" + std::to_string(info.st_dev) + ":" +
-                    std::to_string(info.st_ino) + ":";
+    helper.lives_ =
+        std::string(task::kMarkVariable) + "=" + std::to_string(info.st_dev) + ":" + std::to_string(info.st_ino) + ":";
     helper.life_ = helper.lives_ + std::to_string(RandomId());
   }
   MR_ASSIGN_OR_RETURN(helper.lease_, LeaseClock::Make());
@@ -125,7 +125,8 @@ Result<Helper> Helper::Start(const std::string& mrtask_path, const std::string& 
 
 Status Helper::Launch() {
   int ends[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return ErrnoStatus(errno, "cannot start the task helper");
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    return ErrnoStatus(errno, "cannot start the task helper");
   socket_.reset(ends[0]);
   UniqueFd theirs(ends[1]);
   const timeval limit{kHelperTimeoutSeconds, 0};
@@ -158,7 +159,8 @@ Status Helper::Launch() {
   int error;
   {
     const std::lock_guard lock(registry_mutex);
-    error = posix_spawn(&pid_, mrtask_path_.c_str(), &actions, &attributes, const_cast<char**>(argv), environment.data());
+    error =
+        posix_spawn(&pid_, mrtask_path_.c_str(), &actions, &attributes, const_cast<char**>(argv), environment.data());
     if (error == 0) Registry().insert(pid_);
   }
   posix_spawn_file_actions_destroy(&actions);
@@ -181,7 +183,8 @@ Status Helper::AwaitHello() {
   std::vector<UniqueFd> fds;
   const long got = task::ReceiveWithFds(socket_.get(), &hello, sizeof hello, &fds, 0);
   const std::string remedy = ": install mrtask and mrworker from one build";
-  if (got == -EAGAIN) return Internal(mrtask_path_ + " does not answer within " + std::to_string(kHelperTimeoutSeconds) + " s");
+  if (got == -EAGAIN)
+    return Internal(mrtask_path_ + " does not answer within " + std::to_string(kHelperTimeoutSeconds) + " s");
   if (got == 0 || got == -ECONNRESET) {
     return Rejected(mrtask_path_ + " ended before it said which protocol it speaks, this mrworker speaks " +
                     std::to_string(task::kTaskProtocol) + remedy);

@@ -70,8 +70,8 @@ class Helper {
   bool lost() const { return lost_; }
   // Whether its process has ended; one system call.
   bool Gone() const;
-  // How processes of this host are marked (process_tree.h), and how those of each host of this data directory are; "" where
-  // there is none.
+  // How processes of this host are marked (process_tree.h), and how those of each host of this data directory are; ""
+  // where there is none.
   const std::string& life() const { return life_; }
   const std::string& lives() const { return lives_; }
   // Another helper process in the place of this one; children of the old one go on. Errors as Start's.
@@ -109,8 +109,8 @@ class Helper {
 
 // SIGKILL to the child and to its process group. Repeating is fine until Reap.
 void KillChild(const Spawned& child);
-// Stops the child and kills what it has started: to be done before the child is killed, so that what it has started stays
-// below it until then. Does not wait. Returns: nothing below it is left that has yet to end.
+// Stops the child and kills what it has started: to be done before the child is killed, so that what it has started
+// stays below it until then. Does not wait. Returns: nothing below it is left that has yet to end.
 bool KillBelow(const Spawned& child);
 
 // Kills what ended children have left behind, and collects what has ended of it. Does not wait. Any host's.

@@ -34,7 +34,8 @@ constexpr size_t kMaxHotKeys = 64;
 constexpr size_t kMaxChunkBytes = kMaxRecordBytes + (4u << 20);
 
 constexpr char kLeaseText[] =
-    "its worker had no contact with the master for too long: an attempt with side effects ends then, so that another one "
+    "its worker had no contact with the master for too long: an attempt with side effects ends then, so that another "
+    "one "
     "may begin elsewhere (mrmaster --side_effects_lease)";
 constexpr const char* kPhases[] = {"read", "shuffle", "merge", "reduce", "write"};
 
@@ -50,8 +51,8 @@ task::WireTask ToWire(const TaskSpec& spec, const TaskHostOptions& options, uint
   w.operator_flags = spec.operator_flags;
   w.config = spec.config;
   for (const SplitInput& s : spec.splits) {
-    w.splits.push_back({s.input, s.name, s.format, s.offset, s.length, s.file_bytes, s.sample_bytes,
-                        s.fd_offset, s.fd_length});
+    w.splits.push_back(
+        {s.input, s.name, s.format, s.offset, s.length, s.file_bytes, s.sample_bytes, s.fd_offset, s.fd_length});
   }
   for (const EdgeInput& e : spec.edges) {
     w.edges.push_back(
@@ -190,8 +191,10 @@ void Running::PumpInput() {
       memcpy(arena_->input(h.d), c.bytes.data() + c.sent, h.x);
       c.sent += h.x;
       free->busy = true;
-      if (c.sent < c.bytes.size()) h.y |= task::kFragment;
-      else free->taken = std::move(c.taken);
+      if (c.sent < c.bytes.size())
+        h.y |= task::kFragment;
+      else
+        free->taken = std::move(c.taken);
     }
     const bool whole = c.sent == c.bytes.size();
     if (whole && c.last) h.y |= task::kLastOfSegment;
@@ -228,8 +231,9 @@ void Running::OnPacket(Packet& packet) {
 }
 
 void Running::OnGarbage() {
-  Fail(TaskEnd::kUserError, "PROTOCOL: " + operator_name() + " wrote to a descriptor that is not its own: "
-                            "something that is no packet came from its process");
+  Fail(TaskEnd::kUserError, "PROTOCOL: " + operator_name() +
+                                " wrote to a descriptor that is not its own: "
+                                "something that is no packet came from its process");
 }
 
 const char* Running::TakeOutput(const Header& h) {
@@ -308,7 +312,8 @@ const char* Running::TakeReadMore(const Header& h) {
       answer.kind = Kind::kMore;
       answer.a = bytes.ok() ? 1 : 0;
       const bool fits = !bytes.ok() || bytes->size() <= want;
-      self->child_->SendBlob(answer, bytes.ok() ? bytes->substr(0, fits ? bytes->size() : want) : bytes.status().message());
+      self->child_->SendBlob(answer,
+                             bytes.ok() ? bytes->substr(0, fits ? bytes->size() : want) : bytes.status().message());
     });
   });
   return nullptr;
@@ -319,7 +324,8 @@ const char* Running::TakeDone(Packet& packet) {
   if (done_blob_.size() > kMaxResultBytes) return "a result that is too large";
   if (packet.header.more) return nullptr;
   task::WireResult result;
-  if (!DecodeFields(done_blob_, &result) || result.outcome > task::Outcome::kUserFinal) return "a result that cannot be read";
+  if (!DecodeFields(done_blob_, &result) || result.outcome > task::Outcome::kUserFinal)
+    return "a result that cannot be read";
   if (!partial_.empty() || reading_more_) return "an end in the middle of something";
   if (result.counters.size() > kMaxCounters) return "a result with too many counters";
   for (const task::WireCounter& c : result.counters) {
@@ -361,10 +367,10 @@ void Running::LookAfter(Instant now) {
   if (child_ == nullptr || ended_ || child_->exited() || failure_.has_value() || done_.has_value()) return;
   const uint32_t most = core_->options_.processes;
   if (most > 0 && task::CountTree(child_->pid(), most) > most) {
-    return Fail(TaskEnd::kUserError, operator_name() + " and what it started had more than " + std::to_string(most) +
-                                         " processes and threads at a time (ended ones that nobody waited for count): " +
-                                         task::DescribeTree(child_->pid()) +
-                                         "; start fewer, or raise --task_processes of the workers");
+    return Fail(TaskEnd::kUserError,
+                operator_name() + " and what it started had more than " + std::to_string(most) +
+                    " processes and threads at a time (ended ones that nobody waited for count): " +
+                    task::DescribeTree(child_->pid()) + "; start fewer, or raise --task_processes of the workers");
   }
   const TaskProgress progress = Progress();
   const bool moved = progress.taken_bytes != seen_.taken_bytes || progress.records != seen_.records ||
@@ -379,10 +385,11 @@ void Running::LookAfter(Instant now) {
 }
 
 std::string Running::HangText(Duration idle) const {
-  std::string text = operator_name() + " made no progress for " + HumanDuration(idle) +
-                     " (--task-timeout): it took no input, gave no output and changed no counter. It was in its phase '" +
-                     kPhases[std::min<size_t>(seen_.phase, std::size(kPhases) - 1)] + "' and had taken " +
-                     HumanBytes(seen_.taken_bytes);
+  std::string text =
+      operator_name() + " made no progress for " + HumanDuration(idle) +
+      " (--task-timeout): it took no input, gave no output and changed no counter. It was in its phase '" +
+      kPhases[std::min<size_t>(seen_.phase, std::size(kPhases) - 1)] + "' and had taken " +
+      HumanBytes(seen_.taken_bytes);
   if (seen_.total_bytes > 0) text += " of " + HumanBytes(seen_.total_bytes);
   text += " (" + std::to_string(seen_.records) + " records)";
   if (const std::string tree = task::DescribeTree(child_->pid()); !tree.empty()) text += "; its processes: " + tree;
@@ -416,11 +423,12 @@ void Running::ExitedEarly(Helper::Exit exit) {
     r.end = TaskEnd::kEnvironment;
     r.message = "the task's process could not be set up";
   } else if (!exit.by_signal && exit.value == task::kLostDaemon) {
-    r.message = operator_name() + " closed the socket by which its process and the worker talk; close only descriptors " +
+    r.message = operator_name() +
+                " closed the socket by which its process and the worker talk; close only descriptors " +
                 "that the operator has opened";
   } else if (!exit.by_signal) {
-    r.message = "TASK_EXITED_EARLY: " + operator_name() + " ended its process by exit(" +
-                std::to_string(exit.value) + ") before its task was done; operators return instead";
+    r.message = "TASK_EXITED_EARLY: " + operator_name() + " ended its process by exit(" + std::to_string(exit.value) +
+                ") before its task was done; operators return instead";
   } else if (exit.value == SIGKILL && core_->lease()->TakeEnded(pid)) {
     r.end = TaskEnd::kLeaseOver;
     r.message = kLeaseText;
@@ -428,7 +436,8 @@ void Running::ExitedEarly(Helper::Exit exit) {
     r.message = operator_name() + " wrote a file above " + HumanBytes(core_->options_.file_bytes) +
                 ", which --task_file_bytes of its worker forbids";
   } else if (exit.value == SIGKILL) {
-    r.message = operator_name() + " was killed by SIGKILL from outside, most likely by the kernel because "
+    r.message = operator_name() +
+                " was killed by SIGKILL from outside, most likely by the kernel because "
                 "memory ran out";
   } else {
     r.message = operator_name() + " crashed: " + SignalName(exit.value);

@@ -72,7 +72,7 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
   std::vector<uint32_t> port_of_;  // partition over all ports -> port
   std::string key_;                // children that may serve this task
   bool keep_ = false;
-  const bool leased_;              // it has side effects
+  const bool leased_;  // it has side effects
 
   std::shared_ptr<Child> child_;
   std::shared_ptr<Arena> arena_;
@@ -86,17 +86,17 @@ class Running : public RunningTask, public Child::Handler, public std::enable_sh
   std::vector<Slot> input_slots_;
   std::vector<bool> output_busy_;
   uint32_t outputs_pending_ = 0;
-  std::string partial_;            // fragments of an output chunk
+  std::string partial_;  // fragments of an output chunk
   uint32_t last_partition_ = 0;
   bool reading_more_ = false;
   uint64_t records_out_ = 0;
-  uint64_t packets_ = 0;           // of output
-  TaskProgress seen_;              // when last looked after
+  uint64_t packets_ = 0;  // of output
+  TaskProgress seen_;     // when last looked after
   uint64_t seen_packets_ = 0;
-  Instant moved_;                  // when it last made progress or waited
+  Instant moved_;  // when it last made progress or waited
 
   std::atomic<int> pid_{0};
-  mutable std::mutex mutex_;       // guards the two below, for Progress()
+  mutable std::mutex mutex_;  // guards the two below, for Progress()
   std::shared_ptr<Arena> watched_;
   TaskProgress final_;
 };

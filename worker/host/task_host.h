@@ -34,11 +34,11 @@ namespace mr::worker {
 // [fd_offset, fd_offset + fd_length) (a whole local file, or one block of a stored file); bytes
 // behind that, for the last record, it asks for (TaskObserver::ReadMore).
 struct SplitInput {
-  uint32_t input = 0;       // index of the stage input
-  std::string name;         // URI, for messages and MR_INPUT_FILE
-  std::string format;       // text | kv | csv | jsonl | fixed:N | record | raw
+  uint32_t input = 0;  // index of the stage input
+  std::string name;    // URI, for messages and MR_INPUT_FILE
+  std::string format;  // text | kv | csv | jsonl | fixed:N | record | raw
   uint64_t offset = 0, length = 0;
-  uint64_t file_bytes = 0;  // length of the whole input
+  uint64_t file_bytes = 0;    // length of the whole input
   uint64_t sample_bytes = 0;  // not 0: stop after about so many bytes, at a record's end
   UniqueFd fd;
   uint64_t fd_offset = 0, fd_length = 0;
@@ -59,9 +59,9 @@ struct EdgeInput {
 
 struct OutputPort {
   bool files = false;
-  std::string format;         // files: text | fixed:N | raw | record
-  std::string name;           // files: of the parts; empty: part
-  uint32_t partitions = 1;    // shuffle
+  std::string format;       // files: text | fixed:N | raw | record
+  std::string name;         // files: of the parts; empty: part
+  uint32_t partitions = 1;  // shuffle
   bool sorted = false, combine = false, custom_partition = false;
 };
 
@@ -104,17 +104,20 @@ enum class TaskEnd : uint8_t {
   kEnvironment,  // disk full, no memory for the arena, helper gone: not the user's fault
   kKilled,       // by Kill()
   kLeaseOver,    // it has side effects, and the lease of these has run out (RenewLease)
-  kUserFinal,    // as kUserError, where another attempt would fail alike: its input is damaged, or no use to the operator
+  kUserFinal,  // as kUserError, where another attempt would fail alike: its input is damaged, or no use to the operator
 };
 
 struct TaskResult {
   TaskEnd end = TaskEnd::kDone;
-  std::string message;  // for people: what, signal name, exit code
-  std::string record;   // where in the input: "file:///a.txt, byte 1234" or "" where not known
+  std::string message;      // for people: what, signal name, exit code
+  std::string record;       // where in the input: "file:///a.txt, byte 1234" or "" where not known
   std::string stderr_tail;  // last lines, at most 2 KiB
   uint64_t records_in = 0, records_out = 0;
-  Duration ran, waited;     // computing; waiting for segments
-  struct Counter { std::string group, name; int64_t value; };
+  Duration ran, waited;  // computing; waiting for segments
+  struct Counter {
+    std::string group, name;
+    int64_t value;
+  };
   std::vector<Counter> counters;
   std::vector<std::string> bad_records;  // the first few that were skipped: where, and why
   std::vector<HotKey> hot_keys;          // of shuffle ports, if any key is: no part of the output
@@ -150,8 +153,8 @@ class RunningTask {
   // one segment in order, segments in any order. last: the segment is complete (an empty segment is
   // one call with no bytes). `taken` is called when the bytes are in the child's hands: the caller's
   // window. No more than a few MiB should be untaken.
-  virtual void Feed(uint32_t input, uint32_t upstream_task, uint32_t partition, std::string bytes,
-                    bool last, std::function<void()> taken) = 0;
+  virtual void Feed(uint32_t input, uint32_t upstream_task, uint32_t partition, std::string bytes, bool last,
+                    std::function<void()> taken) = 0;
   // Ends the child and all its descendants within 2 s; OnEnd says kKilled. Repeating is fine. SIGKILL at once, or,
   // where the operator has asked whether it is cancelled, after kKillGrace (running.cc), should it still be there.
   virtual void Kill() = 0;
@@ -160,7 +163,7 @@ class RunningTask {
 };
 
 struct TaskHostOptions {
-  std::string mrtask_path;       // the binary
+  std::string mrtask_path;  // the binary
   std::string scratch_directory;
   // Of the daemon: what its tasks have started is marked with it, for EndLeftovers(). May be empty.
   std::string data_directory;
@@ -168,17 +171,18 @@ struct TaskHostOptions {
   // takes 0.3 ms, measured). Never a user's, whose code has no place in the helper.
   std::string preload;
   uint32_t arena_bytes = 16u << 20;
-  // Of each attempt; 0 = no limit. Processes and threads together are counted by the host, some times a second: a limit of
-  // the kernel's own (RLIMIT_NPROC) counts a user's, not an attempt's, and does not bind root.
+  // Of each attempt; 0 = no limit. Processes and threads together are counted by the host, some times a second: a limit
+  // of the kernel's own (RLIMIT_NPROC) counts a user's, not an attempt's, and does not bind root.
   uint32_t processes = 1024;
-  uint64_t open_files = 4096;           // RLIMIT_NOFILE: few for who closes them all one by one
-  uint64_t file_bytes = 1ull << 40;     // RLIMIT_FSIZE, of each file
+  uint64_t open_files = 4096;        // RLIMIT_NOFILE: few for who closes them all one by one
+  uint64_t file_bytes = 1ull << 40;  // RLIMIT_FSIZE, of each file
   // The clock of `TaskSpec.timeout`; tests have their own. On the io thread, and once at the start.
   std::function<Instant()> now = Now;
   // The helper has died and no other could be started: no task will run any more. On the io thread; the
   // process had better end. May be empty.
   std::function<void(const Status&)> on_fatal;
-  // A process that a task has started was killed and does not end; once for each, in words. On the io thread. May be empty.
+  // A process that a task has started was killed and does not end; once for each, in words. On the io thread. May be
+  // empty.
   std::function<void(const std::string&)> on_stuck;
 };
 
@@ -196,8 +200,9 @@ class TaskHost {
   // Ends what tasks of an earlier host of this data directory have started and what outlived it (its helper was killed,
   // too); returns how many processes. Blocks for at most 1.5 s. REQUIRES: no other host uses the directory.
   virtual size_t EndLeftovers() = 0;
-  // Tasks with side effects (MR_SIDE_EFFECTS) may run until then, or until the latest time said before. Past it the helper
-  // ends them, also while this process stands still, and none begins. Before the first call they may run for ever.
+  // Tasks with side effects (MR_SIDE_EFFECTS) may run until then, or until the latest time said before. Past it the
+  // helper ends them, also while this process stands still, and none begins. Before the first call they may run for
+  // ever.
   virtual void RenewLease(Instant until) = 0;
 };
 

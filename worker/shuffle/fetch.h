@@ -33,8 +33,8 @@ struct CopyLocation {
   uint32_t attempt = 0;
   WorkerId worker;
   Incarnation incarnation = 0;
-  std::string address;  // host:port of the data server
-  Digest128 content;    // committed table digest
+  std::string address;              // host:port of the data server
+  Digest128 content;                // committed table digest
   std::vector<PartitionRow> table;  // empty: asked from the copy and checked against content
   uint32_t partitions = 0;
 };
@@ -59,16 +59,15 @@ class FetchObserver {
   virtual ~FetchObserver() = default;
   // One uncompressed batch, or none with last for an empty partition. Call `taken` (any thread,
   // once, also after the fetcher's end) when it no longer counts against the window.
-  virtual void OnBatch(uint32_t input, uint32_t upstream_task, uint32_t partition, std::string batch,
-                       bool last, std::function<void()> taken) = 0;
+  virtual void OnBatch(uint32_t input, uint32_t upstream_task, uint32_t partition, std::string batch, bool last,
+                       std::function<void()> taken) = 0;
   // All partitions of the request are delivered and verified.
   virtual void OnSegmentDone(const CopyLocation& from, const FetchMeasure& measure) = 0;
   // This copy cannot be read (unreachable, gone, damaged); ask for it elsewhere. Partitions whose
   // `last` was delivered are good and stay delivered: ask only for the others. partly_delivered:
   // batches of a partition above the window were handed out before it failed; asked for elsewhere,
   // it comes from its begin again. Otherwise nothing of the failing partitions was delivered.
-  virtual void OnSegmentFailed(const CopyLocation& from, const Status& why,
-                               bool partly_delivered) = 0;
+  virtual void OnSegmentFailed(const CopyLocation& from, const Status& why, bool partly_delivered) = 0;
 };
 
 // One per reading attempt.
@@ -96,8 +95,7 @@ class FetchPool {
     uint64_t window_bytes = 8ull << 20;  // asked for or delivered, and not taken
   };
   // store may be null: then nothing is local.
-  FetchPool(rpc::KjThread& loop, std::shared_ptr<ShuffleStore> store, PostToPool post_to_pool,
-            const Options& options);
+  FetchPool(rpc::KjThread& loop, std::shared_ptr<ShuffleStore> store, PostToPool post_to_pool, const Options& options);
   ~FetchPool();
 
   void SetClusterId(uint64_t cluster_id);  // for connections from now on

@@ -38,11 +38,9 @@ std::vector<Progress> TakeForOneCall(std::deque<Progress>* queue) {
   return call;
 }
 
-class RemoteChannel final : public FetchChannel,
-                            public std::enable_shared_from_this<RemoteChannel> {
+class RemoteChannel final : public FetchChannel, public std::enable_shared_from_this<RemoteChannel> {
  public:
-  RemoteChannel(std::shared_ptr<const ChannelContext> context, std::string address,
-                Incarnation incarnation)
+  RemoteChannel(std::shared_ptr<const ChannelContext> context, std::string address, Incarnation incarnation)
       : context_(std::move(context)), address_(std::move(address)), incarnation_(incarnation) {}
   ~RemoteChannel() noexcept override {}
 
@@ -72,8 +70,7 @@ class RemoteChannel final : public FetchChannel,
     hello.role = rpc::Role::kData;
     hello.cluster_id = context_->options.cluster_id;
     hello.incarnation = context_->options.incarnation;
-    Start(rpc::RpcConnection::Connect(context_->loop->io(), address_, hello,
-                                      context_->options.connect_timeout)
+    Start(rpc::RpcConnection::Connect(context_->loop->io(), address_, hello, context_->options.connect_timeout)
               .then([this](Result<kj::Own<rpc::RpcConnection>> connected) {
                 if (!connected.ok()) return Break(connected.status());
                 if ((*connected)->peer().incarnation != incarnation_) {
@@ -93,8 +90,7 @@ class RemoteChannel final : public FetchChannel,
   }
 
   void Pump() {
-    while (state_ == State::kReady && !broken_ && !queue_.empty() &&
-           calls_ < context_->options.calls_in_flight) {
+    while (state_ == State::kReady && !broken_ && !queue_.empty() && calls_ < context_->options.calls_in_flight) {
       auto call = TakeForOneCall(&queue_);
       if (call.empty()) return;
       Send(std::move(call));
@@ -102,9 +98,8 @@ class RemoteChannel final : public FetchChannel,
   }
 
   void Send(std::vector<Progress> call) {
-    KJ_IF_MAYBE(session, session_) {
-      auto request = session->fetchRequest(
-          capnp::MessageSize{16 + 24 * static_cast<uint64_t>(call.size()), 0});
+    KJ_IF_MAYBE (session, session_) {
+      auto request = session->fetchRequest(capnp::MessageSize{16 + 24 * static_cast<uint64_t>(call.size()), 0});
       request.setNumber(++last_number_);
       auto list = request.initRequests(static_cast<uint>(call.size()));
       for (uint i = 0; i < call.size(); ++i) Describe(call[i], list[i]);
@@ -112,18 +107,14 @@ class RemoteChannel final : public FetchChannel,
       under_way_[id] = std::move(call);
       ++calls_;
       auto& timer = context_->loop->timer();
-      auto reply = timer.timeoutAfter(context_->options.call_timeout.ns * kj::NANOSECONDS,
-                                      request.send());
+      auto reply = timer.timeoutAfter(context_->options.call_timeout.ns * kj::NANOSECONDS, request.send());
       Start(reply.then(
-          [this, id](capnp::Response<rpc::FetchSession::FetchResults> response) {
-            OnReply(id, response.getChunks());
-          },
+          [this, id](capnp::Response<rpc::FetchSession::FetchResults> response) { OnReply(id, response.getChunks()); },
           [this](kj::Exception&& e) {
             if (e.getType() == kj::Exception::Type::OVERLOADED) {
               // Our own time limit, or a server that has too much to do.
               return Break(Unavailable("the worker at " + address_ +
-                                       " did not answer a fetch in time: " +
-                                       rpc::FromException(e).message()));
+                                       " did not answer a fetch in time: " + rpc::FromException(e).message()));
             }
             Break(Unavailable("fetching from " + address_ + ": " + rpc::FromException(e).message()));
           }));
@@ -189,13 +180,11 @@ class RemoteChannel final : public FetchChannel,
       p->chunk.raw_bytes = piece.getRawBytes();
       p->chunk.wire_digest = piece.getWireDigest();
       if (p->stored_bytes > kMaxRawChunk) return Corrupted("a chunk claims to be too large");
-    } else if (p->stored_bytes != piece.getStoredBytes() ||
-               p->chunk.wire_digest != piece.getWireDigest()) {
+    } else if (p->stored_bytes != piece.getStoredBytes() || p->chunk.wire_digest != piece.getWireDigest()) {
       return Corrupted("a chunk changed between its pieces");
     }
     const auto data = piece.getData();
-    if (data.size() > p->stored_bytes - p->chunk.bytes.size() ||
-        (data.size() == 0 && p->stored_bytes != 0)) {
+    if (data.size() > p->stored_bytes - p->chunk.bytes.size() || (data.size() == 0 && p->stored_bytes != 0)) {
       return Corrupted("a piece does not fit into its chunk");
     }
     if (p->chunk.bytes.empty()) p->chunk.bytes.reserve(p->stored_bytes);
@@ -222,9 +211,7 @@ class RemoteChannel final : public FetchChannel,
   }
 
   struct IgnoreErrors : kj::TaskSet::ErrorHandler {
-    void taskFailed(kj::Exception&& e) override {
-      std::fprintf(stderr, "fetch: %s\n", e.getDescription().cStr());
-    }
+    void taskFailed(kj::Exception&& e) override { std::fprintf(stderr, "fetch: %s\n", e.getDescription().cStr()); }
   };
 
   const std::shared_ptr<const ChannelContext> context_;
@@ -247,8 +234,7 @@ class RemoteChannel final : public FetchChannel,
 // Reads from the store, on the pool, as many wants at a time as one call would carry.
 class LocalChannel final : public FetchChannel, public std::enable_shared_from_this<LocalChannel> {
  public:
-  explicit LocalChannel(std::shared_ptr<const ChannelContext> context)
-      : context_(std::move(context)) {}
+  explicit LocalChannel(std::shared_ptr<const ChannelContext> context) : context_(std::move(context)) {}
   ~LocalChannel() noexcept override {}
 
   void Submit(ChunkWant want) override {
@@ -317,8 +303,7 @@ class LocalChannel final : public FetchChannel, public std::enable_shared_from_t
 }  // namespace
 
 std::shared_ptr<FetchChannel> NewRemoteChannel(std::shared_ptr<const ChannelContext> context,
-                                               const std::string& address,
-                                               Incarnation incarnation) {
+                                               const std::string& address, Incarnation incarnation) {
   rpc::KjThread* loop = context->loop;
   return MakeLoopOwned<RemoteChannel>(*loop, std::move(context), address, incarnation);
 }

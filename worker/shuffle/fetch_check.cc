@@ -12,15 +12,13 @@ Result<std::string> Unpack(const StoredChunk& chunk) {
     return Corrupted("a chunk's bytes differ from its digest");
   }
   std::string raw;
-  MR_RETURN_IF_ERROR(Decompress(static_cast<Codec>(chunk.codec), chunk.bytes, chunk.raw_bytes,
-                                kMaxRawChunk, &raw));
+  MR_RETURN_IF_ERROR(Decompress(static_cast<Codec>(chunk.codec), chunk.bytes, chunk.raw_bytes, kMaxRawChunk, &raw));
   return raw;
 }
 
 }  // namespace
 
-Result<std::vector<std::string>> CheckChunks(const std::vector<StoredChunk>& chunks,
-                                             PartitionCheck* check) {
+Result<std::vector<std::string>> CheckChunks(const std::vector<StoredChunk>& chunks, PartitionCheck* check) {
   std::vector<std::string> batches;
   for (const StoredChunk& chunk : chunks) {
     MR_ASSIGN_OR_RETURN(std::string raw, Unpack(chunk));
@@ -43,11 +41,10 @@ Result<std::vector<std::string>> CheckChunks(const std::vector<StoredChunk>& chu
   return batches;
 }
 
-Status CheckTable(const std::vector<PartitionRow>& rows, uint32_t partitions,
-                  const Digest128& content) {
+Status CheckTable(const std::vector<PartitionRow>& rows, uint32_t partitions, const Digest128& content) {
   if (rows.size() != partitions) {
-    return Corrupted("a table has " + std::to_string(rows.size()) + " rows for " +
-                     std::to_string(partitions) + " partitions");
+    return Corrupted("a table has " + std::to_string(rows.size()) + " rows for " + std::to_string(partitions) +
+                     " partitions");
   }
   if (TableDigest(rows) != content) return Corrupted("a table differs from the committed digest");
   for (const PartitionRow& row : rows) {

@@ -21,14 +21,12 @@ struct PartitionCheck {
 
 // Wire digest, size, batch form of each chunk; with the last one of the row also the row's counts
 // and content digest. The batches, or kCorrupted.
-Result<std::vector<std::string>> CheckChunks(const std::vector<StoredChunk>& chunks,
-                                             PartitionCheck* check);
+Result<std::vector<std::string>> CheckChunks(const std::vector<StoredChunk>& chunks, PartitionCheck* check);
 
 using Table = std::shared_ptr<const std::vector<PartitionRow>>;
 
 // That the rows are those of the committed digest, and that each makes sense.
-Status CheckTable(const std::vector<PartitionRow>& rows, uint32_t partitions,
-                  const Digest128& content);
+Status CheckTable(const std::vector<PartitionRow>& rows, uint32_t partitions, const Digest128& content);
 // The same of a table as it was fetched.
 Result<Table> UnpackTable(const StoredChunk& chunk, uint32_t partitions, const Digest128& content);
 

@@ -44,26 +44,22 @@ std::shared_ptr<FetchChannel> FetchPool::State::ChannelTo(const CopyLocation& co
   auto& channel = channels[{copy.address, copy.incarnation}];
   if (channel == nullptr) channel = NewRemoteChannel(context, copy.address, copy.incarnation);
   const std::shared_ptr<FetchChannel> found = channel;
-  for (auto it = channels.begin();
-       it != channels.end() && channels.size() > context->options.idle_connections;) {
+  for (auto it = channels.begin(); it != channels.end() && channels.size() > context->options.idle_connections;) {
     it = it->second.use_count() == 1 ? channels.erase(it) : std::next(it);
   }
   return found;
 }
 
-FetchPool::FetchPool(rpc::KjThread& loop, std::shared_ptr<ShuffleStore> store,
-                     PostToPool post_to_pool, const Options& options)
+FetchPool::FetchPool(rpc::KjThread& loop, std::shared_ptr<ShuffleStore> store, PostToPool post_to_pool,
+                     const Options& options)
     : state_(std::make_shared<State>(loop, std::move(store), std::move(post_to_pool), options)) {}
 FetchPool::~FetchPool() = default;
 
-void FetchPool::SetClusterId(uint64_t cluster_id) {
-  state_->context->options.cluster_id = cluster_id;
-}
+void FetchPool::SetClusterId(uint64_t cluster_id) { state_->context->options.cluster_id = cluster_id; }
 
 void FetchPool::CountReadersIn(std::shared_ptr<CopyReaders> readers) { state_->context->readers = std::move(readers); }
 
-std::unique_ptr<Fetcher> FetchPool::NewFetcher(FetchObserver* observer,
-                                               const FetcherOptions& options) {
+std::unique_ptr<Fetcher> FetchPool::NewFetcher(FetchObserver* observer, const FetcherOptions& options) {
   return MakeFetcher(state_, observer, options);
 }
 

@@ -55,8 +55,7 @@ class TableCache {
 };
 
 struct FetchPool::State {
-  State(rpc::KjThread& loop, std::shared_ptr<ShuffleStore> store, PostToPool post,
-        const Options& options);
+  State(rpc::KjThread& loop, std::shared_ptr<ShuffleStore> store, PostToPool post, const Options& options);
   ~State();
   std::shared_ptr<FetchChannel> ChannelTo(const CopyLocation& copy);
 
@@ -68,8 +67,7 @@ struct FetchPool::State {
   uint64_t last_reader = 0;  // numbers of segments that are counted
 };
 
-std::unique_ptr<Fetcher> MakeFetcher(std::shared_ptr<FetchPool::State> pool,
-                                     FetchObserver* observer,
+std::unique_ptr<Fetcher> MakeFetcher(std::shared_ptr<FetchPool::State> pool, FetchObserver* observer,
                                      const FetchPool::FetcherOptions& options);
 
 }  // namespace mr::worker

@@ -24,9 +24,9 @@ struct Segment {
   bool over = false;            // done or failed
   Instant began;
   FetchMeasure measure;
-  uint64_t reader = 0;           // as which it is counted; 0: not
-  uint64_t chunks_to_ask = 0;    // of the partitions it asks for; of one that is counted
-  uint64_t counted_bytes = 0;    // that came with a number of readers
+  uint64_t reader = 0;         // as which it is counted; 0: not
+  uint64_t chunks_to_ask = 0;  // of the partitions it asks for; of one that is counted
+  uint64_t counted_bytes = 0;  // that came with a number of readers
   double readers_by_bytes = 0;
 };
 using SegmentPtr = std::shared_ptr<Segment>;
@@ -73,22 +73,19 @@ class TakenBytes : public std::enable_shared_from_this<TakenBytes> {
   std::atomic<uint64_t> sum_ = 0;
 };
 
-class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>,
-                          private kj::TaskSet::ErrorHandler {
+class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>, private kj::TaskSet::ErrorHandler {
  public:
-  FetcherImpl(std::shared_ptr<FetchPool::State> pool, FetchObserver* observer,
-              const FetchPool::FetcherOptions& options)
+  FetcherImpl(std::shared_ptr<FetchPool::State> pool, FetchObserver* observer, const FetchPool::FetcherOptions& options)
       : pool_(std::move(pool)), observer_(observer), window_(std::max<uint64_t>(1, options.window_bytes)) {}
   ~FetcherImpl() noexcept {}
 
   void Begin() {
-    taken_ = std::make_shared<TakenBytes>(
-        pool_->handle, [weak = weak_from_this()](uint64_t bytes) {
-          if (auto self = weak.lock()) {
-            self->used_ -= bytes;
-            self->PumpSoon();
-          }
-        });
+    taken_ = std::make_shared<TakenBytes>(pool_->handle, [weak = weak_from_this()](uint64_t bytes) {
+      if (auto self = weak.lock()) {
+        self->used_ -= bytes;
+        self->PumpSoon();
+      }
+    });
   }
 
   // No call to the observer from here on, nothing is asked for any more.
@@ -116,9 +113,7 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>,
   }
 
  private:
-  void taskFailed(kj::Exception&& e) override {
-    std::fprintf(stderr, "fetcher: %s\n", e.getDescription().cStr());
-  }
+  void taskFailed(kj::Exception&& e) override { std::fprintf(stderr, "fetcher: %s\n", e.getDescription().cStr()); }
 
   void PumpSoon() {
     if (pump_asked_) return;
@@ -138,9 +133,9 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>,
     segment->began = Now();
     const SegmentRequest& r = segment->request;
     if (r.partition_begin > r.partition_end || r.partition_end > r.from.partitions) {
-      return Fail(segment, InvalidArgument("partitions " + std::to_string(r.partition_begin) +
-                                           " to " + std::to_string(r.partition_end) + " of " +
-                                           std::to_string(r.from.partitions)));
+      return Fail(segment,
+                  InvalidArgument("partitions " + std::to_string(r.partition_begin) + " to " +
+                                  std::to_string(r.partition_end) + " of " + std::to_string(r.from.partitions)));
     }
     if (!r.from.table.empty() || r.from.partitions == 0) {
       const Status status = CheckTable(r.from.table, r.from.partitions, r.from.content);
@@ -182,17 +177,17 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>,
 
   void CheckTableOnPool(const SegmentPtr& segment, StoredChunk chunk) {
     const CopyLocation& from = segment->request.from;
-    tasks_.add(OnPool(pool_->context->post,
-                      [chunk = std::move(chunk), partitions = from.partitions,
-                       content = from.content] { return UnpackTable(chunk, partitions, content); })
-                   .then([this, segment](Result<Table> table) {
-                     if (segment->over) return;
-                     if (!table.ok()) return Fail(segment, table.status());
-                     pool_->tables.Add(segment->request.from, *table);
-                     SetTable(segment, *std::move(table));
-                     PumpSoon();
-                   })
-                   .catch_([this, segment](kj::Exception&& e) { FailByPool(segment, e); }));
+    tasks_.add(
+        OnPool(pool_->context->post, [chunk = std::move(chunk), partitions = from.partitions,
+                                      content = from.content] { return UnpackTable(chunk, partitions, content); })
+            .then([this, segment](Result<Table> table) {
+              if (segment->over) return;
+              if (!table.ok()) return Fail(segment, table.status());
+              pool_->tables.Add(segment->request.from, *table);
+              SetTable(segment, *std::move(table));
+              PumpSoon();
+            })
+            .catch_([this, segment](kj::Exception&& e) { FailByPool(segment, e); }));
   }
 
   void SetTable(const SegmentPtr& segment, Table table) {
@@ -254,8 +249,7 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>,
     const bool all_begun = segment->next_partition == segment->request.partition_end;
     if (all_begun) peer.segments.pop_front();
     if (row.chunks == 0) {
-      observer_->OnBatch(segment->request.input, segment->request.from.output.task.task, number, "",
-                         true, [] {});
+      observer_->OnBatch(segment->request.input, segment->request.from.output.task.task, number, "", true, [] {});
       if (observer_ != nullptr && all_begun) EndIfDone(segment);
       return true;
     }
@@ -333,8 +327,7 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>,
     if (p->checking || p->arrived.empty()) return;
     if (!p->streamed && p->arrived.size() < p->row().chunks) return;
     std::vector<StoredChunk> chunks;
-    for (auto it = p->arrived.begin();
-         it != p->arrived.end() && it->first == p->checked + chunks.size();
+    for (auto it = p->arrived.begin(); it != p->arrived.end() && it->first == p->checked + chunks.size();
          it = p->arrived.erase(it)) {
       chunks.push_back(std::move(it->second));
     }
@@ -342,15 +335,12 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>,
     p->checking = true;
     const size_t count = chunks.size();
     tasks_.add(OnPool(pool_->context->post,
-                      [chunks = std::move(chunks), check = p->check] {
-                        return CheckChunks(chunks, check.get());
-                      })
+                      [chunks = std::move(chunks), check = p->check] { return CheckChunks(chunks, check.get()); })
                    .then([this, p, count](Result<std::vector<std::string>> batches) {
                      if (p->segment->over) return;
                      p->checking = false;
                      if (!batches.ok()) {
-                       return Fail(p->segment, batches.status().With("partition " +
-                                                                     std::to_string(p->number)));
+                       return Fail(p->segment, batches.status().With("partition " + std::to_string(p->number)));
                      }
                      p->checked += static_cast<uint32_t>(count);
                      Deliver(p, *std::move(batches));
@@ -375,8 +365,7 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>,
       const bool last = all && i + 1 == batches.size();
       const uint64_t size = batches[i].size();
       observer_->OnBatch(segment->request.input, segment->request.from.output.task.task, p->number,
-                         std::move(batches[i]), last,
-                         [taken = taken_, size] { taken->Add(size); });
+                         std::move(batches[i]), last, [taken = taken_, size] { taken->Add(size); });
     }
     if (observer_ == nullptr) return;
     if (!all) {
@@ -390,8 +379,7 @@ class FetcherImpl final : public std::enable_shared_from_this<FetcherImpl>,
   }
 
   void EndIfDone(const SegmentPtr& segment) {
-    if (segment->over || segment->under_way != 0 ||
-        segment->next_partition != segment->request.partition_end) {
+    if (segment->over || segment->under_way != 0 || segment->next_partition != segment->request.partition_end) {
       return;
     }
     End(segment);
@@ -462,8 +450,7 @@ class FetcherHandle final : public Fetcher {
 
 }  // namespace
 
-std::unique_ptr<Fetcher> MakeFetcher(std::shared_ptr<FetchPool::State> pool,
-                                     FetchObserver* observer,
+std::unique_ptr<Fetcher> MakeFetcher(std::shared_ptr<FetchPool::State> pool, FetchObserver* observer,
                                      const FetchPool::FetcherOptions& options) {
   rpc::KjThread& loop = *pool->context->loop;
   auto impl = MakeLoopOwned<FetcherImpl>(loop, std::move(pool), observer, options);

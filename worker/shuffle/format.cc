@@ -86,8 +86,7 @@ std::string EncodeTable(const std::vector<PartitionRow>& rows) {
   std::string out;
   out.reserve(rows.size() * kRowWords * 8);
   for (const PartitionRow& row : rows) {
-    const uint64_t words[kRowWords] = {row.records, row.bytes, row.content.low, row.content.high,
-                                       row.chunks};
+    const uint64_t words[kRowWords] = {row.records, row.bytes, row.content.low, row.content.high, row.chunks};
     out.append(reinterpret_cast<const char*>(words), sizeof words);
   }
   return out;

@@ -176,8 +176,8 @@ class Replicator::Transfer : public std::enable_shared_from_this<Transfer>, priv
       used_ += expected;
       ChunkWant want = Want(next_partition_, next_chunk_++);
       want.expected_bytes = expected;
-      want.done = [weak = weak_from_this(), number = asked_++, partition = next_partition_,
-                   expected](Result<StoredChunk> chunk, uint32_t) {
+      want.done = [weak = weak_from_this(), number = asked_++, partition = next_partition_, expected](
+                      Result<StoredChunk> chunk, uint32_t) {
         const auto self = weak.lock();
         if (self == nullptr || self->over_) return;
         if (!chunk.ok()) return self->End(chunk.status());
@@ -218,8 +218,9 @@ class Replicator::Transfer : public std::enable_shared_from_this<Transfer>, priv
   void FinishOnPool() {
     if (over_ || finishing_) return;
     finishing_ = true;
-    tasks_.add(OnPool(pool_->context->post, [sink = sink_] { return sink->Finish(); })
-                   .then([this](const Result<uint64_t>& bytes) { End(bytes, true); }));
+    tasks_.add(OnPool(pool_->context->post, [sink = sink_] {
+                 return sink->Finish();
+               }).then([this](const Result<uint64_t>& bytes) { End(bytes, true); }));
   }
 
   void Close() {
@@ -244,7 +245,7 @@ class Replicator::Transfer : public std::enable_shared_from_this<Transfer>, priv
   std::shared_ptr<FetchChannel> channel_;
   uint64_t chunks_ = 0, asked_ = 0, stored_ = 0;
   uint32_t next_partition_ = 0, next_chunk_ = 0;
-  uint64_t used_ = 0;  // of the window
+  uint64_t used_ = 0;                  // of the window
   std::map<uint64_t, Piece> arrived_;  // by number in the order of the store
   bool storing_ = false, finishing_ = false, over_ = false;
   kj::TaskSet tasks_{*this};  // last: its promises use what is above
@@ -260,9 +261,7 @@ Replicator::~Replicator() noexcept {
   }
 }
 
-void Replicator::taskFailed(kj::Exception&& e) {
-  std::fprintf(stderr, "replicator: %s\n", e.getDescription().cStr());
-}
+void Replicator::taskFailed(kj::Exception&& e) { std::fprintf(stderr, "replicator: %s\n", e.getDescription().cStr()); }
 
 void Replicator::Add(const CopyLocation& from) {
   const CopyKey key{from.output.task, from.attempt};

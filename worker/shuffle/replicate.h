@@ -24,10 +24,10 @@ namespace mr::worker {
 class Replicator : private kj::TaskSet::ErrorHandler {
  public:
   struct Options {
-    uint32_t at_once = 2;                 // guess: a replica must not take the links from readers
-    uint64_t window_bytes = 4ull << 20;   // of one
-    uint32_t tries = 4;                   // where the holder cannot be reached
-    Duration first_pause = Millis(100);   // between them; doubled each time
+    uint32_t at_once = 2;                // guess: a replica must not take the links from readers
+    uint64_t window_bytes = 4ull << 20;  // of one
+    uint32_t tries = 4;                  // where the holder cannot be reached
+    Duration first_pause = Millis(100);  // between them; doubled each time
   };
   // bytes: uncompressed. here: it failed for what is this worker's own, as a full disk is; the source is in no doubt.
   // On the loop, never from within a call of ours; not after Cancel or EndJob.
@@ -58,7 +58,7 @@ class Replicator : private kj::TaskSet::ErrorHandler {
   struct Entry {
     CopyLocation from;
     uint32_t tries = 0;
-    uint64_t round = 0;  // tells a pause or a transfer from one that was cancelled
+    uint64_t round = 0;                  // tells a pause or a transfer from one that was cancelled
     std::shared_ptr<Transfer> transfer;  // null while it waits
   };
   void taskFailed(kj::Exception&& exception) override;

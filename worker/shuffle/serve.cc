@@ -48,8 +48,7 @@ class PartlySent {
  public:
   std::shared_ptr<const StoredChunk> Find(const Wanted& w) {
     std::lock_guard lock(mutex_);
-    const bool same = chunk_ != nullptr && w.copy == copy_ && w.partition == partition_ &&
-                      w.chunk == number_;
+    const bool same = chunk_ != nullptr && w.copy == copy_ && w.partition == partition_ && w.chunk == number_;
     return same ? chunk_ : nullptr;
   }
   void Keep(const Wanted& w, std::shared_ptr<const StoredChunk> chunk) {
@@ -137,8 +136,8 @@ struct ShuffleServing::State {
     }
     const uint64_t size = piece.chunk->bytes.size();
     if (w.offset > size || (w.offset == size && size != 0)) {
-      piece.status = InvalidArgument("offset " + std::to_string(w.offset) + " of a chunk of " +
-                                     std::to_string(size) + " bytes");
+      piece.status =
+          InvalidArgument("offset " + std::to_string(w.offset) + " of a chunk of " + std::to_string(size) + " bytes");
       return piece;
     }
     piece.offset = w.offset;
@@ -177,8 +176,7 @@ struct ShuffleServing::State {
     const Instant now = Now();
     uint64_t words = 16;
     for (const ReplyPiece& p : pieces) words += 24 + (p.length + p.status.message().size()) / 8;
-    auto chunks = context.getResults(capnp::MessageSize{words, 0}).initChunks(
-        static_cast<uint>(pieces.size()));
+    auto chunks = context.getResults(capnp::MessageSize{words, 0}).initChunks(static_cast<uint>(pieces.size()));
     for (uint i = 0; i < pieces.size(); ++i) {
       const ReplyPiece& piece = pieces[i];
       auto out = chunks[i];
@@ -190,8 +188,7 @@ struct ShuffleServing::State {
       out.setRawBytes(chunk.raw_bytes);
       out.setStoredBytes(static_cast<uint32_t>(chunk.bytes.size()));
       out.setWireDigest(chunk.wire_digest);
-      out.setData(kj::arrayPtr(reinterpret_cast<const kj::byte*>(chunk.bytes.data()) + piece.offset,
-                               piece.length));
+      out.setData(kj::arrayPtr(reinterpret_cast<const kj::byte*>(chunk.bytes.data()) + piece.offset, piece.length));
       counters.bytes += piece.length;
     }
     ++counters.replies;
@@ -204,8 +201,8 @@ using State = ShuffleServing::State;
 
 // session: 0 outside of one.
 template <class Context>
-kj::Promise<void> ReadAndAnswer(std::shared_ptr<State> state, Context context,
-                                std::shared_ptr<PartlySent> partly_sent, uint64_t session) {
+kj::Promise<void> ReadAndAnswer(std::shared_ptr<State> state, Context context, std::shared_ptr<PartlySent> partly_sent,
+                                uint64_t session) {
   const auto wanted = std::make_shared<const std::vector<Wanted>>(Parse(context.getParams().getRequests()));
   context.releaseParams();
   const Instant now = Now();
@@ -231,8 +228,8 @@ class Session final : public rpc::FetchSession::Server {
   kj::Promise<void> fetch(FetchContext context) override {
     const uint64_t number = context.getParams().getNumber();
     if (number != last_ + 1) {
-      return rpc::ToException(InvalidArgument("fetch call " + std::to_string(number) + " after " +
-                                              std::to_string(last_)));
+      return rpc::ToException(
+          InvalidArgument("fetch call " + std::to_string(number) + " after " + std::to_string(last_)));
     }
     last_ = number;
     return ReadAndAnswer(state_, context, partly_sent_, id_);
@@ -247,8 +244,7 @@ class Session final : public rpc::FetchSession::Server {
 
 }  // namespace
 
-ShuffleServing::ShuffleServing(std::shared_ptr<ShuffleStore> store, PostToPool post_to_pool,
-                               Incarnation incarnation)
+ShuffleServing::ShuffleServing(std::shared_ptr<ShuffleStore> store, PostToPool post_to_pool, Incarnation incarnation)
     : state_(std::make_shared<State>()) {
   state_->store = std::move(store);
   state_->post = std::move(post_to_pool);
@@ -260,9 +256,7 @@ ShuffleServing::Counters ShuffleServing::counters() const { return state_->count
 
 std::shared_ptr<CopyReaders> ShuffleServing::readers() const { return state_->readers; }
 
-kj::Promise<void> ShuffleServing::Fetch(FetchContext context) {
-  return ReadAndAnswer(state_, context, nullptr, 0);
-}
+kj::Promise<void> ShuffleServing::Fetch(FetchContext context) { return ReadAndAnswer(state_, context, nullptr, 0); }
 
 kj::Promise<void> ShuffleServing::Table(TableContext context) {
   const auto copy = context.getParams().getCopy();

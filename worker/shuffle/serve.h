@@ -29,8 +29,7 @@ inline constexpr uint32_t kMaxTableRows = 20'000;
 
 class ShuffleServing {
  public:
-  ShuffleServing(std::shared_ptr<ShuffleStore> store, PostToPool post_to_pool,
-                 Incarnation incarnation);
+  ShuffleServing(std::shared_ptr<ShuffleStore> store, PostToPool post_to_pool, Incarnation incarnation);
   ~ShuffleServing();  // sessions that are still open go on until their connections end
 
   // The contexts are those of DataServer::Server, whose names for them are protected.

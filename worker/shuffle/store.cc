@@ -15,9 +15,7 @@ constexpr Duration kCohortAge = Seconds(600);
 // more than one worker's attempts can straggle behind).
 constexpr size_t kEndedJobs = 4096;
 
-std::string Describe(const CopyKey& key) {
-  return Name(AttemptId{key.task, key.attempt}, TaskLetter::kMap);
-}
+std::string Describe(const CopyKey& key) { return Name(AttemptId{key.task, key.attempt}, TaskLetter::kMap); }
 
 }  // namespace
 
@@ -28,9 +26,7 @@ Result<std::unique_ptr<ShuffleStore>> ShuffleStore::Open(const Options& options)
 }
 
 StoreImpl::StoreImpl(const Options& options)
-    : options_(options),
-      rocks_(NewRocksShared(options)),
-      background_(std::make_shared<Background>()) {}
+    : options_(options), rocks_(NewRocksShared(options)), background_(std::make_shared<Background>()) {}
 
 StoreImpl::~StoreImpl() {
   {
@@ -54,13 +50,11 @@ Status StoreImpl::Start() {
 }
 
 Result<StoreImpl::CohortPtr> StoreImpl::OpenCohort() {
-  const std::string directory =
-      options_.directory + "/cohort-" + std::to_string(next_file_.fetch_add(1));
-  MR_ASSIGN_OR_RETURN(auto cohort, Cohort::Open(directory, rocks_, [this, weak = std::weak_ptr(
-                                                                       background_)] {
-    // The store outlives its background thread's tasks, so a task that was taken may use `this`.
-    if (auto background = weak.lock()) background->Post([this] { SweepBad(); });
-  }));
+  const std::string directory = options_.directory + "/cohort-" + std::to_string(next_file_.fetch_add(1));
+  MR_ASSIGN_OR_RETURN(auto cohort, Cohort::Open(directory, rocks_, [this, weak = std::weak_ptr(background_)] {
+                        // The store outlives its background thread's tasks, so a task that was taken may use `this`.
+                        if (auto background = weak.lock()) background->Post([this] { SweepBad(); });
+                      }));
   return CohortPtr(cohort.release(), [background = background_](Cohort* c) {
     // Closing takes 300 ms for 2 GiB (measured): not on the thread of the last reader.
     if (!background->Post([c] { delete c; })) delete c;
@@ -138,8 +132,8 @@ Result<StoreImpl::CohortPtr> StoreImpl::Reserve(JobId id, uint64_t bytes) {
   return cohort;
 }
 
-Status StoreImpl::Commit(const CopyKey& key, uint64_t stored_bytes,
-                         const std::vector<StoreEntry>& entries, SstFile* sst) {
+Status StoreImpl::Commit(const CopyKey& key, uint64_t stored_bytes, const std::vector<StoreEntry>& entries,
+                         SstFile* sst) {
   {
     std::lock_guard lock(mutex_);
     MR_RETURN_IF_ERROR(CheckNew(key));
@@ -172,8 +166,7 @@ Status StoreImpl::Commit(const CopyKey& key, uint64_t stored_bytes,
 }
 
 Result<std::unique_ptr<SstFile>> StoreImpl::NewSstFile() {
-  return SstFile::Create(
-      options_.directory + "/files/" + std::to_string(next_file_.fetch_add(1)) + ".sst", rocks_);
+  return SstFile::Create(options_.directory + "/files/" + std::to_string(next_file_.fetch_add(1)) + ".sst", rocks_);
 }
 
 StoreImpl::CohortPtr StoreImpl::Find(const CopyKey& key) {
@@ -188,8 +181,8 @@ Result<StoredChunk> StoreImpl::Get(const CopyKey& key, uint32_t partition, uint3
   if (cohort == nullptr) return NotFound("no copy of " + Describe(key) + " is on this worker");
   auto got = cohort->Get(EncodeStoreKey(key, partition, chunk));
   if (got.ok()) return got;
-  return got.status().With("partition " + std::to_string(partition) + ", chunk " +
-                           std::to_string(chunk) + " of " + Describe(key));
+  return got.status().With("partition " + std::to_string(partition) + ", chunk " + std::to_string(chunk) + " of " +
+                           Describe(key));
 }
 
 Result<std::vector<PartitionRow>> StoreImpl::Table(const CopyKey& key) {

@@ -32,8 +32,7 @@ struct PartitionRow {
 };
 
 inline bool operator==(const PartitionRow& a, const PartitionRow& b) {
-  return a.records == b.records && a.bytes == b.bytes && a.content == b.content &&
-         a.chunks == b.chunks;
+  return a.records == b.records && a.bytes == b.bytes && a.content == b.content && a.chunks == b.chunks;
 }
 
 // XXH3-128 over the rows' (records, bytes, content.low, content.high) as u64 little-endian.
@@ -68,9 +67,9 @@ class ShuffleStore {
  public:
   struct Options {
     std::string directory;
-    uint64_t sst_bytes = 4ull << 20;       // from here up an output is one SST
+    uint64_t sst_bytes = 4ull << 20;  // from here up an output is one SST
     uint64_t own_cohort_bytes = 256ull << 20;
-    uint64_t cohort_bytes = 1ull << 30;    // a shared cohort is closed to new outputs past this
+    uint64_t cohort_bytes = 1ull << 30;  // a shared cohort is closed to new outputs past this
     // A shared cohort in which nothing lives any more is removed from this size on.
     uint64_t idle_cohort_bytes = 16ull << 20;
     uint64_t memtable_bytes = 64ull << 20;        // of one cohort, before it is flushed

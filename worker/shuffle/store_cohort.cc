@@ -57,8 +57,7 @@ class NoLog final : public rocksdb::Logger {
 // Flips the flag that readers look at, and tells the store, when a flush has failed.
 class BadListener : public rocksdb::EventListener {
  public:
-  BadListener(std::atomic<bool>* bad, std::function<void()> on_bad)
-      : bad_(bad), on_bad_(std::move(on_bad)) {}
+  BadListener(std::atomic<bool>* bad, std::function<void()> on_bad) : bad_(bad), on_bad_(std::move(on_bad)) {}
   void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status*) override {
     if (!bad_->exchange(true)) on_bad_();
   }
@@ -90,8 +89,7 @@ std::shared_ptr<RocksShared> NewRocksShared(const ShuffleStore::Options& options
   o.compression = rocksdb::kNoCompression;  // chunks are compressed already
   o.write_buffer_size = options.memtable_bytes;
   o.max_write_buffer_number = 3;
-  o.write_buffer_manager =
-      std::make_shared<rocksdb::WriteBufferManager>(options.all_memtables_bytes);
+  o.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(options.all_memtables_bytes);
   o.max_open_files = kMaxOpenFiles;
   o.max_background_jobs = 2;
   // Nothing is ever compacted, so the number of files is no reason to slow writes down.
@@ -122,8 +120,7 @@ struct Cohort::Impl {
 
 Cohort::Cohort(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
-Result<std::unique_ptr<Cohort>> Cohort::Open(std::string directory,
-                                             std::shared_ptr<RocksShared> shared,
+Result<std::unique_ptr<Cohort>> Cohort::Open(std::string directory, std::shared_ptr<RocksShared> shared,
                                              std::function<void()> on_bad) {
   auto impl = std::make_unique<Impl>();
   impl->directory = std::move(directory);
@@ -131,8 +128,8 @@ Result<std::unique_ptr<Cohort>> Cohort::Open(std::string directory,
   rocksdb::Options options = impl->shared->options;
   options.listeners.push_back(std::make_shared<BadListener>(&impl->bad, std::move(on_bad)));
   rocksdb::DB* db = nullptr;
-  MR_RETURN_IF_ERROR(FromRocks(rocksdb::DB::Open(options, impl->directory, &db),
-                               "cannot open shuffle directory " + impl->directory));
+  MR_RETURN_IF_ERROR(
+      FromRocks(rocksdb::DB::Open(options, impl->directory, &db), "cannot open shuffle directory " + impl->directory));
   impl->db.reset(db);
   std::unique_ptr<Cohort> cohort(new Cohort(std::move(impl)));
   cohort->opened_at = Now();
@@ -153,8 +150,7 @@ Status Cohort::Write(const std::vector<StoreEntry>& entries) {
   }
   rocksdb::WriteOptions options;
   options.disableWAL = true;
-  return FromRocks(impl_->db->Write(options, &batch),
-                   "cannot write shuffle output to " + impl_->directory);
+  return FromRocks(impl_->db->Write(options, &batch), "cannot write shuffle output to " + impl_->directory);
 }
 
 Status Cohort::Ingest(const std::string& path) {
@@ -162,16 +158,14 @@ Status Cohort::Ingest(const std::string& path) {
   options.move_files = true;
   options.snapshot_consistency = false;
   options.write_global_seqno = false;
-  return FromRocks(impl_->db->IngestExternalFile({path}, options),
-                   "cannot add shuffle output to " + impl_->directory);
+  return FromRocks(impl_->db->IngestExternalFile({path}, options), "cannot add shuffle output to " + impl_->directory);
 }
 
 Result<StoredChunk> Cohort::Get(const std::string& key) {
   rocksdb::ReadOptions options;
   options.verify_checksums = true;
   rocksdb::PinnableSlice value;
-  const rocksdb::Status status =
-      impl_->db->Get(options, impl_->db->DefaultColumnFamily(), key, &value);
+  const rocksdb::Status status = impl_->db->Get(options, impl_->db->DefaultColumnFamily(), key, &value);
   if (status.IsNotFound()) return NotFound("no such chunk");
   MR_RETURN_IF_ERROR(FromRocks(status, "cannot read shuffle output"));
   return DecodeChunk({value.data(), value.size()});
@@ -187,16 +181,14 @@ struct SstFile::Impl {
 
 SstFile::SstFile(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
-Result<std::unique_ptr<SstFile>> SstFile::Create(std::string path,
-                                                 std::shared_ptr<RocksShared> shared) {
+Result<std::unique_ptr<SstFile>> SstFile::Create(std::string path, std::shared_ptr<RocksShared> shared) {
   auto impl = std::make_unique<Impl>();
   impl->path = std::move(path);
   impl->shared = std::move(shared);
   // The default drops each written MiB from the page cache; readers come soon.
-  impl->writer = std::make_unique<rocksdb::SstFileWriter>(
-      rocksdb::EnvOptions(), impl->shared->options, nullptr, /*invalidate_page_cache=*/false);
-  MR_RETURN_IF_ERROR(
-      FromRocks(impl->writer->Open(impl->path), "cannot create shuffle file " + impl->path));
+  impl->writer = std::make_unique<rocksdb::SstFileWriter>(rocksdb::EnvOptions(), impl->shared->options, nullptr,
+                                                          /*invalidate_page_cache=*/false);
+  MR_RETURN_IF_ERROR(FromRocks(impl->writer->Open(impl->path), "cannot create shuffle file " + impl->path));
   return std::unique_ptr<SstFile>(new SstFile(std::move(impl)));
 }
 
@@ -209,9 +201,7 @@ Status SstFile::Put(const std::string& key, const std::string& value) {
   return FromRocks(impl_->writer->Put(key, value), "cannot write shuffle file " + impl_->path);
 }
 
-Status SstFile::Finish() {
-  return FromRocks(impl_->writer->Finish(), "cannot finish shuffle file " + impl_->path);
-}
+Status SstFile::Finish() { return FromRocks(impl_->writer->Finish(), "cannot finish shuffle file " + impl_->path); }
 
 const std::string& SstFile::path() const { return impl_->path; }
 

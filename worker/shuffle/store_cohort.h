@@ -26,8 +26,7 @@ class Cohort {
  public:
   // `directory` must not exist. on_bad runs once, on any thread, when a background error has made
   // the database unusable; it must not block.
-  static Result<std::unique_ptr<Cohort>> Open(std::string directory,
-                                              std::shared_ptr<RocksShared> shared,
+  static Result<std::unique_ptr<Cohort>> Open(std::string directory, std::shared_ptr<RocksShared> shared,
                                               std::function<void()> on_bad);
   ~Cohort();  // closes, and removes the directory
 
@@ -57,8 +56,7 @@ class Cohort {
 // unless it was ingested.
 class SstFile {
  public:
-  static Result<std::unique_ptr<SstFile>> Create(std::string path,
-                                                 std::shared_ptr<RocksShared> shared);
+  static Result<std::unique_ptr<SstFile>> Create(std::string path, std::shared_ptr<RocksShared> shared);
   ~SstFile();
   Status Put(const std::string& key, const std::string& value);  // keys ascend
   Status Finish();

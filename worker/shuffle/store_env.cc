@@ -16,9 +16,7 @@ class UnsyncedFile : public rocksdb::FSWritableFileOwnerWrapper {
   using FSWritableFileOwnerWrapper::FSWritableFileOwnerWrapper;
   IOStatus Sync(const IOOptions&, IODebugContext*) override { return IOStatus::OK(); }
   IOStatus Fsync(const IOOptions&, IODebugContext*) override { return IOStatus::OK(); }
-  IOStatus RangeSync(uint64_t, uint64_t, const IOOptions&, IODebugContext*) override {
-    return IOStatus::OK();
-  }
+  IOStatus RangeSync(uint64_t, uint64_t, const IOOptions&, IODebugContext*) override { return IOStatus::OK(); }
 };
 
 class UnsyncedDirectory : public rocksdb::FSDirectory {
@@ -33,23 +31,19 @@ class UnsyncedFileSystem : public rocksdb::FileSystemWrapper {
   const char* Name() const override { return "UnsyncedFileSystem"; }
 
   IOStatus NewWritableFile(const std::string& path, const FileOptions& options,
-                           std::unique_ptr<rocksdb::FSWritableFile>* out,
-                           IODebugContext* debug) override {
+                           std::unique_ptr<rocksdb::FSWritableFile>* out, IODebugContext* debug) override {
     return Wrap(FileSystemWrapper::NewWritableFile(path, options, out, debug), out);
   }
   IOStatus ReopenWritableFile(const std::string& path, const FileOptions& options,
-                              std::unique_ptr<rocksdb::FSWritableFile>* out,
-                              IODebugContext* debug) override {
+                              std::unique_ptr<rocksdb::FSWritableFile>* out, IODebugContext* debug) override {
     return Wrap(FileSystemWrapper::ReopenWritableFile(path, options, out, debug), out);
   }
-  IOStatus ReuseWritableFile(const std::string& path, const std::string& old_path,
-                             const FileOptions& options,
-                             std::unique_ptr<rocksdb::FSWritableFile>* out,
-                             IODebugContext* debug) override {
+  IOStatus ReuseWritableFile(const std::string& path, const std::string& old_path, const FileOptions& options,
+                             std::unique_ptr<rocksdb::FSWritableFile>* out, IODebugContext* debug) override {
     return Wrap(FileSystemWrapper::ReuseWritableFile(path, old_path, options, out, debug), out);
   }
-  IOStatus NewDirectory(const std::string&, const IOOptions&,
-                        std::unique_ptr<rocksdb::FSDirectory>* out, IODebugContext*) override {
+  IOStatus NewDirectory(const std::string&, const IOOptions&, std::unique_ptr<rocksdb::FSDirectory>* out,
+                        IODebugContext*) override {
     *out = std::make_unique<UnsyncedDirectory>();
     return IOStatus::OK();
   }
@@ -64,8 +58,7 @@ class UnsyncedFileSystem : public rocksdb::FileSystemWrapper {
 }  // namespace
 
 std::unique_ptr<rocksdb::Env> NewUnsyncedEnv() {
-  return rocksdb::NewCompositeEnv(
-      std::make_shared<UnsyncedFileSystem>(rocksdb::FileSystem::Default()));
+  return rocksdb::NewCompositeEnv(std::make_shared<UnsyncedFileSystem>(rocksdb::FileSystem::Default()));
 }
 
 }  // namespace mr::worker

@@ -36,8 +36,7 @@ class StoreImpl : public ShuffleStore {
   void Settle() override { background_->Settle(); }
 
   // For writers. Exactly one of entries and sst holds the output.
-  Status Commit(const CopyKey& key, uint64_t stored_bytes, const std::vector<StoreEntry>& entries,
-                SstFile* sst);
+  Status Commit(const CopyKey& key, uint64_t stored_bytes, const std::vector<StoreEntry>& entries, SstFile* sst);
   Result<std::unique_ptr<SstFile>> NewSstFile();
   const Options& options() const { return options_; }
 
@@ -55,14 +54,14 @@ class StoreImpl : public ShuffleStore {
 
   Result<CohortPtr> OpenCohort();
   CohortPtr Find(const CopyKey& key);
-  Status CheckNew(const CopyKey& key);                  // mutex_ held
+  Status CheckNew(const CopyKey& key);  // mutex_ held
   Result<CohortPtr> Reserve(JobId job, uint64_t bytes);
-  void AskForNext();                                    // mutex_ held
-  void AskForOwn(JobId job);                            // mutex_ held
+  void AskForNext();                                                                      // mutex_ held
+  void AskForOwn(JobId job);                                                              // mutex_ held
   static bool TakesNew(const Cohort& cohort) { return !cohort.bad() && !cohort.closed; }  // mutex_ held
-  bool SharedIsFull() const;                            // mutex_ held
-  void RotateIfDue();                                   // mutex_ held
-  void Forget(std::map<CopyKey, Copy>::iterator copy);  // mutex_ held
+  bool SharedIsFull() const;                                                              // mutex_ held
+  void RotateIfDue();                                                                     // mutex_ held
+  void Forget(std::map<CopyKey, Copy>::iterator copy);                                    // mutex_ held
   void SweepBad();
 
   const Options options_;

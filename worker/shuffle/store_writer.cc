@@ -57,12 +57,11 @@ class StoreWriter : public ShuffleStore::Writer {
     if (failed_) return Rejected("this output has failed before");
     failed_ = true;
     if (partition >= rows_.size() || partition < partition_) {
-      return InvalidArgument("partition " + std::to_string(partition) + " after " +
-                             std::to_string(partition_) + " of " + std::to_string(rows_.size()));
+      return InvalidArgument("partition " + std::to_string(partition) + " after " + std::to_string(partition_) +
+                             " of " + std::to_string(rows_.size()));
     }
     if (raw_batch.empty() || raw_batch.size() > kMaxRawChunk) {
-      return InvalidArgument("a batch of " + std::to_string(raw_batch.size()) +
-                             " bytes cannot be a chunk");
+      return InvalidArgument("a batch of " + std::to_string(raw_batch.size()) + " bytes cannot be a chunk");
     }
     if (partition != partition_) ClosePartition();
     partition_ = partition;
@@ -107,7 +106,7 @@ class StoreWriter : public ShuffleStore::Writer {
   Hasher128 content_;  // of partition_, so far
   std::optional<int> level_;
   uint64_t stored_ = 0;
-  std::string value_;  // of the chunk that is being stored
+  std::string value_;                // of the chunk that is being stored
   std::vector<StoreEntry> entries_;  // while there is no file
   std::unique_ptr<SstFile> file_;
   bool failed_ = false;
@@ -115,12 +114,11 @@ class StoreWriter : public ShuffleStore::Writer {
 
 }  // namespace
 
-Result<std::unique_ptr<ShuffleStore::Writer>> StoreImpl::Begin(const CopyKey& key,
-                                                               uint32_t partitions) {
+Result<std::unique_ptr<ShuffleStore::Writer>> StoreImpl::Begin(const CopyKey& key, uint32_t partitions) {
   if (!key.task.job.valid() || key.attempt == 0) return InvalidArgument("a copy needs an attempt");
   if (partitions > kMaxPartitions) {
-    return InvalidArgument(std::to_string(partitions) + " partitions are more than " +
-                           std::to_string(kMaxPartitions) + ", the most that an output can have");
+    return InvalidArgument(std::to_string(partitions) + " partitions are more than " + std::to_string(kMaxPartitions) +
+                           ", the most that an output can have");
   }
   std::lock_guard lock(mutex_);
   MR_RETURN_IF_ERROR(CheckNew(key));

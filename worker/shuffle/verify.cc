@@ -124,11 +124,12 @@ void Verifier::Slice() {
     uint64_t bytes = 0;
   };
   const Instant began = Now();
-  tasks_.add(OnPool(post_, [run = queue_.front().run, budget = options_.slice_bytes] {
-               Done done;
-               done.end = run->Step(budget, &done.bytes);
-               return done;
-             })
+  tasks_.add(OnPool(post_,
+                    [run = queue_.front().run, budget = options_.slice_bytes] {
+                      Done done;
+                      done.end = run->Step(budget, &done.bytes);
+                      return done;
+                    })
                  .then([this, began](Done done) -> kj::Promise<void> {
                    if (done.end.has_value() || !queue_.front().done->isWaiting()) {
                      auto fulfiller = kj::mv(queue_.front().done);

@@ -40,8 +40,8 @@ void CleanEnvironment() {
   for (const std::string& name : loader) unsetenv(name.c_str());
 }
 
-// When the daemon is gone, the helper ends this process, with all that it has started: killed at once it would let go of
-// these. Where the helper was killed, too, it ends alone, later than the helper would have ended it.
+// When the daemon is gone, the helper ends this process, with all that it has started: killed at once it would let go
+// of these. Where the helper was killed, too, it ends alone, later than the helper would have ended it.
 void EndLater(int) {
   constexpr unsigned kSeconds = 5;
   alarm(kSeconds);

@@ -4,7 +4,7 @@ namespace mr::task {
 namespace {
 // A group that combine() must see whole, and that is larger, is a mistake of the plan.
 constexpr uint64_t kMaxGroupBytes = 1ull << 30;
-}
+}  // namespace
 
 Status ChunkWriter::Add(std::string_view key, std::string_view value) {
   if (!options_.combine) return Write(key, value);
@@ -42,8 +42,8 @@ int ChunkWriter::EmitFolded(void* context, mr_bytes batch) {
   }
   for (uint32_t i = 0; i < view.size(); ++i) {
     if (self->any_ && self->options_.order.Compare(view.key(i), self->last_key_) < 0) {
-      oper.failure = InvalidArgument("COMBINE_UNSORTED: operator " + oper.name() +
-                                     " combine() emitted a key behind a larger one");
+      oper.failure =
+          InvalidArgument("COMBINE_UNSORTED: operator " + oper.name() + " combine() emitted a key behind a larger one");
       return -1;
     }
     oper.failure = self->Write(view.key(i), view.value(i));

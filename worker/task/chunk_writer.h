@@ -29,8 +29,7 @@ class ChunkWriter {
     uint32_t port = 0;
     KeyOrder order;
   };
-  ChunkWriter(Options options, Operator* oper, ChunkOut out)
-      : options_(options), oper_(oper), out_(std::move(out)) {}
+  ChunkWriter(Options options, Operator* oper, ChunkOut out) : options_(options), oper_(oper), out_(std::move(out)) {}
 
   void Begin(uint32_t partition) { partition_ = partition; }
   Status Add(std::string_view key, std::string_view value);
@@ -50,9 +49,9 @@ class ChunkWriter {
   BatchBuilder to_fold_;
   std::string last_to_fold_;  // key of the last record in to_fold_
   BatchBuilder builder_;
-  std::string last_key_;      // last key written, of sorted records
-  bool any_ = false;          // a record of this partition has been written
-  bool continues_ = false;    // the first record of builder_ has the key of the chunk before
+  std::string last_key_;    // last key written, of sorted records
+  bool any_ = false;        // a record of this partition has been written
+  bool continues_ = false;  // the first record of builder_ has the key of the chunk before
   std::string fold_bytes_, chunk_bytes_;
 };
 

@@ -12,7 +12,9 @@ constexpr size_t kOutBytes = 256u << 10;
 
 class GzipCompressor : public Compressor {
  public:
-  GzipCompressor() { ready_ = deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK; }
+  GzipCompressor() {
+    ready_ = deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK;
+  }
   ~GzipCompressor() override { deflateEnd(&stream_); }
   Status Add(std::string_view raw, std::string* out) override { return Run(raw, Z_NO_FLUSH, out); }
   Status Finish(std::string* out) override { return Run({}, Z_FINISH, out); }

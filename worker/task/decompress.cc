@@ -105,7 +105,8 @@ class DecodedBytes {
       in_frame_ = true;
       const size_t size = left_.size();
       const char* wrong = decoder_->Decode(&left_, room, out, &in_frame_);
-      if (wrong == nullptr && at_end && in_frame_ && out->size() == had) wrong = "it ends too early: is the file whole?";
+      if (wrong == nullptr && at_end && in_frame_ && out->size() == had)
+        wrong = "it ends too early: is the file whole?";
       if (wrong != nullptr) return Damaged(wrong);
       *frame_ended = !in_frame_ && (before || size != left_.size());
       if (*frame_ended && compression_ == Compression::kGzip) SkipZeros();

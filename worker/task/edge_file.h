@@ -1,4 +1,5 @@
-// An edge that is read as files are: the records that an upstream task wrote, as the bytes of the file that they would be.
+// An edge that is read as files are: the records that an upstream task wrote, as the bytes of the file that they would
+// be.
 #pragma once
 
 #include <functional>

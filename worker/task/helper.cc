@@ -1,6 +1,7 @@
 // The helper: a clean, single-threaded process, so that a child can be made by a bare clone and go
-// on without exec. CLONE_PARENT makes the daemon the child's parent (it waits on the pidfd). When the daemon is gone, however
-// it ended, the helper ends the children and all that they have started. clone3 is refused by Docker's seccomp profile.
+// on without exec. CLONE_PARENT makes the daemon the child's parent (it waits on the pidfd). When the daemon is gone,
+// however it ended, the helper ends the children and all that they have started. clone3 is refused by Docker's seccomp
+// profile.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -28,7 +29,8 @@ namespace {
 // How long all that children have started may take to end when the daemon is gone (all of an attempt ends within 2 s).
 constexpr Duration kEndLimit = Millis(1500);
 
-// A child that the daemon has not reaped, as far as it said, and the daemon's ends of its socket and of its log (SpawnFd).
+// A child that the daemon has not reaped, as far as it said, and the daemon's ends of its socket and of its log
+// (SpawnFd).
 struct Kept {
   UniqueFd pidfd, control, log;
   bool ended() const {
@@ -39,7 +41,8 @@ struct Kept {
 };
 using Children = std::map<pid_t, Kept>;
 
-// Whose parent is the init process: one that has ended gives its number away. So each is looked at before its number is used.
+// Whose parent is the init process: one that has ended gives its number away. So each is looked at before its number is
+// used.
 void EndAll(const Children& children) {
   // Stopped they start nothing more, and what they have started stays below them.
   for (const auto& [pid, child] : children) child.Signal(SIGSTOP);
@@ -62,8 +65,8 @@ void EndAll(const Children& children) {
 // kernel's scale: half of all memory; guess).
 constexpr int kOomScoreAbove = 500;
 
-// What children inherit, once for all: opening a file takes each of them some 10 us. The helper is to be taken sooner, too: it is
-// replaced.
+// What children inherit, once for all: opening a file takes each of them some 10 us. The helper is to be taken sooner,
+// too: it is replaced.
 bool PrepareForChildren() {
   const UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!null.valid() || dup2(null.get(), 0) < 0) {
@@ -130,8 +133,7 @@ int HelperMain(int socket, const std::string& library, uint32_t protocol) {
       continue;
     }
     UniqueFd pidfd;
-    const SpawnReply reply =
-        request.leased && lease.over() ? SpawnReply{0, ETIME} : Spawn(socket, fds, daemon, &pidfd);
+    const SpawnReply reply = request.leased && lease.over() ? SpawnReply{0, ETIME} : Spawn(socket, fds, daemon, &pidfd);
     if (reply.error == 0 && request.leased) lease.Add(reply.pid, UniqueFd(dup(pidfd.get())));
     std::vector<int> out;
     if (pidfd.valid()) out.push_back(pidfd.get());

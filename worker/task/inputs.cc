@@ -15,7 +15,8 @@ const WireEdge* Inputs::edge(uint32_t input) const {
 }
 
 Status Inputs::Add(const SegmentKey& key, std::string chunk, bool last) {
-  if (edge(key.input) == nullptr) return Internal("a segment came for input " + std::to_string(key.input) + ", which is no edge");
+  if (edge(key.input) == nullptr)
+    return Internal("a segment came for input " + std::to_string(key.input) + ", which is no edge");
   auto [it, fresh] = segments_.try_emplace(key);
   Segment& segment = it->second;
   if (fresh) {
@@ -74,7 +75,9 @@ std::vector<const Run*> GroupedStream::Runs(Inputs* inputs, const std::vector<ui
 }
 
 GroupedStream::GroupedStream(Inputs* inputs, const std::vector<uint32_t>& grouped, KeyOrder order)
-    : order_(order), tagged_(grouped.size() > 1), input_(grouped.front()),
+    : order_(order),
+      tagged_(grouped.size() > 1),
+      input_(grouped.front()),
       merger_(Runs(inputs, grouped), inputs->spill(), order) {}
 
 Result<bool> GroupedStream::Next(mr_batch* out) {

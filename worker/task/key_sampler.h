@@ -34,8 +34,8 @@ class KeySampler {
  private:
   uint32_t port_;
   bool on_;
-  Rng rng_{1};        // gaps vary, so that no period in the data meets one of ours
-  uint64_t gap_ = 0;  // bytes up to the next record to look at
+  Rng rng_{1};                        // gaps vary, so that no period in the data meets one of ours
+  uint64_t gap_ = 0;                  // bytes up to the next record to look at
   uint64_t records_ = 0, bytes_ = 0;  // of all chunks
   uint64_t samples_ = 0, sampled_records_ = 0, sampled_bytes_ = 0;  // the latter two: that they stand for
   HotKeys keys_;

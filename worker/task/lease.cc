@@ -61,8 +61,8 @@ void Lease::Enforce() {
   if (over()) {
     for (auto& [pid, pidfd] : children_) {
       if (Ended(pidfd.get())) continue;
-      // Alive here, and nobody reaps it but the daemon: the number is its own below. Stopped it starts nothing more, and
-      // what it has started stays below it.
+      // Alive here, and nobody reaps it but the daemon: the number is its own below. Stopped it starts nothing more,
+      // and what it has started stays below it.
       Signal(pidfd.get(), SIGSTOP);
       KillBelow(pid, kTreeLimit);
       page_->pids[page_->ended.fetch_add(1) % std::size(page_->pids)].store(pid);

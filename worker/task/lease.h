@@ -1,5 +1,5 @@
-// The helper's part of the lease of attempts with side effects (worker/adr/0003): a timer that no other process holds up.
-// One thread.
+// The helper's part of the lease of attempts with side effects (worker/adr/0003): a timer that no other process holds
+// up. One thread.
 #pragma once
 
 #include <sys/types.h>

@@ -37,8 +37,8 @@ Status CheckTable(const std::string& path, const mr_library* library) {
     return InvalidArgument(path + ": the library table has a wrong magic number; it was not made by the SDK");
   }
   if (library->abi != MR_ABI_VERSION) {
-    return InvalidArgument(path + ": built for operator ABI " + std::to_string(library->abi) +
-                           ", this is ABI " + std::to_string(MR_ABI_VERSION) + "; build it with the matching SDK");
+    return InvalidArgument(path + ": built for operator ABI " + std::to_string(library->abi) + ", this is ABI " +
+                           std::to_string(MR_ABI_VERSION) + "; build it with the matching SDK");
   }
   if (library->struct_size < sizeof(mr_library)) {
     return InvalidArgument(path + ": the library table has struct_size " + std::to_string(library->struct_size) +
@@ -75,8 +75,8 @@ Result<const T*> Find(const T* const* list, uint32_t count, const std::string& w
   std::string all;
   for (std::string_view n : names) all += (all.empty() ? "" : ", ") + std::string(n);
   // Not "the library has no": who runs a built-in job named none.
-  return NotFound("there is no " + what + " '" + name + "'" + DidYouMean(name, names) + "; the library has: " +
-                  (all.empty() ? "none" : all));
+  return NotFound("there is no " + what + " '" + name + "'" + DidYouMean(name, names) +
+                  "; the library has: " + (all.empty() ? "none" : all));
 }
 
 }  // namespace
@@ -102,7 +102,7 @@ Result<const mr_library*> LoadLibrary(const std::string& path) {
   const auto table = reinterpret_cast<mr_library_table_fn>(dlsym(handle, MR_LIBRARY_SYMBOL));
   if (table == nullptr) {
     return InvalidArgument(path + " is no operator library: it does not export " MR_LIBRARY_SYMBOL
-                           "(); declare operators with the SDK's macros");
+                                  "(); declare operators with the SDK's macros");
   }
   const mr_library* library = nullptr;
   try {

@@ -29,7 +29,9 @@ class Waiting {
 }  // namespace
 
 Link::Link(int control, char* arena, uint64_t arena_bytes)
-    : control_(control), arena_(arena), layout_(ArenaLayout::Of(arena_bytes)),
+    : control_(control),
+      arena_(arena),
+      layout_(ArenaLayout::Of(arena_bytes)),
       page_(reinterpret_cast<ProgressPage*>(arena)) {
   MR_CHECK(layout_.input_slots > 0 && layout_.output_slots > 0, "the arena is too small");
   for (uint32_t i = 0; i < layout_.output_slots; ++i) free_.push_back(i);
@@ -76,11 +78,8 @@ Result<bool> Link::Receive(int flags) {
 Status Link::Dispatch(Packet& packet) {
   const Header& h = packet.header;
   switch (h.kind) {
-    case Kind::kInput:
-      return TakeInput(h);
-    case Kind::kFree:
-      free_.push_back(h.d);
-      return {};
+    case Kind::kInput: return TakeInput(h);
+    case Kind::kFree: free_.push_back(h.d); return {};
     case Kind::kMore:
       blob_ += packet.payload;
       if (!h.more) {
@@ -88,8 +87,7 @@ Status Link::Dispatch(Packet& packet) {
         answer_ok_ = h.a == 1;
       }
       return {};
-    default:
-      return Internal("a packet of kind " + std::to_string(static_cast<int>(h.kind)) + " came from the daemon");
+    default: return Internal("a packet of kind " + std::to_string(static_cast<int>(h.kind)) + " came from the daemon");
   }
 }
 

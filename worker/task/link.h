@@ -1,6 +1,6 @@
 // The child's end of the control socket and the arena. One thread; everything blocks. When the
-// daemon is gone the process ends at once: there is nobody to work for. A replay (replay.h) has none, and overrides what
-// a runner calls.
+// daemon is gone the process ends at once: there is nobody to work for. A replay (replay.h) has none, and overrides
+// what a runner calls.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ namespace mr::task {
 class Link {
  public:
   // Takes the segment chunks that arrive; a failure ends the task.
-  using InputFn = std::function<Status(uint32_t input, uint32_t upstream, uint32_t partition, std::string chunk, bool last)>;
+  using InputFn =
+      std::function<Status(uint32_t input, uint32_t upstream, uint32_t partition, std::string chunk, bool last)>;
 
   Link(int control, char* arena, uint64_t arena_bytes);
   virtual ~Link() = default;

@@ -40,9 +40,7 @@ struct KeyOrder {
     // Equal prefixes of two short keys may differ in length alone ("a" and "a\0").
     return Compare(a, b) < 0;
   }
-  bool Equal(std::string_view a, std::string_view b) const {
-    return custom() ? Compare(a, b) == 0 : a == b;
-  }
+  bool Equal(std::string_view a, std::string_view b) const { return custom() ? Compare(a, b) == 0 : a == b; }
 };
 
 // A chunk in memory, or in a spill file where data is null.

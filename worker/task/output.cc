@@ -21,8 +21,11 @@ template <class Buffer>
 class CollectedPort : public Port {
  public:
   CollectedPort(typename Buffer::Options options, uint32_t first, Operator* oper, ChunkSink sink)
-      : port_(options.how.port), first_(first), sampler_(port_, options.how.partitions),
-        buffer_(std::move(options), oper), sink_(std::move(sink)) {}
+      : port_(options.how.port),
+        first_(first),
+        sampler_(port_, options.how.partitions),
+        buffer_(std::move(options), oper),
+        sink_(std::move(sink)) {}
   Status Emit(std::string_view batch) override { return buffer_.Add(batch); }
   Status Finish() override {
     return buffer_.Finish([this](uint32_t partition, uint32_t records, std::string_view bytes) {
@@ -63,7 +66,11 @@ class StreamedPort : public Port {
 class FilesPort : public Port {
  public:
   FilesPort(uint32_t port, uint32_t first, FileFormat format, Operator* oper, ChunkSink sink)
-      : port_(port), first_(first), format_(format), oper_(oper), sink_(std::move(sink)),
+      : port_(port),
+        first_(first),
+        format_(format),
+        oper_(oper),
+        sink_(std::move(sink)),
         compressor_(MakeCompressor(format.compression)) {}
 
   Status Emit(std::string_view batch) override {
@@ -123,8 +130,8 @@ class FilesPort : public Port {
 }  // namespace
 
 Status WrongLength(const FileFormat& format, uint64_t bytes, const std::string& who) {
-  return InvalidArgument(who + " emitted a record of " + std::to_string(bytes) + " bytes to an output of format fixed:" +
-                         std::to_string(format.record_bytes));
+  return InvalidArgument(who + " emitted a record of " + std::to_string(bytes) +
+                         " bytes to an output of format fixed:" + std::to_string(format.record_bytes));
 }
 
 Result<std::unique_ptr<Port>> MakePort(const WireTask& task, uint32_t port, uint32_t first_partition,
@@ -135,12 +142,12 @@ Result<std::unique_ptr<Port>> MakePort(const WireTask& task, uint32_t port, uint
     return {std::make_unique<FilesPort>(port, first_partition, format, oper, std::move(sink))};
   }
   if (p.combine && oper->table->combine == nullptr) {
-    return InvalidArgument("the plan asks operator " + oper->name() + " to combine port " +
-                           std::to_string(port) + ", but it has no combine()");
+    return InvalidArgument("the plan asks operator " + oper->name() + " to combine port " + std::to_string(port) +
+                           ", but it has no combine()");
   }
   if (p.custom_partition && oper->table->partition == nullptr) {
-    return InvalidArgument("the plan asks operator " + oper->name() + " to partition port " +
-                           std::to_string(port) + " itself, but it has no partition()");
+    return InvalidArgument("the plan asks operator " + oper->name() + " to partition port " + std::to_string(port) +
+                           " itself, but it has no partition()");
   }
   // Only the first port may stream: the daemon is given partitions in ascending order.
   if (!p.sorted && p.partitions == 1 && !p.custom_partition && port == 0) {
@@ -152,7 +159,8 @@ Result<std::unique_ptr<Port>> MakePort(const WireTask& task, uint32_t port, uint
         PartitionBuffer::Options{how, sort_budget, task.scratch_directory}, first_partition, oper, std::move(sink))};
   }
   return {std::make_unique<CollectedPort<SortBuffer>>(
-      SortBuffer::Options{how, p.combine, sort_budget, task.scratch_directory}, first_partition, oper, std::move(sink))};
+      SortBuffer::Options{how, p.combine, sort_budget, task.scratch_directory}, first_partition, oper,
+      std::move(sink))};
 }
 
 }  // namespace mr::task

@@ -17,8 +17,7 @@
 namespace mr::task {
 
 // Takes one chunk on its way to the daemon. partition counts over all ports.
-using ChunkSink =
-    std::function<Status(uint32_t port, uint32_t partition, uint32_t records, std::string_view bytes)>;
+using ChunkSink = std::function<Status(uint32_t port, uint32_t partition, uint32_t records, std::string_view bytes)>;
 
 class Port {
  public:

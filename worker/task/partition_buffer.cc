@@ -4,15 +4,18 @@
 
 namespace mr::task {
 namespace {
-// All partitions may have an open chunk, so with many of them chunks are smaller; below this the head of a chunk and its
-// record in the shuffle store would cost more than its bytes (guess).
+// All partitions may have an open chunk, so with many of them chunks are smaller; below this the head of a chunk and
+// its record in the shuffle store would cost more than its bytes (guess).
 constexpr uint64_t kLeastChunkBytes = 16u << 10;
 }  // namespace
 
 PartitionBuffer::PartitionBuffer(Options options, Operator* oper)
-    : options_(std::move(options)), oper_(oper),
-      target_(std::clamp<uint64_t>(options_.budget / (2 * uint64_t{options_.how.partitions}), kLeastChunkBytes, kBatchTargetBytes)),
-      partitions_(options_.how.partitions), spill_(options_.scratch_directory) {}
+    : options_(std::move(options)),
+      oper_(oper),
+      target_(std::clamp<uint64_t>(options_.budget / (2 * uint64_t{options_.how.partitions}), kLeastChunkBytes,
+                                   kBatchTargetBytes)),
+      partitions_(options_.how.partitions),
+      spill_(options_.scratch_directory) {}
 
 Status PartitionBuffer::Add(std::string_view batch) {
   BatchView view;

@@ -52,7 +52,7 @@ class PartitionBuffer {
 
   Options options_;
   Operator* oper_;
-  uint64_t target_;   // bytes of a chunk
+  uint64_t target_;    // bytes of a chunk
   uint64_t used_ = 0;  // bytes of closed chunks in memory
   uint64_t open_ = 0;  // bytes of open ones
   std::vector<Partition> partitions_;

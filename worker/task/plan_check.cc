@@ -37,13 +37,20 @@ std::optional<std::string> Base64(const std::string& text) {
   int have = 0;
   for (char c : text) {
     int v;
-    if (c >= 'A' && c <= 'Z') v = c - 'A';
-    else if (c >= 'a' && c <= 'z') v = c - 'a' + 26;
-    else if (c >= '0' && c <= '9') v = c - '0' + 52;
-    else if (c == '+') v = 62;
-    else if (c == '/') v = 63;
-    else if (c == '=') break;
-    else return std::nullopt;
+    if (c >= 'A' && c <= 'Z')
+      v = c - 'A';
+    else if (c >= 'a' && c <= 'z')
+      v = c - 'a' + 26;
+    else if (c >= '0' && c <= '9')
+      v = c - '0' + 52;
+    else if (c == '+')
+      v = 62;
+    else if (c == '/')
+      v = 63;
+    else if (c == '=')
+      break;
+    else
+      return std::nullopt;
     bits = bits << 6 | static_cast<uint32_t>(v);
     have += 6;
     if (have >= 8) {
@@ -75,8 +82,10 @@ json TypeList(const std::vector<RecordType>& types) {
 json TypesJson(const mr_operator& op) {
   const OperatorTypes types = TypesOf(op);
   if (types.empty()) return nullptr;
-  return {{"inputs", TypeList(types.inputs)}, {"ports", TypeList(types.ports)},
-          {"side", TypeList(types.side)}, {"combine", TypeList(types.combine)}};
+  return {{"inputs", TypeList(types.inputs)},
+          {"ports", TypeList(types.ports)},
+          {"side", TypeList(types.side)},
+          {"combine", TypeList(types.combine)}};
 }
 
 // Runs prepare() of each stage and collects the operators' flags and types.
@@ -103,9 +112,10 @@ Status Examine(const mr_library* library, const json& plan, json* operators, jso
       // Sorted by one order and merged by another, a key's values would come in several groups.
       if (from == tables.end() || (from->second->compare == nullptr) == ((*table)->compare == nullptr)) continue;
       const bool reader = (*table)->compare != nullptr;
-      return InvalidArgument("stage " + name + ": operator " + (reader ? op : std::string(from->second->name)) +
-                             " has an order of keys of its own (Comparator), and " + (reader ? from->second->name : op) + ", which " +
-                             (reader ? "writes what it groups" : "groups what it writes") + ", has not; give both the same one");
+      return InvalidArgument(
+          "stage " + name + ": operator " + (reader ? op : std::string(from->second->name)) +
+          " has an order of keys of its own (Comparator), and " + (reader ? from->second->name : op) + ", which " +
+          (reader ? "writes what it groups" : "groups what it writes") + ", has not; give both the same one");
     }
   }
   return {};

@@ -11,8 +11,8 @@ namespace mr::task {
 
 // Print JSON (jobs/PLAN.md) and return 0, or print the reason on stderr and return 2.
 int CheckMain(const std::string& library);
-// argv: [--memory BYTES] [--bytes N URI]... LIBRARY JOB [ARGS...]; what stands before LIBRARY is what the job's plan is told
-// of sizes.
+// argv: [--memory BYTES] [--bytes N URI]... LIBRARY JOB [ARGS...]; what stands before LIBRARY is what the job's plan is
+// told of sizes.
 int PlanMain(const std::vector<std::string>& argv);
 // Prints the paths of mrtask and of the libraries that are loaded with it, one a line.
 int LibrariesMain();

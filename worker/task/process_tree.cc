@@ -100,7 +100,8 @@ std::vector<pid_t> Below(pid_t root, const std::function<bool(pid_t)>& keep, siz
 uint32_t Threads(pid_t pid) {
   struct stat info;
   // Links of the directory: itself, its parent's entry, and one for each thread.
-  return stat(Proc(pid, "task").c_str(), &info) == 0 && info.st_nlink > 2 ? static_cast<uint32_t>(info.st_nlink - 2) : 0;
+  return stat(Proc(pid, "task").c_str(), &info) == 0 && info.st_nlink > 2 ? static_cast<uint32_t>(info.st_nlink - 2)
+                                                                          : 0;
 }
 
 // By a pidfd that was open while the number still meant a child of this tree. Returns: it was killed.
@@ -248,7 +249,8 @@ std::string DescribeTree(pid_t root) {
       break;
     }
     const std::string where = ReadSmall(Proc(pid, "wchan"));
-    text += (text.empty() ? "" : ", ") + stat.name + " " + stat.state + (where.empty() || where == "0" ? "" : " " + where);
+    text +=
+        (text.empty() ? "" : ", ") + stat.name + " " + stat.state + (where.empty() || where == "0" ? "" : " " + where);
   }
   return text;
 }

@@ -1,8 +1,8 @@
-// The processes below an attempt's: counted, described and killed through /proc. Linked by the daemon's task host and by the
-// helper, which ends attempts without the daemon when their lease runs out. Any thread.
+// The processes below an attempt's: counted, described and killed through /proc. Linked by the daemon's task host and
+// by the helper, which ends attempts without the daemon when their lease runs out. Any thread.
 //
-// An attempt's process is a subreaper (PR_SET_CHILD_SUBREAPER): what it has started stays below it, in whatever session and
-// however often forked, for as long as it lives.
+// An attempt's process is a subreaper (PR_SET_CHILD_SUBREAPER): what it has started stays below it, in whatever session
+// and however often forked, for as long as it lives.
 #pragma once
 
 #include <sys/types.h>
@@ -18,12 +18,12 @@
 
 namespace mr::task {
 
-// Processes and threads: of `root` and of all below it, with those that have ended and that nobody has waited for. Stops a
-// little above `most`. 0 where there is no such process. Cost: 10 to 20 us per process (measured).
+// Processes and threads: of `root` and of all below it, with those that have ended and that nobody has waited for.
+// Stops a little above `most`. 0 where there is no such process. Cost: 10 to 20 us per process (measured).
 uint32_t CountTree(pid_t root, uint32_t most);
 
-// Kills what is below `root`, but for processes of which keep() holds and those below them. `root` itself goes on: stop it
-// first where it may start more. Returns: nothing alive is left. Waits for that, at most for `limit`.
+// Kills what is below `root`, but for processes of which keep() holds and those below them. `root` itself goes on: stop
+// it first where it may start more. Returns: nothing alive is left. Waits for that, at most for `limit`.
 bool KillBelow(pid_t root, Duration limit, const std::function<bool(pid_t)>& keep = nullptr);
 
 // With the time at which it began (the kernel's ticks) a number names a process for good.
@@ -33,8 +33,9 @@ struct Process {
   auto operator<=>(const Process&) const = default;
 };
 
-// As KillBelow, in rounds that do not wait. What was killed runs no code any more. So one that does not end all the same
-// (it waits for a disk that does not answer, a debugger holds it) is stuck after `patience`, and is not waited for again.
+// As KillBelow, in rounds that do not wait. What was killed runs no code any more. So one that does not end all the
+// same (it waits for a disk that does not answer, a debugger holds it) is stuck after `patience`, and is not waited for
+// again.
 class KillRounds {
  public:
   explicit KillRounds(Duration patience) : patience_(patience) {}
@@ -53,8 +54,8 @@ class KillRounds {
   std::map<pid_t, Killed> killed_;
 };
 
-// The environment variable by which processes that have lost the one above them are found. Its value is the identity of the
-// host's scratch directory, ':', and a number that is drawn for each life of a host.
+// The environment variable by which processes that have lost the one above them are found. Its value is the identity of
+// the host's scratch directory, ':', and a number that is drawn for each life of a host.
 inline constexpr const char* kMarkVariable = "MR_WORKER_LIFE";
 
 // Kills all processes of this machine whose environment has a variable that begins with `mark` ("NAME=value"), wherever
@@ -63,8 +64,8 @@ inline constexpr const char* kMarkVariable = "MR_WORKER_LIFE";
 // about 10 us per process of the machine and look.
 size_t KillMarked(std::string_view mark, const std::string& except, Duration limit);
 
-// "sh S do_wait, sleep S hrtimer_nanosleep": name, state (proc(5)) and where in the kernel each waits, of `root` and of the
-// first few below it.
+// "sh S do_wait, sleep S hrtimer_nanosleep": name, state (proc(5)) and where in the kernel each waits, of `root` and of
+// the first few below it.
 std::string DescribeTree(pid_t root);
 
 }  // namespace mr::task

@@ -62,8 +62,7 @@ long ReceiveParts(int socket, iovec* parts, size_t count, std::vector<UniqueFd>*
 
 }  // namespace
 
-int SendPacket(int socket, const Header& header, std::string_view payload, const std::vector<int>& fds,
-               int flags) {
+int SendPacket(int socket, const Header& header, std::string_view payload, const std::vector<int>& fds, int flags) {
   Header h = header;
   h.fds = static_cast<uint16_t>(fds.size());
   iovec parts[2] = {{&h, sizeof h}, {const_cast<char*>(payload.data()), payload.size()}};

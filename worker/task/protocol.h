@@ -3,9 +3,9 @@
 // helper's start, and another number is refused. Every field that the daemon reads is checked by it,
 // because a child runs user code and may say anything.
 //
-// Helper: SOCK_SEQPACKET, a HelperHello at its start, then one SpawnRequest with the descriptors of SpawnFd per child, answered
-// by one SpawnReply with the pidfd. Child: a SOCK_SEQPACKET control socket of packets (Header, then
-// payload), and an arena: one memfd, mapped by both, with a progress page and two rings of slots.
+// Helper: SOCK_SEQPACKET, a HelperHello at its start, then one SpawnRequest with the descriptors of SpawnFd per child,
+// answered by one SpawnReply with the pidfd. Child: a SOCK_SEQPACKET control socket of packets (Header, then payload),
+// and an arena: one memfd, mapped by both, with a progress page and two rings of slots.
 #pragma once
 
 #include <atomic>
@@ -101,8 +101,7 @@ struct Packet {
 };
 
 // 0, or errno (EAGAIN where `flags` has MSG_DONTWAIT and the socket is full).
-int SendPacket(int socket, const Header& header, std::string_view payload, const std::vector<int>& fds,
-               int flags);
+int SendPacket(int socket, const Header& header, std::string_view payload, const std::vector<int>& fds, int flags);
 // Sends a blob in as many packets as it needs, blocking.
 int SendBlob(int socket, Header header, std::string_view blob);
 // 0; EAGAIN; EPIPE at the end of the connection; EBADMSG for what is no packet; ECONNRESET once where
@@ -118,8 +117,8 @@ struct WireSplit {
   template <class V>
   static void Fields(V&& v) {
     using S = WireSplit;
-    v(&S::input, &S::name, &S::format, &S::offset, &S::length, &S::file_bytes, &S::sample_bytes,
-      &S::fd_offset, &S::fd_length);
+    v(&S::input, &S::name, &S::format, &S::offset, &S::length, &S::file_bytes, &S::sample_bytes, &S::fd_offset,
+      &S::fd_length);
   }
 };
 
@@ -173,17 +172,17 @@ struct WireTask {
   uint64_t sort_buffer_bytes = 0, memory_bytes = 0, partition_seed = 0;
   std::string scratch_directory;
   uint64_t arena_bytes = 0;
-  std::string files_directory;   // of side files, or ""
+  std::string files_directory;              // of side files, or ""
   uint64_t open_files = 0, file_bytes = 0;  // RLIMIT_NOFILE, RLIMIT_FSIZE; 0 = as the daemon's
-  uint64_t max_bad_records = 0;  // that are skipped; one more fails the task
-  bool keep = false;  // wait for another task afterwards instead of ending
+  uint64_t max_bad_records = 0;             // that are skipped; one more fails the task
+  bool keep = false;                        // wait for another task afterwards instead of ending
   template <class V>
   static void Fields(V&& v) {
     using S = WireTask;
-    v(&S::attempt, &S::letter, &S::stage_name, &S::job_name, &S::tasks, &S::library_path,
-      &S::operator_name, &S::operator_flags, &S::config, &S::splits, &S::edges, &S::inputs, &S::ports,
-      &S::env, &S::sort_buffer_bytes, &S::memory_bytes, &S::partition_seed, &S::scratch_directory,
-      &S::arena_bytes, &S::files_directory, &S::open_files, &S::file_bytes, &S::max_bad_records, &S::keep);
+    v(&S::attempt, &S::letter, &S::stage_name, &S::job_name, &S::tasks, &S::library_path, &S::operator_name,
+      &S::operator_flags, &S::config, &S::splits, &S::edges, &S::inputs, &S::ports, &S::env, &S::sort_buffer_bytes,
+      &S::memory_bytes, &S::partition_seed, &S::scratch_directory, &S::arena_bytes, &S::files_directory, &S::open_files,
+      &S::file_bytes, &S::max_bad_records, &S::keep);
   }
 };
 
@@ -210,8 +209,8 @@ struct WireResult {
   template <class V>
   static void Fields(V&& v) {
     using S = WireResult;
-    v(&S::outcome, &S::message, &S::record, &S::records_in, &S::records_out, &S::ran, &S::waited,
-      &S::counters, &S::bad_records, &S::hot_keys);
+    v(&S::outcome, &S::message, &S::record, &S::records_in, &S::records_out, &S::ran, &S::waited, &S::counters,
+      &S::bad_records, &S::hot_keys);
   }
 };
 
@@ -224,8 +223,8 @@ struct HelperHello {
   uint32_t protocol = kTaskProtocol;
 };
 
-// One page, a memfd that daemon and helper map: until when attempts with side effects may run (worker/adr/0003). The helper
-// gets it as descriptor kLeaseFd.
+// One page, a memfd that daemon and helper map: until when attempts with side effects may run (worker/adr/0003). The
+// helper gets it as descriptor kLeaseFd.
 inline constexpr int kLeaseFd = 4;
 struct LeasePage {
   std::atomic<int64_t> until;  // CLOCK_BOOTTIME, ns; 0 = no lease is kept. Written by the daemon
@@ -241,8 +240,9 @@ enum class HelperOp : uint32_t {
   kForget = 2,  // nothing but `ended`: no answer
   kAdopt = 3,   // `pid` is a child that a helper before this one made; descriptors: kOwnControl, kOwnLog; no answer
 };
-// Descriptors of a request, in order. The helper holds the daemon's own ends for as long as the child lives: nothing in a child
-// sees that the daemon is gone (a closed socket, SIGPIPE) and ends before the helper has ended what the child has started.
+// Descriptors of a request, in order. The helper holds the daemon's own ends for as long as the child lives: nothing in
+// a child sees that the daemon is gone (a closed socket, SIGPIPE) and ends before the helper has ended what the child
+// has started.
 enum SpawnFd : uint32_t { kTheirControl = 0, kTheirArena, kTheirLog, kOwnControl, kOwnLog, kSpawnFds };
 struct SpawnRequest {
   // Children whose end is reported with one request. A message for each wakes the helper once more per attempt.

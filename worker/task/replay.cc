@@ -59,8 +59,8 @@ WireTask ReadTask(const Fields& in, std::vector<std::string>* paths) {
   for (const int byte : in.at("config")) task.config += static_cast<char>(byte);
   task.inputs = in.at("inputs");
   for (const Fields& s : in.at("splits")) {
-    task.splits.push_back({s.at("input"), s.at("name"), s.at("format"), s.at("offset"), s.at("length"), s.at("file_bytes"),
-                           s.at("sample_bytes"), s.at("path_offset"), s.at("path_length")});
+    task.splits.push_back({s.at("input"), s.at("name"), s.at("format"), s.at("offset"), s.at("length"),
+                           s.at("file_bytes"), s.at("sample_bytes"), s.at("path_offset"), s.at("path_length")});
     paths->push_back(s.at("path"));
   }
   for (const Fields& p : in.at("ports")) {
@@ -85,10 +85,11 @@ WireTask ReadTask(const Fields& in, std::vector<std::string>* paths) {
 
 Fields Told(const WireResult& result, uint64_t bytes) {
   Fields counters = Fields::array();
-  for (const WireCounter& c : result.counters) counters.push_back({{"group", c.group}, {"name", c.name}, {"value", c.value}});
-  return {{"done", result.outcome == Outcome::kDone}, {"message", result.message}, {"record", result.record},
-          {"records_in", result.records_in}, {"records_out", result.records_out}, {"output_bytes", bytes},
-          {"ran_us", result.ran.ns / 1000}, {"counters", std::move(counters)}};
+  for (const WireCounter& c : result.counters)
+    counters.push_back({{"group", c.group}, {"name", c.name}, {"value", c.value}});
+  return {{"done", result.outcome == Outcome::kDone}, {"message", result.message},         {"record", result.record},
+          {"records_in", result.records_in},          {"records_out", result.records_out}, {"output_bytes", bytes},
+          {"ran_us", result.ran.ns / 1000},           {"counters", std::move(counters)}};
 }
 
 }  // namespace

@@ -32,7 +32,9 @@ std::string Text(mr_bytes b) { return std::string(b.data, b.size); }
 }  // namespace
 
 Runner::Runner(const WireTask& task, std::vector<UniqueFd> split_fds, Link* link)
-    : task_(task), split_fds_(std::move(split_fds)), link_(link),
+    : task_(task),
+      split_fds_(std::move(split_fds)),
+      link_(link),
       inputs_(task.edges, task.scratch_directory, task.sort_buffer_bytes) {
   host_.struct_size = sizeof host_;
   host_.context = this;
@@ -119,8 +121,8 @@ Status Runner::OpenOperator() {
   args.task = task_.attempt.task.task;
   args.tasks = task_.tasks;
   args.attempt = task_.attempt.number;
-  args.inputs = task_.inputs - static_cast<uint32_t>(std::count_if(
-                                   task_.edges.begin(), task_.edges.end(), [](const WireEdge& e) { return e.quotes; }));
+  args.inputs = task_.inputs - static_cast<uint32_t>(std::count_if(task_.edges.begin(), task_.edges.end(),
+                                                                   [](const WireEdge& e) { return e.quotes; }));
   args.ports = static_cast<uint32_t>(partitions_.size());
   args.partitions = partitions_.data();
   args.job_id = Bytes(job);
@@ -137,7 +139,8 @@ Status Runner::OpenOperator() {
 }
 
 Status Runner::OpenPorts() {
-  const auto collected = std::count_if(task_.ports.begin(), task_.ports.end(), [](const WirePort& p) { return !p.files; });
+  const auto collected =
+      std::count_if(task_.ports.begin(), task_.ports.end(), [](const WirePort& p) { return !p.files; });
   const uint64_t share = task_.sort_buffer_bytes / std::max<uint64_t>(1, collected);
   uint32_t first = 0;
   for (uint32_t i = 0; i < task_.ports.size(); ++i) {
@@ -325,9 +328,8 @@ Status Runner::DeliverBatches(const WireSplit& split, uint32_t upstream, SplitRe
 
 Status Runner::DeliverGrouped(const std::vector<uint32_t>& grouped) {
   SetPhase(kPhaseShuffle);
-  MR_RETURN_IF_ERROR(link_->WaitUntil([&] {
-    return std::all_of(grouped.begin(), grouped.end(), [&](uint32_t i) { return inputs_.Complete(i); });
-  }));
+  MR_RETURN_IF_ERROR(link_->WaitUntil(
+      [&] { return std::all_of(grouped.begin(), grouped.end(), [&](uint32_t i) { return inputs_.Complete(i); }); }));
   SetPhase(kPhaseMerge);
   link_->page()->total.fetch_add(inputs_.bytes(), std::memory_order_relaxed);
   KeyOrder order;
@@ -394,8 +396,8 @@ int Runner::HostNextBatch(void* context, mr_batch* out) {
   auto* self = static_cast<Runner*>(context);
   if (!self->oper_.failure.ok()) return -1;
   if (self->stream_ == nullptr) {
-    self->oper_.failure = InvalidArgument("operator " + self->oper_.name() +
-                                          " called next_batch() outside of a grouped batch()");
+    self->oper_.failure =
+        InvalidArgument("operator " + self->oper_.name() + " called next_batch() outside of a grouped batch()");
     return -1;
   }
   try {
@@ -424,7 +426,8 @@ void Runner::HostCount(void* context, mr_bytes group, mr_bytes name, int64_t n) 
   };
   if (group.size > MR_MAX_COUNTER_NAME || name.size > MR_MAX_COUNTER_NAME) {
     return refuse("a counter with a group of " + std::to_string(group.size) + " and a name of " +
-                  std::to_string(name.size) + " bytes; at most " + std::to_string(MR_MAX_COUNTER_NAME) + " are possible");
+                  std::to_string(name.size) + " bytes; at most " + std::to_string(MR_MAX_COUNTER_NAME) +
+                  " are possible");
   }
   const std::pair<std::string, std::string> key(Text(group), Text(name));
   auto counter = self->counters_.find(key);

@@ -78,8 +78,8 @@ class Runner {
   std::string batch_, where_;
   const SplitReader* reader_ = nullptr;  // of the batch at hand, where a file is read
   std::string failed_in_;                // what the operator said of the place of its failure
-  bool user_failed_ = false;  // oper_.failure came by fail()
-  bool damaged_ = false;      // an input cannot be read as its format, which each attempt would find
+  bool user_failed_ = false;             // oper_.failure came by fail()
+  bool damaged_ = false;                 // an input cannot be read as its format, which each attempt would find
   uint64_t bad_records_ = 0, bad_logged_ = 0;
   std::vector<std::string> bad_samples_;
   uint64_t records_in_ = 0, records_out_ = 0;

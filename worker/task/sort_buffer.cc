@@ -33,8 +33,8 @@ Status SortBuffer::Add(std::string_view batch) {
   partition_of_.insert(partition_of_.end(), places_.begin(), places_.end());
   for (uint32_t i = 0; i < view.size(); ++i) {
     const std::string_view key = view.key(i), value = view.value(i);
-    entries_.push_back({order_.Prefix(key), key.data(), value.data(),
-                        static_cast<uint32_t>(key.size()), static_cast<uint32_t>(value.size())});
+    entries_.push_back({order_.Prefix(key), key.data(), value.data(), static_cast<uint32_t>(key.size()),
+                        static_cast<uint32_t>(value.size())});
   }
   used_ += batch.size() + view.size() * (sizeof(Entry) + sizeof(Item) + sizeof(uint32_t));
   batches_.push_back(std::move(copy));
@@ -132,12 +132,11 @@ Status SortBuffer::Drain(ChunkWriter* writer) {
 Status SortBuffer::Spill() {
   SpilledRun& run = runs_.emplace_back();
   run.partitions.resize(options_.how.partitions);
-  ChunkWriter writer(WriterOptions(false), oper_,
-                     [&](uint32_t partition, uint32_t, std::string_view batch) -> Status {
-                       MR_ASSIGN_OR_RETURN(const uint64_t at, spill_.Append(batch));
-                       run.partitions[partition].chunks.push_back({nullptr, batch.size(), at});
-                       return {};
-                     });
+  ChunkWriter writer(WriterOptions(false), oper_, [&](uint32_t partition, uint32_t, std::string_view batch) -> Status {
+    MR_ASSIGN_OR_RETURN(const uint64_t at, spill_.Append(batch));
+    run.partitions[partition].chunks.push_back({nullptr, batch.size(), at});
+    return {};
+  });
   return Drain(&writer);
 }
 

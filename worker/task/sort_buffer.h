@@ -1,6 +1,7 @@
 // Collects what an operator emits to one shuffle port: partitions it, and gives it out partition by
-// partition, sorted by key (equal keys in the order of emission) and combined where asked. What does not fit is spilled as runs and merged at the end. All borders
-// are functions of what was emitted and of the options: never of time or free memory.
+// partition, sorted by key (equal keys in the order of emission) and combined where asked. What does not fit is spilled
+// as runs and merged at the end. All borders are functions of what was emitted and of the options: never of time or
+// free memory.
 #pragma once
 
 #include <cstdint>

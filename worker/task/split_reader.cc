@@ -13,7 +13,9 @@ constexpr uint64_t kReadBytes = 1u << 20;
 }
 
 SplitReader::SplitReader(const WireSplit& split, FileFormat format, bool raw_blocks, int fd, ReadMoreFn more)
-    : file_(split, fd, std::move(more)), format_(format), raw_blocks_(raw_blocks),
+    : file_(split, fd, std::move(more)),
+      format_(format),
+      raw_blocks_(raw_blocks),
       piece_(split.sample_bytes == 0 ? kReadBytes : std::clamp<uint64_t>(split.sample_bytes, 4096, kReadBytes)) {}
 
 SplitReader::SplitReader(const WireSplit& split, FileFormat format, bool raw_blocks, std::unique_ptr<ByteStream> stream)
@@ -155,7 +157,8 @@ Status SplitReader::SkipFirstCsvRecord() {
   scan_.state = CsvState::kUnquoted;
   if (format_.csv.quotes) {
     if (quotes_ == nullptr) {
-      return InvalidArgument(split().name + ": a part of a csv file, and the job was submitted without the stage that "
+      return InvalidArgument(split().name +
+                             ": a part of a csv file, and the job was submitted without the stage that "
                              "reads the quotes before it; submit it again");
     }
     MR_ASSIGN_OR_RETURN(scan_.state, quotes_->At(format_.csv, split().name, begin));
@@ -218,8 +221,9 @@ Result<bool> SplitReader::NextCsv(std::string* batch, uint64_t* offset) {
 }
 
 Status SplitReader::CsvRecordTooLong(uint64_t offset) const {
-  return InvalidArgument("CSV_RECORD_TOO_LONG: " + file_.Where(offset) +
-                         ": the record that begins here is above 16 MiB; is this a csv file, and is each quote closed?");
+  return InvalidArgument(
+      "CSV_RECORD_TOO_LONG: " + file_.Where(offset) +
+      ": the record that begins here is above 16 MiB; is this a csv file, and is each quote closed?");
 }
 
 Result<bool> SplitReader::NextRaw(std::string* batch, uint64_t* offset) {

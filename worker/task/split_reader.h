@@ -80,17 +80,17 @@ class SplitReader {
   const uint64_t piece_;
   std::unique_ptr<ByteStream> stream_;  // null until the first Next, but for one that was given
   bool started_ = false;
-  std::string buffer_;          // bytes from buffer_offset_
-  size_t start_ = 0;            // of what is not yet consumed, within buffer_
+  std::string buffer_;  // bytes from buffer_offset_
+  size_t start_ = 0;    // of what is not yet consumed, within buffer_
   uint64_t buffer_offset_ = 0;
   uint64_t delivered_ = 0;
   bool ended_ = false;
   const CsvQuotes* quotes_ = nullptr;
   BadCsvFn bad_csv_;
-  CsvScan scan_;                // at csv_scanned_
-  uint64_t csv_scanned_ = 0;    // csv: offset up to which the ends of records are known
-  uint64_t csv_end_ = 0;        // behind the last of these
-  uint64_t last_offset_ = 0;    // of the bytes that the last batch was made of; they stand before start_
+  CsvScan scan_;              // at csv_scanned_
+  uint64_t csv_scanned_ = 0;  // csv: offset up to which the ends of records are known
+  uint64_t csv_end_ = 0;      // behind the last of these
+  uint64_t last_offset_ = 0;  // of the bytes that the last batch was made of; they stand before start_
   BatchBuilder builder_;
 };
 

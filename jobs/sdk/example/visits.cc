@@ -22,10 +22,7 @@ class ReadLog : public mr::LineMapper<std::string, Cost>,
     });
     int64_t bytes = 0;
     if (n == 3) {
-      n = std::from_chars(fields[2].data(), fields[2].data() + fields[2].size(), bytes).ec ==
-                  std::errc()
-              ? 3
-              : 0;
+      n = std::from_chars(fields[2].data(), fields[2].data() + fields[2].size(), bytes).ec == std::errc() ? 3 : 0;
     }
     if (n != 3) {
       ++counter("lines skipped");
@@ -73,7 +70,6 @@ void PlanVisits(const std::vector<std::string>& args, mr::JobPlan& plan) {
 
 }  // namespace
 
-PACELINE_LIBRARY(
-    PACELINE_OPERATOR(ReadLog, "visits.read", MR_DETERMINISTIC | MR_REUSABLE | MR_ASSOCIATIVE)
-    PACELINE_OPERATOR(WriteCosts, "visits.write", MR_DETERMINISTIC | MR_REUSABLE)
-    PACELINE_JOB("visits", "requests and bytes per host of a web server's log", PlanVisits))
+PACELINE_LIBRARY(PACELINE_OPERATOR(ReadLog, "visits.read", MR_DETERMINISTIC | MR_REUSABLE | MR_ASSOCIATIVE)
+                     PACELINE_OPERATOR(WriteCosts, "visits.write", MR_DETERMINISTIC | MR_REUSABLE)
+                         PACELINE_JOB("visits", "requests and bytes per host of a web server's log", PlanVisits))

@@ -20,13 +20,21 @@
 namespace mr::sdk {
 
 template <class Op>
-concept HasCombine = requires { typename Op::CombineKey; };
+concept HasCombine = requires {
+  typename Op::CombineKey;
+};
 template <class Op>
-concept HasPartition = requires { typename Op::PartitionKey; };
+concept HasPartition = requires {
+  typename Op::PartitionKey;
+};
 template <class Op>
-concept HasCompare = requires { typename Op::CompareKey; };
+concept HasCompare = requires {
+  typename Op::CompareKey;
+};
 template <class Op>
-concept HasSide = requires { typename Op::SideKey; };
+concept HasSide = requires {
+  typename Op::SideKey;
+};
 // A raw operator may fold sorted batches itself: CombineBatch(port, view, out), out(key, value).
 template <class Op>
 concept HasRawCombine = requires(Op op, const BatchView& view) {
@@ -39,11 +47,7 @@ class Adapter {
 
   struct Instance {
     Instance(const mr_open_args& args, const mr_host* h)
-        : host(h),
-          context(args, h),
-          outputs(h, args.ports),
-          out(&outputs),
-          groups(h, &context, SameGroup()) {
+        : host(h), context(args, h), outputs(h, args.ports), out(&outputs), groups(h, &context, SameGroup()) {
       op.BindContext(&context);
     }
     const mr_host* host;
@@ -52,8 +56,8 @@ class Adapter {
     Out out;
     GroupReader groups;
     Op op;
-    bool file_open = false;    // records of a file came, and FileEnd has not
-    uint32_t file_input = 0;   // which input it is of
+    bool file_open = false;   // records of a file came, and FileEnd has not
+    uint32_t file_input = 0;  // which input it is of
   };
 
   // Which keys are one group, where that is not equality of their bytes.
@@ -190,7 +194,8 @@ class Adapter {
   template <class K>
   static auto GroupKeyOf(Instance& i) {
     const std::string_view bytes = i.groups.key();
-    return AtPlace(i, [&] { return KeyCodec<K>::Decode(bytes); }, [&] { return "key '" + Shown(bytes) + "'"; });
+    return AtPlace(
+        i, [&] { return KeyCodec<K>::Decode(bytes); }, [&] { return "key '" + Shown(bytes) + "'"; });
   }
 
   // f() maps or reduces one record or group; where it says that this is a bad one, what that emitted is taken back.
@@ -266,10 +271,12 @@ class Adapter {
         const auto key = GroupKeyOf<std::pair<K, typename Op::OrderKey>>(i);
         SortedValues<K, typename Op::OrderKey, typename Op::ValueIn> values(&i.groups);
         const KeyView<K> group(std::get<0>(key));
-        Guarded(i, 0, [&] { i.op.Reduce(group, values, i.out); }, [&] { return KeyPlace(group, i.groups.key()); });
+        Guarded(
+            i, 0, [&] { i.op.Reduce(group, values, i.out); }, [&] { return KeyPlace(group, i.groups.key()); });
       } else {
         const auto key = GroupKeyOf<typename Op::KeyIn>(i);
-        Guarded(i, 0, [&] { CallGroup(i, key); }, [&] { return KeyPlace(key, i.groups.key()); });
+        Guarded(
+            i, 0, [&] { CallGroup(i, key); }, [&] { return KeyPlace(key, i.groups.key()); });
       }
     }
   }
@@ -311,8 +318,7 @@ class Adapter {
     std::string bytes_;
   };
 
-  static int Combine(void* op, uint32_t port, mr_bytes sorted, mr_emit_fn emit,
-                     void* context) noexcept {
+  static int Combine(void* op, uint32_t port, mr_bytes sorted, mr_emit_fn emit, void* context) noexcept {
     auto* i = static_cast<Instance*>(op);
     return Run(i->host, [&] {
       const BatchView view = Parse(sorted);
@@ -326,8 +332,7 @@ class Adapter {
         std::string scratch;
         while (groups.NextGroup()) {
           Values<V> values(&groups);
-          const V folded =
-              i->op.Combine(KeyCodec<typename Op::CombineKey>::Decode(groups.key()), values);
+          const V folded = i->op.Combine(KeyCodec<typename Op::CombineKey>::Decode(groups.key()), values);
           sink.Add(groups.key(), Encoded<ValueCodec<V>>(folded, &scratch));
         }
       }
@@ -336,15 +341,13 @@ class Adapter {
     });
   }
 
-  static int Partition(void* op, uint32_t, mr_bytes batch, uint32_t partitions,
-                       uint32_t* out) noexcept {
+  static int Partition(void* op, uint32_t, mr_bytes batch, uint32_t partitions, uint32_t* out) noexcept {
     auto* i = static_cast<Instance*>(op);
     return Run(i->host, [&] {
       const BatchView view = Parse(batch);
       if constexpr (HasPartition<Op>) {
         for (uint32_t r = 0; r < view.size(); ++r) {
-          out[r] = i->op.Partition(KeyCodec<typename Op::PartitionKey>::Decode(view.key(r)),
-                                   partitions);
+          out[r] = i->op.Partition(KeyCodec<typename Op::PartitionKey>::Decode(view.key(r)), partitions);
         }
       }
     });

@@ -67,8 +67,7 @@ class Args {
   }
   // May be given several times.
   Args& Add(const std::string& name, std::vector<std::string>* list) {
-    return AddOption(name, true,
-                     [list](const std::string&, const std::string& v) { list->push_back(v); });
+    return AddOption(name, true, [list](const std::string&, const std::string& v) { list->push_back(v); });
   }
   Args& Add(const std::string& name, int64_t* number, int64_t least = 0,
             int64_t most = std::numeric_limits<int64_t>::max()) {
@@ -106,7 +105,8 @@ class Args {
   // A setting that `mrctl submit --conf NAME=VALUE` gives: true, false, or 1, 0.
   Args& Conf(const std::string& name, bool* set) {
     return AddConf(name, [=, this](const std::string&, const std::string& v) {
-      if (v != "true" && v != "false" && v != "1" && v != "0") Refuse("--conf " + name + " is true or false, not '" + v + "'");
+      if (v != "true" && v != "false" && v != "1" && v != "0")
+        Refuse("--conf " + name + " is true or false, not '" + v + "'");
       *set = v == "true" || v == "1";
     });
   }
@@ -166,7 +166,8 @@ class Args {
       names.push_back(conf.name);
       list += (list.empty() ? "; its keys are " : ", ") + conf.name;
     }
-    Refuse("unknown --conf key '" + name + "'" + Suggest(name, names) + (list.empty() ? "; it has none of its own" : list));
+    Refuse("unknown --conf key '" + name + "'" + Suggest(name, names) +
+           (list.empty() ? "; it has none of its own" : list));
   }
 
   void ParseOption(const std::vector<std::string>& args, size_t* i) const {

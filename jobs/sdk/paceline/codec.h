@@ -71,7 +71,8 @@ std::string TagOf() {
 
 template <class Codec>
 [[noreturn]] void WrongLength(size_t takes, size_t there, const char* bound = "") {
-  throw JobError("cannot decode " + TagOf<Codec>() + ": it takes " + bound + std::to_string(takes) + " bytes, and there are " + std::to_string(there) +
+  throw JobError("cannot decode " + TagOf<Codec>() + ": it takes " + bound + std::to_string(takes) +
+                 " bytes, and there are " + std::to_string(there) +
                  "; do the types of the writing and the reading operator agree?");
 }
 
@@ -87,14 +88,14 @@ auto DecodeWhole(std::string_view in) {
     }
   };
   auto value = take();
-  if (!rest.empty()) [[unlikely]] WrongLength<Codec>(in.size() - rest.size(), in.size());
+  if (!rest.empty()) [[unlikely]]
+    WrongLength<Codec>(in.size() - rest.size(), in.size());
   return value;
 }
 
 template <size_t N>
-using UintOf = std::conditional_t<
-    N == 1, uint8_t,
-    std::conditional_t<N == 2, uint16_t, std::conditional_t<N == 4, uint32_t, uint64_t>>>;
+using UintOf = std::conditional_t<N == 1, uint8_t,
+                                  std::conditional_t<N == 2, uint16_t, std::conditional_t<N == 4, uint32_t, uint64_t>>>;
 
 // Unsigned bits that ascend as the number does.
 template <class T>
@@ -166,7 +167,7 @@ template <class T>
 struct ValueCodec;
 
 template <Number T>
-  requires std::is_arithmetic_v<T>
+requires std::is_arithmetic_v<T>
 struct KeyCodec<T> {
   using View = T;
   using Part = T;
@@ -187,14 +188,15 @@ struct KeyCodec<T> {
     return sdk::FromOrderedBits<T>(static_cast<sdk::UintOf<sizeof(T)>>(bits));
   }
   static T Decode(std::string_view in) {
-    if (in.size() != sizeof(T)) [[unlikely]] sdk::WrongLength<KeyCodec<T>>(sizeof(T), in.size());
+    if (in.size() != sizeof(T)) [[unlikely]]
+      sdk::WrongLength<KeyCodec<T>>(sizeof(T), in.size());
     return TakePart(&in);
   }
   static std::string TypeTag() { return sdk::NumberTag<T>(); }
 };
 
 template <Number T>
-  requires std::is_arithmetic_v<T>
+requires std::is_arithmetic_v<T>
 struct ValueCodec<T> {
   using View = T;
   using Part = T;
@@ -209,7 +211,8 @@ struct ValueCodec<T> {
     return v;
   }
   static T Decode(std::string_view in) {
-    if (in.size() != sizeof(T)) [[unlikely]] sdk::WrongLength<ValueCodec<T>>(sizeof(T), in.size());
+    if (in.size() != sizeof(T)) [[unlikely]]
+      sdk::WrongLength<ValueCodec<T>>(sizeof(T), in.size());
     return TakePart(&in);
   }
   static std::string TypeTag() { return sdk::NumberTag<T>(); }
@@ -222,9 +225,7 @@ struct EnumCodec {
   using Base = Codec<std::underlying_type_t<T>>;
   using View = T;
   using Part = T;
-  static void Append(T v, std::string* out) {
-    Base::Append(static_cast<std::underlying_type_t<T>>(v), out);
-  }
+  static void Append(T v, std::string* out) { Base::Append(static_cast<std::underlying_type_t<T>>(v), out); }
   static void AppendPart(T v, std::string* out) { Append(v, out); }
   static T TakePart(std::string_view* in) { return static_cast<T>(Base::TakePart(in)); }
   static T Decode(std::string_view in) { return static_cast<T>(Base::Decode(in)); }
@@ -233,11 +234,13 @@ struct EnumCodec {
 }  // namespace sdk
 
 template <Number T>
-  requires std::is_enum_v<T>
-struct KeyCodec<T> : sdk::EnumCodec<KeyCodec, T> {};
+requires std::is_enum_v<T>
+struct KeyCodec<T> : sdk::EnumCodec<KeyCodec, T> {
+};
 template <Number T>
-  requires std::is_enum_v<T>
-struct ValueCodec<T> : sdk::EnumCodec<ValueCodec, T> {};
+requires std::is_enum_v<T>
+struct ValueCodec<T> : sdk::EnumCodec<ValueCodec, T> {
+};
 
 template <>
 struct KeyCodec<std::string> {
@@ -298,7 +301,8 @@ struct NothingCodec {
   static void AppendPart(Nothing, std::string*) {}
   static Nothing TakePart(std::string_view*) { return {}; }
   static Nothing Decode(std::string_view in) {
-    if (!in.empty()) [[unlikely]] WrongLength<NothingCodec>(0, in.size());
+    if (!in.empty()) [[unlikely]]
+      WrongLength<NothingCodec>(0, in.size());
     return {};
   }
   static std::string TypeTag() { return "none"; }
@@ -336,8 +340,9 @@ struct TupleCodec {
 };
 }  // namespace sdk
 
-// Bytes as they are, of a type that is not declared: as std::string alone, but it agrees with every type of other stages.
-// For operators that encode or decode records themselves, and for keys or values that a reader does not look at.
+// Bytes as they are, of a type that is not declared: as std::string alone, but it agrees with every type of other
+// stages. For operators that encode or decode records themselves, and for keys or values that a reader does not look
+// at.
 struct AnyBytes {};
 namespace sdk {
 struct AnyBytesCodec {

@@ -18,12 +18,9 @@ class Config {
     values_[name] = std::string(value);
     return *this;
   }
-  Config& Set(const std::string& name, const char* value) {
-    return Set(name, std::string_view(value));
-  }
+  Config& Set(const std::string& name, const char* value) { return Set(name, std::string_view(value)); }
   template <class T>
-    requires std::is_arithmetic_v<T>
-  Config& Set(const std::string& name, T value) {
+  requires std::is_arithmetic_v<T> Config& Set(const std::string& name, T value) {
     return Set(name, std::string_view(std::to_string(value)));
   }
 

@@ -84,7 +84,8 @@ class Context {
       if (c.group_ == group && c.name_ == name) return c;
     }
     if (counters_.size() >= MR_MAX_COUNTERS) {
-      throw FinalError("more than " + std::to_string(MR_MAX_COUNTERS) + " counters: '" + std::string(name.substr(0, 64)) +
+      throw FinalError("more than " + std::to_string(MR_MAX_COUNTERS) + " counters: '" +
+                       std::string(name.substr(0, 64)) +
                        "' is one more; count totals, and emit what varies with the data");
     }
     if (group.size() > MR_MAX_COUNTER_NAME || name.size() > MR_MAX_COUNTER_NAME) {
@@ -94,15 +95,16 @@ class Context {
     }
     return counters_.emplace_back(std::string(group), std::string(name));
   }
-  // The operator is at work, with neither input taken, output nor counters to show for it for long: the time of submit's
+  // The operator is at work, with neither input taken, output nor counters to show for it for long: the time of
+  // submit's
   // --task-timeout begins anew.
   void Progress() {
     if (MR_HAS(host_, progress) && host_->progress != nullptr) host_->progress(host_->context);
   }
   void Log(std::string_view line) { host_->log(host_->context, sdk::Bytes(line)); }
 
-  // For operators that take blocks or batches apart themselves: a record of them cannot be used, `what` says where it is
-  // and why; go on with the next one. Does not return where these are too many (BadRecord in error.h).
+  // For operators that take blocks or batches apart themselves: a record of them cannot be used, `what` says where it
+  // is and why; go on with the next one. Does not return where these are too many (BadRecord in error.h).
   void SkipRecord(std::string_view what) { SkipRecords(1, 0, what); }
   // As SkipRecord, for `records` records (as the lines of a row) of `bytes` bytes together.
   void SkipRecords(uint64_t records, uint64_t bytes, std::string_view what) {

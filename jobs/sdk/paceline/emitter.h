@@ -202,9 +202,7 @@ class Emitter<Text, Text> {
   void Line(const T& line) {
     outputs_->port(port_).Add({}, sdk::AsText(line, &value_));
   }
-  void EmitRaw(std::string_view key, std::string_view value) {
-    outputs_->port(port_).Add(key, value);
-  }
+  void EmitRaw(std::string_view key, std::string_view value) { outputs_->port(port_).Add(key, value); }
   template <class K2 = Text, class V2 = Text>
   Emitter<K2, V2> Port(uint32_t port) const {
     return Emitter<K2, V2>(outputs_, port);

@@ -30,11 +30,11 @@ class JobError : public std::exception {
 
 // Thrown while a record, line or group is mapped, reduced or joined: this one cannot be used, the next ones can. Where
 // the job was submitted with --max-bad-records N it is skipped, counted (counter "mr", "bad_records"; of winning
-// attempts) and written to the attempt's log with its place; one more than N in all tasks together fails the job, at once.
-// The default is 0: the first one fails it. What it emitted before is taken back, as long
-// as that is at most 128 KiB per port; what operators keep in their members is theirs to keep right. Thrown anywhere
-// else (Open, Combine, Side, End, a BlockMapper's Map) it is an exception as any other: operators that take blocks or
-// batches apart themselves call context().SkipRecord for each bad record.
+// attempts) and written to the attempt's log with its place; one more than N in all tasks together fails the job, at
+// once. The default is 0: the first one fails it. What it emitted before is taken back, as long as that is at most 128
+// KiB per port; what operators keep in their members is theirs to keep right. Thrown anywhere else (Open, Combine,
+// Side, End, a BlockMapper's Map) it is an exception as any other: operators that take blocks or batches apart
+// themselves call context().SkipRecord for each bad record.
 class BadRecord : public JobError {
  public:
   using JobError::JobError;
@@ -50,8 +50,8 @@ class RetryableError : public JobError {
 
 // The input, or what the job was told, is at fault, and each attempt would find the same: a table has no such column, a
 // file is no picture. The job fails at once, whatever --max-attempts says. Only for what follows from the bytes of the
-// input alone: they are the same for all attempts (what the block store gives is checked, a damaged replica is another's
-// affair; a file:// input is one file for all workers). A single record that is no good is a BadRecord.
+// input alone: they are the same for all attempts (what the block store gives is checked, a damaged replica is
+// another's affair; a file:// input is one file for all workers). A single record that is no good is a BadRecord.
 class FinalError : public JobError {
  public:
   using JobError::JobError;
@@ -82,7 +82,9 @@ inline std::string DescribeException() {
     rlimit data;  // where --memory is set, the host has set this
     const bool limited = getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY;
     return "it ran out of memory (" + type + ")" +
-           (limited ? ": the attempt may have " + std::to_string(data.rlim_cur >> 20) + " MiB; raise --memory, or keep less" : "");
+           (limited
+                ? ": the attempt may have " + std::to_string(data.rlim_cur >> 20) + " MiB; raise --memory, or keep less"
+                : "");
   } catch (const std::exception& e) {
     return type + ": " + e.what();
   } catch (const std::string& text) {

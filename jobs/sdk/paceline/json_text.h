@@ -28,8 +28,7 @@ inline std::string JsonString(std::string_view text) {
   return out + '"';
 }
 
-inline constexpr char kBase64[] =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+inline constexpr char kBase64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 inline std::string Base64(std::string_view in) {
   std::string out;

@@ -37,7 +37,9 @@ class LambdaMap : public LineMapper<K, V> {
 template <Stateless F, class K, class V>
 class LambdaReduce : public Reducer<K, V, Text, Text> {
  public:
-  void Reduce(KeyView<K> key, Values<V>& values, typename Reducer<K, V, Text, Text>::Out& out) { F{}(key, values, out); }
+  void Reduce(KeyView<K> key, Values<V>& values, typename Reducer<K, V, Text, Text>::Out& out) {
+    F{}(key, values, out);
+  }
 };
 
 // Of one pair of lambdas, whose types are theirs alone: what its operators are called.
@@ -54,9 +56,11 @@ struct LambdaJob {
 }  // namespace sdk
 
 template <class K, class V, sdk::Stateless MapF, sdk::Stateless ReduceF>
-void MapReduce(Library& library, const char* name, const char* help, MapF, ReduceF, uint32_t flags = MR_DETERMINISTIC | MR_REUSABLE) {
+void MapReduce(Library& library, const char* name, const char* help, MapF, ReduceF,
+               uint32_t flags = MR_DETERMINISTIC | MR_REUSABLE) {
   using Job = sdk::LambdaJob<MapF, ReduceF>;
-  if (!Job::name.empty()) throw JobError("jobs '" + Job::name + "' and '" + name + "' are made of the same two lambdas; write them twice");
+  if (!Job::name.empty())
+    throw JobError("jobs '" + Job::name + "' and '" + name + "' are made of the same two lambdas; write them twice");
   Job::name = name;
   Job::map = std::string(name) + ".map";
   Job::reduce = std::string(name) + ".reduce";

@@ -31,7 +31,8 @@ inline PlanFacts FactsOf(const mr_plan_args* args) {
     std::vector<mr_bytes> list;
     for (const std::string& uri : uris) list.push_back(Bytes(uri));
     uint64_t bytes = 0;
-    if (args->input_bytes(args->context, static_cast<uint32_t>(list.size()), list.data(), &bytes) == 0) return std::nullopt;
+    if (args->input_bytes(args->context, static_cast<uint32_t>(list.size()), list.data(), &bytes) == 0)
+      return std::nullopt;
     return bytes;
   };
   return facts;
@@ -119,11 +120,11 @@ class Library {
 
 // `fill` is a statement about a local `mr::Library& library`. The library is made once and never
 // destroyed: the process ends with it.
-#define PACELINE_LIBRARY(fill)                                                       \
+#define PACELINE_LIBRARY(fill)                                                             \
   extern "C" __attribute__((visibility("default"))) const mr_library* mr_library_table() { \
-    static const mr_library* const table = [] {                                      \
-      auto& library = *new ::mr::Library;                                            \
-      fill return library.table();                                                   \
-    }();                                                                             \
-    return table;                                                                    \
+    static const mr_library* const table = [] {                                            \
+      auto& library = *new ::mr::Library;                                                  \
+      fill return library.table();                                                         \
+    }();                                                                                   \
+    return table;                                                                          \
   }

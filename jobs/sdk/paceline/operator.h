@@ -16,8 +16,8 @@
 //   void FileEnd(Out& out);         of splits: behind the last record of each file, context().input_file()
 //   static void Prepare(std::string_view config_bytes);  refuse a config by throwing
 //   using MorePorts = mr::Ports<...>;  the types of output ports 1, 2, ... (types.h)
-// and may throw BadRecord for a record that cannot be used and RetryableError for a failure that is not theirs (error.h),
-// and derive, beside, from Combiner, Partitioner, ByFirst, Comparator and SideInput.
+// and may throw BadRecord for a record that cannot be used and RetryableError for a failure that is not theirs
+// (error.h), and derive, beside, from Combiner, Partitioner, ByFirst, Comparator and SideInput.
 #pragma once
 
 #include <cstdint>

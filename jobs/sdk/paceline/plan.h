@@ -31,9 +31,9 @@ struct FileOptions {
 };
 
 struct ShuffleOptions {
-  bool sorted = true;            // needed by readers that group
-  bool combine = false;          // the operator is also a Combiner
-  bool custom_partition = false; // the operator is also a Partitioner
+  bool sorted = true;             // needed by readers that group
+  bool combine = false;           // the operator is also a Combiner
+  bool custom_partition = false;  // the operator is also a Partitioner
 };
 
 // A table that the job reads and the columns of it that it needs: looked at when the job is submitted, so that a column
@@ -103,9 +103,7 @@ class JobPlan {
     }
 
     // Groups of equal keys, by an all-to-all edge.
-    Stage& Group(const Stage& from, uint32_t port = 0) {
-      return Read(Edge::kAllToAll, from, port, true);
-    }
+    Stage& Group(const Stage& from, uint32_t port = 0) { return Read(Edge::kAllToAll, from, port, true); }
     // By an all-to-all edge, for an operator that is right on any part of this input's partition beside the whole
     // partition of the others, as a join of each row here with those there is: where a partition is much larger than
     // the others, several tasks share it, each with what some upstream tasks wrote. All other edges of the stage are
@@ -119,10 +117,9 @@ class JobPlan {
 
     // Adds a port (0, 1, ...) for other stages to read.
     Stage& Shuffle(const ShuffleOptions& options = {}) {
-      ports_.push_back(
-          {options.sorted, "{\"shuffle\": {\"sorted\": " + Bool(options.sorted) +
-                               ", \"combine\": " + Bool(options.combine) + ", \"partition\": \"" +
-                               (options.custom_partition ? "custom" : "hash") + "\"}}"});
+      ports_.push_back({options.sorted, "{\"shuffle\": {\"sorted\": " + Bool(options.sorted) +
+                                            ", \"combine\": " + Bool(options.combine) + ", \"partition\": \"" +
+                                            (options.custom_partition ? "custom" : "hash") + "\"}}"});
       return *this;
     }
     // Port 0, a part of the job's output: text | fixed:N | raw | record. A stage with files has no shuffle ports.
@@ -135,7 +132,8 @@ class JobPlan {
     // operator), as NAME-r-00000 beside part-r-00000, committed together with it. The name: letters, digits, - _ .
     Stage& Named(const std::string& name, const std::string& format = "text") {
       if (!files_) throw JobError("stage '" + name_ + "' names the output '" + name + "' before it has WriteFiles()");
-      ports_.push_back({false, "{\"files\": {\"format\": " + sdk::JsonString(format) + ", \"name\": " + sdk::JsonString(name) + "}}"});
+      ports_.push_back({false, "{\"files\": {\"format\": " + sdk::JsonString(format) +
+                                   ", \"name\": " + sdk::JsonString(name) + "}}"});
       ++named_;
       return *this;
     }
@@ -171,26 +169,24 @@ class JobPlan {
       std::string json;
     };
     Stage& ReadEdge(Edge edge, const Stage& from, uint32_t port, bool grouped, bool splits) {
-      static constexpr const char* kNames[] = {"all_to_all", "many_to_one", "one_to_one",
-                                               "broadcast"};
+      static constexpr const char* kNames[] = {"all_to_all", "many_to_one", "one_to_one", "broadcast"};
       if (grouped) {
         ++grouped_;
         if (port < from.ports_.size() && !from.ports_[port].sorted) {
-          throw JobError("stage '" + name_ + "' groups what port " + std::to_string(port) +
-                         " of stage '" + from.name_ + "' writes, so that port must be sorted");
+          throw JobError("stage '" + name_ + "' groups what port " + std::to_string(port) + " of stage '" + from.name_ +
+                         "' writes, so that port must be sorted");
         }
       }
       if (port >= from.ports_.size()) {
-        throw JobError("stage '" + name_ + "' reads port " + std::to_string(port) + " of stage '" +
-                       from.name_ + "', which has " + std::to_string(from.ports_.size()));
+        throw JobError("stage '" + name_ + "' reads port " + std::to_string(port) + " of stage '" + from.name_ +
+                       "', which has " + std::to_string(from.ports_.size()));
       }
       if (from.files_) {
         throw JobError("stage '" + name_ + "' reads stage '" + from.name_ +
                        "', which writes files; a stage has either shuffle ports or files");
       }
       return AddInput("{\"edge\": {\"kind\": \"" + std::string(kNames[static_cast<int>(edge)]) +
-                      "\", \"from\": " + sdk::JsonString(from.name_) +
-                      ", \"port\": " + std::to_string(port) +
+                      "\", \"from\": " + sdk::JsonString(from.name_) + ", \"port\": " + std::to_string(port) +
                       ", \"grouped\": " + Bool(grouped) + (splits ? ", \"splits\": true" : "") + "}}");
     }
     static std::string Bool(bool b) { return b ? "true" : "false"; }
@@ -250,8 +246,7 @@ inline void JobPlan::Stage::Check() const {
     throw JobError(who + "is a reduce stage without a grouped input: use Group()");
   }
   if (role_ == Role::kJoin && grouped_ != 2) {
-    throw JobError(who + "is a join stage, which has two grouped inputs, not " +
-                   std::to_string(grouped_));
+    throw JobError(who + "is a join stage, which has two grouped inputs, not " + std::to_string(grouped_));
   }
 }
 
@@ -259,12 +254,11 @@ inline std::string JobPlan::Stage::Json() const {
   std::string inputs, ports;
   for (const auto& input : inputs_) inputs += (inputs.empty() ? "" : ", ") + input;
   for (const auto& port : ports_) ports += (ports.empty() ? "" : ", ") + port.json;
-  return "  {\"name\": " + sdk::JsonString(name_) + ", \"operator\": " +
-         sdk::JsonString(operator_) + ", \"config\": \"" + sdk::Base64(config_) +
-         "\", \"tasks\": " + std::to_string(tasks_) +
+  return "  {\"name\": " + sdk::JsonString(name_) + ", \"operator\": " + sdk::JsonString(operator_) +
+         ", \"config\": \"" + sdk::Base64(config_) + "\", \"tasks\": " + std::to_string(tasks_) +
          (task_bytes_ == 0 ? "" : ", \"task_bytes\": " + std::to_string(task_bytes_)) +
-         (memory_bytes_ == 0 ? "" : ", \"memory_bytes\": " + std::to_string(memory_bytes_)) + ",\n   \"inputs\": [" + inputs +
-         "],\n   \"ports\": [" + ports + "]}";
+         (memory_bytes_ == 0 ? "" : ", \"memory_bytes\": " + std::to_string(memory_bytes_)) + ",\n   \"inputs\": [" +
+         inputs + "],\n   \"ports\": [" + ports + "]}";
 }
 
 inline std::string JobPlan::Json() const {

@@ -29,11 +29,8 @@ template <class Op>
 class OperatorTest {
  public:
   // partitions: one number per output port.
-  explicit OperatorTest(std::string config = "", std::vector<uint32_t> partitions = {1},
-                        uint32_t inputs = 1)
-      : table_(sdk::Adapter<Op>::Table("operator", 0)),
-        config_(std::move(config)),
-        partitions_(std::move(partitions)) {
+  explicit OperatorTest(std::string config = "", std::vector<uint32_t> partitions = {1}, uint32_t inputs = 1)
+      : table_(sdk::Adapter<Op>::Table("operator", 0)), config_(std::move(config)), partitions_(std::move(partitions)) {
     mr_open_args args{};
     args.struct_size = sizeof args;
     args.config = sdk::Bytes(config_);

@@ -41,8 +41,7 @@ inline uint64_t SpaceMask64(const char* p) {
   for (int i = 0; i < 4; ++i) {
     const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16 * i));
     const __m128i control = _mm_sub_epi8(v, tab);
-    const __m128i is = _mm_or_si128(_mm_cmpeq_epi8(v, space),
-                                    _mm_cmpeq_epi8(_mm_min_epu8(control, four), control));
+    const __m128i is = _mm_or_si128(_mm_cmpeq_epi8(v, space), _mm_cmpeq_epi8(_mm_min_epu8(control, four), control));
     mask |= uint64_t(static_cast<uint32_t>(_mm_movemask_epi8(is))) << (16 * i);
   }
   return mask;

@@ -101,17 +101,14 @@ template <class V>
 class Values {
  public:
   static constexpr uint32_t kAnyInput = ~uint32_t{0};
-  explicit Values(sdk::GroupReader* reader, uint32_t only_input = kAnyInput)
-      : reader_(reader), only_(only_input) {}
+  explicit Values(sdk::GroupReader* reader, uint32_t only_input = kAnyInput) : reader_(reader), only_(only_input) {}
 
   class Iterator {
    public:
     using value_type = ValueView<V>;
     using difference_type = std::ptrdiff_t;
     explicit Iterator(Values* values) : values_(values) {}
-    ValueView<V> operator*() const {
-      return ValueCodec<V>::Decode(values_->reader_->value());
-    }
+    ValueView<V> operator*() const { return ValueCodec<V>::Decode(values_->reader_->value()); }
     Iterator& operator++() {
       values_->reader_->Advance();
       return *this;
@@ -126,9 +123,7 @@ class Values {
   Iterator begin() { return Iterator(this); }
   std::default_sentinel_t end() const { return {}; }
   // Nothing is left (or was there at all).
-  bool empty() const {
-    return !reader_->HasValue() || (only_ != kAnyInput && reader_->input() != only_);
-  }
+  bool empty() const { return !reader_->HasValue() || (only_ != kAnyInput && reader_->input() != only_); }
 
  private:
   sdk::GroupReader* reader_;

@@ -77,9 +77,7 @@ Admission Answer(const State& state, const Asked& asked, double deadline, Instan
 
 }  // namespace
 
-double EarliestWith(const Prediction& prediction, uint32_t slots) {
-  return WithDeadZone(Takes(prediction, slots, 0));
-}
+double EarliestWith(const Prediction& prediction, uint32_t slots) { return WithDeadZone(Takes(prediction, slots, 0)); }
 
 Admission Admit(const State& state, const Prediction& prediction, double deadline, const std::string& queue,
                 Instant now) {

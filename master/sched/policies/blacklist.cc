@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kWorkerScope[] = "worker", kClusterScope[] = "cluster";
 constexpr char kEnded[] = "ended", kFailed[] = "failed", kScore[] = "score", kListed[] = "listed";
-constexpr int64_t kEvidence = 5;   // ended attempts; a guess: one bad record must not do
+constexpr int64_t kEvidence = 5;  // ended attempts; a guess: one bad record must not do
 constexpr double kForgotten = 0.01;
 constexpr char kName[] = "blacklist";
 
@@ -22,8 +22,7 @@ int64_t Integer(const State& state, const char* scope, uint64_t id, const char* 
 
 class Blacklist final : public Policy {
  public:
-  Blacklist(Duration window, double threshold, double most)
-      : window_(window), threshold_(threshold), most_(most) {}
+  Blacklist(Duration window, double threshold, double most) : window_(window), threshold_(threshold), most_(most) {}
 
   std::string_view name() const override { return kName; }
 
@@ -113,18 +112,21 @@ class Blacklist final : public Policy {
     if (list != listed) {
       const int64_t count = Integer(state, kClusterScope, 0, kListed);
       plan->Remember(kClusterScope, 0, kListed, count + (list ? 1 : -1));
-      if (list) plan->Remember(kWorkerScope, id, kListed, int64_t{1});
-      else plan->Forget(kWorkerScope, id, kListed);
+      if (list)
+        plan->Remember(kWorkerScope, id, kListed, int64_t{1});
+      else
+        plan->Forget(kWorkerScope, id, kListed);
     }
-    if (score >= kForgotten) plan->Remember(kWorkerScope, id, kScore, score);
-    else plan->Forget(kWorkerScope, id, kScore);
+    if (score >= kForgotten)
+      plan->Remember(kWorkerScope, id, kScore, score);
+    else
+      plan->Forget(kWorkerScope, id, kScore);
     if (list || score >= threshold_) plan->WakeAt(id, SliceEnd(view.now()));
   }
 
   bool MayList(const State& state) const {
-    const auto live = std::count_if(state.workers().begin(), state.workers().end(), [](const auto& entry) {
-      return entry.second.alive && !entry.second.draining;
-    });
+    const auto live = std::count_if(state.workers().begin(), state.workers().end(),
+                                    [](const auto& entry) { return entry.second.alive && !entry.second.draining; });
     const int64_t least = live >= 3 ? 1 : 0;
     const int64_t room = std::max(least, static_cast<int64_t>(most_ * static_cast<double>(live)));
     return Integer(state, kClusterScope, 0, kListed) < std::min<int64_t>(room, live - 1);
@@ -146,8 +148,7 @@ Result<std::unique_ptr<Policy>> MakeBlacklist(PolicyParams* params) {
   MR_ASSIGN_OR_RETURN(const double window, params->Number("window", 300, 0.001, 1e6));
   MR_ASSIGN_OR_RETURN(const double threshold, params->Number("threshold", 0.5, 0.01, 1));
   MR_ASSIGN_OR_RETURN(const double most, params->Number("most", 0.1, 0, 1));
-  return std::unique_ptr<Policy>(
-      std::make_unique<Blacklist>(Duration{std::llround(window * 1e9)}, threshold, most));
+  return std::unique_ptr<Policy>(std::make_unique<Blacklist>(Duration{std::llround(window * 1e9)}, threshold, most));
 }
 
 }  // namespace mr::sched

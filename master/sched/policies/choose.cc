@@ -148,7 +148,9 @@ bool WouldKeepCopiesOut(const State& state, const Job& job, const StageId& early
 
 }  // namespace
 
-size_t KeptForCopies(const State& state) { return std::max(kWorkersForCopies, state.workers().size() / kShareForCopies); }
+size_t KeptForCopies(const State& state) {
+  return std::max(kWorkersForCopies, state.workers().size() / kShareForCopies);
+}
 
 bool KeepsRoom(const State& state, const StageId& early, const Worker& w) {
   const Job& job = *state.FindJob(early.job);

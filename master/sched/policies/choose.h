@@ -15,8 +15,8 @@ struct Choice {
 };
 using Choose = std::optional<Choice> (*)(const State&, const StageId&, const SlotOffer&);
 
-// All of them: a task that does not run before a clone of one that does, for clones are to speed a phase up, not to keep
-// its tasks waiting where room is narrow.
+// All of them: a task that does not run before a clone of one that does, for clones are to speed a phase up, not to
+// keep its tasks waiting where room is narrow.
 //
 // A task whose input the worker holds.
 std::optional<Choice> ChooseLocal(const State& state, const StageId& id, const SlotOffer& offer);

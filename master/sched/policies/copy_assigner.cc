@@ -35,9 +35,12 @@ void CopyAssigner::OutputMoved(const Job& job, const TaskId& id, bool committed_
   if (task.state != TaskState::kCommitted || task.copies.empty()) return;
   const bool more = task.live > 0 && task.copies.size() < task.wanted_copies;
   if (committed_now && more && !IsOpen(id)) {
-    if (!ReadersMayBeTold(job, id.stage)) EndSiblings(job, id);
-    else if (const size_t waiting = WantedOfSpares(id)) EndSpares(id, waiting);
-    else Open(job, id);
+    if (!ReadersMayBeTold(job, id.stage))
+      EndSiblings(job, id);
+    else if (const size_t waiting = WantedOfSpares(id))
+      EndSpares(id, waiting);
+    else
+      Open(job, id);
   }
   if (!more) Close(id);
   for (const uint32_t stage : job.stages[id.stage].readers) BindReaders(job, stage, id);
@@ -77,8 +80,10 @@ void CopyAssigner::TimerDue(const Job& job) {
   std::vector<TaskId> over;
   view_.EachFact(kOpenOutputs, FactId(job.id), [&](const std::string& name, const FactValue& value) {
     const int64_t until = std::get<int64_t>(value);
-    if (until <= view_.now().ns) over.push_back(ParseOpen(job.id, name));
-    else if (until != kNever.ns && (next == 0 || until < next)) next = until;
+    if (until <= view_.now().ns)
+      over.push_back(ParseOpen(job.id, name));
+    else if (until != kNever.ns && (next == 0 || until < next))
+      next = until;
   });
   for (const TaskId& id : over) {
     Close(id);

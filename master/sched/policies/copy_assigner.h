@@ -65,11 +65,11 @@ class CopyAssigner {
   const View& view_;
   const Omega& omega_;
   Plan& plan_;
-  std::map<TaskId, bool> open_;                                     // as this plan changes it
+  std::map<TaskId, bool> open_;  // as this plan changes it
   Instant woken_;
-  size_t coming_ = 0;                                               // slots that it gives back
-  std::set<std::pair<AttemptId, TaskId>> told_;                     // by this plan,
-  std::map<std::pair<TaskId, size_t>, uint32_t> drafted_;           // and how many of each copy
+  size_t coming_ = 0;                                      // slots that it gives back
+  std::set<std::pair<AttemptId, TaskId>> told_;            // by this plan,
+  std::map<std::pair<TaskId, size_t>, uint32_t> drafted_;  // and how many of each copy
   std::set<std::tuple<TaskId, TaskId, size_t>> groups_;
 };
 

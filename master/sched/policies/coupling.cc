@@ -34,8 +34,7 @@ class Coupling final : public Policy {
   void Ask(Sharing* sharing) const override { sharing->slow_start = 0; }
 
   void Refine(const Trigger& trigger, const View& view, Rng& rng, Plan& plan) const override {
-    if (const auto* ended = std::get_if<JobsEnded>(&trigger))
-      return ForgetCandidates(view, ended->jobs, &plan);
+    if (const auto* ended = std::get_if<JobsEnded>(&trigger)) return ForgetCandidates(view, ended->jobs, &plan);
     const auto* offer = std::get_if<SlotOffer>(&trigger);
     if (offer == nullptr) return;
     const Launch* drafted = nullptr;
@@ -85,16 +84,13 @@ class Coupling final : public Policy {
     const Job& job = *state.FindJob(id);
     for (uint32_t s = 0; s < job.stages.size(); ++s) {
       const StageSpec& spec = job.graph.stages[s];
-      if (!job.stages[s].in_ready || ReadsStages(spec) ||
-          state.free(spec.slot_kind).count(offer.worker) == 0)
-        continue;
+      if (!job.stages[s].in_ready || ReadsStages(spec) || state.free(spec.slot_kind).count(offer.worker) == 0) continue;
       if (LaunchOf(state, {id, s}, offer, &ChooseReady, plan)) return true;
     }
     return false;
   }
 
-  void Peek(const SlotOffer& offer, const TaskId& id, const View& view, Rng& rng,
-            Plan* plan) const {
+  void Peek(const SlotOffer& offer, const TaskId& id, const View& view, Rng& rng, Plan* plan) const {
     const State& state = view.state();
     const Task& task = *state.FindTask(id);
     const Worker& w = *state.FindWorker(offer.worker);

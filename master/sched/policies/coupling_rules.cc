@@ -15,8 +15,7 @@ double Mismatch(const StepState& s, double threshold) {
   if (s.pending_maps == 0) return 4 + 1 / static_cast<double>(s.pending_reduces);
   const double reduces = static_cast<double>(s.reduces);
   const double unit = CouplingDelta(s.reduces, threshold) * static_cast<double>(s.maps) / reduces;
-  return (static_cast<double>(s.finished_maps) / unit -
-          static_cast<double>(s.reduces - s.pending_reduces + 1)) /
+  return (static_cast<double>(s.finished_maps) / unit - static_cast<double>(s.reduces - s.pending_reduces + 1)) /
          reduces;
 }
 

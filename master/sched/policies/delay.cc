@@ -93,8 +93,10 @@ class Delay final : public Policy {
     const Instant now = view.now();
     std::optional<Instant> since = Fact(state, job, kSince);
     if (distance == Distance::kNode) {
-      if (paper_) plan->Remember(kJobScope, FactId(job), kSince, now.ns);
-      else if (since && Calm(state, job, now)) ForgetJob(state, job, plan);
+      if (paper_)
+        plan->Remember(kJobScope, FactId(job), kSince, now.ns);
+      else if (since && Calm(state, job, now))
+        ForgetJob(state, job, plan);
       return;
     }
     if (!since || (!paper_ && Calm(state, job, now))) {

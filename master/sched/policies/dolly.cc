@@ -52,7 +52,8 @@ class Dolly final : public Policy {
     const Task& task = stage.tasks[id.task.task];
     const uint32_t failed = TimesFailed(task);
     const bool alone = task.live <= 1 && task.wanted <= 1;
-    if (code == ReasonCode::kCloned && alone && failed >= kFailuresOfCloned) return Reason{ReasonCode::kFailedTwice, "", {double(failed)}};
+    if (code == ReasonCode::kCloned && alone && failed >= kFailuresOfCloned)
+      return Reason{ReasonCode::kFailedTwice, "", {double(failed)}};
     if (code == ReasonCode::kNone || code == ReasonCode::kCloned) return std::nullopt;
     const double n = static_cast<double>(stage.tasks.size());
     if (code == ReasonCode::kCloneEnough) return Reason{code, "", {n, options_.chance.Of(view) * 100}};
@@ -61,7 +62,10 @@ class Dolly final : public Policy {
     if (code == ReasonCode::kNoBudget) {
       return Reason{code, "", {asked, static_cast<double>(budget_.Used(view)), budget_.Slots(view.state())}};
     }
-    return Reason{code, "", {asked, static_cast<double>(HeldSlots(view.state())), options_.budget.tau * static_cast<double>(all)}};
+    return Reason{
+        code,
+        "",
+        {asked, static_cast<double>(HeldSlots(view.state())), options_.budget.tau * static_cast<double>(all)}};
   }
 
   std::vector<Figure> Figures(const View& view) const override {
@@ -85,7 +89,8 @@ class Dolly final : public Policy {
       if (launch == nullptr || launch->cause != Cause::kFirst) continue;
       const StageId id = launch->attempt.task.stage_id();
       const Job& job = *view.state().FindJob(id.job);
-      if (view.Serves(job) && view.FindFact(kOfJob, FactId(id.job), Verdict(id.stage)) == nullptr) Decide(view, job, id, plan);
+      if (view.Serves(job) && view.FindFact(kOfJob, FactId(id.job), Verdict(id.stage)) == nullptr)
+        Decide(view, job, id, plan);
     }
   }
 
@@ -110,7 +115,8 @@ class Dolly final : public Policy {
 
   static uint32_t WorkersFor(const State& state, const StageSpec& spec, uint32_t most) {
     uint32_t n = 0;
-    for (auto it = state.workers().begin(); it != state.workers().end() && n < most; ++it) n += state.MayEverRun(spec, it->second);
+    for (auto it = state.workers().begin(); it != state.workers().end() && n < most; ++it)
+      n += state.MayEverRun(spec, it->second);
     return n;
   }
 

@@ -1,5 +1,5 @@
-// What clones of admitted phases are charged to, and what comes back of it (dolly.h, B_U). Each list of jobs keeps what its
-// own phases are charged. Jobs with lists of their own share what the cluster's list and they themselves leave of a
+// What clones of admitted phases are charged to, and what comes back of it (dolly.h, B_U). Each list of jobs keeps what
+// its own phases are charged. Jobs with lists of their own share what the cluster's list and they themselves leave of a
 // budget; what they take, by whatever beta, is none of the jobs' of the cluster's list.
 #pragma once
 

@@ -38,10 +38,10 @@ double CcStraggles(double p, uint32_t n, uint32_t c);
 
 // What cloning may take of a cluster with C slots.
 struct Budget {
-  double beta = .05;       // of C, held by cloned jobs (papers.md 1.1)
-  double tau = .8;         // of C, held by everybody once the clones are made (the same)
-  uint64_t floor = 0;      // slots: the budget where beta * C is less; 5 % of 16 slots is not one clone
-  bool originals = true;   // a first copy counts against the budget too: the pseudocode. Else clones alone
+  double beta = .05;      // of C, held by cloned jobs (papers.md 1.1)
+  double tau = .8;        // of C, held by everybody once the clones are made (the same)
+  uint64_t floor = 0;     // slots: the budget where beta * C is less; 5 % of 16 slots is not one clone
+  bool originals = true;  // a first copy counts against the budget too: the pseudocode. Else clones alone
 };
 
 // What one job asks for, in slots.

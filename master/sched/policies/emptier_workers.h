@@ -13,9 +13,7 @@ class EmptierWorkers {
   // fill: with a clone at most this share of a worker's slots is in use, or the clone's alone.
   explicit EmptierWorkers(double fill) : fill_(fill) {}
 
-  bool IdleEnough(const Worker& w) const {
-    return w.used_total() == 0 || w.used_total() + 1 <= fill_ * w.slots.total;
-  }
+  bool IdleEnough(const Worker& w) const { return w.used_total() == 0 || w.used_total() + 1 <= fill_ * w.slots.total; }
   // What runs there shares a machine with the clone: one with less on it is better for both, if it takes the clone.
   bool AnyFor(const State& state, const StageSpec& spec, const Task& task, const Worker& worker);
 

@@ -151,8 +151,8 @@ Result<std::unique_ptr<Policy>> MakeFair(PolicyParams* params) {
   // A guess: a deadline's margin is some tasks' length, and what is evicted has to run again.
   MR_ASSIGN_OR_RETURN(const double guarantee, params->Number("guarantee_timeout", 1, 0, 1e6));
   const auto duration = [](double seconds) { return Duration{std::llround(seconds * 1e9)}; };
-  return std::unique_ptr<Policy>(
-      std::make_unique<Fair>(reduces == 1, slow_start, std::array{duration(min_share), duration(fair_share), duration(guarantee)}));
+  return std::unique_ptr<Policy>(std::make_unique<Fair>(
+      reduces == 1, slow_start, std::array{duration(min_share), duration(fair_share), duration(guarantee)}));
 }
 
 }  // namespace mr::sched

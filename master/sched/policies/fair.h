@@ -29,7 +29,8 @@
 
 namespace mr::sched {
 
-// reduces=fair|greedy, slowstart=0..1, min_share_timeout, fair_share_timeout and guarantee_timeout in seconds, 0 = never.
+// reduces=fair|greedy, slowstart=0..1, min_share_timeout, fair_share_timeout and guarantee_timeout in seconds, 0 =
+// never.
 Result<std::unique_ptr<Policy>> MakeFair(PolicyParams* params);
 
 }  // namespace mr::sched

@@ -16,14 +16,15 @@ constexpr char kQueueScope[] = "queue";
 constexpr const char* kBelow[] = {"below_min_since", "below_share_since"};
 constexpr double kNearly = 1e-6;  // shares come from a bisection
 
-// A task of the queue has its inputs and no attempt: more slots would be of use. What only wants clones asks no one to go.
+// A task of the queue has its inputs and no attempt: more slots would be of use. What only wants clones asks no one to
+// go.
 bool Lacks(const State& state, const Queue& q) {
   const auto waits = [&](const JobRank& rank) {
     const Job& job = *state.FindJob(rank.job);
     return job.share == 0 && std::any_of(job.stages.begin(), job.stages.end(), [](const Stage& stage) {
-      return stage.in_ready && std::any_of(stage.classes.begin(), stage.classes.end(),
-                                           [](const TaskClass& c) { return c.ready.pending() > 0; });
-    });
+             return stage.in_ready && std::any_of(stage.classes.begin(), stage.classes.end(),
+                                                  [](const TaskClass& c) { return c.ready.pending() > 0; });
+           });
   };
   for (const auto& jobs : q.ready) {
     for (auto it = jobs.begin(); it != jobs.end(); ++it) {
@@ -110,8 +111,8 @@ void FairPreemption::Review(const View& view, bool before_offers, Plan* plan) co
     const double share = shares.at(q.number);
     for (const size_t kind : {0, 1}) {
       const FactValue* since = Since(state, q, kind);
-      const bool below = Lacks(state, q) && timeouts_[kind].ns > 0 && Held(q) < Enough(q, share, kind) &&
-                         Held(q) + kNearly < share;
+      const bool below =
+          Lacks(state, q) && timeouts_[kind].ns > 0 && Held(q) < Enough(q, share, kind) && Held(q) + kNearly < share;
       if (!below) {
         if (since != nullptr) plan->Forget(kQueueScope, q.number, kBelow[kind]);
         continue;
@@ -138,8 +139,8 @@ uint32_t FairPreemption::Held(const Queue& q) const {
 }
 
 // Ends attempts until q would hold `target` slots or has a slot for each of its tasks without an attempt.
-void FairPreemption::Preempt(const State& state, const Queue& q, uint32_t target, const std::map<uint64_t, double>& shares,
-                             Plan* plan) const {
+void FairPreemption::Preempt(const State& state, const Queue& q, uint32_t target,
+                             const std::map<uint64_t, double>& shares, Plan* plan) const {
   Wanted wanted;
   wanted.queue = &q;
   wanted.most = target - std::min(target, Held(q));

@@ -1,5 +1,5 @@
-// The part of fair (fair.h) that takes slots away for queues: what each queue's share is, since when a queue is below it,
-// and whose attempts end for it once that has lasted. For jobs below their guarantee: guarantee_preemption.h.
+// The part of fair (fair.h) that takes slots away for queues: what each queue's share is, since when a queue is below
+// it, and whose attempts end for it once that has lasted. For jobs below their guarantee: guarantee_preemption.h.
 #pragma once
 
 #include <array>
@@ -28,8 +28,8 @@ class FairPreemption {
   void Review(const View& view, bool before_offers, Plan* plan) const;
 
  private:
-  // Of queues with jobs, by number. Kept until something is folded in: an offer that is made again for other jobs, since
-  // some were passed over, asks each time.
+  // Of queues with jobs, by number. Kept until something is folded in: an offer that is made again for other jobs,
+  // since some were passed over, asks each time.
   const std::map<uint64_t, double>& Shares(const State& state) const;
   // By jobs without a guarantee.
   uint32_t Held(const Queue& q) const;

@@ -18,12 +18,16 @@ double ShareOf(const State& state, const Job& job, double slots) {
   for (const auto& [number, queue] : state.busy_queues()) {
     const double most = queue->max_share == 0 ? slots : std::min<double>(slots, queue->max_share);
     const double least = std::min<double>(queue->min_share, most);
-    if (least > of_weight(*queue)) owed += least - of_weight(*queue);
-    else giving += queue->weight;
+    if (least > of_weight(*queue))
+      owed += least - of_weight(*queue);
+    else
+      giving += queue->weight;
   }
   double share = of_weight(q);
-  if (q.min_share > share) share = std::min<double>(slots, q.min_share);
-  else share = std::max<double>(q.min_share, share - owed * q.weight / giving);
+  if (q.min_share > share)
+    share = std::min<double>(slots, q.min_share);
+  else
+    share = std::max<double>(q.min_share, share - owed * q.weight / giving);
   if (q.max_share != 0) share = std::min<double>(share, q.max_share);
   return share / q.jobs;
 }

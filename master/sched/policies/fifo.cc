@@ -28,8 +28,6 @@ class Fifo final : public Policy {
 
 }  // namespace
 
-Result<std::unique_ptr<Policy>> MakeFifo(PolicyParams*) {
-  return std::unique_ptr<Policy>(std::make_unique<Fifo>());
-}
+Result<std::unique_ptr<Policy>> MakeFifo(PolicyParams*) { return std::unique_ptr<Policy>(std::make_unique<Fifo>()); }
 
 }  // namespace mr::sched

@@ -57,8 +57,10 @@ class Lender {
       if (!MayBeOffered(w)) continue;
       Place& place = places_[w.id];
       if (place.worker == nullptr) place = {&w, {}, w.used};
-      if (lent_[i].coming) place.after = Without(place.after, SpecOf(lent_[i]));
-      else place.lent.push_back(i);
+      if (lent_[i].coming)
+        place.after = Without(place.after, SpecOf(lent_[i]));
+      else
+        place.lent.push_back(i);
     }
   }
 

@@ -1,5 +1,5 @@
-// Lent slots (lent_slots.h) go back to what waits. No policy's affair: the scheduler asks for it whatever list it has by
-// now, in each step in which work appears, or a slot that fell free was not taken.
+// Lent slots (lent_slots.h) go back to what waits. No policy's affair: the scheduler asks for it whatever list it has
+// by now, in each step in which work appears, or a slot that fell free was not taken.
 #pragma once
 
 #include "master/sched/plan.h"

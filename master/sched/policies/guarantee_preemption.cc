@@ -67,8 +67,10 @@ void GuaranteePreemption::ReviewJob(const Job& job, const View& view, const std:
     // Slots may go to others all the same: a policy behind this one lets its tasks wait for another place or time.
     // To evict ever again would keep those from their ends, and nobody would be served.
     const int64_t held = number(kHeldThen);
-    if (job.holding > held) vain = 0;
-    else if (SlotsComing(state, wanted) == 0) vain = std::min(vain + 1, kMostInVain);
+    if (job.holding > held)
+      vain = 0;
+    else if (SlotsComing(state, wanted) == 0)
+      vain = std::min(vain + 1, kMostInVain);
     plan->Remember(kJobScope, fact, kHeldThen, int64_t{job.holding});
     plan->Remember(kJobScope, fact, kInVain, vain);
     Evict(state, wanted, shares, plan);

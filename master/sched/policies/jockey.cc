@@ -90,11 +90,11 @@ class Jockey final : public Policy {
     const uint32_t share = std::clamp(wished, 1u, std::max(1u, most));
     const size_t at = std::lower_bound(c.slots.begin(), c.slots.end(), share) - c.slots.begin();
     const std::vector<double>& then = left[std::min(at, left.size() - 1)];
-    plan->SetShare(id, share,
-                   {ReasonCode::kAllotted,
-                    "",
-                    {double(share), double(raw), 100 * progress, elapsed, then[then.size() / 2],
-                     job->deadline.seconds(), today}});
+    plan->SetShare(
+        id, share,
+        {ReasonCode::kAllotted,
+         "",
+         {double(share), double(raw), 100 * progress, elapsed, then[then.size() / 2], job->deadline.seconds(), today}});
     const Instant whole = view.now() + FromSeconds(o_.period * minute);
     const bool away = wished > most && view.state().slots().total < c.slots.back();
     plan->WakeAt(FactId(id), away ? Soon(id, view, anew, within ? next : whole, plan) : whole);

@@ -17,7 +17,12 @@ constexpr size_t kJobsTold = 8;  // of which `why` says that a worker is slow fo
 class Late final : public Speculation {
  public:
   Late(Options options, double cap, double slow_task, double slow_node, bool by_phases, double gain)
-      : Speculation(options), cap_(cap), slow_task_(slow_task), slow_node_(slow_node), by_phases_(by_phases), gain_(gain) {}
+      : Speculation(options),
+        cap_(cap),
+        slow_task_(slow_task),
+        slow_node_(slow_node),
+        by_phases_(by_phases),
+        gain_(gain) {}
   std::string_view name() const override { return "late"; }
   StatisticsWanted WantsStatistics() const override {
     return {.any = true, .copies = true, .rates = true, .workers = true};
@@ -79,14 +84,16 @@ class Late final : public Speculation {
 
   // What it would take from now: its input at the pace of the finished, else the median attempt's time, but for
   // what they waited, as it did; infinite where nothing is known.
-  static double SecondsAnew(const View& view, StageId id, const StageStatistics& s, const Task& task, const Attempt& a) {
+  static double SecondsAnew(const View& view, StageId id, const StageStatistics& s, const Task& task,
+                            const Attempt& a) {
     const double before = SecondsBeforeInputs(view, id, a);
     const auto bytes = static_cast<double>(InputBytes(task, a));
     if (bytes > 0 && s.measured_bytes > 0) {
       const double each = bytes / static_cast<double>(s.measured_bytes) / 1e9;
       return std::max(static_cast<double>(s.measured_work) * each, static_cast<double>(s.measured_ns) * each - before);
     }
-    return s.rates.empty() ? std::numeric_limits<double>::infinity() : std::max(0.0, 1 / Percentile(s.rates, 0.5) - before);
+    return s.rates.empty() ? std::numeric_limits<double>::infinity()
+                           : std::max(0.0, 1 / Percentile(s.rates, 0.5) - before);
   }
 
   std::optional<Reason> Keeps(const View& view, const AttemptId& id) const override {
@@ -98,7 +105,8 @@ class Late final : public Speculation {
     if (e.rate >= threshold) return Reason{ReasonCode::kNotSlow, "", {e.rate * 100, threshold * 100}};
     if (gain_ > 0 && e.left <= gain_ * anew) return Reason{ReasonCode::kNoGain, "", {e.left, anew}};
     const SlotKind kind = view.state().Spec(id.task.stage_id()).slot_kind;
-    if (!BelowCap(view.state(), kind)) return Reason{ReasonCode::kAtCap, "", {static_cast<double>(view.state().copies(kind))}};
+    if (!BelowCap(view.state(), kind))
+      return Reason{ReasonCode::kAtCap, "", {static_cast<double>(view.state().copies(kind))}};
     return Reason{ReasonCode::kSlowButNotYet, "", {e.left, e.rate * 100, threshold * 100}};
   }
 
@@ -112,9 +120,11 @@ class Late final : public Speculation {
         const JobStatistics& job = view.state().FindJob(last)->statistics;
         if (!SlowNode(job, worker)) continue;
         const double whole = static_cast<double>(kWholeScore);
-        reasons.push_back({ReasonCode::kSlowNode, "",
+        reasons.push_back({ReasonCode::kSlowNode,
+                           "",
                            {static_cast<double>(last.epoch), static_cast<double>(last.seq),
-                            static_cast<double>(job.progress.at(worker).scores) / whole, Percentile(job.by_progress, slow_node_) / whole}});
+                            static_cast<double>(job.progress.at(worker).scores) / whole,
+                            Percentile(job.by_progress, slow_node_) / whole}});
       }
     }
     return reasons;

@@ -54,7 +54,7 @@ void StartLargest(const Launch& drafted, const State& state, Plan* plan) {
   const double bytes = static_cast<double>(stage.tasks[best].plan.input_bytes);
   const double waiting = stage.waiting_by_input.size();
   plan->Replace(id, {id.job, id.stage, best}, drafted.worker, drafted.cause,
-      {ReasonCode::kLargestInput, "", {bytes, waiting}});
+                {ReasonCode::kLargestInput, "", {bytes, waiting}});
 }
 
 void NoteSkew(const View& view, const Stage& stage, const AttemptId& id, Plan* plan) {

@@ -27,7 +27,8 @@ void EachShuffled(const Job& job, uint32_t stage, F&& f) {
   uint64_t full = 0;
   for (const TaskClass& c : job.stages[stage].classes) full |= c.full_inputs;
   for (uint32_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].is_edge && inputs[i].edge == EdgeKind::kAllToAll && (full >> i & 1) != 0) f(job.stages[inputs[i].upstream]);
+    if (inputs[i].is_edge && inputs[i].edge == EdgeKind::kAllToAll && (full >> i & 1) != 0)
+      f(job.stages[inputs[i].upstream]);
   }
 }
 
@@ -98,8 +99,8 @@ class MantriPlacement final : public Policy {
   // The facts of a stage as they stand, or will once the plan is folded in: thousands of offers ask for them.
   struct Known {
     std::optional<int64_t> basis;
-    std::array<std::optional<int64_t>, 2> since, last;    // early, ready
-    std::vector<std::optional<int64_t>> quotas;           // by rack number, as far as asked for
+    std::array<std::optional<int64_t>, 2> since, last;  // early, ready
+    std::vector<std::optional<int64_t>> quotas;         // by rack number, as far as asked for
   };
 
   Known& KnownOf(const View& view, const StageId& id) const {

@@ -112,7 +112,8 @@ class MantriReplication final : public Policy {
     if (to == nullptr) return;
     plan->Remember(kOfJob, job, prefix + std::to_string(failed.to.value), int64_t{failed.to.value});
     plan->Replicate(state.MakeCopy(output.task, task.copies.front()), to->id,
-                    {ReasonCode::kCopyElsewhere, "",
+                    {ReasonCode::kCopyElsewhere,
+                     "",
                      {static_cast<double>(failed.to.value), static_cast<double>(tried.size() + 1)}});
   }
 
@@ -132,8 +133,8 @@ class MantriReplication final : public Policy {
       const Worker& w = it->second;
       if (w.id == from.id) break;
       if (!w.alive || w.draining || w.rack != from.rack || but.contains(w.id)) continue;
-      const bool holds = std::any_of(task.copies.begin(), task.copies.end(),
-          [&](const auto& c) { return c.worker == w.id; });
+      const bool holds =
+          std::any_of(task.copies.begin(), task.copies.end(), [&](const auto& c) { return c.worker == w.id; });
       if (!holds && (always_ || LossRate(state, w) < LossRate(state, from))) places.push_back(&w);
     }
     return places.empty() ? nullptr : places[turn % places.size()];

@@ -101,7 +101,8 @@ class MantriRestart final : public Policy {
     return false;
   }
 
-  bool Do(const std::optional<MantriAct>& act, const View& view, const Worker& worker, const Launch* first, Plan* plan) const {
+  bool Do(const std::optional<MantriAct>& act, const View& view, const Worker& worker, const Launch* first,
+          Plan* plan) const {
     if (!act) return false;
     const TaskId& task = act->attempt.task;
     const Cause cause = act->anew ? Cause::kRestart : Cause::kSpeculative;

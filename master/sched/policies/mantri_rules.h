@@ -9,12 +9,12 @@
 namespace mr::sched {
 
 struct MantriRules {
-  double gamma = 3;    // times that a task is begun anew (papers.md 2.1)
-  double delta = .25;  // chance that a copy saves something, from which it is made while tasks wait (the same)
-  double alpha = 2;    // copies that are kept (the same, from memory of the paper)
-  double rho = 3;      // report periods that a copy must save once all have begun (likewise)
-  double report = 10;  // seconds: the longest report period
-  double min_age = 0;  // seconds
+  double gamma = 3;      // times that a task is begun anew (papers.md 2.1)
+  double delta = .25;    // chance that a copy saves something, from which it is made while tasks wait (the same)
+  double alpha = 2;      // copies that are kept (the same, from memory of the paper)
+  double rho = 3;        // report periods that a copy must save once all have begun (likewise)
+  double report = 10;    // seconds: the longest report period
+  double min_age = 0;    // seconds
   bool running = true;   // attempts that run tell of new ones, too
   bool outpaced = true;  // the slower of two copies is ended where it cannot win
 };

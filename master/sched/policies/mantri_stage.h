@@ -15,11 +15,11 @@ namespace mr::sched {
 // The only live attempt of its task.
 struct MantriCandidate {
   uint32_t task = 0;
-  size_t rank = 0;     // among the dearest
-  double cost = 0;     // ns per byte, as predicted; 0: not known
+  size_t rank = 0;  // among the dearest
+  double cost = 0;  // ns per byte, as predicted; 0: not known
   Instant started;
   Standing standing;
-  double period = 0;   // Delta, seconds
+  double period = 0;  // Delta, seconds
 };
 
 struct MantriStage {
@@ -28,12 +28,12 @@ struct MantriStage {
   uint64_t changes = 0;  // StageStatistics::changes when it was looked at
   size_t depth = 0;      // how many of the dearest were
   NewAttempt fresh;
-  Duration usual;        // that a finished one took
+  Duration usual;                                  // that a finished one took
   std::vector<MantriCandidate> dearest, earliest;  // the dearest first; the earliest first
 };
 
-// False: JudgeTask finds nothing to do for it either, or nothing that saves more than `least`. location() is that of the
-// worker, asked for only where the answer depends on it.
+// False: JudgeTask finds nothing to do for it either, or nothing that saves more than `least`. location() is that of
+// the worker, asked for only where the answer depends on it.
 template <class Location>
 bool MayAct(const MantriRules& rules, const NewAttempt& fresh, const MantriCandidate& c, Instant now, double least,
             bool waiting, bool copies, Location&& location) {

@@ -14,11 +14,11 @@ namespace {
 constexpr char kBin[] = "bin", kChosen[] = "omega", kAt[] = "at";
 // What is kept of a bin: so many of each kind, the newest. A guess: enough for a 90th percentile.
 constexpr int64_t kSamples = 64;
-constexpr int64_t kFewestSamples = 8;      // gaps without which nothing is chosen
-constexpr int64_t kFromOneJob = 8;  // of each kind: one job is not to speak for all
-constexpr int64_t kJudged = 24;     // samples of which the mean is taken: some 3 ms a bin and hour (delay_model.h)
+constexpr int64_t kFewestSamples = 8;   // gaps without which nothing is chosen
+constexpr int64_t kFromOneJob = 8;      // of each kind: one job is not to speak for all
+constexpr int64_t kJudged = 24;         // samples of which the mean is taken: some 3 ms a bin and hour (delay_model.h)
 constexpr uint32_t kMostUpstream = 20;  // outputs in one sample: more cost time and tell no more
-constexpr double kNoGap = 1e6;      // seconds: there never was a second copy
+constexpr double kNoGap = 1e6;          // seconds: there never was a second copy
 // Paper: 2.5 to 5.2 s of tasks that take tens of seconds (papers.md 1.3).
 constexpr double kFirstShare = 0.15;
 constexpr double kUnmeasured = 125e6;  // bytes per second: an interface of a Gbit/s
@@ -164,8 +164,9 @@ std::vector<Figure> Omega::Figures(const View& view) const {
   for (uint32_t bin = 1; bin <= kBins; ++bin) {
     const FactValue* chosen = automatic_ ? view.FindFact(kBin, bin, kChosen) : nullptr;
     if (automatic_ && chosen == nullptr) continue;
-    const double seconds = chosen != nullptr ? std::get<double>(*chosen)
-                           : given_ >= kForever ? std::numeric_limits<double>::infinity() : given_.seconds();
+    const double seconds = chosen != nullptr    ? std::get<double>(*chosen)
+                           : given_ >= kForever ? std::numeric_limits<double>::infinity()
+                                                : given_.seconds();
     figures.push_back({kOmegaFigure, std::to_string(bin), seconds});
   }
   return figures;

@@ -38,7 +38,8 @@ bool AnyWaitsFor(const State& state, const SlotOffer& offer) {
 
 class Opportunistic final : public Policy {
  public:
-  Opportunistic(uint32_t attempts, size_t tasks, double fill) : attempts_(attempts), tasks_(tasks), stages_(attempts, tasks), workers_(fill) {}
+  Opportunistic(uint32_t attempts, size_t tasks, double fill)
+      : attempts_(attempts), tasks_(tasks), stages_(attempts, tasks), workers_(fill) {}
   std::string_view name() const override { return "opportunistic"; }
   // by_score: the index of what runs alone, or beside clones on lent slots.
   StatisticsWanted WantsStatistics() const override { return {.any = true, .scores = true}; }
@@ -48,9 +49,7 @@ class Opportunistic final : public Policy {
     if (offer != nullptr && offer->idle && plan.passed().empty()) Lend(*offer, view, &plan);
   }
 
-  bool Seeks(const View& view, SlotKind kind) const override {
-    return stages_.WithAny(view, kind, 0) != nullptr;
-  }
+  bool Seeks(const View& view, SlotKind kind) const override { return stages_.WithAny(view, kind, 0) != nullptr; }
 
   std::optional<Reason> WhyAlone(const View& view, const AttemptId& id) const override {
     const State& state = view.state();
@@ -59,11 +58,14 @@ class Opportunistic final : public Policy {
     const Job& job = *state.FindJob(id.task.job);
     const StageSpec& spec = job.graph.stages[id.task.stage];
     if (task.live > 1 || task.wanted > 1 || spec.side_effects || state.Waiting(id)) return std::nullopt;
-    if (stage.tasks.size() > tasks_) return Reason{ReasonCode::kNotSmall, "", {double(stage.tasks.size()), double(tasks_)}};
+    if (stage.tasks.size() > tasks_)
+      return Reason{ReasonCode::kNotSmall, "", {double(stage.tasks.size()), double(tasks_)}};
     if (MayDiffer(job, id.task.stage)) return Reason{ReasonCode::kRandomOperator, "", {}};
-    if (TimesFailed(task) >= kFailuresOfCloned) return Reason{ReasonCode::kFailedTwice, "", {double(TimesFailed(task))}};
+    if (TimesFailed(task) >= kFailuresOfCloned)
+      return Reason{ReasonCode::kFailedTwice, "", {double(TimesFailed(task))}};
     if (QueueKeepsClonesOut(state, job, spec.slot_kind)) {
-      return Reason{ReasonCode::kQueueFull, "", {double(HeldInQueue(state, *job.in_queue)), double(job.in_queue->max_share)}};
+      return Reason{
+          ReasonCode::kQueueFull, "", {double(HeldInQueue(state, *job.in_queue)), double(job.in_queue->max_share)}};
     }
     return Reason{ReasonCode::kNoIdleSlot, "", {double(state.free(spec.slot_kind).size())}};
   }
@@ -109,12 +111,14 @@ class Opportunistic final : public Policy {
         IdleStage* seen = nullptr;
         for (size_t i = 0; (seen = stages_.WithAny(view, kind, i)) != nullptr; ++i) {
           if (!seen->any[live]) continue;
-          const auto task = stages_.Pick(state, *seen, live, [&](const Task& t) { return Fits(state, *seen, t, worker); });
+          const auto task =
+              stages_.Pick(state, *seen, live, [&](const Task& t) { return Fits(state, *seen, t, worker); });
           if (!task || KeepsCopiesOut(view, worker, seen->spec())) continue;
           if (AnyWaitsFor(state, offer)) return;
           const double free = worker.slots.total - worker.used_total();
           const TaskId id{seen->id.job, seen->id.stage, *task};
-          if (!plan->Launch(id, worker.id, Cause::kOpportunistic, {ReasonCode::kIdleSlot, "", {double(live), free}})) continue;
+          if (!plan->Launch(id, worker.id, Cause::kOpportunistic, {ReasonCode::kIdleSlot, "", {double(live), free}}))
+            continue;
           if (ReadsClones(*seen->job, id.stage, seen->stage->tasks[id.task])) plan->ReadByBind(id);
           seen->looked = false;
           return;

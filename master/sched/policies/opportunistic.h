@@ -13,8 +13,8 @@
 // a task with a copy is not cloned so. An attempt that has become the only one of its task is no clone any more, and
 // stays.
 //
-// While a stage that it does not serve has attempts that may be copied, some workers keep their room for that (place.h),
-// as they do for it from attempts that wait.
+// While a stage that it does not serve has attempts that may be copied, some workers keep their room for that
+// (place.h), as they do for it from attempts that wait.
 //
 // A task that would only wait for its inputs (early) takes a slot back, too, where it would have had it, had nothing
 // been lent: whoever places work sees lent slots as free ones when it keeps some for copies (place.h).

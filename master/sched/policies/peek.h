@@ -1,5 +1,5 @@
-// How much of the cluster is free for maps, and how much of it holds input of a job: estimates from some workers next to
-// each other, of which the coupling policy makes its chances.
+// How much of the cluster is free for maps, and how much of it holds input of a job: estimates from some workers next
+// to each other, of which the coupling policy makes its chances.
 #pragma once
 
 #include "common/base/rng.h"

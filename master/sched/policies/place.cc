@@ -20,8 +20,8 @@ bool LaunchOf(const State& state, const StageId& stage, const SlotOffer& offer, 
   return plan->Launch(task, offer.worker, CauseOf(*state.FindTask(task)), choice->reason);
 }
 
-bool LaunchInOrder(const State& state, const SlotOffer& offer, bool ready, bool with_maps, Choose choose,
-                   Plan* plan, Walks* walks) {
+bool LaunchInOrder(const State& state, const SlotOffer& offer, bool ready, bool with_maps, Choose choose, Plan* plan,
+                   Walks* walks) {
   const Worker& worker = *state.FindWorker(offer.worker);
   // What a launch that is drafted already leaves room for is another question.
   if (walks != nullptr && plan->Launches()) walks = nullptr;
@@ -92,8 +92,7 @@ bool SlotHelps(const State& state, const AttemptId& id, const StageId& stage) {
   if (holder.in_queue == state.FindJob(stage.job)->in_queue && state.QueueFull(holder, ours.slot_kind)) {
     return !state.sharing().by_kind || theirs.slot_kind == SlotKind::kMap;
   }
-  if (state.free(ours.slot_kind).count(w.id) != 0 &&
-      state.Room(w, w.used, ours.slot_kind, ours.memory_bytes)) {
+  if (state.free(ours.slot_kind).count(w.id) != 0 && state.Room(w, w.used, ours.slot_kind, ours.memory_bytes)) {
     return false;  // it waits for something else than a slot
   }
   SlotUse use = w.used;

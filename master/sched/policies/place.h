@@ -13,8 +13,8 @@ namespace mr::sched {
 bool LaunchOf(const State& state, const StageId& stage, const SlotOffer& offer, Choose choose, Plan* plan);
 // From the first stage by priority and arrival from which something can be launched, over the kinds
 // in which the worker has room (all, or reduces only). walks: of this policy; may be null.
-bool LaunchInOrder(const State& state, const SlotOffer& offer, bool ready, bool with_maps, Choose choose,
-                   Plan* plan, Walks* walks = nullptr);
+bool LaunchInOrder(const State& state, const SlotOffer& offer, bool ready, bool with_maps, Choose choose, Plan* plan,
+                   Walks* walks = nullptr);
 
 // As many waiting attempts of the same job as there are tasks of this stage without an attempt, less
 // those that are on their way back already; the latest first.

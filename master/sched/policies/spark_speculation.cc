@@ -40,8 +40,7 @@ class SparkSpeculation final : public Speculation {
       const double age = static_cast<double>((view.now() - Instant{entry.first}).ns);
       if (age <= threshold) return false;
       const AttemptId attempt{{id.job, id.stage, entry.second.first}, entry.second.second};
-      const bool slow =
-          age > n_.long_run * threshold || Inefficient(s, *view.state().FindAttempt(attempt), age);
+      const bool slow = age > n_.long_run * threshold || Inefficient(s, *view.state().FindAttempt(attempt), age);
       if (!slow || !Eligible(view, id, entry.second, worker)) return true;
       choice = Choice{entry.second, {ReasonCode::kBeyondMedian, "", {age * 1e-9, median * 1e-9}}};
       return false;

@@ -9,7 +9,7 @@ namespace mr::sched {
 namespace {
 
 constexpr char kSlow[] = "slow", kSeen[] = "seen", kSlowBefore[] = "slow_before", kSeenBefore[] = "seen_before",
-    kSince[] = "since";
+               kSince[] = "since";
 // So many attempts say as much as the prior. A guess: five jobs of ten.
 constexpr double kPriorAttempts = 50;
 // A phase of fewer attempts has no median to speak of. A guess.
@@ -48,8 +48,9 @@ Stragglers CountStragglers(const Stage& stage) {
 }
 
 double StragglerChance::Of(const View& view) const {
-  const auto sum = [&](const char* a,
-      const char* b) { return static_cast<double>(view.Number(kOfAll, 0, a) + view.Number(kOfAll, 0, b)); };
+  const auto sum = [&](const char* a, const char* b) {
+    return static_cast<double>(view.Number(kOfAll, 0, a) + view.Number(kOfAll, 0, b));
+  };
   const double p = (sum(kSlow, kSlowBefore) + prior * kPriorAttempts) / (sum(kSeen, kSeenBefore) + kPriorAttempts);
   return std::clamp(p, 0.001, 0.9);
 }

@@ -12,8 +12,7 @@ namespace mr::sched {
 
 namespace {
 
-constexpr char kWait[] = "wait", kJob[] = "job", kStage[] = "stage", kSince[] = "since",
-               kOffer[] = "offer";
+constexpr char kWait[] = "wait", kJob[] = "job", kStage[] = "stage", kSince[] = "since", kOffer[] = "offer";
 constexpr std::array<size_t, 4> kGroupBegin{0, 1, 3, kNear};
 
 // In place of an instant: the candidate found no place in its fourth period.
@@ -55,8 +54,8 @@ double MismatchOf(const Job& job, uint32_t s, double threshold) {
 
 // Of the jobs of this queue that wait for slots of this kind and are not passed over. early: of those, too, that have
 // no task with all its inputs. Of many the first, which are those that the queue gives least so far.
-std::optional<StageId> MostBehind(const SlotOffer& offer, const State& state, const Queue& q,
-                                  SlotKind kind, const WaitRules& rules, bool early, const StageId* without, Rng& rng) {
+std::optional<StageId> MostBehind(const SlotOffer& offer, const State& state, const Queue& q, SlotKind kind,
+                                  const WaitRules& rules, bool early, const StageId* without, Rng& rng) {
   const Worker& worker = *state.FindWorker(offer.worker);
   std::optional<StageId> best;
   double most = 0;
@@ -95,15 +94,14 @@ std::optional<StageId> MostBehind(const SlotOffer& offer, const State& state, co
   return best;
 }
 
-void NoteChoice(const View& view, uint64_t fact, const StageId& id,
-                const std::vector<WorkerId>& near, Instant since, Plan* plan) {
+void NoteChoice(const View& view, uint64_t fact, const StageId& id, const std::vector<WorkerId>& near, Instant since,
+                Plan* plan) {
   plan->ForgetAll(kWait, fact);
   plan->Remember(kWait, fact, kJob, static_cast<int64_t>(FactId(id.job)));
   plan->Remember(kWait, fact, kStage, int64_t{id.stage});
   plan->Remember(kWait, fact, kSince, since.ns);
   plan->Remember(kWait, fact, kOffer, static_cast<int64_t>(view.state().offers()));
-  for (size_t i = 0; i < near.size(); ++i)
-    plan->Remember(kWait, fact, Near(i), static_cast<int64_t>(near[i].value));
+  for (size_t i = 0; i < near.size(); ++i) plan->Remember(kWait, fact, Near(i), static_cast<int64_t>(near[i].value));
 }
 
 // 1 to 3: the group that is served, 4: any worker.
@@ -114,13 +112,11 @@ int64_t PeriodOf(const Candidate& c, const View& view) {
 }
 
 bool LaunchHere(const SlotOffer& offer, const State& state, const StageId& id, bool early, Plan* plan) {
-  return LaunchOf(state, id, offer, &ChooseReady, plan) ||
-         (early && LaunchOf(state, id, offer, &ChooseEarly, plan));
+  return LaunchOf(state, id, offer, &ChooseReady, plan) || (early && LaunchOf(state, id, offer, &ChooseEarly, plan));
 }
 
 // The candidate's turn on this worker, if it is its turn.
-bool Serve(const SlotOffer& offer, const View& view, uint64_t fact, const Candidate& c, bool early,
-           Plan* plan) {
+bool Serve(const SlotOffer& offer, const View& view, uint64_t fact, const Candidate& c, bool early, Plan* plan) {
   const State& state = view.state();
   const int64_t turn = PeriodOf(c, view);
   if (turn < 4) {
@@ -128,8 +124,7 @@ bool Serve(const SlotOffer& offer, const View& view, uint64_t fact, const Candid
     for (size_t i = kGroupBegin[turn - 1]; i < kGroupBegin[turn]; ++i) {
       near = near || static_cast<uint64_t>(view.Number(kWait, fact, Near(i))) == offer.worker.value;
     }
-    if (!near || RunsReader(*state.FindJob(c.stage.job), *state.FindWorker(offer.worker)))
-      return false;
+    if (!near || RunsReader(*state.FindJob(c.stage.job), *state.FindWorker(offer.worker))) return false;
   }
   if (LaunchHere(offer, state, c.stage, early, plan)) {
     plan->ForgetAll(kWait, fact);

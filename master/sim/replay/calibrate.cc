@@ -29,8 +29,8 @@ std::string CalibrationToml(const HistoryModel& model) {
   for (const JobModel& job : e.jobs) {
     for (const StageModel& stage : job.stages) {
       std::vector<double> seconds;
-      const bool edges = std::any_of(stage.inputs.begin(), stage.inputs.end(),
-          [](const auto& in) { return in.is_edge; });
+      const bool edges =
+          std::any_of(stage.inputs.begin(), stage.inputs.end(), [](const auto& in) { return in.is_edge; });
       for (uint32_t t = 0; t < stage.tasks && t < stage.durations.size(); ++t) {
         seconds.push_back(stage.durations[t]);
         if (stage.task_bytes[t] < kLeastBytes) continue;
@@ -52,8 +52,8 @@ std::string CalibrationToml(const HistoryModel& model) {
                 "launch_delay = %.6g  # seconds\nreport_period = %.6g\n",
                 e.jobs.size(), map_cost.empty() ? standard.map_cost : MedianOf(map_cost), map_cost.size(),
                 map_cost.empty() ? ": the default" : "",
-                reduce_cost.empty() ? standard.reduce_cost : MedianOf(reduce_cost),
-                reduce_cost.size(), reduce_cost.empty() ? ": the default" : "", kMadToSigmaOfNormal * MedianOf(spread),
+                reduce_cost.empty() ? standard.reduce_cost : MedianOf(reduce_cost), reduce_cost.size(),
+                reduce_cost.empty() ? ": the default" : "", kMadToSigmaOfNormal * MedianOf(spread),
                 e.tasks.launch_delay.seconds(), e.tasks.report_period.seconds());
   std::string out = text;
   for (size_t w = 0; w < e.cluster.workers.size(); ++w) {

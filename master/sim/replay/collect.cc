@@ -15,17 +15,21 @@ void HistoryCollector::On(const sched::StampedEvent& event, const std::vector<sc
     document_.policies = e->policies;
     document_.seed = e->seed;
     // Of another release's part of the journal nothing is left in the state.
-    if (document_.lists.empty()) document_.lists = scheduler.state().config().lists;
-    else if (document_.lists.back().policies != e->policies) document_.lists.push_back({event.at, e->policies});
+    if (document_.lists.empty())
+      document_.lists = scheduler.state().config().lists;
+    else if (document_.lists.back().policies != e->policies)
+      document_.lists.push_back({event.at, e->policies});
   } else if (const auto* e = std::get_if<sched::QueueSet>(&event.event)) {
     auto& queues = document_.queues;
     const auto it = std::find_if(queues.begin(), queues.end(), [&](const auto& q) { return q.queue == e->queue; });
-    if (it == queues.end()) queues.push_back(*e);
-    else *it = *e;
+    if (it == queues.end())
+      queues.push_back(*e);
+    else
+      *it = *e;
   } else if (const auto* e = std::get_if<sched::WorkerRegistered>(&event.event)) {
     auto& workers = document_.workers;
     const bool lives = std::any_of(workers.begin(), workers.end(),
-        [&](const auto& w) { return w.id == e->worker && w.until.ns == 0; });
+                                   [&](const auto& w) { return w.id == e->worker && w.until.ns == 0; });
     if (!lives) workers.push_back({e->worker, e->rack, e->slots, event.at, {}});
   } else if (const auto* e = std::get_if<sched::WorkerLost>(&event.event)) {
     for (history::Worker& w : document_.workers) {
@@ -48,7 +52,7 @@ history::Document HistoryCollector::Take() {
   for (auto& [id, job] : jobs_) document_.jobs.push_back(std::move(job));
   jobs_.clear();
   std::stable_sort(document_.jobs.begin(), document_.jobs.end(),
-      [](const auto& a, const auto& b) { return a.submitted < b.submitted; });
+                   [](const auto& a, const auto& b) { return a.submitted < b.submitted; });
   return std::move(document_);
 }
 

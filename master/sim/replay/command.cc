@@ -41,7 +41,7 @@ Result<history::Document> LoadHistory(const std::string& source, std::optional<R
   }
   HistoryCollector collector;
   MR_ASSIGN_OR_RETURN(*replayed,
-      ReplayJournal(source, [&](const auto& event, const auto& decisions, const auto& scheduler) {
+                      ReplayJournal(source, [&](const auto& event, const auto& decisions, const auto& scheduler) {
                         collector.On(event, decisions, scheduler);
                       }));
   return collector.Take();
@@ -55,7 +55,7 @@ Status CheckWritable(const std::string& option, const std::string& path) {
     status = InvalidArgument(path + " is a directory");
   } else {
     const std::string trial = path + ".tmp";  // as WriteFileDurably
-    const bool there = PathExists(trial);  // not ours to remove
+    const bool there = PathExists(trial);     // not ours to remove
     status = OpenFile(trial, there ? O_WRONLY : O_WRONLY | O_CREAT | O_EXCL).status();
     if (status.ok() && !there) (void)unlink(trial.c_str());
   }

@@ -12,8 +12,9 @@ struct ReplayCommand {
   std::string journal;  // or a master's --data; of what-if also a history's file, "-" = standard input
   std::string form = "table", job, history_out, model_out;
   Change change;
-  bool wants_change() const { return !change.scheduler.empty() || change.workers > 0 || change.slots > 0 ||
-      !job.empty(); }
+  bool wants_change() const {
+    return !change.scheduler.empty() || change.workers > 0 || change.slots > 0 || !job.empty();
+  }
 };
 
 // Whether a file can be written there, before what takes minutes: kInvalidArgument, and what to do.

@@ -18,7 +18,7 @@ constexpr double kLeastProgress = .05;
 constexpr double kLeastSpread = .15;
 constexpr double kFew = 3;
 constexpr double kMadToSigma = 1.4826;  // of a normal distribution
-constexpr int kRounds = 4;  // of medians of stages and of workers, which need each other
+constexpr int kRounds = 4;              // of medians of stages and of workers, which need each other
 // As workers report: when an attempt moved by 5 %, at most each 20 ms and at least each second (design.md 4).
 constexpr double kReportStep = .05, kLeastPeriod = .02, kMostPeriod = 1;
 
@@ -50,8 +50,8 @@ double Median(std::vector<double> values) {
 // How long an attempt worked: from when it ran and all of its inputs were there.
 struct Time {
   double seconds = 0;
-  double copy = 0;   // of these, until it had its inputs, where it began after they were all there
-  double tail = 0;   // the same of one that had begun before
+  double copy = 0;  // of these, until it had its inputs, where it began after they were all there
+  double tail = 0;  // the same of one that had begun before
   bool whole = false;
 };
 
@@ -78,7 +78,7 @@ class Reader {
     const bool early = ready > a.started;
     const Instant begin = early && ready < ended ? ready : a.started;
     Time time{Between(begin, ended), 0, 0,
-        a.state == sched::AttemptState::kCommitted || a.state == sched::AttemptState::kDiscarded};
+              a.state == sched::AttemptState::kCommitted || a.state == sched::AttemptState::kDiscarded};
     if (a.inputs_done > begin && a.inputs_done <= ended && ready.ns > 0) {
       (early ? time.tail : time.copy) = Between(begin, a.inputs_done);
     }
@@ -275,7 +275,7 @@ Result<HistoryModel> ModelOf(const Document& document, std::optional<JobId> only
         Count(others, "jobs did not succeed or are not in the history: the slots that they took are not modelled"));
   }
   std::stable_sort(model.jobs.begin(), model.jobs.end(),
-      [](const auto* a, const auto* b) { return a->submitted < b->submitted; });
+                   [](const auto* a, const auto* b) { return a->submitted < b->submitted; });
   Instant begin = model.jobs[0]->submitted, end;
   for (const history::Job* job : model.jobs) end = std::max(end, job->ended);
 
@@ -376,7 +376,7 @@ Result<HistoryModel> ModelOf(const Document& document, std::optional<JobId> only
     if (list.from <= begin) {
       e.policies = list.policies;
     } else if (list.from <= end &&
-        list.policies != (e.list_changes.empty() ? e.policies : e.list_changes.back().policies)) {
+               list.policies != (e.list_changes.empty() ? e.policies : e.list_changes.back().policies)) {
       e.list_changes.push_back({Between(begin, list.from), list.policies});
     }
   }

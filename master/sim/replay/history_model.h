@@ -49,7 +49,7 @@ std::vector<double> EstimateSpeeds(const std::vector<SpeedSample>& samples, size
 class HistoryCollector {
  public:
   void On(const sched::StampedEvent& event, const std::vector<sched::Decision>& decisions,
-      const sched::Scheduler& scheduler);
+          const sched::Scheduler& scheduler);
   // Jobs that ended, by submission.
   history::Document Take();
 

@@ -180,8 +180,8 @@ class Replayer {
     for (const sched::Decision& d : *event.outcome) there.push_back(EncodeFields(d));
     if (here == there) return "";
     return "it recorded " + std::to_string(there.size()) +
-        " promises (commits, dropped copies, ends of jobs), the replay made " +
-           std::to_string(here.size()) + (here.size() == there.size() ? ", others" : "");
+           " promises (commits, dropped copies, ends of jobs), the replay made " + std::to_string(here.size()) +
+           (here.size() == there.size() ? ", others" : "");
   }
 
   Status Compare(const journal::Record& record, uint64_t offset, uint64_t recorded, const std::string& promises) {

@@ -40,24 +40,24 @@ struct Divergence {
 
 struct Replayed {
   Verdict verdict = Verdict::kEqual;
-  std::string directory;    // of the journal's files
-  uint64_t snapshot = 0;    // the replay began behind it; 0: at the first record
+  std::string directory;  // of the journal's files
+  uint64_t snapshot = 0;  // the replay began behind it; 0: at the first record
   uint64_t records = 0, events = 0;
-  uint64_t compared = 0;    // digests; equal ones but for the last of a kDiverged
-  uint64_t skipped = 0;     // events of other versions
+  uint64_t compared = 0;                    // digests; equal ones but for the last of a kDiverged
+  uint64_t skipped = 0;                     // events of other versions
   std::map<std::string, uint64_t> by_kind;  // events
   std::vector<uint32_t> versions;           // of the epochs read, in order, each once
   uint32_t epochs = 0;
   uint64_t jobs = 0, succeeded = 0, failed = 0, killed = 0;
-  uint64_t digest = 0;       // of the state at the end
+  uint64_t digest = 0;  // of the state at the end
   uint64_t cut_bytes = 0, cut_records = 0, cut_offset = 0;
-  std::string damage;        // of kDamaged
+  std::string damage;  // of kDamaged
   std::optional<Divergence> divergence;
 };
 
 // Called after each event that this build stepped.
-using OnStep = std::function<void(const sched::StampedEvent&, const std::vector<sched::Decision>&,
-                                  const sched::Scheduler&)>;
+using OnStep =
+    std::function<void(const sched::StampedEvent&, const std::vector<sched::Decision>&, const sched::Scheduler&)>;
 
 // path: a master's --data or the journal's directory in it. kNotFound where there is no journal;
 // kInvalidArgument for a file. What is wrong with the journal itself is a verdict.

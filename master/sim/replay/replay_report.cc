@@ -46,8 +46,8 @@ std::string Conclusion(const Replayed& r) {
       return "it ends with records of scheduler version " + Versions(r) + ", this build has version " +
              std::to_string(sched::kSchedulerVersion) + "; replay it with mrsim of the release that wrote it";
     case Verdict::kTorn:
-      return "equal up to an interrupted write at offset " + std::to_string(r.cut_offset) + " of the last file: " +
-             std::to_string(r.cut_bytes) + " bytes, " + std::to_string(r.cut_records) +
+      return "equal up to an interrupted write at offset " + std::to_string(r.cut_offset) +
+             " of the last file: " + std::to_string(r.cut_bytes) + " bytes, " + std::to_string(r.cut_records) +
              " whole records of which nobody was told; a master cuts them off when it starts";
     case Verdict::kDamaged: return "equal up to a damaged record: " + r.damage;
   }
@@ -80,8 +80,8 @@ int ExitOf(Verdict verdict) {
 
 std::string Table(const Replayed& r) {
   const auto n = [](uint64_t value) { return std::to_string(value); };
-  std::string out = "journal   " + r.directory +
-      (r.snapshot == 0 ? "" : ", behind the snapshot at record " + n(r.snapshot)) + "\n";
+  std::string out =
+      "journal   " + r.directory + (r.snapshot == 0 ? "" : ", behind the snapshot at record " + n(r.snapshot)) + "\n";
   out += "records   " + n(r.records) + ", of " + n(r.epochs) + " lives of the master" +
          (r.versions.empty() ? "" : ", scheduler version " + Versions(r)) + "\n";
   out += "jobs      " + n(r.jobs) + " submitted, " + n(r.succeeded) + " succeeded, " + n(r.failed) + " failed, " +
@@ -98,14 +98,14 @@ std::string Table(const Replayed& r) {
   if (!r.divergence) return out;
   const Divergence& d = *r.divergence;
   out += "  at record " + n(d.record) + " (offset " + n(d.offset) + " of its file), event " + n(d.event_number) + ": " +
-      d.event + "\n";
+         d.event + "\n";
   out += "  digest recorded " + Hex(d.recorded) + ", replayed " + Hex(d.replayed) + "\n";
   if (!d.detail.empty()) out += "  " + d.detail + "\n";
   if (!d.unchanged.empty()) {
     out += "  first to differ: " + Joined(d.unchanged) + ", which the event changed here and not there\n";
   } else if (!d.changed.empty()) {
     out += "  it differs in one of what the event changed here: " + Joined(d.changed) +
-        ", or in what it changed only there\n";
+           ", or in what it changed only there\n";
   }
   return out;
 }
@@ -117,9 +117,9 @@ std::string Json(const Replayed& r) {
   std::string out = "{\"version\":1,\"journal\":\"" + JsonEscape(r.directory) + "\",\"result\":\"" + Word(r.verdict) +
                     "\",\"message\":\"" + JsonEscape(Conclusion(r)) + "\",";
   out += field("snapshot", r.snapshot) + field("records", r.records) + field("epochs", r.epochs) +
-      field("events", r.events) +
-         field("compared", r.compared) + field("skipped", r.skipped) + field("jobs", r.jobs) +
-         field("succeeded", r.succeeded) + field("failed", r.failed) + field("killed", r.killed);
+         field("events", r.events) + field("compared", r.compared) + field("skipped", r.skipped) +
+         field("jobs", r.jobs) + field("succeeded", r.succeeded) + field("failed", r.failed) +
+         field("killed", r.killed);
   out += "\"scheduler_versions\":[" + Versions(r) + "],\"events_by_kind\":{";
   bool first = true;
   for (const auto& [kind, count] : r.by_kind) {
@@ -130,10 +130,9 @@ std::string Json(const Replayed& r) {
   if (r.divergence) {
     const Divergence& d = *r.divergence;
     out += "\"divergence\":{" + field("record", d.record) + field("offset", d.offset) +
-        field("event_number", d.event_number) +
-           "\"event\":\"" + JsonEscape(d.event) + "\",\"recorded\":\"" + Hex(d.recorded) + "\",\"replayed\":\"" +
-           Hex(d.replayed) + "\",\"detail\":\"" + JsonEscape(d.detail) + "\",\"changed\":" + JsonList(d.changed) +
-           ",\"unchanged_there\":" + JsonList(d.unchanged) + "},";
+           field("event_number", d.event_number) + "\"event\":\"" + JsonEscape(d.event) + "\",\"recorded\":\"" +
+           Hex(d.recorded) + "\",\"replayed\":\"" + Hex(d.replayed) + "\",\"detail\":\"" + JsonEscape(d.detail) +
+           "\",\"changed\":" + JsonList(d.changed) + ",\"unchanged_there\":" + JsonList(d.unchanged) + "},";
   }
   return out + "\"digest\":\"" + Hex(r.digest) + "\"}\n";
 }

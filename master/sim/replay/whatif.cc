@@ -39,12 +39,11 @@ __attribute__((format(printf, 2, 3))) void Print(std::string* out, const char* f
 }
 
 void JsonSpent(std::string* out, const char* name, const std::string& scheduler, uint32_t workers, uint32_t slots,
-    const Spent& s) {
+               const Spent& s) {
   Print(out, ",\"%s\":{\"scheduler\":\"", name);
   *out += JsonEscape(scheduler);
   Print(out, "\",\"workers\":%u,\"slots\":%u,\"useful_slot_s\":%.6f,\"wasted_slot_s\":%.6f,\"copies\":%llu}", workers,
-      slots, s.useful,
-        s.wasted, static_cast<unsigned long long>(s.copies));
+        slots, s.useful, s.wasted, static_cast<unsigned long long>(s.copies));
 }
 
 // Each list, and from when on, in seconds after the first submission.
@@ -116,12 +115,14 @@ std::string Table(const WhatIf& w) {
   out += "what if  " + w.then_scheduler;
   Print(&out, ", %u workers, %u slots\n\n", w.then_workers, w.then_slots);
   Print(&out, "%-14s %-16s %7s %11s %11s %8s %11s %8s\n", "JOB", "NAME", "TASKS", "HAPPENED s", "MODEL s", "ERROR",
-      "WHAT IF s", "CHANGE");
+        "WHAT IF s", "CHANGE");
   for (const WhatIf::Row& row : w.rows) {
     Print(&out, "%-14s %-16.40s %7u %11.3f %11.3f %+7.1f%% %11.3f ", Name(row.id).c_str(), row.name.c_str(), row.tasks,
           row.happened, row.model, 100 * row.error(), row.then);
-    if (row.tells()) Print(&out, "%+7.1f%%\n", 100 * row.change());
-    else out += "too short to tell\n";
+    if (row.tells())
+      Print(&out, "%+7.1f%%\n", 100 * row.change());
+    else
+      out += "too short to tell\n";
   }
   const auto spent = [&out](const char* name, const Spent& s) {
     Print(&out, "%-9s %12.1f %12.1f %8llu\n", name, s.useful, s.wasted, static_cast<unsigned long long>(s.copies));
@@ -144,7 +145,8 @@ std::string Json(const WhatIf& w) {
   for (const WhatIf::Row& row : w.rows) {
     if (&row != &w.rows[0]) out += ",";
     out += "{\"id\":\"" + Name(row.id) + "\",\"name\":\"" + JsonEscape(row.name) + "\"";
-    Print(&out, ",\"tasks\":%u,\"happened_s\":%.6f,\"model_s\":%.6f,\"error\":%.6f,\"whatif_s\":%.6f,\"change\":%.6f,"
+    Print(&out,
+          ",\"tasks\":%u,\"happened_s\":%.6f,\"model_s\":%.6f,\"error\":%.6f,\"whatif_s\":%.6f,\"change\":%.6f,"
           "\"tells\":%s}",
           row.tasks, row.happened, row.model, row.error(), row.then, row.change(), row.tells() ? "true" : "false");
   }

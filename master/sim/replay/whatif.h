@@ -31,9 +31,7 @@ struct WhatIf {
     double change() const { return model > 0 ? then / model - 1 : 0; }
     // The change is larger than what the model gets wrong of this job, and than kResolution. Where it is not, the
     // change says nothing.
-    bool tells() const {
-      return std::abs(then - model) > std::max(std::abs(happened - model), kResolution);
-    }
+    bool tells() const { return std::abs(then - model) > std::max(std::abs(happened - model), kResolution); }
   };
   std::vector<Row> rows;
   Spent happened, model, then;

@@ -28,8 +28,8 @@ bool DagName(std::string_view name, uint32_t* number, std::vector<uint32_t>* par
 struct AlibabaJob {
   JobModel model;
   size_t line = 0;
-  std::map<uint32_t, uint32_t> stage_of;            // number in the name -> stage
-  std::vector<std::vector<uint32_t>> parents;       // by stage, numbers
+  std::map<uint32_t, uint32_t> stage_of;       // number in the name -> stage
+  std::vector<std::vector<uint32_t>> parents;  // by stage, numbers
 };
 
 }  // namespace
@@ -43,7 +43,8 @@ Result<Trace> ParseAlibaba(const TraceText& file) {
     uint32_t tasks = 0;
     if (row.size() != 7 || !row.GetSeconds(0, &arrival) || !row.GetSeconds(3, &duration) || !row.Get(6, &tasks) ||
         tasks == 0 || tasks > kMaxTraceTasks) {
-      return row.Wrong("not a task of Alibaba's trace: arrival, job, task, duration, cpu, memory, instances, with "
+      return row.Wrong(
+          "not a task of Alibaba's trace: arrival, job, task, duration, cpu, memory, instances, with "
           "commas");
     }
     const auto [it, fresh] = jobs.try_emplace(row.Text(1));
@@ -68,7 +69,7 @@ Result<Trace> ParseAlibaba(const TraceText& file) {
       if (row[2][0] != 'M') stage.kind = sched::SlotKind::kReduce;
     } else if (row[2].substr(0, 5) != "task_") {
       return row.Wrong("'" + row.Text(2) +
-          "' names no task: a letter, its number, those it waits for (J3_1_2), or task_...");
+                       "' names no task: a letter, its number, those it waits for (J3_1_2), or task_...");
     }
     job.model.stages.push_back(std::move(stage));
     job.parents.push_back(std::move(parents));

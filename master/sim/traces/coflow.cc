@@ -13,9 +13,11 @@ Result<Trace> ParseCoflow(const TraceText& file) {
   while (row.Next()) {
     double ms = 0;
     uint32_t maps = 0, reduces = 0;
-    const auto wrong = [&](const std::string& what) { return row.Wrong(what +
-        "; a coflow is: id, arrival ms, mapper racks, their numbers, "
-                                                                       "reducer racks, rack:megabytes of each"); };
+    const auto wrong = [&](const std::string& what) {
+      return row.Wrong(what +
+                       "; a coflow is: id, arrival ms, mapper racks, their numbers, "
+                       "reducer racks, rack:megabytes of each");
+    };
     if (!row.GetSeconds(1, &ms) || !row.Get(2, &maps) || maps == 0 || maps > row.size()) {
       return wrong("it does not begin so");
     }

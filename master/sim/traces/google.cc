@@ -12,14 +12,15 @@ Result<Trace> ParseGoogle(const TraceText& file) {
     double submit = 0, mean = 0, sum = 0;
     uint32_t tasks = 0;
     if (!row.GetSeconds(0, &submit) || !row.Get(1, &tasks) || !row.GetSeconds(2, &mean) || tasks == 0) {
-      return row.Wrong("not a job of Google's trace: submit, tasks, mean, then a duration per task, separated by "
+      return row.Wrong(
+          "not a job of Google's trace: submit, tasks, mean, then a duration per task, separated by "
           "blanks");
     }
     size_t fields = row.size();
     while (fields > 3 && row[fields - 1].empty()) --fields;
     if (fields != size_t{tasks} + 3) {
       return row.Wrong("it says " + std::to_string(tasks) + " tasks and has " + std::to_string(fields - 3) +
-          " durations");
+                       " durations");
     }
     JobModel job = MapReduce(submit, "g" + std::to_string(trace.jobs.size()), tasks, 0, 0, 0, 0);
     for (uint32_t t = 0; t < tasks; ++t) {
@@ -30,7 +31,7 @@ Result<Trace> ParseGoogle(const TraceText& file) {
     }
     if (std::abs(sum / tasks - mean) > kMeanOff * (1 + mean)) {
       return row.Wrong("its durations have a mean of " + std::to_string(sum / tasks) + " s, not " +
-          std::to_string(mean));
+                       std::to_string(mean));
     }
     trace.jobs.push_back(std::move(job));
   }

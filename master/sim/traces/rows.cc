@@ -7,7 +7,7 @@ namespace mr::sim {
 Status SortJobs(const std::string& name, std::vector<JobModel>* jobs) {
   if (jobs->empty()) return InvalidArgument(name + ": no job in it");
   std::stable_sort(jobs->begin(), jobs->end(),
-      [](const JobModel& x, const JobModel& y) { return x.submit < y.submit; });
+                   [](const JobModel& x, const JobModel& y) { return x.submit < y.submit; });
   const double first = jobs->front().submit;
   for (JobModel& job : *jobs) job.submit -= first;
   return Status::Ok();
@@ -19,7 +19,7 @@ Status OrderStages(const std::string& where, std::vector<StageModel>* stages) {
   std::vector<uint32_t> order;
   const auto ready = [&](const StageModel& s) {
     return std::all_of(s.inputs.begin(), s.inputs.end(),
-        [&](const auto& in) { return !in.is_edge || place[in.upstream] != kNotYet; });
+                       [&](const auto& in) { return !in.is_edge || place[in.upstream] != kNotYet; });
   };
   while (order.size() < stages->size()) {
     const size_t before = order.size();

@@ -40,7 +40,9 @@ class Rows {
 
   // The whole of field i as a number that fits.
   template <class T>
-  bool Get(size_t i, T* value) const { return i < fields_.size() && Parse(fields_[i], value); }
+  bool Get(size_t i, T* value) const {
+    return i < fields_.size() && Parse(fields_[i], value);
+  }
   template <class T>
   static bool Parse(std::string_view field, T* value) {
     const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), *value);

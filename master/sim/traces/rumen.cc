@@ -10,8 +10,19 @@ namespace {
 
 constexpr size_t kJobColumns = 9, kAttemptColumns = 23;
 // Columns of the table of attempts.
-enum : size_t { kKind = 2, kResult = 4, kStart, kFinish, kShuffled = 9, kSorted, kRead, kWritten, kMapOutput = 16,
-    kShuffle = 18, kNodes = 22 };
+enum : size_t {
+  kKind = 2,
+  kResult = 4,
+  kStart,
+  kFinish,
+  kShuffled = 9,
+  kSorted,
+  kRead,
+  kWritten,
+  kMapOutput = 16,
+  kShuffle = 18,
+  kNodes = 22
+};
 
 struct RumenTask {
   std::optional<int64_t> finish;  // of the success that counts, ms
@@ -56,7 +67,8 @@ Status ReadJobs(const TraceText& file, std::map<std::string, RumenJob>* jobs, st
   for (Rows row(file, '\t'); row.Next();) {
     int64_t submit = 0;
     if (row.size() != kJobColumns || !row.Get(4, &submit) || submit < 0) {
-      return row.Wrong("not a job of Rumen: id, user, priority, outcome, submit, launch, finish ms, maps, reduces, "
+      return row.Wrong(
+          "not a job of Rumen: id, user, priority, outcome, submit, launch, finish ms, maps, reduces, "
           "with tabs");
     }
     const auto [it, fresh] = jobs->try_emplace(row.Text(0));
@@ -73,7 +85,7 @@ Status ReadAttempts(const TraceText& file, Nodes* nodes, std::map<std::string, R
     int64_t start = 0, finish = 0;
     if (row.size() != kAttemptColumns || !row.Get(kStart, &start) || !row.Get(kFinish, &finish)) {
       return row.Wrong("not an attempt of Rumen: " + std::to_string(kAttemptColumns) +
-          " columns with tabs, as its first line says");
+                       " columns with tabs, as its first line says");
     }
     const auto job = jobs->find(row.Text(0));
     if (job == jobs->end()) return row.Wrong("job " + row.Text(0) + " is not in the table of jobs");

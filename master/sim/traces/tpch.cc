@@ -20,7 +20,8 @@ Result<Trace> ParseTpch(const TraceText& tasks, const TraceText& edges, uint32_t
     uint32_t query = 0, number = 0, ran_on = 0, count = 0;
     if (row.size() != 6 || !row.Get(0, &query) || !row.Get(1, &number) || !row.Get(2, &ran_on) || !row.Get(4, &count) ||
         (row[3] != "fresh" && row[3] != "first" && row[3] != "rest")) {
-      return row.Wrong("not a wave of TPC-H: query, stage, executors, wave (fresh, first, rest), count, milliseconds, "
+      return row.Wrong(
+          "not a wave of TPC-H: query, stage, executors, wave (fresh, first, rest), count, milliseconds, "
           "with tabs");
     }
     numbers[ran_on] = true;
@@ -53,7 +54,7 @@ Result<Trace> ParseTpch(const TraceText& tasks, const TraceText& edges, uint32_t
     std::string known;
     for (const auto& [n, yes] : numbers) known += (known.empty() ? "" : ", ") + std::to_string(n);
     return InvalidArgument(tasks.name + ": nothing was recorded on " + std::to_string(executors) +
-        " executors; there are " + known);
+                           " executors; there are " + known);
   }
   Trace trace;
   std::map<uint32_t, Query> queries;

@@ -70,7 +70,7 @@ std::vector<StageModel> StagesOf(const std::vector<WfTask>& tasks) {
       for (const auto& [t, p] : parents) used.push_back(p);
       std::sort(used.begin(), used.end());
       const bool own = edges[upper] == members.size() && parents.size() == members.size() &&
-          stages[upper].tasks == members.size() &&
+                       stages[upper].tasks == members.size() &&
                        std::adjacent_find(used.begin(), used.end()) == used.end();
       if (own && !paired) {
         std::sort(members.begin(), members.end(),
@@ -103,9 +103,10 @@ Result<Trace> ParseWfInstances(const TraceText& file, const TraceText* runs) {
   for (Rows row(file, '\t'); row.Next();) {
     double seconds = 0;
     if (row.size() != 11 || !row.GetSeconds(3, &seconds)) {
-      return row.Wrong("not a task of WfInstances: run, id, category, run time s, machine, cores, bytes in, out, read, "
+      return row.Wrong(
+          "not a task of WfInstances: run, id, category, run time s, machine, cores, bytes in, out, read, "
           "written, "
-                       "parents, with tabs");
+          "parents, with tabs");
     }
     if (all.count(row.Text(0)) == 0) order.push_back(row.Text(0));
     WfRun& run = all[row.Text(0)];

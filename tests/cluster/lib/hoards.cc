@@ -27,7 +27,6 @@ void PlanHoard(const std::vector<std::string>& argv, mr::JobPlan& plan) {
 
 }  // namespace
 
-PACELINE_LIBRARY(
-    PACELINE_OPERATOR(Keyed, "hoard.key", MR_DETERMINISTIC)
-    PACELINE_OPERATOR(Hoard, "hoard.keep", MR_DETERMINISTIC)
-    PACELINE_JOB("hoard", "counts values by keeping them", PlanHoard))
+PACELINE_LIBRARY(PACELINE_OPERATOR(Keyed, "hoard.key", MR_DETERMINISTIC)
+                     PACELINE_OPERATOR(Hoard, "hoard.keep", MR_DETERMINISTIC)
+                         PACELINE_JOB("hoard", "counts values by keeping them", PlanHoard))

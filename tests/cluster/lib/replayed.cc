@@ -39,5 +39,5 @@ void Plan(const std::vector<std::string>& args, mr::JobPlan& plan) {
 }  // namespace
 
 PACELINE_LIBRARY(PACELINE_OPERATOR(Lines, "replayed.map", MR_DETERMINISTIC)
-                 PACELINE_OPERATOR(Sum, "replayed.reduce", MR_DETERMINISTIC)
-                 PACELINE_JOB("replayed", "counts lines", Plan))
+                     PACELINE_OPERATOR(Sum, "replayed.reduce", MR_DETERMINISTIC)
+                         PACELINE_JOB("replayed", "counts lines", Plan))

@@ -125,16 +125,15 @@ void PlanPatient(const std::vector<std::string>& argv, mr::JobPlan& plan) {
 }  // namespace
 
 PACELINE_LIBRARY(
-    PACELINE_OPERATOR(Parse, "rt.parse", MR_DETERMINISTIC)
-    PACELINE_OPERATOR(Total, "rt.total", MR_DETERMINISTIC)
-    PACELINE_OPERATOR(Unlucky, "rt.unlucky", MR_DETERMINISTIC)
-    PACELINE_OPERATOR(Refuses, "rt.refuses", MR_DETERMINISTIC)
-    PACELINE_OPERATOR(Lookup, "rt.lookup", MR_DETERMINISTIC)
-    PACELINE_OPERATOR(Sieve, "rt.sieve", MR_DETERMINISTIC)
-    PACELINE_OPERATOR(Patient, "rt.patient", MR_DETERMINISTIC | MR_REUSABLE)
-    PACELINE_JOB("numbers", "adds up the numbers of its lines", PlanNumbers)
-    PACELINE_JOB("refuses", "finds that it cannot be", PlanRefuses)
-    PACELINE_JOB("unlucky", "asks to be tried again\n  --times N", PlanUnlucky)
-    PACELINE_JOB("lookup", "each line with what the side file names says of it", PlanLookup)
-    PACELINE_JOB("sieve", "numbers, and what is none", PlanSieve)
-    PACELINE_JOB("patient", "computes until it is told to end\n  --file PATH", PlanPatient))
+    PACELINE_OPERATOR(Parse, "rt.parse", MR_DETERMINISTIC) PACELINE_OPERATOR(Total, "rt.total", MR_DETERMINISTIC)
+        PACELINE_OPERATOR(Unlucky, "rt.unlucky", MR_DETERMINISTIC)
+            PACELINE_OPERATOR(Refuses, "rt.refuses", MR_DETERMINISTIC) PACELINE_OPERATOR(Lookup, "rt.lookup",
+                                                                                         MR_DETERMINISTIC)
+                PACELINE_OPERATOR(Sieve, "rt.sieve", MR_DETERMINISTIC) PACELINE_OPERATOR(Patient, "rt.patient",
+                                                                                         MR_DETERMINISTIC | MR_REUSABLE)
+                    PACELINE_JOB("numbers", "adds up the numbers of its lines",
+                                 PlanNumbers) PACELINE_JOB("refuses", "finds that it cannot be", PlanRefuses)
+                        PACELINE_JOB("unlucky", "asks to be tried again\n  --times N", PlanUnlucky)
+                            PACELINE_JOB("lookup", "each line with what the side file names says of it",
+                                         PlanLookup) PACELINE_JOB("sieve", "numbers, and what is none", PlanSieve)
+                                PACELINE_JOB("patient", "computes until it is told to end\n  --file PATH", PlanPatient))

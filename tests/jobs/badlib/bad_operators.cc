@@ -160,22 +160,24 @@ void PlanItselfBad(const std::vector<std::string>& argv, mr::JobPlan&) {
 }  // namespace
 
 PACELINE_LIBRARY(
-    PACELINE_OPERATOR(Throws, "bad.throws", MR_DETERMINISTIC)
-    PACELINE_OPERATOR(ThrowsAtLine, "bad.throws_at_line", MR_DETERMINISTIC)
-    PACELINE_OPERATOR(ThrowsAtKey, "bad.throws_at_key", MR_DETERMINISTIC)
-    PACELINE_OPERATOR(EmitsLines, "bad.emits", MR_DETERMINISTIC)
-    PACELINE_OPERATOR(ThrowsAtGroup, "bad.throws_at_group", MR_DETERMINISTIC)
-    PACELINE_OPERATOR(ThrowsInt, "bad.throws_int", MR_DETERMINISTIC)
-    PACELINE_OPERATOR(Segfaults, "bad.segfaults", MR_DETERMINISTIC)
-    PACELINE_OPERATOR(Aborts, "bad.aborts", MR_DETERMINISTIC)
-    PACELINE_OPERATOR(Exits, "bad.exits", MR_DETERMINISTIC)
-    PACELINE_OPERATOR(Loops, "bad.loops", MR_DETERMINISTIC)
-    PACELINE_OPERATOR(Forks, "bad.forks", MR_DETERMINISTIC)
-    PACELINE_OPERATOR(FailsInOpen, "bad.open", MR_DETERMINISTIC)
-    PACELINE_OPERATOR(FailsInPrepare, "bad.prepare", MR_DETERMINISTIC)
-    PACELINE_OPERATOR(Closes, "bad.closes", MR_DETERMINISTIC)
-    PACELINE_OPERATOR(Leaks, "bad.leaks", MR_DETERMINISTIC)
-    PACELINE_OPERATOR(Prints, "bad.prints", MR_DETERMINISTIC)
-    PACELINE_OPERATOR(FailsTwice, "bad.twice", MR_DETERMINISTIC)
-    PACELINE_JOB("bad", "an operator that misbehaves\n  --how NAME", PlanBad)
-    PACELINE_JOB("bad_plan", "a plan that misbehaves\n  --how NAME", PlanItselfBad))
+    PACELINE_OPERATOR(Throws, "bad.throws", MR_DETERMINISTIC) PACELINE_OPERATOR(ThrowsAtLine, "bad.throws_at_line",
+                                                                                MR_DETERMINISTIC)
+        PACELINE_OPERATOR(ThrowsAtKey, "bad.throws_at_key", MR_DETERMINISTIC) PACELINE_OPERATOR(EmitsLines, "bad.emits",
+                                                                                                MR_DETERMINISTIC)
+            PACELINE_OPERATOR(ThrowsAtGroup, "bad.throws_at_group",
+                              MR_DETERMINISTIC) PACELINE_OPERATOR(ThrowsInt, "bad.throws_int", MR_DETERMINISTIC)
+                PACELINE_OPERATOR(Segfaults, "bad.segfaults", MR_DETERMINISTIC)
+                    PACELINE_OPERATOR(Aborts, "bad.aborts", MR_DETERMINISTIC) PACELINE_OPERATOR(Exits, "bad.exits",
+                                                                                                MR_DETERMINISTIC)
+                        PACELINE_OPERATOR(Loops, "bad.loops", MR_DETERMINISTIC) PACELINE_OPERATOR(Forks, "bad.forks",
+                                                                                                  MR_DETERMINISTIC)
+                            PACELINE_OPERATOR(FailsInOpen, "bad.open", MR_DETERMINISTIC)
+                                PACELINE_OPERATOR(FailsInPrepare, "bad.prepare", MR_DETERMINISTIC)
+                                    PACELINE_OPERATOR(Closes, "bad.closes", MR_DETERMINISTIC)
+                                        PACELINE_OPERATOR(Leaks, "bad.leaks", MR_DETERMINISTIC)
+                                            PACELINE_OPERATOR(Prints, "bad.prints", MR_DETERMINISTIC)
+                                                PACELINE_OPERATOR(FailsTwice, "bad.twice", MR_DETERMINISTIC)
+                                                    PACELINE_JOB("bad", "an operator that misbehaves\n  --how NAME",
+                                                                 PlanBad)
+                                                        PACELINE_JOB("bad_plan", "a plan that misbehaves\n  --how NAME",
+                                                                     PlanItselfBad))

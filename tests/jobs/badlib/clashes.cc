@@ -1,7 +1,8 @@
 // A good library but for a function of its own that is named as one of zlib's, and exported.
 #include "paceline/paceline.h"
 
-extern "C" __attribute__((visibility("default"))) unsigned long crc32(unsigned long, const unsigned char*, unsigned int) {
+extern "C" __attribute__((visibility("default"))) unsigned long crc32(unsigned long, const unsigned char*,
+                                                                      unsigned int) {
   return 1;
 }
 
@@ -19,4 +20,5 @@ void Plan(const std::vector<std::string>& args, mr::JobPlan& plan) {
 
 }  // namespace
 
-PACELINE_LIBRARY(PACELINE_OPERATOR(Upper, "clashes.map", MR_DETERMINISTIC) PACELINE_JOB("clashes", "copies lines", Plan))
+PACELINE_LIBRARY(PACELINE_OPERATOR(Upper, "clashes.map", MR_DETERMINISTIC)
+                     PACELINE_JOB("clashes", "copies lines", Plan))

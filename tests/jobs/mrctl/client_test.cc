@@ -36,8 +36,8 @@ class ClientTest : public testing::Test {
   }
   // The exit code of `mrctl submit sleep ...`.
   int Submit(const std::vector<std::string>& options) {
-    std::vector<std::string> argv = {MRCTL_PATH, "--master", master_.address(), "submit", "sleep", "--ms", "1",
-                                     "--output", "file://" + root_ + "/out", "--detach"};
+    std::vector<std::string> argv = {MRCTL_PATH, "--master", master_.address(),          "submit",  "sleep", "--ms",
+                                     "1",        "--output", "file://" + root_ + "/out", "--detach"};
     argv.insert(argv.end(), options.begin(), options.end());
     auto process = test::Process::Spawn(argv, {.stderr_path = root_ + "/stderr"});
     EXPECT_TRUE(process.ok()) << process.status().ToString();

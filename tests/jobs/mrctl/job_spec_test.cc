@@ -115,7 +115,9 @@ TEST(JobSpecTest, NoReducesAreRefusedWhereAStageReduces) {
   EXPECT_EQ(refused.code(), Code::kInvalidArgument);
   EXPECT_THAT(refused.message(), HasSubstr("--reduces 0: this job cannot be map-only"));
   EXPECT_TRUE(Built(R"({"plan": {"version": 1, "stages": [{"name": "a", "operator": "o", "inputs": [{"files": {}}],
-      "ports": [{"files": {}}]}]}, "operators": {"o": 0}})", options).status.ok());
+      "ports": [{"files": {}}]}]}, "operators": {"o": 0}})",
+                    options)
+                  .status.ok());
 }
 
 TEST(JobSpecTest, AJobOnTablesTakesCsvOnlyAlsoForFilesThatItsArgumentsName) {
@@ -171,7 +173,8 @@ TEST(JobSpecTest, OverridesFormatsAndChecksThem) {
 }
 
 TEST(PlanTest, HasNotesAndWhatItAskedFor) {
-  const auto plan = ParsePlan(R"({"plan": {"version": 1, "notes": ["why"], "stages": [{"name": "x", "operator": "o", "inputs": [], "ports": []}]},
+  const auto plan = ParsePlan(
+      R"({"plan": {"version": 1, "notes": ["why"], "stages": [{"name": "x", "operator": "o", "inputs": [], "ports": []}]},
       "wants_bytes": ["a", "b"]})");
   ASSERT_TRUE(plan.ok()) << plan.status().ToString();
   EXPECT_EQ(plan->notes, std::vector<std::string>{"why"});
@@ -185,7 +188,10 @@ TEST(PlanTest, RefusesWhatIsNoPlan) {
   EXPECT_FALSE(ParsePlan(R"({"plan": {"version": 2, "stages": []}})").ok());
   EXPECT_FALSE(ParsePlan(R"({"plan": {"version": 1, "stages": []}})").ok());
   EXPECT_THAT(ParsePlan(R"({"plan": {"version": 1, "stages": [{"name": "x", "operator": "o", "ports": [],
-      "inputs": [{"edge": {"kind": "broadcast", "from": "later"}}]}]}})").status().message(), HasSubstr("later"));
+      "inputs": [{"edge": {"kind": "broadcast", "from": "later"}}]}]}})")
+                  .status()
+                  .message(),
+              HasSubstr("later"));
 }
 
 TEST(CsvStagesTest, HaveNamesThatNoStepHas) {
@@ -263,7 +269,8 @@ TEST(UtilityTest, IsPointsOfRisingTimes) {
   const auto points = ParseUtility("0:1,30m:1,40m:-1.5");
   ASSERT_TRUE(points.ok());
   EXPECT_EQ(*points, (UtilityPoints{{0, 1}, {1'800'000, 1}, {2'400'000, -1.5}}));
-  for (const char* wrong : {"", "0:1", "0:1,5", "0:1,5:1", "0:1,5s:", "0:1,5s:x", "0:1,5s:nan", "5s:1,5s:0", "5s:1,1s:0", "0:1,,5s:1"}) {
+  for (const char* wrong :
+       {"", "0:1", "0:1,5", "0:1,5:1", "0:1,5s:", "0:1,5s:x", "0:1,5s:nan", "5s:1,5s:0", "5s:1,1s:0", "0:1,,5s:1"}) {
     EXPECT_EQ(ParseUtility(wrong).status().code(), Code::kInvalidArgument) << wrong;
   }
 }

@@ -31,8 +31,10 @@ std::string Mistakes(const std::string& toml) {
 
 TEST(JobStepsTest, AStepReadsTheOneBeforeWhereItSaysNothing) {
   SubmitOptions options;
-  const Status status = ApplyToml("input = 'in'\noutput = 'out'\n[[step]]\njob = 'grep'\nargs = ['-e', 'error']\n"
-                              "[[step]]\nname = 'words'\njob = 'wordcount'\nreduces = 3\n", &options);
+  const Status status = ApplyToml(
+      "input = 'in'\noutput = 'out'\n[[step]]\njob = 'grep'\nargs = ['-e', 'error']\n"
+      "[[step]]\nname = 'words'\njob = 'wordcount'\nreduces = 3\n",
+      &options);
   ASSERT_TRUE(status.ok()) << status.ToString();
   ASSERT_EQ(options.steps.size(), 2u);
   EXPECT_EQ(options.steps[0].name, "grep");
@@ -45,7 +47,8 @@ TEST(JobStepsTest, AStepReadsTheOneBeforeWhereItSaysNothing) {
 
 TEST(JobStepsTest, StepsOfJsonAreThoseOfToml) {
   SubmitOptions options;
-  const auto table = ParseJsonTable(R"({"step":[{"job":"grep","args":["x"],"input":["a"]},{"operator":"o","config":{"n":7},"edge":"group"}]})", "j");
+  const auto table = ParseJsonTable(
+      R"({"step":[{"job":"grep","args":["x"],"input":["a"]},{"operator":"o","config":{"n":7},"edge":"group"}]})", "j");
   ASSERT_TRUE(table.ok());
   ASSERT_TRUE(ApplyJobFile(*table, "j", &options).ok());
   ASSERT_EQ(options.steps.size(), 2u);
@@ -79,26 +82,31 @@ TEST(JobStepsTest, AllMistakesAreToldAtOnceWithTheirSteps) {
 
 TEST(JobStepsTest, AllInputsThatAreNotThereAreToldAtOnce) {
   SubmitOptions options;
-  ASSERT_TRUE(ApplyToml("input = ['a', 'b']\n[[step]]\njob = 'grep'\n[[step]]\njob = 'sort'\ninput = ['c', '@grep']\n", &options).ok());
+  ASSERT_TRUE(ApplyToml("input = ['a', 'b']\n[[step]]\njob = 'grep'\n[[step]]\njob = 'sort'\ninput = ['c', '@grep']\n",
+                        &options)
+                  .ok());
   options.local = 1;
   const Status missing = PrepareSubmit(options, Settings(), "/nowhere").status();
   EXPECT_EQ(missing.code(), Code::kNotFound);
-  EXPECT_EQ(missing.message(), "input /nowhere/a does not exist\n  input /nowhere/b does not exist\n"
-                               "  step 'sort': input /nowhere/c does not exist");
+  EXPECT_EQ(missing.message(),
+            "input /nowhere/a does not exist\n  input /nowhere/b does not exist\n"
+            "  step 'sort': input /nowhere/c does not exist");
   options.local = 0;
-  EXPECT_TRUE(PrepareSubmit(options, Settings(), "/nowhere").status().code() == Code::kInvalidArgument) << "--output is missing";
+  EXPECT_TRUE(PrepareSubmit(options, Settings(), "/nowhere").status().code() == Code::kInvalidArgument)
+      << "--output is missing";
 }
 
 TEST(JobStepsTest, AJobBesideStepsIsRefused) {
   EXPECT_THAT(Mistakes("job = 'sort'\n[[step]]\njob = 'grep'\n"), HasSubstr("beside [[step]] tables"));
   EXPECT_THAT(Mistakes("step = 'sort'\n"), HasSubstr("write [[step]]"));
-  EXPECT_THAT(Mistakes("[[step]]\njob = 'grep'\nargs = [1.5]\n"), HasSubstr("step 'grep': args (line 3) must be a string"));
+  EXPECT_THAT(Mistakes("[[step]]\njob = 'grep'\nargs = [1.5]\n"),
+              HasSubstr("step 'grep': args (line 3) must be a string"));
 }
 
 // ---- Chains --------------------------------------------------------------------------------------
 
 PlannedStep JobStepOf(const std::string& name, std::vector<std::string> inputs, bool map_only = false,
-                const std::string& written = "text") {
+                      const std::string& written = "text") {
   PlannedStep planned;
   planned.step.name = planned.step.job = name;
   planned.step.inputs_given = !inputs.empty();
@@ -188,7 +196,8 @@ TEST(ChainTest, OneStepMayBeReadByTwoStagesAndTwoSteps) {
   right.name = "right";
   right.inputs[0].input = 1;
   join.plan.stages.insert(join.plan.stages.begin() + 1, right);
-  const Plan plan = Chained({JobStepOf("grep", {"/logs"}, true), JobStepOf("a", {"@grep"}), JobStepOf("b", {"@grep"}), join});
+  const Plan plan =
+      Chained({JobStepOf("grep", {"/logs"}, true), JobStepOf("a", {"@grep"}), JobStepOf("b", {"@grep"}), join});
   ASSERT_EQ(plan.stages.size(), 8u);
   EXPECT_EQ(plan.stages[plan.stages[5].inputs[0].from].name, "a.reduce");
   EXPECT_EQ(plan.stages[plan.stages[6].inputs[0].from].name, "b.reduce");
@@ -211,10 +220,10 @@ TEST(ChainTest, OperatorsReadEachOtherByTheirEdges) {
 // Whichever of its readers comes last.
 TEST(ChainTest, APortIsSortedWhereOneOfItsReadersGroups) {
   for (const bool group_first : {true, false}) {
-    const Plan plan = Chained({OpStepOf("split", {"/in"}),
-                               OpStepOf("a", {"@split"}, {group_first ? "group" : "all_to_all"}),
-                               OpStepOf("b", {"@split"}, {group_first ? "all_to_all" : "group"}),
-                               OpStepOf("end", {"@a", "@b"}, {"many_to_one"})});
+    const Plan plan =
+        Chained({OpStepOf("split", {"/in"}), OpStepOf("a", {"@split"}, {group_first ? "group" : "all_to_all"}),
+                 OpStepOf("b", {"@split"}, {group_first ? "all_to_all" : "group"}),
+                 OpStepOf("end", {"@a", "@b"}, {"many_to_one"})});
     EXPECT_TRUE(plan.stages[0].ports[0].sorted);
     EXPECT_EQ(plan.stages[1].inputs[0].grouped, group_first);
     EXPECT_EQ(plan.stages[2].inputs[0].grouped, !group_first);
@@ -222,28 +231,37 @@ TEST(ChainTest, APortIsSortedWhereOneOfItsReadersGroups) {
 }
 
 TEST(ChainTest, WhatCannotBeChainedIsNamedWithItsStep) {
-  EXPECT_THAT(Faults({JobStepOf("a", {"/in"}), JobStepOf("b", {"/in"})}), HasSubstr("the steps 'a', 'b' are read by no other"));
-  EXPECT_THAT(Faults({JobStepOf("a", {"/in"}), JobStepOf("b", {"@a", "/in"})}), HasSubstr("step 'b': its stage 'map' reads a step and files as one input"));
-  EXPECT_THAT(Faults({JobStepOf("a", {"/in"}, true, "record"), JobStepOf("b", {"@a"})}), HasSubstr("step 'b': its stage 'map' reads files of format text, but step 'a' writes record"));
+  EXPECT_THAT(Faults({JobStepOf("a", {"/in"}), JobStepOf("b", {"/in"})}),
+              HasSubstr("the steps 'a', 'b' are read by no other"));
+  EXPECT_THAT(Faults({JobStepOf("a", {"/in"}), JobStepOf("b", {"@a", "/in"})}),
+              HasSubstr("step 'b': its stage 'map' reads a step and files as one input"));
+  EXPECT_THAT(Faults({JobStepOf("a", {"/in"}, true, "record"), JobStepOf("b", {"@a"})}),
+              HasSubstr("step 'b': its stage 'map' reads files of format text, but step 'a' writes record"));
   auto lines_only = JobStepOf("b", {"@a"});
   lines_only.step.format = "csv";
   lines_only.plan.stages[0].inputs[0].only_format = true;
-  EXPECT_THAT(Faults({JobStepOf("a", {"/in"}), lines_only}), HasSubstr("step 'b': its stage 'map' reads files of format text only, not csv"));
+  EXPECT_THAT(Faults({JobStepOf("a", {"/in"}), lines_only}),
+              HasSubstr("step 'b': its stage 'map' reads files of format text only, not csv"));
   auto named = JobStepOf("b", {});
   named.plan.stages[0].inputs[0].uris = {"@aa"};
-  EXPECT_THAT(Faults({JobStepOf("a", {"/in"}), named}), HasSubstr("step 'b': reads @aa, but no step has that name (did you mean 'a'?)"));
+  EXPECT_THAT(Faults({JobStepOf("a", {"/in"}), named}),
+              HasSubstr("step 'b': reads @aa, but no step has that name (did you mean 'a'?)"));
   auto numbered = JobStepOf("b", {"@a", "/unread"});
   numbered.plan.stages[0].inputs[0].input = 0;
   PlanStage other = numbered.plan.stages[0];
   numbered.plan.stages[0].inputs.push_back(other.inputs[0]);
   numbered.plan.stages[0].inputs[1].input = 2;
-  EXPECT_THAT(Faults({JobStepOf("a", {"/in"}), numbered}), HasSubstr("step 'b': its job reads 3 inputs, of which input gives 2"));
-  EXPECT_THAT(Faults({OpStepOf("split", {"/in"}), OpStepOf("count", {"@split:1"})}), HasSubstr("step 'split': nothing reads its port 0"));
+  EXPECT_THAT(Faults({JobStepOf("a", {"/in"}), numbered}),
+              HasSubstr("step 'b': its job reads 3 inputs, of which input gives 2"));
+  EXPECT_THAT(Faults({OpStepOf("split", {"/in"}), OpStepOf("count", {"@split:1"})}),
+              HasSubstr("step 'split': nothing reads its port 0"));
   EXPECT_THAT(Faults({JobStepOf("a", {"/in"}), JobStepOf("a.map", {"@a"}, true)}),
               HasSubstr("steps 'a' and 'a.map' would both have a stage 'a.map': give one of them another name"));
   EXPECT_EQ(Faults({JobStepOf("a", {"/in"}), JobStepOf("a.b", {"@a"}, true)}), "");
-  EXPECT_THAT(Faults({JobStepOf("a", {"/in"}), OpStepOf("b", {"@a"}, {"group"})}), HasSubstr("step 'b': cannot read @a by edge group"));
-  EXPECT_THAT(Faults({OpStepOf("s", {"/in"}), OpStepOf("x", {"@s"}, {"group"}), OpStepOf("y", {"@s", "@x"})}), HasSubstr("its port 0 is read by keys"));
+  EXPECT_THAT(Faults({JobStepOf("a", {"/in"}), OpStepOf("b", {"@a"}, {"group"})}),
+              HasSubstr("step 'b': cannot read @a by edge group"));
+  EXPECT_THAT(Faults({OpStepOf("s", {"/in"}), OpStepOf("x", {"@s"}, {"group"}), OpStepOf("y", {"@s", "@x"})}),
+              HasSubstr("its port 0 is read by keys"));
 }
 
 TEST(ChainTest, AMistakeThatTwoStagesMakeIsToldOnce) {

@@ -75,7 +75,8 @@ TEST(OptionsTest, OfAQueueOnlyWhatIsGivenIsSet) {
 }
 
 TEST(OptionsTest, WhatifTakesAJobAndWhatIsToBeOtherwise) {
-  const Command c = Parse({"whatif", "job_1_0002", "--scheduler", "fair,late(cap=0.2)", "--workers", "16", "--slots", "4"});
+  const Command c =
+      Parse({"whatif", "job_1_0002", "--scheduler", "fair,late(cap=0.2)", "--workers", "16", "--slots", "4"});
   EXPECT_EQ(c.verb, "whatif");
   EXPECT_THAT(c.args, ElementsAre("job_1_0002"));
   EXPECT_EQ(c.whatif.scheduler, "fair,late(cap=0.2)");
@@ -99,8 +100,10 @@ TEST(OptionsTest, ExplainIsSubmitThatStopsAtThePlan) {
 }
 
 TEST(JobFileTest, FillsInWhatTheCommandLineLeftOpen) {
-  auto table = ParseToml("job = 'sort'\nargs = ['--numeric']\noutput = '/file'\nreduces = 7\n"
-                         "input = ['a', 'b']\n[conf]\nsort_buffer = '4m'\n", "x.toml");
+  auto table = ParseToml(
+      "job = 'sort'\nargs = ['--numeric']\noutput = '/file'\nreduces = 7\n"
+      "input = ['a', 'b']\n[conf]\nsort_buffer = '4m'\n",
+      "x.toml");
   ASSERT_TRUE(table.ok()) << table.status().ToString();
   SubmitOptions options;
   options.job = "x.toml";
@@ -125,7 +128,8 @@ TEST(JobFileTest, HasSideFilesAndALimitOfBadRecords) {
 TEST(JobFileTest, MeansTheSameAsJsonAndAsToml) {
   SubmitOptions from_toml, from_json;
   ASSERT_TRUE(ApplyJobFile(*ParseToml("job='a'\noverwrite=true\ninput='i'\n", "t"), "t", &from_toml).ok());
-  ASSERT_TRUE(ApplyJobFile(*ParseJsonTable(R"({"job":"a","overwrite":true,"input":["i"]})", "j"), "j", &from_json).ok());
+  ASSERT_TRUE(
+      ApplyJobFile(*ParseJsonTable(R"({"job":"a","overwrite":true,"input":["i"]})", "j"), "j", &from_json).ok());
   EXPECT_EQ(from_toml.job, from_json.job);
   EXPECT_TRUE(from_toml.overwrite && from_json.overwrite);
   EXPECT_EQ(from_toml.inputs, from_json.inputs);

@@ -82,8 +82,13 @@ TEST(RenderTest, SaysOfADeadlineWhatIsLeftAndWhatItRestsOn) {
   JobStatus job = Job();
   EXPECT_THAT(RenderJob(job, OutputForm::kTable), Not(HasSubstr("deadline")));
   job.elapsed_us = 60'000'000;
-  job.deadline = DeadlineInfo{.deadline_us = 600'000'000, .steered = true, .predicted = true, .runs = 3,
-                              .guaranteed = 4, .held = 6, .scale = 2};
+  job.deadline = DeadlineInfo{.deadline_us = 600'000'000,
+                              .steered = true,
+                              .predicted = true,
+                              .runs = 3,
+                              .guaranteed = 4,
+                              .held = 6,
+                              .scale = 2};
   const std::string text = RenderJob(job, OutputForm::kTable);
   EXPECT_THAT(text, HasSubstr("deadline    10m00s after its submission, in 9m00s\n"));
   EXPECT_THAT(text, HasSubstr("predicted   of 3 earlier runs, with 2 times their input\n"));
@@ -115,7 +120,9 @@ TEST(RenderTest, ExplainsTimesBySlotsWithABarEach) {
   EXPECT_THAT(text, HasSubstr("sum    reduce  2      <= 64 MiB  -       -               -\n"));
   EXPECT_THAT(text, HasSubstr("1      8.0 s   9.0 s     ========================================\n"));
   EXPECT_THAT(text, HasSubstr("4      2.0 s   3.0 s     ========== in time\n"));
-  EXPECT_THAT(text, HasSubstr("deadline 5.0 s: needs 4 slots, 4 are not guaranteed to others; the earliest that can be is 3.6 s\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("deadline 5.0 s: needs 4 slots, 4 are not guaranteed to others; the earliest that can be is 3.6 s\n"));
   e.times.clear();
   e.basis = "too large";
   EXPECT_THAT(ExplainText(e, 0), HasSubstr("time: nothing can be predicted: too large\n"));
@@ -138,7 +145,8 @@ TEST(RenderTest, TellsOfCopiesWhereThereWereAny) {
   EXPECT_THAT(RenderJob(job, OutputForm::kJson),
               HasSubstr(R"("speculative":{"launched":3,"won":2,"wasted_slot_s":1.5})"));
   job.causes = {{"opportunistic", 2, 1, 500'000}};
-  EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("2 clones on idle slots launched, 1 won, 500 ms of their slot time"));
+  EXPECT_THAT(RenderJob(job, OutputForm::kTable),
+              HasSubstr("2 clones on idle slots launched, 1 won, 500 ms of their slot time"));
   job.causes.clear();
   EXPECT_THAT(RenderJob(job, OutputForm::kTable), Not(HasSubstr("slot time")));
 }
@@ -147,8 +155,17 @@ TEST(RenderTest, TellsOfClonesTheirReadsAndWarnings) {
   JobStatus job = Job();
   EXPECT_THAT(RenderJob(job, OutputForm::kTable), Not(HasSubstr("clones")));
   EXPECT_THAT(RenderJob(job, OutputForm::kJson), Not(HasSubstr("clones")));
-  job.clones = CloneStatus{.launched = 4, .won = 1, .killed = 2, .extra_us = 2'500'000, .exclusive = 6, .contended = 2,
-                           .rebound = 1, .omega_us = 2'000'000, .omega_known = true, .budget_used = 3, .budget = 40};
+  job.clones = CloneStatus{.launched = 4,
+                           .won = 1,
+                           .killed = 2,
+                           .extra_us = 2'500'000,
+                           .exclusive = 6,
+                           .contended = 2,
+                           .rebound = 1,
+                           .omega_us = 2'000'000,
+                           .omega_known = true,
+                           .budget_used = 3,
+                           .budget = 40};
   job.warnings = {"stage 'map' is not deterministic"};
   std::string text = RenderJob(job, OutputForm::kTable);
   EXPECT_THAT(text, HasSubstr("4 launched, 1 won, 2 killed; 2.5 s of slot time beside the attempts that committed; "
@@ -168,8 +185,9 @@ TEST(RenderTest, TellsOfClonesTheirReadsAndWarnings) {
   job.clones->lent_won = 2;
   job.clones->lent_killed = 3;
   job.clones->lent_extra_us = 1'500'000;
-  EXPECT_THAT(RenderJob(job, OutputForm::kTable),
-              HasSubstr("7 clones on idle slots launched, 2 won, 3 killed; 1.5 s of slot time beside the attempts that"));
+  EXPECT_THAT(
+      RenderJob(job, OutputForm::kTable),
+      HasSubstr("7 clones on idle slots launched, 2 won, 3 killed; 1.5 s of slot time beside the attempts that"));
   job.clones->lent_launched = 1;
   EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("1 clone on an idle slot launched, 2 won, "));
   job.clones->lent_launched = 7;
@@ -193,10 +211,12 @@ TEST(RenderTest, NamesHotKeys) {
   skew.partition = 3;
   skew.text = "key 'GB' has about 41 % of the 100 records";
   job.skew = {skew};
-  EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("skew        key 'GB' has about 41 % of the 100 records\n"));
-  EXPECT_THAT(RenderJob(job, OutputForm::kJson),
-              HasSubstr(R"("skew":[{"stage":"count","key":"GB","key_cut":false,"records":41,"bytes":410,"stage_records":100,)"
-                        R"("stage_bytes":1000,"partition":3,"partition_bytes":null,"median_bytes":null,"text":"key 'GB')"));
+  EXPECT_THAT(RenderJob(job, OutputForm::kTable),
+              HasSubstr("skew        key 'GB' has about 41 % of the 100 records\n"));
+  EXPECT_THAT(
+      RenderJob(job, OutputForm::kJson),
+      HasSubstr(R"("skew":[{"stage":"count","key":"GB","key_cut":false,"records":41,"bytes":410,"stage_records":100,)"
+                R"("stage_bytes":1000,"partition":3,"partition_bytes":null,"median_bytes":null,"text":"key 'GB')"));
   job.skew[0].partitions_known = true;
   job.skew[0].partition_bytes = 500;
   job.skew[0].median_bytes = 50;
@@ -224,8 +244,9 @@ TEST(RenderTest, ShowsQueuesAsATableAndAsJson) {
             "ID       WEIGHT  MIN  MAX  SLOTS  JOBS  WAITS\n"
             "default  1       0    -    5      2     yes\n"
             "night    2.5     1    7    0      0     no\n");
-  EXPECT_THAT(RenderQueues(queues, OutputForm::kJson),
-              HasSubstr(R"({"id":"night","weight":2.5,"min_share":1,"max_share":7,"jobs":0,"held_slots":0,"waits":false})"));
+  EXPECT_THAT(
+      RenderQueues(queues, OutputForm::kJson),
+      HasSubstr(R"({"id":"night","weight":2.5,"min_share":1,"max_share":7,"jobs":0,"held_slots":0,"waits":false})"));
 }
 
 TEST(RenderTest, ShowsOfAFileHowManyReplicasItHasOfThoseWanted) {
@@ -243,7 +264,8 @@ TEST(RenderTest, ShowsTheLastFailureOfAJobThatRuns) {
   EXPECT_THAT(RenderJob(job, OutputForm::kTable), Not(HasSubstr("failure")));
   job.last_failure = "attempt_x failed on w1: no space left";
   EXPECT_THAT(RenderJob(job, OutputForm::kTable), HasSubstr("failure     attempt_x failed on w1: no space left\n"));
-  EXPECT_THAT(RenderJob(job, OutputForm::kJson), HasSubstr(R"("last_failure":"attempt_x failed on w1: no space left")"));
+  EXPECT_THAT(RenderJob(job, OutputForm::kJson),
+              HasSubstr(R"("last_failure":"attempt_x failed on w1: no space left")"));
 }
 
 TEST(FailureTest, KeepsHintAndMessageApart) {
@@ -251,8 +273,9 @@ TEST(FailureTest, KeepsHintAndMessageApart) {
   EXPECT_EQ(failure.exit, kExitRejected);
   EXPECT_EQ(failure.message, "output exists");
   EXPECT_EQ(failure.hint, "say --overwrite");
-  EXPECT_EQ(FailureJson(failure),
-            "{\"version\":1,\"error\":{\"code\":\"rejected\",\"message\":\"output exists\",\"hint\":\"say --overwrite\"}}\n");
+  EXPECT_EQ(
+      FailureJson(failure),
+      "{\"version\":1,\"error\":{\"code\":\"rejected\",\"message\":\"output exists\",\"hint\":\"say --overwrite\"}}\n");
   EXPECT_EQ(FailureText(failure), "mrctl: output exists\n  say --overwrite\n");
 }
 
@@ -291,14 +314,16 @@ TEST(RenderTest, DrawsGuaranteedSlotsAndTheExpectedEnd) {
   job.elapsed_us = 55'000'000;
   job.steering = SteeringStatus{{{0, 0, 8, 8, 50, 60}, {20, .5, 4, 2, 30, 60}, {40, .9, 2, 1, 12, 60}}, 200};
   const std::string text = RenderJob(job, OutputForm::kTable);
-  EXPECT_THAT(text, HasSubstr("guaranteed slots, from 0.0 s to 40.0 s after the submit (most 8, now 0, 200 s of slot time)"));
+  EXPECT_THAT(text,
+              HasSubstr("guaranteed slots, from 0.0 s to 40.0 s after the submit (most 8, now 0, 200 s of slot time)"));
   EXPECT_THAT(text, HasSubstr("ended 5.0 s before its deadline\n"));
   // The top row of six is full for the 30 columns in which all eight slots are guaranteed, and empty behind.
   std::string top;
   for (int i = 0; i < 30; ++i) top += "█";
   EXPECT_THAT(text, HasSubstr("     8 " + top + " "));
   EXPECT_THAT(text, HasSubstr("    60 ---")) << "the deadline above the expected end";
-  EXPECT_THAT(RenderJob(job, OutputForm::kJson), HasSubstr(R"("steering":{"held_slot_s":200.0,"points":[{"at_s":0.0,)"));
+  EXPECT_THAT(RenderJob(job, OutputForm::kJson),
+              HasSubstr(R"("steering":{"held_slot_s":200.0,"points":[{"at_s":0.0,)"));
 }
 
 TEST(ProgressTest, SaysTheFirstFailureAtOnceAndLaterOnesNowAndThen) {

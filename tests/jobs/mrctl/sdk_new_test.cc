@@ -11,8 +11,8 @@ using ::testing::Not;
 
 TEST(SdkNewTest, ANameMustServeAsLibraryJobAndTarget) {
   for (const char* good : {"a", "word_stats", "k9"}) EXPECT_TRUE(CheckProjectName(good).ok()) << good;
-  for (const char* bad : {"", "Words", "9k", "a-b", "a b", "../x", "a/b", "_a", "a_", "a__b", "test", "install", "paceline",
-                          "abcdefghijklmnopqrstuvwxyzabcdefghijklmno"}) {
+  for (const char* bad : {"", "Words", "9k", "a-b", "a b", "../x", "a/b", "_a", "a_", "a__b", "test", "install",
+                          "paceline", "abcdefghijklmnopqrstuvwxyzabcdefghijklmno"}) {
     EXPECT_EQ(CheckProjectName(bad).code(), Code::kInvalidArgument) << bad;
   }
 }

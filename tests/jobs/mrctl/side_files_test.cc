@@ -17,12 +17,15 @@ class SideFilesTest : public testing::Test {
   SideFilesTest() {
     std::string name = (std::filesystem::temp_directory_path() / "side_files_test_XXXXXX").string();
     directory_ = mkdtemp(name.data());
-    for (const char* file : {"a", "b#c", "empty"}) std::ofstream(directory_ + "/" + file) << (file[0] == 'e' ? "" : file);
+    for (const char* file : {"a", "b#c", "empty"})
+      std::ofstream(directory_ + "/" + file) << (file[0] == 'e' ? "" : file);
     std::filesystem::create_directory(directory_ + "/d");
     std::ofstream(directory_ + "/d/a") << "other";
   }
   ~SideFilesTest() override { std::filesystem::remove_all(directory_); }
-  Result<std::vector<SideFile>> Parse(const std::vector<std::string>& words) { return ParseSideFiles(words, directory_); }
+  Result<std::vector<SideFile>> Parse(const std::vector<std::string>& words) {
+    return ParseSideFiles(words, directory_);
+  }
 
   std::string directory_;
 };

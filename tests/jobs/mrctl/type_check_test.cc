@@ -24,7 +24,8 @@ Plan PlanOf(const std::string& types) {
                 {"edge": {"kind": "all_to_all", "from": "read", "grouped": true}},
                 {"edge": {"kind": "broadcast", "from": "read"}}],
      "ports": [{"files": {"format": "text"}}]}]},
-    "operators": {"w": 1, "r": 1}, "types": )" + types + "}");
+    "operators": {"w": 1, "r": 1}, "types": )" +
+                              types + "}");
   EXPECT_TRUE(plan.ok()) << plan.status().message();
   return *plan;
 }
@@ -33,7 +34,8 @@ constexpr char kWriter[] = R"("w": {"inputs": [], "ports": [["str", "i64"]], "si
 
 std::string Reader(const std::string& left, const std::string& right, const std::string& side) {
   const auto pair = [](const std::string& value) { return "[\"str\", \"" + value + "\"]"; };
-  return "{" + std::string(kWriter) + ", \"r\": {\"inputs\": [" + pair(left) + ", " + pair(right) + "], \"side\": [" + pair(side) + "]}}";
+  return "{" + std::string(kWriter) + ", \"r\": {\"inputs\": [" + pair(left) + ", " + pair(right) + "], \"side\": [" +
+         pair(side) + "]}}";
 }
 
 TEST(TypeCheckTest, StagesThatAgreeAreTaken) {
@@ -42,11 +44,12 @@ TEST(TypeCheckTest, StagesThatAgreeAreTaken) {
 }
 
 TEST(TypeCheckTest, EachInputThatDisagreesIsNamedWithBothStagesAndTypes) {
-  EXPECT_THAT(TypeFaults(PlanOf(Reader("i32", "i64", "f64"))),
-              ElementsAre("stage 'read' writes (key str, value i64) to port 0, but stage 'both' takes (key str, value i32) "
-                          "from it as input 0: let both operators declare the same types",
-                          "stage 'read' writes (key str, value i64) to port 0, but stage 'both' takes (key str, value f64) "
-                          "from it as input 2: let both operators declare the same types"));
+  EXPECT_THAT(
+      TypeFaults(PlanOf(Reader("i32", "i64", "f64"))),
+      ElementsAre("stage 'read' writes (key str, value i64) to port 0, but stage 'both' takes (key str, value i32) "
+                  "from it as input 0: let both operators declare the same types",
+                  "stage 'read' writes (key str, value i64) to port 0, but stage 'both' takes (key str, value f64) "
+                  "from it as input 2: let both operators declare the same types"));
   EXPECT_EQ(CheckTypes(PlanOf(Reader("i64", "u8", "i64"))).code(), Code::kInvalidArgument);
 }
 
@@ -60,15 +63,18 @@ TEST(TypeCheckTest, OperatorsThatDeclareNothingAgreeWithAll) {
   EXPECT_THAT(TypeFaults(PlanOf("{" + std::string(kWriter) + "}")), IsEmpty());
 }
 
-PlannedStep Operator(const std::string& name, const std::string& types, const std::string& input, const std::string& edge) {
+PlannedStep Operator(const std::string& name, const std::string& types, const std::string& input,
+                     const std::string& edge) {
   PlannedStep planned;
   planned.step.name = name;
   planned.step.op = name;
   planned.step.inputs = {input};
   planned.step.inputs_given = true;
   if (!edge.empty()) planned.step.edges = {edge};
-  const auto plan = ParsePlan(R"({"plan": {"version": 1, "stages": [{"name": ")" + name + R"(", "operator": "o", "inputs": [], "ports": []}]},
-    "operators": {"o": 1}, "types": {"o": )" + types + "}}");
+  const auto plan = ParsePlan(R"({"plan": {"version": 1, "stages": [{"name": ")" + name +
+                              R"(", "operator": "o", "inputs": [], "ports": []}]},
+    "operators": {"o": 1}, "types": {"o": )" +
+                              types + "}}");
   EXPECT_TRUE(plan.ok()) << plan.status().message();
   planned.plan = *plan;
   return planned;
@@ -79,7 +85,8 @@ TEST(TypeCheckTest, StepsOfAJobFileAreComparedWhereOneReadsTheRecordsOfAnother) 
   const auto chained = [](const std::string& reads) {
     JobFileFaults faults;
     Plan plan = ChainPlans({Operator("one", R"({"ports": [["str", "i64"]]})", "/in", ""),
-                            Operator("two", R"({"inputs": [["str", ")" + reads + R"("]]})", "@one", "group")}, &faults);
+                            Operator("two", R"({"inputs": [["str", ")" + reads + R"("]]})", "@one", "group")},
+                           &faults);
     EXPECT_TRUE(faults.empty()) << faults.ToStatus("f").message();
     return TypeFaults(plan);
   };

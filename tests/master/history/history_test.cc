@@ -75,8 +75,8 @@ TEST(HistoryTest, EachCauseAndEachStateComesBack) {
       job.stages[0].tasks.emplace_back().attempts.push_back(a);
     }
   }
-  for (const sched::JobState state : {sched::JobState::kRunning, sched::JobState::kSucceeded, sched::JobState::kFailed,
-                                      sched::JobState::kKilled}) {
+  for (const sched::JobState state :
+       {sched::JobState::kRunning, sched::JobState::kSucceeded, sched::JobState::kFailed, sched::JobState::kKilled}) {
     job.state = state;
     document.jobs = {job};
     const auto read = Read(Write(document), "it");

@@ -21,8 +21,8 @@ class DirectoryTest : public testing::Test {
   DirectoryTest() {
     char path[] = "/tmp/directory_test.XXXXXX";
     directory_ = mkdtemp(path);
-    options_ = {.directory = directory_, .cluster_id = 7, .preallocate_bytes = 64 << 10,
-        .segment_bytes = kHeaderBytes + 1};
+    options_ = {
+        .directory = directory_, .cluster_id = 7, .preallocate_bytes = 64 << 10, .segment_bytes = kHeaderBytes + 1};
   }
   ~DirectoryTest() override { (void)RemoveTree(directory_); }
 

@@ -42,8 +42,7 @@ class FullDiskTest : public testing::Test {
   }
   // Fails what needs new space while error_ is not 0.
   int Refuse(const DiskCall& call) {
-    const bool grows =
-        call.kind == DiskCall::kAllocate || (call.kind == DiskCall::kOpen && !PathExists(call.path));
+    const bool grows = call.kind == DiskCall::kAllocate || (call.kind == DiskCall::kOpen && !PathExists(call.path));
     return grows && call.path.starts_with(directory_) ? error_.load() : 0;
   }
 

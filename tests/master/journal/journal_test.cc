@@ -31,9 +31,7 @@ class JournalTest : public testing::Test {
     });
   }
   std::string Bytes() { return ReadFile(directory_ + "/journal").value(); }
-  void SetBytes(const std::string& bytes) {
-    ASSERT_TRUE(WriteFileDurably(directory_ + "/journal", bytes).ok());
-  }
+  void SetBytes(const std::string& bytes) { ASSERT_TRUE(WriteFileDurably(directory_ + "/journal", bytes).ok()); }
   // Appends each text as a group of its own.
   void WriteGroups(const std::vector<std::string>& texts) {
     auto journal = Open();

@@ -31,7 +31,10 @@ class PowerCutTest : public testing::Test {
   ~PowerCutTest() override { (void)RemoveTree(base_); }
 
   Journal::Options OptionsOf(const std::string& root) const {
-    return {.directory = root + "/journal", .cluster_id = 7, .preallocate_bytes = 16 << 10, .segment_bytes = 12 << 10,
+    return {.directory = root + "/journal",
+            .cluster_id = 7,
+            .preallocate_bytes = 16 << 10,
+            .segment_bytes = 12 << 10,
             .witness = root + "/journal_witness"};
   }
   // Records are the numbers 1, 2, 3, ...; a snapshot says how many of them it stands for.
@@ -102,8 +105,7 @@ class PowerCutTest : public testing::Test {
         bool in_order = true;
         const auto journal = Journal::Open(OptionsOf(base_ + "/image"), Count(&count, &in_order));
         const uint64_t acknowledged = image.acknowledged.empty() ? 0 : *image.acknowledged.rbegin();
-        ASSERT_TRUE(journal.ok()) << "seed " << seed << ", after " << image.step << ": "
-                                  << journal.status().ToString();
+        ASSERT_TRUE(journal.ok()) << "seed " << seed << ", after " << image.step << ": " << journal.status().ToString();
         ASSERT_TRUE(in_order) << "seed " << seed << ", after " << image.step;
         ASSERT_GE(count, acknowledged) << "seed " << seed << ", after " << image.step;
         ++cuts;

@@ -27,8 +27,11 @@ class WitnessTest : public testing::Test {
   WitnessTest() {
     char path[] = "/tmp/witness_test.XXXXXX";
     root_ = mkdtemp(path);
-    options_ = {.directory = root_ + "/journal", .cluster_id = 7, .preallocate_bytes = 64 << 10,
-                .witness = root_ + "/journal_witness", .expected = true};
+    options_ = {.directory = root_ + "/journal",
+                .cluster_id = 7,
+                .preallocate_bytes = 64 << 10,
+                .witness = root_ + "/journal_witness",
+                .expected = true};
   }
   ~WitnessTest() override { (void)RemoveTree(root_); }
 
@@ -368,9 +371,8 @@ TEST_F(WitnessTest, AFailureToWriteOrSyncTheWitnessIsSaidUntilItSucceeds) {
   (*journal)->Start(1, nullptr);
   for (const auto kind : {test::DiskCall::kWrite, test::DiskCall::kSync}) {
     {
-      const test::OnDiskCall hook([&](const test::DiskCall& call) {
-        return call.kind == kind && call.path == options_.witness ? EIO : 0;
-      });
+      const test::OnDiskCall hook(
+          [&](const test::DiskCall& call) { return call.kind == kind && call.path == options_.witness ? EIO : 0; });
       (*journal)->WaitDurable((*journal)->Append(RecordClass::kHard, 1, "x"));
       while ((*journal)->witness_failure().empty()) std::this_thread::yield();
       EXPECT_THAT((*journal)->witness_failure(), testing::HasSubstr(options_.witness));

@@ -14,10 +14,11 @@ namespace {
 // half of the tasks that commit had clones, some of them on lent slots.
 TEST(ClonedCommitsTest, NoRecordIsLostOrDoubled) {
   // A budget without end.
-  const char* const lists[] = {"fair,dolly(floor=1000,admission=fcfs,p=0.7),delay_assignment(omega=20ms),"
-                               "opportunistic(fill=1)",
-                               "fifo,dolly(floor=1000,admission=fcfs,p=0.7,charge=extra),delay_assignment(omega=inf),"
-                               "opportunistic(attempts=3,fill=1),late(min_age=20ms)"};
+  const char* const lists[] = {
+      "fair,dolly(floor=1000,admission=fcfs,p=0.7),delay_assignment(omega=20ms),"
+      "opportunistic(fill=1)",
+      "fifo,dolly(floor=1000,admission=fcfs,p=0.7,charge=extra),delay_assignment(omega=inf),"
+      "opportunistic(attempts=3,fill=1),late(min_age=20ms)"};
   const uint64_t enough = test::Long() ? 1'000'000 : 4'000;
   uint64_t commits = 0, cloned = 0, lent = 0, lost = 0, seed = 9'000;
   for (; commits < enough; ++seed) {
@@ -40,8 +41,8 @@ TEST(ClonedCommitsTest, NoRecordIsLostOrDoubled) {
 class RandomOperator {
  public:
   explicit RandomOperator(uint64_t seed) : rng_(Rng::Stream(seed, "operator")) {
-    Send(ConfigChanged{"fair(slowstart=1),dolly(p=0.1,beta=1,tau=1),delay_assignment(omega=10s)", seed, kSchedulerVersion,
-                       Millis(100)});
+    Send(ConfigChanged{"fair(slowstart=1),dolly(p=0.1,beta=1,tau=1),delay_assignment(omega=10s)", seed,
+                       kSchedulerVersion, Millis(100)});
     for (uint32_t w = 1; w <= 8; ++w) Send(OneSlotWorker(w));
     Send(SmallMapReduceJob());
     Send(StagePlanned{{1, 1}, 0, 1, {{}, {}}, ""});

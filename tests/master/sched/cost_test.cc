@@ -164,14 +164,17 @@ TEST(LocalListsTest, SaysWhatIsPendingWhere) {
     lists.Set(task, on);
     for (const auto& [place, all] : tasks) {
       if (all.count(task) == 0) continue;
-      if (on) pending[place].insert(task);
-      else pending[place].erase(task);
+      if (on)
+        pending[place].insert(task);
+      else
+        pending[place].erase(task);
     }
     const auto place = static_cast<uint32_t>(rng.Below(40));
     const auto list = lists.Find(place);
     EXPECT_EQ(lists.CountPending(list), pending[place].size());
     std::set<uint32_t> seen;
-    for (uint32_t p = lists.NextPending(list, list.begin); p != sched::IndexSet::kNone; p = lists.NextPending(list, p + 1)) {
+    for (uint32_t p = lists.NextPending(list, list.begin); p != sched::IndexSet::kNone;
+         p = lists.NextPending(list, p + 1)) {
       seen.insert(lists.task(p));
     }
     ASSERT_EQ(seen, pending[place]);
@@ -194,7 +197,7 @@ TEST(LocalListsTest, FindsEachPlaceHoweverTheyAreSpread) {
     ASSERT_EQ(lists.places(), std::vector<uint32_t>(places.begin(), places.end()));
     const auto check = [&](uint32_t place) {
       const auto list = lists.Find(place);
-      ASSERT_EQ(list.begin < list.end, places.count(place) > 0) << place;
+      ASSERT_EQ(list.begin<list.end, places.count(place)> 0) << place;
       if (list.begin < list.end) {
         EXPECT_EQ(lists.places()[list.number], place);
       }

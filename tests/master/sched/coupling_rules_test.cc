@@ -18,8 +18,7 @@ TEST(FixedMathTest, ExpAndLogAgreeWithTheLibrarys) {
 }
 
 TEST(CouplingRulesTest, DeltaOfThePapersThreshold) {
-  const double deltas[][2] = {{1, .283}, {2, .487},  {3, .632},  {5, .811},
-                              {6, .865}, {15, .993}, {27, .9999}};
+  const double deltas[][2] = {{1, .283}, {2, .487}, {3, .632}, {5, .811}, {6, .865}, {15, .993}, {27, .9999}};
   for (const auto& [reduces, delta] : deltas)
     EXPECT_NEAR(CouplingDelta(static_cast<uint64_t>(reduces), 3), delta, .0005);
 }

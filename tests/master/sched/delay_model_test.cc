@@ -56,7 +56,9 @@ TEST(ReadEndsTest, TwoClonesReadAsInTheClosedForms) {
           const Times exclusive = {alone, alone + std::min(alone, gap)}, contended = {shared, omega + shared};
           const Times sequential = {alone, 2 * alone};
           ExpectTimes(ReadEnds({0, gap}, 2, alone, omega, Contention::Power(alpha, 2)),
-                      gap <= omega ? exclusive : omega >= alone ? sequential : contended,
+                      gap <= omega     ? exclusive
+                      : omega >= alone ? sequential
+                                       : contended,
                       "r/B " + std::to_string(alone) + " alpha " + std::to_string(alpha) + " omega " +
                           std::to_string(omega) + " gap " + std::to_string(gap));
         }

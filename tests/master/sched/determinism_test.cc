@@ -62,7 +62,10 @@ TEST(DeterminismTest, EqualHistoriesHaveEqualDigestsInTwoProcesses) {
 
 // Queues, waits and preemption on, and jobs that end all the same.
 constexpr const char* kSharing[] = {"fair(guarantee_timeout=0.1),jockey(period=0.5,hysteresis=1),delay(node=0.1)",
-                                    "fair,delay", "fair,coupling", "fair,coupling,delay(node=0.1)", "fair(reduces=greedy),coupling(clock=paper)",
+                                    "fair,delay",
+                                    "fair,coupling",
+                                    "fair,coupling,delay(node=0.1)",
+                                    "fair(reduces=greedy),coupling(clock=paper)",
                                     "fifo,blacklist(window=0.2,most=0.5)",
                                     "fair(reduces=greedy),delay(clock=paper)",
                                     "fair(min_share_timeout=0.1,fair_share_timeout=0.2),delay(node=0.1,rack=0.1)"};
@@ -146,7 +149,8 @@ TEST(RandomClusterTest, InvariantsHoldWithClonesOnIdleSlots) {
 // Replicas, outputs that are made a second time, reduces by racks; with speculation beside them.
 constexpr const char* kMantri[] = {
     "fair,mantri_placement(wait=20ms),mantri_replication(always=on),mantri_recompute",
-    "fifo,mantri_placement(wait=1s),mantri_recompute,mantri_replication(budget=1,bandwidth=1e9),late(min_age=20ms,slow_task=0.6)",
+    "fifo,mantri_placement(wait=1s),mantri_recompute,mantri_replication(budget=1,bandwidth=1e9),late(min_age=20ms,slow_"
+    "task=0.6)",
 };
 
 TEST(RandomClusterTest, InvariantsHoldWithReplicasAndRemakes) {

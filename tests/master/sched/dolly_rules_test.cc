@@ -27,7 +27,9 @@ TEST(DollyRulesTest, CloneCountIsTheSmallestThatSuffices) {
       for (const double epsilon : {.2, .05, 1e-4}) {
         const uint32_t c = CloneCount(p, n, epsilon);
         EXPECT_LE(TaskLevelStraggles(p, n, c), epsilon * (1 + 1e-9));
-        if (c > 1) { EXPECT_GT(TaskLevelStraggles(p, n, c - 1), epsilon); }
+        if (c > 1) {
+          EXPECT_GT(TaskLevelStraggles(p, n, c - 1), epsilon);
+        }
       }
     }
   }

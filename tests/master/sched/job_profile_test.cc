@@ -49,8 +49,7 @@ TEST(JobProfileTest, AStagesTimesAreThoseOfItsCommittedAttempts) {
   OneRun run;
   const Attempt first = run.Last(0, 0);
   run.Done(18, 0, 1, 7);
-  run.Send(19,
-           AttemptFailed{{{kJob, 0, 0}, first.number}, first.worker, first.incarnation, FailureKind::kUser, "no"});
+  run.Send(19, AttemptFailed{{{kJob, 0, 0}, first.number}, first.worker, first.incarnation, FailureKind::kUser, "no"});
   // The host's part: timers that are due.
   for (const Decision& d : std::vector<Decision>(run.out)) {
     if (const auto* wake = std::get_if<WakeAt>(&d)) run.Send(20, TimerDue{wake->policy, wake->id});

@@ -89,8 +89,7 @@ class JockeyTest : public testing::Test {
     const auto out = std::move(out_);
     out_.clear();
     for (const Decision& d : out) {
-      if (const auto* kill = std::get_if<Kill>(&d))
-        Send(AttemptKilled{kill->attempt, kill->worker, kill->incarnation});
+      if (const auto* kill = std::get_if<Kill>(&d)) Send(AttemptKilled{kill->attempt, kill->worker, kill->incarnation});
     }
   }
   uint32_t Kills() const {
@@ -99,8 +98,8 @@ class JockeyTest : public testing::Test {
   }
 
   size_t Allotted() const {
-    return static_cast<size_t>(std::count_if(out_.begin(), out_.end(),
-                                             [](const Decision& d) { return std::holds_alternative<SetShare>(d); }));
+    return static_cast<size_t>(
+        std::count_if(out_.begin(), out_.end(), [](const Decision& d) { return std::holds_alternative<SetShare>(d); }));
   }
 
   Scheduler scheduler_;
@@ -238,10 +237,8 @@ TEST_F(JockeyTest, PointsOfUtilityStandForADeadline) {
 TEST_F(JockeyTest, PointsThatCannotBeUsedAndDeadlinesBeyondReasonAreNone) {
   Submit(1, 10);
   const double none = std::numeric_limits<double>::quiet_NaN();
-  for (const auto& points : std::vector<std::vector<UtilityPoint>>{{{{}, none}, {Seconds(9), 1}},
-                                                                   {{Seconds(9), 1}, {Seconds(9), 0}},
-                                                                   {{Seconds(-1), 1}},
-                                                                   {{{INT64_MAX}, 1}}}) {
+  for (const auto& points : std::vector<std::vector<UtilityPoint>>{
+           {{{}, none}, {Seconds(9), 1}}, {{Seconds(9), 1}, {Seconds(9), 0}}, {{Seconds(-1), 1}}, {{{INT64_MAX}, 1}}}) {
     Send(ProfileLoaded{{1, 1}, Even(100, 1, 10), points});
     EXPECT_TRUE(J(1).utility.empty());
     EXPECT_EQ(J(1).share, 0u);
@@ -292,8 +289,7 @@ TEST_F(JockeyTest, WorkersThatComeBackBringTheGuaranteeWithinASecond) {
     for (const AttemptId& attempt : state().FindWorker({w})->attempts) back.running.push_back(attempt);
     Send(back);
   }
-  EXPECT_EQ(Admit(state(), Even(100, 1, 10), 30, "q", now_).available, 6u)
-      << "and nobody else is promised them before";
+  EXPECT_EQ(Admit(state(), Even(100, 1, 10), 30, "q", now_).available, 6u) << "and nobody else is promised them before";
   Pass(Seconds(1));
   EXPECT_EQ(J(1).share, 4u) << "1.2 * 9000 / 4 = 2700 <= 3420 - 1";
   const size_t steps = Allotted();

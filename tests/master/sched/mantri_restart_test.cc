@@ -338,8 +338,8 @@ TEST_F(MantriRestartTest, ChancesAndMeansAreThoseOfTheSamples) {
 
 TEST_F(MantriRestartTest, TheLastReportsCountNotTheWholeLife) {
   const AttemptId id = Start(0, 1, 20);
-  for (int i = 1; i <= 10; ++i) Read(id, 20 + i, static_cast<uint64_t>(i) * 5);         // 5 % a second
-  for (int i = 1; i <= 10; ++i) Read(id, 30 + i, 50 + static_cast<uint64_t>(i));        // then 1 %
+  for (int i = 1; i <= 10; ++i) Read(id, 20 + i, static_cast<uint64_t>(i) * 5);   // 5 % a second
+  for (int i = 1; i <= 10; ++i) Read(id, 30 + i, 50 + static_cast<uint64_t>(i));  // then 1 %
   const Attempt& a = *state_.FindAttempt(id);
   EXPECT_NEAR(*TimeLeft(a, Seconds2(40), 0), 40, 1e-6);
   EXPECT_NEAR(*TimeLeft(a, Seconds2(41), 0), 39, 1e-6);
@@ -352,7 +352,7 @@ TEST_F(MantriRestartTest, WrapUpAndLaunchesAreMeansOfFinishedOnes) {
   for (uint32_t i = 0; i < 4; ++i) {
     const AttemptId id = Start(10 + i, 10 + i, 0);
     state_.EditAttempt(id, [](Attempt& a) { a.started_at = Seconds2(2); });
-    Read(id, 6, 50);   // the other half takes until 10
+    Read(id, 6, 50);  // the other half takes until 10
     state_.Commit(id, {1, 1, {i, 1}}, Seconds2(10 + i));
   }
   const NewAttempt fresh(state_.Counted(stage()), false);

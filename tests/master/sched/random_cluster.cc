@@ -16,7 +16,10 @@ constexpr const char* kQueues[] = {"q1", "q2", "q3"};
 }  // namespace
 
 RandomCluster::RandomCluster(uint64_t seed, std::string policies, bool roomy)
-    : policies_(std::move(policies)), roomy_(roomy), rng_(Rng::Stream(seed, "cluster")), decisions_(std::variant_size_v<Decision>, 0) {
+    : policies_(std::move(policies)),
+      roomy_(roomy),
+      rng_(Rng::Stream(seed, "cluster")),
+      decisions_(std::variant_size_v<Decision>, 0) {
   for (uint32_t w = 1; w <= kWorkers; ++w) {
     Worker& worker = workers_[WorkerId{w}];
     worker.rack = kRacks[rng_.Below(3)];
@@ -100,7 +103,8 @@ void RandomCluster::Do(const Launch& d) {
     // What it was made beside may have been ended in this very step, for what waits.
     if (task.holding < 2 || spec.side_effects) Broken("a clone on an idle slot that is none");
     for (const auto& other : task.attempts) {
-      if (other.live() && other.number != d.attempt.number && other.worker == d.worker) Broken("two clones on one worker");
+      if (other.live() && other.number != d.attempt.number && other.worker == d.worker)
+        Broken("two clones on one worker");
     }
   }
   if (d.cause == Cause::kSpeculative) {
@@ -200,8 +204,10 @@ void RandomCluster::Do(const CommitJob& d) {
   for (uint32_t s = 0; s < job.tasks.size(); ++s) {
     if (!job.submitted.graph.stages[s].is_final) continue;
     for (uint32_t t = 0; t < job.tasks[s]; ++t) {
-      if (outputs_.count({d.job, s, t}) == 0) Broken("a job commits without one of its outputs");
-      else if (!Consistent({d.job, s, t})) Broken("a job commits an inconsistent cut");
+      if (outputs_.count({d.job, s, t}) == 0)
+        Broken("a job commits without one of its outputs");
+      else if (!Consistent({d.job, s, t}))
+        Broken("a job commits an inconsistent cut");
     }
   }
 }
@@ -212,7 +218,8 @@ void RandomCluster::EndAttempt(const AttemptId& id, WorkerId worker, Incarnation
   const auto it = w.attempts.find(id);
   if (it != w.attempts.end()) it->second.ending = true;
   // As a worker does that does not have it: it says at once that it has ended.
-  else if (scheduler_.state().unended().count(id.task) != 0) strangers_.push_back({id, worker, incarnation});
+  else if (scheduler_.state().unended().count(id.task) != 0)
+    strangers_.push_back({id, worker, incarnation});
 }
 
 void RandomCluster::Submit() {
@@ -223,7 +230,11 @@ void RandomCluster::Submit() {
   e.priority = static_cast<int32_t>(rng_.Below(3)) - 1;
   if (policies_ != "fifo") {
     static const std::vector<std::string> kLists[] = {
-        {}, {}, {"none"}, {"late(min_age=0s,cap=1)"}, {"dryad_speculation(done=0.5)", "hadoop_speculation(min_age=1s)"}};
+        {},
+        {},
+        {"none"},
+        {"late(min_age=0s,cap=1)"},
+        {"dryad_speculation(done=0.5)", "hadoop_speculation(min_age=1s)"}};
     e.queue = kQueues[rng_.Below(3)];
     if (!roomy_) e.policies = kLists[rng_.Below(std::size(kLists))];
   }
@@ -397,8 +408,8 @@ void RandomCluster::LoseCopy() {
 
 bool RandomCluster::DeliverTimers() {
   if (timers_.empty()) return false;
-  const auto it = std::min_element(timers_.begin(), timers_.end(),
-                                   [](const WakeAt& a, const WakeAt& b) { return a.at < b.at; });
+  const auto it =
+      std::min_element(timers_.begin(), timers_.end(), [](const WakeAt& a, const WakeAt& b) { return a.at < b.at; });
   const WakeAt timer = *it;
   timers_.erase(it);
   now_ = std::max(now_, timer.at);

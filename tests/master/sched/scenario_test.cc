@@ -10,12 +10,23 @@ namespace mr::sched {
 namespace {
 
 // Lists that a scenario without a `policies` line must hold under.
-constexpr const char* kLists[] = {
-    "fifo", "fair", "fair(reduces=greedy)", "fair,delay", "fair,blacklist", "fair,coupling",
-    "fair(reduces=greedy),coupling(clock=paper)",
-    "fifo,hadoop_speculation(min_age=1s)", "fifo,dryad_speculation(done=0.5)", "fifo,spark_speculation",
-    "fifo,late(min_age=1s)", "fifo,mantri_placement", "fifo,mantri_replication", "fifo,mantri_recompute",
-    "fair,mantri_restart", "fair,delay,mantri", "fair,opportunistic,late(min_age=1s)"};
+constexpr const char* kLists[] = {"fifo",
+                                  "fair",
+                                  "fair(reduces=greedy)",
+                                  "fair,delay",
+                                  "fair,blacklist",
+                                  "fair,coupling",
+                                  "fair(reduces=greedy),coupling(clock=paper)",
+                                  "fifo,hadoop_speculation(min_age=1s)",
+                                  "fifo,dryad_speculation(done=0.5)",
+                                  "fifo,spark_speculation",
+                                  "fifo,late(min_age=1s)",
+                                  "fifo,mantri_placement",
+                                  "fifo,mantri_replication",
+                                  "fifo,mantri_recompute",
+                                  "fair,mantri_restart",
+                                  "fair,delay,mantri",
+                                  "fair,opportunistic,late(min_age=1s)"};
 
 std::vector<std::string> Files() {
   std::vector<std::string> files;
@@ -61,7 +72,8 @@ TEST(PolicyScenarioTest, FailsUnderFifoAlone) {
 
 INSTANTIATE_TEST_SUITE_P(Files, ScenarioTest, testing::ValuesIn(Files()), [](const auto& info) {
   std::string name = std::filesystem::path(info.param).stem().string();
-  std::replace_if(name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
   return name;
 });
 
@@ -161,8 +173,7 @@ ensure launches j1/map/0 = COPIED
 }
 
 TEST(ScenarioRunnerTest, SaysWhichLineDidNotHold) {
-  const std::string text =
-      "\npolicies fifo\nworkers w1 slots=1\nat 0s submit j1 maps=1\nexpect launch j1/map/0 w2\n";
+  const std::string text = "\npolicies fifo\nworkers w1 slots=1\nat 0s submit j1 maps=1\nexpect launch j1/map/0 w2\n";
   EXPECT_THAT(Scenario("x.scn", "fifo").Run(text), testing::HasSubstr("x.scn:5: expected"));
 }
 

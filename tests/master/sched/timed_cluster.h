@@ -19,9 +19,9 @@ class TimedCluster {
   struct JobText {
     std::string queue;
     uint32_t maps = 1;
-    std::vector<WorkerId> prefer;   // of task i: element i modulo size; empty: none
-    double seconds = 1;             // of a task
-    bool exponential = false;       // with that mean
+    std::vector<WorkerId> prefer;  // of task i: element i modulo size; empty: none
+    double seconds = 1;            // of a task
+    bool exponential = false;      // with that mean
   };
 
   TimedCluster(uint64_t seed, const std::string& policies, Duration offer_period = Millis(100));

@@ -208,9 +208,8 @@ class AdmissionPinsTest : public AdmissionTest {
     Change([](const dfs::Namespace& ns, const dfs::Stamp& now) {
       return ns.PrepareCreate(now, "/in", false, 1, 0, "in");
     });
-    Change([](const dfs::Namespace& ns, const dfs::Stamp& now) {
-      return ns.PrepareComplete(now, ns.LeaseOf("in"), {});
-    });
+    Change(
+        [](const dfs::Namespace& ns, const dfs::Stamp& now) { return ns.PrepareComplete(now, ns.LeaseOf("in"), {}); });
     input_ = "dfs:///in";
   }
   void Change(const dfs::FsHost::PrepareFn& prepare) {

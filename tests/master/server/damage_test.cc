@@ -71,9 +71,7 @@ class DamageTest : public testing::Test {
     }
     return nullptr;
   }
-  FakeWorker& ReadingWorker() {
-    return reads_.held.contains(*Reader()) ? reads_ : holds_;
-  }
+  FakeWorker& ReadingWorker() { return reads_.held.contains(*Reader()) ? reads_ : holds_; }
   void Complain(const AttemptId& of, uint32_t generation, const FakeWorker& at, bool unreachable = false) {
     ReadingWorker().Complain(*Reader(), of, generation, {at.id}, at.incarnation(), unreachable);
   }

@@ -233,8 +233,7 @@ TEST_F(DeadlinesTest, ADeadlineThatIsSetIsTakenAndWarnedOfWhereItIsNotLikelyToBe
       warning(*first, 1'000'000),
       HasSubstr("the deadline of 16m40s after its submission is not likely to be met: what is left of its longest "
                 "chain of tasks alone takes about 25m00s; the earliest that can be is 31m"));
-  EXPECT_THAT(warning(*first, 1'700'000),
-              HasSubstr(": all 4 slots of the cluster are too few for it; the earliest "));
+  EXPECT_THAT(warning(*first, 1'700'000), HasSubstr(": all 4 slots of the cluster are too few for it; the earliest "));
   EXPECT_EQ(warning(*first, 0), "");
   EXPECT_EQ(warning(*first, kThreeSlotsMs), "");
   EXPECT_THAT(
@@ -252,8 +251,7 @@ TEST_F(DeadlinesTest, EachRowOfExplainSaysInTimeExactlyWhereASubmitWithSoManySlo
   std::set<bool> said;
   for (uint32_t slots = 1; slots <= 4; ++slots) {
     ASSERT_TRUE(client_->SetQueue("default", 0, -1, slots).ok());
-    for (const uint64_t seconds :
-         {100, 1500, 1799, 1800, 1850, 1894, 1895, 2999, 3100, 3157, 3158, 4799, 5052, 5053}) {
+    for (const uint64_t seconds : {100, 1500, 1799, 1800, 1850, 1894, 1895, 2999, 3100, 3157, 3158, 4799, 5052, 5053}) {
       auto request = client_->master().explainRequest();
       test::FillTwoStages(request.initSpec(), root_ + "/input", root_ + "/out", 2);
       request.getSpec().setDeadlineMs(seconds * 1000);

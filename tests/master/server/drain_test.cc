@@ -64,7 +64,8 @@ class DrainScheduledTest : public testing::Test {
   DrainReport Report(uint32_t w) {
     DrainReport report;
     report.draining = report.here = true;
-    AddScheduled(scheduler_.state(), {w}, [](const sched::Copy&) { return uint64_t{100}; }, &report);
+    AddScheduled(
+        scheduler_.state(), {w}, [](const sched::Copy&) { return uint64_t{100}; }, &report);
     return report;
   }
 

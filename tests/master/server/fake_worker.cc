@@ -191,10 +191,9 @@ void FakeWorker::OnCommand(rpc::Command::Reader command) {
     }
     case rpc::Command::REPLICATE_COPY: {
       const auto source = command.getReplicateCopy().getSource();
-      const AttemptId attempt{{rpc::FromWire(command.getReplicateCopy().getJob()),
-          command.getReplicateCopy().getStage(),
-                               source.getTask()},
-                              source.getAttempt()};
+      const AttemptId attempt{
+          {rpc::FromWire(command.getReplicateCopy().getJob()), command.getReplicateCopy().getStage(), source.getTask()},
+          source.getAttempt()};
       asked_to_copy.push_back(attempt);
       if (replicates) {
         copies_.insert(attempt);
@@ -416,11 +415,11 @@ void FakeWorker::SendGathered() {
       numbers.push_back(report.getNumber());
       reports.setWithCaveats(i, report);
     }
-    link_->tasks.add(request.send().then([this, numbers](
-                                             capnp::Response<rpc::MasterForWorker::ReportResults> response) {
-      for (unsigned i = 0; i < numbers.size(); ++i) OnReply(numbers[i], response.getReplies()[i]);
-      if (response.getBatch().getSequence() != 0) OnBatch(response.getBatch());
-    }));
+    link_->tasks.add(
+        request.send().then([this, numbers](capnp::Response<rpc::MasterForWorker::ReportResults> response) {
+          for (unsigned i = 0; i < numbers.size(); ++i) OnReply(numbers[i], response.getReplies()[i]);
+          if (response.getBatch().getSequence() != 0) OnBatch(response.getBatch());
+        }));
   }
 }
 
@@ -453,7 +452,7 @@ FakeClient::FakeClient(TestIo& io, uint16_t port) : io_(io) {
 }
 
 Result<JobId> FakeClient::Submit(const std::function<void(rpc::JobSpec::Builder)>& fill,
-    const std::string& submission) {
+                                 const std::string& submission) {
   auto request = master_->submitRequest();
   fill(request.initSpec());
   request.setSubmissionId(submission.c_str());
@@ -532,7 +531,7 @@ std::vector<std::string> FakeClient::Queues() {
   for (auto q : response.getQueues()) {
     char line[200];
     std::snprintf(line, sizeof line, "%s %g %u %u", q.getName().cStr(), q.getWeight(), q.getMinShare(),
-        q.getMaxShare());
+                  q.getMaxShare());
     lines.emplace_back(line);
   }
   return lines;

@@ -2,8 +2,8 @@
 // hello, real Cap'n Proto, real sockets on loopback; only the work itself is made up.
 #pragma once
 
-#include <gtest/gtest.h>
 #include <capnp/message.h>
+#include <gtest/gtest.h>
 #include <kj/async-io.h>
 
 #include <functional>
@@ -26,7 +26,9 @@ namespace mr::test {
 struct TestIo {
   kj::AsyncIoContext io = kj::setupAsyncIo();
   template <class T>
-  T Wait(kj::Promise<T> promise) { return promise.wait(io.waitScope); }
+  T Wait(kj::Promise<T> promise) {
+    return promise.wait(io.waitScope);
+  }
   // Runs the loop until `done`, at most `seconds`.
   bool Until(const std::function<bool()>& done, double seconds = 20);
 };
@@ -71,14 +73,14 @@ class FakeWorker {
   std::vector<Held> others;
   std::vector<uint64_t> blocks;
   uint32_t pages_before_break = 0;  // not 0: its next registration ends with a broken connection behind so many pages
-  size_t dropped = 0;         // of the inventory of its last registration
+  size_t dropped = 0;               // of the inventory of its last registration
   size_t deleted_blocks = 0, drop_commands = 0, removed_copies = 0;  // as it was told
-  uint32_t reduce_slots = 0;  // 0: as many as slots
-  uint32_t reports_given_up = 0;  // as it says when it registers
-  bool gathers = false;       // its reports of one batch of commands go in one call
+  uint32_t reduce_slots = 0;                                         // 0: as many as slots
+  uint32_t reports_given_up = 0;                                     // as it says when it registers
+  bool gathers = false;                      // its reports of one batch of commands go in one call
   std::string data_address = "127.0.0.1:1";  // as it says when it registers; nobody serves there
   bool leaving = false;                      // likewise
-  bool drained = false;  // as the master said last
+  bool drained = false;                      // as the master said last
 
   // Whether copies that it is asked to make are made, at once.
   bool replicates = false;
@@ -96,7 +98,7 @@ class FakeWorker {
   std::vector<AttemptId> launched;
   std::set<AttemptId> held;
   std::map<AttemptId, std::string> verdicts;
-  size_t later = 0;  // answers to reports that left the verdict for later
+  size_t later = 0;                      // answers to reports that left the verdict for later
   std::map<uint32_t, StageSeen> stages;  // by number
   std::vector<AttemptId> killed;
   std::vector<JobId> ended_jobs;
@@ -105,18 +107,18 @@ class FakeWorker {
     Digest128 content;
   };
   std::map<uint32_t, std::map<uint32_t, Copy>> directory;  // by stage and task
-  uint32_t loop_silent_ms = 0;  // as its beats say
+  uint32_t loop_silent_ms = 0;                             // as its beats say
   struct Durable {
     uint32_t epoch = 0;
     uint64_t life = 0, sequence = 0;
   };
-  Durable seen;     // as it says when it registers
-  Durable durable;  // as the last answer to a registration or a beat said
-  uint32_t id = 0, master_epoch = 0;  // as its registration was answered
-  bool known = true;          // what its last beat was told
-  bool refuses_calls = false;  // calls with commands fail; the connection lives
-  std::vector<uint32_t> upstream = {0};  // stages that those above them read, all of each
-  uint32_t inputs = 3;                   // tasks of each of these
+  Durable seen;                           // as it says when it registers
+  Durable durable;                        // as the last answer to a registration or a beat said
+  uint32_t id = 0, master_epoch = 0;      // as its registration was answered
+  bool known = true;                      // what its last beat was told
+  bool refuses_calls = false;             // calls with commands fail; the connection lives
+  std::vector<uint32_t> upstream = {0};   // stages that those above them read, all of each
+  uint32_t inputs = 3;                    // tasks of each of these
   std::vector<uint64_t> partition_bytes;  // of what it shuffles
 
  private:

@@ -29,8 +29,8 @@ TEST(FatPartitionsTest, ReadsTheOtherInputsAtMostAsOftenAsItPays) {
   const SizedInput left{0, true, {{0, 300, 1}, {0, 300, 1}, {0, 300, 1}, {0, 300, 1}}};
   const SizedInput right{1, false, {{0, 600, 1}}};
   const auto pieces = CutFatPartitions({left, right}, 3, 100, 100);
-  EXPECT_THAT(pieces, ElementsAre(Whole(0, 0), Piece{1, 1200, true, 0, 0, 2}, Piece{1, 1200, true, 0, 2, 4},
-                                  Whole(2, 5)));
+  EXPECT_THAT(pieces,
+              ElementsAre(Whole(0, 0), Piece{1, 1200, true, 0, 0, 2}, Piece{1, 1200, true, 0, 2, 4}, Whole(2, 5)));
 }
 
 TEST(FatPartitionsTest, CutsTheInputThatHasMoreOfThosePermitted) {

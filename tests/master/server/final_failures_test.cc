@@ -17,27 +17,22 @@ using testing::HasSubstr;
 class FinalFailuresTest : public test::MasterFixture {
  protected:
   auto Spec() {
-    return [this](rpc::JobSpec::Builder spec) {
-      test::FillTwoStages(spec, root_ + "/input", root_ + "/out", 1);
-    };
+    return [this](rpc::JobSpec::Builder spec) { test::FillTwoStages(spec, root_ + "/input", root_ + "/out", 1); };
   }
 };
 
 TEST_F(FinalFailuresTest, EndTheJobAtTheFirstOne) {
   FakeWorker worker(io_, "one");
   worker.fate = [](const AttemptId& a) {
-    return a.task.stage == 0 && a.task.task == 1 ? FakeWorker::Fate::kFinalFailure
-                                                 : FakeWorker::Fate::kDone;
+    return a.task.stage == 0 && a.task.task == 1 ? FakeWorker::Fate::kFinalFailure : FakeWorker::Fate::kDone;
   };
   ASSERT_TRUE(worker.Register(master_->port()).ok());
   FakeClient client(io_, master_->port());
   auto job = client.Submit(Spec());
   ASSERT_TRUE(job.ok());
   ASSERT_TRUE(client.UntilState(*job, rpc::JobState::FAILED));
-  EXPECT_THAT(
-      client.Job(*job).error,
-      HasSubstr(
-          "task 1 of stage 'count' failed 1 time, the last time as attempt_1_0001_0_m_000001_1"));
+  EXPECT_THAT(client.Job(*job).error,
+              HasSubstr("task 1 of stage 'count' failed 1 time, the last time as attempt_1_0001_0_m_000001_1"));
   for (const AttemptId& a : worker.launched) EXPECT_EQ(a.number, 1u) << "it was tried again";
 }
 
@@ -57,8 +52,7 @@ TEST_F(FinalFailuresTest, BadRecordsAboveTheLimitAreOne) {
   FakeClient client(io_, master_->port());
   auto job = client.Submit(Spec());
   ASSERT_TRUE(client.UntilState(*job, rpc::JobState::FAILED));
-  EXPECT_THAT(client.Job(*job).error,
-              HasSubstr("met 5 bad records together, and --max-bad-records is 0"));
+  EXPECT_THAT(client.Job(*job).error, HasSubstr("met 5 bad records together, and --max-bad-records is 0"));
 }
 
 TEST_F(FinalFailuresTest, BadRecordsOfWhatIsNotTheCommittedOutputAreNone) {

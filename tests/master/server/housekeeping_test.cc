@@ -1,8 +1,8 @@
 // What the master keeps is kept within bounds: staging, libraries, jobs. A master in this process.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <fcntl.h>
 
 #include <ctime>
 
@@ -69,12 +69,14 @@ TEST_F(HousekeepingTest, TheOldestLibrariesGoAndNoneThatAnUnfinishedJobNames) {
   const std::string used = Store('a', 9), side = Store('f', 8), old = Store('b', 5), newest = Store('c', 2);
   Start();
   FakeClient client(io_, master_->port());
-  ASSERT_TRUE(client.Submit([&](rpc::JobSpec::Builder spec) {
-    Spec("out", used)(spec);
-    auto file = spec.initFiles(1)[0];
-    file.setName("words");
-    file.setSha256(side);
-  }).ok());
+  ASSERT_TRUE(client
+                  .Submit([&](rpc::JobSpec::Builder spec) {
+                    Spec("out", used)(spec);
+                    auto file = spec.initFiles(1)[0];
+                    file.setName("words");
+                    file.setSha256(side);
+                  })
+                  .ok());
   options_.libraries = {300, Seconds(30 * 86400)};
   Start();
   ASSERT_TRUE(io_.Until([&] { return !Stored(old + ".so"); }));

@@ -78,7 +78,8 @@ TEST(JobTableTest, JobsInBriefKeepTheirTotalsThroughASnapshot) {
     finished.outputs = {{"part-r-00000", "", 7, 1, {}, {}}};
     const AttemptId attempt{{id, 1, 0}, 1};
     table.Fold({{}, sched::AttemptFinished{attempt, {}, 0, {}, {}, {}, {}}}, EncodeFields(finished),
-               {sched::Accept{attempt, {}, 0, true, {{attempt.task, 1}, 1, {}, 0}, {}, {}}, sched::CommitJob{id, {}}}, n);
+               {sched::Accept{attempt, {}, 0, true, {{attempt.task, 1}, 1, {}, 0}, {}, {}}, sched::CommitJob{id, {}}},
+               n);
     table.Settle(id);
     table.Shrink();
   };
@@ -140,7 +141,8 @@ TEST(JobTableTest, CopiesAskedForAndMadeAreKnownThroughASnapshotUntilTheirEnd) {
   EXPECT_TRUE(fold(sched::CopyMade{refused}, {sched::DropCopy{refused, {}}}).added.empty());
   EXPECT_EQ(table.FindCopy(refused), nullptr);
   EXPECT_TRUE(table.ReplicationsTo(kTwo).empty());
-  EXPECT_EQ(fold(sched::CopyLost{first[0], ""}, {sched::DropCopy{first[0], {}}}).removed, std::vector<sched::Copy>{first[0]});
+  EXPECT_EQ(fold(sched::CopyLost{first[0], ""}, {sched::DropCopy{first[0], {}}}).removed,
+            std::vector<sched::Copy>{first[0]});
   EXPECT_NE(table.FindCopy(made), nullptr);
   // A worker that is lost, and a job that has ended, are asked for nothing.
   fold(sched::WorkerLost{kTwo, 22, ""});
@@ -195,7 +197,8 @@ TEST(JobTableTest, ClonesAndWhatTheyWereToldAreCountedAndKnownThroughASnapshot) 
        {sched::Accept{maps[1], kTwo, 2, true, first, {}, {}}, bind(reduces[0], first, true)}, EncodeFields(made));
   fold(4, sched::AttemptFinished{maps[0], kOne, 1, {}, {}, {}, {}},
        {sched::Accept{maps[0], kOne, 1, false, second, {}, {}}, bind(reduces[1], second, false),
-        bind(reduces[1], second, false)}, EncodeFields(made));
+        bind(reduces[1], second, false)},
+       EncodeFields(made));
   fold(5, sched::WorkerLost{{9}, 9, ""}, {sched::DropCopy{second, {}}, bind(reduces[1], first, false)});
   FinishedExtra random = made;
   random.rows[1].content = {3, 3};
@@ -219,9 +222,8 @@ TEST(JobTableTest, ClonesAndWhatTheyWereToldAreCountedAndKnownThroughASnapshot) 
     EXPECT_EQ(job.reads.size(), 1u) << "of the reduce that lives";
     EXPECT_THAT(job.warnings.at(0),
                 testing::HasSubstr("two runs of task_1_0001_0_m_000000 did not give the same records, in partition 1"));
-    EXPECT_THAT(job.why.at({1, 0}).back().text,
-                testing::HasSubstr("it reads what attempt_1_0001_0_m_000000_2 made, "
-                                   "since the copy that it was told before is gone"));
+    EXPECT_THAT(job.why.at({1, 0}).back().text, testing::HasSubstr("it reads what attempt_1_0001_0_m_000000_2 made, "
+                                                                   "since the copy that it was told before is gone"));
   }
 }
 
@@ -315,9 +317,7 @@ TEST(JobTableTest, AUtilityThatAUserReplacedStaysReplaced) {
   for (const bool replaced : {false, true}) {
     JobTable table;
     const JobId id{1, 1};
-    const auto fold = [&](sched::Event event) {
-      table.Fold({{}, std::move(event)}, TwoStages(1, 2, 1, true), {}, 1);
-    };
+    const auto fold = [&](sched::Event event) { table.Fold({{}, std::move(event)}, TwoStages(1, 2, 1, true), {}, 1); };
     fold(sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}});
     if (replaced) fold(sched::JobSet{id, 0, Seconds(90)});
     fold(sched::JobSet{id, 0, {}});
@@ -335,7 +335,8 @@ TEST(JobTableTest, WhatNeverWasHasNoLinesOfWhy) {
     table.Fold({{}, std::move(event)}, TwoStages(1, 2, 1), decisions, 1);
   };
   const auto stopped = [&](const AttemptId& attempt) {
-    fold(sched::AttemptStarted{attempt, kOne, 11}, {sched::Kill{attempt, kOne, 11, {sched::ReasonCode::kStale, "", {}}}});
+    fold(sched::AttemptStarted{attempt, kOne, 11},
+         {sched::Kill{attempt, kOne, 11, {sched::ReasonCode::kStale, "", {}}}});
   };
   fold(sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}, {});
   fold(sched::StagePlanned{id, 0, 1, {{}, {}}, ""}, {});
@@ -464,8 +465,8 @@ TEST_F(FoldedJobTest, ACopyHasItsOwnTableBehindASnapshotToo) {
   Fold(sched::TimerDue{}, {Launched(2)});
   Commit(1, 1);
   const sched::Copy copy{{Map(2).task, 1}, 2, kWorker, 11};
-  Fold(sched::AttemptFinished{Map(2), kWorker, 11, {}, {}, {}, {}}, {sched::Accept{Map(2), kWorker, 11, false, copy, {}, {}}},
-       EncodeFields(FinishedExtra{3, {}, {}, {}, "", ""}));
+  Fold(sched::AttemptFinished{Map(2), kWorker, 11, {}, {}, {}, {}},
+       {sched::Accept{Map(2), kWorker, 11, false, copy, {}, {}}}, EncodeFields(FinishedExtra{3, {}, {}, {}, "", ""}));
   JobTable again;
   table_.Save([&](std::string part) { ASSERT_TRUE(again.RestorePart(part).ok()); });
   for (JobTable* each : {&table_, &again}) {
@@ -479,7 +480,8 @@ TEST(JobTableTest, TasksOfJobsInBriefMakeNoOtherJobBrief) {
   JobTable table(2000);
   const auto end = [&](uint32_t n, size_t tasks) {
     const JobId id{1, n};
-    table.Fold({{}, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}}, TwoStages(n, static_cast<uint32_t>(tasks), 1), {}, n);
+    table.Fold({{}, sched::JobSubmitted{id, "j", "", 0, {}, 0, {}, {}}}, TwoStages(n, static_cast<uint32_t>(tasks), 1),
+               {}, n);
     table.Fold({{}, sched::StagePlanned{id, 0, 1, std::vector<sched::TaskPlan>(tasks), ""}}, "", {}, n);
     table.Fold({{}, sched::JobKillAsked{id, ""}}, "", {sched::FailJob{id, true, "", {}}}, n);
     table.Settle(id);

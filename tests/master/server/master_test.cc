@@ -118,9 +118,8 @@ TEST_F(MasterTest, GivesTheSameJobForARepeatedSubmissionIdAndRefusesAnotherSpec)
 
 TEST_F(MasterTest, RefusesBadJobsWithTheReason) {
   FakeClient client(io_, port_);
-  const auto missing = client.Submit([this](rpc::JobSpec::Builder spec) {
-    test::FillTwoStages(spec, root_ + "/imput", root_ + "/out", 1);
-  });
+  const auto missing = client.Submit(
+      [this](rpc::JobSpec::Builder spec) { test::FillTwoStages(spec, root_ + "/imput", root_ + "/out", 1); });
   EXPECT_EQ(missing.status().code(), Code::kNotFound);
   EXPECT_THAT(missing.status().message(), testing::HasSubstr(root_ + "/input"));
   ASSERT_TRUE(MakeDirectories(root_ + "/out").ok());
@@ -146,8 +145,8 @@ TEST_F(MasterTest, RunsAgainWhatAKilledWorkerHeld) {
   ASSERT_TRUE(io_.Until([&] { return one.held.size() == 2; }));
   ASSERT_TRUE(two.Register(port_).ok());
   one.Disconnect();
-  ASSERT_TRUE(client.UntilState(*job, rpc::JobState::SUCCEEDED, 4))
-      << "a broken session is noticed at once\n" << Why(client, *job);
+  ASSERT_TRUE(client.UntilState(*job, rpc::JobState::SUCCEEDED, 4)) << "a broken session is noticed at once\n"
+                                                                    << Why(client, *job);
   EXPECT_EQ(Launches(two, 0), 3u);
 }
 
@@ -344,8 +343,10 @@ TEST_F(MasterTest, ReplaysItsJournalToTheLiveDigest) {
     }
   }
   worker.Disconnect();
-  ASSERT_TRUE(io_.Until([&] { return FakeClient(io_, port_).master().workersRequest().send().wait(
-                                         io_.io.waitScope).getWorkers()[0].getState() == "lost"; }));
+  ASSERT_TRUE(io_.Until([&] {
+    return FakeClient(io_, port_).master().workersRequest().send().wait(io_.io.waitScope).getWorkers()[0].getState() ==
+           "lost";
+  }));
   const uint64_t live = master_->StateDigest();
   master_ = nullptr;
   const auto replayed = ReplayedDigest(root_ + "/master");
@@ -381,7 +382,7 @@ TEST_F(MasterTest, SaysWhatFailsWhileAJobRunsAndFailsItWhereTheEnvironmentDoes) 
   const auto running = client.Job(*job);
   EXPECT_EQ(running.state, rpc::JobState::RUNNING);
   EXPECT_THAT(running.last_failure,
-      testing::MatchesRegex("attempt_1_0001_0_m_000001_[1-8] failed on w1: no space left on device"));
+              testing::MatchesRegex("attempt_1_0001_0_m_000001_[1-8] failed on w1: no space left on device"));
   sick = false;
   ASSERT_TRUE(client.UntilState(*job, rpc::JobState::SUCCEEDED)) << Why(client, *job);
   EXPECT_EQ(client.Job(*job).last_failure, "");
@@ -483,8 +484,8 @@ TEST_F(MasterTest, CountsTheLaunchesThatAWorkerRefuses) {
   EXPECT_THAT(client.Job(*job).last_failure, testing::HasSubstr("was not started by w1, as "));
   EXPECT_THAT(client.Why("w1").at(0), testing::ContainsRegex("it did not start [0-9]+ of the attempts"));
   EXPECT_THAT(client.Why("w1"),
-      testing::Contains(testing::ContainsRegex("^it gets nothing for another [0-9.]+ .*s, since it "
-                                                                         "did not start what it was given$")));
+              testing::Contains(testing::ContainsRegex("^it gets nothing for another [0-9.]+ .*s, since it "
+                                                       "did not start what it was given$")));
   EXPECT_THAT(client.Why("task_1_0001_0_m_000000"), testing::Contains(testing::HasSubstr("not started: no such luck")));
   worker.fate = [](const AttemptId&) { return FakeWorker::Fate::kDone; };
   ASSERT_TRUE(client.UntilState(*job, rpc::JobState::SUCCEEDED)) << Why(client, *job);

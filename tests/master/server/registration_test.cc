@@ -159,18 +159,16 @@ TEST_F(RegistrationTest, AReportBeyondItsBoundsFailsTheJobAndNotTheSession) {
   FakeClient client(io_, port_);
   for (const auto& [text, edit] : cases) {
     worker.edit = edit;
-    const auto job = client.Submit([&](rpc::JobSpec::Builder spec) {
-      test::FillTwoStages(spec, input, root_ + "/out", 1);
-    });
+    const auto job =
+        client.Submit([&](rpc::JobSpec::Builder spec) { test::FillTwoStages(spec, input, root_ + "/out", 1); });
     ASSERT_TRUE(job.ok()) << job.status().ToString();
     ASSERT_TRUE(client.UntilState(*job, rpc::JobState::FAILED)) << text;
     EXPECT_THAT(client.Job(*job).error, testing::HasSubstr(text));
     EXPECT_THAT(client.Why(Name(*job)), testing::Contains(testing::HasSubstr(text)));
   }
   worker.edit = [](const AttemptId&, rpc::Finished::Builder) {};
-  const auto job = client.Submit([&](rpc::JobSpec::Builder spec) {
-    test::FillTwoStages(spec, input, root_ + "/out", 1);
-  });
+  const auto job =
+      client.Submit([&](rpc::JobSpec::Builder spec) { test::FillTwoStages(spec, input, root_ + "/out", 1); });
   ASSERT_TRUE(job.ok()) << job.status().ToString();
   EXPECT_TRUE(client.UntilState(*job, rpc::JobState::SUCCEEDED)) << "the same session works on";
 }

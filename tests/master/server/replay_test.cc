@@ -123,9 +123,8 @@ TEST_F(ReplayTest, BeginsAtTheOldestSnapshot) {
 TEST_F(ReplayTest, ADivergenceIsFoundAtItsRecord) {
   WriteJournal(2);
   // Another scheduler would not have counted this failure: the attempt's event tells another story.
-  std::string directory = WithEvent<sched::AttemptFailed>([](sched::AttemptFailed* e, EventRecord*) {
-    e->kind = sched::FailureKind::kEnvironment;
-  });
+  std::string directory = WithEvent<sched::AttemptFailed>(
+      [](sched::AttemptFailed* e, EventRecord*) { e->kind = sched::FailureKind::kEnvironment; });
   auto replayed = sim::ReplayJournal(directory);
   ASSERT_TRUE(replayed.ok()) << replayed.status().ToString();
   EXPECT_EQ(replayed->verdict, sim::Verdict::kDiverged);
@@ -152,8 +151,8 @@ TEST_F(ReplayTest, ADivergenceIsFoundAtItsRecord) {
       << "a queue's number counts";
 
   // The state is the same, what was promised is not.
-  directory = WithEvent<sched::AttemptFinished>(
-      [](sched::AttemptFinished*, EventRecord* record) { record->outcome->clear(); });
+  directory =
+      WithEvent<sched::AttemptFinished>([](sched::AttemptFinished*, EventRecord* record) { record->outcome->clear(); });
   replayed = sim::ReplayJournal(directory);
   ASSERT_TRUE(replayed.ok() && replayed->divergence);
   EXPECT_THAT(replayed->divergence->detail, testing::HasSubstr("recorded 0 promises"));

@@ -10,8 +10,7 @@
 
 namespace mr::test {
 
-void RewriteJournal(const std::string& from, const std::string& to,
-                    const std::function<bool(StoredRecord*)>& change) {
+void RewriteJournal(const std::string& from, const std::string& to, const std::function<bool(StoredRecord*)>& change) {
   std::vector<StoredRecord> all;
   const auto fd = OpenFile(from, O_RDONLY);
   ASSERT_TRUE(fd.ok()) << fd.status().ToString();

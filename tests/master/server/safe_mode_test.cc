@@ -92,9 +92,8 @@ class SafeModeTest : public test::RestartsFixture {
     std::filesystem::copy(root_ + from, root_ + to, std::filesystem::copy_options::recursive);
   }
   Result<JobId> Submit(const std::string& output) {
-    return client_->Submit([&](rpc::JobSpec::Builder spec) {
-      test::FillTwoStages(spec, root_ + "/input", root_ + "/" + output, 1);
-    });
+    return client_->Submit(
+        [&](rpc::JobSpec::Builder spec) { test::FillTwoStages(spec, root_ + "/input", root_ + "/" + output, 1); });
   }
   struct Said {
     bool lost = false;

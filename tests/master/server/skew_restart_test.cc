@@ -97,15 +97,15 @@ TEST_P(SkewRestartTest, HotKeysAreNamedAsBeforeWhileTheJobRunsAndWhenItHasEnded)
   ASSERT_TRUE(worker_.Register(options_.port).ok());
   // Two of three maps commit.
   worker_.hold = [](const AttemptId& a) { return a.task.stage == 1 || a.task.task == 2; };
-  const auto job = client_->Submit([&](rpc::JobSpec::Builder spec) {
-    test::FillTwoStages(spec, root_ + "/input", root_ + "/out", 2);
-  });
+  const auto job = client_->Submit(
+      [&](rpc::JobSpec::Builder spec) { test::FillTwoStages(spec, root_ + "/input", root_ + "/out", 2); });
   ASSERT_TRUE(job.ok()) << job.status().ToString();
   const auto is = [&](const char* text) {
     return io_.Until([&] { return SkewOf(*job) == std::vector<std::string>{text}; });
   };
-  ASSERT_TRUE(is("key 'GB' has about 81 % of the 62,000 records seen from stage 'count' "
-                 "(partition 1: 60 MiB, 30 times the median)"))
+  ASSERT_TRUE(
+      is("key 'GB' has about 81 % of the 62,000 records seen from stage 'count' "
+         "(partition 1: 60 MiB, 30 times the median)"))
       << testing::PrintToString(SkewOf(*job));
   const auto two = SkewOf(*job);
   RestartMaster();
@@ -116,8 +116,9 @@ TEST_P(SkewRestartTest, HotKeysAreNamedAsBeforeWhileTheJobRunsAndWhenItHasEnded)
   ASSERT_TRUE(worker_.Register(options_.port).ok());
   worker_.hold = [](const AttemptId& a) { return a.task.stage == 1; };
   worker_.FinishHeld();
-  ASSERT_TRUE(is("key 'GB' has about 81 % of the 93,000 records from stage 'count' "
-                 "(partition 1: 90 MiB, 30 times the median)"))
+  ASSERT_TRUE(
+      is("key 'GB' has about 81 % of the 93,000 records from stage 'count' "
+         "(partition 1: 90 MiB, 30 times the median)"))
       << testing::PrintToString(SkewOf(*job));
   const auto three = SkewOf(*job);
   worker_.hold = [](const AttemptId&) { return false; };

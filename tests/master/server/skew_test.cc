@@ -32,14 +32,13 @@ HotKey KeyOf(const std::string& name, uint32_t partition, uint64_t mib) {
 
 class SkewTest : public testing::Test {
  protected:
-  bool Commit(uint32_t task, const std::vector<uint64_t>& mib, const std::vector<HotKey>& hot,
-              uint32_t stage = 0, const std::vector<uint32_t>& kib = {}) {
+  bool Commit(uint32_t task, const std::vector<uint64_t>& mib, const std::vector<HotKey>& hot, uint32_t stage = 0,
+              const std::vector<uint32_t>& kib = {}) {
     uint64_t all = 0;
     for (const uint64_t n : mib) all += n;
     const uint32_t partitions = static_cast<uint32_t>(mib.size());
-    return table_.Committed(
-        {kSkewed, stage, task}, PlanOf(partitions), all * 1000, all * kMiB,
-        partitions <= 64 ? OutputOf(mib) : FinishedExtra{partitions, {}, {}, {}, {}, {}}, kib, hot);
+    return table_.Committed({kSkewed, stage, task}, PlanOf(partitions), all * 1000, all * kMiB,
+                            partitions <= 64 ? OutputOf(mib) : FinishedExtra{partitions, {}, {}, {}, {}, {}}, kib, hot);
   }
   std::vector<std::string> Keys() {
     std::vector<std::string> keys;
@@ -104,8 +103,7 @@ TEST_F(SkewTest, OutputsOfManyPartitionsSayItInKibOrNotAtAll) {
   kib[77] = 41 << 10;
   Commit(0, std::vector<uint64_t>(100, 1), {KeyOf("GB", 77, 40)}, 1, kib);
   ASSERT_EQ(table_.Of(kSkewed).size(), 1u);
-  EXPECT_THAT(SkewText(table_.Of(kSkewed)[0], "left"),
-              HasSubstr("(partition 77: 41 MiB, 41 times the median)"));
+  EXPECT_THAT(SkewText(table_.Of(kSkewed)[0], "left"), HasSubstr("(partition 77: 41 MiB, 41 times the median)"));
   Commit(1, std::vector<uint64_t>(100, 1), {KeyOf("GB", 77, 40)}, 1, {});
   EXPECT_THAT(SkewText(table_.Of(kSkewed)[0], "left"), HasSubstr("(partition 77: at least 80 MiB)"))
       << "one did not say";
@@ -124,8 +122,7 @@ TEST_F(SkewTest, PortsAreLookedAtByThemselves) {
   key.port = 2;
   HotKey elsewhere = key;
   elsewhere.port = 1;  // whose partitions are 1 and 2
-  EXPECT_TRUE(table_.Committed({kSkewed, 0, 0}, plan, 0, 0, OutputOf({500, 100, 100, 10, 30}), {},
-                               {key, elsewhere}));
+  EXPECT_TRUE(table_.Committed({kSkewed, 0, 0}, plan, 0, 0, OutputOf({500, 100, 100, 10, 30}), {}, {key, elsewhere}));
   const std::vector<Skew> found = table_.Of(kSkewed);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].key.port, 2u);
@@ -139,8 +136,7 @@ TEST(SkewTextTest, AnyBytesOfAKeyAreWrittenInALine) {
   Skew skew;
   skew.key = {0, 0, 1, "a'\n\xff", false, 10, 10};
   skew.stage_records = skew.stage_bytes = 20;
-  EXPECT_THAT(SkewText(skew, "s"),
-              HasSubstr("key 'a\\'\\n\\xff' has about 50 % of the 20 records from"));
+  EXPECT_THAT(SkewText(skew, "s"), HasSubstr("key 'a\\'\\n\\xff' has about 50 % of the 20 records from"));
   skew.key.prefix = "Z\xc3\xbc";
   skew.key.cut = true;
   EXPECT_THAT(SkewText(skew, "s"), HasSubstr("key 'Z\xc3\xbc...'")) << "whole";
@@ -157,10 +153,9 @@ TEST(SkewTextTest, FewLargeRecordsAreToldByTheirBytes) {
   skew.stage_bytes = 1000 * kMiB;
   skew.partition_bytes = 600 * kMiB;
   skew.partitions_known = true;
-  EXPECT_EQ(
-      SkewText(skew, "s"),
-      "key 'big' has about 0.3 % of the 1,000 records and 50 % of the 1000 MiB from stage 's' "
-      "(partition 0: 600 MiB, most others have nothing)");
+  EXPECT_EQ(SkewText(skew, "s"),
+            "key 'big' has about 0.3 % of the 1,000 records and 50 % of the 1000 MiB from stage 's' "
+            "(partition 0: 600 MiB, most others have nothing)");
   skew.median_bytes = 6 * kMiB;
   EXPECT_THAT(SkewText(skew, "s"), HasSubstr("600 MiB, 100 times the median)"));
 }

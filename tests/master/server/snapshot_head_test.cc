@@ -53,8 +53,7 @@ class SnapshotHeadTest : public testing::Test {
                                             [](const journal::Record&, uint64_t) { return Status::Ok(); });
       ASSERT_TRUE(journal.ok()) << journal.status().ToString();
       (*journal)->Start((*journal)->recovery().end.epoch + epochs_on, nullptr);
-      (*journal)->WaitDurable(
-          (*journal)->Append(journal::RecordClass::kHard, static_cast<uint8_t>(kind), payload));
+      (*journal)->WaitDurable((*journal)->Append(journal::RecordClass::kHard, static_cast<uint8_t>(kind), payload));
     }
     const Status taken = TakeSnapshot({.directory = root_}, journal::ListFiles(directory)->segments.back().after);
     ASSERT_TRUE(taken.ok()) << taken.ToString();
@@ -91,8 +90,7 @@ TEST_F(SnapshotHeadTest, AnOperatorsTrustEndsTheDistrustAlsoOverRestarts) {
   ASSERT_NO_FATAL_FAILURE(Start());
   Register({});
   trusted("after a restart");
-  ASSERT_NO_FATAL_FAILURE(
-      StartBehindASnapshot(RecordKind::kWorker, EncodeFields(WorkerNamed{"more", WorkerId{9}})));
+  ASSERT_NO_FATAL_FAILURE(StartBehindASnapshot(RecordKind::kWorker, EncodeFields(WorkerNamed{"more", WorkerId{9}})));
   Register({});
   trusted("behind a snapshot");
 }
@@ -108,8 +106,7 @@ TEST_F(SnapshotHeadTest, ALossThatNobodyHasAcceptedIsOneBehindASnapshotToo) {
 TEST_F(SnapshotHeadTest, AnEpochOfAnotherChainIsNoticedBehindASnapshotToo) {
   Durable seen = brain_->DurableNow();
   ASSERT_NE(seen.epoch, 0u);
-  ASSERT_NO_FATAL_FAILURE(
-      StartBehindASnapshot(RecordKind::kWorker, EncodeFields(WorkerNamed{"more", WorkerId{9}})));
+  ASSERT_NO_FATAL_FAILURE(StartBehindASnapshot(RecordKind::kWorker, EncodeFields(WorkerNamed{"more", WorkerId{9}})));
   ASSERT_GT(brain_->DurableNow().epoch, seen.epoch);
   Register(seen);
   EXPECT_FALSE(brain_->InLossMode()) << "of this chain";

@@ -46,9 +46,8 @@ class SnapshotTest : public testing::Test {
     master_ = nullptr;
   }
   JobId Submit(const std::string& output) {
-    auto job = client_->Submit([&](rpc::JobSpec::Builder spec) {
-      test::FillTwoStages(spec, root_ + "/input", root_ + "/" + output, 2);
-    });
+    auto job = client_->Submit(
+        [&](rpc::JobSpec::Builder spec) { test::FillTwoStages(spec, root_ + "/input", root_ + "/" + output, 2); });
     EXPECT_TRUE(job.ok()) << job.status().ToString();
     return job.ok() ? *job : JobId{};
   }
@@ -73,8 +72,7 @@ class SnapshotTest : public testing::Test {
     std::vector<std::string> lines;
     for (auto job : response.getJobs()) {
       std::string line = Name(rpc::FromWire(job.getId())) + " " + std::to_string(static_cast<int>(job.getState())) +
-          " " +
-                         job.getError().cStr() + " " + std::to_string(job.getOutputBytes()) + " " +
+                         " " + job.getError().cStr() + " " + std::to_string(job.getOutputBytes()) + " " +
                          std::to_string(job.getOutputParts()) + " " + std::to_string(job.getSubmittedUnixMs());
       for (auto stage : job.getStages()) {
         line += " " + std::to_string(stage.getDone()) + "/" + std::to_string(stage.getTasks());
@@ -474,8 +472,8 @@ TEST_F(UpgradeTest, BuildsMayTakeOverFromEachOtherAgainAndAgain) {
   ASSERT_TRUE(StartMaster().ok());
   ASSERT_TRUE(worker.Register(options_.port).ok());
   const JobId held = HoldAJob(worker, "held");
-  for (const uint32_t version : {kOtherVersion, sched::kSchedulerVersion, kOtherVersion, kOtherVersion,
-                                 sched::kSchedulerVersion}) {
+  for (const uint32_t version :
+       {kOtherVersion, sched::kSchedulerVersion, kOtherVersion, kOtherVersion, sched::kSchedulerVersion}) {
     StopMaster();
     options_.scheduler_version = version;
     const Status started = StartMaster();
@@ -490,7 +488,8 @@ TEST_F(UpgradeTest, BuildsMayTakeOverFromEachOtherAgainAndAgain) {
   EXPECT_EQ(std::set<AttemptId>(worker.launched.begin(), worker.launched.end()).size(), worker.launched.size())
       << "an attempt's number came twice";
   EXPECT_EQ(std::count_if(worker.launched.begin(), worker.launched.end(),
-      [](const AttemptId& a) { return a.task.stage == 0; }), 3);
+                          [](const AttemptId& a) { return a.task.stage == 0; }),
+            3);
 }
 
 // A crash may come behind any record of a journal that three builds wrote, and a snapshot behind any
@@ -538,8 +537,8 @@ TEST_F(UpgradeTest, EveryPlaceInAJournalIsOneToBeginAt) {
       ASSERT_TRUE(started.ok()) << place << ", life " << life << ": " << started.status().ToString();
       ASSERT_TRUE(io_.Until([&] { return !journal::ListFiles(saved + "/journal")->snapshots.empty(); }));
       if (place < committed_at) continue;
-      EXPECT_THAT(FakeClient(io_, (*started)->port()).Job(held).done, testing::ElementsAre(3, 0)) << place << " "
-          << life;
+      EXPECT_THAT(FakeClient(io_, (*started)->port()).Job(held).done, testing::ElementsAre(3, 0))
+          << place << " " << life;
     }
     const Replayed after(saved);
     ASSERT_TRUE(after.status.ok()) << place << ": " << after.status.ToString();
@@ -559,7 +558,7 @@ TEST_F(UpgradeTest, ATakeOverThatWasInterruptedIsBegunAgain) {
   const JobId held = HoldAJob(worker, "held");
   StopMaster();
   CloseSegment(journal::RecordClass::kHard, RecordKind::kEpoch,
-      EncodeFields(EpochStarted{2, sched::kSchedulerVersion, 0}));
+               EncodeFields(EpochStarted{2, sched::kSchedulerVersion, 0}));
   options_.scheduler_version = sched::kSchedulerVersion;
   const Status started = StartMaster();
   ASSERT_TRUE(started.ok()) << started.ToString();

@@ -85,9 +85,7 @@ TEST(SpecTest, FatPartitionsAreSharedWhereNoOtherEdgeFixesTheTasksOfAReader) {
   });
   ASSERT_TRUE(spec.ok()) << spec.status().ToString();
   EXPECT_FALSE(spec->stages[1].splits());
-  spec = ReadShared([](auto s) {
-    s.getStages()[1].getInputs()[0].getEdge().setKind(rpc::EdgeKind::MANY_TO_ONE);
-  });
+  spec = ReadShared([](auto s) { s.getStages()[1].getInputs()[0].getEdge().setKind(rpc::EdgeKind::MANY_TO_ONE); });
   EXPECT_EQ(spec.status().code(), Code::kInvalidArgument);
   EXPECT_THAT(spec.status().message(), HasSubstr("only partitions of an all-to-all edge can be split"));
 }
@@ -120,13 +118,14 @@ TEST(SpecTest, RefusesSideFilesThatCannotBe) {
 // The names of a final stage's ports.
 Status WithOutputs(const std::vector<std::string>& names, bool shuffle_too = false) {
   return Read([&](auto s) {
-    auto ports = s.getStages()[0].initPorts(static_cast<unsigned>(names.size() + shuffle_too));
-    for (unsigned i = 0; i < names.size(); ++i) {
-      ports[i].initFiles().setFormat("text");
-      ports[i].getFiles().setName(names[i].c_str());
-    }
-    if (shuffle_too) ports[static_cast<unsigned>(names.size())].initShuffle();
-  }).status();
+           auto ports = s.getStages()[0].initPorts(static_cast<unsigned>(names.size() + shuffle_too));
+           for (unsigned i = 0; i < names.size(); ++i) {
+             ports[i].initFiles().setFormat("text");
+             ports[i].getFiles().setName(names[i].c_str());
+           }
+           if (shuffle_too) ports[static_cast<unsigned>(names.size())].initShuffle();
+         })
+      .status();
 }
 
 TEST(SpecTest, FurtherOutputsHaveNamesOfTheirOwn) {

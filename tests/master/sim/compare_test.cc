@@ -46,8 +46,8 @@ TEST(CompareTest, EachListStandsForItself) {
   EXPECT_EQ(ListsToCompare({"fifo"}).status().code(), Code::kInvalidArgument);
   EXPECT_EQ(ListsToCompare({"fifo", "nosuch"}).status().code(), Code::kInvalidArgument);
   EXPECT_EQ(ListsToCompare({"fair,late", " fair , late"}).status().code(), Code::kInvalidArgument);
-  EXPECT_THAT(ListsIn(ListsToCompare({"fifo", "fair,late(cap=0.2,gain=1.5)"})), testing::ElementsAre("fifo|",
-      "fair,late(cap=0.2,gain=1.5)|"));
+  EXPECT_THAT(ListsIn(ListsToCompare({"fifo", "fair,late(cap=0.2,gain=1.5)"})),
+              testing::ElementsAre("fifo|", "fair,late(cap=0.2,gain=1.5)|"));
 }
 
 TEST(CompareTest, EachPolicyIsDroppedOnce) {
@@ -169,8 +169,8 @@ TEST(CompareTest, TimelineShowsWhoRanWhatWhere) {
   EXPECT_EQ(copied[6].end, AttemptEnd::kKilled);
   EXPECT_NE(copied[5].worker, copied[6].worker);
   const std::string svg = Plot({"w", "2x1", 1, 1, 2}, *results, 2);
-  for (const char* part : {"Slots of job 2: fifo<", "copy that committed", "1 / 1<", "2 / 1<",
-      "(speculative), worker ", "completion, s"}) {
+  for (const char* part : {"Slots of job 2: fifo<", "copy that committed", "1 / 1<", "2 / 1<", "(speculative), worker ",
+                           "completion, s"}) {
     EXPECT_THAT(svg, HasSubstr(part));
   }
   o.plot_job = 3;

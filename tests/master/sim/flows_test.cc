@@ -46,7 +46,7 @@ TEST(FlowsTest, ParkingLot) {
   Net n;
   const uint32_t wide = n.flows.AddLink(10), narrow = n.flows.AddLink(4);
   const uint32_t both = n.Start(1, 1e9, {{wide}, {narrow}}), first = n.Start(1, 1e9, {{wide}}),
-      second = n.Start(1, 1e9, {{narrow}});
+                 second = n.Start(1, 1e9, {{narrow}});
   EXPECT_DOUBLE_EQ(n.Rate(both), 2);
   EXPECT_DOUBLE_EQ(n.Rate(second), 2);
   EXPECT_DOUBLE_EQ(n.Rate(first), 8);

@@ -51,7 +51,7 @@ TEST(MantriSimTest, ReplicationCostsLittleWhereFewOutputsAreLost) {
 // It makes outputs a second time, most of them for nothing: that is its price, within 2 % of the slots' time.
 TEST(MantriSimTest, OutputsOfASuspectedWorkerAreMadeAgain) {
   const Outcome none = RunOf(LossyOutputs("fifo", .02, 1)),
-      early = RunOf(LossyOutputs("fifo,mantri_recompute", .02, 1));
+                early = RunOf(LossyOutputs("fifo,mantri_recompute", .02, 1));
   EXPECT_EQ(none.totals.kept_copies, 0u);
   EXPECT_GT(early.totals.kept_copies, 10u);
   EXPECT_LT(early.totals.wasted, .02 * early.totals.useful);

@@ -41,8 +41,8 @@ TEST(MrsimTest, TwoProcessesComeToTheSameDigest) {
 TEST(MrsimTest, TableHasABinPerLine) {
   const Answer a = Mrsim("run --workload generate:bing,jobs=20 --cluster 10x4");
   EXPECT_EQ(a.exit, 0);
-  for (const char* bin : {"\n1-10 ", "\n11-50 ", "\n501- ", "\nall ", "utilisation"}) EXPECT_THAT(a.text,
-      HasSubstr(bin));
+  for (const char* bin : {"\n1-10 ", "\n11-50 ", "\n501- ", "\nall ", "utilisation"})
+    EXPECT_THAT(a.text, HasSubstr(bin));
 }
 
 TEST(MrsimTest, ExitCodes) {
@@ -93,20 +93,20 @@ TEST(MrsimTest, ComparesListsOnTheSameLuck) {
   EXPECT_THAT(both.text, HasSubstr(alone.text.substr(alone.text.find("\"digest\":"), 27)));
   EXPECT_THAT(both.text, HasSubstr(alone.text.substr(alone.text.find("\"failed_jobs\":"), 200)));
   for (const char* key : {"\"mean_s\":", "\"p50_ratio\":", "\"useful_slot_s\":", "\"wasted_slot_s\":",
-      "\"utilisation\":", "\"copies\":", "\"copies_won\":", "\"cross_rack_bytes\":"}) {
+                          "\"utilisation\":", "\"copies\":", "\"copies_won\":", "\"cross_rack_bytes\":"}) {
     EXPECT_THAT(both.text, HasSubstr(key));
   }
   const Answer table = Mrsim("run --workload generate:facebook,jobs=30 --cluster 10x4 --ablate fair,late --seeds 2");
   EXPECT_EQ(table.exit, 0);
-  for (const char* part : {"(1)  fair,late\n(2)  without fair\n(3)  without late\n", "medians of 2 seeds",
-      "LAUNCHED     WON"}) {
+  for (const char* part :
+       {"(1)  fair,late\n(2)  without fair\n(3)  without late\n", "medians of 2 seeds", "LAUNCHED     WON"}) {
     EXPECT_THAT(table.text, HasSubstr(part));
   }
 }
 
 TEST(MrsimTest, DrawsWhatItRan) {
   const std::string path = testing::TempDir() + "mrsim_plot.svg",
-      run = "run --workload generate:facebook,jobs=20 --cluster 10x4 --compare fifo fair";
+                    run = "run --workload generate:facebook,jobs=20 --cluster 10x4 --compare fifo fair";
   EXPECT_EQ(Mrsim(run + " --plot " + path + " --plot-job 3").exit, 0);
   std::FILE* file = std::fopen(path.c_str(), "r");
   ASSERT_NE(file, nullptr);
@@ -121,13 +121,11 @@ TEST(MrsimTest, DrawsWhatItRan) {
 
 TEST(MrsimTest, ComparingRefusesWhatItCannotDo) {
   const std::string run = "run --workload generate:facebook,jobs=20 --cluster 10x4 ";
-  for (const char* bad : {"--compare fifo", "--compare fifo ' fifo'", "--compare fifo nosuch",
-      "--compare fifo fair --scheduler late",
-                          "--compare fifo fair --ablate late", "--ablate fifo", "--ablate nosuch",
-                              "--ablate late --scheduler fifo", "--plot /nowhere/x.svg",
-                          "--plot /", "--plot-job 1", "--plot /tmp/x.svg --plot-job 21",
-                              "--plot /tmp/x.svg --plot-job 0", "--seeds 0", "--seed -1",
-                              "--seed 18446744073709551616"}) {
+  for (const char* bad :
+       {"--compare fifo", "--compare fifo ' fifo'", "--compare fifo nosuch", "--compare fifo fair --scheduler late",
+        "--compare fifo fair --ablate late", "--ablate fifo", "--ablate nosuch", "--ablate late --scheduler fifo",
+        "--plot /nowhere/x.svg", "--plot /", "--plot-job 1", "--plot /tmp/x.svg --plot-job 21",
+        "--plot /tmp/x.svg --plot-job 0", "--seeds 0", "--seed -1", "--seed 18446744073709551616"}) {
     const Answer a = Mrsim(run + bad);
     EXPECT_EQ(a.exit, 2) << bad;
     EXPECT_THAT(a.text, testing::StartsWith("mrsim: ")) << bad;

@@ -18,9 +18,7 @@ StageRuns Of(const std::string& name, uint32_t tasks, std::vector<float> run,
   return stage;
 }
 
-RunProfile BarrierJob() {
-  return {{Of("map", 10, {600}), Of("reduce", 4, {1200}, {{true, EdgeKind::kAllToAll, 0}})}};
-}
+RunProfile BarrierJob() { return {{Of("map", 10, {600}), Of("reduce", 4, {1200}, {{true, EdgeKind::kAllToAll, 0}})}}; }
 
 PredictOptions OneToTen() {
   PredictOptions o;

@@ -49,7 +49,7 @@ size_t Count(const std::string& text, const std::string& part) {
 
 TEST(SvgTest, NamesAreEscaped) {
   EXPECT_EQ(XmlEscape("a<b> & \"c\" 'd' \xc3\xa9 \xf0\x9f\x90\xa2"),
-      "a&lt;b&gt; &amp; &quot;c&quot; &#39;d&#39; \xc3\xa9 \xf0\x9f\x90\xa2");
+            "a&lt;b&gt; &amp; &quot;c&quot; &#39;d&#39; \xc3\xa9 \xf0\x9f\x90\xa2");
   // A control character, half a character, an overlong slash, a surrogate, U+FFFF.
   for (const char* bad : {"\x01", "\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xef\xbf\xbf"}) {
     EXPECT_THAT(XmlEscape(std::string("a") + bad), testing::StartsWith("a\xef\xbf\xbd")) << std::string(bad).size();
@@ -103,8 +103,8 @@ TEST(SvgTest, StandsWhereItsValuesSay) {
                              "<title>tip</title></rect>"));
   EXPECT_THAT(svg, HasSubstr("d=\"M120.00 336.00H528.00V206.00\""));
   EXPECT_THAT(svg, HasSubstr(">time, s</text>"));
-  for (const char* tick : {">0</text>", ">2</text>", ">8</text>", ">0.2</text>", ">1</text>"}) EXPECT_THAT(svg,
-      HasSubstr(tick));
+  for (const char* tick : {">0</text>", ">2</text>", ">8</text>", ">0.2</text>", ">1</text>"})
+    EXPECT_THAT(svg, HasSubstr(tick));
 }
 
 TEST(SvgTest, DistributionReachesOneAndManyPointsBecomeFew) {

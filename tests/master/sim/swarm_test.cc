@@ -55,14 +55,16 @@ TEST(SwarmTest, PreemptionCopiesLossAndWaitsHappen) {
     e.check = false;
     e.watch = [&](const sched::StampedEvent&, const std::vector<sched::Decision>& decisions) {
       for (const sched::Decision& d : decisions) {
-        std::visit([&](const auto& x) {
-          if constexpr (requires { x.reason; }) {
-            reasons.insert(sched::ReasonName(x.reason.code));
-            policies.insert(x.reason.policy);
-          } else if constexpr (requires { x.policy; }) {
-            policies.insert(x.policy);  // what it remembers
-          }
-        }, d);
+        std::visit(
+            [&](const auto& x) {
+              if constexpr (requires { x.reason; }) {
+                reasons.insert(sched::ReasonName(x.reason.code));
+                policies.insert(x.reason.policy);
+              } else if constexpr (requires { x.policy; }) {
+                policies.insert(x.policy);  // what it remembers
+              }
+            },
+            d);
       }
     };
     Simulation run(std::move(e));

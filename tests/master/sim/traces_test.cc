@@ -25,7 +25,9 @@ void ExpectRefused(const Result<Trace>& trace, const char* part) {
 }
 
 // A file of the real record, or none.
-Result<Trace> Real(const char* file, const char* format = "") { return LoadTrace({file, std::getenv("MR_DATA"), format, 1}); }
+Result<Trace> Real(const char* file, const char* format = "") {
+  return LoadTrace({file, std::getenv("MR_DATA"), format, 1});
+}
 #define NEEDS_DATA() \
   if (std::getenv("MR_DATA") == nullptr) GTEST_SKIP() << "MR_DATA is not set: it says where the traces are"
 
@@ -45,8 +47,10 @@ double Seconds(const Trace& trace) {
 }
 
 TEST(SwimTraceTest, SamePathSameBlocks) {
-  const auto t = ParseSwim({"f", "job0\t1\t1\t9\t0\t9\tpath1\t\t\njob1\t2\t1\t9\t0\t9\tpath2\t\t\njob2\t3\t1\t9\t0\t9\tpath1\t\t\n"
-                                 "job3\t4\t1\t9\t0\t9\n"});
+  const auto t =
+      ParseSwim({"f",
+                 "job0\t1\t1\t9\t0\t9\tpath1\t\t\njob1\t2\t1\t9\t0\t9\tpath2\t\t\njob2\t3\t1\t9\t0\t9\tpath1\t\t\n"
+                 "job3\t4\t1\t9\t0\t9\n"});
   ASSERT_TRUE(t.ok()) << t.status().message();
   const auto key = [&](size_t j) { return t->jobs[j].stages[0].input_key; };
   EXPECT_EQ(t->jobs[0].submit, 0);
@@ -57,8 +61,9 @@ TEST(SwimTraceTest, SamePathSameBlocks) {
 }
 
 TEST(SwimTraceTest, AJobOfMoreTasksThanOneCanHaveIsRefused) {
-  ExpectRefused(ParseSwim({"f", "job0\t1\t1\t9\t0\t9\njob1\t2\t1\t9000000000000000000\t0\t9\n"}),
-                "f:2: a job of 67055225373 maps (of 128 MiB) and 0 reduces (of 1 GiB); a stage has at most 1000000 tasks");
+  ExpectRefused(
+      ParseSwim({"f", "job0\t1\t1\t9\t0\t9\njob1\t2\t1\t9000000000000000000\t0\t9\n"}),
+      "f:2: a job of 67055225373 maps (of 128 MiB) and 0 reduces (of 1 GiB); a stage has at most 1000000 tasks");
   ExpectRefused(ParseSwim({"f", "job0\t1\t1\t9\t9000000000000000000\t9\n"}), "8381903172 reduces");
 }
 
@@ -70,20 +75,23 @@ TEST(SwimTraceTest, TotalsOfTheRealFiles) {
   const auto paths = Real("FB-2010_samples_24_times_1hr_withInputPaths_0.first12h.tsv.gz");
   ASSERT_TRUE(paths.ok()) << paths.status().message();
   EXPECT_EQ(paths->jobs.size(), 13483u);
-  EXPECT_TRUE(std::all_of(paths->jobs.begin(), paths->jobs.end(), [](const auto& j) { return j.stages[0].input_key != 0; }));
+  EXPECT_TRUE(
+      std::all_of(paths->jobs.begin(), paths->jobs.end(), [](const auto& j) { return j.stages[0].input_key != 0; }));
 }
 
-constexpr char kRumenJobs[] = "#job_id\tuser\tpriority\toutcome\tsubmit_ms\tlaunch_ms\tfinish_ms\ttotal_maps\ttotal_reduces\n"
-                              "j1\tu\tNORMAL\tSUCCESS\t5000\t0\t0\t2\t1\nj2\tu\tNORMAL\tFAILED\t9000\t0\t0\t1\t0\n";
-std::string RumenRow(const char* job, const char* task, const char* kind, const char* result, int64_t start, int64_t finish,
-                     const char* shuffled = "-1", const char* sorted = "-1", const char* read = "-1", const char* shuffle = "-1",
-                     const char* nodes = "-") {
+constexpr char kRumenJobs[] =
+    "#job_id\tuser\tpriority\toutcome\tsubmit_ms\tlaunch_ms\tfinish_ms\ttotal_maps\ttotal_reduces\n"
+    "j1\tu\tNORMAL\tSUCCESS\t5000\t0\t0\t2\t1\nj2\tu\tNORMAL\tFAILED\t9000\t0\t0\t1\t0\n";
+std::string RumenRow(const char* job, const char* task, const char* kind, const char* result, int64_t start,
+                     int64_t finish, const char* shuffled = "-1", const char* sorted = "-1", const char* read = "-1",
+                     const char* shuffle = "-1", const char* nodes = "-") {
   std::string row;
-  for (const std::string& field : {std::string(job), std::string(task), std::string(kind), std::string("0"), std::string(result),
-                                   std::to_string(start), std::to_string(finish), std::string("r"), std::string("n"),
-                                   std::string(shuffled), std::string(sorted), std::string(read), std::string("7"), std::string("-1"),
-                                   std::string("-1"), std::string("-1"), std::string("40"), std::string("-1"), std::string(shuffle),
-                                   std::string("-1"), std::string("-1"), std::string("-1"), std::string(nodes)}) {
+  for (const std::string& field :
+       {std::string(job),      std::string(task),      std::string(kind), std::string("0"),     std::string(result),
+        std::to_string(start), std::to_string(finish), std::string("r"),  std::string("n"),     std::string(shuffled),
+        std::string(sorted),   std::string(read),      std::string("7"),  std::string("-1"),    std::string("-1"),
+        std::string("-1"),     std::string("40"),      std::string("-1"), std::string(shuffle), std::string("-1"),
+        std::string("-1"),     std::string("-1"),      std::string(nodes)}) {
     row += (row.empty() ? "" : "\t") + field;
   }
   return row + "\n";
@@ -91,13 +99,15 @@ std::string RumenRow(const char* job, const char* task, const char* kind, const 
 
 TEST(RumenTraceTest, FirstSuccessOfEachTaskCounts) {
   const TraceText jobs{"x_jobs.tsv", kRumenJobs};
-  const TraceText attempts{"x_attempts.tsv",
-                           RumenRow("j1", "m0", "M", "KILLED", 6000, 9000) + RumenRow("j1", "m0", "M", "SUCCESS", 7000, 9500, "-1", "-1", "64", "-1", "b,c") +
-                               RumenRow("j1", "m0", "M", "SUCCESS", 6000, 9900) + RumenRow("j1", "m1", "M", "FAILED", 8000, 6000) +
-                               RumenRow("j1", "m1", "M", "SUCCESS", 6000, 7000) + RumenRow("j1", "m2", "M", "FAILED", 0, 7000) +
-                               RumenRow("j1", "s", "SETUP", "SUCCESS", 1, 2) +
-                               RumenRow("j1", "r0", "R", "SUCCESS", 10000, 20000, "16000", "17000", "-1", "99") +
-                               RumenRow("j2", "m0", "M", "FAILED", 10000, 20000)};
+  const TraceText attempts{
+      "x_attempts.tsv",
+      RumenRow("j1", "m0", "M", "KILLED", 6000, 9000) +
+          RumenRow("j1", "m0", "M", "SUCCESS", 7000, 9500, "-1", "-1", "64", "-1", "b,c") +
+          RumenRow("j1", "m0", "M", "SUCCESS", 6000, 9900) + RumenRow("j1", "m1", "M", "FAILED", 8000, 6000) +
+          RumenRow("j1", "m1", "M", "SUCCESS", 6000, 7000) + RumenRow("j1", "m2", "M", "FAILED", 0, 7000) +
+          RumenRow("j1", "s", "SETUP", "SUCCESS", 1, 2) +
+          RumenRow("j1", "r0", "R", "SUCCESS", 10000, 20000, "16000", "17000", "-1", "99") +
+          RumenRow("j2", "m0", "M", "FAILED", 10000, 20000)};
   const TraceText topology{"x_topology.tsv", "#rack\tnode\nr1\ta\nr1\tb\nr2\tc\n"};
   const auto t = ParseRumen(jobs, attempts, &topology);
   ASSERT_TRUE(t.ok()) << t.status().message();
@@ -111,17 +121,20 @@ TEST(RumenTraceTest, FirstSuccessOfEachTaskCounts) {
   EXPECT_FLOAT_EQ(job.stages[1].shares[0].copy, .6f);
   EXPECT_FLOAT_EQ(job.stages[1].shares[0].sort, .1f);
   EXPECT_EQ(job.stages[1].bytes, 99u);
-  EXPECT_THAT(t->notes, ElementsAre(HasSubstr("3 failed attempts"), HasSubstr("1 killed"), HasSubstr("1 attempts end before they start"),
-                                    HasSubstr("1 attempts have no start"), HasSubstr("2 tasks without a success"),
-                                    HasSubstr("1 jobs without a success")));
+  EXPECT_THAT(t->notes,
+              ElementsAre(HasSubstr("3 failed attempts"), HasSubstr("1 killed"),
+                          HasSubstr("1 attempts end before they start"), HasSubstr("1 attempts have no start"),
+                          HasSubstr("2 tasks without a success"), HasSubstr("1 jobs without a success")));
 }
 
 TEST(RumenTraceTest, BadRowsAreNamed) {
   const TraceText jobs{"J", kRumenJobs};
   ExpectRefused(ParseRumen({"J", "j1\tu\n"}, {"A", ""}, nullptr), "J:1: not a job of Rumen");
-  ExpectRefused(ParseRumen({"J", std::string(kRumenJobs) + "j2\tu\tN\tS\t9\t0\t0\t1\t0\n"}, {"A", ""}, nullptr), "J:4: job j2 is there twice");
+  ExpectRefused(ParseRumen({"J", std::string(kRumenJobs) + "j2\tu\tN\tS\t9\t0\t0\t1\t0\n"}, {"A", ""}, nullptr),
+                "J:4: job j2 is there twice");
   ExpectRefused(ParseRumen(jobs, {"A", "#x\nj1\tm\n"}, nullptr), "A:2: not an attempt");
-  ExpectRefused(ParseRumen(jobs, {"A", RumenRow("j7", "m", "M", "SUCCESS", 1, 2)}, nullptr), "A:1: job j7 is not in the table");
+  ExpectRefused(ParseRumen(jobs, {"A", RumenRow("j7", "m", "M", "SUCCESS", 1, 2)}, nullptr),
+                "A:1: job j7 is not in the table");
   ExpectRefused(ParseRumen(jobs, {"A", RumenRow("j1", "m", "X", "SUCCESS", 1, 2)}, nullptr), "A:1: 'X' is no kind");
   ExpectRefused(ParseRumen(jobs, {"A", RumenRow("j1", "m", "M", "MAYBE", 1, 2)}, nullptr), "A:1: 'MAYBE' is no result");
   ExpectRefused(ParseRumen(jobs, {"A", RumenRow("j2", "m", "M", "FAILED", 1, 2)}, nullptr), "J: no job in it");
@@ -168,7 +181,8 @@ TEST(GoogleTraceTest, TotalsOfTheRealFile) {
 }
 
 TEST(AlibabaTraceTest, NamesAreTheGraph) {
-  const auto t = ParseAlibaba({"a", "3,j,J3_1_2,5,50,0.3,4\n3,j,M1,2,50,0.3,7\n3,j,R2_1,0,50,0.3,1\n1,k,task_xyz,9,50,0.3,2\n"});
+  const auto t =
+      ParseAlibaba({"a", "3,j,J3_1_2,5,50,0.3,4\n3,j,M1,2,50,0.3,7\n3,j,R2_1,0,50,0.3,1\n1,k,task_xyz,9,50,0.3,2\n"});
   ASSERT_TRUE(t.ok()) << t.status().message();
   EXPECT_EQ(t->jobs[0].name, "k");
   const JobModel& job = t->jobs[1];
@@ -185,7 +199,8 @@ TEST(AlibabaTraceTest, NamesAreTheGraph) {
   ExpectRefused(ParseAlibaba({"a", "3,j,M1,5,50,0.3,0\n"}), "a:1: not a task");
   ExpectRefused(ParseAlibaba({"a", "3,j,M1_,5,50,0.3,1\n"}), "a:1: 'M1_' names no task");
   ExpectRefused(ParseAlibaba({"a", "3,j,R2_1,5,50,0.3,1\n"}), "job j: R2_1 waits for task 1, which is not there");
-  ExpectRefused(ParseAlibaba({"a", "3,j,R2_1,5,50,0.3,1\n3,j,R1_2,5,50,0.3,1\n"}), "job j: its stages wait for each other in a circle");
+  ExpectRefused(ParseAlibaba({"a", "3,j,R2_1,5,50,0.3,1\n3,j,R1_2,5,50,0.3,1\n"}),
+                "job j: its stages wait for each other in a circle");
   ExpectRefused(ParseAlibaba({"a", "3,j,R2,5,50,0.3,1\n3,j,M2,5,50,0.3,1\n"}), "a:2: job j has two tasks of number 2");
 }
 
@@ -203,8 +218,10 @@ TEST(AlibabaTraceTest, TotalsOfTheRealFile) {
 
 TEST(TpchTraceTest, FirstAndRestAtOneNumberOfExecutors) {
   const TraceText edges{"e", "#query\tparent_stage\tchild_stage\n1\t1\t0\n2\t0\t1\n"};
-  const char* tasks = "#query\tstage\texecutors\twave\tcount\tdurations_ms\n1\t0\t2\tfresh\t1\t500\n1\t0\t2\tfirst\t2\t500 600\n1\t0\t2\trest\t0\t\n"
-                      "1\t0\t5\tfirst\t3\t1 2 3\n1\t1\t2\tfirst\t1\t100\n1\t1\t2\trest\t1\t250\n1\t1\t5\tfirst\t1\t100\n";
+  const char* tasks =
+      "#query\tstage\texecutors\twave\tcount\tdurations_ms\n1\t0\t2\tfresh\t1\t500\n1\t0\t2\tfirst\t2\t500 "
+      "600\n1\t0\t2\trest\t0\t\n"
+      "1\t0\t5\tfirst\t3\t1 2 3\n1\t1\t2\tfirst\t1\t100\n1\t1\t2\trest\t1\t250\n1\t1\t5\tfirst\t1\t100\n";
   const auto t = ParseTpch({"t", tasks}, edges, 2);
   ASSERT_TRUE(t.ok()) << t.status().message();
   ASSERT_EQ(t->jobs.size(), 1u);
@@ -225,7 +242,9 @@ TEST(TpchTraceTest, TotalsOfTheRealFile) {
   size_t stages = 0, edges = 0;
   for (const JobModel& job : t->jobs) {
     stages += job.stages.size();
-    for (const StageModel& s : job.stages) edges += static_cast<size_t>(std::count_if(s.inputs.begin(), s.inputs.end(), [](const auto& i) { return i.is_edge; }));
+    for (const StageModel& s : job.stages)
+      edges +=
+          static_cast<size_t>(std::count_if(s.inputs.begin(), s.inputs.end(), [](const auto& i) { return i.is_edge; }));
   }
   EXPECT_EQ(stages, 162u);
   EXPECT_EQ(edges, 149u);
@@ -233,10 +252,11 @@ TEST(TpchTraceTest, TotalsOfTheRealFile) {
   EXPECT_FALSE(Real("tpch_2g_tasks.tsv", "tpch:21").ok());
 }
 
-constexpr char kWf[] = "run\tsplit\tsplit\t1.5\tw\t1\t100\t50\t-\t-\t-\n"
-                       "run\ta1\talign\t2\tw\t1\t10\t5\t-\t-\tsplit\nrun\ta2\talign\t3\tw\t1\t20\t5\t-\t-\tsplit\n"
-                       "run\tz1\tzip\t4\tw\t1\t-\t5\t-\t-\ta2\nrun\tz2\tzip\t0\tw\t1\t-\t5\t-\t-\ta1\n"
-                       "run\tall\tmerge\t6\tw\t1\t-\t5\t-\t-\tz1,z2,split\n";
+constexpr char kWf[] =
+    "run\tsplit\tsplit\t1.5\tw\t1\t100\t50\t-\t-\t-\n"
+    "run\ta1\talign\t2\tw\t1\t10\t5\t-\t-\tsplit\nrun\ta2\talign\t3\tw\t1\t20\t5\t-\t-\tsplit\n"
+    "run\tz1\tzip\t4\tw\t1\t-\t5\t-\t-\ta2\nrun\tz2\tzip\t0\tw\t1\t-\t5\t-\t-\ta1\n"
+    "run\tall\tmerge\t6\tw\t1\t-\t5\t-\t-\tz1,z2,split\n";
 
 TEST(WfInstancesTraceTest, DepthAndCategoryAreAStage) {
   const auto t = ParseWfInstances({"w", kWf}, nullptr);
@@ -254,7 +274,8 @@ TEST(WfInstancesTraceTest, DepthAndCategoryAreAStage) {
   EXPECT_TRUE(ParseWfInstances({"w", kWf}, &runs).ok());
   ExpectRefused(ParseWfInstances({"w", kWf}, &wrong), "run run: 6 tasks, and r says 7");
   ExpectRefused(ParseWfInstances({"w", "r\ta\tc\tx\tw\t1\t1\t1\t-\t-\t-\n"}, nullptr), "w:1: not a task");
-  ExpectRefused(ParseWfInstances({"w", "r\ta\tc\t1\tw\t1\t1\t1\t-\t-\tb\n"}, nullptr), "waits for b, which is not there");
+  ExpectRefused(ParseWfInstances({"w", "r\ta\tc\t1\tw\t1\t1\t1\t-\t-\tb\n"}, nullptr),
+                "waits for b, which is not there");
   ExpectRefused(ParseWfInstances({"w", "r\ta\tc\t1\tw\t1\t1\t1\t-\t-\ta\n"}, nullptr), "in a circle");
 }
 
@@ -296,7 +317,8 @@ TEST(CoflowTraceTest, TotalsOfTheRealFile) {
 
 TEST(GunzipTest, DamageAndSizeAreRefused) {
   // printf 'aaaa\n' | gzip -n
-  const std::string packed("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x4b\x4c\x4c\x4c\xe4\x02\x00\x69\x2b\xcc\x34\x05\x00\x00\x00", 25);
+  const std::string packed(
+      "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x4b\x4c\x4c\x4c\xe4\x02\x00\x69\x2b\xcc\x34\x05\x00\x00\x00", 25);
   const auto text = Gunzip(packed, "f", 100);
   ASSERT_TRUE(text.ok()) << text.status().message();
   EXPECT_EQ(*text, "aaaa\n");

@@ -35,7 +35,7 @@ history::Document HistoryOf(Experiment experiment) {
   return document;
 }
 
-double Mean(const WhatIf& w, double WhatIf::Row::* field) {
+double Mean(const WhatIf& w, double WhatIf::Row::*field) {
   double sum = 0;
   for (const auto& row : w.rows) sum += row.*field;
   return sum / static_cast<double>(w.rows.size());
@@ -63,8 +63,8 @@ TEST(HistoryTest, WhatIsNoneIsRefusedWithItsLine) {
   const std::string text = history::Write(HistoryOf(Mixed("fifo")));
   EXPECT_EQ(history::Read("x\n", "it").status().code(), Code::kInvalidArgument);
   EXPECT_EQ(history::Read("paceline-history\t3\n", "it").status().code(), Code::kRejected);
-  for (const char* bad : {"attempt\t1", "stage\ts\t1\t0\t1\t-", "task\t1\t1\t1\t-\t0:0:1:0:99",
-      "worker\t0\t-\t1\t0\t0\t0\t0", "what"}) {
+  for (const char* bad :
+       {"attempt\t1", "stage\ts\t1\t0\t1\t-", "task\t1\t1\t1\t-\t0:0:1:0:99", "worker\t0\t-\t1\t0\t0\t0\t0", "what"}) {
     const auto read = history::Read("paceline-history\t1\n" + std::string(bad) + "\n", "it");
     ASSERT_FALSE(read.ok()) << bad;
     EXPECT_EQ(read.status().code(), Code::kInvalidArgument);
@@ -195,7 +195,7 @@ TEST(WhatIfTest, WorkersThatWentAndCameAreInTheModel) {
   e.faults.lease = {};
   history::Document document = HistoryOf(std::move(e));
   document.workers.insert(document.workers.begin() + 1,
-      history::Worker{{2}, "here", {2, 0, 0}, {}, Instant{10'000'000'000}});
+                          history::Worker{{2}, "here", {2, 0, 0}, {}, Instant{10'000'000'000}});
   document.workers.back().from = Instant{20'000'000'000};
   const auto same = RunWhatIf(document, {}, {});
   ASSERT_TRUE(same.ok()) << same.status().ToString();
@@ -249,7 +249,7 @@ TEST(WhatIfTest, AHistoryOfTwoListsIsSimulatedUnderEach) {
   EXPECT_EQ(all->was_scheduler, "fifo, from 150.000 s on fifo,late(min_age=1s)");
   EXPECT_LT(all->worst_error, .15) << Table(*all);
   EXPECT_NE(Json(*all).find(R"("lists":[{"from_s":0.000000,"scheduler":"fifo"},{"from_s":150.000000,)"),
-      std::string::npos);
+            std::string::npos);
   const auto changed = RunWhatIf(*document, {}, {"fifo", 0, 0});
   ASSERT_TRUE(changed.ok());
   EXPECT_EQ(changed->then.copies, 0u) << "the asked list holds throughout";

@@ -78,8 +78,8 @@ TEST(GenerateTest, UnknownWordIsRefused) {
   const auto jobs = Generate("generate:facebok", 1);
   ASSERT_FALSE(jobs.ok());
   EXPECT_THAT(jobs.status().message(), HasSubstr("did you mean 'facebook'"));
-  for (const char* jobs
-      : {"jobs=0", "jobs=-3", "jobs=1.5", "jobs=nan", "jobs=inf", "jobs=1e12", "jobs=many", "jobs="}) {
+  for (const char* jobs :
+       {"jobs=0", "jobs=-3", "jobs=1.5", "jobs=nan", "jobs=inf", "jobs=1e12", "jobs=many", "jobs="}) {
     const Status status = Generate(std::string("generate:") + jobs, 1).status();
     EXPECT_EQ(status.code(), Code::kInvalidArgument) << jobs;
     EXPECT_NE(status.message().find("a whole number from 1 to 1000000"), std::string::npos) << status.message();
@@ -123,7 +123,7 @@ Phases PhasesOf(const std::vector<JobModel>& jobs) {
 // The generator that stands in for a record has the record's straggler factors and widths.
 TEST(GenerateTest, MeasuredMixesAreLikeTheRecords) {
   const Phases mumak = PhasesOf(*Generate("generate:mumak,jobs=18", 3)),
-      google = PhasesOf(*Generate("generate:google,jobs=12000", 3));
+               google = PhasesOf(*Generate("generate:google,jobs=12000", 3));
   // As written down beside the tables.
   EXPECT_NEAR(At(mumak.factors, .5), 2.0, .1);
   EXPECT_NEAR(At(mumak.factors, .75), 3.35, .2);
@@ -162,7 +162,8 @@ TEST(ClusterTest, TomlFile) {
   const auto c = ParseClusterToml(
       "[[rack]]\nname = \"a\"\nup = 1e9\ndown = 2000000000\n"
       "[[worker]]\ncount = 3\nslots = 6\nmap_slots = 4\nreduce_slots = 2\nrack = \"a\"\n"
-      "[[worker]]\nrack = \"b\"\nspeed = 0.5\ndisk = 1e8\n", "c.toml");
+      "[[worker]]\nrack = \"b\"\nspeed = 0.5\ndisk = 1e8\n",
+      "c.toml");
   ASSERT_TRUE(c.ok()) << c.status().message();
   ASSERT_EQ(c->workers.size(), 4u);
   EXPECT_EQ(c->racks.size(), 2u);

@@ -10,8 +10,7 @@ namespace {
 
 constexpr WorkerId kSelf{7};
 
-CopyPtr MakeCopy(uint32_t task, uint32_t attempt, uint32_t worker, uint64_t content = 1,
-                 uint32_t generation = 1) {
+CopyPtr MakeCopy(uint32_t task, uint32_t attempt, uint32_t worker, uint64_t content = 1, uint32_t generation = 1) {
   CopyLocation copy;
   copy.output = {{{1, 1}, 0, task}, generation};
   copy.attempt = attempt;
@@ -46,8 +45,9 @@ std::string Names(const std::vector<AttemptAction>& actions) {
     std::string operator()(const action::ReportFetchFailed&) { return "unfetched"; }
     std::string operator()(const action::ReportFinished&) { return "finished"; }
     std::string operator()(const action::ReportFailed& a) {
-      return a.kind == FailureKind::kUser ? "failed user"
-             : a.kind == FailureKind::kLost ? "failed lost" : "failed environment";
+      return a.kind == FailureKind::kUser   ? "failed user"
+             : a.kind == FailureKind::kLost ? "failed lost"
+                                            : "failed environment";
     }
     std::string operator()(const action::ReportKilled&) { return "killed"; }
     std::string operator()(const action::Forget&) { return "forget"; }
@@ -170,7 +170,8 @@ TEST_F(AttemptTest, AReaderByBindThatFailedReadsWhereItIsToldNext) {
   AttemptMachine m = ByBind(1);
   m.Step(event::CopyAdded{MakeCopy(0, 2, 3)});
   m.Step(event::CopyAdded{MakeCopy(0, 1, 2), true});
-  EXPECT_EQ(Do(m, event::ReadFailed{0, Delivered::kNothing, "gone"}), "unfetched, later 50") << "not from the directory";
+  EXPECT_EQ(Do(m, event::ReadFailed{0, Delivered::kNothing, "gone"}), "unfetched, later 50")
+      << "not from the directory";
   AttemptMachine pausing = m;
   EXPECT_EQ(Do(pausing, event::CopyAdded{MakeCopy(0, 2, 3), true}), "fetch 0@3");
   EXPECT_EQ(Do(m, event::CopyRemoved{MakeCopy(0, 1, 2)}), "");
@@ -399,16 +400,25 @@ TEST_F(AttemptTest, NoSequenceOfEventsReachesAnImpossibleState) {
       const auto before = m.state();
       AttemptEvent e;
       switch (rng.Below(14)) {
-        case 0: case 1: e = event::Prepared{}; break;
+        case 0:
+        case 1: e = event::Prepared{}; break;
         case 2: e = rng.Below(8) == 0 ? AttemptEvent(event::PrepareFailed{"x"}) : event::Prepared{}; break;
-        case 3: case 4: e = event::CopyAdded{MakeCopy(t, 1 + rng.Below(3), 1 + rng.Below(8), 1 + rng.Below(2)), rng.Below(4) == 0}; break;
+        case 3:
+        case 4:
+          e = event::CopyAdded{MakeCopy(t, 1 + rng.Below(3), 1 + rng.Below(8), 1 + rng.Below(2)), rng.Below(4) == 0};
+          break;
         case 5: e = event::CopyRemoved{MakeCopy(t, 1 + rng.Below(3), 1 + rng.Below(8))}; break;
-        case 6: case 7: e = event::ReadDone{t}; break;
+        case 6:
+        case 7: e = event::ReadDone{t}; break;
         case 8: e = event::ReadFailed{t, static_cast<Delivered>(rng.Below(3)), "x"}; break;
         case 9: e = event::RetryDue{t}; break;
         case 10: e = event::ChildEnded{rng.Below(3) == 0, FailureKind::kUser, "x"}; break;
         case 11: e = rng.Below(3) == 0 ? AttemptEvent(event::OutputFailed{"x"}) : event::OutputStored{}; break;
-        case 12: e = rng.Below(6) == 0 ? AttemptEvent(event::KillAsked{}) : rng.Below(4) == 0 ? AttemptEvent(event::TakeBackAsked{}) : event::RetryDue{t}; break;
+        case 12:
+          e = rng.Below(6) == 0   ? AttemptEvent(event::KillAsked{})
+              : rng.Below(4) == 0 ? AttemptEvent(event::TakeBackAsked{})
+                                  : event::RetryDue{t};
+          break;
         default: e = event::Answered{static_cast<Verdict>(rng.Below(6))}; break;
       }
       // The shell tells the end of a fetch only of one that goes on.

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <capnp/serialize.h>
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
@@ -210,8 +210,7 @@ class FakeMaster::ForWorker : public rpc::MasterForWorker::Server {
     std::lock_guard lock(m_.mutex_);
     const uint64_t offset = std::min<uint64_t>(context.getParams().getOffset(), m_.library_.size());
     const uint64_t n = std::min<uint64_t>(context.getParams().getLength(), m_.library_.size() - offset);
-    context.getResults().setData(
-        kj::arrayPtr(reinterpret_cast<const kj::byte*>(m_.library_.data()) + offset, n));
+    context.getResults().setData(kj::arrayPtr(reinterpret_cast<const kj::byte*>(m_.library_.data()) + offset, n));
     context.getResults().setTotalBytes(m_.library_.size());
     return kj::READY_NOW;
   }
@@ -391,9 +390,8 @@ size_t FakeMaster::ReportsOf(AttemptId attempt, const std::string& kind) {
 }
 
 size_t FakeMaster::CountReports(AttemptId attempt, const std::string& kind) const {
-  return static_cast<size_t>(std::count_if(heard_.begin(), heard_.end(), [&](const Heard& h) {
-    return h.attempt == attempt && h.what == kind;
-  }));
+  return static_cast<size_t>(std::count_if(heard_.begin(), heard_.end(),
+                                           [&](const Heard& h) { return h.attempt == attempt && h.what == kind; }));
 }
 
 void FakeMaster::WaitForReports(AttemptId attempt, const std::string& kind, size_t count) {
@@ -409,7 +407,7 @@ void FakeMaster::SendBatch(uint64_t sequence, uint32_t epoch,
     epoch = epoch_;
   }
   const Status sent = rpc::WaitForLoop<Status>(loop_, [this, sequence, fill, epoch]() -> kj::Promise<Status> {
-    KJ_IF_MAYBE(worker, worker_) {
+    KJ_IF_MAYBE (worker, worker_) {
       auto request = worker->applyRequest();
       auto batch = request.initBatch();
       batch.setMasterEpoch(epoch);
@@ -433,7 +431,7 @@ void FakeMaster::SendUnanswered(uint32_t n, const std::function<void(capnp::List
     epoch = epoch_;
   }
   loop_.Run([&] {
-    KJ_IF_MAYBE(worker, worker_) {
+    KJ_IF_MAYBE (worker, worker_) {
       auto request = worker->applyRequest();
       auto batch = request.initBatch();
       batch.setMasterEpoch(epoch);
@@ -485,7 +483,7 @@ void FakeMaster::GiveVerdicts() {
 
 Result<std::string> FakeMaster::Log(AttemptId attempt) {
   return rpc::WaitForLoop<Result<std::string>>(loop_, [this, attempt]() -> kj::Promise<Result<std::string>> {
-    KJ_IF_MAYBE(worker, worker_) {
+    KJ_IF_MAYBE (worker, worker_) {
       auto request = worker->logRequest();
       rpc::ToWire(attempt, request.initAttempt());
       return request.send().then([](capnp::Response<rpc::Worker::LogResults> response) -> Result<std::string> {

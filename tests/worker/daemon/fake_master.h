@@ -136,9 +136,9 @@ class FakeMaster {
 
   uint16_t port_ = 0;
   kj::Own<kj::PromiseFulfiller<void>> held_registration_;  // on the loop
-  kj::Own<rpc::RpcServer> server_;         // on the loop
-  kj::Maybe<rpc::Worker::Client> worker_;  // on the loop
-  uint64_t batches_ = 0;                   // sent since it registered; on the loop
+  kj::Own<rpc::RpcServer> server_;                         // on the loop
+  kj::Maybe<rpc::Worker::Client> worker_;                  // on the loop
+  uint64_t batches_ = 0;                                   // sent since it registered; on the loop
   bool keep_verdicts_ = false;
   std::vector<uint64_t> kept_;  // numbers of reports
   void SendBatch(uint64_t sequence, uint32_t epoch, const std::function<void(rpc::CommandBatch::Builder)>& fill);

@@ -60,7 +60,7 @@ class LibraryCacheTest : public testing::Test {
   rpc::KjThread loop_;
   std::string root_, sha256_, file_;
   std::deque<std::function<void()>> posted_;  // of the loop
-  int asked_ = 0, failures_ = 0;  // of the first calls
+  int asked_ = 0, failures_ = 0;              // of the first calls
   std::optional<LibraryCache> cache_;
 };
 
@@ -69,7 +69,8 @@ TEST_F(LibraryCacheTest, AFileThatIsBeingRemovedIsNotHandedOut) {
   kj::Promise<void> waits = nullptr, removed = nullptr;
   loop_.Run([&] {
     removed = cache_->Remove(sha256_, [this] { ::unlink(file_.c_str()); }).eagerlyEvaluate(nullptr);
-    waits = cache_->Path(sha256_).then([&](Result<std::string> got) { path = std::move(got); }).eagerlyEvaluate(nullptr);
+    waits =
+        cache_->Path(sha256_).then([&](Result<std::string> got) { path = std::move(got); }).eagerlyEvaluate(nullptr);
   });
   RunPool(/*newest_first=*/true, [&] { return path.has_value() && posted_.empty(); });
   ASSERT_TRUE(path.has_value());
@@ -84,7 +85,8 @@ TEST_F(LibraryCacheTest, AFileOfAnEarlierLifeThatIsDamagedIsFetchedAgain) {
   std::optional<Result<std::string>> path;
   kj::Promise<void> waits = nullptr;
   loop_.Run([&] {
-    waits = cache_->Path(sha256_).then([&](Result<std::string> got) { path = std::move(got); }).eagerlyEvaluate(nullptr);
+    waits =
+        cache_->Path(sha256_).then([&](Result<std::string> got) { path = std::move(got); }).eagerlyEvaluate(nullptr);
   });
   RunPool(/*newest_first=*/false, [&] { return path.has_value() && posted_.empty(); });
   ASSERT_TRUE(path.has_value() && path->ok());
@@ -99,7 +101,8 @@ TEST_F(LibraryCacheTest, AFileThatWasUsedAndRemovedIsFetchedAgain) {
   const auto ask = [&] {
     path.reset();
     loop_.Run([&] {
-      waits = cache_->Path(sha256_).then([&](Result<std::string> got) { path = std::move(got); }).eagerlyEvaluate(nullptr);
+      waits =
+          cache_->Path(sha256_).then([&](Result<std::string> got) { path = std::move(got); }).eagerlyEvaluate(nullptr);
     });
     RunPool(/*newest_first=*/false, [&] { return path.has_value() && posted_.empty(); });
   };
@@ -108,7 +111,9 @@ TEST_F(LibraryCacheTest, AFileThatWasUsedAndRemovedIsFetchedAgain) {
   ASSERT_EQ(asked_, 0) << "it was there";
   bool removed = false;
   loop_.Run([&] {
-    waits = cache_->Remove(sha256_, [this] { ::unlink(file_.c_str()); }).then([&] { removed = true; }).eagerlyEvaluate(nullptr);
+    waits = cache_->Remove(sha256_, [this] { ::unlink(file_.c_str()); })
+                .then([&] { removed = true; })
+                .eagerlyEvaluate(nullptr);
   });
   RunPool(/*newest_first=*/false, [&] { return removed && posted_.empty(); });
   ask();
@@ -125,7 +130,8 @@ TEST_F(LibraryCacheTest, AFileThatCouldNotBeFetchedIsAskedForAgain) {
     std::optional<Result<std::string>> path;
     kj::Promise<void> waits = nullptr;
     loop_.Run([&] {
-      waits = cache_->Path(sha256_).then([&](Result<std::string> got) { path = std::move(got); }).eagerlyEvaluate(nullptr);
+      waits =
+          cache_->Path(sha256_).then([&](Result<std::string> got) { path = std::move(got); }).eagerlyEvaluate(nullptr);
     });
     RunPool(/*newest_first=*/false, [&] { return path.has_value() && posted_.empty(); });
     EXPECT_EQ(path->ok(), !fails);

@@ -132,7 +132,8 @@ TEST_F(ReplicaDaemonTest, AReaderByBindWhoseCopyWasDroppedReadsTheOneThatItIsTol
 // Partitions above the reader's window are fed as they come; their holder dies in the midst of them.
 TEST_F(WorkerDaemonTest, AReaderGoesOnInTheMidstOfALargePartitionFromAnotherCopy) {
   std::string text;
-  for (uint32_t i = 0; i < 1'200'000; ++i) text += "quite_a_word_" + std::to_string(100'000'000 + i * 7) + (i % 10 == 9 ? "\n" : " ");
+  for (uint32_t i = 0; i < 1'200'000; ++i)
+    text += "quite_a_word_" + std::to_string(100'000'000 + i * 7) + (i % 10 == 9 ? "\n" : " ");
   FakeMaster other;
   test::Process holder;
   UniqueFd lifeline;

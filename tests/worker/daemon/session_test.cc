@@ -73,13 +73,26 @@ class SessionTest : public testing::Test {
     inputs_ = std::make_unique<InputOpener>(
         pool_.poster(), [] { return kj::Promise<dfs::DfsClient*>(static_cast<dfs::DfsClient*>(nullptr)); },
         root_ + "/scratch");
-    services_.reset(new Services{loop_, pool_, host_, *store_, *libraries_, *side_files_, directory_, *inputs_,
-                                 [this](FetchObserver& o) { return fetches_->NewFetcher(&o); }, nullptr,
+    services_.reset(new Services{loop_,
+                                 pool_,
+                                 host_,
+                                 *store_,
+                                 *libraries_,
+                                 *side_files_,
+                                 directory_,
+                                 *inputs_,
+                                 [this](FetchObserver& o) { return fetches_->NewFetcher(&o); },
+                                 nullptr,
                                  [this](worker::Report report, std::function<void(Verdict)> answered) {
                                    return session_->Report(std::move(report), std::move(answered));
                                  },
-                                 [this](uint64_t report) { session_->Withdraw(report); }, *replicator_,
-                                 {{}, kIncarnation}, root_ + "/scratch", root_ + "/log", nullptr, nullptr});
+                                 [this](uint64_t report) { session_->Withdraw(report); },
+                                 *replicator_,
+                                 {{}, kIncarnation},
+                                 root_ + "/scratch",
+                                 root_ + "/log",
+                                 nullptr,
+                                 nullptr});
     Worker::Options options;
     options.slots.total = 2;
     worker_ = std::make_unique<Worker>(*services_, options);
@@ -111,9 +124,7 @@ class SessionTest : public testing::Test {
     return finished;
   }
   void Report(uint32_t task, decltype(worker::Report::what) what) {
-    loop_.Run([&] {
-      session_->Report({Attempt(task), std::move(what)}, [this](Verdict) { ++answered_; });
-    });
+    loop_.Run([&] { session_->Report({Attempt(task), std::move(what)}, [this](Verdict) { ++answered_; }); });
   }
 
   FakeMaster master_;

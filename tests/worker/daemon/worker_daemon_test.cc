@@ -55,8 +55,9 @@ TEST_F(WorkerDaemonTest, AReduceWaitsForItsInputAndStagesADurablePart) {
     const size_t tab = line.find('\t');
     counts[line.substr(0, tab)] = std::stoi(line.substr(tab + 1));
   }
-  EXPECT_EQ(counts, (std::map<std::string, int>{{"be", 2}, {"is", 1}, {"not", 1}, {"or", 1}, {"question", 1},
-                                                {"that", 1}, {"the", 1}, {"to", 2}}));
+  EXPECT_EQ(counts,
+            (std::map<std::string, int>{
+                {"be", 2}, {"is", 1}, {"not", 1}, {"or", 1}, {"question", 1}, {"that", 1}, {"the", 1}, {"to", 2}}));
   EXPECT_EQ(master_.WaitForReport(reduce, {"fetch_done"}).readers, 0u) << "a sum, of a reader that nobody counts";
 }
 
@@ -82,9 +83,11 @@ TEST_F(WorkerDaemonTest, AKilledAttemptIsGoneAndItsSlotFree) {
 TEST_F(WorkerDaemonTest, ALaunchWhoseSlicesMakeNoSenseIsRefused) {
   master_.WaitForRegistration(1);
   SendStages();
-  struct Range { uint32_t input, partition_begin, partition_end, task_begin, task_end; };
-  const Range wrong[] = {{0, 0, 1, 0, UINT32_MAX}, {0, 0, 1, 2, 1}, {0, 1, 1, 0, 1}, {0, 2, 1, 0, 1}, {1, 0, 1, 0, 1},
-                         {UINT32_MAX, 0, 1, 0, 1}};
+  struct Range {
+    uint32_t input, partition_begin, partition_end, task_begin, task_end;
+  };
+  const Range wrong[] = {{0, 0, 1, 0, UINT32_MAX}, {0, 0, 1, 2, 1}, {0, 1, 1, 0, 1},
+                         {0, 2, 1, 0, 1},          {1, 0, 1, 0, 1}, {UINT32_MAX, 0, 1, 0, 1}};
   for (uint32_t i = 0; i < std::size(wrong); ++i) {
     master_.Send(1, [&](capnp::List<rpc::Command>::Builder commands) {
       auto launch = commands[0].initLaunch();
@@ -97,7 +100,8 @@ TEST_F(WorkerDaemonTest, ALaunchWhoseSlicesMakeNoSenseIsRefused) {
       slice.setTaskEnd(wrong[i].task_end);
     });
     EXPECT_EQ(master_.WaitForReport(Attempt(1, i), {"refused", "started", "failed"}).message,
-              "a slice of it makes no sense") << i;
+              "a slice of it makes no sense")
+        << i;
   }
   EXPECT_EQ(RunMap(kText, Attempt(0, 0)).what, "finished");
 }
@@ -128,7 +132,8 @@ TEST_F(WorkerDaemonTest, AfterABreakItComesBackWithWhatItKeptAndWhatStillRuns) {
   EXPECT_EQ(second.inventory[0].attempt, 1u);
   EXPECT_THAT(second.running, testing::ElementsAre(Attempt(2, 0)));
   // A command that an earlier master still had in flight has no effect; one of the present has.
-  master_.Send(1, [&](capnp::List<rpc::Command>::Builder c) { rpc::ToWire(Attempt(2, 7), c[0].initKill()); }, 1);
+  master_.Send(
+      1, [&](capnp::List<rpc::Command>::Builder c) { rpc::ToWire(Attempt(2, 7), c[0].initKill()); }, 1);
   master_.Send(1, [&](capnp::List<rpc::Command>::Builder c) { rpc::ToWire(Attempt(2, 0), c[0].initKill()); });
   EXPECT_EQ(master_.WaitForReport(Attempt(2, 0), {"killed"}).what, "killed");
   EXPECT_EQ(master_.ReportsOf(Attempt(2, 7), "killed"), 0u);
@@ -236,8 +241,8 @@ TEST_F(WorkerDaemonTest, OutputThatTheMasterDoesNotWantIsNotServed) {
 TEST_F(WorkerDaemonTest, BatchesOfCommandsThatPassEachOtherAreHeardInTheirOrder) {
   master_.WaitForRegistration(1);
   master_.SendSwapped(
-      1, [](capnp::List<rpc::Command>::Builder c) { c[0].setDrain(true); },
-      1, [](capnp::List<rpc::Command>::Builder c) { c[0].setDrain(false); });
+      1, [](capnp::List<rpc::Command>::Builder c) { c[0].setDrain(true); }, 1,
+      [](capnp::List<rpc::Command>::Builder c) { c[0].setDrain(false); });
   SendStages();
   EXPECT_EQ(RunMap(kText, Attempt(0, 0)).what, "finished") << "the last word was that it takes work";
 }

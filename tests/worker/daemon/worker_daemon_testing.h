@@ -81,9 +81,7 @@ class WorkerDaemonTest : public testing::Test {
     return text.ok() ? *text : "";
   }
 
-  static AttemptId Attempt(uint32_t stage, uint32_t task, uint32_t number = 1) {
-    return {{kJob, stage, task}, number};
-  }
+  static AttemptId Attempt(uint32_t stage, uint32_t task, uint32_t number = 1) { return {{kJob, stage, task}, number}; }
 
   // Stage 0 counts words of files into kPartitions; stage 1 sums them up into files.
   void SendStages(const std::string& library = "") {
@@ -240,8 +238,8 @@ class WorkerDaemonTest : public testing::Test {
       rpc::Hello hello;
       hello.role = rpc::Role::kData;
       return rpc::RpcConnection::Connect(loop.io(), worker.address, hello)
-          .then([connection, worker, attempt, partition](
-                    Result<kj::Own<rpc::RpcConnection>> made) -> kj::Promise<Result<std::string>> {
+          .then([connection, worker, attempt,
+                 partition](Result<kj::Own<rpc::RpcConnection>> made) -> kj::Promise<Result<std::string>> {
             if (!made.ok()) return Result<std::string>(made.status());
             *connection = kj::mv(*made);
             auto request = (*connection)->Bootstrap<rpc::DataServer>().fetchRequest();
@@ -284,7 +282,7 @@ class WorkerDaemonTest : public testing::Test {
   }
 
   FakeMaster master_;
-  FakeMaster* to_ = &master_;  // to which commands go
+  FakeMaster* to_ = &master_;     // to which commands go
   std::vector<std::string> env_;  // of workers that are started
   test::TempDirectory directory_;
   UniqueFd lifeline_;

@@ -1,9 +1,9 @@
 // A worker's books and its attempts without a master, a child or a port: children and fetches do what the test says.
 #include "worker/daemon/worker.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -116,7 +116,14 @@ class WorkerTest : public testing::Test {
     inputs_ = std::make_unique<InputOpener>(
         pool_.poster(), [] { return kj::Promise<dfs::DfsClient*>(static_cast<dfs::DfsClient*>(nullptr)); },
         Path("scratch"));
-    services_.reset(new Services{loop_, pool_, host_, *store_, *libraries_, *side_files_, directory_, *inputs_,
+    services_.reset(new Services{loop_,
+                                 pool_,
+                                 host_,
+                                 *store_,
+                                 *libraries_,
+                                 *side_files_,
+                                 directory_,
+                                 *inputs_,
                                  [this](FetchObserver& o) {
                                    feeder_ = &o;
                                    return std::make_unique<Fetching>(&requests_);
@@ -128,8 +135,13 @@ class WorkerTest : public testing::Test {
                                    changed_.notify_all();
                                    return reports_.size();
                                  },
-                                 [](uint64_t) {}, *replicator_, {{5}, kIncarnation}, Path("scratch"), Path("log"),
-                                 nullptr, nullptr});
+                                 [](uint64_t) {},
+                                 *replicator_,
+                                 {{5}, kIncarnation},
+                                 Path("scratch"),
+                                 Path("log"),
+                                 nullptr,
+                                 nullptr});
     MakeWorker({2, 0, 0});
   }
   void MakeWorker(const SlotLimits& slots) {
@@ -188,7 +200,9 @@ class WorkerTest : public testing::Test {
   }
 
   template <class What>
-  static const What* As(const Report& report) { return std::get_if<What>(&report.what); }
+  static const What* As(const Report& report) {
+    return std::get_if<What>(&report.what);
+  }
   // The first report of this kind of the attempt; what it was launched for must come to it.
   template <class What>
   What WaitFor(AttemptId attempt) {
@@ -340,9 +354,8 @@ class ReaderTest : public WorkerTest {
   }
   // Of the copy that was asked last.
   void Break() {
-    loop_.Run([&] {
-      feeder_->OnSegmentFailed(*Copy(0, requests_.back().from.worker.value), Unavailable("gone"), true);
-    });
+    loop_.Run(
+        [&] { feeder_->OnSegmentFailed(*Copy(0, requests_.back().from.worker.value), Unavailable("gone"), true); });
   }
   void Done(uint32_t task, const FetchMeasure& measure) {
     loop_.Run([&] { feeder_->OnSegmentDone(*Copy(task, 2), measure); });

@@ -69,7 +69,8 @@ TEST(CompressedInputTest, SplitsOfAFramedZstdFileShareItsFrames) {
   const uint64_t half = file.size() / 2;
   const auto bytes = [&](uint64_t from, uint64_t to) {
     uint64_t sum = 0;
-    for (const Record& r : ReadSplit(file, "text", from, to - from, true, 0, 0, nullptr, 0, 0, "x.zst")) sum += r.value.size();
+    for (const Record& r : ReadSplit(file, "text", from, to - from, true, 0, 0, nullptr, 0, 0, "x.zst"))
+      sum += r.value.size();
     return sum;
   };
   EXPECT_GT(bytes(0, half), text.size() / 5);
@@ -138,7 +139,8 @@ TEST(CompressedInputTest, ASeekTableThatLiesIsTold) {
 }
 
 TEST(CompressedInputTest, GarbageBehindGzipDataIsTold) {
-  EXPECT_THAT(Failure(Compressed("a\nb\n", Compression::kGzip) + "rest", "x.gz"), testing::HasSubstr("cannot decompress"));
+  EXPECT_THAT(Failure(Compressed("a\nb\n", Compression::kGzip) + "rest", "x.gz"),
+              testing::HasSubstr("cannot decompress"));
 }
 
 TEST(CompressedInputTest, ANameThatPromisesWhatTheBytesAreNotIsRefused) {
@@ -150,7 +152,10 @@ TEST(CompressedInputTest, ANameThatPromisesWhatTheBytesAreNotIsRefused) {
 TEST(CompressedInputTest, ContainersThatNothingReadsAreRefusedByTheirFirstBytes) {
   const std::pair<std::string, std::string> containers[] = {
       {std::string("BZh91AY&SY\x4e\xec\xe8\x36", 14), "is a bzip2 file"},
-      {std::string("\xfd" "7zXZ\0\0\x04", 8), "is an xz file"},
+      {std::string("\xfd"
+                   "7zXZ\0\0\x04",
+                   8),
+       "is an xz file"},
       {std::string("\x04\x22\x4d\x18\x64\x40", 6), "is an lz4 file"},
       {std::string("PK\x03\x04\x14\0", 6), "is a zip archive"},
       {std::string("PAR1\x15\x04\x15\x10", 8), "is a Parquet file"},
@@ -176,7 +181,8 @@ TEST(CompressedInputTest, RecordsOfFixedLengthMayBeginWithAnyBytes) {
   const auto records = ReadSplit(file, "fixed:3", 0, file.size(), false, 0, 0, nullptr, 0, 0, "x.gz");
   ASSERT_EQ(records.size(), 3u);
   EXPECT_EQ(records[2].value, "ccc");
-  EXPECT_THAT(Failure(Compressed("aaabb", Compression::kGzip), "x.gz", "fixed:3"), testing::HasSubstr("no multiple of 3"));
+  EXPECT_THAT(Failure(Compressed("aaabb", Compression::kGzip), "x.gz", "fixed:3"),
+              testing::HasSubstr("no multiple of 3"));
 }
 
 TEST(CompressedInputTest, FixedRecordsOfAFramedZstdFileAreReadOnce) {
@@ -188,7 +194,8 @@ TEST(CompressedInputTest, FixedRecordsOfAFramedZstdFileAreReadOnce) {
   for (const uint64_t cut : {uint64_t{1}, file.size() / 3, file.size() - 1}) {
     std::string got;
     for (const auto& [from, to] : {std::pair{uint64_t{0}, cut}, std::pair{cut, uint64_t{file.size()}}}) {
-      for (const Record& r : ReadSplit(file, "fixed:100", from, to - from, false, 0, 0, nullptr, 0, 0, "x.zst")) got += r.value;
+      for (const Record& r : ReadSplit(file, "fixed:100", from, to - from, false, 0, 0, nullptr, 0, 0, "x.zst"))
+        got += r.value;
     }
     EXPECT_TRUE(got == text) << cut;
   }

@@ -39,9 +39,9 @@ inline std::vector<Record> ParseBatch(const std::string& bytes) {
 // The records of one split of a file with these contents. The descriptor holds [fd_offset, fd_offset
 // + fd_length), all where fd_length is 0; the rest comes by ReadMore.
 inline std::vector<Record> ReadSplit(const std::string& text, const std::string& format, uint64_t offset,
-                                     uint64_t length, bool raw = false, uint64_t fd_offset = 0,
-                                     uint64_t fd_length = 0, Status* status = nullptr, uint64_t sample = 0,
-                                     uint64_t file_bytes = 0, const std::string& name = "file") {
+                                     uint64_t length, bool raw = false, uint64_t fd_offset = 0, uint64_t fd_length = 0,
+                                     Status* status = nullptr, uint64_t sample = 0, uint64_t file_bytes = 0,
+                                     const std::string& name = "file") {
   if (fd_length == 0) fd_length = text.size();
   const UniqueFd fd(memfd_create("split", 0));
   EXPECT_TRUE(WriteAll(fd.get(), std::string_view(text).substr(fd_offset, fd_length)).ok());
@@ -62,8 +62,10 @@ inline std::vector<Record> ReadSplit(const std::string& text, const std::string&
     uint64_t at = 0;
     const Result<bool> got = reader.Next(&batch, &at);
     if (!got.ok()) {
-      if (status != nullptr) *status = got.status();
-      else ADD_FAILURE() << got.status().ToString();
+      if (status != nullptr)
+        *status = got.status();
+      else
+        ADD_FAILURE() << got.status().ToString();
       return all;
     }
     if (!*got) return all;
@@ -101,8 +103,8 @@ struct Chunked {
 
 // All that a sort buffer gives out for these batches, as bytes.
 inline std::string Sorted(const SortBuffer::Options& options, const std::vector<std::vector<Record>>& batches,
-                          uint32_t* runs, std::vector<Chunked>* chunks = nullptr,
-                          uint32_t flags = MR_ASSOCIATIVE, const mr_operator* table = nullptr) {
+                          uint32_t* runs, std::vector<Chunked>* chunks = nullptr, uint32_t flags = MR_ASSOCIATIVE,
+                          const mr_operator* table = nullptr) {
   const mr_operator usual = TestTable(flags);
   Operator oper{table != nullptr ? table : &usual, nullptr, {}};
   SortBuffer buffer(options, &oper);

@@ -90,7 +90,8 @@ TEST(CsvTest, LargeFieldsAcrossManyPiecesStayWhole) {
   Rng rng(3);
   std::string text = "id,text\n";
   for (int row = 0; row < 60; ++row) {
-    text += std::to_string(row) + ",\"" + std::string(rng.Below(200'000), 'x') + "\n" + std::string(rng.Below(9), '\n') + "\"\"\"\n";
+    text += std::to_string(row) + ",\"" + std::string(rng.Below(200'000), 'x') + "\n" +
+            std::string(rng.Below(9), '\n') + "\"\"\"\n";
   }
   for (const bool compressed : {false, true}) {
     CsvFile file{text};
@@ -225,7 +226,10 @@ TEST(PlaceTest, EachRecordOfABatchHasItsByteInTheFile) {
   } const files[] = {
       {"text", "a\n\nbcd\r\ne", {0, 2, 3, 8}},
       {"kv", "a\tb\nno tab\nempty\t\n\tv\n", {0, 4, 11, 18}},
-      {"csv", "\xef\xbb\xbf" "a\r\n\"b\r\nc\"\n\"bad\"x\nd\n", {3, 6, 20}},
+      {"csv",
+       "\xef\xbb\xbf"
+       "a\r\n\"b\r\nc\"\n\"bad\"x\nd\n",
+       {3, 6, 20}},
       {"fixed:3", "aaabbbccc", {0, 3, 6}},
   };
   for (const auto& file : files) {

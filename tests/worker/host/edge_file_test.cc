@@ -24,12 +24,13 @@ EdgeRead ReadEdge(const std::vector<std::string>& batches, const std::string& wr
   WireSplit split;
   split.name = "@step/00003";
   split.sample_bytes = sample_bytes;
-  SplitReader reader(split, *ParseInputFormat(format), raw,
-                     std::make_unique<EdgeFile>(*ParseOutputFormat(written), split.name, [&](std::string_view* batch) -> Result<bool> {
-                       if (next == batches.size()) return false;
-                       *batch = batches[next++];
-                       return true;
-                     }));
+  SplitReader reader(
+      split, *ParseInputFormat(format), raw,
+      std::make_unique<EdgeFile>(*ParseOutputFormat(written), split.name, [&](std::string_view* batch) -> Result<bool> {
+        if (next == batches.size()) return false;
+        *batch = batches[next++];
+        return true;
+      }));
   EdgeRead read;
   for (std::string bytes;;) {
     uint64_t offset = 0;
@@ -49,7 +50,8 @@ TEST(EdgeFileTest, RecordsOfAnyBatchesAreThoseOfTheFile) {
     for (uint64_t n = rng.Below(6); n > 0; --n) {
       std::vector<Record> records;
       for (uint64_t k = rng.Below(5); k > 0; --k) {
-        records.push_back({rng.Below(2) == 0 ? "" : "k" + std::to_string(rng.Below(9)), std::string(rng.Below(7), 'v')});
+        records.push_back(
+            {rng.Below(2) == 0 ? "" : "k" + std::to_string(rng.Below(9)), std::string(rng.Below(7), 'v')});
         AppendAsFile(*ParseOutputFormat("text"), records.back().key, records.back().value, &file);
       }
       batches.push_back(MakeBatch(records));
@@ -66,7 +68,8 @@ TEST(EdgeFileTest, RecordsOfAnyBatchesAreThoseOfTheFile) {
 }
 
 TEST(EdgeFileTest, OffsetsGoOnFromBatchToBatch) {
-  const EdgeRead read = ReadEdge({MakeBatch({{"", "one"}, {"", "two"}}), MakeBatch({}), MakeBatch({{"k", "three"}})}, "text", "text");
+  const EdgeRead read =
+      ReadEdge({MakeBatch({{"", "one"}, {"", "two"}}), MakeBatch({}), MakeBatch({{"k", "three"}})}, "text", "text");
   EXPECT_THAT(read.offsets, ElementsAre(0, 8));
   EXPECT_EQ(read.records.size(), 3u);
 }
@@ -83,11 +86,13 @@ TEST(EdgeFileTest, RecordsOfAFixedLengthMustHaveIt) {
   const EdgeRead good = ReadEdge({MakeBatch({{"ab", "cd"}, {"", "efgh"}})}, "fixed:4", "fixed:4");
   ASSERT_EQ(good.records.size(), 2u);
   EXPECT_EQ(good.records[1].value, "efgh");
-  EXPECT_THAT(ReadEdge({MakeBatch({{"", "abc"}})}, "fixed:4", "fixed:4").status.message(), HasSubstr("a record of 3 bytes"));
+  EXPECT_THAT(ReadEdge({MakeBatch({{"", "abc"}})}, "fixed:4", "fixed:4").status.message(),
+              HasSubstr("a record of 3 bytes"));
 }
 
 TEST(EdgeFileTest, ASampleEndsAtARecordsEnd) {
-  const std::vector<std::string> batches = {MakeBatch({{"", "aaaa"}}), MakeBatch({{"", "bbbb"}}), MakeBatch({{"", "cccc"}})};
+  const std::vector<std::string> batches = {MakeBatch({{"", "aaaa"}}), MakeBatch({{"", "bbbb"}}),
+                                            MakeBatch({{"", "cccc"}})};
   EXPECT_EQ(ReadEdge(batches, "text", "text", false, 6).records.size(), 2u);
 }
 

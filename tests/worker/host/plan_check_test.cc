@@ -27,18 +27,20 @@ Ran Mrtask(const std::string& args) {
   return ran;
 }
 
-#define EXPECT_REFUSED(args, reason)                                 \
-  do {                                                               \
-    const Ran ran = Mrtask(args);                                    \
-    EXPECT_EQ(ran.code, 2) << ran.out;                               \
-    EXPECT_NE(ran.out.find(reason), std::string::npos) << ran.out;   \
+#define EXPECT_REFUSED(args, reason)                               \
+  do {                                                             \
+    const Ran ran = Mrtask(args);                                  \
+    EXPECT_EQ(ran.code, 2) << ran.out;                             \
+    EXPECT_NE(ran.out.find(reason), std::string::npos) << ran.out; \
   } while (false)
 
 TEST(CheckTest, PrintsWhatALibraryOffers) {
   const Ran ran = Mrtask("check " TEST_LIBRARY);
   ASSERT_EQ(ran.code, 0) << ran.out;
   const json got = json::parse(ran.out);
-  EXPECT_EQ(got["jobs"], json::parse(R"([{"name": "count", "help": "counts words"}, {"name": "sized", "help": "is told of sizes"}])"));
+  EXPECT_EQ(
+      got["jobs"],
+      json::parse(R"([{"name": "count", "help": "counts words"}, {"name": "sized", "help": "is told of sizes"}])"));
   EXPECT_EQ(got["built_with"], "test");
   EXPECT_EQ(got["operators"][0], json::parse(R"({"name": "tokens", "flags": 17})"));
 }

@@ -88,7 +88,8 @@ double WordCount(TaskHost* host, const std::string& path, const char* op, uint32
   gate->Enter(1);
   host->Run(std::move(s), gate);
   gate->WaitAll();
-  return static_cast<double>(bytes) / 1e6 / std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return static_cast<double>(bytes) / 1e6 /
+         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 }  // namespace

@@ -205,7 +205,8 @@ TEST(SortBufferTest, CombineFoldsEachGroupOnce) {
   }
 }
 
-// A count of records is not the count of counts: were the combine run on what a spill combined, the totals would show it.
+// A count of records is not the count of counts: were the combine run on what a spill combined, the totals would show
+// it.
 TEST(SortBufferTest, ACombineThatIsNotAssociativeSeesEachGroupOnceAndWhole) {
   const auto batches = RandomBatches(6, 50, 20);
   std::map<std::string, int64_t> want;

@@ -1,5 +1,5 @@
-// A daemon for the tests to kill: runs one task that never ends and that has started a process, and writes both pids and its
-// helper's to a descriptor. Arguments: the descriptor, a directory, the operator.
+// A daemon for the tests to kill: runs one task that never ends and that has started a process, and writes both pids
+// and its helper's to a descriptor. Arguments: the descriptor, a directory, the operator.
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

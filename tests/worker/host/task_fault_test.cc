@@ -137,7 +137,8 @@ TEST_F(TaskFaultTest, BadRecordsAreSkippedUpToTheLimit) {
   const TaskResult failed = RunOn(std::move(fewer), text)->Wait();
   EXPECT_EQ(failed.end, TaskEnd::kUserFinal);
   EXPECT_EQ(failed.message,
-            "operator picky failed: it met 25 bad records, and --max-bad-records is 24; the last one: line 25 of its kind is bad");
+            "operator picky failed: it met 25 bad records, and --max-bad-records is 24; the last one: line 25 of its "
+            "kind is bad");
 }
 
 TEST_F(TaskFaultTest, MoreCountersThanAnAttemptMayHaveFailItForGood) {
@@ -152,7 +153,8 @@ TEST_F(TaskFaultTest, MoreCountersThanAnAttemptMayHaveFailItForGood) {
   for (const char* config : {"257 16", "90000 16", "1000000 16"}) {
     const TaskResult r = run(config);
     EXPECT_EQ(r.end, TaskEnd::kUserFinal) << config;
-    EXPECT_NE(r.message.find("operator tally failed: more than 256 counters: '256xxxxx"), std::string::npos) << r.message;
+    EXPECT_NE(r.message.find("operator tally failed: more than 256 counters: '256xxxxx"), std::string::npos)
+        << r.message;
   }
   const TaskResult r = run("1400 4000");
   EXPECT_EQ(r.end, TaskEnd::kUserFinal);
@@ -378,7 +380,8 @@ TEST_F(TaskFaultTest, TheHelperHoldsFewDescriptorsOfAttemptsThatHaveEnded) {
   const auto count = [&] { return std::distance(std::filesystem::directory_iterator(open), {}); };
   const auto before = count();
   for (int i = 0; i < 40; ++i) ASSERT_EQ(RunOn(Spec("echo"))->Wait().end, TaskEnd::kDone);
-  EXPECT_TRUE(Soon([&] { return count() <= before + 3 * task::SpawnRequest::kMostEnded; })) << count() << ", before: " << before;
+  EXPECT_TRUE(Soon([&] { return count() <= before + 3 * task::SpawnRequest::kMostEnded; }))
+      << count() << ", before: " << before;
 }
 
 TEST_F(TaskFaultTest, AChildIsTakenBeforeTheDaemonAndGainsNoRights) {
@@ -419,7 +422,10 @@ class OtherMrtaskTest : public TaskFaultTest {
 TEST_F(OtherMrtaskTest, OneOfAnotherProtocolIsRefusedWithBothNumbers) {
   const Status status = StartWith("#!/bin/sh\nprintf 'PMTH\\143\\0\\0\\0' >&3\nexec sleep 60\n");
   EXPECT_EQ(status.code(), Code::kRejected);
-  EXPECT_NE(status.message().find("speaks protocol 99, this mrworker " + std::to_string(mr::task::kTaskProtocol) + ": install"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("speaks protocol 99, this mrworker " + std::to_string(mr::task::kTaskProtocol) +
+                                  ": install"),
+            std::string::npos)
+      << status.message();
 }
 
 TEST_F(OtherMrtaskTest, OneThatAnswersOtherwiseIsRefused) {

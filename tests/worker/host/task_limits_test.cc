@@ -1,5 +1,5 @@
-// Limits that the host keeps: the lease of tasks with side effects, time without progress, processes; and whose processes
-// end with a task. Real children.
+// Limits that the host keeps: the lease of tasks with side effects, time without progress, processes; and whose
+// processes end with a task. Real children.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -254,7 +254,8 @@ TEST_F(TaskLimitsTest, AProcessWhoseEndCannotBeCollectedHoldsNobodyUpForEver) {
   if (!tracer.traces()) GTEST_SKIP() << "no right to trace a process";
   task_->Kill();
   EXPECT_TRUE(Soon([&] { return c->ended(); })) << "the end of its task waits for it";
-  EXPECT_EQ(ListDirectory("/proc/" + std::to_string(ReadPid(file)) + "/task").value().size(), 1u) << "it was not killed";
+  EXPECT_EQ(ListDirectory("/proc/" + std::to_string(ReadPid(file)) + "/task").value().size(), 1u)
+      << "it was not killed";
 }
 
 TEST_F(TaskLimitsTest, AProcessThatDoesNotEndIsWaitedForOnceAndCollectedWithoutAnybodysEnd) {

@@ -146,7 +146,8 @@ TEST_F(TaskTest, MapThenGroupedReduceWritesCountsAsText) {
 TEST_F(TaskTest, BroadcastComesFirstThenInputsInOrderThenGroupsMerged) {
   TaskSpec s = Spec("trace");
   s.inputs = 4;
-  s.edges = {{0, true, false, false, 2}, {1, false, false, false, 2}, {2, true, false, false, 1}, {3, false, true, false, 2}};
+  s.edges = {
+      {0, true, false, false, 2}, {1, false, false, false, 2}, {2, true, false, false, 1}, {3, false, true, false, 2}};
   s.ports = {Files()};
   auto c = std::make_shared<Collector>();
   auto task = host_->Run(std::move(s), c);

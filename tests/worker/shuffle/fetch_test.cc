@@ -47,8 +47,7 @@ class FetchTest : public testing::Test {
     loop_.Run([&] { fetcher_->Request({0, begin, end, from}); });
   }
   // Stores the output and asks for all of it.
-  void StoreAndAsk(uint32_t task, const TestOutput& output, bool inline_table,
-                   Incarnation incarnation = kServer) {
+  void StoreAndAsk(uint32_t task, const TestOutput& output, bool inline_table, Incarnation incarnation = kServer) {
     const auto rows = StoreOutput(*store_, Copy(1, task), output);
     stored_[task] = output;
     Ask(LocationOf(Copy(1, task), rows, server_->address(), incarnation, inline_table), 0,
@@ -172,9 +171,9 @@ TEST_F(FetchTest, PartitionsAboveTheWindowComeInOrderWithinIt) {
 TEST_F(FetchTest, ChunksAboveOneMessageArriveInPieces) {
   Serve();
   Read();
-  StoreAndAsk(1, MakeOutput(1, 2, 1, 2, 15 << 20 >> 1), true);   // 15 MiB each, streamed
-  StoreAndAsk(2, MakeOutput(2, 2, 1, 3, 1 << 20), false);        // 3 MiB each
-  StoreAndAsk(3, MakeOutput(3, 1, 1, 1, (16 << 20) - 64), true); // the largest record
+  StoreAndAsk(1, MakeOutput(1, 2, 1, 2, 15 << 20 >> 1), true);    // 15 MiB each, streamed
+  StoreAndAsk(2, MakeOutput(2, 2, 1, 3, 1 << 20), false);         // 3 MiB each
+  StoreAndAsk(3, MakeOutput(3, 1, 1, 1, (16 << 20) - 64), true);  // the largest record
   ASSERT_TRUE(seen_.WaitForEnds(3));
   ExpectAllArrived();
 }
@@ -477,8 +476,7 @@ TEST_F(FetchTest, AFetcherMayEndWithinACallAndIsSilentThen) {
   loop_.Run([&] {
     for (uint32_t task = 0; task < 20; ++task) {
       const auto rows = StoreOutput(*store_, Copy(1, task), MakeOutput(task, 4, 1, 100));
-      fetcher_->Request(
-          {0, 0, 4, LocationOf(Copy(1, task), rows, server_->address(), kServer, task % 2 == 0)});
+      fetcher_->Request({0, 0, 4, LocationOf(Copy(1, task), rows, server_->address(), kServer, task % 2 == 0)});
     }
   });
   ASSERT_TRUE(seen_.WaitForBatches(1));

@@ -48,9 +48,7 @@ class DataServerImpl final : public rpc::DataServer::Server {
   explicit DataServerImpl(std::shared_ptr<ShuffleServing> serving) : serving_(std::move(serving)) {}
   kj::Promise<void> fetch(FetchContext context) override { return serving_->Fetch(context); }
   kj::Promise<void> table(TableContext context) override { return serving_->Table(context); }
-  kj::Promise<void> openFetch(OpenFetchContext context) override {
-    return serving_->OpenFetch(context);
-  }
+  kj::Promise<void> openFetch(OpenFetchContext context) override { return serving_->OpenFetch(context); }
   kj::Promise<void> probe(ProbeContext context) override { return serving_->Probe(context); }
 
  private:
@@ -59,8 +57,7 @@ class DataServerImpl final : public rpc::DataServer::Server {
 
 }  // namespace
 
-TestDataServer::TestDataServer(std::shared_ptr<ShuffleStore> store, PostToPool post,
-                               Incarnation incarnation)
+TestDataServer::TestDataServer(std::shared_ptr<ShuffleStore> store, PostToPool post, Incarnation incarnation)
     : serving_(std::make_shared<ShuffleServing>(std::move(store), std::move(post), incarnation)) {
   std::promise<uint16_t> port;
   loop_.Post([this, incarnation, &port] {
@@ -68,8 +65,7 @@ TestDataServer::TestDataServer(std::shared_ptr<ShuffleStore> store, PostToPool p
     own.role = rpc::Role::kDataServer;
     own.incarnation = incarnation;
     server_ = std::make_unique<rpc::RpcServer>(
-        loop_.io(), own,
-        [this](const rpc::Hello&, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
+        loop_.io(), own, [this](const rpc::Hello&, const rpc::PeerInfo&) -> Result<capnp::Capability::Client> {
           return capnp::Capability::Client(kj::heap<DataServerImpl>(serving_));
         });
     loop_.Spawn(server_->Listen("127.0.0.1", 0).then([&port](Result<uint16_t> bound) {
@@ -90,8 +86,8 @@ void TestDataServer::Kill() {
   loop_.Run([this] { server_.reset(); });
 }
 
-void TestObserver::OnBatch(uint32_t, uint32_t upstream_task, uint32_t partition, std::string batch,
-                           bool last, std::function<void()> taken) {
+void TestObserver::OnBatch(uint32_t, uint32_t upstream_task, uint32_t partition, std::string batch, bool last,
+                           std::function<void()> taken) {
   const uint64_t size = batch.size();
   bool take = false;
   {
@@ -119,8 +115,7 @@ void TestObserver::OnSegmentDone(const CopyLocation&, const FetchMeasure& measur
   changed.notify_all();
 }
 
-void TestObserver::OnSegmentFailed(const CopyLocation& from, const Status& why,
-                                   bool partly_delivered) {
+void TestObserver::OnSegmentFailed(const CopyLocation& from, const Status& why, bool partly_delivered) {
   std::lock_guard lock(mutex);
   failed.push_back({from, why, partly_delivered});
   changed.notify_all();
@@ -128,14 +123,12 @@ void TestObserver::OnSegmentFailed(const CopyLocation& from, const Status& why,
 
 bool TestObserver::WaitForEnds(size_t segments, int seconds) {
   std::unique_lock lock(mutex);
-  return changed.wait_for(lock, std::chrono::seconds(seconds),
-                          [&] { return done.size() + failed.size() >= segments; });
+  return changed.wait_for(lock, std::chrono::seconds(seconds), [&] { return done.size() + failed.size() >= segments; });
 }
 
 bool TestObserver::WaitForBatches(size_t count, int seconds) {
   std::unique_lock lock(mutex);
-  return changed.wait_for(lock, std::chrono::seconds(seconds),
-                          [&] { return batches_seen >= count; });
+  return changed.wait_for(lock, std::chrono::seconds(seconds), [&] { return batches_seen >= count; });
 }
 
 void TestObserver::TakeUntilEnds(size_t segments, int seconds) {
@@ -144,9 +137,8 @@ void TestObserver::TakeUntilEnds(size_t segments, int seconds) {
     std::vector<std::function<void()>> all;
     {
       std::unique_lock lock(mutex);
-      const bool woken = changed.wait_until(lock, deadline, [&] {
-        return !held.empty() || done.size() + failed.size() >= segments;
-      });
+      const bool woken =
+          changed.wait_until(lock, deadline, [&] { return !held.empty() || done.size() + failed.size() >= segments; });
       ASSERT_TRUE(woken) << "only " << done.size() << " done, " << failed.size() << " failed";
       all.swap(held);
       outstanding = 0;
@@ -168,8 +160,8 @@ void FlipValueBit(StoredChunk* stored) {
   stored->bytes = std::move(raw);
 }
 
-CopyLocation LocationOf(const CopyKey& key, const std::vector<PartitionRow>& rows,
-                        const std::string& address, Incarnation incarnation, bool inline_table) {
+CopyLocation LocationOf(const CopyKey& key, const std::vector<PartitionRow>& rows, const std::string& address,
+                        Incarnation incarnation, bool inline_table) {
   CopyLocation at;
   at.output = {key.task, 1};
   at.attempt = key.attempt;

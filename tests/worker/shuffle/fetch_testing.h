@@ -90,8 +90,8 @@ class TestObserver : public FetchObserver {
   };
   using Name = std::pair<uint32_t, uint32_t>;  // upstream task, partition
 
-  void OnBatch(uint32_t input, uint32_t upstream_task, uint32_t partition, std::string batch,
-               bool last, std::function<void()> taken) override;
+  void OnBatch(uint32_t input, uint32_t upstream_task, uint32_t partition, std::string batch, bool last,
+               std::function<void()> taken) override;
   void OnSegmentDone(const CopyLocation& from, const FetchMeasure& measure) override;
   void OnSegmentFailed(const CopyLocation& from, const Status& why, bool partly_delivered) override;
 
@@ -115,12 +115,12 @@ class TestObserver : public FetchObserver {
   bool wrong_order = false;                        // a batch after the last one
 };
 
-// One bit of the chunk's last value is another one, and the chunk is otherwise right: stored plainly, with a digest that
-// fits its bytes. Only the partition's own digest can tell.
+// One bit of the chunk's last value is another one, and the chunk is otherwise right: stored plainly, with a digest
+// that fits its bytes. Only the partition's own digest can tell.
 void FlipValueBit(StoredChunk* stored);
 
 // Where this copy of `server` can be read.
-CopyLocation LocationOf(const CopyKey& key, const std::vector<PartitionRow>& rows,
-                        const std::string& address, Incarnation incarnation, bool inline_table);
+CopyLocation LocationOf(const CopyKey& key, const std::vector<PartitionRow>& rows, const std::string& address,
+                        Incarnation incarnation, bool inline_table);
 
 }  // namespace mr::worker

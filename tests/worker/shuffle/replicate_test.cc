@@ -93,7 +93,7 @@ class ReplicateTest : public testing::Test {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<CopyKey, Result<uint64_t>> ended_;
-  std::vector<CopyKey> order_;  // in which they ended
+  std::vector<CopyKey> order_;      // in which they ended
   std::set<uint32_t> failed_here_;  // tasks
 };
 
@@ -102,10 +102,10 @@ TEST_F(ReplicateTest, OutputsOfAllShapesBecomeTheSameCopies) {
   Start();
   std::map<uint32_t, TestOutput> outputs;
   for (uint32_t task = 0; task < 20; ++task) outputs[task] = MakeOutput(task, 7, 1 + task % 3, 100);
-  outputs[20] = MakeOutput(20, 3, 8, 4000, 256);          // 16 MiB, a file of its own
-  outputs[21] = MakeOutput(21, 40'000, 1, 1);             // a table above one message
-  outputs[22] = MakeOutput(22, 2, 1, 2, 15 << 20 >> 1);   // chunks above one message and the window
-  outputs[23] = TestOutput(5);                            // nothing in it
+  outputs[20] = MakeOutput(20, 3, 8, 4000, 256);         // 16 MiB, a file of its own
+  outputs[21] = MakeOutput(21, 40'000, 1, 1);            // a table above one message
+  outputs[22] = MakeOutput(22, 2, 1, 2, 15 << 20 >> 1);  // chunks above one message and the window
+  outputs[23] = TestOutput(5);                           // nothing in it
   for (const auto& [task, output] : outputs) Ask(Store(task, output, task % 2 == 0));
   for (const auto& [task, output] : outputs) {
     const auto bytes = WaitFor(task);
@@ -257,9 +257,8 @@ TEST_F(ReplicateTest, WhatIsCancelledWhileItIsStoredIsDropped) {
     std::function<void()> before_;
   };
   const auto real = own_;
-  const auto watched = std::make_shared<WatchedStore>(real, [this] {
-    loop_.Run([this] { replicator_->Cancel(Copy(1, 1)); });
-  });
+  const auto watched =
+      std::make_shared<WatchedStore>(real, [this] { loop_.Run([this] { replicator_->Cancel(Copy(1, 1)); }); });
   own_ = watched;
   Serve();
   Start();

@@ -4,9 +4,9 @@
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <kj/debug.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <kj/debug.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -57,8 +57,7 @@ std::vector<Answered> Answers(capnp::List<rpc::Chunk>::Reader chunks) {
   for (const auto chunk : chunks) {
     const auto data = chunk.getData();
     all.push_back({rpc::FromOutcome(chunk.getOutcome()),
-                   std::string(reinterpret_cast<const char*>(data.begin()), data.size()),
-                   chunk.getStoredBytes(),
+                   std::string(reinterpret_cast<const char*>(data.begin()), data.size()), chunk.getStoredBytes(),
                    chunk.getReaders()});
   }
   return all;
@@ -102,16 +101,15 @@ class ServeTest : public testing::Test {
   Result<T> Await(F make) {
     std::promise<Result<T>> value;
     loop_.Post([&] {
-      loop_.Spawn(kj::evalNow(make).then(
-          [&value](T v) { value.set_value(std::move(v)); },
-          [&value](kj::Exception&& e) { value.set_value(rpc::FromException(e)); }));
+      loop_.Spawn(kj::evalNow(make).then([&value](T v) { value.set_value(std::move(v)); },
+                                         [&value](kj::Exception&& e) { value.set_value(rpc::FromException(e)); }));
     });
     return value.get_future().get();
   }
 
   rpc::DataServer::Client& data() {
     rpc::DataServer::Client* client = nullptr;
-    KJ_IF_MAYBE(d, data_) client = d;
+    KJ_IF_MAYBE (d, data_) client = d;
     MR_CHECK(client != nullptr, "not connected");
     return *client;
   }
@@ -342,9 +340,8 @@ TEST_F(ServeTest, WrongNamesAndRangesAreAnsweredWithErrors) {
                               {Copy(1, 1), 1, 0}});
   std::vector<Code> codes;
   for (const auto& answer : answers) codes.push_back(answer.status.code());
-  EXPECT_THAT(codes, testing::ElementsAre(Code::kOk, Code::kNotFound, Code::kNotFound,
-                                          Code::kNotFound, Code::kInvalidArgument, Code::kNotFound,
-                                          Code::kInvalidArgument, Code::kOk));
+  EXPECT_THAT(codes, testing::ElementsAre(Code::kOk, Code::kNotFound, Code::kNotFound, Code::kNotFound,
+                                          Code::kInvalidArgument, Code::kNotFound, Code::kInvalidArgument, Code::kOk));
 }
 
 TEST_F(ServeTest, TableAndProbeTellOfCopiesThatAreHere) {
@@ -357,8 +354,7 @@ TEST_F(ServeTest, TableAndProbeTellOfCopiesThatAreHere) {
       return request.send().then([](auto&& response) {
         std::vector<PartitionRow> rows;
         for (const auto r : response.getRows()) {
-          rows.push_back(
-              {r.getRecords(), r.getBytes(), rpc::FromWire(r.getContent()), r.getChunks()});
+          rows.push_back({r.getRecords(), r.getBytes(), rpc::FromWire(r.getContent()), r.getChunks()});
         }
         return std::make_pair(rpc::FromOutcome(response.getOutcome()), rows);
       });
@@ -405,8 +401,7 @@ TEST_F(ServeTest, RandomRequestsGetErrorsAndTheServerGoesOn) {
   StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 3, 2, 10));
   Rng rng(4711);
   const auto field = [&] {  // often a number that means something
-    return rng.Below(2) == 0 ? static_cast<uint32_t>(rng.Below(4))
-                             : static_cast<uint32_t>(rng.Next());
+    return rng.Below(2) == 0 ? static_cast<uint32_t>(rng.Below(4)) : static_cast<uint32_t>(rng.Next());
   };
   for (int call = 0; call < 200; ++call) {
     std::vector<Asked> asked(rng.Below(300) + 1);
@@ -442,8 +437,7 @@ TEST_F(ServeTest, RandomBytesOnTheSocketHurtNobodyElse) {
       rpc::Hello hello;
       hello.role = rpc::Role::kData;
       const auto bytes = rpc::EncodeHello(hello);
-      ASSERT_EQ(::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
-                static_cast<ssize_t>(bytes.size()));
+      ASSERT_EQ(::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
     }
     std::vector<uint64_t> noise(512);
     for (uint64_t& word : noise) word = turn % 3 == 0 ? rng.Below(8) : rng.Next();

@@ -12,7 +12,6 @@
 namespace mr::worker {
 namespace {
 
-
 clockid_t g_clock = CLOCK_MONOTONIC;
 
 Instant At() {
@@ -56,8 +55,8 @@ class Bench {
         StoreOutput(*store_, Copy(1, static_cast<uint32_t>(run * kOutputs + i)), output);
       }
     });
-    std::printf("small output (%llu bytes, 2 partitions): %.1f us\n",
-                static_cast<unsigned long long>(BytesOf(output)), s / kOutputs * 1e6);
+    std::printf("small output (%llu bytes, 2 partitions): %.1f us\n", static_cast<unsigned long long>(BytesOf(output)),
+                s / kOutputs * 1e6);
     const double get = MedianSeconds([&](int) {
       for (uint32_t i = 0; i < kOutputs; ++i) MR_CHECK(store_->Get(Copy(1, i), 0, 0).ok());
     });
@@ -75,18 +74,18 @@ class Bench {
     for (auto& partition : output) partition = one[0];
     const double mb = static_cast<double>(BytesOf(output)) / 1e6;
     std::vector<PartitionRow> rows;
-    const double store = MedianSeconds([&](int run) {
-      rows = StoreOutput(*store_, Copy(job, static_cast<uint32_t>(run)), output);
-    });
+    const double store =
+        MedianSeconds([&](int run) { rows = StoreOutput(*store_, Copy(job, static_cast<uint32_t>(run)), output); });
     const double read = MedianSeconds([&](int run) {
       for (uint32_t p = 0; p < 64; ++p) {
         MR_CHECK(store_->Get(Copy(job, static_cast<uint32_t>(run)), p, 0).ok());
       }
     });
     const double fetch = MedianSeconds([&](int) { Fetch(job, 1, rows); });
-    std::printf("%s, %.0f MB: store %.0f MB/s, read stored chunks %.0f MB/s of them raw, "
-                "fetch and check %.0f MB/s\n",
-                what, mb, mb / store, mb / read, mb / fetch);
+    std::printf(
+        "%s, %.0f MB: store %.0f MB/s, read stored chunks %.0f MB/s of them raw, "
+        "fetch and check %.0f MB/s\n",
+        what, mb, mb / store, mb / read, mb / fetch);
     store_->EndJob(Copy(job, 0).task.job);
   }
 
@@ -96,8 +95,8 @@ class Bench {
     std::unique_ptr<Fetcher> fetcher;
     if (pool_of_fetchers_ == nullptr) {
       loop_.Run([&] {
-        pool_of_fetchers_ = std::make_unique<FetchPool>(
-            loop_, store_, pool_.poster(), FetchPool::Options{.incarnation = kReader});
+        pool_of_fetchers_ =
+            std::make_unique<FetchPool>(loop_, store_, pool_.poster(), FetchPool::Options{.incarnation = kReader});
       });
     }
     loop_.Run([&] {
@@ -139,6 +138,4 @@ int BenchMain(bool cpu) {
 
 }  // namespace mr::worker
 
-int main(int argc, char** argv) {
-  return mr::worker::BenchMain(argc > 1 && std::string(argv[1]) == "--cpu");
-}
+int main(int argc, char** argv) { return mr::worker::BenchMain(argc > 1 && std::string(argv[1]) == "--cpu"); }

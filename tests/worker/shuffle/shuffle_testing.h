@@ -35,8 +35,7 @@ using TestOutput = std::vector<std::vector<std::string>>;  // batches of each pa
 
 // Deterministic. A batch has `records` records of a word and a number; value_bytes pads values
 // with bytes that do not compress. Every third partition is empty where there is more than one.
-TestOutput MakeOutput(uint64_t seed, uint32_t partitions, uint32_t batches, uint32_t records,
-                      uint32_t value_bytes = 0);
+TestOutput MakeOutput(uint64_t seed, uint32_t partitions, uint32_t batches, uint32_t records, uint32_t value_bytes = 0);
 
 inline uint32_t RecordsOf(const std::string& batch) {
   BatchView view;
@@ -44,7 +43,6 @@ inline uint32_t RecordsOf(const std::string& batch) {
   return view.size();
 }
 
-std::vector<PartitionRow> StoreOutput(ShuffleStore& store, const CopyKey& key,
-                                      const TestOutput& output);
+std::vector<PartitionRow> StoreOutput(ShuffleStore& store, const CopyKey& key, const TestOutput& output);
 
 }  // namespace mr::worker

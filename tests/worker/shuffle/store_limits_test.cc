@@ -28,9 +28,8 @@ TEST(StoreLimitsTest, WhatRanOutIsNamedAndCostsNoOtherOutput) {
   ASSERT_TRUE(store.ok()) << store.status().ToString();
   StoreOutput(**store, Copy(1, 1), MakeOutput(1, 3, 2, 100));
   for (const int error : {EMFILE, EDQUOT, ENOSPC}) {
-    const OnDiskCall hook([error](const DiskCall& c) {
-      return c.kind == DiskCall::kOpen && c.path.ends_with(".sst") ? error : 0;
-    });
+    const OnDiskCall hook(
+        [error](const DiskCall& c) { return c.kind == DiskCall::kOpen && c.path.ends_with(".sst") ? error : 0; });
     const Status status = TryToStore(**store, Copy(1, 2), MakeOutput(2, 3, 2, 100));
     EXPECT_EQ(status.code(), Code::kOverloaded) << status.ToString();
     EXPECT_NE(status.message().find(std::strerror(error)), std::string::npos) << status.ToString();

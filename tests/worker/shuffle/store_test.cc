@@ -23,8 +23,7 @@ using testing::ElementsAre;
 
 std::string Unpack(const StoredChunk& chunk) {
   std::string raw;
-  const Status status =
-      Decompress(static_cast<Codec>(chunk.codec), chunk.bytes, chunk.raw_bytes, kMaxRawChunk, &raw);
+  const Status status = Decompress(static_cast<Codec>(chunk.codec), chunk.bytes, chunk.raw_bytes, kMaxRawChunk, &raw);
   EXPECT_TRUE(status.ok()) << status.ToString();
   return raw;
 }
@@ -37,8 +36,7 @@ std::vector<std::string> NamesIn(const std::string& directory) {
 
 size_t CohortDirectories(const std::string& directory) {
   const auto names = NamesIn(directory);
-  return std::count_if(names.begin(), names.end(),
-                       [](const std::string& n) { return n.starts_with("cohort-"); });
+  return std::count_if(names.begin(), names.end(), [](const std::string& n) { return n.starts_with("cohort-"); });
 }
 
 class StoreTest : public testing::Test {
@@ -320,7 +318,8 @@ TEST_F(StoreTest, ADamagedTableRefusesNoOutputsBesideIt) {
   for (const std::string& cohort : NamesIn(shuffle_directory())) {
     for (const std::string& name : NamesIn(shuffle_directory() + "/" + cohort)) {
       if (!name.ends_with(".sst")) continue;
-      std::fstream file(shuffle_directory() + "/" + cohort + "/" + name, std::ios::in | std::ios::out | std::ios::binary);
+      std::fstream file(shuffle_directory() + "/" + cohort + "/" + name,
+                        std::ios::in | std::ios::out | std::ios::binary);
       file.seekp(100);
       file.put('\x5a');
       ++damaged;
@@ -385,11 +384,11 @@ TEST(StoreFormatTest, AChunkWithAFlippedBitIsCorrupted) {
 
 TEST(StoreFormatTest, KeysSortAsTheirNumbersDo) {
   const std::vector<std::string> ascending = {
-      EncodeStoreKey({{{1, 1}, 0, 0}, 1}, 0, 0),          EncodeStoreKey({{{1, 1}, 0, 0}, 1}, 0, 256),
-      EncodeStoreKey({{{1, 1}, 0, 0}, 1}, 1, 0),          EncodeStoreKey({{{1, 1}, 0, 0}, 1}, 255, 9),
-      EncodeStoreKey({{{1, 1}, 0, 0}, 1}, 256, 0),        EncodeStoreKey({{{1, 1}, 0, 0}, 1}, kTablePartition, 0),
-      EncodeStoreKey({{{1, 1}, 0, 0}, 1000}, 0, 0),       EncodeStoreKey({{{1, 1}, 0, 1}, 1}, 0, 0),
-      EncodeStoreKey({{{1, 1}, 256, 0}, 1}, 0, 0),        EncodeStoreKey({{{1, 256}, 0, 0}, 1}, 0, 0),
+      EncodeStoreKey({{{1, 1}, 0, 0}, 1}, 0, 0),    EncodeStoreKey({{{1, 1}, 0, 0}, 1}, 0, 256),
+      EncodeStoreKey({{{1, 1}, 0, 0}, 1}, 1, 0),    EncodeStoreKey({{{1, 1}, 0, 0}, 1}, 255, 9),
+      EncodeStoreKey({{{1, 1}, 0, 0}, 1}, 256, 0),  EncodeStoreKey({{{1, 1}, 0, 0}, 1}, kTablePartition, 0),
+      EncodeStoreKey({{{1, 1}, 0, 0}, 1000}, 0, 0), EncodeStoreKey({{{1, 1}, 0, 1}, 1}, 0, 0),
+      EncodeStoreKey({{{1, 1}, 256, 0}, 1}, 0, 0),  EncodeStoreKey({{{1, 256}, 0, 0}, 1}, 0, 0),
       EncodeStoreKey({{{2, 1}, 0, 0}, 1}, 0, 0)};
   EXPECT_TRUE(std::is_sorted(ascending.begin(), ascending.end()));
   EXPECT_EQ(std::adjacent_find(ascending.begin(), ascending.end()), ascending.end());
@@ -397,8 +396,7 @@ TEST(StoreFormatTest, KeysSortAsTheirNumbersDo) {
 
 TEST_F(StoreTest, ReadersWritersAndEndingJobsDoNotDisturbEachOther) {
   // Cohorts as small as can be, so that they are opened, closed and removed all the time.
-  Open({.sst_bytes = 8 << 10, .own_cohort_bytes = 64 << 10, .cohort_bytes = 32 << 10,
-        .idle_cohort_bytes = 1});
+  Open({.sst_bytes = 8 << 10, .own_cohort_bytes = 64 << 10, .cohort_bytes = 32 << 10, .idle_cohort_bytes = 1});
   constexpr uint32_t kJobs = 8, kTasks = 12;
   std::atomic<uint32_t> stored[kJobs + 1] = {};
   std::atomic<bool> wrong = false, done = false;

@@ -36,8 +36,10 @@ class VerifyTest : public testing::Test {
   Verification Look(const CopyKey& key, const std::vector<PartitionRow>& rows) {
     std::promise<Verification> got;
     loop_.Post([&] {
-      loop_.Spawn(verifier_->Check(key, TableDigest(rows), static_cast<uint32_t>(rows.size()))
-                      .then([&](Verification v) { got.set_value(std::move(v)); }));
+      loop_.Spawn(
+          verifier_->Check(key, TableDigest(rows), static_cast<uint32_t>(rows.size())).then([&](Verification v) {
+            got.set_value(std::move(v));
+          }));
     });
     return got.get_future().get();
   }
@@ -149,8 +151,9 @@ TEST_F(VerifyTest, WhatIsNotHereOrGoesMeanwhileIsGone) {
   Use(store_);
   const auto rows = StoreOutput(*store_, Copy(1, 1), MakeOutput(1, 3, 2, 100));
   EXPECT_EQ(Look(Copy(1, 2), rows).finding, Finding::kGone);
-  Use(std::make_shared<TamperingStore>(
-      store_, [this](uint32_t partition, uint32_t, StoredChunk*) { if (partition == 1) store_->Drop(Copy(1, 1)); }));
+  Use(std::make_shared<TamperingStore>(store_, [this](uint32_t partition, uint32_t, StoredChunk*) {
+    if (partition == 1) store_->Drop(Copy(1, 1));
+  }));
   EXPECT_EQ(Look(Copy(1, 1), rows).finding, Finding::kGone);
 }
 
@@ -189,9 +192,8 @@ TEST_F(VerifyTest, WhoMeansAnEarlierLifeOfTheWorkerHearsThatTheOutputIsGone) {
       copy.initWorker().setIncarnation(incarnation);
       rpc::ToWire(content, request.initContent());
       request.setPartitions(3);
-      loop_.Spawn(request.send().then([&](auto&& response) {
-        got.set_value(static_cast<Finding>(response.getFinding()));
-      }));
+      loop_.Spawn(
+          request.send().then([&](auto&& response) { got.set_value(static_cast<Finding>(response.getFinding())); }));
     });
     return got.get_future().get();
   };

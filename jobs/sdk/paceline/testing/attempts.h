@@ -15,11 +15,14 @@
 namespace mr::sdk {
 
 // Throws JobError with the first record that differs.
-inline void CompareAttempts(const mr_operator& op, const std::string& stage, uint32_t task, uint32_t ports, TestHost* one,
-                            TestHost* other) {
-  const auto less = [](const TestRecord& a, const TestRecord& b) { return std::tie(a.key, a.value) < std::tie(b.key, b.value); };
+inline void CompareAttempts(const mr_operator& op, const std::string& stage, uint32_t task, uint32_t ports,
+                            TestHost* one, TestHost* other) {
+  const auto less = [](const TestRecord& a, const TestRecord& b) {
+    return std::tie(a.key, a.value) < std::tie(b.key, b.value);
+  };
   const auto shown = [](const TestRecords& records, size_t i) {
-    return i < records.size() ? "(" + JsonString(records[i].key) + ", " + JsonString(records[i].value) + ")" : std::string("missing");
+    return i < records.size() ? "(" + JsonString(records[i].key) + ", " + JsonString(records[i].value) + ")"
+                              : std::string("missing");
   };
   for (uint32_t p = 0; p < ports; ++p) {
     TestRecords a = one->emitted(p), b = other->emitted(p);
@@ -30,9 +33,10 @@ inline void CompareAttempts(const mr_operator& op, const std::string& stage, uin
     if (a == b) continue;
     size_t at = 0;
     while (at < a.size() && at < b.size() && a[at] == b[at]) ++at;
-    throw JobError("two attempts of task " + std::to_string(task) + " of stage '" + stage + "' emitted different records to port " +
-                   std::to_string(p) + ", though operator '" + op.name + "' says MR_DETERMINISTIC: record " + std::to_string(at) + " is " +
-                   shown(a, at) + " of the one and " + shown(b, at) + " of the other");
+    throw JobError("two attempts of task " + std::to_string(task) + " of stage '" + stage +
+                   "' emitted different records to port " + std::to_string(p) + ", though operator '" + op.name +
+                   "' says MR_DETERMINISTIC: record " + std::to_string(at) + " is " + shown(a, at) +
+                   " of the one and " + shown(b, at) + " of the other");
   }
 }
 

@@ -60,7 +60,8 @@ inline std::string FirstDifference(std::string_view with, std::string_view witho
     const size_t a = std::min(with.find('\n'), with.size()), b = std::min(without.find('\n'), without.size());
     if (with.substr(0, a) != without.substr(0, b) || with.empty() || without.empty()) {
       const auto shown = [](std::string_view text, size_t end) {
-        return text.empty() ? std::string("missing") : "'" + std::string(text.substr(0, std::min<size_t>(end, 200))) + "'";
+        return text.empty() ? std::string("missing")
+                            : "'" + std::string(text.substr(0, std::min<size_t>(end, 200))) + "'";
       };
       return "line " + std::to_string(line) + " is " + shown(with, a) + ", and " + shown(without, b) + " without";
     }
@@ -115,15 +116,17 @@ class DeterminismCheck {
       Vary vary;
       const char* what;
     };
-    constexpr Kind kKinds[] = {{Vary::kBatches, "where its blocks or batches end"},
-                               {Vary::kShares, "how tasks shared a partition that it reads in parts (ReadInParts)"},
-                               {Vary::kCombiner, "how often its combiner ran on what it emitted, and on which parts of a group"},
-                               {Vary::kOrder, "the order of what it emitted, which its flag MR_UNORDERED says carries no meaning"}};
+    constexpr Kind kKinds[] = {
+        {Vary::kBatches, "where its blocks or batches end"},
+        {Vary::kShares, "how tasks shared a partition that it reads in parts (ReadInParts)"},
+        {Vary::kCombiner, "how often its combiner ran on what it emitted, and on which parts of a group"},
+        {Vary::kOrder, "the order of what it emitted, which its flag MR_UNORDERED says carries no meaning"}};
     // A choice that differs in the whole may be without effect alone: then another seed shows it.
     for (uint64_t tried = seed; tried < seed + kBlameSeeds; ++tried) {
       for (size_t s = 0; s < plain.stages.size(); ++s) {
         for (const Kind& kind : kKinds) {
-          const LocalResult one = RunWith(Variation(tried, static_cast<uint32_t>(kind.vary), static_cast<int>(s)), false);
+          const LocalResult one =
+              RunWith(Variation(tried, static_cast<uint32_t>(kind.vary), static_cast<int>(s)), false);
           if (Same(one)) continue;
           std::string what = std::string("the job's answer depends on ") + kind.what;
           if (kind.vary != Vary::kBatches && kind.vary != Vary::kShares && !plain.stages[s].readers.empty()) {
@@ -141,8 +144,10 @@ class DeterminismCheck {
     for (const LocalStage& s : plain.stages) {
       if ((s.flags & MR_DETERMINISTIC) == 0) undeclared += (undeclared.empty() ? "" : ", ") + s.op;
     }
-    return Fail(seed, "", "", "the job's answer differs, though no one stage makes it alone" +
-                                  (undeclared.empty() ? "" : " (not said to be MR_DETERMINISTIC: " + undeclared + ")") + ": " + Difference(whole));
+    return Fail(seed, "", "",
+                "the job's answer differs, though no one stage makes it alone" +
+                    (undeclared.empty() ? "" : " (not said to be MR_DETERMINISTIC: " + undeclared + ")") + ": " +
+                    Difference(whole));
   }
 
   Determinism BlameSplits(uint64_t seed, const LocalResult& cut, const LocalResult& plain) const {
@@ -155,8 +160,10 @@ class DeterminismCheck {
       }
       ops += (ops.empty() ? "" : ", ") + s.op;
     }
-    return Fail(seed, op, stage, "the job's answer depends on where files are cut into splits, or on the number of tasks (files are read by " +
-                                     ops + "): " + Difference(cut));
+    return Fail(
+        seed, op, stage,
+        "the job's answer depends on where files are cut into splits, or on the number of tasks (files are read by " +
+            ops + "): " + Difference(cut));
   }
 
   std::string Difference(const LocalResult& result) const {
@@ -184,8 +191,8 @@ class DeterminismCheck {
 }  // namespace sdk
 
 // The job is left without a variation.
-inline Determinism ExpectDeterministic(LocalJob& job, const std::string& name, const std::vector<std::string>& args = {},
-                                       DeterminismOptions options = {}) {
+inline Determinism ExpectDeterministic(LocalJob& job, const std::string& name,
+                                       const std::vector<std::string>& args = {}, DeterminismOptions options = {}) {
   return sdk::DeterminismCheck(&job, name, args, std::move(options)).Run();
 }
 

@@ -91,8 +91,7 @@ class JsonReader {
     } else if (c == 'n') {
       Word("null");
     } else {
-      const std::string number(
-          text_.substr(at_, text_.find_first_not_of("+-.0123456789eE", at_) - at_));
+      const std::string number(text_.substr(at_, text_.find_first_not_of("+-.0123456789eE", at_) - at_));
       if (number.empty()) Fail("no value");
       v.type = JsonValue::Type::kNumber;
       v.number = std::strtod(number.c_str(), nullptr);

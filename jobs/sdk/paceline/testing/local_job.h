@@ -1,8 +1,8 @@
 // LocalJob: a whole job of a library in this process, without a cluster: plan, splits, tasks of
 // each stage one after the other, partitions, combiners, grouped merges with the engine's order of
 // equal keys (input, upstream task, position). Small splits and batches on purpose: what an operator
-// gets wrong at a border shows here. A key's partition is not the one that it has in a cluster. With a seed (local_result.h)
-// all that the engine leaves open is chosen at random; determinism.h does that with many.
+// gets wrong at a border shows here. A key's partition is not the one that it has in a cluster. With a seed
+// (local_result.h) all that the engine leaves open is chosen at random; determinism.h does that with many.
 #pragma once
 
 #include <algorithm>
@@ -43,9 +43,7 @@ class LocalJob {
     return *this;
   }
   // A file that the job's arguments name.
-  LocalJob& File(const std::string& name, std::string content) {
-    return Input(name, std::move(content), -2);
-  }
+  LocalJob& File(const std::string& name, std::string content) { return Input(name, std::move(content), -2); }
 
   // What submit has as --files PATH#NAME.
   LocalJob& SideFile(const std::string& name, const std::string& content) {
@@ -195,9 +193,7 @@ class LocalJob {
     for (const auto& i : json["inputs"].items) AddInput(&stage, i, json["inputs"].items.size());
     SetTasks(&stage);
     std::string error;
-    const mr_sink sink{&error, [](void* to, mr_bytes part) {
-                         static_cast<std::string*>(to)->append(sdk::View(part));
-                       }};
+    const mr_sink sink{&error, [](void* to, mr_bytes part) { static_cast<std::string*>(to)->append(sdk::View(part)); }};
     if (stage.op->prepare(sdk::Bytes(stage.config), sink) != 0) throw JobError(error);
     stages_.push_back(std::move(stage));
   }
@@ -230,8 +226,9 @@ class LocalJob {
       input.splits = edge.Has("splits") && edge["splits"].boolean;
       const mr_operator& writer = *stages_[input.from].op;
       if (input.grouped && (writer.compare == nullptr) != (stage->op->compare == nullptr)) {
-        throw JobError("stage '" + stage->name + "': of operators '" + writer.name + "' and '" + stage->op->name +
-                       "' one has an order of keys of its own (Comparator) and the other has not; give both the same one");
+        throw JobError(
+            "stage '" + stage->name + "': of operators '" + writer.name + "' and '" + stage->op->name +
+            "' one has an order of keys of its own (Comparator) and the other has not; give both the same one");
       }
       CheckTypes(*stage, input, json_inputs);
     }
@@ -239,8 +236,7 @@ class LocalJob {
   }
 
   void AddSplits(Stage* stage, const sdk::JsonValue& json, uint32_t input) {
-    const uint64_t step = std::min(json.UintOr("max_split_bytes", options_.split_bytes),
-                                   options_.split_bytes);
+    const uint64_t step = std::min(json.UintOr("max_split_bytes", options_.split_bytes), options_.split_bytes);
     bool found = false;
     for (const TestFile& file : files_) {
       bool wanted = false;
@@ -307,8 +303,7 @@ class LocalJob {
     });
   }
 
-  void FeedSplit(const Stage& stage, const StageInput& input, const Split& split, uint32_t index,
-                 sdk::TestTask* task) {
+  void FeedSplit(const Stage& stage, const StageInput& input, const Split& split, uint32_t index, sdk::TestTask* task) {
     if (input.format.rfind("fixed:", 0) == 0) return FeedFixed(input, split, index, task);
     if (input.format == "raw") {
       if (split.length == 0) return;
@@ -322,7 +317,8 @@ class LocalJob {
     std::optional<sdk::Dice> dice = variation_.Of(Vary::kBatches, IndexOf(stage), split.offset + 1);
     while (at < text.size()) {
       const uint64_t block_bytes = dice ? dice->Around(options_.block_bytes) : options_.block_bytes;
-      const size_t end = at + sdk::RecordBehind(text.substr(at), std::min<uint64_t>(block_bytes, text.size() - at), csv);
+      const size_t end =
+          at + sdk::RecordBehind(text.substr(at), std::min<uint64_t>(block_bytes, text.size() - at), csv);
       const std::string_view block = text.substr(at, end - at);
       TestRecords records;
       if (stage.op->flags & MR_RAW_BLOCKS) {
@@ -369,8 +365,8 @@ class LocalJob {
     for (uint32_t u = 0; u < from.tasks; ++u) {
       if (!share.whole && &input == &stage.inputs[share.input] && (u < share.begin || u >= share.end)) continue;
       if (input.kind == "one_to_one" && u != t) continue;
-      if (input.kind == "many_to_one" && (u < uint64_t{from.tasks} * t / stage.tasks ||
-                                          u >= uint64_t{from.tasks} * (t + 1) / stage.tasks)) {
+      if (input.kind == "many_to_one" &&
+          (u < uint64_t{from.tasks} * t / stage.tasks || u >= uint64_t{from.tasks} * (t + 1) / stage.tasks)) {
         continue;
       }
       const auto& partitions = from.out[u][input.port];
@@ -383,7 +379,8 @@ class LocalJob {
       std::optional<sdk::Dice> dice = variation_.Of(Vary::kBatches, IndexOf(stage), uint64_t{t} << 32 | u);
       size_t end = 0;
       for (size_t i = 0; i < records.size(); i = end) {
-        end = std::min<size_t>(i + (dice ? dice->Around(options_.batch_records) : options_.batch_records), records.size());
+        end = std::min<size_t>(i + (dice ? dice->Around(options_.batch_records) : options_.batch_records),
+                               records.size());
         const TestRecords some(records.begin() + i, records.begin() + end);
         task->Batch({sdk::TestTask::Pack(some, 0), index, 0, u, 0});
       }
@@ -539,18 +536,19 @@ class LocalJob {
 
   [[noreturn]] void ComplainOfPartition(const Stage& stage, uint32_t port, const std::string& key, uint32_t to) {
     const uint32_t n = stage.partitions[port];
-    throw JobError("Partition() of operator '" + std::string(stage.op->name) + "' gave the key " + sdk::JsonString(key) +
-                   " partition " + std::to_string(to) + ", and port " + std::to_string(port) + " of stage '" + stage.name +
-                   "' has " + std::to_string(n) + ": it is to be 0 to " + std::to_string(n - 1));
+    throw JobError("Partition() of operator '" + std::string(stage.op->name) + "' gave the key " +
+                   sdk::JsonString(key) + " partition " + std::to_string(to) + ", and port " + std::to_string(port) +
+                   " of stage '" + stage.name + "' has " + std::to_string(n) + ": it is to be 0 to " +
+                   std::to_string(n - 1));
   }
 
   // Equal keys of all tasks must meet in one partition.
   void CheckPlace(const Stage& stage, uint32_t port, const std::string& key, uint32_t to) {
     const auto [at, fresh] = placed_.try_emplace({IndexOf(stage), port, key}, to);
     if (fresh || at->second == to) return;
-    throw JobError("Partition() of operator '" + std::string(stage.op->name) + "' gave the key " + sdk::JsonString(key) + " partition " +
-                   std::to_string(at->second) + " once and " + std::to_string(to) + " another time, of " +
-                   std::to_string(stage.partitions[port]));
+    throw JobError("Partition() of operator '" + std::string(stage.op->name) + "' gave the key " +
+                   sdk::JsonString(key) + " partition " + std::to_string(at->second) + " once and " +
+                   std::to_string(to) + " another time, of " + std::to_string(stage.partitions[port]));
   }
 
   void Finish(const Stage& stage, uint32_t p, TestRecords* records, sdk::TestTask* task, sdk::Dice* dice) {
@@ -563,7 +561,8 @@ class LocalJob {
     const bool any = (stage.op->flags & MR_ASSOCIATIVE) != 0;
     const uint64_t times = dice != nullptr && any ? dice->Below(4) : 1;
     for (uint64_t i = 0; i < times; ++i) {
-      *records = sdk::Combined(p, *records, any ? uint64_t{options_.batch_records} * 2 : records->size(), any ? dice : nullptr, task);
+      *records = sdk::Combined(p, *records, any ? uint64_t{options_.batch_records} * 2 : records->size(),
+                               any ? dice : nullptr, task);
     }
   }
 
@@ -589,7 +588,7 @@ class LocalJob {
   std::vector<Stage> stages_;
   LocalResult* result_ = nullptr;
   Variation variation_;
-  uint32_t splits_per_task_ = 1, reduces_ = 1;  // of this run
+  uint32_t splits_per_task_ = 1, reduces_ = 1;                            // of this run
   uint64_t bad_count_ = 0;                                                // of this run
   std::map<std::tuple<size_t, uint32_t, std::string>, uint32_t> placed_;  // partition of each key, by stage and port
 };

@@ -48,7 +48,7 @@ void ForEachTextRecord(std::string_view block, bool kv, F&& f) {
 
 // [first, second) of the text: the records of the split of `length` bytes at `offset`.
 inline std::pair<uint64_t, uint64_t> RecordRange(std::string_view text, uint64_t offset, uint64_t length,
-                                                const std::optional<CsvDialect>& csv) {
+                                                 const std::optional<CsvDialect>& csv) {
   const uint64_t end = offset + length;
   const uint64_t from = offset == 0 ? 0 : RecordBehind(text, offset, csv);
   const uint64_t to = end >= text.size() ? text.size() : RecordBehind(text, end, csv);

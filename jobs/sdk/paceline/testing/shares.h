@@ -18,7 +18,8 @@ struct Share {
 };
 
 // inputs: of those that may be read in parts, the number and how many upstream tasks wrote it; at least one.
-inline std::vector<Share> RollShares(Dice dice, uint32_t partitions, const std::vector<std::pair<uint32_t, uint32_t>>& inputs) {
+inline std::vector<Share> RollShares(Dice dice, uint32_t partitions,
+                                     const std::vector<std::pair<uint32_t, uint32_t>>& inputs) {
   std::vector<Share> shares;
   for (uint32_t p = 0; p < partitions; ++p) {
     const auto [input, tasks] = inputs[dice.Below(inputs.size())];

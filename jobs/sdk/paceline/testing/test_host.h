@@ -55,19 +55,12 @@ class TestHost {
     host_.emit = [](void* self, uint32_t port, mr_bytes batch) {
       return static_cast<TestHost*>(self)->Emit(port, batch);
     };
-    host_.next_batch = [](void* self, mr_batch* out) {
-      return static_cast<TestHost*>(self)->NextBatch(out);
-    };
+    host_.next_batch = [](void* self, mr_batch* out) { return static_cast<TestHost*>(self)->NextBatch(out); };
     host_.count = [](void* self, mr_bytes group, mr_bytes name, int64_t n) {
-      static_cast<TestHost*>(self)
-          ->counters_[{std::string(View(group)), std::string(View(name))}] += n;
+      static_cast<TestHost*>(self)->counters_[{std::string(View(group)), std::string(View(name))}] += n;
     };
-    host_.fail = [](void* self, mr_bytes message) {
-      static_cast<TestHost*>(self)->failure_ = View(message);
-    };
-    host_.log = [](void* self, mr_bytes line) {
-      static_cast<TestHost*>(self)->log_.append(View(line)).append("\n");
-    };
+    host_.fail = [](void* self, mr_bytes message) { static_cast<TestHost*>(self)->failure_ = View(message); };
+    host_.log = [](void* self, mr_bytes line) { static_cast<TestHost*>(self)->log_.append(View(line)).append("\n"); };
     host_.fail_as = [](void* self, uint32_t failure, mr_bytes message) {
       static_cast<TestHost*>(self)->failure_ = View(message);
       static_cast<TestHost*>(self)->failed_as_ = static_cast<mr_failure>(failure);
@@ -203,8 +196,7 @@ class TestTask {
       BatchView view;
       if (BatchView::Parse(batch.data, batch.size, &view) != nullptr || !view.sorted()) return 1;
       for (uint32_t i = 0; i < view.size(); ++i) {
-        static_cast<TestRecords*>(context)->push_back(
-            {std::string(view.key(i)), std::string(view.value(i))});
+        static_cast<TestRecords*>(context)->push_back({std::string(view.key(i)), std::string(view.value(i))});
       }
       return 0;
     };

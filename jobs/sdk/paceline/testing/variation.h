@@ -1,6 +1,7 @@
-// What the engine leaves open, chosen by a seed: a LocalJob that is given a Variation cuts its splits, blocks and batches
-// elsewhere, runs combiners never, once or often, gives the records of unordered operators in another order, and uses
-// other numbers of tasks, and lets tasks share partitions. The same seed gives the same choices, whatever machine it is.
+// What the engine leaves open, chosen by a seed: a LocalJob that is given a Variation cuts its splits, blocks and
+// batches elsewhere, runs combiners never, once or often, gives the records of unordered operators in another order,
+// and uses other numbers of tasks, and lets tasks share partitions. The same seed gives the same choices, whatever
+// machine it is.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +54,8 @@ class Variation {
 
   Variation() = default;  // nothing varies
   // what: of Vary. stage: only there (index in the plan); splits are cut alike for all stages in any case.
-  explicit Variation(uint64_t seed, uint32_t what = kVaryAll, int stage = kAllStages) : seed_(seed), what_(what), stage_(stage) {}
+  explicit Variation(uint64_t seed, uint32_t what = kVaryAll, int stage = kAllStages)
+      : seed_(seed), what_(what), stage_(stage) {}
 
   uint64_t seed() const { return seed_; }
   // Dice of their own for each (stage, place), or none where this does not vary.

@@ -1,9 +1,9 @@
 // Operators for the tests of the task host, written against the C table by hand: good ones, and
 // one for each way in which a user's operator may go wrong.
-#include <stddef.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,9 +156,7 @@ int Trace(void* p, const mr_batch* in) {
   }
   return 0;
 }
-int TraceInputEnd(void* p, uint32_t input) {
-  return static_cast<Op*>(p)->Add("", "end " + std::to_string(input));
-}
+int TraceInputEnd(void* p, uint32_t input) { return static_cast<Op*>(p)->Add("", "end " + std::to_string(input)); }
 
 // By the number in the key.
 int PartitionByNumber(void*, uint32_t, mr_bytes data, uint32_t, uint32_t* out) {
@@ -465,8 +463,9 @@ int PlanCount(uint32_t argc, const mr_bytes* argv, mr_sink plan, mr_sink error) 
   }
   const std::string op = arg == "unknown" ? "tokenz" : "tokens";
   const std::string config = arg == "wrong" ? "d3Jvbmc=" : "";
-  const std::string text =
-      arg == "nojson" ? "{" : R"({"version":1,"stages":[{"name":"s","operator":")" + op + R"(","config":")" + config + R"("}]})";
+  const std::string text = arg == "nojson" ? "{"
+                                           : R"({"version":1,"stages":[{"name":"s","operator":")" + op +
+                                                 R"(","config":")" + config + R"("}]})";
   plan.write(plan.context, {text.data(), text.size()});
   return 0;
 }
@@ -475,12 +474,13 @@ const mr_job kJob{offsetof(mr_job, plan_sized), 0, "count", "counts words", &Pla
 
 // Asks for the size of each argument alone, and says what it heard in its stages' names.
 int PlanSized(const mr_plan_args* args, mr_sink plan, mr_sink) {
-  std::string text = R"({"version":1,"stages":[{"name":"memory )" + std::to_string(args->memory_bytes) + R"(","operator":"tokens"})";
+  std::string text =
+      R"({"version":1,"stages":[{"name":"memory )" + std::to_string(args->memory_bytes) + R"(","operator":"tokens"})";
   for (uint32_t i = 0; i < args->argc; ++i) {
     uint64_t bytes = 0;
     const bool known = args->input_bytes(args->context, 1, &args->argv[i], &bytes) != 0;
-    text += R"(,{"name":")" + std::string(args->argv[i].data, args->argv[i].size) + " " + (known ? std::to_string(bytes) : "unknown") +
-            R"(","operator":"tokens"})";
+    text += R"(,{"name":")" + std::string(args->argv[i].data, args->argv[i].size) + " " +
+            (known ? std::to_string(bytes) : "unknown") + R"(","operator":"tokens"})";
   }
   text += "]}";
   plan.write(plan.context, {text.data(), text.size()});
