@@ -122,9 +122,9 @@ class FieldWriter {
       if (v.has_value()) Put(*v);
     } else if constexpr (IsVariant<T>::value) {
       Raw(static_cast<uint8_t>(v.index()));
-      std::visit([this](const auto& e) { Put(e); }, v);
+      std::visit([&](const auto& e) { Put(e); }, v);
     } else if constexpr (HasParts<const T>) {
-      std::apply([this](const auto&... p) { (Put(p), ...); }, Parts(v));
+      std::apply([&](const auto&... p) { (Put(p), ...); }, Parts(v));
     } else {
       T::Fields([&](auto... member) { (Put(v.*member), ...); });
     }
@@ -192,9 +192,9 @@ class FieldReader {
         ok_ = false;
         return;
       }
-      std::visit([this](auto& e) { Get(e); }, v);
+      std::visit([&](auto& e) { Get(e); }, v);
     } else if constexpr (HasParts<T>) {
-      std::apply([this](auto&... p) { (Get(p), ...); }, Parts(v));
+      std::apply([&](auto&... p) { (Get(p), ...); }, Parts(v));
     } else {
       T::Fields([&](auto... member) { (Get(v.*member), ...); });
     }

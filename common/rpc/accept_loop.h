@@ -13,7 +13,7 @@ namespace mr::rpc {
 // Receives one line for people: once when accepts begin to fail, once when they work again.
 using LogLine = std::function<void(const std::string& line)>;
 
-class AcceptLoop : private kj::TaskSet::ErrorHandler {
+class AcceptLoop final : private kj::TaskSet::ErrorHandler {
  public:
   // The pause between two failing accepts: short beside any timeout of a peer, long beside the cost of a try.
   static constexpr kj::Duration kPause = 50 * kj::MILLISECONDS;

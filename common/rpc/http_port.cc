@@ -65,7 +65,7 @@ struct Connection {
 
 }  // namespace
 
-struct HttpPort::Impl : kj::HttpService, kj::TaskSet::ErrorHandler {
+struct HttpPort::Impl final : kj::HttpService, kj::TaskSet::ErrorHandler {
   kj::AsyncIoContext& io;
   kj::Timer& timer;
   const Handler handler;
@@ -112,7 +112,7 @@ struct HttpPort::Impl : kj::HttpService, kj::TaskSet::ErrorHandler {
       ++live;
       if (oldest == nullptr || c.stream->moved() < oldest->stream->moved()) oldest = &c;
     }
-    if (live >= limits.connections) {
+    if (oldest != nullptr && live >= limits.connections) {
       ++counts.replaced;
       Close(oldest);
     }

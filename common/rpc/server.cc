@@ -101,7 +101,7 @@ size_t ServerLimits::HttpConnections(uint64_t descriptors) {
   return std::clamp<uint64_t>((descriptors - std::min<uint64_t>(descriptors / 2, 1024)) / 8, 1, 256);
 }
 
-struct RpcServer::Impl : kj::TaskSet::ErrorHandler {
+struct RpcServer::Impl final : kj::TaskSet::ErrorHandler {
   kj::AsyncIoContext& io;
   kj::Timer& timer;
   Hello own;

@@ -1,5 +1,7 @@
 #include "dfs/block/block_server.h"
 
+#include <kj/debug.h>
+
 #include "common/io/crc32c.h"
 #include "common/rpc/kj_status.h"
 #include "dfs/block/peers.h"
@@ -237,7 +239,7 @@ kj::Promise<Copied> CopyPieces(BlockServer::Impl& server, BlockPipe& pipe, Block
 }  // namespace
 
 kj::Promise<BlockServer::Copied> BlockServer::Replicate(BlockRef block, std::string to_address) {
-  auto copied = BlockPipe::Open(impl_->peers, block, {to_address})
+  auto copied = BlockPipe::Open(impl_->peers, block, {std::move(to_address)})
                     .then([&impl = *impl_, block](Result<kj::Own<BlockPipe>> opened) -> kj::Promise<Copied> {
                       if (!opened.ok()) return Copied{opened.status(), false};
                       auto pipe = *std::move(opened);

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <utility>
 
+#include "common/base/version.h"
 #include "common/io/clock.h"
 #include "common/io/files.h"
 #include "common/rpc/connection.h"

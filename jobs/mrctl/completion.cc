@@ -8,6 +8,7 @@
 #include <set>
 
 #include "common/base/text.h"
+#include "common/base/version.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/option_tree.h"
 #include "jobs/mrctl/options.h"

@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "common/base/text.h"
+#include "common/base/version.h"
 #include "common/io/clock.h"
 #include "common/io/files.h"
 #include "common/rpc/self_check.h"

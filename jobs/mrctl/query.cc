@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "common/base/text.h"
+#include "common/base/version.h"
 #include "jobs/mrctl/client.h"
 #include "jobs/mrctl/exit_code.h"
 #include "jobs/mrctl/follow.h"

@@ -17,6 +17,7 @@
 #include <map>
 #include <utility>
 
+#include "common/base/text.h"
 #include "jobs/mrctl/render.h"
 
 namespace mr::ctl {

@@ -8,8 +8,6 @@
 
 namespace mr::ctl {
 
-inline constexpr char kVersion[] = "0.1.0";
-
 Result<int> RunSubmit(const Command& command, const Settings& settings);   // also explain
 Result<int> RunJobVerb(const Command& command, const Settings& settings);  // jobs job wait attach kill why history
 Result<int> RunLogs(const Command& command, const Settings& settings);

@@ -10,7 +10,7 @@ namespace mr::history {
 namespace {
 
 constexpr std::string_view kMagic = "paceline-history\t";
-constexpr uint32_t kVersion = 2;  // 1: without lists
+constexpr uint32_t kHistoryVersion = 2;  // 1: without lists
 // Of a document that is read: a job of so many tasks does not exist (a guess).
 constexpr size_t kMostTasks = 10'000'000;
 
@@ -258,7 +258,7 @@ bool TakeLine(std::string_view line, Document* document) {
 }  // namespace
 
 std::string WriteHead(const Document& d) {
-  std::string out = std::string(kMagic) + N(kVersion) + "\n";
+  std::string out = std::string(kMagic) + N(kHistoryVersion) + "\n";
   out += Line({"config", Plain(d.policies), N(d.seed), N(d.left_out)});
   for (const auto& list : d.lists) out += Line({"list", N(list.from), Plain(list.policies)});
   for (const auto& q : d.queues)
@@ -320,8 +320,9 @@ Result<Document> Read(std::string_view text, const std::string& name) {
       (void)w.Next();
       w.Get(&version);
       if (!w.good()) return InvalidArgument(name + ":1: no version");
-      if (version < 1 || version > kVersion) {
-        return Rejected(name + " is a history of version " + N(version) + ", this release reads up to " + N(kVersion));
+      if (version < 1 || version > kHistoryVersion) {
+        return Rejected(name + " is a history of version " + N(version) + ", this release reads up to " +
+                        N(kHistoryVersion));
       }
       continue;
     }

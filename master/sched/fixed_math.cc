@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "common/base/check.h"
+
 namespace mr::sched {
 
 namespace {
@@ -9,6 +11,7 @@ constexpr double kLn2 = 0.693147180559945309417;
 }  // namespace
 
 double FixedExp(double x) {
+  MR_CHECK(!(x > 700), "e^x would be no double");
   if (x < -700) return 0;
   // x = n ln 2 + r with |r| <= ln 2 / 2, where twelve terms of the series are enough.
   const double n = std::floor(x / kLn2 + .5);
@@ -19,6 +22,7 @@ double FixedExp(double x) {
 }
 
 double FixedLog(double x) {
+  MR_CHECK(!(x <= 0), "the logarithm of no positive number");
   int n = 0;
   double m = std::frexp(x, &n);  // x = m 2^n, m in [.5, 1)
   if (m < 0.70710678118654752) {

@@ -8,6 +8,8 @@
 #include <iterator>
 #include <vector>
 
+#include "common/base/check.h"
+
 namespace mr::sched {
 
 // Two threads must not read one at a time either.
@@ -68,6 +70,7 @@ class LazySet {
         else
           *kept++ = value;
       }
+      MR_CHECK(gone == erased_.end(), "erased what is not there");
       values_.erase(kept, values_.end());
       erased_.clear();
     }

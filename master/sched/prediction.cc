@@ -4,9 +4,12 @@
 #include <cmath>
 #include <functional>
 
+#include "common/base/check.h"
+
 namespace mr::sched {
 
 std::vector<double> Prediction::At(size_t i, double progress) const {
+  MR_CHECK(known() && i < slots.size(), "nothing is predicted for so many slots");
   const double place = std::clamp(progress, 0.0, 1.0) * buckets;
   const auto b = std::min<size_t>(static_cast<size_t>(place), buckets == 0 ? 0 : buckets - 1);
   // Single tasks are left: however near to 1 these bring it, one of them may still take all of its time.

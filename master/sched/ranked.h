@@ -59,6 +59,7 @@ class Ranked {
 
   // REQUIRES rank < size().
   const T& At(size_t rank) const {
+    MR_CHECK(rank < size_, "beyond the end of a sequence");
     size_t b = 0;
     while (rank >= sizes_[b]) rank -= sizes_[b++];
     return blocks_[b][rank];

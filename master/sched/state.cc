@@ -97,8 +97,16 @@ Worker& State::WorkerOf(WorkerId id) {
   MR_CHECK(worker != nullptr, "no such worker");
   return const_cast<Worker&>(*worker);
 }
-Stage& State::StageOf(const TaskId& id) { return JobOf(id.job).stages[id.stage]; }
-Task& State::TaskOf(const TaskId& id) { return StageOf(id).tasks[id.task]; }
+Stage& State::StageOf(const TaskId& id) {
+  Job& job = JobOf(id.job);
+  MR_CHECK(id.stage < job.stages.size(), "no such stage");
+  return job.stages[id.stage];
+}
+Task& State::TaskOf(const TaskId& id) {
+  Stage& stage = StageOf(id);
+  MR_CHECK(id.task < stage.tasks.size(), "no such task");
+  return stage.tasks[id.task];
+}
 Attempt& State::AttemptOf(const AttemptId& id) {
   const Attempt* attempt = FindAttempt(id);
   MR_CHECK(attempt != nullptr, "no such attempt");
@@ -238,6 +246,7 @@ void State::MarkStageIndeterminate(StageId id) {
 void State::SetPlan(const StagePlanned& e, Instant now) {
   const StageId id{e.job, e.stage};
   Job& job = JobOf(e.job);
+  MR_CHECK(e.stage < job.stages.size() && e.error.empty(), "a plan that CheckPlan took");
   Stage& stage = job.stages[e.stage];
   digest_ -= Hash(id, stage);
   stage.plan_state = PlanState::kPlanned;

@@ -258,10 +258,12 @@ std::string CheckWorker(const State& state, const Worker& w) {
   }
   const RollEntry entry{w.id, w.alive && !w.draining, w.is_free};
   if (w.in_roll >= state.roll().size() || !(state.roll()[w.in_roll] == entry)) return at + "the roll is wrong";
-  for (const auto& [task, attempt] : w.copies) {
+  for (const auto& copy : w.copies) {
+    const TaskId& task = copy.task;
     const Task* t = state.FindTask(task);
-    const bool known = t != nullptr && std::any_of(t->copies.begin(), t->copies.end(),
-                                                   [&](auto& c) { return c.worker == w.id && c.attempt == attempt; });
+    const bool known = t != nullptr && std::any_of(t->copies.begin(), t->copies.end(), [&](auto& c) {
+                         return c.worker == w.id && c.attempt == copy.attempt;
+                       });
     if (!known) return at + "it holds a copy that its task does not know";
   }
   return "";

@@ -213,8 +213,10 @@ void State::EachHash(Visit visit) const {
   if (config_.known) visit(Hash(config_), [] { return std::string("configuration"); });
   for (const auto& [id, w] : workers_) visit(Hash(w), [&id = id] { return "worker " + Name(id); });
   for (const auto& [name, queue] : queues_) visit(Hash(queue), [&name = name] { return "queue '" + name + "'"; });
-  for (const auto& [id, job] : jobs_) {
-    visit(Hash(job), [&id = id] { return "job " + Name(id); });
+  for (const auto& entry : jobs_) {
+    const JobId& id = entry.first;
+    const Job& job = entry.second;
+    visit(Hash(job), [&] { return "job " + Name(id); });
     for (const BoundRead& r : job.bindings.All()) {
       visit(Hash(id, r), [&] {
         return "read of " + of(id, r.up_stage) + "/" + std::to_string(r.up_task) + " by attempt " + of(id, r.stage) +

@@ -2,6 +2,7 @@
 // is predicted of it.
 #include <algorithm>
 
+#include "common/base/check.h"
 #include "common/base/fields.h"
 #include "master/sched/state.h"
 
@@ -70,6 +71,7 @@ void State::SetShare(JobId id, uint32_t slots) {
 
 void State::SetPrediction(const ProfileLoaded& e) {
   EditJob(e.job, [&](Job& job) {
+    MR_CHECK(e.prediction.Valid(job.stages.size()), "a prediction that is Valid");
     job.prediction = e.prediction;
     job.utility = Usable(e.utility);
     job.prediction_hash = HashFields(e);

@@ -1,6 +1,7 @@
 // The epochs of a journal, and whether a record that a worker was sent as durable is one of them. Pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

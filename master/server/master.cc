@@ -2,6 +2,7 @@
 
 #include <glog/logging.h>
 
+#include "common/base/version.h"
 #include "common/io/clock.h"
 #include "common/io/files.h"
 #include "master/journal/directory.h"
@@ -9,10 +10,6 @@
 #include "master/server/http.h"
 #include "master/server/profiles.h"
 #include "master/server/shell.h"
-
-#ifndef MR_VERSION
-#define MR_VERSION "0.1.0"
-#endif
 
 namespace mr::master {
 namespace {
@@ -79,10 +76,9 @@ struct Master::Impl {
     bool known = false;
     MR_ASSIGN_OR_RETURN(cluster_id, ClusterIdOf(options.directory, &known));
     if (options.learns) profiles = std::make_shared<ProfileStore>(options.directory + "/profiles");
-    shell =
-        std::make_unique<Shell>(Shell::Options{options.directory, cluster_id, MR_VERSION, options.advertise, profiles,
-                                               options.descriptors, options.idle_timeout, options.send_timeout},
-                                kj, loop, pool, background);
+    shell = std::make_unique<Shell>(Shell::Options{options.directory, cluster_id, kVersion, options.advertise, profiles,
+                                                   options.descriptors, options.idle_timeout, options.send_timeout},
+                                    kj, loop, pool, background);
     http = std::make_unique<HttpFront>(*shell, loop);
     brain = std::make_unique<Brain>(
         Brain::Options{options.directory, cluster_id, options.policies, options.seed, options.block_bytes,

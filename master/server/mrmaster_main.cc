@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "common/base/text.h"
+#include "common/base/version.h"
 #include "common/io/descriptors.h"
 #include "common/io/files.h"
 #include "common/io/flag_help.h"
@@ -61,7 +62,6 @@ extern void (*gflags_exitfunc)(int);
 namespace mr::master {
 namespace {
 
-constexpr const char* kVersion = "0.1.0";
 constexpr const char* kUsage = "mrmaster --data DIR [flags]: the master of a Paceline cluster";
 
 void ParseFlags(int* argc, char*** argv) {

@@ -19,7 +19,7 @@
 namespace mr::master {
 namespace {
 
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kProfilesVersion = 2;
 constexpr size_t kHead = sizeof(uint32_t) + sizeof(uint64_t);
 // Profiles change once per job: a small memtable, which recovery reads again.
 constexpr size_t kMemtableBytes = 4 << 20;
@@ -76,8 +76,8 @@ std::string EncodeProfile(const StoredProfile& stored) {
   const std::string body = EncodeFields(stored);
   const uint64_t check = Hash64(body);
   std::string out(kHead, '\0');
-  std::memcpy(out.data(), &kVersion, sizeof kVersion);
-  std::memcpy(out.data() + sizeof kVersion, &check, sizeof check);
+  std::memcpy(out.data(), &kProfilesVersion, sizeof kProfilesVersion);
+  std::memcpy(out.data() + sizeof kProfilesVersion, &check, sizeof check);
   return out + body;
 }
 
@@ -87,8 +87,9 @@ Result<StoredProfile> DecodeProfile(std::string_view bytes) {
   uint64_t check = 0;
   std::memcpy(&version, bytes.data(), sizeof version);
   std::memcpy(&check, bytes.data() + sizeof version, sizeof check);
-  if (version != kVersion) {
-    return Rejected("it is of version " + std::to_string(version) + ", this release reads " + std::to_string(kVersion));
+  if (version != kProfilesVersion) {
+    return Rejected("it is of version " + std::to_string(version) + ", this release reads " +
+                    std::to_string(kProfilesVersion));
   }
   bytes.remove_prefix(kHead);
   if (Hash64(bytes) != check) return Corrupted("its checksum differs");
@@ -239,7 +240,7 @@ Status ProfileStore::Add(const std::string& name, uint64_t shape, JobId job, uin
   MR_ASSIGN_OR_RETURN(const auto before, Read(key));
   StoredProfile stored{name, shape, unix_ms, job, before ? sched::Merged(before->profile, run) : run};
   CountRate(key, stored);
-  const Status kept = Used(key, &stored);
+  Status kept = Used(key, &stored);
   if (kept.ok()) return kept;
   if (before)
     CountRate(key, *before);

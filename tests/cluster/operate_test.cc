@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/digest.h"
+#include "common/base/version.h"
 #include "common/io/clock.h"
 #include "tests/cluster/prepared.h"
 
@@ -42,7 +43,7 @@ Prepared* OperateTest::prepared_ = nullptr;
 TEST_F(OperateTest, DoctorFindsNothingWhereNothingIsWrong) {
   const RunResult run = Mrctl({"doctor"});
   EXPECT_EQ(run.exit, 0) << run.out << run.err;
-  EXPECT_THAT(run.out, ContainsRegex("ok    master      0.1.0 at .*\n"));
+  EXPECT_THAT(run.out, ContainsRegex(std::string("ok    master      ") + kVersion + " at .*\n"));
   EXPECT_THAT(run.out, ContainsRegex("ok    workers     2 live\n"));
   EXPECT_THAT(run.out, ContainsRegex("ok    clock       the master's is .* ours\n"));
   EXPECT_THAT(run.out, ContainsRegex("ok    slots       [12] of 8 busy"));

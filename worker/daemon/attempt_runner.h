@@ -20,7 +20,7 @@
 
 namespace mr::worker {
 
-class AttemptRunner : public std::enable_shared_from_this<AttemptRunner>, private kj::TaskSet::ErrorHandler {
+class AttemptRunner final : public std::enable_shared_from_this<AttemptRunner>, private kj::TaskSet::ErrorHandler {
  public:
   // Nothing happens before Start.
   static std::shared_ptr<AttemptRunner> Make(Services& services, std::shared_ptr<const StageInfo> stage, Launch launch);

@@ -21,7 +21,7 @@
 
 namespace mr::worker {
 
-class BlockHost : private kj::TaskSet::ErrorHandler {
+class BlockHost final : private kj::TaskSet::ErrorHandler {
  public:
   struct Options {
     std::string master;       // host:port

@@ -9,7 +9,7 @@
 
 namespace mr::worker {
 
-class DataServer : public rpc::DataServer::Server {
+class DataServer final : public rpc::DataServer::Server {
  public:
   DataServer(ShuffleServing& shuffle, Verifier& verifier, dfs::BlockServer& blocks)
       : shuffle_(shuffle), verifier_(verifier), blocks_(blocks) {}

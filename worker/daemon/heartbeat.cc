@@ -16,7 +16,7 @@ namespace {
 constexpr Duration kAnswerTimeout = Seconds(5);
 }  // namespace
 
-struct Heartbeat::Impl : kj::TaskSet::ErrorHandler {
+struct Heartbeat::Impl final : kj::TaskSet::ErrorHandler {
   const std::string master;
   const std::function<void(Instant)> unknown;
   const std::function<void()> silent;

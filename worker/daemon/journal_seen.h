@@ -32,7 +32,7 @@ struct JournalRecord {
 JournalRecord FromWire(rpc::Durable::Reader in);
 void ToWire(const JournalRecord& record, rpc::Durable::Builder out);
 
-class JournalSeen : kj::TaskSet::ErrorHandler {
+class JournalSeen final : kj::TaskSet::ErrorHandler {
  public:
   // Reads the file. Blocks.
   JournalSeen(rpc::KjThread& loop, PostToPool post, std::string path);

@@ -15,6 +15,7 @@
 #include <tuple>
 
 #include "common/base/text.h"
+#include "common/base/version.h"
 #include "common/io/descriptors.h"
 #include "common/io/files.h"
 #include "common/io/flag_help.h"
@@ -67,7 +68,6 @@ constexpr Duration kDrainGrace = Seconds(10);
 // Fewer would end what a shell with a pipe needs, or mrtask itself (guesses).
 constexpr int kLeastProcesses = 16, kLeastOpenFiles = 256;
 constexpr int kMaxSlots = 10'000;  // what a master takes
-constexpr const char* kVersion = "0.1.0";
 constexpr const char* kUsage = "mrworker --master HOST:PORT --data DIR [flags]: a worker of a Paceline cluster";
 
 void ParseFlags(int* argc, char*** argv) {

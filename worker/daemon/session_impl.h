@@ -2,6 +2,8 @@
 // blocks) and session_reports.cc (reports) share.
 #pragma once
 
+#include <glog/logging.h>
+
 #include <map>
 #include <optional>
 #include <set>
@@ -23,7 +25,7 @@ inline capnp::Text::Reader AsText(const std::string& s) { return {s.c_str(), s.s
 inline constexpr Duration kLook = Millis(500);
 inline constexpr Duration kStoodStill = Seconds(2);
 
-struct Session::Impl : kj::TaskSet::ErrorHandler {
+struct Session::Impl final : kj::TaskSet::ErrorHandler {
   struct Pending {
     worker::Report report;
     std::function<void(Verdict)> answered;

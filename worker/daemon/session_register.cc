@@ -19,7 +19,7 @@ constexpr size_t kPageBytes = 256 << 10;
 constexpr size_t kCopyBytes = 64, kRunningBytes = 40, kBlockBytes = 32;
 
 // What the master calls. Each registration makes one; commands of an earlier one are not heard.
-class CommandServer : public rpc::Worker::Server {
+class CommandServer final : public rpc::Worker::Server {
  public:
   using Sink = std::function<void(CommandBatch)>;
   CommandServer(Sink sink, std::function<kj::Promise<Result<std::string>>(AttemptId)> read_log)

@@ -79,7 +79,7 @@ struct ReplicaSink {
 }  // namespace
 
 // One replica on its way.
-class Replicator::Transfer : public std::enable_shared_from_this<Transfer>, private kj::TaskSet::ErrorHandler {
+class Replicator::Transfer final : public std::enable_shared_from_this<Transfer>, private kj::TaskSet::ErrorHandler {
  public:
   using OnEnd = std::function<void(const Result<uint64_t>&, bool here)>;
 

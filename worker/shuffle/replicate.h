@@ -21,7 +21,7 @@
 
 namespace mr::worker {
 
-class Replicator : private kj::TaskSet::ErrorHandler {
+class Replicator final : private kj::TaskSet::ErrorHandler {
  public:
   struct Options {
     uint32_t at_once = 2;                // guess: a replica must not take the links from readers

@@ -18,6 +18,7 @@
 #include <string>
 #include <type_traits>
 
+#include "paceline/args.h"
 #include "paceline/library.h"
 #include "paceline/operator.h"
 

@@ -14,10 +14,9 @@
 #include <vector>
 
 #include "common/abi/operator_table.h"
+#include "common/base/version.h"
 #include "paceline/adapter.h"
 #include "paceline/plan.h"
-
-#define PACELINE_SDK_VERSION "0.1.0"
 
 namespace mr {
 
@@ -101,7 +100,7 @@ class Library {
     table_.operators = operator_pointers_.data();
     table_.job_count = static_cast<uint32_t>(job_pointers_.size());
     table_.jobs = job_pointers_.data();
-    table_.built_with = "paceline " PACELINE_SDK_VERSION ", compiler " __VERSION__;
+    table_.built_with = "paceline " PACELINE_VERSION ", compiler " __VERSION__;
     return &table_;
   }
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/check.h"
 #include "master/sched/policies/jockey.h"
 
 namespace mr::sched {
@@ -77,15 +78,20 @@ Admission Answer(const State& state, const Asked& asked, double deadline, Instan
 
 }  // namespace
 
-double EarliestWith(const Prediction& prediction, uint32_t slots) { return WithDeadZone(Takes(prediction, slots, 0)); }
+double EarliestWith(const Prediction& prediction, uint32_t slots) {
+  MR_CHECK(prediction.known(), "nothing is predicted");
+  return WithDeadZone(Takes(prediction, slots, 0));
+}
 
 Admission Admit(const State& state, const Prediction& prediction, double deadline, const std::string& queue,
                 Instant now) {
+  MR_CHECK(prediction.known(), "nothing is predicted");
   return Answer(state, {prediction, queue, std::vector<double>(prediction.stages.size(), 0)}, deadline, now);
 }
 
 Admission AdmitAgain(const State& state, const Job& job, double deadline, Instant now) {
   const Prediction& c = job.prediction;
+  MR_CHECK(c.known(), "nothing is predicted");
   std::vector<double> finished = FinishedShares(job);
   const double progress = ProgressOf(c.indicator, c.stages, finished);
   const double elapsed = (now - job.submitted_at).seconds();

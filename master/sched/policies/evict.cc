@@ -94,7 +94,8 @@ void Evict(const State& state, const Wanted& wanted, const std::map<uint64_t, do
   std::sort(above.begin(), above.end(), [](const auto& a, const auto& b) {
     return std::tie(a.first, a.second->number) < std::tie(b.first, b.second->number);
   });
-  for (const auto& [over, other] : above) {
+  for (const auto& entry : above) {
+    const auto* const other = entry.second;
     double left = own(*other);
     const double share = wanted.job != nullptr ? other->min_share : shares.at(other->number);
     other->live.WalkBack([&](const LaunchKey& live) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/base/check.h"
+
 namespace mr::sched {
 
 namespace {
@@ -46,7 +48,9 @@ uint32_t Granted(const Stage& stage) {
 }  // namespace
 
 double RoomInShare(const State& state, const StageId& phase) {
-  const Job& job = *state.FindJob(phase.job);
+  const Job* known = state.FindJob(phase.job);
+  MR_CHECK(known != nullptr && known->running(), "only running jobs have a share");
+  const Job& job = *known;
   const SlotKind kind = job.graph.stages[phase.stage].slot_kind;
   uint32_t all = 0, of_kind = 0;
   for (uint32_t s = 0; s < job.stages.size(); ++s) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/base/check.h"
+
 namespace mr::sched {
 
 namespace {
@@ -140,6 +142,7 @@ class Jockey final : public Policy {
 }  // namespace
 
 double JockeyMinute(const Job& job) {
+  MR_CHECK(!job.utility.empty() || job.deadline.ns > 0, "neither a deadline nor points");
   const double given = job.utility.empty() ? job.deadline.seconds() : job.utility.back().at.seconds();
   return std::clamp(given / 60, .25, 60.0);
 }

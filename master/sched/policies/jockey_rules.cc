@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/base/check.h"
+
 namespace mr::sched {
 
 namespace {
@@ -61,6 +63,7 @@ Utility Utility::OfDeadline(double deadline, double unit) {
 }
 
 double Utility::At(double seconds) const {
+  MR_CHECK(!points_.empty(), "a utility has at least one point");
   if (seconds <= points_.front().first || points_.size() == 1) return points_.front().second;
   size_t i = 1;
   while (i + 1 < points_.size() && seconds > points_[i].first) ++i;
@@ -76,6 +79,7 @@ Utility Utility::ShiftedLeft(double seconds) const {
 }
 
 double Today(const std::vector<StageProfile>& stages, const std::vector<Computed>& done) {
+  MR_CHECK(done.size() == stages.size(), "what each stage has computed");
   double all = 0, then = 0, now = 0;
   for (size_t s = 0; s < stages.size(); ++s) {
     const StageProfile& stage = stages[s];
@@ -89,6 +93,7 @@ double Today(const std::vector<StageProfile>& stages, const std::vector<Computed
 
 void Correct(const std::vector<StageProfile>& stages, const std::vector<double>& finished,
              const std::vector<uint32_t>& allocations, double today, std::vector<std::vector<double>>* left) {
+  MR_CHECK(finished.size() == stages.size() && left->size() == allocations.size(), "as many of both");
   double work = 0;
   for (size_t s = 0; s < stages.size(); ++s) work += (1 - finished[s]) * stages[s].run;
   for (size_t i = 0; i < allocations.size(); ++i) {
@@ -98,6 +103,7 @@ void Correct(const std::vector<StageProfile>& stages, const std::vector<double>&
 
 uint32_t SmallestOfBest(const std::vector<uint32_t>& allocations, const std::vector<std::vector<double>>& left,
                         double elapsed, double slack, const Utility& utility) {
+  MR_CHECK(!allocations.empty() && left.size() == allocations.size(), "times for each allocation");
   uint32_t best = allocations.front();
   double most = -INFINITY;
   for (size_t i = 0; i < allocations.size(); ++i) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/base/check.h"
+
 namespace mr::sched {
 
 namespace {
@@ -41,6 +43,7 @@ bool Feasible(const std::vector<RackLoad>& racks, double all, double cost) {
 }  // namespace
 
 double ShuffleCost(const std::vector<RackLoad>& racks, const std::vector<double>& shares) {
+  MR_CHECK(shares.size() == racks.size(), "a share for each rack");
   const double all = TotalOf(racks);
   double cost = 0;
   for (size_t i = 0; i < racks.size(); ++i) cost = std::max(cost, LinkCost(racks[i], all, shares[i]));

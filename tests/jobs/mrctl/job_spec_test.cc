@@ -174,8 +174,9 @@ TEST(JobSpecTest, OverridesFormatsAndChecksThem) {
 
 TEST(PlanTest, HasNotesAndWhatItAskedFor) {
   const auto plan = ParsePlan(
-      R"({"plan": {"version": 1, "notes": ["why"], "stages": [{"name": "x", "operator": "o", "inputs": [], "ports": []}]},
-      "wants_bytes": ["a", "b"]})");
+      R"({"plan": {"version": 1, "notes": ["why"],
+                   "stages": [{"name": "x", "operator": "o", "inputs": [], "ports": []}]},
+          "wants_bytes": ["a", "b"]})");
   ASSERT_TRUE(plan.ok()) << plan.status().ToString();
   EXPECT_EQ(plan->notes, std::vector<std::string>{"why"});
   EXPECT_EQ(plan->wants_bytes, (std::vector<std::string>{"a", "b"}));
