@@ -442,7 +442,7 @@ void AttemptRunner::ChildEnded(TaskResult result, std::optional<Result<Manifest>
   stored_ = std::move(stored);
   const bool reads_local = std::any_of(local_.begin(), local_.end(), [](const auto& l) { return l != nullptr; });
   if (!reads_local || result_.end == TaskEnd::kKilled) return EndOfChild();
-  tasks_.add(services_.inputs.Check(std::move(local_), stage_->strict_inputs).then([this](InputChanges changes) {
+  tasks_.add(services_.inputs.Check(std::move(local_), stage_->strict_inputs).then([this](const InputChanges& changes) {
     changes_.Add(changes);
     EndOfChild();
   }));

@@ -289,14 +289,14 @@ void BlockHost::EmptyQuarantine(const BlockName& block) {
 }
 
 void BlockHost::Replicate(const BlockName& block, const std::string& to_address) {
-  tasks_.add(
-      server_->Replicate(ToRef(block), to_address).then([this, block, to_address](dfs::BlockServer::Copied copied) {
-        if (copied.status.ok()) return;
-        const std::string why =
-            "copying block " + std::to_string(block.id.value) + " to " + to_address + ": " + copied.status.ToString();
-        LOG(WARNING) << why;
-        options_.on_not_copied(block, copied.source_failed, why);
-      }));
+  tasks_.add(server_->Replicate(ToRef(block), to_address)
+                 .then([this, block, to_address](const dfs::BlockServer::Copied& copied) {
+                   if (copied.status.ok()) return;
+                   const std::string why = "copying block " + std::to_string(block.id.value) + " to " + to_address +
+                                           ": " + copied.status.ToString();
+                   LOG(WARNING) << why;
+                   options_.on_not_copied(block, copied.source_failed, why);
+                 }));
 }
 
 std::unique_ptr<OutputSink> BlockHost::MakeSink(const StageInfo& stage, uint32_t port, AttemptId attempt) {

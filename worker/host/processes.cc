@@ -170,7 +170,7 @@ Status Helper::Launch() {
     return ErrnoStatus(error, "cannot run " + mrtask_path_);
   }
   theirs.reset();  // so that its end is seen
-  if (const Status status = AwaitHello(); !status.ok()) {
+  if (Status status = AwaitHello(); !status.ok()) {
     lost_ = true;
     End();
     return status;
