@@ -113,11 +113,14 @@ def changed():
         ignored = {line.split("#")[0].strip() for line in listed.read_text().splitlines()}
     base = os.environ.get("CI_BASE")
     since = [f"{base}..HEAD"] if base else ["-20"]
-    commits = run("git", "log", "--format=%H", *since, check=True, stdout=subprocess.PIPE).stdout.split()
+    log = run("git", "log", "--format=%H %P", *since, check=True, stdout=subprocess.PIPE).stdout
     names = set()
-    for commit in commits:
-        if commit not in ignored:
-            names.update(run("git", "show", "--format=", "--name-only", commit, check=True, stdout=subprocess.PIPE).stdout.split())
+    for commit, *parents in map(str.split, log.splitlines()):
+        # The last commit of a shallow clone has no parent, and looks as if it had made every file.
+        if commit in ignored or not parents:
+            continue
+        shown = run("git", "show", "--format=", "--name-only", commit, check=True, stdout=subprocess.PIPE).stdout
+        names.update(shown.split())
     return names
 
 
