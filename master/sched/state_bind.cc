@@ -2,13 +2,11 @@
 // for.
 #include <algorithm>
 
-#include "common/base/check.h"
 #include "master/sched/state.h"
 
 namespace mr::sched {
 
 void State::Bind(const AttemptId& reader, const TaskId& output, const CopyPlace& copy, bool exclusive, Instant now) {
-  MR_CHECK(AttemptOf(reader).live() && AttemptOf(reader).by_bind, "only live attempts that are told what to read");
   Bindings& bindings = JobOf(reader.task.job).bindings;
   const BoundRead* before = bindings.Find(reader, output.stage, output.task);
   if (before != nullptr) digest_ -= Hash(reader.task.job, *before);
