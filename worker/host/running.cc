@@ -341,7 +341,11 @@ const char* Running::TakeDone(Packet& packet) {
     }
   }
   done_ = std::move(result);
-  if (!keep_ || done_->outcome != task::Outcome::kDone) child_->KillAtOnce();  // it has flushed its log
+  if (leased_) {
+    child_->Kill();  // descendants first: no side effect outlives the attempt, even if this daemon is killed now
+  } else if (!keep_ || done_->outcome != task::Outcome::kDone) {
+    child_->KillAtOnce();  // it has flushed its log
+  }
   EndIfComplete();
   return nullptr;
 }
