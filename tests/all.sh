@@ -1,10 +1,10 @@
 #!/bin/sh
 # ./dev test --all: everything, in about an hour on two cores. Each part can be named alone:
-#   sh tests/all.sh [tests] [lint] [asan] [tsan] [faults] [cluster] [bare]
+#   sh tests/all.sh [tests] [asan] [tsan] [faults] [cluster] [bare] [lint]
 # and what CI can afford of the sanitizers, which builds a few tests only: sh tests/all.sh core
 set -eu
 cd "$(dirname "$0")/.."
-PARTS=${*:-tests lint asan tsan faults cluster bare}
+PARTS=${*:-tests asan tsan faults cluster bare lint}
 
 # Under address sanitizer in CI: what decides, what is journaled, what is read from the wire or a disk.
 CORE="common_test dfs_namespace_test journal_test sched_cloned_commits_test sched_determinism_test sched_parts_test
@@ -36,7 +36,7 @@ for part in $PARTS; do
   say "$part"
   case "$part" in
     tests) in_build build -L 'fast|slow|long' ;;
-    lint) ./dev lint format && ./dev lint alone && ./dev lint tidy --all ;;
+    lint) ./dev lint format; ./dev lint alone; ./dev lint tidy --all ;;
     # shellcheck disable=SC2086
     core)
       build build-asan address $CORE
